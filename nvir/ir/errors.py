@@ -1,0 +1,132 @@
+"""The five errors that any file's content can cause, and nothing else.
+
+`NvirError` is the root, so `except nvir.NvirError` catches all of them. The
+command line turns them into `file:line:col: error: ...` and exit code 1.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+
+class NvirError(Exception):
+    """Root of every error that nvir raises on purpose."""
+
+
+@attrs.frozen
+class Diagnostic:
+    """One thing to tell about a place in a text.
+
+    `line` and `col` count from 1; `source` is that line as it stands in the
+    file; `severity` is "error" or "warning".
+    """
+
+    message: str
+    file: str = "<text>"
+    line: int = 0
+    col: int = 0
+    source: str = ""
+    severity: str = "error"
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.col}: " if self.line else f"{self.file}: "
+        head = f"{where}{self.severity}: {self.message}"
+        if not self.source:
+            return head
+        return f"{head}\n{_excerpt(self.source, self.col)}"
+
+
+_WIDTH = 160
+
+
+def _excerpt(source: str, col: int) -> str:
+    """The source line with a caret under column `col`, cut to a readable width around it."""
+    start = 0
+    if len(source) > _WIDTH:  # a line may be megabytes long
+        start = max(0, col - 1 - _WIDTH // 2)
+        source = source[start : start + _WIDTH]
+    shown = "".join(c if c.isprintable() or c == "\t" else "?" for c in source)
+    pad = "".join("\t" if c == "\t" else " " for c in shown[: max(0, col - 1 - start)])
+    return f"    {shown}\n    {pad}^"
+
+
+class ParseError(NvirError):
+    """A text that cannot be read. `errors` lists every error of the file, in order.
+
+    The attributes `file`, `line`, `column`, `source` are those of the first.
+    """
+
+    def __init__(self, errors: list[Diagnostic] | Diagnostic) -> None:
+        self.errors = [errors] if isinstance(errors, Diagnostic) else list(errors)
+        first = self.errors[0]
+        self.file, self.line, self.column, self.source = (
+            first.file,
+            first.line,
+            first.col,
+            first.source,
+        )
+        super().__init__("\n".join(str(e) for e in self.errors))
+
+
+class VerifyError(NvirError):
+    """An IR invariant is broken: an error of whoever made the IR, not of a user's file.
+
+    Names the function, the instruction as text, and the invariant.
+    """
+
+    def __init__(self, invariant: str, function: str = "", instruction: str = "") -> None:
+        self.invariant, self.function, self.instruction = invariant, function, instruction
+        where = f"in @{function}: " if function else ""
+        text = f"\n    {instruction}" if instruction else ""
+        super().__init__(f"{where}{invariant}{text}")
+
+
+class Unsupported(NvirError):
+    """Something that nvir knows of but does not do: names it, the target and the place."""
+
+    def __init__(self, what: str, target: str = "", where: str = "") -> None:
+        self.what, self.target, self.where = what, target, where
+        on = f" on {target}" if target else ""
+        at = f" at {where}" if where else ""
+        super().__init__(f"unsupported: {what}{on}{at}")
+
+
+class PassError(NvirError):
+    """A pass failed. `saved` is the file that holds the last good IR, if it could be written."""
+
+    def __init__(self, name: str, function: str, reason: str, saved: str | None = None) -> None:
+        self.pass_name, self.function, self.reason, self.saved = name, function, reason, saved
+        kept = f"; last good IR in {saved}" if saved else ""
+        super().__init__(f"pass '{name}' failed on @{function}: {reason}{kept}")
+
+
+class LaunchError(NvirError):
+    """A kernel did something wrong while running: names kernel, thread, instruction, address."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kernel: str = "",
+        cta: tuple[int, int, int] | None = None,
+        thread: tuple[int, int, int] | None = None,
+        instruction: str = "",
+        line: int | None = None,
+        address: int | None = None,
+    ) -> None:
+        self.message, self.kernel, self.cta, self.thread = message, kernel, cta, thread
+        self.instruction, self.line, self.address = instruction, line, address
+        parts = [message]
+        if kernel:
+            parts.append(f"kernel {kernel}")
+        if cta is not None:
+            parts.append(f"block {cta}")
+        if thread is not None:
+            parts.append(f"thread {thread}")
+        if address is not None:
+            parts.append(f"address {address:#x}")
+        text = ", ".join(parts)
+        if instruction:
+            place = f"line {line}: " if line else ""
+            text += f"\n    {place}{instruction}"
+        super().__init__(text)
