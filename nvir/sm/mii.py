@@ -1,0 +1,149 @@
+"""Lower bounds on the initiation interval: recurrences (RecMII) and resources (ResMII).
+
+RecMII is the largest ratio latency / distance over the cycles of the graph, rounded up.
+Each strongly connected component is asked whether a cycle beats the best ratio so far;
+a cycle that does raises the ratio to its own, until none does. That is Newton's method on
+the cycle ratio: exact in rationals, a handful of Bellman-Ford runs in practice, and the
+last cycle found is the critical recurrence.
+
+ResMII is the largest ceil(uses / units) over the limited resources.
+
+Cost    O(passes * edges) a component, passes a small number on loop bodies.
+Source  A. Dasdan, "Experimental analysis of the fastest optimum cycle ratio and mean
+        algorithms", TODAES 9(4), 2004 (Burns, Lawler, Howard);
+        B. R. Rau, "Iterative Modulo Scheduling", MICRO-27, 1994, section 2.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import attrs
+
+from nvir.sm.graph import DependenceGraph, positive_cycle
+
+
+@attrs.frozen
+class Recurrence:
+    """A cycle of the graph: its nodes in order, and edge `edges[i]` leaving `nodes[i]`.
+
+    `edges` are indices into `graph.edges`; `latency` and `distance` are sums over them.
+    """
+
+    nodes: tuple[int, ...]
+    edges: tuple[int, ...]
+    latency: int
+    distance: int
+
+    @property
+    def ratio(self) -> Fraction:
+        """Cycles an iteration that the recurrence forces, not rounded."""
+        return Fraction(self.latency, self.distance)
+
+    def __str__(self) -> str:
+        path = " -> ".join(str(u) for u in (*self.nodes, self.nodes[0]))
+        return f"{path} (latency {self.latency}, distance {self.distance})"
+
+
+@attrs.frozen
+class ResourceUse:
+    """How often one iteration takes a limited resource, in operations and units."""
+
+    resource: str
+    uses: int
+    units: int
+
+    @property
+    def mii(self) -> int:
+        return -(-self.uses // self.units)
+
+    def __str__(self) -> str:
+        return f"{self.resource} ({self.uses} uses, {self.units} a cycle)"
+
+
+@attrs.frozen
+class MinimumII:
+    """The lower bound on II and what binds it.
+
+    `recurrence` is a critical cycle, None where no cycle asks for time; `resource` is the
+    first of the most loaded limited resources, None where no limited one is used.
+    """
+
+    rec_mii: int
+    res_mii: int
+    recurrence: Recurrence | None
+    resource: ResourceUse | None
+
+    @property
+    def mii(self) -> int:
+        return max(self.rec_mii, self.res_mii)
+
+
+def minimum_ii(graph: DependenceGraph) -> MinimumII:
+    """RecMII and ResMII of `graph`, each at least 1, with the cycle and resource that bind."""
+    recurrence = critical_recurrence(graph)
+    resource = critical_resource(graph)
+    rec_mii = 1
+    if recurrence is not None:
+        rec_mii = max(1, -(-recurrence.latency // recurrence.distance))
+    return MinimumII(rec_mii, resource.mii if resource else 1, recurrence, resource)
+
+
+def critical_resource(graph: DependenceGraph) -> ResourceUse | None:
+    """The limited resource of the largest ceil(uses / units), the first of equals."""
+    uses = [0] * len(graph.units)
+    for resource in graph.resources:
+        if resource >= 0:
+            uses[resource] += 1
+    best: ResourceUse | None = None
+    for name, count, units in zip(graph.resource_names, uses, graph.units, strict=True):
+        if best is None or -(-count // units) > best.mii:
+            best = ResourceUse(name, count, units)
+    return best
+
+
+def critical_recurrence(graph: DependenceGraph) -> Recurrence | None:
+    """A cycle of the largest latency / distance, or None where none is positive."""
+    best: Recurrence | None = None
+    rank: list[int] | None = None
+    for component in graph.recurrences():
+        if len(component) > 1:
+            if rank is None:
+                rank = [0] * len(graph)
+                for place, u in enumerate(graph.order):
+                    rank[u] = place
+            component = sorted(component, key=rank.__getitem__)
+        best = _raise_ratio(graph, component, best)
+    return best
+
+
+def _raise_ratio(
+    graph: DependenceGraph, component: list[int], best: Recurrence | None
+) -> Recurrence | None:
+    """The best cycle of `component` if it beats `best`, else `best`."""
+    inside = set(component)
+    inner = {u: [edge for edge in graph.succs[u] if edge[0] in inside] for u in component}
+    out: list[list[tuple[int, int]]] = [[]] * len(graph)
+    while True:
+        # Scaled to integers: a cycle beats p/q when sum(latency * q - distance * p) > 0.
+        p, q = (best.latency, best.distance) if best else (0, 1)
+        for u, edges in inner.items():
+            out[u] = [(v, latency * q - distance * p) for v, latency, distance in edges]
+        cycle = positive_cycle(component, out)
+        if cycle is None:
+            return best
+        best = _recurrence(graph, cycle, p, q)
+
+
+def _recurrence(graph: DependenceGraph, cycle: list[int], p: int, q: int) -> Recurrence:
+    """`cycle` with, of parallel edges, those that weigh most at the ratio p/q."""
+    following = dict(zip(cycle, cycle[1:] + cycle[:1], strict=True))
+    chosen: dict[int, tuple[int, int]] = {}  # node -> weight, edge
+    for i, (src, dst, latency, distance) in enumerate(graph.edges):
+        if following.get(src) == dst:
+            weight = latency * q - distance * p
+            if src not in chosen or weight > chosen[src][0]:
+                chosen[src] = (weight, i)
+    edges = tuple(chosen[u][1] for u in cycle)
+    latency = sum(graph.edges[i][2] for i in edges)
+    return Recurrence(tuple(cycle), edges, latency, sum(graph.edges[i][3] for i in edges))
