@@ -1,0 +1,99 @@
+"""Natural loops, derived from the CFG annotations each time they are asked for.
+
+Nothing here is stored: a pass that edits the control flow asks again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from nvir.ir.cfg import loop_headers
+
+if TYPE_CHECKING:
+    from nvir.ir.block import Block
+    from nvir.ir.function import Function
+
+
+@attrs.define(eq=False)
+class Loop:
+    """A natural loop: all back edges to one header are one loop.
+
+    header      dominates every block of the loop
+    latches     sources of its back edges
+    blocks      all blocks, in reverse post-order, header first
+    parent, children   the loop nest
+    depth       outermost is 1
+    """
+
+    header: Block
+    latches: list[Block]
+    depth: int
+    parent: Loop | None = None
+    blocks: list[Block] = attrs.Factory(list)
+    children: list[Loop] = attrs.Factory(list)
+
+    def __contains__(self, block: Block) -> bool:
+        return block in self._members()
+
+    def _members(self) -> set[Block]:
+        return set(self.blocks)
+
+    @property
+    def exits(self) -> list[tuple[Block, Block]]:
+        """Edges (inside, outside) that leave the loop."""
+        inside = self._members()
+        return [(b, s) for b in self.blocks for s in b.succs if s not in inside]
+
+    @property
+    def entries(self) -> list[Block]:
+        """Predecessors of the header outside of the loop."""
+        inside = self._members()
+        return [p for p in self.header.preds if p not in inside]
+
+    @property
+    def preheader(self) -> Block | None:
+        """The only block that enters the loop, if it leads nowhere else."""
+        entries = self.entries
+        if len(entries) == 1 and len(entries[0].succs) == 1:
+            return entries[0]
+        return None
+
+    @property
+    def is_innermost(self) -> bool:
+        return not self.children
+
+    def __repr__(self) -> str:
+        return f"<Loop {self.header.name}, depth {self.depth}, {len(self.blocks)} blocks>"
+
+
+def natural_loops(function: Function) -> list[Loop]:
+    """All natural loops, outer before inner, in reverse post-order of their headers.
+
+    Linear in the sizes of the loops (a block counts once for each loop around it).
+    """
+    rpo = function.rpo
+    latches: dict[int, list[int]] = {}
+    for source, headers in function.back_edges.items():
+        for h in headers:
+            latches.setdefault(h._rpo_index, []).append(source._rpo_index)
+    if not latches:
+        return []
+    preds = [[p._rpo_index for p in b._preds if p._rpo_index >= 0] for b in rpo]
+    header, parent = loop_headers(preds, latches)
+    loops: dict[int, Loop] = {}
+    for h in sorted(latches):
+        above = loops.get(parent[h])
+        loop = Loop(
+            rpo[h], [rpo[s] for s in sorted(latches[h])], above.depth + 1 if above else 1, above
+        )
+        if above:
+            above.children.append(loop)
+        loops[h] = loop
+    for k, h in enumerate(header):
+        loop_of: Loop | None = loops.get(h)
+        while loop_of is not None:
+            loop_of.blocks.append(rpo[k])
+            loop_of = loop_of.parent
+    return [loops[h] for h in sorted(loops)]

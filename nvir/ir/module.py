@@ -1,0 +1,164 @@
+"""Modules: what one PTX or LLVM file holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from nvir.ir.errors import Diagnostic, NvirError
+from nvir.ir.function import Function
+from nvir.ir.symbols import Param, Variable, address_type
+from nvir.ir.types import SCALARS, U64
+
+
+@attrs.define
+class DebugData:
+    """What a file says for debuggers: kept whole and printed back in place.
+
+    files       (number, name, rest of the directive) of each `.file`
+    sections    `.section` texts as (name, lines)
+    """
+
+    files: list[tuple[int, str, str]] = attrs.Factory(list)
+    sections: list[tuple[str, list[str]]] = attrs.Factory(list)
+
+
+class Module:
+    """A compilation unit of one level.
+
+    level       "ori" or "nvvm"
+    target      e.g. "sm_80"; `target_options` further words of `.target`
+    version     PTX ISA (major, minor)
+    address_size  32 or 64
+    globals     variables in declaration order
+    functions   in definition order, declarations included
+    order       globals and functions as the file interleaves them
+    diagnostics warnings of reading
+    aux         named metadata, data layout and the like of `nvvm`
+    """
+
+    def __init__(
+        self,
+        target: str = "sm_80",
+        *,
+        level: str = "ori",
+        version: tuple[int, int] | None = None,
+        name: str = "module",
+        address_size: int = 64,
+    ) -> None:
+        if level not in ("ori", "nvvm"):
+            raise ValueError(f"level is 'ori' or 'nvvm', not {level!r}")
+        self.level = level
+        self.name = name
+        self.target = target
+        self.target_options: tuple[str, ...] = ()
+        self.version = version or default_version(target)
+        self.address_size = address_size
+        self.globals: list[Variable] = []
+        self.functions: list[Function] = []
+        self.order: list[Variable | Function] = []
+        self.pragmas: tuple[str, ...] = ()
+        self.debug = DebugData()
+        self.diagnostics: list[Diagnostic] = []
+        self.aux: Any = None
+
+    def __getitem__(self, name: str) -> Function:
+        """The function of that name; KeyError with the names there are."""
+        for f in self.functions:
+            if f.name == name:
+                return f
+        known = ", ".join(str(f.name) for f in self.functions) or "none"
+        raise KeyError(f"no function {name!r}; the module has {known}")
+
+    @property
+    def kernels(self) -> list[Function]:
+        return [f for f in self.functions if f.kind == "entry" and not f.is_declaration]
+
+    def add_function(self, function: Function) -> Function:
+        function.module = self
+        self.functions.append(function)
+        self.order.append(function)
+        return function
+
+    def add_global(self, variable: Variable) -> Variable:
+        self.globals.append(variable)
+        self.order.append(variable)
+        return variable
+
+    # ------------------------------------------------ building by hand
+
+    def kernel(self, name: str, params: list[tuple[str, str]] | None = None) -> Function:
+        """A visible kernel. Parameter types are PTX scalars ("u32") or "ptr.global.f32".
+
+        A pointer is a `.u64` parameter whose `attributes` tell what it points to:
+        the builder converts it to that state space where it is first used.
+        """
+        f = Function(name, "entry", self)
+        f.linkage = "visible"
+        for k, (pname, type) in enumerate(params or []):
+            f.params.append(self._param(f"{name}_param_{k}", pname, type, k))
+        return self.add_function(f)
+
+    def function(
+        self, name: str, params: list[tuple[str, str]] | None = None, result: str | None = None
+    ) -> Function:
+        """A device function whose parameters and result lie in `.param` space, as nvcc has them."""
+        f = Function(name, "func", self)
+        for k, (pname, type) in enumerate(params or []):
+            f.params.append(self._param(f"{name}_param_{k}", pname, type, k))
+        if result is not None:
+            f.returns.append(self._param("func_retval0", "retval", result, 0))
+        return self.add_function(f)
+
+    def _param(self, symbol: str, name: str, type: str, index: int) -> Param:
+        at = address_type(self.address_size)
+        if type.startswith("ptr"):
+            _, _, pointee = type.partition(".")
+            return Param(
+                symbol, U64, index, attributes={"name": name, "points": pointee}, address_type=at
+            )
+        if type not in SCALARS:
+            raise NvirError(f"parameter {name!r}: no type is spelled {type!r}")
+        return Param(symbol, SCALARS[type], index, attributes={"name": name}, address_type=at)
+
+    def variable(
+        self, name: str, space: str, type: str, count: int | None = None, *, align: int = 0,
+        init: Any = None, linkage: str = "",
+    ) -> Variable:  # fmt: skip
+        """A module-scope variable: `m.variable("tile", "shared", "f32", 256)`."""
+        from nvir.ir.types import array
+
+        scalar = SCALARS[type]
+        return self.add_global(
+            Variable(
+                name, space, scalar if count is None else array(scalar, count), align=align,
+                init=init, linkage=linkage, address_type=address_type(self.address_size),
+            )  # fmt: skip
+        )
+
+    def __str__(self) -> str:
+        from nvir.ir.text import print_ir
+
+        return print_ir(self)
+
+    def __repr__(self) -> str:
+        return f"<Module {self.name}: {self.level}, {self.target}, {len(self.functions)} functions>"
+
+
+# The first PTX ISA version that knows a target; a module is written in the
+# oldest one that serves, but no older than 7.0, so that plain features are there.
+_FIRST_VERSION = {
+    "sm_86": (7, 1), "sm_87": (7, 4), "sm_89": (7, 8), "sm_90": (7, 8), "sm_90a": (8, 0),
+    "sm_100": (8, 6), "sm_100a": (8, 6), "sm_100f": (8, 8), "sm_101": (8, 6), "sm_101a": (8, 6),
+    "sm_103": (8, 8), "sm_103a": (8, 8), "sm_120": (8, 7), "sm_120a": (8, 7), "sm_121": (8, 8),
+    "sm_88": (9, 0), "sm_110": (9, 0), "sm_110a": (9, 0),
+}  # fmt: skip
+
+
+def default_version(target: str) -> tuple[int, int]:
+    """A PTX ISA version under which `target` may be named."""
+    if target in _FIRST_VERSION:
+        return max(_FIRST_VERSION[target], (8, 0))
+    digits = "".join(c for c in target if c.isdigit())
+    return (9, 0) if digits and int(digits) >= 100 else (8, 0)
