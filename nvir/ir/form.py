@@ -92,8 +92,8 @@ class Form:
         self.convergent, self.terminator, self.is_call = op.convergent, op.terminator, op.is_call
         self.pure = op.pure and not self.pinned
 
-    def rule_type(self, rule: str) -> ScalarType:
-        """The type that a row's result rule gives under these modifiers."""
+    def rule_type(self, rule: str, count: int = 1) -> ScalarType:
+        """The type that a row's result rule gives each of `count` registers here."""
         types = [SCALARS[m] for m in self.mods if m in SCALARS]
         if rule in SCALARS:
             return SCALARS[rule]
@@ -104,7 +104,11 @@ class Form:
         last = types[-1]
         if rule == "wide" and "wide" in self.mods:
             wide = f"{last.kind}{last.bits * 2}"
-            return SCALARS.get(wide, SCALARS[f"b{last.bits * 2}"])
+            return SCALARS.get(wide) or SCALARS.get(f"b{last.bits * 2}", last)
+        if rule == "packed":
+            return types[0] if types[0].bits >= 32 else SCALARS["b32"]
+        if rule == "split" and count > 1 and not {"v2", "v4"}.intersection(self.mods):
+            return SCALARS.get(f"b{last.bits // count}", last)
         return last
 
     # -------------------------------------------------------------- slots
@@ -126,7 +130,7 @@ class Form:
                 pair = operand.paired and "|" in part
                 for k in range(count):
                     second = pair and k == count - 1
-                    type = PRED if second else self.rule_type(operand.type or op.result)
+                    type = PRED if second else self.rule_type(operand.type or op.result, count)
                     if operand.role == TIED:
                         tied.append(len(results))
                     slots.append(len(results))

@@ -5,7 +5,7 @@ result types, its effects. The reader learns from it what is a definition, the
 verifier what to expect, every pass what may move. The meaning of a row lives in
 `nvir.interp`, its micro-operations in `nvir.sm`, both keyed by the row's name.
 
-Adding an opcode is one row (ori_*.py or nvvm_rows.py), one meaning, one
+Adding an opcode is one row (ori/ or nvvm_rows.py), one meaning, one
 template, one test.
 
 Operand signatures are the operands in the order in which PTX writes them:
@@ -21,7 +21,8 @@ Operand signatures are the operands in the order in which PTX writes them:
 
 Result rules (`result=`): "last" the last type modifier (the instruction's
 type), "first" the first, "wide" twice as wide as the last where `.wide` is
-given, or a type's spelling.
+given, "packed" the first, in 32-bit registers where it is narrower, "split" the
+last, shared out over the elements of a result in braces, or a type's spelling.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Op:
     terminator      ends a block.
     async_until     opcodes that end what this one starts: until then its tied
                     and written registers, or the memory, are in flight.
-    fold            (type, *ints) -> int or None, on bit patterns.
+    fold            (form, *ints) -> int or None, on bit patterns.
     """
 
     name: str

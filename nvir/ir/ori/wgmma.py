@@ -1,0 +1,24 @@
+"""Warpgroup matrix multiplication. Accumulators are in flight until the group is waited for.
+
+The accumulator is read and written, so it is one tied operand: between
+`wgmma.mma_async` and `wgmma.wait_group` no copy of it may be made.
+"""
+
+from __future__ import annotations
+
+from nvir.ir.opcodes import ORI
+
+op = ORI.op
+
+op("wgmma.mma_async", "+d, a, b, s, x*", result="packed", reads=True, convergent=True,
+   async_until=("wgmma.wait_group",), since="8.0 sm_90a",
+   doc="d += a * b (s false: d = a * b); a in registers or shared memory")  # fmt: skip
+op("wgmma.mma_async.sp", "+d, a, b, e, f, s, x*", result="packed", reads=True, convergent=True,
+   async_until=("wgmma.wait_group",), since="8.2 sm_90a",
+   doc="as mma_async, with a half empty by metadata e and selector f")  # fmt: skip
+op("wgmma.fence", "", sync=True, pinned=True, convergent=True, since="8.0 sm_90a",
+   doc="order register and shared-memory accesses before the mma_async that follow")  # fmt: skip
+op("wgmma.commit_group", "", sync=True, pinned=True, convergent=True, since="8.0 sm_90a",
+   doc="close the group of the mma_async issued so far")  # fmt: skip
+op("wgmma.wait_group", "n", sync=True, pinned=True, convergent=True, since="8.0 sm_90a",
+   doc="wait until at most the n newest groups are pending")  # fmt: skip
