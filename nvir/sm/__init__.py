@@ -1,6 +1,8 @@
 """The machine: profiles, pipes, schedulers, registers, occupancy, simulation.
 
-Public names are imported where they are first used, so `import nvir.sm` costs nothing.
+Public names are imported where they are first used. Only `profile` and `occupancy` are imported at
+once: they share their names with their modules, and the first import of a module would put it in
+the function's place.
 """
 
 from __future__ import annotations
@@ -8,8 +10,29 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from nvir.sm.occupancy import occupancy
+from nvir.sm.profile import profile
+
+__all__ = ["occupancy", "profile"]
+
 # public name -> the module that defines it
 _EXPORTS = {
+    "LatencyClass": "nvir.sm.latency",
+    "Limits": "nvir.sm.profile",
+    "Need": "nvir.sm.occupancy",
+    "Occupancy": "nvir.sm.occupancy",
+    "Operation": "nvir.sm.profile",
+    "PROFILES": "nvir.sm.profile",
+    "Pipe": "nvir.sm.profile",
+    "Profile": "nvir.sm.profile",
+    "RegisterBanks": "nvir.sm.profile",
+    "ResourceBound": "nvir.sm.profile",
+    "max_registers": "nvir.sm.occupancy",
+    "profile_for": "nvir.sm.profile",
+    "resource_bound": "nvir.sm.profile",
+    "latency_class": "nvir.sm.latency",
+    "edge_latency": "nvir.sm.latency",
+    "stall_cycles": "nvir.sm.latency",
     "DependenceGraph": "nvir.sm.graph",
     "GraphError": "nvir.sm.graph",
     "MinimumII": "nvir.sm.mii",

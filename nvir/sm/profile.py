@@ -1,0 +1,375 @@
+"""Machine profiles: what one SM issues, on which pipes, how soon, with which limits.
+
+A profile is data, one file an architecture (`profiles/*.json`); every figure carries its source.
+
+    family ──families──▶ unit ──units──▶ any of these pipes, cycles busy, row, column ──latency──▶
+    FFMA                 fma             FMA, FMAlite        2            fma          4, 5 …
+
+The view is that of one of the SM's sub-partitions. It issues `issue_width` warp instructions a
+cycle (None: no limit, as in the notes' profile). An operation keeps one unit of one of its pipes
+busy for `interval` cycles; on a pipe that the sub-partitions share, the interval is the fair share
+of a busy SM. An operation with several pipes takes whichever is free: moves and two-input adds run on ALU or
+FMA, FP32 on both halves of the FMA pipe from sm_86 on.
+
+Cost     a profile is read and checked once (about 1 ms); lookups are one dictionary access.
+Source   each figure's own; the keys are spelled out in `Profile.sources`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import attrs
+
+from nvir.ir.errors import NvirError, Unsupported
+
+PROFILES = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "sm_80_notes")
+
+MEMORY_LEVELS = ("l1", "l2", "dram")
+
+
+@attrs.frozen
+class Pipe:
+    """`units` equal units, in each sub-partition or (`shared`) for the whole SM."""
+
+    name: str
+    units: int
+    shared: bool
+    src: str
+
+
+@attrs.frozen
+class Unit:
+    """How a group of operations runs: any of `pipes`, busy `interval` cycles.
+
+    `rate` (multiply-adds a cycle) refines the interval of matrix operations by their shape.
+    `writes` and `reads` are the row and the column of the latency table.
+    """
+
+    name: str
+    pipes: tuple[str, ...]
+    interval: int
+    rate: int | None
+    writes: str
+    reads: str
+    src: str
+
+
+@attrs.frozen
+class Operation:
+    """One machine operation as a profile runs it; `variable`: its result signals a scoreboard."""
+
+    name: str
+    unit: str
+    pipes: tuple[str, ...]
+    interval: int
+    variable: bool
+
+
+@attrs.frozen
+class LatencyRow:
+    """Cycles from issue to the earliest issue of a consumer, by the consumer's column.
+
+    `levels` are those of memory: a hit in l1, in l2, in dram. `variable` results signal a
+    scoreboard; their figure is what is typical without contention.
+    """
+
+    to: Mapping[str, int]
+    levels: Mapping[str, int]
+    variable: bool
+    src: str
+
+
+@attrs.frozen
+class Limits:
+    """What bounds the blocks on an SM. Sizes are bytes, registers are 32-bit."""
+
+    subpartitions: int
+    warp_size: int
+    registers_per_sm: int
+    registers_per_block: int
+    register_unit: int  # a warp's registers are rounded up to this
+    max_registers_per_thread: int  # of the instruction set
+    accepted_registers_per_thread: int  # by NVIDIA's occupancy calculator
+    max_threads_per_block: int
+    max_threads_per_sm: int
+    max_blocks_per_sm: int
+    shared_per_sm: int
+    shared_per_block: int  # without opt-in
+    shared_per_block_optin: int
+    shared_reserved_per_block: int
+    shared_unit: int
+    shared_carveouts: tuple[int, ...]
+    barriers_per_sm: int
+    barriers_bind: bool
+
+    @property
+    def max_warps_per_sm(self) -> int:
+        return self.max_threads_per_sm // self.warp_size
+
+
+@attrs.frozen
+class RegisterBanks:
+    """The notes' seven classes of physical registers, split by rising bounds.
+
+    They are a table of their own: pipe widths (4, 4, 1, 1, 2, 1, 1) do not rise, so they cannot be
+    the bounds. Class 5 is that of the tensor pipe.
+    """
+
+    bounds: tuple[int, ...]
+    src: str = ""
+
+    TENSOR = 5
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.bounds) != 7 or any(a >= b for a, b in pairwise(self.bounds)):
+            raise NvirError(f"register banks: not seven rising bounds: {list(self.bounds)}")
+
+    def classify(self, register: int) -> tuple[int, int]:
+        """The bank class of a register and its offset there; below the first bound, class 0."""
+        for bank in range(1, len(self.bounds)):
+            if register < self.bounds[bank]:
+                return bank - 1, register - self.bounds[bank - 1]
+        return 6, register - self.bounds[6]
+
+    def takes_fast_path(self, register: int, mode: int, blocked: bool = False) -> bool:
+        """Does a register of the tensor class skip bank-aware placement?
+
+        `mode` is the profile's tensor mode: 0 never, 1 unless `blocked`, else always.
+        """
+        tensor = self.classify(register)[0] == self.TENSOR
+        return tensor and mode != 0 and not (mode == 1 and blocked)
+
+
+_Index = dict[str, list[tuple[frozenset[str], str]]]
+
+
+@attrs.frozen(eq=False)
+class Profile:
+    """One architecture. Read it with `profile(name)`; never changed afterwards."""
+
+    name: str
+    title: str
+    capability: int  # 10 · major + minor
+    issue_width: int | None
+    pipes: Mapping[str, Pipe]
+    units: Mapping[str, Unit]
+    families: Mapping[str, str]  # operation family -> unit
+    latencies: Mapping[str, LatencyRow]
+    machine: Mapping[str, float]
+    memory: Mapping[str, float]
+    limits: Limits
+    banks: RegisterBanks
+    sources: Mapping[str, str]
+    figure_sources: Mapping[str, str]  # "occupancy.max_blocks_per_sm" -> source
+    _known: dict[str, Operation] = attrs.field(init=False, factory=dict, repr=False)
+    _index: _Index = attrs.field(init=False, repr=False)
+
+    @_index.default
+    def _by_opcode(self) -> _Index:
+        """Opcode -> (modifiers that a family asks for, its unit), most modifiers first."""
+        index: _Index = {}
+        for family, unit in self.families.items():
+            opcode, *modifiers = family.split(".")
+            index.setdefault(opcode, []).append((frozenset(modifiers), unit))
+        for entries in index.values():
+            entries.sort(key=lambda entry: -len(entry[0]))
+        return index
+
+    def operation(self, name: str) -> Operation:
+        """How the operation `name` (a SASS mnemonic such as `HMMA.16816.F32`) runs.
+
+        The family that shares the most modifiers with it decides. Raises `Unsupported` for an
+        operation that this machine does not have.
+        """
+        found = self._known.get(name)
+        if found is None:
+            found = self._known[name] = self._describe(name)
+        return found
+
+    def has(self, name: str) -> bool:
+        """Is `name` an operation of this machine?"""
+        try:
+            self.operation(name)
+        except Unsupported:
+            return False
+        return True
+
+    def latency(
+        self, producer: str, consumer: str | None = None, *, guard: bool = False, level: str = "l1"
+    ) -> int:
+        """Cycles from the issue of `producer` to the earliest issue of a reader of its result.
+
+        `consumer` is the reading operation (None: any), `guard`: it reads a predicate that guards
+        it; `level` is where a load hits.
+        """
+        if level not in MEMORY_LEVELS:
+            raise NvirError(f"unknown memory level {level!r} (known: {', '.join(MEMORY_LEVELS)})")
+        row = self.latencies[self.units[self.operation(producer).unit].writes]
+        if row.levels:
+            return row.levels[level]
+        column = "any"
+        if guard:
+            column = "guard"
+        elif consumer is not None:
+            column = self.units[self.operation(consumer).unit].reads
+        return row.to.get(column, row.to["any"])
+
+    def _describe(self, name: str) -> Operation:
+        opcode, *modifiers = name.split(".")
+        present = set(modifiers)
+        fitting = (unit for wanted, unit in self._index.get(opcode, ()) if wanted <= present)
+        unit = self.units.get(next(fitting, ""))
+        if unit is None:
+            raise Unsupported(f"machine operation {name}", self.name)
+        interval = unit.interval
+        if unit.rate and (work := multiply_adds(name, self.limits.subpartitions)):
+            interval = max(1, -(-work // unit.rate))
+        variable = self.latencies[unit.writes].variable
+        return Operation(name, unit.name, unit.pipes, interval, variable)
+
+
+_WARP_SHAPE = re.compile(r"^(16|8)(8)(\d{1,3})$")
+_GROUP_SHAPE = re.compile(r"^(\d+)x(\d+)x(\d+)$")
+
+
+def multiply_adds(name: str, subpartitions: int = 4) -> int:
+    """Multiply-adds of one sub-partition in a matrix operation, from the shape in its name.
+
+    `16816` is one warp's m16 n8 k16; `64x128x16` is a warp group's, a quarter of it each. 0 if the
+    name has no shape.
+    """
+    for part in name.split("."):
+        if match := _WARP_SHAPE.match(part):
+            m, n, k = map(int, match.groups())
+            return m * n * k
+        if match := _GROUP_SHAPE.match(part):
+            m, n, k = map(int, match.groups())
+            return m * n * k // subpartitions
+    return 0
+
+
+@attrs.frozen
+class ResourceBound:
+    """The resource-constrained bound on cycles an iteration, and what binds it.
+
+    `cycles` is at least 1; `exact` is the bound before rounding; `pipe` names the binding pipe,
+    several joined by `+` where operations may take any of them, or `issue`.
+    """
+
+    cycles: int
+    exact: Fraction
+    pipe: str | None
+
+
+def resource_bound(profile: Profile, operations: Iterable[str]) -> ResourceBound:
+    """ResMII of a loop body of these machine operations on one sub-partition.
+
+    For a set of pipes, the operations that can run nowhere else need the sum of their busy cycles
+    over the units of the set; the largest such quotient binds. Sets that matter are unions of the
+    alternatives that occur, so there are few. Operations that take no pipe only use issue slots.
+    """
+    work: dict[tuple[str, ...], int] = {}
+    issued = 0
+    for name in operations:
+        operation = profile.operation(name)
+        issued += 1
+        if operation.pipes:
+            work[operation.pipes] = work.get(operation.pipes, 0) + operation.interval
+    best, binding = Fraction(0), None
+    for pipes in _unions(work):
+        units = sum(profile.pipes[p].units for p in pipes)
+        busy = sum(cycles for some, cycles in work.items() if pipes.issuperset(some))
+        need = Fraction(busy, units)
+        if need > best:
+            best, binding = need, "+".join(p for p in profile.pipes if p in pipes)
+    if profile.issue_width and Fraction(issued, profile.issue_width) > best:
+        best, binding = Fraction(issued, profile.issue_width), "issue"
+    return ResourceBound(max(1, -(-best.numerator // best.denominator)), best, binding)
+
+
+def _unions(alternatives: Iterable[tuple[str, ...]]) -> list[frozenset[str]]:
+    """Each set of alternatives, then the unions of overlapping ones, without repetition.
+
+    Disjoint sets need no union: its quotient is between theirs. Beyond ten overlapping sets only
+    pairs and the union of all are tried; that is a lower bound still.
+    """
+    sets = [frozenset(a) for a in alternatives]
+    chained = [s for s in sets if any(s is not t and s & t for t in sets)]
+    few = len(chained) <= 10
+    sizes = range(2, len(chained) + 1) if few else (2, len(chained))
+    found = dict.fromkeys(sets)
+    for size in sizes:
+        for some in combinations(chained, size):
+            found.setdefault(frozenset().union(*some))
+    return list(found)
+
+
+# One object a profile and process: the schedulers key their caches by it.
+_CACHE: dict[str, Profile] = {}
+
+_TARGET = re.compile(r"^(?:sm|compute)_(\d{2,3})[af]?$")
+
+
+def profile(name: str | Path) -> Profile:
+    """The profile of an architecture, or of a user's JSON file.
+
+    `name` is one of `PROFILES`, a PTX target such as `sm_90a` or `compute_80`, or a path (any path
+    object; a string with a slash or ending in `.json`). Raises `NvirError` for an architecture
+    without a profile, with the nearest names, and `ParseError` for a file, naming each bad key.
+    """
+    from nvir.sm.profile_file import read_builtin, read_user
+
+    if not isinstance(name, str):
+        return read_user(Path(name))
+    if "/" in name or name.endswith(".json"):
+        return read_user(Path(name))
+    known = _CACHE.get(name)
+    if known is None:
+        match = _TARGET.match(name)
+        canonical = f"sm_{match[1]}" if match else name
+        if canonical not in PROFILES:
+            near = ", ".join(nearest(name))
+            raise NvirError(
+                f"no machine profile for {name!r}; nearest: {near} (all: {', '.join(PROFILES)})"
+            )
+        if canonical not in _CACHE:
+            _CACHE[canonical] = read_builtin(canonical)
+        known = _CACHE[name] = _CACHE[canonical]
+    return known
+
+
+def profile_for(target: str) -> Profile:
+    """The profile that fits a PTX target best, for targets that have none of their own.
+
+    The newest architecture of the same major version that is no newer, else the nearest one:
+    sm_103 → sm_100, sm_87 → sm_86, sm_52 → sm_70. Raises `NvirError` for what is no target at all.
+    """
+    match = _TARGET.match(target)
+    if match is None:
+        return profile(target)
+    return profile(_rank(int(match[1]))[0])
+
+
+def nearest(name: str) -> list[str]:
+    """Up to three profile names that `name` may have meant, best first."""
+    match = re.search(r"(\d{2,3})", name)
+    if match:
+        return _rank(int(match[1]))[:3]
+    from difflib import get_close_matches
+
+    return get_close_matches(name, PROFILES, n=3, cutoff=0.3) or ["sm_80", "sm_90"]
+
+
+def _rank(capability: int) -> list[str]:
+    """Architectures by nearness: same major first, then not newer, then the smaller distance."""
+
+    def distance(name: str) -> tuple[bool, bool, int]:
+        own = int(name[3:])
+        return own // 10 != capability // 10, own > capability, abs(own - capability)
+
+    return sorted((n for n in PROFILES if n[3:].isdigit()), key=distance)

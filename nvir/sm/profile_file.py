@@ -1,0 +1,327 @@
+"""Reading and checking profile files.
+
+A profile file is a JSON object; docs of its sections are the classes of `nvir.sm.profile`.
+
+    {"title": "my SM", "extends": "sm_80",
+     "pipes":     {"SFU": {"units": 2, "src": "a guess"}},
+     "occupancy": {"max_blocks_per_sm": {"value": 24, "src": "data sheet"}}}
+
+With `extends` (a built-in name) a file only states what differs: an entry of a section replaces the
+entry of that name as a whole, and null removes it. A figure is `{"value": …, "src": …}`, or a bare
+number in a user's file. All errors of a file are reported at once, each by its key.
+"""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from nvir.ir.errors import Diagnostic, NvirError, ParseError
+from nvir.sm.profile import (
+    MEMORY_LEVELS,
+    PROFILES,
+    LatencyRow,
+    Limits,
+    Pipe,
+    Profile,
+    RegisterBanks,
+    Unit,
+)
+
+_FOLDER = Path(__file__).parent / "profiles"
+_SECTIONS = ("families", "pipes", "units", "latency", "machine", "memory", "occupancy", "sources")
+_KEYS = ("title", "extends", "capability", "banks", *_SECTIONS)
+_MACHINE = (
+    "issue_width",
+    "scoreboards",
+    "max_stall",
+    "memory_queue",
+    "instruction_cache_kib",
+    "bulk_copies",
+)
+_MEMORY = (
+    "l1_kib", "l2_kib", "l1_bytes_per_cycle", "l2_bytes_per_cycle", "dram_bytes_per_cycle",
+    "sector_bytes", "line_bytes",
+)  # fmt: skip
+_LIMITS = tuple(a.name for a in Limits.__attrs_attrs__)
+_MAY_BE_ZERO = {"issue_width", "bulk_copies", "shared_reserved_per_block", "barriers_bind"}
+
+
+def read_builtin(name: str) -> Profile:
+    """The profile of that name in the package."""
+    data = _builtin(name)
+    return _Checker(name).build(name, data)
+
+
+def read_user(path: Path) -> Profile:
+    """A user's file. Raises `ParseError` for what is wrong in it, `NvirError` if unreadable."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as e:
+        raise NvirError(f"cannot read profile {path}: {e.strerror or e}") from None
+    except UnicodeDecodeError:
+        raise ParseError(Diagnostic("not UTF-8 text", file=str(path))) from None
+    data = _parse(text, str(path))
+    base = data.get("extends")
+    if base is not None:
+        if base not in (*PROFILES, "common"):
+            near = get_close_matches(str(base), PROFILES, n=3, cutoff=0.3)
+            hint = f"; nearest: {', '.join(near)}" if near else ""
+            raise ParseError(Diagnostic(f"extends: no profile {base!r}{hint}", file=str(path)))
+        data = _merge(_builtin(base), data)
+    return _Checker(str(path)).build(path.stem, data)
+
+
+def _builtin(name: str) -> dict[str, Any]:
+    """The merged data of a built-in profile, bases first."""
+    path = _FOLDER / f"{name}.json"
+    data = _parse(path.read_text(encoding="utf-8"), str(path))
+    return _merge(_builtin(data["extends"]), data) if "extends" in data else data
+
+
+def _parse(text: str, file: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as e:
+        lines = text.splitlines()
+        source = lines[e.lineno - 1] if e.lineno <= len(lines) else ""
+        raise ParseError(
+            Diagnostic(f"not JSON: {e.msg}", file, e.lineno, e.colno, source)
+        ) from None
+    except RecursionError:
+        raise ParseError(Diagnostic("not a profile: nested too deeply", file)) from None
+    if not isinstance(data, dict):
+        raise ParseError(Diagnostic("not a profile: the file holds no JSON object", file))
+    return data
+
+
+def _merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    merged = {**base, **own}
+    for section in _SECTIONS:
+        if isinstance(base.get(section), dict) and isinstance(own.get(section), dict):
+            both = {**base[section], **own[section]}
+            merged[section] = {k: v for k, v in both.items() if v is not None}
+    return merged
+
+
+class _Checker:
+    """Reads values by key and collects what is wrong with them."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.errors: list[Diagnostic] = []
+        self.figures: dict[str, str] = {}
+
+    def build(self, name: str, data: dict[str, Any]) -> Profile:
+        """The profile, or `ParseError` with all that is wrong."""
+        self.known("", data, _KEYS)
+        for key in ("title", "capability", "banks", *_SECTIONS):
+            if key not in data:
+                self.error(key, "missing key")
+            elif key in _SECTIONS and not isinstance(data[key], dict):
+                self.error(key, f"not an object: {data[key]!r}")
+        self.stop()
+        pipes = {k: self.pipe(k, v) for k, v in data["pipes"].items()}
+        units = {k: self.unit(k, v) for k, v in data["units"].items()}
+        rows = {k: self.row(k, v) for k, v in data["latency"].items()}
+        families = self.families(data["families"])
+        machine = self.numbers("machine", data["machine"], _MACHINE)
+        memory = self.numbers("memory", data["memory"], _MEMORY, whole=False)
+        limits = self.limits(data["occupancy"])
+        capability = self.whole("capability", data["capability"])
+        banks = self.banks(data["banks"])
+        self.stop()
+        self.cross_check(pipes, units, rows)
+        self.stop()
+        assert limits is not None
+        assert banks is not None
+        return Profile(
+            name, str(data["title"]), capability, int(machine["issue_width"]) or None, pipes, units,
+            families, rows, machine, memory, limits, banks, data["sources"], self.figures,
+        )  # fmt: skip
+
+    # -- sections
+
+    def pipe(self, name: str, value: Any) -> Pipe:
+        at = f"pipes.{name}"
+        value = self.table(at, value, ("units", "shared", "src"))
+        units = self.whole(f"{at}.units", value.get("units", 1))
+        shared = self.flag(f"{at}.shared", value.get("shared", False))
+        return Pipe(name, units, shared, self.source(at, value))
+
+    def unit(self, name: str, value: Any) -> Unit:
+        at = f"units.{name}"
+        value = self.table(at, value, ("pipes", "interval", "rate", "writes", "reads", "src"))
+        pipes = self.texts(f"{at}.pipes", value.get("pipes"))
+        interval = self.whole(f"{at}.interval", value.get("interval"))
+        rate = value.get("rate")
+        if rate is not None:
+            rate = self.whole(f"{at}.rate", rate)
+        writes = self.text(f"{at}.writes", value.get("writes", name))
+        reads = self.text(f"{at}.reads", value.get("reads", name))
+        return Unit(name, pipes, interval, rate, writes, reads, self.source(at, value))
+
+    def row(self, name: str, value: Any) -> LatencyRow:
+        at = f"latency.{name}"
+        value = self.table(at, value, ("to", "levels", "variable", "src"))
+        to = self.cycles(f"{at}.to", value.get("to"))
+        if "any" not in to:
+            self.error(f"{at}.to.any", "missing key")
+        levels: dict[str, int] = {}
+        if "levels" in value:
+            levels = self.cycles(f"{at}.levels", value["levels"])
+            for level in MEMORY_LEVELS:
+                if level not in levels:
+                    self.error(f"{at}.levels.{level}", "missing key")
+        variable = self.flag(f"{at}.variable", value.get("variable", False))
+        return LatencyRow(to, levels, variable, self.source(at, value))
+
+    def families(self, value: dict[str, Any]) -> dict[str, str]:
+        unit_of: dict[str, str] = {}
+        for unit, names in value.items():
+            for family in self.texts(f"families.{unit}", names):
+                if family in unit_of:
+                    self.error(f"families.{unit}", f"{family} is also in {unit_of[family]}")
+                unit_of[family] = unit
+        return unit_of
+
+    def numbers(
+        self, section: str, value: dict[str, Any], keys: tuple[str, ...], whole: bool = True
+    ) -> dict[str, float]:
+        self.known(section, value, keys)
+        return {k: self.figure(f"{section}.{k}", value.get(k), whole) for k in keys}
+
+    def limits(self, value: dict[str, Any]) -> Limits | None:
+        self.known("occupancy", value, _LIMITS)
+        got: dict[str, Any] = {}
+        for key in _LIMITS:
+            at = f"occupancy.{key}"
+            if key != "shared_carveouts":
+                got[key] = self.figure(at, value.get(key))
+                continue
+            entry = value.get(key)
+            inner = entry.get("value") if isinstance(entry, dict) else entry
+            if not isinstance(inner, list) or not all(type(v) is int and v >= 0 for v in inner):
+                self.error(
+                    at, "missing key" if inner is None else f"not a list of sizes: {inner!r}"
+                )
+                continue
+            self.figures[at] = self.source(at, entry) if isinstance(entry, dict) else self.file
+            got[key] = tuple(inner)
+        if self.errors:
+            return None
+        for key, unit in (
+            ("max_threads_per_sm", "warp_size"),
+            ("registers_per_sm", "subpartitions"),
+        ):
+            if got[key] % got[unit]:
+                self.error(f"occupancy.{key}", f"{got[key]} is no multiple of {unit}, {got[unit]}")
+        got["barriers_bind"] = bool(got["barriers_bind"])
+        return Limits(**got)
+
+    def banks(self, value: Any) -> RegisterBanks | None:
+        value = self.table("banks", value, ("bounds", "src"))
+        bounds = value.get("bounds")
+        if not isinstance(bounds, list) or not all(type(b) is int for b in bounds):
+            self.error("banks.bounds", f"not a list of integers: {bounds!r}")
+            return None
+        try:
+            return RegisterBanks(tuple(bounds), self.source("banks", value))
+        except NvirError as e:
+            self.error("banks.bounds", str(e))
+            return None
+
+    def cross_check(
+        self, pipes: dict[str, Pipe], units: dict[str, Unit], rows: dict[str, LatencyRow]
+    ) -> None:
+        for unit in units.values():
+            for pipe in unit.pipes:
+                if pipe not in pipes:
+                    self.error(f"units.{unit.name}.pipes", f"no pipe {pipe!r}{_hint(pipe, pipes)}")
+            if unit.writes not in rows:
+                self.error(f"latency.{unit.writes}", f"missing key, needed by units.{unit.name}")
+
+    # -- values
+
+    def figure(self, at: str, value: Any, whole: bool = True) -> Any:
+        """A number, with the source beside it."""
+        source = self.file
+        if isinstance(value, dict):
+            self.known(at, value, ("value", "src"))
+            source, value = self.source(at, value), value.get("value")
+        self.figures[at] = source
+        low = 0 if at.rpartition(".")[2] in _MAY_BE_ZERO else 1
+        if whole:
+            return self.whole(at, value, low)
+        if value is None:
+            self.error(at, "missing key")
+        elif type(value) not in (int, float) or not 0 < value < 1e12:
+            self.error(at, f"not a positive number: {value!r}")
+        else:
+            return value
+        return 1
+
+    def whole(self, at: str, value: Any, low: int = 1) -> int:
+        if value is None:
+            self.error(at, "missing key")
+        elif type(value) is not int:
+            self.error(at, f"not an integer: {value!r}")
+        elif value < low:
+            self.error(at, f"less than {low}: {value}")
+        else:
+            return value
+        return max(low, 1)
+
+    def flag(self, at: str, value: Any) -> bool:
+        if not isinstance(value, bool):
+            self.error(at, f"neither true nor false: {value!r}")
+        return bool(value)
+
+    def text(self, at: str, value: Any) -> str:
+        if not isinstance(value, str) or not value:
+            self.error(at, "missing key" if value is None else f"not a name: {value!r}")
+            return ""
+        return value
+
+    def texts(self, at: str, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list):
+            self.error(at, "missing key" if value is None else f"not a list of names: {value!r}")
+            return ()
+        return tuple(self.text(f"{at}[{i}]", v) for i, v in enumerate(value))
+
+    def cycles(self, at: str, value: Any) -> dict[str, int]:
+        if not isinstance(value, dict):
+            self.error(at, "missing key" if value is None else f"not an object: {value!r}")
+            return {}
+        return {k: self.whole(f"{at}.{k}", v) for k, v in value.items()}
+
+    def table(self, at: str, value: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            self.error(at, f"not an object: {value!r}")
+            return {}
+        self.known(at, value, keys)
+        return value
+
+    def source(self, at: str, value: dict[str, Any]) -> str:
+        source = value.get("src", self.file)
+        self.figures[at] = source = self.text(f"{at}.src", source)
+        return source
+
+    def known(self, at: str, value: dict[str, Any], keys: tuple[str, ...]) -> None:
+        for key in value:
+            if key not in keys:
+                self.error(f"{at}.{key}".lstrip("."), f"unknown key{_hint(key, keys)}")
+
+    def error(self, at: str, what: str) -> None:
+        self.errors.append(Diagnostic(f"profile key {at}: {what}", file=self.file))
+
+    def stop(self) -> None:
+        if self.errors:
+            raise ParseError(self.errors)
+
+
+def _hint(name: str, known: Any) -> str:
+    near = get_close_matches(name, list(known), n=1)
+    return f", did you mean {near[0]!r}?" if near else ""
