@@ -1,0 +1,156 @@
+"""What each arithmetic row of PTX means, as pure functions over lane vectors.
+
+    from nvir.interp.meaning import MEANINGS, Mods, bind
+
+    MEANINGS["mad"](Mods.parse("mad", ("lo", "s32")), a, b, c)     # one call
+    f = bind("mad.lo.s32"); f(a, b, c)                              # resolved once
+
+A meaning takes the modifiers and the raw bits of its sources (lanes.py says how a register looks)
+and returns the raw bits of its result in the narrowest register for the type, or a tuple where the
+row has several results (setp `p|q`, lop3 `d|p`, .cc `d` and carry); a machine that wants fewer
+ignores the rest, and widens with `fit` where the destination register is wider. Sources broadcast.
+Predicate sources come with PTX's `!` already applied. Callers hold `np.errstate(all="ignore")`.
+
+Warp-wide rows (shfl, vote, match, redux ...) are in warp.py, matrices in matrix.py and wgmma.py;
+they take arrays with a lane axis and are not in `MEANINGS`.
+"""
+
+# mypy: disable-error-code="no-any-return"
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from nvir.interp.meaning import approx, bits, compare, convert, floating, integer, video
+from nvir.interp.meaning.lanes import PACKED, WIDTH, Lanes, fit, is_float, join, split
+from nvir.interp.meaning.mods import Mods
+from nvir.ir.errors import Unsupported
+
+Meaning = Callable[..., Any]
+
+__all__ = ["MEANINGS", "Lanes", "Meaning", "Mods", "bind", "fit", "meaning_of"]
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_element(mods: Mods) -> Mods:
+    """The modifiers of a packed operation as those of one element."""
+    element = PACKED[mods.type][0]
+    return attrs.evolve(mods, types=(element, *mods.types[1:]))
+
+
+def _arithmetic(integer_: Meaning | None, float_: Meaning | None) -> Meaning:
+    """A row that means one thing on integers and another on floats, packed or not."""
+
+    def meaning(mods: Mods, *sources: Lanes) -> Any:
+        type_ = mods.type
+        if type_ in PACKED:
+            element, count = PACKED[type_]
+            inner = _of_element(mods)
+            parts = zip(*(split(x, element, count) for x in sources), strict=True)
+            width = WIDTH[element]
+            dtype = f"u{width * count // 8}"
+            return join([meaning(inner, *part) for part in parts], width, dtype)
+        chosen = float_ if is_float(type_) else integer_
+        if chosen is None or type_ not in WIDTH:
+            mods.unsupported()
+        return chosen(mods, *sources)
+
+    return meaning
+
+
+def _either(approximate: Meaning, exact: Meaning) -> Meaning:
+    """A float row that is approximate with .approx or .full and else rounds exactly."""
+
+    def meaning(mods: Mods, *sources: Lanes) -> Any:
+        return (approximate if mods.approx or mods.full else exact)(mods, *sources)
+
+    return meaning
+
+
+_SCALAR_VIDEO = ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vset")
+_SIMD_VIDEO = tuple(
+    f"v{op}{n}" for op in ("add", "sub", "avrg", "absdiff", "min", "max", "set") for n in (2, 4)
+)
+
+MEANINGS: dict[str, Meaning] = {
+    "add": _arithmetic(integer.add, floating.add),
+    "sub": _arithmetic(integer.sub, floating.sub),
+    "mul": _arithmetic(integer.mul, floating.mul),
+    "mad": _arithmetic(integer.mad, floating.fma),
+    "fma": _arithmetic(None, floating.fma),
+    "addc": integer.addc,
+    "subc": integer.subc,
+    "madc": integer.madc,
+    "mul24": integer.mul24,
+    "mad24": integer.mad24,
+    "sad": integer.sad,
+    "div": _arithmetic(integer.div, _either(approx.div, floating.div)),
+    "rem": integer.rem,
+    "abs": _arithmetic(integer.abs_, floating.abs_),
+    "neg": _arithmetic(integer.neg, floating.neg),
+    "min": _arithmetic(integer.min_, floating.min_),
+    "max": _arithmetic(integer.max_, floating.max_),
+    "rcp": _either(approx.rcp, floating.rcp),
+    "sqrt": _either(approx.sqrt, floating.sqrt),
+    "rsqrt": approx.rsqrt,
+    "sin": approx.sin,
+    "cos": approx.cos,
+    "lg2": approx.lg2,
+    "ex2": _arithmetic(None, approx.ex2),
+    "tanh": _arithmetic(None, approx.tanh),
+    "testp": floating.testp,
+    "copysign": floating.copysign,
+    "set": compare.set_,
+    "setp": compare.setp,
+    "selp": compare.selp,
+    "slct": compare.slct,
+    "and": bits.and_,
+    "or": bits.or_,
+    "xor": bits.xor,
+    "not": bits.not_,
+    "cnot": bits.cnot,
+    "lop3": bits.lop3,
+    "shl": bits.shl,
+    "shr": bits.shr,
+    "shf": bits.shf,
+    "popc": bits.popc,
+    "clz": bits.clz,
+    "bfind": bits.bfind,
+    "fns": bits.fns,
+    "brev": bits.brev,
+    "bfe": bits.bfe,
+    "bfi": bits.bfi,
+    "bmsk": bits.bmsk,
+    "szext": bits.szext,
+    "prmt": bits.prmt,
+    "dp4a": bits.dp4a,
+    "dp2a": bits.dp2a,
+    "mov": bits.mov,
+    "cvt": convert.cvt,
+    "vmad": video.vmad,
+    **dict.fromkeys(_SCALAR_VIDEO, video.scalar),
+    **dict.fromkeys(_SIMD_VIDEO, video.simd),
+}
+"""Row (mnemonic) to meaning: `f(mods, *sources)`."""
+
+
+def meaning_of(opcode: str) -> tuple[Meaning, Mods] | None:
+    """The meaning and modifiers of a full spelling ("mad.lo.cc.s32"), None for other rows."""
+    row, *tokens = opcode.split(".")
+    meaning = MEANINGS.get(row)
+    return None if meaning is None else (meaning, Mods.parse(row, tokens))
+
+
+def bind(opcode: str) -> Meaning:
+    """The meaning of a full spelling, ready to be called with the sources.
+
+    Raises `Unsupported` for a mnemonic that is no arithmetic row.
+    """
+    found = meaning_of(opcode)
+    if found is None:
+        raise Unsupported(opcode)
+    meaning, mods = found
+    return functools.partial(meaning, mods)
