@@ -1,1 +1,61 @@
-""""""
+"""The real tools, each behind one small function; nvir works without any of them.
+
+    ptxas     assemble PTX: cubin, registers, spills, messages
+    nvdisasm  a cubin's machine code; `disassemble` gives it as instructions with live
+              registers; `read_sass` reads such text; `control_words`, `stall_counts`
+    libnvvm   `libnvvm.verify` and `libnvvm.compile` NVVM IR, in a child process
+    cuobjdump `embedded` images of fat binaries, `resource_usage` of kernels
+    nvcc      `nvcc_ptx`: CUDA C++ to PTX
+
+Each tool is looked for in the NVIDIA wheels, on PATH, and below CUDA_HOME or CUDA_PATH
+(`find`, `available`, `version`). One that is missing raises ToolMissing, which says how
+to install it; one that hangs or cannot be understood raises ToolError; one that rejects
+its input does neither, the result says so. This package imports nothing of nvir.
+"""
+
+from nvir.toolchain import libnvvm
+from nvir.toolchain.cuobjdump import Embedded, embedded, read_resource_usage, resource_usage
+from nvir.toolchain.errors import ToolError, ToolMissing
+from nvir.toolchain.find import available, find
+from nvir.toolchain.libnvvm import NvvmResult
+from nvir.toolchain.nvcc import NvccResult, nvcc_ptx
+from nvir.toolchain.nvdisasm import disassemble, nvdisasm
+from nvir.toolchain.process import version
+from nvir.toolchain.ptxas import KernelInfo, Message, PtxasResult, ptxas, read_verbose
+from nvir.toolchain.sass import (
+    Control,
+    SassInstruction,
+    code_sections,
+    control_words,
+    read_sass,
+    stall_counts,
+)
+
+__all__ = [
+    "Control",
+    "Embedded",
+    "KernelInfo",
+    "Message",
+    "NvccResult",
+    "NvvmResult",
+    "PtxasResult",
+    "SassInstruction",
+    "ToolError",
+    "ToolMissing",
+    "available",
+    "code_sections",
+    "control_words",
+    "disassemble",
+    "embedded",
+    "find",
+    "libnvvm",
+    "nvcc_ptx",
+    "nvdisasm",
+    "ptxas",
+    "read_resource_usage",
+    "read_sass",
+    "read_verbose",
+    "resource_usage",
+    "stall_counts",
+    "version",
+]

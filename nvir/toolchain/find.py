@@ -1,0 +1,105 @@
+"""Where the real tools are: the NVIDIA wheels, then PATH, then CUDA_HOME and CUDA_PATH.
+
+The wheels come first, for they are what `nvir[oracle]` pins; their layout has
+changed over the years (`nvidia/cu13/bin`, `nvidia/cuda_nvcc/bin`), so every
+folder of the `nvidia` namespace package is tried, whatever it is called.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from nvir.toolchain.errors import ToolMissing
+
+_LIBRARIES = {  # name: (folders below a root, pattern of the file)
+    "libnvvm": (("nvvm/lib64", "nvvm/lib", "lib64", "lib"), "libnvvm.so*"),
+    "libdevice": (("nvvm/libdevice",), "libdevice.10.bc"),
+}
+_PROGRAM_FOLDERS = ("bin", "nvvm/bin")
+_HOW = {
+    "nvcc": "pip install 'nvir[oracle]' nvidia-cuda-crt nvidia-cuda-runtime, or a CUDA toolkit",
+    "a host C++ compiler": "your system's package of g++ or clang",
+}
+
+
+def find(tool: str) -> Path:
+    """The path of a program ("ptxas", "nvdisasm", ...) or of "libnvvm" or "libdevice".
+
+    Raises ToolMissing, which says how to install it.
+    """
+    if tool in _LIBRARIES:
+        found = next(_libraries(tool), None)
+    else:
+        found = next(_programs(tool), None)
+    if found is None:
+        raise missing(tool)
+    return found
+
+
+def available(*tools: str) -> bool:
+    """Are all of these tools here?"""
+    try:
+        for tool in tools:
+            find(tool)
+    except ToolMissing:
+        return False
+    return True
+
+
+def missing(tool: str) -> ToolMissing:
+    """The error that tells how to install this tool."""
+    return ToolMissing(tool, _HOW[tool]) if tool in _HOW else ToolMissing(tool)
+
+
+def _programs(tool: str) -> Iterator[Path]:
+    for root in _wheel_roots():
+        yield from _executables(root, tool)
+    on_path = shutil.which(tool)
+    if on_path:
+        yield Path(on_path)
+    for root in _toolkit_roots():
+        yield from _executables(root, tool)
+
+
+def _executables(root: Path, tool: str) -> Iterator[Path]:
+    for folder in _PROGRAM_FOLDERS:
+        path = root / folder / tool
+        if path.is_file() and os.access(path, os.X_OK):
+            yield path
+
+
+def _libraries(tool: str) -> Iterator[Path]:
+    folders, pattern = _LIBRARIES[tool]
+    for root in (*_wheel_roots(), *_toolkit_roots()):
+        for folder in folders:
+            yield from sorted(p for p in (root / folder).glob(pattern) if p.is_file())
+
+
+def _wheel_roots() -> list[Path]:
+    """Folders of the `nvidia` namespace package: cu13, cu12, cuda_nvcc, ..., newest first."""
+    try:
+        spec = importlib.util.find_spec("nvidia")
+    except (ImportError, ValueError):
+        return []
+    places = spec.submodule_search_locations if spec else None
+    roots = [p for place in places or () for p in Path(place).glob("*") if p.is_dir()]
+    return sorted(roots, key=_newest_first)
+
+
+def _newest_first(root: Path) -> tuple[int, str]:
+    release = re.fullmatch(r"cu(\d+)", root.name)
+    return (-int(release[1]) if release else 0, root.name)
+
+
+def _toolkit_roots() -> list[Path]:
+    """CUDA_HOME and CUDA_PATH, and the toolkit that an nvcc on PATH belongs to."""
+    roots = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    nvcc = shutil.which("nvcc")
+    if nvcc:
+        roots.append(Path(nvcc).resolve().parent.parent)
+    return roots
