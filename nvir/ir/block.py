@@ -29,12 +29,13 @@ class Block:
     first, last ends of the instruction list (None when empty)
     pragmas     PTX pragmas that hold for the block, e.g. ("nounroll",)
     flags       what passes note about the block: "cold", "nounroll", "unrolled" …
-    loc         source place of the label, where the text has one
+    line        of the label in the text that was read; 0 for a block that was built
+    loc         source place (`.loc`) of its start, where the text has one
     """
 
     __slots__ = (
         "_dom_first", "_dom_last", "_idom", "_loop_depth", "_preds", "_rpo_index", "_succs", "aux", "first", "flags",
-        "function", "last", "loc", "name", "pragmas",
+        "function", "last", "line", "loc", "name", "pragmas",
     )  # fmt: skip
     first: Instruction | None
     last: Instruction | None
@@ -46,6 +47,7 @@ class Block:
         self.pragmas: tuple[str, ...] = ()
         self.flags: frozenset[str] = frozenset()
         self.loc: Location | None = None
+        self.line = 0
         self.aux: Any = None
         self._preds: list[Block] = []
         self._succs: tuple[Block, ...] = ()

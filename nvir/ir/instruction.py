@@ -43,7 +43,9 @@ class Location:
 class Instruction(Value):
     """One operation. `block`, `prev` and `next` place it; see the module docstring for `aux`."""
 
-    __slots__ = ("_operands", "_results", "aux", "block", "form", "loc", "next", "prev")
+    __slots__ = (
+        "_operands", "_results", "aux", "block", "form", "line", "loc", "next", "prev",
+    )  # fmt: skip
     block: Block | None
     prev: Instruction | None
     next: Instruction | None
@@ -65,6 +67,7 @@ class Instruction(Value):
         self._results: tuple[Result, ...] | None = None
         self.aux = aux
         self.loc = loc
+        self.line = 0  # in the text that was read; 0 for an instruction that was built
         self.block = self.prev = self.next = None
         for v in operands:
             u = v._uses

@@ -1,0 +1,167 @@
+"""PTX's literals and constant expressions as values."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from nvir.ir.types import F32, F64, IMM
+from nvir.ir.values import Constant, Value, constant
+
+_FLOAT_HEX = re.compile(r"0[fF]([0-9a-fA-F]{8})$|0[dD]([0-9a-fA-F]{16})$")
+_INTEGER = re.compile(r"(-?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|(0[0-7]*)|([1-9]\d*))U?$")
+_DECIMAL = re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?$")
+_memo: dict[str, Constant | None] = {"WARP_SZ": constant(IMM, 32)}
+_MEMO_LIMIT = 1 << 16
+
+
+def literal(text: str) -> Constant | None:
+    """The constant that a literal spells, or None where it is none.
+
+    Integers have type `imm`; `0f` and `0d` forms and decimal fractions hold
+    their bits (a decimal fraction is a double, as PTX has it).
+    """
+    try:
+        return _memo[text]
+    except KeyError:
+        if len(_memo) > _MEMO_LIMIT:
+            _memo.clear()
+            _memo["WARP_SZ"] = constant(IMM, 32)
+        c = _memo[text] = _parse(text)
+        return c
+
+
+def _parse(text: str) -> Constant | None:
+    m = _INTEGER.match(text)
+    if m is not None:
+        sign, hexa, binary, octal, decimal = m.groups()
+        if hexa is not None:
+            value = int(hexa, 16)
+        elif binary is not None:
+            value = int(binary, 2)
+        elif octal is not None:
+            value = int(octal, 8)
+        else:
+            value = int(decimal[:40])
+        if value >= 1 << 64:
+            return None
+        return constant(IMM, -value if sign else value)
+    m = _FLOAT_HEX.match(text)
+    if m is not None:
+        if m[1] is not None:
+            return constant(F32, int(m[1], 16))
+        return constant(F64, int(m[2], 16))
+    if _DECIMAL.match(text):
+        return constant(F64, struct.unpack("<Q", struct.pack("<d", float(text)))[0])
+    return None
+
+
+def to_f32(c: Constant) -> Constant:
+    """A double literal under an `.f32` instruction, rounded to nearest even."""
+    value = struct.unpack("<d", struct.pack("<Q", c.value))[0]
+    try:
+        bits = struct.unpack("<I", struct.pack("<f", value))[0]
+    except OverflowError:
+        bits = 0x7F800000 if value > 0 else 0xFF800000
+    return constant(F32, bits)
+
+
+def to_f64(c: Constant) -> Constant:
+    """A single literal under an `.f64` instruction."""
+    value = struct.unpack("<f", struct.pack("<I", c.value))[0]
+    return constant(F64, struct.unpack("<Q", struct.pack("<d", value))[0])
+
+
+def is_literal(v: Value) -> bool:
+    return isinstance(v, Constant)
+
+
+_TOKEN = re.compile(
+    r"\s*(?:(0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|0[xX][0-9a-fA-F]+U?|\d+(?:\.\d*)?"
+    r"(?:[eE][+-]?\d+)?U?|WARP_SZ)|(<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%~!&|^<>?:()])"
+    r"|(\.[su]64))"
+)
+_BINARY = {
+    "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
+    "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
+}  # fmt: skip
+_M64 = (1 << 64) - 1
+
+
+def constant_expression(text: str) -> int | None:
+    """The value of an integer constant expression such as "(1 << 4) | 3", or None."""
+    tokens: list[str] = []
+    pos = 0
+    text = text.rstrip()
+    while pos < len(text):
+        m = _TOKEN.match(text, pos)
+        if m is None or len(tokens) > 1000:
+            return None
+        tokens.append(m[1] or m[2] or m[3])
+        pos = m.end()
+    try:
+        value, end = _ternary(tokens, 0, 0)
+    except (IndexError, ValueError, ZeroDivisionError):
+        return None
+    return value if end == len(tokens) else None
+
+
+def _ternary(t: list[str], i: int, depth: int) -> tuple[int, int]:
+    if depth > 60:
+        raise ValueError("nested too deeply")
+    cond, i = _expr(t, i, 1, depth)
+    if i < len(t) and t[i] == "?":
+        yes, i = _ternary(t, i + 1, depth + 1)
+        if t[i] != ":":
+            raise ValueError("expected ':'")
+        no, i = _ternary(t, i + 1, depth + 1)
+        return (yes if cond else no), i
+    return cond, i
+
+
+def _expr(t: list[str], i: int, level: int, depth: int) -> tuple[int, int]:
+    left, i = _unary(t, i, depth + 1)
+    while i < len(t) and _BINARY.get(t[i], 0) >= level:
+        o = t[i]
+        right, i = _expr(t, i + 1, _BINARY[o] + 1, depth + 1)
+        left = _apply(o, left, right)
+    return left, i
+
+
+def _unary(t: list[str], i: int, depth: int) -> tuple[int, int]:
+    if depth > 60:
+        raise ValueError("nested too deeply")
+    tok = t[i]
+    if tok == "(":
+        if t[i + 1] in (".s64", ".u64") and t[i + 2] == ")":
+            value, i2 = _unary(t, i + 3, depth + 1)
+            value &= _M64
+            if t[i + 1] == ".s64" and value >> 63:
+                value -= 1 << 64
+            return value, i2
+        value, i = _ternary(t, i + 1, depth + 1)
+        if t[i] != ")":
+            raise ValueError("expected ')'")
+        return value, i + 1
+    if tok in "-+~!":
+        value, i = _unary(t, i + 1, depth + 1)
+        return {"-": -value, "+": value, "~": ~value, "!": int(not value)}[tok], i
+    c = literal(tok)
+    if c is None or c.type is not IMM:
+        raise ValueError("expected an integer")
+    return c.value, i + 1
+
+
+def _apply(o: str, a: int, b: int) -> int:
+    if o in ("<<", ">>"):
+        b &= 63
+        return (a << b) & _M64 if o == "<<" else a >> b
+    if o in ("/", "%"):
+        q = abs(a) // abs(b)
+        q = -q if (a < 0) != (b < 0) else q
+        return q if o == "/" else a - q * b
+    return int({
+        "||": bool(a or b), "&&": bool(a and b), "|": a | b, "^": a ^ b, "&": a & b,
+        "==": a == b, "!=": a != b, "<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b,
+        "+": a + b, "-": a - b, "*": a * b,
+    }[o])  # fmt: skip

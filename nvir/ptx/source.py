@@ -1,0 +1,116 @@
+"""A PTX text: its file name, its lines, and the errors found in it.
+
+Comments are blanked out, not cut, so that every offset is an offset of the
+original text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from pathlib import Path
+
+from nvir.ir.errors import Diagnostic, NvirError, ParseError
+
+_COMMENT_OR_STRING = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_NOT_NEWLINE = re.compile(r"[^\n]")
+MAX_ERRORS = 100  # of one file; after that reading it further helps nobody
+
+
+def _blank(m: re.Match[str]) -> str:
+    text = m[0]
+    if text[0] == '"':
+        return text
+    if text[1] == "/":
+        return " " * len(text)
+    return _NOT_NEWLINE.sub(" ", text)
+
+
+class TooManyErrors(Exception):
+    """Internal: the error limit is reached."""
+
+
+class Source:
+    """The text under its file name. `code` is the text with blanks for comments."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.file = file
+        self.text = text
+        self.code = _COMMENT_OR_STRING.sub(_blank, text) if "/" in text else text
+        self._starts: list[int] | None = None
+        self.errors: list[Diagnostic] = []
+        self.warnings: list[Diagnostic] = []
+        self._warned: set[str] = set()
+
+    @property
+    def line_starts(self) -> list[int]:
+        """Offset of the first character of each line."""
+        if self._starts is None:
+            self._starts = [0, *(m.end() for m in re.finditer("\n", self.text))]
+        return self._starts
+
+    def line_of(self, offset: int) -> int:
+        return bisect_right(self.line_starts, offset)
+
+    def diagnostic(self, message: str, offset: int, severity: str = "error") -> Diagnostic:
+        offset = min(max(offset, 0), len(self.text))
+        line = self.line_of(offset)
+        start = self.line_starts[line - 1]
+        end = self.text.find("\n", offset)
+        end = len(self.text) if end < 0 else end
+        # Of a line of megabytes only the neighbourhood of the error is kept.
+        lo, hi = max(start, offset - 400), min(end, offset + 400)
+        col = offset - start + 1
+        shown = self.text[lo:hi].rstrip("\r")
+        if lo > start:
+            shown = " " * (lo - start) + shown if lo - start < 2000 else shown
+        return Diagnostic(message, self.file, line, col, shown, severity)
+
+    def error(self, message: str, offset: int) -> None:
+        """Note an error; raises TooManyErrors past the limit."""
+        self.errors.append(self.diagnostic(message, offset))
+        if len(self.errors) >= MAX_ERRORS:
+            raise TooManyErrors
+
+    def warn_once(self, key: str, message: str, offset: int) -> None:
+        if key not in self._warned:
+            self._warned.add(key)
+            self.warnings.append(self.diagnostic(message, offset, "warning"))
+
+    def raise_errors(self) -> None:
+        if self.errors:
+            raise ParseError(sorted(self.errors, key=lambda e: (e.line, e.col)))
+
+
+def load(x: object) -> Source:
+    """What `read_ptx` takes: a path, or the text itself (a str with a newline, or bytes)."""
+    if isinstance(x, bytes | bytearray):
+        return _decode(bytes(x), "<text>")
+    if isinstance(x, str) and "\n" in x:
+        return Source(x, "<text>")
+    if isinstance(x, str | os.PathLike):
+        path = Path(x)
+        try:
+            data = path.read_bytes()
+        except OSError as e:
+            raise NvirError(f"{path}: cannot be read: {e.strerror or e}") from None
+        except ValueError as e:
+            raise NvirError(f"{str(path)[:80]!r}: cannot be read: {e}") from None
+        return _decode(data, str(path))
+    raise TypeError(f"expected a path, a text or bytes, not {type(x).__name__}")
+
+
+def _decode(data: bytes, file: str) -> Source:
+    if data[:3] == b"\xef\xbb\xbf":
+        data = data[3:]
+    data = data.rstrip(b"\0")  # a PTX image in a fatbin ends with zeros
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise ParseError(
+            Diagnostic(
+                "this is a binary file, not PTX text", file, data.count(b"\n", 0, nul) + 1,
+                nul - data.rfind(b"\n", 0, nul),
+            )  # fmt: skip
+        )
+    return Source(data.decode("utf-8", "replace"), file)

@@ -1,0 +1,315 @@
+"""From raw blocks over registers to SSA.
+
+    L:  add %r1, %r1, 1           L:  %r1' = phi [%r1, entry], [%r1'', L]
+        setp %p1, %r1, 10    ==>      %r1'' = add %r1', 1
+        @%p1 bra L                    %p1 = setp %r1'', 10 …
+
+Every value keeps the name of its source register as a hint. No copy is
+propagated, so the values of one register never interfere and coalesce again on
+printing without a copy.
+
+Method   Pruned SSA: phis at the iterated dominance frontier of a register's
+         definitions, where it is live in; then renaming in a walk over the
+         dominator tree (Cytron et al., TOPLAS 13(4), 1991). Liveness only of
+         registers that cross blocks, as Python ints. Blocks that the entry does
+         not reach hang below a root of their own, where every register is undef.
+Cost     Linear in the text but for the sets of crossing registers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nvir.ir.block import Block
+from nvir.ir.cfg import dominator_tree
+from nvir.ir.form import form
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import VOID
+from nvir.ir.values import Argument, Result, undef
+from nvir.ptx.body import SINK, RawBlock, RawFunction
+
+
+def build(raw: RawFunction, function: Function, arguments: dict[int, Argument]) -> None:
+    """Fill `function` with the SSA form of `raw`; `arguments` are registers defined on entry."""
+    blocks = raw.blocks
+    _name_blocks(blocks, function)
+    order, preds = _numbering(blocks)
+    tree = dominator_tree(preds)
+    live_in, crossing = _liveness(order, preds)
+    phis = _place_phis(order, preds, tree.idom, live_in, crossing, arguments)
+    made = {id(b): Block(str(b.name), function) for b in blocks}
+    function.blocks = [made[id(b)] for b in blocks]
+    _Renaming(raw, order, preds, tree.idom, phis, made).run(arguments)
+    function.cfg_state = "never"
+
+
+def _name_blocks(blocks: list[RawBlock], function: Function) -> None:
+    """Labels are names; what has none, or one used in another scope, gets a fresh one."""
+    taken: set[str] = set()
+    for k, b in enumerate(blocks):
+        name = b.name or ("entry" if k == 0 else f"bb{k}")
+        while name in taken:
+            name = f"{name}.{k}"
+        taken.add(name)
+        b.name = name
+        b.index = k
+
+
+def _numbering(blocks: list[RawBlock]) -> tuple[list[RawBlock | None], list[list[int]]]:
+    """Blocks in RPO below a virtual root (number 0, None), and predecessors by number.
+
+    The root leads to the entry and to one block of each part that is not reached.
+    """
+    n = len(blocks)
+    seen = [False] * n
+    roots: list[int] = []
+    parts: list[list[int]] = []
+    for r in range(n):  # entry first, then whatever is left in layout order
+        if seen[r]:
+            continue
+        roots.append(r)
+        seen[r] = True
+        stack = [(r, iter(blocks[r].targets))]
+        part: list[int] = []
+        while stack:
+            b, targets = stack[-1]
+            for t in targets:
+                if not seen[t.index]:
+                    seen[t.index] = True
+                    stack.append((t.index, iter(t.targets)))
+                    break
+            else:
+                part.append(b)
+                stack.pop()
+        parts.append(part)
+    number = [0] * n
+    order: list[RawBlock | None] = [None]
+    # A later root may lead into an earlier part, so its blocks come first.
+    for part in reversed(parts):
+        for b in reversed(part):
+            number[b] = len(order)
+            order.append(blocks[b])
+    preds: list[list[int]] = [[] for _ in order]
+    for r in roots:
+        preds[number[r]].append(0)
+    for b in range(n):
+        for t in dict.fromkeys(blocks[b].targets):
+            preds[number[t.index]].append(number[b])
+    return order, preds
+
+
+def _liveness(
+    order: list[RawBlock | None], preds: list[list[int]]
+) -> tuple[list[int], dict[int, int]]:
+    """(live-in bit set of each block, register → its bit) for registers that cross blocks."""
+    exposed: list[list[int]] = []
+    defined: list[set[int]] = []
+    crossing: dict[int, int] = {}
+    for b in order:
+        up: list[int] = []
+        defs: set[int] = set()
+        if b is not None:
+            for item in b.items:
+                for v in item[2]:
+                    if v.__class__ is int and v not in defs:
+                        up.append(v)
+                defs.update(item[1])
+            if b.term is not None:
+                up.extend(v for v in b.term[1] if v.__class__ is int and v not in defs)
+        for r in up:
+            if r not in crossing:
+                crossing[r] = len(crossing)
+        exposed.append(up)
+        defined.append(defs)
+    n = len(order)
+    gen = [0] * n
+    keep = [0] * n
+    for k in range(n):
+        bits = 0
+        for r in exposed[k]:
+            bits |= 1 << crossing[r]
+        gen[k] = bits
+        kill = 0
+        for r in defined[k]:
+            bit = crossing.get(r)
+            if bit is not None:
+                kill |= 1 << bit
+        keep[k] = ~kill
+    live_in = gen[:]
+    work = list(range(n))
+    queued = [True] * n
+    live_out = [0] * n
+    while work:
+        k = work.pop()
+        queued[k] = False
+        live_in[k] = bits = gen[k] | (live_out[k] & keep[k])
+        for p in preds[k]:
+            if bits & ~live_out[p]:
+                live_out[p] |= bits
+                if not queued[p]:
+                    queued[p] = True
+                    work.append(p)
+    return live_in, crossing
+
+
+def _place_phis(
+    order: list[RawBlock | None], preds: list[list[int]], idom: list[int], live_in: list[int],
+    crossing: dict[int, int], arguments: dict[int, Argument],
+) -> list[list[int]]:  # fmt: skip
+    """For each block the registers that need a phi at its head."""
+    n = len(order)
+    frontier: list[list[int]] = [[] for _ in range(n)]
+    for b in range(n):
+        if len(preds[b]) < 2:
+            continue
+        for p in preds[b]:
+            while p != idom[b]:
+                f = frontier[p]
+                if not f or f[-1] != b:
+                    f.append(b)
+                p = idom[p]
+    where: dict[int, list[int]] = {}
+    for k, b in enumerate(order):
+        if b is None:
+            for r in arguments:
+                if r in crossing:
+                    where.setdefault(r, []).append(k)
+            continue
+        for r in {r for item in b.items for r in item[1] if r in crossing}:
+            where.setdefault(r, []).append(k)
+    phis: list[list[int]] = [[] for _ in range(n)]
+    placed = [-1] * n
+    for r, sites in where.items():
+        bit = 1 << crossing[r]
+        work = list(sites)
+        while work:
+            for f in frontier[work.pop()]:
+                if placed[f] != r and live_in[f] & bit:
+                    placed[f] = r
+                    phis[f].append(r)
+                    work.append(f)
+    return phis
+
+
+class _Renaming:
+    """The walk over the dominator tree that gives every use its value."""
+
+    def __init__(
+        self, raw: RawFunction, order: list[RawBlock | None], preds: list[list[int]],
+        idom: list[int], phis: list[list[int]], made: dict[int, Block],
+    ) -> None:  # fmt: skip
+        self.raw, self.order, self.preds, self.phis, self.made = raw, order, preds, phis, made
+        n = len(order)
+        self.children: list[list[int]] = [[] for _ in range(n)]
+        for b in range(n - 1, 0, -1):
+            self.children[idom[b]].append(b)
+        self.succs: list[list[int]] = [[] for _ in range(n)]
+        for b in range(n):
+            for p in preds[b]:
+                self.succs[p].append(b)
+        self.value: list[Any] = [undef(t) for t in raw.reg_types]
+        self.phi_made: list[list[Instruction]] = [[] for _ in range(n)]
+        self.phi_values: list[list[dict[int, Any]]] = [[{} for _ in p] for p in phis]
+
+    def run(self, arguments: dict[int, Argument]) -> None:
+        value = self.value
+        for r, a in arguments.items():
+            value[r] = a
+        self._make_phis()
+        # A block is entered with its undo list empty and left by undoing it.
+        stack: list[tuple[int, list[tuple[int, Any]] | None]] = [(0, None)]
+        while stack:
+            b, undo = stack.pop()
+            if undo is not None:
+                for r, old in reversed(undo):
+                    value[r] = old
+                continue
+            undo = []
+            self._block(b, undo)
+            stack.append((b, undo))
+            stack.extend((c, None) for c in self.children[b])
+        for b, made in enumerate(self.phi_made):
+            preds = [p for p in self.preds[b] if p]
+            blocks = [self.made[id(self.order[p])] for p in preds]
+            for phi, values in zip(made, self.phi_values[b], strict=True):
+                phi.set_incoming([values[p] for p in preds], blocks)
+
+    def _make_phis(self) -> None:
+        raw = self.raw
+        phi = form("phi")
+        for b, registers in enumerate(self.phis):
+            raw_block = self.order[b]
+            if raw_block is None or not registers:
+                continue
+            block = self.made[id(raw_block)]
+            for r in registers:
+                i = Instruction(phi, (), raw.reg_types[r], raw.reg_names[r], ())
+                i.line = raw_block.line
+                self.phi_made[b].append(block.append(i))
+
+    def _block(self, b: int, undo: list[tuple[int, Any]]) -> None:
+        raw_block = self.order[b]
+        value = self.value
+        if raw_block is None:
+            return
+        block = self.made[id(raw_block)]
+        block.pragmas, block.line, block.loc = raw_block.pragmas, raw_block.line, raw_block.loc
+        for r, phi in zip(self.phis[b], self.phi_made[b], strict=True):
+            undo.append((r, value[r]))
+            value[r] = phi
+        types, names = self.raw.reg_types, self.raw.reg_names
+        append = block.append
+        for f, results, operands, aux, loc, line in raw_block.items:
+            i = Instruction(
+                f, tuple([value[v] if v.__class__ is int else v for v in operands]), VOID, None,
+                aux, loc,
+            )  # fmt: skip
+            i.line = line
+            append(i)
+            if not results:
+                continue
+            if len(results) == 1:
+                r = results[0]
+                if r >= 0:
+                    i.type, i.name = types[r], names[r]
+                    undo.append((r, value[r]))
+                    value[r] = i
+                else:
+                    i.type, i.name = _sink_type(f, 0), "_"
+                continue
+            made = []
+            for k, r in enumerate(results):
+                if r == SINK:
+                    made.append(Result(i, k, _sink_type(f, k), "_"))
+                    continue
+                result = Result(i, k, types[r], names[r])
+                made.append(result)
+                undo.append((r, value[r]))
+                value[r] = result
+            i._results = tuple(made)
+        self._terminate(raw_block, block)
+        for s in self.succs[b]:
+            for r, values in zip(self.phis[s], self.phi_values[s], strict=True):
+                values[b] = value[r]
+
+    def _terminate(self, raw_block: RawBlock, block: Block) -> None:
+        value = self.value
+        targets = tuple(self.made[id(t)] for t in raw_block.targets)
+        if raw_block.term is None:
+            block.append(Instruction(_BRA, aux=targets))
+            return
+        f, operands, loc, line = raw_block.term
+        i = Instruction(
+            f, tuple([value[v] if v.__class__ is int else v for v in operands]), VOID, None,
+            targets, loc,
+        )  # fmt: skip
+        i.line = line
+        block.append(i)
+
+
+def _sink_type(f: Any, k: int) -> Any:
+    return f.result_types[k] if k < len(f.result_types) else f.rule_type("b32")
+
+
+_BRA = form("bra")
