@@ -51,11 +51,12 @@ class Form:
     ties            (result index, operand index) that share a register
     reads, writes, sync, pinned, convergent, pure, terminator, is_call
                     effects of row and modifiers together
+    commutes        written sources 0 and 1 may change places
     invariant       a read that no store can change: .nc, .const, kernel .param
     """
 
     __slots__ = (
-        "addresses", "carry_in", "carry_out", "convergent", "guard", "guard_index", "invariant",
+        "addresses", "carry_in", "carry_out", "commutes", "convergent", "guard", "guard_index", "invariant",
         "is_call", "is_phi", "key", "mods", "n_operands", "n_results", "n_sources", "name", "op",
         "order", "pinned", "pure", "ptx", "reads", "result_types", "shape", "slots", "space",
         "spelling", "sync", "terminator", "text", "ties", "type", "volatile", "writes",
@@ -91,6 +92,8 @@ class Form:
         self.pinned = op.pinned or ordered
         self.convergent, self.terminator, self.is_call = op.convergent, op.terminator, op.is_call
         self.pure = op.pure and not self.pinned
+        # Mixed forms such as add.f32.f16 read sources of different types.
+        self.commutes = op.commutes and len(set(types)) < 2
 
     def rule_type(self, rule: str, count: int = 1) -> ScalarType:
         """The type that a row's result rule gives each of `count` registers here."""

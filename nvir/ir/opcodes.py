@@ -58,7 +58,8 @@ class Op:
                     changes machine state): never removed, duplicated or moved.
     sync            orders memory accesses of other threads around it.
     convergent      its meaning depends on which lanes execute it together.
-    commutes        operands 0 and 1 may change places.
+    commutes        operands 0 and 1 may change places where their types agree
+                    (`Form.commutes` is the answer for one spelling).
     terminator      ends a block.
     async_until     opcodes that end what this one starts: until then its tied
                     and written registers, or the memory, are in flight.

@@ -38,13 +38,6 @@ op("min", "d, a, b, c?", commutes=True, fold=folds.minimum, since="1.0",
 op("max", "d, a, b, c?", commutes=True, fold=folds.maximum, since="1.0",
    doc="the greatest operand; three of f32 since 8.8")  # fmt: skip
 
-# add.f32.f16 and add.f32.bf16 widen only their first source, so the sources
-# must not change places as those of the row `add` may.
-ops((f"add{rnd}{sat}.f32.{narrow}" for rnd in ("", ".rn", ".rz", ".rm", ".rp")
-     for sat in ("", ".sat") for narrow in ("f16", "bf16")),
-    "d, a, b", result="first", since="8.6 sm_100",
-    doc="sum of a half or bfloat and a float")  # fmt: skip
-
 # Extended precision. The carry flag is not written in the text.
 op("add.cc", "d, a, b", commutes=True, carry_out=True, since="1.2",
    doc="sum; sets the carry flag")  # fmt: skip
