@@ -8,8 +8,8 @@ A profile is data, one file an architecture (`profiles/*.json`); every figure ca
 The view is that of one of the SM's sub-partitions. It issues `issue_width` warp instructions a
 cycle (None: no limit, as in the notes' profile). An operation keeps one unit of one of its pipes
 busy for `interval` cycles; on a pipe that the sub-partitions share, the interval is the fair share
-of a busy SM. An operation with several pipes takes whichever is free: moves and two-input adds run on ALU or
-FMA, FP32 on both halves of the FMA pipe from sm_86 on.
+of a busy SM. An operation with several pipes takes whichever is free: moves and two-input adds run
+on ALU or FMA, FP32 on both halves of the FMA pipe from sm_86 on.
 
 Cost     a profile is read and checked once (about 1 ms); lookups are one dictionary access.
 Source   each figure's own; the keys are spelled out in `Profile.sources`.
@@ -19,13 +19,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from itertools import combinations, pairwise
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
 from nvir.ir.errors import NvirError, Unsupported
+
+if TYPE_CHECKING:  # both cost more to import than all of this
+    from fractions import Fraction
+    from pathlib import Path
 
 PROFILES = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "sm_80_notes")
 
@@ -273,6 +276,8 @@ def resource_bound(profile: Profile, operations: Iterable[str]) -> ResourceBound
     over the units of the set; the largest such quotient binds. Sets that matter are unions of the
     alternatives that occur, so there are few. Operations that take no pipe only use issue slots.
     """
+    from fractions import Fraction
+
     work: dict[tuple[str, ...], int] = {}
     issued = 0
     for name in operations:
@@ -322,6 +327,8 @@ def profile(name: str | Path) -> Profile:
     object; a string with a slash or ending in `.json`). Raises `NvirError` for an architecture
     without a profile, with the nearest names, and `ParseError` for a file, naming each bad key.
     """
+    from pathlib import Path
+
     from nvir.sm.profile_file import read_builtin, read_user
 
     if not isinstance(name, str):

@@ -1,0 +1,358 @@
+"""Latency classes and stall counts: the notes' classifier, and what the real machine does.
+
+Two policies answer "how long after A may its reader B issue":
+
+    observed   the profile's latency table: fixed latencies that ptxas encodes (ALU 4, ALU to FMA 5,
+               a predicate to a guard 13), typical ones where a scoreboard waits (loads by level)
+    notes      a stall table indexed by instruction, capped at 64 cycles if the pipe of operand 0 or
+               1 is a long one, else at 32. Its contents are not in the notes: here they are the
+               profile's figures
+
+The notes' classifier maps an opcode and an operand to one of 13 classes, no cycle counts. It exists
+twice: over Ori opcode numbers as the notes have it, with what they leave open filled in and marked
+assumed, and over operation names (PTX or SASS), for those who do not number opcodes. The pipe of an
+operation comes from its profile; `PIPE_OF_CLASS` is what the notes derive from the class, and
+`class_resource_bound` the ResMII that follows from it taken literally.
+
+Cost     constant a query.
+Source   the notes on ptxas, phase 24; the profiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+
+import attrs
+
+from nvir.ir.errors import NvirError, Unsupported
+from nvir.sm.profile import Profile
+
+# -- the classes
+
+
+@attrs.frozen
+class LatencyClass:
+    """One of the notes' 13 classes. `unit` is the unit of a profile whose latency stands for it."""
+
+    code: int
+    meaning: str
+    unit: str | None
+
+
+SKIP, SIMPLE, PAIRED, SPECIAL, CONVERT, MULTIPLY = 1, 6, 7, 8, 9, 10
+ADDRESS, MEMORY, WIDE, DOUBLE, TEXTURE, GLOBAL, SCOREBOARD = 11, 12, 14, 16, 20, 26, 31
+
+CLASSES = {
+    row.code: row
+    for row in (
+        LatencyClass(SKIP, "past-end operand: not used", None),
+        LatencyClass(SIMPLE, "simple ALU, bitwise, short integer", "alu"),
+        LatencyClass(PAIRED, "paired registers, half precision", "fp16"),
+        LatencyClass(SPECIAL, "special cases, by a table", "xu"),
+        LatencyClass(CONVERT, "type conversions", "xu"),
+        LatencyClass(MULTIPLY, "integer multiply, shifts, IMAD", "imad"),
+        LatencyClass(ADDRESS, "address computation, LEA", "alu"),
+        LatencyClass(MEMORY, "memory, FP32, barriers, atomics", "load_shared"),
+        LatencyClass(WIDE, "wide memory, FP64 stores, matrices", "load_shared"),
+        LatencyClass(DOUBLE, "FP64", "fp64"),
+        LatencyClass(TEXTURE, "texture fetches, uniform loads", "texture"),
+        LatencyClass(GLOBAL, "global loads", "load"),
+        LatencyClass(SCOREBOARD, "scoreboard and barrier operands", "barrier"),
+    )
+}
+
+# What an operand has that no rule names. The notes call it the default and do not give its value;
+# assumed: most opcodes that pass through are simple integer ones.
+DEFAULT = SIMPLE
+
+# The notes' fourteen rows, with the class 4 that the classifier never returns.
+PIPE_OF_CLASS = {
+    1: 0, 4: 2, 6: 5, 7: 1, 8: 8, 9: 0, 10: 0, 11: 0, 12: 4, 14: 4, 16: 2, 20: 5, 26: 4, 31: 6,
+}  # fmt: skip
+
+# The notes' issue slots a cycle by pipe index.
+PIPE_NAMES = ("ALU", "FMA", "DFMA", "MMA", "LSU", "TEX", "BRA/SMEM")
+PIPE_WIDTHS = (4, 4, 1, 1, 2, 1, 1)
+LONG_PIPE = 8
+
+
+def class_cycles(profile: Profile, code: int) -> int:
+    """Typical cycles of a latency class on a machine; 0 for operands that are not used."""
+    row = CLASSES.get(code)
+    if row is None:
+        raise NvirError(f"no latency class {code} (known: {', '.join(map(str, CLASSES))})")
+    if row.unit is None:
+        return 0
+    return profile.latencies[profile.units[row.unit].writes].to["any"]
+
+
+# -- the classifier over Ori opcode numbers
+
+OPCODE_MASK = 0xFFFF_CFFF  # bits 12 and 13 are modifiers
+LAST_OPCODE = 0x15E
+
+Rule = Callable[[int, Sequence[int], int], int]
+
+
+@attrs.frozen
+class Family:
+    """A range of opcodes with one rule: `rule(secondary, operand words, operand index)`.
+
+    `assumed` says what the notes leave open.
+    """
+
+    first: int
+    last: int
+    category: str
+    rule: Rule
+    assumed: str = ""
+
+
+def _always(code: int) -> Rule:
+    return lambda secondary, operands, index: code
+
+
+def _field(secondary: int, operands: Sequence[int], index: int) -> int:
+    """Operands 0 and 1: a field of operand word 4, where it holds a class."""
+    if index > 1 or len(operands) <= 4:
+        return MEMORY
+    code = operands[4] & 31
+    return code if code in CLASSES else MEMORY
+
+
+def _special(secondary: int, operands: Sequence[int], index: int) -> int:
+    return SPECIAL_TABLE.get(secondary, SPECIAL)
+
+
+def _texture(secondary: int, operands: Sequence[int], index: int) -> int:
+    return MULTIPLY if secondary & 1 else SIMPLE
+
+
+def _barrier(secondary: int, operands: Sequence[int], index: int) -> int:
+    return MEMORY if index == 1 else DEFAULT
+
+
+def _accumulator(clear: int, set_: int) -> Rule:
+    """By bit 27 of the operand's own word, the accumulator flag."""
+    return lambda secondary, operands, index: set_ if operands[index] >> 27 & 1 else clear
+
+
+# Stands for the notes' table dword_21E1340, whose contents they do not give: secondary opcode ->
+# class. Whoever knows more may fill it in.
+SPECIAL_TABLE: dict[int, int] = {}
+
+# The first fitting row decides, so exceptions stand before the ranges that hold them.
+FAMILIES = (
+    Family(0x23, 0x23, "integer multiply", _always(MULTIPLY)),
+    Family(0x03, 0x24, "integer ALU", _always(DEFAULT)),
+    *(
+        Family(o, o, "load/store", _field, "the field is the low five bits; others get 12")
+        for o in (0x3C, 0x3E, 0x4E, 0x4F)
+    ),
+    *(
+        Family(a, b, "texture", _texture, "the extended flag is bit 0 of the secondary opcode")
+        for a, b in ((0x46, 0x46), (0xF3, 0x106))
+    ),
+    *(Family(o, o, "atomic", _always(MEMORY)) for o in (0x49, 0x4A, 0x51, 0x143, 0x15E)),
+    Family(0x55, 0x55, "floating point, by table", _special, "the table is empty: 8"),
+    *(Family(o, o, "barrier", _barrier) for o in (0x5B, 0x5C, 0x137)),
+    Family(0x55, 0x6F, "floating point", _always(MEMORY), "FP32 is class 12 for every operand"),
+    *(
+        Family(o, o, "WGMMA setup", _accumulator(MULTIPLY, TEXTURE), "10 or 20, the ends of 10-20")
+        for o in (0xB7, 0x120)
+    ),
+    Family(0x135, 0x135, "HMMA/IMMA", _always(WIDE), "its four helpers are not in the notes: 14"),
+    *(
+        Family(o, o, "extended floating point", _accumulator(MULTIPLY, MEMORY))
+        for o in (0x13D, 0x13E)
+    ),
+)
+
+
+_BY_OPCODE = {o: f for f in reversed(FAMILIES) for o in range(f.first, f.last + 1)}
+
+
+def family_of(opcode: int) -> Family | None:
+    """The family of an Ori opcode (modifier bits cleared), None where the notes name none."""
+    return _BY_OPCODE.get(opcode & OPCODE_MASK)
+
+
+def classify(
+    opcode: int,
+    secondary: int = 0,
+    operands: Sequence[int] = (0, 0, 0),
+    count: int | None = None,
+    index: int = 0,
+) -> int:
+    """The latency class of operand `index` of an Ori instruction, always one of `CLASSES`.
+
+    `operands` are encoded words; `count` is how many of them are real (default: all). An index that
+    is negative or past the end gives 1; an opcode without a family gives `DEFAULT`.
+    """
+    count = len(operands) if count is None else min(count, len(operands))
+    if not 0 <= index < count:
+        return SKIP
+    family = family_of(opcode)
+    if family is None:
+        return DEFAULT
+    return family.rule(secondary, operands, index)
+
+
+def operand_count(opcode: int, count: int) -> int:
+    """Operands to classify: a predicated instruction (bit 12) ends with two for its guard."""
+    return max(0, count - 2 * (opcode >> 12 & 1))
+
+
+def register_class_latency(register_class: int, otherwise: int = DEFAULT) -> int:
+    """The class that a register class brings with it: 4 is global loads, 5 and 2 uniform ones."""
+    return {4: GLOBAL, 5: TEXTURE, 2: TEXTURE}.get(register_class, otherwise)
+
+
+# -- the classifier over operation names
+
+_CLASS_OF_UNIT = {
+    "alu": SIMPLE, "compare": SIMPLE, "either": SIMPLE, "uniform": SIMPLE,
+    "fma": MEMORY, "fma2": PAIRED, "imad": MULTIPLY, "imad_hi": MULTIPLY, "imad_wide": MULTIPLY,
+    "fp16": PAIRED, "fp16_mma": PAIRED, "fp64": DOUBLE, "xu": SPECIAL,
+    "load": GLOBAL, "load_shared": MEMORY, "load_constant": TEXTURE, "uniform_load": TEXTURE,
+    "store": MEMORY, "store_shared": MEMORY, "atomic": MEMORY, "atomic_shared": MEMORY,
+    "copy": MEMORY, "shuffle": MEMORY, "special": MEMORY, "barrier": MEMORY, "fence": MEMORY,
+    "texture": TEXTURE, "branch": SKIP, "nothing": SKIP,
+}  # fmt: skip
+
+# SASS families whose class is not that of their unit
+_SASS = {
+    "SHF": MULTIPLY, "SHL": MULTIPLY, "SHR": MULTIPLY, "LEA": ADDRESS, "ISCADD": ADDRESS,
+    "LEPC": ADDRESS, "F2I": CONVERT, "F2F": CONVERT, "I2F": CONVERT, "FRND": CONVERT,
+    "I2FP": CONVERT, "I2I": CONVERT, "F2FP": PAIRED, "SYNCS": SCOREBOARD, "DEPBAR": SCOREBOARD,
+    "LDGDEPBAR": SCOREBOARD, "B2R": SCOREBOARD,
+}  # fmt: skip
+
+# PTX: mnemonic with the modifiers that decide, class by class
+_PTX = {
+    SKIP: "bra brx exit ret call trap brkpt nanosleep pmevent setmaxnreg",
+    SIMPLE: "add sub addc subc and or xor not cnot lop3 min max neg abs set setp selp slct mov "
+    "prmt sad testp copysign bmsk szext activemask vote elect griddepcontrol",
+    PAIRED: "add.f16 sub.f16 mul.f16 fma.f16 neg.f16 abs.f16 min.f16 max.f16 add.f16x2 sub.f16x2 "
+    "mul.f16x2 fma.f16x2 add.bf16 sub.bf16 mul.bf16 fma.bf16 add.bf16x2 sub.bf16x2 mul.bf16x2 "
+    "fma.bf16x2 cvt.f16 cvt.bf16 cvt.f16x2 cvt.bf16x2 add.f32x2 sub.f32x2 mul.f32x2 fma.f32x2 "
+    "add.s64 add.u64 sub.s64 sub.u64 and.b64 or.b64 xor.b64 not.b64 neg.s64 mov.b64 mov.u64 "
+    "mov.s64 mov.f64 mov.b128 selp.b64 selp.u64 selp.s64 selp.f64",
+    SPECIAL: "rcp sqrt rsqrt sin cos lg2 ex2 tanh div rem popc clz bfind brev fns",
+    CONVERT: "cvt",
+    MULTIPLY: "mul mad mul24 mad24 madc dp4a dp2a shl shr shf bfe bfi",
+    ADDRESS: "cvta mapa isspacep getctarank istypep",
+    MEMORY: "add.f32 sub.f32 mul.f32 mad.f32 fma.f32 neg.f32 abs.f32 ld.shared st atom red "
+    "bar barrier membar fence cp ldmatrix stmatrix movmatrix shfl match redux prefetch prefetchu "
+    "discard applypriority createpolicy multimem",
+    WIDE: "st.f64 st.b64 st.u64 st.s64 st.v2 st.v4 st.v8 ld.shared.v2 ld.shared.v4 wmma mma wgmma "
+    "tcgen05",
+    DOUBLE: "add.f64 sub.f64 mul.f64 mad.f64 fma.f64 neg.f64 abs.f64 min.f64 max.f64 setp.f64 "
+    "set.f64",
+    TEXTURE: "tex tld4 txq suld sust sured suq ldu ld.const ld.param",
+    GLOBAL: "ld ld.global ld.local",
+    SCOREBOARD: "mbarrier",
+}  # fmt: skip
+
+
+@cache
+def _ptx_rules() -> dict[str, list[tuple[frozenset[str], int]]]:
+    rules: dict[str, list[tuple[frozenset[str], int]]] = {}
+    for code, names in _PTX.items():
+        for name in names.split():
+            opcode, *modifiers = name.split(".")
+            rules.setdefault(opcode, []).append((frozenset(modifiers), code))
+    for entries in rules.values():
+        entries.sort(key=lambda entry: -len(entry[0]))
+    return rules
+
+
+def latency_class(operation: str, profile: Profile | None = None) -> int:
+    """The notes' class of an operation by name: `ld.global.f32` (PTX) or `LDG.E` (SASS, capitals).
+
+    FP32, atomics and barriers are 12, global loads 26, whatever the pipe. A SASS name needs the
+    profile that knows its unit. An unknown PTX mnemonic has `DEFAULT`.
+    """
+    if operation[:1].isupper():
+        if profile is None:
+            raise NvirError(f"the class of {operation} needs a profile")
+        return _sass_class(operation, profile)
+    opcode, *modifiers = operation.split(".")
+    present = set(modifiers)
+    for wanted, code in _ptx_rules().get(opcode, ()):
+        if wanted <= present:
+            return code
+    return DEFAULT
+
+
+def _sass_class(operation: str, profile: Profile) -> int:
+    opcode, *modifiers = operation.split(".")
+    if opcode in _SASS:
+        return _SASS[opcode]
+    unit = profile.operation(operation).unit
+    wide = "64" in modifiers or "128" in modifiers
+    if wide and unit in ("store", "store_shared", "load_shared"):
+        return WIDE
+    return _CLASS_OF_UNIT.get(unit, WIDE)  # units without a row are matrix units
+
+
+# -- stall counts
+
+
+def stall_cycles(table: int, pipe0: int, pipe1: int, *, literal: bool = False) -> int:
+    """The notes' stall calculator: the table's value, capped by the pipes of operands 0 and 1.
+
+    A long pipe has the cap 64, others 32. Literally only index 8 is long; index 8 being that of the
+    SFU in one place and of memory and texture in another, all three are long otherwise.
+    """
+    long = (LONG_PIPE,) if literal else (LONG_PIPE, *_LONG_INDEXES)
+    return min(table, 64 if pipe0 in long or pipe1 in long else 32)
+
+
+_LONG_INDEXES = (PIPE_NAMES.index("LSU"), PIPE_NAMES.index("TEX"))
+_LONG_UNITS = frozenset(
+    ("load", "load_shared", "load_constant", "store", "store_shared", "atomic", "atomic_shared",
+     "copy", "shuffle", "special", "texture", "xu")
+)  # fmt: skip
+
+
+def edge_latency(
+    profile: Profile,
+    producer: str,
+    consumer: str | None = None,
+    *,
+    guard: bool = False,
+    level: str = "l1",
+    policy: str = "observed",
+) -> int:
+    """Latency of a dependence edge between two machine operations, in cycles.
+
+    The arguments are those of `Profile.latency`; under the policy `notes` the result is capped at
+    64 for memory, texture and special functions and at 32 for others.
+    """
+    cycles = profile.latency(producer, consumer, guard=guard, level=level)
+    if policy == "observed":
+        return cycles
+    if policy != "notes":
+        raise Unsupported(f"policy {policy!r} (known: notes, observed)")
+    return min(cycles, 64 if profile.operation(producer).unit in _LONG_UNITS else 32)
+
+
+def class_resource_bound(classes: Iterable[int], *, literal: bool = False) -> int:
+    """ResMII from latency classes alone: one slot each on the pipe of its class, at least 1.
+
+    With `literal`, SFU operations (index 8) are clamped onto the last pipe, as in the notes; else
+    they have a pipe of width 1. FP32 being class 12 counts as LSU here, so the notes' worked
+    example comes out as 6; the profile `sm_80_notes` gives the 2 that they state.
+    """
+    counts = [0] * (len(PIPE_WIDTHS) + 1)
+    widths = (*PIPE_WIDTHS, 1)
+    last = len(PIPE_WIDTHS) - 1 if literal else len(PIPE_WIDTHS)
+    for code in classes:
+        if code not in PIPE_OF_CLASS:
+            raise NvirError(
+                f"no latency class {code} (known: {', '.join(map(str, PIPE_OF_CLASS))})"
+            )
+        counts[min(PIPE_OF_CLASS[code], last)] += 1
+    return max(1, *(-(-count // width) for count, width in zip(counts, widths, strict=True)))
