@@ -307,6 +307,7 @@ def fold(statement: str, *values: int) -> int | None:
         ("bfe.s32 d, a, b, c", (0x80000000, 40, 4), 0xFFFFFFFF),
         ("bfe.u32 d, a, b, c", (-1, 24, 16), 0xFF),
         ("bfe.s32 d, a, b, c", (-1, 0, 0), 0),
+        ("bfe.u64 d, a, b, c", (-1, 256, 4), None),
         ("bfi.b32 d, a, b, c, e", (0xAB, 0x11111111, 8, 8), 0x1111AB11),
         ("bfi.b32 d, a, b, c, e", (0xAB, 0x11111111, 40, 8), 0x11111111),
         ("bmsk.clamp.b32 d, a, b", (4, 8), 0xFF0),

@@ -191,9 +191,9 @@ def brev(form: Form, a: int) -> int | None:
 
 def bfe(form: Form, a: int, b: int, c: int) -> int | None:
     t = _int(form)
-    if t is None:
+    position, length = b & 0xFFFFFFFF, c & 0xFFFFFFFF
+    if t is None or position > 255 or length > 255:  # the ISA restricts both to 8 bits
         return None
-    position, length = b & 0xFF, c & 0xFF
     if length == 0:
         return 0
     # Bits beyond the top of a are copies of its sign, as if a were wider.
@@ -206,9 +206,9 @@ def bfe(form: Form, a: int, b: int, c: int) -> int | None:
 
 def bfi(form: Form, a: int, b: int, c: int, e: int) -> int | None:
     t = _int(form)
-    if t is None:
+    position, length = c & 0xFFFFFFFF, e & 0xFFFFFFFF
+    if t is None or position > 255 or length > 255:
         return None
-    position, length = c & 0xFF, e & 0xFF
     mask = (1 << length) - 1 << position
     return _cut(t, b & ~mask | a << position & mask)
 
