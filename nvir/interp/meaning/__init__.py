@@ -134,7 +134,20 @@ MEANINGS: dict[str, Meaning] = {
     **dict.fromkeys(_SCALAR_VIDEO, video.scalar),
     **dict.fromkeys(_SIMD_VIDEO, video.simd),
 }
-"""Row (mnemonic) to meaning: `f(mods, *sources)`."""
+"""Row to meaning: `f(mods, *sources)`."""
+
+# Rows of the opcode table whose name holds modifiers: the mnemonic's meaning reads those.
+_DOTTED = (
+    *("add.cc", "addc.cc", "sub.cc", "subc.cc", "cvt.pack", "mad.lo.cc", "mad.hi.cc"),
+    *("madc.lo", "madc.hi", "madc.lo.cc", "madc.hi.cc"),
+    *(
+        f"add{rnd}{sat}.f32.{narrow}"
+        for rnd in ("", ".rn", ".rz", ".rm", ".rp")
+        for sat in ("", ".sat")
+        for narrow in ("f16", "bf16")
+    ),
+)
+MEANINGS.update((name, MEANINGS[name.split(".")[0]]) for name in _DOTTED)
 
 
 def meaning_of(opcode: str) -> tuple[Meaning, Mods] | None:

@@ -88,7 +88,8 @@ def _float_to_int(mods: Mods, source: Lanes) -> Lanes:
     target = typed(np.zeros(1, np.uint64), to).dtype
     info = np.iinfo(target)
     nan = x != x
-    inside = np.where(nan | (x < info.min) | (x >= float(info.max) + 1.0), 0.0, x)
+    limit = float(int(info.max) + 1)  # a power of two: max itself may not be a float
+    inside = np.where(nan | (x < info.min) | (x >= limit), 0.0, x)
     if to == "u64":
         upper = inside >= 2.0**63
         value = np.where(upper, inside - 2.0**63, inside).astype(np.int64).view(np.uint64)
@@ -96,7 +97,7 @@ def _float_to_int(mods: Mods, source: Lanes) -> Lanes:
     else:
         value = inside.astype(np.int64).astype(target)
     value = np.where(x < info.min, target.type(info.min), value)
-    value = np.where(x > info.max, target.type(info.max), value)
+    value = np.where(x >= limit, target.type(info.max), value)
     bits = raw(value)
     if nan.any():
         wide = of == "f64" or WIDTH[to] == 64

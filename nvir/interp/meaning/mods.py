@@ -94,8 +94,12 @@ class Mods:
 
     @staticmethod
     def parse(row: str, tokens: Iterable[str] = ()) -> Mods:
-        """The record for `row` and its modifiers, without dots, in the order of the text."""
-        return _parse(row, tuple(tokens))
+        """The record for a row and its modifiers, without dots, in the order of the text.
+
+        A dotted row ("mad.lo.cc") counts as its mnemonic with the first modifiers.
+        """
+        mnemonic, *first = row.split(".")
+        return _parse(mnemonic, (*first, *tokens))
 
 
 @lru_cache(maxsize=4096)
