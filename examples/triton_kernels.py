@@ -75,8 +75,9 @@ def main() -> None:
 
 
 def without_paths(ptx: str) -> str:
-    """PTX without places of this machine: no debug sections, file names without folders."""
-    ptx = re.sub(r"^\s*\.section\s+\.debug_\w+\s*\{.*?^\s*\}\n", "", ptx, flags=re.M | re.S)
+    """PTX without places of this machine: `.debug_info` spells out the folder byte by byte."""
+    sections = re.compile(r"^\s*\.section\s+\.debug_(?:info|abbrev)\s*\{.*?^\s*\}\n", re.M | re.S)
+    ptx = sections.sub("", ptx)
     return re.sub(r'"/[^"\n]*/([^"/\n]+)"', r'"\1"', ptx)
 
 

@@ -128,7 +128,7 @@ def _target(ptx: bytes) -> str:
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'(?: for '([^']+)')?")
 _PROPERTIES = re.compile(r"Function properties for '?([^'\s]+)")
 _COMPILE_TIME = re.compile(r"Compile time = ([\d.]+) ms")
-_FIGURES = re.compile(r"(?:info\s*:|^)\s*(?:Used\s+)?(\d.*)$", re.I)
+_FIGURES = re.compile(r"(?:info\s*:|^(?:\d+>)?)\s*(?:Used\s+)?(\d+(?!>)\b.*)$", re.I)
 _ITEM = re.compile(r"(?:used\s+)?(\d+)(?:\+(\d+))?\s+(?:bytes\s+)?(\S.*)", re.I)
 _CMEM = re.compile(r"cmem\[(\d+)\]")
 _FIELDS = {

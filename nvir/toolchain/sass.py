@@ -245,7 +245,7 @@ def code_sections(cubin: bytes) -> dict[str, bytes]:
             name = cubin[strings + name_at : end].decode("utf-8", "replace")
             if name.startswith(".text."):
                 sections[name.removeprefix(".text.")] = cubin[offset : offset + size]
-    except (struct.error, ValueError, IndexError) as error:
+    except (struct.error, ValueError, IndexError, OverflowError) as error:
         raise ToolError(f"a damaged cubin: {error}") from error
     return sections
 
