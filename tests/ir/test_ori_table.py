@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import pickle
 import re
 import runpy
@@ -243,18 +244,20 @@ def test_contradictions_are_refused() -> None:
     assert list(t.rows) == ["one"]
 
 
-def test_registering_all_rows_is_quick() -> None:
-    """Under 25 ms of processor time, bytecode cached; best of four, for a busy machine."""
+def test_registering_all_rows_is_quick(tmp_path: Path) -> None:
+    """Under 25 ms of processor time once compiled; the best of four, for a busy machine."""
     code = (
         "import time, nvir.ir.opcodes, nvir.ir.types; t = time.process_time()\n"
         "import nvir.ir.ori; print(time.process_time() - t)"
     )
-    best = min(
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
+    times = [
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                             check=True).stdout)
-        for _ in range(4)
-    )  # fmt: skip
-    assert best < 0.025
+                             check=True, env=env).stdout)
+        for _ in range(5)
+    ]  # fmt: skip
+    assert min(times[1:]) < 0.025
 
 
 # ------------------------------------------------------------------- folds
