@@ -1,0 +1,264 @@
+"""The notes' latency classes and stall counts, rule by rule, and the real latencies beside them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nvir.ir.errors import NvirError, Unsupported
+from nvir.sm.latency import (
+    CLASSES,
+    DEFAULT,
+    FAMILIES,
+    LAST_OPCODE,
+    LONG_PIPE,
+    PIPE_OF_CLASS,
+    PIPE_WIDTHS,
+    class_cycles,
+    class_resource_bound,
+    classify,
+    edge_latency,
+    family_of,
+    latency_class,
+    operand_count,
+    register_class_latency,
+    stall_cycles,
+)
+from nvir.sm.profile import PROFILES, profile
+
+SM_80 = profile("sm_80")
+
+
+# -- the classes
+
+
+@pytest.mark.seed("LAT-01", "LAT-02")
+def test_thirteen_classes():
+    assert sorted(CLASSES) == [1, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 26, 31]
+    assert all(row.code == code and row.meaning for code, row in CLASSES.items())
+
+
+@pytest.mark.seed("SWP-12", "GAP-22")
+def test_pipe_of_class_has_the_fourteen_rows_of_the_notes():
+    """Class 4 has a pipe, although no operand has it; the SFU's index is past the end."""
+    assert set(PIPE_OF_CLASS) == {*CLASSES, 4}
+    by_pipe = {
+        0: {1, 9, 10, 11}, 1: {7}, 2: {4, 16}, 4: {12, 14, 26}, 5: {6, 20}, 6: {31}, 8: {8},
+    }  # fmt: skip
+    for pipe, classes in by_pipe.items():
+        assert {code for code, p in PIPE_OF_CLASS.items() if p == pipe} == classes
+    assert PIPE_WIDTHS == (4, 4, 1, 1, 2, 1, 1)
+
+
+@pytest.mark.seed("LAT-01", "LAT-07")
+@given(
+    st.integers(-5, 1 << 33),
+    st.integers(0, 255),
+    st.lists(st.integers(0, (1 << 32) - 1), max_size=7),
+    st.none() | st.integers(0, 9),
+    st.integers(-3, 9),
+)
+def test_any_instruction_has_one_of_the_classes(opcode, secondary, operands, count, index):
+    assert classify(opcode, secondary, operands, count, index) in CLASSES
+
+
+@pytest.mark.seed("LAT-07")
+def test_every_opcode_classifies_for_every_operand():
+    for opcode in range(LAST_OPCODE + 1):
+        for index in range(6):
+            assert classify(opcode, 0, (0,) * 6, index=index) in CLASSES
+    assert classify(0x2F) == DEFAULT  # no family
+    assert family_of(0x2F) is None
+
+
+@pytest.mark.seed("LAT-03")
+@pytest.mark.parametrize(
+    ("opcode", "code"),
+    [
+        (0x02, DEFAULT), (0x03, DEFAULT), (0x22, DEFAULT), (0x23, 10), (0x24, DEFAULT),
+        (0x25, DEFAULT),
+        (0x3B, DEFAULT), (0x3C, 12), (0x3D, DEFAULT), (0x3E, 12), (0x4E, 12), (0x4F, 12),
+        (0x50, DEFAULT),
+        (0x46, 6), (0xF2, DEFAULT), (0xF3, 6), (0x106, 6), (0x107, DEFAULT),
+        (0x49, 12), (0x4A, 12), (0x51, 12), (0x143, 12), (0x15E, 12), (0x15D, DEFAULT),
+        (0x54, DEFAULT), (0x55, 8), (0x56, 12), (0x5A, 12), (0x5D, 12), (0x6F, 12), (0x70, DEFAULT),
+        (0xB7, 10), (0x120, 10), (0x135, 14), (0x13D, 10), (0x13E, 10), (0x13F, DEFAULT),
+    ],
+)  # fmt: skip
+def test_families_at_their_bounds(opcode, code):
+    assert classify(opcode) == code
+
+
+@pytest.mark.seed("LAT-03")
+def test_memory_operands_carry_their_class_in_word_four():
+    words = [0, 0, 0, 0, 26]
+    assert classify(0x3C, 0, words, index=0) == 26
+    assert classify(0x3C, 0, words, index=1) == 26
+    assert classify(0x3C, 0, words, index=2) == 12
+    assert classify(0x3C, 0, [0, 0, 0, 0, 13], index=0) == 12  # 13 is no class
+
+
+@pytest.mark.seed("LAT-03")
+def test_families_that_look_at_flags():
+    assert [classify(0xF3, secondary=flag) for flag in (0, 1)] == [6, 10]
+    for opcode in (0x5B, 0x5C, 0x137):
+        assert [classify(opcode, index=i) for i in (0, 1, 2)] == [DEFAULT, 12, DEFAULT]
+    flagged = (0, 1 << 27, 0)
+    assert [classify(0xB7, 0, flagged, index=i) for i in (0, 1)] == [10, 20]
+    assert [classify(0x13D, 0, flagged, index=i) for i in (0, 1)] == [10, 12]
+
+
+@pytest.mark.seed("LAT-03")
+def test_modifier_bits_do_not_change_the_family():
+    """Bits 12 and 13 are cleared; a neighbouring bit is not."""
+    for modifier in (0x1000, 0x2000, 0x3000):
+        assert classify(0x23 | modifier) == 10
+    assert classify(0x23 | 0x4000) == DEFAULT
+
+
+@pytest.mark.seed("LAT-04")
+def test_an_operand_that_is_not_there_is_skipped():
+    assert classify(0x23, index=99) == 1
+    assert classify(0x23, index=-1) == 1
+    assert classify(0x23, 0, (0, 0, 0), count=1, index=1) == 1
+    assert classify(0x23, 0, (), index=0) == 1
+
+
+@pytest.mark.seed("SWP-03")
+def test_a_predicated_instruction_ends_with_two_operands_of_its_guard():
+    assert operand_count(0x23, 5) == 5
+    assert operand_count(0x23 | 0x1000, 5) == 3
+    assert operand_count(0x23 | 0x1000, 1) == 0
+
+
+@pytest.mark.seed("LAT-05")
+def test_register_classes():
+    assert [register_class_latency(c) for c in (4, 5, 2)] == [26, 20, 20]
+    assert register_class_latency(3) == DEFAULT
+    assert register_class_latency(3, otherwise=12) == 12
+
+
+@pytest.mark.seed("LAT-03")
+def test_what_the_notes_leave_open_is_marked():
+    marked = {family.category for family in FAMILIES if family.assumed}
+    assert {"load/store", "texture", "WGMMA setup", "HMMA/IMMA"} <= marked
+    assert "atomic" not in marked
+
+
+# -- by name
+
+
+@pytest.mark.seed("LAT-02", "GAP-22")
+@pytest.mark.parametrize(
+    ("operation", "code"),
+    [
+        ("add.s32", 6), ("and.b32", 6), ("setp.lt.s32", 6), ("mov.u32", 6), ("frobnicate.x", 6),
+        ("fma.rn.f16x2", 7), ("add.s64", 7), ("cvt.rn.f16.f32", 7),
+        ("rcp.approx.ftz.f32", 8), ("popc.b32", 8),
+        ("cvt.rn.f32.s32", 9), ("cvt.f64.f32", 9),
+        ("mul.lo.s32", 10), ("mad.wide.u32", 10), ("shl.b32", 10),
+        ("cvta.to.global.u64", 11),
+        ("fma.rn.f32", 12), ("add.f32", 12), ("ld.shared.f32", 12), ("st.global.f32", 12),
+        ("atom.global.add.u32", 12), ("bar.sync", 12), ("shfl.sync.idx.b32", 12),
+        ("st.global.f64", 14), ("st.shared.v4.f32", 14), ("mma.sync.aligned.m16n8k16", 14),
+        ("fma.rn.f64", 16), ("setp.lt.f64", 16),
+        ("tex.2d.v4.f32.f32", 20), ("ld.param.u64", 20), ("ld.const.f32", 20),
+        ("ld.global.f32", 26), ("ld.global.nc.v4.f32", 26), ("ld.local.u32", 26),
+        ("mbarrier.try_wait.shared.b64", 31), ("bra.uni", 1), ("ret", 1),
+        ("IADD3", 6), ("FFMA", 12), ("IMAD.WIDE", 10), ("SHF.L.U32", 10), ("LEA.HI", 11),
+        ("LDG.E", 26), ("LDS.128", 14), ("STG.E.64", 14), ("STG.E", 12), ("DFMA", 16), ("TEX", 20),
+        ("I2F", 9), ("MUFU.EX2", 8), ("HFMA2", 7), ("HMMA.16816.F32", 14), ("ULDC.64", 20),
+        ("BAR.SYNC", 12), ("BRA", 1), ("ATOMG.E.ADD", 12),
+    ],
+)  # fmt: skip
+def test_class_of_a_named_operation(operation, code):
+    assert latency_class(operation, SM_80) == code
+
+
+def test_names_that_cannot_be_classified():
+    with pytest.raises(NvirError, match="needs a profile"):
+        latency_class("FFMA")
+    with pytest.raises(Unsupported, match="FROB"):
+        latency_class("FROB", SM_80)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_operation_of_a_machine_has_a_class(name):
+    machine = profile(name)
+    for family, unit in machine.families.items():
+        if unit in machine.units:
+            assert latency_class(family, machine) in CLASSES
+
+
+# -- cycles
+
+
+@pytest.mark.seed("LAT-08")
+@pytest.mark.parametrize("name", PROFILES)
+def test_class_cycles_come_from_the_profile(name):
+    machine = profile(name)
+    cycles = {code: class_cycles(machine, code) for code in CLASSES}
+    assert cycles[1] == 0
+    assert all(count >= 1 for code, count in cycles.items() if code != 1)
+    assert cycles[26] == machine.latencies["load"].levels["l1"]
+    assert cycles[6] < cycles[12] < cycles[20]
+
+
+@pytest.mark.seed("LAT-08")
+def test_class_cycles_differ_between_machines():
+    assert class_cycles(SM_80, 26) == 33
+    assert class_cycles(profile("sm_90"), 26) == 40
+    with pytest.raises(NvirError, match="no latency class 4"):
+        class_cycles(SM_80, 4)
+
+
+@pytest.mark.seed("LAT-06", "GAP-24")
+@pytest.mark.parametrize(
+    ("table", "short", "long"), [(0, 0, 0), (32, 32, 32), (33, 32, 33), (40, 32, 40), (70, 32, 64)]
+)
+def test_stall_caps(table, short, long):
+    """64 if operand 0 or operand 1 is on the long pipe, else 32."""
+    assert stall_cycles(table, 0, 1, literal=True) == short
+    assert stall_cycles(table, LONG_PIPE, 0, literal=True) == long
+    assert stall_cycles(table, 0, LONG_PIPE, literal=True) == long
+    assert stall_cycles(table, 0, LONG_PIPE) == long
+
+
+@pytest.mark.seed("GAP-24")
+def test_memory_and_texture_are_long_unless_taken_literally():
+    for pipe in (4, 5):
+        assert stall_cycles(70, pipe, 0) == 64
+        assert stall_cycles(70, pipe, 0, literal=True) == 32
+    assert stall_cycles(70, 3, 6) == 32
+
+
+@pytest.mark.seed("GAP-56")
+def test_edge_latency_by_policy():
+    """Observed: the machine's own. Notes: capped at 64 on long units, at 32 on others."""
+    assert edge_latency(SM_80, "FFMA", "FFMA") == 4
+    assert edge_latency(SM_80, "IADD3", "FFMA") == 5
+    assert edge_latency(SM_80, "ISETP", "BRA", guard=True) == 13
+    assert edge_latency(SM_80, "LDG.E", level="l2") == 200
+    assert edge_latency(SM_80, "LDG.E", level="l2", policy="notes") == 64
+    assert edge_latency(SM_80, "LDG.E", policy="notes") == 33
+    geforce = profile("sm_86")
+    assert edge_latency(geforce, "DFMA") == 54
+    assert edge_latency(geforce, "DFMA", policy="notes") == 32
+    assert edge_latency(SM_80, "FFMA", "FFMA", policy="notes") == 4
+    with pytest.raises(Unsupported, match="guess"):
+        edge_latency(SM_80, "FFMA", policy="guess")
+
+
+@pytest.mark.seed("SWP-11", "GAP-22", "GAP-24")
+def test_resource_bound_from_classes_alone():
+    """FP32 is class 12, which the table puts on LSU: 11 / 2, not the 2 of the notes' example."""
+    assert class_resource_bound([12] * 8 + [26] * 3) == 6
+    assert class_resource_bound([7] * 8 + [26] * 3) == 2
+    assert class_resource_bound([]) == 1
+    both = [8] * 3 + [31] * 2
+    assert class_resource_bound(both) == 3  # the SFU has its own pipe of width 1
+    assert class_resource_bound(both, literal=True) == 5  # clamped onto the last one
+    assert class_resource_bound([4, 16]) == 2
+    with pytest.raises(NvirError, match="no latency class 5"):
+        class_resource_bound([5])
