@@ -340,6 +340,9 @@ def fold(statement: str, *values: int) -> int | None:
         ("set.eq.f32.s32 d, a, b", (1, 1), None),
         ("selp.f32 d, a, b, c", (0x3F800000, 0, 1), 0x3F800000),
         ("slct.u32.s32 d, a, b, c", (1, 2, -1), 2),
+        # ptxas 13.0 folds these two as if c were a float (NaN, -0.0), unlike the machine.
+        ("slct.u32.s32 d, a, b, c", (1, 2, 0x7FFFFFFF), 1),
+        ("slct.u32.s32 d, a, b, c", (1, 2, 0x80000000), 2),
         ("mov.b64 d, {a, b}", (1, 2), 0x200000001),
         ("mov.b64 {d, e}, a", (1,), None),
         ("mov.u16 d, a", (-1,), 0xFFFF),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from nvir.ir.opcodes import ORI
 from nvir.ir.ori.memory import MBARRIER_WAITS
 
-op, ops = ORI.op, ORI.ops
+op = ORI.op
 
 _GROUP_WAITS = ("cp.async.wait_group", "cp.async.wait_all", *MBARRIER_WAITS)
 _BULK_WAITS = ("cp.async.bulk.wait_group", *MBARRIER_WAITS)

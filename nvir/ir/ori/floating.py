@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nvir.ir.opcodes import ORI
 
-op, ops = ORI.op, ORI.ops
+op = ORI.op
 
 # `first`: the mixed form fma.rn.f32.f16 names the result's type first.
 op("fma", "d, a, b, c", result="first", commutes=True, since="1.4 sm_13",

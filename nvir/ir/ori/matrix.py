@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nvir.ir.opcodes import ORI
 
-op, ops = ORI.op, ORI.ops
+op = ORI.op
 
 op("wmma.load", "d, [a], s?", result="packed", reads=True, convergent=True, since="6.0 sm_70",
    doc="a fragment of a matrix of row stride s")  # fmt: skip
@@ -18,9 +18,10 @@ op("wmma.mma", "d, a, b, c", result="packed", convergent=True, since="6.0 sm_70"
    doc="a * b + c of fragments")  # fmt: skip
 op("mma.sync", "d, a, b, c, x*", result="packed", convergent=True, since="6.4 sm_70",
    doc="a * b + c of fragments; block scales and their selectors follow")  # fmt: skip
-ops("mma.sp.sync mma.sp::ordered_metadata.sync", "d, a, b, c, e, f, x*", result="packed",
-    convergent=True, since="7.1 sm_80",
-    doc="as mma, with a half empty by metadata e and selector f")  # fmt: skip
+op("mma.sp.sync", "d, a, b, c, e, f, x*", result="packed", convergent=True, since="7.1 sm_80",
+   doc="as mma, with a half empty by metadata e and selector f")  # fmt: skip
+op("mma.sp::ordered_metadata.sync", "d, a, b, c, e, f, x*", result="packed", convergent=True,
+   since="8.5 sm_80", doc="as mma.sp, with the indices of metadata e in order")  # fmt: skip
 op("ldmatrix", "d, [a]", result="b32", reads=True, convergent=True, since="6.5 sm_75",
    doc="one to four 8x8 matrices from shared memory, a row at each lane's address")  # fmt: skip
 op("stmatrix", "[a], b", writes=True, convergent=True, since="7.8 sm_90",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nvir.ir.opcodes import ORI
 
-op, ops = ORI.op, ORI.ops
+op = ORI.op
 
 # What a thread waits on for the copies that signal a memory barrier object.
 MBARRIER_WAITS = ("mbarrier.test_wait", "mbarrier.try_wait")
@@ -39,6 +39,7 @@ op("createpolicy.cvt", "d, a", since="7.4 sm_80", doc="cache policy from an acce
 
 # The stack.
 op("stacksave", "d", pinned=True, since="7.3 sm_52", doc="the stack pointer")
-op("stackrestore", "a", pinned=True, since="7.3 sm_52", doc="set the stack pointer")
+op("stackrestore", "a", writes=True, pinned=True, since="7.3 sm_52",
+   doc="set the stack pointer; what alloca gave since is lost")  # fmt: skip
 op("alloca", "d, n, a?", pinned=True, since="7.3 sm_52",
    doc="n bytes of stack, aligned by a")  # fmt: skip

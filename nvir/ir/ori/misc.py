@@ -11,7 +11,7 @@ op("trap", "", pinned=True, since="1.0", doc="abort the grid and interrupt the h
 op("brkpt", "", pinned=True, since="1.0 sm_11", doc="suspend for the debugger")
 op("pmevent", "a", pinned=True, since="1.4", doc="trigger performance-monitor events")
 op("nanosleep", "t", pinned=True, since="6.3 sm_70", doc="sleep for about t nanoseconds")
-op("setmaxnreg", "n", pinned=True, sync=True, convergent=True, since="8.0 sm_90a",
+op("setmaxnreg", "n", pinned=True, convergent=True, since="8.0 sm_90a",
    doc="change the registers that each thread of the warpgroup may have")  # fmt: skip
 op("clusterlaunchcontrol.try_cancel", "[a], [m]", writes=True, pinned=True,
    async_until=MBARRIER_WAITS, since="8.6 sm_100",

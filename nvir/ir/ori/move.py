@@ -9,7 +9,7 @@ from __future__ import annotations
 from nvir.ir.opcodes import ORI
 from nvir.ir.ori import folds
 
-op, ops = ORI.op, ORI.ops
+op = ORI.op
 
 op("mov", "d, a", result="split", fold=folds.mov, since="1.0",
    doc="a copy, an address, or packing and unpacking of a vector")  # fmt: skip

@@ -10,15 +10,15 @@ from nvir.ir.opcodes import ORI
 
 op, ops = ORI.op, ORI.ops
 
-ops("bar.sync bar.cta.sync barrier.sync barrier.cta.sync", "a, n?",
-    sync=True, convergent=True, since="1.0",
-    doc="wait at barrier a for n threads, or all of the CTA")  # fmt: skip
-ops("bar.arrive bar.cta.arrive barrier.arrive barrier.cta.arrive", "a, n",
-    sync=True, convergent=True, since="2.0 sm_20",
-    doc="arrive at barrier a of n threads without waiting")  # fmt: skip
-ops("bar.red bar.cta.red barrier.red barrier.cta.red", "d, a, n, c?",
-    sync=True, convergent=True, since="2.0 sm_20",
-    doc="wait at a barrier; count, and or or of a predicate over its threads")  # fmt: skip
+for _prefix, _since in (
+    ("bar", ""), ("bar.cta", "7.8"), ("barrier", "6.0 sm_30"), ("barrier.cta", "7.8 sm_30"),
+):  # fmt: skip
+    op(f"{_prefix}.sync", "a, n?", sync=True, convergent=True, since=_since or "1.0",
+       doc="wait at barrier a for n threads, or all of the CTA")  # fmt: skip
+    op(f"{_prefix}.arrive", "a, n", sync=True, convergent=True, since=_since or "2.0 sm_20",
+       doc="arrive at barrier a of n threads without waiting")  # fmt: skip
+    op(f"{_prefix}.red", "d, a, n, c?", sync=True, convergent=True, since=_since or "2.0 sm_20",
+       doc="wait at a barrier; count, and or or of a predicate over its threads")  # fmt: skip
 op("bar.warp.sync", "m", sync=True, convergent=True, since="6.0 sm_30",
    doc="wait for the lanes of mask m")  # fmt: skip
 op("barrier.cluster.arrive", "", sync=True, convergent=True, since="7.8 sm_90",
@@ -32,8 +32,8 @@ op("fence.mbarrier_init", "", sync=True, since="8.0 sm_90",
    doc="order the making of barriers before the cluster's use of them")  # fmt: skip
 op("fence.proxy", "", sync=True, since="7.5 sm_70",
    doc="order accesses through different proxies")  # fmt: skip
-ops("membar.proxy", "", sync=True, since="7.5 sm_70",
-    doc="order accesses through different proxies (older spelling)")  # fmt: skip
+op("membar.proxy", "", sync=True, since="7.5 sm_60",
+   doc="order accesses through different proxies (older spelling)")  # fmt: skip
 ops((f"fence.proxy.tensormap::generic.{how}" for how in ("acquire", "release")), "[a]?, n?",
     sync=True, since="8.3 sm_90",
     doc="order tensor-map accesses and ordinary ones, to n bytes at a")  # fmt: skip
