@@ -1,3 +1,77 @@
-"""nvir: NVIDIA's compiler as an open, readable, pure-Python framework."""
+"""nvir: NVIDIA's compiler as an open, readable, pure-Python framework.
+
+    import nvir
+    m = nvir.read_ptx("kernel.ptx")
+    nvir.run_passes(m, "copy-prop,gvn,dce")
+    print(nvir.print_ptx(m))
+
+Names are imported when first used, so that `import nvir` stays quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from nvir import ir, passes, ptx, report, sm, toolchain
+    from nvir.ir.errors import (
+        LaunchError,
+        NvirError,
+        ParseError,
+        PassError,
+        Unsupported,
+        VerifyError,
+    )
+    from nvir.ir.module import Module
+    from nvir.ir.parse import parse_ir
+    from nvir.ir.text import print_ir
+    from nvir.ir.verify import verify
+    from nvir.passes.driver import run_passes
+    from nvir.ptx.printer import print_ptx
+    from nvir.ptx.reader import read_ptx
+    from nvir.report.pictures import cfg_dot, to_networkx
+
+# public name -> module that defines it
+_EXPORTS = {
+    "LaunchError": "nvir.ir.errors",
+    "Module": "nvir.ir.module",
+    "NvirError": "nvir.ir.errors",
+    "ParseError": "nvir.ir.errors",
+    "PassError": "nvir.ir.errors",
+    "Unsupported": "nvir.ir.errors",
+    "VerifyError": "nvir.ir.errors",
+    "cfg_dot": "nvir.report.pictures",
+    "parse_ir": "nvir.ir.parse",
+    "print_ir": "nvir.ir.text",
+    "print_ptx": "nvir.ptx.printer",
+    "read_ptx": "nvir.ptx.reader",
+    "run_passes": "nvir.passes.driver",
+    "to_networkx": "nvir.report.pictures",
+    "verify": "nvir.ir.verify",
+}
+_ROOMS = ("ir", "analysis", "ptx", "interp", "sm", "passes", "toolchain", "report")
+
+__all__ = [
+    "LaunchError", "Module", "NvirError", "ParseError", "PassError", "Unsupported", "VerifyError",
+    "__version__", "cfg_dot", "ir", "parse_ir", "passes", "print_ir", "print_ptx", "ptx",
+    "read_ptx", "report", "run_passes", "sm", "to_networkx", "toolchain", "verify",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    where = _EXPORTS.get(name)
+    if where is not None:
+        value = getattr(importlib.import_module(where), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f"nvir.{name}")
+    else:
+        raise AttributeError(f"module 'nvir' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -28,13 +28,14 @@ class Function(Symbol):
     pragmas     of the whole function
     flags       what passes note about the function, e.g. "convergent"
     marks       notes of passes about single instructions: {instruction: {"hoisted"}}
+    loaded_params  what the builder made of `.param` parameters
     prototypes  `.callprototype`, `.calltargets` by label: their text
     aux         attributes, metadata and the like of `nvvm`
     """
 
     __slots__ = (
         "_back_edges", "_irreducible", "_next_name", "_rpo", "aux", "blocks", "cfg_state",
-        "directives", "flags", "kind", "linkage", "loc", "locals", "marks", "module", "params",
+        "directives", "flags", "kind", "linkage", "loaded_params", "loc", "locals", "marks", "module", "params",
         "pragmas", "prototypes", "return_type", "returns",
     )  # fmt: skip
 
@@ -53,6 +54,7 @@ class Function(Symbol):
         self.flags: set[str] = set()
         self.marks: dict[Instruction, set[str]] = {}
         self.prototypes: dict[str, str] = {}
+        self.loaded_params: dict[Any, Instruction] = {}
         self.loc: Any = None
         self.aux: Any = None
         self.cfg_state = "never"  # "never", "fresh" or "stale"

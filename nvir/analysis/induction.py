@@ -1,0 +1,459 @@
+"""Induction variables and trip counts of natural loops.
+
+An induction variable is a phi of the loop header whose value on every back edge
+is the phi plus a loop-invariant step: integers of any width and direction,
+pointers, floats. A counted exit compares such a variable with an invariant
+bound; from start, step, bound and comparison the trip count follows, as a number
+where all are constants and as an expression where not.
+
+The trip count is how often the loop's body runs: the executions of the header
+for a loop tested at its bottom, one fewer for a test at the top.
+
+Method   Chains of add/sub from the back-edge value to the phi; copies and
+         width changes that keep the value are looked through. Integer counts in
+         closed form on mathematical integers, with wrap-around checked (a
+         comparison that is only met after wrapping gives no count but for
+         `ne`, solved as a congruence). Float counts by running the additions in
+         the float's own arithmetic, to a limit.
+Cost     Linear in the phis and exits of a loop.
+"""
+
+from __future__ import annotations
+
+import struct
+from math import gcd
+
+import attrs
+
+from nvir.ir.block import Block
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+from nvir.ir.symbols import Param
+from nvir.ir.types import IMM
+from nvir.ir.values import Constant, Value
+
+FLOAT_LIMIT = 1 << 17  # iterations of a float loop that are run to count them
+
+
+@attrs.frozen(eq=False)
+class InductionVariable:
+    """`phi` is `start` at first and grows by `step` each iteration.
+
+    kind    "int", "pointer" (used as an address) or "float"
+    step    an int, a float, or a loop-invariant value
+    update  the instruction whose result is the next value
+    bits    width of the arithmetic
+    """
+
+    phi: Instruction
+    start: Value
+    step: int | float | Value
+    update: Value
+    kind: str
+    bits: int
+
+    @property
+    def is_constant_step(self) -> bool:
+        return not isinstance(self.step, Value)
+
+
+@attrs.frozen(eq=False)
+class TripCount:
+    """How often a loop's body runs.
+
+    count      the number, or None where it depends on run-time values
+    text       the number, or an expression over parameters and registers
+    compare    the comparison under which the loop goes on, as PTX spells it ("lt.s32")
+    bound      the invariant value compared with
+    tests_update  the variable is compared after its update, not before
+    exit       the block that holds the test
+    """
+
+    count: int | None
+    text: str
+    variable: InductionVariable
+    compare: str
+    bound: Value
+    tests_update: bool
+    exit: Block
+
+
+def is_invariant(value: Value, inside: set[Block]) -> bool:
+    """Whether a value is made outside of the blocks (constants are)."""
+    d = value.definer
+    return d is None or d.block not in inside
+
+
+def constant_of(value: Value, depth: int = 12) -> int | None:
+    """The integer that a value always is (bits of a float), through copies and folds."""
+    if isinstance(value, Constant):
+        return value.value if isinstance(value.value, int) else None
+    d = value.definer
+    if d is None or depth == 0 or d is not value or d.form.guard is not None:
+        return None
+    f = d.form
+    if f.name in ("mov", "cvta") and len(d.operands) == 1:
+        c = constant_of(d.operands[0], depth - 1)
+        return None if c is None else c
+    if f.op.fold is None or d.is_phi:
+        return None
+    known = []
+    for v in d.operands:
+        c = constant_of(v, depth - 1)
+        if c is None:
+            return None
+        known.append(c)
+    try:
+        folded = f.op.fold(f, *known)
+    except (ValueError, ZeroDivisionError, TypeError):
+        return None
+    return folded if isinstance(folded, int) else None
+
+
+def induction_variables(loop: Loop) -> list[InductionVariable]:
+    """The induction variables of a loop, in the order of its header's phis."""
+    inside = set(loop.blocks)
+    found = []
+    for phi in loop.header.phis:
+        variable = _variable(phi, loop, inside)
+        if variable is not None:
+            found.append(variable)
+    return found
+
+
+def _variable(phi: Instruction, loop: Loop, inside: set[Block]) -> InductionVariable | None:
+    back = {id(v): v for v, b in phi.incoming if b in inside}
+    entry = {id(v): v for v, b in phi.incoming if b not in inside}
+    if len(back) != 1 or len(entry) != 1:
+        return None
+    update = next(iter(back.values()))
+    start = next(iter(entry.values()))
+    total: int | float = 0
+    symbolic: Value | None = None
+    bits = 0
+    is_float = False
+    v = _through_copies(update)
+    for _ in range(64):
+        if v is phi:
+            break
+        d = v.definer
+        if d is None or d.block not in inside or d.form.guard is not None:
+            return None
+        link = _step_of(d, inside)
+        if link is None:
+            return None
+        v, step, bits, is_float = link[0], link[1], link[2], link[3]
+        v = _through_copies(v)
+        if isinstance(step, Value):
+            if symbolic is not None or total:
+                return None
+            symbolic = step
+        elif symbolic is not None:
+            return None
+        else:
+            total += step
+    else:
+        return None
+    if v is not phi or not bits or (symbolic is None and total == 0):
+        return None
+    kind = "float" if is_float else "pointer" if _is_address(phi) else "int"
+    return InductionVariable(
+        phi, start, symbolic if symbolic is not None else total, update, kind, bits
+    )
+
+
+def _through_copies(v: Value) -> Value:
+    for _ in range(16):
+        d = v.definer
+        if d is None or d.form.name != "mov" or len(d.operands) != 1 or d.form.guard is not None:
+            return v
+        if "{" in d.form.shape:
+            return v
+        v = d.operands[0]
+    return v
+
+
+def _step_of(
+    d: Instruction, inside: set[Block]
+) -> tuple[Value, int | float | Value, int, bool] | None:
+    """(previous value, step, bits, is float) of an add or sub with an invariant, or None."""
+    f = d.form
+    t = f.type
+    if f.name not in ("add", "sub") or t is None or len(d.operands) != 2 or "sat" in f.mods:
+        return None
+    x, y = d.operands
+    if f.name == "add" and is_invariant(x, inside) and not is_invariant(y, inside):
+        x, y = y, x
+    if not is_invariant(y, inside):
+        return None
+    sign = -1 if f.name == "sub" else 1
+    bits = constant_of(y)
+    if bits is None:
+        return (x, y, t.bits, t.is_float) if sign > 0 else None
+    if t.is_float:
+        if t.name not in ("f32", "f64"):
+            return None
+        return x, sign * _float_of(bits, t.name), t.bits, True
+    return x, sign * _signed(bits, t.bits), t.bits, False
+
+
+def _signed(value: int, bits: int) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def _float_of(bits: int, name: str) -> float:
+    if name == "f32":
+        return float(struct.unpack("<f", struct.pack("<I", bits & 0xFFFFFFFF))[0])
+    return float(struct.unpack("<d", struct.pack("<Q", bits & (1 << 64) - 1))[0])
+
+
+def _is_address(phi: Instruction) -> bool:
+    """Whether the variable itself, or it plus a constant, is used as an address."""
+    for user in phi.users:
+        if any(user.operands[base] is phi for base, _ in user.form.addresses):
+            return True
+    return False
+
+
+# --------------------------------------------------------------- trip counts
+
+
+def trip_count(loop: Loop) -> TripCount | None:
+    """The trip count by the counted exit that every iteration passes; None if there is none.
+
+    Other exits (a break) may end the loop earlier. Of several counted exits the
+    one with the smallest constant count is given.
+    """
+    inside = set(loop.blocks)
+    variables = {id(iv.phi): iv for iv in induction_variables(loop)}
+    best: TripCount | None = None
+    for block, outside in loop.exits:
+        if not all(block.dominates(latch) for latch in loop.latches):
+            continue
+        found = _counted_exit(loop, block, outside, variables, inside)
+        if found is None:
+            continue
+        if best is None or (
+            found.count is not None and (best.count is None or found.count < best.count)
+        ):
+            best = found
+    return best
+
+
+def _counted_exit(
+    loop: Loop, block: Block, outside: Block, variables: dict[int, InductionVariable],
+    inside: set[Block],
+) -> TripCount | None:  # fmt: skip
+    branch = block.terminator
+    if branch is None or branch.form.name != "bra" or branch.guard is None:
+        return None
+    test = _comparison(branch.guard)
+    if test is None:
+        return None
+    setp, flipped = test
+    stays = branch.aux[0] is not outside  # the branch is taken to stay
+    holds = (branch.form.guard != "!") != flipped  # … when the comparison holds
+    compare = setp.form.mods[0]
+    goes_on = compare if stays == holds else _NEGATED.get(compare, "")
+    x, y = setp.operands[0], setp.operands[1]
+    tested = _tested(x, variables, inside)
+    if tested is None:
+        tested = _tested(y, variables, inside)
+        x, y = y, x
+        goes_on = _SWAPPED.get(goes_on, "")
+    if tested is None or not goes_on or not is_invariant(y, inside):
+        return None
+    variable, tests_update = tested
+    t = setp.form.type
+    if t is None:
+        return None
+    at_bottom = block in loop.latches
+    n = _count(variable, goes_on, t.name, t.bits, y, tests_update)
+    if n is not None:
+        n = n + 1 if at_bottom else n
+    text = str(n) if n is not None else _expression(variable, goes_on, y, tests_update, at_bottom)
+    return TripCount(n, text, variable, f"{goes_on}.{t.name}", y, tests_update, block)
+
+
+_NEGATED = {
+    "lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq",
+    "lo": "hs", "hs": "lo", "hi": "ls", "ls": "hi",
+    "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt", "equ": "ne", "neu": "eq",
+}  # fmt: skip
+_SWAPPED = {
+    "lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne",
+    "lo": "hi", "hi": "lo", "ls": "hs", "hs": "ls",
+}  # fmt: skip
+_PLAIN = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+
+
+def _comparison(p: Value) -> tuple[Instruction, bool] | None:
+    """The setp that makes a predicate, through `not.pred` and copies, and whether it is negated."""
+    flipped = False
+    for _ in range(8):
+        p = _through_copies(p)
+        d = p.definer
+        if d is None or d.form.guard is not None:
+            return None
+        if d.form.name == "not":
+            flipped = not flipped
+            p = d.operands[0]
+            continue
+        if d.form.name == "setp" and len(d.operands) == 2 and d.results[0] is p:
+            return d, flipped
+        return None
+    return None
+
+
+def _tested(
+    v: Value, variables: dict[int, InductionVariable], inside: set[Block]
+) -> tuple[InductionVariable, bool] | None:
+    """The induction variable that a value is, and whether after its update."""
+    v = _through_copies(v)
+    if id(v) in variables:
+        return variables[id(v)], False
+    for iv in variables.values():
+        if _through_copies(iv.update) is v:
+            return iv, True
+    return None
+
+
+def _count(
+    iv: InductionVariable, compare: str, type: str, bits: int, bound: Value, tests_update: bool
+) -> int | None:
+    """For how many iterations k = 0, 1, … the comparison holds before it first fails."""
+    start, end = constant_of(iv.start), constant_of(bound)
+    if start is None or end is None or isinstance(iv.step, Value):
+        return None
+    if iv.kind == "float":
+        return _float_count(iv, compare, type, start, end, tests_update)
+    if bits != iv.bits:
+        return None
+    step = int(iv.step)
+    first = start + (step if tests_update else 0)
+    if compare in ("ne", "eq"):
+        distance = (end - first) % (1 << bits)
+        if compare == "eq":
+            return (1 if step % (1 << bits) else None) if distance == 0 else 0
+        return _congruence(step, distance, bits)
+    unsigned = type[0] == "u" or compare in _PLAIN
+    compare = _PLAIN.get(compare, compare)
+    lo, hi = (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    first = _in_range(first, bits, unsigned)
+    end = _in_range(end, bits, unsigned)
+    if compare in ("gt", "ge"):  # mirror: counting down to a bound is counting up from it
+        first, end, step, lo, hi = -first, -end, -step, -hi, -lo
+    if compare in ("le", "ge"):
+        end += 1
+    if first >= end:
+        return 0
+    if step <= 0:
+        return None  # runs away from the bound and wraps: no count worth the name
+    n = -(-(end - first) // step)
+    last = first + n * step
+    return n if last <= hi else None
+
+
+def _in_range(value: int, bits: int, unsigned: bool) -> int:
+    return value & ((1 << bits) - 1) if unsigned else _signed(value, bits)
+
+
+def _congruence(step: int, distance: int, bits: int) -> int | None:
+    """The smallest n >= 0 with n·step ≡ distance (mod 2**bits), or None."""
+    modulus = 1 << bits
+    g = gcd(step % modulus, modulus)
+    if g == 0 or distance % g:
+        return None
+    m = modulus // g
+    if m == 1:
+        return 0
+    return (distance // g) * pow((step % modulus) // g, -1, m) % m
+
+
+def _float_count(
+    iv: InductionVariable, compare: str, type: str, start: int, end: int, tests_update: bool
+) -> int | None:
+    if type not in ("f32", "f64") or not isinstance(iv.step, float):
+        return None
+    x, bound, step = _float_of(start, type), _float_of(end, type), iv.step
+
+    def rounded(v: float) -> float:
+        if type == "f64":
+            return v
+        try:
+            return float(struct.unpack("<f", struct.pack("<f", v))[0])
+        except OverflowError:
+            return float("inf") if v > 0 else float("-inf")
+
+    holds = _FLOAT_COMPARE.get(compare)
+    if holds is None:
+        return None
+    for n in range(FLOAT_LIMIT):
+        following = rounded(x + step)
+        if not holds(following if tests_update else x, bound):
+            return n
+        if following == x:
+            return None  # the addition is lost: an endless loop
+        x = following
+    return None
+
+
+_FLOAT_COMPARE = {
+    "lt": float.__lt__, "le": float.__le__, "gt": float.__gt__, "ge": float.__ge__,
+    "ne": float.__ne__, "eq": float.__eq__, "neu": float.__ne__,
+}  # fmt: skip
+
+
+def _expression(
+    iv: InductionVariable, compare: str, bound: Value, tests_update: bool, at_bottom: bool
+) -> str:
+    """The trip count over names, e.g. "ceil((n - 1)/16)"; "unknown" where it is none."""
+    step = iv.step
+    down = compare in ("gt", "ge", "hi", "hs")
+    if isinstance(step, Value):
+        size = describe(step)
+    elif compare in ("ne", "eq"):
+        down, size = step < 0, str(abs(step))
+    elif (step < 0) != down:
+        return "unknown"
+    else:
+        size = str(abs(step))
+    if compare == "eq":
+        return "unknown"
+    a, b = describe(iv.start), describe(bound)
+    high, low = (a, b) if down else (b, a)
+    if low == "0":
+        distance = high
+    elif high == "0":
+        distance = f"-{low}"
+    else:
+        distance = f"({high} - {low})"
+    if compare in ("le", "ge", "ls", "hs"):
+        distance = f"({distance} + 1)"
+    if size == "1":
+        text = distance
+    else:
+        text = f"{distance}/{size}" if compare == "ne" else f"ceil({distance}/{size})"
+    # A test after the update at the bottom, or before it at the top, counts as it is.
+    if tests_update == at_bottom:
+        return text
+    return f"{text} + 1" if at_bottom else f"{text} - 1"
+
+
+def describe(v: Value) -> str:
+    """A short name for a value: a number, a parameter's name, or its register."""
+    c = constant_of(v)
+    if c is not None and not (isinstance(v, Constant) and v.type is not IMM):
+        return str(c)
+    v = _through_copies(v)
+    d = v.definer
+    if d is not None and d.form.name == "ld" and d.operands and isinstance(d.operands[0], Param):
+        p = d.operands[0]
+        known = p.attributes.get("name")
+        if known:
+            return known
+        function = d.function
+        prefix = f"{function.name}_" if function is not None else ""
+        return str(p.name).removeprefix(prefix)
+    return str(v.name or "?")

@@ -1,0 +1,57 @@
+"""The `nvir` command. Each subcommand is one file, imported only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+import nvir
+
+# subcommand -> module with `command`, in the order in which help lists them
+COMMANDS = {
+    "report": ("nvir.cli.report", "Loops, registers and occupancy of each kernel."),
+    "opt": ("nvir.cli.opt", "Run passes and print PTX or IR."),
+    "cfg": ("nvir.cli.cfg", "Draw control-flow graphs as DOT or SVG."),
+    "occupancy": ("nvir.cli.occupancy", "Blocks an SM from registers, threads and memory."),
+    "knobs": ("nvir.cli.knobs", "List the knobs of the passes."),
+}
+
+
+class _Lazy(click.Group):
+    """A group whose subcommands are imported when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as e:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], list(COMMANDS), 1)
+            if near:
+                e.message += f" Did you mean '{near[0]}'?"
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(nvir.__version__, prog_name="nvir")
+def main() -> None:
+    """Read PTX, see and transform its loops, judge schedules; no GPU needed.
+
+    FILE is PTX or nvir's own IR text; '-' reads standard input.
+    """

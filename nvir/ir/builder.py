@@ -1,0 +1,419 @@
+"""Building `ori` code by hand.
+
+    m = Module(target="sm_80")
+    f = m.kernel("scale", params=[("a", "ptr.global.f32"), ("n", "u32")])
+    a, n = f.params
+    b = Builder(f.block("entry"))
+    done, work = f.block("done"), f.block("work")
+    i = b.global_id()
+    b.cond_br(b.setp("ge", i, n, type="u32"), done, work)
+    b.at_end(work)
+    x = b.load("global.f32", b.element(a, i, size=4))
+    ...
+
+Every opcode row is a method: its mnemonic with `_` for `.`, operands in PTX's
+order, `type=` the modifiers (`b.fma(x, y, z, type="rn.f32")`,
+`b.shfl_sync(v, 16, 31, -1, type="bfly.b32")`). Python numbers become literals of the
+instruction's type, a list a vector operand, a parameter the value that it holds.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from nvir.ir.block import Block
+from nvir.ir.errors import NvirError
+from nvir.ir.form import Form, _load_rows, form
+from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo, Instruction, Location
+from nvir.ir.opcodes import ADDRESS, DEF, ORI, TIED, Op
+from nvir.ir.special import special_register
+from nvir.ir.symbols import Param
+from nvir.ir.types import SCALARS, ScalarType, Type
+from nvir.ir.values import Constant, Value, constant, integer, undef
+
+_VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+
+
+class Builder:
+    """Appends instructions to a block, or places them before an instruction.
+
+    block, before   where the next instruction goes (`before` None: at the end)
+    loc             the source location that new instructions get
+    """
+
+    def __init__(self, block: Block, before: Instruction | None = None) -> None:
+        self.block = block
+        self.before = before
+        self.loc: Location | None = None
+        self._guard: tuple[Value, str] | None = None
+
+    # --------------------------------------------------------- placing
+
+    @property
+    def function(self) -> Function:
+        return self.block.function
+
+    def at_end(self, block: Block) -> Builder:
+        """Go on at the end of `block`."""
+        self.block, self.before = block, None
+        return self
+
+    def at(self, before: Instruction) -> Builder:
+        """Go on before an instruction."""
+        if before.block is None:
+            raise ValueError("the instruction is in no block")
+        self.block, self.before = before.block, before
+        return self
+
+    def insert(self, instruction: Instruction) -> Instruction:
+        """Place a made instruction here."""
+        if self.loc is not None and instruction.loc is None:
+            instruction.loc = self.loc
+        if self.before is None:
+            return self.block.append(instruction)
+        instruction.insert_before(self.before)
+        return instruction
+
+    @contextmanager
+    def guard(self, predicate: Any, negated: bool = False) -> Iterator[None]:
+        """Instructions inside run only where `predicate` holds (`negated`: does not).
+
+        A result's value elsewhere is `otherwise=` of its instruction, undef without.
+        """
+        before = self._guard
+        self._guard = (self.value(predicate), "!" if negated else "")
+        try:
+            yield
+        finally:
+            self._guard = before
+
+    # ---------------------------------------------------------- values
+
+    def value(self, x: Any, type: Type | None = None) -> Value:
+        """An operand as a value: numbers as literals of `type`, parameters as what they hold."""
+        if isinstance(x, Param):
+            return self.parameter(x)
+        if isinstance(x, Value):
+            return x
+        if isinstance(x, bool):
+            return integer(int(x))
+        if isinstance(x, int):
+            if type is not None and type.name in ("f32", "f64"):
+                return float_constant(float(x), type)
+            return integer(x)
+        if isinstance(x, float):
+            return float_constant(x, type if type is not None else SCALARS["f32"])
+        raise TypeError(f"an operand is a value or a number, not {x.__class__.__name__}")
+
+    def parameter(self, p: Param) -> Value:
+        """The value of a `.param` parameter, loaded once at the head of the entry block.
+
+        A pointer (`"ptr.global.f32"`) is also converted to its state space.
+        """
+        f = self.function
+        known = f.loaded_params.get(p)
+        if known is not None and known.block is not None:
+            return known
+        kind = p.element_type
+        name = f"%{p.attributes.get('name', p.name)}"
+        load = Instruction(form(f"ld.param.{kind.name}", "%s, [%s]"), (p,), kind, name)
+        made = [load]
+        space = p.attributes.get("points", "").split(".")[0]
+        if space in ("global", "shared", "local", "const"):
+            to_space = form(f"cvta.to.{space}.{kind.name}", "%s, %s")
+            made.append(Instruction(to_space, (load,), kind, name))
+        last = next((v for v in reversed(f.loaded_params.values()) if v.block is f.entry), None)
+        for i in made:
+            if last is not None:
+                i.insert_after(last)
+            elif (first := f.entry.first_non_phi) is not None:
+                i.insert_before(first)
+            else:
+                f.entry.append(i)
+            last = i
+        f.loaded_params[p] = made[-1]
+        return made[-1]
+
+    # ------------------------------------------------------ any opcode
+
+    def op(self, spelling: str, *operands: Any, n: int | None = None, pair: bool = False,
+           name: str | None = None, otherwise: Any = None, offset: int = 0) -> Any:  # fmt: skip
+        """Any instruction by its PTX spelling and source operands, in PTX's order.
+
+        n           results of a vector destination, where the spelling does not say
+        pair        also the second, predicate result of `d|p`
+        name        register name hint of the result
+        otherwise   the results' value where the guard is false
+        offset      of the first address operand, in bytes
+        Returns the result, a tuple of several, or the instruction if it has none.
+        """
+        row = _row_of(spelling)
+        sign = self._guard[1] if self._guard is not None else None
+        f, values = self._fill(spelling, row, operands, n, pair, offset, sign)
+        if f.carry_in or any(o.role == TIED for o in row.operands):
+            raise NvirError(f"{spelling}: give tied and carry operands through Instruction(...)")
+        if self._guard is not None:
+            values.append(self._guard[0])
+            values.extend(self._fallbacks(f, otherwise))
+        i = Instruction(f, tuple(values))
+        if f.n_results:
+            i.set_results(f.result_types, [name] * f.n_results)
+        self.insert(i)
+        results = i.results
+        return results[0] if len(results) == 1 else results or i
+
+    def _fill(
+        self, spelling: str, row: Op, operands: Sequence[Any], n: int | None, pair: bool,
+        offset: int, sign: str | None,
+    ) -> tuple[Form, list[Value]]:  # fmt: skip
+        """The form of a spelling over these operands, and the written sources' values."""
+        mods = spelling.split(".")
+        type = next((SCALARS[m] for m in reversed(mods) if m in SCALARS), None)
+        parts, values = [], []
+        positions = [o for o in row.operands if o.role != DEF]
+        if any(o.role == DEF for o in row.operands):
+            parts.append(_result_shape(n or next((_VECTORS[m] for m in mods if m in _VECTORS), 1),
+                                       pair))  # fmt: skip
+        for k, x in enumerate(operands):
+            o = positions[min(k, len(positions) - 1)] if positions else None
+            if o is not None and o.role == ADDRESS:
+                base = x if isinstance(x, tuple) else (x, offset)
+                at, inside = base[0], base[1]
+                if isinstance(inside, list):  # [t, {x, y}]
+                    elements = [self.value(e, type) for e in inside]
+                    parts.append("[%s, {" + ", ".join(["%s"] * len(elements)) + "}]")
+                    values += [self._address(at), *elements]
+                else:
+                    parts.append("[%s+%s]" if inside else "[%s]")
+                    values += [self._address(at), *([integer(inside)] if inside else [])]
+                offset = 0
+            elif isinstance(x, list | tuple):
+                parts.append("{" + ", ".join(["%s"] * len(x)) + "}")
+                values += [self.value(e, type) for e in x]
+            else:
+                parts.append("%s")
+                values.append(self.value(x, type))
+        return form(spelling, ", ".join(parts), sign), values
+
+    def _address(self, x: Any) -> Value:
+        if isinstance(x, Param) and x not in self.function.params:
+            return x  # a call's parameter is an address; one of the function a value
+        return self.value(x)
+
+    def _fallbacks(self, f: Form, otherwise: Any) -> list[Value]:
+        if otherwise is None:
+            return [undef(t) for t in f.result_types]
+        given = list(otherwise) if isinstance(otherwise, list | tuple) else [otherwise]
+        if len(given) != f.n_results:
+            raise NvirError(f"{f.spelling} has {f.n_results} results, {len(given)} fallbacks given")
+        return [self.value(v, t) for v, t in zip(given, f.result_types, strict=True)]
+
+    def __getattr__(self, mnemonic: str) -> Callable[..., Any]:
+        """The method of an opcode row; made once, then found on the class."""
+        if mnemonic.startswith("__"):
+            raise AttributeError(mnemonic)
+        _load_rows()
+        name = mnemonic.rstrip("_").replace("_", ".")
+        if name not in ORI and ORI.find(name) is None:
+            import difflib
+
+            near = difflib.get_close_matches(name, list(ORI.rows), 3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise AttributeError(f"no opcode {name!r}{hint}")
+        method = _method(name)
+        setattr(Builder, mnemonic, method)
+        bound: Callable[..., Any] = method.__get__(self)
+        return bound
+
+    # ------------------------------------------------- control and phis
+
+    def phi(self, type: str | Type, name: str | None = None) -> Instruction:
+        """A phi at the block's head; give it values by `phi.add(value, block)`."""
+        t = SCALARS[type] if isinstance(type, str) else type
+        return self.block.insert_phi(Instruction(form("phi"), (), t, name, ()))
+
+    def br(self, target: Block) -> Instruction:
+        return self.insert(Instruction(form("bra"), aux=(target,)))
+
+    def cond_br(
+        self, predicate: Any, then: Block, otherwise: Block, negated: bool = False
+    ) -> Instruction:
+        """Go to `then` where the predicate holds (`negated`: does not), else to `otherwise`."""
+        f = form("bra", "", "!" if negated else "")
+        return self.insert(Instruction(f, (self.value(predicate),), aux=(then, otherwise)))
+
+    def ret(self) -> Instruction:
+        return self.insert(Instruction(form("ret"), aux=()))
+
+    def exit(self) -> Instruction:
+        return self.insert(Instruction(form("exit"), aux=()))
+
+    def call(
+        self, callee: Function, arguments: Sequence[Any] = (), uniform: bool = True
+    ) -> Any:
+        """Call a function by the `.param` convention of PTX; returns its result, or None."""
+        f = self.function
+        k = sum(isinstance(v, Param) for v in f.locals)
+        passed = []
+        for p, x in zip(callee.params, arguments, strict=True):
+            local = Param(f"param{k}", p.value_type, align=p.align)
+            k += 1
+            f.locals.append(local)
+            self.op(f"st.param.{_param_type(p)}", local, x)
+            passed.append(local)
+        returned = []
+        for r in callee.returns:
+            local = Param(f"retval{k}", r.value_type, align=r.align)
+            f.locals.append(local)
+            returned.append(local)
+        info = CallInfo(len(passed), callee=callee, return_params=tuple(returned))
+        self.insert(
+            Instruction(form("call.uni" if uniform else "call"), tuple(passed), aux=info)
+        )
+        if not returned:
+            return None
+        return self.op(f"ld.param.{_param_type(callee.returns[0])}", returned[0])
+
+    # ---------------------------------------------------- conveniences
+
+    def load(self, what: str, address: Any, offset: int = 0, **kw: Any) -> Any:
+        """`b.load("global.v2.f32", address, offset)`: the value, or a tuple of a vector."""
+        return self.op(f"ld.{what}", address, offset=offset, **kw)
+
+    def store(self, what: str, address: Any, value: Any, offset: int = 0) -> Instruction:
+        """`b.store("global.f32", address, value, offset)`; a list for a vector."""
+        return self.op(f"st.{what}", address, value, offset=offset)  # type: ignore[no-any-return]
+
+    def setp(self, compare: str, x: Any, y: Any, type: str | None = None, **kw: Any) -> Any:
+        """`b.setp("lt", x, y, type="s32")`: a predicate."""
+        return self.op(f"setp.{compare}.{type or _type_of(x, y)}", x, y, **kw)
+
+    def cvt(self, x: Any, modifiers: str, **kw: Any) -> Any:
+        """`b.cvt(x, "rn.f32.s32")`: rounding, destination type, source type."""
+        return self.op(f"cvt.{modifiers}", x, **kw)
+
+    def special(self, name: str, type: str | None = None) -> Value:
+        """The value of a special register, e.g. `b.special("tid.x")`."""
+        r = special_register(f"%{name.lstrip('%')}")
+        if r is None:
+            raise NvirError(f"no special register is named {name!r}")
+        f = form(f"mov.{type or r.type.name}", "%s, %s", None, r.volatile)
+        return self.insert(Instruction(f, (r,), r.type))
+
+    def global_id(self, axis: str = "x") -> Value:
+        """`ctaid·ntid + tid` along an axis, as u32."""
+        ctaid, ntid, tid = (self.special(f"{s}.{axis}") for s in ("ctaid", "ntid", "tid"))
+        return self.op("mad.lo.u32", ctaid, ntid, tid)  # type: ignore[no-any-return]
+
+    def element(self, base: Any, index: Any, size: int) -> Value:
+        """The address of element `index` (32 bits) of an array with elements of `size` bytes."""
+        i = self.value(index)
+        wide = self.op("mul.wide.s32" if i.type.name[0] == "s" else "mul.wide.u32", i, size)
+        return self.op("add.s64", self.value(base), wide)  # type: ignore[no-any-return]
+
+    def symbol_address(self, symbol: Value, type: str = "u32") -> Value:
+        """The address of a variable in its own space, in a register."""
+        return self.op(f"mov.{type}", symbol)  # type: ignore[no-any-return]
+
+    def barrier(self, number: int = 0) -> Instruction:
+        return self.op("bar.sync", number)  # type: ignore[no-any-return]
+
+
+def _row_of(spelling: str) -> Op:
+    _load_rows()
+    found = ORI.find(spelling)
+    if found is None:
+        raise NvirError(f"no opcode is spelled {spelling!r}")
+    return found[0]
+
+
+def _result_shape(n: int, pair: bool) -> str:
+    if pair:
+        return "%s|%s"
+    return "%s" if n == 1 else "{" + ", ".join(["%s"] * n) + "}"
+
+
+def _type_of(*operands: Any) -> str:
+    """The type that an instruction takes from its operands: the first register's."""
+    for x in operands:
+        if isinstance(x, Param):
+            return str(x.element_type.name)
+        if isinstance(x, Value) and not isinstance(x, Constant):
+            return x.type.name
+    raise NvirError("the operands tell no type: give type=")
+
+
+def _param_type(p: Any) -> str:
+    t = p.value_type
+    if not isinstance(t, ScalarType):
+        raise NvirError(f"parameter {p.name}: only scalars are passed by Builder.call")
+    return "b32" if t.bits < 32 else t.name
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """`Builder.<name>(*operands, type=…)`, with a plan for each type and operand count.
+
+    A row with one result and plain sources is built directly; the rest by `op`.
+    """
+    plans: dict[tuple[str | None, int], tuple[Form, ScalarType] | None] = {}
+
+    def method(self: Builder, *operands: Any, type: str | None = None, **kw: Any) -> Any:
+        key = (type, len(operands))
+        plan = plans.get(key) if not kw and self._guard is None else None
+        if plan is not None:
+            f, result = plan
+            for v in operands:
+                if not isinstance(v, Value) or v.__class__ is Param:
+                    operands = tuple([self.value(x, f.type) for x in operands])
+                    break
+            i = Instruction(f, operands, result)
+            i.loc = self.loc
+            if self.before is None:
+                return self.block.append(i)
+            i.insert_before(self.before)
+            return i
+        spelling = f"{name}.{type}" if type else name
+        if type is None and needs_type(name):
+            spelling = f"{name}.{_type_of(*operands)}"
+        made = self.op(spelling, *operands, **kw)
+        if type is not None and not kw and self._guard is None and isinstance(made, Instruction):
+            f = made.form
+            if f.n_results == 1 and f.n_operands == f.n_sources and "[" not in f.shape:
+                plans[key] = (f, made.type)  # type: ignore[assignment]
+        return made
+
+    method.__name__ = name
+    return method
+
+
+def needs_type(name: str) -> bool:
+    """Whether a row's instructions end in a type: those whose result follows one."""
+    found = ORI.find(name)
+    if found is None:
+        return False
+    row, mods = found
+    has_type = any(m in SCALARS for m in mods)
+    return not has_type and any(o.role == DEF for o in row.operands) and row.result in (
+        "last", "first", "wide"
+    )  # fmt: skip
+
+
+def float_constant(x: float, type: Type) -> Constant:
+    """`x` as an f32 or f64 literal, rounded to nearest even."""
+    if type.name == "f64":
+        return constant(type, struct.unpack("<Q", struct.pack("<d", x))[0])
+    if type.name == "f32":
+        try:
+            bits = struct.unpack("<I", struct.pack("<f", x))[0]
+        except OverflowError:
+            bits = 0x7F800000 if x > 0 else 0xFF800000
+        return constant(type, bits)
+    if type.name in ("f16", "bf16"):
+        packed = struct.pack("<e", x) if type.name == "f16" else struct.pack("<f", x)[2:]
+        return integer(struct.unpack("<H", packed)[0])
+    raise NvirError(f"no float literal of type {type.name}")
+

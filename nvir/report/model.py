@@ -1,0 +1,301 @@
+"""The facts of `nvir report`, gathered once; tables and JSON are views of them.
+
+`ModuleReport.to_json()` is the contract `nvir.report/1`: its keys and types stay.
+What no pass can say yet is null with a reason, never invented.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from nvir.analysis.induction import TripCount, trip_count
+from nvir.analysis.liveness import liveness
+from nvir.analysis.pressure import RegisterPressure, register_pressure
+from nvir.ir.errors import Diagnostic, NvirError
+from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo
+from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.module import Module
+from nvir.ir.symbols import Variable
+from nvir.ir.values import SymbolOffset, Value
+
+SCHEMA = "nvir.report/1"
+ASSUMED_BLOCK = 256
+# What ptxas keeps beyond the largest number of live values, measured on its SASS.
+EXTRA_REGISTERS = 2
+MAX_REGISTERS = 255
+
+
+@attrs.frozen
+class UnrollDecision:
+    """What the assembler will do: action "full", "partial" or "none"; factor None, > 1 or 1."""
+
+    action: str = "none"
+    factor: int | None = 1
+    code: str | None = None
+    reason: str | None = "pass not available"
+
+
+@attrs.frozen
+class PipelineFigures:
+    """Initiation intervals in cycles; None where nothing has computed them."""
+
+    res_mii: float | None = None
+    rec_mii: float | None = None
+    mii: float | None = None
+    ii: float | None = None
+    stages: int | None = None
+    bottleneck: str | None = None
+    recurrence: str | None = None
+    reason: str | None = "pass not available"
+
+
+@attrs.frozen
+class LoopReport:
+    """One natural loop. `line` is that of its label in the file that was read."""
+
+    header: str
+    line: int | None
+    source: str | None
+    depth: int
+    blocks: int
+    instructions: int
+    trip: TripCount | None
+    max_live: int
+    unroll: UnrollDecision = UnrollDecision()
+    pipeline: PipelineFigures = PipelineFigures()
+
+    @property
+    def trip_count(self) -> int | str | None:
+        if self.trip is None or self.trip.text == "unknown":
+            return None
+        return self.trip.count if self.trip.count is not None else self.trip.text
+
+
+@attrs.frozen
+class OccupancyFigures:
+    blocks_per_sm: int
+    warps_per_sm: int
+    fraction: float
+    limiter: str | None
+    one_more: str | None = None  # what gives one more block, in words
+
+
+@attrs.frozen
+class FunctionReport:
+    """One function. `peak_line` and `peak_source` say where `max_live` is reached."""
+
+    name: str
+    kind: str
+    instructions: int
+    max_live: int
+    predicates: int
+    predicted: int | None
+    peak_line: int | None
+    block_size: int | None
+    static_smem: int
+    occupancy: OccupancyFigures | None
+    loops: tuple[LoopReport, ...]
+
+
+@attrs.frozen
+class ModuleReport:
+    file: str
+    arch: str
+    policy: str
+    functions: tuple[FunctionReport, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of schema `nvir.report/1`, as plain JSON types."""
+        return {
+            "schema": SCHEMA,
+            "arch": self.arch,
+            "functions": [_function_json(f) for f in self.functions],
+            "diagnostics": [
+                {
+                    "severity": d.severity, "message": d.message, "file": d.file,
+                    "line": d.line or None, "column": d.col or None,
+                }
+                for d in self.diagnostics
+            ],
+        }  # fmt: skip
+
+
+def _function_json(f: FunctionReport) -> dict[str, Any]:
+    o = f.occupancy
+    return {
+        "name": f.name,
+        "kind": f.kind,
+        "instructions": f.instructions,
+        "registers": {
+            "max_live": f.max_live, "predicates": f.predicates, "predicted": f.predicted,
+        },
+        "occupancy": None if o is None else {
+            "blocks_per_sm": o.blocks_per_sm, "warps_per_sm": o.warps_per_sm,
+            "fraction": o.fraction, "limiter": o.limiter,
+        },
+        "loops": [
+            {
+                "header": x.header, "line": x.line, "depth": x.depth, "blocks": x.blocks,
+                "instructions": x.instructions, "trip_count": x.trip_count,
+                "max_live": x.max_live, "unroll": attrs.asdict(x.unroll),
+                "pipeline": attrs.asdict(x.pipeline), "source": x.source,
+            }
+            for x in f.loops
+        ],
+    }  # fmt: skip
+
+
+@attrs.frozen
+class Launch:
+    """How kernels are taken to be launched, for occupancy. `block` None: from the kernel."""
+
+    block: int | None = None
+    dynamic_smem: int = 0
+
+
+def report(
+    module: Module, *, arch: str | None = None, profile: str | None = None,
+    policy: str = "observed", launch: Launch = Launch(),
+) -> ModuleReport:  # fmt: skip
+    """Loops, registers and occupancy of every function with a body.
+
+    `arch` defaults to the module's target; `profile` names a machine profile or a file.
+    """
+    target = arch or module.target
+    diagnostics = list(module.diagnostics)
+    functions = tuple(
+        _function(f, module, profile or target, launch, diagnostics)
+        for f in module.functions
+        if f.blocks
+    )
+    return ModuleReport(module.name, target, policy, functions, tuple(diagnostics))
+
+
+def _function(
+    f: Function, module: Module, machine: str, launch: Launch, diagnostics: list[Diagnostic]
+) -> FunctionReport:
+    f.analyze_cfg()
+    pressure = register_pressure(f, liveness(f))
+    line = pressure.peak.line if pressure.peak is not None else 0
+    is_kernel = f.kind == "entry"
+    predicted = min(pressure.max_live + EXTRA_REGISTERS, MAX_REGISTERS)
+    static = static_shared_memory(f)
+    block = None
+    figures = None
+    if is_kernel:
+        block, assumed = block_size(f, launch.block)
+        if assumed:
+            diagnostics.append(
+                Diagnostic(
+                    f"kernel {f.name}: block size {block} is assumed; "
+                    "give --block or .reqntid/.maxntid", module.name, severity="note"
+                )  # fmt: skip
+            )
+        figures = _occupancy(f, machine, predicted, block, static, launch, module, diagnostics)
+    for source, target in f.irreducible_edges:
+        diagnostics.append(
+            Diagnostic(
+                f"{f.name}: the edge {source.name} -> {target.name} enters a loop sideways; "
+                "this irreducible region is no natural loop", module.name, target.line,
+                severity="warning",
+            )  # fmt: skip
+        )
+    loops = tuple(_loop(x, pressure, module) for x in natural_loops(f))
+    return FunctionReport(
+        str(f.name), f.kind, sum(1 for i in pressure.instructions if not i.form.op.pseudo),
+        pressure.max_live, pressure.max_predicates, predicted if is_kernel else None,
+        line if line > 0 else None, block, static, figures, loops,
+    )  # fmt: skip
+
+
+def _loop(loop: Loop, pressure: RegisterPressure, module: Module) -> LoopReport:
+    return LoopReport(
+        header=loop.header.name,
+        line=loop.header.line or None,
+        source=source_place(loop, module),
+        depth=loop.depth,
+        blocks=len(loop.blocks),
+        instructions=sum(1 for b in loop.blocks for i in b if not i.form.op.pseudo),
+        trip=trip_count(loop),
+        max_live=pressure.of_loop(loop),
+    )
+
+
+def source_place(loop: Loop, module: Module) -> str | None:
+    """"file.cu:44" of the loop's first instruction with a location, or None."""
+    for b in loop.blocks:
+        for i in b:
+            if i.loc is not None and i.loc.line:
+                names = {n: name for n, name, _ in module.debug.files}
+                name = names.get(i.loc.file, f"file {i.loc.file}").rsplit("/", 1)[-1]
+                return f"{name}:{i.loc.line}"
+    return None
+
+
+def block_size(f: Function, given: int | None) -> tuple[int, bool]:
+    """(threads a block, whether assumed): `given`, else .reqntid, else .maxntid, else 256."""
+    if given is not None:
+        return given, False
+    for name in ("reqntid", "maxntid"):
+        if name in f.directives:
+            size = 1
+            for n in f.directives[name]:
+                size *= n
+            return size, False
+    return ASSUMED_BLOCK, True
+
+
+def _occupancy(
+    f: Function, machine: str, registers: int, block: int, static: int, launch: Launch,
+    module: Module, diagnostics: list[Diagnostic],
+) -> OccupancyFigures:  # fmt: skip
+    from nvir.sm import occupancy
+
+    if "maxnreg" in f.directives:
+        registers = min(registers, f.directives["maxnreg"][0])
+    try:
+        o = occupancy(machine, registers, block, launch.dynamic_smem, static_smem=static)
+    except NvirError as e:
+        diagnostics.append(Diagnostic(f"kernel {f.name}: {e}", module.name, severity="warning"))
+        return OccupancyFigures(0, 0, 0.0, None)
+    more = " and ".join(f"{n.at_most} {_UNIT.get(n.factor, n.factor)}" for n in o.one_more)
+    return OccupancyFigures(
+        o.blocks_per_sm, o.warps_per_sm, o.fraction, o.limiter or None, more or None
+    )
+
+
+_UNIT = {
+    "registers": "registers", "shared memory": "bytes of shared memory",
+    "warps": "threads a block", "barriers": "barriers",
+}  # fmt: skip
+
+
+def static_shared_memory(kernel: Function) -> int:
+    """Bytes of the `.shared` variables that the kernel and what it calls name, aligned in order."""
+    used: dict[int, Variable] = {}
+    seen = {id(kernel)}
+    work = [kernel]
+    while work:
+        f = work.pop()
+        for i in f.instructions():
+            values: list[Value] = list(i.operands)
+            if isinstance(i.aux, CallInfo) and i.aux.callee is not None:
+                values.append(i.aux.callee)
+            for v in values:
+                if v.is_tracked:
+                    continue
+                s = v.symbol if isinstance(v, SymbolOffset) else v
+                if isinstance(s, Variable) and s.space == "shared":
+                    used.setdefault(id(s), s)
+                elif isinstance(s, Function) and id(s) not in seen:
+                    seen.add(id(s))
+                    work.append(s)
+    size = 0
+    for v in used.values():
+        align = v.align or max(v.element_type.bits // 8, 1)
+        size = -(-size // align) * align + v.size
+    return size

