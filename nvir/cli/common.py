@@ -1,0 +1,182 @@
+"""What the commands share: reading a module, writing a file whole, options, errors.
+
+Exit codes: 0 well, 1 diagnosed (an NvirError, a file that cannot be read or
+written), 2 usage. No command leaves a half-written file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal, NoReturn, TypeVar
+
+import click
+
+from nvir.ir.errors import Diagnostic, NvirError, ParseError
+from nvir.ir.module import Module
+
+STDIO = "-"
+Language = Literal["ptx", "ori"]
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_module(path: str) -> Module:
+    """The module in a file, or in standard input for "-": PTX, or nvir's own text.
+
+    The extension decides (.ptx, .nvir), else what the text looks like. Raises
+    NvirError; warnings of reading go to standard error.
+    """
+    return load_module(path)[0]
+
+
+def load_module(path: str) -> tuple[Module, Language]:
+    """As `read_module`, with the language that the text turned out to be in."""
+    data, name = _read(path)
+    language: Language = "ori" if _is_own_text(data, path) else "ptx"
+    if language == "ori":
+        from nvir.ir.parse import parse_ir
+
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as e:
+            line = data.count(b"\n", 0, e.start) + 1
+            raise ParseError(Diagnostic("this is not UTF-8 text", name, line, 1)) from None
+        module = parse_ir(text, name)
+    else:
+        from nvir.ptx.reader import read_ptx
+
+        module = read_ptx(data if path == STDIO else Path(path))
+    module.name = Path(name).stem if path != STDIO else "stdin"
+    for warning in module.diagnostics:
+        click.echo(str(warning), err=True)
+    return module, language
+
+
+def _read(path: str) -> tuple[bytes, str]:
+    if path == STDIO:
+        return sys.stdin.buffer.read(), "<stdin>"
+    try:
+        return Path(path).read_bytes(), path
+    except OSError as e:
+        raise NvirError(f"{path}: {e.strerror or e}") from None
+
+
+_PTX = re.compile(rb"^\s*\.(version|target|address_size|visible|entry|func)\b", re.M)
+_OWN = re.compile(rb"^\s*(module|func|entry|kernel|global)\b", re.M)
+
+
+def _is_own_text(data: bytes, path: str) -> bool:
+    suffix = Path(path).suffix.lower()
+    if suffix in (".nvir", ".ptx"):
+        return suffix == ".nvir"
+    head = data[:65536]
+    own, ptx = _OWN.search(head), _PTX.search(head)
+    return own is not None and (ptx is None or own.start() < ptx.start())
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write_output(path: str | None, text: str) -> None:
+    """Write text to a file, or to standard output for None and "-".
+
+    A file is written beside its place and renamed, so that it is there whole or
+    not at all. Raises NvirError where that is not possible.
+    """
+    if path is None or path == STDIO:
+        click.echo(text, nl=False)
+        return
+    target = Path(os.path.realpath(path))
+    data = text.encode("utf-8", "surrogateescape")
+    try:
+        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+            target.write_bytes(data)  # a device or a pipe has nothing to rename
+            return
+        _write_aside(target, data)
+    except OSError as e:
+        raise NvirError(f"{path}: {e.strerror or e}") from None
+
+
+def _write_aside(target: Path, data: bytes) -> None:
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+    handle, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as f:
+            f.write(data)
+        os.chmod(aside, mode)
+        os.replace(aside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(aside)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# ---------------------------------------------------------------- options
+
+arch_option = click.option(
+    "--arch", metavar="SM", help="Architecture, such as sm_90; the file's target by default."
+)
+profile_option = click.option(
+    "--profile", metavar="NAME|FILE", help="Machine profile; that of --arch by default."
+)
+policy_option = click.option(
+    "--policy", type=click.Choice(["observed", "notes"]), default="observed", show_default=True,
+    help="Heuristics as measured on the real assembler, or as the notes describe them.",
+)  # fmt: skip
+knob_option = click.option(
+    "--knob", "knobs", multiple=True, metavar="NAME[@BLOCK]=VALUE",
+    help="Set a knob, for the whole module or one block. See `nvir knobs`.",
+)  # fmt: skip
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+output_option = click.option(
+    "-o", "--output", metavar="FILE", help="Where to write; standard output by default."
+)
+
+
+def reports_errors(command: _F) -> _F:
+    """Print an NvirError as `file:line:col: error: …` and exit 1, never with a traceback."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kw: Any) -> Any:
+        try:
+            return command(*args, **kw)
+        except NvirError as e:
+            fail(e)
+        except BrokenPipeError:
+            # The reader went away; keep the interpreter from complaining at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+
+    return wrapped  # type: ignore[return-value]  # the same signature
+
+
+@contextlib.contextmanager
+def command_line() -> Iterator[None]:
+    """An NvirError inside is a fault of the command line: exit 2."""
+    try:
+        yield
+    except NvirError as e:
+        fail(e, 2)
+
+
+def fail(error: NvirError, code: int = 1) -> NoReturn:
+    """Print an error as compilers do and exit."""
+    text = str(error)
+    click.echo(text if isinstance(error, ParseError) else f"error: {text}", err=True)
+    sys.exit(code)

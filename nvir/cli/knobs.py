@@ -1,0 +1,106 @@
+"""`nvir knobs`: the table of knobs, all or those that match."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+import click
+
+from nvir.cli.common import json_option, knob_option, policy_option, reports_errors
+from nvir.ir.errors import NvirError
+from nvir.passes.knobs import Knob, Knobs, all_knobs
+
+
+@click.command("knobs")
+@click.argument("pattern", default="")
+@click.option("--read", "read_by", metavar="PASS", help="Only those that this pass reads.")
+@click.option("--active", is_flag=True, help="Only those that some pass reads.")
+@policy_option
+@knob_option
+@json_option
+@reports_errors
+def command(
+    pattern: str, read_by: str | None, active: bool, policy: str, knobs: tuple[str, ...],
+    as_json: bool,
+) -> None:  # fmt: skip
+    """List the knobs whose name or meaning matches PATTERN (a regular expression).
+
+    Values are those that hold under --policy and --knob.
+    """
+    try:
+        wanted = re.compile(pattern, re.IGNORECASE)
+    except re.error as e:
+        raise click.BadParameter(f"{pattern!r} is no regular expression: {e}") from None
+    values = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked the choice
+    rows = [
+        k for k in all_knobs()
+        if (wanted.search(k.name) or wanted.search(k.meaning))
+        and (read_by is None or read_by in k.readers)
+        and (k.readers or not active)
+    ]  # fmt: skip
+    if as_json:
+        body = {"schema": "nvir.knobs/1", "knobs": [_as_json(k, values) for k in rows]}
+        click.echo(json.dumps(body, indent=1))
+        return
+    if not rows:
+        raise NvirError(f"no knob matches {pattern!r}" if pattern else "no knob is read yet")
+    if sys.stdout.isatty():
+        _print_rich(rows, values)
+    else:
+        _print_plain(rows, values)
+
+
+def _as_json(k: Knob, values: Knobs) -> dict[str, Any]:
+    return {
+        "name": k.name, "number": k.number, "type": k.type, "value": _plain(values.get(k.name)),
+        "default": _plain(k.default_for(values.policy)), "origin": k.origin,
+        "range": [k.low, k.high] if k.type in ("INT", "FLOAT", "DOUBLE") else None,
+        "choices": list(k.choices) or None, "kind": int(values.kind(k.name)),
+        "readers": list(k.readers), "inert": k.inert or None, "meaning": k.meaning,
+    }  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    return sorted(value) if isinstance(value, frozenset) else value
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "unset"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, frozenset):
+        return ",".join(sorted(value)) or "{}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _cells(k: Knob, values: Knobs) -> tuple[str, ...]:
+    number = "" if k.number is None else str(k.number)
+    status = ", ".join(k.readers) if k.readers else "inert"
+    return k.name, number, k.type, _shown(values.get(k.name)), k.origin, status, k.meaning
+
+
+_HEAD = ("knob", "number", "type", "value", "origin", "read by", "meaning")
+
+
+def _print_plain(rows: list[Knob], values: Knobs) -> None:
+    table = [_HEAD, *(_cells(k, values) for k in rows)]
+    widths = [max(len(row[c]) for row in table) for c in range(len(_HEAD) - 1)]
+    for row in table:
+        line = "  ".join(f"{cell:<{w}}" for cell, w in zip(row, [*widths, 0], strict=True))
+        click.echo(line.rstrip())
+
+
+def _print_rich(rows: list[Knob], values: Knobs) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in _HEAD:
+        table.add_column(name, overflow="fold")
+    for k in rows:
+        table.add_row(*_cells(k, values), style=None if k.readers else "dim")
+    Console().print(table)

@@ -1,0 +1,166 @@
+"""`nvir opt`: run a pipeline on a module, and show what its passes did."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from nvir.cli.common import (
+    arch_option,
+    command_line,
+    knob_option,
+    load_module,
+    output_option,
+    policy_option,
+    profile_option,
+    reports_errors,
+    write_output,
+)
+from nvir.ir.errors import NvirError
+from nvir.ir.module import Module
+from nvir.passes import statistics
+from nvir.passes.driver import Driver, Settings
+from nvir.passes.knobs import Knobs
+from nvir.passes.phases import pass_names
+from nvir.passes.pipeline import PRESETS, check_order, parse_pipeline
+from nvir.passes.registry import all_passes
+from nvir.passes.remarks import Remarks
+from nvir.passes.statistics import chrome_trace, stats_table, time_table
+
+
+def _names(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """`a,b` and repeated options, as one tuple."""
+    return tuple(n.strip() for item in value for n in item.split(",") if n.strip())
+
+
+@click.command("opt", context_settings={"max_content_width": 100})
+@click.argument("file", metavar="FILE")
+@click.option("-p", "--passes", "pipeline", default="", metavar="PIPELINE",
+              help="Passes in order, such as 'copy-prop,gvn,dce'. --list-passes shows them.")
+@click.option("--emit", type=click.Choice(["ptx", "ori", "none"]), default=None,
+              help="What to print: PTX, or nvir's own text. By default, what FILE is.")
+@output_option
+@arch_option
+@profile_option
+@policy_option
+@knob_option
+@click.option("--verify-each", is_flag=True, help="Verify before the first pass and after each.")
+@click.option("--check", is_flag=True, help="Also hold each pass to what it declares.")
+@click.option("--print-before", multiple=True, callback=_names, metavar="PASS|all",
+              help="Print each function before these passes, to standard error.")
+@click.option("--print-after", multiple=True, callback=_names, metavar="PASS|all",
+              help="Print each function after these passes.")
+@click.option("--print-changed", is_flag=False, flag_value="on", default="",
+              type=click.Choice(["", "on", "quiet", "diff"]), metavar="[quiet|diff]",
+              help="Print each function after a pass that changed it.")
+@click.option("--filter-funcs", multiple=True, callback=_names, metavar="PATTERN",
+              help="Print only functions that match.")
+@click.option("--skip", multiple=True, callback=_names, metavar="PASS|PHASE",
+              help="Leave passes out, by their name or the real phase's.")
+@click.option("--opt-bisect-limit", type=int, metavar="N",
+              help="Run only the first N runs of passes on functions; -1 counts them aloud.")
+@click.option("--time-passes", is_flag=True, help="Print what each pass took.")
+@click.option("--time-trace", metavar="FILE", help="The same as a Chrome trace.")
+@click.option("--stats", is_flag=True, help="Print the passes' counters.")
+@click.option("--stats-json", metavar="FILE", help="Write the counters as JSON.")
+@click.option("--remarks", metavar="REGEX", help="Print remarks of the passes that match.")
+@click.option("--remarks-file", metavar="FILE",
+              help="Write them: .json, .yaml (LLVM's format), else text.")
+@click.option("--print-pipeline", is_flag=True, help="Print the pipeline as it was understood.")
+@click.option("--list-passes", is_flag=True, is_eager=True, expose_value=False,
+              callback=lambda ctx, param, on: _list_passes(ctx, param, on),
+              help="List the passes and exit.")
+@reports_errors
+def command(
+    file: str, pipeline: str, emit: str | None, output: str | None, arch: str | None,
+    profile: str | None, policy: str, knobs: tuple[str, ...], verify_each: bool, check: bool,
+    print_before: tuple[str, ...], print_after: tuple[str, ...], print_changed: Any,
+    filter_funcs: tuple[str, ...], skip: tuple[str, ...], opt_bisect_limit: int | None,
+    time_passes: bool, time_trace: str | None, stats: bool, stats_json: str | None,
+    remarks: str | None, remarks_file: str | None, print_pipeline: bool,
+) -> None:  # fmt: skip
+    """Run passes on the PTX or IR in FILE ('-' is standard input) and print the result.
+
+    Without -p nothing is changed: the file is read, and printed again from its IR.
+    """
+    with command_line():
+        steps = parse_pipeline(pipeline)
+        values = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked it
+        machine = _machine(profile or arch)
+        wanted = _regex(remarks)
+        for name in (*skip, *(n for n in (*print_before, *print_after) if n != "all")):
+            pass_names(name)
+    if print_pipeline:
+        click.echo(str(steps), err=True)
+    for problem in check_order(steps):
+        click.echo(f"warning: {problem}", err=True)
+    module, language = load_module(file)
+    settings = Settings.from_environment(
+        verify_each=verify_each or check, check=check, print_before=print_before,
+        print_after=print_after, print_changed=print_changed, filter_funcs=filter_funcs,
+        skip=skip, opt_bisect_limit=opt_bisect_limit,
+    )  # fmt: skip
+    driver = Driver(settings)
+    ctx = driver.run(module, steps, knobs=values, profile=machine)
+    outputs = [(output, _emitted(module, emit or language))]
+    if remarks_file:
+        outputs.append((remarks_file, _remarks_text(ctx.remarks, remarks_file)))
+    if time_trace:
+        outputs.append((time_trace, chrome_trace(driver.timings)))
+    if stats_json:
+        outputs.append((stats_json, statistics.stats_json(ctx.counters)))
+    for path, text in outputs:
+        if text is not None:
+            write_output(path, text)
+    if wanted is not None:
+        click.echo(ctx.remarks.filter(wanted).to_text(), err=True, nl=False)
+    if time_passes:
+        click.echo(time_table(driver.timings), err=True, nl=False)
+    if stats:
+        click.echo(stats_table(ctx.counters), err=True, nl=False)
+
+
+def _emitted(module: Module, language: str) -> str | None:
+    if language == "none":
+        return None
+    if language == "ori":
+        return str(module)
+    from nvir.ptx.printer import print_ptx
+
+    text: str = print_ptx(module)
+    return text
+
+
+def _machine(name: str | None) -> Any:
+    if name is None:
+        return None
+    from nvir.sm.profile import profile
+
+    return profile(name)
+
+
+def _regex(pattern: str | None) -> str | None:
+    try:
+        re.compile(pattern or "")
+    except re.error as e:
+        raise NvirError(f"--remarks takes a regular expression, not {pattern!r}: {e}") from None
+    return pattern
+
+
+def _remarks_text(remarks: Remarks, path: str) -> str:
+    if path.endswith(".json"):
+        return remarks.to_json() + "\n"
+    return remarks.to_yaml() if path.endswith((".yaml", ".yml")) else remarks.to_text()
+
+
+def _list_passes(ctx: click.Context, _: click.Parameter, on: bool) -> None:
+    if not on:
+        return
+    for p in all_passes().values():
+        options = "".join(f"\n    {o.key}={o.default}" for o in p.option_table().values())
+        click.echo(f"{p.name:<12} {p.summary} ({p.level}){options}")
+    for name, text in PRESETS.items():
+        click.echo(f"{name:<12} short for {text}")
+    ctx.exit()

@@ -1,0 +1,90 @@
+"""What a pass may ask and tell: its options, knobs, the machine; counters and remarks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from nvir.ir.module import Module
+from nvir.passes.knobs import Knobs, Policy
+from nvir.passes.remarks import Code, Remark, Remarks, Scalar, locate
+
+if TYPE_CHECKING:
+    from nvir.ir.block import Block
+    from nvir.ir.function import Function
+    from nvir.passes.registry import Pass
+
+
+class Context:
+    """Handed to every pass by the driver, which sets `pass_` and `options` before each run.
+
+    options    the pass's own options object
+    knobs      the values of this run; `knob()` reads one
+    remarks    all remarks so far
+    counters   statistics so far, by `pass.counter`
+    """
+
+    def __init__(self, module: Module, knobs: Knobs, profile: Any = None) -> None:
+        self.module = module
+        self.knobs = knobs
+        self.remarks = Remarks()
+        self.counters: Counter[str] = Counter()
+        self.options: Any = None
+        self.pass_: Pass | None = None
+        self.function: Function | None = None
+        self._profile = profile
+
+    @property
+    def level(self) -> str:
+        return self.module.level
+
+    @property
+    def policy(self) -> Policy:
+        return self.knobs.policy
+
+    @property
+    def profile(self) -> Any:
+        """The machine profile: the one given, else that of the policy and the module's target."""
+        if self._profile is None or isinstance(self._profile, str):
+            from nvir import sm
+
+            named = self._profile
+            if named is None:
+                named = "sm_80_notes" if self.policy == "notes" else self.module.target
+            self._profile = sm.profile(named)
+        return self._profile
+
+    def knob(self, name: str, block: Block | None = None, *, pass_id: int = 0) -> Any:
+        """A knob's value in its type, None where unset; a value for `block` beats the module's."""
+        if block is None:
+            return self.knobs.get(name, pass_id=pass_id)
+        function = str(block.function.name)
+        return self.knobs.get(name, block=block.name, function=function, pass_id=pass_id)
+
+    def count(self, counter: str, n: int = 1) -> None:
+        """Add to the statistic `pass.counter`."""
+        assert self.pass_ is not None
+        self.counters[f"{self.pass_.name}.{counter}"] += n
+
+    def remark(self, code: Code, where: Any = None, /, **args: Scalar) -> None:
+        """Remark on an instruction, a block, a loop, or (None) the function.
+
+        `code` must be one that the pass declares, `args` exactly its fields; else ValueError.
+        """
+        assert self.pass_ is not None
+        if code not in self.pass_.codes:
+            raise ValueError(f"pass '{self.pass_.name}' does not declare remark {code.name}")
+        fields = code.fields
+        if args.keys() != set(fields):
+            raise ValueError(f"remark {code.name} takes {fields}, not {tuple(args)}")
+        function = self.function
+        block = getattr(where, "block", None) or where
+        if function is None:
+            function = getattr(block, "function", None)
+        if function is None:
+            place, name = ("", "", 0, 0), self.module.name
+        else:
+            place, name = locate(function, where), str(function.name)
+        loop, file, line, column = place
+        ordered = {f: args[f] for f in fields}
+        self.remarks.add(Remark(code, self.pass_.name, name, ordered, loop, file, line, column))

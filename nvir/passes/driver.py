@@ -1,0 +1,323 @@
+"""The driver: runs pipelines, and does for every pass what no pass does itself.
+
+It times, verifies, dumps, bisects, names the pass in a crash, collects remarks
+and counters, renews the CFG annotations, and holds each pass to its row: a pass
+that does not declare `cfg` must leave blocks and edges alone, one that says it
+changed nothing must have changed nothing (checked under `check`), one for one
+level is not run on the other.
+
+A failure leaves the module as it was before the failing pass. Rather than copy
+the module before each pass, which would cost more than most passes, the module's
+text is kept once at the start (0.4 us an instruction); after a failure it is
+read back and the passes before the failing one, which succeeded, run again.
+`Function` and `Block` objects taken from the module before are then stale.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, TextIO
+
+import attrs
+
+from nvir.ir.block import Block
+from nvir.ir.cfg import successors
+from nvir.ir.errors import NvirError, PassError, Unsupported, VerifyError
+from nvir.ir.function import Function
+from nvir.ir.module import Module
+from nvir.passes.context import Context
+from nvir.passes.crash import save_crash
+from nvir.passes.dump import Dumps, PrintChanged
+from nvir.passes.knobs import Knobs, Policy
+from nvir.passes.phases import pass_names
+from nvir.passes.pipeline import Pipeline, Step, parse_pipeline
+from nvir.passes.registry import Pass
+from nvir.passes.remarks import Remarks
+from nvir.passes.statistics import Timing
+
+
+@attrs.define
+class Settings:
+    """How to run, as opposed to what. The names are those of the command line.
+
+    verify_each     verify before the first pass and after each
+    check           compare what passes did with what they declare, at the price of printing
+    print_before, print_after   names of passes; "all" is every one
+    print_changed   "" no, "on", "quiet" (says nothing where nothing changed), "diff"
+    filter_funcs    dump only functions that match one of these shell patterns
+    opt_bisect_limit  run this many passes on functions, then no more; -1 only counts aloud
+    skip            passes, or real phases by name, to leave out
+    stream          where dumps and bisection lines go; standard error by default
+    """
+
+    verify_each: bool = False
+    check: bool = False
+    print_before: tuple[str, ...] = ()
+    print_after: tuple[str, ...] = ()
+    print_changed: PrintChanged = ""
+    filter_funcs: tuple[str, ...] = ()
+    opt_bisect_limit: int | None = None
+    skip: tuple[str, ...] = ()
+    stream: TextIO | None = None
+
+    @classmethod
+    def from_environment(cls, **given: Any) -> Settings:
+        """NVIR_DUMP (print-after), NVIR_CHECK, NVIR_STOP_AFTER, where `given` says nothing."""
+        env = os.environ
+        out = cls(**given)
+        if env.get("NVIR_DUMP") and not out.print_after:
+            out.print_after = tuple(n.strip() for n in env["NVIR_DUMP"].split(",") if n.strip())
+        if env.get("NVIR_CHECK", "0") not in ("", "0"):
+            out.check = out.verify_each = True
+        limit = env.get("NVIR_STOP_AFTER")
+        if limit and out.opt_bisect_limit is None:
+            try:
+                out.opt_bisect_limit = int(limit)
+            except ValueError:
+                raise NvirError(f"NVIR_STOP_AFTER is a number, not {limit!r}") from None
+        return out
+
+
+def run_passes(
+    module: Module,
+    pipeline: str | Pipeline | Sequence[str | Step | Pass],
+    *,
+    knobs: Mapping[str, Any] | Knobs | None = None,
+    policy: Policy = "observed",
+    profile: Any = None,
+    verify: bool = False,
+) -> Remarks:
+    """Run passes on a module, in place, and return what they remark.
+
+    pipeline  text such as "copy-prop,gvn,dce", or a list that may hold `Pass` rows of your own
+    knobs     overrides by name; `NAME@BLOCK` for one block
+    profile   a machine profile or its name; the target's by default
+    verify    verify the module before and after each pass
+
+    Raises ParseError for a pipeline that cannot be read, NvirError for a knob
+    that does not exist or a value that it does not take, Unsupported for what a
+    pass does not do, and PassError when a pass fails; after the last two the
+    module is as before that pass.
+    """
+    driver = Driver(Settings.from_environment(verify_each=verify))
+    return driver.run(module, pipeline, knobs=knobs, policy=policy, profile=profile).remarks
+
+
+class Driver:
+    """Runs pipelines under some settings; keeps the timings of what it ran."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings if settings is not None else Settings.from_environment()
+        self.timings: list[Timing] = []
+        self.executed = 0  # runs that bisection counts
+
+    def run(
+        self,
+        module: Module,
+        pipeline: str | Pipeline | Sequence[str | Step | Pass],
+        *,
+        knobs: Mapping[str, Any] | Knobs | None = None,
+        policy: Policy = "observed",
+        profile: Any = None,
+    ) -> Context:
+        """As `run_passes`; the context holds remarks and counters."""
+        steps = parse_pipeline(pipeline)
+        values = knobs if isinstance(knobs, Knobs) else Knobs(knobs, policy)
+        ctx = Context(module, values, profile)
+        return _Run(self, module, steps, ctx).run()
+
+
+@attrs.define
+class _Done:
+    """A step that ran, with the functions that it was allowed to touch."""
+
+    step: Step
+    functions: list[str]
+
+
+class _Run:
+    """One pipeline on one module."""
+
+    def __init__(self, driver: Driver, module: Module, steps: Pipeline, ctx: Context) -> None:
+        self.driver, self.module, self.steps, self.ctx = driver, module, steps, ctx
+        self.settings = driver.settings
+        s = self.settings
+        self.stream = s.stream if s.stream is not None else sys.stderr
+        self.dumps = Dumps(s.print_before, s.print_after, s.print_changed, self.stream)
+        self.skipped = frozenset(n for name in s.skip for n in pass_names(name))
+        self.done: list[_Done] = []
+        self.begin = time.perf_counter()
+
+    def run(self) -> Context:
+        self._check_levels()
+        if not self.steps:
+            return self.ctx
+        snapshot = str(self.module)
+        if self.settings.verify_each:
+            _verify(self.module)
+        for step in self.steps:
+            remarks, counters = len(self.ctx.remarks), self.ctx.counters.copy()
+            try:
+                self._step(step)
+            except Exception as e:
+                self.ctx.remarks.truncate(remarks)
+                self.ctx.counters.clear()
+                self.ctx.counters.update(counters)
+                self._restore(snapshot)
+                if isinstance(e, Unsupported):
+                    raise
+                raise self._failure(step, e) from e
+        return self.ctx
+
+    def _check_levels(self) -> None:
+        for step in self.steps:
+            level = step.pass_.level
+            if level not in ("both", self.module.level):
+                raise Unsupported(f"pass '{step.pass_.name}' on level {self.module.level}")
+
+    # --------------------------------------------------------- one step
+
+    def _step(self, step: Step) -> None:
+        ctx, pass_ = self.ctx, step.pass_
+        ctx.pass_, ctx.options, ctx.function = pass_, step.options, None
+        done = _Done(step, [])
+        if pass_.unit == "module":
+            if self._allowed(pass_, str(self.module.name)):
+                self._execute(step, self.module, _bodies(self.module))
+                done.functions.append("")
+        else:
+            for function in _bodies(self.module):
+                if self._allowed(pass_, str(function.name)):
+                    ctx.function = function
+                    self._execute(step, function, [function])
+                    done.functions.append(str(function.name))
+        self.done.append(done)
+
+    def _allowed(self, pass_: Pass, unit: str) -> bool:
+        if pass_.required:
+            return True
+        if pass_.name in self.skipped:
+            return False
+        limit = self.settings.opt_bisect_limit
+        if limit is None:
+            return True
+        self.driver.executed += 1
+        n = self.driver.executed
+        run = limit < 0 or n <= limit
+        word = "running" if run else "NOT running"
+        self.stream.write(f"BISECT: {word} pass ({n}) {pass_.name} on {unit}\n")
+        return run
+
+    def _execute(self, step: Step, unit: Function | Module, functions: list[Function]) -> None:
+        pass_ = step.pass_
+        for f in functions:
+            if f.cfg_state != "fresh":
+                f.analyze_cfg()
+        name = "" if isinstance(unit, Module) else str(unit.name)
+        shown = self._shown(name)
+        text = self._text(unit) if self.settings.check or (shown and self.dumps.wants(pass_.name)) \
+            else ""  # fmt: skip
+        if shown:
+            self.dumps.before(pass_.name, name, text)
+        shape = _shape(functions, self.settings.check) if not pass_.cfg else None
+        start = time.perf_counter()
+        changed = pass_.run(unit, self.ctx)
+        end = time.perf_counter()
+        self.driver.timings.append(Timing(pass_.name, name, start - self.begin, end - start))
+        if not isinstance(changed, bool):
+            raise NvirError(f"it returned {changed!r}, not whether it changed anything")
+        if shape is not None:
+            self._hold_to_shape(pass_, functions, shape)
+        for f in _bodies(self.module) if isinstance(unit, Module) else functions:
+            if f.cfg_state != "fresh" or (pass_.cfg and changed):
+                f.analyze_cfg()
+        self._after(pass_, unit, name, text, changed, shown)
+
+    def _after(
+        self, pass_: Pass, unit: Function | Module, name: str, text: str, changed: bool,
+        shown: bool,
+    ) -> None:  # fmt: skip
+        """Verify, hold `False` to its word, and dump."""
+        if self.settings.verify_each:
+            _verify(unit)
+        now = self._text(unit) if text else ""
+        if self.settings.check and not changed and now != text:
+            raise VerifyError("it changed the code although it says that it did not", name)
+        if shown:
+            self.dumps.after(pass_.name, name, text, now)
+
+    def _shown(self, function: str) -> bool:
+        patterns = self.settings.filter_funcs
+        return not patterns or any(fnmatchcase(function, p) for p in patterns)
+
+    @staticmethod
+    def _text(unit: Function | Module) -> str:
+        return str(unit)
+
+    @staticmethod
+    def _hold_to_shape(pass_: Pass, functions: list[Function], before: list[Any]) -> None:
+        for f, (blocks, edges) in zip(functions, before, strict=True):
+            if f.blocks != blocks:
+                raise VerifyError("it changed the blocks, which it does not declare", str(f.name))
+            if edges is None:
+                edges = [b.succs for b in blocks] if f.cfg_state == "stale" else None
+            if edges is not None and [successors(b) for b in blocks] != edges:
+                raise VerifyError("it changed edges, which it does not declare", str(f.name))
+
+    # --------------------------------------------------------- failures
+
+    def _failure(self, step: Step, error: Exception) -> PassError:
+        function = self.ctx.function
+        name = str(function.name if function is not None else self.module.name)
+        if isinstance(error, VerifyError):
+            reason = error.invariant + (f": {error.instruction}" if error.instruction else "")
+        elif isinstance(error, NvirError):
+            reason = str(error)
+        else:
+            reason = f"{type(error).__name__}: {error}"
+        saved = save_crash(str(self.module), step, name, reason, error, self.ctx)
+        return PassError(step.pass_.name, name, reason, saved)
+
+    def _restore(self, snapshot: str) -> None:
+        """Give the module the state after the steps that succeeded."""
+        from nvir.ir.parse import parse_ir
+
+        fresh = parse_ir(snapshot)
+        again = Context(fresh, self.ctx.knobs, self.ctx._profile)
+        for done in self.done:
+            again.pass_, again.options = done.step.pass_, done.step.options
+            for name in done.functions:
+                unit = fresh[name] if name else None
+                for f in [unit] if unit is not None else _bodies(fresh):
+                    if f.cfg_state != "fresh" or done.step.pass_.cfg:
+                        f.analyze_cfg()
+                again.function = unit
+                done.step.pass_.run(unit if unit is not None else fresh, again)
+        module = self.module
+        kept = {"name": module.name, "diagnostics": module.diagnostics, "debug": module.debug}
+        module.__dict__.update(fresh.__dict__ | kept)
+        for f in module.functions:
+            f.module = module
+
+
+def _bodies(module: Module) -> list[Function]:
+    return [f for f in module.functions if not f.is_declaration]
+
+
+def _shape(
+    functions: list[Function], edges: bool
+) -> list[tuple[list[Block], list[tuple[Block, ...]] | None]]:
+    """Blocks, and (under `check`) edges, of each function."""
+    return [
+        (list(f.blocks), [successors(b) for b in f.blocks] if edges else None) for f in functions
+    ]
+
+
+def _verify(unit: Any) -> None:
+    from nvir.ir.verify import verify
+
+    verify(unit)

@@ -1,0 +1,123 @@
+"""The passes that exist, one row each.
+
+A pass is a function `run(unit, ctx) -> bool` that tells whether it changed
+anything. Everything that the driver has to know of it is in its row; adding a
+pass is one file, one row, one test.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import attrs
+
+from nvir.passes.context import Context
+from nvir.passes.remarks import Code
+
+Level = Literal["ori", "nvvm", "both"]
+Unit = Literal["function", "module"]
+
+
+@attrs.frozen
+class NoOptions:
+    """The options of a pass that has none."""
+
+
+@attrs.frozen
+class Option:
+    """A field of an options class as pipeline text sees it: `key=value`."""
+
+    key: str
+    field: str
+    type: Any
+    default: Any
+
+    def read(self, text: str | None) -> Any:
+        """The value that `text` spells; None is the bare key. Raises ValueError."""
+        return _read(self.type, text)
+
+
+@attrs.frozen
+class Pass:
+    """One pass.
+
+    name      kebab case; also the file's name and the pipeline's
+    run       of a Function or a Module (`unit`)
+    codes     what it may remark
+    options   an attrs class whose fields have defaults
+    level     where it works
+    cfg       it may change blocks and edges: annotations are renewed after it
+    required  correctness needs it: bisecting and skipping keep it
+    phases    numbers of the real tool's phases that it models
+    """
+
+    name: str
+    run: Callable[[Any, Context], bool]
+    summary: str
+    codes: tuple[Code, ...] = ()
+    options: type = NoOptions
+    level: Level = "both"
+    unit: Unit = "function"
+    cfg: bool = False
+    required: bool = False
+    phases: tuple[int, ...] = ()
+
+    def option_table(self) -> dict[str, Option]:
+        """The options by their key in pipeline text."""
+        return _option_table(self.options)
+
+
+@functools.cache
+def _option_table(options: type) -> dict[str, Option]:
+    hints = typing.get_type_hints(options)
+    table = {}
+    for field in attrs.fields(options):
+        if field.default is attrs.NOTHING:
+            raise TypeError(f"{options.__name__}.{field.name} has no default")
+        key = field.name.replace("_", "-")
+        table[key] = Option(key, field.name, hints[field.name], field.default)
+    return table
+
+
+def _read(type: Any, text: str | None) -> Any:
+    origin, members = typing.get_origin(type), typing.get_args(type)
+    if origin is Literal:
+        if text not in members:
+            raise ValueError("one of " + ", ".join(map(str, members)))
+        return text
+    if origin in (typing.Union, types.UnionType):  # X | None
+        return _read(next(m for m in members if m is not types.NoneType), text)
+    if type is bool:
+        if text in (None, "true", "1"):
+            return True
+        if text in ("false", "0"):
+            return False
+        raise ValueError("true or false")
+    if text is None:
+        raise ValueError(f"a value of type {type.__name__}")
+    try:
+        return int(text, 0) if type is int else type(text)
+    except ValueError:
+        raise ValueError("an integer" if type is int else "a number") from None
+
+
+Registry = Mapping[str, Pass]
+
+
+@functools.cache
+def all_passes() -> dict[str, Pass]:
+    """The passes by name."""
+    from nvir.passes.scalar import copy_prop, dce, gvn
+
+    rows = (
+        Pass("copy-prop", copy_prop.run, "uses of a copy name its source", copy_prop.CODES,
+             phases=(13,)),
+        Pass("gvn", gvn.run, "one of several equal computations remains", gvn.CODES,
+             options=gvn.Options, phases=(29,)),
+        Pass("dce", dce.run, "removes what nobody uses", dce.CODES, phases=(16,)),
+    )  # fmt: skip
+    return {p.name: p for p in rows}

@@ -1,0 +1,273 @@
+"""Remarks: what a pass decided, where, and the numbers that decided it.
+
+A remark is data first. Its message is a template of the pass filled with the
+arguments, so text, JSON and YAML cannot disagree. Each pass has a closed set of
+`Code`s, named in its row of the registry; the driver refuses any other.
+
+    NOT_HOISTED = missed("NotHoisted", "{what} stays: {reason} at line {line}")
+    ctx.remark(NOT_HOISTED, instruction, what="ld.global.f32", reason="a store", line=101)
+
+YAML is LLVM's remark format (`--- !Missed` … `...`), which opt-viewer and
+opt-stats read. Strings are quoted always, so no value can be taken for a
+number, a date or a tag.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import attrs
+
+if TYPE_CHECKING:
+    from nvir.ir.function import Function
+    from nvir.ir.instruction import Location
+
+Kind = Literal["passed", "missed", "analysis", "failure"]
+KINDS: tuple[Kind, ...] = ("passed", "missed", "analysis", "failure")
+Scalar = bool | int | float | str | None
+
+_FORMATTER = string.Formatter()
+
+
+@attrs.frozen
+class Code:
+    """One thing that a pass can say. `name` is the key; `number` a code of the real tool ("11")."""
+
+    name: str
+    kind: Kind
+    template: str
+    number: str = ""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the arguments that the template takes, in order."""
+        found = [f for _, f, _, _ in _FORMATTER.parse(self.template) if f]
+        return tuple(dict.fromkeys(found))
+
+
+def passed(name: str, template: str, number: str = "") -> Code:
+    """The code of a transformation that was made."""
+    return Code(name, "passed", template, number)
+
+
+def missed(name: str, template: str, number: str = "") -> Code:
+    """The code of a transformation that was not made, with the reason."""
+    return Code(name, "missed", template, number)
+
+
+def analysis(name: str, template: str, number: str = "") -> Code:
+    """The code of a fact that was found out."""
+    return Code(name, "analysis", template, number)
+
+
+def failure(name: str, template: str, number: str = "") -> Code:
+    """The code of a transformation that the user demanded and that could not be made."""
+    return Code(name, "failure", template, number)
+
+
+@attrs.frozen
+class Remark:
+    """One decision.
+
+    loop        label of the loop's header, "" where it concerns none
+    file, line, column   source place; "" and 0 where the input has none
+    args        names and values of the template's fields, in their order
+    """
+
+    code: Code
+    pass_name: str
+    function: str
+    args: Mapping[str, Scalar]
+    loop: str = ""
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    @property
+    def kind(self) -> Kind:
+        return self.code.kind
+
+    @property
+    def name(self) -> str:
+        return self.code.name
+
+    @property
+    def message(self) -> str:
+        return self.code.template.format_map(self.args)
+
+    def __str__(self) -> str:
+        """`file:line:col: remark: message [pass, function, loop]`, as compilers print it."""
+        where = f"{self.file or '<unknown>'}:{self.line}:{self.column}: " if self.line else ""
+        number = f"code {self.code.number}: " if self.code.number else ""
+        loop = f", loop {self.loop}" if self.loop else ""
+        label = "" if self.kind == "passed" else f"{self.kind}: "
+        return (
+            f"{where}remark: {label}{number}{self.message} "
+            f"[{self.pass_name}, {self.function}{loop}]"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of the remark; absent places are null."""
+        return {
+            "kind": self.kind,
+            "pass": self.pass_name,
+            "name": self.name,
+            "code": self.code.number or None,
+            "function": self.function,
+            "loop": self.loop or None,
+            "file": self.file or None,
+            "line": self.line or None,
+            "column": self.column or None,
+            "args": dict(self.args),
+            "message": self.message,
+        }
+
+    def to_yaml(self) -> str:
+        """One document of LLVM's remark format, with its closing `...`."""
+        out = [f"--- !{self.kind.capitalize()}"]
+        out += [f"{'Pass:':<16} {quote(self.pass_name)}", f"{'Name:':<16} {quote(self.name)}"]
+        if self.line:
+            place = f"File: {quote(self.file)}, Line: {self.line}, Column: {self.column}"
+            out.append(f"{'DebugLoc:':<16} {{ {place} }}")
+        out += [f"{'Function:':<16} {quote(self.function)}", "Args:"]
+        out += [f"  - {_key(key)}: {quote(text)}" for key, text in self._pieces()]
+        if self.loop:
+            out.append(f"  - Loop: {quote(f' (loop {self.loop})')}")
+        return "\n".join([*out, "...", ""])
+
+    def _pieces(self) -> Iterator[tuple[str, str]]:
+        """The message cut at its arguments: viewers join the values again."""
+        if self.code.number:
+            yield "Code", self.code.number
+            yield "String", ": "
+        for text, name, spec, conversion in _FORMATTER.parse(self.code.template):
+            if text:
+                yield "String", text
+            if name:
+                value = _FORMATTER.convert_field(self.args[name], conversion)
+                yield name, format(value, spec or "")
+
+
+class Remarks(Sequence[Remark]):
+    """Remarks in the order in which they were made."""
+
+    def __init__(self, items: Iterable[Remark] = ()) -> None:
+        self._items = list(items)
+
+    @overload
+    def __getitem__(self, index: int) -> Remark: ...
+    @overload
+    def __getitem__(self, index: slice) -> Remarks: ...
+    def __getitem__(self, index: int | slice) -> Remark | Remarks:
+        return Remarks(self._items[index]) if isinstance(index, slice) else self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Remarks) and self._items == other._items
+
+    __hash__ = None  # type: ignore[assignment]  # it can grow
+
+    def __repr__(self) -> str:
+        return f"<Remarks: {len(self)}>"
+
+    def add(self, remark: Remark) -> None:
+        self._items.append(remark)
+
+    def truncate(self, length: int) -> None:
+        """Drop what was added beyond `length`: a failed pass has decided nothing."""
+        del self._items[length:]
+
+    def filter(
+        self, passes: str = "", *, kind: Kind | None = None, function: str | None = None,
+        loop: str | None = None,
+    ) -> Remarks:  # fmt: skip
+        """Those of passes whose name holds the regular expression `passes`, and so on."""
+        wanted = re.compile(passes)
+        return Remarks(
+            r for r in self._items
+            if wanted.search(r.pass_name)
+            and (kind is None or r.kind == kind)
+            and (function is None or r.function == function)
+            and (loop is None or r.loop == loop)
+        )  # fmt: skip
+
+    def to_text(self) -> str:
+        """One line a remark."""
+        return "".join(f"{r}\n" for r in self._items)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        body = {"schema": "nvir.remarks/1", "remarks": [r.to_dict() for r in self._items]}
+        return json.dumps(body, indent=indent, ensure_ascii=False)
+
+    def to_yaml(self) -> str:
+        """LLVM's remark file: one document a remark."""
+        return "".join(r.to_yaml() for r in self._items)
+
+
+# ---------------------------------------------------------------- spelling
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
+_PRINTABLE = re.compile(r"[\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
+_PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_RESERVED = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
+
+
+def quote(text: str) -> str:
+    """A YAML scalar that every reader takes as exactly this string."""
+    if _PRINTABLE.fullmatch(text):
+        return "'" + text.replace("'", "''") + "'"
+    return '"' + "".join(_escape(c) for c in text) + '"'
+
+
+def _escape(c: str) -> str:
+    if c in _ESCAPES:
+        return _ESCAPES[c]
+    if _PRINTABLE.fullmatch(c):
+        return c
+    n = ord(c)
+    return f"\\x{n:02x}" if n < 0x100 else f"\\u{n:04x}" if n < 0x10000 else f"\\U{n:08x}"
+
+
+def _key(text: str) -> str:
+    plain = _PLAIN_KEY.fullmatch(text) and text.lower() not in _RESERVED
+    return text if plain else quote(text)
+
+
+# ------------------------------------------------------------------ places
+
+
+def locate(function: Function, where: Any) -> tuple[str, str, int, int]:
+    """(loop header, file, line, column) of an instruction, block, loop or None (the function).
+
+    An instruction without a place of its own takes the nearest one before it in
+    its block; a block takes its first.
+    """
+    header = getattr(where, "header", None)  # a Loop
+    block = header if header is not None else where
+    loc: Location | None = getattr(where, "loc", None)
+    if loc is None and hasattr(block, "first"):
+        loc = next((i.loc for i in block if i.loc is not None), None)
+    elif loc is None and getattr(where, "block", None) is not None:
+        i = where
+        while i is not None and i.loc is None:
+            i = i.prev
+        loc = i.loc if i is not None else None
+    if loc is None and where is None:
+        loc = function.loc
+    label = header.name if header is not None else ""
+    if loc is None:
+        return label, "", 0, 0
+    return label, file_name(function, loc.file), loc.line, loc.col
+
+
+def file_name(function: Function, number: int) -> str:
+    """The name that `.file` gives to a number, "" where it gives none."""
+    if function.module is None:
+        return ""
+    return next((name for n, name, _ in function.module.debug.files if n == number), "")

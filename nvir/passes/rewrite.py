@@ -1,0 +1,96 @@
+"""Replacing many values at once, with register classes and declared types kept right.
+
+Replacing one value after another rewrites an instruction once for each of its
+operands, which is quadratic for a phi of thousands. Here every user is rewritten
+once. A value that takes over uses of another spelling of its class (`u32` for
+`f32`) is widened to the class (`b32`), which PTX's type rules accept everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nvir.ir.form import Form
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import ScalarType, Type
+from nvir.ir.values import Argument, Value, same_class
+
+
+def can_stand_for(new: Value, old: Value) -> bool:
+    """Whether `new` may take over the uses of `old`: one class, and the declaration can follow."""
+    if not same_class(old.type, new.type):
+        return False
+    return _spelling_fits(new.type, old.type) or not isinstance(new, Argument)
+
+
+def held_in_place(function: Function) -> frozenset[Value]:
+    """Values that asynchronous operations read and write in one register.
+
+    While the operation is in flight no copy of them can be made, so they must
+    not be merged with others. One visit an instruction.
+    """
+    held: set[Value] = set()
+    tied: dict[Form, bool] = {}
+    for block in function.blocks:
+        i = block.first
+        while i is not None:
+            form = i.form
+            found = tied.get(form)
+            if found is None:
+                found = tied[form] = bool(form.op.async_until and form.ties)
+            if found:
+                held.update(i.results[r] for r, _ in i.ties)
+                held.update(i.operands[k] for _, k in i.ties)
+            i = i.next
+    return frozenset(held)
+
+
+def substitute(leaders: Mapping[Value, Value]) -> None:
+    """Wherever operands name a key they name its value, followed to the end of the chain.
+
+    The keys' instructions stay, without uses. Values must form no cycle.
+    """
+    touched: dict[Instruction, None] = {}
+    for old in leaders:
+        for user in old.users:
+            touched[user] = None
+    final: dict[Value, Value] = {}
+    for user in touched:
+        news = []
+        for v in user.operands:
+            if v in leaders:
+                v = final.get(v) or _resolve(v, leaders, final)
+            news.append(v)
+        user.set_operands(tuple(news))
+    for old in leaders:
+        _join_spelling(final.get(old) or _resolve(old, leaders, final), old.type)
+
+
+def _resolve(v: Value, leaders: Mapping[Value, Value], final: dict[Value, Value]) -> Value:
+    chain = []
+    while v in leaders:
+        known = final.get(v)
+        if known is not None:
+            v = known
+            break
+        chain.append(v)
+        v = leaders[v]
+    for link in chain:
+        final[link] = v
+    return v
+
+
+def _spelling_fits(new: Type, old: Type) -> bool:
+    """Whether a register declared `new` may stand wherever one declared `old` did."""
+    if new is old or not (isinstance(new, ScalarType) and isinstance(old, ScalarType)):
+        return True
+    if new.cls is new:
+        return True
+    return {new.kind, old.kind} <= {"u", "s"} and new.bits == old.bits
+
+
+def _join_spelling(value: Value, old: Type) -> None:
+    if not value.is_constant and not _spelling_fits(value.type, old):
+        assert isinstance(value.type, ScalarType)
+        value.type = value.type.cls

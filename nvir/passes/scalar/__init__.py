@@ -1,0 +1,1 @@
+"""Passes over single values: no memory layout, no loops."""

@@ -1,0 +1,161 @@
+"""Copy propagation: uses of a copy name what was copied.
+
+    mov.u32   %b, %a                        phi %c = [%x, one], [%x, two]
+    add.s32   %d, %b, %c     ==>            ...
+    add.s32   %d, %a, %c                    uses of %c name %x
+
+Method   One walk in reverse post-order finds copies: unguarded moves from
+         register to register, moves whose guard does not matter (the fallback
+         is the source, or undefined), casts to the same type, and phis whose
+         operands are one value or the phi itself. Phis are looked at again
+         when an operand of theirs turns out to be a copy. All uses are
+         rewritten at the end, each user once.
+Needs    SSA.
+Keeps    blocks and edges. Register classes: a source that takes over uses of
+         another spelling (u32 for f32) is declared by its class (b32).
+Leaves   the copies without uses, removed here; other dead code to dce.
+Skips    values that asynchronous operations read and write in place (wgmma): no
+         copy of them could be made again.
+         Moves of literals, symbols and special registers, and moves that pack or
+         unpack: those compute something.
+Cost     one visit an instruction, and one for each phi operand replaced.
+Source   Braun et al., "Simple and Efficient Construction of SSA Form", CC 2013,
+         for trivial phis.
+
+Leaving SSA may have to insert a copy again where two variables of the source
+now live in one value; the assembler removes those.
+"""
+
+from __future__ import annotations
+
+from nvir.ir.form import Form
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.values import Argument, Result, Undef, Value
+from nvir.passes.context import Context
+from nvir.passes.remarks import passed
+from nvir.passes.rewrite import can_stand_for, held_in_place, substitute
+
+PROPAGATED = passed("Propagated", "propagated {copies} copies and {phis} phis of a single value")
+CODES = (PROPAGATED,)
+
+_REGISTERS = (Instruction, Result, Argument)
+
+
+def run(function: Function, ctx: Context) -> bool:
+    leaders = _find(function)
+    if not leaders:
+        return False
+    substitute(leaders)
+    phis = 0
+    for copy in leaders:
+        assert isinstance(copy, Instruction)
+        phis += copy.form.is_phi
+        function.marks.pop(copy, None)
+        copy.erase()
+    copies = len(leaders) - phis
+    ctx.count("copies", copies)
+    ctx.count("phis", phis)
+    ctx.remark(PROPAGATED, copies=copies, phis=phis)
+    return True
+
+
+def _find(function: Function) -> dict[Value, Value]:
+    """Each copy with a value that it copies; chains end at one that is no copy."""
+    moves: list[Instruction] = []
+    phis: list[Instruction] = []
+    is_copy: dict[Form, bool] = {}
+    for block in function.rpo:
+        i = block.first
+        while i is not None:
+            form = i.form
+            found = is_copy.get(form)
+            if found is None:
+                found = is_copy[form] = form.is_phi or is_move(form)
+            if found:
+                (phis if form.is_phi else moves).append(i)
+            i = i.next
+    held = held_in_place(function) if moves or phis else frozenset()
+    leaders: dict[Value, Value] = {}
+    for move in moves:
+        source = _copied(move)
+        if source is not None and move not in held and source not in held:
+            leaders[move] = leader(leaders, source)
+    _trivial_phis([p for p in phis if p not in held], leaders)
+    return leaders
+
+
+def is_move(form: Form) -> bool:
+    """Whether instructions of this form may hand one value on unchanged."""
+    if form.op.level == "nvvm":
+        return form.name in ("bitcast", "addrspacecast")
+    return form.name == "mov" and form.shape == "%s, %s"
+
+
+def _copied(i: Instruction) -> Value | None:
+    """The value that a move hands on whatever its guard is, or None."""
+    source = i.operands[0]
+    if not isinstance(source, _REGISTERS) or not can_stand_for(source, i):
+        return None
+    if i.form.op.level == "nvvm":
+        return source if source.type is i.type else None
+    fallbacks = i.fallbacks
+    if fallbacks and fallbacks[0] is not source and not isinstance(fallbacks[0], Undef):
+        return None
+    return source
+
+
+def leader(leaders: dict[Value, Value], v: Value) -> Value:
+    """The end of the chain of copies that starts at `v`; shortens the chain."""
+    root = v
+    while root in leaders:
+        root = leaders[root]
+    while v is not root:
+        leaders[v], v = root, leaders[v]
+    return root
+
+
+def _trivial_phis(phis: list[Instruction], leaders: dict[Value, Value]) -> None:
+    waiting = set(phis)
+    work = phis
+    while work:
+        again: dict[Instruction, None] = {}
+        for phi in work:
+            value = _single(phi, leaders)
+            if value is None or phi not in waiting:
+                continue
+            leaders[phi] = value
+            waiting.discard(phi)
+            for user in _phi_users(phi, leaders):
+                if user in waiting:
+                    again[user] = None
+        work = list(again)
+
+
+def _phi_users(value: Value, leaders: dict[Value, Value]) -> list[Instruction]:
+    """The phis that name a value, or a copy of it."""
+    found, work = [], [value]
+    while work:
+        for user in work.pop().users:
+            if user.form.is_phi:
+                found.append(user)
+            elif user in leaders:
+                work.append(user)
+    return found
+
+
+def _single(phi: Instruction, leaders: dict[Value, Value]) -> Value | None:
+    """The one value that a phi can have, or None. Literals stay: not every operand takes one."""
+    one: Value | None = None
+    for v in phi.operands:
+        v = leader(leaders, v)
+        if v is phi or v is one:
+            continue
+        if one is not None:
+            return None
+        one = v
+    if one is None or not can_stand_for(one, phi):
+        return None
+    if one.is_constant and phi.form.op.level == "ori" and not isinstance(one, Undef):
+        return None
+    return one

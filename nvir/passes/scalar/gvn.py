@@ -1,0 +1,228 @@
+"""Global value numbering over the dominator tree.
+
+Two instructions of the same form, result class and operand numbers compute the
+same value; the one whose block dominates the other replaces it.
+
+    %x = add %a, %b            %x = add %a, %b
+    %y = add %b, %a     ==>    %z = mul %x, %x
+    %z = mul %x, %y
+
+Method   Preorder walk of the dominator tree with a scoped table: entries of a
+         block vanish when its subtree is done. The number of a value is its
+         leader. Phis of one block agree when their operands do. A load is
+         keyed by a number for the state of memory, which changes at every
+         write, barrier and call and where paths meet; loads that no store can
+         change (.nc, .const, parameters of a kernel) go without.
+Needs    SSA, dominator tree.
+Keeps    blocks and edges. Operand order where the opcode does not commute.
+         Every convergent operation in place.
+Leaves   copies and dead code to their passes.
+Skips    operations with effects, and convergent ones: a shuffle on two paths
+         reads two different sets of lanes although its operands agree. Carry
+         chains. Volatile special registers. Operations on constants alone,
+         whose results are cheaper made anew than held in a register. Values
+         that asynchronous operations hold in place.
+Cost     one visit an instruction, one table lookup for a pure one.
+Source   Briggs, Cooper, Simpson, "Value Numbering", SP&E 27(6), 1997, section 3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from nvir.ir.block import Block
+from nvir.ir.form import Form
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import ScalarType
+from nvir.ir.values import SpecialRegister, SymbolOffset, Value
+from nvir.passes.context import Context
+from nvir.passes.remarks import passed
+from nvir.passes.rewrite import can_stand_for, held_in_place, substitute
+
+REPLACED = passed(
+    "Replaced", "replaced {instructions} instructions that compute a value anew, {loads} of "
+    "them loads"
+)  # fmt: skip
+CODES = (REPLACED,)
+
+
+@attrs.frozen
+class Options:
+    """loads: also loads that no write can have changed."""
+
+    loads: bool = True
+
+
+# What a form means to the walk.
+_SKIP, _PURE, _COMMUTES, _PHI, _LOAD, _INVARIANT, _CLOBBER = range(7)
+
+
+def run(function: Function, ctx: Context) -> bool:
+    numbering = _Numbering(function, ctx.options.loads)
+    numbering.walk()
+    leaders = numbering.leaders
+    if not leaders:
+        return False
+    substitute(leaders)
+    instructions = dict.fromkeys(v.definer for v in leaders)
+    loads = 0
+    for i in instructions:
+        assert i is not None
+        loads += i.form.reads
+        function.marks.pop(i, None)
+        i.erase()
+    ctx.count("replaced", len(instructions))
+    ctx.count("loads", loads)
+    ctx.remark(REPLACED, instructions=len(instructions), loads=loads)
+    return True
+
+
+class _Numbering:
+    """The walk. `leaders` maps each redundant value to the one that replaces it."""
+
+    def __init__(self, function: Function, loads: bool) -> None:
+        self.function, self.loads = function, loads
+        self.leaders: dict[Value, Value] = {}
+        self.table: dict[Any, Instruction] = {}
+        self.kinds: dict[Form, int] = {}
+        self.held = held_in_place(function)
+        self.parameters = frozenset(function.params if function.is_kernel else ())
+        self.memory = 0  # number of the state of memory at the place of the walk
+        self.states = 0  # how many there have been
+        self.at_end: dict[Block, int] = {}  # the state at the end of each block
+
+    def walk(self) -> None:
+        children: dict[Block, list[Block]] = {}
+        for block, parent in self.function.idom.items():
+            if parent is not None:
+                children.setdefault(parent, []).append(block)
+        work: list[Block | list[Any]] = [self.function.entry]
+        while work:
+            item = work.pop()
+            if isinstance(item, Block):
+                added: list[Any] = []
+                self._enter(item)
+                self._block(item, added)
+                self.at_end[item] = self.memory
+                work.append(added)
+                work.extend(reversed(children.get(item, ())))
+            else:  # the subtree is done
+                for key in item:
+                    del self.table[key]
+
+    def _enter(self, block: Block) -> None:
+        """Memory is as a single predecessor left it; where paths meet it is new."""
+        preds = block.preds
+        if len(preds) == 1 and preds[0] is block.idom:
+            self.memory = self.at_end[preds[0]]
+        else:
+            self._clobber()
+
+    def _clobber(self) -> None:
+        self.states += 1
+        self.memory = self.states
+
+    def _block(self, block: Block, added: list[Any]) -> None:
+        table, leaders, kinds = self.table, self.leaders, self.kinds
+        i = block.first
+        while i is not None:
+            form = i.form
+            kind = kinds.get(form)
+            if kind is None:
+                kind = kinds[form] = self._kind(i)
+            if kind == _CLOBBER:
+                self._clobber()
+            elif kind != _SKIP:
+                operands = i.operands
+                if leaders and not leaders.keys().isdisjoint(operands):
+                    operands = tuple([leaders.get(v, v) for v in operands])
+                key = self._key(i, kind, operands)
+                if kind == _PHI and len(set(operands) - {i}) == 1:
+                    self._fold_phi(i, operands)
+                elif key is not None:
+                    first = table.setdefault(key, i)
+                    if first is i:
+                        added.append(key)
+                    else:
+                        self._merge(i, first)
+            i = i.next
+
+    def _kind(self, i: Instruction) -> int:
+        form, op = i.form, i.form.op
+        if form.is_phi:
+            return _PHI
+        if form.pure:
+            if form.carry_in or form.carry_out or not i.results:
+                return _SKIP
+            plain = "!" not in form.shape and "{" not in form.shape
+            return _COMMUTES if op.commutes and plain else _PURE
+        if op.pseudo:
+            return _SKIP
+        if form.writes or form.sync or form.is_call or form.convergent or form.pinned:
+            return _CLOBBER
+        if form.reads and self.loads and i.results and not op.async_until:
+            return _INVARIANT if form.invariant else _LOAD
+        return _SKIP
+
+    def _key(self, i: Instruction, kind: int, operands: tuple[Value, ...]) -> Any:
+        """What must agree for two instructions to be one; None where `i` stays as it is."""
+        form, t = i.form, i.type
+        if t.__class__ is ScalarType:
+            t = t.cls
+        if i.aux.__class__ in (list, dict):
+            return None
+        if kind in (_PURE, _COMMUTES):
+            if not _worth_keeping(operands):
+                return None
+            if kind == _COMMUTES and id(operands[1]) < id(operands[0]):
+                operands = (operands[1], operands[0], *operands[2:])
+            return (form, t, operands, i.aux)
+        if kind == _PHI:
+            order = sorted(range(len(operands)), key=[b.rpo_index for b in i.aux].__getitem__)
+            return (i.block, t, tuple([operands[k] for k in order]))
+        if kind == _LOAD and not self._is_parameter(i):
+            return (form, t, operands, i.aux, self.memory)
+        return (form, t, operands, i.aux)
+
+    def _is_parameter(self, i: Instruction) -> bool:
+        """Whether a load reads a parameter of the kernel, which nothing can change."""
+        addresses: tuple[tuple[int, int], ...] = i.form.addresses
+        if not self.parameters or not addresses:
+            return False
+        base = i.operands[addresses[0][0]]
+        return (base.symbol if isinstance(base, SymbolOffset) else base) in self.parameters
+
+    def _fold_phi(self, phi: Instruction, operands: tuple[Value, ...]) -> None:
+        """A phi of one value is that value."""
+        value = next(v for v in operands if v is not phi)
+        if value.is_constant or value in self.held or phi in self.held:
+            return
+        if can_stand_for(value, phi):
+            self.leaders[phi] = value
+
+    def _merge(self, i: Instruction, first: Instruction) -> None:
+        olds, news = i.results, first.results
+        if len(olds) != len(news):
+            return
+        for old, new in zip(olds, news, strict=True):
+            if old in self.held or new in self.held or not can_stand_for(new, old):
+                return
+        self.leaders.update(zip(olds, news, strict=True))
+
+
+def _worth_keeping(operands: tuple[Value, ...]) -> bool:
+    """Whether the operands are not all constants, and none is a volatile register."""
+    found = False
+    for v in operands:
+        if v.__class__ is Instruction:
+            found = True
+        elif v.__class__ is SpecialRegister:
+            if v.volatile:
+                return False
+            found = True
+        elif not found and not v.is_constant:
+            found = True
+    return found
