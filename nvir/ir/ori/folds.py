@@ -364,7 +364,7 @@ def slct(form: Form, a: int, b: int, c: int) -> int | None:
 def mov(form: Form, *sources: int) -> int | None:
     """A copy, or the packing of a vector, whose first element is the lowest."""
     t = form.type
-    if t is None or form.n_results != 1:
+    if t is None or form.n_results != 1 or t.bits % len(sources):
         return None
     width = t.bits // len(sources)
     out = 0
