@@ -105,16 +105,27 @@ def critical_resource(graph: DependenceGraph) -> ResourceUse | None:
 def critical_recurrence(graph: DependenceGraph) -> Recurrence | None:
     """A cycle of the largest latency / distance, or None where none is positive."""
     best: Recurrence | None = None
-    rank: list[int] | None = None
-    for component in graph.recurrences():
-        if len(component) > 1:
-            if rank is None:
-                rank = [0] * len(graph)
-                for place, u in enumerate(graph.order):
-                    rank[u] = place
-            component = sorted(component, key=rank.__getitem__)
-        best = _raise_ratio(graph, component, best)
+    for members in _ranked_recurrences(graph):
+        best = _raise_ratio(graph, members, best)
     return best
+
+
+def recurrence_ratios(graph: DependenceGraph) -> list[list[int]]:
+    """The components that hold a cycle, those of the largest ratio first."""
+    found = []
+    for members in _ranked_recurrences(graph):
+        own = _raise_ratio(graph, members, None)
+        found.append((own.ratio if own else Fraction(0), members))
+    found.sort(key=lambda item: item[0], reverse=True)
+    return [members for _, members in found]
+
+
+def _ranked_recurrences(graph: DependenceGraph) -> list[list[int]]:
+    """The components that hold a cycle, members in an order that longest paths like."""
+    rank = [0] * len(graph)
+    for place, u in enumerate(graph.order):
+        rank[u] = place
+    return [sorted(members, key=rank.__getitem__) for members in graph.recurrences()]
 
 
 def _raise_ratio(

@@ -1,0 +1,207 @@
+"""Resource-aware longest paths: when an interval is impossible, and how far apart things are.
+
+Between two operations i and j of a recurrence, all operations of one resource that must
+run after i and before j share the cycles in between. If S of them can start no earlier
+than a after i and leave no less than b before j, then
+
+    t(j) - t(i) >= a + ceil(|S| / units) - 1 + b
+
+The best such bound over all S is what Jackson's preemptive schedule gives; for operations
+of one cycle it is exact. Each bound found lengthens the matrix, which is closed again; a
+positive diagonal proves that no schedule exists at this II. On a single unit a gap that is
+a multiple of II is one cycle longer, since the two would meet in one slot. Twins, which
+nothing tells apart, are put in order.
+
+Cost    O(n) to O(n^2) Jackson schedules a round over n operations, a few rounds.
+Source  J. Carlier, E. Pinson, "Adjustment of heads and tails for the job-shop problem",
+        EJOR 78, 1994; for the modulo case own work.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from nvir.sm.schedule.core import Component, Group, Matrix
+
+ROUNDS = 12
+LARGEST = 128
+"""Operations beyond which a recurrence is left to the search: a round is cubic."""
+
+
+def overfull(group: Group) -> bool:
+    """Whether some recurrence comes back to an operation too early for its resources.
+
+    The quick test: one Jackson schedule for each operation and resource.
+    """
+    return any(_Packing(c, group.units).overfull() for c in group.components)
+
+
+def tighten(group: Group, ii: int, budget: int) -> tuple[bool, int]:
+    """Lengthens the gaps of `group` as far as its resources force.
+
+    (False, work) proves that there is no schedule at `ii`. The work is in the unit of
+    `exact.Search`; beyond `budget` no new round is begun.
+    """
+    work = 0
+    for component in group.components:
+        size = len(component.gap)
+        if size > LARGEST:
+            continue
+        _order_twins(component)
+        if not close(component.gap):
+            return False, work
+        for _ in range(ROUNDS):
+            packing = _Packing(component, group.units)
+            changed = packing.part_equals(ii)
+            feasible = not packing.overfull() and packing.push_apart(2 * ii)
+            work += packing.work + size**3 // 8
+            if not feasible or not close(component.gap):
+                return False, work
+            if not (changed or packing.changed) or work > budget:
+                break
+    return True, work
+
+
+class _Packing:
+    """One round over the pairs of a component, with its gaps by resource as they stood before."""
+
+    __slots__ = ("changed", "columns", "gap", "rows", "units", "users", "work")
+
+    def __init__(self, component: Component, units: dict[int, int]) -> None:
+        self.gap, self.units = component.gap, units
+        self.users: dict[int, list[int]] = {}
+        for i, resource in enumerate(component.resources):
+            self.users.setdefault(resource, []).append(i)
+        span = range(len(self.gap))
+        self.rows = {
+            r: [[row[v] for v in nodes] for row in self.gap] for r, nodes in self.users.items()
+        }
+        self.columns = {
+            r: [[self.gap[v][j] for v in nodes] for j in span] for r, nodes in self.users.items()
+        }
+        self.changed = False
+        self.work = 0
+
+    def overfull(self) -> bool:
+        """Whether some operation is pushed apart from itself."""
+        span = range(len(self.gap))
+        return any(self.between(resource, i, i) > 0 for resource in self.users for i in span)
+
+    def part_equals(self, ii: int) -> bool:
+        """Two operations on a single unit never meet in a slot."""
+        changed, gap = False, self.gap
+        for resource, nodes in self.users.items():
+            if self.units[resource] == 1:
+                for i in nodes:
+                    for j in nodes:
+                        if i != j and gap[i][j] % ii == 0:
+                            gap[i][j] += 1
+                            changed = True
+        return changed
+
+    def push_apart(self, near: int) -> bool:
+        """Bounds all pairs that are within `near` cycles or so; False proves infeasibility."""
+        gap = self.gap
+        span = range(len(gap))
+        for resource, nodes in self.users.items():
+            reach = near - (-len(nodes) // self.units[resource])
+            if len(nodes) <= self.units[resource]:
+                continue
+            for i in span:
+                for j in span:
+                    if gap[i][j] + gap[j][i] > -reach:
+                        longer = self.between(resource, i, j)
+                        if longer > gap[i][j]:
+                            if i == j:
+                                return False
+                            gap[i][j] = longer
+                            self.changed = True
+        return True
+
+    def between(self, resource: int, i: int, j: int) -> int:
+        """The least t(j) - t(i) that leaves room for the users of `resource`, or the known gap."""
+        known, units = self.gap[i][j], self.units[resource]
+        heads, tails = self.rows[resource][i], self.columns[resource][j]
+        self.work += len(heads) // 4
+        least = known + (-len(heads) // units) + 1
+        tasks = [(b, a) for a, b in zip(heads, tails, strict=True) if a + b > least]
+        while len(tasks) > units:  # only tasks near enough to both can push them apart
+            least = known + (-len(tasks) // units) + 1
+            near = [task for task in tasks if task[0] + task[1] > least]
+            if len(near) == len(tasks):
+                self.work += 3 * len(tasks)
+                return max(known, _jackson(tasks, units))
+            tasks = near
+        return known
+
+
+def _jackson(tasks: list[tuple[int, int]], units: int) -> int:
+    """The length of the best schedule of one-cycle `(tail, head)` tasks on `units` machines.
+
+    Counted from the common origin of the heads to that of the tails, start to start. The
+    longest tail first, each task as early as there is room, is optimal for unit tasks.
+    """
+    tasks.sort(reverse=True)
+    used: dict[int, int] = {}
+    full: dict[int, int] = {}  # a full cycle -> a later one to look at
+    best = tasks[0][0] + tasks[0][1]
+    for tail, now in tasks:
+        while now in full:
+            now = full[now]
+        if now + tail > best:
+            best = now + tail
+        count = used.get(now, 0) + 1
+        if count == units:
+            full[now] = now + 1
+        else:
+            used[now] = count
+    return best
+
+
+def close(gap: Matrix) -> bool:
+    """Composes gaps until nothing changes; False if that makes a positive cycle."""
+    span = range(len(gap))
+    for k in span:
+        via = gap[k]
+        for i in span:
+            row = gap[i]
+            first = row[k]
+            gap[i] = [
+                old if old >= first + more else first + more
+                for old, more in zip(row, via, strict=True)
+            ]
+        if gap[k][k] > 0:
+            return False
+    return all(gap[i][i] <= 0 for i in span)
+
+
+def _order_twins(component: Component) -> None:
+    """Puts operations in order that share a resource and all gaps to others: no schedule is lost.
+
+    Being twins is an equivalence, so each is compared with the first of its kind.
+    """
+    gap, resources = component.gap, component.resources
+    span = range(len(gap))
+    columns = [[row[i] for row in gap] for i in span]
+    alike: dict[tuple[int, ...], list[list[int]]] = {}
+    for i in span:
+        key = (resources[i], *sorted(gap[i]), *sorted(columns[i]))
+        kinds = alike.setdefault(key, [])
+        for twins in kinds:
+            if _are_twins(gap, columns, twins[0], i):
+                twins.append(i)
+                break
+        else:
+            kinds.append([i])
+    for kinds in alike.values():
+        for twins in kinds:
+            for i, j in itertools.pairwise(twins):
+                gap[i][j] = 0
+
+
+def _are_twins(gap: Matrix, columns: Matrix, i: int, j: int) -> bool:
+    return gap[i][j] == gap[j][i] < 0 and all(
+        gap[i][k] == gap[j][k] and columns[i][k] == columns[j][k]
+        for k in range(len(gap))
+        if k not in (i, j)
+    )

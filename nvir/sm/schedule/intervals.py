@@ -1,0 +1,231 @@
+"""The climb through the intervals: which II works, which cannot, which is still open.
+
+See `driver` for the order of methods. Verdicts are True (a schedule was found), False (it
+is proven that none exists) and None (open).
+"""
+
+from __future__ import annotations
+
+import time
+
+from nvir.sm.graph import DependenceGraph, GraphError
+from nvir.sm.schedule import cpsat
+from nvir.sm.schedule.bounds import overfull, tighten
+from nvir.sm.schedule.core import Group, complete, core_groups, core_size
+from nvir.sm.schedule.exact import Search
+from nvir.sm.schedule.ims import iterative_modulo_schedule
+
+WORK_A_SECOND = 1_000_000
+"""Work of the exact search that a second of budget buys: about what Python does in 0.3 s."""
+WIDEST = 1 << 16
+"""The II up to which the exact search runs: its slots are bits of one integer."""
+HARDEST = 5_000_000
+"""Core operations times edges up to which a core is taken out of its graph."""
+PATIENCE = 64
+"""Intervals tried one by one before the steps grow."""
+
+
+class CoreProblem:
+    """The core of a graph at one II, as far as it is solved.
+
+    verdict  see the module; `schedule` needs True
+    work     spent so far
+    """
+
+    def __init__(self, graph: DependenceGraph, ii: int, seed: int) -> None:
+        self.graph, self.ii, self.seed = graph, ii, seed
+        self.method = "exact"
+        self.work = 0
+        self.verdict: bool | None = None
+        self._slots: dict[int, int] = {}
+        self._open: list[tuple[Group, Search]] = []
+
+    def start(self, budget: int, deadline: float) -> None:
+        """The cheap part: quick test, short search and, within `budget`, the longer gaps."""
+        if self.ii > WIDEST or core_size(self.graph) * len(self.graph.edges) > HARDEST:
+            return
+        groups = core_groups(self.graph, self.ii)
+        if any(overfull(group) for group in groups):
+            self.verdict = False
+            return
+        for group in groups:
+            size = sum(len(component.nodes) for component in group.components)
+            search = Search(group, self.ii, self.seed)
+            found = search.run(40 * size * size + 5000, deadline)
+            self.work += search.work
+            if found is None and self.work < budget:
+                feasible, work = tighten(group, self.ii, budget - self.work)
+                self.work += work
+                found = None if feasible else False
+                search = Search(group, self.ii, self.seed)
+            if found is False:
+                self.verdict = False
+                return
+            if found:
+                self._slots.update(search.slots)
+            else:
+                self._open.append((group, search))
+        if not self._open:
+            self.verdict = True
+
+    def spend(self, work: int, deadline: float) -> None:
+        """Searches on, for up to `work`."""
+        end = self.work + work
+        still = []
+        for position, (group, search) in enumerate(self._open):
+            before = search.work
+            portion = (end - self.work) // (len(self._open) - position)
+            found = search.run(portion, deadline)
+            self.work += search.work - before
+            if found is False:
+                self.verdict = False
+                return
+            if found:
+                self._slots.update(search.slots)
+            else:
+                still.append((group, search))
+        if self._open and not still:
+            self.verdict = True
+        self._open = still
+
+    def ask_solver(self, limit_s: float) -> None:
+        """What is open goes to CP-SAT."""
+        still = []
+        for group, search in self._open:
+            found, slots = cpsat.solve(group, self.ii, limit_s / len(self._open), self.seed)
+            if found is False:
+                self.verdict = False
+                return
+            if found:
+                self._slots.update(slots)
+                self.method = "cpsat"
+            else:
+                still.append((group, search))
+        if self._open and not still:
+            self.verdict = True
+        self._open = still
+
+    def schedule(self) -> list[int]:
+        return complete(self.graph, self.ii, self._slots)
+
+
+class IntervalSearch:
+    """Finds the smallest interval that the budget allows.
+
+    ii, times, method  the best schedule and what found it, after `run`
+    lower_bound        the least II that is not proven impossible
+    """
+
+    def __init__(
+        self, graph: DependenceGraph, mii: int, budget_s: float, solver: bool, seed: int
+    ) -> None:
+        self.graph, self.mii, self.budget_s, self.seed = graph, mii, budget_s, seed
+        self.solver = solver
+        self.left = int(budget_s * WORK_A_SECOND)
+        self.portion = self.left // 8
+        self.deadline = time.monotonic() + 2 * budget_s
+        self.ii, self.method = 0, ""
+        self.times: list[int] = []
+        self._impossible: set[int] = set()
+        self._open: list[CoreProblem] = []
+
+    def run(self) -> None:
+        """Raises GraphError where no interval has a schedule."""
+        below, ii = self.mii - 1, self.mii
+        while not self._attempt(ii):
+            if ii == self.mii:
+                refuse_unschedulable(self.graph)
+            below = ii
+            ii += 1 if ii < self.mii + PATIENCE else ii // 8
+        while ii - below > 1:  # the steps had grown: look between
+            middle = (ii + below) // 2
+            if self._attempt(middle):
+                ii = middle
+            else:
+                below = middle
+        self._improve()
+
+    @property
+    def lower_bound(self) -> int:
+        bound = self.mii
+        while bound in self._impossible:
+            bound += 1
+        return bound
+
+    def _attempt(self, ii: int) -> bool:
+        times = iterative_modulo_schedule(self.graph, ii)
+        if times is not None:
+            self.ii, self.times, self.method = ii, times, "ims"
+            return True
+        problem = CoreProblem(self.graph, ii, self.seed)
+        problem.start(self.left, self.deadline)
+        if problem.verdict is None and self.left > 0:
+            problem.spend(min(self.portion, self.left), self.deadline)
+        self.left -= problem.work
+        return self._note(problem)
+
+    def _note(self, problem: CoreProblem) -> bool:
+        """Books a problem's verdict; True if it gave a schedule."""
+        if problem.verdict is None:
+            self._open.append(problem)
+        elif problem.verdict:
+            self.ii, self.times = problem.ii, problem.schedule()
+            self.method = problem.method
+            return True
+        else:
+            self._impossible.add(problem.ii)
+        return False
+
+    def _improve(self) -> None:
+        """Spends what is left on the open intervals below the best, the lowest first."""
+        share = self.budget_s / 2
+        for problem in self._still_open() if self.solver and cpsat.available() else []:
+            if problem.ii < self.ii and time.monotonic() < self.deadline:
+                problem.ask_solver(share)
+                share /= 2
+                self._note(problem)
+        portion = self.portion
+        while self.left > 0 and portion > 0 and time.monotonic() < self.deadline:
+            problems = self._still_open()
+            if not problems:
+                return
+            for problem in problems:
+                if problem.ii < self.ii and self.left > 0:
+                    before = problem.work
+                    problem.spend(min(portion, self.left), self.deadline)
+                    self.left -= max(1, problem.work - before)
+                self._note(problem)
+            portion *= 2
+
+    def _still_open(self) -> list[CoreProblem]:
+        """Takes the open problems below the best interval off the list."""
+        problems = sorted((p for p in self._open if p.ii < self.ii), key=lambda p: p.ii)
+        self._open = []
+        return problems
+
+
+def refuse_unschedulable(graph: DependenceGraph) -> None:
+    """Raises GraphError where operations of one iteration can never share their resources.
+
+    Only cycles of distance zero can force that: they fix operations to each other within
+    an iteration, whatever the II.
+    """
+    edges = [edge for edge in graph.edges if not edge[3] and edge[0] != edge[1]]
+    fixed = DependenceGraph(graph.nodes, edges, graph.limits)
+    if not fixed.recurrences() or core_size(fixed) * len(edges) > HARDEST:
+        return
+    apart = 2 + 2 * sum(abs(latency) for _, _, latency, _ in edges)  # an II that cuts nothing
+    for group in core_groups(fixed, apart):
+        for component in group.components:
+            span = 1 - min(map(min, component.gap))  # no two operations are further apart
+            if span > WIDEST:
+                continue
+            alone = Group([component], group.units)
+            if overfull(alone) or Search(alone, span).run(WORK_A_SECOND) is False:
+                who = ", ".join(str(u) for u in component.nodes)
+                names = {graph.nodes[u] for u in component.nodes}
+                what = ", ".join(sorted(repr(name) for name in names))
+                raise GraphError(
+                    f"nodes {who}: their dependences of distance 0 leave too few cycles for "
+                    f"the units of {what}, so no initiation interval has a schedule"
+                )
