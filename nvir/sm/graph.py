@@ -82,9 +82,9 @@ class DependenceGraph:
         self.edges = _checked_edges(edges, len(self.nodes))
         self._components: list[list[int]] | None = None
         self._number_resources()
-        self.succs = succs = [[] for _ in self.nodes]
+        self.succs = [[] for _ in self.nodes]
         for src, dst, latency, distance in self.edges:
-            succs[src].append((dst, latency, distance))
+            self.succs[src].append((dst, latency, distance))
         self.order = _zero_distance_order(self)
 
     def _number_resources(self) -> None:
@@ -112,8 +112,9 @@ class DependenceGraph:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DependenceGraph):
             return NotImplemented
-        mine, theirs = (self.nodes, self.edges, self.limits), (other.nodes, other.edges, other.limits)
-        return mine == theirs
+        return (
+            self.nodes == other.nodes and self.edges == other.edges and self.limits == other.limits
+        )
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -42,7 +42,7 @@ class Violation:
 def check_schedule(
     graph: DependenceGraph, ii: int, times: Sequence[int] | Mapping[int, int]
 ) -> list[Violation]:
-    """All violations of `times` (a start cycle for each node) at the interval `ii`; none is well."""
+    """All violations of `times`, a start cycle for each node, at the interval `ii`."""
     if not _is_integer(ii) or ii < 1:
         return [Violation("ii", (), f"the initiation interval {ii!r} is no positive integer")]
     starts, found = _starts(graph, times)
@@ -78,8 +78,11 @@ def _starts(
     """The start of each node, or what is wrong with `times` itself."""
     count = len(graph.nodes)
     if isinstance(times, Mapping):
-        strange = [Violation("time", (), f"there is no node {k!r}") for k in times
-                   if not _is_integer(k) or not 0 <= k < count]
+        strange = [
+            Violation("time", (), f"there is no node {k!r}")
+            for k in times
+            if not _is_integer(k) or not 0 <= k < count
+        ]
         given = [times.get(i) for i in range(count)]
     else:
         strange = []

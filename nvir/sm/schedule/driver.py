@@ -24,7 +24,7 @@ from nvir.sm.graph import DependenceGraph, GraphError
 from nvir.sm.mii import MinimumII, Recurrence, ResourceUse, minimum_ii
 from nvir.sm.schedule import cpsat
 from nvir.sm.schedule.check import require_schedule
-from nvir.sm.schedule.ims import iterative_modulo_schedule
+from nvir.sm.schedule.ims import iterative_modulo_schedule, weights_at
 from nvir.sm.schedule.intervals import IntervalSearch
 from nvir.sm.schedule.lifetimes import Values, max_live_bound, measure, values_of
 from nvir.sm.schedule.shorten import shorten
@@ -131,14 +131,15 @@ def modulo_schedule(
         return ModuloSchedule(1, (), 1, bounds, "ims", 0)
     search = IntervalSearch(graph, bounds.mii, budget_s, solver != "none", seed)
     search.run()
-    candidates = [(search.method, shorten(graph, search.ii, search.times, values))]
-    late = iterative_modulo_schedule(graph, search.ii, 2 * len(graph), backward=True)
+    ii, weights = search.ii, weights_at(graph, search.ii)
+    candidates = [(search.method, shorten(graph, ii, search.times, values, weights))]
+    late = iterative_modulo_schedule(graph, ii, 2 * len(graph), backward=True, weights=weights)
     if late is not None:
-        candidates.append(("ims", shorten(graph, search.ii, late, values)))
+        candidates.append(("ims", shorten(graph, ii, late, values, weights)))
     if register_limit is not None:
-        candidates += _swing(graph, search.ii, values)
-    method, times, live = _fewest_registers(candidates, search.ii, values)
-    found = ModuloSchedule(search.ii, tuple(times), search.lower_bound, bounds, method, live)
+        candidates += _swing(graph, ii, values)
+    method, times, live = _fewest_registers(candidates, ii, values)
+    found = ModuloSchedule(ii, tuple(times), search.lower_bound, bounds, method, live)
     if register_limit is not None:
         found = _within_registers(graph, found, values, register_limit)
     require_schedule(graph, found.ii, found.times)
@@ -188,7 +189,5 @@ def _within_registers(
         if candidates:
             method, times, live = _fewest_registers(candidates, ii, values)
             if live < best.max_live:
-                best = attrs.evolve(
-                    found, ii=ii, times=tuple(times), method=method, max_live=live
-                )
+                best = attrs.evolve(found, ii=ii, times=tuple(times), method=method, max_live=live)
     return attrs.evolve(best, within_limit=best.max_live <= limit)

@@ -55,14 +55,20 @@ def heights(order: list[int], succs: Weighted) -> list[int]:
 
 
 def iterative_modulo_schedule(
-    graph: DependenceGraph, ii: int, budget: int | None = None, *, backward: bool = False
+    graph: DependenceGraph,
+    ii: int,
+    budget: int | None = None,
+    *,
+    backward: bool = False,
+    weights: tuple[Weighted, Weighted] | None = None,
 ) -> list[int] | None:
     """Start times by node at the interval `ii` >= RecMII, or None when the budget is spent.
 
     budget    placements; by default BUDGET_RATIO times the nodes
     backward  schedules the reversed graph: as late as possible instead of as early
+    weights   `weights_at(graph, ii)` where the caller has it
     """
-    succs, preds = weights_at(graph, ii)
+    succs, preds = weights or weights_at(graph, ii)
     order = graph.order
     if backward:
         succs, preds, order = preds, succs, order[::-1]

@@ -74,8 +74,7 @@ class Lifetimes:
     starts    start of each node's value
     lengths   cycles from there to its last use, 0 where it has none
     sizes     registers of each value
-    live      registers live in each slot of the kernel; empty for an II beyond `SLOT_LIMIT`
-    max_live  the largest of them
+    max_live  the most registers live in a slot of the kernel
     """
 
     ii: int
@@ -147,17 +146,19 @@ def lifetimes(
 
 def measure(values: Values, ii: int, times: Sequence[int]) -> Lifetimes:
     """`lifetimes` for values that are already known."""
-    lengths = tuple(
-        max([times[dst] + distance * ii for dst, distance in uses]) - start if uses else 0
-        for start, uses in zip(times, values.uses, strict=True)
-    )
-    lengths = tuple([max(0, length) for length in lengths])
+    lengths = []
+    for start, uses in zip(times, values.uses, strict=True):
+        end = start
+        for dst, distance in uses:
+            if times[dst] + distance * ii > end:
+                end = times[dst] + distance * ii
+        lengths.append(end - start)
     steady, changes = _changes(ii, times, lengths, values.sizes)
     most = steady if not changes or 0 not in changes else 0
     for slot in sorted(changes):
         steady += changes[slot]
         most = max(most, steady)
-    return Lifetimes(ii, tuple(times), lengths, values.sizes, most)
+    return Lifetimes(ii, tuple(times), tuple(lengths), values.sizes, most)
 
 
 def _changes(

@@ -17,17 +17,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nvir.sm.graph import DependenceGraph
-from nvir.sm.schedule.ims import weights_at
+from nvir.sm.schedule.ims import Weighted, weights_at
 from nvir.sm.schedule.lifetimes import Values
 
 FAR = 1 << 60
 
 
 def shorten(
-    graph: DependenceGraph, ii: int, times: Sequence[int], values: Values
+    graph: DependenceGraph,
+    ii: int,
+    times: Sequence[int],
+    values: Values,
+    weights: tuple[Weighted, Weighted] | None = None,
 ) -> list[int]:
-    """`times` with no longer lives in sum; valid at `ii` if `times` is, least start 0."""
-    return _Mover(graph, ii, times, values).run()
+    """`times` with no longer lives in sum; valid at `ii` if `times` is, least start 0.
+
+    weights   `weights_at(graph, ii)` where the caller has it
+    """
+    return _Mover(graph, ii, times, values, weights or weights_at(graph, ii)).run()
 
 
 class _Mover:
@@ -36,11 +43,16 @@ class _Mover:
     __slots__ = ("graph", "held", "ii", "operands", "preds", "succs", "times", "values")
 
     def __init__(
-        self, graph: DependenceGraph, ii: int, times: Sequence[int], values: Values
+        self,
+        graph: DependenceGraph,
+        ii: int,
+        times: Sequence[int],
+        values: Values,
+        weights: tuple[Weighted, Weighted],
     ) -> None:
         self.graph, self.ii, self.values = graph, ii, values
         self.times = list(times)
-        self.succs, self.preds = weights_at(graph, ii)
+        self.succs, self.preds = weights
         self.held: list[dict[int, int]] = [{} for _ in graph.units]
         for u, resource in enumerate(graph.resources):
             if resource >= 0:
@@ -53,45 +65,36 @@ class _Mover:
                     self.operands[user].append(producer)
 
     def run(self) -> list[int]:
-        for u in reversed(self.graph.order):
-            self._move(u, late=True)
-        for u in self.graph.order:
-            self._move(u, late=False)
+        order = self.graph.order
+        self._sweep(order[::-1], late=True)
+        self._sweep(order, late=False)
         least = min(self.times)
         return [t - least for t in self.times] if least else self.times
 
-    def _move(self, u: int, late: bool) -> None:
-        now = self.times[u]
-        first, last = self._room(u)
-        if first == last:
-            return
-        low, high = self._best(u)
-        low = min(max(low, first), last)
-        high = max(min(high, last), low)
-        if late:
-            target = high if now < high else max(now, low) if now <= high else high
-        else:
-            target = low if now > low else min(now, high) if now >= low else low
-        if target != now:
-            self.times[u] = self._rebook(u, now, target)
-
-    def _room(self, u: int) -> tuple[int, int]:
-        """The first and last start that the neighbours allow; within 2 II of now at open ends."""
-        times = self.times
-        first, last = -FAR, FAR
-        for v, weight in self.preds[u]:
-            if times[v] + weight > first:
-                first = times[v] + weight
-        for v, weight in self.succs[u]:
-            if times[v] - weight < last:
-                last = times[v] - weight
-        if first == -FAR and last == FAR:
-            return times[u], times[u]
-        if first == -FAR:
-            first = times[u]
-        if last == FAR:
-            last = times[u]
-        return first, last
+    def _sweep(self, order: list[int], late: bool) -> None:
+        times, preds, succs = self.times, self.preds, self.succs
+        for u in order:
+            first, last = -FAR, FAR  # the starts that the neighbours allow
+            for v, weight in preds[u]:
+                if times[v] + weight > first:
+                    first = times[v] + weight
+            for v, weight in succs[u]:
+                if times[v] - weight < last:
+                    last = times[v] - weight
+            if first == last:
+                continue
+            now = times[u]
+            if first == -FAR:
+                first = now  # without end, so no further out than it is
+            if last == FAR:
+                last = now
+            low, high = self._best(u)
+            low = min(max(low, first), last)
+            high = max(min(high, last), low)
+            # the sum is least from low to high: ties go on in the direction of the sweep
+            target = high if late else low
+            if target != now:
+                times[u] = self._rebook(u, now, target)
 
     def _best(self, u: int) -> tuple[int, int]:
         """The starts between which the lives of the value and operands of `u` are least."""
