@@ -1,0 +1,117 @@
+"""Declarations as nvcc spells them: variables, parameters, function heads, registers, debug data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from nvir.ir.function import Function
+from nvir.ir.module import Module
+from nvir.ir.symbols import Variable
+from nvir.ir.types import ScalarType
+from nvir.ir.values import Argument, Value
+from nvir.ptx.registers import PREFIXES, Names, split_name
+
+
+def header(module: Module) -> str:
+    """`.version`, `.target`, `.address_size` and module-level pragmas."""
+    major, minor = module.version
+    lines = [
+        f".version {major}.{minor}",
+        f".target {', '.join((module.target, *module.target_options))}",
+        f".address_size {module.address_size}",
+    ]
+    lines.extend(f'.pragma "{p}";' for p in module.pragmas)
+    return "\n".join(lines) + "\n"
+
+
+def variable(v: Variable, name: str | None = None, *, parameter: bool = False) -> str:
+    """A declaration without what ends it: `.visible .global .align 4 .f32 x[8] = {…}`."""
+    a = v.attributes
+    words = [f".{v.linkage}"] if v.linkage else []
+    words.append(".tex" if "tex" in a else f".{v.space}")
+    for word in ("attribute", "unified", "managed"):
+        if word in a:
+            words.append(f".{word}({a[word]})" if a[word] else f".{word}")
+    if v.align and not (parameter and "ptr" in a):
+        words.append(f".align {v.align}")
+    if v.vector > 1:
+        words.append(f".v{v.vector}")
+    words.append(f".{v.element_type.name}")
+    if "surf" in a:
+        words.append(".surf")
+    if "ptr" in a:
+        words.append(f".ptr {a['ptr']}".rstrip())
+    words.append(name or str(v.name))
+    text = " ".join(words) + "".join(f"[{d or ''}]" for d in v.dimensions)
+    if "settings" in a:
+        return f"{text} = {{ {a['settings']} }}"
+    return text if v.init is None else f"{text} = {initialiser(v.init)}"
+
+
+def initialiser(init: Any) -> str:
+    """`{1, 2, {3, x+4}}`; nesting is as deep as the array has dimensions."""
+    if isinstance(init, Value):
+        return str(init.name)
+    if all(isinstance(v, Value) for v in init):
+        return "{" + ", ".join([v.name for v in init]) + "}"
+    return "{" + ", ".join(initialiser(v) for v in init) + "}"
+
+
+def head(f: Function, names: Names | None = None) -> str:
+    """A function up to its body or the `;` of its declaration."""
+    words = [f".{f.linkage}"] if f.linkage else []
+    words.append(f".{f.kind}")
+    if f.returns:
+        words.append(f" ({', '.join(_parameter(p, names) for p in f.returns)})")
+    text = " ".join(words) + f" {f.name}("
+    if f.params:
+        text += "\n\t" + ",\n\t".join(_parameter(p, names) for p in f.params) + "\n"
+    text += ")"
+    for name, numbers in f.directives.items():
+        text += f"\n.{name} {', '.join(map(str, numbers))}".rstrip()
+    return text
+
+
+def _parameter(p: Any, names: Names | None) -> str:
+    if isinstance(p, Argument):
+        return f".reg .{p.type.name} {names[p] if names is not None else p.name}"
+    return variable(p, parameter=True)
+
+
+def registers(declared: dict[str, ScalarType]) -> list[str]:
+    """`.reg` lines in nvcc's order; names without a number, or of a mixed group, stand alone."""
+    groups: dict[str, tuple[ScalarType | None, int, list[str]]] = {}
+    for name, type in declared.items():
+        prefix, index = split_name(name)
+        known = groups.get(prefix)
+        if known is None:
+            groups[prefix] = (type, index, [name])
+        else:
+            known[2].append(name)
+            same = type if known[0] is type else None
+            if same is None or index > known[1]:
+                groups[prefix] = (same, max(index, known[1]), known[2])
+    lines: list[tuple[int, str]] = []
+    for prefix, (common, top, names) in groups.items():
+        # A sparse group (`x1000000` alone) is cheaper name by name.
+        if common is not None and top >= 0 and top < 64 + 64 * len(names):
+            rank = _RANK.get(prefix, len(_RANK))
+            lines.append((rank, f"\t.reg .{common.name} \t{prefix}<{top + 1}>;"))
+            continue
+        for name in names:
+            rank = -1 if name in ("%SP", "%SPL") else len(_RANK)
+            lines.append((rank, f"\t.reg .{declared[name].name} \t{name};"))
+    lines.sort(key=lambda line: line[0])
+    return [text for _, text in lines]
+
+
+_RANK = {p: k for k, p in enumerate(("%p", "%rs", "%f", "%r", "%fd", "%rd", PREFIXES["b128"]))}
+
+
+def debug_data(module: Module) -> Iterable[str]:
+    """`.file` directives and `.section`s, as nvcc has them at the end."""
+    for number, name, rest in module.debug.files:
+        yield f'\t.file\t{number} "{name}"{" " + rest if rest else ""}\n'
+    for name, lines in module.debug.sections:
+        yield f"\t.section\t{name}\n\t{{\n" + "\n".join(lines) + "\n\t}\n"
