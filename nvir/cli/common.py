@@ -56,7 +56,6 @@ def load_module(path: str) -> tuple[Module, Language]:
         from nvir.ptx.reader import read_ptx
 
         module = read_ptx(data if path == STDIO else Path(path))
-    module.name = Path(name).stem if path != STDIO else "stdin"
     for warning in module.diagnostics:
         click.echo(str(warning), err=True)
     return module, language

@@ -9,7 +9,13 @@ from typing import Any
 
 import click
 
-from nvir.cli.common import json_option, knob_option, policy_option, reports_errors
+from nvir.cli.common import (
+    command_line,
+    json_option,
+    knob_option,
+    policy_option,
+    reports_errors,
+)
 from nvir.ir.errors import NvirError
 from nvir.passes.knobs import Knob, Knobs, all_knobs
 
@@ -34,7 +40,8 @@ def command(
         wanted = re.compile(pattern, re.IGNORECASE)
     except re.error as e:
         raise click.BadParameter(f"{pattern!r} is no regular expression: {e}") from None
-    values = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked the choice
+    with command_line():
+        values = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked it
     rows = [
         k for k in all_knobs()
         if (wanted.search(k.name) or wanted.search(k.meaning))

@@ -35,7 +35,15 @@ def _names(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
     return tuple(n.strip() for item in value for n in item.split(",") if n.strip())
 
 
-@click.command("opt", context_settings={"max_content_width": 100})
+class _Command(click.Command):
+    """`--print-changed` may stand alone: it must not take FILE for its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        bare = "--print-changed"
+        return super().parse_args(ctx, [f"{bare}=on" if a == bare else a for a in args])
+
+
+@click.command("opt", cls=_Command, context_settings={"max_content_width": 100})
 @click.argument("file", metavar="FILE")
 @click.option("-p", "--passes", "pipeline", default="", metavar="PIPELINE",
               help="Passes in order, such as 'copy-prop,gvn,dce'. --list-passes shows them.")
@@ -52,9 +60,8 @@ def _names(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
               help="Print each function before these passes, to standard error.")
 @click.option("--print-after", multiple=True, callback=_names, metavar="PASS|all",
               help="Print each function after these passes.")
-@click.option("--print-changed", is_flag=False, flag_value="on", default="",
-              type=click.Choice(["", "on", "quiet", "diff"]), metavar="[quiet|diff]",
-              help="Print each function after a pass that changed it.")
+@click.option("--print-changed", type=click.Choice(["on", "quiet", "diff"]), default=None,
+              metavar="[=quiet|diff]", help="Print each function after a pass that changed it.")
 @click.option("--filter-funcs", multiple=True, callback=_names, metavar="PATTERN",
               help="Print only functions that match.")
 @click.option("--skip", multiple=True, callback=_names, metavar="PASS|PHASE",
@@ -99,7 +106,7 @@ def command(
     module, language = load_module(file)
     settings = Settings.from_environment(
         verify_each=verify_each or check, check=check, print_before=print_before,
-        print_after=print_after, print_changed=print_changed, filter_funcs=filter_funcs,
+        print_after=print_after, print_changed=print_changed or "", filter_funcs=filter_funcs,
         skip=skip, opt_bisect_limit=opt_bisect_limit,
     )  # fmt: skip
     driver = Driver(settings)

@@ -25,6 +25,7 @@ from typing import Any, TextIO
 import attrs
 
 from nvir.ir.block import Block
+from nvir.ir.bulk import bulk
 from nvir.ir.cfg import successors
 from nvir.ir.errors import NvirError, PassError, Unsupported, VerifyError
 from nvir.ir.function import Function
@@ -225,7 +226,8 @@ class _Run:
             self.dumps.before(pass_.name, name, text)
         shape = _shape(functions, self.settings.check) if not pass_.cfg else None
         start = time.perf_counter()
-        changed = pass_.run(unit, self.ctx)
+        with bulk():  # what passes make mostly stays
+            changed = pass_.run(unit, self.ctx)
         end = time.perf_counter()
         self.driver.timings.append(Timing(pass_.name, name, start - self.begin, end - start))
         if not isinstance(changed, bool):

@@ -245,25 +245,36 @@ def _key(text: str) -> str:
 def locate(function: Function, where: Any) -> tuple[str, str, int, int]:
     """(loop header, file, line, column) of an instruction, block, loop or None (the function).
 
-    An instruction without a place of its own takes the nearest one before it in
-    its block; a block takes its first.
+    The source place that `.loc` gives, else the line of the text that was read.
+    An instruction that has neither takes the nearest before it in its block; a
+    block takes its first instruction's.
     """
     header = getattr(where, "header", None)  # a Loop
-    block = header if header is not None else where
-    loc: Location | None = getattr(where, "loc", None)
-    if loc is None and hasattr(block, "first"):
-        loc = next((i.loc for i in block if i.loc is not None), None)
-    elif loc is None and getattr(where, "block", None) is not None:
-        i = where
-        while i is not None and i.loc is None:
-            i = i.prev
-        loc = i.loc if i is not None else None
-    if loc is None and where is None:
-        loc = function.loc
     label = header.name if header is not None else ""
-    if loc is None:
-        return label, "", 0, 0
-    return label, file_name(function, loc.file), loc.line, loc.col
+    loc, line = _place(function, where if header is None else header)
+    if loc is not None:
+        return label, file_name(function, loc.file), loc.line, loc.col
+    module = function.module
+    return label, (module.name if line and module is not None else ""), line, 0
+
+
+def _place(function: Function, where: Any) -> tuple[Location | None, int]:
+    if where is None:
+        return None, function.loc if isinstance(function.loc, int) else 0
+    line = 0
+    i = where
+    if hasattr(where, "first"):  # a Block
+        if where.loc is not None:
+            return where.loc, 0
+        line, i = where.line, where.first
+        while i is not None and i.loc is None:
+            line = line or i.line
+            i = i.next
+    else:
+        while i is not None and i.loc is None:
+            line = line or i.line
+            i = i.prev
+    return (i.loc if i is not None else None), line
 
 
 def file_name(function: Function, number: int) -> str:

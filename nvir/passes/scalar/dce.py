@@ -30,8 +30,7 @@ CODES = (REMOVED,)
 
 
 def run(function: Function, ctx: Context) -> bool:
-    alive = _mark(function)
-    dead = [i for b in function.blocks for i in b if i not in alive]
+    dead = _dead(function, _mark(function))
     if not dead:
         return False
     phis = sum(i.form.is_phi for i in dead)
@@ -42,10 +41,21 @@ def run(function: Function, ctx: Context) -> bool:
             i.set_operands(())
     for i in dead:
         function.marks.pop(i, None)
-        i.erase()
+        i.remove()
     ctx.count("removed", len(dead))
     ctx.remark(REMOVED, instructions=len(dead), phis=phis)
     return True
+
+
+def _dead(function: Function, alive: set[Instruction]) -> list[Instruction]:
+    dead = []
+    for block in function.blocks:
+        i = block.first
+        while i is not None:
+            if i not in alive:
+                dead.append(i)
+            i = i.next
+    return dead
 
 
 def _mark(function: Function) -> set[Instruction]:

@@ -8,7 +8,7 @@ same value; the one whose block dominates the other replaces it.
     %z = mul %x, %y
 
 Method   Preorder walk of the dominator tree with a scoped table: entries of a
-         block vanish when its subtree is done. The number of a value is its
+         block hold while its subtree lasts. The number of a value is its
          leader. Phis of one block agree when their operands do. A load is
          keyed by a number for the state of memory, which changes at every
          write, barrier and call and where paths meet; loads that no store can
@@ -36,7 +36,6 @@ from nvir.ir.block import Block
 from nvir.ir.form import Form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.types import ScalarType
 from nvir.ir.values import SpecialRegister, SymbolOffset, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
@@ -81,11 +80,18 @@ def run(function: Function, ctx: Context) -> bool:
 
 
 class _Numbering:
-    """The walk. `leaders` maps each redundant value to the one that replaces it."""
+    """The walk. `leaders` maps each redundant value to the one that replaces it.
+
+    The table needs no undoing: an entry whose block does not dominate the block
+    at hand lies in a subtree that is done, and the next one takes its place.
+    Whatever may speak against merging two instructions is looked at when their
+    keys meet, which is rare, not when the keys are made.
+    """
 
     def __init__(self, function: Function, loads: bool) -> None:
         self.function, self.loads = function, loads
         self.leaders: dict[Value, Value] = {}
+        self.stale: set[Instruction] = set()  # users of a key of `leaders`
         self.table: dict[Any, Instruction] = {}
         self.kinds: dict[Form, int] = {}
         self.held = held_in_place(function)
@@ -99,19 +105,13 @@ class _Numbering:
         for block, parent in self.function.idom.items():
             if parent is not None:
                 children.setdefault(parent, []).append(block)
-        work: list[Block | list[Any]] = [self.function.entry]
+        work = [self.function.entry]
         while work:
-            item = work.pop()
-            if isinstance(item, Block):
-                added: list[Any] = []
-                self._enter(item)
-                self._block(item, added)
-                self.at_end[item] = self.memory
-                work.append(added)
-                work.extend(reversed(children.get(item, ())))
-            else:  # the subtree is done
-                for key in item:
-                    del self.table[key]
+            block = work.pop()
+            self._enter(block)
+            self._block(block)
+            self.at_end[block] = self.memory
+            work.extend(reversed(children.get(block, ())))
 
     def _enter(self, block: Block) -> None:
         """Memory is as a single predecessor left it; where paths meet it is new."""
@@ -125,29 +125,36 @@ class _Numbering:
         self.states += 1
         self.memory = self.states
 
-    def _block(self, block: Block, added: list[Any]) -> None:
-        table, leaders, kinds = self.table, self.leaders, self.kinds
+    def _block(self, block: Block) -> None:
+        table, leaders, stale, kinds = self.table, self.leaders, self.stale, self.kinds
+        key: Any
         i = block.first
         while i is not None:
             form = i.form
             kind = kinds.get(form)
             if kind is None:
                 kind = kinds[form] = self._kind(i)
-            if kind == _CLOBBER:
-                self._clobber()
-            elif kind != _SKIP:
-                operands = i.operands
-                if leaders and not leaders.keys().isdisjoint(operands):
-                    operands = tuple([leaders.get(v, v) for v in operands])
+            if kind == _SKIP:
+                i = i.next
+                continue
+            operands = i.operands
+            if i in stale:
+                operands = tuple([leaders.get(v, v) for v in operands])
+            if kind == _PURE:
+                key = (form, operands)
+            elif kind == _COMMUTES:
+                a, b = operands[0], operands[1]
+                key = (form, operands if id(a) < id(b) else (b, a, *operands[2:]))
+            else:
                 key = self._key(i, kind, operands)
-                if kind == _PHI and len(set(operands) - {i}) == 1:
-                    self._fold_phi(i, operands)
-                elif key is not None:
-                    first = table.setdefault(key, i)
-                    if first is i:
-                        added.append(key)
-                    else:
-                        self._merge(i, first)
+            if key is not None:
+                first = table.setdefault(key, i)
+                if first is i:
+                    pass
+                elif first.block is block or first.block.dominates(block):  # type: ignore[union-attr]
+                    self._merge(i, first)
+                else:
+                    table[key] = i
             i = i.next
 
     def _kind(self, i: Instruction) -> int:
@@ -157,6 +164,8 @@ class _Numbering:
         if form.pure:
             if form.carry_in or form.carry_out or not i.results:
                 return _SKIP
+            if op.level == "nvvm":
+                return _INVARIANT  # whose key has `aux`
             plain = "!" not in form.shape and "{" not in form.shape
             return _COMMUTES if op.commutes and plain else _PURE
         if op.pseudo:
@@ -169,23 +178,31 @@ class _Numbering:
 
     def _key(self, i: Instruction, kind: int, operands: tuple[Value, ...]) -> Any:
         """What must agree for two instructions to be one; None where `i` stays as it is."""
-        form, t = i.form, i.type
-        if t.__class__ is ScalarType:
-            t = t.cls
-        if i.aux.__class__ in (list, dict):
+        if kind == _CLOBBER:
+            self._clobber()
             return None
-        if kind in (_PURE, _COMMUTES):
-            if not _worth_keeping(operands):
-                return None
-            if kind == _COMMUTES and id(operands[1]) < id(operands[0]):
-                operands = (operands[1], operands[0], *operands[2:])
-            return (form, t, operands, i.aux)
         if kind == _PHI:
-            order = sorted(range(len(operands)), key=[b.rpo_index for b in i.aux].__getitem__)
-            return (i.block, t, tuple([operands[k] for k in order]))
+            return self._phi_key(i, operands)
+        aux = i.aux
+        if aux.__class__ in (list, dict):
+            return None
+        form = i.form
+        if form.op.commutes and id(operands[1]) < id(operands[0]):
+            operands = (operands[1], operands[0], *operands[2:])
         if kind == _LOAD and not self._is_parameter(i):
-            return (form, t, operands, i.aux, self.memory)
-        return (form, t, operands, i.aux)
+            return (form, operands, aux, self.memory)
+        return (form, operands, aux)
+
+    def _phi_key(self, phi: Instruction, operands: tuple[Value, ...]) -> Any:
+        values = set(operands)
+        values.discard(phi)
+        if len(values) == 1:  # a phi of one value is that value
+            value = values.pop()
+            if not value.is_constant and self._may_replace(phi, value):
+                self._replace(phi, value)
+            return None
+        order = sorted(range(len(operands)), key=[b.rpo_index for b in phi.aux].__getitem__)
+        return (phi.block, tuple([operands[k] for k in order]))
 
     def _is_parameter(self, i: Instruction) -> bool:
         """Whether a load reads a parameter of the kernel, which nothing can change."""
@@ -195,34 +212,26 @@ class _Numbering:
         base = i.operands[addresses[0][0]]
         return (base.symbol if isinstance(base, SymbolOffset) else base) in self.parameters
 
-    def _fold_phi(self, phi: Instruction, operands: tuple[Value, ...]) -> None:
-        """A phi of one value is that value."""
-        value = next(v for v in operands if v is not phi)
-        if value.is_constant or value in self.held or phi in self.held:
-            return
-        if can_stand_for(value, phi):
-            self.leaders[phi] = value
-
     def _merge(self, i: Instruction, first: Instruction) -> None:
+        """Let `first`, whose key is that of `i`, replace it if nothing speaks against it."""
         olds, news = i.results, first.results
-        if len(olds) != len(news):
+        if len(olds) != len(news) or (i.form.pure and not _worth_keeping(i.operands)):
             return
-        for old, new in zip(olds, news, strict=True):
-            if old in self.held or new in self.held or not can_stand_for(new, old):
-                return
-        self.leaders.update(zip(olds, news, strict=True))
+        pairs = list(zip(olds, news, strict=True))
+        if all(self._may_replace(old, new) for old, new in pairs):
+            for old, new in pairs:
+                self._replace(old, new)
+
+    def _may_replace(self, old: Value, new: Value) -> bool:
+        return old not in self.held and new not in self.held and can_stand_for(new, old)
+
+    def _replace(self, old: Value, new: Value) -> None:
+        self.leaders[old] = new
+        self.stale.update(old.users)
 
 
 def _worth_keeping(operands: tuple[Value, ...]) -> bool:
     """Whether the operands are not all constants, and none is a volatile register."""
-    found = False
-    for v in operands:
-        if v.__class__ is Instruction:
-            found = True
-        elif v.__class__ is SpecialRegister:
-            if v.volatile:
-                return False
-            found = True
-        elif not found and not v.is_constant:
-            found = True
-    return found
+    if any(isinstance(v, SpecialRegister) and v.volatile for v in operands):
+        return False
+    return not all(v.is_constant for v in operands)

@@ -1,0 +1,225 @@
+"""The knob table and the values of a run."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nvir.passes
+from nvir.ir.errors import NvirError
+from nvir.passes.knobs import INT_MAX, KnobKind, Knobs, all_knobs, knob, rot13
+from nvir.passes.registry import all_passes
+
+ROOT = Path(nvir.passes.__file__).parent
+COVERAGE = Path(__file__).parents[2].parent / "shared" / "coverage.md"
+
+# (row, name, type, default) of the unrolling knobs that the notes give a default for
+NOTED = {
+    "UnrollBudget": ("INT", 140), "UnrollFlexableFullLimit": ("FLOAT", 0.25),
+    "UnrollUnknownCount": ("INT", 4), "UnrollSmallLoopLimit": ("INT", 4),
+    "LoopUnrollLargePartOfShaderPct": ("DOUBLE", 0.4), "UnrollInstLimit": ("FLOAT", 20.0),
+    "UnrollPregThreshold": ("INT", 50), "UnrollExtraInstPerPercentSaving": ("INT", 2),
+    "UnrollFullInstLimit": ("INT", 200), "LoopUnrollNumExtraInstBase": ("INT", 46),
+    "LoopUnroll": ("BOOL", True), "LoopUnrollFactor": ("INT", 0),
+    "inner-nounroll-penalty-scale": ("DOUBLE", 0.5), "HoistBudget": ("FLOAT", 10.0),
+    "HoistConservativeScale": ("INT", 10), "HoistTexToInstRatioHigh": ("DOUBLE", 0.045),
+    "MovWeightForSinkingHoisting": ("DOUBLE", 0.25), "PerformLoopFusion": ("INT", 0),
+    "GemmPipelinerEnabled": ("BOOL", False), "max-aggr-lower-size": ("INT", 128),
+    "aggressive-max-aggr-lower-size": ("INT", 256), "LoopInversion": ("BOOL", True),
+    "HoistCBOLoadIDOMTravseLimit": ("INT", 4), "LoopInversionBudget": ("INT", None),
+}  # fmt: skip
+
+NUMBERS = {
+    487: "LoopMakeSingleEntry", 437: "LoopUnroll", 896: "LoopUnrollFactor",
+    427: "LoopUnrollFactorBlocks", 429: "LoopUnrollFactorStepL", 894: "LoopUnrollNonInnermost",
+    895: "EpilogueLoopUnrollCount", 897: "UnrollMultiBlockLoops", 900: "LoopUnrollNumInstTex",
+    902: "UnrollVariableBounds", 903: "DisablePartialUnrollOverflowCheck", 91: "block-nounroll",
+    483: "HoistBudget", 482: "HoistLoopInvBudget", 380: "HoistConservativeScale",
+    381: "HoistLate", 484: "mover-enable", 499: "licm-enable", 220: "multi-depth-hoist",
+    934: "UseNewLoopInvariantRoutineForHoisting", 519: "PerformLoopFusion",
+    520: "PerformLoopFusionBudget", 898: "inner-nounroll-penalty-scale",
+}  # fmt: skip
+
+
+def test_names_and_numbers_are_unique():
+    names = [k.name for k in all_knobs()]
+    assert len(set(names)) == len(names)
+    numbers = {k.number: k.name for k in all_knobs() if k.number is not None}
+    assert numbers == NUMBERS
+
+
+def test_every_coverage_row_is_entered():
+    rows = {k.row for k in all_knobs()}
+    assert rows == {f"KNB-{n:02d}" for n in range(1, 93)}
+
+
+def test_names_agree_with_the_coverage_list():
+    """Where the list gives a plain name, the table has it under that row."""
+    if not COVERAGE.exists():
+        pytest.skip("the coverage list is not beside the project")
+    by_row: dict[str, set[str]] = {}
+    for k in all_knobs():
+        by_row.setdefault(k.row, set()).add(k.name)
+    listed = re.findall(r"^\| (KNB-\d+) \| \[.\] \| `([\w-]+)` \| (\w+)", COVERAGE.read_text(), re.M)
+    assert len(listed) > 70
+    for row, name, kind in listed:
+        assert name in by_row[row]
+        wanted = {"DBL": "DOUBLE"}.get(kind, kind)
+        if wanted in ("BOOL", "INT", "FLOAT", "DOUBLE", "STR"):
+            assert knob(name).type == wanted, name
+
+
+@pytest.mark.seed("UNR-03")
+@pytest.mark.parametrize("name", NOTED)
+def test_noted_defaults(name):
+    kind, default = NOTED[name]
+    assert knob(name).type == kind
+    assert Knobs(policy="notes").get(name) == default
+
+
+def test_every_default_is_a_value_that_the_knob_takes():
+    for k in all_knobs():
+        for value in (k.default, k.observed, k.later):
+            if value is not None:
+                assert k.read(value) == value, k.name
+
+
+def test_a_knob_is_read_or_says_why_not():
+    for k in all_knobs():
+        assert bool(k.readers) != bool(k.inert), k.name
+        assert k.meaning
+
+
+def test_readers_really_read():
+    """`readers` is what the sources of the passes show, in both directions."""
+    found: dict[str, set[str]] = {}
+    for path in ROOT.rglob("*.py"):
+        for name in re.findall(r"""\.knob\(\s*["']([^"']+)["']""", path.read_text()):
+            found.setdefault(name, set()).add(path.stem.replace("_", "-"))
+    for name in found:
+        assert not knob(name).inert, f"{name} is read, yet marked inert"
+    for k in all_knobs():
+        for reader in k.readers:
+            assert reader in all_passes()
+            assert reader in found.get(k.name, ()), f"{reader} does not read {k.name}"
+
+
+def test_observed_defaults_differ_where_the_real_tool_does():
+    assert Knobs(policy="observed").get("memmove-unroll-threshold") == 16
+    assert Knobs(policy="notes").get("memmove-unroll-threshold") == 128
+
+
+@pytest.mark.seed("KNB-70", "KNB-86")
+def test_later_passes_have_their_own_default():
+    knobs = Knobs()
+    assert [knobs.get("HoistLoopInvBudget", pass_id=n) for n in range(4)] == [22, 100, 100, 100]
+    assert [knobs.get("NestedHoistInnerThreshold", pass_id=n) for n in (0, 1)] == [22, 100]
+    knobs.set("HoistLoopInvBudget", 7)
+    assert knobs.get("HoistLoopInvBudget", pass_id=2) == 7
+
+
+@pytest.mark.seed("LPI-03")
+def test_a_block_beats_the_module_and_that_beats_the_default():
+    knobs = Knobs({"HoistLate": 1, "HoistLate@$L__BB0_2": 3, "HoistLate@k:$L__BB0_2": 0})
+    assert knobs.get("HoistLate") == 1
+    assert knobs.get("HoistLate", block="$L__BB0_1", function="k") == 1
+    assert knobs.get("HoistLate", block="$L__BB0_2", function="other") == 3
+    assert knobs.get("HoistLate", block="$L__BB0_2", function="k") == 0
+    assert Knobs().get("HoistLate", block="$L__BB0_2") is None
+
+
+@pytest.mark.seed("LPI-04")
+def test_kinds_are_read_back_with_the_right_type():
+    knobs = Knobs({"UnrollBudget": "7", "UnrollInstLimit": "0.1", "LoopUnrollLargePartOfShaderPct":
+                   "0.1", "LoopUnrollFactorBlocks": "-3-", "LoopUnroll": "off"})  # fmt: skip
+    kinds = [knobs.kind(n) for n in ("UnrollBudget", "UnrollInstLimit",
+             "LoopUnrollLargePartOfShaderPct", "LoopUnrollFactorBlocks", "HoistBudget")]  # fmt: skip
+    assert kinds == [KnobKind.INT, KnobKind.FLOAT, KnobKind.DOUBLE, KnobKind.TEXT, 0]
+    assert [int(k) for k in KnobKind][:4] == [0, 1, 2, 3]
+    assert knobs.get("UnrollBudget") == 7
+    assert knobs.get("LoopUnroll") is False
+    assert knobs.get("LoopUnrollLargePartOfShaderPct") == 0.1
+    assert knobs.get("UnrollInstLimit") == struct.unpack("<f", struct.pack("<f", 0.1))[0] != 0.1
+
+
+def test_an_alias_is_read_while_unset():
+    knobs = Knobs({"LoopUnrollFactor": 3})
+    assert knobs.get("LoopUnrollFactorStepL") == 3
+    knobs.set("LoopUnrollFactorStepL", 2)
+    assert (knobs.get("LoopUnrollFactorStepL"), knobs.get("LoopUnrollFactor")) == (2, 3)
+
+
+@pytest.mark.seed("KNB-17")
+def test_a_set_of_names():
+    assert Knobs().get("byval-names") == frozenset()
+    assert Knobs.parse(["byval-names=f, g"]).get("byval-names") == {"f", "g"}
+
+
+def test_unknown_names_suggest_the_nearest():
+    with pytest.raises(NvirError, match="did you mean UnrollBudget"):
+        Knobs.parse(["UnrolBudget=3"])
+    with pytest.raises(NvirError, match="did you mean UnrollBudget"):
+        knob("unrollbudget")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("UnrollBudget=x", "takes an integer, not 'x'"),
+        ("UnrollBudget=1.5", "takes an integer"),
+        ("UnrollBudget=-1", "takes a number from 0 to"),
+        (f"UnrollBudget={INT_MAX + 1}", "takes a number from 0 to 2147483647"),
+        ("LoopUnroll=maybe", "takes true or false"),
+        ("UnrollInstLimit=nan", "takes a finite number"),
+        ("UnrollInstLimit=1e40", "takes a finite number"),
+        ("HoistConservativeScale=0", "takes a number from 1"),
+        ("HoistLate=4", "takes one of 0, 1, 2, 3"),
+        ("UnrollBudget", "NAME=VALUE"),
+        ("UnrollBudget@=3", "block after '@' is missing"),
+    ],
+)
+def test_values_are_checked(setting, message):
+    with pytest.raises(NvirError, match=re.escape(message)):
+        Knobs.parse([setting])
+
+
+def test_overrides_copy_the_values():
+    knobs = Knobs({"UnrollBudget": 7, "HoistLate@b": 3})
+    assert Knobs(knobs.overrides()).overrides() == {"UnrollBudget": 7, "HoistLate@b": 3}
+
+
+def test_a_wrong_policy_is_an_error():
+    with pytest.raises(NvirError, match="policy"):
+        Knobs(policy="fast")  # type: ignore[arg-type]
+
+
+@pytest.mark.seed("LPI-07")
+def test_names_are_stored_as_rot13():
+    assert knob("UnrollBudget").encoded == "HaebyyOhqtrg"
+    assert rot13("HaebyyOhqtrg") == "UnrollBudget"
+
+
+@given(st.integers(0, INT_MAX))
+def test_integers_round_trip_in_any_base(n):
+    for text in (str(n), hex(n)):
+        assert Knobs.parse([f"UnrollBudget={text}"]).get("UnrollBudget") == n
+
+
+READ = {
+    "KNB-07": 128, "KNB-08": 256, "KNB-09": True, "KNB-31": 0.25, "KNB-39": 46, "KNB-48": 0,
+    "KNB-49": 0, "KNB-50": 0, "KNB-51": 0, "KNB-52": 0, "KNB-53": 0, "KNB-77": 0, "KNB-78": None,
+    "KNB-79": 1, "KNB-80": None, "KNB-82": 80, "KNB-83": 0.045, "KNB-84": 0.03, "KNB-90": 0.25,
+    "KNB-10": True, "KNB-24": None, "KNB-25": None, "KNB-63": None, "KNB-64": None,
+    "KNB-65": None, "KNB-66": None,
+}  # fmt: skip
+
+
+@pytest.mark.seed(*READ)
+def test_rows_that_ask_only_for_a_default():
+    by_row = {k.row: k for k in all_knobs()}
+    assert {row: Knobs().get(by_row[row].name) for row in READ} == READ
