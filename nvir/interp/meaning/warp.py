@@ -69,14 +69,15 @@ def vote(mods: Mods, a: Lanes, active: Lanes, mask: Lanes | None = None) -> Lane
     true = members & a[:, None, :]
     if "ballot" in mods.flags:
         return _ballot(true)
-    some, every = true.any(-1), (true == members).all(-1)
+    some: Lanes = np.asarray(true.any(-1))
+    every: Lanes = np.asarray((true == members).all(-1))
     if "all" in mods.flags:
         return every
     if "any" in mods.flags:
         return some
     if "uni" not in mods.flags:
         mods.unsupported()
-    return np.asarray(every | ~some)
+    return every | ~some
 
 
 def match(
