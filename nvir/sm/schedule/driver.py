@@ -183,7 +183,7 @@ def _within_registers(
     best, ii = found, found.ii
     while best.max_live > limit and ii <= 2 * (found.length + found.mii):
         ii += 1 if ii < found.ii + PATIENCE else ii // 8
-        if max_live_bound(graph, ii, values) > limit:
+        if max_live_bound(graph, ii, values) >= best.max_live:
             continue
         candidates = _early_and_late(graph, ii, values) + _swing(graph, ii, values)
         if candidates:
