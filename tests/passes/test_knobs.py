@@ -65,7 +65,8 @@ def test_names_agree_with_the_coverage_list():
     by_row: dict[str, set[str]] = {}
     for k in all_knobs():
         by_row.setdefault(k.row, set()).add(k.name)
-    listed = re.findall(r"^\| (KNB-\d+) \| \[.\] \| `([\w-]+)` \| (\w+)", COVERAGE.read_text(), re.M)
+    row_of = re.compile(r"^\| (KNB-\d+) \| \[.\] \| `([\w-]+)` \| (\w+)", re.M)
+    listed = row_of.findall(COVERAGE.read_text())
     assert len(listed) > 70
     for row, name, kind in listed:
         assert name in by_row[row]
@@ -137,8 +138,9 @@ def test_a_block_beats_the_module_and_that_beats_the_default():
 def test_kinds_are_read_back_with_the_right_type():
     knobs = Knobs({"UnrollBudget": "7", "UnrollInstLimit": "0.1", "LoopUnrollLargePartOfShaderPct":
                    "0.1", "LoopUnrollFactorBlocks": "-3-", "LoopUnroll": "off"})  # fmt: skip
-    kinds = [knobs.kind(n) for n in ("UnrollBudget", "UnrollInstLimit",
-             "LoopUnrollLargePartOfShaderPct", "LoopUnrollFactorBlocks", "HoistBudget")]  # fmt: skip
+    names = ("UnrollBudget", "UnrollInstLimit", "LoopUnrollLargePartOfShaderPct",
+             "LoopUnrollFactorBlocks", "HoistBudget")  # fmt: skip
+    kinds = [knobs.kind(n) for n in names]
     assert kinds == [KnobKind.INT, KnobKind.FLOAT, KnobKind.DOUBLE, KnobKind.TEXT, 0]
     assert [int(k) for k in KnobKind][:4] == [0, 1, 2, 3]
     assert knobs.get("UnrollBudget") == 7

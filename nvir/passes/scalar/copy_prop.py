@@ -18,9 +18,10 @@ Skips    values that asynchronous operations read and write in place (wgmma): no
          copy of them could be made again.
          Moves of literals, symbols and special registers, and moves that pack or
          unpack: those compute something.
-Cost     one visit an instruction, and one for each phi operand replaced.
+Cost     one visit an instruction, and three at most for a phi in practice.
 Source   Braun et al., "Simple and Efficient Construction of SSA Form", CC 2013,
-         for trivial phis.
+         section 3.2, for what makes phis redundant; Wegman, Zadeck, TOPLAS 13(2),
+         1991, for the optimistic method.
 
 Leaving SSA may have to insert a copy again where two variables of the source
 now live in one value; the assembler removes those.
@@ -78,10 +79,10 @@ def _find(function: Function) -> dict[Value, Value]:
     held = held_in_place(function) if moves or phis else frozenset()
     leaders: dict[Value, Value] = {}
     for move in moves:
-        source = _copied(move)
+        source = _copied(move, leaders)
         if source is not None and move not in held and source not in held:
-            leaders[move] = leader(leaders, source)
-    _trivial_phis([p for p in phis if p not in held], leaders)
+            leaders[move] = source
+    _redundant_phis([p for p in phis if p not in held], leaders)
     return leaders
 
 
@@ -92,16 +93,17 @@ def is_move(form: Form) -> bool:
     return form.name == "mov" and form.shape == "%s, %s"
 
 
-def _copied(i: Instruction) -> Value | None:
+def _copied(i: Instruction, leaders: dict[Value, Value]) -> Value | None:
     """The value that a move hands on whatever its guard is, or None."""
     source = i.operands[0]
-    if not isinstance(source, _REGISTERS) or not can_stand_for(source, i):
+    if not isinstance(source, _REGISTERS):
         return None
-    if i.form.op.level == "nvvm":
-        return source if source.type is i.type else None
-    fallbacks = i.fallbacks
-    if fallbacks and fallbacks[0] is not source and not isinstance(fallbacks[0], Undef):
+    source = leader(leaders, source)
+    if not can_stand_for(source, i) or (i.form.op.level == "nvvm" and source.type is not i.type):
         return None
+    for fallback in i.fallbacks:
+        if not isinstance(fallback, Undef) and leader(leaders, fallback) is not source:
+            return None
     return source
 
 
@@ -115,21 +117,54 @@ def leader(leaders: dict[Value, Value], v: Value) -> Value:
     return root
 
 
-def _trivial_phis(phis: list[Instruction], leaders: dict[Value, Value]) -> None:
-    waiting = set(phis)
+def _redundant_phis(phis: list[Instruction], leaders: dict[Value, Value]) -> None:
+    """Add the phis that can have one value only, groups that feed each other included.
+
+    Optimistic: a phi is taken for whatever its operands agree on so far, and for
+    itself once they do not; what changes puts the phis that use it back to work.
+    """
+    known: dict[Value, Value] = {}  # phi -> what it is taken for
+    candidates = set(phis)
     work = phis
     while work:
         again: dict[Instruction, None] = {}
         for phi in work:
-            value = _single(phi, leaders)
-            if value is None or phi not in waiting:
+            value = _agreed(phi, known, leaders, candidates)
+            if value is None or known.get(phi) is value:
                 continue
-            leaders[phi] = value
-            waiting.discard(phi)
+            known[phi] = value
             for user in _phi_users(phi, leaders):
-                if user in waiting:
+                if user in candidates:
                     again[user] = None
         work = list(again)
+    leaders.update((phi, value) for phi, value in known.items() if phi is not value)
+
+
+def _agreed(
+    phi: Instruction, known: dict[Value, Value], leaders: dict[Value, Value],
+    candidates: set[Instruction],
+) -> Value | None:  # fmt: skip
+    """What the operands of a phi agree on, the phi itself if on nothing; None: nothing known."""
+    if known.get(phi) is phi:
+        return phi
+    one: Value | None = None
+    for v in phi.operands:
+        v = leader(leaders, v)
+        if v in candidates:
+            found = known.get(v)
+            if found is None:
+                continue
+            v = found
+        if v is phi or v is one:
+            continue
+        if one is not None:
+            return phi
+        one = v
+    if one is None:
+        return None
+    # Literals stay: not every operand takes one.
+    literal = one.is_constant and phi.form.op.level == "ori" and not isinstance(one, Undef)
+    return one if not literal and can_stand_for(one, phi) else phi
 
 
 def _phi_users(value: Value, leaders: dict[Value, Value]) -> list[Instruction]:
@@ -142,20 +177,3 @@ def _phi_users(value: Value, leaders: dict[Value, Value]) -> list[Instruction]:
             elif user in leaders:
                 work.append(user)
     return found
-
-
-def _single(phi: Instruction, leaders: dict[Value, Value]) -> Value | None:
-    """The one value that a phi can have, or None. Literals stay: not every operand takes one."""
-    one: Value | None = None
-    for v in phi.operands:
-        v = leader(leaders, v)
-        if v is phi or v is one:
-            continue
-        if one is not None:
-            return None
-        one = v
-    if one is None or not can_stand_for(one, phi):
-        return None
-    if one.is_constant and phi.form.op.level == "ori" and not isinstance(one, Undef):
-        return None
-    return one
