@@ -147,6 +147,14 @@ def test_live_registers_agree_with_the_allocation(sgemm):
 
 
 @pytest.mark.oracle
+def test_the_wide_form_of_live_ranges_gives_the_same_counts(sgemm):
+    wide = toolchain.read_sass(toolchain.nvdisasm(sgemm, ("-c", "-plr")))["sgemm"]
+    counted = toolchain.disassemble(sgemm)["sgemm"]
+    assert [i.live for i in wide] == [i.live for i in counted]
+    assert max(i.live["GPR"] for i in wide) > 16
+
+
+@pytest.mark.oracle
 def test_lines_of_source_and_of_ptx(sgemm):
     (path,) = examples("sgemm.sm_80.ptx")
     source = {i.line for i in toolchain.disassemble(sgemm, live=False, lines="source")["sgemm"]}
