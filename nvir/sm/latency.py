@@ -213,12 +213,13 @@ def register_class_latency(register_class: int, otherwise: int = DEFAULT) -> int
 
 _CLASS_OF_UNIT = {
     "alu": SIMPLE, "compare": SIMPLE, "either": SIMPLE, "uniform": SIMPLE,
+    "uniform_move": SIMPLE, "to_uniform": SIMPLE,
     "fma": MEMORY, "fma2": PAIRED, "imad": MULTIPLY, "imad_hi": MULTIPLY, "imad_wide": MULTIPLY,
     "fp16": PAIRED, "fp16_mma": PAIRED, "fp64": DOUBLE, "xu": SPECIAL,
     "load": GLOBAL, "load_shared": MEMORY, "load_constant": TEXTURE, "uniform_load": TEXTURE,
     "store": MEMORY, "store_shared": MEMORY, "atomic": MEMORY, "atomic_shared": MEMORY,
     "copy": MEMORY, "shuffle": MEMORY, "special": MEMORY, "barrier": MEMORY, "fence": MEMORY,
-    "texture": TEXTURE, "branch": SKIP, "nothing": SKIP,
+    "texture": TEXTURE, "branch": SKIP, "jump": SKIP, "nothing": SKIP,
 }  # fmt: skip
 
 # SASS families whose class is not that of their unit
