@@ -82,8 +82,13 @@ def _parameter(p: Any, names: Names | None) -> str:
 def registers(declared: dict[str, ScalarType]) -> list[str]:
     """`.reg` lines in nvcc's order; names without a number, or of a mixed group, stand alone."""
     groups: dict[str, tuple[ScalarType | None, int, list[str]]] = {}
+    lines: list[tuple[int, str]] = []
     for name, type in declared.items():
         prefix, index = split_name(name)
+        if index < 0:
+            lines.append((-1 if name in ("%SP", "%SPL") else len(_RANK),
+                          f"\t.reg .{type.name} \t{name};"))
+            continue
         known = groups.get(prefix)
         if known is None:
             groups[prefix] = (type, index, [name])
@@ -92,16 +97,13 @@ def registers(declared: dict[str, ScalarType]) -> list[str]:
             same = type if known[0] is type else None
             if same is None or index > known[1]:
                 groups[prefix] = (same, max(index, known[1]), known[2])
-    lines: list[tuple[int, str]] = []
     for prefix, (common, top, names) in groups.items():
         # A sparse group (`x1000000` alone) is cheaper name by name.
-        if common is not None and top >= 0 and top < 64 + 64 * len(names):
+        if common is not None and top < 64 + 64 * len(names):
             rank = _RANK.get(prefix, len(_RANK))
             lines.append((rank, f"\t.reg .{common.name} \t{prefix}<{top + 1}>;"))
             continue
-        for name in names:
-            rank = -1 if name in ("%SP", "%SPL") else len(_RANK)
-            lines.append((rank, f"\t.reg .{declared[name].name} \t{name};"))
+        lines.extend((len(_RANK), f"\t.reg .{declared[name].name} \t{name};") for name in names)
     lines.sort(key=lambda line: line[0])
     return [text for _, text in lines]
 
