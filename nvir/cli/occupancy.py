@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
 
+from nvir.cli.common import STDIO, json_option, output_option, reports_errors, write_output
 from nvir.ir.errors import NvirError
 from nvir.sm.occupancy import Need, Occupancy, occupancy
 from nvir.sm.profile import Profile, profile
@@ -42,7 +44,9 @@ Row = tuple[int, int, Occupancy]  # registers from, to, and what they give
 @click.option(
     "--barriers", type=click.IntRange(0, 16), default=1, show_default=True, help="Named barriers."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
+@output_option
+@reports_errors
 def command(
     arch: str,
     profile_name: str | None,
@@ -52,6 +56,7 @@ def command(
     static_smem: int,
     barriers: int,
     as_json: bool,
+    output: str | None,
 ) -> None:
     """Blocks of a kernel on one SM, the limiter, and the curve over register counts."""
     machine = _machine(arch, profile_name)
@@ -71,20 +76,19 @@ def command(
             "static_smem": static_smem,
             "barriers": barriers,
         }
-        click.echo(json.dumps(_as_json(asked, result, rows), indent=1))
+        write_output(output, json.dumps(_as_json(asked, result, rows), indent=1) + "\n")
         return
-    shared = f", {dynamic_smem + static_smem} bytes of shared memory"
-    click.echo(f"{machine.name} · {regs} registers a thread, {block} threads a block{shared}\n")
-    for line in _summary(machine, result):
-        click.echo(f"  {line}".rstrip())
-    click.echo()
-    if sys.stdout.isatty():
+    used = f"{dynamic_smem + static_smem} bytes of shared memory"
+    head = f"{machine.name} · {regs} registers a thread, {block} threads a block, {used}\n\n"
+    head += "".join(f"  {line}".rstrip() + "\n" for line in _summary(machine, result)) + "\n"
+    if output in (None, STDIO) and sys.stdout.isatty():
+        click.echo(head, nl=False)
         _print_rich(rows, regs)
     else:
-        _print_plain(rows, regs)
+        write_output(output, head + _plain(rows, regs))
 
 
-def curve(at: Any) -> list[Row]:
+def curve(at: Callable[[int], Occupancy]) -> list[Row]:
     """The steps of the occupancy over 1 to 255 registers; `at` gives that of a register count.
 
     A step stands for its highest count, whose limiters it shows.
@@ -161,11 +165,12 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _print_plain(rows: list[Row], regs: int) -> None:
+def _plain(rows: list[Row], regs: int) -> str:
+    lines = []
     for mark, cells in [("", _HEAD), *((_mark(row, regs), _cells(row)) for row in rows)]:
         *numbers, limiter = cells
-        columns = "".join(f"{c:>12}" for c in numbers)
-        click.echo(f"{mark:>2}{columns}  {limiter}".rstrip())
+        lines.append(f"{mark:>2}{''.join(f'{c:>12}' for c in numbers)}  {limiter}\n")
+    return "".join(lines)
 
 
 def _mark(row: Row, regs: int) -> str:

@@ -311,6 +311,22 @@ def test_command_prints_limiter_needs_and_curve():
     ]
 
 
+def test_command_writes_a_file(tmp_path):
+    target = tmp_path / "o.txt"
+    shown = run("--regs", "40", "--block", "256")
+    written = run("--regs", "40", "--block", "256", "-o", str(target))
+    assert (written.exit_code, written.output) == (0, "")
+    assert target.read_text() == shown.output
+
+
+def test_command_refuses_a_bad_profile_file(tmp_path):
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"extends": "sm_80", "occupancy": {"warp_size": -1}}')
+    done = run("--regs", "40", "--block", "256", "--profile", str(bad))
+    assert done.exit_code == 1
+    assert f"{bad}: error: profile key occupancy.warp_size: less than 1: -1" in done.output
+
+
 def test_command_json_has_the_same_figures():
     done = run("--arch", "sm_90a", "--regs", "64", "--block", "384", "--json")
     got = json.loads(done.output)
