@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+import numpy as np
 
 from nvir.interp.meaning import approx, bits, compare, convert, floating, integer, video
 from nvir.interp.meaning.lanes import PACKED, WIDTH, Lanes, fit, is_float, join, split
@@ -41,33 +42,56 @@ def _of_element(mods: Mods) -> Mods:
     return attrs.evolve(mods, types=(element, *mods.types[1:]))
 
 
-def _arithmetic(integer_: Meaning | None, float_: Meaning | None) -> Meaning:
+@attrs.frozen
+class _Arithmetic:
     """A row that means one thing on integers and another on floats, packed or not."""
 
-    def meaning(mods: Mods, *sources: Lanes) -> Any:
+    integer: Meaning | None
+    floating: Meaning | None
+
+    def __call__(self, mods: Mods, *sources: Lanes) -> Any:
+        return self.resolve(mods)(mods, *sources)
+
+    def resolve(self, mods: Mods) -> Meaning:
+        """The function for these modifiers; raises `Unsupported`."""
         type_ = mods.type
         if type_ in PACKED:
-            element, count = PACKED[type_]
-            inner = _of_element(mods)
-            parts = zip(*(split(x, element, count) for x in sources), strict=True)
-            width = WIDTH[element]
-            dtype = f"u{width * count // 8}"
-            return join([meaning(inner, *part) for part in parts], width, dtype)
-        chosen = float_ if is_float(type_) else integer_
+            return functools.partial(_packed, self)
+        chosen = self.floating if is_float(type_) else self.integer
         if chosen is None or type_ not in WIDTH:
             mods.unsupported()
-        return chosen(mods, *sources)
-
-    return meaning
+        return floating.plain(mods) or chosen
 
 
-def _either(approximate: Meaning, exact: Meaning) -> Meaning:
+def _packed(row: _Arithmetic, mods: Mods, *sources: Lanes) -> Lanes:
+    """One operation on all elements: a packed register seen as that many lanes."""
+    inner = _of_element(mods)
+    element, count = PACKED[mods.type]
+    width = WIDTH[element]
+    if width == 8:  # bytes have no registers of their own
+        parts = zip(*(split(x, element, count) for x in sources), strict=True)
+        return join([row(inner, *part) for part in parts], width, np.uint32)
+    narrow = [np.ascontiguousarray(x).view(f"<u{width // 8}") for x in sources]
+    shape = np.broadcast_shapes(*(x.shape for x in sources))
+    if any(x.shape != shape for x in sources):  # a uniform source: repeat it for each lane
+        wide = np.broadcast_arrays(*sources)
+        narrow = [np.ascontiguousarray(x).view(f"<u{width // 8}") for x in wide]
+    return row(inner, *narrow).view(f"u{width * count // 8}")
+
+
+@attrs.frozen
+class _Either:
     """A float row that is approximate with .approx or .full and else rounds exactly."""
 
-    def meaning(mods: Mods, *sources: Lanes) -> Any:
-        return (approximate if mods.approx or mods.full else exact)(mods, *sources)
+    approximate: Meaning
+    exact: Meaning
 
-    return meaning
+    def __call__(self, mods: Mods, *sources: Lanes) -> Any:
+        return self.resolve(mods)(mods, *sources)
+
+    def resolve(self, mods: Mods) -> Meaning:
+        """The function for these modifiers."""
+        return self.approximate if mods.approx or mods.full else self.exact
 
 
 _SCALAR_VIDEO = ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vset")
@@ -76,31 +100,31 @@ _SIMD_VIDEO = tuple(
 )
 
 MEANINGS: dict[str, Meaning] = {
-    "add": _arithmetic(integer.add, floating.add),
-    "sub": _arithmetic(integer.sub, floating.sub),
-    "mul": _arithmetic(integer.mul, floating.mul),
-    "mad": _arithmetic(integer.mad, floating.fma),
-    "fma": _arithmetic(None, floating.fma),
+    "add": _Arithmetic(integer.add, floating.add),
+    "sub": _Arithmetic(integer.sub, floating.sub),
+    "mul": _Arithmetic(integer.mul, floating.mul),
+    "mad": _Arithmetic(integer.mad, floating.fma),
+    "fma": _Arithmetic(None, floating.fma),
     "addc": integer.addc,
     "subc": integer.subc,
     "madc": integer.madc,
     "mul24": integer.mul24,
     "mad24": integer.mad24,
     "sad": integer.sad,
-    "div": _arithmetic(integer.div, _either(approx.div, floating.div)),
+    "div": _Arithmetic(integer.div, _Either(approx.div, floating.div)),
     "rem": integer.rem,
-    "abs": _arithmetic(integer.abs_, floating.abs_),
-    "neg": _arithmetic(integer.neg, floating.neg),
-    "min": _arithmetic(integer.min_, floating.min_),
-    "max": _arithmetic(integer.max_, floating.max_),
-    "rcp": _either(approx.rcp, floating.rcp),
-    "sqrt": _either(approx.sqrt, floating.sqrt),
+    "abs": _Arithmetic(integer.abs_, floating.abs_),
+    "neg": _Arithmetic(integer.neg, floating.neg),
+    "min": _Arithmetic(integer.min_, floating.min_),
+    "max": _Arithmetic(integer.max_, floating.max_),
+    "rcp": _Either(approx.rcp, floating.rcp),
+    "sqrt": _Either(approx.sqrt, floating.sqrt),
     "rsqrt": approx.rsqrt,
     "sin": approx.sin,
     "cos": approx.cos,
     "lg2": approx.lg2,
-    "ex2": _arithmetic(None, approx.ex2),
-    "tanh": _arithmetic(None, approx.tanh),
+    "ex2": _Arithmetic(None, approx.ex2),
+    "tanh": _Arithmetic(None, approx.tanh),
     "testp": floating.testp,
     "copysign": floating.copysign,
     "set": compare.set_,
@@ -166,4 +190,6 @@ def bind(opcode: str) -> Meaning:
     if found is None:
         raise Unsupported(opcode)
     meaning, mods = found
+    while isinstance(meaning, _Arithmetic | _Either):
+        meaning = meaning.resolve(mods)
     return functools.partial(meaning, mods)

@@ -29,7 +29,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nvir.interp.meaning.floating import finish, flush, is_nan
-from nvir.interp.meaning.lanes import Lanes, register
+from nvir.interp.meaning.lanes import Lanes, register, some
 from nvir.interp.meaning.mods import Mods
 from nvir.interp.meaning.rounding import round_to, value_of
 
@@ -113,7 +113,7 @@ def _scaled(mods: Mods, a: Lanes, function: Callable[[Lanes], Lanes], after: np.
     """A function of the unit whose subnormal input is scaled by 2^24 and result by `after`."""
     x = _f32(mods, a)
     tiny = np.abs(x) < _TINY
-    if mods.ftz or not tiny.any():
+    if mods.ftz or not some(tiny):
         return _result(mods, _unit(x, function))
     y = _unit(np.where(tiny, x * np.float32(2**24), x), function)
     return _result(mods, np.where(tiny, y * after, y))
@@ -123,7 +123,7 @@ def lg2(mods: Mods, a: Lanes) -> Lanes:
     """The logarithm to base 2."""
     x = _f32(mods, a)
     tiny = np.abs(x) < _TINY
-    if mods.ftz or not tiny.any():
+    if mods.ftz or not some(tiny):
         return _result(mods, _unit(x, np.log2))
     y = _unit(np.where(tiny, x * np.float32(2**24), x), np.log2)
     return _result(mods, np.where(tiny, y - np.float32(24), y))
@@ -135,7 +135,7 @@ def ex2(mods: Mods, a: Lanes) -> Lanes:
         return _narrow(mods, a, np.exp2, flushing=mods.type == "bf16")
     x = _f32(mods, a)
     small = x < np.float32(-126)
-    if mods.ftz or not small.any():
+    if mods.ftz or not some(small):
         return _result(mods, _unit(x, np.exp2))
     y = _unit(np.where(small, x * np.float32(0.5), x), np.exp2)
     return _result(mods, np.where(small, y * y, y))

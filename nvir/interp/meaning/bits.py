@@ -9,6 +9,8 @@ Source       PTX ISA 9.0, sections 9.7.1.14 to 9.7.1.24, 9.7.8, 9.7.9.2 (mov), 9
 # mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
+import functools
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,37 +62,47 @@ def lop3(
     return d, (d != 0) & q if mods.bool_op == "and" else (d != 0) | q
 
 
+@lru_cache(maxsize=256)
+def _monomials(lut: int) -> tuple[int, ...]:
+    """The table as an exclusive or of products: masks of the factors (4 a, 2 b, 1 c; 0: one)."""
+    coefficients = [lut >> term & 1 for term in range(8)]
+    for factor in (1, 2, 4):  # Moebius transform: f(x) = xor of the coefficients below x
+        for term in range(8):
+            if term & factor:
+                coefficients[term] ^= coefficients[term ^ factor]
+    return tuple(term for term in range(8) if coefficients[term])
+
+
 def _lookup(a: Lanes, b: Lanes, c: Lanes, lut: int) -> Lanes:
-    """The sum of products of the set bits of the table."""
-    d = (a & np.uint32(0)) | (b & np.uint32(0)) | (c & np.uint32(0))
-    for term in range(8):
-        if lut >> term & 1:
-            x, y, z = (v if term >> k & 1 else ~v for v, k in ((a, 2), (b, 1), (c, 0)))
-            d = d | (x & y & z)
+    """The function of three bits that the table describes, at most eleven bitwise operations."""
+    d = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape), np.uint32)
+    for term in _monomials(lut):
+        factors = [x for x, bit in ((a, 4), (b, 2), (c, 1)) if term & bit]
+        product = _ALL32 if not factors else functools.reduce(np.bitwise_and, factors)
+        d = d ^ product
     return d
 
 
 # --- shifts ---------------------------------------------------------------------------------
 
 
+def _amount(b: Lanes, width: int, most: int) -> Lanes:
+    """A shift amount in the dtype of the shifted value, at most `most`."""
+    return low(np.minimum(b, b.dtype.type(most)), width)
+
+
 def shl(mods: Mods, a: Lanes, b: Lanes) -> Lanes:
-    """`a << b`, 0 from the width on."""
+    """`a << b`, 0 from the width on (which is what numpy's shift gives, too)."""
     width = WIDTH[mods.type]
-    x = low(a, width)
-    kind = x.dtype.type
-    amount = np.minimum(b, b.dtype.type(width - 1)).astype(x.dtype)
-    return np.where(b >= b.dtype.type(width), kind(0), x << amount)
+    return low(a, width) << _amount(b, width, width)
 
 
 def shr(mods: Mods, a: Lanes, b: Lanes) -> Lanes:
     """`a >> b`, filled with the sign for signed types, else with 0."""
     width = WIDTH[mods.type]
-    x = typed(a, mods.type)
-    amount = np.minimum(b, b.dtype.type(width - 1)).astype(x.dtype)
-    shifted = raw(x >> amount)
     if mods.type[0] == "s":
-        return shifted
-    return np.where(b >= b.dtype.type(width), shifted.dtype.type(0), shifted)
+        return raw(typed(a, mods.type) >> typed(_amount(b, width, width - 1), mods.type))
+    return low(a, width) >> _amount(b, width, width)
 
 
 def shf(mods: Mods, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
@@ -168,8 +180,7 @@ def brev(mods: Mods, a: Lanes) -> Lanes:
 def _low_mask(length: Lanes, width: int) -> Lanes:
     """Unsigned numbers of `width` bits with the low `length` bits set (all from `width` on)."""
     kind: Any = np.uint32 if width == 32 else np.uint64
-    n = np.minimum(length, width - 1).astype(kind)
-    return np.where(length >= width, ~kind(0), (kind(1) << n) - kind(1))
+    return (kind(1) << np.minimum(length, width).astype(kind)) - kind(1)
 
 
 def bfe(mods: Mods, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
@@ -178,10 +189,9 @@ def bfe(mods: Mods, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     x = low(a, width)
     kind = x.dtype.type
     pos, length = ((v & v.dtype.type(0xFF)).astype(np.int64) for v in (b, c))
-    shifted = np.where(pos < width, x >> np.minimum(pos, width - 1).astype(x.dtype), kind(0))
-    kept = np.clip(np.minimum(length, width - pos), 0, width)  # bits that come from `a`
+    kept = np.clip(width - pos, 0, length)  # bits that come from `a`
     mask = _low_mask(kept, width)
-    field = shifted & mask
+    field = (x >> pos.astype(x.dtype)) & mask
     if mods.type[0] == "u":
         return field
     top = np.clip(pos + length - 1, 0, width - 1).astype(x.dtype)
@@ -237,21 +247,36 @@ _PRMT_MODES = {  # source byte of d.b0 .. d.b3 for each value of c[1:0]
 def prmt(mods: Mods, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     """Four bytes of `b:a`, picked by the nibbles of `c` (bit 3 of a nibble repeats the byte's sign)
     or, with a mode, by the low two bits of `c`."""
-    both = (low(b, 32).astype(np.uint64) << np.uint64(32)) | low(a, 32)
     mode = next((m for m in _PRMT_MODES if m in mods.flags), "")
-    out: list[Lanes] = []
-    for i in range(4):
-        if mode:
-            pick = np.array([row[i] for row in _PRMT_MODES[mode]], np.uint64)[c & np.uint32(3)]
-            out.append((both >> (pick * np.uint64(8))).astype(np.uint8))
-            continue
-        control = (c >> np.uint32(4 * i)) & np.uint32(15)
-        byte = (both >> ((control & np.uint32(7)).astype(np.uint64) * np.uint64(8))).astype(
-            np.uint8
-        )
+    c = np.asarray(c)
+    if c.size == 1:
+        return _prmt_uniform(low(a, 32), low(b, 32), int(c.flat[0]), mode)
+    selector = np.asarray(c, np.uint32)[..., None]
+    if mode:
+        control = np.array(_PRMT_MODES[mode], np.uint32)[selector[..., 0] & np.uint32(3)]
+    else:
+        control = (selector >> np.arange(0, 16, 4, dtype=np.uint32)) & np.uint32(15)
+    x, y, control = np.broadcast_arrays(low(a, 32)[..., None], low(b, 32)[..., None], control)
+    source = np.where(control & np.uint32(4), y, x) >> ((control & np.uint32(3)) << np.uint32(3))
+    byte = source.astype(np.uint8)
+    if not mode:
         sign = raw(byte.view(np.int8) >> np.int8(7))
-        out.append(np.where(control & np.uint32(8), sign, byte))
-    return join(out, 8, np.uint32)
+        byte = np.where(control & np.uint32(8), sign, byte)
+    return byte.view("<u4")[..., 0].astype(np.uint32, copy=False)
+
+
+def _prmt_uniform(a: Lanes, b: Lanes, control: int, mode: str) -> Lanes:
+    """prmt with the same control in all lanes, byte by byte."""
+    picks = [control >> 4 * i & 15 for i in range(4)]
+    if mode:
+        picks = list(_PRMT_MODES[mode][control & 3])
+    out = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.uint32)
+    for i, pick in enumerate(picks):
+        byte = (b if pick & 4 else a) >> np.uint32(8 * (pick & 3))
+        if pick & 8:
+            byte = (byte >> np.uint32(7) & np.uint32(1)) * np.uint32(0xFF)
+        out = out | ((byte & np.uint32(0xFF)) << np.uint32(8 * i))
+    return out
 
 
 def dp4a(mods: Mods, a: Lanes, b: Lanes, c: Lanes) -> Lanes:

@@ -27,6 +27,7 @@ from nvir.interp.meaning.lanes import (
     low,
     raw,
     register,
+    some,
     split,
     typed,
 )
@@ -88,6 +89,8 @@ def _float_to_int(mods: Mods, source: Lanes) -> Lanes:
     target = typed(np.zeros(1, np.uint64), to).dtype
     info = np.iinfo(target)
     nan = x != x
+    if WIDTH[to] <= 32 and not some(nan):
+        return fit(raw(np.clip(x, info.min, info.max).astype(target)), to, register(to))
     limit = float(int(info.max) + 1)  # a power of two: max itself may not be a float
     inside = np.where(nan | (x < info.min) | (x >= limit), 0.0, x)
     if to == "u64":
@@ -99,7 +102,7 @@ def _float_to_int(mods: Mods, source: Lanes) -> Lanes:
     value = np.where(x < info.min, target.type(info.min), value)
     value = np.where(x >= limit, target.type(info.max), value)
     bits = raw(value)
-    if nan.any():
+    if some(nan):
         wide = of == "f64" or WIDTH[to] == 64
         bits = np.where(nan, bits.dtype.type(1 << (WIDTH[to] - 1) if wide else 0), bits)
     return fit(bits, to, register(to))
@@ -157,7 +160,7 @@ def _tf32(mods: Mods, source: Lanes) -> Lanes:
     x = value_of(source, "f32")
     out = round_to(_relu(mods, x), "tf32", mods.rnd or "rna", satfinite=mods.satfinite)
     nan = x != x
-    if not nan.any():
+    if not some(nan):
         return out
     kept = source & np.uint32(0xFFFFE000)  # .rna only cuts a NaN, as the emitted code does
     plain = mods.rnd == "rna" and not mods.satfinite

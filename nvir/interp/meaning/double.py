@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nvir.interp.meaning.lanes import Lanes
+from nvir.interp.meaning.lanes import Lanes, some
 from nvir.interp.meaning.rounding import directed, to_odd, two_product, two_sum
 
 _QUIET = np.uint64(1 << 51)
@@ -26,7 +26,7 @@ _DEFAULT_NAN = np.uint64(0xFFF8 << 48)
 def keep_nan(result: Lanes, *operands: Lanes) -> Lanes:
     """float64 `result` with its NaNs replaced by the first NaN operand, quiet, or the default."""
     nan = result != result
-    if not nan.any():
+    if not some(nan):
         return result
     bits = np.broadcast_to(_DEFAULT_NAN, result.shape)
     for operand in reversed(operands):
@@ -99,7 +99,7 @@ def sqrt(a: Lanes, rnd: str = "rn") -> Lanes:
 def _sign_of_zero(s: Lanes, a_negative: Lanes, b_negative: Lanes, rnd: str) -> Lanes:
     """An exact zero sum: -0 if both terms are, towards minus infinity unless both are +0."""
     zero = s == 0
-    if not zero.any():
+    if not some(zero):
         return s
     negative = a_negative | b_negative if rnd == "rm" else a_negative & b_negative
     return np.asarray(np.where(zero, np.where(negative, -0.0, 0.0), s))
@@ -119,7 +119,7 @@ def _risky_product(a: Lanes, b: Lanes) -> Lanes:
 
 def _patch(out: Lanes, risky: Lanes, op: str, rnd: str, *operands: Lanes) -> Lanes:
     """`out` with its risky lanes computed anew, exactly."""
-    if not risky.any():
+    if not some(risky):
         return out
     out, risky, *operands_ = np.broadcast_arrays(out, risky, *operands)
     out = out.copy()

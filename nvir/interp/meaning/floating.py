@@ -16,11 +16,13 @@ Source     PTX ISA 9.0, sections 9.7.3 to 9.7.5; the SASS that ptxas 13.0 emits 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from nvir.interp.meaning import double
-from nvir.interp.meaning.lanes import Lanes, raw, register
+from nvir.interp.meaning.lanes import Lanes, raw, register, some, typed
 from nvir.interp.meaning.mods import Mods
 from nvir.interp.meaning.rounding import (
     FORMATS,
@@ -28,10 +30,12 @@ from nvir.interp.meaning.rounding import (
     odd_sqrt,
     odd_sum,
     round_to,
+    to_odd,
+    two_sum,
     value_of,
 )
 
-_NAN32 = np.uint32(0x7FFFFFFF)
+_NANS = {"f32": np.uint32(0x7FFFFFFF), "f16": np.uint16(0x7FFF)}
 _ROUNDINGS = ("rn", "rz", "rm", "rp")
 
 
@@ -42,9 +46,10 @@ def flush(bits: Lanes, type_: str) -> Lanes:
     """Subnormals to zeros of their sign."""
     form = FORMATS[type_]
     kind = bits.dtype.type
-    sign = kind(form.sign)
-    subnormal = (bits & kind(~form.sign & ((1 << form.width) - 1))) < kind(1 << form.man)
-    return np.asarray(np.where(subnormal, bits & sign, bits))
+    small = (bits & kind(form.sign - 1)) < kind(1 << form.man)
+    if not some(small):
+        return bits
+    return np.where(small, bits & kind(form.sign), bits)
 
 
 def is_nan(bits: Lanes, type_: str) -> Lanes:
@@ -86,30 +91,56 @@ def _rounding(mods: Mods) -> str:
 # --- add, sub, mul, fma, div, sqrt, rcp -----------------------------------------------------
 
 Native = Callable[..., Lanes]
+_EXACT = ("f16", "f32")  # numpy rounds +, -, * of both correctly (f16 by way of f32)
 
 
 def _operation(
-    mods: Mods, sources: tuple[Lanes, ...], native: Native | None, wide: Native, f64: Native
+    mods: Mods,
+    sources: tuple[Lanes, ...],
+    native: Native | None,
+    wide: Native,
+    f64: Native,
+    natively: tuple[str, ...] = ("f32",),
 ) -> Lanes:
-    """One rounded operation. `native` works on numpy f32 in rn, `wide` returns float64 rounded to
-    odd for the narrow formats and takes the mode, `f64` works on float64 and takes the mode."""
+    """One rounded operation. `native` works on numpy floats of the types `natively` in rn, `wide`
+    returns float64 rounded to odd for the narrow formats, `f64` works on float64; the latter two
+    take the mode."""
     rnd = _rounding(mods)
-    type_ = mods.type
+    type_ = mods.types[0]
     if len(mods.types) == 2:
         sources = _mixed(mods, sources)
     else:
         sources = _sources(mods, sources, type_)
-    if type_ == "f32" and native is not None and rnd == "rn":
-        value = native(*(x.view(np.float32) for x in sources))
-        bits = value.view(np.uint32)
-        nan = value != value
-        if nan.any():
-            bits = np.where(nan, _NAN32, bits)
+    bits: Lanes
+    if rnd == "rn" and native is not None and type_ in natively:
+        bits = _canonical(native(*(typed(x, type_) for x in sources)), _NANS[type_])
     elif type_ == "f64":
         bits = raw(f64(*(x.view(np.float64) for x in sources), rnd))
     else:
         bits = round_to(wide(*(value_of(x, type_) for x in sources), rnd), type_, rnd)
     return finish(mods, bits, type_)
+
+
+def _canonical(value: Lanes, nan: Any) -> Lanes:
+    """The raw bits of floats, every NaN replaced by `nan`."""
+    bad = np.asarray(value != value)
+    return np.where(bad, nan, raw(value)) if some(bad) else raw(value)
+
+
+@lru_cache(maxsize=512)
+def plain(mods: Mods) -> Native | None:
+    """A shorter way to compute add, sub, mul and fma of f32 in rn without other modifiers, if
+    `mods` are that: these make up most of a kernel's arithmetic."""
+    if mods.types != ("f32",) or not set(mods.tokens) <= {"f32", "rn"}:
+        return None
+    native = _PLAIN.get(mods.row)
+    if native is None:
+        return None
+
+    def meaning(mods: Mods, *sources: Lanes) -> Lanes:
+        return _canonical(native(*(x.view(np.float32) for x in sources)), _NANS["f32"])
+
+    return meaning
 
 
 def _mixed(mods: Mods, sources: tuple[Lanes, ...]) -> tuple[Lanes, ...]:
@@ -120,9 +151,23 @@ def _mixed(mods: Mods, sources: tuple[Lanes, ...]) -> tuple[Lanes, ...]:
     return (*narrow, sources[-1])
 
 
+def _wide(function: Native) -> Native:
+    """numpy's function, for f16 by way of f32: correct, and faster than numpy's own f16."""
+
+    def operation(x: Lanes, y: Lanes) -> Lanes:
+        if x.dtype == np.float16:
+            return function(x.astype(np.float32), y.astype(np.float32)).astype(np.float16)
+        return function(x, y)
+
+    return operation
+
+
+_ADD, _SUB, _MUL = _wide(np.add), _wide(np.subtract), _wide(np.multiply)
+
+
 def add(mods: Mods, a: Lanes, b: Lanes) -> Lanes:
     """`a + b`."""
-    return _operation(mods, (a, b), np.add, odd_sum, double.add)
+    return _operation(mods, (a, b), _ADD, odd_sum, double.add, _EXACT)
 
 
 def sub(mods: Mods, a: Lanes, b: Lanes) -> Lanes:
@@ -130,24 +175,54 @@ def sub(mods: Mods, a: Lanes, b: Lanes) -> Lanes:
     return _operation(
         mods,
         (a, b),
-        np.subtract,
+        _SUB,
         lambda x, y, rnd: odd_sum(x, -y, rnd),
         lambda x, y, rnd: double.keep_nan(double.add(x, -y, rnd), x, y),
+        _EXACT,
     )
 
 
 def mul(mods: Mods, a: Lanes, b: Lanes) -> Lanes:
     """`a * b`."""
-    return _operation(mods, (a, b), np.multiply, lambda x, y, _: x * y, double.mul)
+    return _operation(mods, (a, b), _MUL, lambda x, y, _: x * y, double.mul, _EXACT)
 
 
 def _odd_fma(x: Lanes, y: Lanes, z: Lanes, rnd: str) -> Lanes:
     return odd_sum(x * y, z, rnd)
 
 
+def _quick_fma(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
+    """fma in rn on f32 or f16: the float64 sum rounded again, which is right unless that sum lies
+    half-way between two results or, for f32, among the subnormals."""
+    wide, man = np.float64, 23 if x.dtype == np.float32 else 10
+    product = x.astype(wide) * y.astype(wide)
+    addend = z.astype(wide)
+    total = product + addend
+    doubtful = (total.view(np.uint64) & _TAILS[man]) == _HALVES[man]
+    if man == 23:
+        doubtful |= np.abs(total) < _LEAST
+    if some(doubtful):
+        return to_odd(*two_sum(product, addend)).astype(x.dtype)
+    return total.astype(x.dtype)
+
+
+_PLAIN: dict[str, Native] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "fma": _quick_fma,
+    "mad": _quick_fma,
+}
+
+# The bits of a float64 below the last of a format with so many fraction bits; half of that last.
+_TAILS = {man: np.uint64((1 << (52 - man)) - 1) for man in (10, 23)}
+_HALVES = {man: np.uint64(1 << (51 - man)) for man in (10, 23)}
+_LEAST = np.float64(2.0**-126)
+
+
 def fma(mods: Mods, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     """`a * b + c`, rounded once. With .oob, +0 where a or b is the out-of-bounds NaN (0xffff)."""
-    result = _operation(mods, (a, b, c), None, _odd_fma, double.fma)
+    result = _operation(mods, (a, b, c), _quick_fma, _odd_fma, double.fma, _EXACT)
     if "oob" in mods.flags:
         out = (a == 0xFFFF) | (b == 0xFFFF)
         result = np.where(out, result.dtype.type(0), result)
@@ -196,7 +271,7 @@ def _signed(mods: Mods, a: Lanes, result: Lanes) -> Lanes:
     if mods.type == "f64":
         return np.where(is_nan(a, "f64"), a, result) if mods.row == "abs" else result
     nan = is_nan(a, mods.type)
-    return np.where(nan, a.dtype.type(FORMATS[mods.type].nan), result) if nan.any() else result
+    return np.where(nan, a.dtype.type(FORMATS[mods.type].nan), result) if some(nan) else result
 
 
 def min_(mods: Mods, a: Lanes, b: Lanes, c: Lanes | None = None) -> Lanes:
@@ -212,6 +287,10 @@ def max_(mods: Mods, a: Lanes, b: Lanes, c: Lanes | None = None) -> Lanes:
 def _extreme(mods: Mods, a: Lanes, b: Lanes, c: Lanes | None, least: bool) -> Lanes:
     type_ = mods.type
     a, b, *more = _sources(mods, (a, b) if c is None else (a, b, c), type_)
+    if type_ in ("f32", "f64") and not (more or mods.abs or mods.nan):
+        value = (np.fmin if least else np.fmax)(typed(a, type_), typed(b, type_))
+        if not some((value == 0) | (value != value)):  # no zeros to order, no NaN to choose
+            return raw(value)
     kind = a.dtype.type
     sign = kind(FORMATS[type_].sign)
     signs = (a ^ b) & sign
@@ -232,7 +311,7 @@ def _pick(mods: Mods, a: Lanes, b: Lanes, least: bool) -> Lanes:
     a_nan, b_nan = is_nan(a, mods.type), is_nan(b, mods.type)
     first = _ordered(a, form.width) < _ordered(b, form.width)
     result = np.where(first if least else ~first, a, b)
-    if not (a_nan.any() or b_nan.any()):
+    if not (some(a_nan) or some(b_nan)):
         return result
     nan = a_nan | b_nan if mods.nan else a_nan & b_nan
     result = np.where(a_nan, b, np.where(b_nan, a, result))

@@ -35,8 +35,8 @@ def add(mods: Mods, a: Lanes, b: Lanes) -> Lanes | tuple[Lanes, Lanes]:
         return _add_carry(mods, a, b, None)
     if mods.sat:
         return _saturated(mods, a, b, subtract=False)
-    x, y = _pair(mods, a, b)
-    return raw(x + y)
+    width = WIDTH[mods.type]
+    return low(a, width) + low(b, width)
 
 
 def sub(mods: Mods, a: Lanes, b: Lanes) -> Lanes | tuple[Lanes, Lanes]:
@@ -45,8 +45,8 @@ def sub(mods: Mods, a: Lanes, b: Lanes) -> Lanes | tuple[Lanes, Lanes]:
         return _add_carry(mods, a, ~b, np.ones(1, bool))
     if mods.sat:
         return _saturated(mods, a, b, subtract=True)
-    x, y = _pair(mods, a, b)
-    return raw(x - y)
+    width = WIDTH[mods.type]
+    return low(a, width) - low(b, width)
 
 
 def addc(mods: Mods, a: Lanes, b: Lanes, carry: Lanes) -> Lanes | tuple[Lanes, Lanes]:
@@ -122,8 +122,8 @@ def _wide(a: Lanes, b: Lanes, mods: Mods) -> Lanes:
 def mul(mods: Mods, a: Lanes, b: Lanes) -> Lanes:
     """`a * b`: the low half, the high half or all of the product."""
     if mods.part == "lo":
-        x, y = _pair(mods, a, b)
-        return raw(x * y)
+        width = WIDTH[mods.type]
+        return low(a, width) * low(b, width)
     if mods.part == "hi":
         return mul_high(a, b, mods.type)
     if mods.part != "wide":

@@ -53,6 +53,10 @@ PACKED: dict[str, tuple[str, int]] = {
 """Packed types of arithmetic: the element and how many, element 0 in the low bits."""
 
 
+some = np.count_nonzero
+"""Whether a bool array holds a True: several times faster than `.any()` on a few lanes."""
+
+
 def is_float(type_: str) -> bool:
     """Whether a scalar type is one of the arithmetic float formats."""
     return type_ in ("f16", "bf16", "f32", "f64")

@@ -23,7 +23,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from nvir.interp.meaning.lanes import Lanes, raw
+from nvir.interp.meaning.lanes import Lanes, low, raw, some
 
 
 @attrs.frozen
@@ -99,7 +99,7 @@ def to_odd(s: Lanes, error: Lanes) -> Lanes:
     """
     bits = s.view(np.int64)
     inexact = (error != 0) & (error == error) & ((bits & 1) == 0)
-    if not inexact.any():
+    if not some(inexact):
         return s
     away = (error > 0) == (s > 0)
     return np.asarray(np.where(inexact, bits + np.where(away, 1, -1), bits).view(np.float64))
@@ -165,8 +165,8 @@ def round_to(
     f32 bits whose low 13 are zero.
     """
     form = FORMATS[name]
-    if name in ("f32", "f16") and rnd in ("rn", "rz", "rm", "rp"):
-        bits = _cast(x, "f4" if name == "f32" else "f2", rnd)
+    if name in ("f32", "f16", "bf16") and rnd in ("rn", "rz", "rm", "rp"):
+        bits = _bfloat(x, rnd) if name == "bf16" else _cast(x, name, rnd)
         if satfinite:
             kind = bits.dtype.type
             overflow = (bits & kind(form.sign - 1)) == kind(form.inf or 0)
@@ -174,17 +174,17 @@ def round_to(
     else:
         bits = _pack_float(x, form, rnd, satfinite, random, random_bits)
     nan = x != x
-    if nan.any():
+    if some(nan):
         bits = np.where(nan, bits.dtype.type(form.nan), bits)
     if name == "tf32":
         bits = bits << np.uint32(13)
     return bits
 
 
-def _cast(x: Lanes, dtype: str, rnd: str) -> Lanes:
+def _cast(x: Lanes, name: str, rnd: str) -> Lanes:
     """float64 to f32 or f16 by numpy's cast, which rounds to nearest, then one step back where
     the mode wants the other neighbour."""
-    near = x.astype(dtype)
+    near = x.astype(np.float32 if name == "f32" else np.float16)
     bits = raw(near)
     if rnd == "rn":
         return bits
@@ -200,6 +200,18 @@ def _cast(x: Lanes, dtype: str, rnd: str) -> Lanes:
     return bits + step.astype(bits.dtype)
 
 
+def _bfloat(x: Lanes, rnd: str) -> Lanes:
+    """float64 to bf16, the upper half of an f32: rounded to odd in f32, then on the bits."""
+    wide = _cast(x, "f32", "rz")
+    wide = wide | (wide.view(np.float32) != x).astype(np.uint32)
+    if rnd == "rn":
+        wide = wide + (np.uint32(0x7FFF) + ((wide >> np.uint32(16)) & np.uint32(1)))
+    elif rnd != "rz":
+        away = (wide >> np.uint32(31)).astype(bool) == (rnd == "rm")
+        wide = wide + np.where(away, np.uint32(0xFFFF), np.uint32(0))
+    return (wide >> np.uint32(16)).astype(np.uint16)
+
+
 def _pack_float(
     x: Lanes, form: Format, rnd: str, satfinite: bool, random: Lanes | None, random_bits: int
 ) -> Lanes:
@@ -211,7 +223,7 @@ def _pack_float(
     sign = (bits >> _U64(63)).astype(bool)
     out = pack(sign, sig, np.maximum(exponent, 1) - 1075, form, rnd, satfinite, random, random_bits)
     infinite = np.isinf(x)
-    if infinite.any():
+    if some(infinite):
         top = form.max if satfinite or form.inf is None else form.inf
         signed = np.where(sign, form.sign | top, top).astype(out.dtype)
         out = np.where(infinite, signed, out)
@@ -245,7 +257,7 @@ def pack(
     magnitude = mantissa + up + ((scale - emin).astype(_U64) << _U64(form.man))
     magnitude = np.where(length == 0, _U64(0), magnitude)
     overflow = magnitude > _U64(form.max)
-    if overflow.any():
+    if some(overflow):
         away = {"rz": sign & False, "rm": sign, "rp": ~sign}.get(rnd, sign | True)
         top = form.nan if form.inf is None else form.inf
         limit = np.where(away & (not satfinite), _U64(top), _U64(form.max))
@@ -312,11 +324,11 @@ _TABLES = {f.name: _table(f) for f in FORMATS.values() if f.width <= 8}
 def value_of(bits: Lanes, name: str) -> Lanes:
     """The exact float64 value of raw bits in format `name`; any NaN becomes a NaN."""
     if name == "f16":
-        return bits.astype(np.uint16).view(np.float16).astype(np.float64)
+        return low(bits, 16).view(np.float16).astype(np.float64)
     if name == "bf16":
-        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+        return (low(bits, 32) << np.uint32(16)).view(np.float32).astype(np.float64)
     if name in ("f32", "tf32"):
-        return bits.astype(np.uint32).view(np.float32).astype(np.float64)
+        return low(bits, 32).view(np.float32).astype(np.float64)
     if name == "f64":
         return bits.view(np.float64)
     return np.asarray(_TABLES[name][bits & bits.dtype.type((1 << FORMATS[name].width) - 1)])
