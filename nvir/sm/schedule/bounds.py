@@ -24,6 +24,12 @@ import itertools
 from nvir.sm.schedule.core import Component, Group, Matrix
 
 ROUNDS = 12
+ENOUGH = 100_000
+"""Work after which no further round is begun: the first finds nearly all."""
+WIDE = 24
+"""Operations from which numpy closes a matrix faster than lists do."""
+SAFE = 1 << 40
+"""Gaps below this cannot overflow 64 bits before a positive cycle is seen."""
 LARGEST = 128
 """Operations beyond which a recurrence is left to the search: a round is cubic."""
 
@@ -36,11 +42,10 @@ def overfull(group: Group) -> bool:
     return any(_Packing(c, group.units).overfull() for c in group.components)
 
 
-def tighten(group: Group, ii: int, budget: int) -> tuple[bool, int]:
-    """Lengthens the gaps of `group` as far as its resources force.
+def tighten(group: Group, ii: int) -> tuple[bool, int]:
+    """Lengthens the gaps of `group` as its resources force; the work is as of `exact.Search`.
 
-    (False, work) proves that there is no schedule at `ii`. The work is in the unit of
-    `exact.Search`; beyond `budget` no new round is begun.
+    (False, work) proves that there is no schedule at `ii`.
     """
     work = 0
     for component in group.components:
@@ -53,11 +58,11 @@ def tighten(group: Group, ii: int, budget: int) -> tuple[bool, int]:
         for _ in range(ROUNDS):
             packing = _Packing(component, group.units)
             changed = packing.part_equals(ii)
-            feasible = not packing.overfull() and packing.push_apart(2 * ii)
+            feasible = not packing.overfull() and packing.push_apart(ii)
             work += packing.work + size**3 // 8
             if not feasible or not close(component.gap):
                 return False, work
-            if not (changed or packing.changed) or work > budget:
+            if not (changed or packing.changed) or work > ENOUGH:
                 break
     return True, work
 
@@ -100,15 +105,17 @@ class _Packing:
         return changed
 
     def push_apart(self, near: int) -> bool:
-        """Bounds all pairs that are within `near` cycles or so; False proves infeasibility."""
+        """Bounds the pairs of users of a resource that are within `near` cycles or so.
+
+        False proves infeasibility. Pairs that use different resources would add little.
+        """
         gap = self.gap
-        span = range(len(gap))
         for resource, nodes in self.users.items():
-            reach = near - (-len(nodes) // self.units[resource])
             if len(nodes) <= self.units[resource]:
                 continue
-            for i in span:
-                for j in span:
+            reach = near - (-len(nodes) // self.units[resource])
+            for i in nodes:
+                for j in nodes:
                     if gap[i][j] + gap[j][i] > -reach:
                         longer = self.between(resource, i, j)
                         if longer > gap[i][j]:
@@ -160,11 +167,10 @@ def _jackson(tasks: list[tuple[int, int]], units: int) -> int:
 
 def close(gap: Matrix) -> bool:
     """Composes gaps until nothing changes; False if that makes a positive cycle."""
-    span = range(len(gap))
-    for k in span:
-        via = gap[k]
-        for i in span:
-            row = gap[i]
+    if len(gap) >= WIDE and max(max(map(abs, row)) for row in gap) < SAFE:
+        return _close_wide(gap)
+    for k, via in enumerate(gap):
+        for i, row in enumerate(gap):
             first = row[k]
             gap[i] = [
                 old if old >= first + more else first + more
@@ -172,7 +178,19 @@ def close(gap: Matrix) -> bool:
             ]
         if gap[k][k] > 0:
             return False
-    return all(gap[i][i] <= 0 for i in span)
+    return all(row[i] <= 0 for i, row in enumerate(gap))
+
+
+def _close_wide(gap: Matrix) -> bool:
+    import numpy as np
+
+    paths = np.array(gap, dtype=np.int64)
+    for k in range(len(gap)):
+        np.maximum(paths, paths[:, k, None] + paths[k], out=paths)
+        if paths[k, k] > 0:
+            return False
+    gap[:] = paths.tolist()
+    return bool((paths.diagonal() <= 0).all())
 
 
 def _order_twins(component: Component) -> None:

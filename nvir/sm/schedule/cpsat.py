@@ -58,7 +58,7 @@ def solve(
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = seed & 0x7FFFFFFF
     solver.parameters.max_deterministic_time = limit_s
-    solver.parameters.max_time_in_seconds = 2 * limit_s  # outer safety
+    solver.parameters.max_time_in_seconds = 1.5 * limit_s  # outer safety
     status = solver.solve(model)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         chosen = {

@@ -10,7 +10,7 @@ From MII upwards each interval is asked in order of cost:
 
 The answer is never worse than that of step 1 alone. Budgets are counted in work and in
 CP-SAT's deterministic time, so that the same seed gives the same answer; the clock is an
-outer safety of twice the budget.
+outer safety of one and a half times the budget.
 """
 
 from __future__ import annotations

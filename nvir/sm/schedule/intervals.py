@@ -7,6 +7,7 @@ is proven that none exists) and None (open).
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from nvir.sm.graph import DependenceGraph, GraphError
 from nvir.sm.schedule import cpsat
@@ -15,8 +16,8 @@ from nvir.sm.schedule.core import Group, complete, core_groups, core_size
 from nvir.sm.schedule.exact import Search
 from nvir.sm.schedule.ims import iterative_modulo_schedule
 
-WORK_A_SECOND = 1_000_000
-"""Work of the exact search that a second of budget buys: about what Python does in 0.3 s."""
+WORK_A_SECOND = 800_000
+"""Work of the exact search that a second of budget buys: about what Python does in 0.7 s."""
 WIDEST = 1 << 16
 """The II up to which the exact search runs: its slots are bits of one integer."""
 HARDEST = 5_000_000
@@ -40,37 +41,31 @@ class CoreProblem:
         self._slots: dict[int, int] = {}
         self._open: list[tuple[Group, Search]] = []
 
-    def start(self, budget: int, deadline: float) -> None:
-        """The cheap part: quick test, short search and, within `budget`, the longer gaps."""
+    def start(self, deadline: float) -> None:
+        """The cheap part: the quick test of the resources and a short search."""
         if self.ii > WIDEST or core_size(self.graph) * len(self.graph.edges) > HARDEST:
             return
         groups = core_groups(self.graph, self.ii)
         if any(overfull(group) for group in groups):
             self.verdict = False
             return
-        for group in groups:
-            size = sum(len(component.nodes) for component in group.components)
-            search = Search(group, self.ii, self.seed)
-            found = search.run(40 * size * size + 5000, deadline)
-            self.work += search.work
-            if found is None and self.work < budget:
-                feasible, work = tighten(group, self.ii, budget - self.work)
-                self.work += work
-                found = None if feasible else False
-                search = Search(group, self.ii, self.seed)
-            if found is False:
+        self._open = [(group, Search(group, self.ii, self.seed)) for group in groups]
+        size = sum(len(component.nodes) for g in groups for component in g.components)
+        self.spend(10 * size * size + 2000, deadline)
+
+    def tighten(self) -> None:
+        """Lengthens the gaps as the resources force and begins the searches anew with them."""
+        for position, (group, _) in enumerate(self._open):
+            feasible, work = tighten(group, self.ii)
+            self.work += work
+            if not feasible:
                 self.verdict = False
                 return
-            if found:
-                self._slots.update(search.slots)
-            else:
-                self._open.append((group, search))
-        if not self._open:
-            self.verdict = True
+            self._open[position] = (group, Search(group, self.ii, self.seed))
 
     def spend(self, work: int, deadline: float) -> None:
         """Searches on, for up to `work`."""
-        end = self.work + work
+        end = self.work + max(0, work)
         still = []
         for position, (group, search) in enumerate(self._open):
             before = search.work
@@ -84,9 +79,9 @@ class CoreProblem:
                 self._slots.update(search.slots)
             else:
                 still.append((group, search))
-        if self._open and not still:
-            self.verdict = True
         self._open = still
+        if not still:
+            self.verdict = True
 
     def ask_solver(self, limit_s: float) -> None:
         """What is open goes to CP-SAT."""
@@ -101,9 +96,14 @@ class CoreProblem:
                 self.method = "cpsat"
             else:
                 still.append((group, search))
-        if self._open and not still:
-            self.verdict = True
         self._open = still
+        if not still:
+            self.verdict = True
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the core is too large to be searched at all."""
+        return self.verdict is None and not self._open
 
     def schedule(self) -> list[int]:
         return complete(self.graph, self.ii, self._slots)
@@ -122,8 +122,7 @@ class IntervalSearch:
         self.graph, self.mii, self.budget_s, self.seed = graph, mii, budget_s, seed
         self.solver = solver
         self.left = int(budget_s * WORK_A_SECOND)
-        self.portion = self.left // 8
-        self.deadline = time.monotonic() + 2 * budget_s
+        self.deadline = time.monotonic() + 1.5 * budget_s
         self.ii, self.method = 0, ""
         self.times: list[int] = []
         self._impossible: set[int] = set()
@@ -158,50 +157,51 @@ class IntervalSearch:
             self.ii, self.times, self.method = ii, times, "ims"
             return True
         problem = CoreProblem(self.graph, ii, self.seed)
-        problem.start(self.left, self.deadline)
-        if problem.verdict is None and self.left > 0:
-            problem.spend(min(self.portion, self.left), self.deadline)
-        self.left -= problem.work
-        return self._note(problem)
+        problem.start(self.deadline)
+        if not problem.given_up:
+            self._note(problem)
+        return problem.verdict is True
 
-    def _note(self, problem: CoreProblem) -> bool:
-        """Books a problem's verdict; True if it gave a schedule."""
+    def _note(self, problem: CoreProblem) -> None:
+        """Books a problem by its verdict."""
         if problem.verdict is None:
             self._open.append(problem)
         elif problem.verdict:
             self.ii, self.times = problem.ii, problem.schedule()
             self.method = problem.method
-            return True
         else:
             self._impossible.add(problem.ii)
-        return False
 
     def _improve(self) -> None:
-        """Spends what is left on the open intervals below the best, the lowest first."""
-        share = self.budget_s / 2
-        for problem in self._still_open() if self.solver and cpsat.available() else []:
-            if problem.ii < self.ii and time.monotonic() < self.deadline:
+        """Spends the budget on the open intervals below the best, the lowest first."""
+        portion = self.left // (4 * max(1, len(self._open)))
+        for problem in self._still_open():
+            problem.tighten()
+            if problem.verdict is None:
+                problem.spend(portion, self.deadline)
+            self.left -= problem.work
+            self._note(problem)
+        if self.solver and cpsat.available():
+            share = self.budget_s / 2
+            for problem in self._still_open():
                 problem.ask_solver(share)
                 share /= 2
                 self._note(problem)
-        portion = self.portion
-        while self.left > 0 and portion > 0 and time.monotonic() < self.deadline:
-            problems = self._still_open()
-            if not problems:
-                return
-            for problem in problems:
-                if problem.ii < self.ii and self.left > 0:
-                    before = problem.work
-                    problem.spend(min(portion, self.left), self.deadline)
-                    self.left -= max(1, problem.work - before)
+        while self._open and self.left > 0 and time.monotonic() < self.deadline:
+            portion = max(1, 2 * portion)
+            for problem in self._still_open():
+                before = problem.work
+                problem.spend(min(portion, self.left), self.deadline)
+                self.left -= max(1, problem.work - before)
                 self._note(problem)
-            portion *= 2
 
-    def _still_open(self) -> list[CoreProblem]:
-        """Takes the open problems below the best interval off the list."""
-        problems = sorted((p for p in self._open if p.ii < self.ii), key=lambda p: p.ii)
+    def _still_open(self) -> Iterator[CoreProblem]:
+        """Takes the open problems off the list, the lowest first, as long as they would help."""
+        problems = sorted(self._open, key=lambda problem: problem.ii)
         self._open = []
-        return problems
+        for problem in problems:
+            if problem.ii < self.ii:
+                yield problem
 
 
 def refuse_unschedulable(graph: DependenceGraph) -> None:
