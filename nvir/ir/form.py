@@ -61,6 +61,11 @@ class Form:
         "order", "pinned", "pure", "ptx", "reads", "result_types", "shape", "slots", "space",
         "spelling", "sync", "terminator", "text", "ties", "type", "volatile", "writes",
     )  # fmt: skip
+    addresses: tuple[tuple[int, int], ...]
+    order: tuple[int, ...] | None
+    result_types: tuple[ScalarType, ...]
+    slots: tuple[int, ...]
+    ties: tuple[tuple[int, int], ...]
 
     def __init__(
         self, op: Op, spelling: str, mods: tuple[str, ...], shape: str, guard: str | None,
@@ -185,7 +190,7 @@ class Form:
         lead = f"@{self.guard}%s " if self.guard is not None else ""
         head = self.spelling if not shape else f"{self.spelling} \t{shape}"
         self.ptx = f"\t{lead}{head};"
-        self.order: tuple[int, ...] | None = None
+        self.order = None
         self.text = ""
         if self.n_results < 0 or self.op.level == "nvvm":
             return
@@ -259,7 +264,7 @@ _SURPLUS = Operand("x", "use")
 
 def _addresses(part: str, first: int) -> list[tuple[int, int]]:
     """(base, offset) operand indices in an address part whose first source is number `first`."""
-    inner = part[1 : part.rindex("]")]
+    inner = part[1:].rstrip("]")
     head = inner.split(",")[0]
     slots = head.count("%s")
     if slots == 0:

@@ -19,11 +19,16 @@ from nvir.ir.form import Form, form
 from nvir.ir.instruction import CallInfo, Location, Loose
 from nvir.ir.opcodes import DEBUG_LABEL, PRAGMA, UNKNOWN
 from nvir.ir.special import special_register
+from nvir.ir.symbols import Variable
 from nvir.ir.types import CC, F32, F64, IMM, SCALARS, ScalarType, Type
-from nvir.ir.values import constant, undef
+from nvir.ir.values import Symbol, SymbolOffset, constant, undef
 from nvir.ptx.literals import constant_expression, literal, to_f32
 from nvir.ptx.source import Source
 
+_INDEXED = re.compile(r"[\w$]\s*\[")
+_SYMBOL_OFFSET = re.compile(
+    r"(?<![\w%$])([A-Za-z_$%][\w$]*)\s*(?:([-+]\s*\d+)(?!\w)|\[\s*(\d+)\s*\])"
+)
 STATEMENT = re.compile(
     r"""\s*(?:
       (?:@\s*(!?)\s*([%\w$.]+)\s+)?                        # 1 2  guard
@@ -35,11 +40,14 @@ STATEMENT = re.compile(
     )""",
     re.VERBOSE,
 )
-ATOM = re.compile(
-    r"(%?[A-Za-z_$][\w$]*(?:\.(?![bh][0-3]+\b)\w+)*"  # but `.b0` of video operands is punctuation
-    r"|-?(?:0[xX][0-9a-fA-F]+U?|\d[\w.]*(?:(?<=[eE])[+-]\d+)?))"
+ATOM = re.compile(  # the selector `.b0` of a video operand is punctuation
+    r"((?<![.\w])%?[A-Za-z_$][\w$]*(?:\.(?![bh][0-3]+\b)[A-Za-z]\w*)*"
+    r"|(?:-|(?<!\w))(?:0[xX][0-9a-fA-F]+U?|\d[\w.]*(?:(?<=[eE])[+-]\d+)?))"
 )
-_PUNCTUATION = re.compile(r"(?:%s(?:\.[bh][0-3]+)?|[,{}\[\]|!+])*$")
+_ONE = r"[!-]?%s(?:\.[bh][0-3]+)?"
+_MANY = rf"\{{{_ONE}(?:,{_ONE})*\}}"
+_PART = rf"(?:{_ONE}(?:\|{_ONE})?|{_MANY}|\[%s(?:\+?%s)*(?:,(?:{_ONE}|{_MANY}))*\])"
+_PUNCTUATION = re.compile(rf"(?:{_PART}(?:,{_PART})*)?$")
 _LABEL_ROW = re.compile(r"\s*\.(callprototype|calltargets|branchtargets)\b([^;]*);")
 _LOC = re.compile(
     r"\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?([^\n;]*)"
@@ -47,6 +55,7 @@ _LOC = re.compile(
 _PRAGMA = re.compile(r'\.pragma\s*((?:"[^"\n]*"\s*,?\s*)+);')
 _REG = re.compile(r"\.reg\b([^;]*);")
 _TARGETS = re.compile(r"\bbra(?:\.uni)?\s+([\w$%]+)\s*;|\.branchtargets\b([^;]*);")
+_NEXT_FUNCTION = re.compile(r"\.(?:entry|func)\b")
 _DIRECTIVE_END = re.compile(r"[;\n]")
 _REG_NAME = re.compile(r"\s*(%?[\w$]+)\s*(?:<\s*(\d+)\s*>)?\s*$")
 
@@ -135,9 +144,10 @@ class BodyReader:
     def read(self, start: int) -> int:
         """Read from the body's `{` at `start`; returns the offset behind its `}`."""
         code = self.source.code
-        end_hint = code.find("\n}", start)
-        text_end = len(code) if end_hint < 0 else end_hint + 2
-        self.targeted = _targets(code, start, text_end)
+        # Up to the next function: the body's own end is not known before it is read, and the
+        # first "}" of a line may close a scope inside.
+        following = _NEXT_FUNCTION.search(code, start)
+        self.targeted = _targets(code, start, following.start() if following else len(code))
         self.line = self.source.line_of(start)
         self.line_offset = start
         pos = start + 1
@@ -377,6 +387,8 @@ class BodyReader:
     def _instruction(self, m: re.Match[str]) -> None:
         sign, pred, spelling, text = m[1], m[2], m[3], m[4]
         parts = ATOM.split(text)
+        if self.vectors and self._expand_vectors(m, parts):
+            return
         guard = None if pred is None else sign
         try:
             shape = _shapes[spelling, "%s".join(parts[::2]), guard]
@@ -497,8 +509,6 @@ class BodyReader:
         if "(" in punctuation or not _PUNCTUATION.match(punctuation):
             return self._odd_operands(m, guard)
         canonical = punctuation.replace("%s%s", "%s+%s").replace(",", ", ")
-        if self.vectors and self._expand_vectors(m, parts):
-            return None
         if found.terminator:
             f = form(spelling, "%s" if found.name == "brx.idx" else "", guard)
         else:
@@ -529,23 +539,37 @@ class BodyReader:
     def _odd_operands(self, m: re.Match[str], guard: str | None) -> None:
         """Constant expressions in operands are folded and the statement read again."""
         text = m[4]
-        at = text.find("(")
-        if at >= 0:
+        while (at := text.find("(")) >= 0:
             depth, end = 0, at
             for end in range(at, len(text)):
                 depth += (text[end] == "(") - (text[end] == ")")
                 if depth == 0:
                     break
             value = constant_expression(text[at : end + 1]) if depth == 0 else None
-            if value is not None:
-                self._reread(m, f"{text[:at]}{value}{text[end + 1 :]}")
-                return
-        pieces = text.split(",")
-        folded = [_fold_piece(p) for p in pieces]
-        if folded != pieces:
-            self._reread(m, ",".join(folded))
+            if value is None:
+                break
+            text = f"{text[:at]}{value}{text[end + 1 :]}"
+        text = ",".join(_fold_piece(p) for p in text.split(","))
+        if "[" not in text or _INDEXED.search(text):
+            text = _SYMBOL_OFFSET.sub(self._symbol_offset, text)
+        if text != m[4]:
+            self._reread(m, text)
             return
         self.source.error(f"cannot read the operands of '{m[3]}'", m.start(4))
+
+    def _symbol_offset(self, m: re.Match[str]) -> str:
+        """`symbol+4` or `symbol[1]` outside of an address: a name for the address meant."""
+        symbol = self.names.get(m[1]) or self.module.symbol(m[1], self.function)
+        if not isinstance(symbol, Symbol):
+            return m[0]
+        if m[3] is not None:
+            element = symbol.element_type.bits // 8 if isinstance(symbol, Variable) else 1
+            offset = int(m[3]) * element
+        else:
+            offset = int(m[2].replace(" ", ""))
+        name = f"$address_{len(self.names)}"
+        self.names[name] = SymbolOffset(symbol, offset) if offset else symbol
+        return name
 
     def _reread(self, m: re.Match[str], operands: str) -> None:
         """Read a statement again with other operand text; errors keep the old place."""
@@ -599,10 +623,8 @@ class BodyReader:
 
     def _register(self, atom: str) -> int | None:
         """The number of a register declared as `%r<100>`, or None."""
-        k = len(atom)
-        while k and atom[k - 1].isdigit():
-            k -= 1
-        while k < len(atom):
+        k = len(atom.rstrip("0123456789"))
+        while k < len(atom):  # `%r1<10>` may be declared beside `%r<100>`
             entry = self.prefixes.get(atom[:k])
             digits = atom[k:]
             if entry is not None and (digits[0] != "0" or digits == "0") and len(digits) < 10:
