@@ -74,7 +74,7 @@ def _touches(function: Function, wanted: set[Variable]) -> dict[Variable, list[I
             if isinstance(v, SymbolOffset):
                 v = v.symbol
             if v in wanted:
-                found.setdefault(v, []).append(i)  # type: ignore[arg-type]
+                found.setdefault(v, []).append(i)
     return found
 
 

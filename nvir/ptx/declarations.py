@@ -1,4 +1,4 @@
-"""Declarations as nvcc spells them: variables, parameters, function heads, registers, debug data."""
+"""Declarations as nvcc spells them: variables, parameters, heads, registers, debug data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nvir.ir.module import Module
 from nvir.ir.symbols import Variable
 from nvir.ir.types import ScalarType
 from nvir.ir.values import Argument, Value
-from nvir.ptx.registers import PREFIXES, Names, split_name
+from nvir.ptx.registers import NUMBERED, PREFIXES, Names
 
 
 def header(module: Module) -> str:
@@ -81,29 +81,26 @@ def _parameter(p: Any, names: Names | None) -> str:
 
 def registers(declared: dict[str, ScalarType]) -> list[str]:
     """`.reg` lines in nvcc's order; names without a number, or of a mixed group, stand alone."""
-    groups: dict[str, tuple[ScalarType | None, int, list[str]]] = {}
+    groups: dict[str, dict[ScalarType, list[str]]] = {}
     lines: list[tuple[int, str]] = []
-    for name, type in declared.items():
-        prefix, index = split_name(name)
-        if index < 0:
-            lines.append((-1 if name in ("%SP", "%SPL") else len(_RANK),
-                          f"\t.reg .{type.name} \t{name};"))
-            continue
-        known = groups.get(prefix)
-        if known is None:
-            groups[prefix] = (type, index, [name])
+    split = NUMBERED.findall("\n".join(declared))
+    for (prefix, index, alone), type in zip(split, declared.values(), strict=True):
+        if alone:
+            rank = -1 if alone in ("%SP", "%SPL") else len(_RANK)
+            lines.append((rank, f"\t.reg .{type.name} \t{alone};"))
         else:
-            known[2].append(name)
-            same = type if known[0] is type else None
-            if same is None or index > known[1]:
-                groups[prefix] = (same, max(index, known[1]), known[2])
-    for prefix, (common, top, names) in groups.items():
-        # A sparse group (`x1000000` alone) is cheaper name by name.
-        if common is not None and top < 64 + 64 * len(names):
-            rank = _RANK.get(prefix, len(_RANK))
-            lines.append((rank, f"\t.reg .{common.name} \t{prefix}<{top + 1}>;"))
-            continue
-        lines.extend((len(_RANK), f"\t.reg .{declared[name].name} \t{name};") for name in names)
+            groups.setdefault(prefix, {}).setdefault(type, []).append(index)
+    for prefix, by_type in groups.items():
+        for type, indices in by_type.items():
+            top = max(map(int, indices))
+            # A sparse group (`x1000000` alone) is cheaper name by name.
+            if len(by_type) == 1 and top < 64 + 64 * len(indices):
+                rank = _RANK.get(prefix, len(_RANK))
+                lines.append((rank, f"\t.reg .{type.name} \t{prefix}<{top + 1}>;"))
+                continue
+            lines.extend(
+                (len(_RANK), f"\t.reg .{type.name} \t{prefix}{index};") for index in indices
+            )
     lines.sort(key=lambda line: line[0])
     return [text for _, text in lines]
 

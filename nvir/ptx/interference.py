@@ -56,7 +56,7 @@ Key = tuple[int, int]
 
 
 class _Range:
-    """Where a value is live: the last point that reads it in each block, and its live-out blocks."""
+    """Where a value is live: the last point of each block that reads it; its live-out blocks."""
 
     __slots__ = ("last", "out")
 
@@ -214,7 +214,7 @@ class Interference:
 
     def clash(self, nodes: Sequence[Node]) -> bool:
         """Whether two of the nodes interfere; `nodes` in the order of `key`."""
-        key, first, last = self.key, self.first, self.last
+        key, last = self.key, self.last
         stack: list[tuple[Node, Key, int]] = []  # with the end of the dominated interval
         above: dict[Node, Node | None] = {}  # nearest member live where this one is made
         for v in nodes:
@@ -241,10 +241,8 @@ def value_of(node: Node) -> Any:
     """What the node holds: nodes with the same answer are equal wherever both are live."""
     while True:
         if isinstance(node, Split):
-            if node.source is None:
-                return node
             node = node.source
-        elif node.__class__ is Instruction and node.form.name == "mov" and is_copy(node):
+        elif isinstance(node, Instruction) and is_copy(node):
             node = node._operands[0]
         else:
             return node

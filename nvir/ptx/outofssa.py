@@ -44,7 +44,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.types import CC, VOID, ScalarType
 from nvir.ir.values import Argument, Constant, Undef, Value
 from nvir.ptx.interference import Interference, Node, Split
-from nvir.ptx.registers import Names, Namer
+from nvir.ptx.registers import Namer, Names
 
 _END = 1 << 60  # behind every instruction of a block
 
@@ -266,7 +266,8 @@ class _Webs:
 
     def _isolate_phi(self, phi: Instruction) -> tuple[int, Node, list[Value]]:
         block = phi.block
-        assert block is not None and block.first_non_phi is not None
+        assert block is not None
+        assert block.first_non_phi is not None
         head = self.heads[phi] = Split(phi, block, 0, 3, block.first_non_phi)
         web: list[Node] = [head]
         wish: list[tuple[int, Value]] = [(self._weight(block, phi), phi)]
@@ -283,7 +284,8 @@ class _Webs:
         """What a copy at this place costs: by loop depth; never of what may be in flight."""
         definer = value.definer
         flying = definer is not None and bool(definer.form.op.async_until)
-        return 10 ** min(self.facts.depth(block), 9) + (10**12 if flying else 0)
+        cost: int = 10 ** min(self.facts.depth(block), 9)
+        return cost + 10**12 if flying else cost
 
     # ------------------------------------------------------------- copies
 

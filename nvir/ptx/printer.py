@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 
 from nvir.ir.block import Block
+from nvir.ir.bulk import bulk
 from nvir.ir.errors import Unsupported
 from nvir.ir.form import Form
 from nvir.ir.function import Function
@@ -34,7 +35,7 @@ _INLINED_AT = re.compile(r"inlined_at\s+(\d+)\s+(\d+)\s+(\d+)")
 
 # How an instruction of a form is printed.
 _PLAIN, _ORDERED, _OTHER = 0, 1, 2
-_manner: dict[Form, int] = {}
+_manner: dict[Form, tuple[int, str]] = {}  # and the template, with the line's end
 
 
 def print_ptx(module: Module) -> str:
@@ -45,7 +46,8 @@ def print_ptx(module: Module) -> str:
     """
     if module.level != "ori":
         raise Unsupported(f"printing level '{module.level}' as PTX: run 'select' first")
-    return "".join(ModulePrinter(module).parts())
+    with bulk():
+        return "".join(ModulePrinter(module).parts())
 
 
 class ModulePrinter:
@@ -228,21 +230,20 @@ class FunctionPrinter:
                     for c in copies.get(i, ()):
                         put(f"\tmov.{c.type.cls.name} \t{c.target}, {c.source};\n")
                     put(opening.get(i, ""))
-                manner = manner_of.get(f)
-                if manner is None:
-                    manner = manner_of[f] = _manner_of(f)
+                try:
+                    manner, template = manner_of[f]
+                except KeyError:
+                    manner, template = manner_of[f] = _manner_of(f)
                 if manner == _PLAIN:
                     if i._results is not None:
-                        put(f.ptx % tuple(map(spell, (*i._results, *i._operands))))
+                        put(template % tuple(map(spell, (*i._results, *i._operands))))
                     elif i.type is VOID:
-                        put(f.ptx % tuple(map(spell, i._operands)))
+                        put(template % tuple(map(spell, i._operands)))
                     else:
-                        put(f.ptx % tuple(map(spell, (i, *i._operands))))
-                    put("\n")
+                        put(template % tuple(map(spell, (i, *i._operands))))
                 elif manner == _ORDERED:
                     both = (*i.results, *i._operands)
-                    put(f.ptx % tuple([spell(both[k]) for k in f.order or ()]))
-                    put("\n")
+                    put(template % tuple([names[both[k]] for k in f.order or ()]))
                 elif not f.is_phi:
                     put(self.endings[b] if f.terminator else self._other(i))
                 if special and i in closing:
@@ -289,11 +290,11 @@ class FunctionPrinter:
         return f"\t{guard}{i.form.spelling} \t{', '.join(fields)};\n"
 
 
-def _manner_of(f: Form) -> int:
+def _manner_of(f: Form) -> tuple[int, str]:
     other = f.is_phi or f.terminator or f.is_call or f.op in (UNKNOWN, DEBUG_LABEL, PRAGMA)
     if other or f.n_results < 0:
-        return _OTHER
-    return _PLAIN if f.order is None else _ORDERED
+        return _OTHER, ""
+    return (_PLAIN if f.order is None else _ORDERED), f"{f.ptx}\n"
 
 
 def locations(loc: Location, said: set[tuple[int, ...]]) -> str:

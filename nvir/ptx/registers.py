@@ -26,17 +26,12 @@ PREFIXES = {
     "b128": "%rq",
 }  # fmt: skip
 _IDENTIFIER = re.compile(r"(?:[A-Za-z][\w$]*|[_$%][\w$]+)$")
-_valid: dict[str, bool] = {}  # spelling -> whether it can name a register
+_valid: set[str] = set()  # memo of spellings that can name a register
 _VALID_LIMIT = 1 << 18
 
 
-def split_name(name: str) -> tuple[str, int]:
-    """("%r", 12) of "%r12"; index -1 where the name is no prefix with a plain number."""
-    prefix = name.rstrip("0123456789")
-    digits = name[len(prefix) :]
-    if not digits or (digits[0] == "0" and digits != "0") or len(digits) > 7 or prefix in ("", "%"):
-        return name, -1
-    return prefix, int(digits)
+# A prefix and a plain number ("%r", "12", ""), or a name that stands alone ("", "", "%acc").
+NUMBERED = re.compile(r"^(?:([^\d\n]+)(0|[1-9]\d{0,6})|(.+))$", re.MULTILINE)
 
 
 class Names(dict[Any, str]):
@@ -89,7 +84,7 @@ class Names(dict[Any, str]):
         return self.registers.get(name) or self.arguments[name]
 
     def fresh(self, type: ScalarType) -> str:
-        """A new register for this type, under nvcc's prefix where the function's use of it allows."""
+        """A new register for this type, under nvcc's prefix unless that has another meaning here."""
         groups = self._groups()
         for spelled in (type, type.cls):
             prefix = PREFIXES.get(spelled.name, "")
@@ -109,13 +104,13 @@ class Names(dict[Any, str]):
         """The type of the registers under each prefix, None where they differ."""
         if self._group is None:
             self._group = {}
-            for name, type in (*self.registers.items(), *self.arguments.items()):
-                prefix, index = split_name(name)
-                if index >= 0:
-                    known = self._group.setdefault(prefix, type)
-                    if known is not type:
+            declared = {**self.registers, **self.arguments}
+            split = NUMBERED.findall("\n".join(declared))
+            for (prefix, index, _), type in zip(split, declared.values(), strict=True):
+                if prefix:
+                    if self._group.setdefault(prefix, type) is not type:
                         self._group[prefix] = None
-                    self._next[prefix] = max(self._next.get(prefix, 0), index + 1)
+                    self._next[prefix] = max(self._next.get(prefix, 0), int(index) + 1)
         return self._group
 
 
@@ -178,42 +173,47 @@ class Namer:
 
     def _singles(self, singles: list[Value]) -> None:
         names = self.names
-        registers = names.registers
+        registers, reserved = names.registers, names.reserved
         for v in singles:
             if v.__class__ is Argument:
                 continue
             name, type = v.name, v.type
             assert type.__class__ is ScalarType
-            if name == "_" and not v.has_uses:
-                names[v] = "_"
-            elif type.kind in "fus" and v._uses is not None and _refused(v, type):
+            if type.kind != "b" and v._uses is not None and _refused(v, type):
                 self.later.append((type.cls, (v,)))
-            elif name is None or name in registers or not self._free(name):
-                self.later.append((type, (v,)))
+            elif (
+                name in registers or name is None or name in reserved or name == "_"
+                or not (name in _valid or is_register_name(name))
+            ):  # fmt: skip
+                if name == "_" and v._uses is None:
+                    names[v] = "_"
+                else:
+                    self.later.append((type, (v,)))
             else:
                 registers[name] = type
                 names[v] = name
 
     def _free(self, name: str) -> bool:
         names = self.names
-        valid = _valid.get(name)
-        if valid is None:
-            valid = is_register_name(name)
-        return valid and name not in names.registers and name not in names.reserved
+        return (
+            is_register_name(name) and name not in names.registers and name not in names.reserved
+        )
 
 
 def is_register_name(name: str) -> bool:
-    """Whether PTX takes this as the name of a register (memoised)."""
-    valid = _valid.get(name)
-    if valid is None:
+    """Whether PTX takes this as the name of a register."""
+    if name in _valid:
+        return True
+    good = (
+        _IDENTIFIER.match(name) is not None
+        and name not in keywords()
+        and special_register(name) is None
+    )
+    if good:
         if len(_valid) > _VALID_LIMIT:
             _valid.clear()
-        valid = _valid[name] = (
-            _IDENTIFIER.match(name) is not None
-            and name not in keywords()
-            and special_register(name) is None
-        )
-    return valid
+        _valid.add(name)
+    return good
 
 
 _keywords: set[str] = set()
@@ -263,10 +263,8 @@ def _find_bad_slots(f: Form, kind: str) -> tuple[int, ...]:
     if f.name == "slct":  # d, a, b of the first type, c of the last
         per_slot = [kinds[0], kinds[0], kinds[-1]] if kinds else []
         bad = [k for k, t in enumerate(per_slot) if t in refuses]
-    elif kinds and all(t in refuses for t in kinds):
-        bad = list(range(f.n_sources))
     elif kinds and kinds[-1] in refuses:
-        bad = [k for k in range(f.n_sources)]
+        bad = list(range(f.n_sources))
     else:
         bad = []
     if floating:

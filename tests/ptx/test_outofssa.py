@@ -291,7 +291,8 @@ WGMMA = """
     mov.b32 %r1, 0; mov.b32 %r2, 0; mov.b32 %r3, 0; mov.b32 %r4, 0;
     wgmma.fence.sync.aligned;
 L:  {before}
-    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%r1,%r2,%r3,%r4}}, %rd1, %rd2, 1, 1, 1, 0, 0;
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%r1, %r2, %r3, %r4}},
+        %rd1, %rd2, 1, 1, 1, 0, 0;
     wgmma.commit_group.sync.aligned;
     {between}
     setp.lt.u32 %p1, %r5, 9;
@@ -313,7 +314,7 @@ def test_copying_a_value_in_flight_is_refused() -> None:
     """The accumulator of the round before is still wanted when the next overwrites it."""
     m = kernel(WGMMA.format(before="mov.b32 %r9, %r1;", between="", last="%r9"))
     propagate_copies(m["k"])
-    with pytest.raises(Unsupported, match="wgmma.mma_async"):
+    with pytest.raises(Unsupported, match=r"wgmma\.mma_async"):
         assign_registers(m["k"])
 
 
