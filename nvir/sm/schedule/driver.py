@@ -26,7 +26,7 @@ from nvir.sm.schedule import cpsat
 from nvir.sm.schedule.check import require_schedule
 from nvir.sm.schedule.ims import iterative_modulo_schedule, weights_at
 from nvir.sm.schedule.intervals import IntervalSearch
-from nvir.sm.schedule.lifetimes import Values, max_live_bound, measure, values_of
+from nvir.sm.schedule.lifetimes import Values, measure, min_avg, values_of
 from nvir.sm.schedule.shorten import shorten
 from nvir.sm.schedule.swing import swing_modulo_schedule
 
@@ -183,7 +183,7 @@ def _within_registers(
     best, ii = found, found.ii
     while best.max_live > limit and ii <= 2 * (found.length + found.mii):
         ii += 1 if ii < found.ii + PATIENCE else ii // 8
-        if max_live_bound(graph, ii, values) >= best.max_live:
+        if min_avg(graph, ii, values) >= best.max_live:
             continue
         candidates = _early_and_late(graph, ii, values) + _swing(graph, ii, values)
         if candidates:
