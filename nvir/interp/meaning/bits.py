@@ -1,8 +1,8 @@
 """Bits: logic, shifts, fields, counts, permutes and byte dot products, and mov's packing.
 
 Edge cases   shl and shr clamp their amount to the width; shf clamps it to 32 or wraps it at 32.
-             bfe and bfi take position and length from the low 8 bits and cut the field at the most
-             significant bit. bfind gives 0xffffffff where there is nothing to find.
+             bfe and bfi cut the field at the most significant bit; in their 32-bit forms position
+             and length are the low 8 bits of their operands. bfind gives 0xffffffff where there is nothing to find.
 Source       PTX ISA 9.0, sections 9.7.1.14 to 9.7.1.24, 9.7.8, 9.7.9.2 (mov), 9.7.9.7 (prmt).
 """
 
@@ -183,15 +183,21 @@ def _low_mask(length: Lanes, width: int) -> Lanes:
     return (kind(1) << np.minimum(length, width).astype(kind)) - kind(1)
 
 
+def _place(x: Lanes, width: int) -> Lanes:
+    """A position or length as int64: of the 32-bit forms the low 8 bits count; the 64-bit forms,
+    which are several machine instructions, take all bits."""
+    return (low(x, 32) & np.uint32(0xFF if width == 32 else 0xFFFFFFFF)).astype(np.int64)
+
+
 def bfe(mods: Mods, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     """The field of length `c` at position `b`, extended by its sign for signed types."""
     width = WIDTH[mods.type]
     x = low(a, width)
     kind = x.dtype.type
-    pos, length = ((v & v.dtype.type(0xFF)).astype(np.int64) for v in (b, c))
+    pos, length = _place(b, width), _place(c, width)
     kept = np.clip(width - pos, 0, length)  # bits that come from `a`
     mask = _low_mask(kept, width)
-    field = (x >> pos.astype(x.dtype)) & mask
+    field = (x >> np.minimum(pos, width).astype(x.dtype)) & mask
     if mods.type[0] == "u":
         return field
     top = np.clip(pos + length - 1, 0, width - 1).astype(x.dtype)
@@ -203,7 +209,7 @@ def bfi(mods: Mods, a: Lanes, b: Lanes, c: Lanes, d: Lanes) -> Lanes:
     """`b` with the low `d` bits of `a` put at position `c`."""
     width = WIDTH[mods.type]
     x, y = low(a, width), low(b, width)
-    pos, length = ((v & v.dtype.type(0xFF)).astype(np.int64) for v in (c, d))
+    pos, length = _place(c, width), _place(d, width)
     inside = pos < width
     at = np.minimum(pos, width - 1).astype(x.dtype)
     mask = np.where(inside, _low_mask(length, width) << at, x.dtype.type(0))
