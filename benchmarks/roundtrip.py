@@ -1,10 +1,12 @@
 """Registers and code size of what nvir prints, against the text that it read.
 
-    python benchmarks/roundtrip.py [--shuffle] [--passes P] [--limit N] [--max-size BYTES] [FILE …]
+    python benchmarks/roundtrip.py [--shuffle] [--passes P] [--all] [--limit N]
+                                   [--max-size BYTES] [FILE …]
 
 Each file is read, printed and assembled by ptxas beside the original. Printed are the
 geometric means over all kernels of registers and SASS instructions, printed over original,
-every kernel above 1.05, and every file that ptxas takes only in one form.
+every kernel above 1.05 (`--all`: every one that differs), and every file that ptxas takes
+only in one form.
 
 `--shuffle` first renames every register and shuffles the blocks (the entry stays first);
 `--passes copy-prop,gvn,dce` first runs these passes. Files default to examples/ptx and the
@@ -132,6 +134,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="nvir's PTX against what it read, through ptxas")
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--shuffle", action="store_true")
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--passes", default="")
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--max-size", type=int, default=400_000)
@@ -156,8 +159,8 @@ def main() -> int:
                 if old.registers and new.registers:
                     ratio = new.registers / old.registers
                     registers.append(ratio)
-                if max(size, ratio) > 1.05:
-                    print(f"above 1.05: {c.name} {name[:60]}: registers {old.registers} -> "
+                if max(size, ratio) > 1.05 or (options.all and old != new):
+                    print(f"differs: {c.name} {name[:60]}: registers {old.registers} -> "
                           f"{new.registers}, instructions {old.instructions} -> "
                           f"{new.instructions}")  # fmt: skip
     print(
