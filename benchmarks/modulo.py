@@ -16,6 +16,7 @@ Graphs on which nvir beats or newly proves the best known interval are listed be
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import random
@@ -206,18 +207,22 @@ def main() -> None:
     parser.add_argument("--solver", default="none", choices=("none", "auto", "cpsat"))
     parser.add_argument("--budget", type=float, default=2.0, help="seconds a graph")
     parser.add_argument("--random", type=int, default=200, help="how many random bodies")
+    parser.add_argument("--limit", type=int, help="at most so many of the open graphs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plot", type=Path, help="write a plot: .svg, .png or .pdf")
     parser.add_argument("--json", type=Path, help="write a row for each graph")
     options = parser.parse_args()
-    cases = [*open_cases(), *random_cases(options.random, options.seed)]
+    cases = [
+        *itertools.islice(open_cases(), options.limit),
+        *random_cases(options.random, options.seed),
+    ]
     rows = [run_case(case, options.solver, options.budget) for case in cases]
     if not rows:
         return
-    console = Console()
+    console = Console(width=max(100, Console().width))
     console.print(table(rows))
     for line in remarks(rows):
-        console.print(line, highlight=False)
+        console.print(line, highlight=False, soft_wrap=True)
     if options.plot:
         plot(rows, options.plot)
     if options.json:

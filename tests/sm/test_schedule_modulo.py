@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,9 +24,11 @@ from schedule_graphs import (
 
 from nvir.ir.errors import Unsupported
 from nvir.sm import DependenceGraph, GraphError, check_schedule, minimum_ii, modulo_schedule
-from nvir.sm.schedule import cpsat
+from nvir.sm.schedule import bounds, cpsat
+from nvir.sm.schedule.bounds import overfull, tighten
 from nvir.sm.schedule.check import ScheduleError, require_schedule
 from nvir.sm.schedule.core import complete, core_groups
+from nvir.sm.schedule.exact import Search
 from nvir.sm.schedule.ims import iterative_modulo_schedule
 from nvir.sm.schedule.swing import swing_modulo_schedule
 
@@ -151,8 +158,10 @@ def test_the_solver_alone_finds_and_refuses():
         {
             "res": ["u", "u", "l", "l", "l", "u", "x"],
             "limits": {"l": 2},
-            "E": [(0, 1, 1, 0), (1, 2, 1, 0), (1, 3, 1, 0), (1, 4, 1, 0), (2, 5, 1, 0)]
-            + [(3, 5, 1, 0), (4, 5, 1, 0), (5, 1, 1, 1), (5, 6, 1, 0)],
+            "E": [
+                *((0, 1, 1, 0), (1, 2, 1, 0), (1, 3, 1, 0), (1, 4, 1, 0), (2, 5, 1, 0)),
+                *((3, 5, 1, 0), (4, 5, 1, 0), (5, 1, 1, 1), (5, 6, 1, 0)),
+            ],
         }
     )
     [group] = core_groups(graph, 3)
@@ -168,6 +177,63 @@ def test_same_seed_same_schedule():
         graph = packed_graph(random.Random(100 + seed), 12)
         one, two = (modulo_schedule(graph, solver="none", seed=3) for _ in range(2))
         assert one == two
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_longer_gaps_lose_no_schedule(seed):
+    """The search says the same of a core before and after its gaps are lengthened."""
+    rng = random.Random(seed)
+    graph = packed_graph(rng, 2 + seed % 4) if seed % 2 else random_graph(rng, 14, resources=1)
+    mii = minimum_ii(graph).mii
+    for ii in range(mii, mii + 3):
+        for group in core_groups(graph, ii):
+            before = Search(group, ii).run(10**7)
+            full = overfull(group)
+            feasible, _ = tighten(group, ii)
+            after = feasible and Search(group, ii).run(10**7)
+            assert before == after
+            assert not (full and before)
+
+
+@given(small_graphs(4), st.integers(1, 5))
+@settings(max_examples=150)
+def test_the_core_decides(graph, more):
+    """A group for each independent problem: all solvable means that the graph is."""
+    ii = minimum_ii(graph).mii + more - 1
+    if ii > 6:
+        return
+    slots: dict[int, int] = {}
+    for group in core_groups(graph, ii):
+        search = Search(group, ii)
+        if not search.run(10**7):
+            assert not feasible_by_force(graph, ii)
+            return
+        slots.update(search.slots)
+    assert check_schedule(graph, ii, complete(graph, ii, slots)) == []
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_closing_with_numpy_and_without_is_the_same(seed, monkeypatch):
+    rng = random.Random(seed)
+    size = rng.randint(2, 30)
+    potential = [rng.randint(0, 20) for _ in range(size)]
+    gap = [
+        [
+            potential[j] - potential[i] - rng.randint(0, 30) + (rng.random() < 0.01)
+            for j in range(size)
+        ]
+        for i in range(size)
+    ]
+    for i in range(size):
+        gap[i][i] = 0
+    results = []
+    for wide in (0, 1000):
+        monkeypatch.setattr(bounds, "WIDE", wide)
+        copy = [row[:] for row in gap]
+        results.append((bounds.close(copy), copy))
+    assert results[0][0] == results[1][0]
+    if results[0][0]:
+        assert results[0][1] == results[1][1]
 
 
 # Hard cases
@@ -223,6 +289,20 @@ def test_large_bodies_are_scheduled():
     assert check_schedule(graph, found.ii, found.times) == []
 
 
+def test_an_interval_below_rec_mii_is_refused():
+    with pytest.raises(GraphError, match="below RecMII"):
+        iterative_modulo_schedule(FIVE, 2)
+
+
+def test_wrong_types_are_type_errors():
+    with pytest.raises(TypeError, match="DependenceGraph"):
+        modulo_schedule([1, 2])  # type: ignore[arg-type]
+
+
+def test_numpy_times_are_times():
+    assert check_schedule(FIVE, np.int64(3), np.array([0, 2, 5])) == []
+
+
 def test_unknown_solver_and_missing_solver(monkeypatch):
     with pytest.raises(GraphError, match="solver 'gurobi'"):
         modulo_schedule(FIVE, solver="gurobi")
@@ -264,3 +344,17 @@ def test_open_graphs():
         proven += found.optimal
     assert proven == len(entries)  # this closes the ten that were open
     assert spent / len(entries) < 0.1
+
+
+def test_the_benchmark_runs(tmp_path):
+    """A few graphs of each set, with its table, plot and records."""
+    pytest.importorskip("matplotlib")
+    script = Path(__file__).resolve().parents[2] / "benchmarks" / "modulo.py"
+    out, picture = tmp_path / "rows.json", tmp_path / "plot.svg"
+    options = ["--limit", "4", "--random", "3", "--json", str(out), "--plot", str(picture)]
+    result = subprocess.run(
+        [sys.executable, str(script), *options], capture_output=True, text=True, check=True
+    )
+    assert "optimum proven on" in result.stdout
+    assert all(row["nvir"]["ii"] <= row["ims"]["ii"] for row in json.loads(out.read_text()))
+    assert picture.stat().st_size > 1000

@@ -6,6 +6,7 @@ scheduler, so a mistake of theirs cannot hide in it.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 
 import attrs
@@ -69,7 +70,7 @@ def require_schedule(
 
 
 def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _starts(
@@ -97,7 +98,7 @@ def _starts(
         elif not _is_integer(t) or t < 0:
             strange.append(Violation("time", (i,), f"node {i}: {t!r} is no cycle from 0"))
         else:
-            starts.append(t)
+            starts.append(int(t))
     return starts, strange
 
 

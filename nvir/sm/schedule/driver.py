@@ -32,6 +32,10 @@ from nvir.sm.schedule.swing import swing_modulo_schedule
 
 PATIENCE = 64
 """Intervals tried one by one for a register limit before the steps grow."""
+PRESSURE = 32
+"""Live registers from which swing modulo scheduling is asked as well."""
+SWINGABLE = 1000
+"""Operations up to which it is: its order costs more than linear time."""
 
 
 @attrs.frozen
@@ -121,6 +125,8 @@ def modulo_schedule(
     Raises GraphError where no interval whatever has a schedule, or for bad options, and
     Unsupported where "cpsat" is asked for but not installed.
     """
+    if not isinstance(graph, DependenceGraph):
+        raise TypeError(f"modulo_schedule needs a DependenceGraph, not {type(graph).__name__}")
     if solver not in ("auto", "none", "cpsat"):
         raise GraphError(f"solver {solver!r}: expected 'auto', 'none' or 'cpsat'")
     if solver == "cpsat" and not cpsat.available():
@@ -136,9 +142,10 @@ def modulo_schedule(
     late = iterative_modulo_schedule(graph, ii, 2 * len(graph), backward=True, weights=weights)
     if late is not None:
         candidates.append(("ims", shorten(graph, ii, late, values, weights)))
-    if register_limit is not None:
-        candidates += _swing(graph, ii, values)
     method, times, live = _fewest_registers(candidates, ii, values)
+    if live > PRESSURE and len(graph) <= SWINGABLE:
+        candidates += _swing(graph, ii, values)
+        method, times, live = _fewest_registers(candidates, ii, values)
     found = ModuloSchedule(ii, tuple(times), search.lower_bound, bounds, method, live)
     if register_limit is not None:
         found = _within_registers(graph, found, values, register_limit)

@@ -13,7 +13,7 @@ Source  B. R. Rau, "Iterative Modulo Scheduling", MICRO-27, 1994.
 
 from __future__ import annotations
 
-from nvir.sm.graph import DependenceGraph
+from nvir.sm.graph import DependenceGraph, GraphError
 
 Weighted = list[list[tuple[int, int]]]
 
@@ -37,12 +37,18 @@ def weights_at(graph: DependenceGraph, ii: int) -> tuple[Weighted, Weighted]:
 
 
 def heights(order: list[int], succs: Weighted) -> list[int]:
-    """The longest path from each node, at least 0; `order` as of the graph, II >= RecMII."""
+    """The longest path from each node, at least 0; `order` as of the graph.
+
+    Raises GraphError where the interval is below RecMII, as paths have no end then.
+    """
     height = [0] * len(succs)
     backward = order[::-1]
-    changed = True
+    changed, passes = True, 0
     while changed:
         changed = False
+        passes += 1
+        if passes > len(succs) + 1:
+            raise GraphError("the initiation interval is below RecMII")
         for u in backward:
             best = height[u]
             for v, weight in succs[u]:

@@ -20,7 +20,7 @@ WORK_A_SECOND = 800_000
 """Work of the exact search that a second of budget buys: about what Python does in 0.7 s."""
 WIDEST = 1 << 16
 """The II up to which the exact search runs: its slots are bits of one integer."""
-HARDEST = 5_000_000
+HARDEST = 500_000
 """Core operations times edges up to which a core is taken out of its graph."""
 PATIENCE = 64
 """Intervals tried one by one before the steps grow."""
@@ -156,6 +156,8 @@ class IntervalSearch:
         if times is not None:
             self.ii, self.times, self.method = ii, times, "ims"
             return True
+        if time.monotonic() > self.deadline:
+            return False
         problem = CoreProblem(self.graph, ii, self.seed)
         problem.start(self.deadline)
         if not problem.given_up:
