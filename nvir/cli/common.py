@@ -71,7 +71,7 @@ def _read(path: str) -> tuple[bytes, str]:
 
 
 _PTX = re.compile(rb"^\s*\.(version|target|address_size|visible|entry|func)\b", re.M)
-_OWN = re.compile(rb"^\s*(module|func|entry|kernel|global)\b", re.M)
+_OWN = re.compile(rb"^\s*module\s+(ori|nvvm)\b", re.M)
 
 
 def _is_own_text(data: bytes, path: str) -> bool:

@@ -51,34 +51,32 @@ def substitute(leaders: Mapping[Value, Value]) -> None:
 
     The keys' instructions stay, without uses. Values must form no cycle.
     """
-    touched: dict[Instruction, None] = {}
-    for old in leaders:
-        for user in old.users:
-            touched[user] = None
     final: dict[Value, Value] = {}
-    for user in touched:
-        news = []
-        for v in user.operands:
-            if v in leaders:
-                v = final.get(v) or _resolve(v, leaders, final)
-            news.append(v)
-        user.set_operands(tuple(news))
     for old in leaders:
-        _join_spelling(final.get(old) or _resolve(old, leaders, final), old.type)
+        _resolve(old, leaders, final)
+    touched: dict[Instruction, None] = {}  # in order, so that equal runs give equal use lists
+    for old, new in final.items():
+        touched.update(dict.fromkeys(old.users))
+        if new.type is not old.type:
+            _join_spelling(new, old.type)
+    find = final.get
+    for user in touched:
+        user.set_operands(tuple([find(v, v) for v in user.operands]))
 
 
-def _resolve(v: Value, leaders: Mapping[Value, Value], final: dict[Value, Value]) -> Value:
-    chain = []
-    while v in leaders:
-        known = final.get(v)
-        if known is not None:
-            v = known
-            break
-        chain.append(v)
-        v = leaders[v]
+def _resolve(v: Value, leaders: Mapping[Value, Value], final: dict[Value, Value]) -> None:
+    """Note the end of the chain that starts at `v`, for every link of it."""
+    new = leaders[v]
+    if new not in leaders:
+        final[v] = new
+        return
+    chain = [v]
+    while new in leaders and new not in final:
+        chain.append(new)
+        new = leaders[new]
+    new = final.get(new, new)
     for link in chain:
-        final[link] = v
-    return v
+        final[link] = new
 
 
 def _spelling_fits(new: Type, old: Type) -> bool:

@@ -10,9 +10,6 @@ import nvir
 from nvir.toolchain import code_sections, ptxas
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
-SAMPLE = ("sgemm.sm_80", "reduction.sm_90", "nested_break.sm_80", "gemm_mma.sm_80",
-          "switch_heavy.sm_80", "triton_softmax.sm_80", "histogram.sm_80",
-          "clang_struct_by_value.sm_80")  # fmt: skip
 
 
 def figures(text: str) -> tuple[int, int]:
@@ -38,7 +35,8 @@ def compare(files: list[Path]) -> tuple[float, float]:
 
 @pytest.mark.oracle
 def test_registers_and_size_stay():
-    registers, size = compare([EXAMPLES / f"{name}.ptx" for name in SAMPLE])
+    """Over every third example; single kernels go either way by some instructions."""
+    registers, size = compare(sorted(EXAMPLES.glob("*.ptx"))[::3])
     assert registers <= 1.01
     assert size <= 1.02
 

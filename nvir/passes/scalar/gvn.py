@@ -92,8 +92,9 @@ class _Numbering:
         self.function, self.loads = function, loads
         self.leaders: dict[Value, Value] = {}
         self.stale: set[Instruction] = set()  # users of a key of `leaders`
-        self.table: dict[Any, Instruction] = {}
-        self.kinds: dict[Form, int] = {}
+        # For each form what it means, and its instructions by the rest of their key: for most
+        # the operands, a tuple that is there already.
+        self.forms: dict[Form, tuple[int, dict[Any, Instruction]]] = {}
         self.held = held_in_place(function)
         self.parameters = frozenset(function.params if function.is_kernel else ())
         self.memory = 0  # number of the state of memory at the place of the walk
@@ -126,14 +127,15 @@ class _Numbering:
         self.memory = self.states
 
     def _block(self, block: Block) -> None:
-        table, leaders, stale, kinds = self.table, self.leaders, self.stale, self.kinds
+        leaders, stale, forms = self.leaders, self.stale, self.forms
         key: Any
         i = block.first
         while i is not None:
             form = i.form
-            kind = kinds.get(form)
-            if kind is None:
-                kind = kinds[form] = self._kind(i)
+            known = forms.get(form)
+            if known is None:
+                known = forms[form] = (self._kind(i), {})
+            kind, table = known
             if kind == _SKIP:
                 i = i.next
                 continue
@@ -141,10 +143,10 @@ class _Numbering:
             if i in stale:
                 operands = tuple([leaders.get(v, v) for v in operands])
             if kind == _PURE:
-                key = (form, operands)
+                key = operands
             elif kind == _COMMUTES:
                 a, b = operands[0], operands[1]
-                key = (form, operands if id(a) < id(b) else (b, a, *operands[2:]))
+                key = operands if id(a) < id(b) else (b, a, *operands[2:])
             else:
                 key = self._key(i, kind, operands)
             if key is not None:
@@ -177,7 +179,7 @@ class _Numbering:
         return _SKIP
 
     def _key(self, i: Instruction, kind: int, operands: tuple[Value, ...]) -> Any:
-        """What must agree for two instructions to be one; None where `i` stays as it is."""
+        """What must agree, beside the form, for two instructions to be one; None: `i` stays."""
         if kind == _CLOBBER:
             self._clobber()
             return None
@@ -186,12 +188,11 @@ class _Numbering:
         aux = i.aux
         if aux.__class__ in (list, dict):
             return None
-        form = i.form
-        if form.op.commutes and id(operands[1]) < id(operands[0]):
+        if i.form.op.commutes and id(operands[1]) < id(operands[0]):
             operands = (operands[1], operands[0], *operands[2:])
         if kind == _LOAD and not self._is_parameter(i):
-            return (form, operands, aux, self.memory)
-        return (form, operands, aux)
+            return (operands, aux, self.memory)
+        return (operands, aux)
 
     def _phi_key(self, phi: Instruction, operands: tuple[Value, ...]) -> Any:
         values = set(operands)
@@ -217,13 +218,16 @@ class _Numbering:
         olds, news = i.results, first.results
         if len(olds) != len(news) or (i.form.pure and not _worth_keeping(i.operands)):
             return
-        pairs = list(zip(olds, news, strict=True))
-        if all(self._may_replace(old, new) for old, new in pairs):
-            for old, new in pairs:
-                self._replace(old, new)
+        for old, new in zip(olds, news, strict=True):
+            if not self._may_replace(old, new):
+                return
+        for old, new in zip(olds, news, strict=True):
+            self._replace(old, new)
 
     def _may_replace(self, old: Value, new: Value) -> bool:
-        return old not in self.held and new not in self.held and can_stand_for(new, old)
+        if self.held and (old in self.held or new in self.held):
+            return False
+        return old.type is new.type or can_stand_for(new, old)
 
     def _replace(self, old: Value, new: Value) -> None:
         self.leaders[old] = new
@@ -232,6 +236,14 @@ class _Numbering:
 
 def _worth_keeping(operands: tuple[Value, ...]) -> bool:
     """Whether the operands are not all constants, and none is a volatile register."""
-    if any(isinstance(v, SpecialRegister) and v.volatile for v in operands):
-        return False
-    return not all(v.is_constant for v in operands)
+    found = False
+    for v in operands:
+        if v.__class__ is Instruction:
+            found = True
+        elif isinstance(v, SpecialRegister):
+            if v.volatile:
+                return False
+            found = True
+        elif not v.is_constant:
+            found = True
+    return found
