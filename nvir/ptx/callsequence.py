@@ -83,9 +83,10 @@ def _spans(
 ) -> list[tuple[list[Variable], Instruction, Instruction]]:
     """Variables grouped by overlapping spans, with the first and last instruction of each group."""
     numbers: dict[Instruction, int] = {}
-    for block in {i.block for found in touched.values() for i in found}:
+    for block in dict.fromkeys(i.block for found in touched.values() for i in found):
         if block is not None:
-            numbers.update({i: len(numbers) + k for k, i in enumerate(block)})
+            base = len(numbers)
+            numbers.update({i: base + k for k, i in enumerate(block)})
     ordered = sorted(touched.items(), key=lambda t: numbers[t[1][0]])
     groups: list[tuple[list[Variable], Instruction, Instruction]] = []
     for v, found in ordered:

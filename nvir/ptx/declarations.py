@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nvir.ir.function import Function
 from nvir.ir.module import Module
 from nvir.ir.symbols import Variable
 from nvir.ir.types import ScalarType
-from nvir.ir.values import Argument, Value
+from nvir.ir.values import Argument, Constant, SymbolOffset, Value
 from nvir.ptx.registers import NUMBERED, PREFIXES, Names
 
 
@@ -56,6 +56,18 @@ def initialiser(init: Any) -> str:
     if all(isinstance(v, Value) for v in init):
         return "{" + ", ".join([v.name for v in init]) + "}"
     return "{" + ", ".join(initialiser(v) for v in init) + "}"
+
+
+def functions_in(init: Any) -> Iterator[Function]:
+    """The functions whose addresses an initialiser holds."""
+    if isinstance(init, tuple):
+        for v in init:
+            if v.__class__ is not Constant:
+                yield from functions_in(v)
+    else:
+        symbol = init.symbol if isinstance(init, SymbolOffset) else init
+        if isinstance(symbol, Function):
+            yield symbol
 
 
 def head(f: Function, names: Names | None = None) -> str:

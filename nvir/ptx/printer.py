@@ -65,14 +65,22 @@ class ModulePrinter:
     def parts(self) -> list[str]:
         """The pieces of the text: header, declarations, variables, bodies, debug data."""
         m = self.module
-        out = [_BANNER, declarations.header(m), "\n"]
-        for f in m.functions:
-            if f.kind == "func" or f.is_declaration:
-                out.append(f"{declarations.head(f)}\n;\n")
-        out.extend(f"{declarations.variable(v)};\n" for v in m.globals)
+        bodies: list[str] = []
+        early = {f for v in m.globals for f in declarations.functions_in(v.init)}
+        defined: set[Function] = set()
         for f in m.functions:
             if f.blocks:
-                out.extend(FunctionPrinter(f, self).parts())
+                printer = FunctionPrinter(f, self)
+                bodies.extend(printer.parts())
+                defined.add(f)
+                early.update(g for g in printer.names.functions if g not in defined)
+        # Only what is named before its body: ptxas inlines in the order of first mention.
+        out = [_BANNER, declarations.header(m), "\n"]
+        for f in m.functions:
+            if f in early or f.is_declaration:
+                out.append(f"{declarations.head(f)}\n;\n")
+        out.extend(f"{declarations.variable(v)};\n" for v in m.globals)
+        out.extend(bodies)
         for f in m.functions:
             if isinstance(f.aux, dict) and "alias" in f.aux:
                 out.append(f".alias {f.name}, {f.aux['alias'].name};\n")

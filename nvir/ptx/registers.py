@@ -44,6 +44,7 @@ class Names(dict[Any, str]):
     registers   every register that the body declares, with its type; complete
                 when all operands have been looked up
     prologue    (register, literal) of predicates that the body sets first
+    functions   the functions that were looked up
     """
 
     def __init__(self) -> None:
@@ -52,6 +53,7 @@ class Names(dict[Any, str]):
         self.arguments: dict[str, ScalarType] = {}
         self.reserved: set[str] = set()
         self.prologue: list[tuple[str, str]] = []
+        self.functions: list[Function] = []
         self._next: dict[str, int] = {}
         self._group: dict[str, ScalarType | None] | None = None
 
@@ -64,6 +66,8 @@ class Names(dict[Any, str]):
             self.prologue.append((name, v.name))
         else:
             name = self.source(v)
+            if isinstance(v, Function):
+                self.functions.append(v)
         self[v] = name
         return name
 

@@ -102,15 +102,18 @@ def test_variables_keep_linkage_alignment_shape_and_values() -> None:
     assert sorted(found) == sorted(lines)
 
 
-def test_device_functions_are_declared_before_their_bodies() -> None:
-    """A caller may stand before its callee; the printed text declares all functions first."""
+def test_functions_named_before_their_bodies_are_declared_first() -> None:
+    """A caller may stand before its callee. Other declarations would change what ptxas inlines."""
     m = Module("sm_80", version=(8, 0))
     k = m.kernel("k")
-    k.block("entry").append(Instruction(form("ret")))
     f = m.function("f", [("x", "u32")], "b32")
     f.block("entry").append(Instruction(form("ret")))
-    text = print_ptx(m)
+    b = k.block("entry")
+    b.append(Instruction(form("ret")))
     declaration = ".func  (.param .b32 func_retval0) f(\n\t.param .u32 f_param_0\n)\n;\n"
+    assert declaration not in print_ptx(m)
+    Instruction(form("mov.u64", "%s, %s"), (f,), U64).insert_before(b.first)
+    text = print_ptx(m)
     assert text.index(declaration) < text.index(".entry k(") < text.rindex(".func ")
 
 
