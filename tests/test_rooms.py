@@ -1,0 +1,82 @@
+"""Rooms import only what the architecture allows, and nothing heavy at the start."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NVIR = Path(__file__).resolve().parents[1] / "nvir"
+ALLOWED = {
+    "ir": set(),
+    "analysis": {"ir"},
+    "ptx": {"ir", "analysis"},
+    "llvm": {"ir"},
+    "interp": {"ir", "analysis"},
+    "sm": {"ir", "analysis"},
+    "frontend": {"ir"},
+    "passes": {"ir", "analysis", "sm", "ptx"},
+    "toolchain": set(),
+    "gpu": {"ptx", "toolchain"},
+    "report": {
+        "ir", "analysis", "ptx", "llvm", "interp", "sm", "frontend", "passes", "toolchain", "gpu",
+    },
+}  # fmt: skip
+# notebook pictures of a function are drawn by the room above it, when asked for
+EXCEPTIONS = {("ir", "report", "function.py")}
+
+
+def imports(file: Path) -> set[str]:
+    """The rooms of nvir that a file imports, at its top or inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "nvir":
+                names = [f"nvir.{a.name}" for a in node.names]
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        for n in names:
+            parts = n.split(".")
+            if parts[0] == "nvir" and len(parts) > 1 and parts[1] != "__version__":
+                found.add(parts[1])
+    return found
+
+
+@pytest.mark.parametrize("room", sorted(p.name for p in NVIR.iterdir() if p.is_dir()))
+def test_a_room_imports_only_what_it_may(room):
+    if room in ("cli", "__pycache__"):
+        pytest.skip("the command line may import everything")
+    allowed = ALLOWED[room] | {room}
+    for file in (NVIR / room).rglob("*.py"):
+        for other in imports(file) - allowed:
+            assert (room, other, file.name) in EXCEPTIONS, f"{file} imports nvir.{other}"
+
+
+def fresh(code: str) -> str:
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout
+
+
+def test_import_is_light():
+    heavy = ("numpy", "networkx", "graphviz", "click", "rich", "ortools")
+    loaded = fresh("import sys, nvir, nvir.ir; print(*sys.modules)").split()
+    assert not set(heavy) & set(loaded)
+
+
+def test_import_takes_less_than_120_ms():
+    code = (
+        "import time; t = time.process_time(); import nvir, nvir.ir.module;"
+        "print(time.process_time() - t)"
+    )
+    assert min(float(fresh(code)) for _ in range(5)) < 0.12
+
+
+def test_nothing_in_the_package_leans_on_files_outside():
+    for file in NVIR.rglob("*"):
+        if file.suffix in (".py", ".json", ".toml"):
+            assert "../shared" not in file.read_text("utf-8")
