@@ -24,7 +24,7 @@ from nvir.sm.graph import DependenceGraph, GraphError
 from nvir.sm.mii import MinimumII, Recurrence, ResourceUse, minimum_ii
 from nvir.sm.schedule import cpsat
 from nvir.sm.schedule.check import require_schedule
-from nvir.sm.schedule.ims import iterative_modulo_schedule, weights_at
+from nvir.sm.schedule.ims import iterative_modulo_schedule
 from nvir.sm.schedule.intervals import IntervalSearch
 from nvir.sm.schedule.lifetimes import Values, measure, min_avg, values_of
 from nvir.sm.schedule.shorten import shorten
@@ -33,9 +33,9 @@ from nvir.sm.schedule.swing import swing_modulo_schedule
 PATIENCE = 64
 """Intervals tried one by one for a register limit before the steps grow."""
 PRESSURE = 32
-"""Live registers from which swing modulo scheduling is asked as well."""
+"""Live registers beyond which the other schedulers are asked for fewer at the same interval."""
 SWINGABLE = 1000
-"""Operations up to which it is: its order costs more than linear time."""
+"""Operations up to which they are: the order of swing scheduling is not linear in time."""
 
 
 @attrs.frozen
@@ -137,14 +137,11 @@ def modulo_schedule(
         return ModuloSchedule(1, (), 1, bounds, "ims", 0)
     search = IntervalSearch(graph, bounds.mii, budget_s, solver != "none", seed)
     search.run()
-    ii, weights = search.ii, weights_at(graph, search.ii)
-    candidates = [(search.method, shorten(graph, ii, search.times, values, weights))]
-    late = iterative_modulo_schedule(graph, ii, 2 * len(graph), backward=True, weights=weights)
-    if late is not None:
-        candidates.append(("ims", shorten(graph, ii, late, values, weights)))
+    ii = search.ii
+    candidates = [(search.method, shorten(graph, ii, search.times, values))]
     method, times, live = _fewest_registers(candidates, ii, values)
     if live > PRESSURE and len(graph) <= SWINGABLE:
-        candidates += _swing(graph, ii, values)
+        candidates += _iterative(graph, ii, values, False) + _swing(graph, ii, values)
         method, times, live = _fewest_registers(candidates, ii, values)
     found = ModuloSchedule(ii, tuple(times), search.lower_bound, bounds, method, live)
     if register_limit is not None:
@@ -156,14 +153,9 @@ def modulo_schedule(
 Candidates = list[tuple[str, list[int]]]
 
 
-def _early_and_late(graph: DependenceGraph, ii: int, values: Values) -> Candidates:
-    """Iterative modulo scheduling from both ends, lifetimes shortened."""
-    found = []
-    for backward in (False, True):
-        times = iterative_modulo_schedule(graph, ii, backward=backward)
-        if times is not None:
-            found.append(("ims", shorten(graph, ii, times, values)))
-    return found
+def _iterative(graph: DependenceGraph, ii: int, values: Values, backward: bool) -> Candidates:
+    times = iterative_modulo_schedule(graph, ii, backward=backward)
+    return [] if times is None else [("ims", shorten(graph, ii, times, values))]
 
 
 def _swing(graph: DependenceGraph, ii: int, values: Values) -> Candidates:
@@ -192,7 +184,9 @@ def _within_registers(
         ii += 1 if ii < found.ii + PATIENCE else ii // 8
         if min_avg(graph, ii, values) >= best.max_live:
             continue
-        candidates = _early_and_late(graph, ii, values) + _swing(graph, ii, values)
+        candidates = _swing(graph, ii, values)
+        for backward in (True, False):
+            candidates += _iterative(graph, ii, values, backward)
         if candidates:
             method, times, live = _fewest_registers(candidates, ii, values)
             if live < best.max_live:

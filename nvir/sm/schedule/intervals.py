@@ -51,7 +51,7 @@ class CoreProblem:
             return
         self._open = [(group, Search(group, self.ii, self.seed)) for group in groups]
         size = sum(len(component.nodes) for g in groups for component in g.components)
-        self.spend(10 * size * size + 2000, deadline)
+        self.spend(40 * size * size + 5000, deadline)
 
     def tighten(self) -> None:
         """Lengthens the gaps as the resources force and begins the searches anew with them."""
@@ -152,10 +152,11 @@ class IntervalSearch:
         return bound
 
     def _attempt(self, ii: int) -> bool:
-        times = iterative_modulo_schedule(self.graph, ii)
-        if times is not None:
-            self.ii, self.times, self.method = ii, times, "ims"
-            return True
+        for backward in (True, False):  # backwards first: fewer registers
+            times = iterative_modulo_schedule(self.graph, ii, backward=backward)
+            if times is not None:
+                self.ii, self.times, self.method = ii, times, "ims"
+                return True
         if time.monotonic() > self.deadline:
             return False
         problem = CoreProblem(self.graph, ii, self.seed)
@@ -179,23 +180,29 @@ class IntervalSearch:
         portion = self.left // (4 * max(1, len(self._open)))
         for problem in self._still_open():
             problem.tighten()
-            if problem.verdict is None:
-                problem.spend(portion, self.deadline)
-            self.left -= problem.work
-            self._note(problem)
+            self._spend(problem, portion)
+        self._search_on(portion, self.left // 2 if self.solver else 0)
         if self.solver and cpsat.available():
             share = self.budget_s / 2
             for problem in self._still_open():
                 problem.ask_solver(share)
                 share /= 2
                 self._note(problem)
-        while self._open and self.left > 0 and time.monotonic() < self.deadline:
+        self._search_on(portion, 0)
+
+    def _search_on(self, portion: int, rest: int) -> None:
+        """Rounds of growing portions over the open intervals until only `rest` is left."""
+        while self._open and self.left > rest and time.monotonic() < self.deadline:
             portion = max(1, 2 * portion)
             for problem in self._still_open():
-                before = problem.work
-                problem.spend(min(portion, self.left), self.deadline)
-                self.left -= max(1, problem.work - before)
-                self._note(problem)
+                self._spend(problem, min(portion, self.left - rest))
+
+    def _spend(self, problem: CoreProblem, portion: int) -> None:
+        before = problem.work
+        if problem.verdict is None:
+            problem.spend(portion, self.deadline)
+        self.left -= max(1, problem.work - before)
+        self._note(problem)
 
     def _still_open(self) -> Iterator[CoreProblem]:
         """Takes the open problems off the list, the lowest first, as long as they would help."""
