@@ -2,7 +2,8 @@
 
 Edge cases   shl and shr clamp their amount to the width; shf clamps it to 32 or wraps it at 32.
              bfe and bfi cut the field at the most significant bit; in their 32-bit forms position
-             and length are the low 8 bits of their operands. bfind gives 0xffffffff where there is nothing to find.
+             and length are the low 8 bits of their operands. bfind gives 0xffffffff where there is
+             nothing to find.
 Source       PTX ISA 9.0, sections 9.7.1.14 to 9.7.1.24, 9.7.8, 9.7.9.2 (mov), 9.7.9.7 (prmt).
 """
 

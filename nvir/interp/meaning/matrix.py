@@ -4,11 +4,11 @@
 Exact     Integers: exact sums, wrapped or with .satfinite clamped at the end. Bits: the population
           count of xor or and. f64: one fused multiply-add for each k, k ascending, in the
           instruction's rounding mode, as PTX promises.
-Floats    f16, bf16, tf32 and the 8-, 6- and 4-bit formats: products are exact in float64; they
-          are added to C in float64, k ascending, and the sum is rounded once (to nearest) to the
-          type of D. PTX leaves order and rounding open; this is at least as precise, so results
-          agree bit for bit wherever sums are exact (small integers, say). tf32 reads only the
-          upper 19 bits of its inputs.
+Floats    f16, bf16, tf32 and the 8-, 6- and 4-bit formats: PTX leaves order and rounding open.
+          Given a target, the sum is what its tensor cores compute (tensorcore.py). Without one,
+          exact products are added to C in float64, k ascending, and the sum is rounded once to
+          the type of D: at least as precise. Both agree wherever sums are exact (small integers,
+          say). tf32 reads only the upper 19 bits of its inputs.
 Shapes    Fragments are `(registers, warps, 32)` raw registers, uint32 or, for f64, uint64.
 Source    PTX ISA 9.0, 9.7.14.4.5 (wmma.mma), 9.7.14.5.14 (mma).
 """
@@ -21,10 +21,11 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from nvir.interp.meaning import double, fragments
+from nvir.interp.meaning import double, fragments, tensorcore
 from nvir.interp.meaning.fragments import Fragment
 from nvir.interp.meaning.lanes import Lanes
 from nvir.interp.meaning.rounding import round_to, value_of
+from nvir.interp.meaning.tensorcore import TensorCore, tensor_core
 from nvir.ir.errors import Unsupported
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
@@ -99,7 +100,7 @@ def values(codes: Lanes, type_: str) -> Lanes:
     return value_of(codes, type_)
 
 
-def multiply(op: Product, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
+def multiply(op: Product, a: Lanes, b: Lanes, c: Lanes, core: TensorCore | None = None) -> Lanes:
     """Codes of D from those of A `(..., m, k)`, B `(..., k, n)` and C `(..., m, n)`."""
     dtype, atype, btype, ctype = op.types
     if atype == "b1":
@@ -112,6 +113,8 @@ def multiply(op: Product, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     if atype not in _FLOATS or btype not in _FLOATS or dtype not in ("f16", "f32"):
         raise Unsupported(op.spelling)
     x, y, total = values(a, atype), values(b, btype), values(c, ctype)
+    if core is not None:
+        return tensorcore.multiply(core, op.types, x, y, total)
     for step in range(x.shape[-1]):
         total = total + x[..., :, step, None] * y[..., None, step, :]
     return round_to(total, dtype)
@@ -170,12 +173,14 @@ def wmma_fragments(op: Product) -> tuple[Fragment, Fragment, Fragment, Fragment]
     )
 
 
-def mma(spelling: str, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
+def mma(spelling: str, a: Lanes, b: Lanes, c: Lanes, target: str = "") -> Lanes:
     """D's registers of an mma.sync or wmma.mma from those of A, B and C.
 
-    All are `(registers, warps, 32)`. Raises `Unsupported` for sparse and block-scaled forms.
+    All are `(registers, warps, 32)`. `target` ("sm_90") chooses whose tensor cores add; "" adds
+    as precisely as float64 does. Raises `Unsupported` for sparse and block-scaled forms.
     """
     op = _parse(spelling)
     find = wmma_fragments if spelling.startswith("wmma") else mma_fragments
     in_a, in_b, in_c, out = find(op)
-    return out.pack(multiply(op, in_a.unpack(a), in_b.unpack(b), in_c.unpack(c)))
+    core = tensor_core(target, op.types[1]) if target else None
+    return out.pack(multiply(op, in_a.unpack(a), in_b.unpack(b), in_c.unpack(c), core))

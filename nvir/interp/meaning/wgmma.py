@@ -15,7 +15,7 @@ Descriptors   Shared-memory matrices are read in core matrices of 8 rows by 16 b
 
               added to the start address; then bits 4.. of the address are exchanged by exclusive or
               with bits 7.. (1, 2 or 3 bits for 32, 64 or 128 bytes).
-Numbers       As in matrix.py: exact products, one rounding.
+Numbers       As in matrix.py.
 Source        PTX ISA 9.0, 9.7.15.5.1 (fragments, layouts, descriptors), 9.7.15.5.2.
 """
 
@@ -30,6 +30,7 @@ from nvir.interp.meaning import fragments
 from nvir.interp.meaning.fragments import ELEMENT_BITS, Fragment
 from nvir.interp.meaning.lanes import Lanes
 from nvir.interp.meaning.matrix import Product, multiply
+from nvir.interp.meaning.tensorcore import tensor_core
 
 _SWIZZLE = {0: 0, 1: 3, 2: 2, 3: 1}  # mode to exchanged bits: none, 128, 64, 32 bytes
 
@@ -125,12 +126,13 @@ def mma_async(
     accumulate: Lanes,
     negate_a: bool = False,
     negate_b: bool = False,
+    target: str = "",
 ) -> Lanes:
     """D's registers `(registers, groups, 128)` from codes of A `(groups, 64, k)` and B
     `(groups, k, n)` and the registers of the old D.
 
     `accumulate` is scale-d, a bool for each group: where false D = A * B. `negate_a` and
-    `negate_b` stand for imm-scale -1.
+    `negate_b` stand for imm-scale -1. `target` is as for `matrix.mma`.
     """
     _, fragment = register_fragments(op)
     old = unpack(fragment, d)
@@ -140,7 +142,8 @@ def mma_async(
         a = _negated(a, op.types[1])
     if negate_b:
         b = _negated(b, op.types[2])
-    return pack(fragment, multiply(op, a, b, old))
+    core = tensor_core(target, op.types[1], warpgroup=True) if target else None
+    return pack(fragment, multiply(op, a, b, old, core))
 
 
 def _negated(codes: Lanes, type_: str) -> Lanes:
