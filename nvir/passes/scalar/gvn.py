@@ -188,11 +188,12 @@ class _Numbering:
         aux = i.aux
         if aux.__class__ in (list, dict):
             return None
+        cls = getattr(i.type, "cls", i.type)  # zext to i32 is not zext to i64
         if i.form.op.commutes and id(operands[1]) < id(operands[0]):
             operands = (operands[1], operands[0], *operands[2:])
         if kind == _LOAD and not self._is_parameter(i):
-            return (operands, aux, self.memory)
-        return (operands, aux)
+            return (operands, aux, cls, self.memory)
+        return (operands, aux, cls)
 
     def _phi_key(self, phi: Instruction, operands: tuple[Value, ...]) -> Any:
         values = set(operands)
