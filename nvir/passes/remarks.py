@@ -24,7 +24,7 @@ import attrs
 
 if TYPE_CHECKING:
     from nvir.ir.function import Function
-    from nvir.ir.instruction import Location
+    from nvir.ir.instruction import Instruction, Location
 
 Kind = Literal["passed", "missed", "analysis", "failure"]
 KINDS: tuple[Kind, ...] = ("passed", "missed", "analysis", "failure")
@@ -275,6 +275,11 @@ def _place(function: Function, where: Any) -> tuple[Location | None, int]:
             line = line or i.line
             i = i.prev
     return (i.loc if i is not None else None), line
+
+
+def line_of(i: Instruction) -> int:
+    """The source line of an instruction, else its line in the text that was read; 0: neither."""
+    return i.loc.line if i.loc is not None else i.line
 
 
 def file_name(function: Function, number: int) -> str:

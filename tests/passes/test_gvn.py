@@ -193,7 +193,15 @@ def test_a_load_is_one_while_memory_is_untouched(check, between):
     "cp.async.wait_all;", "ld.acquire.gpu.global.u32 %r9, [%rd2];",
 ])  # fmt: skip
 def test_a_load_is_read_again_after(check, between):
-    check("gvn", LOADS.format(between=between))
+    """And a remark says what stood in the way."""
+    ctx = check("gvn", LOADS.format(between=between))
+    (remark,) = ctx.remarks.filter(kind="missed")
+    assert remark.name == "Clobbered"
+    assert remark.args["load"] == "ld.global.u32"
+    line = remark.args["first"]
+    assert remark.line == line + 2
+    if not between.startswith(("call", "frob")):
+        assert remark.args["cause"] == f"{between.split()[0].rstrip(';')} at line {line + 1}"
 
 
 def test_loads_follow_a_single_predecessor_and_stop_at_a_join(check):
@@ -207,7 +215,7 @@ def test_loads_follow_a_single_predecessor_and_stop_at_a_join(check):
 
 
 def test_a_loop_reads_memory_again(check):
-    check("gvn", START + """
+    ctx = check("gvn", START + """
         ld.global.u32 %r3, [%rd1];
         LOOP:
         ld.global.u32 %r4, [%rd1];
@@ -216,6 +224,7 @@ def test_a_loop_reads_memory_again(check):
         setp.lt.s32 %p2, %r3, 90;
         @%p2 bra LOOP;
         ret;""")
+    assert [r.args["cause"] for r in ctx.remarks] == ["other paths"]
 
 
 @pytest.mark.parametrize("load", ["ld.global.nc.u32 {}, [%rd1];", "ld.const.u32 {}, [table+8];",
@@ -250,7 +259,7 @@ def test_results_of_calls_are_memory_of_their_own(check):
         ret;""")
     other = ".extern .func (.param .b32 o) other();"
     module = nvir.read_ptx(text.replace(".visible", f"{other}\n.visible", 1))
-    assert not Driver(Settings()).run(module, "gvn").remarks
+    assert not Driver(Settings()).run(module, "gvn").remarks.filter(kind="passed")
 
 
 def test_loads_may_be_left_alone(check):

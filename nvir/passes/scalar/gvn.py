@@ -38,14 +38,18 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.values import SpecialRegister, SymbolOffset, Value
 from nvir.passes.context import Context
-from nvir.passes.remarks import passed
+from nvir.passes.remarks import line_of, missed, passed
 from nvir.passes.rewrite import can_stand_for, held_in_place, substitute
 
 REPLACED = passed(
     "Replaced", "replaced {instructions} instructions that compute a value anew, {loads} of "
     "them loads"
 )  # fmt: skip
-CODES = (REPLACED,)
+CLOBBERED = missed(
+    "Clobbered", "{load} reads again what line {first} has read, for memory may have been "
+    "written by {cause}"
+)  # fmt: skip
+CODES = (REPLACED, CLOBBERED)
 
 
 @attrs.frozen
@@ -62,6 +66,8 @@ _SKIP, _PURE, _COMMUTES, _PHI, _LOAD, _INVARIANT, _CLOBBER = range(7)
 def run(function: Function, ctx: Context) -> bool:
     numbering = _Numbering(function, ctx.options.loads)
     numbering.walk()
+    for load, first, cause in numbering.read_again:
+        ctx.remark(CLOBBERED, load, load=load.form.spelling, first=line_of(first), cause=cause)
     leaders = numbering.leaders
     if not leaders:
         return False
@@ -100,6 +106,9 @@ class _Numbering:
         self.memory = 0  # number of the state of memory at the place of the walk
         self.states = 0  # how many there have been
         self.at_end: dict[Block, int] = {}  # the state at the end of each block
+        self.causes: list[Instruction | None] = [None]  # what began each state; None: paths meet
+        self.newest: dict[Any, tuple[Instruction, int]] = {}  # load of each key, its state
+        self.read_again: list[tuple[Instruction, Instruction, str]] = []
 
     def walk(self) -> None:
         children: dict[Block, list[Block]] = {}
@@ -120,11 +129,12 @@ class _Numbering:
         if len(preds) == 1 and preds[0] is block.idom:
             self.memory = self.at_end[preds[0]]
         else:
-            self._clobber()
+            self._clobber(None)
 
-    def _clobber(self) -> None:
+    def _clobber(self, cause: Instruction | None) -> None:
         self.states += 1
         self.memory = self.states
+        self.causes.append(cause)
 
     def _block(self, block: Block) -> None:
         leaders, stale, forms = self.leaders, self.stale, self.forms
@@ -181,7 +191,7 @@ class _Numbering:
     def _key(self, i: Instruction, kind: int, operands: tuple[Value, ...]) -> Any:
         """What must agree, beside the form, for two instructions to be one; None: `i` stays."""
         if kind == _CLOBBER:
-            self._clobber()
+            self._clobber(i)
             return None
         if kind == _PHI:
             return self._phi_key(i, operands)
@@ -192,6 +202,7 @@ class _Numbering:
         if i.form.op.commutes and id(operands[1]) < id(operands[0]):
             operands = (operands[1], operands[0], *operands[2:])
         if kind == _LOAD and not self._is_parameter(i):
+            self._compare(i, (i.form, operands, aux, cls))
             return (operands, aux, cls, self.memory)
         return (operands, aux, cls)
 
@@ -205,6 +216,17 @@ class _Numbering:
             return None
         order = sorted(range(len(operands)), key=[b.rpo_index for b in phi.aux].__getitem__)
         return (phi.block, tuple([operands[k] for k in order]))
+
+    def _compare(self, load: Instruction, key: Any) -> None:
+        """Note a load that could go if memory were as it was at an earlier one."""
+        first, state = self.newest.get(key, (load, self.memory))
+        self.newest[key] = (load, self.memory)
+        assert first.block is not None
+        assert load.block is not None
+        if state != self.memory and first.block.dominates(load.block):
+            cause = self.causes[self.memory]
+            where = f"{cause.form.spelling} at line {line_of(cause)}" if cause else "other paths"
+            self.read_again.append((load, first, where))
 
     def _is_parameter(self, i: Instruction) -> bool:
         """Whether a load reads a parameter of the kernel, which nothing can change."""
