@@ -256,7 +256,8 @@ def _find_bad_slots(f: Form, kind: str) -> tuple[int, ...]:
     """Source operands of a form that refuse registers of this kind ("f", or "u" and "s").
 
     Untyped (`.b32`) instructions take every register. Addresses are integers.
-    The last type of a mnemonic is that of its sources, but for the rows below.
+    The last type of an arithmetic mnemonic, or of a store, is that of its
+    sources; other rows (matrices, bulk copies) mix them.
     """
     if f.is_phi or f.n_operands < 0 or f.name in ("bra", "ret", "exit"):
         return ()
@@ -267,7 +268,7 @@ def _find_bad_slots(f: Form, kind: str) -> tuple[int, ...]:
     if f.name == "slct":  # d, a, b of the first type, c of the last
         per_slot = [kinds[0], kinds[0], kinds[-1]] if kinds else []
         bad = [k for k, t in enumerate(per_slot) if t in refuses]
-    elif kinds and kinds[-1] in refuses:
+    elif kinds and kinds[-1] in refuses and (f.op.pure or f.name in ("st", "atom", "red")):
         bad = list(range(f.n_sources))
     else:
         bad = []
