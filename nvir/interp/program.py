@@ -1,0 +1,234 @@
+"""A module made ready to run: where its symbols lie, plans of its functions, shared constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from nvir.interp.layout import Array, Layout, Windows, alignment, parameter_layout
+from nvir.interp.memory import Arena
+from nvir.interp.plan import Plan
+from nvir.interp.rows import Rows, ori_rows
+from nvir.ir.errors import LaunchError, Unsupported
+from nvir.ir.function import Function
+from nvir.ir.module import Module
+from nvir.ir.symbols import Param, Variable
+from nvir.ir.values import Constant, Symbol, SymbolOffset
+
+_OPAQUE = ("texref", "samplerref", "surfref")
+
+
+class Program:
+    """Everything that one launch shares. Built by grid.py: globals, then parameters, then `seal`.
+
+    params        generic address of each kernel parameter
+    shared        layout of the shared variables that the kernel can reach; `dynamic` is the offset
+                  of `.extern .shared` arrays
+    functions_at  function by its (made up) address
+    trace         called with (group, instruction, results) after each instruction, or None
+    """
+
+    def __init__(self, module: Module, kernel: Function) -> None:
+        if module.level != "ori":
+            raise Unsupported(f"running level {module.level}")
+        self.module, self.kernel = module, kernel
+        self.rows: Rows = _rows()
+        self.windows = Windows.of(module.address_size)
+        self.arena = Arena(self.windows.arena)
+        self.plans: dict[Function, Plan] = {}
+        self.params: dict[Param, int] = {}
+        self.addresses: dict[Any, int] = {}
+        self.functions_at: dict[int, Function] = {}
+        self.trace: Callable[..., None] | None = None
+        self.handles: dict[int, Any] = {}
+        self.textures: dict[Any, Any] = {}
+        self._constants: dict[tuple[int, Any], Array] = {}
+        self._place_functions()
+        self._place_shared()
+
+    def _place_functions(self) -> None:
+        for k, f in enumerate(self.module.functions):
+            address = self.windows.code + 16 * (k + 1)
+            self.addresses[f] = address
+            self.functions_at[address] = f
+
+    def _place_shared(self) -> None:
+        """Static shared variables one after the other; dynamic ones all begin behind them."""
+        self.shared = Layout()
+        dynamic: list[Variable] = []
+        names: dict[str, int] = {}
+        align = 16
+        for v in self._shared_variables():
+            if v.linkage == "extern" and v.size == 0:
+                dynamic.append(v)
+                align = max(align, alignment(v))
+            else:
+                self.shared.place(v)
+        self.dynamic = -(-self.shared.size // align) * align if dynamic else self.shared.size
+        for v in dynamic:
+            self.shared.offsets[v] = self.dynamic
+        del names
+
+    def _shared_variables(self) -> Iterable[Variable]:
+        reached = self._reached()
+        used = {v for v in self._operand_symbols(reached)}
+        for v in self.module.globals:
+            if v.space == "shared" and v in used:
+                yield v
+        for f in reached:
+            yield from (v for v in f.locals if v.space == "shared")
+
+    def _reached(self) -> list[Function]:
+        """The kernel and what it may call: all functions whose address is taken count."""
+        found = [self.kernel]
+        seen = {self.kernel}
+        for f in found:
+            for i in f.instructions():
+                targets = [v for v in i.operands if isinstance(v, Function)]
+                callee = getattr(i.aux, "callee", None) if i.form.is_call else None
+                if isinstance(callee, Function):
+                    targets.append(callee)
+                if i.form.is_call and callee is None:
+                    targets.extend(g for g in self.module.functions if not g.is_kernel)
+                for t in targets:
+                    if t not in seen:
+                        seen.add(t)
+                        found.append(t)
+        return found
+
+    @staticmethod
+    def _operand_symbols(functions: list[Function]) -> Iterable[Symbol]:
+        for f in functions:
+            for i in f.instructions():
+                for v in i.operands:
+                    if isinstance(v, SymbolOffset):
+                        yield v.symbol
+                    elif isinstance(v, Variable):
+                        yield v
+
+    # -------------------------------------------------------------- memory
+
+    def place_globals(self, given: dict[str, Any]) -> None:
+        """Reserve global and const variables; those in `given` take the size of its arrays."""
+        for v in self._all_globals():
+            if v.space not in ("global", "const"):
+                continue
+            if v.element_type.name in _OPAQUE:
+                self.addresses[v] = self.windows.code + 0x1000_0000 + 16 * len(self.addresses)
+                self.handles[self.addresses[v]] = v
+                continue
+            size = v.size
+            array = given.get(str(v.name))
+            if array is not None:
+                if size and array.nbytes != size:
+                    raise LaunchError(
+                        f"global {v.name} has {size} bytes, {array.nbytes} given",
+                        kernel=str(self.kernel.name),
+                    )
+                size = array.nbytes
+            elif v.linkage == "extern" and not v.init:
+                raise LaunchError(
+                    f"{v.name} is declared extern: give it in `globals`", kernel=str(self.kernel.name)
+                )
+            self.addresses[v] = self.arena.allocate(
+                f"{v.space} {v.name}", size, max(alignment(v), 16), v.space == "const", array
+            )
+
+    def _all_globals(self) -> Iterable[Variable]:
+        yield from self.module.globals
+        for f in self.module.functions:
+            yield from (v for v in f.locals if v.space in ("global", "const"))
+
+    def place_parameters(self) -> None:
+        layout = parameter_layout(self.kernel)
+        base = self.arena.allocate("param block", max(layout.size, 1), 256, True)
+        self.params = {p: base + at for p, at in layout.offsets.items()}
+
+    def initialise(self) -> None:
+        """Write the initial values of the variables, after `arena.seal`."""
+        for v in self._all_globals():
+            address = self.addresses.get(v)
+            if v.init is not None and address is not None and v.space in ("global", "const"):
+                self.arena.bytes_at(address, v.size)[:] = self._image(v)
+
+    def _image(self, v: Variable) -> Array:
+        out = np.zeros(v.size, np.uint8)
+        width = max(v.element_type.bits // 8, 1)
+        self._fill(out, 0, v.init, width, (*v.dimensions, v.vector) if v.vector > 1 else v.dimensions)
+        return out
+
+    def _fill(self, out: Array, at: int, init: Any, width: int, dims: tuple[int, ...]) -> None:
+        if not isinstance(init, tuple):
+            bits = self._initial(init) & ((1 << 8 * width) - 1)
+            out[at : at + width] = np.frombuffer(bits.to_bytes(width, "little"), np.uint8)
+            return
+        flat = not any(isinstance(x, tuple) for x in init)
+        step = width
+        if not flat:
+            for d in dims[1:]:
+                step *= d
+        for k, x in enumerate(init):
+            self._fill(out, at + k * step, x, width, dims[1:])
+
+    def _initial(self, value: Any) -> int:
+        if isinstance(value, Constant):
+            return int(value.value)
+        if isinstance(value, SymbolOffset):
+            space, base = self.place(None, value.symbol)
+            base += value.offset
+            if value.generic and space == "shared":
+                base += self.windows.shared
+            if value.mask:
+                shift = (value.mask & -value.mask).bit_length() - 1
+                return (base & value.mask) >> shift
+            return base
+        return self.place(None, value)[1]
+
+    def place(self, plan: Plan | None, symbol: Any) -> tuple[str, int]:
+        """(space, address in it) of a symbol; of a frame's variable the offset in the frame."""
+        at = self.addresses.get(symbol)
+        if at is not None:
+            return ("", at) if isinstance(symbol, Function) else ("global", at)
+        at = self.params.get(symbol)
+        if at is not None and (plan is None or plan.function is self.kernel):
+            return "global", at
+        at = self.shared.offsets.get(symbol)
+        if at is not None:
+            return "shared", at
+        if plan is not None:
+            at = plan.frame.offsets.get(symbol)
+            if at is not None:
+                return "local", at
+        raise Unsupported(f"the address of {symbol.name} in .{getattr(symbol, 'space', 'code')}")
+
+    # --------------------------------------------------------------- plans
+
+    def plan(self, function: Function) -> Plan:
+        plan = self.plans.get(function)
+        if plan is None:
+            plan = self.plans[function] = Plan(function, self)
+        return plan
+
+    def constant(self, value: int, dtype: Any) -> Array:
+        """A vector of one element with the low bits of `value`."""
+        key = (value, dtype)
+        found = self._constants.get(key)
+        if found is None:
+            bits = 8 * dtype.itemsize
+            if dtype.kind == "b":
+                found = np.array([bool(value)])
+            else:
+                found = np.array([value & ((1 << bits) - 1)], f"u{dtype.itemsize}").view(dtype)
+            self._constants[key] = found
+        return found
+
+
+_made: list[Rows] = []
+
+
+def _rows() -> Rows:
+    if not _made:
+        _made.append(ori_rows())
+    return _made[0]

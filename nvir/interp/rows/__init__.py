@@ -1,0 +1,62 @@
+"""What each opcode row does when it runs, as a table for each level.
+
+`EMITTERS[row](e)` writes Python for `e.instr` (emit.py). `SPECIALS[row](plan, i)` makes an object
+with `run(wave, group)` for the rows that look beyond one group: calls, barriers, warp exchanges.
+A row in neither is `Unsupported`. Another level is another `Rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from nvir.ir.errors import Unsupported
+from nvir.ir.instruction import Instruction
+
+
+@attrs.define
+class Rows:
+    """The rows of one level. `choice(e, term)` is the expression that a terminator decides by."""
+
+    level: str
+    emitters: dict[str, Callable[[Any], None]]
+    specials: dict[str, Callable[[Any, Instruction], Any]]
+    choice: Callable[[Any, Instruction], str]
+    guard_split: Callable[..., Any]
+
+    def emit(self, e: Any, i: Instruction) -> None:
+        emitter = self.emitters.get(i.form.name)
+        if emitter is None:
+            raise unsupported(i)
+        emitter(e)
+
+    def special(self, plan: Any, i: Instruction) -> Any:
+        maker = self.specials.get(i.form.name)
+        return None if maker is None else maker(plan, i)
+
+
+def unsupported(i: Instruction, why: str = "") -> Unsupported:
+    """The error for an instruction that the interpreter does not run."""
+    function = i.function
+    place = f"line {i.line}" if i.line else ""
+    if function is not None:
+        place = f"{place} of {function.name}".strip() if place else str(function.name)
+    what = f"{i.form.spelling} in the interpreter" + (f" ({why})" if why else "")
+    return Unsupported(what, where=place)
+
+
+def ori_rows() -> Rows:
+    """The rows of level `ori`."""
+    from nvir.interp.rows import arith, asyncs, atoms, barriers, control, memory, objects
+    from nvir.interp.rows import matrix, misc, texture, warp
+
+    emitters: dict[str, Any] = {}
+    specials: dict[str, Any] = {}
+    for module in (
+        arith, memory, atoms, misc, texture, asyncs, objects, warp, matrix, barriers, control
+    ):  # fmt: skip
+        emitters.update(getattr(module, "EMITTERS", {}))
+        specials.update(getattr(module, "SPECIALS", {}))
+    return Rows("ori", emitters, specials, control.choice, control.GuardSplit)

@@ -1,0 +1,1 @@
+EMITTERS: dict = {}

@@ -1,0 +1,664 @@
+"""Waves: resident CTAs side by side as one vector of lanes, and the groups that run on them.
+
+A group is lanes at one place (a segment, in one calling context). Groups run one at a time, the
+earliest place first (plan.py's order), so lanes that took different ways wait for each other where
+the ways meet, and merge. That is the fastest order but not a fair one; so a group has a `turn`, and
+the least turn goes first. A group that goes round a loop too often while others wait, that sleeps,
+or whose barrier object is not ready gives way: its turn becomes the last one. So every thread makes
+progress, as on hardware since sm_70: a spin lock within a warp works. CTAs of all waves are resident
+together where they wait for each other: a wave that only gives way hands over to the next (grid.py).
+
+Blocked groups (barriers, warp exchanges) are parked with what they wait on. When nothing can run and
+something is parked, that is a deadlock, and each parked group is named.
+
+Lanes   Lane = CTA * threads + thread, without padding, so that whole vectors stay whole. Warp
+        operations use `warp_of` and `lane_id`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nvir.interp.emit import compile_edge, compile_segment, put, take
+from nvir.interp.layout import Array
+from nvir.interp.memory import Fault, Region
+from nvir.interp.special import special_vector
+from nvir.ir.errors import LaunchError
+from nvir.ir.types import IMM
+from nvir.ir.values import Argument, Constant, Result, SpecialRegister, Symbol, SymbolOffset, Value
+
+if TYPE_CHECKING:
+    from nvir.interp.plan import Edge, Plan, Segment
+    from nvir.interp.program import Program
+
+ALL = slice(None)
+STACK_LIMIT = 1 << 20
+
+
+class Table:
+    """The lane vectors of one function's values, for one depth of calls: `v[slot]`.
+
+    `owned` are slots whose vectors nothing else refers to, so that single lanes may be set.
+    """
+
+    __slots__ = ("epoch", "lanes", "owned", "saved_stack", "v", "wave")
+
+    def __init__(self, wave: Wave) -> None:
+        self.wave, self.lanes = wave, wave.n
+        self.v: dict[int, Array] = {}
+        self.owned: set[int] = set()
+        self.epoch = -1
+        self.saved_stack: Array | None = None
+
+    def fresh(self) -> None:
+        """Forget what is owned if a whole group has run since."""
+        if self.epoch != self.wave.epoch:
+            self.owned.clear()
+            self.epoch = self.wave.epoch
+
+    def own(self, slot: int, x: Array) -> None:
+        """Give a slot a vector of its own, of all lanes, that keeps its values."""
+        a = self.v.get(slot)
+        if a is None:
+            a = np.zeros((self.lanes, *x.shape[1:]), x.dtype)
+        elif len(a) == 1:
+            a = np.repeat(a, self.lanes, axis=0)
+        else:
+            a = a.copy()
+        self.v[slot] = a
+        self.owned.add(slot)
+
+    def store(self, slot: int, g: Group, x: Array) -> None:
+        """Set a slot in the group's lanes; `x` has those lanes, or one element."""
+        if g.n == self.lanes:
+            self.v[slot] = x
+            self.owned.discard(slot)
+            return
+        self.fresh()
+        if slot not in self.owned:
+            self.own(slot, x)
+        self.v[slot][g.sel] = x
+
+
+class Node:
+    """A calling context: the function, the call it came by, and its frame in local memory."""
+
+    __slots__ = ("back", "base", "call", "children", "depth", "order", "parent", "plan", "table")
+
+    def __init__(
+        self, plan: Plan, table: Table, base: int, parent: Node | None, call: Any, back: Any
+    ) -> None:
+        self.plan, self.table, self.base = plan, table, base
+        self.parent, self.call, self.back = parent, call, back
+        self.children: dict[Any, Node] = {}
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.order: tuple[int, ...] = ()
+        if parent is not None:
+            key = back.key
+            self.order = (*parent.order, key[0], key[1] - 1)
+
+
+class Group:
+    """Lanes at one place.
+
+    sel     the lanes: a slice, or sorted numbers; n how many
+    m       width of the vectors that generated code sees: all lanes of the wave in the whole form
+    mask    which of these m really take part, or None for all
+    order   of the place; `turn` goes before it
+    """
+
+    __slots__ = (
+        "_lanes", "m", "mask", "n", "node", "order", "seg", "sel", "spins", "table", "turn", "v",
+        "wave", "whole", "yielding",
+    )  # fmt: skip
+
+    def __init__(self, wave: Wave, node: Node, lanes: Array | None) -> None:
+        self.wave = wave
+        self.enter(node)
+        self.seg: Any = None
+        self.turn = self.spins = 0
+        self.order: tuple[int, ...] = ()
+        self.yielding = False
+        self.set_lanes(lanes)
+
+    def set_lanes(self, lanes: Array | None) -> None:
+        """Be these lanes (sorted numbers; None for all of the wave)."""
+        n = self.wave.n if lanes is None else len(lanes)
+        self.n = self.m = n
+        self.whole = False
+        self.mask: Array | None = None
+        self._lanes = lanes
+        if lanes is None or n == self.wave.n:
+            self.sel: Any = ALL
+        elif int(lanes[-1]) - int(lanes[0]) == n - 1:
+            self.sel = slice(int(lanes[0]), int(lanes[-1]) + 1)
+        else:
+            self.sel = lanes
+
+    def lanes(self) -> Array:
+        """The lanes' numbers."""
+        return self.wave.iota if self._lanes is None else self._lanes
+
+    def enter(self, node: Node) -> None:
+        self.node, self.table, self.v = node, node.table, node.table.v
+
+    # ------------------------------------------- what generated code asks for
+
+    def begin(self) -> None:
+        """Choose the form to run in."""
+        wave = self.wave
+        if self.n == wave.live and 2 * self.n >= wave.n:
+            self.whole, self.m = True, wave.n
+            self.mask = None if self.n == wave.n else wave.alive
+            wave.epoch += 1
+        else:
+            self.whole, self.m, self.mask = False, self.n, None
+            self.table.fresh()
+
+    def lane_numbers(self) -> Array:
+        """The lane of each of the m places of a vector."""
+        return self.wave.iota if self.whole else self.lanes()
+
+    def shared_base(self) -> Array:
+        """Where the shared memory of each place's CTA begins."""
+        base = self.wave.shared_bases
+        return base if self.whole else base[self.sel]
+
+    def special(self, name: str) -> Array:
+        """A special register."""
+        x = special_vector(self.wave, name)
+        return x if self.whole else take(x, self.sel)
+
+    def frame_address(self, offset: int) -> Array:
+        return np.array([self.node.base + offset], np.uint64)
+
+    def give_way(self) -> None:
+        """Let the others run first from the end of this segment on."""
+        self.yielding = True
+
+    def stack_pointer(self) -> Array:
+        """The top of the dynamic stack of each place, as a local address."""
+        stack = self.wave.stack()
+        return stack if self.whole else np.asarray(stack[self.sel])
+
+    # ----------------------------------------------------- what specials ask for
+
+    def fetch(self, value: Value, type: str = "b32") -> Array:
+        """An operand in the group's lanes: a vector of n, or of one element."""
+        if value.__class__ in _IN_TABLE:
+            return take(self.v[self.node.plan.slot(value)], self.sel)
+        if isinstance(value, SpecialRegister):
+            return take(special_vector(self.wave, value.name), self.sel)
+        from nvir.interp.emit import literal_bits
+        from nvir.interp.layout import register_dtype
+        from nvir.interp.meaning.lanes import register
+
+        program = self.wave.program
+        if isinstance(value, Constant):
+            return program.constant(literal_bits(value, type), register(type))
+        if isinstance(value, Symbol | SymbolOffset):
+            symbol: Any = value
+            offset = 0
+            if isinstance(value, SymbolOffset):
+                symbol, offset = value.symbol, value.offset
+            space, base = program.place(self.node.plan, symbol)
+            base += offset + (self.node.base if space == "local" else 0)
+            return program.constant(base, np.dtype(np.uint64))
+        dtype = register_dtype(value.type) if value.type is not IMM else register(type)
+        return np.zeros((1, 2) if value.type.bits == 128 else 1, dtype)
+
+    def full(self, value: Value, type: str = "b32") -> Array:
+        """As `fetch`, always with n elements."""
+        x = self.fetch(value, type)
+        return np.broadcast_to(x, (self.n, *x.shape[1:]))
+
+    def store(self, value: Value, x: Array) -> None:
+        """Set a result in the group's lanes."""
+        self.table.store(self.node.plan.slot(value), self, x)
+
+    def divide(self, p: Array) -> tuple[Group | None, Group | None]:
+        """The groups where p (n elements) holds and where not; None for an empty one."""
+        if len(p) == 1 and self.n > 1:
+            return (self, None) if p[0] else (None, self)
+        k = int(np.count_nonzero(p))
+        if k == self.n:
+            return self, None
+        if k == 0:
+            return None, self
+        lanes = self.lanes()
+        other = self.wave.group(self.node, lanes[~p], self)
+        self.set_lanes(lanes[p])
+        return self, other
+
+    def rows(self) -> Array:
+        """Local memory as a row a lane of the wave."""
+        wave = self.wave
+        return wave.local.data[: wave.n * wave.local_stride].reshape(wave.n, wave.local_stride)
+
+    def copy_local(self, target: int, source: int, size: int) -> None:
+        if size:
+            rows = self.rows()
+            rows[self.sel, target : target + size] = rows[self.sel, source : source + size]
+
+    def read_local(self, offset: int, size: int) -> Array:
+        """`size` bytes (1, 2, 4 or 8) of each lane's local memory as uint64."""
+        raw = np.ascontiguousarray(self.rows()[self.sel, offset : offset + size])
+        return raw.view(f"u{size}")[:, 0].astype(np.uint64)
+
+    def write_local(self, offset: int, size: int, vector: Array) -> None:
+        x = np.broadcast_to(vector.astype(f"u{size}"), (self.n,))
+        raw = np.ascontiguousarray(x).view(np.uint8).reshape(self.n, size)
+        self.rows()[self.sel, offset : offset + size] = raw
+
+
+_IN_TABLE: tuple[type, ...] = ()
+
+
+def _fill_in_table() -> None:
+    global _IN_TABLE
+    from nvir.ir.instruction import Instruction
+
+    _IN_TABLE = (Instruction, Result, Argument)
+
+
+_fill_in_table()
+
+
+class Wave:
+    """CTAs `first` to `first + n_ctas` of a grid, resident together.
+
+    launch      the limits and the error context (grid.py)
+    n           lanes; `live` of them have not exited, `alive` says which
+    epoch       counts runs in the whole form
+    writes      counts stores, so that waiting can tell whether anything has changed
+    parked      blocked groups and what they wait on
+    """
+
+    def __init__(self, launch: Any, first: int, n_ctas: int) -> None:
+        self.launch = launch
+        self.program: Program = launch.program
+        self.windows = self.program.windows
+        self.arena = self.program.arena
+        self.first, self.n_ctas, self.threads = first, n_ctas, launch.threads
+        self.n = self.live = n_ctas * launch.threads
+        self.iota = np.arange(self.n)
+        self.alive = np.ones(self.n, bool)
+        self.cta_of = self.iota // self.threads
+        self.thread_of = self.iota % self.threads
+        self.warps_per_cta = -(-self.threads // 32)
+        self.warp_of = self.cta_of * self.warps_per_cta + self.thread_of // 32
+        self.lane_id = self.thread_of % 32
+        self.n_warps = n_ctas * self.warps_per_cta
+        self.epoch = self.writes = self.yields = 0
+        self.watch = launch.make_watch(self)
+        self.trace = self.program.trace
+        self._memory()
+        self.registers: dict[str, Array] = {}
+        self.parked: dict[Group, str] = {}
+        self.state: dict[str, Any] = {}
+        self.on_exit: list[Any] = []
+        self.pool: dict[tuple[Node, Segment], Group] = {}
+        self.tables: dict[tuple[Plan, int], Table] = {}
+        plan = self.program.plan(self.program.kernel)
+        self.root = Node(plan, self.table(plan, 0), self.frames_start, None, None, None)
+        self._reserve(self.root)
+        g = Group(self, self.root, None)
+        self.arrive(g, plan.entry)
+
+    def _memory(self) -> None:
+        shadow = "uninit" in self.launch.check
+        self.shared_size = self.launch.shared_size
+        self.shared_step = -(-max(self.shared_size, 16) // 128) * 128
+        self.shared = Region(self.n_ctas * self.shared_step, shadow)
+        self.shared_bases = self.cta_of * self.shared_step
+        self.frames_start = self.launch.stack_size
+        self.local_stride = 0
+        self.local = Region(16, shadow)
+        self._stack: Array | None = None
+
+    # ------------------------------------------------------------- contexts
+
+    def table(self, plan: Plan, depth: int) -> Table:
+        t = self.tables.get((plan, depth))
+        if t is None:
+            t = self.tables[plan, depth] = Table(self)
+        return t
+
+    def child(self, node: Node, call: Any, plan: Plan) -> Node:
+        """The context of a callee."""
+        found = node.children.get((call, plan))
+        if found is None:
+            base = node.base + node.plan.frame.size
+            table = self.table(plan, node.depth + 1)
+            found = node.children[call, plan] = Node(plan, table, base, node, call, call.after)
+            self._reserve(found)
+        return found
+
+    def _reserve(self, node: Node) -> None:
+        """Make local memory large enough for a frame."""
+        need = node.base + node.plan.frame.size
+        if need > STACK_LIMIT or need * self.n > 1 << 31 or node.depth > 20000:
+            raise Fault(f"stack overflow: {node.depth} calls deep, {need} bytes a thread")
+        if need <= self.local_stride:
+            return
+        stride = max(2 * self.local_stride, -(-need // 16) * 16)
+        region = Region(self.n * stride, self.local.written is not None)
+        if self.local_stride:
+            for new, old in ((region.data, self.local.data), (region.written, self.local.written)):
+                if new is not None and old is not None:
+                    rows = old[: self.n * self.local_stride].reshape(self.n, -1)
+                    new[: self.n * stride].reshape(self.n, -1)[:, : self.local_stride] = rows
+        self.local, self.local_stride = region, stride
+
+    def stack(self) -> Array:
+        """The dynamic stack's top for each lane; it grows down from the first frame."""
+        if self._stack is None:
+            self._stack = np.full(self.n, self.frames_start, np.uint64)
+        return self._stack
+
+    def alloca(self, g: Group, size: Array, align: int, guard: Array | None) -> Array:
+        """Take bytes from the dynamic stacks of the group's lanes."""
+        stack = self.stack().astype(np.int64)
+        here = stack if g.whole else stack[g.sel]
+        top = (here - size) // align * align
+        if guard is not None:
+            top = np.where(guard, top, here)
+        if g.mask is not None:
+            top = np.where(g.mask, top, here)
+        if int(top.min()) < 0:
+            raise Fault(f"stack overflow: alloca beyond {self.frames_start} bytes", int(top.argmin()))
+        stack[g.sel if not g.whole else ALL] = top
+        self._stack = stack.astype(np.uint64)
+        return np.asarray(top)
+
+    def restore_stack(self, g: Group, pointer: Array, guard: Array | None = None) -> None:
+        stack = self.stack().copy()
+        here = stack if g.whole else stack[g.sel]
+        top = pointer.astype(np.uint64)
+        if guard is not None:
+            top = np.where(guard, top, here)
+        stack[ALL if g.whole else g.sel] = top
+        self._stack = stack
+
+    # ----------------------------------------------------------- the groups
+
+    def group(self, node: Node, lanes: Array, like: Group) -> Group:
+        """A new group that stands where `like` does in the order of turns."""
+        g = Group(self, node, lanes)
+        g.turn, g.seg, g.order = like.turn, like.seg, like.order
+        return g
+
+    def arrive(self, g: Group, seg: Segment) -> None:
+        """Put a group at a place, to run when its turn comes; merge with who is there."""
+        g.seg = seg
+        g.order = (*g.node.order, *seg.key)
+        key = (g.node, seg)
+        other = self.pool.get(key)
+        if other is not None:
+            g.turn = min(g.turn, other.turn)
+            g.spins = min(g.spins, other.spins)
+            lanes = np.concatenate((g.lanes(), other.lanes()))
+            lanes.sort()
+            g.set_lanes(lanes)
+        self.pool[key] = g
+
+    def park(self, g: Group, reason: str) -> None:
+        """A group cannot go on; whoever parked it calls `unpark`."""
+        self.parked[g] = reason
+
+    def unpark(self, g: Group) -> None:
+        self.parked.pop(g, None)
+
+    def run(self, patience: int) -> bool:
+        """Run until all lanes have exited (True), or `patience` times all gave way (False)."""
+        pool = self.pool
+        end = self.yields + patience
+        while pool:
+            if len(pool) == 1:
+                key, g = next(iter(pool.items()))
+            else:
+                key = min(pool, key=lambda k: (pool[k].turn, pool[k].order))
+                g = pool[key]
+            if g.yielding:
+                g.yielding = False
+            if self.yields >= end and patience:
+                return False
+            del pool[key]
+            self._run(g)
+        if self.parked:
+            self._deadlock()
+        return True
+
+    def _run(self, g: Group) -> None:
+        """Run a group until it divides, blocks, gives way, or meets another."""
+        launch = self.launch
+        pool = self.pool
+        while True:
+            seg = g.seg
+            if seg.first:
+                seg.count += g.n
+            launch.steps += seg.size
+            if launch.steps > launch.max_steps:
+                self.fail(f"more than {launch.max_steps} steps", g, seg.where())
+            g.begin()
+            choice = self._execute(g, seg)
+            if seg.special is not None:
+                self._special(g, seg)
+                return
+            if g.yielding:
+                self._give_way(g)
+            edge = self._leave(g, seg, choice)
+            if edge is None:
+                return
+            g.seg = edge.target
+            if edge.patience:
+                g.spins += 1
+                if g.spins >= edge.patience:
+                    self._give_way(g)
+            if pool or g.yielding:
+                self.arrive(g, edge.target)
+                return
+
+    def _execute(self, g: Group, seg: Segment) -> Any:
+        code = seg.whole if g.whole else seg.part
+        if code is None:
+            code = compile_segment(seg, g.whole)
+            if g.whole:
+                seg.whole = code
+            else:
+                seg.part = code
+        try:
+            return code.run(g, g.v, g.sel)
+        except Fault as fault:
+            self.fail(fault.message, g, self._guilty(fault, code), fault)
+
+    def _guilty(self, fault: Fault, code: Any) -> Any:
+        tb = fault.__traceback__
+        while tb is not None:
+            if tb.tb_frame.f_code is code.run.__code__:
+                return code.lines[tb.tb_lineno - 1]
+            tb = tb.tb_next
+        return None
+
+    def _special(self, g: Group, seg: Segment) -> None:
+        g.whole, g.m, g.mask = False, g.n, None  # specials see the group's own lanes
+        yielding, g.yielding = g.yielding, False
+        if yielding:
+            self._give_way(g)
+        try:
+            seg.special.run(self, g)
+        except Fault as fault:
+            self.fail(fault.message, g, seg.special.instruction, fault)
+
+    def _give_way(self, g: Group) -> None:
+        g.yielding = True
+        g.spins = 0
+        self.yields += 1
+        if self.pool:
+            g.turn = max(g.turn, *(o.turn for o in self.pool.values()), 0) + 1
+
+    # ------------------------------------------------------------ terminators
+
+    def _leave(self, g: Group, seg: Segment, choice: Any) -> Edge | None:
+        """Follow the terminator: the edge that all lanes take, or None when that is settled."""
+        term = seg.term
+        assert term is not None
+        name = term.form.name
+        if name == "bra":
+            edges = seg.edges or seg.plan.edges(seg)
+            if choice is None:
+                return self._follow(g, edges[0])
+            inside, outside = self._branch(g, choice)
+            if outside is None:
+                return self._follow(g, edges[0])
+            if inside is None:
+                return self._follow(g, edges[1])
+            self._send(inside, edges[0])
+            self._send(outside, edges[1])
+            return None
+        if name == "brx.idx":
+            return self._indexed(g, seg, choice)
+        if choice is not None:
+            inside, outside = self._branch(g, choice)
+            if inside is not None:
+                self._end(inside, seg)
+            if outside is not None:
+                self._send(outside, (seg.edges or seg.plan.edges(seg))[0])
+            return None
+        self._end(g, seg)
+        return None
+
+    def _branch(self, g: Group, p: Array) -> tuple[Group | None, Group | None]:
+        if len(p) == 1:
+            return (g, None) if p[0] else (None, g)
+        if g.mask is not None:
+            p = p[g.sel]
+        k = int(np.count_nonzero(p))
+        if k == g.n:
+            return g, None
+        if k == 0:
+            return None, g
+        return g.divide(p)
+
+    def _follow(self, g: Group, edge: Edge) -> Edge:
+        if edge.moves:
+            if g.whole:
+                if edge.whole is None:
+                    edge.whole = compile_edge(g.node.plan, edge, True)
+                edge.whole.run(g, g.v, g.sel)
+            else:
+                if edge.part is None:
+                    edge.part = compile_edge(g.node.plan, edge, False)
+                edge.part.run(g, g.v, g.sel)
+        return edge
+
+    def _send(self, g: Group, edge: Edge) -> None:
+        """Follow an edge after a division, and wait at its end."""
+        g.whole, g.m, g.mask = False, g.n, None
+        self.fresh(g)
+        self._follow(g, edge)
+        if edge.patience:
+            g.spins += 1
+            if g.spins >= edge.patience:
+                self._give_way(g)
+        self.arrive(g, edge.target)
+
+    def fresh(self, g: Group) -> None:
+        g.table.fresh()
+
+    def _indexed(self, g: Group, seg: Segment, index: Array) -> Edge | None:
+        edges = seg.edges or seg.plan.edges(seg)
+        if len(index) == 1:
+            which = int(index[0])
+            if which >= len(edges):
+                self.fail(f"entry {which} of a jump table of {len(edges)}", g, seg.term)
+            return self._follow(g, edges[which])
+        if g.mask is not None:
+            index = index[g.sel]
+        lanes = g.lanes()
+        for which in np.unique(index).tolist():
+            here = lanes[index == which]
+            if which >= len(edges):
+                g.set_lanes(here)
+                self.fail(f"entry {which} of a jump table of {len(edges)}", g, seg.term)
+            self._send(self.group(g.node, here, g), edges[which])
+        return None
+
+    def _end(self, g: Group, seg: Segment) -> None:
+        """Return from a call, or end the threads."""
+        term = seg.term
+        assert term is not None
+        node = g.node
+        if term.form.name == "ret" and node.parent is not None:
+            g.whole, g.m, g.mask = False, g.n, None
+            returned = [g.fetch(v) for v in term.operands[1 if term.guard is not None else 0 :]]
+            if node.table.saved_stack is not None:
+                stack = self.stack()
+                stack[g.sel] = node.table.saved_stack[g.sel]
+            node.call.leave(self, g, returned)
+            return
+        lanes = g.lanes()
+        self.alive = self.alive.copy()
+        self.alive[lanes] = False
+        self.live -= g.n
+        for hook in tuple(self.on_exit):
+            hook(self)
+
+    # ---------------------------------------------------------------- errors
+
+    def place_of(self, lane: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """(CTA, thread) coordinates of a lane."""
+        return self.launch.coordinates(self.first + int(self.cta_of[lane]), int(self.thread_of[lane]))  # type: ignore[no-any-return]
+
+    def fail(self, message: str, g: Group, i: Any, fault: Fault | None = None) -> None:
+        """Raise the LaunchError of a fault."""
+        lane = fault.lane if fault is not None else None
+        if lane is None and fault is not None and fault.position is not None:
+            lane = int(g.lane_numbers()[min(fault.position, g.m - 1)])
+        if lane is None:
+            lane = int(g.lanes()[0])
+        cta, thread = self.place_of(lane)
+        raise LaunchError(
+            message,
+            kernel=str(self.program.kernel.name),
+            cta=cta,
+            thread=thread,
+            instruction="" if i is None else describe(i),
+            line=getattr(i, "line", 0) or None,
+            address=None if fault is None else fault.address,
+        ) from fault
+
+    def _deadlock(self) -> None:
+        lines = []
+        for g, reason in self.parked.items():
+            i = g.seg.special.instruction if g.seg.special is not None else g.seg.where()
+            cta, thread = self.place_of(int(g.lanes()[0]))
+            place = f"line {i.line}: " if i.line else ""
+            lines.append(
+                f"    {g.n} threads of {self.program.kernel.name}, first block {cta} thread "
+                f"{thread}, {reason} at\n        {place}{describe(i)}"
+            )
+        raise LaunchError(
+            "deadlock: no thread can go on\n" + "\n".join(lines),
+            kernel=str(self.program.kernel.name),
+        )
+
+
+def describe(i: Any) -> str:
+    """An instruction as PTX, by the names of its source registers."""
+    form = i.form
+    names = [str(r.name or "_") for r in i.results] + [str(v.name or "?") for v in i.operands]
+    if form.is_call:
+        callee = i.aux.callee.name if i.aux.callee is not None else i.operands[0].name
+        return f"{form.spelling} {callee}"
+    if form.n_results < 0 or form.is_phi:
+        return f"{form.spelling} {', '.join(names)}"
+    shown = names if form.order is None else [names[k] for k in form.order]
+    want = form.ptx.count("%s")
+    text = form.ptx % tuple(shown[:want]) if len(shown) >= want else form.spelling
+    return " ".join(text.split())
+
+
+__all__ = ["ALL", "Group", "Node", "Table", "Wave", "describe", "put"]
