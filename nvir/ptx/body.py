@@ -6,6 +6,9 @@ punctuation with the opcode is the key of a memo table whose entry (`Shape`)
 says what is a result and what a source; so a statement costs two matches and a
 dictionary look-up for each atom.
 
+Quantifiers are possessive where what follows cannot match what they took: a line of
+megabytes fails at once instead of backtracking through it.
+
 The outcome, `RawFunction`, holds blocks of raw instructions that name registers
 by number; ssa.py turns it into IR.
 """
@@ -31,11 +34,11 @@ _SYMBOL_OFFSET = re.compile(
 )
 STATEMENT = re.compile(
     r"""\s*(?:
-      (?:@\s*(!?)\s*([%\w$.]+)\s+)?                        # 1 2  guard
-      ([a-z_]\w*(?:(?:\.|::)\w+)*)(?![\w.:$]|\s*:)\s*      # 3    opcode
-      ([^;{}"]*(?:\{[^{};"]*\}[^;{}"]*)*);                 # 4    operands
-    | ([A-Za-z_$%][\w$]*)\s*:(?!:)                         # 5    label
-    | (\.[a-z]\w*)                                         # 6    directive
+      (?:@\s*+(!?)\s*+([%\w$.]++)\s++)?                    # 1 2  guard
+      ([a-z_]\w*+(?:(?:\.|::)\w++)*+)(?![\w.:$]|\s*:)\s*+  # 3    opcode
+      ([^;{}"]*+(?:\{[^{};"]*+\}[^;{}"]*+)*+);             # 4    operands
+    | ([A-Za-z_$%][\w$]*+)\s*+:(?!:)                       # 5    label
+    | (\.[a-z]\w*+)                                        # 6    directive
     | ([{}])                                               # 7    scope
     )""",
     re.VERBOSE,
