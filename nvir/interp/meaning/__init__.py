@@ -11,8 +11,8 @@ row has several results (setp `p|q`, lop3 `d|p`, .cc `d` and carry); a machine t
 ignores the rest, and widens with `fit` where the destination register is wider. Sources broadcast.
 Predicate sources come with PTX's `!` already applied. Callers hold `np.errstate(all="ignore")`.
 
-Warp-wide rows (shfl, vote, match, redux ...) are in warp.py, matrices in matrix.py and wgmma.py;
-they take arrays with a lane axis and are not in `MEANINGS`.
+Not in `MEANINGS`, because they take more than lanes: warp.py (shfl, vote, match, redux, elect),
+matrix.py and wgmma.py with fragments.py and tensorcore.py, atomic.py (atom, red).
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -28,11 +28,10 @@ import numpy as np
 from nvir.interp.meaning import approx, bits, compare, convert, floating, integer, video
 from nvir.interp.meaning.lanes import PACKED, WIDTH, Lanes, fit, is_float, join, split
 from nvir.interp.meaning.mods import Mods
-from nvir.ir.errors import Unsupported
 
 Meaning = Callable[..., Any]
 
-__all__ = ["MEANINGS", "Lanes", "Meaning", "Mods", "bind", "fit", "meaning_of"]
+__all__ = ["MEANINGS", "Lanes", "Meaning", "Mods", "bind", "bound", "fit"]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -50,7 +49,7 @@ class _Arithmetic:
     floating: Meaning | None
 
     def __call__(self, mods: Mods, *sources: Lanes) -> Any:
-        return self.resolve(mods)(mods, *sources)
+        return _resolved(self, mods)(mods, *sources)
 
     def resolve(self, mods: Mods) -> Meaning:
         """The function for these modifiers; raises `Unsupported`."""
@@ -61,6 +60,11 @@ class _Arithmetic:
         if chosen is None or type_ not in WIDTH:
             mods.unsupported()
         return floating.plain(mods) or chosen
+
+
+@functools.lru_cache(maxsize=2048)
+def _resolved(row: _Arithmetic, mods: Mods) -> Meaning:
+    return row.resolve(mods)
 
 
 def _packed(row: _Arithmetic, mods: Mods, *sources: Lanes) -> Lanes:
@@ -174,22 +178,20 @@ _DOTTED = (
 MEANINGS.update((name, MEANINGS[name.split(".")[0]]) for name in _DOTTED)
 
 
-def meaning_of(opcode: str) -> tuple[Meaning, Mods] | None:
-    """The meaning and modifiers of a full spelling ("mad.lo.cc.s32"), None for other rows."""
-    row, *tokens = opcode.split(".")
-    meaning = MEANINGS.get(row)
-    return None if meaning is None else (meaning, Mods.parse(row, tokens))
-
-
-def bind(opcode: str) -> Meaning:
-    """The meaning of a full spelling, ready to be called with the sources.
+def bound(mods: Mods) -> Meaning:
+    """The meaning with these modifiers, resolved once and ready to be called with the sources.
 
     Raises `Unsupported` for a mnemonic that is no arithmetic row.
     """
-    found = meaning_of(opcode)
-    if found is None:
-        raise Unsupported(opcode)
-    meaning, mods = found
+    meaning = MEANINGS.get(mods.row)
+    if meaning is None:
+        mods.unsupported()
     while isinstance(meaning, _Arithmetic | _Either):
         meaning = meaning.resolve(mods)
     return functools.partial(meaning, mods)
+
+
+def bind(opcode: str) -> Meaning:
+    """`bound` for a full spelling ("mad.lo.cc.s32")."""
+    row, *tokens = opcode.split(".")
+    return bound(Mods.parse(row, tokens))
