@@ -19,7 +19,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 import click
 
-from nvir.ir.errors import Diagnostic, NvirError, ParseError
+from nvir.ir.errors import NvirError, ParseError
 from nvir.ir.module import Module
 
 STDIO = "-"
@@ -41,17 +41,12 @@ def read_module(path: str) -> Module:
 
 def load_module(path: str) -> tuple[Module, Language]:
     """As `read_module`, with the language that the text turned out to be in."""
-    data, name = _read(path)
+    data = _read(path)
     language: Language = "ori" if _is_own_text(data, path) else "ptx"
     if language == "ori":
         from nvir.ir.parse import parse_ir
 
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError as e:
-            line = data.count(b"\n", 0, e.start) + 1
-            raise ParseError(Diagnostic("this is not UTF-8 text", name, line, 1)) from None
-        module = parse_ir(text, name)
+        module = parse_ir(data if path == STDIO else Path(path))
     else:
         from nvir.ptx.reader import read_ptx
 
@@ -61,11 +56,11 @@ def load_module(path: str) -> tuple[Module, Language]:
     return module, language
 
 
-def _read(path: str) -> tuple[bytes, str]:
+def _read(path: str) -> bytes:
     if path == STDIO:
-        return sys.stdin.buffer.read(), "<stdin>"
+        return sys.stdin.buffer.read()
     try:
-        return Path(path).read_bytes(), path
+        return Path(path).read_bytes()
     except OSError as e:
         raise NvirError(f"{path}: {e.strerror or e}") from None
 

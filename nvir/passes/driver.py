@@ -168,10 +168,10 @@ class _Run:
                 self.ctx.remarks.truncate(remarks)
                 self.ctx.counters.clear()
                 self.ctx.counters.update(counters)
-                self._restore(snapshot)
-                if isinstance(e, Unsupported):
+                failure = self._undo(step, e, snapshot)
+                if failure is None:
                     raise
-                raise self._failure(step, e) from e
+                raise failure from e
         return self.ctx
 
     def _check_levels(self) -> None:
@@ -272,7 +272,23 @@ class _Run:
 
     # --------------------------------------------------------- failures
 
-    def _failure(self, step: Step, error: Exception) -> PassError:
+    def _undo(self, step: Step, error: Exception, snapshot: str) -> PassError | None:
+        """Restore the module; the error to raise, None for `error` itself."""
+        try:
+            self._restore(snapshot)
+        except Exception as again:  # two faults: tell both, and save where this run began
+            failure = self._failure(step, error, snapshot)
+            return PassError(
+                failure.pass_name, failure.function,
+                f"{failure.reason}; the module is lost, for it could not be restored ({again})",
+                failure.saved,
+            )  # fmt: skip
+        if isinstance(error, Unsupported):
+            return None
+        return self._failure(step, error, str(self.module))
+
+    def _failure(self, step: Step, error: Exception, good: str) -> PassError:
+        """The error to raise; `good` is the last good IR."""
         function = self.ctx.function
         name = str(function.name if function is not None else self.module.name)
         if isinstance(error, VerifyError):
@@ -281,7 +297,7 @@ class _Run:
             reason = str(error)
         else:
             reason = f"{type(error).__name__}: {error}"
-        saved = save_crash(str(self.module), step, name, reason, error, self.ctx)
+        saved = save_crash(good, step, name, reason, error, self.ctx)
         return PassError(step.pass_.name, name, reason, saved)
 
     def _restore(self, snapshot: str) -> None:

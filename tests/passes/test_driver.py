@@ -473,3 +473,19 @@ def test_statistics_and_timings():
     events = json.loads(chrome_trace(driver.timings))["traceEvents"]
     assert len(events) == 7
     assert {e["ph"] for e in events} == {"M", "X"}
+
+
+def test_a_module_that_cannot_be_restored_is_said_to_be_lost(crashes, monkeypatch):
+    """A pass that fails only the second time it runs cannot be replayed."""
+    runs = []
+
+    def once(function, ctx):
+        runs.append(function.name)
+        if len(runs) > 3:
+            raise RuntimeError("not again")
+        return False
+
+    with pytest.raises(PassError, match=r"KeyError: 'boom'; the module is lost.*not again") as e:
+        run_passes(two(), [Pass("once", once, ""), BOOM])
+    assert e.value.pass_name == "boom"
+    assert e.value.saved

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 import nvir
+from nvir.ir import Argument, Function, Instruction, Module, constant, nvvm_form
+from nvir.ir.types import I32, pointer
 from nvir.passes.driver import Driver, Settings
 
-HEAD = """module nvvm "m" target sm_80 version 8.0 address_size 64
-
+HEAD = str(Module("sm_80", level="nvvm", name="m")) + """
 func @f(%.a: i32, %.b: i32, %.p: ptr addrspace(1), %.q: ptr addrspace(1)) returns type "i32" {
 """
 
@@ -99,9 +100,6 @@ def test_gvn_loads_until_a_store(rewrite):
 
 
 def test_two_allocas_are_two_places():
-    from nvir.ir import Argument, Function, Instruction, Module, constant, nvvm_form
-    from nvir.ir.types import I32, pointer
-
     module = Module("sm_80", level="nvvm")
     f = module.add_function(Function("f"))
     value = Argument(I32, "a", f, 0)
