@@ -17,6 +17,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from nvir import ir, passes, ptx, report, sm, toolchain
+    from nvir.interp.arguments import DeviceArray
+    from nvir.interp.grid import LaunchResult, launch
+    from nvir.interp.texture import Texture
     from nvir.ir.errors import (
         LaunchError,
         NvirError,
@@ -36,14 +39,18 @@ if TYPE_CHECKING:
 
 # public name -> module that defines it
 _EXPORTS = {
+    "DeviceArray": "nvir.interp.arguments",
     "LaunchError": "nvir.ir.errors",
+    "LaunchResult": "nvir.interp.grid",
     "Module": "nvir.ir.module",
     "NvirError": "nvir.ir.errors",
     "ParseError": "nvir.ir.errors",
     "PassError": "nvir.ir.errors",
+    "Texture": "nvir.interp.texture",
     "Unsupported": "nvir.ir.errors",
     "VerifyError": "nvir.ir.errors",
     "cfg_dot": "nvir.report.pictures",
+    "launch": "nvir.interp.grid",
     "parse_ir": "nvir.ir.parse",
     "print_ir": "nvir.ir.text",
     "print_ptx": "nvir.ptx.printer",
@@ -55,8 +62,8 @@ _EXPORTS = {
 _ROOMS = ("ir", "analysis", "ptx", "interp", "sm", "passes", "toolchain", "report")
 
 __all__ = [
-    "LaunchError", "Module", "NvirError", "ParseError", "PassError", "Unsupported", "VerifyError",
-    "__version__", "cfg_dot", "ir", "parse_ir", "passes", "print_ir", "print_ptx", "ptx",
+    "DeviceArray", "LaunchError", "LaunchResult", "Module", "NvirError", "ParseError", "PassError",
+    "Texture", "Unsupported", "VerifyError", "__version__", "cfg_dot", "ir", "launch", "parse_ir", "passes", "print_ir", "print_ptx", "ptx",
     "read_ptx", "report", "run_passes", "sm", "to_networkx", "toolchain", "verify",
 ]  # fmt: skip
 

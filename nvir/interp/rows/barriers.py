@@ -1,1 +1,242 @@
-EMITTERS: dict = {}
+"""Barriers of a CTA and of a cluster.
+
+A CTA has sixteen barriers; each counts arrivals until all threads that live (or the number given)
+are there. Threads that wait are parked with the place behind the barrier, and leave all together.
+Barriers of different CTAs are independent, so a group that spans CTAs is split where only some of
+them are complete. A thread that exits is no longer waited for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from nvir.interp.layout import Array
+from nvir.interp.memory import Fault
+from nvir.ir.instruction import Instruction
+
+
+@attrs.define(eq=False)
+class _Waiting:
+    group: Any
+    after: Any
+    special: Any
+    predicate: Array | None
+
+
+class Barrier:
+    """One barrier number in every CTA of a wave: arrivals and who waits."""
+
+    def __init__(self, wave: Any) -> None:
+        self.arrived = np.zeros(wave.n_ctas, np.int64)
+        self.needed = np.full(wave.n_ctas, -1, np.int64)  # -1: all threads that live
+        self.waiting: list[_Waiting] = []
+
+    def complete(self, wave: Any) -> Array:
+        """The CTAs where all have come."""
+        everyone = np.bincount(wave.cta_of[wave.alive], minlength=wave.n_ctas)
+        needed = np.where(self.needed < 0, everyone, self.needed)
+        done: Array = (self.arrived > 0) & (self.arrived >= needed)
+        return done
+
+    def release(self, wave: Any) -> None:
+        """Let those go on whose CTA is complete."""
+        done = self.complete(wave)
+        if not done.any():
+            return
+        totals = self._reduce(wave) if any(w.predicate is not None for w in self.waiting) else None
+        waiting, self.waiting = self.waiting, []
+        for w in waiting:
+            inside, outside = _split(w, done[wave.cta_of[w.group.lanes()]], wave)
+            if inside is not None:
+                wave.unpark(inside.group)
+                if totals is not None and inside.predicate is not None:
+                    inside.special.deliver(inside.group, totals, wave)
+                wave.arrive(inside.group, inside.after)
+            if outside is not None:
+                wave.park(outside.group, "waiting at a barrier")
+                self.waiting.append(outside)
+        self.arrived[done] = 0
+        self.needed[done] = -1
+        if wave.watch is not None:
+            wave.watch.barrier(done)
+
+    def _reduce(self, wave: Any) -> tuple[Array, Array]:
+        """How many waiting threads hold the predicate, and how many wait, by CTA."""
+        true = np.zeros(wave.n_ctas, np.int64)
+        count = np.zeros(wave.n_ctas, np.int64)
+        for w in self.waiting:
+            if w.predicate is not None:
+                ctas = wave.cta_of[w.group.lanes()]
+                true += np.bincount(ctas[w.predicate], minlength=wave.n_ctas)
+                count += np.bincount(ctas, minlength=wave.n_ctas)
+        return true, count
+
+
+def _split(w: _Waiting, p: Array, wave: Any) -> tuple[_Waiting | None, _Waiting | None]:
+    lanes = len(p)
+    before = w.group
+    inside, outside = before.divide(p)
+    if inside is None or outside is None:
+        return (w, None) if outside is None else (None, w)
+    assert lanes == len(p)
+    yes = None if w.predicate is None else w.predicate[p]
+    no = None if w.predicate is None else w.predicate[~p]
+    return _Waiting(inside, w.after, w.special, yes), _Waiting(outside, w.after, w.special, no)
+
+
+class CtaBarrier:
+    """bar.sync, bar.arrive, bar.red and their other spellings."""
+
+    def __init__(self, plan: Any, i: Instruction) -> None:
+        self.instruction = i
+        form = i.form
+        self.kind = form.name.rsplit(".", 1)[1]
+        sources = list(i.operands[: form.n_sources])
+        self.predicate = None
+        if self.kind == "red":
+            self.predicate = sources.pop()
+            self.negated = "!" in form.shape
+            self.reduction = next(m for m in form.mods if m in ("popc", "and", "or"))
+        self.number = sources[0]
+        self.count = sources[1] if len(sources) > 1 else None
+
+    def run(self, wave: Any, g: Any) -> None:
+        numbers = g.fetch(self.number, "u32")
+        after = g.seg.next
+        rest = g
+        for number in np.unique(numbers).tolist():
+            if number > 15:
+                raise Fault(f"barrier {number}: there are barriers 0 to 15", 0)
+            here = np.broadcast_to(rest.fetch(self.number, "u32"), (rest.n,)) == number
+            part, rest = rest.divide(here)
+            self._arrive(wave, part, int(number), after)
+
+    def _arrive(self, wave: Any, g: Any, number: int, after: Any) -> None:
+        barriers = wave.state.setdefault("barriers", {})
+        if not barriers:
+            wave.on_exit.append(_recheck)
+        barrier = barriers.get(number)
+        if barrier is None:
+            barrier = barriers[number] = Barrier(wave)
+        ctas = wave.cta_of[g.lanes()]
+        if self.count is None:
+            barrier.arrived += np.bincount(ctas, minlength=wave.n_ctas)
+        else:
+            self._count(wave, g, barrier, ctas)
+        if self.kind == "arrive":
+            wave.arrive(g, after)
+        else:
+            predicate = None
+            if self.predicate is not None:
+                predicate = g.full(self.predicate, "pred")
+                predicate = ~predicate if self.negated else predicate.copy()
+            barrier.waiting.append(_Waiting(g, after, self, predicate))
+            wave.park(g, f"waiting at barrier {number}")
+        barrier.release(wave)
+
+    def _count(self, wave: Any, g: Any, barrier: Barrier, ctas: Array) -> None:
+        """Arrivals where a number of threads is given: it counts whole warps."""
+        counts = g.full(self.count, "u32").astype(np.int64)
+        if (counts % 32).any() or (counts == 0).any():
+            at = int(((counts % 32 != 0) | (counts == 0)).argmax())
+            raise Fault(f"a barrier for {int(counts[at])} threads: whole warps are counted", at)
+        barrier.needed[ctas] = counts
+        weights = np.ones(g.n, np.int64)
+        short = wave.threads % 32
+        if short:  # the first lane of a short warp stands for those that do not exist
+            last = wave.threads - short
+            weights[wave.thread_of[g.lanes()] == last] += 32 - short
+        arrived = np.bincount(ctas, weights=weights, minlength=wave.n_ctas)
+        barrier.arrived += arrived.astype(np.int64)
+
+    def deliver(self, g: Any, totals: tuple[Array, Array], wave: Any) -> None:
+        """Set the result of a bar.red in a group that is released."""
+        ctas = wave.cta_of[g.lanes()]
+        true, count = totals[0][ctas], totals[1][ctas]
+        for r in self.instruction.results:
+            if self.reduction == "popc":
+                g.store(r, true.astype(np.uint32))
+            else:
+                g.store(r, true == count if self.reduction == "and" else true > 0)
+
+
+def _recheck(wave: Any) -> None:
+    """Threads have exited: who waited for them alone goes on."""
+    for barrier in wave.state["barriers"].values():
+        if barrier.waiting:
+            barrier.release(wave)
+
+
+# ------------------------------------------------------------------- clusters
+
+
+class ClusterBarrier:
+    """The barrier of each cluster of a wave: arrivals of this phase, phases done, who waits."""
+
+    def __init__(self, wave: Any) -> None:
+        self.size = wave.launch.cluster_size
+        n = -(-wave.n_ctas // self.size)
+        self.cluster_of = wave.cta_of // self.size
+        self.arrived = np.zeros(n, np.int64)
+        self.phase = np.zeros(n, np.int64)
+        self.joined = np.full(wave.n, -1, np.int64)  # the phase that a thread arrived in
+        self.waiting: list[tuple[Any, Any]] = []
+
+    def check(self, wave: Any) -> None:
+        everyone = np.bincount(self.cluster_of[wave.alive], minlength=len(self.arrived))
+        done = (self.arrived > 0) & (self.arrived >= everyone)
+        self.phase[done] += 1
+        self.arrived[done] = 0
+        if not done.any():
+            return
+        waiting, self.waiting = self.waiting, []
+        for g, after in waiting:
+            self.wait(wave, g, after)
+
+    def wait(self, wave: Any, g: Any, after: Any) -> None:
+        """Pass threads whose phase is done, park the others."""
+        wave.unpark(g)
+        lanes = g.lanes()
+        passed = self.phase[self.cluster_of[lanes]] > self.joined[lanes]
+        inside, outside = g.divide(passed)
+        if inside is not None:
+            wave.arrive(inside, after)
+        if outside is not None:
+            self.waiting.append((outside, after))
+            wave.park(outside, "waiting at the cluster's barrier")
+
+
+class ClusterSpecial:
+    """barrier.cluster.arrive and .wait."""
+
+    def __init__(self, plan: Any, i: Instruction) -> None:
+        self.instruction = i
+        self.waits = i.form.name.endswith("wait")
+
+    def run(self, wave: Any, g: Any) -> None:
+        barrier = wave.state.get("cluster")
+        if barrier is None:
+            barrier = wave.state["cluster"] = ClusterBarrier(wave)
+            wave.on_exit.append(barrier.check)
+        after = g.seg.next
+        if self.waits:
+            barrier.wait(wave, g, after)
+            return
+        lanes = g.lanes()
+        clusters = barrier.cluster_of[lanes]
+        barrier.joined[lanes] = barrier.phase[clusters]
+        barrier.arrived += np.bincount(clusters, minlength=len(barrier.arrived))
+        wave.arrive(g, after)
+        barrier.check(wave)
+
+
+SPECIALS: dict[str, Any] = {
+    f"{prefix}.{kind}": CtaBarrier
+    for prefix in ("bar", "bar.cta", "barrier", "barrier.cta")
+    for kind in ("sync", "arrive", "red")
+}
+SPECIALS["barrier.cluster.arrive"] = ClusterSpecial
+SPECIALS["barrier.cluster.wait"] = ClusterSpecial
