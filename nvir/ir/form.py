@@ -191,7 +191,7 @@ class Form:
         head = self.spelling if not shape else f"{self.spelling} \t{shape}"
         self.ptx = f"\t{lead}{head};"
         self.order = None
-        self.text = ""
+        self.text: Any = ""  # what text.py keeps: its templates by type
         if self.n_results < 0 or self.op.level == "nvvm":
             return
         shown = [s if s >= 0 else self.n_results + ~s for s in self.slots]
@@ -308,7 +308,7 @@ def _load_rows() -> None:
     """Fill the opcode tables; once."""
     if "bra" not in ORI:
         import nvir.ir.ori  # noqa: F401  # registers its rows on import
-    if False and "br" not in NVVM:
+    if "br" not in NVVM:
         import nvir.ir.nvvm_rows  # noqa: F401
 
 

@@ -1,0 +1,209 @@
+"""The opcode rows of `nvvm`: LLVM's instructions.
+
+Operands are values alone; what else an instruction says is `aux`, or a flag in
+its spelling ("add nsw", "icmp slt", "load volatile", "call tail"):
+
+    row              operands                     aux
+    ret              value or none                ()
+    br               condition or none            successor blocks (taken, else)
+    switch           value, case constants        (default, one block for each case)
+    unreachable                                   ()
+    icmp, fcmp       a, b                         none; the predicate is the first flag
+    load             pointer                      alignment in bytes, 0 for the type's own; the
+                                                  element type is the result's
+    store            value, pointer               alignment
+    getelementptr    base, indices                the source element type; flag "inbounds"
+    alloca           count                        (allocated type, alignment)
+    call             as CallInfo says             CallInfo; the callee is no operand unless indirect
+    extractvalue     aggregate                    tuple of indices
+    insertvalue      aggregate, element           tuple of indices
+    shufflevector    a, b                         tuple of lanes, -1 for an undefined one
+    atomicrmw        pointer, value               (ordering, scope, alignment); the operation is
+                                                  the first flag
+    cmpxchg          pointer, expected, new       (success ordering, failure ordering, scope,
+                                                  alignment); the result is {T, i1}
+    fence                                         (ordering, scope)
+    phi              incoming values              predecessor blocks
+    the rest         as in LLVM                   none
+
+A form of this level has no type, so folds take the form, the operands' width in bits, the
+operands' bit patterns, and for trunc, zext and sext the result's width. They give the
+result's pattern, or None where it is poison or undefined: LLVM may choose there, a
+constant may not.
+
+Source: LLVM Language Reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nvir.ir.opcodes import NVVM
+
+op, ops = NVVM.op, NVVM.ops
+
+
+def signed(value: int, bits: int) -> int:
+    """The number that a two's complement pattern stands for."""
+    return value - (1 << bits) if value >> (bits - 1) & 1 else value
+
+
+def _wrapping(compute: Callable[[int, int], int]) -> Callable[..., Any]:
+    """A fold of add, sub, mul: None where `nsw` or `nuw` makes the result poison."""
+
+    def fold(form: Any, bits: int, a: int, b: int) -> int | None:
+        mask = (1 << bits) - 1
+        result = compute(a, b) & mask
+        if "nuw" in form.mods and compute(a, b) != result:
+            return None
+        if "nsw" in form.mods and compute(signed(a, bits), signed(b, bits)) != signed(result, bits):
+            return None
+        return result
+
+    return fold
+
+
+def _udiv(form: Any, bits: int, a: int, b: int) -> int | None:
+    if b == 0 or ("exact" in form.mods and a % b):
+        return None
+    return a // b
+
+
+def _urem(form: Any, bits: int, a: int, b: int) -> int | None:
+    return a % b if b else None
+
+
+def _sdiv(form: Any, bits: int, a: int, b: int) -> int | None:
+    x, y = signed(a, bits), signed(b, bits)
+    if y == 0 or (y == -1 and x == -(1 << (bits - 1))):
+        return None
+    quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+    if "exact" in form.mods and quotient * y != x:
+        return None
+    return quotient & ((1 << bits) - 1)
+
+
+def _srem(form: Any, bits: int, a: int, b: int) -> int | None:
+    x, y = signed(a, bits), signed(b, bits)
+    if y == 0 or (y == -1 and x == -(1 << (bits - 1))):
+        return None
+    rest = abs(x) % abs(y) * (-1 if x < 0 else 1)
+    return rest & ((1 << bits) - 1)
+
+
+def _shl(form: Any, bits: int, a: int, b: int) -> int | None:
+    if b >= bits:
+        return None
+    result = (a << b) & ((1 << bits) - 1)
+    if "nuw" in form.mods and result >> b != a:
+        return None
+    if "nsw" in form.mods and signed(result, bits) >> b != signed(a, bits):
+        return None
+    return result
+
+
+def _lshr(form: Any, bits: int, a: int, b: int) -> int | None:
+    if b >= bits or ("exact" in form.mods and a & ((1 << b) - 1)):
+        return None
+    return a >> b
+
+
+def _ashr(form: Any, bits: int, a: int, b: int) -> int | None:
+    if b >= bits or ("exact" in form.mods and a & ((1 << b) - 1)):
+        return None
+    return signed(a, bits) >> b & ((1 << bits) - 1)
+
+
+_PREDICATES: dict[str, Callable[[int, int], bool]] = {
+    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def _icmp(form: Any, bits: int, a: int, b: int) -> int | None:
+    predicate = next((m for m in form.mods if m != "samesign"), "")
+    if predicate[:1] == "s" and len(predicate) == 3:
+        a, b = signed(a, bits), signed(b, bits)
+    compare = _PREDICATES.get(predicate[-2:])
+    return None if compare is None else int(compare(a, b))
+
+
+def _trunc(form: Any, bits: int, a: int, to: int) -> int | None:
+    result = a & ((1 << to) - 1)
+    if "nuw" in form.mods and result != a:
+        return None
+    if "nsw" in form.mods and signed(result, to) != signed(a, bits):
+        return None
+    return result
+
+
+def _zext(form: Any, bits: int, a: int, to: int) -> int | None:
+    return None if "nneg" in form.mods and a >> (bits - 1) else a
+
+
+def _sext(form: Any, bits: int, a: int, to: int) -> int | None:
+    return signed(a, bits) & ((1 << to) - 1)
+
+
+# Control flow.
+op("ret", "a?", terminator=True, doc="return, with a value or without")
+op("br", "c?", terminator=True, doc="jump, or branch on an i1")
+op("switch", "a, c*", terminator=True, doc="jump by value")
+op("unreachable", "", terminator=True, doc="never executed")
+
+# Integers; operands and result have one type, and vectors work by element.
+op("add", "d, a, b", commutes=True, fold=_wrapping(lambda a, b: a + b), doc="sum")
+op("sub", "d, a, b", fold=_wrapping(lambda a, b: a - b), doc="difference")
+op("mul", "d, a, b", commutes=True, fold=_wrapping(lambda a, b: a * b), doc="product, low half")
+op("udiv", "d, a, b", fold=_udiv, doc="unsigned quotient; by 0 is undefined")
+op("sdiv", "d, a, b", fold=_sdiv, doc="signed quotient, towards 0; by 0 is undefined")
+op("urem", "d, a, b", fold=_urem, doc="unsigned remainder")
+op("srem", "d, a, b", fold=_srem, doc="signed remainder, with the dividend's sign")
+op("shl", "d, a, b", fold=_shl, doc="shift left; by the width or more is poison")
+op("lshr", "d, a, b", fold=_lshr, doc="shift right, zeros in")
+op("ashr", "d, a, b", fold=_ashr, doc="shift right, signs in")
+op("and", "d, a, b", commutes=True, fold=lambda form, bits, a, b: a & b, doc="bitwise and")
+op("or", "d, a, b", commutes=True, doc="bitwise or",
+   fold=lambda form, bits, a, b: None if "disjoint" in form.mods and a & b else a | b)  # fmt: skip
+op("xor", "d, a, b", commutes=True, fold=lambda form, bits, a, b: a ^ b, doc="exclusive or")
+op("icmp", "d, a, b", fold=_icmp, doc="compare integers or pointers: i1")
+
+# Floating point.
+ops("fadd fmul", "d, a, b", commutes=True, doc="floating sum, product")
+ops("fsub fdiv frem", "d, a, b", doc="floating difference, quotient, remainder")
+op("fneg", "d, a", doc="the sign bit flipped")
+op("fcmp", "d, a, b", doc="compare floats: i1")
+
+# Memory.
+op("load", "d, [a]", reads=True, doc="read a value")
+op("store", "a, [b]", writes=True, doc="write a value")
+op("getelementptr", "d, a, b*", doc="address of an element")
+op("alloca", "d, a", pinned=True, doc="memory on the stack, in address space 0 or 5")
+op("atomicrmw", "d, [a], b", reads=True, writes=True, sync=True, doc="read, modify, write")
+op("cmpxchg", "d, [a], b, c", reads=True, writes=True, sync=True, doc="compare and exchange")
+op("fence", "", sync=True, pinned=True, doc="order memory accesses")
+
+# Calls. What a callee does its declaration's attributes narrow.
+op("call", "d?, a*", reads=True, writes=True, convergent=True, is_call=True, doc="call")
+
+# Values in pieces.
+op("select", "d, c, a, b", doc="a where c, else b")
+op("extractvalue", "d, a", doc="a member of a struct or array")
+op("insertvalue", "d, a, b", doc="with a member replaced")
+op("extractelement", "d, a, b", doc="an element of a vector")
+op("insertelement", "d, a, b, c", doc="with an element replaced")
+op("shufflevector", "d, a, b", doc="elements of two vectors in a new order")
+op("freeze", "d, a", doc="some fixed value where a is undef or poison")
+
+# Conversions.
+op("trunc", "d, a", fold=_trunc, doc="the low bits")
+op("zext", "d, a", fold=_zext, doc="zeros above")
+op("sext", "d, a", fold=_sext, doc="signs above")
+ops("fptrunc fpext", "d, a", doc="between floating types")
+ops("fptoui fptosi", "d, a", doc="float to integer, towards 0; out of range is poison")
+ops("uitofp sitofp", "d, a", doc="integer to float, to nearest even")
+ops("ptrtoint inttoptr", "d, a", doc="between pointers and integers")
+op("bitcast", "d, a", doc="the same bits as another type")
+op("addrspacecast", "d, a", doc="the same place in another address space")

@@ -1,0 +1,648 @@
+"""Reading the bodies of functions in nvir's own text.
+
+A line is cut at ` = ` and its operands at the atoms of one compiled pattern. The
+punctuation that is left, with the opcode and the result's type, is the key of a
+memo that holds the form: a common line costs one split, one lookup, one
+instruction. All other lines go through `_slow`, which works the form out.
+
+A value named before its definition is a placeholder until then.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from nvir.ir.block import Block
+from nvir.ir.datum import Cursor, Unreadable
+from nvir.ir.form import Form, _assign, _split, form, nvvm_form
+from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo, Instruction, Location, Loose
+from nvir.ir.opcodes import DEF, NVVM, ORI, PHI, TIED, UNKNOWN, Op
+from nvir.ir.special import special_register
+from nvir.ir.symbols import Param, Variable
+from nvir.ir.types import SCALARS, VOID, Type, VoidType
+from nvir.ir.values import Result, Symbol, Value, integer
+
+if TYPE_CHECKING:
+    from nvir.ir.parse import _Reader
+
+_NAME = r'%(?:[\w$]+|"[^"]*")(?:~\d+)?'
+_ATOM = re.compile(
+    r'(%(?:[\w$]+(?:\.[xyzwrgba]\b)?|"[^"]*")(?:~\d+)?'
+    r'|@(?:[\w$]+|"[^"]*")(?:~\d+)?|&\([^)]*\)'
+    r"|\b0f[0-9A-Fa-f]{8}\b|\b0d[0-9A-Fa-f]{16}\b|\b[a-z]\w* (?:undef\b|-?\d+\b)"
+    r"|(?<![\w.])-?\d+\b)",
+    re.ASCII,
+)
+_RESULT = re.compile(rf"(_|{_NAME}): ?(\w+)", re.ASCII)
+_LABEL = re.compile(
+    r'\s*([\w$.]+|"[^"]*"):(?:\s*$|\s+(?=(?:pragmas|flags|loc|aux)\b))', re.ASCII
+)
+_HEAD = re.compile(
+    r"\s*(?:@(!?)(" + _NAME + r")\s+)?(volatile\s+)?([A-Za-z_][\w.:]*)(?:\s+|$)", re.ASCII
+)
+_SHAPE = re.compile(r"(?:%s|\.[a-z][0-9]+|[\[\]{}|+,! \-()])*\Z")
+_TYPE_WORDS = re.compile(
+    r"(?:void|label|metadata|token|half|bfloat|float|double|fp128|i\d+|ptr|type|undef)\Z"
+)
+_WORD = re.compile(r"\s*([a-z_][\w]*)", re.ASCII)
+
+Plan = tuple[Form, Type]
+_plans: dict[tuple[str, str, str], Plan] = {}  # (opcode, punctuation, result type)
+_MAX_PLANS = 100_000
+
+
+class _Values(dict[str, Value]):
+    """Token → value of one body; an unknown token is resolved when first met."""
+
+    __slots__ = ("body",)
+    body: Body
+
+    def __missing__(self, token: str) -> Value:
+        v = self[token] = self.body.resolve(token)
+        return v
+
+
+class Body:
+    """The reader of one function's body, and the scope of what stands in it."""
+
+    def __init__(self, reader: _Reader, function: Function) -> None:
+        self.reader, self.function = reader, function
+        self.level = reader.module.level
+        self.values = _Values(reader.owned.get(function, {}))
+        self.values.body = self
+        self.forward: dict[str, tuple[Value, int, int]] = {}  # placeholders: value, line, column
+        self.poisoned: set[str] = set()  # defined on a line with an error
+        self.blocks: dict[str, Block] = {}
+        self.wanted: dict[str, tuple[int, int]] = {}  # blocks named before their label
+        self.later: list[tuple[Instruction, int, int]] = []  # where `!aux` stands
+        self.block: Block | None = None
+        self.k = 0
+        self.text = ""
+
+    # ------------------------------------------------------------ scope
+
+    def value(self, token: str) -> Value:
+        return self.values[token]
+
+    def symbol(self, token: str) -> Symbol:
+        own = self.values.get(token)
+        return own if isinstance(own, Symbol) else self.reader.symbols[token]
+
+    def named_type(self, label: str) -> Type:
+        return self.reader.structs[label]
+
+    def target(self, name: str) -> Block:
+        b = self.blocks.get(name)
+        if b is None:
+            b = self.blocks[name] = Block(name, self.function)
+            self.wanted[name] = self.k, max(self.text.find(name), 0)
+        return b
+
+    def resolve(self, token: str) -> Value:
+        """The value of a token that is not known yet. Raises Unreadable."""
+        if token[0] == "%":
+            special = special_register(token)
+            if special is not None:
+                return special
+            v = Value(VOID, token)
+            self.forward[token] = v, self.k, max(self.text.find(token), 0)
+            return v
+        if token[0] == "@":
+            try:
+                return self.reader.symbols[token]
+            except KeyError:
+                raise Unreadable(f"unknown symbol '{token[:80]}'", self._col(token)) from None
+        if token.isdigit() and len(token) < 4000:
+            return integer(int(token))
+        try:
+            return Cursor(token, self).value()
+        except Unreadable as e:
+            raise Unreadable(e.message, self._col(token) + e.col) from None
+
+    def _col(self, token: str) -> int:
+        return max(self.text.find(token), 0)
+
+    # ------------------------------------------------------------ lines
+
+    def read(self, start: int, end: int) -> None:
+        """Read lines `start` to `end` - 1 as the function's body."""
+        lines, comments, level = self.reader.lines, self.reader.comments, self.level
+        fast = level == "ori"
+        for k in range(start, min(end, len(lines))):
+            text = lines[k]
+            if comments and ";" in text:
+                text = text[: text.index(";")]
+            self.k, self.text = k, text
+            try:
+                if not (fast and self.block is not None and self._fast(text)):
+                    self._any(text)
+            except Unreadable as e:
+                self.reader.error(e.message, k, e.col)
+                self._poison(text)
+        self._finish()
+
+    def _fast(self, text: str) -> bool:
+        """Read a common instruction; False if the line is anything else."""
+        body, _, suffix = text.partition("  !")
+        left, eq, right = body.partition(" = ")
+        if eq:
+            token, _, tname = left.strip().partition(": ")
+            head, _, rest = right.partition(" ")
+        else:
+            token = tname = ""
+            head, _, rest = left.strip().partition(" ")
+        parts = _ATOM.split(rest)
+        plan = _plans.get((head, "%s".join(parts[::2]), tname))
+        if plan is None:
+            return False
+        values = self.values
+        operands = tuple([values[a] for a in parts[1::2]])
+        f, type = plan
+        i = Instruction(f, operands, type)
+        i.line = self.k + 1
+        if suffix:
+            self._suffix(i, len(body) + 2)
+        if token:
+            if token == "_":
+                i.name = "_"
+            else:
+                known = values.get(token)
+                if known is not None:
+                    self._replace(token, known, i)
+                values[token] = i
+                if "~" in token or '"' in token or token[1:].isdigit():
+                    i.name = self._hint(token)
+                else:
+                    i.name = token
+        self.block.append(i)  # type: ignore[union-attr]  # the caller has seen to it
+        return True
+
+    def _replace(self, token: str, known: Value, new: Value) -> None:
+        """A token is defined: what stood for it is replaced."""
+        if token not in self.forward or self.forward[token][0] is not known:
+            raise Unreadable(f"'{token}' is defined twice", self._col(token))
+        for user in known.users:
+            user.replace_operand(known, new)
+        del self.forward[token]
+
+    def _hint(self, token: str) -> str | None:
+        from nvir.ir.parse import hint
+
+        try:
+            return hint(token, self.level)
+        except ValueError:
+            raise Unreadable("a name with a bad escape", self._col(token)) from None
+
+    def _define(self, token: str, v: Value) -> None:
+        if token == "_":
+            v.name = "_"
+            return
+        v.name = self._hint(token)
+        known = self.values.get(token)
+        if known is not None:
+            self._replace(token, known, v)
+        self.values[token] = v
+
+    def _poison(self, text: str) -> None:
+        """After an error: what the line defines is no further error where it is used."""
+        for m in _RESULT.finditer(text):
+            self.poisoned.add(m[1])
+
+    def _finish(self) -> None:
+        error = self.reader.error
+        for i, k, col in self.later:
+            self.k, self.text = k, self.reader.line(k)
+            c = Cursor(self.text, self, col)
+            try:
+                i.aux = c.datum()
+                if not c.at("!"):
+                    c.end()
+            except Unreadable as e:
+                error(e.message, k, e.col)
+        for token, (_, k, col) in self.forward.items():
+            if token not in self.poisoned:
+                error(f"'{token}' is defined nowhere", k, col)
+        for name, (k, col) in self.wanted.items():
+            error(f"no block is named '{name}'", k, col)
+
+    # ------------------------------------------------- labels and the like
+
+    def _any(self, text: str) -> None:
+        stripped = text.strip()
+        if not stripped:
+            return
+        m = _LABEL.match(text)
+        if m is not None:
+            self._label(m)
+            return
+        if self.block is None:
+            self._local(text)
+            return
+        cut = text.find("  !")
+        body = text if cut < 0 else text[:cut]
+        i = self._slow(body) if self.level == "ori" else self._nvvm(body)
+        i.line = self.k + 1
+        if cut >= 0:
+            self._suffix(i, cut + 2)
+        self.block.append(i)
+
+    def _label(self, m: re.Match[str]) -> None:
+        c = Cursor(self.text, self, m.start(1))
+        name = c.label()
+        c.expect(":")
+        b = self.blocks.get(name)
+        if b is None:
+            b = self.blocks[name] = Block(name, self.function)
+        elif name in self.wanted:
+            del self.wanted[name]
+        else:
+            raise Unreadable(f"two blocks are named '{name}'", m.start(1))
+        b.line = self.k + 1
+        self.function.blocks.append(b)
+        self.block = b
+        while c.kind == "word":
+            key, start = c.next(), c.start
+            value = c.datum()
+            if key == "pragmas" and isinstance(value, tuple):
+                b.pragmas = value
+            elif key == "flags" and isinstance(value, frozenset):
+                b.flags = value
+            elif key in ("loc", "aux"):
+                setattr(b, key, value)
+            else:
+                raise Unreadable(f"a block has no such '{key}'", start)
+        c.end()
+
+    def _local(self, text: str) -> None:
+        """A variable or prototype in front of the first block."""
+        c = Cursor(text, self)
+        if c.accept("prototype"):
+            label = c.string()
+            self.function.prototypes[label] = c.string()
+            c.end()
+            return
+        look = Cursor(text, self)
+        if not look.at("global", "param"):
+            look.next()
+        is_param = look.at("param")
+        if not look.at("global", "param"):
+            raise c.fail("a block's label, a variable, or a prototype")
+        look.next()
+        if look.kind != "symbol":
+            raise look.fail("a symbol such as @tile")
+        from nvir.ir.parse import _base
+        from nvir.ir.symbols import address_type
+
+        token = look.token
+        at = address_type(self.reader.module.address_size)
+        name = _base(token, look)
+        v: Variable = (Param(name, at, address_type=at) if is_param else
+                       Variable(name, "local", at, address_type=at))  # fmt: skip
+        if token in self.values:
+            raise Unreadable(f"'{token}' is declared twice", look.start)
+        self.values[token] = v
+        self.function.locals.append(v)
+        self.reader.variable(c, v)
+        c.end()
+
+    def _suffix(self, i: Instruction, col: int) -> None:
+        """`!loc 1 20 5 "inlined"  !marks (…)  !aux …`, which stand at `col`."""
+        text = self.text[col:].rstrip()
+        loc = self.reader.locations.get(text)
+        if loc is not None:
+            i.loc = loc
+            return
+        c = Cursor(self.text, self, col)
+        while c.accept("!"):
+            if c.accept("loc"):
+                i.loc = Location(c.number(), c.number(), c.number(),
+                                 c.string() if c.kind == "string" else "")  # fmt: skip
+                if c.kind == "end":
+                    self.reader.locations[text] = i.loc
+            elif c.accept("marks"):
+                start = c.start
+                marks = c.datum()
+                if not isinstance(marks, tuple) or not all(isinstance(m, str) for m in marks):
+                    raise Unreadable("marks are strings in parentheses", start)
+                self.function.marks[i] = set(marks)
+            elif c.at("aux"):  # it may name what comes later
+                self.later.append((i, self.k, c.pos))
+                self._skip_to_marks(i, c)
+                return
+            else:
+                raise c.fail("loc, marks or aux")
+        c.end()
+
+    def _skip_to_marks(self, i: Instruction, c: Cursor) -> None:
+        """`!loc` and `!marks` may follow `!aux`; `_finish` reads up to them."""
+        cut = self.text.find("  !", c.pos)
+        if cut >= 0:
+            self.later[-1] = (i, self.k, c.pos)
+            self._suffix(i, cut + 2)
+
+    # --------------------------------------------------- ori instructions
+
+    def _slow(self, text: str) -> Instruction:
+        """Any instruction of `ori`; remembers the form of a common one."""
+        left, eq, right = text.partition(" = ")
+        if not eq:
+            left, right = "", left
+        offset = len(text) - len(right)
+        m = _HEAD.match(right)
+        if m is None:
+            raise Unreadable("expected an instruction", offset + len(right) - len(right.lstrip()))
+        tokens, types, lead = self._left(left)
+        rest = right[m.end() :].rstrip()
+        spelling, volatile = m[4], m[3] is not None
+        guard = None if m[2] is None else (m[1], self.values[m[2]])
+        found = ORI.find(spelling)
+        op = found[0] if found is not None else UNKNOWN
+        if op is PHI:
+            i = self._phi(form("phi"), rest, offset + m.end())
+        elif op.is_call:
+            i = self._call(spelling, rest, offset + m.end(), guard, len(tokens))
+        elif op.terminator:
+            i = self._terminator(op, spelling, rest, guard, offset + m.end())
+        else:
+            results = lead, len(tokens)
+            i = self._plain(op, spelling, rest, guard, volatile, results, offset + m.end())
+            if guard is None and len(tokens) <= 1 and i.aux is None and "+" not in left:
+                self._remember(i, spelling, rest, types, volatile, lead)
+        self._give_results(i, tokens, types, offset)
+        return i
+
+    def _left(self, left: str) -> tuple[list[str], list[Type], str]:
+        """Tokens and types of the results, and their punctuation."""
+        if not left:
+            return [], [], ""
+        parts = _RESULT.split(left.strip())
+        types: list[Type] = []
+        for name in parts[2::3]:
+            t = SCALARS.get(name)
+            if t is None:
+                raise Unreadable(f"no type is spelled '{name}'", self._col(name))
+            types.append(t)
+        lead = "%s".join(parts[::3])
+        if "%s" not in lead or not _SHAPE.match(lead):
+            raise Unreadable("expected results such as '%r1: b32'", 0)
+        return parts[1::3], types, lead
+
+    def _give_results(
+        self, i: Instruction, tokens: list[str], types: list[Type], offset: int
+    ) -> None:
+        n = i.form.n_results
+        if n >= 0 and n != len(tokens):
+            raise Unreadable(f"{i.form.spelling} has {n} results, not {len(tokens)}", offset)
+        if not tokens:
+            return
+        if len(tokens) == 1:
+            i.type = types[0]
+            self._define(tokens[0], i)
+            return
+        results = tuple(Result(i, k, t) for k, t in enumerate(types))
+        i._results = results
+        for token, r in zip(tokens, results, strict=True):
+            self._define(token, r)
+
+    def _remember(
+        self, i: Instruction, spelling: str, rest: str, types: list[Type], volatile: bool, lead: str
+    ) -> None:  # fmt: skip
+        f = i.form
+        if volatile or f.op is UNKNOWN or f.n_operands != f.n_sources or lead not in ("", "%s"):
+            return
+        parts = _ATOM.split(rest)
+        if len(parts[1::2]) != f.n_operands:
+            return
+        if len(_plans) > _MAX_PLANS:
+            _plans.clear()
+        key = spelling, "%s".join(parts[::2]), types[0].name if types else ""
+        _plans[key] = f, types[0] if types else VOID
+
+    def _atoms(self, text: str, offset: int) -> tuple[str, list[Value]]:
+        """The punctuation between the operands of a text, in canonical spacing, and the values."""
+        parts = _ATOM.split(text)
+        shape = "".join("%s".join(parts[::2]).split()).replace("%s%s", "%s+%s").replace(",", ", ")
+        bad = None if _SHAPE.match(shape) else shape.replace("%s", "")
+        if bad is not None or not _is_balanced(shape):
+            at = next((k for k, p in enumerate(parts[::2]) if not _SHAPE.match(p)), 0)
+            col = sum(len(p) for p in parts[: 2 * at])
+            raise Unreadable("cannot read the operands", offset + col)
+        return shape, [self.values[a] for a in parts[1::2]]
+
+    def _plain(
+        self, op: Op, spelling: str, rest: str, guard: tuple[str, Value] | None, volatile: bool,
+        results: tuple[str, int], offset: int,
+    ) -> Instruction:  # fmt: skip
+        """An instruction that is no call, terminator or phi.
+
+        Of its results the punctuation and number are known; they come later.
+        """
+        lead, n_results = results
+        rest, has_ties, ties = rest.partition(" ties ")
+        if has_ties:
+            ties, sep, fallback_text = ties.partition(" else ")
+        else:
+            rest, sep, fallback_text = rest.partition(" else ")
+        rest, has_carry, carry = rest.partition(" carry ")
+        shape, sources = self._atoms(rest, offset)
+        fallbacks = self._atoms(fallback_text, offset)[1] if sep else []
+        sign = None if guard is None else guard[0]
+        own = lead.partition("+")[0].rstrip(", ")
+        if own and op is not UNKNOWN:
+            shape = f"{own}, {shape}" if shape else own
+        try:
+            f = form(spelling, shape, sign, volatile)
+        except (ValueError, LookupError):
+            raise Unreadable(f"'{spelling}' does not take these operands", offset) from None
+        tail = ([guard[1]] if guard is not None else []) + fallbacks
+        if f.n_operands < 0:
+            n = len(sources)
+            tied = self._ties(ties, offset, n_results, n + len(tail)) if has_ties else ()
+            aux = Loose(n, n if guard is not None else -1, tied)
+            return Instruction(f, (*sources, *tail), aux=aux)
+        if has_ties:
+            raise Unreadable(f"'{spelling}' has no ties of its own", offset)
+        operands = self._laid_out(f, shape, own, sources, offset)
+        if has_carry:
+            operands += self._atoms(carry, offset)[1]
+        operands += tail
+        if len(operands) != f.n_operands:
+            raise Unreadable(
+                f"'{spelling}' takes {f.n_operands} operands in all, not {len(operands)}", offset
+            )
+        return Instruction(f, tuple(operands))
+
+    def _laid_out(
+        self, f: Form, shape: str, own: str, atoms: list[Value], offset: int
+    ) -> list[Value]:
+        """Sources and then tied operands, from the atoms of the slots right of the `=`."""
+        slots = f.slots[own.count("%s") :]
+        parts = _split(shape)
+        roles = [o.role for o in _assign(parts, f.op.operands)]
+        n = len(_split(own)) if own else 0
+        if len(slots) != len(atoms) or roles[:n] != [DEF] * n or DEF in roles[n:]:
+            raise Unreadable(f"'{f.spelling}' does not have these results and operands", offset)
+        if TIED not in roles:
+            return list(atoms)
+        tied = dict(f.ties)
+        out: list[Any] = [None] * (f.n_sources + sum(s >= 0 for s in slots))
+        for s, v in zip(slots, atoms, strict=True):
+            out[~s if s < 0 else tied[s]] = v
+        return out
+
+    def _ties(self, text: str, offset: int, n: int, m: int) -> tuple[tuple[int, int], ...]:
+        c = Cursor(text, self)
+        ties = c.datum()
+        good = isinstance(ties, tuple) and all(
+            isinstance(t, tuple) and len(t) == 2 and all(isinstance(x, int) for x in t)
+            and 0 <= t[0] < n and 0 <= t[1] < m for t in ties
+        )  # fmt: skip
+        if not good:
+            raise Unreadable("ties are (result, operand) pairs", offset)
+        c.end()
+        return ties  # type: ignore[no-any-return]
+
+    def _phi(self, f: Form, rest: str, offset: int) -> Instruction:
+        """`[value, block], …`."""
+        c = Cursor(self.text, self, offset)
+        values, blocks = [], []
+        while c.accept("["):
+            values.append(c.value())
+            c.expect(",")
+            blocks.append(self.target(c.label()))
+            c.expect("]")
+            if not c.accept(","):
+                break
+        if c.kind != "end" and not c.at("!"):
+            raise c.fail("'[value, block]'")
+        return Instruction(f, tuple(values), aux=tuple(blocks))
+
+    def _call(
+        self, spelling: str, rest: str, offset: int, guard: tuple[str, Value] | None, n: int
+    ) -> Instruction:
+        """`@f (arguments) -> (return parameters) prototype "p" ties (…) else fallbacks`."""
+        c = Cursor(self.text, self, offset)
+        callee = None if c.accept("indirect") else c.value()
+        operands = self._list(c)
+        info = CallInfo(len(operands), callee=callee)
+        if c.accept("->"):
+            info.return_params = tuple(self._list(c))
+        if c.accept("prototype"):
+            info.prototype = c.string()
+        if guard is not None:
+            g = info.guard_index = len(operands)
+            operands.append(guard[1])
+            info.ties = tuple((k, g + 1 + k) for k in range(n))
+        if c.accept("ties"):
+            start = c.start
+            info.ties = c.datum()
+            if not isinstance(info.ties, tuple):
+                raise Unreadable("ties are (result, operand) pairs", start)
+        if c.accept("else"):
+            operands += self._values(c)
+        if c.kind != "end" and not c.at("!"):
+            raise c.fail("the end of the call")
+        f = form(spelling, "", None if guard is None else guard[0])
+        return Instruction(f, tuple(operands), aux=info)
+
+    def _list(self, c: Cursor) -> list[Value]:
+        out: list[Value] = []
+        c.expect("(")
+        while not c.accept(")"):
+            if out:
+                c.expect(",")
+            out.append(c.value())
+        return out
+
+    def _terminator(
+        self, op: Op, spelling: str, rest: str, guard: tuple[str, Value] | None, offset: int
+    ) -> Instruction:
+        c = Cursor(self.text, self, offset)
+        targets: list[Block] = []
+        operands: list[Value] = []
+        if op.name == "bra" and (c.kind in ("word", "string")):
+            targets.append(self.target(c.label()))
+            if c.accept("else"):
+                targets.append(self.target(c.label()))
+        while c.kind != "end" and not c.at("->", "!", "with"):
+            operands.append(c.value())
+            if not c.accept(","):
+                break
+        handed_back = self._values(c) if c.accept("with") else []
+        if c.accept("->"):
+            targets += self._labels(c)
+        if c.kind != "end" and not c.at("!"):
+            raise c.fail("the end of the instruction")
+        shape = ", ".join(["%s"] * len(operands))
+        f = form(spelling, shape, None if guard is None else guard[0])
+        if guard is not None:
+            operands.append(guard[1])
+        if f.n_operands not in (-1, len(operands)):
+            raise Unreadable(f"'{spelling}' takes {f.n_operands} operands in all", offset)
+        return Instruction(f, (*operands, *handed_back), aux=tuple(targets))
+
+    def _values(self, c: Cursor) -> list[Value]:
+        out = [c.value()]
+        while c.accept(","):
+            out.append(c.value())
+        return out
+
+    def _labels(self, c: Cursor) -> list[Block]:
+        out = [self.target(c.label())]
+        while c.accept(","):
+            out.append(self.target(c.label()))
+        return out
+
+    # -------------------------------------------------- nvvm instructions
+
+    def _nvvm(self, text: str) -> Instruction:
+        """`%x: i32 = add nsw %a, i32 5`, with successors and phi entries as in `ori`."""
+        c = Cursor(text, self)
+        token = ""
+        type: Type = VOID
+        if c.kind == "value" or c.at("_"):
+            token = c.next()
+            c.expect(":")
+            start = c.start
+            type = c.type()
+            if isinstance(type, VoidType):
+                raise Unreadable("a result has a type", start)
+            c.expect("=")
+        start = c.start
+        words = []
+        while c.kind == "word" and not _TYPE_WORDS.match(c.token):
+            words.append(c.next())
+        spelling = " ".join(words)
+        if not words or words[0] not in NVVM:
+            raise Unreadable(f"no instruction is spelled '{spelling}'", start)
+        f = nvvm_form(spelling)
+        i = self._phi(f, "", start + len("phi")) if f.is_phi else self._nvvm_operands(f, c)
+        i.type = type
+        if token:
+            self._define(token, i)
+        elif f.n_results == 1 and not f.is_call:
+            raise Unreadable(f"'{spelling}' has a result", start)
+        return i
+
+    def _nvvm_operands(self, f: Form, c: Cursor) -> Instruction:
+        operands: list[Value] = []
+        while c.kind != "end" and not c.at("->"):
+            if operands:
+                c.expect(",")
+            operands.append(c.value())
+        targets = tuple(self._labels(c)) if c.accept("->") else ()
+        c.end()
+        return Instruction(f, tuple(operands), aux=targets if f.terminator else None)
+
+
+def _is_balanced(shape: str) -> bool:
+    depth = 0
+    for c in shape:
+        depth += (c in "[{(") - (c in "]})")
+        if depth < 0:
+            return False
+    return depth == 0
+
+

@@ -1,0 +1,548 @@
+"""nvir's own text: lossless, one line an instruction, results with their types on the left.
+
+    module ori target sm_80 version 8.0 address_size 64
+    global @tile: shared [1024 x b8] align 4
+    visible kernel @k(param @k_param_0: u64) directives {"maxntid": (256, 1, 1)} {
+    entry:
+      %rd1: b64 = ld.param.u64 [@k_param_0]
+      {%f1: f32, %f2: f32} = ld.global.v2.f32 [%rd1+8]  !loc 1 20 5
+      %p1: pred = setp.lt.f32 %f1, %f2
+      @%p1 bra L1 else L2
+    L1: pragmas ("nounroll")
+      %f3: f32 = phi [%f1, entry], [%f3~2, L1]
+      %f3~2: f32 = @!%p1 add.f32 %f3, 0f3F800000 else %f3
+      ...
+
+What stands where:
+
+    results     as in PTX, with types; `_` for one without uses or a name to keep. Those that
+                PTX does not write on its left have a `+`: tied ones, carry, a call's
+    operands    the written sources of the form's shape; tied operands stand in their slots
+    suffixes    `carry %0` (the flag that is read), `else ...` (fallbacks of a guard, or the
+                second target), `-> L1, L2` (successors), `!loc`, `!marks`, `!aux`
+    ~2          tells values (or symbols) of one name hint apart; no part of the name
+    %0          a value without a hint
+    ;           a comment to the end of the line
+
+At `nvvm` the same grammar holds with LLVM's spelling and typed constants. Numbers are
+given in the order of the text, so printing what was read gives the same text.
+
+Cost     one template, looked up by form and type, and one join; names are made when
+         first met.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from nvir.ir.block import Block
+from nvir.ir.datum import (
+    PLAIN_NAME,
+    constant_text,
+    datum_text,
+    fields_of,
+    label_text,
+    offset_text,
+    quoted,
+    quoted_name,
+    type_text,
+)
+from nvir.ir.errors import Unsupported
+from nvir.ir.form import Form, _assign, _split
+from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo, Instruction, Location, Loose
+from nvir.ir.module import Module
+from nvir.ir.opcodes import DEF, UNKNOWN
+from nvir.ir.special import special_register
+from nvir.ir.symbols import Param, Variable, address_type
+from nvir.ir.types import B64, VOID, StructType, Type
+from nvir.ir.values import (
+    Argument,
+    Constant,
+    Result,
+    SpecialRegister,
+    Symbol,
+    SymbolOffset,
+    Undef,
+    Value,
+)
+
+_DOTTED = re.compile(r"[A-Za-z0-9_$]+(?:\.[A-Za-z0-9_$]+)*\Z")
+
+
+def print_ir(module: Module) -> str:
+    """The whole module as text. `parse_ir` gives an equal module back."""
+    names = Names(module.level)
+    names.enter_module(module)
+    out = _header(module, names)
+    out += _named_types(module)
+    for item in module.order:
+        if isinstance(item, Function):
+            _function(item, names, out)
+        else:
+            out.append(variable_text(item, names, module.address_size))
+    out.append("")
+    return "\n".join(out)
+
+
+def function_text(function: Function) -> str:
+    """One function as it stands in its module's text."""
+    module = function.module
+    names = Names(module.level if module is not None else _level(function))
+    if module is not None:
+        names.enter_module(module)
+    out: list[str] = []
+    _function(function, names, out)
+    return "\n".join(out) + "\n"
+
+
+def instruction_text(instruction: Instruction) -> str:
+    """One instruction, with names as if it stood alone."""
+    names = Names(instruction.form.op.level)
+    out: list[str] = []
+    marks = instruction.function.marks if instruction.function is not None else {}
+    _lines((instruction,), names, marks, out)
+    return out[0].strip()
+
+
+def _level(f: Function) -> str:
+    return next((i.form.op.level for i in f.instructions()), "ori")
+
+
+class Names(dict[Any, str]):
+    """Value → its text, made when first asked for.
+
+    `seen` counts the values of each hint, `hints` holds how it is spelled.
+    """
+
+    __slots__ = ("hints", "level", "seen", "unnamed")
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+        self.seen: dict[str, int] = {}
+        self.hints: dict[str, str] = {}
+        self.unnamed = 0
+
+    def enter_module(self, module: Module) -> None:
+        """Give the module's symbols their names."""
+        for item in (*module.globals, *module.functions):
+            self.symbol(item)
+
+    def local(self) -> Names:
+        """The names of one function's body."""
+        inner = Names(self.level)
+        inner.update(self)
+        inner.seen = dict(self.seen)
+        return inner
+
+    def __missing__(self, v: Value) -> str:
+        cls = v.__class__
+        if cls is Instruction or cls is Result or cls is Argument:
+            hint = v.name
+            if hint is None:
+                text = f"%{self.unnamed}"
+                self.unnamed += 1
+            elif hint in self.seen:
+                self.seen[hint] = n = self.seen[hint] + 1
+                text = f"{self.hints[hint]}~{n}"
+            else:
+                text = self._first(hint)
+        else:
+            text = self.other(v)
+        self[v] = text
+        return text
+
+    def _first(self, hint: str) -> str:
+        """The text of the first value of a hint."""
+        if self.level == "nvvm":
+            plain = _DOTTED.match(hint) and not hint.isdigit()
+            text = f"%{hint}" if plain else f"%{quoted_name(hint)}"
+        elif hint[:1] == "%" and PLAIN_NAME.match(hint, 1) and not hint[1:].isdigit():
+            text = hint
+        else:
+            text = f"%{quoted_name(hint)}"
+        self.hints[hint] = text
+        self.seen[hint] = 1
+        if special_register(text) is not None:
+            self.seen[hint] = 2
+            return f"{text}~2"
+        return text
+
+    def symbol(self, v: Symbol) -> str:
+        """Give a symbol its name: its own, with a number where others have the same."""
+        name = str(v.name)
+        text = f"@{name}" if PLAIN_NAME.match(name) else f"@{quoted_name(name)}"
+        self.seen[text] = count = self.seen.get(text, 0) + 1
+        if count > 1:
+            text = f"{text}~{count}"
+        self[v] = text
+        return text
+
+    def other(self, v: Value) -> str:
+        """The text of a constant, special register, or symbol that is declared nowhere."""
+        if isinstance(v, Constant):
+            return constant_text(v, self.__getitem__)
+        if isinstance(v, Undef):
+            text = type_text(v.type)
+            return f"{text} undef" if text[0].isalpha() else f"type {text} undef"
+        if isinstance(v, SpecialRegister):
+            return v.name
+        if isinstance(v, SymbolOffset):
+            return offset_text(v, self.__getitem__)
+        fields = fields_of(v)
+        if fields is not None:
+            inner = (self.datum(getattr(v, n)) for n in fields)
+            return f"{v.__class__.__name__}({', '.join(inner)})"
+        if isinstance(v, Symbol):
+            return self.symbol(v)
+        raise Unsupported(f"a value of class {v.__class__.__name__} in nvir's own text")
+
+    def datum(self, x: Any) -> str:
+        return datum_text(x, self.__getitem__)
+
+
+# ------------------------------------------------------------- declarations
+
+
+def _header(module: Module, names: Names) -> list[str]:
+    major, minor = module.version
+    target = module.target if PLAIN_NAME.match(module.target) else quoted(module.target)
+    text = f"module {module.level} target {target} version {major}.{minor}"
+    text += f" address_size {module.address_size}"
+    if module.name != "module":
+        text += f" name {quoted(module.name)}"
+    if module.target_options:
+        text += f" options {names.datum(module.target_options)}"
+    if module.pragmas:
+        text += f" pragmas {names.datum(module.pragmas)}"
+    if module.aux is not None:
+        text += f" aux {names.datum(module.aux)}"
+    out = [text]
+    for number, name, rest in module.debug.files:
+        out.append(f"file {number} {quoted(name)} {quoted(rest)}")
+    for name, lines in module.debug.sections:
+        out.append(f"section {quoted(name)} {names.datum(lines)}")
+    return out
+
+
+def variable_text(v: Variable, names: Names, address_size: int) -> str:
+    """`global @tile: shared [1024 x b8] align 4`; a call's parameter starts with `param`."""
+    kind, space = ("param", "") if isinstance(v, Param) else ("global", f"{v.space} ")
+    text = f"{_linkage(v.linkage)}{kind} {names[v]}: {space}{type_text(v.value_type)}"
+    return text + _variable_properties(v, names, address_size, 0)
+
+
+def _linkage(linkage: str) -> str:
+    return f"{linkage if PLAIN_NAME.match(linkage) else quoted(linkage)} " if linkage else ""
+
+
+def _variable_properties(v: Variable, names: Names, address_size: int, index: int) -> str:
+    out = f" align {v.align}" if v.align else ""
+    if v.vector != 1:
+        out += f" vector {v.vector}"
+    if v.attributes:
+        out += f" attributes {names.datum(v.attributes)}"
+    if v.type is not address_type(address_size):
+        out += f" address {type_text(v.type)}"
+    if isinstance(v, Param) and v.index != index:
+        out += f" index {v.index}"
+    if v.loc is not None:
+        out += f" loc {names.datum(v.loc)}"
+    if v.init is not None:
+        out += f" init {names.datum(v.init)}"
+    return out
+
+
+def _parameter(p: Any, index: int, names: Names, address_size: int) -> str:
+    if isinstance(p, Argument):
+        text = f"reg {names[p]}: {type_text(p.type)}"
+        if p.attributes:
+            text += f" attributes {names.datum(p.attributes)}"
+        return text + (f" index {p.index}" if p.index != index else "")
+    text = f"{_linkage(p.linkage)}param {names.symbol(p)}: {type_text(p.value_type)}"
+    return text + _variable_properties(p, names, address_size, index)
+
+
+def _head(f: Function, names: Names, size: int) -> str:
+    params = [_parameter(p, k, names, size) for k, p in enumerate(f.params)]
+    kind = "kernel" if f.kind == "entry" else "func"
+    text = f"{_linkage(f.linkage)}{kind} {names[f]}({', '.join(params)})"
+    if f.returns:
+        returned = [_parameter(p, k, names, size) for k, p in enumerate(f.returns)]
+        text += f" returns ({', '.join(returned)})"
+    for key, value in (("directives", f.directives), ("pragmas", f.pragmas), ("flags", f.flags)):
+        if value:
+            text += f" {key} {names.datum(value)}"
+    if f.return_type is not VOID:
+        text += f" returns_type {type_text(f.return_type)}"
+    if f.type is not B64:
+        text += f" address {type_text(f.type)}"
+    for key, value in (("loc", f.loc), ("aux", f.aux)):
+        if value is not None:
+            text += f" {key} {names.datum(value)}"
+    return text
+
+
+def _function(f: Function, module_names: Names, out: list[str]) -> None:
+    names = module_names.local()
+    size = f.module.address_size if f.module is not None else 64
+    head = _head(f, names, size)
+    if f.is_declaration and not f.locals and not f.prototypes:
+        out.append(head)
+        return
+    out.append(head + " {")
+    for v in f.locals:
+        names.symbol(v)
+    out.extend(f"  {variable_text(v, names, size)}" for v in f.locals)
+    out.extend(f"  prototype {quoted(k)} {quoted(v)}" for k, v in f.prototypes.items())
+    for b in f.blocks:
+        out.append(_label(b, names))
+        _lines(b, names, f.marks, out)
+    out.append("}")
+
+
+def _label(b: Block, names: Names) -> str:
+    text = f"{label_text(b.name)}:"
+    for key, value in (("pragmas", b.pragmas), ("flags", b.flags)):
+        if value:
+            text += f" {key} {names.datum(value)}"
+    for key, datum in (("loc", b.loc), ("aux", b.aux)):
+        if datum is not None:
+            text += f" {key} {names.datum(datum)}"
+    return text
+
+
+def _named_types(module: Module) -> list[str]:
+    """Definitions of the named structs that the module mentions, in the order met."""
+    found: dict[str, StructType] = {}
+    seen: set[int] = set()
+    work: list[Any] = list(reversed(_roots(module)))
+    while work:
+        x = work.pop()
+        if x is None or isinstance(x, int | str | Block | Function | Variable) or id(x) in seen:
+            continue
+        seen.add(id(x))
+        label = x.label if isinstance(x, StructType) else None
+        if label is not None and found.setdefault(label, x) is not x:
+            raise Unsupported(f"two struct types named {label!r} in one module")
+        if isinstance(x, Type):
+            work.extend(getattr(x, slot, None) for slot in ("element", "result"))
+            members: Iterable[Any] | None = getattr(x, "elements", None) or getattr(x, "params", ())
+            work.extend(members or ())
+        elif isinstance(x, dict):
+            work.extend((*x, *x.values()))
+        elif isinstance(x, tuple | list | frozenset | set):
+            work.extend(x)
+        else:
+            if isinstance(x, Value):
+                work += [x.type, getattr(x, "value", None)]
+            work.extend(getattr(x, n) for n in fields_of(x) or ())
+    return [_struct_definition(t) for t in found.values()]
+
+
+def _roots(module: Module) -> list[Any]:
+    """All that may mention a named struct; the instructions of `ori` cannot."""
+    out: list[Any] = [module.aux]
+    for v in module.globals:
+        out += [v.value_type, v.type, v.init]
+    for f in module.functions:
+        out += [f.return_type, f.aux, *(p.type for p in f.params)]
+        out += [v.value_type for v in f.locals]
+        out += [p.value_type for p in (*f.params, *f.returns) if isinstance(p, Param)]
+        out += [p.attributes for p in f.arguments]
+        if module.level == "nvvm":
+            for i in f.instructions():
+                out += [i.type, i.aux, *i._operands]
+    return out
+
+
+def _struct_definition(t: StructType) -> str:
+    body = "opaque"
+    if t.elements is not None:
+        body = f"{{{', '.join(type_text(e) for e in t.elements)}}}"
+        body = f"packed {body}" if t.packed else body
+    return f"struct {type_text(t)} {body}"
+
+
+# ------------------------------------------------------------- instructions
+
+
+def _lines(
+    block: Iterable[Instruction], names: Names, marks: dict[Instruction, set[str]], out: list[str]
+) -> None:
+    """Append the lines of a block's instructions.
+
+    The common instruction has a template on its form for its result's type: it
+    is filled with the names of the result and the operands in their order.
+    """
+    put, spell = out.append, names.__getitem__
+    for i in block:
+        templates = i.form.text
+        if templates == "":
+            templates = i.form.text = {} if _is_simple(i.form) else None
+        if templates is not None and i._results is None and i.aux is None:
+            type = i.type
+            template = templates.get(type)
+            if template is None:
+                template = templates[type] = _template(i.form, type)
+            if type is VOID:
+                line = template % tuple(map(spell, i._operands))
+            elif i._uses is None and i.name == "_":
+                line = template % ("_", *map(spell, i._operands))
+            else:
+                line = template % (spell(i), *map(spell, i._operands))
+        else:
+            line = _general(i, names)
+        if i.loc is not None:
+            line += _location(i.loc)
+        if marks and i in marks:
+            line += f"  !marks {names.datum(tuple(sorted(marks[i])))}"
+        put(line)
+
+
+def _location(loc: Location) -> str:
+    text = f"  !loc {loc.file} {loc.line} {loc.col}"
+    return f"{text} {quoted(loc.inlined)}" if loc.inlined else text
+
+
+def _is_simple(f: Form) -> bool:
+    """Whether the text is the shape filled with results and operands in their own order."""
+    return (
+        f.op.level == "ori" and f.order is None and f.n_results in (0, 1) and f.guard is None
+        and not (f.terminator or f.is_call or f.is_phi or f.carry_in or f.carry_out or f.ties)
+        and f.op is not UNKNOWN and len(f.slots) == f.n_results + f.n_operands
+        and "-%s" not in f.shape and split_shape(f)[0] == ["%s"] * f.n_results
+    )  # fmt: skip
+
+
+def split_shape(f: Form) -> tuple[list[str], list[str]]:
+    """The parts of a shape left and right of the `=`: leading results, and the rest."""
+    parts = _split(f.shape)
+    if f.op is UNKNOWN:
+        return [], parts
+    roles = [o.role for o in _assign(parts, f.op.operands)]
+    n = 0
+    while n < len(roles) and roles[n] == DEF:
+        n += 1
+    if DEF in roles[n:]:
+        raise Unsupported(f"{f.spelling}: a result behind a source, in nvir's own text")
+    return parts[:n], parts[n:]
+
+
+def _template(f: Form, type: Type) -> str:
+    left, right = split_shape(f)
+    lead = f"  %s: {type.name} = " if left else "  "
+    volatile = "volatile " if f.volatile else ""
+    return f"{lead}{volatile}{f.spelling} {', '.join(right)}".rstrip()
+
+
+def _general(i: Instruction, names: Names) -> str:
+    """Any instruction, without location and marks."""
+    f = i.form
+    if f.op.level == "nvvm":
+        return _nvvm(i, names)
+    if f.is_phi:
+        return _phi(i, names)
+    right, aux = _operation(i, names)
+    guard = f"@{f.guard}{names[i.guard]} " if f.guard is not None and i.guard is not None else ""
+    volatile = "volatile " if f.volatile else ""
+    text = f"  {_results(i, names)}{guard}{volatile}{f.spelling} {right}".rstrip()
+    fallbacks = i.fallbacks
+    if fallbacks and not f.terminator:
+        text += f" else {', '.join(map(names.__getitem__, fallbacks))}"
+    if f.terminator:
+        text += _targets(i)
+        aux = None
+    return text if aux is None else f"{text}  !aux {names.datum(aux)}"
+
+
+def _operation(i: Instruction, names: Names) -> tuple[str, Any]:
+    """The operands as text, and what of `aux` that does not show."""
+    f, aux = i.form, i.aux
+    if isinstance(aux, CallInfo):
+        return _call(i, aux, names), None
+    if isinstance(aux, Loose):
+        return f"{_filled(i, f.shape, i._operands, names)} ties {names.datum(aux.ties)}", None
+    if f.op is UNKNOWN or f.is_call:
+        raise Unsupported(f"{f.spelling} without its layout in `aux`")
+    if f.terminator:
+        text = ", ".join(map(names.__getitem__, i._operands[: f.n_sources]))
+        back = i._operands[f.n_operands :]  # registers that a `ret` hands to the caller
+        return f"{text} with {', '.join(map(names.__getitem__, back))}" if back else text, aux
+    left, right = split_shape(f)
+    skipped = sum(p.count("%s") for p in left)
+    tied = dict(f.ties)
+    shown = [i._operands[~s if s < 0 else tied[s]] for s in f.slots[skipped:]]
+    text = _filled(i, ", ".join(right), shown, names)
+    if f.carry_in:
+        carry = f.guard_index - 1 if f.guard_index >= 0 else f.n_operands - 1
+        text += f" carry {names[i._operands[carry]]}"
+    return text, aux
+
+
+def _filled(i: Instruction, shape: str, operands: Iterable[Value], names: Names) -> str:
+    """The shape filled. Behind a `-` of the shape a literal has its type, to be told from -8."""
+    spell = names.datum if "-%s" in shape else names.__getitem__
+    shown = tuple(map(spell, operands))
+    return shape % shown[: shape.count("%s")]
+
+
+def _call(i: Instruction, info: CallInfo, names: Names) -> str:
+    callee = "indirect" if info.callee is None else names[info.callee]
+    n = info.n_sources
+    text = f"{callee} ({', '.join(map(names.__getitem__, i._operands[:n]))})"
+    if info.return_params:
+        text += f" -> ({', '.join(map(names.__getitem__, info.return_params))})"
+    if info.prototype is not None:
+        text += f" prototype {quoted(info.prototype)}"
+    g, n = info.guard_index, len(i.results)
+    if info.ties != (tuple((k, g + 1 + k) for k in range(n)) if g >= 0 else ()):
+        text += f" ties {names.datum(info.ties)}"
+    return text
+
+
+def _results(i: Instruction, names: Names) -> str:
+    """`{%f1: f32, %f2: f32} = `, with `+` before those that the shape does not place."""
+    f = i.form
+    shown = [_result(r, names) for r in i.results]
+    if not shown:
+        return ""
+    if f.is_call or f.op is UNKNOWN:
+        return f"+{{{', '.join(shown)}}} = "
+    left, _ = split_shape(f)
+    n = sum(p.count("%s") for p in left)
+    text = ", ".join(left) % tuple(shown[:n])
+    if n < len(shown):
+        text += f"{', ' if n else ''}+{{{', '.join(shown[n:])}}}"
+    return f"{text} = "
+
+
+def _result(r: Value, names: Names) -> str:
+    name = "_" if r.name == "_" and r._uses is None else names[r]
+    return f"{name}: {type_text(r.type)}"
+
+
+def _phi(i: Instruction, names: Names) -> str:
+    pairs = [f"[{names[v]}, {label_text(b.name)}]" for v, b in i.incoming]
+    return f"  {_result(i, names)} = phi {', '.join(pairs)}".rstrip()
+
+
+def _targets(i: Instruction) -> str:
+    labels = [label_text(b.name) for b in i.aux or ()]
+    if i.form.name == "bra" and len(labels) == 1 + (i.form.guard is not None):
+        return f" {' else '.join(labels)}"
+    return f" -> {', '.join(labels)}" if labels else ""
+
+
+def _nvvm(i: Instruction, names: Names) -> str:
+    if i.form.is_phi:
+        return _phi(i, names)
+    results = [_result(r, names) for r in i.results]
+    text = f"  {', '.join(results)}{' = ' if results else ''}{i.form.spelling}"
+    if i._operands:
+        text += f" {', '.join(names.datum(v) for v in i._operands)}"
+    if i.form.terminator:
+        return text + _targets(i)
+    return text if i.aux is None else f"{text}  !aux {names.datum(i.aux)}"
