@@ -7,10 +7,10 @@ changed nothing must have changed nothing (checked under `check`), one for one
 level is not run on the other.
 
 A failure leaves the module as it was before the failing pass. Rather than copy
-the module before each pass, which would cost more than most passes, the module's
-text is kept once at the start (0.4 us an instruction); after a failure it is
-read back and the passes before the failing one, which succeeded, run again.
-`Function` and `Block` objects taken from the module before are then stale.
+the module before each pass, which would cost more than most passes, one copy is
+made at the start; after a failure it takes the module's place, and the passes
+before the failing one, which succeeded, run on it again. `Function` and `Block`
+objects taken from the module before are then stale.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import attrs
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
 from nvir.ir.cfg import successors
+from nvir.ir.clone import clone_module
 from nvir.ir.errors import NvirError, PassError, Unsupported, VerifyError
 from nvir.ir.function import Function
 from nvir.ir.module import Module
@@ -157,7 +158,7 @@ class _Run:
         self._check_levels()
         if not self.steps:
             return self.ctx
-        snapshot = str(self.module)
+        snapshot = clone_module(self.module)
         if self.settings.verify_each:
             _verify(self.module)
         for step in self.steps:
@@ -196,6 +197,8 @@ class _Run:
                     ctx.function = function
                     self._execute(step, function, [function])
                     done.functions.append(str(function.name))
+        if self.settings.verify_each and done.functions:
+            _verify(self.module)
         self.done.append(done)
 
     def _allowed(self, pass_: Pass, unit: str) -> bool:
@@ -243,9 +246,7 @@ class _Run:
         self, pass_: Pass, unit: Function | Module, name: str, text: str, changed: bool,
         shown: bool,
     ) -> None:  # fmt: skip
-        """Verify, hold `False` to its word, and dump."""
-        if self.settings.verify_each:
-            _verify(unit)
+        """Hold `False` to its word, and dump."""
         now = self._text(unit) if text else ""
         if self.settings.check and not changed and now != text:
             raise VerifyError("it changed the code although it says that it did not", name)
@@ -272,12 +273,12 @@ class _Run:
 
     # --------------------------------------------------------- failures
 
-    def _undo(self, step: Step, error: Exception, snapshot: str) -> PassError | None:
+    def _undo(self, step: Step, error: Exception, snapshot: Module) -> PassError | None:
         """Restore the module; the error to raise, None for `error` itself."""
         try:
             self._restore(snapshot)
-        except Exception as again:  # two faults: tell both, and save where this run began
-            failure = self._failure(step, error, snapshot)
+        except Exception as again:  # two faults: tell both, and save what there is
+            failure = self._failure(step, error, self.module)
             return PassError(
                 failure.pass_name, failure.function,
                 f"{failure.reason}; the module is lost, for it could not be restored ({again})",
@@ -285,26 +286,24 @@ class _Run:
             )  # fmt: skip
         if isinstance(error, Unsupported):
             return None
-        return self._failure(step, error, str(self.module))
+        return self._failure(step, error, self.module)
 
-    def _failure(self, step: Step, error: Exception, good: str) -> PassError:
+    def _failure(self, step: Step, error: Exception, good: Module) -> PassError:
         """The error to raise; `good` is the last good IR."""
         function = self.ctx.function
         name = str(function.name if function is not None else self.module.name)
         if isinstance(error, VerifyError):
+            name = error.function or name
             reason = error.invariant + (f": {error.instruction}" if error.instruction else "")
         elif isinstance(error, NvirError):
             reason = str(error)
         else:
             reason = f"{type(error).__name__}: {error}"
-        saved = save_crash(good, step, name, reason, error, self.ctx)
+        saved = save_crash(str(good), step, name, reason, error, self.ctx)
         return PassError(step.pass_.name, name, reason, saved)
 
-    def _restore(self, snapshot: str) -> None:
-        """Give the module the state after the steps that succeeded."""
-        from nvir.ir.parse import parse_ir
-
-        fresh = parse_ir(snapshot)
+    def _restore(self, fresh: Module) -> None:
+        """Give the module the state after the steps that succeeded; `fresh` is its first."""
         again = Context(fresh, self.ctx.knobs, self.ctx._profile)
         for done in self.done:
             again.pass_, again.options = done.step.pass_, done.step.options
@@ -315,11 +314,9 @@ class _Run:
                         f.analyze_cfg()
                 again.function = unit
                 done.step.pass_.run(unit if unit is not None else fresh, again)
-        module = self.module
-        kept = {"name": module.name, "diagnostics": module.diagnostics, "debug": module.debug}
-        module.__dict__.update(fresh.__dict__ | kept)
-        for f in module.functions:
-            f.module = module
+        self.module.__dict__.update(fresh.__dict__)
+        for f in self.module.functions:
+            f.module = self.module
 
 
 def _bodies(module: Module) -> list[Function]:
@@ -335,7 +332,7 @@ def _shape(
     ]
 
 
-def _verify(unit: Any) -> None:
+def _verify(module: Module) -> None:
     from nvir.ir.verify import verify
 
-    verify(unit)
+    verify(module)

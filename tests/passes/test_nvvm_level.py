@@ -12,7 +12,7 @@ from nvir.ir.types import I32, pointer
 from nvir.passes.driver import Driver, Settings
 
 HEAD = str(Module("sm_80", level="nvvm", name="m")) + """
-func @f(%.a: i32, %.b: i32, %.p: ptr addrspace(1), %.q: ptr addrspace(1)) returns type "i32" {
+func @f(%a: i32, %b: i32, %p: ptr addrspace(1), %q: ptr addrspace(1)) returns type "i32" {
 """
 
 
@@ -33,70 +33,70 @@ def rewrite() -> Callable[..., None]:
 
 def test_dce_keeps_stores_calls_and_allocas_with_uses(rewrite):
     rewrite("dce", """entry:
-  %.x: i32 = add nsw %.a, %.b
-  %.y: i32 = mul %.x, %.x
-  %.l: i32 = load %.p aux 4
-  %.v: i32 = load volatile %.p aux 4
-  store %.a, %.q aux 4
-  ret %.a""", """entry:
-  %.v: i32 = load volatile %.p aux 4
-  store %.a, %.q aux 4
-  ret %.a""")
+  %x: i32 = add nsw %a, %b
+  %y: i32 = mul %x, %x
+  %l: i32 = load %p aux 4
+  %v: i32 = load volatile %p aux 4
+  store %a, %q aux 4
+  ret %a""", """entry:
+  %v: i32 = load volatile %p aux 4
+  store %a, %q aux 4
+  ret %a""")
 
 
 def test_gvn_merges_by_row_flags_and_type(rewrite):
     """Flags are part of the spelling; the result's type tells two extensions apart."""
     rewrite("gvn", """entry:
-  %.x: i32 = add %.a, %.b
-  %.y: i32 = add %.b, %.a
-  %.z: i32 = add nsw %.a, %.b
-  %.s: i32 = sub %.a, %.b
-  %.t: i32 = sub %.b, %.a
-  %.u: i64 = zext %.y
-  %.v: i64 = zext %.x
-  %.w: i128 = zext %.x
-  %.i: i1 = icmp slt %.x, %.z
-  %.j: i1 = icmp slt %.y, %.z
-  %.k: i1 = icmp sgt %.y, %.z
-  store %.u, %.p aux 8
-  store %.v, %.p aux 8
-  store %.w, %.p aux 8
-  store %.i, %.q aux 1
-  store %.j, %.q aux 1
-  store %.k, %.q aux 1
-  %.r: i32 = xor %.s, %.t
-  ret %.r""", """entry:
-  %.x: i32 = add %.a, %.b
-  %.z: i32 = add nsw %.a, %.b
-  %.s: i32 = sub %.a, %.b
-  %.t: i32 = sub %.b, %.a
-  %.u: i64 = zext %.x
-  %.w: i128 = zext %.x
-  %.i: i1 = icmp slt %.x, %.z
-  %.k: i1 = icmp sgt %.x, %.z
-  store %.u, %.p aux 8
-  store %.u, %.p aux 8
-  store %.w, %.p aux 8
-  store %.i, %.q aux 1
-  store %.i, %.q aux 1
-  store %.k, %.q aux 1
-  %.r: i32 = xor %.s, %.t
-  ret %.r""")
+  %x: i32 = add %a, %b
+  %y: i32 = add %b, %a
+  %z: i32 = add nsw %a, %b
+  %s: i32 = sub %a, %b
+  %t: i32 = sub %b, %a
+  %u: i64 = zext %y
+  %v: i64 = zext %x
+  %w: i128 = zext %x
+  %i: i1 = icmp slt %x, %z
+  %j: i1 = icmp slt %y, %z
+  %k: i1 = icmp sgt %y, %z
+  store %u, %p aux 8
+  store %v, %p aux 8
+  store %w, %p aux 8
+  store %i, %q aux 1
+  store %j, %q aux 1
+  store %k, %q aux 1
+  %r: i32 = xor %s, %t
+  ret %r""", """entry:
+  %x: i32 = add %a, %b
+  %z: i32 = add nsw %a, %b
+  %s: i32 = sub %a, %b
+  %t: i32 = sub %b, %a
+  %u: i64 = zext %x
+  %w: i128 = zext %x
+  %i: i1 = icmp slt %x, %z
+  %k: i1 = icmp sgt %x, %z
+  store %u, %p aux 8
+  store %u, %p aux 8
+  store %w, %p aux 8
+  store %i, %q aux 1
+  store %i, %q aux 1
+  store %k, %q aux 1
+  %r: i32 = xor %s, %t
+  ret %r""")
 
 
 def test_gvn_loads_until_a_store(rewrite):
     rewrite("gvn", """entry:
-  %.x: i32 = load %.p aux 4
-  %.y: i32 = load %.p aux 4
-  store %.y, %.q aux 4
-  %.z: i32 = load %.p aux 4
-  %.r: i32 = sub %.x, %.z
-  ret %.r""", """entry:
-  %.x: i32 = load %.p aux 4
-  store %.x, %.q aux 4
-  %.z: i32 = load %.p aux 4
-  %.r: i32 = sub %.x, %.z
-  ret %.r""")
+  %x: i32 = load %p aux 4
+  %y: i32 = load %p aux 4
+  store %y, %q aux 4
+  %z: i32 = load %p aux 4
+  %r: i32 = sub %x, %z
+  ret %r""", """entry:
+  %x: i32 = load %p aux 4
+  store %x, %q aux 4
+  %z: i32 = load %p aux 4
+  %r: i32 = sub %x, %z
+  ret %r""")
 
 
 def test_two_allocas_are_two_places():
@@ -116,25 +116,25 @@ def test_two_allocas_are_two_places():
 
 def test_copy_prop_takes_casts_to_the_same_type_and_loop_phis(rewrite):
     rewrite("copy-prop", """entry:
-  %.x: i32 = add %.a, %.b
+  %x: i32 = add %a, %b
   br -> loop
 loop:
-  %.h: i32 = phi [%.x, entry], [%.c, loop]
-  %.c: i32 = bitcast %.h
-  %.f: float = bitcast %.c
-  %.l: i32 = load %.p aux 4
-  store %.f, %.q aux 4
-  %.t: i1 = icmp slt %.l, %.c
-  br %.t -> loop, done
+  %h: i32 = phi [%x, entry], [%c, loop]
+  %c: i32 = bitcast %h
+  %f: float = bitcast %c
+  %l: i32 = load %p aux 4
+  store %f, %q aux 4
+  %t: i1 = icmp slt %l, %c
+  br %t -> loop, done
 done:
-  ret %.c""", """entry:
-  %.x: i32 = add %.a, %.b
+  ret %c""", """entry:
+  %x: i32 = add %a, %b
   br -> loop
 loop:
-  %.f: float = bitcast %.x
-  %.l: i32 = load %.p aux 4
-  store %.f, %.q aux 4
-  %.t: i1 = icmp slt %.l, %.x
-  br %.t -> loop, done
+  %f: float = bitcast %x
+  %l: i32 = load %p aux 4
+  store %f, %q aux 4
+  %t: i1 = icmp slt %l, %x
+  br %t -> loop, done
 done:
-  ret %.x""")
+  ret %x""")
