@@ -1,0 +1,486 @@
+"""Whether two memory accesses of a thread can touch the same bytes.
+
+Decided, in this order, by
+
+    space     shared, global, local, const, param are apart; a generic address has the
+              space of what it was made from, else may be any
+    writes    what `.nc`, .const and a kernel's parameters read, no store changes
+    root      distinct variables are distinct objects (an access runs within the object
+              that its address was made from); `extern .shared` arrays all begin at one
+              place; an object of this function is not what a kernel's parameter points
+              to; of `restrict` parameters each points to something of its own
+    address   the difference of the two affine forms: a constant, taken modulo what
+              wrapping can add, lies inside or outside of the accesses' sizes; with
+              symbols left, the greatest common divisor test
+
+`distance` asks the same across the iterations of a loop: in how many iterations at
+the earliest does `later` touch what `earlier` touches now. An address moves by the
+same amount each iteration where it is affine in the loop's induction variables.
+
+Of one thread: what other lanes or asynchronous copies do is ordered by barriers and waits.
+
+Method   Affine forms (`affine`). Congruences solved in closed form, one for each
+         way in which the two accesses can overlap.
+Cost     A step for each term; at most as many congruences as there are bytes.
+Source   Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001, ch. 3 (ZIV, strong
+         SIV and GCD tests).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from math import gcd
+
+import attrs
+
+from nvir.analysis.affine import Affine, AffineForms
+from nvir.analysis.induction import InductionVariable, constant_of
+from nvir.ir.block import Block
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+from nvir.ir.symbols import Param, Variable
+from nvir.ir.values import SymbolOffset, Value
+
+GENERIC, UNKNOWN = "", "?"
+
+
+class Alias(enum.Enum):
+    """NO: never a common byte. MUST: the same bytes. PARTIAL: some, not the same. MAY: unknown."""
+
+    NO = "no"
+    MAY = "may"
+    PARTIAL = "partial"
+    MUST = "must"
+
+
+@attrs.frozen(eq=False)
+class Access:
+    """One address of an instruction and what is done there.
+
+    address    affine form of the first byte, or None where there is none to be had
+    size       bytes, None where unknown (matrices, bulk copies)
+    space      "global", "shared", "local", "const", "param", "" for generic
+    root       the variable or parameter that the address was made from, else None
+    invariant  a read of what no store changes
+    """
+
+    instruction: Instruction
+    address: Affine | None
+    size: int | None
+    space: str
+    root: Value | None
+    reads: bool
+    writes: bool
+    invariant: bool
+
+
+@attrs.frozen
+class Distance:
+    """Between two accesses of a loop: `iterations` at the earliest, None for never.
+
+    exact   they certainly meet after so many iterations; else they may from then on
+    """
+
+    iterations: int | None
+    exact: bool = False
+
+    @property
+    def is_never(self) -> bool:
+        return self.iterations is None
+
+
+NEVER = Distance(None, True)
+
+
+class AliasAnalysis:
+    """Alias questions about one function. Renew it after changes."""
+
+    def __init__(self, forms: AffineForms) -> None:
+        self.forms = forms
+        self._accesses: dict[Instruction, tuple[Access, ...]] = {}
+        self._inside: dict[Block, set[Block]] = {}
+
+    def accesses(self, instruction: Instruction) -> tuple[Access, ...]:
+        """What an instruction touches; () where it touches nothing that has an address."""
+        found = self._accesses.get(instruction)
+        if found is None:
+            found = self._accesses[instruction] = tuple(_accesses(instruction, self.forms))
+        return found
+
+    def alias(self, a: Instruction | Access, b: Instruction | Access) -> Alias:
+        """Whether two accesses touch the same bytes in one and the same iteration of all loops.
+
+        Of instructions with several addresses (copies) the gravest answer. An instruction that
+        touches memory without an address (a call) gives MAY.
+        """
+        xs, ys = self._all(a), self._all(b)
+        if not xs or not ys:
+            return Alias.MAY if _touches(a) and _touches(b) else Alias.NO
+        answers = {self._alias(x, y) for x in xs for y in ys}
+        if len(answers) == 1:
+            return answers.pop()
+        return Alias.PARTIAL if answers & {Alias.MUST, Alias.PARTIAL} else Alias.MAY
+
+    def depend(self, a: Instruction, b: Instruction) -> bool:
+        """Whether the order of two instructions matters: one writes what the other may touch."""
+        if not (a.form.writes or b.form.writes):
+            return False
+        xs, ys = self.accesses(a), self.accesses(b)
+        if not xs or not ys:
+            return _touches(a) and _touches(b)
+        return any(
+            (x.writes or y.writes) and self._alias(x, y) is not Alias.NO for x in xs for y in ys
+        )
+
+    def distance(
+        self, earlier: Instruction | Access, later: Instruction | Access, loop: Loop,
+        at_least: int = 0,
+    ) -> Distance:  # fmt: skip
+        """After how many iterations of `loop` at the earliest `later` touches what `earlier` does.
+
+        Asked of `at_least` iterations and more: give 1 where `later` does not come after
+        `earlier` in the same iteration. What a loop inside changes counts as unknown.
+        """
+        xs, ys = self._all(earlier), self._all(later)
+        if not xs or not ys:
+            return Distance(at_least) if _touches(earlier) and _touches(later) else NEVER
+        best = NEVER
+        for x in xs:
+            for y in ys:
+                d = self._distance(x, y, loop, at_least)
+                if d.iterations is None:
+                    continue
+                known = best.iterations
+                if known is None or (d.iterations, d.exact) < (known, best.exact):
+                    best = d
+        return best
+
+    # -------------------------------------------------------------- details
+
+    def _all(self, a: Instruction | Access) -> Sequence[Access]:
+        return (a,) if isinstance(a, Access) else self.accesses(a)
+
+    def _alias(self, a: Access, b: Access) -> Alias:
+        if _apart(a, b):
+            return Alias.NO
+        if a.address is None or b.address is None or a.size is None or b.size is None:
+            return Alias.MAY
+        return _overlap(b.address - a.address, a.size, b.size)
+
+    def _distance(self, a: Access, b: Access, loop: Loop, at_least: int) -> Distance:
+        if _apart(a, b):
+            return NEVER
+        if a.address is None or b.address is None or a.size is None or b.size is None:
+            return Distance(at_least)
+        variables = self.forms.variables(loop.header)
+        inside = self._inside.get(loop.header)
+        if inside is None:
+            inside = self._inside[loop.header] = set(loop.blocks)
+        stride, gap, rest = _motion(a.address, b.address, variables, inside, self.forms)
+        if not rest and not gap.terms:
+            return _first_hit(gap, stride, at_least, a.size, b.size)
+        g = gcd(rest, stride, 1 << gap.modulus, *(t.coefficient for t in gap.terms))
+        if not _hits(gap.constant, g, a.size, b.size):
+            return NEVER
+        surely = at_least == 0 and self._alias(a, b) in (Alias.MUST, Alias.PARTIAL)
+        return Distance(at_least, surely)
+
+
+def _motion(
+    a: Affine, b: Affine, variables: dict[Value, InductionVariable], inside: set[Block],
+    forms: AffineForms,
+) -> tuple[int, Affine, int]:  # fmt: skip
+    """How b moves each iteration, how far b is ahead of a, and what cannot be told.
+
+    The first is b's stride; the second b - a with induction variables replaced by their
+    starts, modulo what the variables' own wrapping can add; the third the greatest common
+    divisor of all coefficients of what else changes in the loop, in either address (0: nothing
+    does).
+    """
+    stride = rest = 0
+    gap = b - a
+    modulus = gap.modulus
+    for form in (a, b):
+        for t in form.terms:
+            iv = _counter(t.symbol, variables)
+            if iv is not None:
+                bits = t.symbol.type.bits
+                if bits < modulus and forms.range_of(t.symbol) is None:
+                    modulus = min(modulus, bits + _twos(t.coefficient))
+                stride += t.coefficient * int(iv.step) if form is b else 0  # type: ignore[arg-type]
+                continue
+            d = t.symbol.definer
+            if d is not None and d.block in inside:
+                rest = gcd(rest, t.coefficient)
+    moved = 0
+    for t in gap.terms:  # what does not cancel moves by itself
+        iv = _counter(t.symbol, variables)
+        if iv is None:
+            continue
+        moved += t.coefficient * int(iv.step)  # type: ignore[arg-type]
+        start = forms.of(iv.start)
+        if t.symbol.type.bits < gap.bits:
+            start = forms.extended(start, t.symbol.type.bits, t.signed, gap.bits)
+        gap = (gap - Affine((t,), 0, gap.modulus, gap.bits)) + start.scaled(t.coefficient)
+    if moved:
+        rest = gcd(rest, moved)
+    return stride, gap.reduced(modulus), rest
+
+
+def _counter(
+    symbol: Value, variables: dict[Value, InductionVariable]
+) -> InductionVariable | None:
+    """The induction variable with a constant integer step that a symbol is, or None."""
+    iv = variables.get(symbol)
+    return iv if iv is not None and isinstance(iv.step, int) else None
+
+
+def _twos(n: int) -> int:
+    return (n & -n).bit_length() - 1
+
+
+def _overlap(difference: Affine, size_a: int, size_b: int) -> Alias:
+    """Two accesses whose addresses differ (b - a) by this."""
+    g = 1 << difference.modulus
+    for t in difference.terms:
+        g = gcd(g, t.coefficient)
+    if not _hits(difference.constant, g, size_a, size_b):
+        return Alias.NO
+    if difference.terms or not difference.is_exact:
+        return Alias.MAY
+    same = difference.constant == 0 and size_a == size_b
+    return Alias.MUST if same else Alias.PARTIAL
+
+
+def _hits(distance: int, modulus: int, size_a: int, size_b: int) -> bool:
+    """Whether some number congruent to `distance` lies in (-size_b, size_a)."""
+    if modulus == 0:
+        return -size_b < distance < size_a
+    return (distance + size_b - 1) % modulus < size_a + size_b - 1
+
+
+def _first_hit(gap: Affine, stride: int, at_least: int, size_a: int, size_b: int) -> Distance:
+    """The least n >= at_least for which gap + n·stride lies in (-size_b, size_a), modulo gap's."""
+    modulus = 1 << gap.modulus
+    begin = gap.constant + stride * at_least
+    best: int | None = None
+    for wanted in range(1 - size_b, size_a):
+        n = _congruence(stride, wanted - begin, modulus)
+        if n is not None and (best is None or n < best):
+            best = n
+    return NEVER if best is None else Distance(best + at_least, gap.is_exact)
+
+
+def _congruence(step: int, distance: int, modulus: int) -> int | None:
+    """The least n >= 0 with n·step ≡ distance modulo `modulus`, or None."""
+    g = gcd(step, modulus)
+    if distance % g:
+        return None
+    m = modulus // g
+    return distance // g * pow(step // g, -1, m) % m if m > 1 else 0
+
+
+# ----------------------------------------------------------- what is accessed
+
+
+def _touches(a: Instruction | Access) -> bool:
+    return isinstance(a, Access) or a.form.reads or a.form.writes
+
+
+def _apart(a: Access, b: Access) -> bool:
+    """Whether two accesses differ in space, or in the object that they go to."""
+    if a.space and b.space and a.space != b.space:
+        return True
+    if (a.invariant and b.writes) or (b.invariant and a.writes):
+        return True
+    x, y = a.root, b.root
+    if x is None or y is None or x is y:
+        return False
+    if _points(x) and _points(y):
+        return _is_restrict(x) or _is_restrict(y)
+    if _points(x) or _points(y):
+        # What a kernel's parameter points to was there before; a global variable may be it.
+        other = y if _points(x) else x
+        return isinstance(other, Variable) and other.space not in ("global", "const")
+    return not (_shares_its_place(x) and _shares_its_place(y))
+
+
+def _points(root: Value) -> bool:
+    """A kernel parameter as a root stands for what it points to."""
+    return isinstance(root, Param)
+
+
+def _is_restrict(root: Value) -> bool:
+    return isinstance(root, Param) and "restrict" in root.attributes
+
+
+def _shares_its_place(root: Value) -> bool:
+    """`extern .shared` arrays all begin where the static ones end."""
+    return isinstance(root, Variable) and root.space == "shared" and root.linkage == "extern"
+
+
+# Rows whose bytes at the address do not follow from the type, by the lanes together.
+_WHOLE = (
+    "wmma.load", "wmma.store", "ldmatrix", "stmatrix", "st.bulk", "discard", "prefetch",
+    "tensormap.replace", "tensormap.cp_fenceproxy", "multimem.red", "cp.async.bulk",
+    "cp.reduce.async.bulk", "multimem.cp.async.bulk", "tex", "tld4", "suld", "sust", "sured",
+)  # fmt: skip
+_MBARRIER_BYTES = 8
+
+
+def _accesses(i: Instruction, forms: AffineForms) -> list[Access]:
+    f = i.form
+    if not (f.reads or f.writes) or f.is_call or not f.addresses:
+        return []
+    if f.name.startswith(("tex", "tld4", "su", "tcgen05", "wgmma")):
+        return []
+    out = []
+    for k, (base, offset) in enumerate(f.addresses):
+        reads, writes = _direction(i, k)
+        value = i.operands[base]
+        address = forms.of_address(i, base, offset)
+        root, space = _origin(value, address, f.space if k == 0 else "", forms)
+        if f.name.startswith("cp.async"):
+            space = ("shared", "global")[k] if f.name == "cp.async" and k < 2 else space
+        out.append(Access(
+            i, address, _size(i), _window(space), root, reads, writes,
+            f.invariant or (not writes and root is not None and space == "const")
+            or (f.name == "ld" and _is_kernel_param(i, space, root)),
+        ))  # fmt: skip
+    return out
+
+
+def _direction(i: Instruction, k: int) -> tuple[bool, bool]:
+    """(reads, writes) at the k-th address."""
+    f = i.form
+    if len(f.addresses) == 1 or not (f.reads and f.writes):
+        return f.reads, f.writes
+    if "cp" in f.name.split(".") and k < 2:
+        reduces = "reduce" in f.name.split(".")
+        return (reduces, True) if k == 0 else (True, False)
+    return True, True
+
+
+def _size(i: Instruction) -> int | None:
+    f = i.form
+    if f.name == "cp.async":
+        return constant_of(i.operands[2]) if len(i.operands) > 2 else None
+    if f.name.startswith("mbarrier"):
+        return _MBARRIER_BYTES
+    if f.name.startswith(_WHOLE) or f.type is None or f.op.name == "unknown":
+        return None
+    count = 1
+    for m in f.mods:
+        if m[0] == "v" and m[1:].isdigit():
+            count = int(m[1:])
+    return max(f.type.bits // 8, 1) * count
+
+
+def _window(space: str) -> str:
+    """The state space without its qualifiers (`shared::cta`); a cluster's is all shared memory."""
+    return space.partition("::")[0]
+
+
+def _origin(
+    value: Value, address: Affine, space: str, forms: AffineForms
+) -> tuple[Value | None, str]:
+    """The object that an address was made from, and its state space as far as known."""
+    root = _root(address, forms)
+    space = space or _made_in(value)
+    if root is None:
+        return None, space
+    if isinstance(root, Param) and not _is_address_of(root, address):
+        function = forms.function
+        if function.kind != "entry":
+            return None, space
+        points = root.attributes.get("points", "") or root.attributes.get("ptr", "")
+        named = points.partition(".")[0]
+        # The host can pass no address of shared or local memory.
+        return root, space or (named if named in ("global", "shared", "const") else "global")
+    if isinstance(root, Variable):
+        return root, space or root.space
+    return None, space
+
+
+def _is_address_of(param: Param, address: Affine) -> bool:
+    """Whether the address is the parameter's own, not one that it holds."""
+    return any(t.symbol is param for t in address.terms)
+
+
+# What computes numbers, not addresses: such a symbol in an address is an offset.
+_NUMBERS = frozenset((
+    "mul", "mad", "shl", "shr", "div", "rem", "cvt", "and", "min", "max", "popc", "clz", "bfe", "sad",
+    "mul24",
+))  # fmt: skip
+
+
+def _root(address: Affine, forms: AffineForms, depth: int = 8) -> Value | None:
+    """The variable, or the kernel parameter, whose value the address is an offset from.
+
+    Of the symbols with coefficient 1 exactly one may be an address; a pointer that a loop
+    moves on counts as the place where it starts.
+    """
+    found: Value | None = None
+    for t in address.terms:
+        symbol, d = t.symbol, t.symbol.definer
+        if isinstance(symbol, Variable):
+            root: Value | None = symbol
+        elif symbol.type.bits < 64 or (d is not None and d.form.name in _NUMBERS):
+            continue
+        else:
+            root = _held_by(symbol, forms, depth)
+        if t.coefficient != 1:
+            if isinstance(symbol, Variable):
+                return None
+            continue
+        if root is None or found is not None:
+            return None
+        found = root
+    return found
+
+
+def _held_by(symbol: Value, forms: AffineForms, depth: int) -> Value | None:
+    """The root of a symbol that may be an address, or None."""
+    d = symbol.definer
+    if d is None or d.block is None:
+        return None
+    if d.is_phi:
+        iv = forms.variables(d.block).get(symbol)
+        return _root(forms.of(iv.start), forms, depth - 1) if iv is not None and depth else None
+    if d.form.name != "ld" or not d.form.space.startswith("param"):
+        return None
+    p = d.operands[0]
+    p = p.symbol if isinstance(p, SymbolOffset) else p
+    return p if isinstance(p, Param) else None
+
+
+def _made_in(value: Value) -> str:
+    """The space that a chain of additions, copies and cvta says an address is in."""
+    for _ in range(32):
+        d = value.definer
+        if d is None or d is not value or d.form.guard is not None or d.is_phi:
+            return ""
+        name = d.form.name
+        if name == "cvta":
+            return "" if "to" in d.form.mods else d.form.space
+        if name not in ("add", "sub", "mov", "mad") or not d.operands:
+            return ""
+        value = d.operands[-1] if name == "mad" else d.operands[0]
+    return ""
+
+
+def _is_kernel_param(i: Instruction, space: str, root: Value | None) -> bool:
+    function = i.function
+    return (
+        space.startswith("param") and function is not None and function.kind == "entry"
+        and isinstance(root, Param) and root in function.params
+    )  # fmt: skip
+
+
+def alias_analysis(forms: AffineForms) -> AliasAnalysis:
+    """Alias questions over affine forms that may serve other analyses as well."""
+    return AliasAnalysis(forms)
+
+
+__all__ = ["NEVER", "Access", "Alias", "AliasAnalysis", "Distance", "alias_analysis"]

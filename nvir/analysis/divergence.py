@@ -1,0 +1,411 @@
+"""Divergence: which values and branches differ between the lanes of a warp.
+
+A value is uniform when all lanes that compute it together get the same; a
+branch is divergent when lanes that reach it together may part. A warp shares an
+instruction, so uniform values could live in uniform registers, uniform branches
+need no reconvergence, and a loop with a uniform exit keeps its warp whole.
+
+Sources    %tid, %laneid and the lane masks; results of atomics, of shuffles of divergent values,
+           of matrix operations; loads from divergent addresses, and of what lanes need not agree
+           on at one address (local memory, a device function's parameters, volatile or generic
+           loads whose object is unknown); calls and unknown mnemonics.
+Uniform    literals, symbols, a kernel's parameters, %ctaid, %ntid and their like; votes, ballots,
+           reductions over the warp; broadcasts by shfl.idx from a uniform lane.
+Data       what has a divergent operand is divergent; so is what a divergent guard writes.
+Control    from a divergent branch, phis where disjoint paths meet again differ: which
+           operand a lane has depends on its path. When lanes leave a loop in different
+           iterations, what was made inside differs outside (temporal divergence), and phis
+           where the loop's exits meet differ.
+
+Method   A worklist over values; for each divergent branch (and each loop that lanes leave apart)
+         one sweep in reverse post-order carries the name of the path's start forward until the
+         paths are one again: a block that two names reach is a join and gives its own name. Code
+         that enters a loop sideways counts as divergent as a whole.
+Cost     Linear in the uses, plus for each divergent branch the blocks up to where its paths meet.
+Source   Karrenberg, Hack, "Whole-Function Vectorization", CGO 2011; Rosemann, Moll, Hack, "An
+         Abstract Interpretation for SPMD Divergence on Reducible Control Flow Graphs", POPL
+         2021; the sweep is that paper's, as LLVM's SyncDependenceAnalysis has it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+
+from nvir.analysis.induction import constant_of
+from nvir.ir.block import Block
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.symbols import Param, Variable
+from nvir.ir.values import Argument, SpecialRegister, SymbolOffset, Value
+
+WARP = 32
+
+
+class Divergence:
+    """What differs between the lanes of a warp, as the function was when it was made.
+
+    divergent           the divergent values, each at the place where it is made
+    divergent_branches  terminators at which lanes may part, in layout order
+    divergent_loops     headers of the loops that lanes leave in different iterations
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.divergent: set[Value] = set()
+        self.divergent_branches: list[Instruction] = []
+        self.divergent_loops: set[Block] = set()
+        self._loop_of: dict[Block, Loop] = {}  # the innermost
+        self._branches: frozenset[Instruction] = frozenset()
+
+    def is_divergent(self, value: Value, at: Block | None = None) -> bool:
+        """Whether lanes may differ in the value, where it is made, or as block `at` sees it.
+
+        A value of a loop that lanes leave in different iterations may be uniform inside and
+        divergent outside.
+        """
+        if value in self.divergent:
+            return True
+        if isinstance(value, SpecialRegister):
+            return _is_source(value, self.function)
+        return at is not None and self._left_apart(value, at)
+
+    def is_uniform(self, value: Value, at: Block | None = None) -> bool:
+        return not self.is_divergent(value, at)
+
+    def is_divergent_branch(self, block: Block) -> bool:
+        """Whether the lanes that reach the end of a block together may go different ways."""
+        t = block.terminator
+        return t is not None and t in self._branches
+
+    def _left_apart(self, value: Value, at: Block) -> bool:
+        """Whether a divergent loop lies around the making of the value and not around `at`."""
+        if not self.divergent_loops:
+            return False
+        d = value.definer
+        loop = self._loop_of.get(d.block) if d is not None and d.block is not None else None
+        while loop is not None:
+            if loop.header in self.divergent_loops and not _is_within(at, loop, self._loop_of):
+                return True
+            loop = loop.parent
+        return False
+
+
+def _is_within(block: Block, loop: Loop, loop_of: dict[Block, Loop]) -> bool:
+    inner = loop_of.get(block)
+    while inner is not None:
+        if inner is loop:
+            return True
+        inner = inner.parent
+    return False
+
+
+def divergence(function: Function) -> Divergence:
+    """Which values, branches and loops of a function diverge."""
+    if function.cfg_state != "fresh":
+        function.analyze_cfg()
+    return _Analysis(function).run()
+
+
+# ------------------------------------------------------------------- sources
+
+
+def _is_source(register: SpecialRegister, function: Function) -> bool:
+    """Whether lanes of one warp differ in a special register."""
+    name = str(register.name)
+    if register.uniform or name in ("%warpid", "%smid"):
+        return False
+    if name in ("%tid.y", "%tid.z"):
+        # A warp is 32 threads in order of x, then y, then z.
+        sizes = function.directives.get("reqntid", ())
+        row = sizes[0] if sizes else 0
+        plane = row * sizes[1] if len(sizes) > 1 else row
+        return row == 0 or bool((row if name == "%tid.y" else plane) % WARP)
+    return True
+
+
+# Results that the lanes which take part agree on, whatever the operands.
+_AGREED = frozenset((
+    "vote", "vote.sync", "redux.sync", "activemask", "match.all.sync", "txq", "istypep",
+    "createpolicy.fractional",
+))  # fmt: skip
+# Results that differ although operands agree.
+_APART = frozenset((
+    "atom", "match.any.sync", "mma.sync", "mma.sp.sync", "mma.sp::ordered_metadata.sync",
+    "ldmatrix", "movmatrix", "wmma.load", "wmma.mma", "call", "unknown", "alloca", "stacksave",
+    "mbarrier.test_wait", "mbarrier.try_wait", "mbarrier.arrive", "mbarrier.arrive_drop",
+))  # fmt: skip
+
+
+def _makes_divergent(i: Instruction, kernel: bool) -> bool | None:
+    """Whether an instruction's results diverge by themselves; None: as its operands do."""
+    f = i.form
+    name = f.name
+    if name in _AGREED or name.endswith(".red"):
+        return False
+    if name in _APART or name.startswith(("wgmma", "tcgen05.ld")):
+        return True
+    if name in ("ld", "ldu"):
+        return _loads_apart(i, kernel)
+    return None
+
+
+def _loads_apart(i: Instruction, kernel: bool) -> bool | None:
+    f = i.form
+    if f.volatile or "volatile" in f.mods or "relaxed" in f.mods or "acquire" in f.mods:
+        return True
+    if f.space == "local":
+        return True
+    base = i.operands[f.addresses[0][0]] if f.addresses else i.operands[0]
+    symbol = base.symbol if isinstance(base, SymbolOffset) else base
+    if f.space.startswith("param"):
+        return None if kernel and isinstance(symbol, Param) else True
+    if f.space or (isinstance(symbol, Variable) and symbol.space != "local"):
+        return None
+    return True if _generic_space(base) in ("", "local") else None
+
+
+def _generic_space(value: Value) -> str:
+    """The space that a generic address was converted from; a kernel's pointers are global."""
+    for _ in range(32):
+        d = value.definer
+        if d is None or d is not value or d.form.guard is not None or not d.operands:
+            return ""
+        name = d.form.name
+        if name == "cvta" and "to" not in d.form.mods:
+            return d.form.space
+        if name == "ld" and d.form.space.startswith("param"):
+            f = d.function
+            return "global" if f is not None and f.kind == "entry" else ""
+        if name not in ("add", "sub", "mov", "cvta"):
+            return ""
+        value = d.operands[0]
+    return ""
+
+
+def _is_broadcast(i: Instruction, analysis: _Analysis) -> bool:
+    """shfl.idx over the whole warp from a lane that all agree on."""
+    if not i.form.name.startswith("shfl") or "idx" not in i.form.mods:
+        return False
+    source, clamp = i.operands[1], i.operands[2]
+    return constant_of(clamp) == WARP - 1 and not analysis.sees(source, i)
+
+
+# ------------------------------------------------------------------ analysis
+
+
+class _Analysis:
+    def __init__(self, function: Function) -> None:
+        self.result = Divergence(function)
+        self.function = function
+        self.kernel = function.kind == "entry"
+        self.loops = natural_loops(function)
+        self.work: list[Value] = []
+        self.branches: set[Instruction] = set()
+        # What is to be followed: a divergent branch's block with its targets, or a loop that
+        # lanes leave apart with its exits.
+        self.pending: list[tuple[Block, list[Block], Loop | None]] = []
+        for loop in self.loops:  # outer before inner, so that the innermost stays
+            for b in loop.blocks:
+                self.result._loop_of[b] = loop
+
+    def run(self) -> Divergence:
+        self._start()
+        while self.work or self.pending:
+            while self.work:
+                v = self.work.pop()
+                for user in v.users:
+                    self.visit(user)
+            if self.pending:
+                self._follow(*self.pending.pop())
+        r = self.result
+        r._branches = frozenset(self.branches)
+        r.divergent_branches = [
+            b.last for b in self.function.blocks if b.last is not None and b.last in self.branches
+        ]
+        return r
+
+    def _start(self) -> None:
+        for p in (*self.function.params, *self.function.returns):
+            if isinstance(p, Argument):
+                self.mark(p)
+        sideways = _sideways(self.function)
+        for b in self.function.blocks:
+            i = b.first
+            while i is not None:
+                if b in sideways:
+                    for r in i.results:
+                        self.mark(r)
+                self.visit(i)
+                i = i.next
+
+    def mark(self, value: Value) -> None:
+        if value not in self.result.divergent:
+            self.result.divergent.add(value)
+            self.work.append(value)
+
+    def sees(self, value: Value, user: Instruction) -> bool:
+        """Whether an instruction finds an operand divergent."""
+        r = self.result
+        if value in r.divergent:
+            return True
+        if isinstance(value, SpecialRegister):
+            return _is_source(value, self.function)
+        if not r.divergent_loops or user.block is None:
+            return False
+        d = value.definer
+        return d is not None and d.block is not user.block and r._left_apart(value, user.block)
+
+    def visit(self, i: Instruction) -> None:
+        """Look at an instruction again, some operand having become divergent."""
+        f = i.form
+        if f.terminator:
+            if i not in self.branches and i.block is not None and self._parts(i):
+                self.branches.add(i)
+                self.pending.append((i.block, list(dict.fromkeys(i.successors)), None))
+            return
+        if i._results is None and (i.type.bits == 0 or i in self.result.divergent):
+            return
+        own = _makes_divergent(i, self.kernel)
+        guard = i.guard
+        if guard is not None and (
+            self.sees(guard, i) or any(self.sees(v, i) for v in i.fallbacks)
+        ):
+            own = True
+        if own is None:
+            own = any(self.sees(v, i) for v in i._operands) and not _is_broadcast(i, self)
+            if f.name == "shfl.sync" and not own and not _keeps_range(i):
+                self._mark_result(i, 1)  # whether the source lane is in range
+        if own:
+            for r in i.results:
+                self.mark(r)
+        elif f.name == "elect.sync":
+            self._mark_result(i, 1)
+
+    def _mark_result(self, i: Instruction, index: int) -> None:
+        if len(i.results) > index:
+            self.mark(i.results[index])
+
+    def _parts(self, branch: Instruction) -> bool:
+        """Whether lanes may part at a terminator."""
+        if "uni" in branch.form.mods or len(set(branch.successors)) < 2:
+            return False
+        return any(self.sees(v, branch) for v in branch._operands)
+
+    # ------------------------------------------------------------ control
+
+    def _follow(self, origin: Block, starts: Iterable[Block], leaving: Loop | None) -> None:
+        """Carry the names of the paths from `starts` forward; phis at joins become divergent.
+
+        `origin` is the branch's block; when lanes leave a loop apart, `leaving` is that loop and
+        `starts` its exits.
+        """
+        loop = self.result._loop_of.get(origin) if leaving is None else leaving.parent
+        name: dict[Block, Block] = {}
+        queue: list[tuple[int, Block]] = []
+        at_header: set[Block] = set()
+        at_exit: dict[Block, set[Block]] = {}
+
+        def reach(target: Block, label: Block) -> None:
+            if loop is not None:
+                if target is loop.header:
+                    at_header.add(label)
+                    if len(at_header) > 1:
+                        self._join(target)
+                    return
+                if not _is_within(target, loop, self.result._loop_of):
+                    at_exit.setdefault(target, set()).add(label)
+                    return
+            known = name.get(target)
+            if known is None:
+                name[target] = label
+                heapq.heappush(queue, (target._rpo_index, target))
+            elif known is not label and known is not target:
+                name[target] = target
+                self._join(target)
+
+        for start in starts:
+            reach(start, start)
+        while queue:
+            if len(queue) == 1 and not at_header and not at_exit:
+                break  # all lanes are together again
+            _, block = heapq.heappop(queue)
+            label = name[block]
+            for s in block._succs:
+                if s._rpo_index > block._rpo_index or (loop is not None and s is loop.header):
+                    reach(s, label)
+        if loop is not None:
+            self._leave(loop, at_header, at_exit)
+
+    def _leave(self, loop: Loop, at_header: set[Block], at_exit: dict[Block, set[Block]]) -> None:
+        """What paths that end at the loop's header and exits mean for the loop."""
+        leaves = set().union(*at_exit.values()) if at_exit else set()
+        apart = bool(at_header) and bool(leaves) and len(at_header | leaves) > 1
+        if apart:
+            if loop.header not in self.result.divergent_loops:
+                self.result.divergent_loops.add(loop.header)
+                self._revisit_outside(loop)
+                exits = list(dict.fromkeys(s for _, s in loop.exits))
+                for s in exits:
+                    self._phis_see(s)
+                self.pending.append((loop.header, exits, loop))
+            return
+        if len(leaves) > 1:  # one iteration, several ways out
+            for target, labels in at_exit.items():
+                if len(labels) > 1:
+                    self._join(target)
+            self.pending.append((loop.header, list(at_exit), loop))
+
+    def _join(self, block: Block) -> None:
+        """Phis of a block that lanes reach from several sides: those that choose differ."""
+        for phi in block.phis:
+            if len({id(v) for v in phi._operands if v is not phi}) > 1:
+                self.mark(phi)
+
+    def _phis_see(self, block: Block) -> None:
+        for phi in block.phis:
+            self.visit(phi)
+
+    def _revisit_outside(self, loop: Loop) -> None:
+        """Lanes leave this loop apart: look again at who uses its values outside."""
+        for b in loop.blocks:
+            for i in b:
+                for r in i.results:
+                    if r in self.result.divergent:
+                        continue
+                    for user in r.users:
+                        if user.block is not None and not _is_within(
+                            user.block, loop, self.result._loop_of
+                        ):
+                            self.visit(user)
+
+
+def _keeps_range(i: Instruction) -> bool:
+    """Whether a shuffle's source lane is in range in all lanes: idx and bfly over the warp."""
+    mods = i.form.mods
+    return ("idx" in mods or "bfly" in mods) and constant_of(i.operands[2]) == WARP - 1
+
+
+def _sideways(function: Function) -> set[Block]:
+    """Blocks on a cycle through an edge that enters a loop sideways."""
+    out: set[Block] = set()
+    for source, target in function.irreducible_edges:
+        ahead = _reach([target], lambda b: b._succs)
+        behind = _reach([source], lambda b: b._preds)
+        out |= ahead & behind
+    return out
+
+
+def _reach(start: list[Block], step: Callable[[Block], Iterable[Block]]) -> set[Block]:
+    seen = set(start)
+    work = list(start)
+    while work:
+        for b in step(work.pop()):
+            if b not in seen:
+                seen.add(b)
+                work.append(b)
+    return seen
+
+
+__all__ = ["Divergence", "divergence"]
