@@ -20,6 +20,7 @@ Cost     Linear; about 1.5 µs an instruction (benchmarks/ir.py).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping
+from operator import is_not
 from typing import Any
 
 from nvir.ir.block import Block
@@ -50,7 +51,7 @@ def clone_module(module: Module) -> Module:
         new.diagnostics = list(module.diagnostics)
         new.aux = _data(module.aux, copies)
         for v in module.globals:
-            copies[v].init = _data(v.init, copies)
+            copies[v].init = _initial(v.init, copies)
         for f in module.functions:
             _fill_function(f, copies[f], new, copies.copy())
     return new
@@ -101,7 +102,7 @@ def clone_blocks(
         made = _bare_instructions(old, new, copies)
         for i, c in made:
             c._operands = operands = tuple(map(copies.__getitem__, i._operands))
-            _copy_aux(i, c, copies)
+            c.aux = _aux(i.aux, copies)
             for v in operands:
                 v.add_use(c)
             if i in function.marks:
@@ -152,7 +153,7 @@ def _fill_function(f: Function, new: Function, module: Module | None, copies: _C
     new.returns = [_parameter(p, new, copies) for p in f.returns]
     new.locals = [_local(v, copies) for v in f.locals]
     for v in f.locals:
-        copies[v].init = _data(v.init, copies)
+        copies[v].init = _initial(v.init, copies)
     new.directives = dict(f.directives)
     new.flags = set(f.flags)
     new.prototypes = dict(f.prototypes)
@@ -161,12 +162,11 @@ def _fill_function(f: Function, new: Function, module: Module | None, copies: _C
     lookup = copies.__getitem__
     for i, c in made:
         c._operands = tuple(map(lookup, i._operands))
-        if i.aux is not None:
-            _copy_aux(i, c, copies)
-    for i, c in made:
         u = i._uses
         if u is not None:
             c._uses = _uses(u, copies)
+        if i.aux is not None:
+            c.aux = _aux(i.aux, copies)
         if i._results is not None:
             for old, r in zip(i._results, c._results or (), strict=True):
                 r._uses = _uses(old._uses, copies)
@@ -211,7 +211,7 @@ def _uses(u: Any, copies: Mapping[Any, Any]) -> Any:
     if u is None:
         return None
     if u.__class__ is not dict:
-        return copies[u] if u in copies else None
+        return copies.get(u)
     mapped = {copies[user]: n for user, n in u.items() if user in copies}
     return mapped or None
 
@@ -288,33 +288,41 @@ def _bare_instructions(
     return made
 
 
-def _copy_aux(i: Instruction, c: Instruction, copies: dict[Any, Any]) -> None:
-    aux = i.aux
-    if aux.__class__ is tuple:  # blocks, or what an nvvm row documents
-        c.aux = tuple([_data(x, copies) for x in aux])
-    elif isinstance(aux, CallInfo):
-        c.aux = CallInfo(
-            aux.n_sources, aux.guard_index, aux.ties, copies[aux.callee] if aux.callee else None,
+def _aux(aux: Any, copies: dict[Any, Any]) -> Any:
+    """A copy of what an instruction says beside its operands."""
+    if isinstance(aux, CallInfo):
+        return CallInfo(
+            aux.n_sources, aux.guard_index, aux.ties,
+            copies[aux.callee] if aux.callee is not None else None,
             tuple([copies[p] for p in aux.return_params]), aux.prototype,
         )  # fmt: skip
-    elif isinstance(aux, Loose):
-        c.aux = Loose(aux.n_sources, aux.guard_index, aux.ties)
-    else:
-        c.aux = _data(aux, copies)
+    if isinstance(aux, Loose):
+        return Loose(aux.n_sources, aux.guard_index, aux.ties)
+    return _data(aux, copies)
 
 
 def _data(x: Any, copies: dict[Any, Any]) -> Any:
-    """A copy of an `aux`, an initial value and the like: containers anew, values and blocks mapped."""
+    """A copy of plain data: containers anew, values and blocks replaced by their copies."""
     kind = x.__class__
     if x is None or kind is str or kind is int:
         return x
     if isinstance(x, Value | Block):
         return copies[x]
     if kind is tuple:
-        new = [_data(y, copies) for y in x]
-        return x if all(a is b for a, b in zip(x, new, strict=True)) else tuple(new)
+        new = tuple([_data(y, copies) for y in x])
+        return new if any(map(is_not, x, new)) else x
     if kind is list or kind is set or kind is frozenset:
         return kind([_data(y, copies) for y in x])
     if kind is dict:
         return {_data(k, copies): _data(v, copies) for k, v in x.items()}
     return x
+
+
+def _initial(x: Any, copies: dict[Any, Any]) -> Any:
+    """The initial value of a variable's copy. Tables of plain numbers, which may be long, are
+    shared."""
+    if x.__class__ is tuple and all(
+        v.__class__ is Constant and v.value.__class__ is int for v in x
+    ):
+        return x
+    return _data(x, copies)
