@@ -518,7 +518,8 @@ def _load(forms: AffineForms, d: Instruction) -> Affine | None:
     p: Value = d.operands[0]
     offset = 0
     if isinstance(p, SymbolOffset):
-        p, offset = p.symbol, p.offset
+        offset = p.offset
+        p = p.symbol
     elif d.form.addresses and d.form.addresses[0][1] >= 0:
         c = d.operands[d.form.addresses[0][1]]
         if not isinstance(c, Constant):

@@ -410,8 +410,8 @@ def _is_address_of(param: Param, address: Affine) -> bool:
 
 # What computes numbers, not addresses: such a symbol in an address is an offset.
 _NUMBERS = frozenset((
-    "mul", "mad", "shl", "shr", "div", "rem", "cvt", "and", "min", "max", "popc", "clz", "bfe", "sad",
-    "mul24",
+    "mul", "mad", "shl", "shr", "div", "rem", "cvt", "and", "min", "max", "popc", "clz", "bfe",
+    "sad", "mul24",
 ))  # fmt: skip
 
 
