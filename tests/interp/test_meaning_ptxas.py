@@ -110,8 +110,12 @@ def integers(rng: random.Random, width: int) -> tuple[int, int]:
     return bits, width
 
 
-def test_integers_and_bits():
-    rng = random.Random(1)
+SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_integers_and_bits(seed):
+    rng = random.Random(seed)
     forms: list[tuple[str, tuple[int, ...], int]] = []
     for w in (16, 32, 64):
         for t in (f"u{w}", f"s{w}"):
@@ -122,11 +126,11 @@ def test_integers_and_bits():
                 forms.append((f"mul.wide.{t}", (w, w), 2 * w))
             if w > 16:
                 forms += [(f"bfind.{t}", (w,), 32), (f"bfind.shiftamt.{t}", (w,), 32)]
-                forms += [(f"bfe.{t}", (w, 32, 32), w)] * 4
+                forms += [(f"bfe.{t}", (w, 32, 32), w)] * 3
         forms += [(f"shl.b{w}", (w, 32), w), (f"abs.s{w}", (w,), w), (f"cnot.b{w}", (w,), w)]
         if w > 16:
             forms += [(f"popc.b{w}", (w,), 32), (f"clz.b{w}", (w,), 32), (f"brev.b{w}", (w,), w)]
-            forms += [(f"bfi.b{w}", (w, w, 32, 32), w)] * 4
+            forms += [(f"bfi.b{w}", (w, w, 32, 32), w)] * 3
     for part in ("lo", "hi"):
         for t in ("u32", "s32"):
             forms += [(f"mul24.{part}.{t}", (32, 32), 32), (f"mad24.{part}.{t}", (32,) * 3, 32)]
@@ -138,7 +142,7 @@ def test_integers_and_bits():
         for b, wb in (("u16", 16), ("s32", 32), ("u64", 64)):
             if a != b:
                 forms.append((f"cvt.{b}.{a}", (wa,), wb))
-    cases = [(op, tuple(integers(rng, w) for w in ws), out) for op, ws, out in forms * 3]
+    cases = [(op, tuple(integers(rng, w) for w in ws), out) for op, ws, out in forms]
     assert judge(cases) > len(cases) // 2
 
 
@@ -158,9 +162,10 @@ def floats(rng: random.Random, width: int = 32) -> tuple[int, int]:
     return (bits if bits & 0x7F800000 != 0x7F800000 else 0x3F000000), 32
 
 
-def test_floats_and_approximations():
+@pytest.mark.parametrize("seed", SEEDS)
+def test_floats_and_approximations(seed):
     """Every approximation that ptxas folds, it folds to the correctly rounded sequence."""
-    rng = random.Random(2)
+    rng = random.Random(-seed)
     forms: list[tuple[str, int, int, int]] = []  # opcode, sources, source width, result width
     for op in ("add", "sub", "mul", "add.ftz", "mul.ftz", "add.sat", "mul.sat", "min", "max",
                "min.ftz", "max.ftz", "div.approx", "div.full", "div.approx.ftz"):  # fmt: skip
@@ -178,5 +183,5 @@ def test_floats_and_approximations():
               ("cvt.rn.f16x2.f32", 2, 32, 32), ("cvt.rna.tf32.f32", 1, 32, 32),
               ("cvt.rn.f32.f64", 1, 64, 32), ("cvt.rn.f16.f64", 1, 64, 16),
               ("cvt.f64.f32", 1, 32, 64)]  # fmt: skip
-    cases = [(op, tuple(floats(rng, w) for _ in range(n)), out) for op, n, w, out in forms * 4]
+    cases = [(op, tuple(floats(rng, w) for _ in range(n)), out) for op, n, w, out in forms * 2]
     assert judge(cases) > len(cases) // 2

@@ -48,8 +48,8 @@ def check(op: str, rnd: str, name: str, *columns: list[int]) -> None:
 @pytest.mark.parametrize("op", ["add", "sub", "mul", "div"])
 def test_two_operands(op, name, rnd):
     codes = pool(name, 60, seed=ord(op[0]))
-    pairs = list(itertools.product(specials(name), repeat=2))
-    pairs += list(itertools.product(codes, codes[38:]))[::2]
+    pairs = list(itertools.product(specials(name), repeat=2))[::2]
+    pairs += list(itertools.product(codes, codes[38:]))[::3]
     check(op, rnd, name, [a for a, _ in pairs], [b for _, b in pairs])
 
 
@@ -57,13 +57,13 @@ def test_two_operands(op, name, rnd):
 @pytest.mark.parametrize("name", ["f32", "f64"])
 @pytest.mark.parametrize("op", ["sqrt", "rcp"])
 def test_one_operand(op, name, rnd):
-    check(op, rnd, name, pool(name, 600))
+    check(op, rnd, name, pool(name, 300))
 
 
 @pytest.mark.parametrize("op", ["add", "sub", "mul"])
 @pytest.mark.parametrize("name", ["f16", "bf16"])
 def test_halves_round_to_nearest(op, name):
-    codes = pool(name, 64)
+    codes = pool(name, 50)
     pairs = list(itertools.product(codes, repeat=2))
     check(op, "rn", name, [a for a, _ in pairs], [b for _, b in pairs])
 
@@ -81,7 +81,7 @@ FMA = [(name, rnd) for name in ("f32", "f64") for rnd in MODES] + [("f16", "rn")
 
 @pytest.mark.parametrize(("name", "rnd"), FMA)
 def test_fma(name, rnd):
-    rows = triples(name, 900)
+    rows = triples(name, 500)
     check("fma", rnd, name, *(list(c) for c in zip(*rows, strict=True)))
 
 
@@ -112,19 +112,19 @@ bits64 = st.integers(0, 2**64 - 1)
 bits32 = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(("add", "mul", "div", "sub")), st.sampled_from(MODES), bits64, bits64)
 def test_any_doubles(op, rnd, a, b):
     check(op, rnd, "f64", [a], [b])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(MODES), bits64, bits64, bits64)
 def test_any_double_fma(rnd, a, b, c):
     check("fma", rnd, "f64", [a], [b], [c])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(MODES), bits32, bits32, bits32)
 def test_any_float_fma(rnd, a, b, c):
     check("fma", rnd, "f32", [a], [b], [c])
