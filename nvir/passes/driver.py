@@ -31,6 +31,7 @@ from nvir.ir.clone import clone_module
 from nvir.ir.errors import NvirError, PassError, Unsupported, VerifyError
 from nvir.ir.function import Function
 from nvir.ir.module import Module
+from nvir.ir.verify import verify
 from nvir.passes.context import Context
 from nvir.passes.crash import save_crash
 from nvir.passes.dump import Dumps, PrintChanged
@@ -160,7 +161,7 @@ class _Run:
             return self.ctx
         snapshot = clone_module(self.module)
         if self.settings.verify_each:
-            _verify(self.module)
+            verify(self.module)
         for step in self.steps:
             remarks, counters = len(self.ctx.remarks), self.ctx.counters.copy()
             try:
@@ -198,7 +199,7 @@ class _Run:
                     self._execute(step, function, [function])
                     done.functions.append(str(function.name))
         if self.settings.verify_each and done.functions:
-            _verify(self.module)
+            verify(self.module)
         self.done.append(done)
 
     def _allowed(self, pass_: Pass, unit: str) -> bool:
@@ -330,9 +331,3 @@ def _shape(
     return [
         (list(f.blocks), [successors(b) for b in f.blocks] if edges else None) for f in functions
     ]
-
-
-def _verify(module: Module) -> None:
-    from nvir.ir.verify import verify
-
-    verify(module)
