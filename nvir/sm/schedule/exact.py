@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from nvir.sm.schedule.core import Group
 
 FAR = 1 << 60  # beyond every start time: the window of an operation that nothing bounds yet
-FIRST_CUT = 100
+FIRST_CUT = 100  # placements of the first run beyond one for each operation
 CUT_GROWTH = 1.5
 
 
@@ -80,7 +80,7 @@ class Search:
             self._users[resource].append(v)
         self._weight = [1] * len(self._nodes)
         self._last: list[int | None] = [None] * len(self._nodes)
-        self._cut, self._mode = float(FIRST_CUT), 0
+        self._cut, self._mode = float(FIRST_CUT + len(self._nodes)), 0
         self._reset()
 
     def run(self, budget: int, deadline: float = float("inf")) -> bool | None:

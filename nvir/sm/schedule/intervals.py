@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from nvir.ir.errors import Unsupported
 from nvir.sm.graph import DependenceGraph, GraphError
 from nvir.sm.schedule import cpsat
 from nvir.sm.schedule.bounds import overfull, tighten
@@ -51,7 +52,7 @@ class CoreProblem:
             return
         self._open = [(group, Search(group, self.ii, self.seed)) for group in groups]
         size = sum(len(component.nodes) for g in groups for component in g.components)
-        self.spend(40 * size * size + 5000, deadline)
+        self.spend(min(40 * size * size, 400_000) + 5000, deadline)
 
     def tighten(self) -> None:
         """Lengthens the gaps as the resources force and begins the searches anew with them."""
@@ -122,6 +123,7 @@ class IntervalSearch:
         self.graph, self.mii, self.budget_s, self.seed = graph, mii, budget_s, seed
         self.solver = solver
         self.left = int(budget_s * WORK_A_SECOND)
+        self.climb = self.left // 4  # for cores met on the way up
         self.deadline = time.monotonic() + 1.5 * budget_s
         self.ii, self.method = 0, ""
         self.times: list[int] = []
@@ -129,16 +131,24 @@ class IntervalSearch:
         self._open: list[CoreProblem] = []
 
     def run(self) -> None:
-        """Raises GraphError where no interval has a schedule."""
-        below, ii = self.mii - 1, self.mii
-        while not self._attempt(ii):
+        """Raises GraphError where no interval has a schedule, Unsupported where none is found."""
+        graph = self.graph
+        last = self.mii + len(graph) + sum(abs(latency) for _, _, latency, _ in graph.edges)
+        below, ii, growing = self.mii - 1, self.mii, False  # below: the last one asked in full
+        while not self._iterative(ii):
+            if self.climb > 0 or growing:
+                if self._core(ii):
+                    break
+                below = ii
             if ii == self.mii:
-                refuse_unschedulable(self.graph)
-            below = ii
-            ii += 1 if ii < self.mii + PATIENCE else ii // 8
-        while ii - below > 1:  # the steps had grown: look between
+                refuse_unschedulable(graph)
+            if ii > last:  # beyond any iteration's length, which only fixed offsets can cause
+                raise Unsupported(f"modulo schedule of these offsets: none found up to II {ii}")
+            growing = ii >= self.mii + PATIENCE
+            ii += ii // 8 if growing else 1
+        while ii - below > 1:  # intervals were left out: look between
             middle = (ii + below) // 2
-            if self._attempt(middle):
+            if self._iterative(middle) or self._core(middle):
                 ii = middle
             else:
                 below = middle
@@ -151,16 +161,22 @@ class IntervalSearch:
             bound += 1
         return bound
 
-    def _attempt(self, ii: int) -> bool:
-        for backward in (True, False):  # backwards first: fewer registers
+    def _iterative(self, ii: int) -> bool:
+        """Whether iterative modulo scheduling works at `ii`; backwards first: fewer registers."""
+        for backward in (True, False):
             times = iterative_modulo_schedule(self.graph, ii, backward=backward)
             if times is not None:
                 self.ii, self.times, self.method = ii, times, "ims"
                 return True
+        return False
+
+    def _core(self, ii: int) -> bool:
+        """Whether the cheap part of the core's methods works at `ii`."""
         if time.monotonic() > self.deadline:
             return False
         problem = CoreProblem(self.graph, ii, self.seed)
         problem.start(self.deadline)
+        self.climb -= problem.work
         if not problem.given_up:
             self._note(problem)
         return problem.verdict is True
@@ -226,11 +242,11 @@ def refuse_unschedulable(graph: DependenceGraph) -> None:
     apart = 2 + 2 * sum(abs(latency) for _, _, latency, _ in edges)  # an II that cuts nothing
     for group in core_groups(fixed, apart):
         for component in group.components:
-            span = 1 - min(map(min, component.gap))  # no two operations are further apart
-            if span > WIDEST:
-                continue
             alone = Group([component], group.units)
-            if overfull(alone) or Search(alone, span).run(WORK_A_SECOND) is False:
+            span = 1 - min(map(min, component.gap))  # no two operations are further apart
+            if overfull(alone) or (
+                span <= WIDEST and Search(alone, span).run(WORK_A_SECOND) is False
+            ):
                 who = ", ".join(str(u) for u in component.nodes)
                 names = {graph.nodes[u] for u in component.nodes}
                 what = ", ".join(sorted(repr(name) for name in names))
