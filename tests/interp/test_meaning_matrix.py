@@ -295,6 +295,36 @@ def test_wmma_registers_and_products(shape, type_, acc, regs_a, regs_b):
         assert (got == want.astype(dtype).view(f"u{np.dtype(dtype).itemsize}")).all()
 
 
+SASS = [  # what wmma.load of sm_80 reads: byte offsets of the registers from lane 0's address, and
+    # the place of lane (g, t) in elements, from the code of ptxas 13.0
+    ("c", "m16n16k16", "f32", "row", 16, (0, 4, 512, 516, 32, 36, 544, 548), (16, 2)),
+    ("a", "m16n16k16", "f16", "row", 16, (0, 256, 16, 272) * 2, (16, 2)),
+    ("b", "m16n16k16", "f16", "col", 16, (0, 16, 256, 272) * 2, (16, 2)),
+    ("a", "m16n16k16", "s8", "row", 16, (0, 128), (16, 4)),
+    ("a", "m16n16k8", "tf32", "row", 8, (0, 256, 16, 272), (8, 1)),
+    ("b", "m16n16k8", "tf32", "col", 8, (0, 16, 256, 272), (8, 1)),
+    ("c", "m16n16k16", "f16", "row", 16, (0, 256, 16, 272), (16, 2)),
+    ("c", "m32n8k16", "f32", "row", 8, (0, 4, 256, 260, 512, 516, 768, 772), (8, 2)),
+    ("a", "m32n8k16", "f16", "row", 16, (0, 256, 16, 272, 512, 768, 528, 784), (16, 2)),
+    ("b", "m32n8k16", "f16", "col", 16, (0, 16) * 4, (16, 2)),
+    ("a", "m32n8k16", "s8", "row", 16, (0, 128, 256, 384), (16, 4)),
+    ("c", "m8n32k16", "f32", "row", 32, (0, 128, 32, 160, 64, 192, 96, 224), (1, 64)),
+    ("b", "m8n32k16", "f16", "col", 16, (0, 256, 16, 272, 512, 768, 528, 784), (16, 2)),
+    ("a", "m8n32k16", "f16", "row", 16, (0, 16) * 4, (16, 2)),
+]
+
+
+@pytest.mark.parametrize(("role", "shape", "type_", "layout", "stride", "places", "step"), SASS)
+def test_wmma_layout_is_that_of_sm_80(role, shape, type_, layout, stride, places, step):
+    m, n, k = (int(v) for v in shape[1:].replace("n", " ").replace("k", " ").split())
+    f = fragments.wmma(role, m, n, k, type_)
+    at = fragments.offsets(f, layout, stride)[:, :, 0] * fragments.ELEMENT_BITS[type_] // 8
+    assert at[:, 0].tolist() == list(places)
+    for lane in range(32):
+        start = (lane >> 2) * step[0] + (lane & 3) * step[1]
+        assert at[0, lane] == start * fragments.ELEMENT_BITS[type_] // 8
+
+
 def test_memory_offsets_follow_layout_and_stride():
     f = fragments.wmma("a", 16, 16, 16, "f16")
     matrix_ = np.arange(16 * 20).reshape(16, 20)

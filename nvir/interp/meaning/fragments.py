@@ -11,10 +11,11 @@ Map        A `Fragment` gives, for register r, lane and element i, the row and c
            C   element c = 2 q + j:  row = group + 8 * (q % R), column = 2 t + j + 8 * (q // R)
 
            That is the layout of every mma.sync shape but m8n8k4 on f16, whose four quad pairs
-           each hold a matrix of their own. For wmma the layout is nvir's own choice, as PTX leaves
-           it open; it extends the same rule to m8n32 and m32n8, and the registers that f16 has
-           beyond what it needs repeat the fragment.
-Source     PTX ISA 9.0, 9.7.14.4.1 (wmma), 9.7.14.5.1 to 9.7.14.5.13 (mma), .15 to .17.
+           each hold a matrix of their own. PTX leaves wmma's layout open; here it is that of sm_80
+           and later: the same rule, A of 32 rows being two tiles of 16, m8n32 the transpose of
+           m32n8, and the registers that f16 has beyond what it needs repeating the fragment.
+Source     PTX ISA 9.0, 9.7.14.4.1 (wmma), 9.7.14.5.1 to 9.7.14.5.13 (mma), .15 to .17; for wmma
+           the addresses in the SASS that ptxas 13.0 makes of wmma.load for sm_80.
 """
 
 from __future__ import annotations
@@ -116,12 +117,13 @@ def _fragment(
 def multiplicand_a(m: int, k: int, type_: str, registers: int = 0) -> Fragment:
     """A's fragment; `registers` more than needed repeat it."""
     bits = ELEMENT_BITS[type_]
-    e, blocks = _per_register(bits), m // 8
-    needed = blocks * max(1, k // (4 * e))
+    e, blocks = _per_register(bits), min(m // 8, 2)
+    tile = blocks * max(1, k // (4 * e))  # registers of 8 or 16 rows
+    needed = tile * (m // (8 * blocks))
     r, i, group, t = _grid(registers or needed, e)
     r = r % needed
-    row = group + 8 * (r % blocks) + 0 * i
-    return _fragment(row, t * e + i + 4 * e * (r // blocks), (m, k), bits)
+    row = group + 8 * (r % blocks) + 8 * blocks * (r // tile) + 0 * i
+    return _fragment(row, t * e + i + 4 * e * (r % tile // blocks), (m, k), bits)
 
 
 @lru_cache(maxsize=256)
@@ -196,6 +198,10 @@ def wmma(role: str, m: int, n: int, k: int, type_: str) -> Fragment:
 
     f16 multiplicands always take eight registers.
     """
+    if m == 8 and n == 32:
+        other = wmma({"a": "b", "b": "a"}.get(role, role), n, m, k, type_)
+        rows, columns = other.shape
+        return Fragment(other.column, other.row, (columns, rows), other.bits)
     if role in ("c", "d"):
         return accumulator(m, n, type_)
     count = 8 if type_ == "f16" else 0
