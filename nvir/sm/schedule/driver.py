@@ -3,12 +3,14 @@
 From MII upwards each interval is asked in order of cost:
 
 1. iterative modulo scheduling, which settles most graphs at MII in well under a millisecond;
-2. the hard core alone (`core`): the quick resource test, a short search, the resource-aware
-   gaps (`bounds`), a longer search; each may prove the interval impossible;
+2. the hard core alone (`core`): the quick test of its resources and a short search;
 3. once some interval works, the open ones below it again, with what is left of the budget:
-   the exact search in growing portions, then CP-SAT if it is there.
+   the resource-aware gaps (`bounds`), then the exact search in growing portions, with
+   CP-SAT halfway if it is there.
 
-The answer is never worse than that of step 1 alone. Budgets are counted in work and in
+Each method of 2 and 3 may find a schedule or prove the interval impossible. Lifetimes are
+then shortened at the interval found; under register pressure all schedulers are asked. The
+answer is never worse than that of step 1 alone. Budgets are counted in work and in
 CP-SAT's deterministic time, so that the same seed gives the same answer; the clock is an
 outer safety of one and a half times the budget.
 """
@@ -140,7 +142,8 @@ def modulo_schedule(
     ii = search.ii
     candidates = [(search.method, shorten(graph, ii, search.times, values))]
     method, times, live = _fewest_registers(candidates, ii, values)
-    if live > PRESSURE and len(graph) <= SWINGABLE:
+    wanted = PRESSURE if register_limit is None else min(PRESSURE, register_limit)
+    if live > wanted and len(graph) <= SWINGABLE:
         candidates += _iterative(graph, ii, values, False) + _swing(graph, ii, values)
         method, times, live = _fewest_registers(candidates, ii, values)
     found = ModuloSchedule(ii, tuple(times), search.lower_bound, bounds, method, live)

@@ -195,7 +195,8 @@ class IntervalSearch:
         """Spends the budget on the open intervals below the best, the lowest first."""
         portion = self.left // (4 * max(1, len(self._open)))
         for problem in self._still_open():
-            problem.tighten()
+            if time.monotonic() < self.deadline:
+                problem.tighten()
             self._spend(problem, portion)
         self._search_on(portion, self.left // 2 if self.solver else 0)
         if self.solver and cpsat.available():
