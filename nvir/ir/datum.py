@@ -308,7 +308,8 @@ class Cursor:
             raise self.fail(what)
         if len(self.token) > _MAX_DIGITS:
             raise Unreadable("the number is too long", self.start)
-        return int(self.next(), 0 if "x" in self.token else 10)
+        token = self.next()
+        return int(token, 0 if "x" in token else 10)
 
     # ------------------------------------------------------------ types
 

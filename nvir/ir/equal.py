@@ -23,7 +23,7 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.module import Module
 from nvir.ir.symbols import Param, Variable
-from nvir.ir.types import StructType, Type
+from nvir.ir.types import ArrayType, StructType, Type, VectorType
 from nvir.ir.values import Argument, Constant, Symbol, SymbolOffset, Value
 
 _VARIABLE = ("linkage", "space", "align", "vector", "attributes", "loc")
@@ -98,9 +98,8 @@ class _Pairs:
             return self.pair(a, b)
         if isinstance(a, StructType) and a.label is not None:
             return a.label == b.label and self.pair(a, b)
-        if isinstance(a, Type) and hasattr(a, "element"):
-            same: bool = a.count == b.count  # type: ignore[attr-defined]
-            return same and self.same(a.element, b.element)  # type: ignore[attr-defined]
+        if isinstance(a, ArrayType | VectorType):
+            return bool(a.count == b.count) and self.same(a.element, b.element)
         return self._same_data(a, b)
 
     def _same_data(self, a: Any, b: Any) -> bool:
@@ -112,7 +111,7 @@ class _Pairs:
         if names is not None:
             return all(self.same(getattr(a, n), getattr(b, n)) for n in names)
         if isinstance(a, Type):
-            return a.name == b.name
+            return bool(a.name == b.name)
         return bool(a == b)
 
 

@@ -199,6 +199,7 @@ class _Reader:
                 raise c.fail("'module ori' or 'module nvvm'")
             self.module = m = Module(level=c.next())
             while c.kind != "end":
+                at = c.start
                 key = c.word("a property of the module")
                 if key == "target":
                     m.target = c.string() if c.kind == "string" else c.word("a target")
@@ -221,7 +222,7 @@ class _Reader:
                     self.header_aux = k, c.start  # it may name symbols
                     break
                 else:
-                    raise Unreadable(f"a module has no '{key}'", c.start)
+                    raise Unreadable(f"a module has no '{key}'", at)
         except Unreadable as e:
             self.error(e.message, k, e.col)
 
@@ -276,9 +277,9 @@ class _Reader:
 
     def _properties(self, c: Cursor, v: Variable) -> None:
         while c.kind == "word":
-            key = c.next()
-            if key in ("align", "vector", "index"):
-                setattr(v, key, c.number()) if hasattr(v, key) else None
+            at, key = c.start, c.next()
+            if key in ("align", "vector") or (key == "index" and isinstance(v, Param)):
+                setattr(v, key, c.number())
             elif key == "address":
                 v.type = c.type()
             elif key == "attributes":
@@ -290,7 +291,7 @@ class _Reader:
             elif key in ("loc", "init"):
                 setattr(v, key, c.datum())
             else:
-                raise Unreadable(f"a variable has no '{key}'", c.start)
+                raise Unreadable(f"a variable has no '{key}'", at)
 
     def function(self, c: Cursor, f: Function) -> None:
         """`LINKAGE kernel NAME(PARAMETERS) returns (…) PROPERTIES {`."""
@@ -301,7 +302,7 @@ class _Reader:
         if c.accept("returns"):
             f.returns = self._parameters(c, f)
         while c.kind == "word":
-            key, start = c.next(), c.start
+            at, key, start = c.start, c.next(), c.start
             if key == "returns_type":
                 f.return_type = c.type()
             elif key == "address":
@@ -321,7 +322,7 @@ class _Reader:
                     raise Unreadable("directives are {name: (numbers)}", start)
                 f.directives = value
             else:
-                raise Unreadable(f"a function has no '{key}'", start)
+                raise Unreadable(f"a function has no '{key}'", at)
         c.accept("{")
 
     def _parameters(self, c: Cursor, f: Function) -> list[Any]:
@@ -355,14 +356,14 @@ class _Reader:
             raise c.fail("the type of a register")
         a = Argument(t, hint(token, self.module.level), f, index)
         while c.kind == "word":
-            key = c.next()
+            start, key = c.start, c.next()
             if key == "index":
                 a.index = c.number()
             elif key == "attributes":
                 value = c.datum()
                 a.attributes = value if isinstance(value, tuple) else (value,)
             else:
-                raise Unreadable(f"a register has no '{key}'", c.start)
+                raise Unreadable(f"a register has no '{key}'", start)
         self.owned.setdefault(f, {})[token] = a
         return a
 

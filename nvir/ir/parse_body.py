@@ -44,7 +44,7 @@ _HEAD = re.compile(
 )
 _SHAPE = re.compile(r"(?:%s|\.[a-z][0-9]+|[\[\]{}|+,! \-()])*\Z")
 _TYPE_WORDS = re.compile(
-    r"(?:void|label|metadata|token|half|bfloat|float|double|fp128|i\d+|ptr|type|undef)\Z"
+    r"(?:void|label|metadata|token|half|bfloat|float|double|fp128|i\d+|ptr|type|[A-Z]\w*)\Z"
 )
 _WORD = re.compile(r"\s*([a-z_][\w]*)", re.ASCII)
 
@@ -612,7 +612,7 @@ class Body:
             c.expect("=")
         start = c.start
         words = []
-        while c.kind == "word" and not _TYPE_WORDS.match(c.token):
+        while c.kind == "word" and not _TYPE_WORDS.match(c.token) and c.token not in SCALARS:
             words.append(c.next())
         spelling = " ".join(words)
         if not words or words[0] not in NVVM:

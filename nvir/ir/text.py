@@ -445,10 +445,11 @@ def _general(i: Instruction, names: Names) -> str:
         return _nvvm(i, names)
     if f.is_phi:
         return _phi(i, names)
-    right, aux = _operation(i, names)
+    results = _results(i, names)  # names are made in the order of the text
     guard = f"@{f.guard}{names[i.guard]} " if f.guard is not None and i.guard is not None else ""
     volatile = "volatile " if f.volatile else ""
-    text = f"  {_results(i, names)}{guard}{volatile}{f.spelling} {right}".rstrip()
+    right, aux = _operation(i, names)
+    text = f"  {results}{guard}{volatile}{f.spelling} {right}".rstrip()
     fallbacks = i.fallbacks
     if fallbacks and not f.terminator:
         text += f" else {', '.join(map(names.__getitem__, fallbacks))}"
@@ -470,7 +471,8 @@ def _operation(i: Instruction, names: Names) -> tuple[str, Any]:
     if f.terminator:
         text = ", ".join(map(names.__getitem__, i._operands[: f.n_sources]))
         back = i._operands[f.n_operands :]  # registers that a `ret` hands to the caller
-        return f"{text} with {', '.join(map(names.__getitem__, back))}" if back else text, aux
+        text += f" with {', '.join(map(names.__getitem__, back))}" if back else ""
+        return text.lstrip(), aux
     left, right = split_shape(f)
     skipped = sum(p.count("%s") for p in left)
     tied = dict(f.ties)
@@ -525,8 +527,9 @@ def _result(r: Value, names: Names) -> str:
 
 
 def _phi(i: Instruction, names: Names) -> str:
+    result = _result(i, names)
     pairs = [f"[{names[v]}, {label_text(b.name)}]" for v, b in i.incoming]
-    return f"  {_result(i, names)} = phi {', '.join(pairs)}".rstrip()
+    return f"  {result} = phi {', '.join(pairs)}".rstrip()
 
 
 def _targets(i: Instruction) -> str:
