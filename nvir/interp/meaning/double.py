@@ -62,6 +62,10 @@ def mul(a: Lanes, b: Lanes, rnd: str = "rn") -> Lanes:
 def fma(a: Lanes, b: Lanes, c: Lanes, rnd: str = "rn") -> Lanes:
     """`a * b + c` (float64) rounded once, in mode rn, rz, rm or rp."""
     p, low = two_product(a, b)
+    if rnd == "rn":
+        quick, safe = _quick_fma(p, low, a, b, c)
+        if np.all(safe):
+            return quick
     upper, lower = two_sum(c, low)
     top, rest = two_sum(p, upper)
     tail = to_odd(*two_sum(rest, lower))
@@ -71,6 +75,19 @@ def fma(a: Lanes, b: Lanes, c: Lanes, rnd: str = "rn") -> Lanes:
         s = directed(s, error, rnd)
     risky = _risky_product(a, b) | (_exponent(c) >= 2040)
     return keep_nan(_patch(s, risky, "fma", rnd, a, b, c), a, b, c)
+
+
+def _quick_fma(p: Lanes, low: Lanes, a: Lanes, b: Lanes, c: Lanes) -> tuple[Lanes, Lanes]:
+    """`p + low + c` in rn by plain additions, and the lanes where that is surely right: where the
+    rounding error of the tail cannot change the result, and the product's parts are exact."""
+    s, tail = two_sum(p, c)
+    tail = tail + low
+    result = np.where(tail == 0, s, s + tail)  # keeps the sign of a zero sum
+    doubt = np.abs(tail) * 2.0**-52
+    size = np.abs(p)
+    exact = ((size > 2.0**-960) & (size < 2.0**1000)) | (a == 0) | (b == 0)
+    same = (s + (tail + doubt) == result) & (s + (tail - doubt) == result)
+    return np.asarray(result), np.asarray(exact & same)
 
 
 def div(a: Lanes, b: Lanes, rnd: str = "rn") -> Lanes:
