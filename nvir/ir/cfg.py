@@ -286,9 +286,9 @@ def _patch_snapshot(target: Block, new: Block, sources: list[Block]) -> None:
     new._succs = (target,)
     new._preds = list(sources)
     target._preds = [*(p for p in target._preds if p not in sources), new]
-    latch = any(target in function._back_edges.get(s, ()) for s in sources)
-    if target._rpo_index <= 0 or latch or any(s._rpo_index < 0 for s in sources):
-        function.analyze_cfg()  # the loop structure itself may have changed
+    at = target._rpo_index
+    if at <= 0 or any(not 0 <= s._rpo_index < at for s in sources):
+        function.analyze_cfg()  # a latch: the loop structure itself may have changed
         return
     new._loop_depth = min(target._loop_depth, min(s._loop_depth for s in sources))
     if any(target in headers for headers in function._back_edges.values()):
@@ -297,9 +297,8 @@ def _patch_snapshot(target: Block, new: Block, sources: list[Block]) -> None:
     for s in sources[1:]:
         idom = common_dominator(idom, s)
     new._idom = idom
-    if all(p is new or target.dominates(p) for p in target._preds):
+    if all(p is new or p._rpo_index < 0 or target.dominates(p) for p in target._preds):
         target._idom = new
-    at = target._rpo_index
     function._rpo.insert(at, new)
     for k in range(at, len(function._rpo)):
         function._rpo[k]._rpo_index = k
@@ -326,8 +325,12 @@ def _renumber_tree(function: Function) -> None:
 
 def delete_block(block: Block) -> None:
     """Delete a block; phis of its successors lose its entry. Raises ValueError when a value
-    made in it is used in another block."""
+    made in it is used in another block.
+
+    A fresh snapshot stays fresh if the entry did not reach the block.
+    """
     function = block.function
+    unreached = function.cfg_state == "fresh" and block._rpo_index < 0
     for i in block:
         for r in i.results:
             for u in r.users:
@@ -341,4 +344,9 @@ def delete_block(block: Block) -> None:
         i._results, i.type = None, VOID
         i.erase()
     function.blocks.remove(block)
-    function.cfg_state = "stale" if function.cfg_state == "fresh" else function.cfg_state
+    function.cfg_changed()
+    if unreached:
+        for s in block._succs:
+            if s is not block:
+                s._preds.remove(block)
+        function.cfg_state = "fresh"
