@@ -1,10 +1,325 @@
-"""What the verifier asks of instructions of `nvvm`."""
+"""What the verifier asks of instructions of `nvvm`: exact types, and no store to constant memory.
+
+There is no implicit conversion at this level: the operands of an instruction
+have the very types that it says, as in LLVM. Vectors work by element.
+
+Source: LLVM Language Reference; address spaces as in NVVM IR.
+"""
+
 from __future__ import annotations
+
+from collections.abc import Callable
 from typing import TYPE_CHECKING
-from nvir.ir.instruction import Instruction
+
+from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.types import (
+    I1,
+    VOID,
+    ArrayType,
+    FloatType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+)
+from nvir.ir.values import Argument, Constant
+
 if TYPE_CHECKING:
     from nvir.ir.verify import FunctionCheck
 
+CONSTANT_SPACE = 4
+
 
 def check_instruction(check: FunctionCheck, i: Instruction) -> bool:
-    return True
+    """Fail, or tell whether the form and the types alone were what decided."""
+    name = i.form.name
+    rule = _RULES.get(name)
+    if rule is None:
+        check.fail(f"no rule for row {name}", i)
+    problem = _count_problem(i) or rule(i, check.function)
+    if problem:
+        check.fail(problem, i)
+    return name not in _LOCAL
+
+
+def _count_problem(i: Instruction) -> str | None:
+    row = i.form.op
+    sources = [o for o in row.operands if o.role != "def"]
+    least = sum(not (o.optional or o.variadic) for o in sources)
+    most = len(i._operands) if any(o.variadic for o in sources) else len(sources)
+    if not least <= len(i._operands) <= most:
+        return f"{row.name} has {len(i._operands)} operands, its row {least}"
+    if i._results is not None:
+        return "an instruction of nvvm has at most one result"
+    if not row.is_call and (i.type is not VOID) != (i.form.n_results == 1):
+        return f"{row.name} has {'a' if i.type is not VOID else 'no'} result"
+    return None
+
+
+# ------------------------------------------------------------------- types
+
+
+def element(t: Type) -> Type:
+    """The type that an operation on `t` works on: that of a vector's elements, else `t`."""
+    return t.element if isinstance(t, VectorType) else t
+
+
+def _lanes(t: Type) -> int:
+    return t.count if isinstance(t, VectorType) else 0
+
+
+def _is_int(t: Type) -> bool:
+    return isinstance(element(t), IntType)
+
+
+def _is_float(t: Type) -> bool:
+    return isinstance(element(t), FloatType)
+
+
+def _is_pointer(t: Type) -> bool:
+    return isinstance(element(t), PointerType)
+
+
+def _differ(*types: Type) -> str | None:
+    """A complaint unless all the types are one."""
+    if any(t is not types[0] for t in types):
+        return f"types differ: {', '.join(dict.fromkeys(t.name for t in types))}"
+    return None
+
+
+def member(aggregate: Type, path: object) -> Type | None:
+    """The type of the member of a struct or array that a tuple of indices leads to, or None."""
+    t: Type | None = aggregate
+    for k in path if isinstance(path, tuple) else (None,):
+        if not isinstance(k, int):
+            return None
+        if isinstance(t, ArrayType) and 0 <= k < t.count:
+            t = t.element
+        elif isinstance(t, StructType) and t.elements is not None and 0 <= k < len(t.elements):
+            t = t.elements[k]
+        else:
+            return None
+    return t
+
+
+# -------------------------------------------------------------------- rules
+
+Rule = Callable[[Instruction, Function], "str | None"]
+
+
+def _all_same(of: Callable[[Type], bool], what: str) -> Rule:
+    def rule(i: Instruction, f: Function) -> str | None:
+        if not of(i.type):
+            return f"{i.form.name} is for {what}, not {i.type}"
+        return _differ(i.type, *(v.type for v in i._operands))
+
+    return rule
+
+
+def _compare(of: Callable[[Type], bool], what: str) -> Rule:
+    def rule(i: Instruction, f: Function) -> str | None:
+        a, b = i._operands
+        if not of(a.type):
+            return f"{i.form.name} is for {what}, not {a.type}"
+        if element(i.type) is not I1 or _lanes(i.type) != _lanes(a.type):
+            return f"{i.form.name} of {a.type} gives {i.type}"
+        return _differ(a.type, b.type)
+
+    return rule
+
+
+def _cast(
+    source: Callable[[Type], bool], target: Callable[[Type], bool], order: int = 0
+) -> Rule:
+    """A conversion. `order`: 1 to more bits, -1 to fewer, 0 whatever."""
+
+    def rule(i: Instruction, f: Function) -> str | None:
+        a, b = i._operands[0].type, i.type
+        bits = element(b).bits - element(a).bits
+        right = source(a) and target(b) and _lanes(a) == _lanes(b) and bits * order >= abs(order)
+        return None if right else f"{i.form.name} cannot make {b} of {a}"
+
+    return rule
+
+
+def _bitcast(i: Instruction, f: Function) -> str | None:
+    a, b = i._operands[0].type, i.type
+    if not a.bits or a.bits != b.bits or _is_pointer(a) != _is_pointer(b):
+        return f"bitcast cannot make {b} of {a}"
+    return None
+
+
+def _address_space(i: Instruction, f: Function) -> str | None:
+    a, b = element(i._operands[0].type), element(i.type)
+    if not (isinstance(a, PointerType) and isinstance(b, PointerType)) or a is b:
+        return f"addrspacecast cannot make {b} of {a}"
+    return None
+
+
+def _pointer_at(index: int, stores: bool) -> Rule:
+    def rule(i: Instruction, f: Function) -> str | None:
+        p = i._operands[index].type
+        if not isinstance(p, PointerType):
+            return f"{i.form.name} takes a pointer, not {p}"
+        if stores and p.space == CONSTANT_SPACE:
+            return f"{i.form.name} writes to address space 4, which is constant"
+        if i.form.name == "atomicrmw":
+            return _differ(i.type, i._operands[1].type)
+        return None
+
+    return rule
+
+
+def _cmpxchg(i: Instruction, f: Function) -> str | None:
+    old = i._operands[1].type
+    problem = _pointer_at(0, True)(i, f) or _differ(old, i._operands[2].type)
+    t = i.type
+    if problem is None and not (isinstance(t, StructType) and t.elements == (old, I1)):
+        return f"cmpxchg of {old} gives {t}"
+    return problem
+
+
+def _gep(i: Instruction, f: Function) -> str | None:
+    base, *indices = i._operands
+    if not _is_pointer(base.type) or element(i.type) is not element(base.type):
+        return f"getelementptr from {base.type} gives {i.type}"
+    if not isinstance(i.aux, Type):
+        return "getelementptr has no source element type"
+    wrong = next((v.type for v in indices if not _is_int(v.type)), None)
+    return f"getelementptr has an index of type {wrong}" if wrong is not None else None
+
+
+def _alloca(i: Instruction, f: Function) -> str | None:
+    if not isinstance(i.type, PointerType) or i.type.space not in (0, 5):
+        return f"alloca gives {i.type}"
+    if not isinstance(i.aux, tuple) or not isinstance(i.aux[0], Type):
+        return "alloca has no allocated type"
+    count = i._operands[0].type
+    return None if isinstance(count, IntType) else f"alloca of {count} elements"
+
+
+def _select(i: Instruction, f: Function) -> str | None:
+    c, a, b = (v.type for v in i._operands)
+    if element(c) is not I1 or _lanes(c) not in (0, _lanes(a)):
+        return f"select on {c}"
+    return _differ(i.type, a, b)
+
+
+def _extract(i: Instruction, f: Function) -> str | None:
+    t = member(i._operands[0].type, i.aux)
+    return f"{i._operands[0].type} has no member {i.aux}" if t is None else _differ(i.type, t)
+
+
+def _insert(i: Instruction, f: Function) -> str | None:
+    whole, part = i._operands
+    t = member(whole.type, i.aux)
+    if t is None:
+        return f"{whole.type} has no member {i.aux}"
+    return _differ(i.type, whole.type) or _differ(part.type, t)
+
+
+def _vector(i: Instruction, f: Function) -> str | None:
+    v, *rest = i._operands
+    if not isinstance(v.type, VectorType):
+        return f"{i.form.name} takes a vector, not {v.type}"
+    if i.form.name == "extractelement":
+        return _differ(i.type, v.type.element) or _index(rest[0].type)
+    if i.form.name == "insertelement":
+        return (
+            _differ(i.type, v.type) or _differ(rest[0].type, v.type.element)
+            or _index(rest[1].type)
+        )  # fmt: skip
+    lanes = i.aux if isinstance(i.aux, tuple) else ()
+    if not isinstance(i.type, VectorType) or len(lanes) != i.type.count:
+        return f"shufflevector of {len(lanes)} lanes gives {i.type}"
+    if any(not -1 <= k < 2 * v.type.count for k in lanes):
+        return "shufflevector names a lane that is not there"
+    return _differ(v.type, rest[0].type) or _differ(i.type.element, v.type.element)
+
+
+def _index(t: Type) -> str | None:
+    return None if isinstance(t, IntType) else f"an index of type {t}"
+
+
+def _freeze(i: Instruction, f: Function) -> str | None:
+    return _differ(i.type, i._operands[0].type)
+
+
+def _ret(i: Instruction, f: Function) -> str | None:
+    given = i._operands[0].type if i._operands else VOID
+    wanted = f.return_type
+    return None if given is wanted else f"ret of {given}, the function returns {wanted}"
+
+
+def _br(i: Instruction, f: Function) -> str | None:
+    if len(i.aux) != len(i._operands) + 1:
+        return f"br with {len(i._operands)} conditions has {len(i.aux)} successors"
+    if i._operands and i._operands[0].type is not I1:
+        return f"br on {i._operands[0].type}"
+    return None
+
+
+def _switch(i: Instruction, f: Function) -> str | None:
+    value, *cases = i._operands
+    if len(i.aux) != len(cases) + 1:
+        return f"switch of {len(cases)} cases has {len(i.aux)} successors"
+    if not isinstance(value.type, IntType) or any(not isinstance(c, Constant) for c in cases):
+        return "switch is for integers and literal cases"
+    if len(set(cases)) < len(cases):
+        return "switch has a case twice"
+    return _differ(value.type, *(c.type for c in cases))
+
+
+def _call(i: Instruction, f: Function) -> str | None:
+    info = i.aux
+    if not isinstance(info, CallInfo):
+        return "a call needs a CallInfo as aux"
+    callee = info.callee
+    if not isinstance(callee, Function):
+        if callee is None and not (i._operands and _is_pointer(i._operands[0].type)):
+            return "an indirect call has no pointer to call"
+        return None
+    variadic = isinstance(callee.aux, dict) and bool(callee.aux.get("variadic"))
+    params = [p for p in callee.params if isinstance(p, Argument)]
+    if len(i._operands) != len(params) and not (variadic and len(i._operands) > len(params)):
+        return f"the call passes {len(i._operands)} arguments, {callee.name} takes {len(params)}"
+    for v, p in zip(i._operands, params, strict=False):
+        if v.type is not p.type:
+            return f"{v.name} is of type {v.type}, {callee.name} takes {p.type}"
+    return _differ(i.type, callee.return_type)
+
+
+def _nothing(i: Instruction, f: Function) -> str | None:
+    return None
+
+
+# What these say depends on more than the types of operands and result.
+_LOCAL = frozenset((
+    "ret", "br", "switch", "unreachable", "call", "load", "store", "getelementptr", "alloca",
+    "extractvalue", "insertvalue", "shufflevector", "atomicrmw", "cmpxchg",
+))  # fmt: skip
+_INTEGER_ROWS = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and",
+                 "or", "xor")  # fmt: skip
+_FLOAT_ROWS = ("fadd", "fsub", "fmul", "fdiv", "frem", "fneg")
+
+_RULES: dict[str, Rule] = {
+    "ret": _ret, "br": _br, "switch": _switch, "unreachable": _nothing, "fence": _nothing,
+    "call": _call, "select": _select, "freeze": _freeze, "alloca": _alloca, "getelementptr": _gep,
+    "load": _pointer_at(0, False), "store": _pointer_at(1, True),
+    "atomicrmw": _pointer_at(0, True), "cmpxchg": _cmpxchg,
+    "extractvalue": _extract, "insertvalue": _insert, "extractelement": _vector,
+    "insertelement": _vector, "shufflevector": _vector, "bitcast": _bitcast,
+    "addrspacecast": _address_space,
+    "icmp": _compare(lambda t: _is_int(t) or _is_pointer(t), "integers and pointers"),
+    "fcmp": _compare(_is_float, "floats"),
+    "trunc": _cast(_is_int, _is_int, -1), "zext": _cast(_is_int, _is_int, 1),
+    "sext": _cast(_is_int, _is_int, 1), "fptrunc": _cast(_is_float, _is_float, -1),
+    "fpext": _cast(_is_float, _is_float, 1), "fptoui": _cast(_is_float, _is_int),
+    "fptosi": _cast(_is_float, _is_int), "uitofp": _cast(_is_int, _is_float),
+    "sitofp": _cast(_is_int, _is_float), "ptrtoint": _cast(_is_pointer, _is_int),
+    "inttoptr": _cast(_is_int, _is_pointer),
+}  # fmt: skip
+_RULES.update(dict.fromkeys(_INTEGER_ROWS, _all_same(_is_int, "integers")))
+_RULES.update(dict.fromkeys(_FLOAT_ROWS, _all_same(_is_float, "floats")))

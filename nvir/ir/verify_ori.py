@@ -38,9 +38,9 @@ def _sources(letters: str, rows: str) -> None:
     _SOURCES.update(dict.fromkeys(rows.split(), letters))
 
 
-_sources("t", "add sub mul mul24 mad24 div rem abs neg min max sad and or xor not cnot popc clz bfind "
-              "brev sqrt rsqrt rcp sin cos ex2 lg2 tanh copysign testp fma shf add.cc addc addc.cc "
-              "sub.cc subc subc.cc cvta prmt dp4a dp2a bmsk szext isspacep")  # fmt: skip
+_sources("t", "add sub mul mul24 mad24 div rem abs neg min max sad and or xor not cnot popc clz "
+              "bfind brev sqrt rsqrt rcp sin cos ex2 lg2 tanh copysign testp fma shf add.cc addc "
+              "addc.cc sub.cc subc subc.cc cvta prmt dp4a dp2a bmsk szext isspacep")  # fmt: skip
 _sources("ttr", "mad mad.lo.cc mad.hi.cc madc.lo madc.hi madc.lo.cc madc.hi.cc")
 _sources("tw", "shl shr match.any.sync match.all.sync redux.sync")
 _sources("tww", "bfe")
@@ -239,13 +239,12 @@ def _check_call(check: FunctionCheck, i: Instruction, info: CallInfo) -> None:
     if not isinstance(callee, Function):
         return
     check.in_sight(callee, i)
-    if len(i.sources) != len(callee.params):
-        check.fail(
-            f"the call passes {len(i.sources)} arguments, {callee.name} takes {len(callee.params)}", i
-        )
+    passed, taken = len(i.sources), len(callee.params)
+    if passed != taken:
+        check.fail(f"the call passes {passed} arguments, {callee.name} takes {taken}", i)
     if len(given) not in (0, len(callee.returns)):
         check.fail(f"the call takes {len(given)} results of {len(callee.returns)}", i)
-    for v, p in (*zip(i.sources, callee.params, strict=True), *zip(given, callee.returns)):
+    for v, p in zip((*i.sources, *given), (*callee.params, *callee.returns), strict=False):
         if isinstance(p, Argument) and not same_class(v.type, p.type):
             check.fail(f"{v.name} is of type {v.type}, {callee.name} has {p.type} there", i)
 
