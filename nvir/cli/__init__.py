@@ -12,6 +12,7 @@ import nvir
 COMMANDS = {
     "report": ("nvir.cli.report", "Loops, registers and occupancy of each kernel."),
     "opt": ("nvir.cli.opt", "Run passes and print PTX or IR."),
+    "run": ("nvir.cli.run", "Run a kernel without a GPU."),
     "cfg": ("nvir.cli.cfg", "Draw control-flow graphs as DOT or SVG."),
     "occupancy": ("nvir.cli.occupancy", "Blocks an SM from registers, threads and memory."),
     "knobs": ("nvir.cli.knobs", "List the knobs of the passes."),

@@ -293,8 +293,14 @@ class Emitter:
             body.append(last)
             lines.append(self.instr)
         text = "def run(c, v, s):\n " + "\n ".join(body or ["pass"]) + "\n"
-        exec(compile(text, "<nvir segment>", "exec"), self.names)
+        exec(_compiled(text), self.names)
         return Code(self.names["run"], [None, *lines])
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def _compiled(text: str) -> Any:
+    """The code object of a text; a kernel that is launched again finds it here."""
+    return compile(text, "<nvir segment>", "exec")
 
 
 _IN_TABLE = (Instruction, Result, Argument)

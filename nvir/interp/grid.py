@@ -187,7 +187,10 @@ class Launch:
         buffers = _Buffers(self)
         values: list[Any] = []
         for k, (value, param) in enumerate(zip(args, params, strict=True)):
+            texture = table.by_name.get(str(param.name))
+            value = value if texture is None else texture
             values.append(self._argument(value, param, k, buffers, table))
+        table.bind()
         blocks = [np.frombuffer(v, np.uint8) for v in values if isinstance(v, bytes)]
         buffers.follow([*blocks, *(a.reshape(-1).view(np.uint8) for a in self.given.values())])
         self.program.place_parameters()

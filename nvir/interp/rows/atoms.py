@@ -8,6 +8,7 @@ f32      Additions in global memory flush subnormals, those in shared memory do 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,12 +17,13 @@ import numpy as np
 
 from nvir.interp.access import Access, blame, locate, positions
 from nvir.interp.layout import Array, register_dtype
-from nvir.interp.meaning import bind
+from nvir.interp.meaning import Mods
+from nvir.interp.meaning.atomic import atomic as meaning
+from nvir.interp.meaning.atomic import operation
 from nvir.interp.memory import Fault, Region
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.memory import space_of, vector_length
 
-_OPS = frozenset("add min max and or xor exch cas inc dec".split())
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
 Combine = Callable[[Array, Array, Array | None], Array]
 
@@ -35,35 +37,6 @@ class Atomic:
     size: int
     combine: Combine
     combine_shared: Combine
-
-
-def combination(op: str, type: str, ftz: bool) -> Combine:
-    """(old, operand, swap) -> new, on raw bits."""
-    if op == "exch":
-        return lambda old, b, c: b
-    if op == "cas":
-        return _cas
-    if op == "inc":
-        return lambda old, b, c: np.where(old >= b, old.dtype.type(0), old + old.dtype.type(1))
-    if op == "dec":
-        return lambda old, b, c: np.where((old == 0) | (old > b), b, old - old.dtype.type(1))
-    if op in ("and", "or", "xor"):
-        f = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}[op]
-        return lambda old, b, c: f(old, b)
-    flush = ".ftz" if ftz and type == "f32" else ""
-    rounding = ".rn" if op == "add" and ("f" in type) else ""
-    meaning = bind(f"{op}{rounding}{flush}.{type.replace('b', 'u') if type in _BITS else type}")
-    return lambda old, b, c: meaning(old, b)
-
-
-_BITS = frozenset(("b32", "b64"))
-
-
-def _cas(old: Array, b: Array, c: Array | None) -> Array:
-    assert c is not None
-    if old.ndim == 2:
-        return np.where((old == b).all(-1)[:, None], c, old)
-    return np.where(old == b, c, old)
 
 
 def perform(atomic: Atomic, region: Region, offsets: Array, b: Array, c: Array | None, k: int,
@@ -213,15 +186,17 @@ def _place(x: Array, pos: Array | None, m: int, dtype: Any) -> Array:
 def atomic_of(i: Any) -> Atomic:
     """The operation that an `atom`, `red` or `red.async` spells."""
     form = i.form
-    op = next((m for m in form.mods if m in _OPS), "")
     type = form.type
-    if not op or type is None or type.bits not in (16, 32, 64, 128):
-        raise unsupported(i)
-    name = type.name
-    if op in ("add", "min", "max") and type.bits == 128:
+    mods = Mods.parse(form.name, form.mods)
+    op = operation(mods)
+    if type is None or type.bits not in (16, 32, 64, 128):
         raise unsupported(i)
     return Atomic(
-        op, name, type.bits // 8, combination(op, name, True), combination(op, name, False)
+        op,
+        type.name,
+        type.bits // 8,
+        functools.partial(meaning, mods, flush=True),
+        functools.partial(meaning, mods),
     )
 
 

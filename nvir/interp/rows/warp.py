@@ -57,6 +57,8 @@ class Exchange:
         self.sources = list(i.operands[: i.form.n_sources])
         self.mask: Any = None  # operand, or an int
         self.types: list[str] = []
+        self.wave: Any = None  # while `compute` runs, with the number of each warp
+        self.warps: Array = np.zeros(0, np.int64)
         self.negate: set[int] = set()
         self.set_up(i)
 
@@ -106,6 +108,7 @@ class Exchange:
             operands = [x.reshape(*shape, *x.shape[1:]) for x in parts[0].operands]
             active = np.ones(shape, bool)
             mask = parts[0].mask.reshape(shape)
+            self.wave, self.warps = wave, np.arange(wave.n_warps)
             results = self._results(operands, active, mask)
             self._deliver(wave, parts[0], [r.reshape(wave.n, *r.shape[2:]) for r in results])
             return
@@ -123,6 +126,7 @@ class Exchange:
         operands = [spread([p.operands[k] for p in parts]) for k in range(len(self.sources))]
         active = spread([np.ones(p.group.n, bool) for p in parts])
         mask = spread([p.mask for p in parts])
+        self.wave, self.warps = wave, warps
         results = self._results(operands, active, mask)
         begin = 0
         for p in parts:

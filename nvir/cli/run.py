@@ -1,0 +1,281 @@
+"""`nvir run`: run a kernel in the interpreter, without a GPU."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nvir.cli.common import read_module, reports_errors
+from nvir.ir.errors import NvirError
+
+_MOST_ELEMENTS = 1 << 30
+_SCALARS = {
+    "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "s8": "i1", "s16": "i2", "s32": "i4",
+    "s64": "i8", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "b8": "u1", "b16": "u2",
+    "b32": "u4", "b64": "u8", "f16": "f2", "f32": "f4", "f64": "f8",
+}  # fmt: skip
+_ARRAY = re.compile(r"(zeros|ones|range|random):(\w+)\[([\d,x ]+)\](?:@(\d+))?$")
+_SCALAR = re.compile(r"(\w+):(.+)$")
+
+
+def parse_dim(text: str) -> tuple[int, ...]:
+    """ "16,8" as a triple's beginning."""
+    try:
+        numbers = tuple(int(part) for part in re.split(r"[,x]", text))
+    except ValueError:
+        numbers = ()
+    if not 1 <= len(numbers) <= 3:
+        raise click.UsageError(f"{text!r}: expected X, X,Y or X,Y,Z")
+    return numbers
+
+
+def parse_argument(text: str) -> Any:
+    """An argument as it is written on the command line; see the command's help."""
+    import numpy as np
+
+    if text.endswith(".npy"):
+        try:
+            return np.ascontiguousarray(np.load(text, allow_pickle=False))
+        except (OSError, ValueError) as e:
+            raise NvirError(f"{text}: {e}") from None
+    m = _ARRAY.match(text)
+    if m is not None:
+        return _array(m)
+    m = _SCALAR.match(text)
+    if m is not None and m[1] in _SCALARS:
+        dtype = np.dtype(_SCALARS[m[1]])
+        try:
+            value = float(m[2]) if dtype.kind == "f" else int(m[2], 0)
+            return np.array([value]).astype(dtype)[0] if dtype.kind == "f" else dtype.type(value)
+        except (ValueError, OverflowError):
+            raise click.UsageError(f"{m[2]!r} is no {m[1]}") from None
+    if m is not None and m[1] == "bytes":
+        try:
+            return bytes.fromhex(m[2])
+        except ValueError:
+            raise click.UsageError(f"{m[2]!r}: expected hexadecimal digits") from None
+    for convert in (lambda t: int(t, 0), float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    raise click.UsageError(
+        f"argument {text!r}: expected a number, TYPE:NUMBER, zeros:TYPE[N], ones:…, range:…, "
+        "random:TYPE[N]@SEED, bytes:HEX or FILE.npy"
+    )
+
+
+def _array(m: re.Match[str]) -> Any:
+    import numpy as np
+
+    kind, type, shape_text, seed = m.groups()
+    if type not in _SCALARS:
+        raise click.UsageError(f"{type!r} is no type: {', '.join(_SCALARS)}")
+    dtype = np.dtype(_SCALARS[type])
+    shape = tuple(int(n) for n in re.split(r"[,x ]+", shape_text.strip(", x")) if n)
+    count = int(np.prod(shape, dtype=object))
+    if count > _MOST_ELEMENTS:
+        raise click.UsageError(f"{count} elements are too many")
+    if kind == "zeros":
+        return np.zeros(shape, dtype)
+    if kind == "ones":
+        return np.ones(shape, dtype)
+    if kind == "range":
+        return np.arange(count).astype(dtype).reshape(shape)
+    rng = np.random.default_rng(int(seed or 0))
+    if dtype.kind == "f":
+        return rng.random(shape).astype(dtype)
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+
+
+def tracer(launch: Any, thread: int, echo: Callable[[str], None]) -> Callable[..., None]:
+    """A function that prints what one thread (by its number in the grid) computes."""
+    from nvir.interp.wave import describe
+
+    def trace(c: Any, i: Any, values: tuple[Any, ...]) -> None:
+        import numpy as np
+
+        wave = c.wave
+        lane = thread - wave.first * wave.threads
+        if not 0 <= lane < wave.n or not wave.alive[lane]:
+            return
+        at = np.flatnonzero(c.lane_numbers() == lane)
+        if not len(at):
+            return
+        shown = []
+        for r, x in zip(i.results, values, strict=False):
+            bits = x[0] if len(x) == 1 else x[int(at[0])]
+            shown.append(f"{r.name or '_'} = {_shown(bits, str(r.type))}")
+        place = f"{i.line:5}: " if i.line else ""
+        text = f"{place}{describe(i)}"
+        echo(f"{text:<60} {', '.join(shown)}".rstrip())
+
+    return trace
+
+
+def _shown(bits: Any, type: str) -> str:
+    import numpy as np
+
+    if bits.dtype == bool:
+        return "true" if bits else "false"
+    if bits.ndim:
+        return hex(int(bits[0]) | int(bits[1]) << 64)
+    if type in ("f32", "f64", "f16"):
+        return repr(float(np.asarray(bits).reshape(1).view(f"f{bits.itemsize}")[0]))
+    if type[0] == "s":
+        return str(int(np.asarray(bits).reshape(1).view(f"i{bits.itemsize}")[0]))
+    value = int(bits)
+    return str(value) if value < 4096 else hex(value)
+
+
+@click.command("run")
+@click.argument("file")
+@click.option("--kernel", metavar="NAME", help="Which kernel; may be left out if there is one.")
+@click.option("--grid", default="1", show_default=True, metavar="X,Y,Z", help="Blocks of the grid.")
+@click.option("--block", default="32", show_default=True, metavar="X,Y,Z", help="Threads a block.")
+@click.option("--arg", "arguments", multiple=True, metavar="VALUE",
+              help="An argument, in the order of the parameters.")  # fmt: skip
+@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
+              help="Bytes of dynamic shared memory.")  # fmt: skip
+@click.option("--dump", "dumps", multiple=True, metavar="[N=]FILE.npy",
+              help="Save array argument N (counted from 0), or in order, after the run.")  # fmt: skip
+@click.option("--check", "checks", multiple=True, type=click.Choice(["uninit", "race"]),
+              help="Report loads of bytes never written, or races in shared memory.")  # fmt: skip
+@click.option("--trace", type=click.IntRange(0), metavar="THREAD",
+              help="Print each instruction of one thread (numbered over the grid).")  # fmt: skip
+@click.option("--profile", "profiles", is_flag=True, help="Executed instructions of each block.")
+@click.option("--max-steps", type=click.IntRange(1), default=10**8, metavar="N",
+              help="Stop after so many instructions.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+@reports_errors
+def command(
+    file: str, kernel: str | None, grid: str, block: str, arguments: tuple[str, ...],
+    dynamic_smem: int, dumps: tuple[str, ...], checks: tuple[str, ...], trace: int | None,
+    profiles: bool, max_steps: int, as_json: bool,
+) -> None:  # fmt: skip
+    """Run a kernel of FILE on numpy lanes.
+
+    An argument is a number, TYPE:NUMBER (i32:5, f32:1.5), zeros:TYPE[N], ones:TYPE[N],
+    range:TYPE[N], random:TYPE[N]@SEED, bytes:HEX for a struct, or FILE.npy. Arrays may
+    have several extents: zeros:f32[16,16].
+    """
+    module = read_module(file)
+    name = _kernel_name(module, kernel, file)
+    values = [parse_argument(a) for a in arguments]
+    from nvir.interp.grid import Launch
+
+    targets = _dump_targets(dumps, values)
+    run = Launch(
+        module, name, parse_dim(grid), parse_dim(block), dynamic_smem, max_steps,
+        ("bounds", *checks),
+    )  # fmt: skip
+    try:
+        run.bind(values, {}, {})
+    except TypeError as e:
+        raise click.UsageError(str(e)) from None
+    if trace is not None:
+        run.program.trace = tracer(run, trace, lambda text: click.echo(text, err=as_json))
+    result = run.run()
+    for k, path in targets:
+        _save(path, values[k])
+    rows = _profile(module, result)
+    if as_json:
+        arrays = {str(k): _summary(v) for k, v in enumerate(values) if hasattr(v, "shape") and v.ndim}
+        click.echo(json.dumps({
+            "schema": "nvir.run/1", "kernel": name, "stdout": result.stdout, "steps": result.steps,
+            "profile": rows if profiles else None, "arrays": arrays,
+        }, indent=1))  # fmt: skip
+        return
+    click.echo(result.stdout, nl=False)
+    if profiles:
+        _print_profile(rows)
+    if not targets and not profiles and trace is None:
+        for k, v in enumerate(values):
+            if hasattr(v, "shape") and v.ndim:
+                click.echo(f"argument {k}: {_summary(v)}")
+
+
+def _kernel_name(module: Any, kernel: str | None, file: str) -> str:
+    names = [str(f.name) for f in module.kernels]
+    if kernel is None:
+        if len(names) != 1:
+            shown = ", ".join(names) or "none"
+            raise click.UsageError(f"choose with --kernel from the kernels of {file}: {shown}")
+        return names[0]
+    return kernel
+
+
+def _dump_targets(dumps: tuple[str, ...], values: list[Any]) -> list[tuple[int, str]]:
+    arrays = [k for k, v in enumerate(values) if hasattr(v, "shape") and v.ndim]
+    out = []
+    for position, text in enumerate(dumps):
+        number, sign, path = text.partition("=")
+        if sign and number.isdigit():
+            k = int(number)
+        elif position < len(arrays):
+            k, path = arrays[position], text
+        else:
+            raise click.UsageError(f"{text!r}: there are only {len(arrays)} arrays to save")
+        if k not in arrays:
+            raise click.UsageError(f"{text!r}: argument {k} is no array")
+        out.append((k, path))
+    return out
+
+
+def _save(path: str, array: Any) -> None:
+    import io
+
+    import numpy as np
+
+    from nvir.cli.common import _write_aside
+
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    try:
+        _write_aside(Path(path), buffer.getvalue())
+    except OSError as e:
+        raise NvirError(f"{path}: {e.strerror or e}") from None
+
+
+def _summary(array: Any) -> str:
+    head = ", ".join(str(x) for x in array.reshape(-1)[:8].tolist())
+    more = ", …" if array.size > 8 else ""
+    return f"{array.dtype}{list(array.shape)} [{head}{more}]"
+
+
+def _profile(module: Any, result: Any) -> list[dict[str, Any]]:
+    """Threads and thread instructions of each block that ran, in layout order."""
+    rows = []
+    for f in module.functions:
+        counts = result.block_counts.get(str(f.name), {})
+        for b in f.blocks:
+            if b.name in counts:
+                size = sum(not (i.form.is_phi or i.form.op.pseudo) for i in b)
+                rows.append({
+                    "function": str(f.name), "block": b.name, "line": b.line or None,
+                    "threads": counts[b.name], "instructions": size * counts[b.name],
+                })  # fmt: skip
+    return rows
+
+
+def _print_profile(rows: list[dict[str, Any]]) -> None:
+    total = sum(r["instructions"] for r in rows) or 1
+    width = max([len(r["block"]) for r in rows] + [5])
+    function = None
+    for r in rows:
+        if r["function"] != function:
+            function = r["function"]
+            click.echo(f"{function}\n  {'block':<{width}}  {'line':>6} {'threads':>12} "
+                       f"{'instructions':>14}  share")  # fmt: skip
+        share = 100 * r["instructions"] / total
+        click.echo(
+            f"  {r['block']:<{width}}  {r['line'] or '':>6} {r['threads']:>12} "
+            f"{r['instructions']:>14}  {share:4.1f}%"
+        )
+    click.echo(f"  {'total':<{width}}  {'':>6} {'':>12} {total:>14}")
