@@ -55,7 +55,7 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location, Loose
 from nvir.ir.module import Module
 from nvir.ir.opcodes import DEF, UNKNOWN
-from nvir.ir.special import special_register
+from nvir.ir.special import special_names
 from nvir.ir.symbols import Param, Variable, address_type
 from nvir.ir.types import B64, VOID, StructType, Type
 from nvir.ir.values import (
@@ -69,6 +69,13 @@ from nvir.ir.values import (
     Value,
 )
 
+_SPECIAL = frozenset(special_names())
+_ONE_WORD = "|".join(n[1:] for n in sorted(_SPECIAL) if "." not in n)
+# A hint that is its own text: a register's name, but no number and no special register.
+_ORI_HINT = re.compile(rf"%(?!\d+\Z|(?:{_ONE_WORD})\Z)[A-Za-z0-9_$]+\Z").match
+_known_plain: set[str] = set()  # hints that it has matched: files share most of theirs
+_MAX_KNOWN = 1_000_000
+_NO_HINT = re.compile(r"(?!)").match
 _DOTTED = re.compile(r"[A-Za-z0-9_$]+(?:\.[A-Za-z0-9_$]+)*\Z")
 
 
@@ -117,10 +124,11 @@ class Names(dict[Any, str]):
     `seen` counts the values of each hint, `hints` holds how it is spelled.
     """
 
-    __slots__ = ("hints", "level", "seen", "unnamed")
+    __slots__ = ("hints", "level", "plain", "seen", "unnamed")
 
     def __init__(self, level: str) -> None:
         self.level = level
+        self.plain: Any = _ORI_HINT if level == "ori" else _NO_HINT
         self.seen: dict[str, int] = {}
         self.hints: dict[str, str] = {}
         self.unnamed = 0
@@ -146,7 +154,12 @@ class Names(dict[Any, str]):
                 self.unnamed += 1
             elif hint in self.seen:
                 self.seen[hint] = n = self.seen[hint] + 1
-                text = f"{self.hints[hint]}~{n}"
+                text = f"{self.hints.get(hint, hint)}~{n}"
+            elif self.plain(hint):
+                self.seen[hint] = 1
+                text = hint
+                if len(_known_plain) < _MAX_KNOWN:
+                    _known_plain.add(hint)
             else:
                 text = self._first(hint)
         else:
@@ -155,17 +168,17 @@ class Names(dict[Any, str]):
         return text
 
     def _first(self, hint: str) -> str:
-        """The text of the first value of a hint."""
+        """The text of the first value of a hint that is not its own spelling."""
         if self.level == "nvvm":
             plain = _DOTTED.match(hint) and not hint.isdigit()
             text = f"%{hint}" if plain else f"%{quoted_name(hint)}"
-        elif hint[:1] == "%" and PLAIN_NAME.match(hint, 1) and not hint[1:].isdigit():
+        elif hint in _SPECIAL:
             text = hint
         else:
             text = f"%{quoted_name(hint)}"
         self.hints[hint] = text
         self.seen[hint] = 1
-        if special_register(text) is not None:
+        if text in _SPECIAL:
             self.seen[hint] = 2
             return f"{text}~2"
         return text
@@ -377,7 +390,8 @@ def _lines(
     The common instruction has a template on its form for its result's type: it
     is filled with the names of the result and the operands in their order.
     """
-    put, spell = out.append, names.__getitem__
+    put, spell, known, seen = out.append, names.__getitem__, names.get, names.seen
+    plain = _known_plain if names.level == "ori" else frozenset[str]()
     for i in block:
         templates = i.form.text
         if templates == "":
@@ -392,7 +406,19 @@ def _lines(
             elif i._uses is None and i.name == "_":
                 line = template % ("_", *map(spell, i._operands))
             else:
-                line = template % (spell(i), *map(spell, i._operands))
+                text = known(i)
+                if text is None:
+                    hint = i.name
+                    if hint in plain and hint not in seen:  # as `spell` does, without the call
+                        names[i] = text = hint  # type: ignore[assignment]  # None is not plain
+                        seen[text] = 1
+                    else:
+                        text = spell(i)
+                operands = i._operands
+                if len(operands) == 2:
+                    line = template % (text, spell(operands[0]), spell(operands[1]))
+                else:
+                    line = template % (text, *map(spell, operands))
         else:
             line = _general(i, names)
         if i.loc is not None:
