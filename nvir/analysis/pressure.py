@@ -150,20 +150,20 @@ def _walk(block: Block, result: RegisterPressure, counts: bool) -> None:
                 else:
                     registers += width(v.type)
         found.append((i, max(most, registers), max(most_p, predicates)))
-    for p in phis:  # phis are made together at the block's start
-        if p not in alive:
-            registers += width(p.type)
-            predicates += p.type is PRED
-    found.extend((p, registers, predicates) for p in phis)
+    for phi in phis:  # phis are made together at the block's start
+        if phi not in alive:
+            registers += width(phi.type)
+            predicates += phi.type is PRED
+    found.extend((phi, registers, predicates) for phi in phis)
     found.reverse()
     peak = 0
-    for i, n, p in found:
+    for i, n, n_pred in found:
         result.instructions.append(i)
         result.counts.append(n)
-        result.predicates.append(p)
+        result.predicates.append(n_pred)
         peak = max(peak, n)
         if counts:
-            result.max_predicates = max(result.max_predicates, p)
+            result.max_predicates = max(result.max_predicates, n_pred)
             if n > result.max_live or result.peak is None:
                 result.max_live, result.peak = n, i
     result.block_max[block] = peak

@@ -40,9 +40,9 @@ class _Lazy(click.Group):
             import difflib
 
             near = difflib.get_close_matches(args[0], list(COMMANDS), 1)
-            if near:
-                e.message += f" Did you mean '{near[0]}'?"
-            raise
+            if not near:
+                raise
+            raise click.UsageError(f"{e.message} Did you mean '{near[0]}'?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -125,7 +125,7 @@ class Instruction(Value):
         g = self.form.guard_index
         if g >= 0:
             return self._operands[g]
-        if self.form.guard is not None:  # a guarded call or unknown mnemonic
+        if self.form.guard is not None and isinstance(self.aux, Loose):
             return self._operands[self.aux.guard_index]
         return None
 

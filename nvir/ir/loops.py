@@ -76,8 +76,8 @@ def natural_loops(function: Function) -> list[Loop]:
     rpo = function.rpo
     latches: dict[int, list[int]] = {}
     for source, headers in function.back_edges.items():
-        for h in headers:
-            latches.setdefault(h._rpo_index, []).append(source._rpo_index)
+        for target in headers:
+            latches.setdefault(target._rpo_index, []).append(source._rpo_index)
     if not latches:
         return []
     preds = [[p._rpo_index for p in b._preds if p._rpo_index >= 0] for b in rpo]

@@ -109,8 +109,10 @@ def _decode(data: bytes, file: str) -> Source:
     if nul >= 0:
         raise ParseError(
             Diagnostic(
-                "this is a binary file, not PTX text", file, data.count(b"\n", 0, nul) + 1,
+                "this is a binary file, not PTX text",
+                file,
+                data.count(b"\n", 0, nul) + 1,
                 nul - data.rfind(b"\n", 0, nul),
-            )  # fmt: skip
+            )
         )
     return Source(data.decode("utf-8", "replace"), file)

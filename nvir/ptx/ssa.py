@@ -160,24 +160,23 @@ def _place_phis(
     """For each block the registers that need a phi at its head."""
     n = len(order)
     frontier: list[list[int]] = [[] for _ in range(n)]
-    for b in range(n):
-        if len(preds[b]) < 2:
+    for join in range(n):
+        if len(preds[join]) < 2:
             continue
-        for p in preds[b]:
-            while p != idom[b]:
-                f = frontier[p]
-                if not f or f[-1] != b:
-                    f.append(b)
+        for p in preds[join]:
+            while p != idom[join]:
+                if not frontier[p] or frontier[p][-1] != join:
+                    frontier[p].append(join)
                 p = idom[p]
     where: dict[int, list[int]] = {}
     for k, b in enumerate(order):
         if b is None:
-            for r in arguments:
-                if r in crossing:
-                    where.setdefault(r, []).append(k)
-            continue
-        for r in {r for item in b.items for r in item[1] if r in crossing}:
-            where.setdefault(r, []).append(k)
+            defined = set(arguments)
+        else:
+            defined = {r for item in b.items for r in item[1]}
+        for r in defined:
+            if r in crossing:
+                where.setdefault(r, []).append(k)
     phis: list[list[int]] = [[] for _ in range(n)]
     placed = [-1] * n
     for r, sites in where.items():

@@ -1,0 +1,183 @@
+"""What the names of a function body stand for: registers, scopes, symbols, literals."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nvir.ir.form import Form
+from nvir.ir.special import special_register
+from nvir.ir.types import F32, F64, SCALARS, ScalarType, Type
+from nvir.ptx.literals import literal, to_f32
+from nvir.ptx.source import Source
+from nvir.ptx.statements import ATOM, MAX_REGISTERS, REG_NAME, SINK, RawBlock, RawFunction
+
+
+class Scope:
+    __slots__ = ("labels", "outer", "prefixes", "saved")
+
+    def __init__(self, outer: Scope | None) -> None:
+        self.outer = outer
+        self.labels: dict[str, RawBlock] = {}
+        self.saved: list[tuple[str, Any]] = []  # names that this scope shadows
+        self.prefixes: list[tuple[str, Any]] = []
+
+
+class Names:
+    """The names of one body. `module` resolves symbols (see reader.ModuleReader).
+
+    names      atom text → register number, or a value; filled as atoms turn up
+    prefixes   prefix → (count, type, first number by index) of `%r<100>`
+    vectors    vector register → its number of elements
+    volatile   whether the statement at hand reads a volatile special register
+    """
+
+    def __init__(self, source: Source, module: Any, function: Any) -> None:
+        self.source, self.module, self.function = source, module, function
+        self.raw = RawFunction()
+        self.names: dict[str, Any] = {"_": SINK}
+        self.prefixes: dict[str, tuple[int, ScalarType, dict[int, int]]] = {}
+        self.vectors: dict[str, int] = {}
+        self.scope = Scope(None)
+        self.volatile = False
+
+    def _leave_scope(self) -> None:
+        scope = self.scope
+        for name, old in reversed(scope.saved):
+            if old is None:
+                self.names.pop(name, None)
+            else:
+                self.names[name] = old
+        for prefix, before in reversed(scope.prefixes):
+            numbers = self.prefixes[prefix][2]
+            for k in numbers:
+                self.names.pop(f"{prefix}{k}", None)
+            if before is None:
+                del self.prefixes[prefix]
+            else:
+                self.prefixes[prefix] = before
+        self.scope = scope.outer or scope
+
+    def _declare(self, name: str, value: Any, offset: int) -> None:
+        """Bind a name in the innermost scope; an outer meaning returns when it ends."""
+        for k, (known, _) in enumerate(self.scope.saved):
+            if known == name and self.scope.outer is not None and k >= 0:
+                self.source.error(f"'{name}' is declared twice", offset)
+                return
+        if self.scope.outer is None and isinstance(self.names.get(name), int):
+            self.source.error(f"'{name}' is declared twice", offset)
+            return
+        self.scope.saved.append((name, self.names.get(name)))
+        self.names[name] = value
+
+    def new_register(self, name: str | None, type: Type) -> int:
+        raw = self.raw
+        raw.reg_names.append(name)
+        raw.reg_types.append(type)
+        return len(raw.reg_names) - 1
+
+    def _registers(self, text: str, offset: int) -> None:
+        """`.reg .b32 %r<100>, x;`, `.reg .v4 .f32 v;`"""
+        words = re.match(r"((?:\s*\.\w+)*)", text)
+        qualifiers = words[1].split() if words else []
+        names = text[words.end() :] if words else text
+        qualifiers = [q for part in qualifiers for q in part.split(".") if q]
+        vector = {"v2": 2, "v4": 4}.get(qualifiers[0] if qualifiers else "", 0)
+        spelling = qualifiers[-1] if qualifiers else ""
+        type = SCALARS.get(spelling)
+        if type is None:
+            self.source.error(f"no register type is spelled '.{spelling}'", offset)
+            return
+        for item in names.split(","):
+            m = REG_NAME.match(item)
+            if m is None:
+                self.source.error(f"expected a register name, not '{item.strip()}'", offset)
+                continue
+            name, count = m[1], m[2]
+            if count is not None:
+                self._parameterised(name, int(count[:9]), type, offset)
+            elif vector:
+                for part in "xyzw"[:vector]:
+                    self._declare(f"{name}.{part}", self.new_register(None, type), offset)
+                self.vectors[name] = vector
+            else:
+                self._declare(name, self.new_register(name, type), offset)
+
+    def _parameterised(self, prefix: str, count: int, type: ScalarType, offset: int) -> None:
+        before = self.prefixes.get(prefix)
+        if count > MAX_REGISTERS:
+            self.source.error(f"{count} registers in one declaration are too many", offset)
+            return
+        if before is not None and self.scope.outer is None:
+            self.source.error(f"registers '{prefix}<…>' are declared twice", offset)
+            return
+        if before is not None:  # shadowed: the outer ones must be looked up anew
+            for k in before[2]:
+                self.names.pop(f"{prefix}{k}", None)
+        self.scope.prefixes.append((prefix, before))
+        self.prefixes[prefix] = (count, type, {})
+
+    def _resolve(self, atom: str, f: Form | None, m: re.Match[str]) -> Any:
+        """The register number or value of an atom not met before; None after an error."""
+        first = atom[0]
+        if first.isdigit() or first == "-" or atom == "WARP_SZ":
+            c = literal(atom)
+            if c is None:
+                self.source.error(f"'{atom}' is no literal", self._where(atom, m))
+                return None
+            if c.type is F64 and atom[:2] not in ("0d", "0D"):
+                if f is not None and f.type is F32:
+                    return to_f32(c)  # a decimal fraction takes the instruction's type
+                return c
+            self.names[atom] = c
+            return c
+        number = self._register(atom)
+        if number is not None:
+            return number
+        special = special_register(atom) if first == "%" else None
+        if special is not None:
+            if special.volatile:
+                self.volatile = True
+            else:
+                self.names[atom] = special
+            return special
+        symbol = self.module.symbol(atom, self.function)
+        if symbol is not None:
+            self.names[atom] = symbol
+            return symbol
+        kind = "register" if first == "%" else "identifier"
+        self.source.error(f"undeclared {kind} '{atom}'", self._where(atom, m))
+        return None
+
+    def _register(self, atom: str) -> int | None:
+        """The number of a register declared as `%r<100>`, or None."""
+        k = len(atom.rstrip("0123456789"))
+        while k < len(atom):  # `%r1<10>` may be declared beside `%r<100>`
+            entry = self.prefixes.get(atom[:k])
+            digits = atom[k:]
+            if entry is not None and (digits[0] != "0" or digits == "0") and len(digits) < 10:
+                count, type, numbers = entry
+                index = int(digits)
+                if index < count:
+                    number = self.new_register(atom, type)
+                    numbers[index] = number
+                    self.names[atom] = number
+                    return number
+            k += 1
+        return None
+
+    def _where(self, atom: str, m: re.Match[str]) -> int:
+        """Offset of an atom within its statement."""
+        for part in ATOM.finditer(m[4]):
+            if part[0] == atom:
+                return m.start(4) + part.start()
+        return m.start(2) if m[2] == atom else m.start(3)
+
+
+def find_label(name: str, scope: Scope | None) -> RawBlock | None:
+    while scope is not None:
+        block = scope.labels.get(name)
+        if block is not None:
+            return block
+        scope = scope.outer
+    return None

@@ -1,0 +1,270 @@
+"""Plain instructions: operand text into registers and values under a form."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nvir.ir.form import Form, form
+from nvir.ir.instruction import Location
+from nvir.ir.opcodes import UNKNOWN
+from nvir.ir.symbols import Variable
+from nvir.ir.types import CC, IMM
+from nvir.ir.values import Symbol, SymbolOffset, constant, undef
+from nvir.ptx.literals import constant_expression
+from nvir.ptx.names import Names
+from nvir.ptx.source import Source
+from nvir.ptx.statements import (
+    ATOM,
+    INDEXED,
+    PUNCTUATION,
+    SINK,
+    SYMBOL_OFFSET,
+    RawBlock,
+    Restated,
+    Shape,
+    fold_piece,
+    operand_problem,
+)
+
+
+class Operands(Names):
+    """Statements that are instructions: the memo of shapes, and what falls outside of it."""
+
+    def __init__(self, source: Source, module: Any, function: Any) -> None:
+        super().__init__(source, module, function)
+        self.current: RawBlock | None = None
+        self.loc: Location | None = None
+        self.line = 1
+        self.line_offset = 0
+        self.carry = -1
+
+    def _line_at(self, offset: int) -> int:
+        if offset >= self.line_offset:
+            self.line += self.source.code.count("\n", self.line_offset, offset)
+        else:
+            self.line = self.source.line_of(offset)
+        self.line_offset = offset
+        return self.line
+
+    def _begin_block(self, name: str | None, line: int = 0) -> RawBlock:
+        block = RawBlock(name, line, self.loc)
+        block.index = len(self.raw.blocks)
+        self.raw.blocks.append(block)
+        self.current = block
+        return block
+
+    def _block(self) -> RawBlock:
+        return self.current if self.current is not None else self._begin_block(None)
+
+    def _instruction(self, m: re.Match[str]) -> None:
+        sign, pred, spelling, text = m[1], m[2], m[3], m[4]
+        parts = ATOM.split(text)
+        if self.vectors and self._expand_vectors(m, parts):
+            return
+        guard = None if pred is None else sign
+        shape: Shape | None
+        try:
+            shape = _shapes[spelling, "%s".join(parts[::2]), guard]
+        except KeyError:
+            shape = self._new_shape(m, parts, guard)
+            if shape is None:
+                return
+        f = shape.form
+        if f.terminator or f.is_call or f.op is UNKNOWN:
+            self._special(m, f, parts, guard)
+            return
+        names = self.names
+        self.volatile = False
+        values = []
+        for atom in parts[1::2]:
+            v = names.get(atom)
+            if v is None:
+                v = self._resolve(atom, f, m)
+                if v is None:
+                    return
+            values.append(v)
+        if shape.zero_offsets:
+            f, values = self._drop_zero_offsets(shape, values)
+        if self.volatile:
+            f = form(f.spelling, f.shape, f.guard, True)
+        n = shape.n_results
+        if shape.plain:
+            results, operands = tuple(values[:n]), tuple(values[n:])
+        else:
+            laid = self._lay_out(f, values, pred, m)
+            if laid is None:
+                return
+            results, operands = laid
+        for r in results:
+            if r.__class__ is not int:
+                self.source.error(
+                    f"'{spelling}' writes its operand '{getattr(r, 'name', r)}', "
+                    "which is no register", m.start(3)
+                )  # fmt: skip
+                return
+        if SINK in operands:
+            self.source.error("'_' can only stand for a result", m.start(4))
+            return
+        block = self.current or self._begin_block(None)
+        block.items.append((f, results, operands, None, self.loc, self._line_at(m.start(3))))
+
+    def _lay_out(
+        self, f: Form, values: list[Any], pred: str | None, m: re.Match[str]
+    ) -> tuple[tuple[int, ...], tuple[Any, ...]] | None:
+        """Results and operands of a form with a guard, tied operands, or carry."""
+        n = f.n_results - f.carry_out
+        results: list[Any] = [None] * n
+        sources = []
+        for slot, v in zip(f.slots, values, strict=True):
+            if slot >= 0:
+                results[slot] = v
+            else:
+                sources.append(v)
+        guard_ties = f.guard_index
+        for r, k in f.ties:  # tied sources come first, fallbacks after the guard
+            if guard_ties < 0 or k < guard_ties:
+                sources.append(results[r])
+        if f.carry_out or f.carry_in:
+            if self.carry < 0:
+                self.carry = self.new_register(None, CC)
+            if f.carry_in:
+                sources.append(self.carry)
+            if f.carry_out:
+                results.append(self.carry)
+        if f.guard is not None:
+            p = self._guard(pred, m)
+            if p is None:
+                return None
+            sources.append(p)
+            sources.extend(
+                r if r != SINK else undef(f.result_types[k]) for k, r in enumerate(results)
+            )
+        return tuple(results), tuple(sources)
+
+    def _guard(self, pred: str | None, m: re.Match[str]) -> Any:
+        v = self.names.get(pred or "")
+        if v is None:
+            v = self._resolve(pred or "", None, m)
+        if v is not None and (v.__class__ is not int or self.raw.reg_types[v].name != "pred"):
+            self.source.error(f"the guard '{pred}' is no predicate register", m.start(2))
+            return None
+        return v
+
+    def _drop_zero_offsets(self, shape: Shape, values: list[Any]) -> tuple[Form, list[Any]]:
+        """`[a+0]` is `[a]`: one spelling for one meaning."""
+        zero = [k for k in shape.zero_offsets if values[k] is _ZERO]
+        if not zero:
+            return shape.form, values
+        f = shape.form
+        pieces = f.shape.split("%s")
+        keep = []
+        text = pieces[0]
+        for k, v in enumerate(values):
+            if k in zero:
+                text = text[:-1] + pieces[k + 1]  # without the '+'
+            else:
+                text += "%s" + pieces[k + 1]
+                keep.append(v)
+        return form(f.spelling, text, f.guard, f.volatile), keep
+
+    def _new_shape(self, m: re.Match[str], parts: list[str], guard: str | None) -> Shape | None:
+        """The memo entry for an opcode and punctuation seen first, or None after an error."""
+        spelling = m[3]
+        raw = "%s".join(parts[::2])
+        found = form(spelling, "", guard)
+        if found.op.name == "call" or found.is_call:
+            shape = Shape(found, ())
+            _shapes[spelling, raw, guard] = shape
+            return shape
+        punctuation = "".join(raw.split())
+        if "(" in punctuation or not PUNCTUATION.match(punctuation):
+            self._odd_operands(m)
+            return None
+        canonical = punctuation.replace("%s%s", "%s+%s").replace(",", ", ")
+        if found.terminator:
+            f = form(spelling, "%s" if found.name == "brx.idx" else "", guard)
+        else:
+            f = form(spelling, canonical, guard)
+            problem = operand_problem(f, canonical)
+            if problem:
+                self.source.error(problem, m.start(3))
+                return None
+        if f.op is UNKNOWN:
+            self.source.warn_once(
+                spelling, f"unknown instruction '{spelling}': taken to read and write "
+                "all registers it names", m.start(3)
+            )  # fmt: skip
+        zero = []
+        if "+" in canonical:
+            slot = -1
+            for k, c in enumerate(canonical):
+                if c == "%":
+                    slot += 1
+                    if canonical[k - 1] == "+":
+                        zero.append(slot)
+        shape = Shape(f, tuple(zero))
+        if len(_shapes) > _MAX_SHAPES:
+            _shapes.clear()
+        _shapes[spelling, raw, guard] = shape
+        return shape
+
+    def _odd_operands(self, m: re.Match[str]) -> None:
+        """Constant expressions in operands are folded and the statement read again."""
+        text = m[4]
+        while (at := text.find("(")) >= 0:
+            depth, end = 0, at
+            for end in range(at, len(text)):
+                depth += (text[end] == "(") - (text[end] == ")")
+                if depth == 0:
+                    break
+            value = constant_expression(text[at : end + 1]) if depth == 0 else None
+            if value is None:
+                break
+            text = f"{text[:at]}{value}{text[end + 1 :]}"
+        text = ",".join(fold_piece(p) for p in text.split(","))
+        if "[" not in text or INDEXED.search(text):
+            text = SYMBOL_OFFSET.sub(self._symbol_offset, text)
+        if text != m[4]:
+            self._reread(m, text)
+            return
+        self.source.error(f"cannot read the operands of '{m[3]}'", m.start(4))
+
+    def _symbol_offset(self, m: re.Match[str]) -> str:
+        """`symbol+4` or `symbol[1]` outside of an address: a name for the address meant."""
+        symbol = self.names.get(m[1]) or self.module.symbol(m[1], self.function)
+        if not isinstance(symbol, Symbol):
+            return m[0]
+        if m[3] is not None:
+            element = symbol.element_type.bits // 8 if isinstance(symbol, Variable) else 1
+            offset = int(m[3]) * element
+        else:
+            offset = int(m[2].replace(" ", ""))
+        name = f"$address_{len(self.names)}"
+        self.names[name] = SymbolOffset(symbol, offset) if offset else symbol
+        return name
+
+    def _reread(self, m: re.Match[str], operands: str) -> None:
+        """Read a statement again with other operand text; errors keep the old place."""
+        self._instruction(Restated(m, operands))  # type: ignore[arg-type]
+
+    def _expand_vectors(self, m: re.Match[str], parts: list[str]) -> bool:
+        """A vector register as an operand stands for the tuple of its elements."""
+        changed = False
+        for k in range(1, len(parts), 2):
+            n = self.vectors.get(parts[k])
+            if n:
+                parts[k] = "{" + ",".join(f"{parts[k]}.{c}" for c in "xyzw"[:n]) + "}"
+                changed = True
+        if changed:
+            self._reread(m, "".join(parts))
+        return changed
+
+    def _special(self, m: re.Match[str], f: Form, parts: list[str], guard: str | None) -> None:
+        """Branches, calls and unknown mnemonics: see flow.py."""
+        raise NotImplementedError
+
+
+_shapes: dict[tuple[str, str, str | None], Shape] = {}
+_MAX_SHAPES = 1 << 16
+_ZERO = constant(IMM, 0)

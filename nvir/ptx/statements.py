@@ -1,0 +1,153 @@
+"""The form of statements: regular expressions, and the raw code that comes of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nvir.ir.form import Form
+from nvir.ir.instruction import Location
+from nvir.ir.opcodes import UNKNOWN
+from nvir.ir.types import Type
+from nvir.ptx.literals import constant_expression
+
+INDEXED = re.compile(r"[\w$]\s*\[")
+SYMBOL_OFFSET = re.compile(
+    r"(?<![\w%$])([A-Za-z_$%][\w$]*)\s*(?:([-+]\s*\d+)(?!\w)|\[\s*(\d+)\s*\])"
+)
+STATEMENT = re.compile(
+    r"""\s*(?:
+      (?:@\s*+(!?)\s*+([%\w$.]++)\s++)?                    # 1 2  guard
+      ([a-z_]\w*+(?:(?:\.|::)\w++)*+)(?![\w.:$]|\s*:)\s*+  # 3    opcode
+      ([^;{}"]*+(?:\{[^{};"]*+\}[^;{}"]*+)*+);             # 4    operands
+    | ([A-Za-z_$%][\w$]*+)\s*+:(?!:)                       # 5    label
+    | (\.[a-z]\w*+)                                        # 6    directive
+    | ([{}])                                               # 7    scope
+    )""",
+    re.VERBOSE,
+)
+ATOM = re.compile(  # the selector `.b0` of a video operand is punctuation
+    r"((?<![.\w])%?[A-Za-z_$][\w$]*(?:\.(?![bh][0-3]+\b)[A-Za-z]\w*)*"
+    r"|(?:-|(?<!\w))(?:0[xX][0-9a-fA-F]+U?|\d[\w.]*(?:(?<=[eE])[+-]\d+)?))"
+)
+_ONE = r"[!-]?%s(?:\.[bh][0-3]+)?"
+_MANY = rf"\{{{_ONE}(?:,{_ONE})*\}}"
+_PART = rf"(?:{_ONE}(?:\|{_ONE})?|{_MANY}|\[%s(?:\+?%s)*(?:,(?:{_ONE}|{_MANY}))*\])"
+PUNCTUATION = re.compile(rf"(?:{_PART}(?:,{_PART})*)?$")
+LABEL_ROW = re.compile(r"\s*\.(callprototype|calltargets|branchtargets)\b([^;]*);")
+LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?([^\n;]*)")
+PRAGMA_TEXT = re.compile(r'\.pragma\s*((?:"[^"\n]*"\s*,?\s*)+);')
+REG = re.compile(r"\.reg\b([^;]*);")
+_TARGETS = re.compile(r"\bbra(?:\.uni)?\s+([\w$%]+)\s*;|\.branchtargets\b([^;]*);")
+NEXT_FUNCTION = re.compile(r"\.(?:entry|func)\b")
+DIRECTIVE_END = re.compile(r"[;\n]")
+REG_NAME = re.compile(r"\s*(%?[\w$]+)\s*(?:<\s*(\d+)\s*>)?\s*$")
+
+SINK = -1
+MAX_REGISTERS = 1 << 24
+
+
+class Shape:
+    """What an opcode with this punctuation needs to know of its atoms."""
+
+    __slots__ = ("form", "n_results", "plain", "zero_offsets")
+
+    def __init__(self, f: Form, zero_offsets: tuple[int, ...]) -> None:
+        self.form = f
+        self.zero_offsets = zero_offsets  # atoms that are address offsets
+        n = f.n_results - f.carry_out
+        self.n_results = n
+        self.plain = (
+            f.n_results >= 0
+            and not f.carry_out
+            and f.n_operands == f.n_sources
+            and f.slots[:n] == tuple(range(n))
+        )
+
+
+class RawBlock:
+    """A block before SSA: `items` are raw instructions, `targets` labels or blocks to come."""
+
+    __slots__ = (
+        "falls_through", "index", "items", "line", "loc", "name", "pragmas", "scope", "targets",
+        "term",
+    )  # fmt: skip
+
+    def __init__(self, name: str | None, line: int, loc: Location | None) -> None:
+        self.name, self.line, self.loc = name, line, loc
+        self.index = 0
+        self.pragmas: tuple[str, ...] = ()
+        # (form, result registers, operands, aux, loc, line)
+        self.items: list[tuple[Form, tuple[int, ...], tuple[Any, ...], Any, Any, int]] = []
+        self.term: tuple[Form, tuple[Any, ...], Any, int] | None = None
+        self.targets: list[Any] = []
+        self.falls_through = False
+
+
+class RawFunction:
+    __slots__ = ("blocks", "reg_names", "reg_types")
+
+    def __init__(self) -> None:
+        self.blocks: list[RawBlock] = []
+        self.reg_names: list[str | None] = []
+        self.reg_types: list[Type] = []
+
+
+class Restated:
+    """A match whose operand text (group 4) was rewritten."""
+
+    __slots__ = ("m", "text")
+
+    def __init__(self, m: Any, text: str) -> None:
+        self.m, self.text = m, text
+
+    def __getitem__(self, k: int) -> Any:
+        return self.text if k == 4 else self.m[k]
+
+    def start(self, k: int) -> int:
+        return int(self.m.start(k))
+
+
+def branch_targets(code: str, start: int, end: int) -> set[str]:
+    """The labels that branches of the text name."""
+    out: set[str] = set()
+    for single, table in _TARGETS.findall(code, start, end):
+        if single:
+            out.add(single)
+        else:
+            out.update(t.strip() for t in table.split(","))
+    return out
+
+
+def operand_problem(f: Form, shape: str) -> str | None:
+    """What is wrong with the number of operands, or None."""
+    if f.op is UNKNOWN or f.is_call:
+        return None
+    required = sum(not (o.optional or o.variadic) for o in f.op.operands)
+    given = len(_top_level(shape))
+    if given < required:
+        return f"'{f.name}' needs {required} operands, {given} given"
+    return None
+
+
+def _top_level(shape: str) -> list[str]:
+    depth, count = 0, 1 if shape else 0
+    for c in shape:
+        if c in "{[":
+            depth += 1
+        elif c in "}]":
+            depth -= 1
+        elif c == "," and depth == 0:
+            count += 1
+    return [""] * count
+
+
+def fold_piece(piece: str) -> str:
+    """A constant expression without parentheses (`1+2`, `~7`) as its number."""
+    text = piece.strip()
+    m = re.match(r"(.*\[\s*(?:%?[A-Za-z_$][\w$.]*\s*\+)?)([^\]]+)(\].*)$", text)
+    if m is not None:
+        value = constant_expression(m[2])
+        return f"{m[1]}{value}{m[3]}" if value is not None and m[2].strip() != str(value) else piece
+    value = constant_expression(text)
+    return str(value) if value is not None and text != str(value) else piece
