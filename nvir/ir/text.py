@@ -409,9 +409,9 @@ def _lines(
                 text = known(i)
                 if text is None:
                     hint = i.name
-                    if hint in plain and hint not in seen:  # as `spell` does, without the call
-                        names[i] = text = hint  # type: ignore[assignment]  # None is not plain
-                        seen[text] = 1
+                    if hint and hint in plain and hint not in seen:  # as `spell` does, uncalled
+                        names[i] = text = hint
+                        seen[hint] = 1
                     else:
                         text = spell(i)
                 operands = i._operands
