@@ -34,7 +34,7 @@ def test_saxpy(rng: Any, kernel: str) -> None:
     n = 1000
     x, y = (whole(rng, n) for _ in range(2))
     expected = 3 * x + y
-    nvir.launch(module("saxpy.sm_80"), kernel, 2, 96, [n, 3.0, x, y])
+    nvir.launch(module("saxpy.sm_80"), kernel, 3, 96, [n, 3.0, x, y])
     assert (y == expected).all()
 
 
