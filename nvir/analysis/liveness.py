@@ -107,13 +107,14 @@ def liveness(function: Function) -> Liveness:
         if home is not None:
             kill[number[home]] |= bit
         for i in u:
-            if i.form.is_phi:
-                for operand, source in zip(i._operands, i.aux, strict=True):
-                    if operand is v:
-                        out[number[source]] |= bit
-            elif i.block is not home:
+            if i.block is not home and not i.form.is_phi:
                 gen[number[i.block]] |= bit
-    result.index = {v: k for k, v in enumerate(values)}
+    result.index = index = {v: k for k, v in enumerate(values)}
+    for b in blocks:
+        for phi in b.phis:
+            for operand, source in zip(phi._operands, phi.aux, strict=True):
+                if operand in index:
+                    out[number[source]] |= 1 << index[operand]
     live_in = _solve(blocks, number, gen, out, kill)
     result.live_in = dict(zip(blocks, live_in, strict=True))
     result.live_out = dict(zip(blocks, out, strict=True))

@@ -51,6 +51,19 @@ class Split:
         self.source, self.block, self.at, self.until, self.place = source, block, at, until, place
 
 
+class Web:
+    """Nodes that share a register.
+
+    where   the nodes that are made or live in each block; built when first needed
+    """
+
+    __slots__ = ("nodes", "where")
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+        self.where: dict[Block, list[Node]] | None = None
+
+
 Node = Value | Split
 Key = tuple[int, int]
 
@@ -78,6 +91,7 @@ class Interference:
         self._points: dict[Instruction, int] = {}
         self._numbered: set[Block] = set()
         self._ranges: dict[Value, _Range] = {}
+        self._sources: dict[Instruction, dict[Value, list[Block]]] = {}
         self._keys: dict[Node, Key] = {}
 
     def isolate(self, phis: list[Instruction]) -> None:
@@ -174,10 +188,23 @@ class Interference:
         """Whether the node, which dominates the point, is still needed behind it."""
         if isinstance(node, Split):
             return block is node.block and at < node.until
-        r = self._ranges.get(node)
-        if r is None:
-            r = self._ranges[node] = self._range(node)
+        r = self._ranges.get(node) or self._range_of(node)
         return block in r.out or at < r.last.get(block, -1)
+
+    def _range_of(self, value: Value) -> _Range:
+        r = self._ranges.get(value)
+        if r is None:
+            r = self._ranges[value] = self._range(value)
+        return r
+
+    def _arrivals(self, phi: Instruction) -> dict[Value, list[Block]]:
+        """For each operand of a phi the predecessors that it arrives from."""
+        found = self._sources.get(phi)
+        if found is None:
+            found = self._sources[phi] = {}
+            for operand, source in phi.incoming:
+                found.setdefault(operand, []).append(source)
+        return found
 
     def _range(self, value: Value) -> _Range:
         home = None if isinstance(value, Argument) else self.home(value)
@@ -195,9 +222,7 @@ class Interference:
                 if block is not home:
                     enters.append(block)
                 continue
-            for operand, source in i.incoming:
-                if operand is not value:
-                    continue
+            for source in self._arrivals(i)[value]:
                 if i in isolated:
                     terminator = source.last
                     assert terminator is not None
@@ -235,6 +260,60 @@ class Interference:
             above[v] = u
             stack.append((v, k, last[block]))
         return False
+
+    def interfere(self, u: Node, v: Node) -> bool:
+        """Whether two nodes cannot share a register."""
+        ku, kv = self.key(u), self.key(v)
+        if ku > kv:
+            u, v, ku, kv = v, u, kv, ku
+        block = self.home(v)
+        if ku != kv:
+            if ku[0] != kv[0] and not ku[0] < kv[0] < self.last[self.home(u)]:
+                return False  # neither dominates the other
+            if not self.live_behind(u, block, kv[1]):
+                return False
+        return value_of(u) is not value_of(v)
+
+    def separate(self, a: Web, b: Web) -> bool:
+        """Whether no node of one web interferes with one of the other.
+
+        Costs the live ranges of the smaller web.
+        """
+        if len(a.nodes) > len(b.nodes):
+            a, b = b, a
+        where = self._where(b)
+        for u in a.nodes:
+            for block in self._blocks(u):
+                for v in where.get(block, ()):
+                    if self.interfere(u, v):
+                        return False
+        return True
+
+    def unite(self, a: Web, b: Web) -> tuple[Web, Web]:
+        """Put the nodes of the smaller web into the larger; returns (larger, smaller)."""
+        if len(a.nodes) < len(b.nodes):
+            a, b = b, a
+        where = self._where(a)
+        a.nodes.extend(b.nodes)
+        for u in b.nodes:
+            for block in self._blocks(u):
+                where.setdefault(block, []).append(u)
+        return a, b
+
+    def _where(self, web: Web) -> dict[Block, list[Node]]:
+        if web.where is None:
+            web.where = {}
+            for u in web.nodes:
+                for block in self._blocks(u):
+                    web.where.setdefault(block, []).append(u)
+        return web.where
+
+    def _blocks(self, node: Node) -> set[Block]:
+        """Where the node is made or live."""
+        if isinstance(node, Split):
+            return {node.block}
+        r = self._range_of(node)
+        return {self.home(node), *r.out, *r.last}
 
 
 def value_of(node: Node) -> Any:

@@ -43,10 +43,11 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.types import CC, VOID, ScalarType
 from nvir.ir.values import Argument, Constant, Undef, Value
-from nvir.ptx.interference import Interference, Node, Split
+from nvir.ptx.interference import Interference, Node, Split, Web
 from nvir.ptx.registers import Namer, Names
 
 _END = 1 << 60  # behind every instruction of a block
+_TRIES = 8  # webs of one name with which another is tried, so that the cost stays linear
 
 
 @attrs.frozen
@@ -99,7 +100,9 @@ class _Webs:
         self.phis: list[Instruction] = []
         self.tied: list[Instruction] = []
         self.same_name: list[list[Value]] = []
-        self.class_of: dict[Node, list[Node]] = {}
+        self.class_of: dict[Node, Web] = {}
+        self.refused: set[tuple[Web, Web]] = set()  # webs only grow: what interferes, stays so
+        self.flying = False  # whether asynchronous operations write registers here
         self.results = [a for a in function.returns if isinstance(a, Argument)]
 
     # ------------------------------------------------------------ joining
@@ -118,8 +121,8 @@ class _Webs:
             if clashing:
                 self._isolate(clashing)
             self._join_names(again)
-        distinct = {id(c): c for c in self.class_of.values()}
-        self.classes = [c for c in distinct.values() if len(c) > 1 or isinstance(c[0], Split)]
+        webs = [w.nodes for w in dict.fromkeys(self.class_of.values())]
+        self.classes = [c for c in webs if len(c) > 1 or isinstance(c[0], Split)]
         shared = {v for c in self.classes for v in c}
         self.singles = [v for v in self.singles if v not in shared]
 
@@ -134,6 +137,8 @@ class _Webs:
                 f = i.form
                 if f.ties:
                     tied.append(i)
+                    if f.op.async_until:
+                        self.flying = True
                 elif f.n_operands < 0:
                     if f.is_phi:
                         phis.append(i)
@@ -203,33 +208,46 @@ class _Webs:
         return failed
 
     def _accept(self, nodes: list[Node]) -> None:
+        web = Web(nodes)
         for v in nodes:
-            self.class_of[v] = nodes
+            self.class_of[v] = web
 
-    def _class(self, node: Node) -> list[Node]:
-        c = self.class_of.get(node)
-        if c is None:
-            c = self.class_of[node] = [node]
-        return c
+    def _web(self, node: Node) -> Web:
+        web = self.class_of.get(node)
+        if web is None:
+            web = self.class_of[node] = Web([node])
+        return web
 
-    def _merge(self, nodes: Iterable[Node]) -> bool:
-        """Make one class of those of the nodes, unless they interfere."""
-        classes = {id(c): c for c in map(self._class, nodes)}
-        if len(classes) > 1:
-            union = sorted((v for c in classes.values() for v in c), key=self.facts.key)
-            if self.facts.clash(union):
-                return False
-            self._accept(union)
+    def _merge(self, u: Node, v: Node) -> bool:
+        """Make one web of those of two nodes, unless they interfere."""
+        a, b = self._web(u), self._web(v)
+        if a is b:
+            return True
+        if (a, b) in self.refused:
+            return False
+        if not self.facts.separate(a, b):
+            self.refused.add((a, b))
+            return False
+        a, b = self.facts.unite(a, b)
+        for node in b.nodes:
+            self.class_of[node] = a
         return True
 
     def _join_names(self, values: set[Node]) -> None:
         """Last, values of one source register share it where nothing stands against it."""
+        mixed = {
+            web: len({n.name for n in web.nodes if isinstance(n, Value)}) > 1
+            for web in dict.fromkeys(map(self._web, values))
+        }
         for group in self.same_name:
-            if not values.isdisjoint(group):
-                for v in group[1:]:
-                    both = (*self._class(group[0]), *self._class(v))
-                    if len({n.name for n in both if isinstance(n, Value)}) == 1:
-                        self._merge((group[0], v))
+            if values.isdisjoint(group):
+                continue
+            apart: list[Value] = []  # of webs of this name that could not be joined
+            for v in group:
+                if mixed.get(self._web(v), False):
+                    continue
+                if not any(self._merge(w, v) for w in apart[-_TRIES:]):
+                    apart.append(v)
 
     # ---------------------------------------------------------- isolating
 
@@ -239,46 +257,44 @@ class _Webs:
         self.splits = [s for s in self.splits if s not in nodes]
         phis = [i for i in self.phis if i in nodes]
         self.facts.isolate(phis)
-        wishes: list[tuple[int, Node, list[Value]]] = []
+        wishes: list[tuple[int, Node, Value]] = []
         for i in self.tied:
             for owner, operand in self._bindings(i):
                 if owner in nodes and not isinstance(operand, Undef):
-                    wishes.append(self._isolate_tie(i, owner, operand))
-        wishes.extend(self._isolate_phi(phi) for phi in phis)
+                    self._isolate_tie(i, owner, operand, wishes)
+        for phi in phis:
+            self._isolate_phi(phi, wishes)
         wishes.sort(key=lambda wish: -wish[0])
-        for _, web, others in wishes:
-            if not self._merge((web, *others)):
-                for v in others:
-                    self._merge((web, v))
+        for _, copy, v in wishes:
+            self._merge(copy, v)
 
     def _isolate_tie(
-        self, i: Instruction, owner: Value, operand: Value
-    ) -> tuple[int, Node, list[Value]]:
+        self, i: Instruction, owner: Value, operand: Value, wishes: list[tuple[int, Node, Value]]
+    ) -> None:
         copy = self._before(operand, i)
-        if not self._merge((owner, copy)):
+        if not self._merge(owner, copy):
             raise Unsupported(
                 f"'{i.form.spelling}' both updates a register and, where its guard is false, "
                 "leaves another value in it", where=f"{self.function.name}"
             )  # fmt: skip
         assert i.block is not None
-        weight = self._weight(i.block, operand)
-        return weight, copy, [operand] if operand.is_tracked else []
+        if operand.is_tracked:
+            wishes.append((self._weight(i.block, operand), copy, operand))
 
-    def _isolate_phi(self, phi: Instruction) -> tuple[int, Node, list[Value]]:
+    def _isolate_phi(self, phi: Instruction, wishes: list[tuple[int, Node, Value]]) -> None:
         block = phi.block
         assert block is not None
         assert block.first_non_phi is not None
         head = self.heads[phi] = Split(phi, block, 0, 3, block.first_non_phi)
         web: list[Node] = [head]
-        wish: list[tuple[int, Value]] = [(self._weight(block, phi), phi)]
+        weights: dict[Value, int] = {phi: self._weight(block, phi)}
         for operand, source in phi.incoming:
             if not isinstance(operand, Undef):
                 web.append(self._at_end(operand, source))
                 if operand.is_tracked:
-                    wish.append((self._weight(source, operand), operand))
-        self._accept(sorted(web, key=self.facts.key))
-        wish.sort(key=lambda w: -w[0])
-        return wish[0][0], head, [v for _, v in wish]
+                    weights[operand] = weights.get(operand, 0) + self._weight(source, operand)
+        self._accept(web)
+        wishes.extend((weight, head, v) for v, weight in weights.items())
 
     def _weight(self, block: Block, value: Value) -> int:
         """What a copy at this place costs: by loop depth; never of what may be in flight."""
@@ -302,9 +318,10 @@ class _Webs:
                 continue
             if isinstance(target, Value) and not target.has_uses:
                 continue
-            for v in (*self._class(source), *(own or ())):
-                if isinstance(v, Value):
-                    check_landed(self.function, v, split.place)
+            if self.flying:
+                for v in (*self._web(source).nodes, *self._web(target).nodes):
+                    if isinstance(v, Value):
+                        check_landed(self.function, v, split.place)
             to, spelled = names[target], names.source(source)
             if to != spelled:
                 copy = Copy(names.type_of(to), to, spelled)

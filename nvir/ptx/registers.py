@@ -88,7 +88,7 @@ class Names(dict[Any, str]):
         return self.registers.get(name) or self.arguments[name]
 
     def fresh(self, type: ScalarType) -> str:
-        """A new register for this type, under nvcc's prefix unless that has another meaning here."""
+        """A new register for this type, under nvcc's prefix unless that means another here."""
         groups = self._groups()
         for spelled in (type, type.cls):
             prefix = PREFIXES.get(spelled.name, "")
