@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
+
 import numpy as np
 import pytest
 
 from nvir.interp.meaning import MEANINGS, Mods, bind, bound
-from nvir.interp.meaning.lanes import fit, join, register, split
+from nvir.interp.meaning.lanes import WIDTH, fit, join, register, split
+from nvir.interp.meaning.mods import TYPES
+from nvir.ir.errors import Unsupported
 
 DTYPE = {"p": bool, "h": np.uint16, "r": np.uint32, "d": np.uint64}
 
@@ -103,6 +108,60 @@ def test_bound_and_meanings_agree():
     mods = Mods.parse("fma", ("rn", "f32"))
     a, b, c = (np.array([v], np.float32).view(np.uint32) for v in (1.5, 2.0, 0.25))
     assert bound(mods)(a, b, c) == MEANINGS["fma"](mods, a, b, c)
+
+
+COUNTS = {**dict.fromkeys(("selp", "slct", "bfe", "fma", "mad", "sad", "mad24", "shf", "prmt"), 3),
+          **dict.fromkeys(("fns", "dp4a", "dp2a", "vmad", "addc", "subc"), 3),
+          **dict.fromkeys(("bfi", "lop3", "madc"), 4)}  # fmt: skip
+ONE = frozenset(
+    (
+        *("abs", "neg", "popc", "clz", "bfind", "brev", "not", "cnot", "rcp", "sqrt", "rsqrt"),
+        *("sin", "cos", "lg2", "ex2", "tanh", "testp", "mov"),
+    )
+)
+WORDS = (
+    *("rn", "rz", "rni", "rs", "lo", "hi", "wide", "sat", "ftz", "cc", "approx", "full", "relu"),
+    *("NaN", "abs", "xorsign", "lt", "geu", "and", "or", "l", "r", "clamp", "wrap", "shiftamt"),
+    *("finite", "f4e", "pack", "satfinite", "shr7", "po", "add", "normal", "x", ""),
+)
+PREDICATES = ("addc", "subc", "madc", "selp")
+
+
+def odd_spelling(rng: random.Random, row: str) -> Mods:
+    """A row with words and types at random, the row's own types more often than others."""
+    own = sorted(MEANINGS[row].types)
+    types = [rng.choice(own if rng.random() < 0.7 else sorted(TYPES))
+             for _ in range(rng.choice((MEANINGS[row].count,) * 3 + (0, 1, 2)))]  # fmt: skip
+    words = [rng.choice(WORDS) for _ in range(rng.randrange(4))]
+    return Mods.parse(row, (*words, *types))
+
+
+@pytest.mark.parametrize("row", sorted(r for r in MEANINGS if "." not in r))
+def test_any_modifiers_run_or_are_unsupported(row):
+    """No spelling, however odd, ends in anything but a result or Unsupported."""
+    rng = random.Random(row)
+    simd = row[0] == "v" and row[-1] in "24"
+    count = 1 if row in ONE else 3 if simd else COUNTS.get(row, 2)
+    for _ in range(300):
+        mods = odd_spelling(rng, row)
+        width = max(16, WIDTH.get(mods.stype, 16))
+        if mods.bool_op or mods.type == "pred" or row in PREDICATES or width == 128:
+            continue  # these take predicates or pairs of words
+        dtype = {16: np.uint16, 32: np.uint32, 64: np.uint64}[width]
+        sources = [np.array([rng.getrandbits(width)], dtype) for _ in range(count)]
+        with np.errstate(all="ignore"), contextlib.suppress(Unsupported):
+            bound(mods)(*sources)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "count"),
+    [("add.e4m3", 2), ("popc.u8", 1), ("set.lt.u32", 2), ("shl", 2), ("mul24.u32", 2),
+     ("add.u32.u16", 2), ("shf.b32", 3), ("dp2a.u32.u32", 3), ("cvt.u32", 1), ("setp.f32", 2),
+     ("fma.rn.b32", 3), ("add.cc.u16x2", 2), ("slct.u32.u32", 3), ("mul.u32", 2)],
+)  # fmt: skip
+def test_unsupported_spellings_are_named(spelling, count):
+    with pytest.raises(Unsupported, match=spelling.replace(".", r"\.")):
+        bind(spelling)(*[np.ones(1, np.uint32)] * count)
 
 
 def test_modifiers_are_read_in_any_order():

@@ -27,140 +27,171 @@ import numpy as np
 
 from nvir.interp.meaning import approx, bits, compare, convert, floating, integer, video
 from nvir.interp.meaning.lanes import PACKED, WIDTH, Lanes, fit, is_float, join, split
-from nvir.interp.meaning.mods import Mods
+from nvir.interp.meaning.mods import TYPES, Mods
 
 Meaning = Callable[..., Any]
 
-__all__ = ["MEANINGS", "Lanes", "Meaning", "Mods", "bind", "bound", "fit"]
-
-
-@functools.lru_cache(maxsize=1024)
-def _of_element(mods: Mods) -> Mods:
-    """The modifiers of a packed operation as those of one element."""
-    element = PACKED[mods.type][0]
-    return attrs.evolve(mods, types=(element, *mods.types[1:]))
+__all__ = ["MEANINGS", "Lanes", "Meaning", "Mods", "Row", "bind", "bound", "fit"]
 
 
 @attrs.frozen
-class _Arithmetic:
-    """A row that means one thing on integers and another on floats, packed or not."""
+class Row:
+    """A row: the types that its type modifiers may be, how many it takes, and the function for
+    given modifiers. `others` are the types of all but the first, where they differ."""
 
-    integer: Meaning | None
-    floating: Meaning | None
+    types: frozenset[str]
+    choose: Callable[[Mods], Meaning]
+    count: int = 1
+    others: frozenset[str] = frozenset()
 
-    def __call__(self, mods: Mods, *sources: Lanes) -> Any:
-        return _resolved(self, mods)(mods, *sources)
+    def __call__(self, mods: Mods, *sources: Lanes, **options: Any) -> Any:
+        return _resolved(self, mods)(mods, *sources, **options)
 
     def resolve(self, mods: Mods) -> Meaning:
-        """The function for these modifiers; raises `Unsupported`."""
-        type_ = mods.type
-        if type_ in PACKED:
-            return functools.partial(_packed, self)
-        chosen = self.floating if is_float(type_) else self.integer
-        if chosen is None or type_ not in WIDTH:
+        """The function for these modifiers; raises `Unsupported` where the types do not fit."""
+        if not (self._fits(mods.types) or _is_mixed(mods)):
             mods.unsupported()
-        return floating.plain(mods) or chosen
+        return self.choose(mods)
+
+    def _fits(self, types: tuple[str, ...]) -> bool:
+        others = self.others or self.types
+        return (
+            len(types) == self.count
+            and types[0] in self.types
+            and all(t in others for t in types[1:])
+        )
 
 
-@functools.lru_cache(maxsize=2048)
-def _resolved(row: _Arithmetic, mods: Mods) -> Meaning:
+def _is_mixed(mods: Mods) -> bool:
+    """Whether this is mixed precision (add.f32.f16), or cvt.pack with its three types."""
+    if mods.row in ("add", "sub", "fma"):
+        return mods.types in (("f32", "f16"), ("f32", "bf16"))
+    return mods.row == "cvt" and "pack" in mods.flags and len(mods.types) == 3
+
+
+@functools.lru_cache(maxsize=4096)
+def _resolved(row: Row, mods: Mods) -> Meaning:
     return row.resolve(mods)
 
 
-def _packed(row: _Arithmetic, mods: Mods, *sources: Lanes) -> Lanes:
+def _row(types: str, meaning: Meaning, count: int = 1, others: str = "") -> Row:
+    return Row(frozenset(types.split()), lambda mods: meaning, count, frozenset(others.split()))
+
+
+def _arithmetic(types: str, integer_: Meaning | None, float_: Meaning | None) -> Row:
+    """A row that means one thing on integers and another on floats, packed or not."""
+
+    def choose(mods: Mods) -> Meaning:
+        if mods.type in PACKED and not mods.cc:
+            return functools.partial(_packed, row)
+        chosen = float_ if is_float(mods.type) else integer_
+        if chosen is None or mods.type in PACKED or (mods.cc and WIDTH[mods.type] < 32):
+            mods.unsupported()
+        return floating.plain(mods) or chosen
+
+    row = Row(frozenset(types.split()), choose)
+    return row
+
+
+def _packed(row: Row, mods: Mods, *sources: Lanes) -> Lanes:
     """One operation on all elements: a packed register seen as that many lanes."""
-    inner = _of_element(mods)
     element, count = PACKED[mods.type]
+    inner = attrs.evolve(mods, types=(element, *mods.types[1:]))
     width = WIDTH[element]
     if width == 8:  # bytes have no registers of their own
         parts = zip(*(split(x, element, count) for x in sources), strict=True)
-        return join([row(inner, *part) for part in parts], width, np.uint32)
+        return join([_bytes(row, inner, part) for part in parts], 8, np.uint32)
     narrow = [np.ascontiguousarray(x).view(f"<u{width // 8}") for x in sources]
     shape = np.broadcast_shapes(*(x.shape for x in sources))
     if any(x.shape != shape for x in sources):  # a uniform source: repeat it for each lane
         wide = np.broadcast_arrays(*sources)
         narrow = [np.ascontiguousarray(x).view(f"<u{width // 8}") for x in wide]
-    return row(inner, *narrow).view(f"u{width * count // 8}")
+    return row.choose(inner)(inner, *narrow).view(f"u{width * count // 8}")
 
 
-@attrs.frozen
-class _Either:
+def _bytes(row: Row, mods: Mods, sources: tuple[Lanes, ...]) -> Lanes:
+    return row.choose(mods)(mods, *sources)
+
+
+def _either(types: str, approximate: Meaning, exact: Meaning) -> Row:
     """A float row that is approximate with .approx or .full and else rounds exactly."""
-
-    approximate: Meaning
-    exact: Meaning
-
-    def __call__(self, mods: Mods, *sources: Lanes) -> Any:
-        return self.resolve(mods)(mods, *sources)
-
-    def resolve(self, mods: Mods) -> Meaning:
-        """The function for these modifiers."""
-        return self.approximate if mods.approx or mods.full else self.exact
+    return Row(frozenset(types.split()), _one_of(approximate, exact))
 
 
-_SCALAR_VIDEO = ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vset")
-_SIMD_VIDEO = tuple(
-    f"v{op}{n}" for op in ("add", "sub", "avrg", "absdiff", "min", "max", "set") for n in (2, 4)
-)
+def _one_of(approximate: Meaning, exact: Meaning) -> Callable[[Mods], Meaning]:
+    return lambda mods: approximate if mods.approx or mods.full else exact
 
-MEANINGS: dict[str, Meaning] = {
-    "add": _Arithmetic(integer.add, floating.add),
-    "sub": _Arithmetic(integer.sub, floating.sub),
-    "mul": _Arithmetic(integer.mul, floating.mul),
-    "mad": _Arithmetic(integer.mad, floating.fma),
-    "fma": _Arithmetic(None, floating.fma),
-    "addc": integer.addc,
-    "subc": integer.subc,
-    "madc": integer.madc,
-    "mul24": integer.mul24,
-    "mad24": integer.mad24,
-    "sad": integer.sad,
-    "div": _Arithmetic(integer.div, _Either(approx.div, floating.div)),
-    "rem": integer.rem,
-    "abs": _Arithmetic(integer.abs_, floating.abs_),
-    "neg": _Arithmetic(integer.neg, floating.neg),
-    "min": _Arithmetic(integer.min_, floating.min_),
-    "max": _Arithmetic(integer.max_, floating.max_),
-    "rcp": _Either(approx.rcp, floating.rcp),
-    "sqrt": _Either(approx.sqrt, floating.sqrt),
-    "rsqrt": approx.rsqrt,
-    "sin": approx.sin,
-    "cos": approx.cos,
-    "lg2": approx.lg2,
-    "ex2": _Arithmetic(None, approx.ex2),
-    "tanh": _Arithmetic(None, approx.tanh),
-    "testp": floating.testp,
-    "copysign": floating.copysign,
-    "set": compare.set_,
-    "setp": compare.setp,
-    "selp": compare.selp,
-    "slct": compare.slct,
-    "and": bits.and_,
-    "or": bits.or_,
-    "xor": bits.xor,
-    "not": bits.not_,
-    "cnot": bits.cnot,
-    "lop3": bits.lop3,
-    "shl": bits.shl,
-    "shr": bits.shr,
-    "shf": bits.shf,
-    "popc": bits.popc,
-    "clz": bits.clz,
-    "bfind": bits.bfind,
-    "fns": bits.fns,
-    "brev": bits.brev,
-    "bfe": bits.bfe,
-    "bfi": bits.bfi,
-    "bmsk": bits.bmsk,
-    "szext": bits.szext,
-    "prmt": bits.prmt,
-    "dp4a": bits.dp4a,
-    "dp2a": bits.dp2a,
-    "mov": bits.mov,
-    "cvt": convert.cvt,
-    "vmad": video.vmad,
-    **dict.fromkeys(_SCALAR_VIDEO, video.scalar),
-    **dict.fromkeys(_SIMD_VIDEO, video.simd),
+
+def _division(mods: Mods, *sources: Lanes) -> Lanes:
+    return _one_of(approx.div, floating.div)(mods)(mods, *sources)
+
+
+_I16, _I32, _I64 = "u16 s16 b16", "u32 s32 b32", "u64 s64 b64"
+_I = f"{_I16} {_I32} {_I64}"
+_F, _FX2 = "f16 bf16 f32 f64", "f16x2 bf16x2 f32x2"
+_IX = "u16x2 s16x2 u8x4 s8x4"
+_ANY = " ".join(WIDTH)
+
+MEANINGS: dict[str, Row] = {
+    "add": _arithmetic(f"{_I} {_IX} {_F} {_FX2}", integer.add, floating.add),
+    "sub": _arithmetic(f"{_I} {_IX} {_F} {_FX2}", integer.sub, floating.sub),
+    "mul": _arithmetic(f"{_I} {_F} {_FX2}", integer.mul, floating.mul),
+    "mad": _arithmetic(f"{_I} {_F} {_FX2}", integer.mad, floating.fma),
+    "fma": _arithmetic(f"{_F} {_FX2}", None, floating.fma),
+    "addc": _row(f"{_I32} {_I64}", integer.addc),
+    "subc": _row(f"{_I32} {_I64}", integer.subc),
+    "madc": _row(f"{_I32} {_I64}", integer.madc),
+    "mul24": _row("u32 s32", integer.mul24),
+    "mad24": _row("u32 s32", integer.mad24),
+    "sad": _row(_I, integer.sad),
+    "div": _arithmetic(f"{_I} {_F}", integer.div, _division),
+    "rem": _row(_I, integer.rem),
+    "abs": _arithmetic(f"{_I} {_F} {_FX2}", integer.abs_, floating.abs_),
+    "neg": _arithmetic(f"{_I} s8x4 {_F} {_FX2}", integer.neg, floating.neg),
+    "min": _arithmetic(f"{_I} {_IX} {_F} {_FX2}", integer.min_, floating.min_),
+    "max": _arithmetic(f"{_I} {_IX} {_F} {_FX2}", integer.max_, floating.max_),
+    "rcp": _either("f32 f64", approx.rcp, floating.rcp),
+    "sqrt": _either("f32 f64", approx.sqrt, floating.sqrt),
+    "rsqrt": _row("f32 f64", approx.rsqrt),
+    "sin": _row("f32", approx.sin),
+    "cos": _row("f32", approx.cos),
+    "lg2": _row("f32", approx.lg2),
+    "ex2": _arithmetic("f16 bf16 f32 f16x2 bf16x2", None, approx.ex2),
+    "tanh": _arithmetic("f16 bf16 f32 f16x2 bf16x2", None, approx.tanh),
+    "testp": _row("f32 f64", floating.testp),
+    "copysign": _row("f32 f64", floating.copysign),
+    "set": _row(f"{_I} {_F} f16x2 bf16x2", compare.set_, 2),
+    "setp": _row(f"{_I} {_F} f16x2 bf16x2", compare.setp),
+    "selp": _row(_ANY, compare.selp),
+    "slct": _row(_ANY, compare.slct, 2, "s32 f32"),
+    "and": _row(f"pred {_I}", bits.and_),
+    "or": _row(f"pred {_I}", bits.or_),
+    "xor": _row(f"pred {_I}", bits.xor),
+    "not": _row(f"pred {_I}", bits.not_),
+    "cnot": _row(_I, bits.cnot),
+    "lop3": _row(_I32, bits.lop3),
+    "shl": _row(_I, bits.shl),
+    "shr": _row(_I, bits.shr),
+    "shf": _row(_I32, bits.shf),
+    "popc": _row(f"{_I32} {_I64}", bits.popc),
+    "clz": _row(f"{_I32} {_I64}", bits.clz),
+    "bfind": _row(f"{_I32} {_I64}", bits.bfind),
+    "fns": _row(_I32, bits.fns),
+    "brev": _row(f"{_I32} {_I64}", bits.brev),
+    "bfe": _row(f"{_I32} {_I64}", bits.bfe),
+    "bfi": _row(f"{_I32} {_I64}", bits.bfi),
+    "bmsk": _row(_I32, bits.bmsk),
+    "szext": _row("u32 s32", bits.szext),
+    "prmt": _row(_I32, bits.prmt),
+    "dp4a": _row("u32 s32", bits.dp4a, 2),
+    "dp2a": _row("u32 s32", bits.dp2a, 2),
+    "mov": _row(_ANY, bits.mov),
+    "cvt": _row(" ".join(TYPES), convert.cvt, 2),
+    "vset": _row("u32 s32", video.scalar, 2),
+    "vmad": _row("u32 s32", video.vmad, 3),
+    **{f"v{op}": _row("u32 s32", video.scalar, 3) for op in video.SCALAR},
+    **{f"v{op}{n}": _row("u32 s32", video.simd, 3) for op in video.SIMD for n in (2, 4)},
+    **{f"vset{n}": _row("u32 s32", video.simd, 2) for n in (2, 4)},
 }
 """Row to meaning: `f(mods, *sources)`."""
 
@@ -181,14 +212,12 @@ MEANINGS.update((name, MEANINGS[name.split(".")[0]]) for name in _DOTTED)
 def bound(mods: Mods) -> Meaning:
     """The meaning with these modifiers, resolved once and ready to be called with the sources.
 
-    Raises `Unsupported` for a mnemonic that is no arithmetic row.
+    Raises `Unsupported` for a mnemonic that is no arithmetic row and for types that do not fit.
     """
-    meaning = MEANINGS.get(mods.row)
-    if meaning is None:
+    row = MEANINGS.get(mods.row)
+    if row is None:
         mods.unsupported()
-    while isinstance(meaning, _Arithmetic | _Either):
-        meaning = meaning.resolve(mods)
-    return functools.partial(meaning, mods)
+    return functools.partial(row.resolve(mods), mods)
 
 
 def bind(opcode: str) -> Meaning:

@@ -108,6 +108,8 @@ def shr(mods: Mods, a: Lanes, b: Lanes) -> Lanes:
 
 def shf(mods: Mods, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     """Funnel shift of `b:a`: the upper word after a left shift, the lower after a right one."""
+    if not mods.flags & {"l", "r"}:
+        mods.unsupported()
     n = np.minimum(c, np.uint32(32)) if mods.shift == "clamp" else c & np.uint32(31)
     both = (low(b, 32).astype(np.uint64) << np.uint64(32)) | low(a, 32)
     if "l" in mods.flags:
@@ -293,6 +295,8 @@ def dp4a(mods: Mods, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
 
 def dp2a(mods: Mods, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     """`c` plus the dot product of the halves of `a` and the lower or upper two bytes of `b`."""
+    if mods.part not in ("lo", "hi"):
+        mods.unsupported()
     half = _parts(b, mods.types[1][0], 8)[0 if mods.part == "lo" else 2 :]
     return _dot(c, _parts(a, mods.types[0][0], 16), half)
 

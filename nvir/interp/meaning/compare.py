@@ -37,6 +37,8 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
 def compare(mods: Mods, a: Lanes, b: Lanes, type_: str) -> Lanes:
     """The comparison itself, as bool lanes, for a scalar type."""
     op = mods.cmp
+    if type_ not in WIDTH or not op:
+        mods.unsupported()
     if not is_float(type_):
         if op not in _ORDER:
             mods.unsupported()

@@ -23,6 +23,7 @@ from nvir.interp.meaning.lanes import (
     Lanes,
     fit,
     is_float,
+    is_integer,
     join,
     low,
     raw,
@@ -54,10 +55,10 @@ def cvt(mods: Mods, *sources: Lanes) -> Lanes:
     source = sources[0]
     if to == "tf32":
         return _tf32(mods, source)
+    if not all(is_float(t) or is_integer(t) for t in (to, of)):
+        mods.unsupported()
     if is_float(of):
         return _float_to_float(mods, source) if is_float(to) else _float_to_int(mods, source)
-    if of not in WIDTH or to not in WIDTH:
-        mods.unsupported()
     return _int_to_float(mods, source) if is_float(to) else _int_to_int(mods, source)
 
 

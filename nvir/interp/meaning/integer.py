@@ -149,6 +149,8 @@ def madc(mods: Mods, a: Lanes, b: Lanes, c: Lanes, carry: Lanes) -> Lanes | tupl
 
 def mul24(mods: Mods, a: Lanes, b: Lanes) -> Lanes:
     """The product of the low 24 bits (extended by their sign for s32): bits 31..0 or 47..16."""
+    if mods.part not in ("lo", "hi"):
+        mods.unsupported()
     shift = np.int64(40)
 
     def extend(bits: Lanes) -> Lanes:

@@ -62,6 +62,11 @@ def is_float(type_: str) -> bool:
     return type_ in ("f16", "bf16", "f32", "f64")
 
 
+def is_integer(type_: str) -> bool:
+    """Whether a type is an integer or untyped bits of 8 to 64 bits."""
+    return type_ in _INTS
+
+
 def register(type_: str) -> np.dtype[Any]:
     """The dtype of the narrowest register that holds a value of `type_`."""
     if type_ == "pred":

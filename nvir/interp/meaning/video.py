@@ -26,6 +26,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
 _SECOND = ("add", "min", "max")
+SCALAR = ("add", "sub", "absdiff", "min", "max", "shl", "shr")
+SIMD = ("add", "sub", "avrg", "absdiff", "min", "max")
 
 
 def _select(bits: Lanes, part: str, type_: str) -> Lanes:
