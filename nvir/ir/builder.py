@@ -257,13 +257,18 @@ class Builder:
     ) -> Any:
         """Call a function by the `.param` convention of PTX; returns its result, or None."""
         f = self.function
+        if len(arguments) != len(callee.params):
+            raise NvirError(
+                f"{callee.name} takes {len(callee.params)} arguments, {len(arguments)} given"
+            )
+        types = [_param_type(p) for p in (*callee.params, *callee.returns)]
         k = sum(isinstance(v, Param) for v in f.locals)
         passed = []
-        for p, x in zip(callee.params, arguments, strict=True):
+        for p, x, type in zip(callee.params, arguments, types, strict=False):
             local = Param(f"param{k}", p.value_type, align=p.align)
             k += 1
             f.locals.append(local)
-            self.op(f"st.param.{_param_type(p)}", local, x)
+            self.op(f"st.param.{type}", local, x)
             passed.append(local)
         returned = []
         for r in callee.returns:
@@ -276,7 +281,7 @@ class Builder:
         )
         if not returned:
             return None
-        return self.op(f"ld.param.{_param_type(callee.returns[0])}", returned[0])
+        return self.op(f"ld.param.{types[-1]}", returned[0])
 
     # ---------------------------------------------------- conveniences
 
@@ -348,10 +353,11 @@ def _type_of(*operands: Any) -> str:
 
 
 def _param_type(p: Any) -> str:
-    t = p.value_type
+    """The modifier that moves a parameter: its type, or its class where that is none of `ld`."""
+    t = p.value_type if isinstance(p, Param) else None
     if not isinstance(t, ScalarType):
-        raise NvirError(f"parameter {p.name}: only scalars are passed by Builder.call")
-    return "b32" if t.bits < 32 else t.name
+        raise NvirError(f"parameter {p.name}: Builder.call passes scalars in .param space only")
+    return t.cls.name if t.bits < 32 else t.name
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -412,8 +418,23 @@ def float_constant(x: float, type: Type) -> Constant:
         except OverflowError:
             bits = 0x7F800000 if x > 0 else 0xFF800000
         return constant(type, bits)
-    if type.name in ("f16", "bf16"):
-        packed = struct.pack("<e", x) if type.name == "f16" else struct.pack("<f", x)[2:]
-        return integer(struct.unpack("<H", packed)[0])
+    if type.name == "f16":
+        try:
+            return integer(struct.unpack("<H", struct.pack("<e", x))[0])
+        except OverflowError:
+            return integer(0x7C00 if x > 0 else 0xFC00)
+    if type.name == "bf16":
+        return integer(_bfloat(x))
     raise NvirError(f"no float literal of type {type.name}")
 
+
+def _bfloat(x: float) -> int:
+    """The bfloat16 pattern nearest to `x`, ties to even. A bfloat is the upper half of a float,
+    to which `x` is first rounded to odd, so that rounding twice is as good as once."""
+    bits = float_constant(x, SCALARS["f32"]).value
+    if bits & 0x7F800000 == 0x7F800000:
+        return int(bits >> 16) | (0x40 if bits & 0x7FFFFF else 0)
+    near: float = struct.unpack("<f", struct.pack("<I", bits))[0]
+    if near != x and not bits & 1:
+        bits += 1 if abs(near) < abs(x) else -1
+    return int(bits + 0x7FFF + (bits >> 16 & 1)) >> 16
