@@ -162,6 +162,8 @@ def make_load(access: Access) -> Load:
     space, nbytes, count = access.space, access.bytes, access.count
 
     def load(c: Any, addresses: Array, guard: Array | None = None) -> Any:
+        if c.wave.watch is not None:
+            addresses = np.broadcast_to(addresses, (c.m,))
         pos = positions(c, addresses, guard)
         if pos is not None:
             if not len(pos):
@@ -238,6 +240,8 @@ def make_store(access: Access) -> Load:
     space, nbytes = access.space, access.bytes
 
     def store(c: Any, addresses: Array, values: Any, guard: Array | None = None) -> None:
+        if c.wave.watch is not None:
+            addresses = np.broadcast_to(addresses, (c.m,))
         pos = positions(c, addresses, guard)
         if pos is None and c.mask is not None:
             pos = np.flatnonzero(c.mask)  # which lane is the last matters for the values

@@ -382,6 +382,15 @@ class Wave:
         stack[ALL if g.whole else g.sel] = top
         self._stack = stack
 
+    def cluster_base(self, c: Any, pos: Array | None, rank: Array) -> Array:
+        """Where the shared memory of the CTA of a rank begins, for each place; -1 is its own."""
+        lanes = c.lane_numbers() if pos is None else c.lane_numbers()[pos]
+        cta, size = self.cta_of[lanes], self.launch.cluster_size
+        if int(rank.max()) >= size:
+            raise Fault(f"a shared address of CTA {int(rank.max())} of a cluster of {size}",
+                        int(rank.argmax()))  # fmt: skip
+        return np.where(rank < 0, cta, cta // size * size + rank) * self.shared_step
+
     # ----------------------------------------------------------- the groups
 
     def group(self, node: Node, lanes: Array, like: Group) -> Group:

@@ -1,0 +1,382 @@
+"""Memory: state spaces, widths, errors with their place, atomics, arguments, globals, checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nvir
+from nvir.ir.errors import LaunchError
+from tests.interp.machine_helpers import STORE, ptx, run, words
+
+TID = "mov.u32 %r1, %tid.x;"
+
+
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [("u8", 0xF0), ("s8", 0xFFFFFFF0), ("u16", 0x80F0), ("s16", 0xFFFF80F0), ("u32", 0xA1B280F0)],
+)
+def test_narrow_loads_extend_by_their_type(type: str, expected: int) -> None:
+    data, out = np.array([0xA1B280F0], np.uint32), words(1)
+    run(f"ld.global.{type} %r0, [%d1]; st.global.u32 [%d0], %r0;", out, data, block=1)
+    assert out[0] == expected
+
+
+def test_narrow_stores_cut() -> None:
+    out = np.full(4, 0xEE, np.uint8)
+    run("mov.u32 %r1, 0x12345678; st.global.u8 [%d0+1], %r1; st.global.u8 [%d0+3], 511;", out)
+    assert out.tolist() == [0xEE, 0x78, 0xEE, 0xFF]
+
+
+def test_vectors_of_every_width() -> None:
+    data, out = np.arange(16, dtype=np.uint32), words(16)
+    run("""ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d1]; st.global.v4.u32 [%d0], {%r4, %r3, %r2, %r1};
+        ld.global.v2.u64 {%d2, %d3}, [%d1+16]; st.global.v2.u64 [%d0+16], {%d3, %d2};
+        ld.global.v4.u8 {%r1, %r2, %r3, %r4}, [%d1+4]; st.global.v2.u32 [%d0+32], {%r1, %r2};
+        ld.global.v8.b32 {%r10, %r11, %r12, %r13, %r14, _, _, %r17}, [%d1+32];
+        st.global.v2.b32 [%d0+40], {%r10, %r17};""", out, data, block=1, target="sm_100")  # fmt: skip
+    assert out[:12].tolist() == [3, 2, 1, 0, 6, 7, 4, 5, 1, 0, 8, 15]
+
+
+def test_b128_registers() -> None:
+    data, out = np.arange(8, dtype=np.uint64), words(8, np.uint64)
+    run("""{ .reg .b128 %q<3>; ld.global.b128 %q1, [%d1+16]; mov.b128 {%d2, %d3}, %q1;
+        add.u64 %d2, %d2, 100; mov.b128 %q2, {%d3, %d2}; st.global.b128 [%d0], %q2;
+        atom.global.exch.b128 %q0, [%d0], %q1; st.global.b128 [%d0+16], %q0; }""",
+        out, data, block=1)  # fmt: skip
+    assert out[:4].tolist() == [2, 3, 3, 102]
+
+
+@pytest.mark.parametrize(
+    ("access", "message"),
+    [
+        ("ld.global.u32 %r2, [%d3];", "load of 4 bytes out of bounds, byte 32 of buffer of p0"),
+        ("st.global.u32 [%d0+2], %r1;", "misaligned access of 4 bytes"),
+        ("ld.u32 %r2, [%d3];", "load of 4 bytes out of bounds"),
+        ("atom.global.add.u32 %r2, [%d3], 1;", "out of bounds"),
+        ("red.global.add.u32 [%d3], 1;", "out of bounds"),
+    ],
+)
+def test_leaving_a_buffer_is_told_with_its_place(access: str, message: str) -> None:
+    """Thread 8 is the first that is out of the eight words."""
+    with pytest.raises(LaunchError, match=message) as e:
+        run(f"{TID} mul.wide.u32 %d2, %r1, 4; add.u64 %d3, %d0, %d2;\n{access}", words(8), block=9)
+    assert e.value.kernel == "k"
+    assert e.value.line is not None
+    assert e.value.address is not None
+    assert access.split()[0] in e.value.instruction
+    if "misaligned" not in message:
+        assert e.value.thread == (8, 0, 0)
+
+
+def test_the_null_pointer() -> None:
+    with pytest.raises(LaunchError, match="out of bounds") as e:
+        run("mov.u64 %d1, 0; ld.global.u32 %r1, [%d1];", words(1))
+    assert e.value.address == 0
+
+
+def test_stores_to_const_and_to_read_only_arrays_are_errors() -> None:
+    with pytest.raises(LaunchError, match="read-only memory"):
+        run("mov.u64 %d1, c; cvta.const.u64 %d1, %d1; st.u32 [%d1], 1;", words(1),
+            before=".const .u32 c = 5;")  # fmt: skip
+    x = words(4)
+    x.flags.writeable = False
+    with pytest.raises(LaunchError, match="read-only memory"):
+        run("st.global.u32 [%d0], 1;", x)
+
+
+@pytest.mark.parametrize("bad", ["[%r2]", "[%r2+4096]"])
+def test_shared_memory_is_bounded(bad: str) -> None:
+    with pytest.raises(LaunchError, match="out of bounds in shared memory of 64 bytes"):
+        run(f"{TID} mul.lo.u32 %r2, %r1, 4; st.shared.u32 {bad}, %r1;", words(1),
+            before=".shared .b8 s[64];", block=17, dynamic_smem=64)  # fmt: skip
+
+
+def test_generic_addresses_of_all_windows_in_one_access() -> None:
+    """A third of the lanes reads global, shared and local memory each."""
+    out, data = words(30), np.arange(30, dtype=np.uint32) + 1000
+    run(f"""{{ .local .b32 l[2]; .shared .b32 s[30]; {TID} rem.u32 %r2, %r1, 3;
+        mul.lo.u32 %r3, %r1, 4; mov.u32 %r4, s; add.u32 %r4, %r4, %r3; add.u32 %r5, %r1, 2000;
+        st.shared.u32 [%r4], %r5; add.u32 %r5, %r1, 3000; st.local.u32 [l+4], %r5;
+        cvt.u64.u32 %d2, %r4; cvta.shared.u64 %d2, %d2; mov.u64 %d3, l; cvta.local.u64 %d3, %d3;
+        add.u64 %d3, %d3, 4; mul.wide.u32 %d4, %r1, 4; add.u64 %d5, %d1, %d4;
+        setp.eq.u32 %p0, %r2, 1; selp.b64 %d5, %d2, %d5, %p0; setp.eq.u32 %p1, %r2, 2;
+        selp.b64 %d5, %d3, %d5, %p1; ld.u32 %r0, [%d5]; add.u32 %r0, %r0, 1; st.u32 [%d5], %r0;
+        ld.u32 %r0, [%d5];
+        isspacep.shared %p2, %d5; isspacep.local %p3, %d5; isspacep.global %p4, %d5;
+        xor.pred %p5, %p0, %p2; xor.pred %p6, %p1, %p3; or.pred %p5, %p5, %p6;
+        @%p5 mov.u32 %r0, 0; {STORE} }}""", out, data, block=30)  # fmt: skip
+    base = [1000, 2000, 3000]
+    assert out.tolist() == [base[k % 3] + k + 1 for k in range(30)]
+
+
+def test_local_memory_is_the_threads_own() -> None:
+    out = words(64)
+    run(f"""{{ .local .align 8 .b8 l[64]; {TID} mov.u64 %d2, l; and.b32 %r2, %r1, 7;
+        mul.wide.u32 %d3, %r2, 8; add.u64 %d2, %d2, %d3; st.local.u64 [%d2], %d3;
+        st.local.u32 [%d2+4], %r1; ld.local.u32 %r0, [%d2+4]; {STORE} }}""", out, block=64)
+    assert out.tolist() == list(range(64))
+
+
+def test_alloca_grows_and_is_given_back() -> None:
+    out = words(32)
+    run(f"""{TID} and.b32 %r2, %r1, 3; mul.wide.u32 %d2, %r2, 16; add.u64 %d2, %d2, 16;
+        stacksave.u64 %d5; alloca.u64 %d3, %d2, 16; alloca.u64 %d4, 16, 16;
+        st.local.u32 [%d3], %r1; st.local.u32 [%d4], 7; ld.local.u32 %r0, [%d3];
+        stackrestore.u64 %d5; alloca.u64 %d6, %d2, 16; setp.ne.u64 %p0, %d6, %d3;
+        @%p0 mov.u32 %r0, 0; {STORE}""", out)  # fmt: skip
+    assert out.tolist() == list(range(32))
+
+
+def test_static_and_dynamic_shared_memory_do_not_overlap() -> None:
+    out = words(4)
+    run("""{ .shared .align 4 .b8 a[12]; mov.u32 %r1, dyn; st.shared.u32 [a+8], 5;
+        st.shared.u32 [dyn], 6; ld.shared.u32 %r2, [a+8]; mov.u32 %r3, %dynamic_smem_size;
+        st.global.v4.u32 [%d0], {%r1, %r2, %r3, 0}; }""", out, block=1, dynamic_smem=32,
+        before=".extern .shared .align 16 .b8 dyn[];")  # fmt: skip
+    assert out[0] % 16 == 0
+    assert out[0] >= 12
+    assert out[1:3].tolist() == [5, 32]
+
+
+# ----------------------------------------------------------------------- initial values
+
+
+def test_initialisers_with_addresses() -> None:
+    before = """.global .u32 a[4] = {2, 3, 5, 7}; .global .align 8 .u64 p[2] = {generic(a)+8, a+4};
+        .global .align 8 .u8 bytes[8] = {0xFF(a), 0xFF00(a), 0xFF0000(a), 0xFF000000(a),
+        0xFF00000000(a), 0xFF0000000000(a), 0xFF000000000000(a), 0xFF00000000000000(a)};
+        .global .f32 f[3] = {1.5, 0f40000000, -3}; .global .u16 m[2][3] = {{1, 2, 3}, {4, 5}};
+        .const .f64 d = 2.5;"""
+    out = words(8)
+    run("""ld.global.u64 %d1, [p]; ld.u32 %r1, [%d1]; ld.global.u64 %d2, [p+8]; ld.u32 %r2, [%d2];
+        ld.global.u64 %d3, [bytes]; ld.u32 %r3, [%d3]; ld.global.f32 %f1, [f]; ld.global.f32 %f2, [f+4];
+        add.f32 %f1, %f1, %f2; cvt.rni.u32.f32 %r4, %f1; ld.global.u16 %r5, [m+8];
+        ld.global.u16 %r6, [m+10]; ld.const.f64 %e1, [d]; add.f64 %e1, %e1, %e1;
+        cvt.rni.u32.f64 %r7, %e1; st.global.v4.u32 [%d0], {%r1, %r2, %r3, %r4};
+        st.global.v4.u32 [%d0+16], {%r5, %r6, %r7, 0};""", out, before=before, block=1)  # fmt: skip
+    assert out.tolist() == [5, 3, 2, 4, 5, 0, 5, 0]
+
+
+def test_globals_go_in_and_come_out() -> None:
+    m = nvir.read_ptx(ptx("ld.global.u32 %r1, [a+4]; add.u32 %r1, %r1, 1; st.global.u32 [b], %r1;",
+                          ".global .u32 a[2]; .global .s32 b = -5; .global .f32 c[2][2];", 0))  # fmt: skip
+    given = np.array([4, 41], np.uint32)
+    result = nvir.launch(m, "k", 1, 1, [], globals={"a": given})
+    assert result.globals["b"] == 42
+    assert result.globals["c"].shape == (2, 2)
+    assert result.globals["a"].tolist() == [4, 41]
+    with pytest.raises(TypeError, match="no variable 'z'"):
+        nvir.launch(m, "k", 1, 1, [], globals={"z": given})
+    with pytest.raises(LaunchError, match="8 bytes, 4 given"):
+        nvir.launch(m, "k", 1, 1, [], globals={"a": given[:1]})
+
+
+# ----------------------------------------------------------------------------- arguments
+
+
+def test_scalars_by_the_declared_type() -> None:
+    m = nvir.read_ptx("""
+        .version 8.0\n.target sm_80\n.address_size 64
+        .visible .entry k(.param .u64 o, .param .s32 a, .param .f32 b, .param .f64 c, .param .u8 d,
+                          .param .f16 e, .param .align 8 .b8 s[16])
+        { .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .f32 %f; .reg .f64 %e; .reg .b16 %h;
+          ld.param.u64 %d0, [o]; ld.param.u32 %r0, [a]; st.global.u32 [%d0], %r0;
+          ld.param.f32 %f, [b]; st.global.f32 [%d0+4], %f; ld.param.f64 %e, [c];
+          st.global.f64 [%d0+8], %e; ld.param.u8 %r1, [d]; st.global.u32 [%d0+16], %r1;
+          ld.param.b16 %h, [e]; st.global.b16 [%d0+20], %h; ld.param.u64 %d1, [s+8];
+          st.global.u64 [%d0+24], %d1; ret; }""")  # fmt: skip
+    out = np.zeros(32, np.uint8)
+    struct = np.array((7, 1 << 40), np.dtype([("x", "u4"), ("y", "u8")], align=True))[()]
+    nvir.launch(m, "k", 1, 1, [out, -2, 1.5, 2.5, 200, 0.5, struct])
+    assert out[:4].view(np.int32)[0] == -2
+    assert out[4:8].view(np.float32)[0] == 1.5
+    assert out[8:16].view(np.float64)[0] == 2.5
+    assert out[16:20].view(np.uint32)[0] == 200
+    assert out[20:22].view(np.float16)[0] == 0.5
+    assert out[24:].view(np.uint64)[0] == 1 << 40
+    good = [out, np.int32(-2), np.float32(1.5), np.float64(2.5), 200, np.float16(0.5), bytes(16)]
+    nvir.launch(m, "k", 1, 1, good)
+    for k, bad in ((1, 1 << 33), (2, np.float64(1)), (3, np.float32(1)), (4, 1.5), (6, bytes(8))):
+        with pytest.raises(TypeError, match=f"argument {k}"):
+            nvir.launch(m, "k", 1, 1, [*good[:k], bad, *good[k + 1 :]])
+    with pytest.raises(TypeError, match="no pointer"):
+        nvir.launch(m, "k", 1, 1, [out, out, *good[2:]])
+
+
+def test_the_same_array_twice_is_one_buffer() -> None:
+    x = words(2)
+    run("st.global.u32 [%d0], 5; ld.global.u32 %r1, [%d1]; st.global.u32 [%d1+4], %r1;", x, x)
+    assert x.tolist() == [5, 5]
+
+
+def test_buffers_are_aligned_and_apart() -> None:
+    out = words(2, np.uint64)
+    run("st.global.v2.u64 [%d0], {%d0, %d1};", out, np.zeros(3, np.uint8))
+    assert out[0] % 256 == out[1] % 256 == 0
+    assert abs(int(out[0]) - int(out[1])) > 16
+
+
+def test_pointers_inside_structs_and_buffers() -> None:
+    """A struct argument points to a node, which points to the next one, and to its middle."""
+    last, first = nvir.DeviceArray(np.array([30, 40], np.uint64)), words(2, np.uint64)
+    first[:] = [20, last.ptr + 8]
+    node, out = nvir.DeviceArray(first), words(2, np.uint64)
+    struct = np.array([(1, node.ptr)], np.dtype([("x", "u8"), ("p", "u8")]))[0]
+    m = nvir.read_ptx("""
+        .version 8.0\n.target sm_80\n.address_size 64
+        .visible .entry k(.param .u64 o, .param .align 8 .b8 s[16]) { .reg .b64 %d<9>;
+        ld.param.u64 %d0, [o]; ld.param.u64 %d1, [s+8]; ld.u64 %d2, [%d1]; ld.u64 %d3, [%d1+8];
+        ld.u64 %d4, [%d3]; st.u64 [%d3], 41; st.global.v2.u64 [%d0], {%d2, %d4}; ret; }""")
+    nvir.launch(m, "k", 1, 1, [out, struct])
+    assert out.tolist() == [20, 40]
+    assert last.array.tolist() == [30, 41]
+    assert first.tolist() == [20, last.ptr + 8]
+
+
+def test_addresses_of_32_bits() -> None:
+    text = """.version 7.0\n.target sm_70\n.address_size 32
+        .extern .shared .b32 s[]; .const .u32 c[2] = {7, 9};
+        .visible .entry k(.param .u32 i, .param .u32 o) { .reg .b32 %r<9>; .reg .b64 %d;
+        ld.param.u32 %r0, [i]; ld.param.u32 %r1, [o]; ld.global.u64 %d, [%r0];
+        st.shared.u64 [s], %d; mov.u32 %r2, s; cvta.shared.u32 %r2, %r2; ld.u64 %d, [%r2];
+        st.global.u64 [%r1], %d; ld.const.u32 %r3, [c+4]; st.u32 [%r1+8], %r3; ret; }"""
+    i, o = np.array([1 << 40], np.uint64), words(2, np.uint64)
+    nvir.launch(nvir.read_ptx(text), "k", 1, 1, [i, o], 64)
+    assert o.tolist() == [1 << 40, 9]
+
+
+def test_the_address_of_a_kernel_parameter() -> None:
+    out = words(2)
+    m = nvir.read_ptx(""".version 8.0\n.target sm_80\n.address_size 64
+        .visible .entry k(.param .u64 o, .param .align 4 .b8 a[8]) { .reg .b64 %d<5>; .reg .b32 %r<4>;
+        ld.param.u64 %d0, [o]; mov.u64 %d1, a; ld.param.u32 %r1, [%d1+4]; cvta.param.u64 %d2, %d1;
+        ld.u32 %r2, [%d2]; st.global.v2.u32 [%d0], {%r1, %r2}; ret; }""")
+    nvir.launch(m, "k", 1, 1, [out, np.array([3, 4], np.uint32).tobytes()])
+    assert out.tolist() == [4, 3]
+
+
+# ------------------------------------------------------------------------------- atomics
+
+
+def reference(op: str, old: int, b: int) -> int:
+    signed = lambda x: x - (1 << 32) if x >> 31 else x  # noqa: E731
+    values = {
+        "add.u32": (old + b) & 0xFFFFFFFF, "and.b32": old & b, "or.b32": old | b, "xor.b32": old ^ b,
+        "exch.b32": b, "min.u32": min(old, b), "max.u32": max(old, b),
+        "min.s32": old if signed(old) <= signed(b) else b,
+        "max.s32": old if signed(old) >= signed(b) else b,
+        "inc.u32": 0 if old >= b else old + 1, "dec.u32": b if old == 0 or old > b else old - 1,
+    }  # fmt: skip
+    return values[op]
+
+
+@pytest.mark.parametrize(
+    "op",
+    ["add.u32", "and.b32", "or.b32", "xor.b32", "exch.b32", "min.u32", "max.u32", "min.s32",
+     "max.s32", "inc.u32", "dec.u32"],
+)  # fmt: skip
+@pytest.mark.parametrize("space", ["global", "shared"])
+def test_atomics_act_in_lane_order(op: str, space: str) -> None:
+    """64 lanes on 5 words: the old values and the memory are those of a loop over the lanes."""
+    rng = np.random.default_rng(3)
+    operand, out = rng.integers(0, 1 << 32, 64, np.uint32), words(64)
+    memory = rng.integers(0, 1 << 32, 5, np.uint32)
+    if op in ("inc.u32", "dec.u32"):
+        operand, memory = operand % 9, memory % 9
+    expected, olds = memory.tolist(), []
+    for lane in range(64):
+        olds.append(expected[lane % 5])
+        expected[lane % 5] = reference(op, expected[lane % 5], int(operand[lane]))
+    run(f"""{{ .shared .b32 s[5]; {TID} rem.u32 %r2, %r1, 5; mul.wide.u32 %d3, %r2, 4;
+        add.u64 %d4, %d1, %d3; cvt.u32.u64 %r3, %d3; mov.u32 %r4, s; add.u32 %r4, %r4, %r3;
+        ld.global.u32 %r5, [%d4]; st.shared.u32 [%r4], %r5; bar.sync 0;
+        mul.wide.u32 %d5, %r1, 4; add.u64 %d5, %d2, %d5; ld.global.u32 %r6, [%d5];
+        atom.{space}.{op} %r0, [{'%d4' if space == 'global' else '%r4'}], %r6; bar.sync 0;
+        {'' if space == 'global' else 'ld.shared.u32 %r5, [%r4]; st.global.u32 [%d4], %r5;'}
+        {STORE} }}""", out, memory, operand, block=64)  # fmt: skip
+    assert out.tolist() == olds
+    assert memory.tolist() == expected
+
+
+def test_compare_and_swap_with_different_operands() -> None:
+    """Each lane swaps in its number plus one if it finds its number: all succeed, in lane order."""
+    memory, out = words(1), words(40)
+    run(f"""{TID} add.u32 %r2, %r1, 1; atom.global.cas.b32 %r0, [%d1], %r1, %r2; {STORE}""",
+        out, memory, block=40)  # fmt: skip
+    assert out.tolist() == list(range(40))
+    assert memory[0] == 40
+
+
+def test_float_atomics_add_in_lane_order() -> None:
+    memory, out = np.zeros(1, np.float32), np.zeros(40, np.float32)
+    run(f"""{TID} cvt.rn.f32.u32 %f1, %r1; div.rn.f32 %f1, 0f3F800000, %f1; setp.eq.u32 %p0, %r1, 0;
+        @%p0 mov.f32 %f1, 0f40000000; atom.global.add.f32 %f2, [%d1], %f1; mov.b32 %r0, %f2;
+        {STORE}""", out, memory, block=40)  # fmt: skip
+    total, olds = np.float32(0), []
+    for lane in range(40):
+        olds.append(total)
+        total = np.float32(total + np.float32(2 if lane == 0 else 1 / lane))
+    assert out.tolist() == olds
+    assert memory[0] == total
+
+
+def test_packed_vector_and_double_atomics() -> None:
+    half, pair, double = np.zeros(2, np.float16), np.zeros(2, np.float32), np.zeros(1)
+    run("""mov.b32 %r1, 0x3C004000; red.global.add.noftz.f16x2 [%d0], %r1;
+        red.global.v2.f32.add [%d1], {0f3F800000, 0f40000000};
+        red.global.add.f64 [%d2], 0d3FE0000000000000;""", half, pair, double, block=5)
+    assert half.tolist() == [10, 5]
+    assert pair.tolist() == [5, 10]
+    assert double[0] == 2.5
+
+
+def test_stores_to_one_address_leave_the_highest_lane() -> None:
+    out = words(1)
+    run(f"{TID} st.global.u32 [%d0], %r1;", out, block=45)
+    assert out[0] == 44
+    run(f"{TID} setp.lt.u32 %p0, %r1, 7; @%p0 st.global.u32 [%d0], %r1;", out, block=45)
+    assert out[0] == 6
+
+
+# -------------------------------------------------------------------------------- checks
+
+
+def test_uninitialised_shared_and_local_memory() -> None:
+    body = "{ .shared .b32 s[4]; .local .b32 l[2]; st.shared.u32 [s], 1; ld.shared.u32 %r1, [s]; %s }"
+    fine: dict[str, Any] = {"check": ("uninit",)}
+    run(body.replace("%s }", "}"), words(1), **fine)
+    for bad in ("ld.shared.u32 %r2, [s+4];", "ld.local.u32 %r2, [l];"):
+        run(body.replace("%s }", bad + "}"), words(1))
+        with pytest.raises(LaunchError, match="never written"):
+            run(body.replace("%s }", bad + "}"), words(1), **fine)
+
+
+EXCHANGE = f"""{{ .shared .b32 s[128]; {TID} mul.lo.u32 %r2, %r1, 4; mov.u32 %r3, s;
+    add.u32 %r3, %r3, %r2; st.shared.u32 [%r3], %r1; BARRIER xor.b32 %r4, %r2, OTHER;
+    mov.u32 %r3, s; add.u32 %r3, %r3, %r4; ld.shared.u32 %r0, [%r3]; }} {STORE}"""
+
+
+@pytest.mark.parametrize(
+    ("barrier", "other", "races"),
+    [("bar.sync 0;", 256, False), ("", 256, True), ("", 0, False), ("bar.warp.sync -1;", 4, False),
+     ("bar.warp.sync -1;", 256, True), ("", 4, True)],
+)  # fmt: skip
+def test_races_in_shared_memory(barrier: str, other: int, races: bool) -> None:
+    """Thread t reads what thread t ^ 64 (or t ^ 1, or itself) wrote."""
+    body = EXCHANGE.replace("BARRIER", barrier).replace("OTHER", str(other))
+    out = words(128)
+    if races:
+        with pytest.raises(LaunchError, match="race: shared memory is read"):
+            run(body, out, block=128, check=("race",))
+    else:
+        run(body, out, block=128, check=("race",))
+        assert (out == (np.arange(128) ^ (other // 4))).all()
+
+
+def test_races_between_stores_but_not_between_atomics() -> None:
+    with pytest.raises(LaunchError, match="race"):
+        run(f"{{ .shared .b32 s; {TID} st.shared.u32 [s], %r1; }}", words(1), check=("race",))
+    run("{ .shared .b32 s; red.shared.add.u32 [s], 1; }", words(1), block=64, check=("race",))

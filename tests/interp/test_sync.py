@@ -1,0 +1,345 @@
+"""Barriers, warp exchanges, mbarriers, clusters, asynchronous copies, printf, textures, matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nvir
+from nvir.interp.printf import Buffer, format_c
+from nvir.ir.errors import LaunchError
+from tests.interp.machine_helpers import STORE, ptx, run, words
+
+TID = "mov.u32 %r1, %tid.x;"
+
+
+def test_a_barrier_orders_shared_memory_across_diverged_warps() -> None:
+    out = words(96)
+    run(f"""{{ .shared .b32 s[96]; {TID} mul.lo.u32 %r2, %r1, 4; mov.u32 %r3, s;
+        add.u32 %r4, %r3, %r2; shr.u32 %r5, %r1, 5;
+        L: setp.eq.u32 %p0, %r5, 0; @%p0 bra D; sub.u32 %r5, %r5, 1; bra L;
+        D: st.shared.u32 [%r4], %r1; bar.sync 0; sub.u32 %r6, 380, %r2; add.u32 %r6, %r6, %r3;
+        ld.shared.u32 %r0, [%r6]; {STORE} }}""", out, block=96)  # fmt: skip
+    assert out.tolist() == list(range(95, -1, -1))
+
+
+def test_barriers_of_different_numbers_are_independent() -> None:
+    """Two halves of a CTA pass messages through named barriers: sync in one, arrive in the other."""
+    out = words(64)
+    run(f"""{{ .shared .b32 s[2]; {TID} setp.lt.u32 %p0, %r1, 32; @%p0 bra A;
+        bar.sync 1, 64; ld.shared.u32 %r0, [s]; add.u32 %r0, %r0, 1; st.shared.u32 [s+4], %r0;
+        bar.arrive 2, 64; bra E;
+        A: st.shared.u32 [s], 10; bar.arrive 1, 64; bar.sync 2, 64; ld.shared.u32 %r0, [s+4];
+        E: {STORE} }}""", out, block=64)  # fmt: skip
+    assert (out == 11).all()
+
+
+def test_threads_that_exited_are_not_waited_for() -> None:
+    out = words(64)
+    run(f"{TID} setp.gt.u32 %p0, %r1, 40; @%p0 ret; bar.sync 0; mov.u32 %r0, 1; {STORE}",
+        out, block=64)  # fmt: skip
+    assert out.sum() == 41
+
+
+def test_threads_that_exit_later_let_the_others_go() -> None:
+    out = words(64)
+    run(f"""{TID} mov.u32 %r2, 0; setp.gt.u32 %p0, %r1, 40; @!%p0 bra W;
+        L: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 50; @%p1 bra L; ret;
+        W: bar.sync 0; mov.u32 %r0, 1; {STORE}""", out, block=64)  # fmt: skip
+    assert out.sum() == 41
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"), [("popc.u32", [33, 0]), ("and.pred", [0, 0]), ("or.pred", [1, 0])]
+)
+def test_barrier_reductions(op: str, expected: list[int]) -> None:
+    """Two CTAs of 64: in the first 33 threads hold the predicate, in the second none."""
+    out = words(2)
+    to = "%r0" if op.startswith("popc") else "%p3"
+    convert = "" if op.startswith("popc") else "selp.u32 %r0, 1, 0, %p3;"
+    run(f"""{TID} mov.u32 %r2, %ctaid.x; setp.lt.u32 %p0, %r1, 33; setp.eq.u32 %p1, %r2, 0;
+        and.pred %p0, %p0, %p1; bar.red.{op} {to}, 0, %p0; {convert}
+        mul.wide.u32 %d1, %r2, 4; add.u64 %d1, %d0, %d1; st.global.u32 [%d1], %r0;""",
+        out, grid=2, block=64)  # fmt: skip
+    assert out.tolist() == expected
+
+
+def test_guarded_barriers() -> None:
+    out = words(64)
+    run(f"""{{ .shared .b32 s; {TID} setp.lt.u32 %p0, %r1, 32; @%p0 st.shared.u32 [s], 9;
+        @%p0 bar.arrive 3, 64; @!%p0 bar.sync 3, 64; mov.u32 %r0, 0;
+        @!%p0 ld.shared.u32 %r0, [s]; {STORE} }}""", out, block=64)  # fmt: skip
+    assert out.tolist() == [0] * 32 + [9] * 32
+
+
+def test_a_deadlock_names_who_waits_and_where() -> None:
+    with pytest.raises(LaunchError, match="deadlock") as e:
+        run(f"{TID} setp.lt.u32 %p0, %r1, 32; @%p0 bra A;\nbar.sync 1, 64; bra E;\n"
+            "A: bar.sync 2, 64;\nE:", words(1), block=64)  # fmt: skip
+    text = str(e.value)
+    assert "waiting at barrier 1" in text
+    assert "waiting at barrier 2" in text
+    assert "32 threads of k" in text
+    assert "bar.sync 2, 64" in text
+
+
+@pytest.mark.parametrize("bad", ["bar.sync 16;", "bar.sync 0, 33;", "bar.sync 0, 0;"])
+def test_impossible_barriers(bad: str) -> None:
+    with pytest.raises(LaunchError, match="barrier"):
+        run(bad, words(1), block=64)
+
+
+# --------------------------------------------------------------------------------- warps
+
+
+def test_shuffles_wait_for_lanes_that_come_by_another_way() -> None:
+    """Halves of a warp reach different shuffles of one spelling, as Volta allows."""
+    out = words(32)
+    run(f"""{TID} add.u32 %r2, %r1, 100; setp.lt.u32 %p0, %r1, 16; @%p0 bra A;
+        shfl.sync.bfly.b32 %r0, %r2, 16, 31, -1; bra E;
+        A: mul.lo.u32 %r2, %r2, 1; shfl.sync.bfly.b32 %r0, %r2, 16, 31, -1; E: {STORE}""", out)
+    assert out.tolist() == [(k ^ 16) + 100 for k in range(32)]
+
+
+def test_shuffle_in_a_short_warp_and_by_members() -> None:
+    out = words(40)
+    run(f"""{TID} shfl.sync.down.b32 %r0|%p0, %r1, 1, 31, -1; @!%p0 mov.u32 %r0, 99;
+        and.b32 %r3, %r1, 1; setp.eq.u32 %p1, %r3, 0; @!%p1 bra E;
+        shfl.sync.idx.b32 %r0, %r1, 4, 31, 0x55555555; E: {STORE}""", out, block=40)  # fmt: skip
+    even = [4 if k < 32 else 36 for k in range(0, 40, 2)]
+    assert out[::2].tolist() == even
+    assert out[1:31:2].tolist() == list(range(2, 32, 2))
+    assert out[31] == 99
+
+
+def test_votes_matches_and_reductions() -> None:
+    out = np.zeros((32, 6), np.uint32)
+    run(f"""{TID} setp.lt.u32 %p0, %r1, 5; vote.sync.ballot.b32 %r2, %p0, -1;
+        vote.sync.any.pred %p1, !%p0, -1; selp.u32 %r3, 1, 0, %p1; and.b32 %r4, %r1, 1;
+        match.any.sync.b32 %r5, %r4, -1; match.all.sync.b32 %r6|%p2, %r4, -1;
+        redux.sync.add.u32 %r7, %r1, -1; elect.sync _|%p3, -1; selp.u32 %r8, 1, 0, %p3;
+        mul.wide.u32 %d1, %r1, 24; add.u64 %d1, %d0, %d1; st.global.v2.u32 [%d1], {{%r2, %r3}};
+        st.global.v2.u32 [%d1+8], {{%r5, %r6}}; st.global.v2.u32 [%d1+16], {{%r7, %r8}};""", out)
+    lane = np.arange(32)
+    assert (out[:, 0] == 31).all()
+    assert (out[:, 1] == 1).all()
+    assert (out[:, 2] == np.where(lane & 1, 0xAAAAAAAA, 0x55555555)).all()
+    assert (out[:, 3] == 0).all()
+    assert (out[:, 4] == 496).all()
+    assert out[:, 5].sum() == 1
+
+
+def test_a_mask_whose_lanes_never_come_is_a_deadlock() -> None:
+    with pytest.raises(LaunchError, match="waiting for the lanes of its mask"):
+        run(f"""{TID} setp.lt.u32 %p0, %r1, 16; @%p0 bra A; bar.sync 0; bra E;
+            A: bar.warp.sync -1; bar.sync 0; E:""", words(1))  # fmt: skip
+
+
+# ------------------------------------------------------------------------ objects, clusters
+
+
+def test_an_mbarrier_counts_arrivals_and_phases() -> None:
+    out = words(64)
+    run(f"""{{ .shared .align 8 .b64 m; .shared .b32 s[2]; {TID} setp.eq.u32 %p0, %r1, 0;
+        @%p0 mbarrier.init.shared.b64 [m], 64; bar.sync 0; mov.u32 %r2, 0; mov.u32 %r0, 0;
+        P: @%p0 st.shared.u32 [s], %r2; mbarrier.arrive.shared.b64 %d1, [m];
+        W: mbarrier.test_wait.shared.b64 %p1, [m], %d1; @!%p1 bra W;
+        ld.shared.u32 %r3, [s]; add.u32 %r0, %r0, %r3;
+        mbarrier.arrive.shared.b64 %d1, [m];
+        V: mbarrier.try_wait.parity.shared::cta.b64 %p1, [m], 1; @!%p1 bra V;
+        add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 5; @%p2 bra P; {STORE} }}""", out, block=64)
+    assert (out == 0 + 1 + 2 + 3 + 4).all()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("mbarrier.arrive.shared.b64 %d1, [m];", "was not initialised"),
+        ("mbarrier.init.shared.b64 [m], 0;", "cannot expect 0 arrivals"),
+        ("mbarrier.init.shared.b64 [m], 2; mbarrier.arrive.shared.b64 _, [m], 3;",
+         "3 arrivals at an mbarrier that expects 2"),
+    ],
+)  # fmt: skip
+def test_misused_mbarriers(body: str, message: str) -> None:
+    with pytest.raises(LaunchError, match=message):
+        run(f"{{ .shared .align 8 .b64 m; {body} }}", words(1), block=1)
+
+
+def test_waiting_for_an_mbarrier_that_nobody_completes_ends() -> None:
+    with pytest.raises(LaunchError, match="steps"):
+        run("""{ .shared .align 8 .b64 m; mbarrier.init.shared.b64 [m], 2;
+            mbarrier.arrive.shared.b64 %d1, [m]; W: mbarrier.try_wait.shared.b64 %p1, [m], %d1;
+            @!%p1 bra W; }""", words(1), block=1, max_steps=5000)  # fmt: skip
+
+
+def test_clusters_read_each_others_shared_memory() -> None:
+    out = words(8 * 32)
+    run(f"""{{ .shared .b32 s[32]; {TID} mov.u32 %r2, %ctaid.x; mul.lo.u32 %r3, %r1, 4;
+        mov.u32 %r4, s; add.u32 %r4, %r4, %r3; mad.lo.u32 %r5, %r2, 1000, %r1;
+        st.shared.u32 [%r4], %r5; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+        mov.u32 %r6, %cluster_ctarank; xor.b32 %r7, %r6, 3;
+        mapa.shared::cluster.u32 %r8, %r4, %r7; ld.shared::cluster.u32 %r9, [%r8];
+        getctarank.shared::cluster.u32 %r10, %r8; mov.u32 %r11, %cluster_nctarank;
+        mad.lo.u32 %r9, %r10, 100000, %r9; mad.lo.u32 %r9, %r11, 1000000, %r9;
+        mad.lo.u32 %r12, %r2, 32, %r1; mul.wide.u32 %d1, %r12, 4; add.u64 %d1, %d0, %d1;
+        st.global.u32 [%d1], %r9; barrier.cluster.arrive; barrier.cluster.wait; }}""",
+        out, grid=8, directives=".reqnctapercluster 4, 1, 1")  # fmt: skip
+    cta, lane = np.divmod(np.arange(256), 32)
+    other = cta ^ 3
+    assert (out == other * 1000 + lane + other % 4 * 100000 + 4000000).all()
+
+
+# ----------------------------------------------------------------------------- copies
+
+
+def cp_async(wait: str) -> list[int]:
+    data, out = np.arange(32, dtype=np.uint32) + 5, words(32)
+    run(f"""{{ .shared .align 16 .b32 s[32]; {TID} mul.lo.u32 %r2, %r1, 4; mov.u32 %r3, s;
+        add.u32 %r3, %r3, %r2; cvt.u64.u32 %d2, %r2; add.u64 %d2, %d1, %d2;
+        cp.async.ca.shared.global [%r3], [%d2], 4; cp.async.commit_group; {wait}
+        ld.shared.u32 %r0, [%r3]; {STORE} }}""", out, data)  # fmt: skip
+    return out.tolist()
+
+
+@pytest.mark.parametrize("wait", ["cp.async.wait_group 0;", "cp.async.wait_all;"])
+def test_cp_async_with_its_wait(wait: str) -> None:
+    assert cp_async(wait) == [k + 5 for k in range(32)]
+
+
+@pytest.mark.parametrize("wait", ["", "cp.async.wait_group 1;"])
+def test_cp_async_without_its_wait_shows(wait: str) -> None:
+    """A kernel that forgets the wait reads what was there before."""
+    assert cp_async(wait) == [0] * 32
+
+
+def test_cp_async_fills_with_zeros() -> None:
+    data, out = np.full(8, 0xFFFFFFFF, np.uint32), words(8)
+    run("""{ .shared .align 16 .b32 s[8]; st.shared.v4.u32 [s], {7, 7, 7, 7};
+        st.shared.v4.u32 [s+16], {7, 7, 7, 7}; mov.u32 %r1, 6; setp.eq.u32 %p0, %r1, 6;
+        cp.async.cg.shared.global [s], [%d1], 16, %r1; cp.async.ca.shared.global [s+16], [%d1], 8, %p0;
+        cp.async.wait_all; ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [s];
+        st.global.v4.u32 [%d0], {%r2, %r3, %r4, %r5}; ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [s+16];
+        st.global.v4.u32 [%d0+16], {%r2, %r3, %r4, %r5}; }""", out, data, block=1)  # fmt: skip
+    assert out.tolist() == [0xFFFFFFFF, 0xFFFF, 0, 0, 0, 0, 7, 7]
+
+
+def test_bulk_copies_and_reductions_out_of_shared_memory() -> None:
+    out, total = words(8), np.arange(8, dtype=np.uint32)
+    run("""{ .shared .align 16 .b32 s[8]; st.shared.v4.u32 [s], {1, 2, 3, 4};
+        st.shared.v4.u32 [s+16], {5, 6, 7, 8}; mov.u32 %r1, s; fence.proxy.async;
+        cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r1], 32;
+        cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], 32;
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; }""", out, total, block=1)
+    assert out.tolist() == list(range(1, 9))
+    assert total.tolist() == [2 * k + 1 for k in range(8)]
+
+
+def test_st_async_completes_on_an_mbarrier() -> None:
+    out = words(2)
+    run("""{ .shared .align 8 .b64 m; .shared .align 8 .b32 s[2]; mbarrier.init.shared.b64 [m], 1;
+        mov.u32 %r1, s; mov.u32 %r2, m; mbarrier.arrive.expect_tx.shared.b64 _, [m], 8;
+        mbarrier.test_wait.parity.shared.b64 %p0, [m], 0; selp.u32 %r5, 1, 0, %p0;
+        st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [%r1], {3, 4}, [%r2];
+        mbarrier.test_wait.parity.shared.b64 %p1, [m], 0; @!%p1 trap;
+        ld.shared.v2.u32 {%r3, %r4}, [s]; mad.lo.u32 %r3, %r3, 10, %r4;
+        st.global.v2.u32 [%d0], {%r3, %r5}; }""", out, block=1)  # fmt: skip
+    assert out.tolist() == [34, 0]
+
+
+# ------------------------------------------------------------------- output and textures
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "expected"),
+    [
+        ("%d %u %x", [-1, 0xFFFFFFFF, 255], "-1 4294967295 ff"),
+        ("[%5d|%-5d|%05d|%+d]", [42, 42, 42, 42], "[   42|42   |00042|+42]"),
+        ("%c%c%%", [72, 105], "Hi%"),
+        ("%*d", [6, 42], "    42"),
+        ("%o %#o %#x", [8, 8, 255], "10 010 0xff"),
+        ("%hd %hhu", [0x18000, 0x1FF], "-32768 255"),
+    ],
+)
+def test_printf_of_32_bit_arguments(text: str, data: list[int], expected: str) -> None:
+    raw = np.array(data, np.int64).astype(np.int32).tobytes()
+    assert format_c(text, Buffer(lambda at, n: raw[at : at + n]), str) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [("%f", 1.5, "1.500000"), ("%.2e", 12345.678, "1.23e+04"), ("%g", 0.0001, "0.0001"),
+     ("%8.3f|", 3.14159, "   3.142|"), ("%a", 1.0, "0x1p+0"), ("%f", float("inf"), "inf")],
+)  # fmt: skip
+def test_printf_of_doubles(text: str, value: float, expected: str) -> None:
+    raw = np.array([value]).tobytes()
+    assert format_c(text, Buffer(lambda at, n: raw[at : at + n]), str) == expected
+
+
+def test_printf_aligns_what_follows_an_int() -> None:
+    raw = np.array([7, 0], np.int32).tobytes() + np.array([1 << 40], np.int64).tobytes()
+    given = Buffer(lambda at, n: raw[at : at + n])
+    assert format_c("%d %lld", given, str) == "7 1099511627776"
+
+
+def fetch(texture: nvir.Texture, x: float, y: float) -> float:
+    out = np.zeros(1, np.float32)
+    coordinates = np.array([x, y], np.float32)
+    m = nvir.read_ptx(ptx("""ld.global.v2.f32 {%f1, %f2}, [%d1];
+        tex.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [t, {%f1, %f2}]; st.global.f32 [%d0], %f4;""",
+        ".global .texref t;"))  # fmt: skip
+    nvir.launch(m, "k", 1, 1, [out, coordinates], textures={"t": texture})
+    return float(out[0])
+
+
+IMAGE = np.array([[0, 1, 2], [10, 11, 12]], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("options", "x", "y", "expected"),
+    [
+        ({}, 1.5, 0.5, 1), ({}, 1.99, 1.0, 11), ({}, -3, 7, 10), ({}, 9, -1, 2),
+        ({"address": "border"}, -0.5, 0.5, 0), ({"filter": "linear"}, 1.0, 0.5, 0.5),
+        ({"filter": "linear"}, 1.5, 1.0, 6), ({"filter": "linear"}, 1.25, 0.5, 0.75),
+        ({"normalized": True}, 0.99, 0.51, 12), ({"normalized": True, "address": "wrap"}, 1.1, 0.1, 0),
+        ({"normalized": True, "address": "mirror"}, 1.1, 0.1, 2),
+    ],
+)  # fmt: skip
+def test_texture_addressing_and_filtering(
+    options: dict[str, str], x: float, y: float, expected: float
+) -> None:
+    assert fetch(nvir.Texture(IMAGE, **options), x, y) == expected
+
+
+def test_a_texture_that_is_not_given() -> None:
+    with pytest.raises(LaunchError, match="texture t: give it in `textures`"):
+        run("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [t, {%r1}];", words(1),
+            before=".global .texref t;")  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ matrices
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("trans", [False, True])
+def test_ldmatrix_and_stmatrix(count: int, trans: bool) -> None:
+    """Matrices go to registers and, by the inverse instruction, back to where they came from."""
+    data = np.arange(8 * 8 * 4, dtype=np.uint16)
+    out, registers = np.zeros_like(data), np.zeros((32, 4), np.uint32)
+    regs = ", ".join(f"%r{10 + k}" for k in range(count))
+    t = ".trans" if trans else ""
+    copies = "".join(f"st.global.u32 [%d5+{4 * k}], %r{10 + k};" for k in range(count))
+    run(f"""{{ .shared .align 16 .b8 s[512]; .shared .align 16 .b8 z[512]; {TID}
+        mul.lo.u32 %r2, %r1, 16; cvt.u64.u32 %d3, %r2; add.u64 %d4, %d0, %d3; mov.u32 %r3, s;
+        add.u32 %r3, %r3, %r2; mov.u32 %r4, z; add.u32 %r4, %r4, %r2;
+        ld.global.v4.u32 {{%r5, %r6, %r7, %r8}}, [%d4]; st.shared.v4.u32 [%r3], {{%r5, %r6, %r7, %r8}};
+        bar.sync 0; ldmatrix.sync.aligned.m8n8.x{count}{t}.shared.b16 {{{regs}}}, [%r3];
+        add.u64 %d5, %d2, %d3; {copies}
+        stmatrix.sync.aligned.m8n8.x{count}{t}.shared.b16 [%r4], {{{regs}}}; bar.sync 0;
+        ld.shared.v4.u32 {{%r5, %r6, %r7, %r8}}, [%r4]; add.u64 %d6, %d1, %d3;
+        st.global.v4.u32 [%d6], {{%r5, %r6, %r7, %r8}}; }}""", data, out, registers)  # fmt: skip
+    n = 64 * count
+    assert (out[:n] == data[:n]).all()
+    low = registers[:, 0] & 0xFFFF
+    lane = np.arange(32)
+    row, column = lane // 4, lane % 4 * 2
+    assert (low == (column * 8 + row if trans else row * 8 + column)).all()
