@@ -301,7 +301,7 @@ def test_calls_pass_and_return_in_param_space():
     h = b.cvt(x, "u16.u32")
     y = b.call(g, [x, h])
     z = b.call(g, [y, h], uniform=False)
-    b.store("shared.u32", 0, z)
+    b.store("shared.u32", m.variable("tile", "shared", "u32"), z)
     b.ret()
     verify(m)
     calls = [i for i in f.instructions() if i.form.is_call]
