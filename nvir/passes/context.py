@@ -49,9 +49,12 @@ class Context:
             from nvir import sm
 
             named = self._profile
-            if named is None:
-                named = "sm_80_notes" if self.policy == "notes" else self.module.target
-            self._profile = sm.profile(named)
+            if named is None and self.policy == "notes":
+                named = "sm_80_notes"
+            if named is not None:
+                self._profile = sm.profile(named)
+            else:
+                self._profile = sm.profile_for(self.module.target)
         return self._profile
 
     def knob(self, name: str, block: Block | None = None, *, pass_id: int = 0) -> Any:

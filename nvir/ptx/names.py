@@ -98,7 +98,8 @@ class Names:
                 self._parameterised(name, int(count[:9]), type, offset)
             elif vector:
                 for part in "xyzw"[:vector]:
-                    self._declare(f"{name}.{part}", self.new_register(None, type), offset)
+                    number = self.new_register(f"{name}_{part}", type)
+                    self._declare(f"{name}.{part}", number, offset)
                 self.vectors[name] = vector
             else:
                 self._declare(name, self.new_register(name, type), offset)

@@ -20,6 +20,7 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.ir.symbols import Variable
 from nvir.ir.values import SymbolOffset, Value
+from nvir.sm.profile import Profile
 
 SCHEMA = "nvir.report/1"
 ASSUMED_BLOCK = 256
@@ -167,16 +168,36 @@ def report(
     """
     target = arch or module.target
     diagnostics = list(module.diagnostics)
+    machine = _machine(profile, target, module, diagnostics)
     functions = tuple(
-        _function(f, module, profile or target, launch, diagnostics)
+        _function(f, module, machine, launch, diagnostics)
         for f in module.functions
         if f.blocks
     )
     return ModuleReport(module.name, target, policy, functions, tuple(diagnostics))
 
 
+def _machine(
+    profile: str | None, target: str, module: Module, diagnostics: list[Diagnostic]
+) -> Profile:
+    """The profile that is asked for, else that of the target or the one that stands in for it."""
+    from nvir import sm
+
+    if profile is not None:
+        return sm.profile(profile)
+    found = sm.profile_for(target)
+    if found.name != target.rstrip("af").replace("compute_", "sm_"):
+        diagnostics.append(
+            Diagnostic(
+                f"no machine profile for {target}: {found.name} stands in", module.name,
+                severity="note",
+            )  # fmt: skip
+        )
+    return found
+
+
 def _function(
-    f: Function, module: Module, machine: str, launch: Launch, diagnostics: list[Diagnostic]
+    f: Function, module: Module, machine: Profile, launch: Launch, diagnostics: list[Diagnostic]
 ) -> FunctionReport:
     f.analyze_cfg()
     pressure = register_pressure(f, liveness(f))
@@ -250,7 +271,7 @@ def block_size(f: Function, given: int | None) -> tuple[int, bool]:
 
 
 def _occupancy(
-    f: Function, machine: str, registers: int, block: int, static: int, launch: Launch,
+    f: Function, machine: Profile, registers: int, block: int, static: int, launch: Launch,
     module: Module, diagnostics: list[Diagnostic],
 ) -> OccupancyFigures:  # fmt: skip
     from nvir.sm import occupancy

@@ -41,6 +41,8 @@ def build(text: str) -> Module:
         )  # fmt: skip
         block.append(i)
         values[name] = i
+        if words[0] == "ret" and operands:
+            f.return_type = I32
         if words[0] == "phi":
             late.append((i, [w.split("@") for w in operands]))
     for phi, pairs in late:
