@@ -192,19 +192,18 @@ def _odd_fma(x: Lanes, y: Lanes, z: Lanes, rnd: str) -> Lanes:
 
 
 def _quick_fma(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
-    """fma in rn on f32 or f16: the float64 sum rounded again, which is right unless that sum lies
-    half-way between two results or, for f32, among the subnormals."""
-    wide, man = np.float64, 23 if x.dtype == np.float32 else 10
-    product = x.astype(wide) * y.astype(wide)
-    addend = z.astype(wide)
-    total = product + addend
-    doubtful = (total.view(np.uint64) & _TAILS[man]) == _HALVES[man]
-    if man == 23:
-        doubtful |= np.abs(total) < _LEAST
-    if some(doubtful):
-        return to_odd(*two_sum(product, addend)).astype(x.dtype)
-    return total.astype(x.dtype)
+    """fma in rn on f32 or f16: the float64 sum, whose error is below its last bit, rounded from a
+    bit above and from a bit below. Where the two agree, that is the result."""
+    product = x.astype(np.float64) * y.astype(np.float64)
+    total = product + z.astype(np.float64)
+    above = (total * _ABOVE).astype(x.dtype)
+    total *= _BELOW
+    if some(above != total.astype(x.dtype)):  # near a tie, or NaN
+        return to_odd(*two_sum(product, z.astype(np.float64))).astype(x.dtype)
+    return above
 
+
+_ABOVE, _BELOW = np.float64(1 + 2.0**-52), np.float64(1 - 2.0**-52)
 
 _PLAIN: dict[str, Native] = {
     "add": np.add,
@@ -213,11 +212,6 @@ _PLAIN: dict[str, Native] = {
     "fma": _quick_fma,
     "mad": _quick_fma,
 }
-
-# The bits of a float64 below the last of a format with so many fraction bits; half of that last.
-_TAILS = {man: np.uint64((1 << (52 - man)) - 1) for man in (10, 23)}
-_HALVES = {man: np.uint64(1 << (51 - man)) for man in (10, 23)}
-_LEAST = np.float64(2.0**-126)
 
 
 def fma(mods: Mods, a: Lanes, b: Lanes, c: Lanes) -> Lanes:

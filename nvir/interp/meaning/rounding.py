@@ -71,14 +71,19 @@ def two_sum(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
     """`a + b` as its rounded sum and the exact error (Knuth). NaN errors where it overflows."""
     s = a + b
     t = s - a
-    return s, (a - (s - t)) + (b - t)
+    u = s - t
+    np.subtract(a, u, out=u)
+    np.subtract(b, t, out=t)
+    u += t
+    return s, u
 
 
 def _halves(a: Lanes) -> tuple[Lanes, Lanes]:
     """A float64 as the sum of two of 26 bits (Veltkamp); |a| below 2^996."""
     t = a * 134217729.0
-    high = t - (t - a)
-    return high, a - high
+    high = t - a
+    np.subtract(t, high, out=high)
+    return high, np.subtract(a, high, out=t)
 
 
 def two_product(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
@@ -89,7 +94,12 @@ def two_product(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
     p = a * b
     ah, al = _halves(a)
     bh, bl = _halves(b)
-    return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
+    error = ah * bh
+    error -= p
+    error += ah * bl
+    error += al * bh
+    error += al * bl
+    return p, error
 
 
 def to_odd(s: Lanes, error: Lanes) -> Lanes:
