@@ -113,7 +113,7 @@ def registers(declared: dict[str, ScalarType]) -> list[str]:
             lines.extend(
                 (len(_RANK), f"\t.reg .{type.name} \t{prefix}{index};") for index in indices
             )
-    lines.sort()
+    lines.sort(key=lambda line: (line[0], line[1] if line[0] == len(_RANK) else ""))
     return [text for _, text in lines]
 
 
