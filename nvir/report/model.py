@@ -24,9 +24,6 @@ from nvir.sm.profile import Profile
 
 SCHEMA = "nvir.report/1"
 ASSUMED_BLOCK = 256
-# What ptxas keeps beyond the largest number of live values, measured on its SASS.
-EXTRA_REGISTERS = 2
-MAX_REGISTERS = 255
 
 
 @attrs.frozen
@@ -85,8 +82,24 @@ class OccupancyFigures:
 
 
 @attrs.frozen
+class RealFigures:
+    """What ptxas says of a kernel: registers a thread, bytes of spill stores and loads a thread."""
+
+    registers: int
+    spill_stores: int = 0
+    spill_loads: int = 0
+
+
+@attrs.frozen
 class FunctionReport:
-    """One function. `peak_line` and `peak_source` say where `max_live` is reached."""
+    """One function.
+
+    max_live    registers live in the PTX as it is written
+    predicted   registers a thread that the assembler is taken to use (`nvir.sm.registers`); of
+                kernels only
+    peak_line, peak_source   where it needs most: line of the PTX, "file.cu:12"
+    real        what ptxas says, where it was asked
+    """
 
     name: str
     kind: str
@@ -95,10 +108,12 @@ class FunctionReport:
     predicates: int
     predicted: int | None
     peak_line: int | None
+    peak_source: str | None
     block_size: int | None
     static_smem: int
     occupancy: OccupancyFigures | None
     loops: tuple[LoopReport, ...]
+    real: RealFigures | None = None
 
 
 @attrs.frozen
@@ -147,6 +162,8 @@ def _function_json(f: FunctionReport) -> dict[str, Any]:
             }
             for x in f.loops
         ],
+        "peak": {"line": f.peak_line, "source": f.peak_source},
+        **({} if f.real is None else {"ptxas": attrs.asdict(f.real)}),
     }  # fmt: skip
 
 
@@ -200,10 +217,13 @@ def _function(
     f: Function, module: Module, machine: Profile, launch: Launch, diagnostics: list[Diagnostic]
 ) -> FunctionReport:
     f.analyze_cfg()
-    pressure = register_pressure(f, liveness(f))
-    line = pressure.peak.line if pressure.peak is not None else 0
+    live = liveness(f)
+    pressure = register_pressure(f, live)
+    estimate = estimate_registers(f, live)
+    peak = estimate.peak
+    line = peak.line if peak is not None else 0
     is_kernel = f.kind == "entry"
-    predicted = min(pressure.max_live + EXTRA_REGISTERS, MAX_REGISTERS)
+    predicted = estimate.registers
     static = static_shared_memory(f)
     block = None
     figures = None
@@ -229,7 +249,9 @@ def _function(
     return FunctionReport(
         str(f.name), f.kind, sum(1 for i in pressure.instructions if not i.form.op.pseudo),
         pressure.max_live, pressure.max_predicates, predicted if is_kernel else None,
-        line if line > 0 else None, block, static, figures, loops,
+        line if line > 0 else None,
+        SourceLines(f, module).place(peak) if peak is not None else None,
+        block, static, figures, loops,
     )  # fmt: skip
 
 

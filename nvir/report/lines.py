@@ -1,0 +1,290 @@
+"""Which line holds the registers: each PTX line with what is live there, and who at the peak.
+
+Two counts stand at each instruction, both in 32-bit registers a thread:
+
+    live  what is live in the PTX as it is written (`analysis.pressure`)
+    asm   what the assembler is taken to hold there: its own order within the block, and
+          nothing for what it keeps in the constant bank (`sm.registers`)
+
+The columns beside them are those of `nvdisasm -plr`: `^` written here, `v` read, `x` both,
+`:` alive; a column stands for a register for as long as it is alive, and is then given to another.
+The peak is that of `asm`; below the listing stand the registers that are alive there, the widest
+and longest-lived first, with their definition, last use and the reason why they are alive.
+
+Cost     Linear in the instructions times the registers alive at them.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from nvir.analysis.liveness import Liveness, liveness
+from nvir.analysis.pressure import register_pressure, width
+from nvir.ir.block import Block
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.module import Module
+from nvir.ir.values import Value
+from nvir.report.places import SourceLines
+from nvir.sm.registers import RegisterEstimate, estimate_registers, live_at
+
+SCHEMA = "nvir.lines/1"
+LEGEND = (
+    "live: 32-bit registers alive as written · asm: as the assembler is taken to order the block · "
+    "^ written  v read  x both  : alive"
+)
+
+
+# ---------------------------------------------------------------- the listing
+
+
+@attrs.frozen(eq=False)
+class Row:
+    """One instruction, or the label of a block (`instruction` None).
+
+    live, scheduled, predicates   see the module's docstring; of a label what enters the block
+    marks   register name -> one of "^ v x :"
+    """
+
+    line: int
+    text: str
+    source: tuple[int, int] | None
+    live: int
+    scheduled: int | None
+    predicates: int
+    marks: dict[str, str]
+    instruction: Instruction | None = None
+
+
+@attrs.frozen
+class LiveValue:
+    """A register that is alive at the peak. Lines are the PTX's, 0 where there is none."""
+
+    name: str
+    type: str
+    registers: int
+    defined: int
+    last_use: int
+    why: str
+
+
+@attrs.frozen(eq=False)
+class Listing:
+    """The rows of one function. `columns` gives each register its column, counted from 0."""
+
+    function: Function
+    rows: tuple[Row, ...]
+    columns: dict[str, int]
+    max_live: int
+    estimate: RegisterEstimate
+    peak: Row | None
+    at_peak: tuple[LiveValue, ...]
+    source: SourceLines
+
+    @property
+    def peak_place(self) -> str | None:
+        """The source line of the peak, "file.cu:12"."""
+        i = self.peak.instruction if self.peak is not None else None
+        return self.source.place(i) if i is not None else None
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of "functions" in a document of schema `nvir.lines/1`."""
+        peak = self.peak
+        return {
+            "name": str(self.function.name),
+            "kind": self.function.kind,
+            "registers": {
+                "max_live": self.max_live, "scheduled": self.estimate.max_live,
+                "predicted": self.estimate.registers,
+            },
+            "peak": None if peak is None else {
+                "line": peak.line or None, "source": self.peak_place, "live": peak.live,
+                "scheduled": peak.scheduled, "values": [attrs.asdict(v) for v in self.at_peak],
+            },
+            "lines": [
+                {
+                    "line": r.line or None,
+                    "source": self.source.place(r.instruction) if r.instruction else None,
+                    "text": r.text, "live": r.live, "scheduled": r.scheduled,
+                    "predicates": r.predicates,
+                    "writes": [n for n, m in r.marks.items() if m in "^x"],
+                    "reads": [n for n, m in r.marks.items() if m in "vx"],
+                }
+                for r in self.rows
+            ],
+        }  # fmt: skip
+
+
+def line_listing(function: Function, module: Module, text: list[str] | None = None) -> Listing:
+    """The listing of a function. `text` is the PTX by lines, to show it as it stands there."""
+    if function.cfg_state != "fresh":
+        function.analyze_cfg()
+    live = liveness(function)
+    pressure = register_pressure(function, live)
+    estimate = estimate_registers(function, live)
+    counts = zip(pressure.counts, pressure.predicates, strict=True)
+    written = dict(zip(pressure.instructions, counts, strict=True))
+    source = SourceLines(function, module, text)
+    rows: list[Row] = []
+    for block in function.blocks:
+        rows.extend(_block_rows(block, live, written, estimate, source, text))
+    peak = next((r for r in rows if r.instruction is estimate.peak and estimate.peak), None)
+    held: tuple[LiveValue, ...] = ()
+    if peak is not None and peak.instruction is not None and not peak.instruction.is_phi:
+        values = live_at(function, peak.instruction, live)
+        held = tuple(_explain(values, peak.instruction, live))
+    return Listing(
+        function, tuple(rows), _columns(rows), pressure.max_live, estimate, peak, held, source
+    )
+
+
+def _name(v: Value) -> str:
+    """The register of a value: values that were one register in the text are one here."""
+    return v.name or f"%v{id(v):x}"
+
+
+def _block_rows(
+    block: Block, live: Liveness, written: dict[Instruction, tuple[int, int]],
+    estimate: RegisterEstimate, source: SourceLines, text: list[str] | None,
+) -> list[Row]:  # fmt: skip
+    """The rows of a block, made from its end backwards."""
+    alive = dict.fromkeys(map(_name, live.live_out_values(block)))
+    rows: list[Row] = []
+    for i in reversed(block):
+        if i.form.is_phi:
+            break
+        marks = dict.fromkeys(alive, ":")
+        for r in i.results:
+            if r.type.name != "cc":
+                marks[_name(r)] = "^"
+                alive.pop(_name(r), None)
+        for v in i.operands:
+            if v.is_tracked and v.type.name != "cc":
+                n = _name(v)
+                marks[n] = "x" if marks.get(n) in ("^", "x") else "v"
+                alive[n] = None
+        count, predicates = written.get(i, (0, 0))
+        numbers = source.numbers(i)
+        rows.append(Row(
+            i.line, _text(i, text), numbers[-1] if numbers else None, count,
+            estimate.counts.get(i), predicates, marks, i,
+        ))  # fmt: skip
+    for phi in block.phis:
+        alive[_name(phi)] = None
+    entering = 0
+    for v in {*live.live_in_values(block), *block.phis}:
+        entering += width(v.type)
+    through = dict.fromkeys(alive, ":")
+    rows.append(Row(block.line, f"{block.name}:", None, entering, None, 0, through))
+    rows.reverse()
+    return rows
+
+
+def _text(i: Instruction, text: list[str] | None) -> str:
+    if text is not None and 0 < i.line <= len(text):
+        return " ".join(text[i.line - 1].split())
+    return " ".join(str(i).split())
+
+
+def _columns(rows: list[Row]) -> dict[str, int]:
+    """A column for each register, free again behind its last row."""
+    last: dict[str, int] = {}
+    for k, row in enumerate(rows):
+        for n in row.marks:
+            last[n] = k
+    ends: dict[int, list[str]] = {}
+    for n, k in last.items():
+        ends.setdefault(k, []).append(n)
+    free: list[int] = []
+    columns: dict[str, int] = {}
+    width_used = 0
+    for k, row in enumerate(rows):
+        for n in row.marks:
+            if n not in columns:
+                if free:
+                    columns[n] = free.pop(0)
+                else:
+                    columns[n] = width_used
+                    width_used += 1
+        for n in ends.get(k, ()):
+            bisect.insort(free, columns[n])
+    return columns
+
+
+# ---------------------------------------------------------------- who and why
+
+
+def _explain(values: list[Value], peak: Instruction, live: Liveness) -> Iterator[LiveValue]:
+    """The values at the peak, widest first, then those that live longest."""
+    function = live.function
+    loop_of: dict[Block, Loop] = {}
+    for x in natural_loops(function):
+        for b in x.blocks:
+            loop_of[b] = x
+    assert peak.block is not None
+    inner = loop_of.get(peak.block)
+    seen: set[str] = set()
+    found = []
+    for v in values:
+        if _name(v) in seen:
+            continue
+        seen.add(_name(v))
+        d = v.definer
+        defined = _line_of(d) if d is not None else 0
+        uses = sorted(_line_of(u) for u in v.users)
+        last = uses[-1] if uses else 0
+        found.append(LiveValue(
+            v.name or "?", str(v.type), width(v.type), defined, last, _why(v, peak, inner, live),
+        ))  # fmt: skip
+    found.sort(key=lambda v: (-v.registers, -(abs(v.last_use - v.defined)), v.name))
+    yield from found
+
+
+def _line_of(i: Instruction) -> int:
+    """The line of an instruction; of a phi that of its label."""
+    if i.form.is_phi and i.block is not None:
+        return i.block.line
+    return i.line if i.line > 0 else 0
+
+
+def _why(v: Value, peak: Instruction, loop: Loop | None, live: Liveness) -> str:
+    """Why a value is alive at the peak, by the outermost loop that keeps it."""
+    d = v.definer
+    users = list(v.users)
+    outermost: Loop | None = None
+    x = loop
+    while x is not None:
+        inside = set(x.blocks)
+        if d is not None and d.is_phi and d.block is x.header:
+            return f"carried around loop {x.header.name}"
+        carried = [u for u in users if u.is_phi and u.block is x.header]
+        if carried and d is not None and d.block in inside:
+            return f"next value of {carried[0].name or '?'} in loop {x.header.name}"
+        if (d is None or d.block not in inside) and live.is_live_in(v, x.header):
+            outermost = x
+        x = x.parent
+    if outermost is not None:
+        inside = set(outermost.blocks)
+        within = [u for u in users if u.block in inside and not u.is_phi]
+        if within:
+            at = ", ".join(map(str, sorted({_line_of(u) for u in within})[:3]))
+            return f"invariant in loop {outermost.header.name}, used at line {at}"
+        return f"only passes through loop {outermost.header.name}, used behind it"
+    if d is peak:
+        return "made here"
+    later = [_line_of(u) for u in users if u is peak]
+    if later:
+        return "used here"
+    lines = sorted({_line_of(u) for u in users} - {0})
+    after = [n for n in lines if n > peak.line] or lines
+    return f"used at line {after[0]}" if after else "used"
+
+
+def module_json(listings: list[Listing], arch: str) -> dict[str, Any]:
+    """The document of schema `nvir.lines/1`."""
+    return {"schema": SCHEMA, "arch": arch, "functions": [x.to_json() for x in listings]}
