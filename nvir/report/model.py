@@ -20,7 +20,10 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.ir.symbols import Variable
 from nvir.ir.values import SymbolOffset, Value
-from nvir.sm.profile import Profile
+from nvir.report.places import SourceLines
+from nvir.sm.profile import Profile, profile_for
+from nvir.sm.profile import profile as named_profile
+from nvir.sm.registers import estimate_registers
 
 SCHEMA = "nvir.report/1"
 ASSUMED_BLOCK = 256
@@ -198,17 +201,16 @@ def _machine(
     profile: str | None, target: str, module: Module, diagnostics: list[Diagnostic]
 ) -> Profile:
     """The profile that is asked for, else that of the target or the one that stands in for it."""
-    from nvir import sm
-
     if profile is not None:
-        return sm.profile(profile)
-    found = sm.profile_for(target)
+        return named_profile(profile)
+    found = profile_for(target)
     if found.name != target.rstrip("af").replace("compute_", "sm_"):
         diagnostics.append(
             Diagnostic(
-                f"no machine profile for {target}: {found.name} stands in", module.name,
+                f"no machine profile for {target}: {found.name} stands in",
+                module.name,
                 severity="note",
-            )  # fmt: skip
+            )
         )
     return found
 
@@ -233,17 +235,21 @@ def _function(
             diagnostics.append(
                 Diagnostic(
                     f"kernel {f.name}: block size {block} is assumed; "
-                    "give --block or .reqntid/.maxntid", module.name, severity="note"
-                )  # fmt: skip
+                    "give --block or .reqntid/.maxntid",
+                    module.name,
+                    severity="note",
+                )
             )
         figures = _occupancy(f, machine, predicted, block, static, launch, module, diagnostics)
     for source, target in f.irreducible_edges:
         diagnostics.append(
             Diagnostic(
                 f"{f.name}: the edge {source.name} -> {target.name} enters a loop sideways; "
-                "this irreducible region is no natural loop", module.name, target.line,
+                "this irreducible region is no natural loop",
+                module.name,
+                target.line,
                 severity="warning",
-            )  # fmt: skip
+            )
         )
     loops = tuple(_loop(x, pressure, module) for x in natural_loops(f))
     return FunctionReport(
