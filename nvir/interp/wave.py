@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 ALL = slice(None)
 STACK_LIMIT = 1 << 20
+# Below this the part form serves all: compiling a second form costs more than it saves.
+WHOLE_FORM_LANES = 192
 
 
 class Table:
@@ -149,7 +151,7 @@ class Group:
     def begin(self) -> None:
         """Choose the form to run in."""
         wave = self.wave
-        if self.n == wave.live and 2 * self.n >= wave.n:
+        if self.n == wave.live and 2 * self.n >= wave.n and wave.n >= WHOLE_FORM_LANES:
             self.whole, self.m = True, wave.n
             self.mask = None if self.n == wave.n else wave.alive
             wave.epoch += 1

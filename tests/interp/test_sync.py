@@ -343,3 +343,54 @@ def test_ldmatrix_and_stmatrix(count: int, trans: bool) -> None:
     lane = np.arange(32)
     row, column = lane // 4, lane % 4 * 2
     assert (low == (column * 8 + row if trans else row * 8 + column)).all()
+
+
+@pytest.mark.parametrize("registers", [False, True])
+@pytest.mark.parametrize("turned", [False, True])
+def test_wgmma_multiplies_matrices_of_shared_memory(registers: bool, turned: bool) -> None:
+    """D = A * B twice, the second time added; A of 64 x 16 by descriptor or in registers."""
+    rng = np.random.default_rng(5)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((64, 16), (16, 8)))
+    out = np.zeros((64, 8), np.float32)
+    # Core matrices of 8 rows by 16 bytes, one after the other: along k 128 bytes, along m 256.
+    image_a = a.reshape(8, 8, 2, 8).transpose(0, 2, 1, 3).copy()
+    image_b = (b.reshape(2, 8, 8) if turned else b.T.reshape(8, 2, 8).transpose(1, 0, 2)).copy()
+    start_b = 2048
+    fields = {"a": (0, 128, 256), "b": (start_b, 128, 128)}
+    desc = {k: s >> 4 | (l >> 4) << 16 | (t >> 4) << 32 for k, (s, l, t) in fields.items()}  # noqa: E741
+    fragment = "".join(
+        f"add.u32 %r20, %r5, {r}; mad.lo.u32 %r20, %r20, 32, %r6; add.u32 %r20, %r20, {2 * c};"
+        f" cvt.u64.u32 %d7, %r20; add.u64 %d7, %d1, %d7; ld.global.u32 %r{10 + k}, [%d7];"
+        for k, (r, c) in enumerate(((0, 0), (8, 0), (0, 8), (8, 8)))
+    )
+    operand = "{%r10, %r11, %r12, %r13}" if registers else "%d5"
+    flags = ("1, 1, " if registers else "1, 1, 0, ") + ("1" if turned else "0")
+    mma = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, "
+    run(f"""{{ .shared .align 128 .b8 s[2304]; {TID} mul.lo.u32 %r2, %r1, 16; cvt.u64.u32 %d10, %r2;
+        add.u64 %d11, %d2, %d10; ld.global.v4.u32 {{%r4, %r5, %r6, %r7}}, [%d11]; mov.u32 %r3, s;
+        add.u32 %r8, %r3, %r2; st.shared.v4.u32 [%r8], {{%r4, %r5, %r6, %r7}};
+        setp.lt.u32 %p0, %r1, 16; add.u64 %d12, %d3, %d10;
+        @%p0 ld.global.v4.u32 {{%r4, %r5, %r6, %r7}}, [%d12];
+        @%p0 st.shared.v4.u32 [%r8+{start_b}], {{%r4, %r5, %r6, %r7}}; bar.sync 0;
+        mov.u64 %d5, {desc['a']}; mov.u64 %d6, {desc['b']}; shr.u32 %r4, %r1, 5; and.b32 %r9, %r1, 31;
+        shr.u32 %r5, %r9, 2; mad.lo.u32 %r5, %r4, 16, %r5; and.b32 %r6, %r9, 3; mul.lo.u32 %r6, %r6, 4;
+        {fragment} mov.f32 %f1, 0f00000000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;
+        wgmma.fence.sync.aligned;
+        {mma}{operand}, %d6, 0, {flags}; {mma}{operand}, %d6, 1, {flags};
+        wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
+        shl.b32 %r6, %r6, 1; mad.lo.u32 %r7, %r5, 32, %r6; cvt.u64.u32 %d8, %r7; add.u64 %d8, %d0, %d8;
+        st.global.v2.f32 [%d8], {{%f1, %f2}}; st.global.v2.f32 [%d8+256], {{%f3, %f4}}; }}""",
+        out, a, image_a, image_b, block=128, target="sm_90a")  # fmt: skip
+    assert (out == 2 * (a.astype(np.float32) @ b.astype(np.float32))).all()
+
+
+def test_surfaces() -> None:
+    image, out = np.arange(12, dtype=np.uint32).reshape(3, 4), words(4)
+    m = nvir.read_ptx(ptx("""mov.u32 %r1, 8; mov.u32 %r2, 1;
+        suld.b.2d.v2.b32.trap {%r3, %r4}, [s, {%r1, %r2}]; add.u32 %r3, %r3, 100;
+        sust.b.2d.b32.trap [s, {%r1, %r2}], %r3; mov.u32 %r1, 400;
+        suld.b.2d.b32.zero %r5, [s, {%r1, %r2}]; suld.b.2d.b32.clamp %r6, [s, {%r1, %r2}];
+        st.global.v4.u32 [%d0], {%r3, %r4, %r5, %r6};""", ".global .surfref s;", 1))  # fmt: skip
+    nvir.launch(m, "k", 1, 1, [out], textures={"s": image})
+    assert out.tolist() == [106, 7, 0, 7]
+    assert image[1].tolist() == [4, 5, 106, 7]

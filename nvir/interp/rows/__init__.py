@@ -50,12 +50,13 @@ def unsupported(i: Instruction, why: str = "") -> Unsupported:
 def ori_rows() -> Rows:
     """The rows of level `ori`."""
     from nvir.interp.rows import arith, asyncs, atoms, barriers, control, memory, objects
-    from nvir.interp.rows import matrix, misc, texture, warp
+    from nvir.interp.rows import matrix, misc, surface, texture, warp, warpgroup
 
     emitters: dict[str, Any] = {}
     specials: dict[str, Any] = {}
     for module in (
-        arith, memory, atoms, misc, texture, asyncs, objects, warp, matrix, barriers, control
+        arith, memory, atoms, misc, texture, surface, asyncs, objects, warp, matrix, warpgroup,
+        barriers, control,
     ):  # fmt: skip
         emitters.update(getattr(module, "EMITTERS", {}))
         specials.update(getattr(module, "SPECIALS", {}))

@@ -48,7 +48,10 @@ class Exchange:
 
     key     operations of one key may meet
     types   PTX types of the operands, for literals
+    unit    warps that must be there together: 4 for a warpgroup
     """
+
+    unit = 1
 
     def __init__(self, plan: Any, i: Instruction) -> None:
         self.instruction = i
@@ -167,7 +170,10 @@ def _meet(wave: Any, key: str) -> None:
     for p in parts:
         warps = wave.warp_of[p.group.lanes()]
         missing = p.mask.astype(np.uint64) & ~here[warps]
-        missing &= _bits(wave, wave.iota)[warps] if alive is None else alive[warps]
+        everyone = _bits(wave, wave.iota) if alive is None else alive
+        missing &= everyone[warps]
+        if p.special.unit > 1:
+            missing |= _absent_groups(wave, everyone & ~here, p.special.unit)[warps]
         inside, outside = p.divide(wave, missing == 0)
         if inside is not None:
             ready.append(inside)
@@ -178,6 +184,15 @@ def _meet(wave: Any, key: str) -> None:
         waiting[key] = rest
     if ready:
         ready[0].special._perform(wave, ready)
+
+
+def _absent_groups(wave: Any, absent: Array, unit: int) -> Array:
+    """For each warp whether any lane of its group of warps is absent."""
+    warp = np.arange(wave.n_warps)
+    group = warp // wave.warps_per_cta * wave.warps_per_cta + warp % wave.warps_per_cta // unit
+    some = np.zeros(wave.n_warps, np.uint64)
+    np.bitwise_or.at(some, group, absent)
+    return np.asarray(some[group])
 
 
 def _recheck(wave: Any) -> None:
