@@ -1,0 +1,348 @@
+"""What a loop's body weighs for ptxas, and how much of it folds in unrolled copies.
+
+    d      instructions of one iteration, without those that only count the loop
+    a      those that stay when the induction variable is a constant
+    S      savings: loop control, what folds, known addresses, fetches
+
+An instruction folds if all that it reads is known: literals, the induction
+variables, addresses of shared and constant memory, results of what folds. An
+address offset is an addition of its own, which accesses of one address share.
+
+Method   Header phis that start from a known value are taken for known; values
+         over them are worked out on demand; phis whose next value turns out
+         unknown are struck, until nothing changes.
+Nests    An inner loop that is unrolled fully counts as its copies, and its
+         phis are known as well.
+Cost     one visit an instruction of the loop, another for each phi struck.
+Source   measured, see unroll_weights.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+from nvir.analysis.induction import TripCount
+from nvir.ir.block import Block
+from nvir.ir.form import Form
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+from nvir.ir.symbols import Param, Variable
+from nvir.ir.values import Constant, SymbolOffset, Undef, Value
+from nvir.passes.loop.unroll_weights import (
+    ADDRESS_KNOWN,
+    CARRIED_BY_NEST,
+    CONTROL_OF_COPY,
+    FENCES,
+    FETCH_SAVING,
+    HOPPER,
+    LOOP_CONTROL,
+    WARP_WIDE,
+    weight,
+)
+
+FETCHES = frozenset(("tex", "tld4"))
+_SLOW = frozenset(("div", "sqrt", "rcp"))
+
+
+@attrs.define
+class BodyCost:
+    """The figures of one iteration; see the module docstring for d, a and S.
+
+    shared_loads, fetches   how many
+    loads       a global, local or generic load is in it
+    branches    real branches other than those that count the loop
+    breaks      whether one of them leaves the loop; nested: one lies under another
+    barrier     whether there is a bar.sync
+    never       why such a loop is never unrolled, or ""
+    """
+
+    d: int = 0
+    a: int = 0
+    extra: int = 0
+    shared_loads: int = 0
+    fetches: int = 0
+    loads: bool = False
+    branches: int = 0
+    breaks: bool = False
+    nested: bool = False
+    barrier: bool = False
+    never: str = ""
+
+    @property
+    def c(self) -> int:
+        """The size with loop control."""
+        return self.d + LOOP_CONTROL
+
+    @property
+    def S(self) -> int:
+        folded = self.d - self.a
+        return LOOP_CONTROL + folded + self.extra + (FETCH_SAVING if self.fetches else 0)
+
+    @property
+    def p(self) -> int:
+        """Percent of an iteration that unrolling saves, rounded down."""
+        return 100 * self.S // self.c
+
+    def add(self, other: BodyCost, copies: int) -> None:
+        """Take in the copies of an inner loop that is fully unrolled."""
+        self.d += copies * (other.d + CONTROL_OF_COPY) + CARRIED_BY_NEST
+        self.a += copies * other.a
+        self.extra += copies * other.extra
+        self.shared_loads += copies * other.shared_loads
+        self.fetches += copies * other.fetches
+        self.loads |= other.loads
+        self.branches += copies * other.branches
+        self.breaks |= other.breaks
+        self.nested |= other.nested
+        self.barrier |= other.barrier
+        self.never = self.never or other.never
+
+
+@attrs.frozen(eq=False)
+class Counted:
+    """A loop with its trip count and those of its inner loops that are unrolled fully."""
+
+    loop: Loop
+    trip: TripCount | None
+    inner: tuple[Counted, ...] = ()
+
+    def nest(self) -> Iterator[Counted]:
+        yield self
+        for x in self.inner:
+            yield from x.nest()
+
+
+def body_cost(counted: Counted, arch: int, layout: Mapping[Block, Block | None]) -> BodyCost:
+    """The cost of one iteration. `layout` gives each block the one that follows it in the text."""
+    return _cost(counted, _Known(counted, arch), arch, layout)
+
+
+def _cost(
+    counted: Counted, known: _Known, arch: int, layout: Mapping[Block, Block | None]
+) -> BodyCost:
+    cost = BodyCost()
+    loop = counted.loop
+    own = set(loop.blocks)
+    for x in counted.inner:
+        own -= set(x.loop.blocks)
+    inside = set(loop.blocks)
+    control = loop_control(counted)
+    offsets: set[tuple[Value, Value]] = set()
+    for block in loop.blocks:
+        if block not in own:
+            continue
+        for i in block:
+            if i in control:
+                continue
+            if i.form.terminator:
+                _count_branch(cost, i, block, known, loop, inside, layout)
+            else:
+                _count(cost, i, known, arch, offsets)
+    for x in counted.inner:
+        assert x.trip is not None and x.trip.count is not None
+        cost.add(_cost(x, known, arch, layout), x.trip.count)
+    return cost
+
+
+def loop_control(counted: Counted) -> set[Instruction]:
+    """The instructions that only count: the induction add, its compare, the exit branch."""
+    trip = counted.trip
+    if trip is None:
+        return set()
+    out = set()
+    update = trip.variable.update.definer
+    if update is not None:
+        out.add(update)
+    branch = trip.exit.terminator
+    if branch is not None and branch.guard is not None:
+        out.add(branch)
+        test = branch.guard.definer
+        while test is not None and test.form.name == "not" and test.results[0].use_count == 1:
+            out.add(test)
+            test = test.operands[0].definer
+        if test is not None and test.form.name == "setp" and test.block in counted.loop:
+            out.add(test)
+    return out
+
+
+def _count_branch(
+    cost: BodyCost, i: Instruction, block: Block, known: _Known, loop: Loop,
+    inside: set[Block], layout: Mapping[Block, Block | None],
+) -> None:  # fmt: skip
+    guard = i.guard
+    if i.form.name not in ("bra", "ret", "exit"):
+        cost.never = cost.never or f"{i.form.name} in the body"
+    if guard is None:
+        target = i.successors[0] if i.successors else None
+        if target is not None and target is not loop.header and layout.get(block) is not target:
+            cost.d += 1
+            cost.a += 1
+        return
+    cost.d += 1
+    if known(guard):
+        return
+    cost.a += 1
+    cost.branches += 1
+    if any(t not in inside for t in i.successors) or i.form.name != "bra":
+        cost.breaks = True
+    elif not all(block.dominates(latch) for latch in loop.latches):
+        cost.nested = True
+
+
+def _count(
+    cost: BodyCost, i: Instruction, known: _Known, arch: int,
+    offsets: set[tuple[Value, Value]],
+) -> None:  # fmt: skip
+    f = i.form
+    cost.never = cost.never or never_unrolled(i, arch)
+    w = weight(f, arch)
+    if f.reads or f.writes:
+        if f.addresses and not f.is_call:
+            _count_access(cost, i, known, w.a, w.d, offsets)
+            return
+        if f.name == "ld" and f.space == "param":
+            return
+    cost.barrier |= f.name in ("bar.sync", "barrier.sync")
+    cost.d += w.d
+    cost.extra += w.extra
+    if not known.folds(i):
+        cost.a += w.a
+    if f.guard is not None:
+        cost.d += 1
+        cost.a += not known(i.operands[f.guard_index])
+
+
+def _count_access(
+    cost: BodyCost, i: Instruction, known: _Known, a: int, d: int,
+    offsets: set[tuple[Value, Value]],
+) -> None:  # fmt: skip
+    f = i.form
+    if f.space == "param":
+        return
+    fetch = f.name in FETCHES
+    cost.fetches += fetch
+    load = f.name == "ld" and not f.writes
+    cost.loads |= load and f.space in ("global", "local", "")
+    near = f.space in ("shared", "shared::cta")
+    cost.shared_loads += load and near
+    cost.d += d
+    cost.a += a
+    if f.guard is not None:
+        cost.d += 1
+        cost.a += 1
+    if fetch:
+        return
+    for base, offset in f.addresses:
+        b = i.operands[base]
+        plain = f.name in ("ld", "st") and (near or (load and f.space == "const"))
+        symbol = is_symbol(b)
+        if symbol and plain and known(b):
+            # The address is a literal of the access; constant memory is an operand.
+            if f.space == "const":
+                cost.a -= a
+            else:
+                cost.d += 1
+            continue
+        if plain and known(b):
+            cost.extra += ADDRESS_KNOWN
+        if offset >= 0 and not symbol and not _zero(i.operands[offset]):
+            key = (b, i.operands[offset])
+            if key not in offsets:
+                offsets.add(key)
+                cost.d += 1
+                cost.a += not known(b)
+
+
+def _zero(v: Value) -> bool:
+    return isinstance(v, Constant) and v.value == 0
+
+
+def is_symbol(v: Value) -> bool:
+    return isinstance(v, (Variable, SymbolOffset)) and not isinstance(v, Param)
+
+
+def never_unrolled(i: Instruction, arch: int) -> str:
+    """Why a loop that holds the instruction is never unrolled, or ""."""
+    f = i.form
+    if f.is_call:
+        return "a call in the body"
+    if f.name in _SLOW and "rn" in f.mods and f.type is not None and f.type.is_float:
+        return f"{f.spelling} in the body is a call"
+    if f.name in FENCES:
+        return f"{f.spelling} in the body"
+    if f.name in WARP_WIDE and arch < HOPPER:
+        return f"{f.spelling} in the body"
+    if f.op.name == "unknown":
+        return f"{f.spelling} in the body, which is not known"
+    return ""
+
+
+class _Known:
+    """Whether a value is known once the loop's induction variables are."""
+
+    def __init__(self, counted: Counted, arch: int) -> None:
+        self._shared = arch < HOPPER
+        self._inside: set[Block] = set(counted.loop.blocks)
+        self._phis: set[Value] = set()
+        self._cache: dict[Value, bool] = {}
+        self._outside: dict[Value, bool] = {}
+        loops = {x.loop.header: set(x.loop.blocks) for x in counted.nest()}
+        entering = []
+        for header, blocks in loops.items():
+            for phi in header.phis:
+                entering.append((phi, blocks))
+                self._phis.add(phi)
+        changed = bool(self._phis)
+        while changed:
+            changed = False
+            for phi, _ in entering:
+                if phi in self._phis and not all(self(v) for v in phi.operands):
+                    self._phis.discard(phi)
+                    changed = True
+            self._cache.clear()
+
+    def __call__(self, v: Value) -> bool:
+        """Iterative, because chains of values can be long."""
+        work = [v]
+        while work:
+            x = work[-1]
+            if x in self._cache:
+                work.pop()
+                continue
+            needed = self._needs(x)
+            if isinstance(needed, bool):
+                self._cache[x] = needed
+                work.pop()
+                continue
+            open_ = [y for y in needed if y not in self._cache]
+            if open_:
+                work += open_
+                continue
+            self._cache[x] = all(self._cache[y] for y in needed)
+            work.pop()
+        return self._cache[v]
+
+    def _needs(self, v: Value) -> bool | tuple[Value, ...]:
+        if isinstance(v, Constant):
+            return True
+        if isinstance(v, (Undef, Param)):
+            return False
+        if isinstance(v, SymbolOffset):
+            return self._needs(v.symbol)
+        if isinstance(v, Variable):
+            return v.space == "const" or (v.space == "shared" and self._shared)
+        d = v.definer
+        if d is None:
+            return False
+        if d.form.is_phi:
+            return d in self._phis
+        return d.operands if _foldable(d.form) and d.operands else False
+
+    def folds(self, i: Instruction) -> bool:
+        return bool(_foldable(i.form) and i.operands and all(self(v) for v in i.operands))
+
+
+def _foldable(f: Form) -> bool:
+    return f.pure and not f.reads and not f.convergent and not f.is_call and not f.is_phi

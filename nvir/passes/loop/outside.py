@@ -1,0 +1,57 @@
+"""How large a kernel is beside one of its loops, as ptxas counts it.
+
+The share of the kernel that a loop makes up widens the limit of full unrolling.
+The count is known to within about two instructions: what computes, and one for
+each parameter that is read, each address offset, each access of global memory,
+each value carried around the loop and each literal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nvir.ir.block import Block
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.symbols import Param
+from nvir.ir.values import Constant, Value
+from nvir.passes.loop.body_cost import Counted
+from nvir.passes.loop.unroll_weights import OUTSIDE_BASE, weight
+
+
+def outside_size(
+    function: Function, counted: Counted, arch: int, done: Mapping[Block, Any]
+) -> int:
+    """Instructions of the function that are not in the loop."""
+    inside = set(counted.loop.blocks)
+    params: set[Value] = set()
+    literals: set[Value] = set()
+    size = OUTSIDE_BASE + sum(1 for _ in counted.loop.header.phis)
+    for block in function.blocks:
+        out = block not in inside
+        for i in block:
+            f = i.form
+            if f.is_phi or f.op.pseudo:
+                continue
+            if f.space == "param" and f.name == "ld":
+                params.update(v for v in i.operands if isinstance(v, Param))
+                continue
+            size += _places(i)
+            literals.update(v for v in i.operands if isinstance(v, Constant))
+            if out and not (f.terminator and i.guard is None and f.name == "bra"):
+                size += weight(f, arch).d
+    return size + len(params) + len(literals)
+
+
+def _places(i: Instruction) -> int:
+    """One for an address offset, one for an access of global memory."""
+    f = i.form
+    if not (f.reads or f.writes) or not f.addresses:
+        return 0
+    size = int(f.space == "global")
+    for _, offset in f.addresses:
+        if offset >= 0:
+            v = i.operands[offset]
+            size += not (isinstance(v, Constant) and v.value == 0)
+    return size

@@ -1,0 +1,279 @@
+"""How ptxas decides on unrolling, as it was observed: none, full, or a factor.
+
+Loops are taken inner before outer, and the last of the text first. With the
+figures of the body (body_cost.py), T the trip count and c = d + 3:
+
+    0  never     a call or a fence; before Hopper also shuffles and votes
+    1  full      T known and (T - 1)·a <= L, where L = 140 + 46·p; if the loop is alone
+                 in its kernel and makes up more than a quarter of it, L grows with its share
+    2  partial   T known, no branch in the body, savings of 4 % or more: the largest f
+                 with f·d + (T mod f)·a <= 350
+    3  unknown T copies hide the latency of loads: 4, while the body is small
+    4  nests     an inner loop that is unrolled fully is straight-line code of the outer one;
+                 one that stays a loop stops it
+
+Nothing is transformed here: `unroll_decisions` says what the assembler will do
+with a function as it is given, so the caller removes dead code first.
+
+Needs    CFG annotations.
+Cost     linear in the sizes of the loops, a block once for each loop around it.
+Source   measured on ptxas 13.0.88; benchmarks/unroll_agreement.py compares.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Literal
+
+import attrs
+
+from nvir.analysis.induction import TripCount, trip_count
+from nvir.ir.block import Block
+from nvir.ir.function import Function
+from nvir.ir.loops import Loop, natural_loops
+from nvir.passes.loop.body_cost import BodyCost, Counted, body_cost
+from nvir.passes.loop.outside import outside_size
+from nvir.passes.loop.unroll_weights import (
+    PARTIAL_LIMIT,
+    PARTIAL_SAVING,
+    SHARE_STEP,
+    SMALL_WITH_LOADS,
+)
+
+Action = Literal["full", "partial", "none"]
+
+
+class UnrollCode(enum.Enum):
+    """Why a loop is not unrolled: the number of the real tool's table, and the text for it."""
+
+    TEXTURE_RATIO = ("7", "too many texture fetches for an outer loop")
+    NOUNROLL = ("11", "unrolling is switched off or an operation forbids copies")
+    NO_FACTOR = ("12", "no factor is worth its instructions")
+    INDIRECT_EXIT = ("13", "the loop does not end in a conditional branch")
+    NO_INDUCTION = ("14", "no induction variable")
+    INDUCTION_CLASS = ("15", "the induction variable is of no class that counts")
+    NO_BOUND = ("16", "the bound is not known before the loop")
+    IRREGULAR = ("17", "irregular loop")
+    DEGENERATE = ("18", "degenerate trip count")
+    STRIDE_SIGN = ("19", "the stride leads away from the bound")
+    OTHER = ("24", "not unrolled")
+
+    @property
+    def number(self) -> str:
+        return str(self.value[0])
+
+    @property
+    def text(self) -> str:
+        return str(self.value[1])
+
+
+@attrs.frozen
+class Limits:
+    """The knobs that the rules read, with their defaults."""
+
+    enabled: bool = True  # LoopUnroll
+    budget: int = 140  # UnrollBudget
+    per_percent: int = 46  # LoopUnrollNumExtraInstBase
+    share: float = 0.25  # UnrollFlexableFullLimit
+    unknown_factor: int = 4  # UnrollUnknownCount
+    full_limit: int = 200  # UnrollFullInstLimit
+
+
+@attrs.frozen
+class UnrollDecision:
+    """What happens to a loop, and the numbers that decided.
+
+    action   "full", "partial" or "none"; factor None, > 1 or 1
+    code     why not, None where it is unrolled
+    reason   the deciding comparison
+    d, a, S  see body_cost.py; c = d + 3, p = 100·S/c rounded down
+    L        the limit of rule 1, None where it was not asked
+    T        the trip count, None where it is not known
+    """
+
+    action: Action
+    factor: int | None
+    code: UnrollCode | None
+    reason: str
+    d: int = 0
+    a: int = 0
+    S: int = 0
+    L: int | None = None
+    T: int | None = None
+
+    @property
+    def c(self) -> int:
+        return self.d + 3
+
+    @property
+    def p(self) -> int:
+        return 100 * self.S // self.c
+
+
+def unroll_decisions(
+    function: Function, arch: int, limits: Limits = Limits(),
+    switched_off: frozenset[Block] = frozenset(),
+) -> dict[Block, UnrollDecision]:  # fmt: skip
+    """The decision on each natural loop, by its header.
+
+    `arch` is the number of the architecture (80, 90 …); `switched_off` are headers of
+    loops that must stay, beside those under `.pragma "nounroll"`.
+    """
+    loops = natural_loops(function)
+    if not loops:
+        return {}
+    blocks = function.blocks
+    layout: dict[Block, Block | None] = dict(zip(blocks, [*blocks[1:], None], strict=True))
+    place = {b: k for k, b in enumerate(blocks)}
+    order = sorted(loops, key=lambda x: (-x.depth, -place[x.header]))
+    module = function.module
+    everywhere = module is not None and any("nounroll" in p for p in module.pragmas)
+    state = _State(function, arch, limits, layout, loops)
+    for loop in order:
+        off = everywhere or loop.header in switched_off or "nounroll" in loop.header.pragmas
+        state.done[loop.header] = state.decide(loop, off)
+    return {x.header: state.done[x.header] for x in loops}
+
+
+def none(code: UnrollCode, reason: str = "", **numbers: int | None) -> UnrollDecision:
+    return UnrollDecision("none", 1, code, reason or code.text, **numbers)  # type: ignore[arg-type]
+
+
+class _State:
+    """The decisions so far of one function."""
+
+    def __init__(
+        self, function: Function, arch: int, limits: Limits,
+        layout: dict[Block, Block | None], loops: list[Loop],
+    ) -> None:  # fmt: skip
+        self.function, self.arch, self.limits, self.layout = function, arch, limits, layout
+        self.loops = loops
+        self.done: dict[Block, UnrollDecision] = {}
+        self.counted: dict[Block, Counted] = {}
+
+    def decide(self, loop: Loop, off: bool) -> UnrollDecision:
+        trip = trip_count(loop)
+        if trip is not None and trip.count is None and trip.text == "unknown":
+            trip = None
+        inner = tuple(
+            self.counted[x.header] for x in loop.children
+            if self.done[x.header].action == "full"
+        )  # fmt: skip
+        counted = self.counted[loop.header] = Counted(loop, trip, inner)
+        cost = body_cost(counted, self.arch, self.layout)
+        numbers = {"d": cost.d, "a": cost.a, "S": cost.S,
+                   "T": trip.count if trip is not None else None}  # fmt: skip
+        if off:
+            return none(UnrollCode.NOUNROLL, '.pragma "nounroll"', **numbers)
+        if not self.limits.enabled:
+            return none(UnrollCode.NOUNROLL, "knob LoopUnroll is off", **numbers)
+        if cost.never:
+            return none(UnrollCode.NOUNROLL, cost.never, **numbers)
+        if len(inner) < len(loop.children):
+            stays = next(x for x in loop.children if self.done[x.header].action != "full")
+            return none(
+                UnrollCode.IRREGULAR, f"the inner loop {stays.header.name} stays", **numbers
+            )
+        if trip is None:
+            return none(*_why_uncounted(loop), **numbers)
+        if trip.count is not None:
+            return self._known(counted, trip.count, cost, numbers)
+        return self._unknown(cost, numbers)
+
+    # ------------------------------------------------------------- rules 1 and 2
+
+    def _known(
+        self, counted: Counted, T: int, cost: BodyCost, numbers: dict[str, int | None]
+    ) -> UnrollDecision:
+        limit, terms = self._full_limit(counted, cost)
+        numbers["L"] = limit
+        size = max(T - 1, 0) * cost.a
+        copies = f"({T} − 1)·{cost.a} = {size}"
+        if size <= limit:
+            return UnrollDecision("full", None, None, f"{copies} ≤ {terms}", **numbers)  # type: ignore[arg-type]
+        why = f"{copies} > {terms}"
+        if cost.branches:
+            return none(UnrollCode.NO_FACTOR, f"{why}; a branch in the body", **numbers)
+        gate = 100 * (3 + (5 if cost.fetches else 0)) // cost.c
+        if gate < PARTIAL_SAVING:
+            return none(
+                UnrollCode.NO_FACTOR, f"{why}; copies save {gate} % < {PARTIAL_SAVING} %",
+                **numbers,
+            )  # fmt: skip
+        factor = _partial_factor(T, cost)
+        if factor < 2:
+            return none(
+                UnrollCode.NO_FACTOR, f"{why}; 2·{cost.d} > {PARTIAL_LIMIT}", **numbers
+            )
+        rest = f" + {T % factor}·{cost.a}" if T % factor else ""
+        total = factor * cost.d + T % factor * cost.a
+        reason = f"{why}; {factor}·{cost.d}{rest} = {total} ≤ {PARTIAL_LIMIT}"
+        return UnrollDecision("partial", factor, None, reason, **numbers)  # type: ignore[arg-type]
+
+    def _full_limit(self, counted: Counted, cost: BodyCost) -> tuple[int, str]:
+        """L of rule 1, and how it came about."""
+        k = self.limits
+        limit = k.budget + k.per_percent * cost.p
+        if counted.loop.parent is not None or len(self.done) < len(self.loops) - 1:
+            return limit, str(limit)
+        outside = outside_size(self.function, counted, self.arch, self.done)
+        share = cost.c / (cost.c + outside)
+        if share <= k.share:
+            return limit, str(limit)
+        wider = int(limit * (1 + cost.p * share / SHARE_STEP))
+        return wider, f"{wider} (its share of the kernel is {share:.0%})"
+
+    # -------------------------------------------------------------------- rule 3
+
+    def _unknown(self, cost: BodyCost, numbers: dict[str, int | None]) -> UnrollDecision:
+        factor = self.limits.unknown_factor
+        if cost.breaks or cost.nested or (cost.barrier and cost.branches):
+            what = "a break" if cost.breaks else "nested branches" if cost.nested else \
+                "a barrier beside a branch"  # fmt: skip
+            return none(
+                UnrollCode.IRREGULAR, f"{what} in the body of an unknown trip count", **numbers
+            )
+        c = cost.c
+        small = min(5 * cost.shared_loads + 22, 100)
+        if cost.loads and c <= SMALL_WITH_LOADS:
+            reason = f"c = {c} ≤ {SMALL_WITH_LOADS} with a load"
+        elif c < small:
+            reason = f"c = {c} < {small}"
+        elif cost.fetches in (1, 2) and c < self.limits.full_limit / cost.fetches:
+            factor //= cost.fetches
+            reason = f"c = {c} < {self.limits.full_limit // cost.fetches} with a fetch"
+        else:
+            most = SMALL_WITH_LOADS if cost.loads else small - 1
+            return none(
+                UnrollCode.NO_FACTOR, f"unknown trip count and c = {c} > {most}", **numbers
+            )
+        return UnrollDecision("partial", factor, None, reason, **numbers)  # type: ignore[arg-type]
+
+
+def _partial_factor(T: int, cost: BodyCost) -> int:
+    """The largest f < T with f·d + (T mod f)·a within the limit; 1 if there is none."""
+    d, a = max(cost.d, 1), cost.a
+    best = 1
+    for f in range(min(T - 1, PARTIAL_LIMIT // d), 1, -1):
+        if f * cost.d + T % f * a <= PARTIAL_LIMIT:
+            best = f
+            break
+    if cost.fetches == 1 and best > 4:
+        four = best - best % 4
+        if four * cost.d + T % four * a <= PARTIAL_LIMIT:
+            best = four
+    return best
+
+
+def _why_uncounted(loop: Loop) -> tuple[UnrollCode, str]:
+    """Code and text for a loop without a trip count."""
+    for latch in loop.latches:
+        branch = latch.terminator
+        if branch is None or branch.form.name != "bra":
+            return UnrollCode.INDIRECT_EXIT, UnrollCode.INDIRECT_EXIT.text
+    if not loop.exits:
+        return UnrollCode.INDIRECT_EXIT, "the loop has no exit"
+    return UnrollCode.NO_INDUCTION, "no exit test compares an induction variable with a bound"
+
+
+__all__ = ["Limits", "TripCount", "UnrollCode", "UnrollDecision", "unroll_decisions"]
