@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import click
 
 from nvir.cli.common import (
+    STDIO,
     arch_option,
     json_option,
     output_option,
@@ -18,6 +21,11 @@ from nvir.cli.common import (
     reports_errors,
     write_output,
 )
+from nvir.ir.errors import NvirError
+from nvir.ir.module import Module
+
+if TYPE_CHECKING:
+    from nvir.report import Launch, ModuleReport
 
 
 @click.command("report")
@@ -34,39 +42,141 @@ from nvir.cli.common import (
     help="Dynamic shared memory at launch.",
 )  # fmt: skip
 @click.option("--kernel", metavar="NAME", help="Only this function.")
+@click.option(
+    "--lines", is_flag=True, help="Each line with its live registers, and who is live at the peak."
+)
+@click.option("--source", is_flag=True, help="With --lines: show the source lines as well.")
+@click.option("--ptxas", "ask_ptxas", is_flag=True, help="Put what ptxas says beside it.")
 @json_option
 @output_option
 @reports_errors
 def command(
     file: str, arch: str | None, profile: str | None, policy: str, block: int | None,
-    dynamic_smem: int, kernel: str | None, as_json: bool, output: str | None,
+    dynamic_smem: int, kernel: str | None, lines: bool, source: bool, ask_ptxas: bool,
+    as_json: bool, output: str | None,
 ) -> None:  # fmt: skip
-    """Report the loops, registers and occupancy of each kernel in FILE."""
-    from nvir.report import Launch, report
+    """Report the loops, registers and occupancy of each kernel in FILE.
 
-    module = read_module(file)
+    FILE is PTX, nvir's own text, or a cubin, fat binary, object or executable (by cuobjdump).
+    """
+    if source and not lines:
+        raise click.UsageError("--source goes with --lines")
+    if lines and ask_ptxas:
+        raise click.UsageError("--ptxas does not go with --lines")
+    from nvir.report import Launch
+
+    launch = Launch(block, dynamic_smem)
+    binary = _binary(file)
+    if binary is None:
+        modules = [read_module(file)]
+        code_only = None
+    else:
+        modules, arch, code_only = _open(binary, arch, profile, launch, lines or ask_ptxas)
+    if lines:
+        _lines(modules, file, kernel, source, as_json, output, binary is None)
+        return
+    made = code_only or _report(modules, arch, profile, policy, launch)
+    if ask_ptxas:
+        from nvir.report.binaries import with_real_registers
+
+        if binary is not None or file == STDIO:
+            raise click.UsageError("--ptxas needs a PTX file")
+        made = with_real_registers(made, Path(file))
+    made = attrs.evolve(made, file=file if file != STDIO else "standard input")
     if kernel is not None:
-        names = [f.name for f in module.functions if f.blocks]
-        if kernel not in names:
-            known = ", ".join(str(n) for n in names[:12]) or "none"
-            raise click.UsageError(f"no function {kernel!r} in {file}; there are: {known}")
-    made = report(
-        module, arch=arch, profile=profile, policy=policy, launch=Launch(block, dynamic_smem)
-    )
-    made = attrs.evolve(made, file=file if file != "-" else "standard input")
-    if kernel is not None:
-        made = attrs.evolve(
-            made, functions=tuple(f for f in made.functions if f.name == kernel)
-        )
+        _known(kernel, [f.name for f in made.functions], file)
+        made = attrs.evolve(made, functions=tuple(f for f in made.functions if f.name == kernel))
     if as_json:
         write_output(output, json.dumps(made.to_json(), indent=2) + "\n")
         return
-    from nvir.report.table import make_console, print_report
+    from nvir.report.table import make_console, print_report, report_text
 
-    if output in (None, "-"):
-        print_report(made, make_console(sys.stdout.isatty()))
+    if output in (None, STDIO) and sys.stdout.isatty():
+        print_report(made, make_console())
+    else:
+        write_output(output, report_text(made))
+
+
+def _report(
+    modules: list[Module], arch: str | None, profile: str | None, policy: str, launch: Launch
+) -> ModuleReport:
+    from nvir.report import report
+    from nvir.report.binaries import join
+
+    return join([
+        report(m, arch=arch, profile=profile, policy=policy, launch=launch) for m in modules
+    ])  # fmt: skip
+
+
+def _binary(file: str) -> bytes | Path | None:
+    """The file, or standard input's content, where it is a binary; None for text."""
+    from nvir.report.binaries import is_binary
+
+    if file == STDIO:
+        peek = getattr(sys.stdin.buffer, "peek", None)
+        if peek is None or not is_binary(peek(8)):
+            return None
+        return sys.stdin.buffer.read()
+    try:
+        with open(file, "rb") as f:
+            head = f.read(8)
+    except OSError as e:
+        raise NvirError(f"{file}: {e.strerror or e}") from None
+    return Path(file) if is_binary(head) else None
+
+
+def _open(
+    binary: bytes | Path, arch: str | None, profile: str | None, launch: Launch, needs_ptx: bool
+) -> tuple[list[Module], str, ModuleReport | None]:
+    """(modules, architecture, report) of a binary; without PTX the report and no modules."""
+    from nvir.report.binaries import open_binary, report_machine_code
+
+    contents = open_binary(binary, arch)
+    if contents.others:
+        others = ", ".join(contents.others)
+        click.echo(f"note: for {contents.arch}; --arch chooses from {others}", err=True)
+    if contents.modules:
+        return list(contents.modules), contents.arch, None
+    if needs_ptx:
+        raise NvirError(f"{binary if isinstance(binary, Path) else 'standard input'} holds no PTX")
+    return [], contents.arch, report_machine_code(
+        binary, contents, profile=profile, launch=launch
+    )  # fmt: skip
+
+
+def _known(kernel: str, names: list[str], file: str) -> None:
+    if kernel not in names:
+        shown = ", ".join(names[:12]) or "none"
+        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+        raise click.UsageError(f"no function {kernel!r} in {file}; there are: {shown}{more}")
+
+
+def _lines(
+    modules: list[Module], file: str, kernel: str | None, source: bool, as_json: bool,
+    output: str | None, is_text: bool,
+) -> None:  # fmt: skip
+    from nvir.report.lines import line_listing, module_json
+    from nvir.report.listing import listing_text, print_listing
+    from nvir.report.places import source_text
+    from nvir.report.table import make_console
+
+    path = Path(file) if is_text and file != STDIO else None
+    text = path.read_text("utf-8", "replace").splitlines() if path is not None else None
+    pairs = [(m, f) for m in modules for f in m.functions if f.blocks]
+    if kernel is not None:
+        _known(kernel, [str(f.name) for _, f in pairs], file)
+        pairs = [(m, f) for m, f in pairs if f.name == kernel]
+    listings = [line_listing(f, m, text) for m, f in pairs]
+    if as_json:
+        arch = modules[0].target if modules else ""
+        write_output(output, json.dumps(module_json(listings, arch), indent=1) + "\n")
         return
-    console = make_console(False)
-    with console.capture() as captured:
-        print_report(made, console)
-    write_output(output, captured.get())
+    files = {n: name for m in modules for n, name, _ in m.debug.files}
+    sources = source_text(files, path) if source else None
+    if output in (None, STDIO) and sys.stdout.isatty():
+        console = make_console()
+        for listing in listings:
+            print_listing(listing, console, sources)
+            console.print()
+        return
+    write_output(output, "\n".join(listing_text(x, sources) for x in listings))

@@ -21,6 +21,7 @@ from nvir.ir.module import Module
 from nvir.ir.symbols import Variable
 from nvir.ir.values import SymbolOffset, Value
 from nvir.report.places import SourceLines
+from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile, profile_for
 from nvir.sm.profile import profile as named_profile
 from nvir.sm.registers import estimate_registers
@@ -121,11 +122,14 @@ class FunctionReport:
 
 @attrs.frozen
 class ModuleReport:
+    """All functions of a file. `assembler` names the ptxas that gave real figures, or is None."""
+
     file: str
     arch: str
     policy: str
     functions: tuple[FunctionReport, ...]
     diagnostics: tuple[Diagnostic, ...]
+    assembler: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The document of schema `nvir.report/1`, as plain JSON types."""
@@ -188,7 +192,7 @@ def report(
     """
     target = arch or module.target
     diagnostics = list(module.diagnostics)
-    machine = _machine(profile, target, module, diagnostics)
+    machine = machine_for(profile, target, module.name, diagnostics)
     functions = tuple(
         _function(f, module, machine, launch, diagnostics)
         for f in module.functions
@@ -197,8 +201,8 @@ def report(
     return ModuleReport(module.name, target, policy, functions, tuple(diagnostics))
 
 
-def _machine(
-    profile: str | None, target: str, module: Module, diagnostics: list[Diagnostic]
+def machine_for(
+    profile: str | None, target: str, file: str, diagnostics: list[Diagnostic]
 ) -> Profile:
     """The profile that is asked for, else that of the target or the one that stands in for it."""
     if profile is not None:
@@ -208,7 +212,7 @@ def _machine(
         diagnostics.append(
             Diagnostic(
                 f"no machine profile for {target}: {found.name} stands in",
-                module.name,
+                file,
                 severity="note",
             )
         )
@@ -240,7 +244,11 @@ def _function(
                     severity="note",
                 )
             )
-        figures = _occupancy(f, machine, predicted, block, static, launch, module, diagnostics)
+        limit = f.directives.get("maxnreg", (predicted,))[0]
+        figures = occupancy_figures(
+            str(f.name), machine, min(predicted, limit), block, static, launch, module.name,
+            diagnostics,
+        )  # fmt: skip
     for source, target in f.irreducible_edges:
         diagnostics.append(
             Diagnostic(
@@ -298,18 +306,15 @@ def block_size(f: Function, given: int | None) -> tuple[int, bool]:
     return ASSUMED_BLOCK, True
 
 
-def _occupancy(
-    f: Function, machine: Profile, registers: int, block: int, static: int, launch: Launch,
-    module: Module, diagnostics: list[Diagnostic],
+def occupancy_figures(
+    kernel: str, machine: Profile, registers: int, block: int, static: int, launch: Launch,
+    file: str, diagnostics: list[Diagnostic],
 ) -> OccupancyFigures:  # fmt: skip
-    from nvir.sm import occupancy
-
-    if "maxnreg" in f.directives:
-        registers = min(registers, f.directives["maxnreg"][0])
+    """The occupancy of a kernel; a launch that cannot be judged is a warning and 0 blocks."""
     try:
         o = occupancy(machine, registers, block, launch.dynamic_smem, static_smem=static)
     except NvirError as e:
-        diagnostics.append(Diagnostic(f"kernel {f.name}: {e}", module.name, severity="warning"))
+        diagnostics.append(Diagnostic(f"kernel {kernel}: {e}", file, severity="warning"))
         return OccupancyFigures(0, 0, 0.0, None)
     more = " and ".join(f"{n.at_most} {_UNIT.get(n.factor, n.factor)}" for n in o.one_more)
     return OccupancyFigures(

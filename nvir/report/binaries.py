@@ -1,0 +1,169 @@
+"""Reports of cubins, fat binaries, objects, libraries and executables.
+
+cuobjdump takes out what is inside. PTX is reported as if it had been given; where there is only
+machine code, registers, shared memory and occupancy come from `cuobjdump -res-usage`, live
+registers and code size from nvdisasm where it is installed. Loops are then not known.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+
+from nvir.ir.errors import Diagnostic, NvirError
+from nvir.ir.module import Module
+from nvir.report.model import (
+    ASSUMED_BLOCK,
+    FunctionReport,
+    Launch,
+    ModuleReport,
+    RealFigures,
+    machine_for,
+    occupancy_figures,
+)
+
+_MAGIC = (
+    b"\x7fELF",  # cubins, objects, executables
+    b"\x50\xed\x55\xba",  # fat binaries
+    b"!<arch>\n",  # static libraries
+    b"MZ",  # executables of Windows
+)
+
+
+_LAUNCH = Launch()
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether these first bytes of a file are those of something that cuobjdump may read."""
+    return data.startswith(_MAGIC)
+
+
+@attrs.frozen
+class Contents:
+    """What a binary holds for one architecture: PTX modules, or only machine code."""
+
+    arch: str
+    modules: tuple[Module, ...]
+    others: tuple[str, ...]  # further architectures
+
+
+def open_binary(source: bytes | Path, arch: str | None = None) -> Contents:
+    """The PTX of `arch`, else of the newest architecture that there is PTX of.
+
+    Without PTX `modules` is empty and `arch` that of the newest cubin. Raises NvirError where the
+    file holds no device code, cuobjdump is missing or cannot read it, or the PTX is bad.
+    """
+    from nvir.ptx.reader import read_ptx
+    from nvir.toolchain import ToolError, ToolMissing, embedded
+
+    name = source.name if isinstance(source, Path) else "<stdin>"
+    try:
+        images = embedded(source)
+    except ToolMissing as e:
+        raise NvirError(f"{name} is no text but a binary: {e}") from None
+    except ToolError as e:
+        raise NvirError(f"{name}: {str(e).splitlines()[0]}") from None
+    if not images:
+        raise NvirError(f"{name} holds neither PTX nor machine code for a GPU")
+    texts = [i for i in images if i.kind == "ptx"]
+    archs = sorted({i.arch for i in texts or images}, key=_age)
+    if arch is not None and texts and arch not in archs:
+        raise NvirError(f"{name} holds no PTX for {arch}, but for {', '.join(archs)}")
+    chosen = arch if arch in archs else archs[-1]
+    modules = tuple(read_ptx(i.data) for i in texts if i.arch == chosen)
+    return Contents(chosen, modules, tuple(a for a in archs if a != chosen))
+
+
+def _age(arch: str) -> tuple[int, str]:
+    digits = "".join(c for c in arch if c.isdigit())
+    return int(digits or 0), arch
+
+
+def report_machine_code(
+    source: bytes | Path, contents: Contents, *, profile: str | None = None,
+    launch: Launch = _LAUNCH,
+) -> ModuleReport:  # fmt: skip
+    """Registers, shared memory and occupancy of the kernels of a binary without PTX."""
+    from nvir.toolchain import ToolError, resource_usage
+
+    name = source.name if isinstance(source, Path) else "<stdin>"
+    diagnostics = [
+        Diagnostic("there is only machine code in it: loops are not known", name, severity="note")
+    ]
+    machine = machine_for(profile, contents.arch, name, diagnostics)
+    try:
+        usage = resource_usage(source)
+    except ToolError as e:
+        raise NvirError(f"{name}: {str(e).splitlines()[0]}") from None
+    code = _code(source)
+    block = launch.block or ASSUMED_BLOCK
+    functions = []
+    for kernel, figures in usage.items():
+        registers, shared = figures.get("REG", 0), figures.get("SHARED", 0)
+        size, live, predicates = code.get(kernel, (0, 0, 0))
+        functions.append(FunctionReport(
+            kernel, "entry", size, live, predicates, registers, None, None, block, shared,
+            occupancy_figures(
+                kernel, machine, registers, block, shared, launch, name, diagnostics
+            ), (), RealFigures(registers),
+        ))  # fmt: skip
+    if launch.block is None and functions:
+        diagnostics.append(
+            Diagnostic(f"block size {block} is assumed; give --block", name, severity="note")
+        )
+    return ModuleReport(name, contents.arch, "observed", tuple(functions), tuple(diagnostics))
+
+
+def _code(source: bytes | Path) -> dict[str, tuple[int, int, int]]:
+    """(instructions, live registers, live predicates) by kernel; {} where nvdisasm is not there
+    or cannot read the file, which is so for all but cubins."""
+    from nvir.toolchain import ToolError, disassemble, embedded
+
+    out: dict[str, tuple[int, int, int]] = {}
+    try:
+        for image in embedded(source, ("cubin",)):
+            for kernel, code in disassemble(image.data).items():
+                out[kernel] = (
+                    len(code),
+                    max((i.live.get("GPR", 0) for i in code), default=0),
+                    max((i.live.get("PRED", 0) for i in code), default=0),
+                )
+    except ToolError:
+        return {}
+    return out
+
+
+def join(reports: list[ModuleReport]) -> ModuleReport:
+    """Several modules of one binary as one report."""
+    return attrs.evolve(
+        reports[0],
+        functions=tuple(f for r in reports for f in r.functions),
+        diagnostics=tuple(d for r in reports for d in r.diagnostics),
+    )
+
+
+def with_real_registers(report: ModuleReport, text: str | bytes | Path) -> ModuleReport:
+    """The report with what ptxas says of each kernel beside it, for the architecture reported.
+
+    Raises NvirError where ptxas is missing, or refuses the PTX.
+    """
+    from nvir.toolchain import ToolError, ToolMissing, ptxas, version
+
+    try:
+        result = ptxas(text, report.arch)
+        name = "ptxas " + ".".join(map(str, version("ptxas")))
+    except ToolMissing as e:
+        raise NvirError(str(e)) from None
+    except ToolError as e:
+        raise NvirError(str(e).splitlines()[0]) from None
+    if not result.ok:
+        raise NvirError(f"ptxas refuses it for {report.arch}: {result.error}")
+    functions = []
+    for f in report.functions:
+        info = result.kernels.get(f.name)
+        if info is not None and info.registers is not None:
+            real = RealFigures(info.registers, info.spill_stores, info.spill_loads)
+            f = attrs.evolve(f, real=real)
+        functions.append(f)
+    return attrs.evolve(report, functions=tuple(functions), assembler=name)
