@@ -64,7 +64,8 @@ def kernels() -> None:
 
 
 WIDE = """.version 8.0\n.target sm_80\n.address_size 64
-.visible .entry k(.param .u64 o) {{ .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %d<4>; .reg .pred %p;
+.visible .entry k(.param .u64 o) {{ .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %d<4>;
+.reg .pred %p;
 mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r3, %r0, %r1, %r2;
 mov.u32 %r4, 0; cvt.rn.f32.u32 %f0, %r3;
 ld.param.u64 %d0, [o]; mul.wide.u32 %d1, %r3, 4; add.u64 %d0, %d0, %d1;

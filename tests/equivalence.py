@@ -1,4 +1,5 @@
-"""Whether two modules do the same: both are launched on the same seeded inputs and compared bit by bit.
+"""Whether two modules do the same: both are launched on the same seeded inputs and compared bit by
+bit.
 
     before = behaviour(module, "k", seed)
     run_the_pass(module)
@@ -7,10 +8,10 @@
 or, with two modules at hand, `same_behaviour(a, b, "k", seed)`.
 
 Inputs follow from the kernel's signature and code: a parameter that addresses are made of becomes a
-buffer of random bytes, an integer a small size, a float a small number. Random kernels of kernels.py
-are made so that no such input is out of bounds. Where the first module already fails on its inputs
-(an index read from a random buffer, say) the next kind of data is tried, and if all fail there is
-nothing to compare: `same_behaviour` returns False.
+buffer of random bytes, an integer a small size, a float a small number. Random kernels of
+kernels.py are made so that no such input is out of bounds. Where the first module already fails on
+its inputs (an index read from a random buffer, say) the next kind of data is tried, and if all fail
+there is nothing to compare: `same_behaviour` returns False.
 """
 
 from __future__ import annotations
@@ -150,7 +151,8 @@ def behaviour(module: Module, kernel: str, seed: int = 0, **launch: Any) -> Beha
 
 
 def again(module: Module, before: Behaviour, **launch: Any) -> Behaviour:
-    """The same launch as `before`, of a changed module; with more steps, for code may have grown."""
+    """The same launch as `before`, of a changed module; with more steps, for code may have
+    grown."""
     given = inputs(module, before.kernel, before.seed, before.flavour, **launch)
     return run(
         module, before.kernel, given, seed=before.seed, flavour=before.flavour, max_steps=4_000_000

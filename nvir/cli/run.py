@@ -144,7 +144,7 @@ def _shown(bits: Any, type: str) -> str:
 @click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
               help="Bytes of dynamic shared memory.")  # fmt: skip
 @click.option("--dump", "dumps", multiple=True, metavar="[N=]FILE.npy",
-              help="Save array argument N (counted from 0), or in order, after the run.")  # fmt: skip
+              help="Save array argument N (from 0), or the arrays in order.")  # fmt: skip
 @click.option("--check", "checks", multiple=True, type=click.Choice(["uninit", "race"]),
               help="Report loads of bytes never written, or races in shared memory.")  # fmt: skip
 @click.option("--trace", type=click.IntRange(0), metavar="THREAD",
@@ -186,7 +186,9 @@ def command(
         _save(path, values[k])
     rows = _profile(module, result)
     if as_json:
-        arrays = {str(k): _summary(v) for k, v in enumerate(values) if hasattr(v, "shape") and v.ndim}
+        arrays = {
+            str(k): _summary(v) for k, v in enumerate(values) if hasattr(v, "shape") and v.ndim
+        }
         click.echo(json.dumps({
             "schema": "nvir.run/1", "kernel": name, "stdout": result.stdout, "steps": result.steps,
             "profile": rows if profiles else None, "arrays": arrays,

@@ -78,9 +78,7 @@ def locate(
         yield from _generic(c, addresses, pos, nbytes, write)
 
 
-def shared_offsets(
-    c: Any, addresses: Array, pos: Array | None, nbytes: int, write: bool
-) -> Array:
+def shared_offsets(c: Any, addresses: Array, pos: Array | None, nbytes: int, write: bool) -> Array:
     """Offsets into the wave's shared memory; addresses above the span name a CTA by rank + 1."""
     wave = c.wave
     span = wave.windows.shared_span
@@ -88,7 +86,7 @@ def shared_offsets(
         wide = addresses.astype(np.int64)
         rank = wide // span - 1
         offsets = locate_within(wide % span, wave.shared_size, nbytes, write, "shared")
-        return offsets + wave.cluster_base(c, pos, rank)
+        return np.asarray(offsets + wave.cluster_base(c, pos, rank))
     offsets = locate_within(addresses, wave.shared_size, nbytes, write, "shared")
     if wave.n_ctas == 1:
         return offsets
@@ -199,9 +197,7 @@ def _spread(x: Array, pos: Array, m: int) -> Array:
     return out
 
 
-def _join(
-    access: Access, parts: list[tuple[Region, Array, Array | None]], k: int, n: int
-) -> Array:
+def _join(access: Access, parts: list[tuple[Region, Array, Array | None]], k: int, n: int) -> Array:
     """Element k of the vector that each lane loads."""
     if len(parts) == 1 and parts[0][2] is None:
         region, offsets, _ = parts[0]
@@ -231,7 +227,7 @@ def gather(region: Region, offsets: Array, access: Access, k: int = 0) -> Array:
     if x.dtype == dtype:
         return x
     if access.signed:
-        return x.view(f"i{size}").astype(f"i{np.dtype(dtype).itemsize}").view(dtype)  # type: ignore[no-any-return]
+        return x.view(f"i{size}").astype(f"i{np.dtype(dtype).itemsize}").view(dtype)
     return x.astype(dtype)
 
 

@@ -12,7 +12,7 @@ from nvir.interp.layout import Array
 from nvir.ir.symbols import Param
 from nvir.ir.types import ScalarType
 
-_FLOAT = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_FLOAT: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
 
 class DeviceArray:
@@ -86,14 +86,14 @@ def _scalar_bytes(value: np.generic, param: Param) -> bytes:
     return data
 
 
-def _number(value: float, param: Param, number: int) -> bytes:
+def _number(value: int | float, param: Param, number: int) -> bytes:
     """A Python number by the parameter's declared type."""
     type = param.element_type
     assert isinstance(type, ScalarType)
     if param.dimensions or param.vector > 1:
         raise TypeError(f"argument {number} ({param.name}) is an array of bytes: give bytes")
     if type.name in _FLOAT:
-        return _FLOAT[type.name](value).tobytes()
+        return bytes(_FLOAT[type.name](value).tobytes())
     if isinstance(value, float):
         if type.kind == "b" and type.bits in (32, 64):
             return np.array([value], f"f{type.bits // 8}").tobytes()

@@ -1,6 +1,7 @@
 """Functions that CUDA's runtime gives to every kernel: vprintf, __assertfail, malloc, free, memcpy.
 
-Each takes (wave, group, call) and sets the call's result. A heap is there when a module names malloc.
+Each takes (wave, group, call) and sets the call's result. A heap is there when a module names
+malloc.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ Uninitialised   A shadow bit for each byte of shared and local memory.
 Races           For each byte of shared memory who wrote it last and who read it since, with a clock
                 of the CTA that ticks at its barriers and a clock of each warp that ticks at
                 `bar.warp.sync`. Two accesses by different threads, one of them a store, conflict
-                unless a tick of the CTA lies between, or a tick of the warp if both are of one warp.
-                Atomics do not conflict with each other. A barrier for some threads of the CTA, and a
-                wait on an mbarrier, count as a tick for all: no false alarm, but a race across them
-                can be missed.
+                unless a tick of the CTA lies between, or a tick of the warp if both are of one
+                warp. Atomics do not conflict with each other. A barrier for some threads of the
+                CTA, and a wait on an mbarrier, count as a tick for all: no false alarm, but a race
+                across them can be missed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class Watch:
         if c.mask is not None and pos is None:
             lanes = lanes[c.mask]
         lanes = lanes if which is None else lanes[which]
-        return lanes[:1] if len(lanes) != len(offsets) and len(offsets) == 1 else lanes
+        one = len(lanes) != len(offsets) and len(offsets) == 1
+        return np.asarray(lanes[:1] if one else lanes)
 
     def on_load(self, c: Any, parts: _Parts, pos: Array | None, access: Any) -> None:
         for region, offsets, which in parts:
@@ -119,7 +120,7 @@ class Watch:
         """Whether an earlier access by `other` is unordered with one by `lanes`."""
         same_warp = (other >= 0) & (self.wave.warp_of[np.maximum(other, 0)] == warps)
         ordered = same_warp & (warp_clock < warp_now)
-        return (other != -1) & (other != lanes) & (clock == now) & ~ordered
+        return np.asarray((other != -1) & (other != lanes) & (clock == now) & ~ordered)
 
     def _read(self, offsets: Array, lanes: Array, size: int) -> None:
         if not self.ready:

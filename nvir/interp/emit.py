@@ -9,8 +9,8 @@
 `v` holds the lane vector of each value by its slot, `c` is the group that runs. Only values that
 other segments read go through `v`. Each segment has two forms. In the *whole* form the vectors are
 those of the table itself: used where the group is all lanes that still live, so that results may
-replace what is in the table. The *part* form gathers its inputs for the group's lanes (`s`) and puts
-results back for them alone.
+replace what is in the table. The *part* form gathers its inputs for the group's lanes (`s`) and
+puts results back for them alone.
 
 A vector of one element stands for a value that all lanes agree on. numpy broadcasts it, so
 parameters, loop counters and what is computed from them cost one element instead of thousands.

@@ -3,8 +3,8 @@
 Arrays are copied into the arena and back, so a kernel that fails leaves them as they were. CTAs run
 in waves of up to `WAVE_LANES` threads side by side. A wave runs to its end unless its threads only
 wait (for CTAs that have not started); then the next one has its turn. So all CTAs of a grid make
-progress together, as in a cooperative launch, and yet a large grid without such waiting needs memory
-for one wave only.
+progress together, as in a cooperative launch, and yet a large grid without such waiting needs
+memory for one wave only.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ class LaunchResult:
     stdout        what the kernel printed
     block_counts  function name → block name → how many threads entered the block; multiplied by the
                   block's instructions that is the work done there
-    globals       final contents of the module's `.global` variables, by name: arrays of the declared
-                  element type and shape, or those that were given
-    steps         instructions executed, counted once for each group of lanes; what `max_steps` bounds
+    globals       final contents of the module's `.global` variables, by name: arrays of the
+                  declared element type and shape, or those that were given
+    steps         instructions executed, counted once for each group of lanes; what `max_steps`
+                  bounds
     """
 
     stdout: str
@@ -73,12 +74,14 @@ def launch(
                   parameter's type; bytes or a structured scalar for a struct; a `Texture`
     dynamic_smem  bytes of `.extern .shared` memory a block
     globals       initial contents of `.global` and `.const` variables by name
-    textures      arrays or `Texture`s: by the name of a `.texref` or by the handle passed as argument
+    textures      arrays or `Texture`s: by the name of a `.texref` or by the handle passed as
+                  argument
     check         beyond bounds: "uninit" (loads of shared or local bytes that were never written),
                   "race" (conflicting accesses of shared memory without a barrier between)
 
-    Raises LaunchError for what the kernel does wrong (with block, thread, instruction, line, address)
-    or for a configuration that no GPU takes; Unsupported; TypeError for arguments of wrong types.
+    Raises LaunchError for what the kernel does wrong (with block, thread, instruction, line,
+    address) or for a configuration that no GPU takes; Unsupported; TypeError for arguments of wrong
+    types.
     """
     run = Launch(module, kernel, grid, block, dynamic_smem, max_steps, check)
     run.bind(args, globals or {}, textures or {})
@@ -117,6 +120,7 @@ class Launch:
         self.copied: list[tuple[int, Array]] = []
         self.restored: list[tuple[int, int, int]] = []
         self.given: dict[str, Any] = {}
+        self._actual: dict[int, int] = {}  # placeholder → address
 
     # ------------------------------------------------------- configuration
 
@@ -146,7 +150,8 @@ class Launch:
         return any(i.form.name == row for f in self.module.functions for i in f.instructions())
 
     def cta_coordinates(self, cta: Any) -> tuple[Any, Any, Any]:
-        """The place in the grid of a CTA by its number; the CTAs of a cluster have neighbouring ones."""
+        """The place in the grid of a CTA by its number; the CTAs of a cluster have neighbouring
+        ones."""
         gx, gy, _ = self.grid
         if self.cluster_size == 1:
             return cta % gx, cta // gx % gy, cta // (gx * gy)
@@ -270,9 +275,7 @@ class Launch:
             except RecursionError:
                 raise LaunchError("calls nest too deeply", kernel=str(self.kernel.name)) from None
         self._copy_back()
-        return LaunchResult(
-            "".join(self.stdout), self._counts(), self._final_globals(), self.steps
-        )
+        return LaunchResult("".join(self.stdout), self._counts(), self._final_globals(), self.steps)
 
     def _take_turns(self, waves: list[Wave], starts: list[int], width: int) -> None:
         """Run each wave until it ends or only waits; new ones start when all others wait."""
@@ -302,8 +305,6 @@ class Launch:
                 raw = arena.data[a.start : a.end]
                 a.source[...] = raw.view(a.source.dtype).reshape(a.source.shape)
 
-    _actual: dict[int, int] = {}
-
     def _counts(self) -> dict[str, dict[str, int]]:
         return {
             str(f.name): {b.name: s.count for b, s in plan.heads.items() if s.count}
@@ -323,7 +324,9 @@ class Launch:
                 out[str(v.name)] = given
                 continue
             name = v.element_type.name
-            dtype = _NUMPY.get(name, f"{'i' if name[0] == 's' else 'u'}{max(v.element_type.bits // 8, 1)}")
+            dtype = _NUMPY.get(
+                name, f"{'i' if name[0] == 's' else 'u'}{max(v.element_type.bits // 8, 1)}"
+            )
             shape = (*v.dimensions, v.vector) if v.vector > 1 else v.dimensions
             raw = self.program.arena.data[allocation.start : allocation.end].copy()
             out[str(v.name)] = raw.view(dtype).reshape(shape) if raw.size else raw
@@ -338,7 +341,6 @@ class _Buffers:
         self.known: dict[tuple[int, int], int] = {}
         self.arrays: list[tuple[int, Array]] = []
         self.patched = False
-        launch._actual = {}
 
     def address(self, array: Array, name: str) -> int:
         """The device address of an array's buffer."""
@@ -354,7 +356,8 @@ class _Buffers:
         return found
 
     def follow(self, blocks: list[Array]) -> None:
-        """Make buffers of the DeviceArrays that bytes point to, and of those that these point to."""
+        """Make buffers of the DeviceArrays that bytes point to, and of those that these point
+        to."""
         queue = [*blocks, *(a.reshape(-1).view(np.uint8) for _, a in self.arrays)]
         for data in queue:
             for _, pointed, _ in placeholders(data):

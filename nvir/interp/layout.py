@@ -48,7 +48,8 @@ def register_dtype(type: Type) -> np.dtype[Any]:
     """The dtype of a value's lane vector, as meaning/lanes.py has it; b128 is pairs of uint64."""
     if isinstance(type, ScalarType) and type.cls.name in ("pred", "cc"):
         return np.dtype(bool)
-    return np.dtype(_BITS[type.bits])
+    found: np.dtype[Any] = np.dtype(_BITS[type.bits])
+    return found
 
 
 def zeros(type: Type, count: int) -> Array:

@@ -14,6 +14,13 @@ def convert(value: Constant, type: str) -> int:
     if want in ("f32", "f64") and have in ("f32", "f64") and have != want:
         with np.errstate(all="ignore"):
             if have == "f64":
-                return int(np.array([bits], np.uint64).view(np.float64).astype(np.float32).view(np.uint32)[0])
-            return int(np.array([bits], np.uint32).view(np.float32).astype(np.float64).view(np.uint64)[0])
+                return int(
+                    np.array([bits], np.uint64)
+                    .view(np.float64)
+                    .astype(np.float32)
+                    .view(np.uint32)[0]
+                )
+            return int(
+                np.array([bits], np.uint32).view(np.float32).astype(np.float64).view(np.uint64)[0]
+            )
     return bits

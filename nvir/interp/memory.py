@@ -1,9 +1,10 @@
 """Memory: regions of bytes seen as words of each size, and who may touch what.
 
-Global, const and kernel-parameter memory are allocations in one `Arena`, with unmapped bytes between
-them, so a gather of any lanes is one numpy `take` whatever buffers they point to, and an address
-that leaves its buffer is found. Shared memory is one region for all CTAs of a wave, local memory one
-for all its threads; an address there is an offset that must stay within the CTA's or thread's part.
+Global, const and kernel-parameter memory are allocations in one `Arena`, with unmapped bytes
+between them, so a gather of any lanes is one numpy `take` whatever buffers they point to, and an
+address that leaves its buffer is found. Shared memory is one region for all CTAs of a wave, local
+memory one for all its threads; an address there is an offset that must stay within the CTA's or
+thread's part.
 
 Cost   An access looks at the least and the greatest address; only where these lie in different
        allocations is each lane searched for.
@@ -27,7 +28,9 @@ class Fault(Exception):
     `position` is the offending lane's place in the vector at hand, `address` what it named.
     """
 
-    def __init__(self, message: str, position: int | None = None, address: int | None = None) -> None:
+    def __init__(
+        self, message: str, position: int | None = None, address: int | None = None
+    ) -> None:
         self.message, self.position, self.address = message, position, address
         self.lane: int | None = None
         super().__init__(message)
@@ -101,7 +104,8 @@ class Arena(Region):
 
     def locate(self, addresses: Array, nbytes: int, write: bool) -> Array:
         """Byte offsets (int64) of accesses of `nbytes` at generic addresses; raises `Fault`."""
-        offsets = (addresses - addresses.dtype.type(self.base)).astype(np.int64, copy=False)
+        base = addresses.dtype.type(self.base)
+        offsets: Array = (addresses - base).astype(np.int64, copy=False)
         low, high = int(offsets.min()), int(offsets.max())
         k = bisect.bisect_right(self.starts, low) - 1
         if k >= 0 and high + nbytes <= self.ends[k] and not (write and self.read_only[k]):
@@ -137,9 +141,7 @@ class Arena(Region):
             a = self.allocations[k]
             size = a.end - a.start
             near = f", byte {offset - a.start} of {a.name} of {size} bytes"
-        raise Fault(
-            f"{what} of {nbytes} bytes out of bounds{near}", at, int(addresses[at])
-        )
+        raise Fault(f"{what} of {nbytes} bytes out of bounds{near}", at, int(addresses[at]))
 
 
 def check_alignment(offsets: Array, addresses: Array, nbytes: int) -> None:
@@ -149,9 +151,7 @@ def check_alignment(offsets: Array, addresses: Array, nbytes: int) -> None:
         raise Fault(f"misaligned access of {nbytes} bytes", at, int(addresses[at]))
 
 
-def locate_within(
-    offsets: Array, limit: int, nbytes: int, write: bool, space: str
-) -> Array:
+def locate_within(offsets: Array, limit: int, nbytes: int, write: bool, space: str) -> Array:
     """Offsets (int64) into a part of `limit` bytes of shared or local memory; raises `Fault`."""
     wide = offsets.astype(np.int64, copy=False)
     if int(wide.max()) + nbytes > limit or int(wide.min()) < 0:

@@ -63,7 +63,8 @@ _POLLS = frozenset((
 
 def _polls(block: Block) -> bool:
     return any(
-        i.form.name in _POLLS or (i.form.reads and (i.form.pinned or i.form.sync or i.form.volatile))
+        i.form.name in _POLLS
+        or (i.form.reads and (i.form.pinned or i.form.sync or i.form.volatile))
         for i in block
     )
 
@@ -77,7 +78,9 @@ class Edge:
 
     __slots__ = ("moves", "part", "patience", "target", "whole")
 
-    def __init__(self, target: Segment, moves: list[tuple[Instruction, Value]], patience: int) -> None:
+    def __init__(
+        self, target: Segment, moves: list[tuple[Instruction, Value]], patience: int
+    ) -> None:
         self.target, self.moves, self.patience = target, moves, patience
         self.whole: Any = None
         self.part: Any = None

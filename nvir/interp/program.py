@@ -73,7 +73,7 @@ class Program:
 
     def _shared_variables(self) -> Iterable[Variable]:
         reached = self._reached()
-        used = {v for v in self._operand_symbols(reached)}
+        used = set(self._operand_symbols(reached))
         for v in self.module.globals:
             if v.space == "shared" and v in used:
                 yield v
@@ -130,7 +130,8 @@ class Program:
                 size = array.nbytes
             elif v.linkage == "extern" and not v.init:
                 raise LaunchError(
-                    f"{v.name} is declared extern: give it in `globals`", kernel=str(self.kernel.name)
+                    f"{v.name} is declared extern: give it in `globals`",
+                    kernel=str(self.kernel.name),
                 )
             self.addresses[v] = self.arena.allocate(
                 f"{v.space} {v.name}", size, max(alignment(v), 16), v.space == "const", array
@@ -156,7 +157,9 @@ class Program:
     def _image(self, v: Variable) -> Array:
         out = np.zeros(v.size, np.uint8)
         width = max(v.element_type.bits // 8, 1)
-        self._fill(out, 0, v.init, width, (*v.dimensions, v.vector) if v.vector > 1 else v.dimensions)
+        self._fill(
+            out, 0, v.init, width, (*v.dimensions, v.vector) if v.vector > 1 else v.dimensions
+        )
         return out
 
     def _fill(self, out: Array, at: int, init: Any, width: int, dims: tuple[int, ...]) -> None:

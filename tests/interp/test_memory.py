@@ -32,11 +32,13 @@ def test_narrow_stores_cut() -> None:
 
 def test_vectors_of_every_width() -> None:
     data, out = np.arange(16, dtype=np.uint32), words(16)
-    run("""ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d1]; st.global.v4.u32 [%d0], {%r4, %r3, %r2, %r1};
+    run("""ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d1];
+        st.global.v4.u32 [%d0], {%r4, %r3, %r2, %r1};
         ld.global.v2.u64 {%d2, %d3}, [%d1+16]; st.global.v2.u64 [%d0+16], {%d3, %d2};
         ld.global.v4.u8 {%r1, %r2, %r3, %r4}, [%d1+4]; st.global.v2.u32 [%d0+32], {%r1, %r2};
         ld.global.v8.b32 {%r10, %r11, %r12, %r13, %r14, _, _, %r17}, [%d1+32];
-        st.global.v2.b32 [%d0+40], {%r10, %r17};""", out, data, block=1, target="sm_100")  # fmt: skip
+        st.global.v2.b32 [%d0+40], {%r10, %r17};""",
+        out, data, block=1, target="sm_100")  # fmt: skip
     assert out[:12].tolist() == [3, 2, 1, 0, 6, 7, 4, 5, 1, 0, 8, 15]
 
 
@@ -114,9 +116,13 @@ def test_generic_addresses_of_all_windows_in_one_access() -> None:
 
 def test_local_memory_is_the_threads_own() -> None:
     out = words(64)
-    run(f"""{{ .local .align 8 .b8 l[64]; {TID} mov.u64 %d2, l; and.b32 %r2, %r1, 7;
+    run(
+        f"""{{ .local .align 8 .b8 l[64]; {TID} mov.u64 %d2, l; and.b32 %r2, %r1, 7;
         mul.wide.u32 %d3, %r2, 8; add.u64 %d2, %d2, %d3; st.local.u64 [%d2], %d3;
-        st.local.u32 [%d2+4], %r1; ld.local.u32 %r0, [%d2+4]; {STORE} }}""", out, block=64)
+        st.local.u32 [%d2+4], %r1; ld.local.u32 %r0, [%d2+4]; {STORE} }}""",
+        out,
+        block=64,
+    )
     assert out.tolist() == list(range(64))
 
 
@@ -152,7 +158,8 @@ def test_initialisers_with_addresses() -> None:
         .const .f64 d = 2.5;"""
     out = words(8)
     run("""ld.global.u64 %d1, [p]; ld.u32 %r1, [%d1]; ld.global.u64 %d2, [p+8]; ld.u32 %r2, [%d2];
-        ld.global.u64 %d3, [bytes]; ld.u32 %r3, [%d3]; ld.global.f32 %f1, [f]; ld.global.f32 %f2, [f+4];
+        ld.global.u64 %d3, [bytes]; ld.u32 %r3, [%d3]; ld.global.f32 %f1, [f];
+        ld.global.f32 %f2, [f+4];
         add.f32 %f1, %f1, %f2; cvt.rni.u32.f32 %r4, %f1; ld.global.u16 %r5, [m+8];
         ld.global.u16 %r6, [m+10]; ld.const.f64 %e1, [d]; add.f64 %e1, %e1, %e1;
         cvt.rni.u32.f64 %r7, %e1; st.global.v4.u32 [%d0], {%r1, %r2, %r3, %r4};
@@ -161,8 +168,9 @@ def test_initialisers_with_addresses() -> None:
 
 
 def test_globals_go_in_and_come_out() -> None:
-    m = nvir.read_ptx(ptx("ld.global.u32 %r1, [a+4]; add.u32 %r1, %r1, 1; st.global.u32 [b], %r1;",
-                          ".global .u32 a[2]; .global .s32 b = -5; .global .f32 c[2][2];", 0))  # fmt: skip
+    before = ".global .u32 a[2]; .global .s32 b = -5; .global .f32 c[2][2];"
+    body = "ld.global.u32 %r1, [a+4]; add.u32 %r1, %r1, 1; st.global.u32 [b], %r1;"
+    m = nvir.read_ptx(ptx(body, before, 0))
     given = np.array([4, 41], np.uint32)
     result = nvir.launch(m, "k", 1, 1, [], globals={"a": given})
     assert result.globals["b"] == 42
@@ -251,7 +259,8 @@ def test_addresses_of_32_bits() -> None:
 def test_the_address_of_a_kernel_parameter() -> None:
     out = words(2)
     m = nvir.read_ptx(""".version 8.0\n.target sm_80\n.address_size 64
-        .visible .entry k(.param .u64 o, .param .align 4 .b8 a[8]) { .reg .b64 %d<5>; .reg .b32 %r<4>;
+        .visible .entry k(.param .u64 o, .param .align 4 .b8 a[8]) { .reg .b64 %d<5>;
+        .reg .b32 %r<4>;
         ld.param.u64 %d0, [o]; mov.u64 %d1, a; ld.param.u32 %r1, [%d1+4]; cvta.param.u64 %d2, %d1;
         ld.u32 %r2, [%d2]; st.global.v2.u32 [%d0], {%r1, %r2}; ret; }""")
     nvir.launch(m, "k", 1, 1, [out, np.array([3, 4], np.uint32).tobytes()])
@@ -264,7 +273,8 @@ def test_the_address_of_a_kernel_parameter() -> None:
 def reference(op: str, old: int, b: int) -> int:
     signed = lambda x: x - (1 << 32) if x >> 31 else x  # noqa: E731
     values = {
-        "add.u32": (old + b) & 0xFFFFFFFF, "and.b32": old & b, "or.b32": old | b, "xor.b32": old ^ b,
+        "add.u32": (old + b) & 0xFFFFFFFF, "and.b32": old & b, "or.b32": old | b,
+        "xor.b32": old ^ b,
         "exch.b32": b, "min.u32": min(old, b), "max.u32": max(old, b),
         "min.s32": old if signed(old) <= signed(b) else b,
         "max.s32": old if signed(old) >= signed(b) else b,
@@ -325,9 +335,15 @@ def test_float_atomics_add_in_lane_order() -> None:
 
 def test_packed_vector_and_double_atomics() -> None:
     half, pair, double = np.zeros(2, np.float16), np.zeros(2, np.float32), np.zeros(1)
-    run("""mov.b32 %r1, 0x3C004000; red.global.add.noftz.f16x2 [%d0], %r1;
+    run(
+        """mov.b32 %r1, 0x3C004000; red.global.add.noftz.f16x2 [%d0], %r1;
         red.global.v2.f32.add [%d1], {0f3F800000, 0f40000000};
-        red.global.add.f64 [%d2], 0d3FE0000000000000;""", half, pair, double, block=5)
+        red.global.add.f64 [%d2], 0d3FE0000000000000;""",
+        half,
+        pair,
+        double,
+        block=5,
+    )
     assert half.tolist() == [10, 5]
     assert pair.tolist() == [5, 10]
     assert double[0] == 2.5
@@ -345,7 +361,9 @@ def test_stores_to_one_address_leave_the_highest_lane() -> None:
 
 
 def test_uninitialised_shared_and_local_memory() -> None:
-    body = "{ .shared .b32 s[4]; .local .b32 l[2]; st.shared.u32 [s], 1; ld.shared.u32 %r1, [s]; %s }"
+    body = (
+        "{ .shared .b32 s[4]; .local .b32 l[2]; st.shared.u32 [s], 1; ld.shared.u32 %r1, [s]; %s }"
+    )
     fine: dict[str, Any] = {"check": ("uninit",)}
     run(body.replace("%s }", "}"), words(1), **fine)
     for bad in ("ld.shared.u32 %r2, [s+4];", "ld.local.u32 %r2, [l];"):

@@ -1,4 +1,5 @@
-"""Barriers, warp exchanges, mbarriers, clusters, asynchronous copies, printf, textures, matrices."""
+"""Barriers, warp exchanges, mbarriers, clusters, asynchronous copies, printf, textures,
+matrices."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def test_a_barrier_orders_shared_memory_across_diverged_warps() -> None:
 
 
 def test_barriers_of_different_numbers_are_independent() -> None:
-    """Two halves of a CTA pass messages through named barriers: sync in one, arrive in the other."""
+    """Two halves of a CTA pass messages through named barriers: sync in one, arrive in the
+    other."""
     out = words(64)
     run(f"""{{ .shared .b32 s[2]; {TID} setp.lt.u32 %p0, %r1, 32; @%p0 bra A;
         bar.sync 1, 64; ld.shared.u32 %r0, [s]; add.u32 %r0, %r0, 1; st.shared.u32 [s+4], %r0;
@@ -95,9 +97,12 @@ def test_impossible_barriers(bad: str) -> None:
 def test_shuffles_wait_for_lanes_that_come_by_another_way() -> None:
     """Halves of a warp reach different shuffles of one spelling, as Volta allows."""
     out = words(32)
-    run(f"""{TID} add.u32 %r2, %r1, 100; setp.lt.u32 %p0, %r1, 16; @%p0 bra A;
+    run(
+        f"""{TID} add.u32 %r2, %r1, 100; setp.lt.u32 %p0, %r1, 16; @%p0 bra A;
         shfl.sync.bfly.b32 %r0, %r2, 16, 31, -1; bra E;
-        A: mul.lo.u32 %r2, %r2, 1; shfl.sync.bfly.b32 %r0, %r2, 16, 31, -1; E: {STORE}""", out)
+        A: mul.lo.u32 %r2, %r2, 1; shfl.sync.bfly.b32 %r0, %r2, 16, 31, -1; E: {STORE}""",
+        out,
+    )
     assert out.tolist() == [(k ^ 16) + 100 for k in range(32)]
 
 
@@ -114,12 +119,15 @@ def test_shuffle_in_a_short_warp_and_by_members() -> None:
 
 def test_votes_matches_and_reductions() -> None:
     out = np.zeros((32, 6), np.uint32)
-    run(f"""{TID} setp.lt.u32 %p0, %r1, 5; vote.sync.ballot.b32 %r2, %p0, -1;
+    run(
+        f"""{TID} setp.lt.u32 %p0, %r1, 5; vote.sync.ballot.b32 %r2, %p0, -1;
         vote.sync.any.pred %p1, !%p0, -1; selp.u32 %r3, 1, 0, %p1; and.b32 %r4, %r1, 1;
         match.any.sync.b32 %r5, %r4, -1; match.all.sync.b32 %r6|%p2, %r4, -1;
         redux.sync.add.u32 %r7, %r1, -1; elect.sync _|%p3, -1; selp.u32 %r8, 1, 0, %p3;
         mul.wide.u32 %d1, %r1, 24; add.u64 %d1, %d0, %d1; st.global.v2.u32 [%d1], {{%r2, %r3}};
-        st.global.v2.u32 [%d1+8], {{%r5, %r6}}; st.global.v2.u32 [%d1+16], {{%r7, %r8}};""", out)
+        st.global.v2.u32 [%d1+8], {{%r5, %r6}}; st.global.v2.u32 [%d1+16], {{%r7, %r8}};""",
+        out,
+    )
     lane = np.arange(32)
     assert (out[:, 0] == 31).all()
     assert (out[:, 1] == 1).all()
@@ -140,14 +148,18 @@ def test_a_mask_whose_lanes_never_come_is_a_deadlock() -> None:
 
 def test_an_mbarrier_counts_arrivals_and_phases() -> None:
     out = words(64)
-    run(f"""{{ .shared .align 8 .b64 m; .shared .b32 s[2]; {TID} setp.eq.u32 %p0, %r1, 0;
+    run(
+        f"""{{ .shared .align 8 .b64 m; .shared .b32 s[2]; {TID} setp.eq.u32 %p0, %r1, 0;
         @%p0 mbarrier.init.shared.b64 [m], 64; bar.sync 0; mov.u32 %r2, 0; mov.u32 %r0, 0;
         P: @%p0 st.shared.u32 [s], %r2; mbarrier.arrive.shared.b64 %d1, [m];
         W: mbarrier.test_wait.shared.b64 %p1, [m], %d1; @!%p1 bra W;
         ld.shared.u32 %r3, [s]; add.u32 %r0, %r0, %r3;
         mbarrier.arrive.shared.b64 %d1, [m];
         V: mbarrier.try_wait.parity.shared::cta.b64 %p1, [m], 1; @!%p1 bra V;
-        add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 5; @%p2 bra P; {STORE} }}""", out, block=64)
+        add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 5; @%p2 bra P; {STORE} }}""",
+        out,
+        block=64,
+    )
     assert (out == 0 + 1 + 2 + 3 + 4).all()
 
 
@@ -216,7 +228,8 @@ def test_cp_async_fills_with_zeros() -> None:
     data, out = np.full(8, 0xFFFFFFFF, np.uint32), words(8)
     run("""{ .shared .align 16 .b32 s[8]; st.shared.v4.u32 [s], {7, 7, 7, 7};
         st.shared.v4.u32 [s+16], {7, 7, 7, 7}; mov.u32 %r1, 6; setp.eq.u32 %p0, %r1, 6;
-        cp.async.cg.shared.global [s], [%d1], 16, %r1; cp.async.ca.shared.global [s+16], [%d1], 8, %p0;
+        cp.async.cg.shared.global [s], [%d1], 16, %r1;
+        cp.async.ca.shared.global [s+16], [%d1], 8, %p0;
         cp.async.wait_all; ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [s];
         st.global.v4.u32 [%d0], {%r2, %r3, %r4, %r5}; ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [s+16];
         st.global.v4.u32 [%d0+16], {%r2, %r3, %r4, %r5}; }""", out, data, block=1)  # fmt: skip
@@ -225,11 +238,16 @@ def test_cp_async_fills_with_zeros() -> None:
 
 def test_bulk_copies_and_reductions_out_of_shared_memory() -> None:
     out, total = words(8), np.arange(8, dtype=np.uint32)
-    run("""{ .shared .align 16 .b32 s[8]; st.shared.v4.u32 [s], {1, 2, 3, 4};
+    run(
+        """{ .shared .align 16 .b32 s[8]; st.shared.v4.u32 [s], {1, 2, 3, 4};
         st.shared.v4.u32 [s+16], {5, 6, 7, 8}; mov.u32 %r1, s; fence.proxy.async;
         cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r1], 32;
         cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], 32;
-        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; }""", out, total, block=1)
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; }""",
+        out,
+        total,
+        block=1,
+    )
     assert out.tolist() == list(range(1, 9))
     assert total.tolist() == [2 * k + 1 for k in range(8)]
 
@@ -300,7 +318,8 @@ IMAGE = np.array([[0, 1, 2], [10, 11, 12]], np.float32)
         ({}, 1.5, 0.5, 1), ({}, 1.99, 1.0, 11), ({}, -3, 7, 10), ({}, 9, -1, 2),
         ({"address": "border"}, -0.5, 0.5, 0), ({"filter": "linear"}, 1.0, 0.5, 0.5),
         ({"filter": "linear"}, 1.5, 1.0, 6), ({"filter": "linear"}, 1.25, 0.5, 0.75),
-        ({"normalized": True}, 0.99, 0.51, 12), ({"normalized": True, "address": "wrap"}, 1.1, 0.1, 0),
+        ({"normalized": True}, 0.99, 0.51, 12),
+        ({"normalized": True, "address": "wrap"}, 1.1, 0.1, 0),
         ({"normalized": True, "address": "mirror"}, 1.1, 0.1, 2),
     ],
 )  # fmt: skip
@@ -331,7 +350,8 @@ def test_ldmatrix_and_stmatrix(count: int, trans: bool) -> None:
     run(f"""{{ .shared .align 16 .b8 s[512]; .shared .align 16 .b8 z[512]; {TID}
         mul.lo.u32 %r2, %r1, 16; cvt.u64.u32 %d3, %r2; add.u64 %d4, %d0, %d3; mov.u32 %r3, s;
         add.u32 %r3, %r3, %r2; mov.u32 %r4, z; add.u32 %r4, %r4, %r2;
-        ld.global.v4.u32 {{%r5, %r6, %r7, %r8}}, [%d4]; st.shared.v4.u32 [%r3], {{%r5, %r6, %r7, %r8}};
+        ld.global.v4.u32 {{%r5, %r6, %r7, %r8}}, [%d4];
+        st.shared.v4.u32 [%r3], {{%r5, %r6, %r7, %r8}};
         bar.sync 0; ldmatrix.sync.aligned.m8n8.x{count}{t}.shared.b16 {{{regs}}}, [%r3];
         add.u64 %d5, %d2, %d3; {copies}
         stmatrix.sync.aligned.m8n8.x{count}{t}.shared.b16 [%r4], {{{regs}}}; bar.sync 0;
@@ -372,13 +392,16 @@ def test_wgmma_multiplies_matrices_of_shared_memory(registers: bool, turned: boo
         setp.lt.u32 %p0, %r1, 16; add.u64 %d12, %d3, %d10;
         @%p0 ld.global.v4.u32 {{%r4, %r5, %r6, %r7}}, [%d12];
         @%p0 st.shared.v4.u32 [%r8+{start_b}], {{%r4, %r5, %r6, %r7}}; bar.sync 0;
-        mov.u64 %d5, {desc['a']}; mov.u64 %d6, {desc['b']}; shr.u32 %r4, %r1, 5; and.b32 %r9, %r1, 31;
-        shr.u32 %r5, %r9, 2; mad.lo.u32 %r5, %r4, 16, %r5; and.b32 %r6, %r9, 3; mul.lo.u32 %r6, %r6, 4;
+        mov.u64 %d5, {desc['a']}; mov.u64 %d6, {desc['b']}; shr.u32 %r4, %r1, 5;
+        and.b32 %r9, %r1, 31;
+        shr.u32 %r5, %r9, 2; mad.lo.u32 %r5, %r4, 16, %r5; and.b32 %r6, %r9, 3;
+        mul.lo.u32 %r6, %r6, 4;
         {fragment} mov.f32 %f1, 0f00000000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;
         wgmma.fence.sync.aligned;
         {mma}{operand}, %d6, 0, {flags}; {mma}{operand}, %d6, 1, {flags};
         wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
-        shl.b32 %r6, %r6, 1; mad.lo.u32 %r7, %r5, 32, %r6; cvt.u64.u32 %d8, %r7; add.u64 %d8, %d0, %d8;
+        shl.b32 %r6, %r6, 1; mad.lo.u32 %r7, %r5, 32, %r6; cvt.u64.u32 %d8, %r7;
+        add.u64 %d8, %d0, %d8;
         st.global.v2.f32 [%d8], {{%f1, %f2}}; st.global.v2.f32 [%d8+256], {{%f3, %f4}}; }}""",
         out, a, image_a, image_b, block=128, target="sm_90a")  # fmt: skip
     assert (out == 2 * (a.astype(np.float32) @ b.astype(np.float32))).all()

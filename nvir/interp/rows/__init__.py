@@ -49,8 +49,21 @@ def unsupported(i: Instruction, why: str = "") -> Unsupported:
 
 def ori_rows() -> Rows:
     """The rows of level `ori`."""
-    from nvir.interp.rows import arith, asyncs, atoms, barriers, control, memory, objects
-    from nvir.interp.rows import matrix, misc, surface, texture, warp, warpgroup
+    from nvir.interp.rows import (
+        arith,
+        asyncs,
+        atoms,
+        barriers,
+        control,
+        matrix,
+        memory,
+        misc,
+        objects,
+        surface,
+        texture,
+        warp,
+        warpgroup,
+    )
 
     emitters: dict[str, Any] = {}
     specials: dict[str, Any] = {}

@@ -20,7 +20,7 @@ from nvir.ir.form import Form
 from nvir.ir.types import IMM
 from nvir.ir.values import Constant
 
-_INTEGRAL = frozenset("b16 b32 b64 u16 u32 u64 s16 s32 s64".split())
+_INTEGRAL = frozenset(["b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"])
 _SYMBOL = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^", "mul": "*"}
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _UNSIGNED = {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
@@ -47,7 +47,13 @@ def source_types(form: Form) -> tuple[str, ...]:
     if row in ("mad", "madc") and mods.part == "wide":
         return (t, t, f"b{WIDTH[t] * 2}")
     if row == "cvt":
-        return ("b32",) * n if "pack" in form.name else (last, last, "b32")[:n] if n < 4 else (last,) * n
+        return (
+            ("b32",) * n
+            if "pack" in form.name
+            else (last, last, "b32")[:n]
+            if n < 4
+            else (last,) * n
+        )
     if row in ("lop3", "prmt", "dp4a", "dp2a", "fns", "bmsk", "szext", "shf") or row[0] == "v":
         return ("b32", "b32", "b32", "b32", "pred")[:n]
     if row in ("add", "sub", "fma") and len(mods.types) == 2:
@@ -61,8 +67,8 @@ def bound_meaning(form: Form) -> Any:
     mods = Mods.parse(form.name, form.mods)
     sources, results = source_marks(form)
     if form.name[0] == "v" and form.name != "vote":
-        picks = (results[0] if results else "", *(m[1] for m in sources[:2]))
-        signs = tuple(m[0] == "-" for m in sources[:3])
+        picks: Any = (results[0] if results else "", *(m[1] for m in sources[:2]))
+        signs: Any = tuple(m[0] == "-" for m in sources[:3])
         if form.name == "vmad":
             mods = attrs.evolve(mods, negate=signs)
         mods = attrs.evolve(mods, select=picks)

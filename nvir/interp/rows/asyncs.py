@@ -1,9 +1,10 @@
 """Asynchronous copies: cp.async with its groups, bulk copies and reductions, st.async, red.async.
 
-cp.async      The addresses are checked when it is issued, but the bytes move only when a wait of the
-              thread covers its group (or an mbarrier arrival is asked for), so that a kernel without
-              the wait reads what was there before.
-Bulk          Copies move at once and then count their bytes on the mbarrier; groups need no waiting.
+cp.async      The addresses are checked when it is issued, but the bytes move only when a wait of
+              the thread covers its group (or an mbarrier arrival is asked for), so that a kernel
+              without the wait reads what was there before.
+Bulk          Copies move at once and then count their bytes on the mbarrier; groups need no
+              waiting.
 """
 
 from __future__ import annotations
@@ -115,9 +116,9 @@ def emit_copy(e: Any) -> None:
         else:
             read = e.source(k + 1, "u32")
     source_space = "global" if "global" in form.mods else ""
-    e.line(
-        f"{e.bind(_issue)}(c, {to[0]}, {of[0]}, {source_space!r}, {size}, {read}, {e.guard or 'None'})"
-    )
+    guard = e.guard or "None"
+    issue = e.bind(_issue)
+    e.line(f"{issue}(c, {to[0]}, {of[0]}, {source_space!r}, {size}, {read}, {guard})")
 
 
 def _issue(
@@ -135,7 +136,9 @@ def _issue(
     numbers = c.lane_numbers()[lanes]
     try:
         ((target, to_at, _),) = locate(c, "shared", all_of(to), lanes, size, True)
-        sources = _sources(c, space, all_of(of), lanes, size, None if read is None else all_of(read))
+        sources = _sources(
+            c, space, all_of(of), lanes, size, None if read is None else all_of(read)
+        )
         if c.wave.watch is not None:
             c.wave.watch.on_copy(c, target, to_at, size)
     except Fault as fault:
@@ -144,10 +147,15 @@ def _issue(
         mine = slice(None) if which is None else which
         state.copies.append(
             _Copies(
-                numbers[mine], state.committed[numbers[mine]], target,
-                np.broadcast_to(to_at, numbers.shape)[mine], source, of_at, size,
+                numbers[mine],
+                state.committed[numbers[mine]],
+                target,
+                np.broadcast_to(to_at, numbers.shape)[mine],
+                source,
+                of_at,
+                size,
                 None if read is None else all_of(read)[mine],
-            )  # fmt: skip
+            )
         )
 
 
@@ -158,7 +166,7 @@ def _sources(
     if read is None:
         return list(locate(c, space, of, lanes, size, False))
     some = np.flatnonzero(read)
-    parts = []
+    parts: list[tuple[Region, Array, Array | None]] = []
     if len(some):
         for region, at, which in locate(c, space, of[some], lanes[some], 1, False):
             parts.append((region, at, some if which is None else some[which]))
@@ -269,7 +277,9 @@ def _remote(c: Any, address: Array, rank: int | None) -> Array:
     return np.asarray(address % address.dtype.type(span) + address.dtype.type((rank + 1) * span))
 
 
-def _span(c: Any, here: Array, space: str, address: Array, n: int, write: bool) -> tuple[Region, int]:
+def _span(
+    c: Any, here: Array, space: str, address: Array, n: int, write: bool
+) -> tuple[Region, int]:
     """The region and first byte of n bytes that lie together."""
     if int(address[0]) % 16:
         raise Fault("a bulk copy must be aligned to 16 bytes", 0, int(address[0]))

@@ -1,8 +1,9 @@
 """Atomic operations: lanes that name one address act one after the other, in lane order.
 
 Method   Distinct addresses are one gather, one operation, one scatter. Where several lanes share an
-         address, sums, exchanges and equal compare-and-swaps have closed forms over the lanes sorted
-         by address; everything else runs in rounds, in each of which every address occurs once.
+         address, sums, exchanges and equal compare-and-swaps have closed forms over the lanes
+         sorted by address; everything else runs in rounds, in each of which every address occurs
+         once.
 f32      Additions in global memory flush subnormals, those in shared memory do not.
 """
 
@@ -62,9 +63,13 @@ def perform(atomic: Atomic, region: Region, offsets: Array, b: Array, c: Array |
         old = memory[at]
         memory[at] = combine(old, b, c)
         return np.asarray(old)
-    closed = _closed_form(atomic, memory, sorted_at, first, b[order], None if c is None else c[order])
+    closed = _closed_form(
+        atomic, memory, sorted_at, first, b[order], None if c is None else c[order]
+    )
     if closed is None:
-        closed = _rounds(memory, sorted_at, first, b[order], None if c is None else c[order], combine)
+        closed = _rounds(
+            memory, sorted_at, first, b[order], None if c is None else c[order], combine
+        )
     out = np.empty_like(closed)
     out[order] = closed
     return out
@@ -96,7 +101,7 @@ def _closed_form(
             hit = before == b[0]
             old = np.where(hit[segment] & ~first, c[0], before[segment])
             memory[at[starts]] = np.where(hit, c[0], before)
-            return old
+            return np.asarray(old)
     return None
 
 
@@ -154,7 +159,11 @@ def make_atomic(access: Access, atomic: Atomic) -> Callable[..., Any]:
                 s = new if which is None or new is None else new[which]
                 old = perform(atomic, region, offsets, b, s, k, flush)
                 results[k][slice(None) if which is None else which] = old
-        out = [_place(x, pos, c.m, access.dtypes[k]) for k, x in enumerate(results)] if access.dtypes else []
+        out = (
+            [_place(x, pos, c.m, access.dtypes[k]) for k, x in enumerate(results)]
+            if access.dtypes
+            else []
+        )
         return out[0] if len(out) == 1 else tuple(out)
 
     return operate

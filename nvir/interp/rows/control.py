@@ -110,7 +110,7 @@ class Call:
         wave.arrive(g, plan.entry)
 
     def _copy_arguments(self, wave: Any, g: Any, node: Any, callee: Function) -> None:
-        params = [p for p in callee.params]
+        params = callee.params
         if len(params) != len(self.arguments):
             raise unsupported(
                 self.instruction, f"{len(self.arguments)} arguments for {len(params)} parameters"
@@ -152,7 +152,7 @@ class Call:
         if not isinstance(value, Variable):
             return np.asarray(g.fetch(value, "b64")).astype(np.uint64)
         offset = g.node.base + self.plan.frame.offsets[value]
-        return g.read_local(offset, value.size)
+        return np.asarray(g.read_local(offset, value.size))
 
     def give(self, g: Any, vector: Array) -> None:
         """Set the result."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from nvir.interp.access import Access, make_load, make_store
 from nvir.interp.layout import Array, register_dtype
-from nvir.interp.memory import Fault, check_alignment, locate_within
 from nvir.interp.meaning import fragments, matrix
+from nvir.interp.memory import Fault, check_alignment, locate_within
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.memory import _SPACES, space_of
 from nvir.interp.rows.warp import _EVERYONE, Exchange
@@ -80,7 +80,7 @@ class _Rows(Exchange):
         count = next((int(m[1:]) for m in mods if m in ("x1", "x2", "x4")), 1)
         self.map = fragments.matrix_rows(count, "trans" in mods)
         base, offset = form.addresses[0]
-        self.offset = int(self.sources[offset].value) if offset >= 0 else 0
+        self.offset = int(getattr(self.sources[offset], "value", 0)) if offset >= 0 else 0
         self.space = _SPACES[form.space]
         base_value = self.sources[base]
         if isinstance(base_value, Variable | SymbolOffset):
@@ -104,7 +104,9 @@ class _Rows(Exchange):
             at = fault.position or 0
             warp = int(self.warps[at // len(used)])
             cta, inner = divmod(warp, wave.warps_per_cta)
-            fault.lane = min(cta * wave.threads + inner * 32 + int(used[at % len(used)]), wave.n - 1)
+            fault.lane = min(
+                cta * wave.threads + inner * 32 + int(used[at % len(used)]), wave.n - 1
+            )
             raise
         bases = self.warps // wave.warps_per_cta * wave.shared_step
         pieces = rows[:, self.map.address] + self.map.offset
@@ -155,7 +157,9 @@ def emit_wmma_load(e: Any) -> None:
     space = space_of(e, i.form, symbol_space)
     k = 1 + (offset >= 0)
     step = e.source(k, "u32") if i.form.n_sources > k else e.constant(stride, np.uint32)
-    f = e.bind(_Fragments(fragment, layout, space, tuple(register_dtype(r.type) for r in i.results)))
+    f = e.bind(
+        _Fragments(fragment, layout, space, tuple(register_dtype(r.type) for r in i.results))
+    )
     e.results(f"{f}.load(c, {text}, {step}, {e.guard or 'None'})", multiple=len(i.results) > 1)
 
 
@@ -191,10 +195,14 @@ class _Fragments:
     def place(self, c: Any, address: Array, stride: Array, r: int, i: int) -> Array:
         """The address of element i of register r in each lane."""
         lane = c.special("%laneid")
-        row, column = (x[r, :, i].astype(np.uint64)[lane] for x in (self.fragment.row, self.fragment.column))
+        row, column = (
+            x[r, :, i].astype(np.uint64)[lane] for x in (self.fragment.row, self.fragment.column)
+        )
         step = stride.astype(np.uint64)
         element = row * step + column if self.layout == "row" else column * step + row
-        return np.asarray(address.astype(np.uint64) + element * np.uint64(self.bits) // np.uint64(8))
+        return np.asarray(
+            address.astype(np.uint64) + element * np.uint64(self.bits) // np.uint64(8)
+        )
 
     def load(self, c: Any, address: Array, stride: Array, guard: Any) -> Any:
         out = []

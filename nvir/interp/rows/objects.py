@@ -69,8 +69,10 @@ def arrive(word: int, count: int, expect: int = 0, drop: bool = False, stay: boo
 def add_bytes(word: int, count: int) -> int:
     """Expect more bytes (or, negative, count bytes that have come)."""
     expected, pending, tx, parity = unpack(word)
-    return settle(expected, pending, tx + count, parity) if count < 0 else pack(
-        expected, pending, tx + count, parity
+    return (
+        settle(expected, pending, tx + count, parity)
+        if count < 0
+        else pack(expected, pending, tx + count, parity)
     )
 
 
@@ -223,7 +225,8 @@ def _test(
 def emit_pending(e: Any) -> None:
     token = e.source(0, "b64")
     dtype = e.bind(register_dtype(e.instr.type))
-    e.results(f"(({token} >> {e.constant(20, np.uint64)}) & {e.constant(_COUNT, np.uint64)}).astype({dtype})")
+    shift, mask = e.constant(20, np.uint64), e.constant(_COUNT, np.uint64)
+    e.results(f"(({token} >> {shift}) & {mask}).astype({dtype})")
 
 
 EMITTERS = {

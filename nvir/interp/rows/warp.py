@@ -1,9 +1,9 @@
 """Operations across a warp: they wait until the lanes that their mask names are all there.
 
-Lanes that arrive alone are parked under the operation's spelling: PTX lets different instructions of
-one spelling meet. When the lanes of a mask (those that have not exited) are complete, their operands
-are put into `(warps, 32)` arrays, the meaning (meaning/warp.py) runs once for all such warps, and
-each part takes its results on to the place behind its own instruction.
+Lanes that arrive alone are parked under the operation's spelling: PTX lets different instructions
+of one spelling meet. When the lanes of a mask (those that have not exited) are complete, their
+operands are put into `(warps, 32)` arrays, the meaning (meaning/warp.py) runs once for all such
+warps, and each part takes its results on to the place behind its own instruction.
 """
 
 from __future__ import annotations
@@ -95,9 +95,11 @@ class Exchange:
     def _mask(self, wave: Any, g: Any) -> Array:
         if self.mask is None:  # before Volta: whoever is here
             bits = np.bincount(
-                wave.warp_of[g.lanes()], weights=_BIT[wave.lane_id[g.lanes()]], minlength=wave.n_warps
+                wave.warp_of[g.lanes()],
+                weights=_BIT[wave.lane_id[g.lanes()]],
+                minlength=wave.n_warps,
             ).astype(np.uint32)
-            return bits[wave.warp_of[g.lanes()]]
+            return np.asarray(bits[wave.warp_of[g.lanes()]])
         if isinstance(self.mask, int):
             return np.full(g.n, self.mask, np.uint32)
         own = np.uint32(1) << wave.lane_id[g.lanes()].astype(np.uint32)

@@ -1,7 +1,7 @@
 """wgmma: products of a warpgroup (four warps), with matrices in shared memory.
 
-The product is computed when it is issued, so fence, commit and wait have nothing to do; a kernel that
-forgets the wait is not found out. The four warps wait for each other (warp.py).
+The product is computed when it is issued, so fence, commit and wait have nothing to do; a kernel
+that forgets the wait is not found out. The four warps wait for each other (warp.py).
 """
 
 from __future__ import annotations
