@@ -15,6 +15,7 @@ COMMANDS = {
     "run": ("nvir.cli.run", "Run a kernel without a GPU."),
     "cfg": ("nvir.cli.cfg", "Draw control-flow graphs as DOT or SVG."),
     "occupancy": ("nvir.cli.occupancy", "Blocks an SM from registers, threads and memory."),
+    "diff": ("nvir.cli.diff", "Compare the kernels of two files; exit 3 beyond a threshold."),
     "knobs": ("nvir.cli.knobs", "List the knobs of the passes."),
 }
 

@@ -1,0 +1,89 @@
+"""`nvir diff`: two versions of a module compared, for people and for CI."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+import click
+
+from nvir.cli.common import (
+    STDIO,
+    arch_option,
+    command_line,
+    json_option,
+    output_option,
+    policy_option,
+    profile_option,
+    read_module,
+    reports_errors,
+    write_output,
+)
+from nvir.ir.errors import NvirError
+
+CROSSED = 3
+
+
+@click.command("diff")
+@click.argument("before")
+@click.argument("after")
+@arch_option
+@profile_option
+@policy_option
+@click.option(
+    "--block", type=click.IntRange(1, 1024), metavar="THREADS", help="Threads a block."
+)
+@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES")
+@click.option("--kernel", metavar="NAME", help="Only this function.")
+@click.option(
+    "--fail-on", metavar="LIMITS", default=None,
+    help="How much worse a figure may get, e.g. registers=+2,instructions=+5%; exit 3 beyond. "
+    "By default registers=+2,occupancy=0,missing=0; '' for none.",
+)  # fmt: skip
+@click.option("--ptxas", "ask_ptxas", is_flag=True, help="Compare what ptxas says of registers.")
+@json_option
+@output_option
+@reports_errors
+def command(
+    before: str, after: str, arch: str | None, profile: str | None, policy: str,
+    block: int | None, dynamic_smem: int, kernel: str | None, fail_on: str | None,
+    ask_ptxas: bool, as_json: bool, output: str | None,
+) -> None:  # fmt: skip
+    """Compare registers, instructions, loops and occupancy of the kernels of two PTX files.
+
+    Exit 3 where a kernel of AFTER is worse than that of BEFORE by more than a threshold.
+    """
+    from nvir.report import Launch, report
+    from nvir.report.binaries import with_real_registers
+    from nvir.report.diff import DEFAULT, compare, diff_text, parse_thresholds
+
+    with command_line():
+        thresholds = parse_thresholds(DEFAULT if fail_on is None else fail_on)
+    if before == STDIO and after == STDIO:
+        raise click.UsageError("only one of the two can be standard input")
+    if ask_ptxas and STDIO in (before, after):
+        raise click.UsageError("--ptxas needs two PTX files")
+    made = []
+    for file in (before, after):
+        one = report(
+            read_module(file), arch=arch, profile=profile, policy=policy,
+            launch=Launch(block, dynamic_smem),
+        )  # fmt: skip
+        one = attrs.evolve(one, file=file if file != STDIO else "standard input")
+        if ask_ptxas:
+            one = with_real_registers(one, Path(file))
+        if kernel is not None:
+            chosen = tuple(f for f in one.functions if f.name == kernel)
+            one = attrs.evolve(one, functions=chosen)
+        made.append(one)
+    if kernel is not None and not any(r.functions for r in made):
+        raise click.UsageError(f"neither file has a function {kernel!r}")
+    diff = compare(made[0], made[1], thresholds)
+    if not diff.functions:
+        raise NvirError(f"neither {before} nor {after} has a function with a body")
+    write_output(
+        output, json.dumps(diff.to_json(), indent=2) + "\n" if as_json else diff_text(diff)
+    )
+    if diff.crossings:
+        click.get_current_context().exit(CROSSED)
