@@ -345,9 +345,13 @@ def compile_edge(plan: Plan, edge: Edge, whole: bool) -> Code:
     """The phis of an edge, all at once."""
     e = Emitter(plan, None, whole)
     names = []
+    changed = {phi for phi, _ in edge.moves}
     for phi, value in edge.moves:
         type = "pred" if phi.type.bits == 1 else f"b{max(phi.type.bits, 16)}"
-        names.append((plan.slot(phi), e.value(value, type)))
+        name = e.value(value, type)
+        if not whole and value in changed:  # the lanes may be a view of what is about to change
+            e.line(f"{name} = {name}.copy()")
+        names.append((plan.slot(phi), name))
     for slot, name in names:
         e.line(f"v[{slot}] = {name}" if whole else f"put(c, {slot}, {name})")
     return e.finish()

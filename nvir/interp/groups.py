@@ -63,11 +63,11 @@ class Table:
 
     def store(self, slot: int, g: Group, x: Array) -> None:
         """Set a slot in the group's lanes; `x` has those lanes, or one element."""
-        if g.n == self.lanes:
-            self.v[slot] = x
-            self.owned.discard(slot)
-            return
         self.fresh()
+        if g.n == self.lanes:  # a copy: x may be a view of another slot
+            self.v[slot] = x.copy()
+            self.owned.add(slot)
+            return
         if slot not in self.owned:
             self.own(slot, x)
         self.v[slot][g.sel] = x

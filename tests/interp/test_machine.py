@@ -306,16 +306,54 @@ def test_every_row_of_the_table_has_a_meaning_or_is_known_to_lack_one() -> None:
     assert lacking == LACKING
 
 
-LACKING = set(
-    """clusterlaunchcontrol.query_cancel clusterlaunchcontrol.try_cancel cp.async.bulk.tensor
+_LACKING = """clusterlaunchcontrol.query_cancel clusterlaunchcontrol.try_cancel cp.async.bulk.tensor
     cp.reduce.async.bulk.tensor istypep mma.sp.sync mma.sp::ordered_metadata.sync
     multimem.cp.async.bulk multimem.cp.reduce.async.bulk multimem.ld_reduce multimem.red
     multimem.st st.bulk suq sured tcgen05.alloc tcgen05.commit tcgen05.cp tcgen05.dealloc
     tcgen05.fence::after_thread_sync tcgen05.fence::before_thread_sync tcgen05.ld tcgen05.ld.red
     tcgen05.mma tcgen05.mma.sp tcgen05.mma.ws tcgen05.mma.ws.sp tcgen05.relinquish_alloc_permit
     tcgen05.shift tcgen05.st tcgen05.wait::ld tcgen05.wait::st tensormap.cp_fenceproxy
-    tensormap.replace tld4 wgmma.mma_async.sp""".split()
-)
+    tensormap.replace tld4 wgmma.mma_async.sp"""
+LACKING = set(_LACKING.split())
+
+
+def test_phis_that_trade_places() -> None:
+    """A loop that swaps two registers, with all lanes together and with some gone."""
+    for block in (32, 256):
+        out = words(block)
+        run(f"""{TID} mov.u32 %r2, 1000; mov.u32 %r3, %r1; and.b32 %r4, %r1, 7;
+            L: mov.u32 %r5, %r2; mov.u32 %r2, %r3; mov.u32 %r3, %r5; add.u32 %r4, %r4, -1;
+            setp.ge.s32 %p0, %r4, 0; @%p0 bra L; mov.u32 %r0, %r2; {STORE}""",
+            out, block=block)  # fmt: skip
+        assert out.tolist() == [1000 if k & 1 else k for k in range(block)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_both_forms_of_the_code_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random kernels run in the whole form where they can, and never: the same bytes."""
+    from nvir.interp import groups
+    from tests.equivalence import again, behaviour, check_same
+    from tests.kernels import random_kernel
+
+    text = random_kernel(seed, 60)
+    monkeypatch.setattr(groups, "WHOLE_FORM_LANES", 0)
+    whole = behaviour(nvir.read_ptx(text), "k", seed)
+    monkeypatch.setattr(groups, "WHOLE_FORM_LANES", 1 << 30)
+    part = again(nvir.read_ptx(text), whole)
+    assert check_same(whole, part)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_size_of_waves_does_not_matter(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nvir.interp import grid
+    from tests.equivalence import again, behaviour, check_same
+    from tests.kernels import random_kernel
+
+    module = nvir.read_ptx(random_kernel(seed + 100, 60))
+    launch = {"grid": (4,), "block": (64,)}
+    together = behaviour(module, "k", seed, **launch)
+    monkeypatch.setattr(grid, "WAVE_LANES", 64)
+    assert check_same(together, again(module, together, **launch))
 
 
 def test_results_do_not_depend_on_how_lanes_are_grouped() -> None:
