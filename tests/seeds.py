@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 LIST = HERE.parent.parent / "shared" / "coverage.md"
 _MARK = re.compile(r"mark\.seed\(([^)]*)\)", re.DOTALL)
-_ROW = re.compile(r"^\| ((?:[A-Z0-9]+)-\d+) \|[^|]*\|\s*([^|]*)", re.MULTILINE)
+_ROW = re.compile(r"^\| ((?:[A-Z0-9]+)-\d+)(?: \*\*\w+\*\*)? \|[^|]*\|\s*([^|]*)", re.MULTILINE)
 
 
 def marked(folder: Path = HERE) -> dict[str, list[str]]:

@@ -196,6 +196,7 @@ B: exit;""")
     assert [b.name for b in f.entry.succs] == ["A", "B"]
 
 
+@pytest.mark.seed("IR-13")
 def test_pragmas_at_a_label_belong_to_the_block():
     f = body('L: .pragma "nounroll"; add.s32 %r1, %r1, 1; @%p1 bra L; ret;')
     assert f.blocks[1].pragmas == ("nounroll",)
