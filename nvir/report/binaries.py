@@ -106,7 +106,7 @@ def report_machine_code(
             kernel, "entry", size, live, predicates, registers, None, None, block, shared,
             occupancy_figures(
                 kernel, machine, registers, block, shared, launch, name, diagnostics
-            ), (), RealFigures(registers),
+            ), (), False, RealFigures(registers),
         ))  # fmt: skip
     if launch.block is None and functions:
         diagnostics.append(

@@ -172,7 +172,7 @@ def figures(f: FunctionReport) -> dict[str, float | None]:
         "loops": len(f.loops),
         "shared": f.static_smem,
         "occupancy": f.occupancy.warps_per_sm if f.occupancy is not None else None,
-        "spills": f.real.spill_stores + f.real.spill_loads if f.real is not None else None,
+        "spills": f.real.spills if f.real is not None else None,
     }
 
 

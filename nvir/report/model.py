@@ -87,11 +87,21 @@ class OccupancyFigures:
 
 @attrs.frozen
 class RealFigures:
-    """What ptxas says of a kernel: registers a thread, bytes of spill stores and loads a thread."""
+    """What ptxas says of a kernel: registers a thread, bytes of spill stores and loads a thread.
+
+    Spills are None where only the machine code is there.
+    """
 
     registers: int
-    spill_stores: int = 0
-    spill_loads: int = 0
+    spill_stores: int | None = None
+    spill_loads: int | None = None
+
+    @property
+    def spills(self) -> int | None:
+        """Bytes of spill stores and loads together."""
+        if self.spill_stores is None or self.spill_loads is None:
+            return None
+        return self.spill_stores + self.spill_loads
 
 
 @attrs.frozen
@@ -117,6 +127,7 @@ class FunctionReport:
     static_smem: int
     occupancy: OccupancyFigures | None
     loops: tuple[LoopReport, ...]
+    loops_known: bool = True  # False of machine code
     real: RealFigures | None = None
 
 

@@ -81,7 +81,7 @@ def _function(f: FunctionReport, console: Console) -> None:
             console.print("  " + " · ".join(parts), soft_wrap=True, markup=False)
     if f.loops:
         console.print(_loops(f.loops))
-    else:
+    elif f.loops_known:
         console.print("  no loops", style="dim")
 
 
@@ -96,8 +96,8 @@ def _registers(f: FunctionReport) -> list[str]:
         real = f"{f.real.registers} registers"
         if f.real.registers != f.predicted:
             real += f" ({f.predicted} predicted)"
-        spills = f.real.spill_stores + f.real.spill_loads
-        real += f", {spills} bytes spilled" if spills else ", no spills"
+        if f.real.spills is not None:
+            real += f", {f.real.spills} bytes spilled" if f.real.spills else ", no spills"
         parts.append(real)
     if f.peak_line:
         source = f", {f.peak_source}" if f.peak_source else ""
