@@ -29,7 +29,7 @@ from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.symbols import Param, Variable
-from nvir.ir.values import Constant, SymbolOffset, Undef, Value
+from nvir.ir.values import Constant, SpecialRegister, SymbolOffset, Undef, Value
 from nvir.passes.loop.unroll_weights import (
     ADDRESS_KNOWN,
     CARRIED_BY_NEST,
@@ -38,12 +38,16 @@ from nvir.passes.loop.unroll_weights import (
     FETCH_SAVING,
     HOPPER,
     LOOP_CONTROL,
+    ONE,
+    SHARED_SYMBOL,
     WARP_WIDE,
+    Weight,
     weight,
 )
 
 FETCHES = frozenset(("tex", "tld4"))
 _SLOW = frozenset(("div", "sqrt", "rcp"))
+_LONG = frozenset(("s64", "u64", "s16", "u16"))
 
 
 @attrs.define
@@ -55,6 +59,7 @@ class BodyCost:
     branches    real branches other than those that count the loop
     breaks      whether one of them leaves the loop; nested: one lies under another
     barrier     whether there is a bar.sync
+    warp        whether there is a warp-wide operation
     never       why such a loop is never unrolled, or ""
     """
 
@@ -68,6 +73,7 @@ class BodyCost:
     breaks: bool = False
     nested: bool = False
     barrier: bool = False
+    warp: bool = False
     never: str = ""
 
     @property
@@ -97,6 +103,7 @@ class BodyCost:
         self.breaks |= other.breaks
         self.nested |= other.nested
         self.barrier |= other.barrier
+        self.warp |= other.warp
         self.never = self.never or other.never
 
 
@@ -181,10 +188,10 @@ def _count_branch(
             cost.a += 1
         return
     cost.d += 1
+    cost.branches += 1
     if known(guard):
         return
     cost.a += 1
-    cost.branches += 1
     if any(t not in inside for t in i.successors) or i.form.name != "bra":
         cost.breaks = True
     elif not all(block.dominates(latch) for latch in loop.latches):
@@ -197,13 +204,12 @@ def _count(
 ) -> None:  # fmt: skip
     f = i.form
     cost.never = cost.never or never_unrolled(i, arch)
-    w = weight(f, arch)
+    w = row_of(i, arch)
     if f.reads or f.writes:
         if f.addresses and not f.is_call:
-            _count_access(cost, i, known, w.a, w.d, offsets)
+            _count_access(cost, i, known, w.a, w.d, offsets, arch)
             return
-        if f.name == "ld" and f.space == "param":
-            return
+    cost.warp |= f.name in WARP_WIDE
     cost.barrier |= f.name in ("bar.sync", "barrier.sync")
     cost.d += w.d
     cost.extra += w.extra
@@ -216,11 +222,9 @@ def _count(
 
 def _count_access(
     cost: BodyCost, i: Instruction, known: _Known, a: int, d: int,
-    offsets: set[tuple[Value, Value]],
+    offsets: set[tuple[Value, Value]], arch: int,
 ) -> None:  # fmt: skip
     f = i.form
-    if f.space == "param":
-        return
     fetch = f.name in FETCHES
     cost.fetches += fetch
     load = f.name == "ld" and not f.writes
@@ -245,6 +249,13 @@ def _count_access(
             else:
                 cost.d += 1
             continue
+        if symbol and near and arch >= HOPPER:
+            cost.d += SHARED_SYMBOL
+            cost.a += SHARED_SYMBOL
+            if offset >= 0 and not _zero(i.operands[offset]):
+                cost.d += 1
+                cost.a += 1
+            continue
         if plain and known(b):
             cost.extra += ADDRESS_KNOWN
         if offset >= 0 and not symbol and not _zero(i.operands[offset]):
@@ -253,6 +264,17 @@ def _count_access(
                 offsets.add(key)
                 cost.d += 1
                 cost.a += not known(b)
+
+
+def row_of(i: Instruction, arch: int) -> Weight:
+    """The weight of an instruction."""
+    sources = i.sources
+    w = weight(i.form, arch, len(sources) > 1 and isinstance(sources[1], Constant))
+    if i.form.name == "mov" and w.d == 0:
+        v = sources[0]
+        if isinstance(v, SpecialRegister):
+            return ONE
+    return w
 
 
 def _zero(v: Value) -> bool:
@@ -269,6 +291,8 @@ def never_unrolled(i: Instruction, arch: int) -> str:
     if f.is_call:
         return "a call in the body"
     if f.name in _SLOW and "rn" in f.mods and f.type is not None and f.type.is_float:
+        return f"{f.spelling} in the body is a call"
+    if f.name in ("div", "rem") and f.type is not None and f.type.name in _LONG:
         return f"{f.spelling} in the body is a call"
     if f.name in FENCES:
         return f"{f.spelling} in the body"

@@ -3,7 +3,7 @@
 The share of the kernel that a loop makes up widens the limit of full unrolling.
 The count is known to within about two instructions: what computes, and one for
 each parameter that is read, each address offset, each access of global memory,
-each value carried around the loop and each literal.
+each value carried around a loop (two) or joined.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.symbols import Param
 from nvir.ir.values import Constant, Value
 from nvir.passes.loop.body_cost import Counted
-from nvir.passes.loop.unroll_weights import OUTSIDE_BASE, weight
+from nvir.passes.loop.unroll_weights import CARRIED, JOINED, OUTSIDE_BASE, weight
 
 
 def outside_size(
@@ -26,22 +26,24 @@ def outside_size(
     """Instructions of the function that are not in the loop."""
     inside = set(counted.loop.blocks)
     params: set[Value] = set()
-    literals: set[Value] = set()
-    size = OUTSIDE_BASE + sum(1 for _ in counted.loop.header.phis)
+    headers = set(done) | {counted.loop.header}
+    size = OUTSIDE_BASE
     for block in function.blocks:
         out = block not in inside
         for i in block:
             f = i.form
-            if f.is_phi or f.op.pseudo:
+            if f.is_phi:
+                size += CARRIED if block in headers else JOINED
+                continue
+            if f.op.pseudo:
                 continue
             if f.space == "param" and f.name == "ld":
                 params.update(v for v in i.operands if isinstance(v, Param))
                 continue
             size += _places(i)
-            literals.update(v for v in i.operands if isinstance(v, Constant))
             if out and not (f.terminator and i.guard is None and f.name == "bra"):
                 size += weight(f, arch).d
-    return size + len(params) + len(literals)
+    return size + len(params)
 
 
 def _places(i: Instruction) -> int:

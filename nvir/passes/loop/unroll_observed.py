@@ -237,7 +237,7 @@ class _State:
         small = min(5 * cost.shared_loads + 22, 100)
         if cost.loads and c <= SMALL_WITH_LOADS:
             reason = f"c = {c} ≤ {SMALL_WITH_LOADS} with a load"
-        elif c < small:
+        elif c < small and not cost.warp:
             reason = f"c = {c} < {small}"
         elif cost.fetches in (1, 2) and c < self.limits.full_limit / cost.fetches:
             factor //= cost.fetches
