@@ -25,10 +25,10 @@ What stands where:
     ;           a comment to the end of the line
 
 At `nvvm` the same grammar holds with LLVM's spelling and typed constants. Numbers are
-given in the order of the text, so printing what was read gives the same text.
+given in the order of definitions, so printing what was read gives the same text.
 
-Cost     one template, looked up by form and type, and one join; names are made when
-         first met.
+Cost     two walks: one names what the instructions make, one collects templates, looked up
+         by form and type, and what fills them; then one join and one filling a block.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nvir.ir.block import Block
+from nvir.ir.bulk import bulk
 from nvir.ir.datum import (
     PLAIN_NAME,
     constant_text,
@@ -81,17 +82,18 @@ _DOTTED = re.compile(r"[A-Za-z0-9_$]+(?:\.[A-Za-z0-9_$]+)*\Z")
 
 def print_ir(module: Module) -> str:
     """The whole module as text. `parse_ir` gives an equal module back."""
-    names = Names(module.level)
-    names.enter_module(module)
-    out = _header(module, names)
-    out += _named_types(module)
-    for item in module.order:
-        if isinstance(item, Function):
-            _function(item, names, out)
-        else:
-            out.append(variable_text(item, names, module.address_size))
-    out.append("")
-    return "\n".join(out)
+    with bulk():
+        names = Names(module.level)
+        names.enter_module(module)
+        out = _header(module, names)
+        out += _named_types(module)
+        for item in module.order:
+            if isinstance(item, Function):
+                _function(item, names, out)
+            else:
+                out.append(variable_text(item, names, module.address_size))
+        out.append("")
+        return "\n".join(out)
 
 
 def function_text(function: Function) -> str:
@@ -144,6 +146,27 @@ class Names(dict[Any, str]):
         inner.update(self)
         inner.seen = dict(self.seen)
         return inner
+
+    def enter_body(self, function: Function) -> None:
+        """Name all that the instructions make, in the order of the text.
+
+        A hint that is its own text and new needs no call: it is the common case.
+        """
+        seen = self.seen
+        plain = _known_plain if self.level == "ori" else frozenset[str]()
+        for b in function.blocks:
+            for i in b:
+                if i._results is not None:
+                    for r in i._results:
+                        if r._uses is not None or r.name != "_":
+                            self[r]
+                elif i.type is not VOID:
+                    hint = i.name
+                    if hint in plain and hint not in seen:
+                        self[i] = hint
+                        seen[hint] = 1
+                    elif i._uses is not None or hint != "_":
+                        self[i]
 
     def __missing__(self, v: Value) -> str:
         cls = v.__class__
@@ -310,6 +333,7 @@ def _function(f: Function, module_names: Names, out: list[str]) -> None:
         names.symbol(v)
     out.extend(f"  {variable_text(v, names, size)}" for v in f.locals)
     out.extend(f"  prototype {quoted(k)} {quoted(v)}" for k, v in f.prototypes.items())
+    names.enter_body(f)
     for b in f.blocks:
         out.append(_label(b, names))
         _lines(b, names, f.marks, out)
@@ -385,47 +409,39 @@ def _struct_definition(t: StructType) -> str:
 def _lines(
     block: Iterable[Instruction], names: Names, marks: dict[Instruction, set[str]], out: list[str]
 ) -> None:
-    """Append the lines of a block's instructions.
+    """Append the text of a block's instructions.
 
-    The common instruction has a template on its form for its result's type: it
-    is filled with the names of the result and the operands in their order.
+    The common instruction has a template on its form for its result's type. The block's
+    templates are joined, and filled with the names of all results and operands at once.
     """
-    put, spell, known, seen = out.append, names.__getitem__, names.get, names.seen
-    plain = _known_plain if names.level == "ori" else frozenset[str]()
+    lines: list[str] = []
+    slots: list[Value] = []
+    put, put_slot = lines.append, slots.append
     for i in block:
         templates = i.form.text
         if templates == "":
             templates = i.form.text = {} if _is_simple(i.form) else None
-        if templates is not None and i._results is None and i.aux is None:
-            type = i.type
-            template = templates.get(type)
-            if template is None:
-                template = templates[type] = _template(i.form, type)
-            if type is VOID:
-                line = template % tuple(map(spell, i._operands))
-            elif i._uses is None and i.name == "_":
-                line = template % ("_", *map(spell, i._operands))
-            else:
-                text = known(i)
-                if text is None:
-                    hint = i.name
-                    if hint and hint in plain and hint not in seen:  # as `spell` does, uncalled
-                        names[i] = text = hint
-                        seen[hint] = 1
-                    else:
-                        text = spell(i)
-                operands = i._operands
-                if len(operands) == 2:
-                    line = template % (text, spell(operands[0]), spell(operands[1]))
-                else:
-                    line = template % (text, *map(spell, operands))
+        type = i.type
+        if (
+            templates is None or i.aux is not None or i._results is not None
+            or (i.name == "_" and i._uses is None)
+        ):  # fmt: skip
+            line = _general(i, names).replace("%", "%%")
         else:
-            line = _general(i, names)
+            line = templates.get(type)
+            if line is None:
+                line = templates[type] = _template(i.form, type)
+            if type is not VOID:
+                put_slot(i)
+            slots += i._operands
         if i.loc is not None:
-            line += _location(i.loc)
+            line += _location(i.loc).replace("%", "%%")
         if marks and i in marks:
-            line += f"  !marks {names.datum(tuple(sorted(marks[i])))}"
+            text = names.datum(tuple(sorted(marks[i])))
+            line += f"  !marks {text}".replace("%", "%%")
         put(line)
+    if lines:
+        out.append("\n".join(lines) % tuple(map(names.__getitem__, slots)))
 
 
 def _location(loc: Location) -> str:
@@ -471,7 +487,7 @@ def _general(i: Instruction, names: Names) -> str:
         return _nvvm(i, names)
     if f.is_phi:
         return _phi(i, names)
-    results = _results(i, names)  # names are made in the order of the text
+    results = _results(i, names)
     guard = f"@{f.guard}{names[i.guard]} " if f.guard is not None and i.guard is not None else ""
     volatile = "volatile " if f.volatile else ""
     right, aux = _operation(i, names)
