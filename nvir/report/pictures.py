@@ -11,10 +11,13 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from nvir.analysis.induction import trip_count
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
+from nvir.report.places import SourceLines
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 12  # instructions shown of a block, half from its head, half from its end
 MAX_COLUMNS = 72  # of one line
+FONT = "Courier"
 HEAT = ("#ffffff", "#fff1d6", "#ffdcae", "#ffbe86", "#ff9c66", "#f9754e", "#e04f3c")
 
 
@@ -36,15 +40,39 @@ def _escape(text: str) -> str:
     return "".join(out)
 
 
+def _quote(text: str) -> str:
+    """Text inside a plain DOT string."""
+    return "".join(
+        f"\\{c}" if c in '\\"' else c if c.isprintable() else " " for c in text
+    )  # fmt: skip
+
+
 def _lines(block: Block, max_lines: int) -> list[str]:
-    texts = [i.form.spelling if max_lines == 0 else _short(str(i)) for i in block]
     if max_lines == 0:
         return []
-    if len(texts) > max_lines:
-        head = max_lines - max_lines // 2
-        left = len(texts) - max_lines
-        texts = [*texts[:head], f"… {left} more …", *texts[len(texts) - max_lines // 2 :]]
-    return texts
+    code = block.instructions
+    left = len(code) - max_lines
+    if left <= 0:
+        return [_text(i) for i in code]
+    tail = max_lines // 2
+    head = [_text(i) for i in code[: max_lines - tail]]
+    return [*head, f"… {left} more …", *(_text(i) for i in code[len(code) - tail :] if tail)]
+
+
+def _text(i: Instruction) -> str:
+    """An instruction without its source place, which the block's heading tells."""
+    return _short(str(i).partition(" !loc ")[0])
+
+
+def _heading(block: Block, source: SourceLines) -> str:
+    """The label, and the source lines that the block's instructions come from."""
+    places = [p for i in block if (p := source.places(i)[-1:])]
+    if not places:
+        return f"{_short(block.name)}:"
+    file = places[0][0][0]
+    lines = [line for ((name, line),) in places if name == file]
+    low, high = min(lines), max(lines)
+    return _short(f"{block.name}:   {file}:{low}{f'-{high}' if high > low else ''}")
 
 
 def _short(text: str) -> str:
@@ -67,57 +95,73 @@ def cfg_dot(function: Function, *, max_lines: int = MAX_LINES, loop: str | None 
         if chosen is None:
             known = ", ".join(x.header.name for x in loops) or "none"
             raise NvirError(f"{function.name} has no loop {loop!r}; its loops: {known}")
-        blocks = [b for b in blocks if b in set(chosen.blocks)]
+        inside = set(chosen.blocks)
+        blocks = [b for b in blocks if b in inside]
     ids = {b: f"bb{k}" for k, b in enumerate(function.blocks)}
+    title = _quote(f"CFG for '{_short(str(function.name))}' function")
+    source = SourceLines(function, function.module) if function.module is not None else None
+    draw = _Drawing(ids, set(blocks), max_lines, source)
     out = [
-        f'digraph "CFG for \'{_escape(str(function.name))}\' function" {{',
-        f'  label="CFG for \'{_escape(str(function.name))}\' function";',
-        '  node [shape=record, fontname="Courier", fontsize=10, style=filled];',
-        '  edge [fontname="Courier", fontsize=9];',
+        f'digraph "{title}" {{',
+        f'  label="{title}"; labelloc=t; fontname="{FONT}"; fontsize=13;',
+        f'  node [shape=record, fontname="{FONT}", fontsize=10, style=filled, color="#808080",',
+        '        margin="0.16,0.06"];',
+        f'  edge [fontname="{FONT}", fontsize=9, color="#404040"];',
     ]
-    shown = set(blocks)
-    clustered: set[Block] = set()
     for outer in (x for x in loops if x.parent is None or x.header.name == loop):
-        if outer.header in shown and outer.header not in clustered:
-            _cluster(outer, ids, shown, clustered, max_lines, out)
+        if outer.header in draw.shown and outer.header not in draw.clustered:
+            draw.cluster(outer, out)
     for b in blocks:
-        if b not in clustered:
-            out.append(f"  {_node(b, ids[b], max_lines)}")
-    out.extend(_edges(function, blocks, shown, ids))
+        if b not in draw.clustered:
+            out.append(f"  {draw.node(b)}")
+    out.extend(_edges(function, blocks, draw.shown, ids))
     out.append("}")
     return "\n".join(out) + "\n"
 
 
-def _cluster(
-    loop: Loop, ids: dict[Block, str], shown: set[Block], clustered: set[Block], max_lines: int,
-    out: list[str],
-) -> None:  # fmt: skip
-    """A loop as a cluster, the loops inside it as clusters of their own; no recursion."""
-    stack: list[Any] = [loop]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            out.append(item)
-            continue
-        pad = "  " * item.depth
-        out.append(f"{pad}subgraph cluster_{ids[item.header]} {{")
-        title = _escape(f"loop {item.header.name}, depth {item.depth}")
-        out.append(f'{pad}  label="{title}"; labeljust=l; color="#b08050"; style=rounded;')
-        inner = {b for c in item.children for b in c.blocks}
-        for b in item.blocks:
-            if b not in inner and b in shown:
-                clustered.add(b)
-                out.append(f"{pad}  {_node(b, ids[b], max_lines)}")
-        stack.append(f"{pad}}}")
-        stack.extend(reversed(item.children))
+class _Drawing:
+    """What the nodes and clusters of one picture share."""
+
+    def __init__(
+        self, ids: dict[Block, str], shown: set[Block], max_lines: int, source: SourceLines | None
+    ) -> None:
+        self.ids, self.shown, self.max_lines, self.source = ids, shown, max_lines, source
+        self.clustered: set[Block] = set()
+
+    def cluster(self, loop: Loop, out: list[str]) -> None:
+        """A loop as a cluster, the loops inside it as clusters of their own; no recursion."""
+        stack: list[Any] = [loop]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                out.append(item)
+                continue
+            pad = "  " * item.depth
+            out.append(f"{pad}subgraph cluster_{self.ids[item.header]} {{")
+            out.append(
+                f'{pad}  label="{_quote(_loop_title(item))}"; labeljust=l; style=rounded; '
+                f'color="#b08050"; fontname="{FONT}"; fontsize=10; fontcolor="#8a5a20";'
+            )
+            inner = {b for c in item.children for b in c.blocks}
+            for b in item.blocks:
+                if b not in inner and b in self.shown:
+                    self.clustered.add(b)
+                    out.append(f"{pad}  {self.node(b)}")
+            stack.append(f"{pad}}}")
+            stack.extend(reversed(item.children))
+
+    def node(self, block: Block) -> str:
+        heat = HEAT[min(block._loop_depth, len(HEAT) - 1)]
+        head = f"{_short(block.name)}:" if self.source is None else _heading(block, self.source)
+        body = "".join(f"{_escape(t)}\\l" for t in [head, *_lines(block, self.max_lines)])
+        ports = "|{<s0>T|<s1>F}" if len(block._succs) == 2 else ""
+        return f'{self.ids[block]} [fillcolor="{heat}", label="{{{body}{ports}}}"];'
 
 
-def _node(block: Block, name: str, max_lines: int) -> str:
-    heat = HEAT[min(block._loop_depth, len(HEAT) - 1)]
-    lines = [f"{_short(block.name)}:", *_lines(block, max_lines)]
-    body = "".join(f"{_escape(t)}\\l" for t in lines)
-    ports = "|{<s0>T|<s1>F}" if len(block._succs) == 2 else ""
-    return f'{name} [fillcolor="{heat}", label="{{{body}{ports}}}"];'
+def _loop_title(loop: Loop) -> str:
+    trip = trip_count(loop)
+    times = f" · trip {_short(trip.text)}" if trip is not None and trip.text != "unknown" else ""
+    return f"loop {_short(loop.header.name)} · depth {loop.depth}{times}"
 
 
 def _edges(
