@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nvir import ir, passes, ptx, report, sm, toolchain
     from nvir.interp.arguments import DeviceArray
     from nvir.interp.grid import LaunchResult, launch
+    from nvir.interp.tensormap import TensorMap
     from nvir.interp.texture import Texture
     from nvir.ir.errors import (
         LaunchError,
@@ -46,6 +47,7 @@ _EXPORTS = {
     "NvirError": "nvir.ir.errors",
     "ParseError": "nvir.ir.errors",
     "PassError": "nvir.ir.errors",
+    "TensorMap": "nvir.interp.tensormap",
     "Texture": "nvir.interp.texture",
     "Unsupported": "nvir.ir.errors",
     "VerifyError": "nvir.ir.errors",
@@ -62,9 +64,10 @@ _EXPORTS = {
 _ROOMS = ("ir", "analysis", "ptx", "interp", "sm", "passes", "toolchain", "report")
 
 __all__ = [
-    "DeviceArray", "LaunchError", "LaunchResult", "Module", "NvirError", "ParseError", "PassError",
-    "Texture", "Unsupported", "VerifyError", "__version__", "cfg_dot", "ir", "launch", "parse_ir", "passes", "print_ir", "print_ptx", "ptx",
-    "read_ptx", "report", "run_passes", "sm", "to_networkx", "toolchain", "verify",
+    "DeviceArray", "LaunchError", "LaunchResult", "Module", "NvirError", "ParseError",
+    "PassError", "TensorMap", "Texture", "Unsupported", "VerifyError", "__version__", "cfg_dot",
+    "ir", "launch", "parse_ir", "passes", "print_ir", "print_ptx", "ptx", "read_ptx", "report",
+    "run_passes", "sm", "to_networkx", "toolchain", "verify",
 ]  # fmt: skip
 
 

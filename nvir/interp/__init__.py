@@ -22,13 +22,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nvir.interp.arguments import DeviceArray
     from nvir.interp.grid import LaunchResult, launch
+    from nvir.interp.tensormap import TensorMap
     from nvir.interp.texture import Texture
 
-__all__ = ["DeviceArray", "LaunchResult", "Texture", "launch"]
+__all__ = ["DeviceArray", "LaunchResult", "TensorMap", "Texture", "launch"]
 
 _EXPORTS = {
     "DeviceArray": "arguments",
     "LaunchResult": "grid",
+    "TensorMap": "tensormap",
     "Texture": "texture",
     "launch": "grid",
 }

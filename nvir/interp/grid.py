@@ -233,12 +233,17 @@ class Launch:
 
     def _argument(self, value: Any, param: Any, k: int, buffers: _Buffers, table: Any) -> Any:
         """Parameter bytes, or the address of a buffer."""
+        from nvir.interp.tensormap import SIZE, TensorMap
         from nvir.interp.texture import Texture
 
         if isinstance(value, DeviceArray):
             return buffers.address(value.array, str(param.name))
         if isinstance(value, Texture):
             return table.handle(value)
+        if isinstance(value, TensorMap):
+            if param.size != SIZE:
+                raise TypeError(f"argument {k} ({param.name}) has {param.size} bytes, not {SIZE}")
+            return value.encode(buffers.address(value.data, str(param.name)))
         if isinstance(value, np.ndarray) and value.ndim:
             check_array(value)
             if param.size < self.module.address_size // 8:

@@ -417,3 +417,77 @@ def test_surfaces() -> None:
     nvir.launch(m, "k", 1, 1, [out], textures={"s": image})
     assert out.tolist() == [106, 7, 0, 7]
     assert image[1].tolist() == [4, 5, 106, 7]
+
+
+TENSOR = """.version 8.6\n.target sm_90a\n.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128], .param .u64 o, .param .u32 x, .param .u32 y) {
+.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<3>; .shared .align 128 .b8 s[SIZE];
+.shared .align 8 .b64 m; ld.param.u64 %d0, [o]; ld.param.u32 %r1, [x]; ld.param.u32 %r2, [y];
+mov.b64 %d1, map; cvta.param.u64 %d1, %d1; mov.u32 %r3, %tid.x; setp.eq.u32 %p0, %r3, 0;
+mov.u32 %r4, m; mov.u32 %r5, s; @%p0 mbarrier.init.shared.b64 [m], 1; bar.sync 0; BODY
+ret; }"""
+LOAD = """@!%p0 bra W; mbarrier.arrive.expect_tx.shared.b64 _, [m], SIZE;
+cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r5],
+[%d1, {%r1, %r2}], [%r4]; W: mbarrier.try_wait.parity.shared.b64 %p1, [m], 0; @!%p1 bra W;
+L: mul.lo.u32 %r6, %r3, 4; setp.ge.u32 %p1, %r6, SIZE; @%p1 ret; add.u32 %r7, %r5, %r6;
+ld.shared.u32 %r8, [%r7]; cvt.u64.u32 %d2, %r6; add.u64 %d3, %d0, %d2; st.global.u32 [%d3], %r8;
+add.u32 %r3, %r3, 32; bra L;"""
+
+
+def tensor(body: str, size: int, args: list[object]) -> None:
+    text = TENSOR.replace("BODY", body).replace("SIZE", str(size))
+    nvir.launch(nvir.read_ptx(text), "k", 1, 32, args)
+
+
+@pytest.mark.parametrize(("x", "y"), [(0, 0), (8, 3), (-4, -2), (28, 14)])
+def test_a_box_of_a_tensor_with_zeros_outside(x: int, y: int) -> None:
+    data, out = np.arange(16 * 32, dtype=np.uint32).reshape(16, 32) + 1, words(4 * 8)
+    from nvir.interp import TensorMap
+
+    tensor(LOAD, 128, [TensorMap(data, (4, 8)), out, np.int32(x), np.int32(y)])
+    padded = np.pad(data, 16)
+    assert (out.reshape(4, 8) == padded[16 + y : 20 + y, 16 + x : 24 + x]).all()
+
+
+def test_a_swizzled_box_permutes_pieces_of_16_bytes() -> None:
+    data, out = np.arange(8 * 32, dtype=np.uint32).reshape(8, 32), words(8 * 32)
+    from nvir.interp import TensorMap
+
+    tensor(LOAD, 1024, [TensorMap(data, (8, 32), swizzle=128), out, 0, 0])
+    rows = out.reshape(8, 8, 4)
+    for r in range(8):
+        for piece in range(8):
+            assert (rows[r, piece ^ r] == data[r, 4 * piece : 4 * piece + 4]).all()
+
+
+@pytest.mark.parametrize("add", [False, True])
+def test_boxes_are_stored_and_added(add: bool) -> None:
+    data = np.full((6, 8), 100, np.uint32)
+    from nvir.interp import TensorMap
+
+    how = "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group"
+    if not add:
+        how = "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"
+    body = f"""mul.lo.u32 %r6, %r3, 4; add.u32 %r7, %r5, %r6; st.shared.u32 [%r7], %r3; bar.sync 0;
+        @%p0 {how} [%d1, {{%r1, %r2}}], [%r5]; cp.async.bulk.commit_group;
+        cp.async.bulk.wait_group.read 0;"""
+    tensor(body, 128, [TensorMap(data, (8, 4)), words(1), 4, 1])
+    expected = np.full((6, 8), 100)
+    box = np.arange(32).reshape(8, 4)[:5] + (100 if add else 0)
+    expected[1:6, 4:8] = box
+    assert (data == expected).all()
+
+
+def test_a_tensor_map_is_changed_in_memory() -> None:
+    data, out = np.arange(16 * 32, dtype=np.uint32).reshape(16, 32) + 1, words(4 * 8)
+    from nvir.interp import TensorMap
+
+    change = """@!%p0 bra C; { .shared .align 128 .b8 t[128]; .reg .b64 %q<17>; .reg .b32 %z;
+        """ + "".join(
+        f"ld.param.u64 %q{k}, [map+{8 * k}]; st.shared.u64 [t+{8 * k}], %q{k};" for k in range(16)
+    ) + """mov.u32 %z, 30; tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [t], 0, %z;
+        mov.u32 %z, t; cvt.u64.u32 %d1, %z; cvta.shared.u64 %d1, %d1; } C:"""  # fmt: skip
+    tensor(change + LOAD, 128, [TensorMap(data, (4, 8)), out, 24, 0])
+    expected = data[:4, 24:32].copy()
+    expected[:, 6:] = 0
+    assert (out.reshape(4, 8) == expected).all()

@@ -60,6 +60,7 @@ def ori_rows() -> Rows:
         misc,
         objects,
         surface,
+        tensor,
         texture,
         warp,
         warpgroup,
@@ -68,8 +69,8 @@ def ori_rows() -> Rows:
     emitters: dict[str, Any] = {}
     specials: dict[str, Any] = {}
     for module in (
-        arith, memory, atoms, misc, texture, surface, asyncs, objects, warp, matrix, warpgroup,
-        barriers, control,
+        arith, memory, atoms, misc, texture, surface, asyncs, tensor, objects, warp, matrix,
+        warpgroup, barriers, control,
     ):  # fmt: skip
         emitters.update(getattr(module, "EMITTERS", {}))
         specials.update(getattr(module, "SPECIALS", {}))

@@ -1,0 +1,97 @@
+"""`nvir run`: arguments, dumps, traces, profiles, and errors without a traceback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from nvir.cli import main
+
+SAXPY = str(Path(__file__).resolve().parents[2] / "examples" / "ptx" / "saxpy.sm_80.ptx")
+BASE = ["run", SAXPY, "--kernel", "saxpy", "--grid", "2", "--block", "32,1"]
+ARGS = ["--arg", "50", "--arg", "f32:2", "--arg", "range:f32[50]", "--arg", "ones:f32[50]"]
+
+
+def nvir(*args: str) -> Any:
+    return CliRunner().invoke(main, args, prog_name="nvir")
+
+
+def test_the_result_is_summarised() -> None:
+    result = nvir(*BASE, *ARGS)
+    assert result.exit_code == 0
+    assert "argument 3: float32[50] [1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0, …]" in result.output
+
+
+def test_arrays_are_saved_and_read_again(tmp_path: Path) -> None:
+    x, y = tmp_path / "x.npy", tmp_path / "y.npy"
+    np.save(x, np.full(50, 3, np.float32))
+    args = ["--arg", "50", "--arg", "2.0", "--arg", str(x), "--arg", "zeros:f32[5,10]"]
+    assert nvir(*BASE, *args, "--dump", f"3={y}").exit_code == 0
+    assert np.load(y).shape == (5, 10)
+    assert (np.load(y) == 6).all()
+
+
+def test_a_trace_shows_one_thread() -> None:
+    result = nvir(*BASE, *ARGS, "--trace", "33")
+    lines = result.output.splitlines()
+    assert any("mov.u32 %r8, %tid.x;" in text and "%r8 = 1" in text for text in lines)
+    assert any("fma.rn.f32" in text and "= 67.0" in text for text in lines)
+    assert sum("st.global.f32" in text for text in lines) == 1
+
+
+def test_a_profile_counts_instructions() -> None:
+    result = nvir(*BASE, *ARGS, "--profile", "--json")
+    report = json.loads(result.output)
+    assert report["schema"] == "nvir.run/1"
+    rows = {r["block"]: r for r in report["profile"]}
+    assert rows["entry"]["threads"] == 64
+    assert rows["$L__BB0_2"]["threads"] == 50
+    assert rows["$L__BB0_2"]["instructions"] == 500
+    text = nvir(*BASE, *ARGS, "--profile").output
+    assert "100.0%" not in text
+    assert "$L__BB0_2" in text
+
+
+def test_random_arrays_have_a_seed() -> None:
+    one, two, other = (
+        nvir(*BASE, "--arg", "0", "--arg", "0.0", "--arg", f"random:f32[50]@{seed}", *ARGS[6:])
+        for seed in (1, 1, 2)
+    )
+    assert one.exit_code == 0
+    assert one.output == two.output != other.output
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        ((), 2, "has 4 parameters, 0 given"),
+        (("--arg", "x"), 2, "argument 'x': expected a number"),
+        (("--arg", "zeros:q7[3]"), 2, "'q7' is no type"),
+        (("--arg", "i32:2.5"), 2, "is no i32"),
+        (("--arg", "none.npy"), 1, "none.npy"),
+        ((*ARGS, "--dump", "0=x.npy"), 2, "argument 0 is no array"),
+        ((*ARGS, "--grid", "a"), 2, "expected X, X,Y or X,Y,Z"),
+        ((*ARGS, "--block", "0"), 1, "cannot launch a block"),
+        ((*ARGS, "--kernel", "nothing"), 1, "no kernel 'nothing'; there are: saxpy, saxpy4"),
+        (("--arg", "90", *ARGS[2:]), 1, "load of 4 bytes out of bounds"),
+        ((*ARGS, "--max-steps", "3"), 1, "more than 3 steps"),
+    ],
+)
+def test_errors_are_told_without_a_traceback(
+    args: tuple[str, ...], code: int, message: str
+) -> None:
+    result = nvir(*BASE, *args)
+    assert message in result.output
+    assert result.exit_code == code
+    assert "Traceback" not in result.output
+
+
+def test_the_kernel_must_be_named_if_there_are_several() -> None:
+    result = nvir("run", SAXPY)
+    assert result.exit_code == 2
+    assert "saxpy, saxpy4" in result.output
