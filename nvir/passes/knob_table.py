@@ -16,6 +16,7 @@ _FRONTEND = "read by the front end, which is not there yet"
 _BACKEND = "acts in the real back end below the level that nvir works on"
 _CANON = "read by loop-simplify and loop rotation, which are not there yet"
 _UNROLL = "read by loop-unroll, which is not there yet"
+_DECISION = ("unroll-decision",)
 _PIPELINE = "read by the software pipeliner, which is not there yet"
 _LICM = "read by licm, which is not there yet"
 _FUSION = "read by loop-fusion, which is not there yet"
@@ -97,7 +98,7 @@ _CANON_KNOBS = (
 
 _UNROLL_KNOBS = (
     Knob("LoopUnroll", "BOOL", True, "unrolling as a whole",
-         row="KNB-27", number=437, inert=_UNROLL),
+         row="KNB-27", number=437, readers=_DECISION),
     Knob("LoopUnrollFactor", "INT", 0, "factor of every loop; 0 leaves it to the heuristic",
          row="KNB-28", number=896, inert=_UNROLL),
     Knob("LoopUnrollFactorStepL", "INT", None,
@@ -107,12 +108,12 @@ _UNROLL_KNOBS = (
          "blocks to skip or force: '-N-', '+N+', '-' for all, '+' for all",
          row="KNB-29", number=427, inert=_UNROLL),
     Knob("UnrollBudget", "INT", 140, "most instructions after unrolling",
-         row="KNB-30", inert=_UNROLL),
+         row="KNB-30", readers=_DECISION),
     Knob("UnrollFlexableFullLimit", "FLOAT", 0.25,
          "share of the kernel above which full unrolling gets more room (spelled as in the binary)",
-         row="KNB-31", inert=_UNROLL),
+         row="KNB-31", readers=_DECISION),
     Knob("UnrollUnknownCount", "INT", 4, "trip count assumed, and factor, where it is unknown",
-         row="KNB-32", inert=_UNROLL),
+         row="KNB-32", readers=_DECISION),
     Knob("UnrollSmallLoopLimit", "INT", 4, "bodies below this are always fully unrolled",
          row="KNB-33", inert=_UNROLL),
     Knob("LoopUnrollLargePartOfShaderPct", "DOUBLE", 0.4,
@@ -126,9 +127,9 @@ _UNROLL_KNOBS = (
     Knob("UnrollExtraInstPerPercentSaving", "INT", 2,
          "instructions allowed for each percent of cycles saved", row="KNB-37", inert=_UNROLL),
     Knob("UnrollFullInstLimit", "INT", 200, "most instructions of a fully unrolled loop",
-         row="KNB-38", inert=_UNROLL),
+         row="KNB-38", readers=_DECISION),
     Knob("LoopUnrollNumExtraInstBase", "INT", 46,
-         "further instructions allowed for each percent saved", row="KNB-39", inert=_UNROLL),
+         "further instructions allowed for each percent saved", row="KNB-39", readers=_DECISION),
     Knob("LoopUnrollNonInnermost", "BOOL", True, "also loops that hold loops",
          row="KNB-40", number=894, inert=_UNROLL),
     Knob("EpilogueLoopUnrollCount", "INT", 0, "factor of the remainder loop",
@@ -166,7 +167,7 @@ _UNROLL_KNOBS = (
          "several blocks although the trip count is unknown", row="KNB-54", inert=_UNROLL),
     Knob("block-nounroll", "BOOL", None,
          "do not unroll the loop of this block (unnamed in the binary)",
-         row="KNB-55", number=91, inert=_UNROLL),
+         row="KNB-55", number=91, readers=_DECISION),
 )  # fmt: skip
 
 _PIPELINE_KNOBS = (

@@ -111,6 +111,7 @@ Registry = Mapping[str, Pass]
 @functools.cache
 def all_passes() -> dict[str, Pass]:
     """The passes by name."""
+    from nvir.passes.loop import unroll_decision
     from nvir.passes.scalar import copy_prop, dce, gvn
 
     rows = (
@@ -119,5 +120,7 @@ def all_passes() -> dict[str, Pass]:
         Pass("gvn", gvn.run, "one of several equal computations remains", gvn.CODES,
              options=gvn.Options, phases=(29,)),
         Pass("dce", dce.run, "removes what nobody uses", dce.CODES, phases=(16,)),
+        Pass("unroll-decision", unroll_decision.run, "says what the assembler will unroll",
+             unroll_decision.CODES, level="ori"),
     )  # fmt: skip
     return {p.name: p for p in rows}

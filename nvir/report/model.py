@@ -6,6 +6,7 @@ What no pass can say yet is null with a reason, never invented.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -205,7 +206,7 @@ def report(
     diagnostics = list(module.diagnostics)
     machine = machine_for(profile, target, module.name, diagnostics)
     functions = tuple(
-        _function(f, module, machine, launch, diagnostics)
+        _function(f, module, machine, launch, diagnostics, unrolling(f, module, target, policy))
         for f in module.functions
         if f.blocks
     )
@@ -231,8 +232,9 @@ def machine_for(
 
 
 def _function(
-    f: Function, module: Module, machine: Profile, launch: Launch, diagnostics: list[Diagnostic]
-) -> FunctionReport:
+    f: Function, module: Module, machine: Profile, launch: Launch, diagnostics: list[Diagnostic],
+    unroll: Mapping[str, UnrollDecision],
+) -> FunctionReport:  # fmt: skip
     f.analyze_cfg()
     live = liveness(f)
     pressure = register_pressure(f, live)
@@ -270,7 +272,7 @@ def _function(
                 severity="warning",
             )
         )
-    loops = tuple(_loop(x, pressure, module) for x in natural_loops(f))
+    loops = tuple(_loop(x, pressure, module, unroll) for x in natural_loops(f))
     return FunctionReport(
         str(f.name), f.kind, sum(1 for i in pressure.instructions if not i.form.op.pseudo),
         pressure.max_live, pressure.max_predicates, predicted if is_kernel else None,
@@ -280,7 +282,26 @@ def _function(
     )  # fmt: skip
 
 
-def _loop(loop: Loop, pressure: RegisterPressure, module: Module) -> LoopReport:
+def unrolling(
+    f: Function, module: Module, target: str, policy: str
+) -> dict[str, UnrollDecision]:
+    """What the assembler will do with each loop, by its header. The function stays as it is."""
+    if policy != "observed":
+        return {}  # the flow of the notes transforms, and cannot be asked alone
+    from nvir.passes.context import Context
+    from nvir.passes.knobs import Knobs
+    from nvir.passes.loop.unroll_decision import decide
+
+    f.analyze_cfg()
+    return {
+        header: UnrollDecision(d.action, d.factor, d.code.number if d.code else None, d.reason)
+        for header, d in decide(f, Context(module, Knobs()), target).items()
+    }
+
+
+def _loop(
+    loop: Loop, pressure: RegisterPressure, module: Module, unroll: Mapping[str, UnrollDecision]
+) -> LoopReport:
     return LoopReport(
         header=loop.header.name,
         line=loop.header.line or None,
@@ -290,6 +311,7 @@ def _loop(loop: Loop, pressure: RegisterPressure, module: Module) -> LoopReport:
         instructions=sum(1 for b in loop.blocks for i in b if not i.form.op.pseudo),
         trip=trip_count(loop),
         max_live=pressure.of_loop(loop),
+        unroll=unroll.get(loop.header.name, UnrollDecision()),
     )
 
 

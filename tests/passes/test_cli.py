@@ -242,7 +242,7 @@ def test_knobs_are_listed_and_filtered():
     assert rows[0].split()[:4] == ["knob", "number", "type", "value"]
     some = nvir_("knobs", "^unrollbudget$").stdout.splitlines()
     assert len(some) == 2
-    assert some[1].split()[:5] == ["UnrollBudget", "INT", "140", "noted", "inert"]
+    assert some[1].split()[:5] == ["UnrollBudget", "INT", "140", "noted", "unroll-decision"]
     assert nvir_("knobs", "unset").exit_code == 1
     assert nvir_("knobs", "(").exit_code == 2
 

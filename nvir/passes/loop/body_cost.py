@@ -148,8 +148,8 @@ def _cost(
             else:
                 _count(cost, i, known, arch, offsets)
     for x in counted.inner:
-        assert x.trip is not None and x.trip.count is not None
-        cost.add(_cost(x, known, arch, layout), x.trip.count)
+        copies = x.trip.count if x.trip is not None else None
+        cost.add(_cost(x, known, arch, layout), copies or 0)
     return cost
 
 
@@ -169,7 +169,7 @@ def loop_control(counted: Counted) -> set[Instruction]:
         while test is not None and test.form.name == "not" and test.results[0].use_count == 1:
             out.add(test)
             test = test.operands[0].definer
-        if test is not None and test.form.name == "setp" and test.block in counted.loop:
+        if test is not None and test.form.name == "setp" and test.block in set(counted.loop.blocks):
             out.add(test)
     return out
 
@@ -205,10 +205,9 @@ def _count(
     f = i.form
     cost.never = cost.never or never_unrolled(i, arch)
     w = row_of(i, arch)
-    if f.reads or f.writes:
-        if f.addresses and not f.is_call:
-            _count_access(cost, i, known, w.a, w.d, offsets, arch)
-            return
+    if (f.reads or f.writes) and f.addresses and not f.is_call:
+        _count_access(cost, i, known, w.a, w.d, offsets, arch)
+        return
     cost.warp |= f.name in WARP_WIDE
     cost.barrier |= f.name in ("bar.sync", "barrier.sync")
     cost.d += w.d
@@ -308,24 +307,14 @@ class _Known:
 
     def __init__(self, counted: Counted, arch: int) -> None:
         self._shared = arch < HOPPER
-        self._inside: set[Block] = set(counted.loop.blocks)
-        self._phis: set[Value] = set()
+        self._phis: set[Instruction] = {p for x in counted.nest() for p in x.loop.header.phis}
         self._cache: dict[Value, bool] = {}
-        self._outside: dict[Value, bool] = {}
-        loops = {x.loop.header: set(x.loop.blocks) for x in counted.nest()}
-        entering = []
-        for header, blocks in loops.items():
-            for phi in header.phis:
-                entering.append((phi, blocks))
-                self._phis.add(phi)
-        changed = bool(self._phis)
-        while changed:
-            changed = False
-            for phi, _ in entering:
-                if phi in self._phis and not all(self(v) for v in phi.operands):
-                    self._phis.discard(phi)
-                    changed = True
+        while True:  # a phi that is struck may have others fall
+            unknown = {x for x in self._phis if not all(self(v) for v in x.operands)}
             self._cache.clear()
+            if not unknown:
+                break
+            self._phis -= unknown
 
     def __call__(self, v: Value) -> bool:
         """Iterative, because chains of values can be long."""

@@ -16,7 +16,7 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.symbols import Param
 from nvir.ir.values import Constant, Value
-from nvir.passes.loop.body_cost import Counted
+from nvir.passes.loop.body_cost import Counted, is_symbol
 from nvir.passes.loop.unroll_weights import CARRIED, JOINED, OUTSIDE_BASE, weight
 
 
@@ -52,8 +52,8 @@ def _places(i: Instruction) -> int:
     if not (f.reads or f.writes) or not f.addresses:
         return 0
     size = int(f.space == "global")
-    for _, offset in f.addresses:
-        if offset >= 0:
+    for base, offset in f.addresses:
+        if offset >= 0 and not is_symbol(i.operands[base]):
             v = i.operands[offset]
             size += not (isinstance(v, Constant) and v.value == 0)
     return size

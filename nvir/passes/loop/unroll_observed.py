@@ -34,6 +34,7 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.loop.body_cost import BodyCost, Counted, body_cost
 from nvir.passes.loop.outside import outside_size
 from nvir.passes.loop.unroll_weights import (
+    LOOP_CONTROL,
     PARTIAL_LIMIT,
     PARTIAL_SAVING,
     SHARE_STEP,
@@ -103,11 +104,20 @@ class UnrollDecision:
 
     @property
     def c(self) -> int:
-        return self.d + 3
+        return self.d + LOOP_CONTROL
 
     @property
     def p(self) -> int:
         return 100 * self.S // self.c
+
+    def none(self, code: UnrollCode, reason: str = "") -> UnrollDecision:
+        return attrs.evolve(self, action="none", factor=1, code=code, reason=reason or code.text)
+
+    def full(self, reason: str) -> UnrollDecision:
+        return attrs.evolve(self, action="full", factor=None, code=None, reason=reason)
+
+    def partial(self, factor: int, reason: str) -> UnrollDecision:
+        return attrs.evolve(self, action="partial", factor=factor, code=None, reason=reason)
 
 
 def unroll_decisions(
@@ -130,13 +140,16 @@ def unroll_decisions(
     everywhere = module is not None and any("nounroll" in p for p in module.pragmas)
     state = _State(function, arch, limits, layout, loops)
     for loop in order:
-        off = everywhere or loop.header in switched_off or "nounroll" in loop.header.pragmas
+        off = everywhere or loop.header in switched_off or has_pragma(loop)
         state.done[loop.header] = state.decide(loop, off)
     return {x.header: state.done[x.header] for x in loops}
 
 
-def none(code: UnrollCode, reason: str = "", **numbers: int | None) -> UnrollDecision:
-    return UnrollDecision("none", 1, code, reason or code.text, **numbers)  # type: ignore[arg-type]
+def has_pragma(loop: Loop) -> bool:
+    """Whether `.pragma "nounroll"` stands in the loop's first block, anywhere after its label."""
+    return "nounroll" in loop.header.pragmas or any(
+        i.form.name == "pragma" and "nounroll" in str(i.aux) for i in loop.header
+    )
 
 
 class _State:
@@ -161,54 +174,49 @@ class _State:
         )  # fmt: skip
         counted = self.counted[loop.header] = Counted(loop, trip, inner)
         cost = body_cost(counted, self.arch, self.layout)
-        numbers = {"d": cost.d, "a": cost.a, "S": cost.S,
-                   "T": trip.count if trip is not None else None}  # fmt: skip
+        T = trip.count if trip is not None else None
+        facts = UnrollDecision("none", 1, None, "", cost.d, cost.a, cost.S, T=T)
         if off:
-            return none(UnrollCode.NOUNROLL, '.pragma "nounroll"', **numbers)
+            return facts.none(UnrollCode.NOUNROLL, '.pragma "nounroll"')
         if not self.limits.enabled:
-            return none(UnrollCode.NOUNROLL, "knob LoopUnroll is off", **numbers)
+            return facts.none(UnrollCode.NOUNROLL, "knob LoopUnroll is off")
         if cost.never:
-            return none(UnrollCode.NOUNROLL, cost.never, **numbers)
+            return facts.none(UnrollCode.NOUNROLL, cost.never)
         if len(inner) < len(loop.children):
             stays = next(x for x in loop.children if self.done[x.header].action != "full")
-            return none(
-                UnrollCode.IRREGULAR, f"the inner loop {stays.header.name} stays", **numbers
-            )
+            return facts.none(UnrollCode.IRREGULAR, f"the inner loop {stays.header.name} stays")
         if trip is None:
-            return none(*_why_uncounted(loop), **numbers)
+            return facts.none(*_why_uncounted(loop))
         if trip.count is not None:
-            return self._known(counted, trip.count, cost, numbers)
-        return self._unknown(cost, numbers)
+            return self._known(counted, trip.count, cost, facts)
+        return self._unknown(cost, facts, trip)
 
     # ------------------------------------------------------------- rules 1 and 2
 
     def _known(
-        self, counted: Counted, T: int, cost: BodyCost, numbers: dict[str, int | None]
+        self, counted: Counted, T: int, cost: BodyCost, facts: UnrollDecision
     ) -> UnrollDecision:
         limit, terms = self._full_limit(counted, cost)
-        numbers["L"] = limit
+        facts = attrs.evolve(facts, L=limit)
         size = max(T - 1, 0) * cost.a
         copies = f"({T} − 1)·{cost.a} = {size}"
         if size <= limit:
-            return UnrollDecision("full", None, None, f"{copies} ≤ {terms}", **numbers)  # type: ignore[arg-type]
+            return facts.full(f"{copies} ≤ {terms}")
         why = f"{copies} > {terms}"
         if cost.branches:
-            return none(UnrollCode.NO_FACTOR, f"{why}; a branch in the body", **numbers)
+            return facts.none(UnrollCode.NO_FACTOR, f"{why}; a branch in the body")
         gate = 100 * (3 + (5 if cost.fetches else 0)) // cost.c
         if gate < PARTIAL_SAVING:
-            return none(
+            return facts.none(
                 UnrollCode.NO_FACTOR, f"{why}; copies save {gate} % < {PARTIAL_SAVING} %",
-                **numbers,
             )  # fmt: skip
         factor = _partial_factor(T, cost)
         if factor < 2:
-            return none(
-                UnrollCode.NO_FACTOR, f"{why}; 2·{cost.d} > {PARTIAL_LIMIT}", **numbers
-            )
+            return facts.none(UnrollCode.NO_FACTOR, f"{why}; 2·{cost.d} > {PARTIAL_LIMIT}")
         rest = f" + {T % factor}·{cost.a}" if T % factor else ""
         total = factor * cost.d + T % factor * cost.a
         reason = f"{why}; {factor}·{cost.d}{rest} = {total} ≤ {PARTIAL_LIMIT}"
-        return UnrollDecision("partial", factor, None, reason, **numbers)  # type: ignore[arg-type]
+        return facts.partial(factor, reason)
 
     def _full_limit(self, counted: Counted, cost: BodyCost) -> tuple[int, str]:
         """L of rule 1, and how it came about."""
@@ -225,13 +233,15 @@ class _State:
 
     # -------------------------------------------------------------------- rule 3
 
-    def _unknown(self, cost: BodyCost, numbers: dict[str, int | None]) -> UnrollDecision:
+    def _unknown(self, cost: BodyCost, facts: UnrollDecision, trip: TripCount) -> UnrollDecision:
         factor = self.limits.unknown_factor
         if cost.breaks or cost.nested or (cost.barrier and cost.branches):
             what = "a break" if cost.breaks else "nested branches" if cost.nested else \
                 "a barrier beside a branch"  # fmt: skip
-            return none(
-                UnrollCode.IRREGULAR, f"{what} in the body of an unknown trip count", **numbers
+            return facts.none(UnrollCode.IRREGULAR, f"{what} in the body of an unknown trip count")
+        if cost.barrier and trip.variable.bits == 64:
+            return facts.none(
+                UnrollCode.INDUCTION_CLASS, "a barrier under a 64-bit induction variable"
             )
         c = cost.c
         small = min(5 * cost.shared_loads + 22, 100)
@@ -244,10 +254,8 @@ class _State:
             reason = f"c = {c} < {self.limits.full_limit // cost.fetches} with a fetch"
         else:
             most = SMALL_WITH_LOADS if cost.loads else small - 1
-            return none(
-                UnrollCode.NO_FACTOR, f"unknown trip count and c = {c} > {most}", **numbers
-            )
-        return UnrollDecision("partial", factor, None, reason, **numbers)  # type: ignore[arg-type]
+            return facts.none(UnrollCode.NO_FACTOR, f"unknown trip count and c = {c} > {most}")
+        return facts.partial(factor, reason)
 
 
 def _partial_factor(T: int, cost: BodyCost) -> int:

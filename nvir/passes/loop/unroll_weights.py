@@ -146,7 +146,7 @@ CARRIED, JOINED, OUTSIDE_BASE = 2, 1, 1
 
 # Never unrolled, by opcode; a call of a slow path counts as a call.
 FENCES = frozenset(("membar", "fence", "fence.proxy", "membar.proxy"))
-WARP_WIDE = frozenset(
-    "shfl shfl.sync vote vote.sync bar.warp.sync match.any.sync match.all.sync redux.sync "
-    "barrier.sync barrier.red".split()
-)
+WARP_WIDE = frozenset((
+    "shfl", "shfl.sync", "vote", "vote.sync", "bar.warp.sync", "match.any.sync",
+    "match.all.sync", "redux.sync", "barrier.sync", "barrier.red",
+))  # fmt: skip

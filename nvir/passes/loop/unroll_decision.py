@@ -1,0 +1,111 @@
+"""What the assembler will do with each loop: a remark for every one, and no change.
+
+    loop L: unrolled 4 times by the assembler: c = 12 ≤ 49 with a load
+    loop M: code 12: not unrolled: (64 − 1)·31 = 1953 > 1167; a branch in the body
+
+The rules are those of unroll_observed.py. ptxas decides when dead code is gone and
+copies are resolved, but before equal computations are merged, so the decision is
+made on a copy of the function in that state.
+
+Needs    CFG annotations.
+Keeps    everything.
+Cost     a clone of the function, two scalar passes, and the loops themselves; a
+         function without loops costs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nvir.ir.clone import clone_function
+from nvir.ir.function import Function
+from nvir.ir.loops import natural_loops
+from nvir.ir.module import Module
+from nvir.passes.context import Context
+from nvir.passes.knobs import Knobs
+from nvir.passes.loop.unroll_observed import (
+    Limits,
+    UnrollCode,
+    UnrollDecision,
+    unroll_decisions,
+)
+from nvir.passes.remarks import Code, missed, passed
+
+BEFORE = ("copy-prop", "dce")  # the state in which ptxas decides
+
+FULL = passed("Full", "the assembler unrolls the loop fully: {reason} "
+              "[T = {T}, d = {d}, a = {a}, S = {S}, p = {p}, L = {L}]")  # fmt: skip
+PARTIAL = passed("Partial", "the assembler unrolls the loop {factor} times: {reason} "
+                 "[T = {T}, d = {d}, a = {a}, S = {S}, p = {p}]")  # fmt: skip
+_NONE: dict[UnrollCode, Code] = {
+    code: missed(
+        "NotUnrolled" + code.name.title().replace("_", ""),
+        "the assembler does not unroll the loop: {reason} "
+        "[T = {T}, d = {d}, a = {a}, S = {S}, p = {p}]",
+        code.number,
+    )
+    for code in UnrollCode
+}
+CODES = (FULL, PARTIAL, *_NONE.values())
+
+
+def run(function: Function, ctx: Context) -> bool:
+    decisions = decide(function, ctx)
+    if not decisions:
+        return False
+    for loop in natural_loops(function):
+        made = decisions[loop.header.name]
+        numbers = {"T": made.T, "d": made.d, "a": made.a, "S": made.S, "p": made.p}
+        ctx.count(made.action)
+        if made.action == "full":
+            ctx.remark(FULL, loop, reason=made.reason, L=made.L, **numbers)
+        elif made.action == "partial":
+            ctx.remark(PARTIAL, loop, reason=made.reason, factor=made.factor, **numbers)
+        else:
+            assert made.code is not None
+            ctx.remark(_NONE[made.code], loop, reason=made.reason, **numbers)
+    return False
+
+
+def decide(
+    function: Function, ctx: Context, target: str | None = None
+) -> dict[str, UnrollDecision]:
+    """The decisions by the name of the loop's header. The function stays as it is.
+
+    `target` is the architecture, the module's own by default.
+    """
+    if not function.back_edges:
+        return {}
+    limits = Limits(
+        enabled=ctx.knob("LoopUnroll"),
+        budget=ctx.knob("UnrollBudget"),
+        per_percent=ctx.knob("LoopUnrollNumExtraInstBase"),
+        share=ctx.knob("UnrollFlexableFullLimit"),
+        unknown_factor=ctx.knob("UnrollUnknownCount"),
+        full_limit=ctx.knob("UnrollFullInstLimit"),
+    )
+    copy = prepared(function, ctx.module)
+    off = frozenset(x.header for x in natural_loops(copy) if ctx.knob("block-nounroll", x.header))
+    decisions = unroll_decisions(copy, architecture(target or ctx.module.target), limits, off)
+    return {header.name: made for header, made in decisions.items()}
+
+
+def prepared(function: Function, module: Module) -> Function:
+    """A copy of the function in the state in which ptxas decides."""
+    from nvir.passes.registry import all_passes
+
+    copy = clone_function(function)
+    copy.analyze_cfg()
+    ctx = Context(module, Knobs())
+    ctx.function = copy
+    for name in BEFORE:
+        ctx.pass_ = all_passes()[name]
+        ctx.options = ctx.pass_.options()
+        ctx.pass_.run(copy, ctx)
+    return copy
+
+
+def architecture(target: str) -> int:
+    """80 of "sm_80", 90 of "sm_90a"."""
+    found = re.search(r"\d+", target)
+    return int(found[0]) if found else 80
