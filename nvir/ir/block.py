@@ -34,15 +34,15 @@ class Block:
     """
 
     __slots__ = (
-        "_dom_first", "_dom_last", "_idom", "_loop_depth", "_preds", "_rpo_index", "_succs", "aux", "first", "flags",
-        "function", "last", "line", "loc", "name", "pragmas",
+        "_dom_first", "_dom_last", "_idom", "_loop_depth", "_name", "_preds", "_rpo_index", "_succs", "aux", "first", "flags",
+        "function", "last", "line", "loc", "pragmas",
     )  # fmt: skip
     first: Instruction | None
     last: Instruction | None
 
     def __init__(self, name: str, function: Function) -> None:
-        self.name = name
         self.function = function
+        self.name = name
         self.first = self.last = None
         self.pragmas: tuple[str, ...] = ()
         self.flags: frozenset[str] = frozenset()
@@ -55,6 +55,15 @@ class Block:
         self._rpo_index = -1
         self._idom: Block | None = None
         self._dom_first = self._dom_last = -1
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
+        self.function._names.add(name)
 
     # ------------------------------------------------------ instructions
 

@@ -344,6 +344,7 @@ def delete_block(block: Block) -> None:
         i._results, i.type = None, VOID
         i.erase()
     function.blocks.remove(block)
+    function._names.discard(block.name)
     function.cfg_changed()
     if unreached:
         for s in block._succs:

@@ -34,7 +34,7 @@ class Function(Symbol):
     """
 
     __slots__ = (
-        "_back_edges", "_irreducible", "_next_name", "_rpo", "aux", "blocks", "cfg_state",
+        "_back_edges", "_irreducible", "_names", "_next_name", "_rpo", "aux", "blocks", "cfg_state",
         "directives", "flags", "kind", "linkage", "loaded_params", "loc", "locals", "marks", "module", "params",
         "pragmas", "prototypes", "return_type", "returns",
     )  # fmt: skip
@@ -62,6 +62,7 @@ class Function(Symbol):
         self._back_edges: dict[Block, tuple[Block, ...]] = {}
         self._irreducible: list[tuple[Block, Block]] = []
         self._next_name = 0
+        self._names: set[str] = set()  # of all its blocks, kept by them
 
     # -------------------------------------------------------------- body
 
@@ -103,7 +104,7 @@ class Function(Symbol):
 
     def unique_block_name(self, name: str | None) -> str:
         """`name`, or a variation of it that no block of the function has."""
-        taken = {b.name for b in self.blocks} if name is not None else ()
+        taken = self._names
         if name is not None and name not in taken:
             return name
         while True:

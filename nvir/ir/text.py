@@ -162,7 +162,7 @@ class Names(dict[Any, str]):
                             self[r]
                 elif i.type is not VOID:
                     hint = i.name
-                    if hint in plain and hint not in seen:
+                    if hint and hint in plain and hint not in seen:
                         self[i] = hint
                         seen[hint] = 1
                     elif i._uses is not None or hint != "_":
