@@ -76,7 +76,9 @@ class Table:
 class Node:
     """A calling context: the function, the call it came by, and its frame in local memory."""
 
-    __slots__ = ("back", "base", "call", "children", "depth", "order", "parent", "plan", "table")
+    __slots__ = (
+        "addresses", "back", "base", "call", "children", "depth", "order", "parent", "plan", "table",
+    )  # fmt: skip
 
     def __init__(
         self, plan: Plan, table: Table, base: int, parent: Node | None, call: Any, back: Any
@@ -84,6 +86,7 @@ class Node:
         self.plan, self.table, self.base = plan, table, base
         self.parent, self.call, self.back = parent, call, back
         self.children: dict[Any, Node] = {}
+        self.addresses: dict[int, Array] = {}  # of the frame, by offset
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.order: tuple[int, ...] = ()
         if parent is not None:
@@ -163,7 +166,11 @@ class Group:
         return x if self.whole else take(x, self.sel)
 
     def frame_address(self, offset: int) -> Array:
-        return np.array([self.node.base + offset], np.uint64)
+        known = self.node.addresses
+        found = known.get(offset)
+        if found is None:
+            found = known[offset] = np.array([self.node.base + offset], np.uint64)
+        return found
 
     def give_way(self) -> None:
         """Let the others run first from the end of this segment on."""

@@ -76,8 +76,8 @@ class Layout:
     size: int = 0
     align: int = 1
 
-    def place(self, variable: Variable) -> None:
-        step = alignment(variable)
+    def place(self, variable: Variable, least: int = 1) -> None:
+        step = max(alignment(variable), least)
         self.align = max(self.align, step)
         self.offsets[variable] = offset = align_up(self.size, step)
         self.size = offset + variable.size

@@ -106,7 +106,10 @@ class Arena(Region):
         """Byte offsets (int64) of accesses of `nbytes` at generic addresses; raises `Fault`."""
         base = addresses.dtype.type(self.base)
         offsets: Array = (addresses - base).astype(np.int64, copy=False)
-        low, high = int(offsets.min()), int(offsets.max())
+        if len(offsets) == 1:
+            low = high = int(offsets[0])
+        else:
+            low, high = int(offsets.min()), int(offsets.max())
         k = bisect.bisect_right(self.starts, low) - 1
         if k >= 0 and high + nbytes <= self.ends[k] and not (write and self.read_only[k]):
             if nbytes > 1:
@@ -154,6 +157,10 @@ def check_alignment(offsets: Array, addresses: Array, nbytes: int) -> None:
 def locate_within(offsets: Array, limit: int, nbytes: int, write: bool, space: str) -> Array:
     """Offsets (int64) into a part of `limit` bytes of shared or local memory; raises `Fault`."""
     wide = offsets.astype(np.int64, copy=False)
+    if len(wide) == 1:
+        at = int(wide[0])
+        if 0 <= at <= limit - nbytes and not at & (nbytes - 1):
+            return wide
     if int(wide.max()) + nbytes > limit or int(wide.min()) < 0:
         at = int(np.flatnonzero((wide < 0) | (wide + nbytes > limit))[0])
         what = "store" if write else "load"

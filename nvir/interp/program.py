@@ -58,18 +58,18 @@ class Program:
         """Static shared variables one after the other; dynamic ones all begin behind them."""
         self.shared = Layout()
         dynamic: list[Variable] = []
-        names: dict[str, int] = {}
         align = 16
         for v in self._shared_variables():
             if v.linkage == "extern" and v.size == 0:
                 dynamic.append(v)
                 align = max(align, alignment(v))
             else:
-                self.shared.place(v)
+                # Vector accesses of arrays that are declared too loosely work on hardware, where
+                # variables happen to be aligned; let them work here always.
+                self.shared.place(v, min(16, 1 << (max(v.size, 1).bit_length() - 1)))
         self.dynamic = -(-self.shared.size // align) * align if dynamic else self.shared.size
         for v in dynamic:
             self.shared.offsets[v] = self.dynamic
-        del names
 
     def _shared_variables(self) -> Iterable[Variable]:
         reached = self._reached()

@@ -398,3 +398,21 @@ def test_races_between_stores_but_not_between_atomics() -> None:
     with pytest.raises(LaunchError, match="race"):
         run(f"{{ .shared .b32 s; {TID} st.shared.u32 [s], %r1; }}", words(1), check=("race",))
     run("{ .shared .b32 s; red.shared.add.u32 [s], 1; }", words(1), block=64, check=("race",))
+
+
+def test_loosely_declared_shared_variables_are_aligned() -> None:
+    out = words(2, np.uint64)
+    run("""{ .shared .b8 c; .shared .b32 a[4]; st.shared.v2.u64 [a], {5, 6};
+        ld.shared.v2.u64 {%d1, %d2}, [a]; st.global.v2.u64 [%d0], {%d1, %d2};
+        st.shared.u8 [c], 1; }""", out, block=1)  # fmt: skip
+    assert out.tolist() == [5, 6]
+
+
+def test_an_access_without_a_space_goes_where_its_symbol_lies() -> None:
+    """`ld.b32 r, [v]` of a shared or local variable, as PTX of other compilers has it."""
+    out = words(4)
+    run("""{ .shared .b32 s; .local .b32 l; .global .b32 g = 5; st.b32 [s], 7; st.b32 [l], 8;
+        ld.b32 %r1, [s]; ld.b32 %r2, [l]; ld.b32 %r3, [g];
+        mov.v2.b32 {%r1, %r2}, {%r2, %r1}; st.v4.b32 [%d0], {%r1, %r2, %r3, 0}; }""",
+        out, block=1)  # fmt: skip
+    assert out.tolist() == [8, 7, 5, 0]

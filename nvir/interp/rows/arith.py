@@ -22,6 +22,7 @@ from nvir.ir.values import Constant
 
 _INTEGRAL = frozenset(["b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"])
 _SYMBOL = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^", "mul": "*"}
+_VECTORS = frozenset(("v2", "v4", "v8"))
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _UNSIGNED = {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
 
@@ -215,7 +216,7 @@ def _cvt(e: Any, form: Form, mods: tuple[str, ...]) -> str | None:
 
 def _mov(e: Any, form: Form, mods: tuple[str, ...]) -> str | None:
     i = e.instr
-    if form.n_sources != 1 or form.n_results != 1 or not mods or mods[0] in ("v2", "v4"):
+    if form.n_sources != 1 or form.n_results != 1 or not mods or mods[0] in _VECTORS:
         return None
     type = mods[-1]
     source = i.operands[0]
@@ -237,7 +238,7 @@ def emit_mov(e: Any) -> None:
     """mov: a copy, an address, a vector packed or taken apart."""
     i = e.instr
     form = i.form
-    if "v2" in form.mods or "v4" in form.mods:
+    if _VECTORS & set(form.mods):
         _mov_vector(e)
         return
     if form.n_sources == 1 and form.n_results == 1:
