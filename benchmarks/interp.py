@@ -102,7 +102,7 @@ def checks(count: int = 60) -> None:
     for seed in range(count):
         text = random_kernel(seed, 20)
         before = behaviour(nvir.read_ptx(text), "k", seed, grid=(1,), block=(32,))
-        after = again(nvir.read_ptx(text), before, grid=(1,), block=(32,))
+        after = again(nvir.read_ptx(text), before)
         check_same(before, after)
     seconds = time.perf_counter() - start
     print(f"{'random kernels, checked twice':<34} {seconds:7.2f} s {count / seconds:9.1f} checks/s")

@@ -52,6 +52,7 @@ class Behaviour:
     globals: tuple[tuple[str, bytes], ...] = ()
     stdout: str = ""
     error: str = ""
+    given: Inputs | None = attrs.field(default=None, eq=False, repr=False)
 
 
 def pointers(function: Function) -> set[str]:
@@ -127,7 +128,7 @@ def run(
             module, kernel, given.grid, given.block, args, given.dynamic_smem, max_steps=max_steps
         )
     except LaunchError as e:
-        return Behaviour(kernel, seed, flavour, error=str(e))
+        return Behaviour(kernel, seed, flavour, error=str(e), given=given)
     return Behaviour(
         kernel,
         seed,
@@ -135,6 +136,7 @@ def run(
         tuple(a.tobytes() for a in args if isinstance(a, np.ndarray)),
         tuple(sorted((name, np.asarray(a).tobytes()) for name, a in result.globals.items())),
         result.stdout,
+        given=given,
     )
 
 
@@ -150,13 +152,17 @@ def behaviour(module: Module, kernel: str, seed: int = 0, **launch: Any) -> Beha
     return found
 
 
-def again(module: Module, before: Behaviour, **launch: Any) -> Behaviour:
+def again(module: Module, before: Behaviour) -> Behaviour:
     """The same launch as `before`, of a changed module; with more steps, for code may have
-    grown."""
-    given = inputs(module, before.kernel, before.seed, before.flavour, **launch)
+    grown.
+
+    The inputs are those of `before`: in a changed module no load may tell any more which
+    parameters are pointers."""
+    assert before.given is not None
     return run(
-        module, before.kernel, given, seed=before.seed, flavour=before.flavour, max_steps=4_000_000
-    )
+        module, before.kernel, before.given, seed=before.seed, flavour=before.flavour,
+        max_steps=4_000_000,
+    )  # fmt: skip
 
 
 def check_same(before: Behaviour, after: Behaviour) -> bool:
@@ -190,4 +196,4 @@ def same_behaviour(a: Module, b: Module, kernel: str, seed: int = 0, **launch: A
     False if the first one fails on all inputs, so that nothing was compared.
     """
     before = behaviour(a, kernel, seed, **launch)
-    return check_same(before, again(b, before, **launch)) if not before.error else False
+    return check_same(before, again(b, before)) if not before.error else False

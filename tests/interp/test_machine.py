@@ -352,7 +352,7 @@ def test_the_size_of_waves_does_not_matter(seed: int, monkeypatch: pytest.Monkey
     launch = {"grid": (4,), "block": (64,)}
     together = behaviour(module, "k", seed, **launch)
     monkeypatch.setattr(grid, "WAVE_LANES", 64)
-    assert check_same(together, again(module, together, **launch))
+    assert check_same(together, again(module, together))
 
 
 def test_results_do_not_depend_on_how_lanes_are_grouped() -> None:
