@@ -14,6 +14,7 @@ COMMANDS = {
     "opt": ("nvir.cli.opt", "Run passes and print PTX or IR."),
     "run": ("nvir.cli.run", "Run a kernel without a GPU."),
     "cfg": ("nvir.cli.cfg", "Draw control-flow graphs as DOT or SVG."),
+    "schedule": ("nvir.cli.schedule", "Modulo schedule of a loop, and what binds it."),
     "occupancy": ("nvir.cli.occupancy", "Blocks an SM from registers, threads and memory."),
     "diff": ("nvir.cli.diff", "Compare the kernels of two files; exit 3 beyond a threshold."),
     "knobs": ("nvir.cli.knobs", "List the knobs of the passes."),

@@ -11,6 +11,8 @@ from typing import Any
 
 import attrs
 
+from nvir.analysis.affine import AffineForms
+from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.induction import TripCount, trip_count
 from nvir.analysis.liveness import liveness
 from nvir.analysis.pressure import RegisterPressure, register_pressure
@@ -28,6 +30,8 @@ from nvir.sm.profile import profile as named_profile
 from nvir.sm.registers import estimate_registers
 
 SCHEMA = "nvir.report/1"
+# The reason of pipeline figures: they are no prediction of the assembler.
+REACHABLE = "what a modulo schedule would reach; ptxas does not pipeline loops"
 ASSUMED_BLOCK = 256
 
 
@@ -235,6 +239,8 @@ def _function(
     f: Function, module: Module, machine: Profile, launch: Launch, diagnostics: list[Diagnostic],
     unroll: Mapping[str, UnrollDecision],
 ) -> FunctionReport:  # fmt: skip
+    from nvir.report.schedule import pipeline_figures
+
     f.analyze_cfg()
     live = liveness(f)
     pressure = register_pressure(f, live)
@@ -272,7 +278,11 @@ def _function(
                 severity="warning",
             )
         )
-    loops = tuple(_loop(x, pressure, module, unroll) for x in natural_loops(f))
+    alias = AliasAnalysis(AffineForms(f))
+    loops = tuple(
+        _loop(x, pressure, module, unroll, pipeline_figures(x, machine, alias))
+        for x in natural_loops(f)
+    )
     return FunctionReport(
         str(f.name), f.kind, sum(1 for i in pressure.instructions if not i.form.op.pseudo),
         pressure.max_live, pressure.max_predicates, predicted if is_kernel else None,
@@ -300,8 +310,9 @@ def unrolling(
 
 
 def _loop(
-    loop: Loop, pressure: RegisterPressure, module: Module, unroll: Mapping[str, UnrollDecision]
-) -> LoopReport:
+    loop: Loop, pressure: RegisterPressure, module: Module, unroll: Mapping[str, UnrollDecision],
+    pipeline: PipelineFigures,
+) -> LoopReport:  # fmt: skip
     return LoopReport(
         header=loop.header.name,
         line=loop.header.line or None,
@@ -312,6 +323,7 @@ def _loop(
         trip=trip_count(loop),
         max_live=pressure.of_loop(loop),
         unroll=unroll.get(loop.header.name, UnrollDecision()),
+        pipeline=pipeline,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from nvir.report.model import FunctionReport, LoopReport, ModuleReport
+from nvir.report.model import REACHABLE, FunctionReport, LoopReport, ModuleReport
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -164,6 +164,10 @@ def _unroll(x: LoopReport) -> str:
     return f"none ({u.code})" if u.code else "–"
 
 
+# Reasons that say nothing of one loop.
+_SILENT = ("pass not available", REACHABLE)
+
+
 def _why(x: LoopReport) -> str:
     reasons = [x.unroll.reason, x.pipeline.reason]
-    return "; ".join(dict.fromkeys(r for r in reasons if r and r != "pass not available"))
+    return "; ".join(dict.fromkeys(r for r in reasons if r and r not in _SILENT))
