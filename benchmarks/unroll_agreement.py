@@ -30,7 +30,6 @@ import attrs
 
 import nvir
 from nvir import toolchain
-from nvir.ir.cfg import dominator_tree
 from nvir.toolchain import SassInstruction
 
 Action = tuple[str, int]  # ("full", 0), ("partial", f), ("none", 1)
@@ -520,3 +519,219 @@ def observe(specimens: Sequence[Specimen], arch: str) -> list[list[Action]]:
                 for j in range(len(s.labels))
             ])  # fmt: skip
     return out
+
+
+# ---------------------------------------------------------------- what nvir says
+
+
+def predict(module: nvir.Module, arch: str) -> dict[str, dict[str, Any]]:
+    """The decisions by function and header."""
+    from nvir.passes.context import Context
+    from nvir.passes.knobs import Knobs
+    from nvir.passes.loop.unroll_decision import decide
+
+    ctx = Context(module, Knobs())
+    out = {}
+    for f in module.functions:
+        if f.blocks:
+            f.analyze_cfg()
+            out[str(f.name)] = decide(f, ctx, arch)
+    return out
+
+
+def action_of(decision: Any) -> Action:
+    return decision.action, 0 if decision.action == "full" else decision.factor
+
+
+@attrs.frozen
+class Judged:
+    """One loop: what ptxas did (None: its machine code does not say) and what nvir expects."""
+
+    name: str
+    kind: str
+    ptxas: Action | None
+    nvir: Action
+    reason: str
+
+
+def judge_generated(count: int, seed: int, arch: str) -> list[Judged]:
+    """One entry a kernel for single loops, two for a nest."""
+    specimens = [specimen(f"k{n}", seed * 1_000_000 + n) for n in range(count)]
+    seen = observe(specimens, arch)
+    module = nvir.read_ptx(HEADER.format(arch=arch) + "\n".join(s.text for s in specimens))
+    said = predict(module, arch)
+    return [
+        Judged(f"{s.name}:{label} {s.note}", s.kind, action, action_of(said[s.name][label]),
+               said[s.name][label].reason)
+        for s, actions in zip(specimens, seen, strict=True)
+        for label, action in zip(s.labels, actions, strict=True)
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------- loops of compilers
+
+# PTX operations of which each copy is one SASS instruction of these names.
+MARKERS = {
+    "ld.global": ("LDG",), "st.global": ("STG",), "ld.shared": ("LDS",), "st.shared": ("STS",),
+    "ld.local": ("LDL",), "st.local": ("STL",), "ld": ("LD", "LDG", "LDS"), "st": ("ST", "STG"),
+    "bar.sync": ("BAR",), "shfl.sync": ("SHFL",), "fma.f32": ("FFMA",), "fma.f64": ("DFMA",),
+    "mma.sync": ("HMMA", "IMMA", "DMMA"), "ldmatrix": ("LDSM",), "ex2": ("MUFU",),
+    "atom.global": ("ATOMG", "ATOM"), "red.global": ("RED", "REDG"), "tex": ("TEX", "TLD"),
+    "cp.async": ("LDGSTS",), "fma.f16x2": ("HFMA2",), "atom.shared": ("ATOMS",),
+}  # fmt: skip
+
+
+def _marker(i: Any) -> tuple[str, ...]:
+    form = i.form
+    if form.name in ("fma",):
+        return MARKERS.get(f"fma.{form.type}", ())
+    if form.space:
+        return MARKERS.get(f"{form.name}.{form.space}", ())
+    return MARKERS.get(form.name, ())
+
+
+def judge_compiled(path: Path, arch: str, done: set[str]) -> list[Judged]:
+    """The loops of one PTX file; functions whose text is in `done` are passed over."""
+    from nvir.ir.loops import natural_loops
+
+    text = path.read_text(errors="replace")
+    made = toolchain.ptxas(text, arch, options=("-lineinfo",))
+    if not made.ok or made.cubin is None:
+        return []
+    module = nvir.read_ptx(text)
+    said = predict(module, arch)
+    code: dict[str, list[SassInstruction]] = {}
+    out: list[Judged] = []
+    for f in module.functions:
+        loops = natural_loops(f) if f.blocks and f.kind == "entry" else []
+        shape = " ".join(i.form.spelling for i in f.instructions()) if loops else ""
+        if not loops or shape in done:
+            continue
+        done.add(shape)
+        code = code or toolchain.disassemble(made.cubin, live=False, lines="ptx")
+        places = sass_loops(code.get(str(f.name), []))
+        at = [(i.name, i.line[1] if i.line else 0) for i in code.get(str(f.name), [])]
+        for loop in loops:
+            decision = said[str(f.name)][loop.header.name]
+            action = _factor_of_lines(loop, at, places)
+            out.append(Judged(f"{path.name}:{f.name}:{loop.header.name}", _shape_of(loop, decision),
+                              action, action_of(decision), decision.reason))  # fmt: skip
+    return out
+
+
+def _shape_of(loop: Any, decision: Any) -> str:
+    kind = "nest" if loop.parent is not None or loop.children else "single"
+    blocks = "one block" if len(loop.blocks) == 1 else "branches"
+    return f"{kind}, {blocks}, T {'known' if decision.T is not None else 'unknown'}"
+
+
+def _own_lines(loop: Any) -> dict[int, tuple[str, ...]]:
+    inner = {b for c in loop.children for b in c.blocks}
+    return {
+        i.line: _marker(i) for b in loop.blocks if b not in inner for i in b
+        if i.line and _marker(i)
+    }  # fmt: skip
+
+
+def _factor_of_lines(
+    loop: Any, at: list[tuple[str, int]], places: list[frozenset[int]]
+) -> Action | None:
+    """What the machine code says of a loop: copies of its own operations in one SASS loop."""
+    own = _own_lines(loop)
+    around: dict[int, tuple[str, ...]] = {}
+    above = loop.parent
+    while above is not None:
+        around.update(_own_lines(above))
+        above = above.parent
+    if not own or (loop.parent is not None and not around):
+        return None
+    where = [k for k, (name, line) in enumerate(at) if name in own.get(line, ())]
+    if not where:
+        return None
+    counts: Counter[int] = Counter()
+    for line in {at[k][1] for k in where}:
+        copies = [k for k in where if at[k][1] == line]
+        best = 0
+        for place in places:
+            if not any(at[k][0] in around.get(at[k][1], ()) for k in place):
+                best = max(best, sum(k in place for k in copies))
+        counts[best] += 1
+    inside = Counter({n: c for n, c in counts.items() if n})  # the others were hoisted
+    if not inside:
+        return ("full", 0)
+    n, votes = inside.most_common(1)[0]
+    if votes < 0.6 * inside.total():
+        return None
+    return ("none", 1) if n == 1 else ("partial", n)
+
+
+# ------------------------------------------------------------------------ tables
+
+
+def table(judged: Iterable[Judged], misses: bool = False) -> str:
+    """Agreement by class and overall, as text."""
+    rows: dict[str, list[Judged]] = {}
+    for j in judged:
+        rows.setdefault(j.kind, []).append(j)
+    out = [f"  {'class':<34}{'loops':>7}{'unclear':>9}{'agree':>7}{'percent':>9}"]
+    every = [j for js in rows.values() for j in js]
+    for name, js in [*sorted(rows.items()), ("all", every)]:
+        clear = [j for j in js if j.ptxas is not None]
+        agree = sum(j.ptxas == j.nvir for j in clear)
+        share = f"{100 * agree / len(clear):.1f}" if clear else "–"
+        out.append(f"  {name:<34}{len(clear):>7}{len(js) - len(clear):>9}{agree:>7}{share:>9}")
+    if misses:
+        out += [
+            f"  {j.name}: ptxas {j.ptxas}, nvir {j.nvir}: {j.reason}"
+            for j in every if j.ptxas is not None and j.ptxas != j.nvir
+        ]  # fmt: skip
+    return "\n".join(out)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--count", type=int, default=600, help="generated kernels an architecture")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--arch", default="sm_80,sm_90")
+    parser.add_argument("--files", nargs="*", default=[], help="PTX files or folders of them")
+    parser.add_argument("--sample", type=int, default=0, help="so many of the files, by the seed")
+    parser.add_argument("--largest", type=int, default=400_000, help="bytes of a file at most")
+    parser.add_argument("--misses", action="store_true", help="list the loops that differ")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args(argv)
+    if not toolchain.available("ptxas"):
+        print("ptxas is not there: nothing to compare with")
+        return 1
+    results: dict[str, list[Judged]] = {}
+    for arch in args.arch.split(",") if args.count else ():
+        results[f"generated, {arch}"] = judge_generated(args.count, args.seed, arch)
+    if args.files:
+        results["compiled"] = judge_files(args.files, args.sample, args.largest, args.seed)
+    for name, judged in results.items():
+        print(f"{name}\n{table(judged, args.misses)}\n")
+    if args.json:
+        body = {name: [attrs.asdict(j) for j in js] for name, js in results.items()}
+        args.json.write_text(json.dumps(body, indent=1))
+    return 0
+
+
+def judge_files(files: Sequence[str], sample: int, largest: int, seed: int) -> list[Judged]:
+    """The loops of PTX files, each assembled for the architecture that it names."""
+    paths = [p for f in map(Path, files) for p in (sorted(f.rglob("*.ptx")) if f.is_dir() else [f])]
+    paths = [p for p in paths if p.stat().st_size <= largest]
+    if sample and sample < len(paths):
+        paths = random.Random(seed).sample(paths, sample)
+    out: list[Judged] = []
+    done: set[str] = set()
+    for path in paths:
+        named = re.search(r"^\s*\.target\s+(sm_(\d+)\w*)", path.read_text(errors="replace"), re.M)
+        arch = "sm_80" if named is None or int(named[2]) < 80 else named[1]
+        try:
+            out += judge_compiled(path, arch, done)
+        except (nvir.NvirError, toolchain.ToolError) as error:
+            print(f"{path.name}: {error}", file=sys.stderr)
+    return out
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -235,6 +235,10 @@ class _State:
 
     def _unknown(self, cost: BodyCost, facts: UnrollDecision, trip: TripCount) -> UnrollDecision:
         factor = self.limits.unknown_factor
+        if not trip.variable.is_constant_step:
+            return facts.none(
+                UnrollCode.STRIDE_SIGN, "unknown trip count and a stride known at run time only"
+            )
         if cost.breaks or cost.nested or (cost.barrier and cost.branches):
             what = "a break" if cost.breaks else "nested branches" if cost.nested else \
                 "a barrier beside a branch"  # fmt: skip
