@@ -61,7 +61,7 @@ _EXPORTS = {
     "to_networkx": "nvir.report.pictures",
     "verify": "nvir.ir.verify",
 }
-_ROOMS = ("ir", "analysis", "ptx", "interp", "sm", "passes", "toolchain", "report")
+_ROOMS = ("ir", "analysis", "gpu", "ptx", "interp", "sm", "passes", "toolchain", "report")
 
 __all__ = [
     "DeviceArray", "LaunchError", "LaunchResult", "Module", "NvirError", "ParseError",

@@ -27,9 +27,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     not_slow = pytest.mark.skip(reason="a slow campaign: run with --slow")
     no_gpu = pytest.mark.skip(reason="no GPU here")
     for item in items:
-        if missing and "oracle" in item.keywords:
+        if missing and item.get_closest_marker("oracle"):
             item.add_marker(no_oracle)
-        if "slow" in item.keywords and not config.getoption("--slow"):
+        if item.get_closest_marker("slow") and not config.getoption("--slow"):
             item.add_marker(not_slow)
-        if "gpu" in item.keywords and not os.path.exists("/dev/nvidiactl"):
+        if item.get_closest_marker("gpu") and not os.path.exists("/dev/nvidiactl"):
             item.add_marker(no_gpu)

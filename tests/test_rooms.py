@@ -20,7 +20,7 @@ ALLOWED = {
     "frontend": {"ir"},
     "passes": {"ir", "analysis", "sm", "ptx"},
     "toolchain": set(),
-    "gpu": {"ptx", "toolchain"},
+    "gpu": {"ir", "ptx", "toolchain", "interp"},  # arguments mean what they mean there
     "report": {
         "ir", "analysis", "ptx", "llvm", "interp", "sm", "frontend", "passes", "toolchain", "gpu",
     },
