@@ -261,9 +261,12 @@ class _Analysis:
         """Look at an instruction again, some operand having become divergent."""
         f = i.form
         if f.terminator:
-            if i not in self.branches and i.block is not None and self._parts(i):
+            block = i.block
+            if i in self.branches or block is None or block._rpo_index < 0:
+                return
+            if self._parts(i):
                 self.branches.add(i)
-                self.pending.append((i.block, list(dict.fromkeys(i.successors)), None))
+                self.pending.append((block, list(dict.fromkeys(i.successors)), None))
             return
         if i._results is None and (i.type.bits == 0 or i in self.result.divergent):
             return
@@ -321,7 +324,7 @@ class _Analysis:
             if known is None:
                 name[target] = label
                 heapq.heappush(queue, (target._rpo_index, target))
-            elif known is not label and known is not target:
+            elif known is not label:
                 name[target] = target
                 self._join(target)
 
