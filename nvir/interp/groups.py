@@ -77,7 +77,8 @@ class Node:
     """A calling context: the function, the call it came by, and its frame in local memory."""
 
     __slots__ = (
-        "addresses", "back", "base", "call", "children", "depth", "order", "parent", "plan", "table",
+        "addresses", "back", "base", "call", "children", "depth", "order", "parent", "plan",
+        "table",
     )  # fmt: skip
 
     def __init__(
@@ -175,6 +176,10 @@ class Group:
     def give_way(self) -> None:
         """Let the others run first from the end of this segment on."""
         self.yielding = True
+
+    def keep_waiting(self) -> None:
+        """Give way because a barrier object is not ready."""
+        self.yielding = self.wave.waited = True
 
     def stack_pointer(self) -> Array:
         """The top of the dynamic stack of each place, as a local address."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nvir.interp.program import Program
 
 STACK_LIMIT = 1 << 20
+FRUITLESS = 2000  # tests of barrier objects, with nothing done between, that make a deadlock
 
 
 class Wave:
@@ -61,6 +62,8 @@ class Wave:
         self.lane_id = self.thread_of % 32
         self.n_warps = n_ctas * self.warps_per_cta
         self.epoch = self.writes = self.yields = 0
+        self.waited = False
+        self.fruitless, self.written = 0, 0
         self.watch = launch.make_watch(self)
         self.trace = self.program.trace
         self._memory()
@@ -206,10 +209,23 @@ class Wave:
             if self.yields >= end and patience:
                 return False
             del pool[key]
+            self.waited = False
             self._run(g)
+            self._check_waiting(g)
         if self.parked:
             self._deadlock()
         return True
+
+    def _check_waiting(self, g: Group) -> None:
+        """Notice that all groups only test barrier objects which nobody can complete any more."""
+        if not self.waited or self.writes != self.written:
+            self.fruitless, self.written = 0, self.writes
+            return
+        self.fruitless += 1
+        if self.fruitless > FRUITLESS + 2 * len(self.pool):
+            for other in self.pool.values():
+                self.park(other, "waiting for an mbarrier")
+            self._deadlock()
 
     def _run(self, g: Group) -> None:
         """Run a group until it divides, blocks, gives way, or meets another."""
@@ -264,6 +280,8 @@ class Wave:
 
     def _special(self, g: Group, seg: Segment) -> None:
         g.whole, g.m, g.mask = False, g.n, None  # specials see the group's own lanes
+        if self.trace is not None and seg.special.instruction is not None:
+            self.trace(g, seg.special.instruction, ())
         yielding, g.yielding = g.yielding, False
         if yielding:
             self._give_way(g)
@@ -415,7 +433,9 @@ class Wave:
     def _deadlock(self) -> None:
         lines = []
         for g, reason in self.parked.items():
-            i = g.seg.special.instruction if g.seg.special is not None else g.seg.where()
+            i = g.seg.where()
+            if g.seg.special is not None and reason != "waiting for an mbarrier":
+                i = g.seg.special.instruction
             cta, thread = self.place_of(int(g.lanes()[0]))
             place = f"line {i.line}: " if i.line else ""
             lines.append(

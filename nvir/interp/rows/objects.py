@@ -218,7 +218,7 @@ def _test(
     if c.wave.watch is not None:
         c.wave.watch.synchronised(c)
     if not done[lanes].all():
-        c.give_way()
+        c.keep_waiting()
     return done
 
 
