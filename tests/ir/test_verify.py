@@ -607,7 +607,7 @@ def call(*operands: Any, results: tuple[Any, ...] = (B32,)) -> tuple[Module, Ins
 def test_21_calls_pass_what_the_callee_takes():
     m, i = call(integer(1), integer(2))
     verify(m)
-    m, i = call(integer(1))
+    m, _ = call(integer(1))
     refused(m, "the call passes 1 arguments, g takes 2")
     m, _ = call(undef(B64), integer(2))
     refused(m, "undef is of type b64, g has b32 there")
