@@ -605,7 +605,7 @@ def call(*operands: Any, results: tuple[Any, ...] = (B32,)) -> tuple[Module, Ins
 
 
 def test_21_calls_pass_what_the_callee_takes():
-    m, i = call(integer(1), integer(2))
+    m, _ = call(integer(1), integer(2))
     verify(m)
     m, _ = call(integer(1))
     refused(m, "the call passes 1 arguments, g takes 2")
