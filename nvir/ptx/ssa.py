@@ -10,18 +10,22 @@ printing without a copy.
 
 Method   Pruned SSA: phis at the iterated dominance frontier of a register's
          definitions, where it is live in; then renaming in a walk over the
-         dominator tree (Cytron et al., TOPLAS 13(4), 1991). Liveness only of
-         registers that cross blocks, as Python ints. Blocks that the entry does
+         dominator tree (Cytron et al., TOPLAS 13(4), 1991). Only registers that
+         cross blocks are looked at; one whose single definition dominates all of
+         its uses needs no phi, and that is most in what compilers print. For the
+         others liveness is a walk back from the uses. Blocks that the entry does
          not reach hang below a root of their own, where every register is undef.
-Cost     Linear in the text but for the sets of crossing registers.
+Cost     Linear in the text and in the live ranges of registers written more than
+         once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from nvir.ir.block import Block
-from nvir.ir.cfg import dominator_tree
+from nvir.ir.cfg import DominatorTree, dominator_tree
 from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -36,8 +40,7 @@ def build(raw: RawFunction, function: Function, arguments: dict[int, Argument]) 
     _name_blocks(blocks, function)
     order, preds = _numbering(blocks)
     tree = dominator_tree(preds)
-    live_in, crossing = _liveness(order, preds)
-    phis = _place_phis(order, preds, tree.idom, live_in, crossing, arguments)
+    phis = _place_phis(raw, order, preds, tree, arguments)
     made = {id(b): Block(str(b.name), function) for b in blocks}
     function.blocks = [made[id(b)] for b in blocks]
     _Renaming(raw, order, preds, tree.idom, phis, made).run(arguments)
@@ -99,96 +102,101 @@ def _numbering(blocks: list[RawBlock]) -> tuple[list[RawBlock | None], list[list
     return order, preds
 
 
-def _liveness(
-    order: list[RawBlock | None], preds: list[list[int]]
-) -> tuple[list[int], dict[int, int]]:
-    """(live-in bit set of each block, register → its bit) for registers that cross blocks."""
-    exposed: list[list[int]] = []
-    defined: list[set[int]] = []
-    crossing: dict[int, int] = {}
-    for b in order:
-        up: list[int] = []
-        defs: set[int] = set()
-        if b is not None:
-            for item in b.items:
-                for v in item[2]:
-                    if v.__class__ is int and v not in defs:
-                        up.append(v)
-                defs.update(item[1])
-            if b.term is not None:
-                up.extend(v for v in b.term[1] if v.__class__ is int and v not in defs)
-        for r in up:
-            if r not in crossing:
-                crossing[r] = len(crossing)
-        exposed.append(up)
-        defined.append(defs)
-    n = len(order)
-    gen = [0] * n
-    keep = [0] * n
-    for k in range(n):
-        bits = 0
-        for r in exposed[k]:
-            bits |= 1 << crossing[r]
-        gen[k] = bits
-        kill = 0
-        for r in defined[k]:
-            bit = crossing.get(r)
-            if bit is not None:
-                kill |= 1 << bit
-        keep[k] = ~kill
-    live_in = gen[:]
-    work = list(range(n))
-    queued = [True] * n
-    live_out = [0] * n
-    while work:
-        k = work.pop()
-        queued[k] = False
-        live_in[k] = bits = gen[k] | (live_out[k] & keep[k])
-        for p in preds[k]:
-            if bits & ~live_out[p]:
-                live_out[p] |= bits
-                if not queued[p]:
-                    queued[p] = True
-                    work.append(p)
-    return live_in, crossing
-
-
 def _place_phis(
-    order: list[RawBlock | None], preds: list[list[int]], idom: list[int], live_in: list[int],
-    crossing: dict[int, int], arguments: dict[int, Argument],
+    raw: RawFunction, order: list[RawBlock | None], preds: list[list[int]], tree: DominatorTree,
+    arguments: Iterable[int],
 ) -> list[list[int]]:  # fmt: skip
     """For each block the registers that need a phi at its head."""
     n = len(order)
-    frontier: list[list[int]] = [[] for _ in range(n)]
-    for join in range(n):
-        if len(preds[join]) < 2:
-            continue
-        for p in preds[join]:
-            while p != idom[join]:
-                if not frontier[p] or frontier[p][-1] != join:
-                    frontier[p].append(join)
-                p = idom[p]
-    where: dict[int, list[int]] = {}
-    for k, b in enumerate(order):
-        if b is None:
-            defined = set(arguments)
-        else:
-            defined = {r for item in b.items for r in item[1]}
-        for r in defined:
-            if r in crossing:
-                where.setdefault(r, []).append(k)
+    first, last = tree.first, tree.last
+    reads = _exposed_reads(order, len(raw.reg_types))
+    frontier: list[list[int]] | None = None
     phis: list[list[int]] = [[] for _ in range(n)]
-    placed = [-1] * n
-    for r, sites in where.items():
-        bit = 1 << crossing[r]
-        work = list(sites)
+    placed, live = [-1] * n, [-1] * n  # the register that each block was marked for last
+    for r, sites in _writes(order, arguments, reads).items():
+        if len(sites) == 1:
+            d = sites[0]
+            if all(u != d and first[d] <= first[u] < last[d] for u in reads[r]):
+                continue  # the one definition reaches every use
+        if frontier is None:
+            frontier = _frontiers(preds, tree.idom)
+        _mark_live(r, reads[r], frozenset(sites), preds, live)
+        work = sites
         while work:
             for f in frontier[work.pop()]:
-                if placed[f] != r and live_in[f] & bit:
+                if live[f] == r and placed[f] != r:
                     placed[f] = r
                     phis[f].append(r)
                     work.append(f)
     return phis
+
+
+def _exposed_reads(order: list[RawBlock | None], registers: int) -> dict[int, list[int]]:
+    """Register → the blocks that read it before they write it, for those that cross blocks."""
+    reads: dict[int, list[int]] = {}
+    settled = [-1] * (registers + 1)  # the last block that read or wrote it; one more for SINK
+    for k, b in enumerate(order):
+        if b is None:
+            continue
+        for item in b.items:
+            for v in item[2]:
+                if v.__class__ is int and settled[v] != k:
+                    settled[v] = k
+                    reads.setdefault(v, []).append(k)
+            for r in item[1]:
+                settled[r] = k
+        if b.term is not None:
+            for v in b.term[1]:
+                if v.__class__ is int and settled[v] != k:
+                    settled[v] = k
+                    reads.setdefault(v, []).append(k)
+    return reads
+
+
+def _writes(
+    order: list[RawBlock | None], arguments: Iterable[int], reads: dict[int, list[int]]
+) -> dict[int, list[int]]:
+    """Register → the blocks that write it, for those in `reads`; arguments come with the root."""
+    writes = {r: [0] for r in arguments if r in reads}
+    for k, b in enumerate(order):
+        if b is None:
+            continue
+        for item in b.items:
+            for r in item[1]:
+                if r in reads:
+                    sites = writes.setdefault(r, [k])
+                    if sites[-1] != k:
+                        sites.append(k)
+    return writes
+
+
+def _frontiers(preds: list[list[int]], idom: list[int]) -> list[list[int]]:
+    """The dominance frontier of each block."""
+    frontier: list[list[int]] = [[] for _ in preds]
+    for join, sources in enumerate(preds):
+        if len(sources) < 2:
+            continue
+        for p in sources:
+            while p != idom[join]:
+                if frontier[p] and frontier[p][-1] == join:
+                    break  # another source came this way
+                frontier[p].append(join)
+                p = idom[p]
+    return frontier
+
+
+def _mark_live(
+    r: int, reads: list[int], writers: frozenset[int], preds: list[list[int]], live: list[int]
+) -> None:
+    """Mark with `r` the blocks that it is live into, back from its reads to its writers."""
+    work = list(reads)
+    for b in work:
+        live[b] = r
+    while work:
+        for p in preds[work.pop()]:
+            if live[p] != r and p not in writers:
+                live[p] = r
+                work.append(p)
 
 
 class _Renaming:
