@@ -234,9 +234,8 @@ class Body:
     def _tex(self, n: int) -> None:
         for _ in range(n):
             f = [self.new() for _ in range(4)]
-            self.out.append(
-                f"tex.2d.v4.f32.f32 {{{', '.join(f)}}}, [%rd3, {{%f11, {self.rnd.choice(self.sources)}}}];"
-            )
+            y = self.rnd.choice(self.sources)
+            self.out.append(f"tex.2d.v4.f32.f32 {{{', '.join(f)}}}, [%rd3, {{%f11, {y}}}];")
             self.use(f[0])
 
     def _ivuse(self, n: int) -> None:
@@ -689,7 +688,9 @@ def table(judged: Iterable[Judged], misses: bool = False) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=600, help="generated kernels an architecture")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--arch", default="sm_80,sm_90")
