@@ -57,6 +57,7 @@ class Divergence:
         self.divergent_branches: list[Instruction] = []
         self.divergent_loops: set[Block] = set()
         self._loop_of: dict[Block, Loop] = {}  # the innermost
+        self._spans: dict[Loop, tuple[int, int]] = {}
         self._branches: frozenset[Instruction] = frozenset()
 
     def is_divergent(self, value: Value, at: Block | None = None) -> bool:
@@ -79,6 +80,13 @@ class Divergence:
         t = block.terminator
         return t is not None and t in self._branches
 
+    def _is_within(self, block: Block, loop: Loop) -> bool:
+        inner = self._loop_of.get(block)
+        if inner is None:
+            return False
+        first, end = self._spans[loop]
+        return first <= self._spans[inner][0] < end
+
     def _left_apart(self, value: Value, at: Block) -> bool:
         """Whether a divergent loop lies around the making of the value and not around `at`."""
         if not self.divergent_loops:
@@ -86,19 +94,26 @@ class Divergence:
         d = value.definer
         loop = self._loop_of.get(d.block) if d is not None and d.block is not None else None
         while loop is not None:
-            if loop.header in self.divergent_loops and not _is_within(at, loop, self._loop_of):
+            if loop.header in self.divergent_loops and not self._is_within(at, loop):
                 return True
             loop = loop.parent
         return False
 
 
-def _is_within(block: Block, loop: Loop, loop_of: dict[Block, Loop]) -> bool:
-    inner = loop_of.get(block)
-    while inner is not None:
-        if inner is loop:
-            return True
-        inner = inner.parent
-    return False
+def _spans(loops: list[Loop]) -> dict[Loop, tuple[int, int]]:
+    """Numbers in preorder of the loop tree: those of a loop and all inside it are one range."""
+    spans: dict[Loop, tuple[int, int]] = {}
+    stack: list[tuple[Loop, int]] = [(x, -1) for x in loops if x.parent is None]
+    n = 0
+    while stack:
+        x, first = stack.pop()
+        if first >= 0:
+            spans[x] = (first, n)
+            continue
+        stack.append((x, n))
+        n += 1
+        stack.extend((c, -1) for c in x.children)
+    return spans
 
 
 def divergence(function: Function) -> Divergence:
@@ -206,6 +221,7 @@ class _Analysis:
         # What is to be followed: a divergent branch's block with its targets, or a loop that
         # lanes leave apart with its exits.
         self.pending: list[tuple[Block, list[Block], Loop | None]] = []
+        self.result._spans = _spans(self.loops)
         for loop in self.loops:  # outer before inner, so that the innermost stays
             for b in loop.blocks:
                 self.result._loop_of[b] = loop
@@ -317,7 +333,7 @@ class _Analysis:
                     if len(at_header) > 1:
                         self._join(target)
                     return
-                if not _is_within(target, loop, self.result._loop_of):
+                if not self.result._is_within(target, loop):
                     at_exit.setdefault(target, set()).add(label)
                     return
             known = name.get(target)
@@ -378,9 +394,8 @@ class _Analysis:
                     if r in self.result.divergent:
                         continue
                     for user in r.users:
-                        if user.block is not None and not _is_within(
-                            user.block, loop, self.result._loop_of
-                        ):
+                        at = user.block
+                        if at is not None and not self.result._is_within(at, loop):
                             self.visit(user)
 
 
