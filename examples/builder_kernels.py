@@ -194,4 +194,6 @@ KERNELS = {f.__name__: f for f in (saxpy, sgemm, reduce, first_negative)}
 
 if __name__ == "__main__":
     name, target, *_ = [*sys.argv[1:], *("saxpy", "sm_80")[len(sys.argv) - 1 :]]
+    if name not in KERNELS:
+        sys.exit(f"no kernel {name!r}; there are: {', '.join(KERNELS)}")
     print(nvir.print_ptx(KERNELS[name](target)))

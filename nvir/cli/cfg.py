@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from nvir.cli.common import output_option, read_module, reports_errors, write_output
+from nvir.ir.errors import NvirError
 
 
 @click.command("cfg")
@@ -26,7 +27,9 @@ def command(
     module = read_module(file)
     functions = [f for f in module.functions if f.blocks and kernel in (None, f.name)]
     if not functions:
-        names = ", ".join(str(f.name) for f in module.functions if f.blocks) or "none"
+        names = ", ".join(str(f.name) for f in module.functions if f.blocks)
+        if not names:
+            raise NvirError(f"{file} has no function with a body")
         raise click.UsageError(f"no function {kernel!r} in {file}; there are: {names}")
     wants_svg = output is not None and output.lower().endswith(".svg")
     if loop is not None:

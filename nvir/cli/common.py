@@ -90,6 +90,8 @@ def write_output(path: str | None, text: str) -> None:
     if path is None or path == STDIO:
         click.echo(text, nl=False)
         return
+    if not path:
+        raise click.UsageError("-o '': the name of the output is empty")
     target = Path(os.path.realpath(path))
     data = text.encode("utf-8", "surrogateescape")
     try:

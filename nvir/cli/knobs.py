@@ -53,7 +53,8 @@ def command(
         click.echo(json.dumps(body, indent=1))
         return
     if not rows:
-        raise NvirError(f"no knob matches {pattern!r}" if pattern else "no knob is read yet")
+        by = f" and is read by {read_by!r}" if read_by else ""
+        raise NvirError(f"no knob matches {pattern!r}{by}")
     if sys.stdout.isatty():
         _print_rich(rows, values)
     else:

@@ -95,7 +95,7 @@ def command(
     with command_line():
         steps = parse_pipeline(pipeline)
         values = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked it
-        machine = _machine(profile or arch)
+        machine = _machine(profile, arch)
         wanted = _regex(remarks)
         for name in (*skip, *(n for n in (*print_before, *print_after) if n != "all")):
             pass_names(name)
@@ -140,12 +140,13 @@ def _emitted(module: Module, language: str) -> str | None:
     return text
 
 
-def _machine(name: str | None) -> Any:
-    if name is None:
-        return None
-    from nvir.sm.profile import profile
+def _machine(name: str | None, arch: str | None) -> Any:
+    """The profile that was named, or the one that fits --arch; None: that of the file's target."""
+    from nvir.sm.profile import profile, profile_for
 
-    return profile(name)
+    if name is not None:
+        return profile(name)
+    return None if arch is None else profile_for(arch)
 
 
 def _regex(pattern: str | None) -> str | None:

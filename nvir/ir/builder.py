@@ -19,6 +19,7 @@ instruction's type, a list a vector operand, a parameter the value that it holds
 
 from __future__ import annotations
 
+import numbers
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ from nvir.ir.errors import NvirError
 from nvir.ir.form import Form, _load_rows, form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location
-from nvir.ir.opcodes import ADDRESS, DEF, ORI, TIED, Op
+from nvir.ir.opcodes import ADDRESS, DEF, ORI, TIED, UNKNOWN, Op, Operand
 from nvir.ir.special import special_register
 from nvir.ir.symbols import Param
 from nvir.ir.types import SCALARS, ScalarType, Type
@@ -101,12 +102,15 @@ class Builder:
             return x
         if isinstance(x, bool):
             return integer(int(x))
-        if isinstance(x, int):
+        if isinstance(x, int | numbers.Integral):
+            n = int(x)
             if type is not None and type.name in ("f32", "f64"):
-                return float_constant(float(x), type)
-            return integer(x)
-        if isinstance(x, float):
-            return float_constant(x, type if type is not None else SCALARS["f32"])
+                return float_constant(float(n), type)
+            if not -(1 << 63) <= n < 1 << 64:
+                raise NvirError(f"the literal {n} does not fit in 64 bits")
+            return integer(n)
+        if isinstance(x, float | numbers.Real):  # numpy's scalars as well
+            return float_constant(float(x), type if type is not None else SCALARS["f32"])
         raise TypeError(f"an operand is a value or a number, not {x.__class__.__name__}")
 
     def parameter(self, p: Param) -> Value:
@@ -175,6 +179,8 @@ class Builder:
         type = next((SCALARS[m] for m in reversed(mods) if m in SCALARS), None)
         parts, values = [], []
         positions = [o for o in row.operands if o.role != DEF]
+        if row is not UNKNOWN and not row.is_call and all(o.role != TIED for o in positions):
+            _check_count(spelling, positions, operands)
         if any(o.role == DEF for o in row.operands):
             parts.append(_result_shape(n or next((_VECTORS[m] for m in mods if m in _VECTORS), 1),
                                        pair))  # fmt: skip
@@ -233,6 +239,8 @@ class Builder:
 
     def phi(self, type: str | Type, name: str | None = None) -> Instruction:
         """A phi at the block's head; give it values by `phi.add(value, block)`."""
+        if isinstance(type, str) and type not in SCALARS:
+            raise NvirError(f"no type is spelled {type!r}")
         t = SCALARS[type] if isinstance(type, str) else type
         return self.block.insert_phi(Instruction(form("phi"), (), t, name, ()))
 
@@ -336,6 +344,14 @@ def _row_of(spelling: str) -> Op:
     return found[0]
 
 
+def _check_count(spelling: str, positions: Sequence[Operand], given: Sequence[Any]) -> None:
+    least = sum(not (o.optional or o.variadic) for o in positions)
+    most = len(positions)
+    if len(given) < least or (len(given) > most and not any(o.variadic for o in positions)):
+        wanted = str(most) if least == most else f"{least} to {most}"
+        raise NvirError(f"{spelling} takes {wanted} operands, {len(given)} given")
+
+
 def _result_shape(n: int, pair: bool) -> str:
     if pair:
         return "%s|%s"
@@ -383,8 +399,11 @@ def _method(name: str) -> Callable[..., Any]:
             i.insert_before(self.before)
             return i
         spelling = f"{name}.{type}" if type else name
-        if type is None and needs_type(name):
-            spelling = f"{name}.{_type_of(*operands)}"
+        if needs_type(name):
+            if type is None:
+                spelling = f"{name}.{_type_of(*operands)}"
+            elif not any(part in SCALARS for part in str(type).split(".")):
+                raise NvirError(f"{name}: type={type!r} names no type such as s32 or rn.f32")
         made = self.op(spelling, *operands, **kw)
         if type is not None and not kw and self._guard is None and isinstance(made, Instruction):
             f = made.form

@@ -47,6 +47,8 @@ class Module:
         name: str = "module",
         address_size: int = 64,
     ) -> None:
+        if not isinstance(target, str):
+            raise TypeError(f'the target is a name such as "sm_80", not {target!r}')
         if level not in ("ori", "nvvm"):
             raise ValueError(f"level is 'ori' or 'nvvm', not {level!r}")
         self.level = level
@@ -96,8 +98,7 @@ class Module:
         """
         f = Function(name, "entry", self)
         f.linkage = "visible"
-        for k, (pname, type) in enumerate(params or []):
-            f.params.append(self._param(f"{name}_param_{k}", pname, type, k))
+        self._add_params(f, params)
         return self.add_function(f)
 
     def function(
@@ -105,11 +106,16 @@ class Module:
     ) -> Function:
         """A device function whose parameters and result lie in `.param` space, as nvcc has them."""
         f = Function(name, "func", self)
-        for k, (pname, type) in enumerate(params or []):
-            f.params.append(self._param(f"{name}_param_{k}", pname, type, k))
+        self._add_params(f, params)
         if result is not None:
             f.returns.append(self._param("func_retval0", "retval", result, 0))
         return self.add_function(f)
+
+    def _add_params(self, f: Function, params: list[tuple[str, str]] | None) -> None:
+        for k, pair in enumerate(params or []):
+            if not (isinstance(pair, tuple | list) and [type(x) for x in pair] == [str, str]):
+                raise TypeError(f'a parameter is a pair such as ("n", "u32"), not {pair!r}')
+            f.params.append(self._param(f"{f.name}_param_{k}", pair[0], pair[1], k))
 
     def _param(self, symbol: str, name: str, type: str, index: int) -> Param:
         at = address_type(self.address_size)

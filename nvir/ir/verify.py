@@ -71,6 +71,8 @@ def verify(unit: Module | Function) -> None:
     if isinstance(unit, Function):
         _verify_function(unit, unit.module.level if unit.module is not None else "ori")
         return
+    if not hasattr(unit, "order"):
+        raise TypeError(f"expected a module or a function, not {unit.__class__.__name__}")
     names: set[str | None] = set()
     for x in unit.order:
         if x.name in names:
@@ -303,9 +305,9 @@ class FunctionCheck:
         claims = u if u.__class__ is dict else {u: 1}
         for user, n in claims.items():
             if user.block not in self.blocks:
-                self.fail(f"{v.name} has a user that is in no block of the function", user)
+                self.fail(f"{_named(v)} has a user that is in no block of the function", user)
             if n < 1 or (v not in user._operands if n == 1 else user._operands.count(v) < n):
-                self.fail(f"{v.name} has a user that does not name it", user)
+                self.fail(f"{_named(v)} has a user that does not name it", user)
         return sum(claims.values())
 
     def uses(self) -> None:
@@ -345,7 +347,7 @@ class FunctionCheck:
             if d == self.where.undefined:
                 self.made_here(v, i)
             if k < self.reached and not self.first[d] <= self.first[k] < self.last[d]:
-                self.fail(f"{v.name} does not dominate this use", i)
+                self.fail(f"{_named(v)} does not dominate this use", i)
 
     def made_here(self, v: Value, i: Instruction) -> None:
         """Hold the definition of `v`, not met before its use, to be one of the function."""
@@ -353,9 +355,9 @@ class FunctionCheck:
         if d is None:
             self.fail(f"{v.name} is no argument of the function", i)
         if d.block is None:
-            self.fail(f"{v.name} is made by an instruction that is in no block", i)
+            self.fail(f"{_named(v)} is made by an instruction that is in no block", i)
         if d.block not in self.blocks:
-            self.fail(f"{v.name} is made in another function", i)
+            self.fail(f"{_named(v)} is made in another function", i)
         if not any(v is r for r in d.results):
             self.fail(f"{v.name or d.form.spelling} is no result of its instruction", i)
 
@@ -378,20 +380,27 @@ class FunctionCheck:
             reached = self.number[block] < self.reached
             for v, b in zip(i._operands, sources, strict=True):
                 if not same_class(v.type, i.type) and not isinstance(v, Symbol | SymbolOffset):
-                    self.fail(f"{v.name} is of type {v.type}, the phi {i.type}", i)
+                    self.fail(f"{_named(v)} is of type {v.type}, the phi {i.type}", i)
                 d, end = self.where[v], self.number[b]
                 if d == self.where.undefined:
                     self.made_here(v, i)
                 if d >= 0 and reached and end < self.reached and not (
                     self.first[d] <= self.first[end] < self.last[d]
                 ):  # fmt: skip
-                    self.fail(f"{v.name} does not dominate the end of block {b.name}", i)
+                    self.fail(f"{_named(v)} does not dominate the end of block {b.name}", i)
 
     def notes(self) -> None:
         f = self.function
         for i in (*f.marks, *f.loaded_params.values()):
             if i.block is not None and i.block not in self.blocks:
                 self.fail("a mark or loaded parameter is an instruction of another function", i)
+
+
+def _named(v: Value) -> str:
+    """A value's name, or the instruction that makes it: most values have none."""
+    if v.name is None and v.definer is not None:
+        return f"the value of '{_text(v.definer)}'"
+    return str(v.name)
 
 
 def _names(i: Instruction, symbol: Symbol) -> bool:

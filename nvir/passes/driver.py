@@ -131,6 +131,8 @@ class Driver:
         steps = parse_pipeline(pipeline)
         values = knobs if isinstance(knobs, Knobs) else Knobs(knobs, policy)
         ctx = Context(module, values, profile)
+        if profile is not None:
+            _ = ctx.profile  # a wrong name is told now, whether a pass asks for it or not
         return _Run(self, module, steps, ctx).run()
 
 
