@@ -26,6 +26,7 @@ from nvir.ir.function import Function
 from nvir.ir.module import Module
 
 WAVE_LANES = 1 << 14
+WAVE_BYTES = 1 << 28
 PATIENCE = 64
 SHARED_LIMIT = 228 << 10
 CHECKS = ("bounds", "uninit", "race")
@@ -147,7 +148,7 @@ class Launch:
         raise LaunchError(f"cannot launch {what}", kernel=str(self.kernel.name))
 
     def _uses(self, row: str) -> bool:
-        return any(i.form.name == row for f in self.module.functions for i in f.instructions())
+        return any(i.form.name == row for f in self.program.reached for i in f.instructions())
 
     def cta_coordinates(self, cta: Any) -> tuple[Any, Any, Any]:
         """The place in the grid of a CTA by its number; the CTAs of a cluster have neighbouring
@@ -270,8 +271,7 @@ class Launch:
 
     def run(self) -> LaunchResult:
         """Run all CTAs and copy back."""
-        width = max(1, WAVE_LANES // self.threads)
-        width = max(self.cluster_size, width // self.cluster_size * self.cluster_size)
+        width = self._wave_width()
         starts = list(range(0, self.n_ctas, width))
         waves: list[Wave] = []
         with np.errstate(all="ignore"):
@@ -281,6 +281,16 @@ class Launch:
                 raise LaunchError("calls nest too deeply", kernel=str(self.kernel.name)) from None
         self._copy_back()
         return LaunchResult("".join(self.stdout), self._counts(), self._final_globals(), self.steps)
+
+    def _wave_width(self) -> int:
+        """How many CTAs run side by side: whole clusters, whose memory is not too large."""
+        frame = self.program.plan(self.kernel).frame.size + self.stack_size
+        width = min(
+            WAVE_LANES // self.threads,
+            WAVE_BYTES // max(self.shared_size, 1),
+            WAVE_BYTES // max(frame * self.threads, 1),
+        )
+        return max(width // self.cluster_size, 1) * self.cluster_size
 
     def _take_turns(self, waves: list[Wave], starts: list[int], width: int) -> None:
         """Run each wave until it ends or only waits; new ones start when all others wait."""

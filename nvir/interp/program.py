@@ -23,6 +23,7 @@ _OPAQUE = ("texref", "samplerref", "surfref")
 class Program:
     """Everything that one launch shares. Built by grid.py: globals, then parameters, then `seal`.
 
+    reached       the kernel and the functions that it may call
     params        generic address of each kernel parameter
     shared        layout of the shared variables that the kernel can reach; `dynamic` is the offset
                   of `.extern .shared` arrays
@@ -45,6 +46,7 @@ class Program:
         self.handles: dict[int, Any] = {}
         self.textures: dict[Any, Any] = {}
         self._constants: dict[tuple[int, Any], Array] = {}
+        self.reached = self._reached()
         self._place_functions()
         self._place_shared()
 
@@ -72,12 +74,11 @@ class Program:
             self.shared.offsets[v] = self.dynamic
 
     def _shared_variables(self) -> Iterable[Variable]:
-        reached = self._reached()
-        used = set(self._operand_symbols(reached))
+        used = set(self._operand_symbols(self.reached))
         for v in self.module.globals:
             if v.space == "shared" and v in used:
                 yield v
-        for f in reached:
+        for f in self.reached:
             yield from (v for v in f.locals if v.space == "shared")
 
     def _reached(self) -> list[Function]:

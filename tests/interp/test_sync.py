@@ -252,6 +252,15 @@ def test_bulk_copies_and_reductions_out_of_shared_memory() -> None:
     assert total.tolist() == [2 * k + 1 for k in range(8)]
 
 
+def test_st_bulk_clears_shared_memory() -> None:
+    out = words(4)
+    run("""{ .shared .align 16 .b32 s[8]; st.shared.v4.u32 [s], {1, 2, 3, 4}; mov.u32 %r1, s;
+        mov.u64 %d1, 8; st.bulk.weak.shared::cta [%r1], %d1, 0;
+        ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [s]; st.global.v4.u32 [%d0], {%r1, %r2, %r3, %r4}; }
+        """, out, block=1, target="sm_100")  # fmt: skip
+    assert out.tolist() == [0, 0, 3, 4]
+
+
 def test_st_async_completes_on_an_mbarrier() -> None:
     out = words(2)
     run("""{ .shared .align 8 .b64 m; .shared .align 8 .b32 s[2]; mbarrier.init.shared.b64 [m], 1;

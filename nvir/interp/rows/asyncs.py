@@ -341,6 +341,36 @@ def emit_async_store(e: Any) -> None:
         e.line(f"{e.bind(update)}(c, 'shared', {barrier}, {guard}, {change})")
 
 
+def emit_bulk_store(e: Any) -> None:
+    """st.bulk: zeros."""
+    i = e.instr
+    base, offset = i.form.addresses[0]
+    address, symbol_space = e.address(base, offset)
+    space = space_of(e, i.form, symbol_space)
+    size = e.source(2 if offset >= 0 else 1, "u64")
+    e.line(f"{e.bind(_zero)}(c, {space!r}, {address}, {size}, {e.guard or 'None'})")
+
+
+def _zero(c: Any, space: str, address: Array, size: Array, guard: Array | None) -> None:
+    pos = positions(c, _EVERY, guard)
+    lanes: Array = np.arange(c.m) if pos is None else pos
+    for k in lanes.tolist():
+        n = int(size[0] if len(size) == 1 else size[k])
+        try:
+            if n % 8:
+                raise Fault(f"st.bulk of {n} bytes: a multiple of 8 is needed")
+            if n:
+                where = address if len(address) == 1 else address[k : k + 1]
+                region, at = _span(c, np.array([k]), space, where, n, True)
+                region.data[at : at + n] = 0
+                if region.written is not None:
+                    region.written[at : at + n] = True
+        except Fault as fault:
+            fault.lane = int(c.lane_numbers()[k])
+            raise
+    c.wave.writes += 1
+
+
 def emit_nothing(e: Any) -> None:
     """Bulk copies are done when they are issued."""
 
@@ -350,6 +380,6 @@ EMITTERS = {
     "cp.async.wait_group": emit_wait_group, "cp.async.wait_all": emit_wait_all,
     "cp.async.mbarrier.arrive": emit_mbarrier_arrive, "cp.async.bulk": emit_bulk,
     "cp.reduce.async.bulk": emit_bulk, "cp.async.bulk.commit_group": emit_nothing,
-    "cp.async.bulk.wait_group": emit_nothing, "st.async": emit_async_store,
+    "cp.async.bulk.wait_group": emit_nothing, "st.bulk": emit_bulk_store, "st.async": emit_async_store,
     "red.async": emit_async_store,
 }  # fmt: skip
