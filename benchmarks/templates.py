@@ -34,7 +34,8 @@ BATCH = 250  # kernels in one call of the assembler
 
 # What control flow and calls are made of is no single operation.
 SKIPPED = frozenset(
-    ["bra", "ret", "exit", "call", "brx.idx", "trap", "brkpt", "unknown", "alloca", "stacksave", "stackrestore"]
+    ("bra", "ret", "exit", "call", "brx.idx", "trap", "brkpt", "unknown", "alloca", "stacksave",
+     "stackrestore")
 )
 
 
@@ -139,7 +140,8 @@ def kernel(use: Use, name: str) -> str | None:
             body.append(f"ld.volatile.global.u32 {v}, [%d1+{place}]; setp.ne.s32 {r}, {v}, 0;")
         elif cls == "b128":
             a, b = register("b64"), register("b64")
-            body.append(f"ld.volatile.global.v2.b64 {{{a},{b}}}, [%d1+{place}]; mov.b128 {r}, {{{a},{b}}};")
+            body.append(f"ld.volatile.global.v2.b64 {{{a},{b}}}, [%d1+{place}];")
+            body.append(f"mov.b128 {r}, {{{a},{b}}};")
         else:
             body.append(f"ld.volatile.global.b{8 * _BYTES[cls]} {r}, [%d1+{place}];")
         return r
@@ -181,8 +183,10 @@ def kernel(use: Use, name: str) -> str | None:
     )
     local = ".local .align 16 .b8 lo[256];" if space == "local" else ""
     return (
-        f".visible .entry {name}(.param .u64 p, .param .align 16 .b8 q[256]) {{\n{declared} {local}\n"
-        "ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.z; mad.wide.u32 %d1, %r1, 5000, %d1;\n" + "\n".join(body) + "\nret;\n}\n"
+        f".visible .entry {name}(.param .u64 p, .param .align 16 .b8 q[256]) {{\n"
+        f"{declared} {local}\n"
+        "ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.z; mad.wide.u32 %d1, %r1, 5000, %d1;\n"
+        + "\n".join(body) + "\nret;\n}\n"
     )
 
 
@@ -195,7 +199,7 @@ def _fill(
     f = form(use.spelling, use.shape)
     if f.n_sources != len(sources) or f.n_results - f.carry_out != len(results):
         return None
-    for k, (r, _) in enumerate(f.ties):
+    for r, _ in f.ties:
         old = loaded(use.results[r])  # type: ignore[operator]
         body.append(f"mov.b{8 * _BYTES[use.results[r]]} {results[r]}, {old};")
     text = use.shape
@@ -279,10 +283,8 @@ def observed(code: Sequence[SassInstruction]) -> Counter[str]:
     for i in code:
         if i.name == "EXIT" and not i.guard:
             break
-        if i.name in _AROUND or (any("c[0x0]" in o for o in i.operands[1:]) and i.name != "LDC"):
-            if family(i.opcode) in ("MOV", "ULDC", "LDCU") or i.name in _AROUND:
-                continue
-        if i.name == "LDC" and any("c[0x0]" in o for o in i.operands):
+        parameter = any("c[0x0]" in o for o in i.operands[1:])
+        if i.name in _AROUND or (parameter and (i.name == "LDC" or family(i.opcode) == "MOV")):
             continue
         if i.guard == "@!UPT":  # never runs: a gap that the matrix unit needs
             continue

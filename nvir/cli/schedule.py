@@ -87,6 +87,6 @@ def _chosen(
         return named[0]
     if named:
         functions = ", ".join(str(f.name) for f, _ in named)
-        raise click.UsageError(f"{which} is a loop of several functions ({functions}); give --kernel")
+        raise click.UsageError(f"{which} is a loop of {functions}; choose one by --kernel")
     known = ", ".join(f"{n} {x.header.name}" for n, (_, x) in enumerate(loops[:12], 1))
     raise click.UsageError(f"no loop {which!r} in {file}; there are: {known}")

@@ -163,19 +163,20 @@ def _table(made: LoopSchedule) -> list[str]:
         by_slot.setdefault(t % ii, []).append(n)
     held = _held(made)
     for slot in range(ii):
-        rows: list[int | None] = [*sorted(by_slot.get(slot, []), key=made.times.__getitem__)]
+        placed = sorted(by_slot.get(slot, ()), key=made.times.__getitem__)
+        rows: list[int | None] = [*placed]
         if not rows and any((p, slot) in held for p in pipes):
             rows = [None]
-        for k, n in enumerate(rows):
-            cells = [_cell(made, n, p, slot, held if not k else set()) for p in pipes]
+        for k, row in enumerate(rows):
+            cells = [_cell(made, row, p, slot, held if not k else set()) for p in pipes]
             marks = " ".join(f"{c:{width}}" for c in cells).rstrip()
             at = str(slot) if not k else ""
-            if n is None:
+            if row is None:
                 out.append(f"{at:>{left}} │ {'':{_OPERATION + _TEXT + 7}} │ {marks}")
                 continue
-            op = found.operations[n]
+            op = found.operations[row]
             text = f"{op.family:{_OPERATION}} {_short(str(op.parent)):{_TEXT}}"
-            out.append(f"{at:>{left}} │ {text} {made.times[n] // ii:5} │ {marks}".rstrip())
+            out.append(f"{at:>{left}} │ {text} {made.times[row] // ii:5} │ {marks}".rstrip())
     return out
 
 

@@ -1,7 +1,7 @@
 """The machine: profiles, pipes, schedulers, registers, occupancy, simulation.
 
-Public names are imported where they are first used. Only `profile` and `occupancy` are imported at
-once: they share their names with their modules, and the first import of a module would put it in
+Public names are imported where they are first used. Only `profile`, `occupancy` and `machine` are
+imported at once: they share their names with their modules, and the first import of a module would put it in
 the function's place.
 """
 
@@ -10,10 +10,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from nvir.sm.machine import machine
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import profile
 
-__all__ = ["occupancy", "profile"]
+__all__ = ["machine", "occupancy", "profile"]
 
 # public name -> the module that defines it
 _EXPORTS = {
@@ -33,6 +34,15 @@ _EXPORTS = {
     "latency_class": "nvir.sm.latency",
     "edge_latency": "nvir.sm.latency",
     "stall_cycles": "nvir.sm.latency",
+    "BlockSchedule": "nvir.sm.listsched",
+    "list_schedule": "nvir.sm.listsched",
+    "LoopGraph": "nvir.sm.loopgraph",
+    "loop_graph": "nvir.sm.loopgraph",
+    "graph_dot": "nvir.sm.loopgraph",
+    "MachineInstruction": "nvir.sm.operation",
+    "LoopSchedule": "nvir.sm.pipeline",
+    "schedule_loop": "nvir.sm.pipeline",
+    "check_pipes": "nvir.sm.pipeline",
     "DependenceGraph": "nvir.sm.graph",
     "GraphError": "nvir.sm.graph",
     "MinimumII": "nvir.sm.mii",

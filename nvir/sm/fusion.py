@@ -2,7 +2,7 @@
 
     setp + and.pred, or.pred, xor.pred    ISETP.AND, ISETP.OR, …    of a comparison read once
     mul.wide.s32 + add.s64                IMAD.WIDE                 of a product read once
-    mul.f32 + add.f32, sub.f32            FFMA                      where neither asks for a rounding
+    mul.f32 + add.f32, sub.f32            FFMA                      where neither states a rounding
     add.s64 with a literal + ld, st       an offset in the address  where nothing else reads the sum
 
 Only within a block: the later operation takes over the operands of the earlier one, which goes.

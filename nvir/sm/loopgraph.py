@@ -33,6 +33,7 @@ import attrs
 from nvir.analysis.affine import AffineForms
 from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.induction import trip_count
+from nvir.ir.block import Block
 from nvir.ir.errors import Unsupported
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
@@ -71,7 +72,7 @@ class LoopGraph:
     carriers: dict[int, Register]
 
     def to_networkx(self) -> nx.MultiDiGraph:
-        """`graph.to_networkx()` with node attributes `family`, `line`, `ptx`, `pipes`, `interval`."""
+        """`graph.to_networkx()`; nodes also have `family`, `line`, `ptx`, `pipes`, `interval`."""
         g = self.graph.to_networkx()
         for n, op in enumerate(self.operations):
             g.nodes[n].update(
@@ -195,7 +196,7 @@ class _Builder:
         seen: set[Instruction] = set()
         for n, op in enumerate(self.operations):
             f = op.parent.form
-            if op.parent in seen or not _is_memory(self.profile, op):
+            if op.parent in seen or not is_memory(self.profile, op):
                 continue
             seen.add(op.parent)
             if f.sync or f.pinned or f.is_call:
@@ -244,7 +245,7 @@ class _Builder:
         branches = [n for n, op in enumerate(self.operations) if op.parent.form.terminator]
         for n, op in enumerate(self.operations):
             f = op.parent.form
-            if (f.writes or f.reads or f.pinned) and _is_memory(self.profile, op):
+            if (f.writes or f.reads or f.pinned) and is_memory(self.profile, op):
                 self.edges.extend((b, n, 1, 1) for b in branches)
 
 
@@ -254,7 +255,8 @@ _ORDERED_UNITS = frozenset((
 ))  # fmt: skip
 
 
-def _is_memory(profile: Profile, op: MachineInstruction) -> bool:
+def is_memory(profile: Profile, op: MachineInstruction) -> bool:
+    """Whether an operation accesses memory, or orders accesses, of its PTX instruction."""
     f = op.parent.form
     if not (f.reads or f.writes or f.sync or f.pinned or f.is_call):
         return False
@@ -266,21 +268,18 @@ def _is_flag(register: Register) -> bool:
     return value.is_predicate if isinstance(value, Temporary) else value.type.bits == 1
 
 
-def _variant(expansion: Expansion, block: object) -> list[MachineInstruction]:
+def _variant(expansion: Expansion, block: Block) -> list[MachineInstruction]:
     """The operations that each iteration has to run again.
 
     A pure operation whose operands all come from outside is hoisted, and so on with its readers.
     """
     made: set[Register] = set()
-    phis = {p for p in block.phis}  # type: ignore[attr-defined]
+    phis = set(block.phis)
     kept: list[MachineInstruction] = []
     for op in expansion.operations:
         if op.rare:
             continue
-        varies = not op.parent.form.pure or op.parent.form.terminator
-        if not varies:
-            varies = any(r in made or r[0] in phis for r in op.reads)
-        if varies:
+        if not op.parent.form.pure or any(r in made or r[0] in phis for r in op.reads):
             made.update(op.results)
             kept.append(op)
     return kept

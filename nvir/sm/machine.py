@@ -25,7 +25,6 @@ from nvir.ir.form import Form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.symbols import Variable
-from nvir.ir.types import ScalarType
 from nvir.ir.values import (
     Constant,
     SpecialRegister,
@@ -120,9 +119,8 @@ class Expansion:
         if steps is None:
             self._unknown(i)
             return
-        if f.name == "mov" and f.guard is None and i.type.__class__ is ScalarType:
-            if len(i.operands) == 1 and literal_of(i) is not None and not needs_register(i):
-                return
+        if f.name == "mov" and _is_unread_literal(i):
+            return
         guard: Register | None = None
         g = i.guard
         if g is not None and not isinstance(g, Constant):
@@ -272,9 +270,17 @@ def shape_of(i: Instruction, capability: int) -> Shape:
 
 
 # Rows that read registers alone: a literal that a `mov` holds stays where it is.
-_DATA_IN_REGISTERS = frozenset(
-    ["st", "atom", "red", "st.async", "red.async", "stmatrix", "mma.sync", "mma.sp.sync", "wmma.mma", "wmma.store", "wgmma.mma_async", "mma.sp::ordered_metadata.sync"]
-)
+_DATA_IN_REGISTERS = frozenset((
+    "st", "atom", "red", "st.async", "red.async", "stmatrix", "mma.sync", "mma.sp.sync",
+    "mma.sp::ordered_metadata.sync", "wmma.mma", "wmma.store", "wgmma.mma_async",
+))  # fmt: skip
+
+
+def _is_unread_literal(i: Instruction) -> bool:
+    """Whether a `mov` holds a literal that stands in every operation that reads it."""
+    if i.form.guard is not None or len(i.operands) != 1 or len(i.results) != 1:
+        return False
+    return literal_of(i) is not None and not needs_register(i)
 
 
 def needs_register(literal: Instruction) -> bool:

@@ -134,7 +134,8 @@ def _by_reservation(found: LoopGraph, mii: int) -> _Placed:
             table = _Table(found, ii, aligned)
             if table.fill():
                 first = min(table.time)
-                return ii, [t - first for t in table.time], [u.pipe if u else "" for u in table.unit]
+                pipes = [unit.pipe if unit else "" for unit in table.unit]
+                return ii, [t - first for t in table.time], pipes
             if not table.crowded:
                 break
         tries += 1

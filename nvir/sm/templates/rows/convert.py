@@ -123,7 +123,7 @@ def cvta(s: Shape) -> str | None:
 
 @rule("isspacep")
 def isspacep(s: Shape) -> str | None:
-    return "QSPC d, a" if s.form.space != "global" else "QSPC d, a"
+    return "QSPC d, a"
 
 
 @rule("mapa")

@@ -64,7 +64,7 @@ def fma(s: Shape) -> str | None:
 
 def minmax(s: Shape) -> str | None:
     if s.type == "f64":
-        extra = "MOV t7; MOV t8; " * 0
+        extra = ""
         if s.capability >= 90 and any(v and v & 0xFFFFFFFF for v in s.literals):
             extra = "MOV t9; " * 3
         return (
@@ -107,11 +107,14 @@ def div(s: Shape) -> str | None:
         return None
     if s.has("full"):
         if s.literal(0):
-            return "MOV t9; FSETP p0, b; FMUL t0, b; FSEL t4, t0 b p0; MUFU t1, t4; FMUL t2, t1; FSETP p1, b; FMUL t3, a t1; FMUL d, t2 t3 p1"
+            return (
+                "MOV t9; FSETP p0, b; FMUL t0, b; FSEL t4, t0 b p0; MUFU t1, t4; FMUL t2, t1; "
+                "FSETP p1, b; FMUL t3, a t1; FMUL d, t2 t3 p1"
+            )
         return (
-            "FSETP p0, b; FSETP p1, b; FMUL t0, b p0; FMUL t2, a p0; FMUL t3, t2 p1; FMUL t4, t0 p1; "
-            "MUFU t1, t4; FMUL d, t1 t3"
-        ).replace("FMUL d, t1 t3", "FMUL d, t1 t3")
+            "FSETP p0, b; FSETP p1, b; FMUL t0, b p0; FMUL t2, a p0; FMUL t3, t2 p1; "
+            "FMUL t4, t0 p1; MUFU t1, t4; FMUL d, t1 t3"
+        )
     if s.has("approx"):
         if s.literal(1):
             return "FMUL d, a"
@@ -137,8 +140,9 @@ def rcp(s: Shape) -> str | None:
             return "BSSY ; MOV t0; MOV t1; MOV t2; CALL d, a t0 t1 t2; BSYNC"
         return (
             "IADD t0, a.h; MUFU t1, a.h; BSSY ; FSETP p0, t0; DFMA t2 t3, t0 t1 a; "
-            "DFMA t2 t3, t2 t3; DFMA t2 t3, t2 t3 t1; DFMA t4 t5, t2 t3 a; DFMA d.l d.h, t2 t3 t4 t5; "
-            f"BRA , p0; BSYNC {'|'} LOP3 t6, a.h; IADD t7, t6; MOV t9; CALL , t7 t9"
+            "DFMA t2 t3, t2 t3; DFMA t2 t3, t2 t3 t1; DFMA t4 t5, t2 t3 a; "
+            "DFMA d.l d.h, t2 t3 t4 t5; BRA , p0; BSYNC | LOP3 t6, a.h; "
+            "IADD t7, t6; MOV t9; CALL , t7 t9"
         )
     if s.has("approx"):
         if s.literal(0) is not None:
@@ -150,8 +154,8 @@ def rcp(s: Shape) -> str | None:
             "MUFU t2, t1; FMUL d, t2 t3"
         )
     return (
-        "IADD t0, a; BSSY ; LOP3 t1, t0; ISETP p0, t1; BRA , p0; MUFU t2, a; FFMA t3, t2 a; FADD t4, t3; "
-        "FFMA d, t2 t4; BSYNC | MOV t9; CALL , t9; MOV t8; BRA"
+        "IADD t0, a; BSSY ; LOP3 t1, t0; ISETP p0, t1; BRA , p0; MUFU t2, a; FFMA t3, t2 a; "
+        "FADD t4, t3; FFMA d, t2 t4; BSYNC | MOV t9; CALL , t9; MOV t8; BRA"
     )
 
 

@@ -82,11 +82,12 @@ def _high64(s: Shape) -> str:
     )
     if s.kind == "u":
         return f"{wide}IMAD.WIDE d.l d.h, a.h b.h t4 t5 t7"
-    signs = "ISETP p1, a.h; IADD t8 p2, t6 b.l; IADD3.X t9, t7 b.h p2; SEL t8, t6 t8 p1; SEL t9, t7 t9 p1; "
+    wide += "IMAD.WIDE t6 t7, a.h b.h t4 t5 t7; ISETP p1, a.h; IADD t8 p2, t6 b.l; "
+    wide += "IADD3.X t9, t7 b.h p2; "
     if s.literal(1) is not None:
-        return f"{wide}IMAD.WIDE t6 t7, a.h b.h t4 t5 t7; {signs.rsplit('SEL', 2)[0]}SEL d.l, t6 t8 p1; SEL d.h, t7 t9 p1"
-    again = "ISETP p1, b.h; IADD t3 p2, t8 a.l; IADD3.X t4, t9 a.h p2; SEL d.l, t8 t3 p1; SEL d.h, t9 t4 p1"
-    return f"{wide}IMAD.WIDE t6 t7, a.h b.h t4 t5 t7; {signs}{again}"
+        return wide + "SEL d.l, t6 t8 p1; SEL d.h, t7 t9 p1"
+    wide += "SEL t8, t6 t8 p1; SEL t9, t7 t9 p1; ISETP p1, b.h; IADD t3 p2, t8 a.l; "
+    return wide + "IADD3.X t4, t9 a.h p2; SEL d.l, t8 t3 p1; SEL d.h, t9 t4 p1"
 
 
 @rule("mad")
@@ -217,7 +218,8 @@ def absolute(s: Shape) -> str | None:
     if s.kind == "f":
         return floating.negate(s)
     if s.bits == 64:
-        return "IADD3 t0 p0, a.l; IADD3.X t1, a.h p0; ISETP p1, a.h; SEL d.l, a.l t0 p1; SEL d.h, a.h t1 p1"
+        negated = "IADD3 t0 p0, a.l; IADD3.X t1, a.h p0; ISETP p1, a.h; "
+        return negated + "SEL d.l, a.l t0 p1; SEL d.h, a.h t1 p1"
     return "PRMT t0, a; IABS d, t0" if s.bits == 16 else "IABS d, a"
 
 
@@ -234,7 +236,8 @@ def popc(s: Shape) -> str | None:
 @rule("clz")
 def clz(s: Shape) -> str | None:
     if s.bits == 64:
-        return "ISETP p0, a.h; SEL t0, a.l a.h p0; FLO t1, t0; IADD t2, t1; IADD t3, t1; MOV d, t2 t3 p0"
+        chosen = "ISETP p0, a.h; SEL t0, a.l a.h p0; FLO t1, t0; "
+        return chosen + "IADD t2, t1; IADD t3, t1; MOV d, t2 t3 p0"
     return "FLO t0, a; IADD d, t0"
 
 

@@ -21,7 +21,4 @@ def double_moves(shape: Shape) -> str:
     """
     known = {v for v in shape.literals if v}
     fitting = [v for v in known if shape.capability < 90 or not v & 0xFFFFFFFF]
-    halves = 0
-    for v in known - set(fitting[:1]):
-        halves += 2
-    return "MOV t9; " * halves
+    return "MOV t9; " * (2 * len(known - set(fitting[:1])))

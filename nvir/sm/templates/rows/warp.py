@@ -14,7 +14,10 @@ def _masked(s: Shape, operation: str) -> str:
         return operation
     if s.capability >= 90:
         return f"R2UR t9, A; WARPSYNC , t9; {operation}"
-    return f"VOTEU t7; MATCH t8, A; REDUX t9, t8; LOP3 t6, t9 t7; ISETP p9, t6; BRA , p9; {operation} | MOV t5; CALL , t5; BRA"
+    return (
+        "VOTEU t7; MATCH t8, A; REDUX t9, t8; LOP3 t6, t9 t7; ISETP p9, t6; BRA , p9; "
+        f"{operation} | MOV t5; CALL , t5; BRA"
+    )
 
 
 @rule("shfl.sync shfl")

@@ -1,0 +1,268 @@
+"""List scheduling of a block's machine operations: critical paths first, registers in view.
+
+Cycle by cycle, of the operations whose operands are there and whose pipe is free, the one with the
+longest way to the block's end issues. While more registers are live than `register_limit`, the one
+that frees most goes first instead: an operation that ends lives before one that starts them.
+
+Operations with several pipes take the one that is free soonest. The terminator stays last; memory
+accesses keep their order where they may meet, and around barriers.
+
+Cost    O(n · ready) for n operations; the dependences as in `nvir.sm.loopgraph`.
+Source  P. Gibbons, S. Muchnick, "Efficient Instruction Scheduling for a Pipelined Architecture",
+        1986; J. Goodman, W. Hsu, "Code Scheduling and Register Allocation in Large Basic Blocks",
+        1988 (the switch between the two aims).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from nvir.analysis.affine import AffineForms
+from nvir.analysis.alias import AliasAnalysis
+from nvir.ir.block import Block
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.sm.latency import edge_latency
+from nvir.sm.loopgraph import is_memory
+from nvir.sm.machine import expand
+from nvir.sm.operation import MachineInstruction, Register, Temporary
+from nvir.sm.profile import Profile
+
+Dependence = tuple[int, int, int]
+"""(earlier operation, later operation, cycles between their starts at least)"""
+
+
+@attrs.frozen(eq=False)
+class BlockSchedule:
+    """A block's operations in their new order.
+
+    operations   as they were
+    order        their indices by issue
+    times        operation -> cycle of issue, from 0
+    pipe         operation -> the pipe that it takes ("" for none)
+    length       cycles to the issue behind the last
+    max_live     32-bit registers live at once
+    """
+
+    operations: tuple[MachineInstruction, ...]
+    order: tuple[int, ...]
+    times: tuple[int, ...]
+    pipe: tuple[str, ...]
+    length: int
+    max_live: int
+
+
+def list_schedule(
+    block: Block, profile: Profile, *, register_limit: int | None = None, level: str = "l1",
+    alias: AliasAnalysis | None = None,
+) -> BlockSchedule:  # fmt: skip
+    """Schedule a block for one warp on the profile's machine.
+
+    register_limit   live registers from which on freeing them comes first; None: never
+    level            where loads hit
+    Raises Unsupported for an instruction without template.
+    """
+    operations = [op for op in expand([block], profile, strict=True).operations if not op.rare]
+    edges = dependences(operations, profile, level=level, alias=alias)
+    return _Scheduling(operations, edges, profile, register_limit).run(block)
+
+
+def dependences(
+    operations: Sequence[MachineInstruction], profile: Profile, *, level: str = "l1",
+    alias: AliasAnalysis | None = None,
+) -> list[Dependence]:  # fmt: skip
+    """What orders the operations of one block: registers, memory, barriers, the terminator."""
+    edges = _register_order(operations, profile, level)
+    edges += _memory_order(operations, profile, alias)
+    last = len(operations) - 1
+    if last >= 0 and operations[last].parent.form.terminator:
+        edges += [(n, last, 0) for n in range(last)]
+    return edges
+
+
+def _register_order(
+    operations: Sequence[MachineInstruction], profile: Profile, level: str
+) -> list[Dependence]:
+    """True dependences; and a temporary that a template writes again waits for its readers."""
+    edges: list[Dependence] = []
+    writer: dict[Register, int] = {}
+    readers: dict[Register, list[int]] = {}
+    for n, op in enumerate(operations):
+        for r in dict.fromkeys(op.reads):
+            source = writer.get(r)
+            if source is not None:
+                cycles = edge_latency(
+                    profile, operations[source].family or "", op.family,
+                    guard=op.guard == r, level=level,
+                )  # fmt: skip
+                edges.append((source, n, cycles))
+            readers.setdefault(r, []).append(n)
+        for r in op.results:
+            if r in writer and writer[r] != n:
+                edges.append((writer[r], n, 1))
+            edges += [(m, n, 0) for m in readers.pop(r, ()) if m != n]
+            writer[r] = n
+    return edges
+
+
+def _memory_order(
+    operations: Sequence[MachineInstruction], profile: Profile, alias: AliasAnalysis | None
+) -> list[Dependence]:
+    edges: list[Dependence] = []
+    barrier: int | None = None
+    since: list[int] = []  # accesses after the last barrier
+    for n, op in enumerate(operations):
+        f = op.parent.form
+        if not is_memory(profile, op):
+            continue
+        if f.sync or f.pinned or f.is_call:
+            edges += [(m, n, 1) for m in since]
+            if barrier is not None:
+                edges.append((barrier, n, 1))
+            barrier, since = n, []
+            continue
+        if barrier is not None:
+            edges.append((barrier, n, 1))
+        for m in since:
+            other = operations[m].parent
+            if other is op.parent:
+                edges.append((m, n, 1))
+            elif f.writes or other.form.writes:
+                if alias is None:
+                    alias = AliasAnalysis(AffineForms(_function_of(op.parent)))
+                if alias.depend(other, op.parent):
+                    edges.append((m, n, 1))
+        since.append(n)
+    return edges
+
+
+def _function_of(i: Instruction) -> Function:
+    function = i.function
+    assert function is not None
+    return function
+
+
+class _Scheduling:
+    """The state while operations are picked."""
+
+    def __init__(
+        self, operations: list[MachineInstruction], edges: list[Dependence], profile: Profile,
+        limit: int | None,
+    ) -> None:  # fmt: skip
+        self.operations, self.limit = operations, limit
+        count = len(operations)
+        self.succs: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        self.waiting = [0] * count
+        for src, dst, cycles in edges:
+            self.succs[src].append((dst, cycles))
+            self.waiting[dst] += 1
+        found = [profile.operation(op.family or "") for op in operations]
+        self.pipes = [o.pipes for o in found]
+        self.interval = [max(1, o.interval) for o in found]
+        self.width = profile.issue_width or count or 1
+        self.free = {p: [0] * pipe.units for p, pipe in profile.pipes.items()}
+        self.height = [0] * count
+        for n in reversed(range(count)):  # edges lead forward
+            ways = (cycles + self.height[dst] for dst, cycles in self.succs[n])
+            self.height[n] = max(ways, default=self.interval[n])
+
+    def run(self, block: Block) -> BlockSchedule:
+        count = len(self.operations)
+        lives = _Lives(self.operations, block)
+        early = [0] * count
+        ready = {n for n in range(count) if not self.waiting[n]}
+        times, pipe, order = [0] * count, [""] * count, []
+        cycle = issued = 0
+        while ready:
+            if issued >= self.width:
+                cycle, issued = cycle + 1, 0
+            able = [n for n in ready if early[n] <= cycle and self._free_at(n) <= cycle]
+            if not able:
+                soonest = min(max(early[n], self._free_at(n)) for n in ready)
+                cycle, issued = max(soonest, cycle + 1), 0
+                continue
+            n = self._pick(able, lives)
+            ready.discard(n)
+            times[n], issued = cycle, issued + 1
+            pipe[n] = self._take(n, cycle)
+            order.append(n)
+            lives.issue(n)
+            for dst, cycles in self.succs[n]:
+                early[dst] = max(early[dst], cycle + cycles)
+                self.waiting[dst] -= 1
+                if not self.waiting[dst]:
+                    ready.add(dst)
+        return BlockSchedule(
+            tuple(self.operations), tuple(order), tuple(times), tuple(pipe),
+            cycle + 1 if order else 0, lives.most,
+        )  # fmt: skip
+
+    def _pick(self, able: list[int], lives: _Lives) -> int:
+        if self.limit is not None and lives.now >= self.limit:
+            return min(able, key=lambda n: (lives.growth(n), -self.height[n], n))
+        return min(able, key=lambda n: (-self.height[n], lives.growth(n), n))
+
+    def _free_at(self, n: int) -> int:
+        """When the first of an operation's pipes is free."""
+        return min((min(self.free[p]) for p in self.pipes[n]), default=0)
+
+    def _take(self, n: int, cycle: int) -> str:
+        if not self.pipes[n]:
+            return ""
+        name = min(self.pipes[n], key=lambda p: min(self.free[p]))
+        units = self.free[name]
+        units[units.index(min(units))] = cycle + self.interval[n]
+        return name
+
+
+class _Lives:
+    """Which registers are live while operations issue in some order."""
+
+    def __init__(self, operations: Sequence[MachineInstruction], block: Block) -> None:
+        self.operations = operations
+        self.reads = [[r for r in set(op.reads) if not _is_flag(r)] for op in operations]
+        self.results = [[r for r in op.results if not _is_flag(r)] for op in operations]
+        self.left: dict[Register, int] = {}  # readers that are still to come
+        made = {r for results in self.results for r in results}
+        for reads in self.reads:
+            for r in reads:
+                self.left[r] = self.left.get(r, 0) + 1
+        for r in set(self.left) | made:
+            if _leaves(r, block):
+                self.left[r] = self.left.get(r, 0) + 1
+        self.live = set(self.left) - made
+        self.now = self.most = len(self.live)
+
+    def growth(self, n: int) -> int:
+        """How many more registers are live once the operation has issued."""
+        born = sum(r not in self.live and self.left.get(r, 0) > 0 for r in self.results[n])
+        return born - sum(self.left[r] == 1 for r in self.reads[n])
+
+    def issue(self, n: int) -> None:
+        for r in self.reads[n]:
+            self.left[r] -= 1
+            if not self.left[r]:
+                self.live.discard(r)
+        dead = 0
+        for r in self.results[n]:
+            if self.left.get(r, 0):
+                self.live.add(r)
+            else:
+                dead += 1  # nobody reads it, but it is written
+        self.now = len(self.live)
+        self.most = max(self.most, self.now + dead)
+
+
+def _is_flag(register: Register) -> bool:
+    value = register[0]
+    return value.is_predicate if isinstance(value, Temporary) else value.type.bits == 1
+
+
+def _leaves(register: Register, block: Block) -> bool:
+    """Whether somebody outside of the block, or a phi, reads a register."""
+    value = register[0]
+    if isinstance(value, Temporary):
+        return False
+    return any(user.block is not block or user.form.is_phi for user in value.users)
