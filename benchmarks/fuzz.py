@@ -29,9 +29,9 @@ import attrs
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-import nvir
-from nvir import toolchain
-from tests.differential import Case, Failure, random_case, report, shrink
+import nvir  # noqa: E402
+from nvir import toolchain  # noqa: E402
+from tests.differential import Case, Failure, random_case, report, shrink  # noqa: E402
 
 _NAMES = re.compile(r"(?<![\w%$.])(k|mix|fact|table)(?=_param|\b)")
 

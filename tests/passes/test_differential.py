@@ -1,0 +1,156 @@
+"""Nothing that nvir does to a module may change what its kernel computes.
+
+Random kernels of kernels.py, random chains of passes and round trips, the interpreter as judge; a
+failure is told as the smallest kernel found, with the seed that reproduces it. benchmarks/fuzz.py
+runs the same for as long as one likes.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nvir
+from nvir.ir.errors import NvirError
+from nvir.ir.function import Function
+from nvir.passes import Pass, all_passes
+from nvir.passes.context import Context
+from tests.differential import (
+    ROUND_TRIPS,
+    Case,
+    Failure,
+    apply,
+    random_case,
+    random_chain,
+    report,
+    shrink,
+    smaller,
+)
+
+
+def assert_same(case: Case) -> None:
+    failure = case.failure()
+    if failure is not None:
+        pytest.fail(report(shrink(failure, 20)), pytrace=False)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 1 << 31))
+def test_random_kernels_survive_random_chains(seed: int) -> None:
+    assert_same(random_case(seed))
+
+
+@pytest.mark.parametrize("name", [p.name for p in all_passes().values() if p.level != "nvvm"])
+def test_each_pass_alone(name: str) -> None:
+    """Every registered pass, on its own and between two printings."""
+    for seed in range(3):
+        assert_same(random_case(seed, 25, (name,)))
+        assert_same(random_case(seed + 100, 25, ("print", name, "print")))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("block", range(8))
+def test_a_campaign(block: int) -> None:
+    for seed in range(1_000_000 + 400 * block, 1_000_000 + 400 * (block + 1)):
+        assert_same(random_case(seed))
+
+
+# --------------------------------------------------------- the judge is judged
+
+
+def swap_a_subtraction(function: Function, ctx: Context) -> bool:
+    """A miscompile: a - b becomes b - a."""
+    for i in function.instructions():
+        if i.form.name == "sub" and i.guard is None:
+            a, b = i.operands
+            i.set_operands((b, a))
+            return True
+    return False
+
+
+def crash(function: Function, ctx: Context) -> bool:
+    for i in function.instructions():
+        if i.form.name == "sub":
+            raise KeyError("a defect")
+    return False
+
+
+def lie(function: Function, ctx: Context) -> bool:
+    """Changes something and says that it did not."""
+    swap_a_subtraction(function, ctx)
+    return False
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.setenv("NVIR_CRASH_DIR", str(tmp_path))
+    for run in (swap_a_subtraction, crash, lie):
+        name = run.__name__.replace("_", "-")
+        monkeypatch.setitem(all_passes(), name, Pass(name, run, "is broken"))
+
+
+def first_failure(chain: tuple[str, ...]) -> Failure:
+    found = (random_case(seed, 10, chain).failure() for seed in range(0, 160, 4))
+    return next(f for f in found if f is not None)
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_miscompile_is_found_and_shrunk() -> None:
+    """The kernel left is a launch's few lines and the subtraction; the seed reproduces it."""
+    failure = first_failure(("copy-prop", "swap-a-subtraction", "print", "dce"))
+    assert failure.kind == "wrong result"
+    small = shrink(failure, 40)
+    assert small.kind == "wrong result"
+    assert small.case.chain == ("swap-a-subtraction",)
+    body = [line for line in small.case.text.split("\n") if line.startswith("\t")]
+    code = [line for line in body if not line.startswith("\t.")]
+    assert sum("sub." in line for line in code) == 1
+    assert len(code) <= 14, small.case.text
+    text = report(small)
+    assert f"--seed {failure.case.seed} --count 1" in text
+    assert small.case.text in text
+    assert random_case(failure.case.seed, 10, failure.case.chain) == failure.case
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_crash_names_its_pass() -> None:
+    failure = first_failure(("gvn", "crash", "text"))
+    assert (failure.step, failure.kind) == ("crash", "PassError of KeyError")
+    small = shrink(failure, 4)
+    assert small.case.chain == ("crash",)
+    assert small.case.text.count(";") < failure.case.text.count(";")
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_pass_that_denies_a_change_is_caught() -> None:
+    failure = first_failure(("lie",))
+    assert (failure.step, failure.kind) == ("lie", "PassError of VerifyError")
+
+
+def test_a_smaller_kernel_is_a_fair_one() -> None:
+    """Without any one line, a kernel that no defect fails is either refused or does not fail."""
+    case = random_case(3, 1, ("dce",))
+    assert case.failure() is None
+    lines = case.text.split("\n")
+    wrong = Failure(case, "compare", "wrong result", "")
+    for k in range(len(lines)):
+        assert smaller(wrong, "\n".join(lines[:k] + lines[k + 1 :])) is None, lines[k]
+
+
+def test_chains_hold_every_pass_and_every_round_trip() -> None:
+    rng = random.Random(0)
+    steps = {step for _ in range(200) for step in random_chain(rng, 5)}
+    assert steps >= {*ROUND_TRIPS, "copy-prop", "gvn", "dce", "gvn<loads=false>"}
+
+
+def test_the_input_must_be_readable() -> None:
+    """What cannot be read fails at the step `read`, not with an exception of the judge."""
+    failure = Case(0, "not PTX\n", ("dce",)).failure()
+    assert failure is not None
+    assert failure.step == "read"
+    with pytest.raises(NvirError):
+        apply(nvir.read_ptx("not PTX\n"), "dce")
