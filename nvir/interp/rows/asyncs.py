@@ -380,6 +380,7 @@ EMITTERS = {
     "cp.async.wait_group": emit_wait_group, "cp.async.wait_all": emit_wait_all,
     "cp.async.mbarrier.arrive": emit_mbarrier_arrive, "cp.async.bulk": emit_bulk,
     "cp.reduce.async.bulk": emit_bulk, "cp.async.bulk.commit_group": emit_nothing,
-    "cp.async.bulk.wait_group": emit_nothing, "st.bulk": emit_bulk_store, "st.async": emit_async_store,
+    "cp.async.bulk.wait_group": emit_nothing, "st.bulk": emit_bulk_store,
+    "st.async": emit_async_store,
     "red.async": emit_async_store,
 }  # fmt: skip
