@@ -1,8 +1,8 @@
 """The machine: profiles, pipes, schedulers, registers, occupancy, simulation.
 
 Public names are imported where they are first used. Only `profile`, `occupancy` and `machine` are
-imported at once: they share their names with their modules, and the first import of a module would put it in
-the function's place.
+imported at once: they share their names with their modules, and the first import of a module would
+put it in the function's place.
 """
 
 from __future__ import annotations
