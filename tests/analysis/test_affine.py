@@ -17,7 +17,8 @@ REGS = ".reg .b32 %r<99>; .reg .b64 %rd<99>; .reg .pred %p<9>; .reg .f32 %f<9>;\
 
 
 def kernel(body: str, params: str = ".param .u64 a, .param .u32 n, .param .u64 b") -> Function:
-    text = f"{HEAD}.shared .align 4 .b8 tile[1024];\n.visible .entry k({params})\n{{\n{REGS}{body}\nret;\n}}\n"
+    head = f"{HEAD}.shared .align 4 .b8 tile[1024];\n.visible .entry k({params})\n"
+    text = f"{head}{{\n{REGS}{body}\nret;\n}}\n"
     f = nvir.read_ptx(text).functions[0]
     f.analyze_cfg()
     return f
@@ -125,7 +126,9 @@ def test_a_long_chain_needs_no_recursion() -> None:
 
 # ------------------------------------------------------- against the arithmetic
 
-_OPS = ("add", "sub", "mulc", "shl", "wide_s", "wide_u", "cvt_s", "cvt_u", "narrow", "neg", "mad", "or")
+_OPS = (
+    "add", "sub", "mulc", "shl", "wide_s", "wide_u", "cvt_s", "cvt_u", "narrow", "neg", "mad", "or",
+)  # fmt: skip
 
 
 def random_code(rng: random.Random) -> str:

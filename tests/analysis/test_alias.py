@@ -28,7 +28,8 @@ SETUP = "ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u32 %r9, [n];\
 
 
 def parse(body: str, kind: str = ".visible .entry") -> tuple[AliasAnalysis, Function]:
-    text = f"{HEAD}{kind} k(.param .u64 a, .param .u64 b, .param .u32 n)\n{{\n{REGS}{SETUP}{body}\nret;\n}}\n"
+    head = f"{HEAD}{kind} k(.param .u64 a, .param .u64 b, .param .u32 n)\n"
+    text = f"{head}{{\n{REGS}{SETUP}{body}\nret;\n}}\n"
     f = nvir.read_ptx(text).functions[0]
     f.analyze_cfg()
     return AliasAnalysis(AffineForms(f)), f

@@ -20,7 +20,8 @@ REGS = ".reg .b32 %r<99>; .reg .b64 %rd<99>; .reg .pred %p<9>; .reg .f32 %f<9>;\
 
 
 def analyse(body: str, kind: str = ".visible .entry", directives: str = "") -> Divergence:
-    text = f"{HEAD}{kind} k(.param .u64 a, .param .u32 n)\n{directives}\n{{\n{REGS}{body}\nret;\n}}\n"
+    head = f"{HEAD}{kind} k(.param .u64 a, .param .u32 n)\n{directives}\n"
+    text = f"{head}{{\n{REGS}{body}\nret;\n}}\n"
     f = nvir.read_ptx(text).functions[0]
     f.analyze_cfg()
     return divergence(f)
@@ -53,8 +54,10 @@ def diverges(d: Divergence, name: str) -> bool:
          "add.s64 %rd3, %rd1, %rd2; ld.global.u32 %r1, [%rd3];", True),
         ("ld.param.u64 %rd1, [a]; atom.global.add.u32 %r1, [%rd1], 1;", True),
         ("ld.shared.u32 %r1, [tile];", False),
-        ("mov.u32 %r2, %tid.x; setp.eq.u32 %p2, %r2, 0; mov.u32 %r1, 1; @%p2 mov.u32 %r1, 2;", True),
-        ("ld.param.u32 %r2, [n]; setp.eq.u32 %p2, %r2, 0; mov.u32 %r1, 1; @%p2 mov.u32 %r1, 2;", False),
+        ("mov.u32 %r2, %tid.x; setp.eq.u32 %p2, %r2, 0;"
+         "mov.u32 %r1, 1; @%p2 mov.u32 %r1, 2;", True),
+        ("ld.param.u32 %r2, [n]; setp.eq.u32 %p2, %r2, 0;"
+         "mov.u32 %r1, 1; @%p2 mov.u32 %r1, 2;", False),
     ],
 )  # fmt: skip
 def test_sources_and_data(code: str, divergent: bool) -> None:
@@ -223,7 +226,7 @@ def trace(f: Function, tid: int) -> dict[tuple[Value, tuple[int, ...]], int]:
                 inside = came is not None and came in x
                 turns[block] = turns[block] + 1 if inside else 0
         key = tuple(turns[x.header] for x in around[block])
-        phis = [(p, read(dict((b, v) for v, b in p.incoming)[came])) for p in block.phis if came]
+        phis = [(p, read({b: v for v, b in p.incoming}[came])) for p in block.phis if came]
         env.update(phis)
         for i in block:
             if i.form is ADD:
