@@ -37,6 +37,7 @@ from nvir.ir.values import Undef
 from nvir.passes import Driver, Settings, all_passes
 from tests.equivalence import FLAVOURS, Behaviour, again, check_same, inputs, run
 from tests.kernels import random_kernel
+from tests.wild_kernels import wild_kernel
 
 ROUND_TRIPS = ("print", "text", "clone", "shuffle")
 LAUNCHES = (((1,), (32,)), ((1,), (32,)), ((2,), (64,)), ((1,), (48,)))
@@ -175,7 +176,8 @@ def random_case(seed: int, size: int = 0, chain: tuple[str, ...] = ()) -> Case:
     size = size or rng.choice((4, 8, 8, 12, 12, 20, 20, 30, 50))
     grid, block = rng.choice(LAUNCHES)
     chain = chain or random_chain(rng, rng.randint(2, 6))
-    return Case(seed, random_kernel(seed, size), chain, grid, block)
+    kernel = wild_kernel if rng.random() < 0.6 else random_kernel
+    return Case(seed, kernel(seed, size), chain, grid, block)
 
 
 # --------------------------------------------------------------------- shrinking
