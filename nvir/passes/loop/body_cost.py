@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 
-from nvir.analysis.induction import TripCount
+from nvir.analysis.induction import TripCount, constant_of
 from nvir.ir.block import Block
 from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
@@ -60,6 +60,8 @@ class BodyCost:
     breaks      whether one of them leaves the loop; nested: one lies under another
     barrier     whether there is a bar.sync
     warp        whether there is a warp-wide operation
+    scattered   a store or atomic follows a load, at an address that is no pointer which the
+                loop moves by a constant
     never       why such a loop is never unrolled, or ""
     """
 
@@ -74,6 +76,7 @@ class BodyCost:
     nested: bool = False
     barrier: bool = False
     warp: bool = False
+    scattered: bool = False
     never: str = ""
 
     @property
@@ -104,6 +107,7 @@ class BodyCost:
         self.nested |= other.nested
         self.barrier |= other.barrier
         self.warp |= other.warp
+        self.scattered |= other.scattered
         self.never = self.never or other.never
 
 
@@ -147,10 +151,38 @@ def _cost(
                 _count_branch(cost, i, block, known, loop, inside, layout)
             else:
                 _count(cost, i, known, arch, offsets)
+                if _is_scattered(cost, i, loop):
+                    cost.scattered = True
     for x in counted.inner:
         copies = x.trip.count if x.trip is not None else None
         cost.add(_cost(x, known, arch, layout), copies or 0)
     return cost
+
+
+def _is_scattered(cost: BodyCost, i: Instruction, loop: Loop) -> bool:
+    """Whether the instruction writes far memory after a load, and not through a moving pointer.
+
+    An atomic operation is a load itself.
+    """
+    f = i.form
+    if not f.writes or not f.addresses or f.space not in ("global", ""):
+        return False
+    if not cost.loads and f.name not in ("atom", "red"):
+        return False
+    base = _without_constants(i.operands[f.addresses[0][0]])
+    if not isinstance(base, Instruction) or not base.is_phi:
+        return True
+    moved = [_without_constants(v) for v, b in base.incoming if b in loop.latches]
+    return base.block is not loop.header or any(v is not base for v in moved)
+
+
+def _without_constants(v: Value) -> Value:
+    """The value to which only constants are added."""
+    while isinstance(v, Instruction) and v.form.name in ("add", "sub", "mov"):
+        if v.form.name != "mov" and constant_of(v.operands[1]) is None:
+            break
+        v = v.operands[0]
+    return v
 
 
 def loop_control(counted: Counted) -> set[Instruction]:

@@ -20,9 +20,7 @@ from nvir.passes.loop.body_cost import Counted, is_symbol
 from nvir.passes.loop.unroll_weights import CARRIED, JOINED, OUTSIDE_BASE, weight
 
 
-def outside_size(
-    function: Function, counted: Counted, arch: int, done: Mapping[Block, Any]
-) -> int:
+def outside_size(function: Function, counted: Counted, arch: int, done: Mapping[Block, Any]) -> int:
     """Instructions of the function that are not in the loop."""
     inside = set(counted.loop.blocks)
     params: set[Value] = set()

@@ -27,6 +27,7 @@ from typing import Literal
 
 import attrs
 
+from nvir.analysis.divergence import Divergence, divergence
 from nvir.analysis.induction import TripCount, trip_count
 from nvir.ir.block import Block
 from nvir.ir.function import Function
@@ -163,6 +164,14 @@ class _State:
         self.loops = loops
         self.done: dict[Block, UnrollDecision] = {}
         self.counted: dict[Block, Counted] = {}
+        self._divergence: Divergence | None = None
+
+    def is_divergent(self, trip: TripCount) -> bool:
+        """Whether lanes may count differently. The analysis is made when it is first asked."""
+        if self._divergence is None:
+            self._divergence = divergence(self.function)
+        ends = (trip.variable.start, trip.bound)
+        return any(self._divergence.is_divergent(v) for v in ends)
 
     def decide(self, loop: Loop, off: bool) -> UnrollDecision:
         trip = trip_count(loop)
@@ -189,7 +198,7 @@ class _State:
             return facts.none(*_why_uncounted(loop))
         if trip.count is not None:
             return self._known(counted, trip.count, cost, facts)
-        return self._unknown(cost, facts, trip)
+        return self._unknown(cost, facts, trip, trip.exit in loop.latches)
 
     # ------------------------------------------------------------- rules 1 and 2
 
@@ -233,7 +242,9 @@ class _State:
 
     # -------------------------------------------------------------------- rule 3
 
-    def _unknown(self, cost: BodyCost, facts: UnrollDecision, trip: TripCount) -> UnrollDecision:
+    def _unknown(
+        self, cost: BodyCost, facts: UnrollDecision, trip: TripCount, at_latch: bool
+    ) -> UnrollDecision:
         factor = self.limits.unknown_factor
         if not trip.variable.is_constant_step:
             return facts.none(
@@ -246,6 +257,14 @@ class _State:
         if cost.barrier and trip.variable.bits == 64:
             return facts.none(
                 UnrollCode.INDUCTION_CLASS, "a barrier under a 64-bit induction variable"
+            )
+        if at_latch and not trip.tests_update:
+            return facts.none(
+                UnrollCode.NO_BOUND, "the exit test reads the variable before its step"
+            )
+        if cost.scattered and self.is_divergent(trip):
+            return facts.none(
+                UnrollCode.NOUNROLL, "lanes leave apart, and a store at any address follows a load"
             )
         c = cost.c
         small = min(5 * cost.shared_loads + 22, 100)
