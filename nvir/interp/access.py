@@ -12,6 +12,7 @@ A generic access is split where its lanes point to several windows.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,7 +25,7 @@ from nvir.interp.memory import Fault, Region, locate_within
 Load = Callable[..., Any]
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Access:
     """One kind of access: `count` elements of `size` bytes each, in a state space.
 
@@ -155,6 +156,7 @@ def blame(fault: Fault, c: Any, pos: Array | None) -> Fault:
     return fault
 
 
+@functools.lru_cache(maxsize=1024)
 def make_load(access: Access) -> Load:
     """A function (group, addresses, guard=None) -> vector, or a tuple of `count` of them."""
     space, nbytes, count = access.space, access.bytes, access.count
@@ -231,6 +233,7 @@ def gather(region: Region, offsets: Array, access: Access, k: int = 0) -> Array:
     return x.astype(dtype)
 
 
+@functools.lru_cache(maxsize=1024)
 def make_store(access: Access) -> Load:
     """A function (group, addresses, values, guard=None); `values` is a tuple of `count`."""
     space, nbytes = access.space, access.bytes

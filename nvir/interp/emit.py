@@ -262,10 +262,11 @@ class Emitter:
     def escapes(self, value: Value) -> bool:
         """Whether another segment, a phi or a special reads the value."""
         segment, of = self.segment, self.plan.segment_of
+        special = None if segment is None else _instruction(segment.special)
         for user in value.users:
-            if of.get(user) is not segment or user.form.is_phi:
+            if user is special or of.get(user) is not segment or user.form.is_phi:
                 return True
-            if segment is not None and user in (segment.term, _instruction(segment.special)):
+            if user.form.terminator and user.form.name == "ret":
                 return True
         return False
 
