@@ -8,17 +8,19 @@ into the next column; JSON has everything in full.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+import attrs
 
 from nvir.report.model import REACHABLE, FunctionReport, LoopReport, ModuleReport
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.padding import Padding
+    from rich.console import Console, RenderableType
 
 PIPE_WIDTH = 120
 NAME_WIDTH = 88  # of a function's name; mangled ones may have thousands of characters
-TRIP_WIDTH = 30
+WIDE = 118  # columns of output from which on everything but the reasons stands in the table
 
 
 def make_console(colour: bool | None = None) -> Console:
@@ -80,7 +82,7 @@ def _function(f: FunctionReport, console: Console) -> None:
         if parts:
             console.print("  " + " · ".join(parts), soft_wrap=True, markup=False)
     if f.loops:
-        console.print(_loops(f.loops))
+        console.print(_loops(f.loops, console.width))
     elif f.loops_known:
         console.print("  no loops", style="dim")
 
@@ -118,41 +120,63 @@ def _residency(f: FunctionReport) -> list[str]:
     return parts
 
 
-def _loops(loops: tuple[LoopReport, ...]) -> Padding:
+def _loops(loops: tuple[LoopReport, ...], width: int) -> RenderableType:
+    """The table of loops. On narrow output the reasons stand below it and depth is left to the
+    indentation."""
+    from rich.console import Group
     from rich.markup import escape
     from rich.padding import Padding
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    sourced = any(x.source for x in loops)
     decided = any(x.unroll.reason != "pass not available" for x in loops)
-    table.add_column("loop", no_wrap=True, overflow="ellipsis", min_width=8)
-    table.add_column("line", justify="right", no_wrap=True)
-    if sourced:
-        table.add_column("source", no_wrap=True, overflow="ellipsis", min_width=8)
-    table.add_column("depth", justify="right", no_wrap=True)
-    table.add_column("trip", no_wrap=True, overflow="ellipsis", min_width=7, max_width=TRIP_WIDTH)
-    for name in ("blocks", "body", "live"):
-        table.add_column(name, justify="right", no_wrap=True)
-    if decided:
-        table.add_column("unroll", no_wrap=True)
-        table.add_column("II", justify="right", no_wrap=True)
-        table.add_column("why", overflow="fold", min_width=12)
+    columns = [c for c in _COLUMNS if width >= c.from_width and (decided or not c.decision)]
+    if not any(x.source for x in loops):
+        columns = [c for c in columns if c.name != "source"]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for c in columns:
+        table.add_column(
+            c.name, justify="right" if c.number else "left", no_wrap=c.name != "why",
+            overflow="fold", min_width=len(c.name),
+        )  # fmt: skip
     for x in loops:
-        nest = "  " * (x.depth - 2) + "└ " if x.depth > 1 else ""
-        row = [f"{nest}{escape(x.header)}", str(x.line or "–")]
-        if sourced:
-            row.append(escape(x.source or "–"))
-        trip = x.trip_count
-        row += [
-            str(x.depth), escape(str(trip)) if trip is not None else "unknown", str(x.blocks),
-            str(x.instructions), str(x.max_live),
-        ]  # fmt: skip
-        if decided:
-            ii = f"{x.pipeline.ii:g}" if x.pipeline.ii is not None else "–"
-            row += [_unroll(x), ii, escape(_why(x))]
-        table.add_row(*row)
-    return Padding(table, (0, 0, 0, 2))
+        table.add_row(*(escape(short(c.cell(x), c.most(width))) for c in columns))
+    shown: list[RenderableType] = [Padding(table, (0, 0, 0, 2))]
+    if decided and columns[-1].name != "why":
+        for x in loops:
+            if _why(x):
+                shown.append(Text(f"  {short(x.header, 24)}: {_why(x)}", style="dim"))
+    return Group(*shown)
+
+
+@attrs.frozen
+class _Column:
+    """A column: the most characters of a cell on narrow and on wide output, and from which width
+    of output on it is shown."""
+
+    name: str
+    cell: Callable[[LoopReport], str]
+    narrow: int = 9
+    wide: int = 9
+    number: bool = False
+    from_width: int = 0
+    decision: bool = False
+
+    def most(self, width: int) -> int:
+        """The most characters of a cell on output of this width."""
+        return self.wide if width >= WIDE else self.narrow
+
+
+def _nested(x: LoopReport) -> str:
+    return "  " * (x.depth - 2) + "└ " + x.header if x.depth > 1 else x.header
+
+
+def _trip(x: LoopReport) -> str:
+    return "unknown" if x.trip_count is None else str(x.trip_count)
+
+
+def _ii(x: LoopReport) -> str:
+    return f"{x.pipeline.ii:g}" if x.pipeline.ii is not None else "–"
 
 
 def _unroll(x: LoopReport) -> str:
@@ -171,3 +195,18 @@ _SILENT = ("pass not available", REACHABLE)
 def _why(x: LoopReport) -> str:
     reasons = [x.unroll.reason, x.pipeline.reason]
     return "; ".join(dict.fromkeys(r for r in reasons if r and r not in _SILENT))
+
+
+_COLUMNS = (
+    _Column("loop", _nested, 18, 32),
+    _Column("line", lambda x: str(x.line or "–"), number=True),
+    _Column("source", lambda x: x.source or "–", 16, 28, from_width=92),
+    _Column("depth", lambda x: str(x.depth), number=True, from_width=WIDE),
+    _Column("trip", _trip, 18, 32),
+    _Column("blocks", lambda x: str(x.blocks), number=True, from_width=WIDE),
+    _Column("body", lambda x: str(x.instructions), number=True),
+    _Column("live", lambda x: str(x.max_live), number=True),
+    _Column("unroll", _unroll, 12, 12, decision=True),
+    _Column("II", _ii, number=True, decision=True),
+    _Column("why", _why, 400, 400, from_width=140, decision=True),
+)
