@@ -6,6 +6,7 @@ machine; `nvvm`, LLVM-like) is a table of opcodes, not a second set of classes.
 """
 
 from nvir.ir.block import Block
+from nvir.ir.builder import Builder
 from nvir.ir.errors import (
     Diagnostic,
     LaunchError,
@@ -37,7 +38,8 @@ from nvir.ir.values import (
 )
 
 __all__ = [
-    "NVVM", "ORI", "Argument", "Block", "CallInfo", "Constant", "Diagnostic", "Form", "Function",
+    "NVVM", "ORI", "Argument", "Block", "Builder", "CallInfo", "Constant", "Diagnostic", "Form",
+    "Function",
     "Instruction", "LaunchError", "Location", "Loop", "Loose", "Module", "NvirError", "Op", "Param",
     "ParseError", "PassError", "Result", "SpecialRegister", "Symbol", "SymbolOffset", "Undef",
     "Unsupported", "Value", "Variable", "VerifyError", "constant", "form", "integer",

@@ -34,7 +34,8 @@ class Block:
     """
 
     __slots__ = (
-        "_dom_first", "_dom_last", "_idom", "_loop_depth", "_name", "_preds", "_rpo_index", "_succs", "aux", "first", "flags",
+        "_dom_first", "_dom_last", "_idom", "_loop_depth", "_name", "_preds", "_rpo_index",
+        "_succs", "aux", "first", "flags",
         "function", "last", "line", "loc", "pragmas",
     )  # fmt: skip
     first: Instruction | None

@@ -260,9 +260,7 @@ class Builder:
     def exit(self) -> Instruction:
         return self.insert(Instruction(form("exit"), aux=()))
 
-    def call(
-        self, callee: Function, arguments: Sequence[Any] = (), uniform: bool = True
-    ) -> Any:
+    def call(self, callee: Function, arguments: Sequence[Any] = (), uniform: bool = True) -> Any:
         """Call a function by the `.param` convention of PTX; returns its result, or None."""
         f = self.function
         if len(arguments) != len(callee.params):
@@ -284,9 +282,7 @@ class Builder:
             f.locals.append(local)
             returned.append(local)
         info = CallInfo(len(passed), callee=callee, return_params=tuple(returned))
-        self.insert(
-            Instruction(form("call.uni" if uniform else "call"), tuple(passed), aux=info)
-        )
+        self.insert(Instruction(form("call.uni" if uniform else "call"), tuple(passed), aux=info))
         if not returned:
             return None
         return self.op(f"ld.param.{types[-1]}", returned[0])
@@ -300,6 +296,25 @@ class Builder:
     def store(self, what: str, address: Any, value: Any, offset: int = 0) -> Instruction:
         """`b.store("global.f32", address, value, offset)`; a list for a vector."""
         return self.op(f"st.{what}", address, value, offset=offset)  # type: ignore[no-any-return]
+
+    def mul(self, x: Any, y: Any, type: str | None = None, **kw: Any) -> Any:
+        """A product; of integers the low half, where `type` names no other."""
+        return self._product("mul", (x, y), type, kw)
+
+    def mad(self, x: Any, y: Any, z: Any, type: str | None = None, **kw: Any) -> Any:
+        """`x·y + z`; of integers the low half, where `type` names no other."""
+        return self._product("mad", (x, y, z), type, kw)
+
+    def _product(
+        self, name: str, operands: tuple[Any, ...], type: str | None, kw: dict[str, Any]
+    ) -> Any:
+        type = type or _type_of(*operands)
+        if type in SCALARS and SCALARS[type].kind in "us":
+            name = f"{name}.lo"
+        method = _products.get(name)
+        if method is None:
+            method = _products[name] = _method(name)
+        return method(self, *operands, type=type, **kw)
 
     def setp(self, compare: str, x: Any, y: Any, type: str | None = None, **kw: Any) -> Any:
         """`b.setp("lt", x, y, type="s32")`: a predicate."""
@@ -334,6 +349,9 @@ class Builder:
 
     def barrier(self, number: int = 0) -> Instruction:
         return self.op("bar.sync", number)  # type: ignore[no-any-return]
+
+
+_products: dict[str, Callable[..., Any]] = {}
 
 
 def _row_of(spelling: str) -> Op:
@@ -401,7 +419,7 @@ def _method(name: str) -> Callable[..., Any]:
         spelling = f"{name}.{type}" if type else name
         if needs_type(name):
             if type is None:
-                spelling = f"{name}.{_type_of(*operands)}"
+                spelling = f"{name}.{_default_type(name, operands)}"
             elif not any(part in SCALARS for part in str(type).split(".")):
                 raise NvirError(f"{name}: type={type!r} names no type such as s32 or rn.f32")
         made = self.op(spelling, *operands, **kw)
@@ -422,9 +440,18 @@ def needs_type(name: str) -> bool:
         return False
     row, mods = found
     has_type = any(m in SCALARS for m in mods)
-    return not has_type and any(o.role == DEF for o in row.operands) and row.result in (
-        "last", "first", "wide"
-    )  # fmt: skip
+    if has_type or not any(o.role == DEF for o in row.operands):
+        return False
+    return row.bits or row.result in ("last", "first", "wide")
+
+
+def _default_type(name: str, operands: Sequence[Any]) -> str:
+    """The type that an instruction takes from its operands, as its row writes it."""
+    type = _type_of(*operands)
+    found = ORI.find(name)
+    if found is not None and found[0].bits and type in SCALARS and type != "pred":
+        return f"b{SCALARS[type].bits}"
+    return type
 
 
 def float_constant(x: float, type: Type) -> Constant:

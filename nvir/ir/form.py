@@ -26,13 +26,23 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.opcodes import ADDRESS, DEF, NVVM, ORI, TIED, UNKNOWN, Op, Operand
+from nvir.ir.opcodes import DEF, NVVM, ORI, TIED, UNKNOWN, Op, Operand
 from nvir.ir.types import CC, IMM, PRED, SCALARS, ScalarType
 
 _SPACES = frozenset(
-    "global shared shared::cta shared::cluster local const param param::entry param::func".split()
+    [
+        "global",
+        "shared",
+        "shared::cta",
+        "shared::cluster",
+        "local",
+        "const",
+        "param",
+        "param::entry",
+        "param::func",
+    ]
 )
-_ORDERED = frozenset("volatile acquire release acq_rel sc relaxed mmio".split())
+_ORDERED = frozenset(["volatile", "acquire", "release", "acq_rel", "sc", "relaxed", "mmio"])
 _SLOT = re.compile(r"%s")
 
 
@@ -56,10 +66,40 @@ class Form:
     """
 
     __slots__ = (
-        "addresses", "carry_in", "carry_out", "commutes", "convergent", "guard", "guard_index", "invariant",
-        "is_call", "is_phi", "key", "mods", "n_operands", "n_results", "n_sources", "name", "op",
-        "order", "pinned", "pure", "ptx", "reads", "result_types", "shape", "slots", "space",
-        "spelling", "sync", "terminator", "text", "ties", "type", "volatile", "writes",
+        "addresses",
+        "carry_in",
+        "carry_out",
+        "commutes",
+        "convergent",
+        "guard",
+        "guard_index",
+        "invariant",
+        "is_call",
+        "is_phi",
+        "key",
+        "mods",
+        "n_operands",
+        "n_results",
+        "n_sources",
+        "name",
+        "op",
+        "order",
+        "pinned",
+        "ptx",
+        "pure",
+        "reads",
+        "result_types",
+        "shape",
+        "slots",
+        "space",
+        "spelling",
+        "sync",
+        "terminator",
+        "text",
+        "ties",
+        "type",
+        "volatile",
+        "writes",
     )  # fmt: skip
     addresses: tuple[tuple[int, int], ...]
     order: tuple[int, ...] | None
@@ -185,7 +225,7 @@ class Form:
     # ---------------------------------------------------------- templates
 
     def _templates(self) -> None:
-        """`ptx` is filled by the names in `order` of (results + operands), or in their own order."""
+        """`ptx` is filled by the names in `order` of (results + operands), or as they lie."""
         shape = self.shape
         lead = f"@{self.guard}%s " if self.guard is not None else ""
         head = self.spelling if not shape else f"{self.spelling} \t{shape}"
@@ -307,7 +347,7 @@ def nvvm_form(spelling: str) -> Form:
 def _load_rows() -> None:
     """Fill the opcode tables; once."""
     if "bra" not in ORI:
-        import nvir.ir.ori  # noqa: F401  # registers its rows on import
+        import nvir.ir.ori  # registers its rows on import
     if "br" not in NVVM:
         import nvir.ir.nvvm_rows  # noqa: F401
 

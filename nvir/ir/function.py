@@ -35,8 +35,8 @@ class Function(Symbol):
 
     __slots__ = (
         "_back_edges", "_irreducible", "_names", "_next_name", "_rpo", "aux", "blocks", "cfg_state",
-        "directives", "flags", "kind", "linkage", "loaded_params", "loc", "locals", "marks", "module", "params",
-        "pragmas", "prototypes", "return_type", "returns",
+        "directives", "flags", "kind", "linkage", "loaded_params", "loc", "locals", "marks",
+        "module", "params", "pragmas", "prototypes", "return_type", "returns",
     )  # fmt: skip
 
     def __init__(self, name: str, kind: str = "func", module: Module | None = None) -> None:

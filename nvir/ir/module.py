@@ -138,9 +138,14 @@ class Module:
         scalar = SCALARS[type]
         return self.add_global(
             Variable(
-                name, space, scalar if count is None else array(scalar, count), align=align,
-                init=init, linkage=linkage, address_type=address_type(self.address_size),
-            )  # fmt: skip
+                name,
+                space,
+                scalar if count is None else array(scalar, count),
+                align=align,
+                init=init,
+                linkage=linkage,
+                address_type=address_type(self.address_size),
+            )
         )
 
     def __str__(self) -> str:

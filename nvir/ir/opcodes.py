@@ -76,6 +76,7 @@ class Op:
     sync: bool = False
     convergent: bool = False
     commutes: bool = False
+    bits: bool = False  # PTX writes its type as plain bits: and.b32, popc.b64
     terminator: bool = False
     is_call: bool = False
     carry_in: bool = False  # reads the carry flag, an operand that PTX does not write
@@ -118,8 +119,9 @@ def parse_signature(text: str) -> tuple[Operand, ...]:
         else:
             role = DEF if m["name"][0] == "d" else USE
         out.append(
-            Operand(m["name"], role, m["type"] or "", bool(m["pair"]), bool(m["opt"]),
-                    bool(m["var"]))  # fmt: skip
+            Operand(
+                m["name"], role, m["type"] or "", bool(m["pair"]), bool(m["opt"]), bool(m["var"])
+            )
         )
     return tuple(out)
 
@@ -187,6 +189,4 @@ DEBUG_LABEL = ORI.op(
     "debug.label", "", pseudo=True, pinned=True,
     doc="a label that only debug data names; it ends no block",
 )  # fmt: skip
-PRAGMA = ORI.op(
-    "pragma", "", pseudo=True, pinned=True, doc="a .pragma in the middle of a block"
-)
+PRAGMA = ORI.op("pragma", "", pseudo=True, pinned=True, doc="a .pragma in the middle of a block")

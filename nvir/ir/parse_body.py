@@ -46,7 +46,6 @@ _SHAPE = re.compile(r"(?:%s|\.[a-z][0-9]+|[\[\]{}|+,! \-()])*\Z")
 _TYPE_WORDS = re.compile(
     r"(?:void|label|metadata|token|half|bfloat|float|double|fp128|i\d+|ptr|type|[A-Z]\w*)\Z"
 )
-_WORD = re.compile(r"\s*([a-z_][\w]*)", re.ASCII)
 
 Plan = tuple[Form, Type]
 _plans: dict[tuple[str, str, str], Plan] = {}  # (opcode, punctuation, result type)

@@ -193,9 +193,7 @@ class StructType(Type):
 class FunctionType(Type):
     __slots__ = ("params", "result", "variadic")
 
-    def __init__(
-        self, name: str, result: Type, params: tuple[Type, ...], variadic: bool
-    ) -> None:
+    def __init__(self, name: str, result: Type, params: tuple[Type, ...], variadic: bool) -> None:
         super().__init__(name)
         self.result, self.params, self.variadic = result, params, variadic
 
@@ -258,7 +256,7 @@ def struct(elements: Iterable[Type], packed: bool = False) -> StructType:
 
 
 def named_struct(label: str) -> StructType:
-    """A fresh named struct, opaque until `set_body`. Not interned: modules keep their own by name."""
+    """A fresh named struct, opaque until `set_body`; not interned: modules keep their own."""
     return StructType(f"%{label}", None, False, label)
 
 
@@ -275,13 +273,12 @@ def function_type(
 
 
 _FIXED: dict[str, Type] = {
-    t.name: t
-    for t in (VOID, LABEL, METADATA, TOKEN, HALF, BFLOAT, FLOAT, DOUBLE, FP128)
+    t.name: t for t in (VOID, LABEL, METADATA, TOKEN, HALF, BFLOAT, FLOAT, DOUBLE, FP128)
 }
 
 
 def parse_type(text: str) -> Type:
-    """The scalar type of that spelling: PTX's (`u32`) or LLVM's without structure (`i32`, `ptr`)."""
+    """The type of that spelling: a scalar of PTX (`u32`), or a plain one of LLVM (`i32`, `ptr`)."""
     t = SCALARS.get(text) or _FIXED.get(text)
     if t is not None:
         return t

@@ -57,19 +57,42 @@ ops("madc.lo.cc madc.hi.cc", "d, a, b, c", commutes=True, carry_in=True, carry_o
     doc="half of a * b, plus c and carry; sets the carry flag")  # fmt: skip
 
 # Bits.
-op("popc", "d, a", result="u32", fold=folds.popc, since="2.0 sm_20", doc="number of one bits")
-op("clz", "d, a", result="u32", fold=folds.clz, since="2.0 sm_20", doc="number of leading zeros")
+op(
+    "popc",
+    "d, a",
+    bits=True,
+    result="u32",
+    fold=folds.popc,
+    since="2.0 sm_20",
+    doc="number of one bits",
+)
+op(
+    "clz",
+    "d, a",
+    bits=True,
+    result="u32",
+    fold=folds.clz,
+    since="2.0 sm_20",
+    doc="number of leading zeros",
+)
 op("bfind", "d, a", result="u32", fold=folds.bfind, since="2.0 sm_20",
    doc="position of the highest bit that is no sign bit; all ones if none")  # fmt: skip
-op("brev", "d, a", fold=folds.brev, since="2.0 sm_20", doc="the bits in reverse order")
+op("brev", "d, a", bits=True, fold=folds.brev, since="2.0 sm_20", doc="the bits in reverse order")
 op("bfe", "d, a, b, c", fold=folds.bfe, since="2.0 sm_20",
    doc="the field of c bits from bit b on, extended")  # fmt: skip
-op("bfi", "d, a, b, c, e", fold=folds.bfi, since="2.0 sm_20",
+op("bfi", "d, a, b, c, e", bits=True, fold=folds.bfi, since="2.0 sm_20",
    doc="b with a in its field of e bits from bit c on")  # fmt: skip
-op("bmsk", "d, a, b", fold=folds.bmsk, since="7.6 sm_70", doc="a mask of b ones from bit a on")
+op(
+    "bmsk",
+    "d, a, b",
+    bits=True,
+    fold=folds.bmsk,
+    since="7.6 sm_70",
+    doc="a mask of b ones from bit a on",
+)
 op("szext", "d, a, b", fold=folds.szext, since="7.6 sm_70",
    doc="the low b bits of a, extended by sign or by zero")  # fmt: skip
-op("fns", "d, a, b, c", since="6.0 sm_30",
+op("fns", "d, a, b, c", bits=True, since="6.0 sm_30",
    doc="position of the c-th one bit of a, counted from bit b")  # fmt: skip
 
 # Dot products of bytes and halves.

@@ -13,7 +13,14 @@ op = ORI.op
 
 op("mov", "d, a", result="split", fold=folds.mov, since="1.0",
    doc="a copy, an address, or packing and unpacking of a vector")  # fmt: skip
-op("prmt", "d, a, b, c", fold=folds.prmt, since="2.0 sm_20", doc="four of the eight bytes of b:a")
+op(
+    "prmt",
+    "d, a, b, c",
+    bits=True,
+    fold=folds.prmt,
+    since="2.0 sm_20",
+    doc="four of the eight bytes of b:a",
+)
 op("cvt", "d, a, b?, c?", result="first", fold=folds.cvt, since="1.0",
    doc="conversion; two sources are packed, a third gives random bits (.rs)")  # fmt: skip
 op("cvt.pack", "d, a, b, c?", result="b32", since="6.5 sm_72",
