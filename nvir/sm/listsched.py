@@ -1,8 +1,9 @@
 """List scheduling of a block's machine operations: critical paths first, registers in view.
 
 Cycle by cycle, of the operations whose operands are there and whose pipe is free, the one with the
-longest way to the block's end issues. While more registers are live than `register_limit`, the one
-that frees most goes first instead: an operation that ends lives before one that starts them.
+longest way to the block's end issues. While `register_limit` or more registers are live, the one
+that frees most goes first instead: an operation that ends lives before one that starts them; if
+its operands are still under way, the others wait.
 
 Operations with several pipes take the one that is free soonest. The terminator stays last; memory
 accesses keep their order where they may meet, and around barriers.
@@ -183,6 +184,10 @@ class _Scheduling:
                 soonest = min(max(early[n], self._free_at(n)) for n in ready)
                 cycle, issued = max(soonest, cycle + 1), 0
                 continue
+            relief = self._relief(able, ready, early, lives)
+            if relief is not None:
+                cycle, issued = max(relief, cycle + 1), 0
+                continue
             n = self._pick(able, lives)
             ready.discard(n)
             times[n], issued = cycle, issued + 1
@@ -198,6 +203,17 @@ class _Scheduling:
             tuple(self.operations), tuple(order), tuple(times), tuple(pipe),
             cycle + 1 if order else 0, lives.most,
         )  # fmt: skip
+
+    def _relief(
+        self, able: list[int], ready: set[int], early: list[int], lives: _Lives
+    ) -> int | None:
+        """Until when to wait for an operation that frees registers; None: issue at once."""
+        if self.limit is None or lives.now < self.limit:
+            return None
+        if any(lives.growth(n) <= 0 for n in able):
+            return None
+        freeing = [n for n in ready if lives.growth(n) <= 0]
+        return min((max(early[n], self._free_at(n)) for n in freeing), default=None)
 
     def _pick(self, able: list[int], lives: _Lives) -> int:
         if self.limit is not None and lives.now >= self.limit:

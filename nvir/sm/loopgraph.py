@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MAX_PAIRS = 3000
+FAR = 1 << 16  # iterations: so many are never in flight, so the order needs no edge
 ISSUE = "issue"
 
 
@@ -234,8 +235,8 @@ class _Builder:
             after = self.alias.distance(first, second, self.loop, 1)
         else:
             after = self.alias.distance(first, second, self.loop, int(b <= a))
-        if after.iterations is not None:
-            self.edges.append((a, b, 1, min(after.iterations, 1 << 20)))
+        if after.iterations is not None and after.iterations < FAR:
+            self.edges.append((a, b, 1, after.iterations))
 
     # --------------------------------------------------------------- control
 

@@ -7,7 +7,8 @@ Register allocation, the schedulers and the simulator read this list; it is no t
 A register is a pair (value, word): word 1 of a 64-bit value is its high half. Values that are only
 a copy, a half or a widening of another have no operation; their registers are those of the other.
 Literals have no register, also where a `mov` holds them: such a move is an operation only where
-somebody needs the value in a register (a phi, a store, another lane).
+somebody needs the value in a register (a phi, a store). Kernel parameters stand in the constant
+bank and have none either.
 
 What the assembler does across instructions is not undone here, save for what it always does: see
 `nvir.sm.fusion`.
@@ -168,8 +169,8 @@ class Expansion:
                 same = k < len(sources) and sources[k] != target
                 self._alias[target] = sources[k] if same else None
             return
-        results = self._slots(step.results, i, temporaries)
         sources = self._slots(step.sources, i, temporaries)
+        results = self._slots(step.results, i, temporaries, written=True)
         if guard is not None and step.results and step.results[0][0] == "d":
             sources += [r for r in self._fallbacks(i) if r not in sources]
         self.operations.append(
@@ -194,19 +195,21 @@ class Expansion:
         return [(v, w) for v in i.fallbacks if _has_register(v) for w in range(words_of(v))]
 
     def _slots(
-        self, slots: Sequence[Slot], i: Instruction, temporaries: dict[Slot, Register]
-    ) -> list[Register]:
+        self, slots: Sequence[Slot], i: Instruction, temporaries: dict[Slot, Register],
+        written: bool = False,
+    ) -> list[Register]:  # fmt: skip
         """The registers that a template's names stand for in an instruction."""
         out: list[Register] = []
         for slot in slots:
             kind, index, word = slot
             if kind in "tp":
                 register = temporaries.get(slot)
-                if register is None:
+                if register is None and written:
                     self._temporaries += 1
                     made = Temporary(f"{kind}{self._temporaries}", kind == "p")
                     register = temporaries[slot] = (made, 0)
-                out.append(register)
+                if register is not None:  # else a part that this shape does without
+                    out.append(register)
                 continue
             for value in _values(kind, index, i):
                 if not _has_register(value):
