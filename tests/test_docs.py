@@ -1,7 +1,7 @@
 """The documents are true: their Python runs, and prints what they show; so do their commands.
 
-In a ```python block of README.md and docs/ the following ```text block is what it prints; the blocks
-of a file share their names. In a ```console block lines after `$ nvir …` are what the command
+In README.md and docs/ the ```text block after a ```python block is what it prints; the blocks of
+a file share their names. In a ```console block lines after `$ nvir …` are what the command
 prints, where there are any; a line `…` stands for the rest. Both run in a folder that holds
 `examples/` and a `kernel.ptx`.
 

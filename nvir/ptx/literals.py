@@ -6,7 +6,7 @@ import re
 import struct
 
 from nvir.ir.types import F32, F64, IMM
-from nvir.ir.values import Constant, Value, constant
+from nvir.ir.values import Constant, constant
 
 _FLOAT_HEX = re.compile(r"0[fF]([0-9a-fA-F]{8})$|0[dD]([0-9a-fA-F]{16})$")
 _INTEGER = re.compile(r"(-?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|(0[0-7]*)|([1-9]\d*))U?$")
@@ -70,10 +70,6 @@ def to_f64(c: Constant) -> Constant:
     """A single literal under an `.f64` instruction."""
     value = struct.unpack("<f", struct.pack("<I", c.value))[0]
     return constant(F64, struct.unpack("<Q", struct.pack("<d", value))[0])
-
-
-def is_literal(v: Value) -> bool:
-    return isinstance(v, Constant)
 
 
 _TOKEN = re.compile(
