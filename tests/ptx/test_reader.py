@@ -203,8 +203,8 @@ def test_pragmas_at_a_label_belong_to_the_block():
 
 
 def test_an_unknown_mnemonic_reads_and_writes_its_registers():
-    m = read_ptx(HEAD + ".entry k() { .reg .b32 %r<4>; mov.u32 %r1, 1;\n"
-                 "newop.sync.b32 %r2, [%r1+4], 7;\n st.shared.b32 [%r2], %r1; ret; }\n")  # fmt: skip
+    text = ".entry k() { .reg .b32 %r<4>; mov.u32 %r1, 1;\nnewop.sync.b32 %r2, [%r1+4], 7;\n"
+    m = read_ptx(HEAD + text + "st.shared.b32 [%r2], %r1; ret; }\n")
     mov, new, store, _ = m["k"].entry.instructions
     assert new.form.name == "unknown"
     assert [r.name for r in new.results] == ["%r2", "%r1"]
@@ -410,7 +410,9 @@ def test_mutated_text_never_raises_anything_else(data):
     try:
         module = read_ptx(text + "\n")
     except ParseError as e:
-        assert all(d.line >= 1 for d in e.errors)
+        reported = e.errors
     else:
+        reported = []
         for f in module.functions:
             f.analyze_cfg()
+    assert all(d.line >= 1 and d.message for d in reported)
