@@ -10,16 +10,14 @@ result is not live in.
            y = add x, 1       live in {n}, live out {y, n}
            @p bra L           (x is not live in: it is made here)
 
-Method   Only values that cross blocks are numbered; most have one use, next to
-         their definition, and are dismissed by one look at it. Live sets are
-         Python ints with a bit for each such value. Backward data flow by a
-         worklist over post-order, which settles in two or three rounds for
-         reducible code.
-         `live_blocks` answers for one value instead, by walking back from its
-         uses (Boissinot et al., "Computing Liveness Sets for SSA-Form
-         Programs", 2011): cheaper when few values are asked about.
-Cost     One visit for each value and each crossing use, and one operation on
-         ints for each edge and round.
+Method   Most values have one use, next to their definition, and are dismissed by
+         one look at it. From the uses of each other value a walk goes back to its
+         definition and notes it at the blocks on the way (Boissinot et al.,
+         "Computing Liveness Sets for SSA-Form Programs", 2011). Bit sets over all
+         crossing values would be as wide as the function is long.
+         `live_blocks` does the same for one value.
+Cost     One visit for each value and each crossing use, and a step for each
+         block of a live range: the size of the result.
 """
 
 from __future__ import annotations
@@ -37,38 +35,34 @@ from nvir.ir.values import Argument, Value
 class Liveness:
     """The live sets of a function, as they were when it was made.
 
-    values      the values that cross blocks; their places are the bit numbers
-    index       value → its bit number
-    live_in     block → bit set of what is live before its first instruction
-                and made elsewhere (results of its phis excluded)
-    live_out    block → bit set of what is live behind its terminator, operands
-                of its successors' phis for this edge included
+    values      the values that cross blocks, in the order of definition
+    live_in     block → what is live before its first instruction and made
+                elsewhere (results of its phis excluded), in that order
+    live_out    block → what is live behind its terminator, operands of its
+                successors' phis for this edge included
     """
 
-    __slots__ = ("function", "index", "live_in", "live_out", "values")
+    __slots__ = ("function", "live_in", "live_out", "values")
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.values: list[Value] = []
-        self.index: dict[Value, int] = {}
-        self.live_in: dict[Block, int] = {}
-        self.live_out: dict[Block, int] = {}
+        self.live_in: dict[Block, list[Value]] = {}
+        self.live_out: dict[Block, list[Value]] = {}
 
     def live_in_values(self, block: Block) -> list[Value]:
         """What is live into the block, in the order of definition."""
-        return [self.values[k] for k in _bits(self.live_in[block])]
+        return self.live_in[block].copy()
 
     def live_out_values(self, block: Block) -> list[Value]:
         """What is live out of the block, in the order of definition."""
-        return [self.values[k] for k in _bits(self.live_out[block])]
+        return self.live_out[block].copy()
 
     def is_live_in(self, value: Value, block: Block) -> bool:
-        k = self.index.get(value)
-        return k is not None and bool(self.live_in[block] >> k & 1)
+        return value in self.live_in[block]
 
     def is_live_out(self, value: Value, block: Block) -> bool:
-        k = self.index.get(value)
-        return k is not None and bool(self.live_out[block] >> k & 1)
+        return value in self.live_out[block]
 
     def backwards(self, block: Block) -> Iterator[tuple[Instruction, set[Value]]]:
         """Each instruction from the last to the first non-phi, with what is live behind it.
@@ -87,38 +81,63 @@ class Liveness:
 
 def liveness(function: Function) -> Liveness:
     """Live-in and live-out sets of every block, unreachable ones included."""
-    blocks = function.blocks
     result = Liveness(function)
-    number = {b: k for k, b in enumerate(blocks)}
-    gen = [0] * len(blocks)
-    out = [0] * len(blocks)
-    kill = [0] * len(blocks)
-    values = result.values
-    for v, home in _definitions(function):
-        u = v._uses
-        if u.__class__ is not dict:
-            if u is None or (u.block is home and not u.form.is_phi):
-                continue
-            u = (u,)
-        elif not any(i.block is not home or i.form.is_phi for i in u):
-            continue
-        bit = 1 << len(values)
-        values.append(v)
-        if home is not None:
-            kill[number[home]] |= bit
-        for i in u:
-            if i.block is not home and not i.form.is_phi:
-                gen[number[i.block]] |= bit
-    result.index = index = {v: k for k, v in enumerate(values)}
-    for b in blocks:
-        for phi in b.phis:
-            for operand, source in zip(phi._operands, phi.aux, strict=True):
-                if operand in index:
-                    out[number[source]] |= 1 << index[operand]
-    live_in = _solve(blocks, number, gen, out, kill)
+    blocks = function.blocks
+    live_in: list[list[Value]] = [[] for _ in blocks]
+    live_out: list[list[Value]] = [[] for _ in blocks]
     result.live_in = dict(zip(blocks, live_in, strict=True))
-    result.live_out = dict(zip(blocks, out, strict=True))
+    result.live_out = dict(zip(blocks, live_out, strict=True))
+    number: dict[Block | None, int] = {b: k for k, b in enumerate(blocks)}
+    preds = _predecessors(blocks, number)
+    entered, left = [-1] * len(blocks), [-1] * len(blocks)  # the last value met at each block
+    for v, block in _definitions(function):
+        u = v._uses
+        if u is None or (u.__class__ is not dict and u.block is block and not u.form.is_phi):
+            continue
+        enters, leaves = _crossing_uses(v, block, number)
+        if not enters and not leaves:
+            continue
+        k = len(result.values)
+        result.values.append(v)
+        home = number.get(block, -1)
+        while leaves or enters:
+            if not leaves:
+                b = enters.pop()
+                if entered[b] == k:
+                    continue
+                entered[b] = k
+                live_in[b].append(v)
+                leaves += preds[b]
+            for p in leaves:
+                if left[p] != k:
+                    left[p] = k
+                    live_out[p].append(v)
+                    if p != home:
+                        enters.append(p)
+            leaves.clear()
     return result
+
+
+def _predecessors(blocks: list[Block], number: dict[Block | None, int]) -> list[list[int]]:
+    preds: list[list[int]] = [[] for _ in blocks]
+    for k, b in enumerate(blocks):
+        for s in successors(b):
+            preds[number[s]].append(k)
+    return preds
+
+
+def _crossing_uses(
+    v: Value, home: Block | None, number: dict[Block | None, int]
+) -> tuple[list[int], list[int]]:
+    """The blocks that `v` is live into for a use in them, and out of for a phi behind them."""
+    enters: list[int] = []
+    leaves: list[int] = []
+    for i in v.users:
+        if i.form.is_phi:
+            leaves += [number[b] for x, b in zip(i._operands, i.aux, strict=True) if x is v]
+        elif i.block is not home:
+            enters.append(number[i.block])
+    return enters, leaves
 
 
 def _definitions(function: Function) -> Iterator[tuple[Value, Block | None]]:
@@ -135,61 +154,6 @@ def _definitions(function: Function) -> Iterator[tuple[Value, Block | None]]:
             elif i.type is not VOID:
                 yield i, b
             i = i.next
-
-
-def _solve(
-    blocks: list[Block], number: dict[Block, int], gen: list[int], out: list[int], kill: list[int]
-) -> list[int]:
-    """Live-in sets at the least solution; `out` is raised to it in place.
-
-    The worklist is a stack with the last block of post-order at the bottom, so
-    that a block usually comes up after all of its successors.
-    """
-    preds: list[list[int]] = [[] for _ in blocks]
-    for b, block in enumerate(blocks):
-        for s in successors(block):
-            preds[number[s]].append(b)
-    live_in = [-1] * len(blocks)  # not visited
-    work = _reverse_post_order(blocks, number)
-    queued = [True] * len(blocks)
-    while work:
-        b = work.pop()
-        queued[b] = False
-        bits = gen[b] | (out[b] & ~kill[b])
-        if bits == live_in[b]:
-            continue
-        live_in[b] = bits
-        for p in preds[b]:
-            if bits & ~out[p]:
-                out[p] |= bits
-                if not queued[p]:
-                    queued[p] = True
-                    work.append(p)
-    return live_in
-
-
-def _reverse_post_order(blocks: list[Block], number: dict[Block, int]) -> list[int]:
-    """All block numbers, each part that is entered separately in reverse post-order."""
-    seen = [False] * len(blocks)
-    order: list[int] = []
-    for root in range(len(blocks)):
-        if seen[root]:
-            continue
-        seen[root] = True
-        stack = [(root, iter(successors(blocks[root])))]
-        while stack:
-            b, targets = stack[-1]
-            for t in targets:
-                k = number[t]
-                if not seen[k]:
-                    seen[k] = True
-                    stack.append((k, iter(successors(t))))
-                    break
-            else:
-                order.append(b)
-                stack.pop()
-    order.reverse()
-    return order
 
 
 def live_blocks(value: Value, home: Block | None, preds: dict[Block, list[Block]]) -> set[Block]:
@@ -228,18 +192,6 @@ def flood(
             out.add(p)
             if p is not home and p not in entered:
                 enters.append(p)
-
-
-def _bits(bits: int) -> list[int]:
-    """The numbers of the set bits, ascending."""
-    if bits.bit_count() * 16 < bits.bit_length():
-        out = []
-        while bits:
-            low = bits & -bits
-            out.append(low.bit_length() - 1)
-            bits ^= low
-        return out
-    return [k for k, c in enumerate(reversed(bin(bits))) if c == "1"]
 
 
 __all__ = ["Liveness", "flood", "live_blocks", "liveness"]
