@@ -167,6 +167,8 @@ def random_chain(rng: random.Random, length: int) -> tuple[str, ...]:
             if values and all(isinstance(v, str) for v in values) and rng.random() < 0.4:
                 options.append(f"{o.key}={rng.choice(values)}")
         steps.append(chosen.name + (f"<{';'.join(options)}>" if options else ""))
+    if rng.random() < 0.6:
+        steps.append("print")  # leaving SSA is the hardest step
     return tuple(steps)
 
 
@@ -175,7 +177,7 @@ def random_case(seed: int, size: int = 0, chain: tuple[str, ...] = ()) -> Case:
     rng = random.Random(f"case {seed}")
     size = size or rng.choice((4, 8, 8, 12, 12, 20, 20, 30, 50))
     grid, block = rng.choice(LAUNCHES)
-    chain = chain or random_chain(rng, rng.randint(2, 6))
+    chain = chain or random_chain(rng, rng.randint(1, 5))
     kernel = wild_kernel if rng.random() < 0.6 else random_kernel
     return Case(seed, kernel(seed, size), chain, grid, block)
 

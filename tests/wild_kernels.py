@@ -30,6 +30,7 @@ class _Wild(_Kernel):
         super().__init__(rng, size)
         self.jumps = rng.random() < 0.33
         self.targets: list[str] = []
+        self.places: list[tuple[int, int, int]] = []  # (name, width, offset) of words used often
         if self.jumps:
             self.uniform = False
 
@@ -56,7 +57,8 @@ class _Wild(_Kernel):
         if r.random() < 0.5:
             kind = r.choices(
                 (self.copies, self.own_word, self.depot_word, self.own_atomic, self.pack,
-                 self.several, self.carry, self.twice), (6, 6, 4, 1, 2, 2, 1, 1),
+                 self.several, self.carry, self.twice, self.sometimes),
+                (6, 6, 4, 1, 2, 2, 1, 1, 2),
             )[0]  # fmt: skip
             kind()
         else:
@@ -167,11 +169,9 @@ class _Wild(_Kernel):
 
     def access(self, *names: str) -> None:
         r = self.rng
-        which = r.randrange(3)
+        which, width, at = self.place()
         base, space = names[which], names[which + 3]
         space = f".{space}" if space else ""
-        width = r.choice((8, 16, 32, 32, 32, 64))
-        at = r.randrange(0, 16, width // 8)
         if "-" in base:
             base, moved = base.split("-")
             where = f"[{base}+{at - int(moved)}]"
@@ -190,6 +190,43 @@ class _Wild(_Kernel):
             ld = f"ld{volatile}{space}.{type} {self.reg(pool)}, {where};"
             st = f"st{volatile}{space}.{type} {where}, {self.reg(pool)};"
         self.put(guard + (ld if r.random() < 0.6 else st))
+
+    def sometimes(self) -> None:
+        """A word read before and after a path that may write it, or be left by a loop."""
+        r = self.rng
+        a, b, c = r.sample(range(_POOLS["r"][1]), 3)
+        at, other = 4 * r.randrange(2), r.choice((0, 4, -24))
+        base = "%own2" if other < 0 else "%own"
+        label, p = self.label(), self.reg("p")
+        self.put(f"ld.global.b32 %r{a}, [%own+{at}];")
+        loop = r.random() < 0.4
+        if loop:
+            self.put("mov.u32 %t3, 3;")
+            self.out.append(f"{label}:")
+            self.put(f"ld.global.b32 %r{c}, [%own+{at}];")
+            self.put(f"add.s32 %r{b}, %r{b}, %r{c};")
+        else:
+            self.put(f"@{p} bra {label};")
+        self.put(f"st.global.b32 [{base}+{other}], %r{b};")
+        if loop:
+            self.put("add.s32 %t3, %t3, -1;")
+            self.put("setp.ne.s32 %q2, %t3, 0;")
+            self.put(f"@%q2 bra {label};")
+        else:
+            self.out.append(f"{label}:")
+        self.put(f"ld.global.b32 %r{c}, [%own+{at}];")
+        self.put(f"mad.lo.s32 %r{r.randrange(4)}, %r{a}, 5, %r{c};")
+
+    def place(self) -> tuple[int, int, int]:
+        """Mostly one of few, so that loads meet equal loads and the stores between them."""
+        r = self.rng
+        if self.places and r.random() < 0.75:
+            return r.choice(self.places)
+        width = r.choice((8, 16, 32, 32, 32, 64))
+        found = (r.randrange(3), width, r.randrange(0, 16, width // 8))
+        if len(self.places) < 2:
+            self.places.append(found)
+        return found
 
     def own_atomic(self) -> None:
         """On the thread's own word: the old value is certain."""
