@@ -26,6 +26,7 @@ from nvir.sm.profile import ResourceBound, resource_bound
 from nvir.sm.schedule.lifetimes import Lifetimes, lifetimes
 
 PLACEMENTS = 5  # of each operation, at one II
+WORK = 4000  # placements in all from which on II grows in large steps; about 0.1 s
 TIGHT = 0.6  # share of the kernel from which on a pipe's operations are put side by side
 
 
@@ -128,18 +129,20 @@ def _by_graph(found: LoopGraph) -> _Placed:
 
 
 def _by_reservation(found: LoopGraph, mii: int) -> _Placed:
-    ii, tries = mii, 0
+    ii, tries, work = mii, 0, 0
     while True:
         for aligned in (False, True):
             table = _Table(found, ii, aligned)
-            if table.fill():
+            done = table.fill()
+            work += table.placed
+            if done:
                 first = min(table.time)
                 pipes = [unit.pipe if unit else "" for unit in table.unit]
                 return ii, [t - first for t in table.time], pipes
             if not table.crowded:
                 break
         tries += 1
-        ii += 1 + tries * ii // 64
+        ii += 1 + (tries * ii // 64 if work < WORK else ii // 8)
 
 
 class _Table:
@@ -158,6 +161,7 @@ class _Table:
         self.last = [-1] * count  # where an operation stood before it was evicted
         self.width = found.profile.issue_width or count
         self.issued: list[list[int]] = [[] for _ in range(ii)]
+        self.placed = 0  # placements made
         self.closed = 0  # slots that issue no more
         self.preds: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         self.succs: list[list[tuple[int, int]]] = [[] for _ in range(count)]
@@ -216,9 +220,9 @@ class _Table:
             n = heapq.heappop(waiting)[2]
             if self.time[n] >= 0:
                 continue
-            if not budget:
+            if self.placed == budget:
                 return False
-            budget -= 1
+            self.placed += 1
             for evicted in self._place(n):
                 heapq.heappush(waiting, (-height[evicted], rank[evicted], evicted))
         return True

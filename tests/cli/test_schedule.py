@@ -32,7 +32,8 @@ def test_the_page_names_what_binds() -> None:
     lines = nvir("schedule", SAXPY).output.splitlines()
     assert lines[0] == "saxpy · loop $L__BB0_2 (line 48) · sm_80"
     assert lines[1].startswith("ResMII 12 · RecMII 39 · II ")
-    assert any(x.startswith("recurrence  %f3: st → ld → fma  latency 39, distance 1") for x in lines)
+    bound = "recurrence  %f3: st → ld → fma  latency 39, distance 1"
+    assert any(x.startswith(bound) for x in lines)
     assert any(x.startswith("critical    LSU 12 of ") for x in lines)
     assert any("MaxLive" in x for x in lines)
 
