@@ -64,12 +64,17 @@ ret;
 
 @attrs.frozen
 class Counted:
-    """How one loop counts. `trip` 0 is unknown; `form` lt, le, gt, ne or while."""
+    """How one loop counts. `trip` 0 is unknown; `form` lt, le, gt, ne, while or old.
+
+    "old" tests the variable before its step, at the bottom. `step` 0 is known at run time
+    only. `start` "tid" counts from the thread's number: lanes leave apart.
+    """
 
     trip: int = 0
     form: str = "lt"
     iv: str = "s32"
     step: int = 1
+    start: str = ""
     pragma: str = ""  # "after" the label, "before" it, or none
 
     def lines(self, label: str, iv: int, body: list[str]) -> list[str]:
@@ -89,7 +94,12 @@ class Counted:
         compare = {"while": "ge", "le": "le", "gt": "gt", "ne": "ne"}.get(self.form, "lt")
         type = self.iv
         test = f"setp.{compare}.{type} %p{iv}, {reg}, {bound};"
-        bump = f"add.{type} {reg}, {reg}, {self._number(step)};"
+        if self.form == "old":
+            bound = self._number(limit - step) if self.trip else bound
+        if self.start:
+            first = "%r3"
+        stride = self._number(step) if self.step else "%r2"
+        bump = f"add.{type} {reg}, {reg}, {stride};"
         pragma = '.pragma "nounroll";'
         head = [f"mov.{'b64' if type == 's64' else type} {reg}, {first};"]
         if self.pragma == "before":
@@ -100,7 +110,8 @@ class Counted:
         if self.form == "while":
             return [*head, test, f"@%p{iv} bra {label}_x;", *body, bump, f"bra {label};",
                     f"{label}_x:"]  # fmt: skip
-        return [*head, *body, bump, test, f"@%p{iv} bra {label};", f"{label}_x:"]
+        tail = [test, bump] if self.form == "old" else [bump, test]
+        return [*head, *body, *tail, f"@%p{iv} bra {label};", f"{label}_x:"]
 
     def _number(self, n: int) -> str:
         if self.iv != "f32":
@@ -116,6 +127,7 @@ class Body:
     def __init__(self, rnd: random.Random, label: str, iv: int, counted: Counted, kernel: str):
         self.rnd, self.label, self.iv, self.counted, self.kernel = rnd, label, iv, counted, kernel
         self.out: list[str] = []
+        self.done: set[str] = set()
         self.before: list[str] = []
         self.fresh = 100 + 100 * (iv - 20)
         self.sources = ["%f2", "%f1"]
@@ -147,6 +159,7 @@ class Body:
 
     def piece(self, kind: str, n: int) -> None:
         getattr(self, "_" + kind)(n)
+        self.done.add(kind)
 
     # Each piece adds its own address arithmetic, so that the weights are all met.
 
@@ -173,6 +186,15 @@ class Body:
         for k in range(n):
             self.out.append(f"st.global.f32 [{p}+{2048 + 4 * k}], %f1{k % 3 + 1};")
         self.out.append(f"add.s64 {p}, {p}, 64;")
+
+    def _scatter(self, n: int) -> None:
+        r, wide, p, q = self.new("r"), self.new("rd"), self.new("rd"), f"%rd{self.iv + 60}"
+        self.before.append(f"mov.b64 {q}, %rd1;" if "ldg" not in self.done else "")
+        self.out.append(f"ld.global.u32 {r}, [{q}]; mul.wide.s32 {wide}, {r}, 4;")
+        self.out.append(f"add.s64 {p}, %rd2, {wide};")
+        for k in range(n):
+            op = self.rnd.choice(("st.global.f32", "red.global.add.f32"))
+            self.out.append(f"{op} [{p}+{4 * k}], %f11;")
 
     def _lds(self, n: int) -> None:
         p = f"%r{self.iv + 20}"
@@ -326,7 +348,9 @@ class Body:
             self.use(f)
 
 
-MEMORY = ("ldg", "ldgi", "stg", "lds", "ldsi", "ldst", "ldsc", "ldc", "ldci", "sts", "tex")
+MEMORY = (
+    "scatter", "ldg", "ldgi", "stg", "lds", "ldsi", "ldst", "ldsc", "ldc", "ldci", "sts", "tex",
+)  # fmt: skip
 PLAIN = ("ivuse", "ivmix", "mufu", "neg", "pred", "int")
 FLOW = ("if", "ivif", "ifelse", "break")
 WARP = ("bar", "membar", "div", "shfl", "vote", "volatile")
@@ -384,7 +408,13 @@ def _counted(rnd: random.Random, nest: bool) -> Counted:
     trip = rnd.choice(trips)
     if form == "ne" and not trip:
         step = 1
-    return Counted(trip, form, iv, step, pragma)
+    start = ""
+    if iv == "s32" and rnd.random() < 0.12:
+        form = "old"
+    elif iv == "s32" and form == "lt" and not trip:
+        start = rnd.choice(("", "tid", "tid"))
+        step = rnd.choice((step, step, 0))
+    return Counted(trip, form, iv, step, start, pragma)
 
 
 def _pieces(rnd: random.Random) -> list[tuple[str, int]]:

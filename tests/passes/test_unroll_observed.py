@@ -191,6 +191,32 @@ def test_a_break_an_inner_branch_and_a_run_time_stride_keep_it_rolled():
     assert decision("bar.sync 0;" + FMA).action == "partial"
 
 
+def test_where_the_exit_test_stands():
+    """Of the old value: before the step never, after it where the trip count is known."""
+    start, leave = "mov.u32 %r2, 0; L:" + FMA, "@%p1 bra L;"
+    before = start + "setp.lt.s32 %p1, %r2, {}; add.s32 %r2, %r2, 1;" + leave
+    after = start + "add.s32 %r4, %r2, 1; setp.lt.s32 %p1, %r2, {}; mov.u32 %r2, %r4;" + leave
+    for bound in ("9", "%r1"):
+        assert decisions(before.format(bound))["L"].code is UnrollCode.NO_BOUND
+    known = decisions(after.format("9"))["L"]
+    assert (known.T, known.action) == (10, "full")
+    assert decisions(after.format("%r1"))["L"].code is UnrollCode.NO_BOUND
+
+
+def test_lanes_that_leave_apart_and_a_scattering_store():
+    scatter = ("ld.global.u32 %r6, [%rd1+64]; mul.wide.s32 %rd5, %r6, 4; add.s64 %rd6, %rd1, %rd5; "
+               "st.global.f32 [%rd6], %f3;" + FMA)  # fmt: skip
+    copy = "ld.global.f32 %f4, [%rd7]; st.global.f32 [%rd7+8], %f4; add.s64 %rd7, %rd7, 4;" + FMA
+    for body, start, action in (
+        (scatter, "%tid.x", "none"), (scatter, "%ctaid.x", "partial"), (copy, "%tid.x", "partial"),
+    ):  # fmt: skip
+        d = decisions(
+            f"mov.b64 %rd7, %rd1; mov.u32 %r2, {start}; L: {body} add.s32 %r2, %r2, 1; "
+            "setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;"
+        )["L"]
+        assert d.action == action
+
+
 def test_a_loop_that_no_variable_counts():
     d = decisions("L:" + FMA + "setp.gt.f32 %p1, %f3, %f2; @%p1 bra L;")["L"]
     assert (outcome(d), d.code) == (("none", 1), UnrollCode.NO_INDUCTION)

@@ -146,6 +146,17 @@ def unroll_decisions(
     return {x.header: state.done[x.header] for x in loops}
 
 
+def tests_late(trip: TripCount) -> bool:
+    """Whether the exit test at the bottom reads the variable and stands before its step."""
+    update, branch = trip.variable.update.definer, trip.exit.terminator
+    if trip.tests_update or update is None or update.block is not trip.exit or branch is None:
+        return False
+    test = branch.guard.definer if branch.guard is not None else None
+    while update is not None and update is not test:
+        update = update.next
+    return update is None
+
+
 def has_pragma(loop: Loop) -> bool:
     """Whether `.pragma "nounroll"` stands in the loop's first block, anywhere after its label."""
     return "nounroll" in loop.header.pragmas or any(
@@ -196,6 +207,8 @@ class _State:
             return facts.none(UnrollCode.IRREGULAR, f"the inner loop {stays.header.name} stays")
         if trip is None:
             return facts.none(*_why_uncounted(loop))
+        if trip.exit in loop.latches and tests_late(trip):
+            return facts.none(UnrollCode.NO_BOUND, "the exit test comes before the variable's step")
         if trip.count is not None:
             return self._known(counted, trip.count, cost, facts)
         return self._unknown(cost, facts, trip, trip.exit in loop.latches)
