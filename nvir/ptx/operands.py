@@ -8,6 +8,7 @@ from typing import Any
 from nvir.ir.form import Form, form
 from nvir.ir.instruction import Location
 from nvir.ir.opcodes import UNKNOWN
+from nvir.ir.ori.modifiers import unknown_modifiers
 from nvir.ir.symbols import Variable
 from nvir.ir.types import CC, IMM
 from nvir.ir.values import Symbol, SymbolOffset, constant, undef
@@ -195,6 +196,12 @@ class Operands(Names):
                 spelling, f"unknown instruction '{spelling}': taken to read and write "
                 "all registers it names", m.start(3)
             )  # fmt: skip
+        for word in unknown_modifiers(f):
+            self.source.warn_once(
+                f"{f.name}.{word}",
+                f"unknown modifier '.{word}' of '{f.name}': its operands are taken as ever",
+                m.start(3),
+            )
         zero = []
         if "+" in canonical:
             slot = -1

@@ -216,9 +216,10 @@ def test_an_unknown_mnemonic_reads_and_writes_its_registers():
 
 
 def test_an_unknown_modifier_keeps_the_roles():
-    f = body("ld.global.L3::shiny.f32 %f1, [%rd1]; ret;")
-    ld = only(f, "ld")
+    f = body("ld.global.shiny.f32 %f1, [%rd1]; ld.global.nc.L1::no_allocate.f32 %f2, [%rd1]; ret;")
+    ld = f.entry.first
     assert [r.name for r in ld.results] == ["%f1"]
+    assert ["'.shiny' of 'ld'" in d.message for d in f.module.diagnostics] == [True]
 
 
 def test_video_selectors_stay_with_their_operands():
