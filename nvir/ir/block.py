@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nvir.ir.function import Function
     from nvir.ir.instruction import Instruction, Location
 
-CHECK = bool(os.environ.get("NVIR_CHECK"))
+CHECK = os.environ.get("NVIR_CHECK", "0") not in ("", "0")
 
 
 class Block:

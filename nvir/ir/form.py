@@ -27,7 +27,7 @@ import re
 from typing import Any
 
 from nvir.ir.opcodes import DEF, NVVM, ORI, TIED, UNKNOWN, Op, Operand
-from nvir.ir.types import CC, IMM, PRED, SCALARS, ScalarType
+from nvir.ir.types import CC, PRED, SCALARS, ScalarType
 
 _SPACES = frozenset(
     [
@@ -163,7 +163,7 @@ class Form:
 
     def _lay_out_slots(self) -> None:
         op = self.op
-        parts = _split(self.shape)
+        parts = operand_parts(self.shape)
         if op.level == "nvvm" or op.is_call or op is UNKNOWN or self.is_phi:
             self._lay_out_loose(parts)
             return
@@ -172,7 +172,7 @@ class Form:
         slots: list[int] = []  # for each slot: result index, or ~source index
         addresses: list[tuple[int, int]] = []
         n = 0
-        for part, operand in zip(parts, _assign(parts, op.operands), strict=True):
+        for part, operand in zip(parts, assign_operands(parts, op.operands), strict=True):
             count = part.count("%s")
             if operand.role in (DEF, TIED):
                 pair = operand.paired and "|" in part
@@ -254,7 +254,7 @@ class Form:
         return form, self.key
 
 
-def _split(shape: str) -> list[str]:
+def operand_parts(shape: str) -> list[str]:
     """The operands of a shape: split at commas outside of all brackets."""
     if not shape:
         return []
@@ -273,7 +273,7 @@ def _split(shape: str) -> list[str]:
     return parts
 
 
-def _assign(parts: list[str], operands: tuple[Operand, ...]) -> list[Operand]:
+def assign_operands(parts: list[str], operands: tuple[Operand, ...]) -> list[Operand]:
     """Which operand of the row each written part is. Surplus parts are sources.
 
     An optional result is absent when its place holds an address, or when fewer
@@ -350,8 +350,3 @@ def _load_rows() -> None:
         import nvir.ir.ori  # registers its rows on import
     if "br" not in NVVM:
         import nvir.ir.nvvm_rows  # noqa: F401
-
-
-def is_literal(value: Any) -> bool:
-    """Whether a value is an integer literal of `ori`."""
-    return getattr(value, "type", None) is IMM

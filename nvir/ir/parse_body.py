@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.ir.block import Block
 from nvir.ir.datum import Cursor, Unreadable
-from nvir.ir.form import Form, _assign, _split, form, nvvm_form
+from nvir.ir.form import Form, assign_operands, form, nvvm_form, operand_parts
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location, Loose
 from nvir.ir.opcodes import DEF, NVVM, ORI, PHI, TIED, UNKNOWN, Op
@@ -478,9 +478,9 @@ class Body:
     ) -> list[Value]:
         """Sources and then tied operands, from the atoms of the slots right of the `=`."""
         slots = f.slots[own.count("%s") :]
-        parts = _split(shape)
-        roles = [o.role for o in _assign(parts, f.op.operands)]
-        n = len(_split(own)) if own else 0
+        parts = operand_parts(shape)
+        roles = [o.role for o in assign_operands(parts, f.op.operands)]
+        n = len(operand_parts(own)) if own else 0
         if len(slots) != len(atoms) or roles[:n] != [DEF] * n or DEF in roles[n:]:
             raise Unreadable(f"'{f.spelling}' does not have these results and operands", offset)
         if TIED not in roles:

@@ -51,7 +51,7 @@ from nvir.ir.datum import (
     type_text,
 )
 from nvir.ir.errors import Unsupported
-from nvir.ir.form import Form, _assign, _split
+from nvir.ir.form import Form, assign_operands, operand_parts
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location, Loose
 from nvir.ir.module import Module
@@ -155,7 +155,8 @@ class Names(dict[Any, str]):
         seen = self.seen
         plain = _known_plain if self.level == "ori" else frozenset[str]()
         for b in function.blocks:
-            for i in b:
+            i = b.first
+            while i is not None:
                 if i._results is not None:
                     for r in i._results:
                         if r._uses is not None or r.name != "_":
@@ -167,6 +168,7 @@ class Names(dict[Any, str]):
                         seen[hint] = 1
                     elif i._uses is not None or hint != "_":
                         self[i]
+                i = i.next
 
     def __missing__(self, v: Value) -> str:
         cls = v.__class__
@@ -461,10 +463,10 @@ def _is_simple(f: Form) -> bool:
 
 def split_shape(f: Form) -> tuple[list[str], list[str]]:
     """The parts of a shape left and right of the `=`: leading results, and the rest."""
-    parts = _split(f.shape)
+    parts = operand_parts(f.shape)
     if f.op is UNKNOWN:
         return [], parts
-    roles = [o.role for o in _assign(parts, f.op.operands)]
+    roles = [o.role for o in assign_operands(parts, f.op.operands)]
     n = 0
     while n < len(roles) and roles[n] == DEF:
         n += 1

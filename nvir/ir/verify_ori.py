@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.ir.block import Block
 from nvir.ir.cfg import successors
-from nvir.ir.form import Form, _assign, _split
+from nvir.ir.form import Form, assign_operands, operand_parts
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Loose
 from nvir.ir.opcodes import DEF, TIED, UNKNOWN
@@ -132,8 +132,8 @@ def _positions(f: Form) -> list[int]:
     the parts of addresses and of moves that pack."""
     out: list[int] = []
     k = 0
-    parts = _split(f.shape)
-    for part, operand in zip(parts, _assign(parts, f.op.operands), strict=True):
+    parts = operand_parts(f.shape)
+    for part, operand in zip(parts, assign_operands(parts, f.op.operands), strict=True):
         if operand.role == DEF:
             continue
         if operand.role != TIED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.form import Form
+from nvir.ir.form import Form, operand_parts
 from nvir.ir.instruction import Location
 from nvir.ir.opcodes import UNKNOWN
 from nvir.ir.types import Type
@@ -124,22 +124,10 @@ def operand_problem(f: Form, shape: str) -> str | None:
     if f.op is UNKNOWN or f.is_call:
         return None
     required = sum(not (o.optional or o.variadic) for o in f.op.operands)
-    given = len(_top_level(shape))
+    given = len(operand_parts(shape))
     if given < required:
         return f"'{f.name}' needs {required} operands, {given} given"
     return None
-
-
-def _top_level(shape: str) -> list[str]:
-    depth, count = 0, 1 if shape else 0
-    for c in shape:
-        if c in "{[":
-            depth += 1
-        elif c in "}]":
-            depth -= 1
-        elif c == "," and depth == 0:
-            count += 1
-    return [""] * count
 
 
 def fold_piece(piece: str) -> str:
