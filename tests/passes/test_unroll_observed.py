@@ -240,8 +240,12 @@ def test_shuffles_only_from_hopper_on():
     shuffle = "shfl.sync.bfly.b32 %f3, %f3, 1, 31, -1;" + FMA
     assert decision(shuffle, 4).code is UnrollCode.NOUNROLL
     assert decision(shuffle, 4, "sm_90").action == "full"
-    assert decision(shuffle, "%r1", "sm_90").action == "none"
-    assert decision(shuffle + LOAD, "%r1", "sm_90").action == "partial"
+    assert decision(shuffle, "%r1", "sm_90").action == "partial"
+    long = (
+        f"mov.u64 %rd2, 0; L: {shuffle} add.s64 %rd2, %rd2, 1; "
+        "setp.lt.s64 %p1, %rd2, %rd9; @%p1 bra L;"
+    )
+    assert decisions(long, "sm_90")["L"].code is UnrollCode.INDUCTION_CLASS
 
 
 @pytest.mark.seed("UNR-06")

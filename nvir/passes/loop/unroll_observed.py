@@ -267,9 +267,9 @@ class _State:
             what = "a break" if cost.breaks else "nested branches" if cost.nested else \
                 "a barrier beside a branch"  # fmt: skip
             return facts.none(UnrollCode.IRREGULAR, f"{what} in the body of an unknown trip count")
-        if cost.barrier and trip.variable.bits == 64:
+        if (cost.barrier or cost.warp) and trip.variable.bits == 64:
             return facts.none(
-                UnrollCode.INDUCTION_CLASS, "a barrier under a 64-bit induction variable"
+                UnrollCode.INDUCTION_CLASS, "a barrier or shuffle under a 64-bit induction variable"
             )
         if at_latch and not trip.tests_update:
             return facts.none(
@@ -283,7 +283,7 @@ class _State:
         small = min(5 * cost.shared_loads + 22, 100)
         if cost.loads and c <= SMALL_WITH_LOADS:
             reason = f"c = {c} ≤ {SMALL_WITH_LOADS} with a load"
-        elif c < small and not cost.warp:
+        elif c < small:
             reason = f"c = {c} < {small}"
         elif cost.fetches in (1, 2) and c < self.limits.full_limit / cost.fetches:
             factor //= cost.fetches
