@@ -21,6 +21,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
+import shlex
 import time
 import traceback
 import typing
@@ -53,6 +54,7 @@ class Case:
     chain: tuple[str, ...]
     grid: tuple[int, ...] = (1,)
     block: tuple[int, ...] = (32,)
+    asked: tuple[str, ...] = ()  # options that fuzz.py needs beside the seed to make it again
 
     def failure(self) -> Failure | None:
         """Run it. None also where the kernel itself fails, so that there is nothing to compare."""
@@ -175,11 +177,13 @@ def random_chain(rng: random.Random, length: int) -> tuple[str, ...]:
 def random_case(seed: int, size: int = 0, chain: tuple[str, ...] = ()) -> Case:
     """A case that follows from the seed; about `size` statements, default 4 to 50."""
     rng = random.Random(f"case {seed}")
+    asked = ("--size", str(size)) if size else ()
+    asked += ("--chain", ",".join(chain)) if chain else ()
     size = size or rng.choice((4, 8, 8, 12, 12, 20, 20, 30, 50))
     grid, block = rng.choice(LAUNCHES)
     chain = chain or random_chain(rng, rng.randint(1, 5))
     kernel = wild_kernel if rng.random() < 0.6 else random_kernel
-    return Case(seed, kernel(seed, size), chain, grid, block)
+    return Case(seed, kernel(seed, size), chain, grid, block, asked)
 
 
 # --------------------------------------------------------------------- shrinking
@@ -188,9 +192,10 @@ def random_case(seed: int, size: int = 0, chain: tuple[str, ...] = ()) -> Case:
 def report(failure: Failure) -> str:
     """The failure as a person wants it: kind, chain, seed, kernel."""
     case = failure.case
+    command = shlex.join(("--seed", str(case.seed), "--count", "1", *case.asked))
     return (
         f"{failure.kind} at step '{failure.step}' of {','.join(case.chain)}: {failure.message}\n"
-        f"reproduce: python benchmarks/fuzz.py --seed {case.seed} --count 1"
+        f"reproduce: python benchmarks/fuzz.py {command}"
         f"   (launch: grid {case.grid}, block {case.block}, input seed {case.seed})\n"
         f"{case.text}"
     )

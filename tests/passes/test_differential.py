@@ -8,6 +8,8 @@ runs the same for as long as one likes.
 from __future__ import annotations
 
 import random
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -29,6 +31,9 @@ from tests.differential import (
     shrink,
     smaller,
 )
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+import fuzz
 
 
 def assert_same(case: Case) -> None:
@@ -111,7 +116,8 @@ def test_a_miscompile_is_found_and_shrunk() -> None:
     assert sum("sub." in line for line in code) == 1
     assert len(code) <= 14, small.case.text
     text = report(small)
-    assert f"--seed {failure.case.seed} --count 1" in text
+    chain = "copy-prop,swap-a-subtraction,print,dce"
+    assert f"--seed {failure.case.seed} --count 1 --size 10 --chain {chain}" in text
     assert small.case.text in text
     assert random_case(failure.case.seed, 10, failure.case.chain) == failure.case
 
@@ -154,3 +160,29 @@ def test_the_input_must_be_readable() -> None:
     assert failure.step == "read"
     with pytest.raises(NvirError):
         apply(nvir.read_ptx("not PTX\n"), "dce")
+
+
+@pytest.mark.oracle
+def test_a_batch_is_judged_by_ptxas() -> None:
+    """One module of all kernels; where ptxas refuses it, the kernel at fault is told."""
+    cases = []
+    for seed in range(4):
+        case = random_case(seed, 30, ("clean", "print"))
+        cases.append((case, nvir.print_ptx(nvir.read_ptx(case.text))))
+    assert fuzz.refused(cases) == []
+    case, printed = cases[2]
+    cases[2] = (case, printed.replace("ld.param.f32", "ld.param.f23"))
+    assert [(f.case, f.step, f.kind) for f in fuzz.refused(cases)] == [
+        (case, "print", "ptxas refuses")
+    ]
+
+
+def test_a_campaign_counts_a_defect_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first failure of a kind is shrunk and printed, its likes are counted."""
+    campaign = fuzz.Campaign(batch=8, shrink_seconds=1)
+    for seed in (1, 2):
+        campaign.check(Case(seed, "not PTX\n", ("dce",)), None)
+    campaign.check(random_case(3, 5, ("dce",)), None)
+    assert campaign.checked == 3
+    assert list(campaign.defects.values()) == [2]
+    assert capsys.readouterr().out.count("reproduce:") == 1
