@@ -26,7 +26,7 @@ from nvir.sm.profile import ResourceBound, resource_bound
 from nvir.sm.schedule.lifetimes import Lifetimes, lifetimes
 
 PLACEMENTS = 5  # of each operation, at one II
-WORK = 4000  # placements in all from which on II grows in large steps; about 0.1 s
+WORK = 1200  # placements in all from which on II grows in large steps; about 20 ms
 TIGHT = 0.6  # share of the kernel from which on a pipe's operations are put side by side
 
 
@@ -324,20 +324,23 @@ class _Unit:
         return {self.owner[(slot + k) % ii] for k in range(min(cycles, ii))} - {-1}
 
     def take(self, n: int, slot: int, cycles: int, counts: bool) -> None:
-        for k in range(cycles):
-            s = (slot + k) % self.ii
-            self.owner[s] = n
-            self.taken |= 1 << s
+        self.taken |= self._set(n, slot, cycles)
         if counts:
             self.load += cycles
 
     def leave(self, slot: int, cycles: int, counts: bool) -> None:
-        for k in range(cycles):
-            s = (slot + k) % self.ii
-            self.owner[s] = -1
-            self.taken &= ~(1 << s)
+        self.taken &= ~self._set(-1, slot, cycles)
         if counts:
             self.load -= cycles
+
+    def _set(self, n: int, slot: int, cycles: int) -> int:
+        """Write the owner of the cycles from a slot on, which may wrap; their bits."""
+        over = slot + cycles - self.ii
+        if over > 0:
+            self.owner[:over] = [n] * over
+            cycles -= over
+        self.owner[slot : slot + cycles] = [n] * cycles
+        return ((1 << cycles) - 1) << slot | ((1 << over) - 1 if over > 0 else 0)
 
 
 @lru_cache(maxsize=1024)
