@@ -481,7 +481,8 @@ _PIECES = st.sampled_from(
     [*"%@[]{}()<>,:;=!&~|+-\"\\ \n\0é", "module ", "ori", "kernel @k() {\n", "entry:\n", "}\n",
      "%r1", "@x", " = ", ": b32", "add.s32 ", "phi ", "bra ", "call ", "ret", " else ", " carry ",
      " ties ", " -> ", "  !loc 1 2 3", "  !aux ", "undef", "i32 ", "type ", "0f3F800000", "block ",
-     "CallInfo(", "struct %s ", "set(", "wgmma.mma_async ", "ld.global.v2.f32 ", "setp.eq.s32 ", "\\x4"]
+     "CallInfo(", "struct %s ", "set(", "wgmma.mma_async ", "ld.global.v2.f32 ", "setp.eq.s32 ",
+     "\\x4"]
 )  # fmt: skip
 
 
