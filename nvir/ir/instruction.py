@@ -169,10 +169,17 @@ class Instruction(Value):
     # ---------------------------------------------------------- changing
 
     def set_operands(self, operands: tuple[Value, ...]) -> None:
-        """Replace all operands; uses follow."""
-        for v in self._operands:
-            v.drop_use(self)
+        """Replace all operands; uses follow, and those of an operand that stays are left alone."""
+        old = self._operands
         self._operands = operands
+        if len(old) == len(operands):
+            for v, new in zip(old, operands, strict=True):
+                if v is not new:
+                    v.drop_use(self)
+                    new.add_use(self)
+            return
+        for v in old:
+            v.drop_use(self)
         for v in operands:
             v.add_use(self)
 
