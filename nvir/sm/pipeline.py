@@ -25,7 +25,7 @@ from nvir.sm.mii import MinimumII, Recurrence, minimum_ii
 from nvir.sm.profile import ResourceBound, resource_bound
 from nvir.sm.schedule.lifetimes import Lifetimes, lifetimes
 
-PLACEMENTS = 5  # of each operation, at one II
+PLACEMENTS = 3  # of each operation, at one II
 WORK = 1200  # placements in all from which on II grows in large steps; about 20 ms
 TIGHT = 0.6  # share of the kernel from which on a pipe's operations are put side by side
 
