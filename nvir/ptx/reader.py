@@ -301,7 +301,8 @@ class ModuleReader(Declarations):
     def _parameters(self, function: Function, arguments: list[Argument]) -> list[Any]:
         self.expect("(")
         found: list[Any] = []
-        while not self.accept(")"):
+        more = not self.accept(")")
+        while more:
             in_register = self.accept(".reg")
             _, space, align, vector, type, attributes = self._qualifiers()
             if not in_register and space != "param":
@@ -321,9 +322,9 @@ class ModuleReader(Declarations):
                 )  # fmt: skip
                 self.own[name] = p
                 found.append(p)
-            if not self.accept(","):
+            more = self.accept(",")
+            if not more:
                 self.expect(")")
-                break
         return found
 
     def _directives(self, function: Function) -> None:

@@ -97,3 +97,14 @@ def test_examples_step_by_step(
     test: Any, given: dict[str, Any], chain: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_example(test, given, chain, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "head", [".entry k(.param .u64 a,)", ".func (.param .b32 r,) k()", ".func k(.reg .b32 %r,)"]
+)
+def test_a_comma_announces_a_parameter(head: str) -> None:
+    """As for ptxas; found by shrinking kernels that then no longer assembled."""
+    text = f".version 8.0\n.target sm_80\n.address_size 64\n{head}\n{{ ret; }}\n"
+    with pytest.raises(nvir.ParseError, match="expected a type"):
+        nvir.read_ptx(text)
+    assert nvir.read_ptx(text.replace(",)", ")"))["k"].blocks
