@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 
 import click
@@ -58,3 +59,4 @@ def main() -> None:
 
     FILE is PTX or nvir's own IR text; '-' reads standard input.
     """
+    gc.set_threshold(50_000, 20, 20)  # a command makes many objects that all stay alive

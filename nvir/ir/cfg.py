@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nvir.ir.block import Block
+from nvir.ir.bulk import bulk
 from nvir.ir.form import form
 from nvir.ir.instruction import Instruction
 from nvir.ir.types import VOID
@@ -45,6 +46,11 @@ def successors(block: Block) -> tuple[Block, ...]:
 
 def analyze(function: Function) -> None:
     """Renew all CFG annotations of a function."""
+    with bulk():
+        _analyze(function)
+
+
+def _analyze(function: Function) -> None:
     blocks = function.blocks
     for b in blocks:
         b._succs = successors(b)
