@@ -312,6 +312,17 @@ def _addresses(part: str, first: int) -> list[tuple[int, int]]:
     return [(first, first + 1 if slots > 1 and "+" in head else -1)]
 
 
+def missing_operands(f: Form) -> str | None:
+    """What a form lacks of the operands that its row requires, or None."""
+    if f.op is UNKNOWN or f.is_call or f.op.pseudo:
+        return None
+    required = sum(not (o.optional or o.variadic) for o in f.op.operands)
+    given = len(operand_parts(f.shape))
+    if given < required and f.name != "brx.idx":
+        return f"'{f.name}' needs {required} operands, {given} given"
+    return None
+
+
 _forms: dict[tuple[str, str, str | None, bool], Form] = {}
 _nvvm_forms: dict[str, Form] = {}
 

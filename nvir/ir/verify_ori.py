@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.ir.block import Block
 from nvir.ir.cfg import successors
-from nvir.ir.form import Form, assign_operands, operand_parts
+from nvir.ir.form import Form, assign_operands, missing_operands, operand_parts
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Loose
 from nvir.ir.opcodes import DEF, TIED, UNKNOWN
@@ -83,6 +83,9 @@ def check_instruction(check: FunctionCheck, i: Instruction) -> bool:
 def layout_problem(i: Instruction) -> str | None:
     """What is wrong with the number of operands and results, guard, fallbacks, ties, or None."""
     f, operands, results = i.form, i._operands, i.results
+    lacking = missing_operands(f)
+    if lacking is not None:
+        return lacking
     if len(operands) != f.n_operands:
         return f"{f.spelling} has {len(operands)} operands, its form {f.n_operands}"
     if len(results) != f.n_results:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.form import Form, form
+from nvir.ir.form import Form, form, missing_operands
 from nvir.ir.instruction import Location
 from nvir.ir.opcodes import UNKNOWN
 from nvir.ir.ori.modifiers import unknown_modifiers
@@ -25,7 +25,6 @@ from nvir.ptx.statements import (
     Restated,
     Shape,
     fold_piece,
-    operand_problem,
 )
 
 
@@ -187,7 +186,7 @@ class Operands(Names):
             f = form(spelling, "%s" if found.name == "brx.idx" else "", guard)
         else:
             f = form(spelling, canonical, guard)
-            problem = operand_problem(f, canonical)
+            problem = missing_operands(f)
             if problem:
                 self.source.error(problem, m.start(3))
                 return None

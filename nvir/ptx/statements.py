@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.form import Form, operand_parts
+from nvir.ir.form import Form
 from nvir.ir.instruction import Location
-from nvir.ir.opcodes import UNKNOWN
 from nvir.ir.types import Type
 from nvir.ptx.literals import constant_expression
 
@@ -117,17 +116,6 @@ def branch_targets(code: str, start: int, end: int) -> set[str]:
         else:
             out.update(t.strip() for t in table.split(","))
     return out
-
-
-def operand_problem(f: Form, shape: str) -> str | None:
-    """What is wrong with the number of operands, or None."""
-    if f.op is UNKNOWN or f.is_call:
-        return None
-    required = sum(not (o.optional or o.variadic) for o in f.op.operands)
-    given = len(operand_parts(shape))
-    if given < required:
-        return f"'{f.name}' needs {required} operands, {given} given"
-    return None
 
 
 def fold_piece(piece: str) -> str:

@@ -136,3 +136,15 @@ def test_several_results_are_objects_of_their_own():
     i.set_results([SCALARS["b32"]] * 2, ["%r1", None])
     assert [r.index for r in i.results] == [0, 1]
     assert all(r.definer is i for r in i.results)
+
+
+def test_the_verifier_counts_operands(block):
+    from nvir.ir.errors import VerifyError
+    from nvir.ir.verify import verify
+
+    x = Builder(block).special("tid.x")
+    short = Instruction(form("add.s32", "%s, %s"), (x,), SCALARS["s32"])
+    block.append(short)
+    Builder(block).ret()
+    with pytest.raises(VerifyError, match="'add' needs 3 operands, 2 given"):
+        verify(block.function)
