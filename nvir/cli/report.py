@@ -85,7 +85,12 @@ def command(
     made = attrs.evolve(made, file=file if file != STDIO else "standard input")
     if kernel is not None:
         _known(kernel, [f.name for f in made.functions], file)
-        made = attrs.evolve(made, functions=tuple(f for f in made.functions if f.name == kernel))
+        others = tuple(f"kernel {f.name}: " for f in made.functions if f.name != kernel)
+        made = attrs.evolve(
+            made,
+            functions=tuple(f for f in made.functions if f.name == kernel),
+            diagnostics=tuple(d for d in made.diagnostics if not d.message.startswith(others)),
+        )
     if as_json:
         write_output(output, json.dumps(made.to_json(), indent=2) + "\n")
         return
