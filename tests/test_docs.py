@@ -92,7 +92,7 @@ def test_commands_run_and_print_what_is_shown(document: Path, folder: Path):
         for command, shown in _commands(block[2]):
             words = shlex.split(command, comments=True)
             assert words[0] == "nvir", f"{document.name}: a console block runs nvir only: {command}"
-            result = CliRunner().invoke(main, words[1:])
+            result = CliRunner().invoke(main, words[1:], env={"COLUMNS": "120"})
             if result.exit_code and "SVG needs Graphviz" in result.output:
                 result.exit_code = 0  # a picture is not drawn everywhere
             assert result.exit_code == 0, f"{document.name}: {command}: {result.output}"
