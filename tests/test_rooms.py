@@ -70,7 +70,7 @@ def test_import_is_light():
 
 def test_import_takes_less_than_120_ms():
     code = (
-        "import time; t = time.process_time(); import nvir, nvir.ir.module;"
+        "import time; t = time.process_time(); import nvir;"
         "print(time.process_time() - t)"
     )
     assert min(float(fresh(code)) for _ in range(5)) < 0.12
