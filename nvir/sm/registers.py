@@ -105,7 +105,7 @@ def _judge(
 
 
 def live_at(function: Function, instruction: Instruction, live: Liveness) -> list[Value]:
-    """The values that are live at an instruction in the schedule, in no particular order.
+    """The values that are live at an instruction in the schedule, in the order of definition.
 
     They may be more than the estimate's count, where that is held down.
     """
@@ -113,7 +113,10 @@ def live_at(function: Function, instruction: Instruction, live: Liveness) -> lis
     if block is None or instruction.form.is_phi:
         raise ValueError("an instruction that stands in a block, and no phi, is needed")
     held = _count(schedule(block), block, live, _homes(function), {}, instruction)
-    return [v for v in held if width(v.type)]
+    # A set has no order that two runs share; what people read must have one.
+    defined = (r for i in function.instructions() for r in i.results)
+    rank = {v: k for k, v in enumerate(defined)}
+    return sorted((v for v in held if width(v.type)), key=lambda v: rank.get(v, -1))
 
 
 def _first(function: Function) -> Instruction | None:
