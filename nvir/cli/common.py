@@ -125,12 +125,40 @@ def _umask() -> int:
 
 # ---------------------------------------------------------------- options
 
+
+def known_arch(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """An architecture that has a machine profile, or one that stands in; else a usage error."""
+    from nvir.sm.profile import profile_for
+
+    return _named(profile_for, value)
+
+
+def known_profile(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The name of a machine profile or of a file; what is wrong inside the file is told later."""
+    from nvir.sm.profile import profile
+
+    return _named(profile, value)
+
+
+def _named(find: Callable[[str], Any], value: str | None) -> str | None:
+    if value is not None:
+        try:
+            find(value)
+        except ParseError:
+            pass
+        except NvirError as e:
+            raise click.BadParameter(str(e)) from None
+    return value
+
+
 arch_option = click.option(
-    "--arch", metavar="SM", help="Architecture, such as sm_90; the file's target by default."
-)
+    "--arch", metavar="SM", callback=known_arch,
+    help="Architecture, such as sm_90; the file's target by default.",
+)  # fmt: skip
 profile_option = click.option(
-    "--profile", metavar="NAME|FILE", help="Machine profile; that of --arch by default."
-)
+    "--profile", metavar="NAME|FILE", callback=known_profile,
+    help="Machine profile; that of --arch by default.",
+)  # fmt: skip
 policy_option = click.option(
     "--policy", type=click.Choice(["observed", "notes"]), default="observed", show_default=True,
     help="Heuristics as measured on the real assembler, or as the notes describe them.",

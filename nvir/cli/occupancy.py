@@ -9,8 +9,14 @@ from typing import Any
 
 import click
 
-from nvir.cli.common import STDIO, json_option, output_option, reports_errors, write_output
-from nvir.ir.errors import NvirError
+from nvir.cli.common import (
+    STDIO,
+    json_option,
+    known_profile,
+    output_option,
+    reports_errors,
+    write_output,
+)
 from nvir.sm.occupancy import Need, Occupancy, occupancy
 from nvir.sm.profile import Profile, profile
 
@@ -27,8 +33,14 @@ Row = tuple[int, int, Occupancy]  # registers from, to, and what they give
 
 
 @click.command("occupancy")
-@click.option("--arch", default="sm_80", show_default=True, metavar="SM", help="Architecture.")
-@click.option("--profile", "profile_name", metavar="NAME|FILE", help="Machine profile instead.")
+@click.option(
+    "--arch", default="sm_80", show_default=True, metavar="SM", callback=known_profile,
+    help="Architecture.",
+)
+@click.option(
+    "--profile", "profile_name", metavar="NAME|FILE", callback=known_profile,
+    help="Machine profile instead.",
+)
 @click.option(
     "--regs", type=click.IntRange(0, MAX_REGISTERS), required=True, help="Registers a thread."
 )
@@ -59,7 +71,7 @@ def command(
     output: str | None,
 ) -> None:
     """Blocks of a kernel on one SM, the limiter, and the curve over register counts."""
-    machine = _machine(arch, profile_name)
+    machine = profile(profile_name or arch)
 
     def at(registers: int) -> Occupancy:
         return occupancy(
@@ -101,19 +113,6 @@ def curve(at: Callable[[int], Occupancy]) -> list[Row]:
         else:
             rows.append((registers, registers, here))
     return rows
-
-
-def _machine(arch: str, profile_name: str | None) -> Profile:
-    """The profile asked for. A name that does not exist is a usage error, a bad file is not."""
-    name = profile_name or arch
-    try:
-        return profile(name)
-    except NvirError as e:
-        if type(e) is NvirError:
-            raise click.BadParameter(
-                str(e), param_hint="'--profile'" if profile_name else "'--arch'"
-            ) from None
-        raise
 
 
 def _summary(machine: Profile, result: Occupancy) -> list[str]:

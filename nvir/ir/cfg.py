@@ -109,6 +109,25 @@ def reverse_post_order(entry: Block) -> list[Block]:
     return order
 
 
+def reverse_post_order_now(entry: Block) -> list[Block]:
+    """The same order read from the terminators, for who must not trust or touch the snapshot."""
+    seen = {entry}
+    order: list[Block] = []
+    stack = [(entry, iter(successors(entry)))]
+    while stack:
+        block, targets = stack[-1]
+        for t in targets:
+            if t not in seen:
+                seen.add(t)
+                stack.append((t, iter(successors(t))))
+                break
+        else:
+            order.append(block)
+            stack.pop()
+    order.reverse()
+    return order
+
+
 class DominatorTree:
     """Dominators of a graph in RPO numbers.
 

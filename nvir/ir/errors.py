@@ -130,3 +130,11 @@ class LaunchError(NvirError):
             place = f"line {line}: " if line else ""
             text += f"\n    {place}{instruction}"
         super().__init__(text)
+
+
+def expect(value: object, kind: type) -> None:
+    """Raise TypeError unless `value` is of `kind`, for arguments of public functions."""
+    if not isinstance(value, kind):
+        wanted = kind.__name__.lower()
+        article = "an" if wanted[0] in "aeiou" else "a"
+        raise TypeError(f"expected {article} {wanted}, not {type(value).__name__}")

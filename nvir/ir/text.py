@@ -50,7 +50,7 @@ from nvir.ir.datum import (
     quoted_name,
     type_text,
 )
-from nvir.ir.errors import Unsupported
+from nvir.ir.errors import Unsupported, expect
 from nvir.ir.form import Form, assign_operands, operand_parts
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location, Loose
@@ -82,6 +82,7 @@ _DOTTED = re.compile(r"[A-Za-z0-9_$]+(?:\.[A-Za-z0-9_$]+)*\Z")
 
 def print_ir(module: Module) -> str:
     """The whole module as text. `parse_ir` gives an equal module back."""
+    expect(module, Module)
     with bulk():
         names = Names(module.level)
         names.enter_module(module)

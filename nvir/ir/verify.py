@@ -49,7 +49,7 @@ from typing import Any, NoReturn
 
 from nvir.ir import verify_nvvm, verify_ori
 from nvir.ir.block import Block
-from nvir.ir.cfg import dominator_tree, successors
+from nvir.ir.cfg import dominator_tree, reverse_post_order_now, successors
 from nvir.ir.errors import VerifyError
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -200,24 +200,11 @@ class FunctionCheck:
 
     def number_blocks(self, entry: Block) -> None:
         """Reverse post-order and dominators, without a look at the function's snapshot."""
-        order: list[Block] = []
-        seen = {entry}
-        stack = [(entry, iter(successors(entry)))]
-        while stack:
-            block, targets = stack[-1]
-            for t in targets:
-                if t not in seen:
-                    seen.add(t)
-                    stack.append((t, iter(successors(t))))
-                    break
-            else:
-                order.append(block)
-                stack.pop()
-        order.reverse()
+        order = reverse_post_order_now(entry)
         self.reached = n = len(order)
         number = {b: k for k, b in enumerate(order)}
         tree = dominator_tree([[number[p] for p in self.preds[b] if p in number] for b in order])
-        order.extend(b for b in self.function.blocks if b not in seen)
+        order.extend(b for b in self.function.blocks if b not in number)
         self.number = {b: k for k, b in enumerate(order)}
         self.order = order
         # No interval holds anything for blocks not reached, and for what is not yet met.

@@ -28,7 +28,7 @@ from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
 from nvir.ir.cfg import successors
 from nvir.ir.clone import clone_module
-from nvir.ir.errors import NvirError, PassError, Unsupported, VerifyError
+from nvir.ir.errors import NvirError, PassError, Unsupported, VerifyError, expect
 from nvir.ir.function import Function
 from nvir.ir.module import Module
 from nvir.ir.verify import verify
@@ -128,6 +128,7 @@ class Driver:
         profile: Any = None,
     ) -> Context:
         """As `run_passes`; the context holds remarks and counters."""
+        expect(module, Module)
         steps = parse_pipeline(pipeline)
         values = knobs if isinstance(knobs, Knobs) else Knobs(knobs, policy)
         ctx = Context(module, values, profile)

@@ -28,7 +28,7 @@ from typing import Any
 
 from nvir.analysis.liveness import flood
 from nvir.ir.block import Block
-from nvir.ir.cfg import dominator_tree, loop_headers, successors
+from nvir.ir.cfg import dominator_tree, loop_headers, reverse_post_order_now, successors
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.values import Argument, Result, Value
@@ -153,7 +153,7 @@ class Interference:
         clobbered there nobody reads.
         """
         blocks = self.function.blocks
-        order = _reverse_post_order(self.function.entry)
+        order = reverse_post_order_now(self.function.entry)
         number = {b: k for k, b in enumerate(order)}
         self.preds: dict[Block, list[Block]] = {b: [] for b in blocks}
         for b in blocks:
@@ -331,21 +331,3 @@ def is_copy(i: Instruction) -> bool:
     """Whether an instruction copies one register, literal or address whole and always."""
     f = i.form
     return f.name == "mov" and f.guard is None and f.shape == "%s, %s" and not f.volatile
-
-
-def _reverse_post_order(entry: Block) -> list[Block]:
-    seen = {entry}
-    order: list[Block] = []
-    stack = [(entry, iter(successors(entry)))]
-    while stack:
-        b, targets = stack[-1]
-        for t in targets:
-            if t not in seen:
-                seen.add(t)
-                stack.append((t, iter(successors(t))))
-                break
-        else:
-            order.append(b)
-            stack.pop()
-    order.reverse()
-    return order

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
-from nvir.ir.errors import Unsupported
+from nvir.ir.errors import Unsupported, expect
 from nvir.ir.form import Form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location
@@ -44,6 +44,7 @@ def print_ptx(module: Module) -> str:
     Raises Unsupported for a module of level `nvvm`, and where a value that an
     asynchronous operation still writes would have to be copied.
     """
+    expect(module, Module)
     if module.level != "ori":
         raise Unsupported(f"printing level '{module.level}' as PTX: run 'select' first")
     with bulk():

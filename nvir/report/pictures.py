@@ -12,7 +12,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from nvir.analysis.induction import trip_count
-from nvir.ir.errors import NvirError
+from nvir.ir.errors import NvirError, expect
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
@@ -87,6 +87,7 @@ def cfg_dot(function: Function, *, max_lines: int = MAX_LINES, loop: str | None 
     loop        only the blocks of the loop with this header label
     Two-way branches leave by ports T and F; back edges are dashed.
     """
+    expect(function, Function)
     function.analyze_cfg()
     loops = natural_loops(function)
     blocks = list(function.blocks)
@@ -187,6 +188,7 @@ def to_networkx(function: Function) -> nx.DiGraph:
     """
     import networkx
 
+    expect(function, Function)
     function.analyze_cfg()
     graph = networkx.DiGraph(name=function.name)
     for b in function.blocks:

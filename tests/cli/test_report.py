@@ -175,8 +175,8 @@ def test_files_that_are_no_ptx(command: str, content: object, says: str, tmp_pat
 @pytest.mark.parametrize(
     ("args", "code", "says"),
     [
-        (["report", SGEMM, "--arch", "foo"], 1, "no machine profile for 'foo'"),
-        (["report", SGEMM, "--profile", "nope"], 1, "no machine profile"),
+        (["report", SGEMM, "--arch", "foo"], 2, "no machine profile for 'foo'"),
+        (["report", SGEMM, "--profile", "nope"], 2, "no machine profile"),
         (["report", SGEMM, "--kernel", "nope"], 2, "there are: sgemm"),
         (["report", SGEMM, "--block", "0"], 2, "--block"),
         (["report", SGEMM, "--source"], 2, "--lines"),

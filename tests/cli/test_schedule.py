@@ -67,7 +67,7 @@ def test_a_loop_is_chosen_by_number_or_label() -> None:
         (["--loop", "nowhere"], 2, "no loop 'nowhere' in"),
         (["--loop", "99"], 2, "there are: 1 $L__BB0_"),
         (["--kernel", "nobody"], 2, "no loops in"),
-        (["--profile", "sm_1"], 1, "no machine profile for 'sm_1'"),
+        (["--profile", "sm_1"], 2, "no machine profile for 'sm_1'"),
     ],
 )
 def test_wrong_choices_are_told(options: list[str], code: int, message: str) -> None:
