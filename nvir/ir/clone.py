@@ -23,11 +23,14 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from operator import is_not
 from typing import Any
 
+import attrs
+
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Loose
 from nvir.ir.module import DebugData, Module
+from nvir.ir.nvvm_values import ConstantExpr
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.values import UNTRACKED, Argument, Constant, Result, SymbolOffset, Value, constant
 
@@ -127,6 +130,10 @@ class _Copies(dict[Any, Any]):
             value = tuple(self[v] if isinstance(v, Value) else v for v in x.value)
             if value != x.value:
                 new = constant(x.type, value)
+        elif x.__class__ is ConstantExpr:
+            operands = tuple(map(self.__getitem__, x.operands))
+            if operands != x.operands:
+                new = x.with_operands(operands)
         self[x] = new
         return new
 
@@ -292,10 +299,12 @@ def _bare_instructions(
 def _aux(aux: Any, copies: dict[Any, Any]) -> Any:
     """A copy of what an instruction says beside its operands."""
     if isinstance(aux, CallInfo):
+        callee = copies[aux.callee] if aux.callee is not None else None
+        params = tuple([copies[p] for p in aux.return_params])
+        if aux.__class__ is not CallInfo:
+            return attrs.evolve(aux, callee=callee, return_params=params)
         return CallInfo(
-            aux.n_sources, aux.guard_index, aux.ties,
-            copies[aux.callee] if aux.callee is not None else None,
-            tuple([copies[p] for p in aux.return_params]), aux.prototype,
+            aux.n_sources, aux.guard_index, aux.ties, callee, params, aux.prototype
         )  # fmt: skip
     if isinstance(aux, Loose):
         return Loose(aux.n_sources, aux.guard_index, aux.ties)

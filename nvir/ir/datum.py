@@ -513,6 +513,10 @@ class Cursor:
         start = self.start
         if self.accept("undef"):
             return undef(t)
+        if self.accept("poison"):
+            from nvir.ir.nvvm_values import poison
+
+            return poison(t)
         if self.accept("zeroinitializer") or self.accept("null"):
             return constant(t, None)
         if self.at("true", "false"):

@@ -11,6 +11,25 @@
 Names of methods and their order of arguments are llvmlite's. Pointers are
 opaque, so `load`, `gep` and `alloca` take the element type. A Python number beside
 a value becomes a constant of its type. `flags` are LLVM's words ("nsw", "fast").
+
+What LLVM text says beyond instructions stands in these places:
+
+    Function.kind        "entry" for a kernel (metadata or calling convention in the text)
+    Function.linkage     LLVM's word: "" (external), "internal", "private", "weak_odr" …
+    Function.directives  {"maxntid": (256, 1, 1), "reqntid": …, "minnctapersm": (4,),
+                         "maxnreg": (64,)}: from annotations or "nvvm.…" attributes
+    Function.aux         {"attributes": (…), "returns": (…), "variadic": True}, each where given.
+                         An attribute is a word ("nounwind", "convergent") or a pair of name and
+                         value: ("align", 16), ("memory", "none"), ("target-cpu", "sm_80")
+    Argument.attributes  the same: ("noalias", ("align", 8), ("byval", T))
+    Variable             `space` PTX's name; `type` the pointer type; `init` a constant value of
+                         `value_type` or None; `attributes` {"constant": "", "unnamed_addr": "",
+                         "managed": ""}; `linkage` LLVM's word
+    Block.aux            {"llvm.loop": (("llvm.loop.unroll.count", 4), …)} on a latch
+    Instruction.loc      line and column of `!dbg`; files are `module.debug.files`
+    Module.aux           {"datalayout": text, "triple": text, "asm": text, "metadata": {name:
+                         (nodes)}, "comdats": …}: a node is a tuple of None, int, str, Value, node
+    Module.target        from "target-cpu", where the text has one
 """
 
 from __future__ import annotations
@@ -26,12 +45,15 @@ from nvir.ir.form import nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location
 from nvir.ir.module import Module
+from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.symbols import Variable
 from nvir.ir.types import (
     I1,
     I32,
     SCALARS,
     VOID,
     FloatType,
+    FunctionType,
     IntType,
     Type,
     VectorType,
@@ -50,15 +72,46 @@ _UNORDERED = {"<": "ult", "<=": "ule", ">": "ugt", ">=": "uge", "==": "ueq", "!=
               "uno": "uno"}  # fmt: skip
 
 
+VARIABLE_SPACES = {0: "global", 1: "global", 3: "shared", 4: "const", 5: "local"}
+
+
 def function(
     module: Module, name: str, result: Type = VOID, params: Sequence[tuple[str, Type]] = (),
     kind: str = "func",
 ) -> Function:  # fmt: skip
     """Add a function to a module of level `nvvm`; `kind` "entry" makes it a kernel."""
     f = Function(name, kind, module)
+    f.type = pointer()
     f.return_type = result
-    f.params = [Argument(t, n, f, k) for k, (n, t) in enumerate(params)]
+    f.params = [Argument(t, n or None, f, k) for k, (n, t) in enumerate(params)]
     return module.add_function(f)
+
+
+def variable(
+    module: Module, name: str, typ: Type, space: int = 1, init: Value | None = None,
+    linkage: str = "", align: int = 0, constant: bool = False,
+) -> Variable:  # fmt: skip
+    """Add a variable in an address space (0 and 1 are global, 3 shared, 4 constant, 5 local)."""
+    v = Variable(
+        name, VARIABLE_SPACES[space], typ, align=align, init=init, linkage=linkage,
+        attributes={"constant": ""} if constant else {}, address_type=pointer(space),
+    )  # fmt: skip
+    return module.add_global(v)
+
+
+def declare(
+    module: Module, name: str, result: Type = VOID, params: Sequence[Type] = (),
+    attributes: Sequence[Any] = (), variadic: bool = False,
+) -> Function:  # fmt: skip
+    """The declared function of that name, made at the first call: intrinsics, libdevice."""
+    for f in module.functions:
+        if f.name == name:
+            return f
+    f = function(module, name, result, [("", t) for t in params])
+    f.aux = {"attributes": tuple(attributes)} if attributes else None
+    if variadic:
+        f.aux = {**(f.aux or {}), "variadic": True}
+    return f
 
 
 def const(type: Type, x: Any) -> Constant:
@@ -291,6 +344,27 @@ class Builder:
 
     def fence(self, ordering: str, scope: str = "") -> Instruction:
         return self.insert("fence", (), aux=(ordering, scope))
+
+    def load_atomic(self, ptr: Value, typ: Type, ordering: str = "monotonic", align: int = 0,
+                    name: str = "", scope: str = "", volatile: bool = False) -> Instruction:
+        """A load that other threads' accesses are ordered with; `scope` "" is the system."""
+        row = _flag("load atomic", volatile)
+        return self.insert(row, (ptr,), typ, name, (ordering, scope, align))
+
+    def store_atomic(self, value: Value, ptr: Value, ordering: str = "monotonic", align: int = 0,
+                     scope: str = "", volatile: bool = False) -> Instruction:
+        row = _flag("store atomic", volatile)
+        return self.insert(row, (value, ptr), aux=(ordering, scope, align))
+
+    def asm(self, ftype: FunctionType, asm: str, constraint: str, args: Sequence[Value],
+            side_effect: bool = False, name: str = "") -> Instruction:  # fmt: skip
+        """A call of inline assembly; several outputs come as a struct, as in LLVM."""
+        callee = InlineAsm(asm, constraint, ("sideeffect",) if side_effect else ())
+        if [v.type for v in args] != [*ftype.params]:
+            given = ", ".join(v.type.name for v in args)
+            raise NvirError(f"the assembly takes {ftype}, given are ({given})")
+        info = CallInfo(len(args), callee=callee)
+        return self.insert("call", tuple(args), ftype.result, name, info)
 
     # ------------------------------------------------ values in pieces
 

@@ -10,16 +10,20 @@ its spelling ("add nsw", "icmp slt", "load volatile", "call tail"):
     unreachable                                   ()
     icmp, fcmp       a, b                         none; the predicate is the first flag
     load             pointer                      alignment in bytes, 0 for the type's own; the
-                                                  element type is the result's
+                                                  element type is the result's; flags "volatile",
+                                                  "atomic", "invariant" (nothing ever stores there)
     store            value, pointer               alignment
-    getelementptr    base, indices                the source element type; flag "inbounds"
+    load atomic, store atomic                     (ordering, scope, alignment)
+    getelementptr    base, indices                the source element type; flags "inbounds",
+                                                  "nusw", "nuw"
     alloca           count                        (allocated type, alignment)
-    call             as CallInfo says             CallInfo; the callee is no operand unless indirect
+    call             as CallInfo says             CallInfo; the callee, a Function or InlineAsm, is
+                                                  no operand unless indirect
     extractvalue     aggregate                    tuple of indices
     insertvalue      aggregate, element           tuple of indices
     shufflevector    a, b                         tuple of lanes, -1 for an undefined one
     atomicrmw        pointer, value               (ordering, scope, alignment); the operation is
-                                                  the first flag
+                                                  the first flag, another one "volatile"
     cmpxchg          pointer, expected, new       (success ordering, failure ordering, scope,
                                                   alignment); the result is {T, i1}
     fence                                         (ordering, scope)

@@ -13,6 +13,7 @@ import os
 import re
 from typing import Any
 
+import nvir.ir.nvvm_values  # noqa: F401  # registers its classes with datum
 from nvir.ir.bulk import bulk
 from nvir.ir.datum import Cursor, Unreadable, unquoted
 from nvir.ir.errors import Diagnostic, ParseError

@@ -225,13 +225,13 @@ class Names(dict[Any, str]):
             return constant_text(v, self.__getitem__)
         if isinstance(v, Undef):
             text = type_text(v.type)
-            return f"{text} undef" if text[0].isalpha() else f"type {text} undef"
+            return f"{text} {v.name}" if text[0].isalpha() else f"type {text} {v.name}"
         if isinstance(v, SpecialRegister):
             return v.name
         if isinstance(v, SymbolOffset):
             return offset_text(v, self.__getitem__)
         fields = fields_of(v)
-        if fields is not None:
+        if fields is not None:  # of registered classes: constant expressions, inline assembly
             inner = (self.datum(getattr(v, n)) for n in fields)
             return f"{v.__class__.__name__}({', '.join(inner)})"
         if isinstance(v, Symbol):

@@ -54,6 +54,7 @@ from nvir.ir.errors import VerifyError
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.module import Module
+from nvir.ir.nvvm_values import ConstantExpr, symbols_in
 from nvir.ir.types import CC, VOID
 from nvir.ir.values import Argument, Result, Symbol, SymbolOffset, Value, same_class
 
@@ -115,6 +116,8 @@ class _Where(dict[Value, int]):
             self.symbols.add(v)
         elif isinstance(v, SymbolOffset):
             self.symbols.add(v.symbol)
+        elif isinstance(v, ConstantExpr):
+            self.symbols.update(symbols_in(v))
         self[v] = SHARED
         return SHARED
 
