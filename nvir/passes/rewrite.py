@@ -58,7 +58,7 @@ def substitute(leaders: Mapping[Value, Value]) -> None:
     for old, new in final.items():
         touched.update(dict.fromkeys(old.users))
         if new.type is not old.type:
-            _join_spelling(new, old.type)
+            join_spelling(new, old.type)
     find = final.get
     for user in touched:
         user.set_operands(tuple([find(v, v) for v in user.operands]))
@@ -88,7 +88,7 @@ def _spelling_fits(new: Type, old: Type) -> bool:
     return {new.kind, old.kind} <= {"u", "s"} and new.bits == old.bits
 
 
-def _join_spelling(value: Value, old: Type) -> None:
+def join_spelling(value: Value, old: Type) -> None:
     if not value.is_constant and not _spelling_fits(value.type, old):
         assert isinstance(value.type, ScalarType)
         value.type = value.type.cls
