@@ -13,7 +13,8 @@ Method   RPO by an iterative depth-first walk. Dominators by intersecting along
          Reducibility", 1974).
 Cost     Linear in blocks and edges, but for pathological irreducible graphs.
 
-`split_edge`, `insert_preheader` and `delete_block` keep the snapshot true in place.
+`split_edge`, `insert_preheader` and `delete_block` keep the snapshot true in place;
+`interpose_all` renews it once.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import attrs
+
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
-from nvir.ir.form import form
+from nvir.ir.form import form, nvvm_form
 from nvir.ir.instruction import Instruction
 from nvir.ir.types import VOID
 
@@ -274,6 +277,17 @@ def _find(above: list[int], b: int) -> int:
 # ------------------------------------------------------------ edits in place
 
 
+@attrs.frozen
+class Place:
+    """Where a new block goes: on all edges from `sources` into `target`, and in layout behind
+    `after`, else before `target`."""
+
+    target: Block
+    sources: Sequence[Block]
+    name: str | None = None
+    after: Block | None = None
+
+
 def split_edge(source: Block, target: Block, name: str | None = None) -> Block:
     """Put a new block on the edge `source` → `target`; it lies before `target` in layout.
 
@@ -291,27 +305,58 @@ def insert_preheader(header: Block, outside: Sequence[Block], name: str | None =
     return _interpose(header, list(outside), name)
 
 
+def interpose_all(function: Function, places: Sequence[Place]) -> list[Block]:
+    """Put a new block at each of many places; the annotations are renewed once, at the end.
+
+    No two places may share an edge. Linear, where single splits cost the function's size each.
+    """
+    state = function.cfg_state
+    before: dict[Block, list[Block]] = {}
+    behind: dict[Block, list[Block]] = {}
+    made = []
+    for p in places:
+        new = _put(p.target, p.sources, p.name)
+        made.append(new)
+        (before if p.after is None else behind).setdefault(p.after or p.target, []).append(new)
+    layout: list[Block] = []
+    for b in function.blocks:
+        layout += (*before.get(b, ()), b, *behind.get(b, ()))
+    function.blocks = layout
+    if made and state == "fresh":
+        function.analyze_cfg()
+    return made
+
+
 def _interpose(target: Block, sources: list[Block], name: str | None) -> Block:
     function = target.function
     fresh = function.cfg_state == "fresh"
     where = function.blocks.index(target)
-    branches = [s.terminator for s in sources]
-    for s, branch in zip(sources, branches, strict=True):
-        if branch is None or target not in branch.aux:
-            raise ValueError(f"{s.name} does not branch to {target.name}")
-    new = Block(function.unique_block_name(name), function)
+    new = _put(target, sources, name)
     function.blocks.insert(where, new)
-    for branch in branches:
-        if branch is not None:
-            branch.set_successor(target, new)
-    _split_phis(target, new, sources)
-    new.append(Instruction(form("bra"), aux=(target,)))
     if fresh:
         _patch_snapshot(target, new, sources)
     return new
 
 
-def _split_phis(target: Block, new: Block, sources: list[Block]) -> None:
+def _put(target: Block, sources: Sequence[Block], name: str | None) -> Block:
+    """A new block on edges into `target`, not yet placed in layout."""
+    function = target.function
+    branches = []
+    for s in sources:
+        branch = s.terminator
+        if branch is None or target not in branch.aux:
+            raise ValueError(f"{s.name} does not branch to {target.name}")
+        branches.append(branch)
+    new = Block(function.unique_block_name(name), function)
+    for branch in branches:
+        branch.set_successor(target, new)
+    _split_phis(target, new, sources)
+    nvvm = branches[0].form.op.level == "nvvm"
+    new.append(Instruction(nvvm_form("br") if nvvm else form("bra"), aux=(target,)))
+    return new
+
+
+def _split_phis(target: Block, new: Block, sources: Sequence[Block]) -> None:
     moved = set(sources)
     for phi in target.phis:
         inside = [(v, b) for v, b in phi.incoming if b not in moved]
