@@ -1,0 +1,109 @@
+"""One comparison that makes sure of several exit tests in a row.
+
+A counted loop goes on while `x + j·s` compares with N, for copies j = 0 .. m − 1
+(x counted on by one step where the test reads the variable after its step). All
+hold if the farthest does and the variable does not wrap on the way there:
+
+    lt, le   x < L,  L = N − K     K = (m − 1 + d)·|s|, d = 1 where the step is first
+    gt, ge   x > L,  L = N + K
+    ne       |N − x| > K           as an unsigned number, taken in the direction of the step
+
+L itself must not have wrapped: `is_right` makes that test, which is the same for all
+rounds. A guard that is false although the tests would hold costs speed, never the result.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from nvir.analysis.induction import TripCount, constant_of
+from nvir.ir.builder import Builder
+from nvir.ir.types import SCALARS
+from nvir.ir.values import Value, integer
+
+_SIGN = {"lt": 1, "le": 1, "lo": 1, "ls": 1, "gt": -1, "ge": -1, "hi": -1, "hs": -1}
+_BACK = {1: "le", -1: "ge"}
+
+
+@attrs.frozen(eq=False)
+class Guard:
+    """The guard of a loop with `tests` tests left out; see the module docstring."""
+
+    compare: str
+    type: str  # of the comparison, e.g. "s32"
+    bits: int
+    direction: int  # 1 up, -1 down
+    distance: int  # K
+    bound: Value
+
+    @classmethod
+    def of(cls, trip: TripCount, tests: int) -> Guard | None:
+        """The guard, None where there is none: floats, run-time strides, `eq`, K too large."""
+        variable = trip.variable
+        compare, _, type = trip.compare.partition(".")
+        t = SCALARS.get(type)
+        if variable.kind == "float" or not isinstance(variable.step, int) or t is None:
+            return None
+        bits = variable.bits
+        if t.bits != bits or t.is_float or bits not in (16, 32, 64):
+            return None
+        step = variable.step
+        K = max(tests - 1 + trip.tests_update, 0) * abs(step)
+        if compare == "ne":
+            if step == 0 or K >= 1 << bits:
+                return None
+            return cls("ne", f"u{bits}", bits, 1 if step > 0 else -1, K, trip.bound)
+        direction = _SIGN.get(compare, 0)
+        unsigned = type[0] != "s" or compare in ("lo", "ls", "hi", "hs")
+        if direction * step <= 0 or K > (1 << (bits - (not unsigned))) - 1:
+            return None
+        made = cls(compare, type, bits, direction, K, trip.bound)
+        return None if made._constant_limit() == "wraps" else made
+
+    def limit(self, b: Builder) -> Value | None:
+        """L, worked out before the loop; None where the guard needs none."""
+        if self.compare == "ne":
+            return None
+        known = self._constant_limit()
+        if isinstance(known, int):
+            return integer(known)
+        if self.distance == 0:
+            return self.bound
+        name = "sub" if self.direction > 0 else "add"
+        return b.op(  # type: ignore[no-any-return]
+            f"{name}.{self._arithmetic()}", self.bound, integer(self.distance)
+        )
+
+    def is_right(self, b: Builder, limit: Value | None) -> Value | None:
+        """A predicate: L did not wrap. None where it is certain."""
+        if limit is None or limit.is_constant or limit is self.bound:
+            return None
+        t = self._arithmetic()
+        return b.op(f"setp.{_BACK[self.direction]}.{t}", limit, self.bound)  # type: ignore[no-any-return]
+
+    def holds(self, b: Builder, x: Value, limit: Value | None) -> Value:
+        """A predicate: from x on, all the tests hold."""
+        if self.compare != "ne":
+            assert limit is not None
+            return b.op(f"setp.{self.compare}.{self.type}", x, limit)  # type: ignore[no-any-return]
+        high, low = (self.bound, x) if self.direction > 0 else (x, self.bound)
+        left = b.op(f"sub.{self.type}", high, low)
+        return b.op(f"setp.gt.{self.type}", left, integer(self.distance))  # type: ignore[no-any-return]
+
+    def _arithmetic(self) -> str:
+        unsigned = self.type[0] != "s" or self.compare in ("lo", "ls", "hi", "hs")
+        return f"{'u' if unsigned else 's'}{self.bits}"
+
+    def _constant_limit(self) -> int | str | None:
+        """L where the bound is a literal, "wraps" where it does, None where it is none."""
+        n = constant_of(self.bound)
+        if n is None:
+            return None
+        t = SCALARS[self._arithmetic()]
+        n &= (1 << t.bits) - 1
+        if t.kind == "s" and n >> (t.bits - 1):
+            n -= 1 << t.bits
+        limit = n - self.direction * self.distance
+        low, high = (-(1 << t.bits - 1), (1 << t.bits - 1) - 1) if t.kind == "s" else (
+            0, (1 << t.bits) - 1)  # fmt: skip
+        return limit if low <= limit <= high else "wraps"
