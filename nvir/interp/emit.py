@@ -30,6 +30,7 @@ import attrs
 import numpy as np
 
 from nvir.interp.layout import Array, register_dtype
+from nvir.interp.leaves import Leaf, real
 from nvir.interp.meaning.lanes import fit, register
 from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
@@ -162,6 +163,8 @@ class Emitter:
 
     def _immediate(self, value: Value, type: str) -> str:
         if isinstance(value, Constant):
+            if type == "b128":
+                return self.bind(self.program.pair(int(value.value)))
             return self.constant(literal_bits(value, type), register(type))
         if isinstance(value, Undef):
             dtype = register_dtype(value.type)
@@ -304,11 +307,11 @@ def _compiled(text: str) -> Any:
     return compile(text, "<nvir segment>", "exec")
 
 
-_IN_TABLE = (Instruction, Result, Argument)
+_IN_TABLE = (Instruction, Result, Argument, Leaf)
 
 
 def _instruction(special: Any) -> Any:
-    return None if special is None else special.instruction
+    return None if special is None else real(special.instruction)
 
 
 def literal_bits(value: Constant, type: str) -> int:
@@ -338,8 +341,16 @@ def compile_segment(segment: Segment, whole: bool) -> Code:
 
 
 def _traced(e: Emitter, i: Instruction) -> str:
-    names = [e.local[r] for r in i.results if r in e.local]
+    names = [e.local[x] for r in i.results for x in e.plan.leaves(r) if x in e.local]
     return f"({', '.join(names)}{',' if names else ''})"
+
+
+def register_name(type: Type) -> str:
+    """The untyped PTX name of the register that holds a scalar of either level."""
+    dtype = register_dtype(type)
+    if dtype.kind == "b":
+        return "pred"
+    return "b128" if type.bits > 64 else f"b{8 * dtype.itemsize}"
 
 
 def compile_edge(plan: Plan, edge: Edge, whole: bool) -> Code:
@@ -348,8 +359,7 @@ def compile_edge(plan: Plan, edge: Edge, whole: bool) -> Code:
     names = []
     changed = {phi for phi, _ in edge.moves}
     for phi, value in edge.moves:
-        type = "pred" if phi.type.bits == 1 else f"b{max(phi.type.bits, 16)}"
-        name = e.value(value, type)
+        name = e.value(value, register_name(phi.type))
         if not whole and value in changed:  # the lanes may be a view of what is about to change
             e.line(f"{name} = {name}.copy()")
         names.append((plan.slot(phi), name))

@@ -30,7 +30,6 @@ WAVE_BYTES = 1 << 28
 PATIENCE = 64
 SHARED_LIMIT = 228 << 10
 CHECKS = ("bounds", "uninit", "race")
-_NUMPY = {"f16": "f2", "f32": "f4", "f64": "f8"}
 
 Dim = int | Sequence[int]
 
@@ -116,7 +115,8 @@ class Launch:
         self.dynamic_smem = int(dynamic_smem)
         self.shared_size = self.program.dynamic + self.dynamic_smem
         self._check_configuration()
-        self.stack_size = (1 << 14) if self._uses("alloca") else 0
+        reached, uses_stack = self.program.reached, self.program.storage.uses_stack
+        self.stack_size = (1 << 14) if any(uses_stack(f) for f in reached) else 0
         self.heap = 0
         self.copied: list[tuple[int, Array]] = []
         self.restored: list[tuple[int, int, int]] = []
@@ -177,7 +177,7 @@ class Launch:
         self, args: Sequence[Any], globals: Mapping[str, Any], textures: Mapping[Any, Any]
     ) -> None:
         """Lay out memory and copy everything in."""
-        params = self.kernel.params
+        params = self.program.signature
         if len(args) != len(params):
             raise TypeError(f"{self.kernel.name} has {len(params)} parameters, {len(args)} given")
         known = {str(v.name) for v in self.module.globals}
@@ -284,7 +284,7 @@ class Launch:
 
     def _wave_width(self) -> int:
         """How many CTAs run side by side: whole clusters, whose memory is not too large."""
-        frame = self.program.plan(self.kernel).frame.size + self.stack_size
+        frame: int = self.program.plan(self.kernel).frame.size + self.stack_size
         width = min(
             WAVE_LANES // self.threads,
             WAVE_BYTES // max(self.shared_size, 1),
@@ -329,21 +329,17 @@ class Launch:
     def _final_globals(self) -> dict[str, Any]:
         out: dict[str, Any] = {}
         for v in self.module.globals:
-            if v.space != "global" or v not in self.program.addresses or v.size == 0:
+            if v.space != "global" or v not in self.program.addresses:
                 continue
             allocation = self.program.arena.find(self.program.addresses[v])
-            if allocation is None:
+            if allocation is None or allocation.end == allocation.start:
                 continue
             given = self.given.get(str(v.name))
             if given is not None:
                 out[str(v.name)] = given
                 continue
-            name = v.element_type.name
-            dtype = _NUMPY.get(
-                name, f"{'i' if name[0] == 's' else 'u'}{max(v.element_type.bits // 8, 1)}"
-            )
-            shape = (*v.dimensions, v.vector) if v.vector > 1 else v.dimensions
             raw = self.program.arena.data[allocation.start : allocation.end].copy()
+            dtype, shape = self.program.storage.dtype(v)
             out[str(v.name)] = raw.view(dtype).reshape(shape) if raw.size else raw
         return out
 

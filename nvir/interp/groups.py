@@ -12,6 +12,7 @@ import numpy as np
 
 from nvir.interp.emit import literal_bits, take
 from nvir.interp.layout import Array, register_dtype
+from nvir.interp.leaves import Leaf
 from nvir.interp.meaning.lanes import register
 from nvir.interp.special import special_vector
 from nvir.ir.instruction import Instruction
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 ALL = slice(None)
 # Below this the part form serves all: compiling a second form costs more than it saves.
 WHOLE_FORM_LANES = 192
-_IN_TABLE = (Instruction, Result, Argument)
+_IN_TABLE = (Instruction, Result, Argument, Leaf)
 
 
 class Table:
@@ -196,6 +197,8 @@ class Group:
             return take(special_vector(self.wave, value.name), self.sel)
         program = self.wave.program
         if isinstance(value, Constant):
+            if type == "b128":
+                return program.pair(int(value.value))
             return program.constant(literal_bits(value, type), register(type))
         if isinstance(value, Symbol | SymbolOffset):
             symbol: Any = value

@@ -10,12 +10,14 @@ Frames      Parameters of device functions, parameters of calls and `.local` var
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
+from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function
 from nvir.ir.symbols import Variable
 from nvir.ir.types import ScalarType, Type
@@ -48,13 +50,27 @@ def register_dtype(type: Type) -> np.dtype[Any]:
     """The dtype of a value's lane vector, as meaning/lanes.py has it; b128 is pairs of uint64."""
     if isinstance(type, ScalarType) and type.cls.name in ("pred", "cc"):
         return np.dtype(bool)
-    found: np.dtype[Any] = np.dtype(_BITS[type.bits])
-    return found
+    bits = type.bits
+    found: Any = _BITS.get(bits)
+    if found is None:  # a scalar of nvvm
+        found = _narrowest(bits)
+    dtype: np.dtype[Any] = np.dtype(found)
+    return dtype
+
+
+def _narrowest(bits: int) -> Any:
+    """The element of the narrowest register for an nvvm scalar of so many bits."""
+    if bits == 1:
+        return bool
+    for width in (16, 32, 64, 128):
+        if bits <= width:
+            return _BITS[width]
+    raise Unsupported(f"a value of {bits} bits in the interpreter")
 
 
 def zeros(type: Type, count: int) -> Array:
     """A lane vector of zeros."""
-    shape = (count, 2) if type.bits == 128 else (count,)
+    shape = (count, 2) if type.bits > 64 else (count,)
     return np.zeros(shape, register_dtype(type))
 
 
@@ -77,29 +93,86 @@ class Layout:
     align: int = 1
 
     def place(self, variable: Variable, least: int = 1) -> None:
-        step = max(alignment(variable), least)
-        self.align = max(self.align, step)
-        self.offsets[variable] = offset = align_up(self.size, step)
-        self.size = offset + variable.size
+        """Add a variable of ori, aligned to at least `least` bytes."""
+        self.reserve(variable, variable.size, max(alignment(variable), least))
+
+    def reserve(self, key: Any, size: int, align: int) -> None:
+        """Add `size` bytes for whatever `key` is."""
+        self.align = max(self.align, align)
+        self.offsets[key] = offset = align_up(self.size, align)
+        self.size = offset + size
 
 
-def frame_layout(function: Function) -> Layout:
-    """The local memory of one activation: parameters (a kernel's lie elsewhere) and locals."""
-    layout = Layout()
-    if not function.is_kernel:
-        for p in [*function.params, *function.returns]:
-            if isinstance(p, Variable):
-                layout.place(p)
-    for v in function.locals:
-        if v.space in ("local", "param"):
-            layout.place(v)
-    layout.size = align_up(layout.size, 16)
-    return layout
+class Storage:
+    """Sizes and places of what an ori module declares. nvvm/storage.py has the other level's."""
+
+    def size(self, v: Variable) -> int:
+        """Bytes of a variable."""
+        return v.size
+
+    def align(self, v: Variable) -> int:
+        return alignment(v)
+
+    def dtype(self, v: Variable) -> tuple[Any, tuple[int, ...]]:
+        """How a variable's final contents are shown: numpy's element and the shape."""
+        name, bits = v.element_type.name, v.element_type.bits
+        kind = _NUMPY.get(name, f"{'i' if name[0] == 's' else 'u'}{max(bits // 8, 1)}")
+        return np.dtype(kind), (*v.dimensions, v.vector) if v.vector > 1 else v.dimensions
+
+    def signature(self, f: Function) -> list[Any]:
+        """A kernel's parameters."""
+        return f.params
+
+    def frame(self, f: Function) -> Layout:
+        """Local memory of one activation: parameters (a kernel's lie elsewhere) and locals."""
+        layout = Layout()
+        if not f.is_kernel:
+            for p in [*f.params, *f.returns]:
+                if isinstance(p, Variable):
+                    layout.place(p)
+        for v in f.locals:
+            if v.space in ("local", "param"):
+                layout.place(v)
+        layout.size = align_up(layout.size, 16)
+        return layout
+
+    def uses_stack(self, f: Function) -> bool:
+        """Whether it takes memory that its frame does not hold."""
+        return any(i.form.name == "alloca" for i in f.instructions())
+
+    def image(self, program: Any, v: Variable) -> Array:
+        """The bytes that a variable starts with."""
+        out = np.zeros(v.size, np.uint8)
+        width = max(v.element_type.bits // 8, 1)
+        dims = (*v.dimensions, v.vector) if v.vector > 1 else v.dimensions
+        _fill(program, out, 0, v.init, width, dims)
+        return out
+
+    def start(self, wave: Any, g: Any) -> None:
+        """Kernels load their parameters themselves."""
 
 
-def parameter_layout(function: Function) -> Layout:
+_NUMPY = {"f16": "f2", "f32": "f4", "f64": "f8"}
+
+
+def _fill(program: Any, out: Array, at: int, init: Any, width: int, dims: tuple[int, ...]) -> None:
+    """Write a (nested) initialiser at a byte offset."""
+    if not isinstance(init, tuple):
+        bits = program.initial(init) & ((1 << 8 * width) - 1)
+        out[at : at + width] = np.frombuffer(bits.to_bytes(width, "little"), np.uint8)
+        return
+    flat = not any(isinstance(x, tuple) for x in init)
+    step = width
+    if not flat:
+        for d in dims[1:]:
+            step *= d
+    for k, x in enumerate(init):
+        _fill(program, out, at + k * step, x, width, dims[1:])
+
+
+def parameter_layout(params: Sequence[Variable]) -> Layout:
     """A kernel's parameter block."""
     layout = Layout()
-    for p in function.params:
+    for p in params:
         layout.place(p)
     return layout

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nvir.interp.layout import frame_layout
+from nvir.interp.leaves import real
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.types import IMM
 from nvir.ir.values import Value
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _ways(block: Block, extra: dict[Block, list[Block]]) -> list[Block]:
 
 _POLLS = frozenset((
     "atom", "nanosleep", "mbarrier.try_wait", "mbarrier.test_wait", "call", "bar.warp.sync",
-    "unknown",
+    "unknown", "atomicrmw", "cmpxchg",
 ))  # fmt: skip
 
 
@@ -78,9 +79,7 @@ class Edge:
 
     __slots__ = ("moves", "part", "patience", "target", "whole")
 
-    def __init__(
-        self, target: Segment, moves: list[tuple[Instruction, Value]], patience: int
-    ) -> None:
+    def __init__(self, target: Segment, moves: list[tuple[Value, Value]], patience: int) -> None:
         self.target, self.moves, self.patience = target, moves, patience
         self.whole: Any = None
         self.part: Any = None
@@ -127,7 +126,7 @@ class Segment:
     def where(self) -> Instruction | None:
         """The instruction at which a group that is here waits."""
         if self.special is not None and not self.instructions:
-            return self.special.instruction  # type: ignore[no-any-return]
+            return real(self.special.instruction)  # type: ignore[no-any-return]
         return self.instructions[0] if self.instructions else self.term
 
 
@@ -137,7 +136,8 @@ class Plan:
     def __init__(self, function: Function, program: Program) -> None:
         self.function, self.program = function, program
         self.slots: dict[Value, int] = {}
-        self.frame = frame_layout(function)
+        self.frame = program.storage.frame(function)
+        self._leaves: dict[Value, tuple[Value, ...]] = {}
         self.order = block_order(function)
         self.heads: dict[Block, Segment] = {}
         self.segment_of: dict[Instruction, Segment] = {}
@@ -153,6 +153,25 @@ class Plan:
         if n is None:
             n = self.slots[value] = len(self.slots)
         return n
+
+    def leaves(self, value: Value) -> tuple[Value, ...]:
+        """The scalars of a value: itself at ori, those of an aggregate at nvvm."""
+        found = self._leaves.get(value)
+        if found is None:
+            found = self._leaves[value] = self.program.rows.leaves(self, value)
+        return found
+
+    def typed_leaves(self, value: Value) -> list[tuple[Value, str]]:
+        """The scalars, each with the untyped PTX name of its register."""
+        from nvir.interp.emit import register_name
+
+        parts = self.leaves(value)
+        if self.program.rows.level == "ori":
+            return [(x, "b32" if x.type is IMM else register_name(x.type)) for x in parts]
+        from nvir.interp.nvvm.constants import scalars
+
+        types = scalars(value.type)
+        return [(x, register_name(t)) for x, t in zip(parts, types, strict=True)]
 
     def head(self, block: Block) -> Segment:
         """The first segment of a block; cuts the block when it is first reached."""
@@ -202,11 +221,11 @@ class Plan:
         return segment.edges
 
     def _edge(self, source: Block, target: Block) -> Edge:
-        moves = []
+        moves: list[tuple[Value, Value]] = []
         for phi in target.phis:
             for value, block in phi.incoming:
                 if block is source:
-                    moves.append((phi, value))
+                    moves.extend(zip(self.leaves(phi), self.leaves(value), strict=True))
                     break
         patience = 0
         if self.order[target] <= self.order[source]:

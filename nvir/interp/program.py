@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nvir.interp.layout import Array, Layout, Windows, alignment, parameter_layout
+from nvir.interp.layout import Array, Layout, Windows, parameter_layout
 from nvir.interp.memory import Arena
 from nvir.interp.plan import Plan
-from nvir.interp.rows import Rows, ori_rows
+from nvir.interp.rows import Rows, rows_of
 from nvir.ir.errors import LaunchError, Unsupported
 from nvir.ir.function import Function
 from nvir.ir.module import Module
@@ -24,7 +24,8 @@ class Program:
     """Everything that one launch shares. Built by grid.py: globals, then parameters, then `seal`.
 
     reached       the kernel and the functions that it may call
-    params        generic address of each kernel parameter
+    signature     the kernel's parameters
+    params        generic address of each of them
     shared        layout of the shared variables that the kernel can reach; `dynamic` is the offset
                   of `.extern .shared` arrays
     functions_at  function by its (made up) address
@@ -32,10 +33,10 @@ class Program:
     """
 
     def __init__(self, module: Module, kernel: Function) -> None:
-        if module.level != "ori":
-            raise Unsupported(f"running level {module.level}")
         self.module, self.kernel = module, kernel
-        self.rows: Rows = _rows()
+        self.rows: Rows = rows_of(module.level)
+        self.storage = self.rows.storage
+        self.signature = self.storage.signature(kernel)
         self.windows = Windows.of(module.address_size)
         self.arena = Arena(self.windows.arena)
         self.plans: dict[Function, Plan] = {}
@@ -62,19 +63,21 @@ class Program:
         dynamic: list[Variable] = []
         align = 16
         for v in self._shared_variables():
-            if v.linkage == "extern" and v.size == 0:
+            size = self.storage.size(v)
+            if v.linkage == "extern" and size == 0:
                 dynamic.append(v)
-                align = max(align, alignment(v))
+                align = max(align, self.storage.align(v))
             else:
                 # Vector accesses of arrays that are declared too loosely work on hardware, where
                 # variables happen to be aligned; let them work here always.
-                self.shared.place(v, min(16, 1 << (max(v.size, 1).bit_length() - 1)))
+                least = min(16, 1 << (max(size, 1).bit_length() - 1))
+                self.shared.reserve(v, size, max(self.storage.align(v), least))
         self.dynamic = -(-self.shared.size // align) * align if dynamic else self.shared.size
         for v in dynamic:
             self.shared.offsets[v] = self.dynamic
 
     def _shared_variables(self) -> Iterable[Variable]:
-        used = set(self._operand_symbols(self.reached))
+        used = set(self._symbols())
         for v in self.module.globals:
             if v.space == "shared" and v in used:
                 yield v
@@ -87,7 +90,7 @@ class Program:
         seen = {self.kernel}
         for f in found:
             for i in f.instructions():
-                targets = [v for v in i.operands if isinstance(v, Function)]
+                targets = [v for v in self._named(i) if isinstance(v, Function)]
                 callee = getattr(i.aux, "callee", None) if i.form.is_call else None
                 if isinstance(callee, Function):
                     targets.append(callee)
@@ -99,11 +102,22 @@ class Program:
                         found.append(t)
         return found
 
-    @staticmethod
-    def _operand_symbols(functions: list[Function]) -> Iterable[Symbol]:
-        for f in functions:
+    def _named(self, i: Any) -> Iterable[Any]:
+        """The symbols that the operands of an instruction name, and at ori other operands."""
+        if self.rows.level == "ori":
+            yield from i.operands
+            return
+        from nvir.ir.nvvm_values import symbols_in
+
+        for v in i.operands:
+            if v.is_constant:
+                yield from symbols_in(v)
+
+    def _symbols(self) -> Iterable[Symbol]:
+        """The variables that reached functions name."""
+        for f in self.reached:
             for i in f.instructions():
-                for v in i.operands:
+                for v in self._named(i):
                     if isinstance(v, SymbolOffset):
                         yield v.symbol
                     elif isinstance(v, Variable):
@@ -120,7 +134,7 @@ class Program:
                 self.addresses[v] = self.windows.code + 0x1000_0000 + 16 * len(self.addresses)
                 self.handles[self.addresses[v]] = v
                 continue
-            size = v.size
+            size = self.storage.size(v)
             array = given.get(str(v.name))
             if array is not None:
                 if size and array.nbytes != size:
@@ -134,17 +148,18 @@ class Program:
                     f"{v.name} is declared extern: give it in `globals`",
                     kernel=str(self.kernel.name),
                 )
+            align = max(self.storage.align(v), 16)
             self.addresses[v] = self.arena.allocate(
-                f"{v.space} {v.name}", size, max(alignment(v), 16), v.space == "const", array
+                f"{v.space} {v.name}", size, align, v.space == "const", array
             )
 
     def _all_globals(self) -> Iterable[Variable]:
-        yield from self.module.globals
+        yield from (v for v in self.module.globals if not str(v.name).startswith("llvm."))
         for f in self.module.functions:
             yield from (v for v in f.locals if v.space in ("global", "const"))
 
     def place_parameters(self) -> None:
-        layout = parameter_layout(self.kernel)
+        layout = parameter_layout(self.signature)
         base = self.arena.allocate("param block", max(layout.size, 1), 256, True)
         self.params = {p: base + at for p, at in layout.offsets.items()}
 
@@ -153,30 +168,11 @@ class Program:
         for v in self._all_globals():
             address = self.addresses.get(v)
             if v.init is not None and address is not None and v.space in ("global", "const"):
-                self.arena.bytes_at(address, v.size)[:] = self._image(v)
+                image = self.storage.image(self, v)
+                self.arena.bytes_at(address, len(image))[:] = image
 
-    def _image(self, v: Variable) -> Array:
-        out = np.zeros(v.size, np.uint8)
-        width = max(v.element_type.bits // 8, 1)
-        self._fill(
-            out, 0, v.init, width, (*v.dimensions, v.vector) if v.vector > 1 else v.dimensions
-        )
-        return out
-
-    def _fill(self, out: Array, at: int, init: Any, width: int, dims: tuple[int, ...]) -> None:
-        if not isinstance(init, tuple):
-            bits = self._initial(init) & ((1 << 8 * width) - 1)
-            out[at : at + width] = np.frombuffer(bits.to_bytes(width, "little"), np.uint8)
-            return
-        flat = not any(isinstance(x, tuple) for x in init)
-        step = width
-        if not flat:
-            for d in dims[1:]:
-                step *= d
-        for k, x in enumerate(init):
-            self._fill(out, at + k * step, x, width, dims[1:])
-
-    def _initial(self, value: Any) -> int:
+    def initial(self, value: Any) -> int:
+        """The number that a scalar of an initialiser stands for."""
         if isinstance(value, Constant):
             return int(value.value)
         if isinstance(value, SymbolOffset):
@@ -215,6 +211,15 @@ class Program:
             plan = self.plans[function] = Plan(function, self)
         return plan
 
+    def pair(self, value: int) -> Array:
+        """A vector of one element of 128 bits."""
+        key = (value, None)
+        found = self._constants.get(key)
+        if found is None:
+            words = [value & (1 << 64) - 1, value >> 64 & (1 << 64) - 1]
+            found = self._constants[key] = np.array([words], np.uint64)
+        return found
+
     def constant(self, value: int, dtype: Any) -> Array:
         """A vector of one element with the low bits of `value`."""
         key = (value, dtype)
@@ -227,12 +232,3 @@ class Program:
                 found = np.array([value & ((1 << bits) - 1)], f"u{dtype.itemsize}").view(dtype)
             self._constants[key] = found
         return found
-
-
-_made: list[Rows] = []
-
-
-def _rows() -> Rows:
-    if not _made:
-        _made.append(ori_rows())
-    return _made[0]

@@ -25,6 +25,7 @@ import numpy as np
 from nvir.interp.emit import compile_edge, compile_segment
 from nvir.interp.groups import ALL, Group, Node, Table
 from nvir.interp.layout import Array
+from nvir.interp.leaves import real
 from nvir.interp.memory import Fault, Region
 from nvir.ir.errors import LaunchError
 
@@ -77,6 +78,7 @@ class Wave:
         self.root = Node(plan, self.table(plan, 0), self.frames_start, None, None, None)
         self._reserve(self.root)
         g = Group(self, self.root, None)
+        self.program.storage.start(self, g)
         self.arrive(g, plan.entry)
 
     def _memory(self) -> None:
@@ -304,7 +306,7 @@ class Wave:
         term = seg.term
         assert term is not None
         name = term.form.name
-        if name == "bra":
+        if name in ("bra", "br"):
             edges = seg.edges or seg.plan.edges(seg)
             if choice is None:
                 return self._follow(g, edges[0])
@@ -316,7 +318,7 @@ class Wave:
             self._send(inside, edges[0])
             self._send(outside, edges[1])
             return None
-        if name == "brx.idx":
+        if name in ("brx.idx", "switch"):
             return self._indexed(g, seg, choice)
         if choice is not None:
             inside, outside = self._branch(g, choice)
@@ -391,12 +393,17 @@ class Wave:
         node = g.node
         if term.form.name == "ret" and node.parent is not None:
             g.whole, g.m, g.mask = False, g.n, None
-            returned = [g.fetch(v) for v in term.operands[1 if term.guard is not None else 0 :]]
+            values = term.operands[1 if term.guard is not None else 0 :]
+            returned = [g.fetch(x, t) for v in values for x, t in node.plan.typed_leaves(v)]
             if node.table.saved_stack is not None:
                 stack = self.stack()
                 stack[g.sel] = node.table.saved_stack[g.sel]
             node.call.leave(self, g, returned)
             return
+        self.exit(g)
+
+    def exit(self, g: Group) -> None:
+        """End the threads of a group."""
         lanes = g.lanes()
         self.alive = self.alive.copy()
         self.alive[lanes] = False
@@ -450,7 +457,10 @@ class Wave:
 
 def describe(i: Any) -> str:
     """An instruction as PTX, by the names of its source registers."""
+    i = real(i)
     form = i.form
+    if form.op.level == "nvvm":
+        return " ".join(str(i).split())
     names = [str(r.name or "_") for r in i.results] + [str(v.name or "?") for v in i.operands]
     if form.is_call:
         callee = i.aux.callee.name if i.aux.callee is not None else i.operands[0].name

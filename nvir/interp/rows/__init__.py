@@ -7,6 +7,7 @@ A row in neither is `Unsupported`. Another level is another `Rows`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,13 +19,20 @@ from nvir.ir.instruction import Instruction
 
 @attrs.define
 class Rows:
-    """The rows of one level. `choice(e, term)` is the expression that a terminator decides by."""
+    """The rows of one level.
+
+    choice   `choice(e, term)` is the expression that a terminator decides by
+    leaves   `leaves(plan, value)` are the scalars that a value consists of
+    storage  where variables, parameters and frames lie (layout.py, nvvm/storage.py)
+    """
 
     level: str
     emitters: dict[str, Callable[[Any], None]]
     specials: dict[str, Callable[[Any, Instruction], Any]]
     choice: Callable[[Any, Instruction], str]
-    guard_split: Callable[..., Any]
+    guard_split: Any
+    leaves: Callable[[Any, Any], tuple[Any, ...]]
+    storage: Any
 
     def emit(self, e: Any, i: Instruction) -> None:
         emitter = self.emitters.get(i.form.name)
@@ -47,8 +55,25 @@ def unsupported(i: Instruction, why: str = "") -> Unsupported:
     return Unsupported(what, where=place)
 
 
-def ori_rows() -> Rows:
+@functools.cache
+def rows_of(level: str) -> Rows:
+    """The rows of a level, "ori" or "nvvm"."""
+    if level == "ori":
+        return ori()
+    from nvir.interp.nvvm import nvvm_rows
+
+    return nvvm_rows()
+
+
+def itself(plan: Any, value: Any) -> tuple[Any, ...]:
+    """A value of ori is a scalar."""
+    return (value,)
+
+
+@functools.cache
+def ori() -> Rows:
     """The rows of level `ori`."""
+    from nvir.interp.layout import Storage
     from nvir.interp.rows import (
         arith,
         asyncs,
@@ -74,4 +99,4 @@ def ori_rows() -> Rows:
     ):  # fmt: skip
         emitters.update(getattr(module, "EMITTERS", {}))
         specials.update(getattr(module, "SPECIALS", {}))
-    return Rows("ori", emitters, specials, control.choice, control.GuardSplit)
+    return Rows("ori", emitters, specials, control.choice, control.GuardSplit, itself, Storage())

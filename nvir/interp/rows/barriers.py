@@ -131,8 +131,7 @@ class CtaBarrier:
         else:
             predicate = None
             if self.predicate is not None:
-                predicate = g.full(self.predicate, "pred")
-                predicate = ~predicate if self.negated else predicate.copy()
+                predicate = self.test(g)
             barrier.waiting.append(_Waiting(g, after, self, predicate))
             wave.park(g, f"waiting at barrier {number}")
         barrier.release(wave)
@@ -152,15 +151,23 @@ class CtaBarrier:
         arrived = np.bincount(ctas, weights=weights, minlength=wave.n_ctas)
         barrier.arrived += arrived.astype(np.int64)
 
+    def test(self, g: Any) -> Array:
+        """The predicate of a bar.red in each lane."""
+        p = g.full(self.predicate, "pred")
+        return np.asarray(~p if self.negated else p.copy())
+
+    def give(self, g: Any, r: Any, x: Array) -> None:
+        g.store(r, x)
+
     def deliver(self, g: Any, totals: tuple[Array, Array], wave: Any) -> None:
         """Set the result of a bar.red in a group that is released."""
         ctas = wave.cta_of[g.lanes()]
         true, count = totals[0][ctas], totals[1][ctas]
         for r in self.instruction.results:
             if self.reduction == "popc":
-                g.store(r, true.astype(np.uint32))
+                self.give(g, r, true.astype(np.uint32))
             else:
-                g.store(r, true == count if self.reduction == "and" else true > 0)
+                self.give(g, r, true == count if self.reduction == "and" else true > 0)
 
 
 def _recheck(wave: Any) -> None:

@@ -106,6 +106,11 @@ class Call:
         plan = wave.program.plan(callee)
         node = wave.child(g.node, self, plan)
         self._copy_arguments(wave, g, node, callee)
+        if wave.frames_start:  # what the callee takes from the stack ends with it
+            saved = node.table.saved_stack
+            if saved is None:
+                saved = node.table.saved_stack = wave.stack().copy()
+            saved[g.sel] = wave.stack()[g.sel]
         g.enter(node)
         wave.arrive(g, plan.entry)
 

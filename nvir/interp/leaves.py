@@ -1,0 +1,72 @@
+"""Values in pieces, and instructions as other instructions.
+
+    Leaf    one scalar of a struct, array or vector of `nvvm`: it has a slot of its own
+    Temp    a scalar between two steps of one instruction
+    View    an ori instruction that nobody wrote: what an instruction of `nvvm` does, said by a
+            row of ori over leaves, so that both levels share each meaning
+
+None of them is part of the IR: operands of a View do not count as uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from nvir.ir.form import Form
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import VOID, Type
+from nvir.ir.values import Value
+
+
+class Leaf(Value):
+    """The scalar at position `index` of an aggregate's leaves (layout.fields' order)."""
+
+    __slots__ = ("index", "whole")
+
+    def __init__(self, whole: Value, index: int, type: Type) -> None:
+        super().__init__(type, f"{whole.name or '?'}.{index}")
+        self.whole, self.index = whole, index
+
+    @property
+    def users(self) -> Iterator[Instruction]:
+        return self.whole.users
+
+    @property
+    def definer(self) -> Instruction | None:
+        return self.whole.definer
+
+
+class Temp(Value):
+    """A scalar that only the next steps of the same instruction read."""
+
+    __slots__ = ()
+
+
+class View:
+    """An ori instruction over leaves; `real` is the instruction of `nvvm` that it stands for."""
+
+    __slots__ = ("aux", "block", "form", "line", "operands", "real", "results", "type")
+
+    def __init__(
+        self, form: Form, operands: Sequence[Value], results: Sequence[Value], real: Any
+    ) -> None:
+        self.form, self.operands, self.results = form, tuple(operands), tuple(results)
+        self.type: Type = results[0].type if results else VOID
+        self.real, self.line, self.block = real, real.line, real.block
+        self.aux: Any = None
+
+    guard = None
+    fallbacks: tuple[Value, ...] = ()
+
+    @property
+    def function(self) -> Any:
+        return self.real.function
+
+    def __str__(self) -> str:
+        return str(self.real)
+
+
+def real(i: Any) -> Any:
+    """The instruction of the module that an instruction or View stands for."""
+    return i.real if i.__class__ is View else i
