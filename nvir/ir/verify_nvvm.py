@@ -34,14 +34,20 @@ CONSTANT_SPACE = 4
 
 def check_instruction(check: FunctionCheck, i: Instruction) -> bool:
     """Fail, or tell whether the form and the types alone were what decided."""
+    wrong, forms_alone = problem(i, check.function)
+    if wrong:
+        check.fail(wrong, i)
+    return forms_alone
+
+
+def problem(i: Instruction, function: Function) -> tuple[str | None, bool]:
+    """What is wrong with an instruction of a function, or None; and whether its form and types
+    alone decided that. The reader of LLVM text asks this for each line."""
     name = i.form.name
     rule = _RULES.get(name)
     if rule is None:
-        check.fail(f"no rule for row {name}", i)
-    problem = _count_problem(i) or rule(i, check.function)
-    if problem:
-        check.fail(problem, i)
-    return name not in _LOCAL
+        return f"no rule for row {name}", False
+    return _count_problem(i) or rule(i, function), name not in _LOCAL
 
 
 def _count_problem(i: Instruction) -> str | None:
@@ -165,6 +171,11 @@ def _pointer_at(index: int, stores: bool) -> Rule:
             return f"{i.form.name} takes a pointer, not {p}"
         if stores and p.space == CONSTANT_SPACE:
             return f"{i.form.name} writes to address space 4, which is constant"
+        if "atomic" in i.form.mods and not (isinstance(i.aux, tuple) and len(i.aux) == 3):
+            return f"an atomic {i.form.name} has no ordering"
+        value = i.type if index == 0 else i._operands[0].type
+        if not value.bits and not isinstance(value, StructType | ArrayType):
+            return f"{i.form.name} of a value of type {value}"
         if i.form.name == "atomicrmw":
             return _differ(i.type, i._operands[1].type)
         return None
@@ -283,12 +294,19 @@ def _call(i: Instruction, f: Function) -> str | None:
         return None
     variadic = isinstance(callee.aux, dict) and bool(callee.aux.get("variadic"))
     params = [p for p in callee.params if isinstance(p, Argument)]
+    if callee.name.startswith(_COPIES) and i._operands and (
+        getattr(i._operands[0].type, "space", 0) == CONSTANT_SPACE
+    ):  # fmt: skip
+        return "memmove/memcpy cannot target constant address space"
     if len(i._operands) != len(params) and not (variadic and len(i._operands) > len(params)):
         return f"the call passes {len(i._operands)} arguments, {callee.name} takes {len(params)}"
     for v, p in zip(i._operands, params, strict=False):
         if v.type is not p.type:
             return f"{v.name} is of type {v.type}, {callee.name} takes {p.type}"
     return _differ(i.type, callee.return_type)
+
+
+_COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 
 
 def _nothing(i: Instruction, f: Function) -> str | None:

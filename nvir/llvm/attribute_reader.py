@@ -1,0 +1,141 @@
+"""Reading attributes: of parameters, results, functions, calls, and the groups `#0`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nvir.llvm.attributes import NAMES, OF_NUMBER, OF_TEXT, OF_TYPE, WORDS, canonical
+from nvir.llvm.grammar import Grammar
+from nvir.llvm.lexer import END, Stop, unquoted
+
+
+class Group(str):
+    """`#0`, until groups are known; `at` is its token."""
+
+    at: int = 0
+
+
+class AttributeReader:
+    """Attributes of one file. `groups` are known when the top level has been read."""
+
+    def __init__(self, reader: Grammar) -> None:
+        self.groups: dict[str, tuple[Any, ...]] = {}
+        self.reader = reader
+        self._calls: dict[str, tuple[Any, ...]] = {}
+
+    def parameter(self, g: Grammar) -> tuple[Any, ...]:
+        """Attributes of a parameter, argument or result at `k`; () for none."""
+        token = g.t[g.k]
+        if token not in NAMES and token[:1] != '"':
+            return ()
+        out: list[Any] = []
+        while True:
+            token = g.t[g.k]
+            if token in NAMES or token[:1] == '"':
+                out.extend(self._one(g, token))
+            else:
+                return tuple(out)
+
+    def function(self, g: Grammar) -> tuple[Any, ...]:
+        """Attributes of a function or a call; groups of a call are put in place."""
+        token = g.t[g.k]
+        if token[:1] == "#":
+            known = self._calls.get(token)
+            if known is not None and g.t[g.k + 1] not in NAMES and g.t[g.k + 1][:1] not in '#"':
+                g.k += 1
+                return known
+        out: list[Any] = []
+        while True:
+            token = g.t[g.k]
+            if token[:1] == "#" and token[1:].isdigit():
+                if g is self.reader:
+                    group = Group(token)
+                    group.at = g.k
+                    out.append(group)
+                elif token in self.groups:
+                    self._calls[token] = self.groups[token]
+                    out.extend(self.groups[token])
+                else:
+                    raise Stop(f"use of undefined attributes '{token}'", g.k)
+                g.k += 1
+            elif token in NAMES or (token[:1] == '"' and len(token) > 1):
+                out.extend(self._one(g, token))
+            else:
+                return tuple(out)
+
+    def resolved(self, attributes: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A function's attributes with those of its groups, each once."""
+        out: dict[Any, None] = {}
+        for a in attributes:
+            if isinstance(a, Group):
+                if a not in self.groups:
+                    raise Stop(f"use of undefined attributes '{a}'", a.at)
+                out.update(dict.fromkeys(self.groups[a]))
+            else:
+                out[a] = None
+        return tuple(out)
+
+    def group(self) -> None:
+        """`attributes #0 = { … }`"""
+        g = self.reader
+        g.k += 1
+        token = g.t[g.k]
+        if token[:1] != "#":
+            g.fail("a group such as '#0'")
+        g.k += 1
+        g.expect("=")
+        g.expect("{")
+        out: list[Any] = []
+        while not g.accept("}"):
+            word = g.t[g.k]
+            if word == END:
+                g.fail("'}'")
+            out.extend(self._one(g, word))
+        self.groups[token] = tuple(out)
+
+    def _one(self, g: Grammar, token: str) -> tuple[Any, ...]:
+        at = g.k
+        g.k += 1
+        if token[:1] == '"':
+            value = ""
+            if g.t[g.k] == "=":
+                g.k += 1
+                value = g.string()
+            return ((unquoted(token), value),)
+        follows = g.t[g.k] == "("
+        if token in OF_TYPE:
+            if not follows:  # an LLVM 7 takes the type from the pointer
+                return ((token, g.pointee),)
+            g.k += 1
+            t = g.type()
+            g.expect(")")
+            return ((token, t),)
+        if token in OF_NUMBER:
+            if g.t[g.k] == "=":
+                follows, g.k = False, g.k + 1
+            g.k += follows
+            n = g.number()
+            if follows:
+                g.expect(")")
+            if "align" in token and (n == 0 or n & (n - 1)):
+                raise Stop("an alignment is a power of two", at)
+            return ((token, n),)
+        if token in OF_TEXT and follows:
+            start = g.k
+            g.skip_brackets()
+            return canonical(token, _joined(g.t[start + 1 : g.k - 1]))
+        if token in WORDS:
+            return (token,)
+        if token.isidentifier():
+            if follows:
+                g.skip_brackets()
+            return ()  # a newer attribute: a promise that nobody here relies on
+        return g.fail("an attribute", at)
+
+
+def _joined(tokens: list[str]) -> str:
+    text = ""
+    for token in tokens:
+        glued = not text or token in (",", ")") or text[-1] == "("
+        text += token if glued else f" {token}"
+    return text

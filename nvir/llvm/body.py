@@ -1,0 +1,680 @@
+"""Reading a function's body: one method a kind of instruction, over the tokens.
+
+Values are looked up by token. One that is named before its definition gets a stand-in, which
+is replaced when the body is read. Casts between pointers of one space make no
+instruction: their result is another name of the operand. An error costs its line.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nvir.ir.block import Block
+from nvir.ir.form import nvvm_form
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import (
+    I1,
+    I32,
+    LABEL,
+    METADATA,
+    TOKEN,
+    VOID,
+    FunctionType,
+    IntType,
+    PointerType,
+    Type,
+    VectorType,
+    pointer,
+    struct,
+    vector,
+)
+from nvir.ir.values import Constant, Undef, Value, constant
+from nvir.ir.verify_nvvm import element, member, problem
+from nvir.llvm.grammar import FLAGS, Grammar, gep_problem
+from nvir.llvm.lexer import Stop, name_in
+
+_BINARY = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or",
+           "xor", "fadd", "fsub", "fmul", "fdiv", "frem")  # fmt: skip
+_CASTS = ("trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp",
+          "ptrtoint", "inttoptr", "bitcast", "addrspacecast")  # fmt: skip
+_NOT_DONE = frozenset((
+    "indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg", "catchswitch", "catchret",
+    "cleanupret", "catchpad", "cleanuppad", "ptrtoaddr",
+))  # fmt: skip
+ORDERINGS = frozenset(("unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"))
+_RMW = frozenset((
+    "xchg", "add", "sub", "and", "nand", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub",
+    "fmax", "fmin", "fmaximum", "fminimum", "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat",
+))  # fmt: skip
+_INT_TESTS = frozenset(("eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"))
+_FLOAT_TESTS = frozenset((
+    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule",
+    "une", "uno", "true",
+))  # fmt: skip
+MAX_ALIGN = 1 << 32
+
+
+class Forward(Value):
+    """Stands for a value until its definition is read. `at` is the token that named it first."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, type: Type, name: str, at: int) -> None:
+        super().__init__(type, name)
+        self.at = at
+
+
+class Body(Grammar):
+    """One function's body; `read` fills the function with blocks."""
+
+    def __init__(self, reader: Any, function: Function) -> None:
+        super().__init__(reader.text)
+        self.share(reader)
+        self.reader, self.function = reader, function
+        self.values: dict[str, Value] = {}
+        self.forwards: list[Forward] = []
+        self.blocks: dict[str, Block] = {}
+        self.named_at: dict[str, int] = {}  # blocks not yet met, and where they are named
+        self.phis: list[tuple[Instruction, int]] = []
+        self.count = 0  # of values and blocks without a name
+        self.good: set[tuple[Any, ...]] = reader.good
+        self.current: Block | None = None
+        self.broken = False
+
+    def arguments(self, tokens: list[str]) -> None:
+        """Give the arguments the tokens that name them, "" for a number."""
+        for p, token in zip(self.function.params, tokens, strict=True):
+            if not token:
+                token = f"%{self.count}"
+            if token[1:].isdigit():
+                self.count = int(token[1:]) + 1
+            self.values[token] = p
+
+    # -------------------------------------------------------------- lines
+
+    def read(self, k: int, end: int) -> None:
+        """Read the tokens from `k` up to the closing brace at `end`."""
+        t = self.t
+        self.k = k
+        while self.k < end:
+            start = self.k
+            try:
+                token = t[start]
+                if token[-1] == ":" and token != ":":
+                    self._label(token)
+                elif token[0] == "#":
+                    self.k += 1
+                    self.skip_brackets()
+                elif token == "uselistorder":
+                    self.k = self.text.next_line(start)
+                else:
+                    self._instruction(token)
+            except Stop as e:
+                self.broken = True
+                self.reader.stopped(e)
+                self._forget(start)
+                self.k = max(self.text.next_line(max(e.at, start)), start + 1)
+            if self.k > end and not self.broken:
+                self.broken = True
+                self.reader.stopped(Stop("the instruction runs into the end of the body", end))
+        self._finish(end)
+
+    def _forget(self, start: int) -> None:
+        """What a broken line would have defined is not an error again."""
+        token = self.t[start]
+        if token[:1] == "%" and self.t[start + 1] == "=":
+            self.values.setdefault(token, Forward(VOID, "?", start))
+
+    def _label(self, token: str) -> None:
+        self.k += 1
+        name = f"%{token[:-1]}"
+        if name[1:].isdigit():
+            self.count = int(name[1:]) + 1
+        known = self.blocks.get(name)
+        if known is not None and name not in self.named_at:
+            raise Stop(f"the label '{name[1:]}' is defined twice", self.k - 1)
+        if self.current is not None and self.current.terminator is None:
+            self._ended(self.k - 1)
+        self._start(name)
+
+    def _start(self, name: str) -> None:
+        block = self.target(name, self.k)
+        del self.named_at[name]
+        self.function.blocks.append(block)
+        self.current = block
+
+    def _ended(self, at: int) -> None:
+        if not self.broken:
+            self.reader.stopped(Stop("the block before has no terminator", at))
+            self.broken = True
+
+    def target(self, token: str, at: int) -> Block:
+        """The block of a label, made when first named."""
+        block = self.blocks.get(token)
+        if block is None:
+            name = name_in(token)
+            if token[1:].isdigit():
+                name = f"bb{name}"
+            block = Block(self.function.unique_block_name(name), self.function)
+            self.blocks[token] = block
+            self.named_at[token] = at
+        return block
+
+    def _instruction(self, token: str) -> None:
+        t, k = self.t, self.k
+        result = ""
+        if token[0] == "%" and t[k + 1] == "=":
+            result = token
+            self.k = k + 2
+            token = t[k + 2]
+        method = METHODS.get(token)
+        if method is None:
+            if token in _NOT_DONE:
+                self.unsupported(f"the instruction {token}")
+            self.fail("an instruction")
+        self.k += 1
+        block = self.current
+        if block is None or (block.last is not None and block.last.form.terminator):
+            self._start(f"%{self.count}")
+            self.count += 1
+            block = self.current
+        made = method(self, token)
+        if made is None:  # left out knowingly
+            return
+        if made.__class__ is not Instruction:  # another name for a value
+            if not result:
+                result = f"%{self.count}"
+            self._define(result, made, k)
+        else:
+            self._check(made, k)
+            if made.type is not VOID:
+                if not result:
+                    result = f"%{self.count}"
+                self._define(result, made, k)
+                hint = result[1:]
+                made.name = None if hint.isdigit() else hint if hint[0] != '"' else name_in(result)
+            elif result:
+                raise Stop(f"{made.form.name} has no result", k)
+            made.line = k
+            block.append(made)  # type: ignore[union-attr]
+        if t[self.k] == ",":
+            self._attachments(made)
+
+    def _define(self, token: str, v: Value, at: int) -> None:
+        known = self.values.get(token)
+        if known is not None and known.__class__ is not Forward:
+            raise Stop(f"'{token}' is defined twice", at)
+        if known is not None and known.type is not v.type and known.type is not VOID:
+            raise Stop(f"'{token}' is of type {v.type}, used before as {known.type}", at)
+        self.values[token] = v
+        if token[1:].isdigit():
+            self.count = int(token[1:]) + 1
+
+    def _check(self, i: Instruction, at: int) -> None:
+        key = (i.form, i.type, *[v.type for v in i._operands])
+        if key in self.good or i.form.is_phi:
+            return
+        wrong, remember = problem(i, self.function)
+        if wrong:
+            for v in i._operands:
+                v.drop_use(i)
+            raise Stop(wrong, at)
+        if remember:
+            self.good.add(key)
+
+    def _attachments(self, made: Any) -> None:
+        """`, !dbg !5, !llvm.loop !6`"""
+        t = self.t
+        while t[self.k] == ",":
+            kind = t[self.k + 1]
+            if kind[:1] != "!" or len(kind) < 2:
+                self.fail("metadata such as '!dbg !5'", self.k + 1)
+            at = self.k + 2
+            self.k = at
+            node = t[at]
+            if node[:1] != "!":
+                self.fail("a metadata node")
+            if node[1:].isdigit():
+                self.k += 1
+            else:
+                self.reader.metadata.k = at
+                self.reader.metadata.content()
+                self.k = self.reader.metadata.k
+                continue
+            if made.__class__ is not Instruction:
+                continue
+            if kind == "!dbg":
+                made.loc = self.reader.metadata.location(node, at)
+            elif kind == "!llvm.loop" and self.current is not None:
+                self.current.aux = {"llvm.loop": self.reader.metadata.loop(node, at)}
+            elif kind == "!invariant.load" and made.form.name == "load":
+                made.form = nvvm_form(made.form.spelling + " invariant")
+
+    def _finish(self, end: int) -> None:
+        f = self.function
+        if self.named_at and not self.broken:
+            for token, at in self.named_at.items():
+                self.reader.stopped(Stop(f"use of undefined label '{token}'", at))
+            self.broken = True
+        if not f.blocks and not self.broken:
+            self.reader.stopped(Stop("a body has at least one block", end))
+            return
+        if self.current is not None and self.current.terminator is None:
+            self._ended(end)
+        for x in self.forwards:
+            real: Value = x
+            while real.__class__ is Forward and self.values.get(real.name or "") is not real:
+                real = self.values[str(real.name)]
+            if real.__class__ is Forward or real.type is not x.type:
+                if not self.broken:
+                    self.reader.stopped(Stop(f"use of undefined value '{x.name}'", x.at))
+                continue
+            for user in x.users:
+                user.replace_operand(x, real)
+        if not self.broken:
+            self._phis()
+        f.cfg_changed()
+        self._lines()
+
+    def _phis(self) -> None:
+        """Hold phis to their block's predecessors."""
+        preds: dict[Block, set[Block]] = {}
+        if not self.phis:
+            return
+        for b in self.function.blocks:
+            for s in b.last.aux if b.last is not None else ():
+                preds.setdefault(s, set()).add(b)
+        for i, at in self.phis:
+            sources = set(i.aux)
+            if sources != preds.get(i.block, set()):  # type: ignore[arg-type]
+                raise_at = Stop("the entries of the phi are not the block's predecessors", at)
+                self.reader.stopped(raise_at)
+                self.broken = True
+                return
+            if len(sources) < len(i.aux):
+                _unify(i)
+
+    def _lines(self) -> None:
+        """Turn the token numbers that instructions hold into line numbers."""
+        first = self.text.first
+        k, n = 0, len(first)
+        for b in self.function.blocks:
+            for i in b:
+                at = i.line
+                while k + 1 < n and first[k + 1] <= at:
+                    k += 1
+                i.line = k + 1
+
+    # ------------------------------------------------------------- values
+
+    def value(self, t: Type) -> Value:
+        """The operand of type `t` at `k`."""
+        token = self.t[self.k]
+        v = self.values.get(token)
+        if v is not None:
+            if v.type is not t and v.type is not VOID:
+                raise Stop(f"'{token}' is of type {v.type}, here {t}", self.k)
+            self.k += 1
+            return v
+        if token[:1] == "%":
+            at = self.k
+            self.k += 1
+            if t is VOID or t is LABEL:
+                raise Stop(f"there are no values of type {t}", at)
+            x = self.values[token] = Forward(t, token, at)
+            self.forwards.append(x)
+            return x
+        return self.constant(t)
+
+    def typed(self) -> Value:
+        return self.value(self.type())
+
+    def pair(self) -> tuple[Type, Value, Value]:
+        """`T a, b`"""
+        t = self.type()
+        a = self.value(t)
+        self.expect(",")
+        return t, a, self.value(t)
+
+    def block(self) -> Block:
+        """`label %x`"""
+        self.expect("label")
+        token = self.t[self.k]
+        if token[:1] != "%":
+            self.fail("a label")
+        self.k += 1
+        return self.target(token, self.k - 1)
+
+    def flags(self, row: str) -> str:
+        t, k = self.t, self.k
+        if t[k] not in FLAGS:
+            return row
+        words = [row]
+        while t[k] in FLAGS:
+            words.append(t[k])
+            k += 1
+        self.k = k
+        return " ".join(words)
+
+    def align(self) -> int:
+        """`, align 8` if it stands here; `, !…` is left."""
+        t, n = self.t, 0
+        while t[self.k] == "," and t[self.k + 1] == "align":
+            self.k += 2
+            at = self.k
+            n = self.number()
+            if n == 0 or n & (n - 1) or n > MAX_ALIGN:
+                raise Stop("an alignment is a power of two", at)
+        return n
+
+    def scope(self) -> str:
+        if not self.accept("syncscope"):
+            return ""
+        self.expect("(")
+        text = self.string()
+        self.expect(")")
+        return text
+
+    def ordering(self) -> str:
+        token = self.t[self.k]
+        if token not in ORDERINGS:
+            self.fail("an ordering such as 'seq_cst'")
+        self.k += 1
+        return token
+
+    def skip_words(self) -> None:
+        self.reader.attributes.parameter(self)
+
+    # ------------------------------------------------------- instructions
+
+    def _binary(self, row: str) -> Instruction:
+        spelling = self.flags(row)
+        t, a, b = self.pair()
+        return Instruction(nvvm_form(spelling), (a, b), t)
+
+    def _unary(self, row: str) -> Instruction:
+        v = self.typed() if row == "freeze" else None
+        spelling = row
+        if v is None:
+            spelling = self.flags(row)
+            v = self.typed()
+        return Instruction(nvvm_form(spelling), (v,), v.type)
+
+    def _compare(self, row: str) -> Instruction:
+        flags = self.flags("")
+        test = self.t[self.k]
+        if test not in (_INT_TESTS if row == "icmp" else _FLOAT_TESTS):
+            self.fail("a predicate such as " + ("'slt'" if row == "icmp" else "'olt'"))
+        self.k += 1
+        t, a, b = self.pair()
+        of = vector(I1, t.count) if isinstance(t, VectorType) else I1
+        return Instruction(nvvm_form(f"{row} {test}{flags}"), (a, b), of)
+
+    def _cast(self, row: str) -> Value:
+        spelling = self.flags(row)
+        v = self.typed()
+        self.expect("to")
+        t = self.type()
+        if row == "bitcast" and t is v.type and isinstance(element(t), PointerType):
+            return v
+        return Instruction(nvvm_form(spelling), (v,), t)
+
+    def _select(self, row: str) -> Instruction:
+        spelling = self.flags(row)
+        c = self.typed()
+        self.expect(",")
+        a = self.typed()
+        self.expect(",")
+        b = self.typed()
+        return Instruction(nvvm_form(spelling), (c, a, b), a.type)
+
+    def _memory_flags(self, row: str) -> str:
+        if self.accept("atomic"):
+            row += " atomic"
+        if self.accept("volatile"):
+            row += " volatile"
+        return row
+
+    def _order_and_align(self, row: str) -> Any:
+        if " atomic" not in row:
+            return self.align()
+        scope = self.scope()
+        return (self.ordering(), scope, self.align())
+
+    def _load(self, row: str) -> Instruction:
+        row = self._memory_flags(row)
+        at = self.k
+        t = self.type()
+        self._sized(t, at)
+        self.expect(",")
+        p = self.typed()
+        return Instruction(nvvm_form(row), (p,), t, aux=self._order_and_align(row))
+
+    def _store(self, row: str) -> Instruction:
+        row = self._memory_flags(row)
+        v = self.typed()
+        self.expect(",")
+        p = self.typed()
+        return Instruction(nvvm_form(row), (v, p), aux=self._order_and_align(row))
+
+    def _alloca(self, row: str) -> Instruction:
+        self.accept("inalloca")
+        at = self.k
+        t = self.type()
+        self._sized(t, at)
+        count: Value = ONE
+        align = space = 0
+        while self.t[self.k] == "," and self.t[self.k + 1][:1] != "!":
+            word = self.t[self.k + 1]
+            if word == "align":
+                align = self.align()
+                continue
+            self.k += 1
+            if word == "addrspace":
+                space = self.address_space()
+            else:
+                count = self.typed()
+        return Instruction(nvvm_form(row), (count,), pointer(space), aux=(t, align))
+
+    def _gep(self, row: str) -> Instruction:
+        spelling = self.flags(row)
+        at = self.k
+        source = self.type()
+        self.expect(",")
+        operands = [self.typed()]
+        while self.t[self.k] == "," and self.t[self.k + 1][:1] != "!":
+            self.k += 1
+            self.accept("inrange")
+            operands.append(self.typed())
+        t = operands[0].type
+        if not isinstance(t, VectorType):
+            lanes = next((v.type for v in operands[1:] if isinstance(v.type, VectorType)), None)
+            t = vector(t, lanes.count) if lanes is not None else t
+        wrong = gep_problem(source, tuple(operands[1:]))
+        if wrong:
+            raise Stop(wrong, at)
+        return Instruction(nvvm_form(spelling), tuple(operands), t, aux=source)
+
+    def _atomicrmw(self, row: str) -> Instruction:
+        volatile = " volatile" if self.accept("volatile") else ""
+        operation = self.t[self.k]
+        if operation not in _RMW:
+            self.fail("an operation such as 'add'")
+        self.k += 1
+        p = self.typed()
+        self.expect(",")
+        v = self.typed()
+        scope = self.scope()
+        aux = (self.ordering(), scope, self.align())
+        return Instruction(nvvm_form(f"{row} {operation}{volatile}"), (p, v), v.type, aux=aux)
+
+    def _cmpxchg(self, row: str) -> Instruction:
+        for word in ("weak", "volatile"):
+            row += f" {word}" if self.accept(word) else ""
+        p = self.typed()
+        self.expect(",")
+        old = self.typed()
+        self.expect(",")
+        new = self.typed()
+        scope = self.scope()
+        aux = (self.ordering(), self.ordering(), scope, self.align())
+        t = struct([old.type, I1])
+        return Instruction(nvvm_form(row), (p, old, new), t, aux=aux)
+
+    def _fence(self, row: str) -> Instruction:
+        scope = self.scope()
+        return Instruction(nvvm_form(row), (), aux=(self.ordering(), scope))
+
+    def _path(self) -> tuple[int, ...]:
+        out = []
+        while self.t[self.k] == "," and self.t[self.k + 1][:1] != "!":
+            self.k += 1
+            out.append(self.number("an index"))
+        if not out:
+            self.fail("',' and an index")
+        return tuple(out)
+
+    def _extractvalue(self, row: str) -> Instruction:
+        at = self.k
+        v = self.typed()
+        path = self._path()
+        t = member(v.type, path)
+        if t is None:
+            raise Stop(f"{v.type} has no member {', '.join(map(str, path))}", at)
+        return Instruction(nvvm_form(row), (v,), t, aux=path)
+
+    def _insertvalue(self, row: str) -> Instruction:
+        whole = self.typed()
+        self.expect(",")
+        part = self.typed()
+        return Instruction(nvvm_form(row), (whole, part), whole.type, aux=self._path())
+
+    def _extractelement(self, row: str) -> Instruction:
+        v = self.typed()
+        self.expect(",")
+        return Instruction(nvvm_form(row), (v, self.typed()), element(v.type))
+
+    def _insertelement(self, row: str) -> Instruction:
+        v = self.typed()
+        self.expect(",")
+        x = self.typed()
+        self.expect(",")
+        return Instruction(nvvm_form(row), (v, x, self.typed()), v.type)
+
+    def _shufflevector(self, row: str) -> Instruction:
+        a = self.typed()
+        self.expect(",")
+        b = self.typed()
+        self.expect(",")
+        at = self.k
+        mask = self.constant(self.type())
+        lanes = _lanes(mask)
+        if lanes is None:
+            raise Stop("the lanes are no vector of numbers", at)
+        t = vector(element(a.type), len(lanes))
+        return Instruction(nvvm_form(row), (a, b), t, aux=lanes)
+
+    def _phi(self, row: str) -> Instruction:
+        spelling = self.flags(row)
+        at = self.k
+        t = self.type()
+        if t in (VOID, LABEL, METADATA, TOKEN) or isinstance(t, FunctionType):
+            raise Stop(f"there are no phis of type {t}", at)
+        last = self.current.last if self.current is not None else None
+        if last is not None and not last.form.is_phi:
+            raise Stop("a phi stands behind another instruction", at - 1)
+        values, blocks = [], []
+        tokens = self.t
+        while True:
+            self.expect("[")
+            values.append(self.value(t))
+            self.expect(",")
+            token = tokens[self.k]
+            if token[:1] != "%":
+                self.fail("a label")
+            blocks.append(self.target(token, self.k))
+            self.k += 1
+            self.expect("]")
+            if tokens[self.k] != "," or tokens[self.k + 1] != "[":
+                break
+            self.k += 1
+        i = Instruction(nvvm_form(spelling), tuple(values), t, aux=tuple(blocks))
+        self.phis.append((i, at))
+        return i
+
+    # ------------------------------------------------------------ control
+
+    def _ret(self, row: str) -> Instruction:
+        t = self.type()
+        operands = () if t is VOID else (self.value(t),)
+        return Instruction(nvvm_form(row), operands, aux=())
+
+    def _br(self, row: str) -> Instruction:
+        if self.t[self.k] == "label":
+            return Instruction(nvvm_form(row), (), aux=(self.block(),))
+        c = self.typed()
+        self.expect(",")
+        yes = self.block()
+        self.expect(",")
+        return Instruction(nvvm_form(row), (c,), aux=(yes, self.block()))
+
+    def _switch(self, row: str) -> Instruction:
+        v = self.typed()
+        self.expect(",")
+        blocks = [self.block()]
+        operands = [v]
+        self.expect("[")
+        while not self.accept("]"):
+            at = self.k
+            case = self.constant(self.type())
+            if case.type is not v.type or case in operands[1:]:
+                raise Stop(f"a case twice, or not of type {v.type}", at)
+            operands.append(case)
+            self.expect(",")
+            blocks.append(self.block())
+        return Instruction(nvvm_form(row), tuple(operands), aux=tuple(blocks))
+
+    def _unreachable(self, row: str) -> Instruction:
+        return Instruction(nvvm_form(row), (), aux=())
+
+    def _call(self, row: str) -> Instruction | None:
+        from nvir.llvm.calls import read_call
+
+        return read_call(self, row)
+
+
+ONE = constant(I32, 1)
+
+
+def _unify(i: Instruction) -> None:
+    """Several entries of a phi for one predecessor (a switch's) are one."""
+    pairs = dict(zip(i.aux, i._operands, strict=True))
+    i.set_incoming([*pairs.values()], [*pairs])
+
+
+def _lanes(mask: Value) -> tuple[int, ...] | None:
+    t = mask.type
+    if not isinstance(t, VectorType) or not isinstance(t.element, IntType):
+        return None
+    if isinstance(mask, Undef):
+        return (-1,) * t.count
+    if not isinstance(mask, Constant):
+        return None
+    if mask.value is None:
+        return (0,) * t.count
+    lanes = [-1 if isinstance(v, Undef) else getattr(v, "value", None) for v in mask.value]
+    return tuple(lanes) if all(isinstance(k, int) for k in lanes) else None  # type: ignore[arg-type]
+
+
+METHODS: dict[str, Any] = {
+    "load": Body._load, "store": Body._store, "alloca": Body._alloca, "getelementptr": Body._gep,
+    "fneg": Body._unary, "freeze": Body._unary, "icmp": Body._compare, "fcmp": Body._compare,
+    "select": Body._select, "atomicrmw": Body._atomicrmw, "cmpxchg": Body._cmpxchg,
+    "fence": Body._fence, "extractvalue": Body._extractvalue, "insertvalue": Body._insertvalue,
+    "extractelement": Body._extractelement, "insertelement": Body._insertelement,
+    "shufflevector": Body._shufflevector, "phi": Body._phi, "ret": Body._ret, "br": Body._br,
+    "switch": Body._switch, "unreachable": Body._unreachable, "call": Body._call,
+    "tail": Body._call, "musttail": Body._call, "notail": Body._call,
+    **dict.fromkeys(_BINARY, Body._binary), **dict.fromkeys(_CASTS, Body._cast),
+}  # fmt: skip

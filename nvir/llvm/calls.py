@@ -1,0 +1,193 @@
+"""Reading calls: of functions, pointers, inline assembly, intrinsics."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from nvir.ir.form import nvvm_form
+from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
+from nvir.ir.types import METADATA, VOID, FunctionType, Type, pointer
+from nvir.ir.values import Value
+from nvir.llvm.grammar import FLAGS
+from nvir.llvm.lexer import Stop
+
+if TYPE_CHECKING:
+    from nvir.llvm.body import Body
+
+CONVENTIONS = frozenset((
+    "ccc", "fastcc", "coldcc", "ptx_kernel", "ptx_device", "spir_func", "spir_kernel", "tailcc",
+    "preserve_mostcc", "preserve_allcc", "swiftcc",
+))  # fmt: skip
+_ASM_FLAGS = ("sideeffect", "alignstack", "inteldialect", "unwind")
+# Calls that say something to a debugger or an alias analysis alone.
+SILENT = ("@llvm.dbg.", "@llvm.experimental.noalias.scope.decl", "@llvm.pseudoprobe")
+_POINTEE = re.compile(r"\.p(\d+)[a-z_]\w*(?=\.|\Z)")
+
+
+def opaque_name(name: str) -> str:
+    """An intrinsic's name as opaque pointers have it: `llvm.memcpy.p0i8.p1i8.i64` without i8."""
+    return _POINTEE.sub(r".p\1", name) if name.startswith("llvm.") else name
+
+
+def read_call(b: Body, row: str) -> Instruction | None:
+    """`[tail] call [flags] [convention] [attributes] T @f(arguments) [attributes]`"""
+    spelling = "call"
+    if row != "call":
+        b.expect("call")
+        spelling = f"call {row}"
+    while b.t[b.k] in FLAGS:
+        spelling += f" {b.t[b.k]}"
+        b.k += 1
+    convention(b)
+    result_attributes = b.reader.attributes.parameter(b)
+    if b.t[b.k] == "addrspace":
+        b.address_space()
+    at = b.k
+    t = b.type()
+    silent = b.t[b.k].startswith(SILENT)
+    callee_at = b.k
+    callee = _callee(b)
+    if silent:
+        b.skip_brackets()
+        b.reader.attributes.function(b)
+        return None
+    operands, arguments = _arguments(b)
+    attributes = b.reader.attributes.function(b)
+    if b.t[b.k] == "[":
+        if b.t[b.k + 1] != "]":
+            b.unsupported("operand bundles of a call")
+        b.k += 2
+    result = t.result if isinstance(t, FunctionType) else t
+    if isinstance(t, FunctionType):
+        _check_type(t, operands, at)
+    direct = isinstance(callee, InlineAsm) or (isinstance(callee, Function) and _fits(
+        callee, result, operands))  # fmt: skip
+    if isinstance(callee, Function) and not direct:
+        _mismatch(b, callee, result, operands, callee_at)
+    values = tuple(operands) if direct else (callee, *operands)
+    if isinstance(t, FunctionType) and t.variadic and not direct:
+        b.unsupported("a call of a variadic function by a pointer", at)
+    known = callee if direct else None
+    if result_attributes or attributes or any(arguments):
+        info: CallInfo = NvvmCall(
+            len(values), callee=known, attributes=attributes, arguments=tuple(arguments),
+            result=result_attributes,
+        )  # fmt: skip
+    else:
+        info = CallInfo(len(values), callee=known)
+    return Instruction(nvvm_form(spelling), values, result, aux=info)
+
+
+def convention(g: Any) -> str:
+    """The calling convention at `k`; "" for C's. Kernels alone are told apart."""
+    token = g.t[g.k]
+    if token in CONVENTIONS:
+        g.k += 1
+        return str(token)
+    if token == "cc":
+        g.k += 1
+        return {71: "ptx_kernel", 72: "ptx_device"}.get(g.number(), "")
+    return ""
+
+
+def _callee(b: Body) -> Value:
+    token, at = b.t[b.k], b.k
+    if token == "asm":
+        b.k += 1
+        flags = []
+        while b.t[b.k] in _ASM_FLAGS:
+            flags.append(b.t[b.k])
+            b.k += 1
+        template = b.string("the assembly's text")
+        b.expect(",")
+        return InlineAsm(template, b.string("the constraints"), tuple(flags))
+    if token[:1] == "@":
+        b.k += 1
+        found = b.symbols.get(token)
+        if found is None and token.startswith(SILENT):
+            return InlineAsm("", "")
+        if found is None:
+            raise Stop(f"use of undefined symbol '{token}'", at)
+        return found
+    return b.value(pointer())
+
+
+def _arguments(b: Body) -> tuple[list[Value], list[tuple[Any, ...]]]:
+    operands: list[Value] = []
+    attributes: list[tuple[Any, ...]] = []
+    b.expect("(")
+    t = b.t
+    if t[b.k] == ")":
+        b.k += 1
+        return operands, attributes
+    while True:
+        at = b.k
+        kind: Type = b.type()
+        if kind is METADATA:
+            operands.append(_metadata(b))
+            attributes.append(())
+        else:
+            token = t[b.k]
+            v = b.values.get(token)
+            if v is not None and v.type is kind:
+                b.k += 1
+                attributes.append(())
+            else:
+                attributes.append(b.reader.attributes.parameter(b))
+                if kind is VOID:
+                    raise Stop("an argument of type void", at)
+                v = b.value(kind)
+            operands.append(v)
+        if t[b.k] == ")":
+            b.k += 1
+            return operands, attributes
+        b.expect(",")
+
+
+def _metadata(b: Body) -> Value:
+    m = b.reader.metadata
+    m.k = b.k
+    token = b.t[b.k]
+    if token[:1] != "!":
+        b.unsupported("a value as metadata")
+    content = m.resolved(m.element(), b.k)
+    b.k = m.k
+    return Node(content)
+
+
+def _check_type(t: FunctionType, operands: list[Value], at: int) -> None:
+    given = [v.type for v in operands]
+    n = len(t.params)
+    if given[:n] != [*t.params] or (len(given) > n and not t.variadic):
+        raise Stop(f"the arguments are not those of {t}", at)
+
+
+def _fits(f: Function, result: Type, operands: list[Value]) -> bool:
+    params = f.arguments
+    variadic = bool(f.aux and f.aux.get("variadic"))
+    return (
+        f.return_type is result
+        and (len(operands) == len(params) or (variadic and len(operands) > len(params)))
+        and all(v.type is p.type for v, p in zip(operands, params, strict=False))
+    )
+
+
+def _mismatch(b: Body, f: Function, result: Type, operands: list[Value], at: int) -> None:
+    """A call whose types are not the callee's is an error, but for a cast callee: LLVM 7 calls
+    through `bitcast (… @f to …)`, which is an indirect call."""
+    if b.t[at][:1] != "@":
+        return
+    if len(operands) != len(f.arguments) and not (f.aux and f.aux.get("variadic")):
+        raise Stop(f"the call passes {len(operands)} arguments, {f.name} takes "
+                   f"{len(f.arguments)}", at)  # fmt: skip
+    if f.return_type is not result:
+        raise Stop(f"{f.name} returns {f.return_type}, not {result}", at)
+    for v, p in zip(operands, f.arguments, strict=False):
+        if v.type is not p.type and v.type is not VOID:
+            raise Stop(f"{v.name or 'an argument'} is of type {v.type}, {f.name} takes {p.type}",
+                       at)  # fmt: skip
+
+

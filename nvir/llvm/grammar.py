@@ -1,0 +1,553 @@
+"""Types and constants of LLVM text, in both dialects: the part of the grammar that all others use.
+
+A typed pointer `T addrspace(n)*` is read as the opaque `ptr addrspace(n)`; `pointee` remembers the
+last `T`, for attributes that used to take it from there (`byval`). Constants are memoised by type
+and token. Casts between pointer types of one space vanish.
+"""
+
+from __future__ import annotations
+
+import struct as binary
+from typing import Any, NoReturn
+
+import nvir.ir.nvvm_rows  # noqa: F401  # fills the table
+from nvir.ir.datum import MAX_DEPTH
+from nvir.ir.form import nvvm_form
+from nvir.ir.nvvm_values import ConstantExpr, poison
+from nvir.ir.opcodes import NVVM
+from nvir.ir.types import (
+    BFLOAT,
+    DOUBLE,
+    FLOAT,
+    FP128,
+    HALF,
+    I8,
+    LABEL,
+    METADATA,
+    TOKEN,
+    VOID,
+    ArrayType,
+    FloatType,
+    FunctionType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+    array,
+    function_type,
+    int_type,
+    named_struct,
+    pointer,
+    struct,
+    vector,
+)
+from nvir.ir.values import Symbol, Value, constant, undef
+from nvir.ir.verify_nvvm import element
+from nvir.llvm.lexer import END, Stop, Text, name_in, unquoted
+
+SIMPLE: dict[str, Type] = {
+    "void": VOID, "half": HALF, "bfloat": BFLOAT, "float": FLOAT, "double": DOUBLE, "fp128": FP128,
+    "label": LABEL, "metadata": METADATA, "token": TOKEN, "ptr": pointer(),
+    **{f"i{n}": int_type(n) for n in (1, 8, 16, 32, 64, 128)},
+}  # fmt: skip
+_UNSUPPORTED_TYPES = ("x86_fp80", "ppc_fp128", "x86_mmx", "x86_amx", "target")
+_MORE_TYPE = frozenset(("*", "addrspace", "("))
+FLAGS = frozenset((
+    "nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign",
+    "fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc",
+))  # fmt: skip
+_CASTS = frozenset((
+    "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "ptrtoint",
+    "inttoptr", "bitcast", "addrspacecast",
+))  # fmt: skip
+MAX_DIGITS = 4000
+
+
+class Grammar:
+    """A place in a text (`k`, the number of the next token) and what names mean there.
+
+    structs   named struct types by token; made when first named
+    symbols   variables and functions by token
+    """
+
+    def __init__(self, text: Text) -> None:
+        self.text, self.t, self.k = text, text.tokens, 0
+        self.structs: dict[str, StructType] = {}
+        self.struct_uses: dict[str, int] = {}
+        self.symbols: dict[str, Symbol] = {}
+        self.memo: dict[tuple[Type, str], Value] = {}
+        self.pointee: Type = I8
+
+    def share(self, other: Grammar) -> None:
+        """Take another's names."""
+        self.structs, self.struct_uses = other.structs, other.struct_uses
+        self.symbols, self.memo = other.symbols, other.memo
+
+    # ------------------------------------------------------------- tokens
+
+    def fail(self, expected: str, at: int | None = None) -> NoReturn:
+        at = self.k if at is None else at
+        token = self.t[at]
+        found = f"'{token[:60]}'" if token != END else "the end of the file"
+        raise Stop(f"expected {expected}, found {found}", at)
+
+    def unsupported(self, what: str, at: int | None = None) -> NoReturn:
+        raise Stop(what, self.k if at is None else at, unsupported=True)
+
+    def expect(self, token: str) -> None:
+        if self.t[self.k] != token:
+            self.fail(f"'{token}'")
+        self.k += 1
+
+    def accept(self, token: str) -> bool:
+        if self.t[self.k] == token:
+            self.k += 1
+            return True
+        return False
+
+    def number(self, what: str = "a number") -> int:
+        token = self.t[self.k]
+        if not token.isdigit() or len(token) > MAX_DIGITS:
+            self.fail(what)
+        self.k += 1
+        return int(token)
+
+    def string(self, what: str = "a string") -> str:
+        token = self.t[self.k]
+        if token[:1] != '"' or len(token) < 2 or token[-1] != '"':
+            self.fail(what)
+        self.k += 1
+        return unquoted(token)
+
+    def skip_brackets(self) -> None:
+        """Pass over a bracket at `k` with all that is in it."""
+        depth, t = 0, self.t
+        while t[self.k] != END:
+            token = t[self.k]
+            depth += (token in ("(", "[", "{", "<")) - (token in (")", "]", "}", ">"))
+            self.k += 1
+            if depth <= 0:
+                return
+
+    # -------------------------------------------------------------- types
+
+    def type(self, depth: int = 0) -> Type:
+        """The type at `k`."""
+        t, k = self.t, self.k
+        found = SIMPLE.get(t[k])
+        if found is None:
+            found = self._type(depth)
+        else:
+            self.k = k + 1
+        if t[self.k] in _MORE_TYPE:
+            found = self._more(found, depth)
+        return found
+
+    def _more(self, found: Type, depth: int) -> Type:
+        """What follows a type: `*`, `addrspace(1)*`, or a function's parameters."""
+        t = self.t
+        while True:
+            token, at = t[self.k], self.k
+            if token == "(":
+                found = self._function_type(found, depth)
+            elif token in ("*", "addrspace"):
+                space = self.address_space() if token == "addrspace" else 0
+                if t[at - 1] != "ptr" or token == "*":
+                    self.expect("*")
+                    if found in (VOID, LABEL, METADATA, TOKEN):
+                        raise Stop(f"there are no pointers to {found}", at)
+                self.pointee = found
+                found = pointer(space)
+            else:
+                return found
+
+    def address_space(self) -> int:
+        self.k += 1
+        self.expect("(")
+        space = self.number("an address space")
+        if space >= 1 << 24:
+            raise Stop("an address space has 24 bits", self.k - 1)
+        self.expect(")")
+        return space
+
+    def _type(self, depth: int) -> Type:
+        token, at = self.t[self.k], self.k
+        if depth > MAX_DEPTH:
+            self.unsupported(f"a type nested deeper than {MAX_DEPTH}")
+        self.k += 1
+        if token[:1] == "%":
+            return self.named(token, at)
+        if token[:1] == "i" and token[1:].isdigit() and len(token) < 10:
+            try:
+                return int_type(int(token[1:]))
+            except ValueError as e:
+                raise Stop(str(e), at) from None
+        if token == "[":
+            return self._sequence(array, "]", depth)
+        if token == "{":
+            return struct(self._members(depth))
+        if token == "<":
+            if self.accept("{"):
+                body = self._members(depth)
+                self.expect(">")
+                return struct(body, packed=True)
+            if self.t[self.k] == "vscale":
+                self.unsupported("a scalable vector")
+            return self._sequence(vector, ">", depth)
+        if token in _UNSUPPORTED_TYPES:
+            self.unsupported(f"the type {token}", at)
+        return self.fail("a type", at)
+
+    def named(self, token: str, at: int) -> StructType:
+        found = self.structs.get(token)
+        if found is None:
+            found = self.structs[token] = named_struct(name_in(token))
+            self.struct_uses[token] = at
+        return found
+
+    def _sequence(self, make: Any, close: str, depth: int) -> Type:
+        at = self.k
+        count = self.number("a count")
+        self.expect("x")
+        inner = self.type(depth + 1)
+        self._sized(inner, at)
+        if make is vector and not isinstance(inner, IntType | FloatType | PointerType):
+            raise Stop(f"there are no vectors of {inner}", at)
+        if make is vector and count == 0:
+            raise Stop("a vector has at least one element", at)
+        self.expect(close)
+        made: Type = make(inner, count)
+        return made
+
+    def _sized(self, t: Type, at: int) -> None:
+        if t in (VOID, LABEL, METADATA, TOKEN) or isinstance(t, FunctionType):
+            raise Stop(f"there are no values of type {t} in memory", at)
+
+    def _members(self, depth: int) -> list[Type]:
+        out: list[Type] = []
+        if self.accept("}"):
+            return out
+        while True:
+            at = self.k
+            out.append(self.type(depth + 1))
+            self._sized(out[-1], at)
+            if self.accept("}"):
+                return out
+            self.expect(",")
+
+    def _function_type(self, result: Type, depth: int) -> Type:
+        if depth > MAX_DEPTH:
+            self.unsupported(f"a type nested deeper than {MAX_DEPTH}")
+        self.expect("(")
+        params: list[Type] = []
+        variadic = False
+        while not self.accept(")"):
+            if params or variadic:
+                self.expect(",")
+            if self.accept("..."):
+                variadic = True
+            else:
+                params.append(self.type(depth + 1))
+                self.skip_words()
+        return function_type(result, params, variadic)
+
+    def skip_words(self) -> None:
+        """Hook: attributes behind a parameter's type."""
+
+    # ---------------------------------------------------------- constants
+
+    def constant(self, t: Type, depth: int = 0) -> Value:
+        """The constant of type `t` at `k`."""
+        token = self.t[self.k]
+        known = self.memo.get((t, token))
+        if known is not None:
+            self.k += 1
+            return known
+        if depth > MAX_DEPTH:
+            self.unsupported(f"a constant nested deeper than {MAX_DEPTH}")
+        at, c = self.k, token[:1]
+        self.k += 1
+        if c == "@":
+            return self.symbol(t, token, at)
+        if c in "{[<" and c:
+            self.k = at
+            return self._aggregate(t, depth)
+        if token in NVVM and token != "ret":
+            return self._expression(t, token, at, depth)
+        if token == "splat":
+            return self._splat(t, at, depth)
+        v = self._literal(t, token, at)
+        self.memo[t, token] = v
+        return v
+
+    def symbol(self, t: Type, token: str, at: int) -> Value:
+        found = self.symbols.get(token)
+        if found is None:
+            raise Stop(f"use of undefined symbol '{token}'", at)
+        if found.type is not t:
+            raise Stop(f"'{token}' is of type {found.type}, here {t}", at)
+        return found
+
+    def _literal(self, t: Type, token: str, at: int) -> Value:
+        c = token[:1]
+        if token == "undef" or token == "poison":
+            return undef(t) if token == "undef" else poison(t)
+        if token == "zeroinitializer" or (token == "null" and isinstance(t, PointerType)):
+            return zero(t)
+        if isinstance(t, IntType):
+            if token in ("true", "false") and t.bits == 1:
+                return constant(t, int(token == "true"))
+            if c.isdigit() or (c == "-" and token[1:].isdigit()):
+                if token[1:2] == "x" or "." in token:
+                    raise Stop(f"'{token}' is no integer, as {t} needs", at)
+                if len(token) > MAX_DIGITS:
+                    raise Stop("the number is too long", at)
+                return self._integer(t, int(token), at)
+        elif isinstance(t, FloatType) and (c.isdigit() or c in "+-") and len(token) > 1:
+            bits = float_bits(t, token)
+            if bits is None:
+                raise Stop(f"'{token[:40]}' is no {t}", at)
+            return constant(t, bits)
+        elif token[:2] == 'c"' and isinstance(t, ArrayType) and t.element is I8:
+            data = unquoted(token[1:]).encode("latin-1", "replace")
+            if len(data) != t.count:
+                raise Stop(f"a string of {len(data)} bytes for {t}", at)
+            return constant(t, data) if any(data) else zero(t)
+        if token in ("blockaddress", "dso_local_equivalent", "no_cfi", "ptrauth"):
+            self.unsupported(f"the constant {token}", at)
+        return self.fail(f"a constant of type {t}", at)
+
+    def _integer(self, t: IntType, value: int, at: int) -> Value:
+        bits = t.bits
+        if not -(1 << (bits - 1)) <= value < 1 << bits:
+            raise Stop(f"{value} does not fit {t}", at)
+        if bits == 1:
+            return constant(t, value & 1)
+        return constant(t, value - (1 << bits) if value >> (bits - 1) > 0 else value)
+
+    def _aggregate(self, t: Type, depth: int) -> Value:
+        at, packed = self.k, False
+        opening = self.t[at]
+        self.k += 1
+        if opening == "<" and self.t[self.k] == "{":
+            packed, opening = True, "{"
+            self.k += 1
+        closing = {"{": "}", "[": "]", "<": ">"}[opening]
+        items: list[Value] = []
+        while not self.accept(closing):
+            if items:
+                self.expect(",")
+            items.append(self.constant(self.type(), depth + 1))
+        if packed:
+            self.expect(">")
+        wanted = members(t)
+        if wanted is None or [v.type for v in items] != wanted or not _bracket_fits(t, opening):
+            raise Stop(f"this is no constant of type {t}", at)
+        if items and all(_is_zero(v) for v in items):
+            return zero(t)
+        if isinstance(t, ArrayType) and t.element is I8:
+            values = [getattr(v, "value", None) for v in items]
+            if all(isinstance(x, int) for x in values):
+                return constant(t, bytes(x & 255 for x in values))  # type: ignore[operator]
+        return constant(t, tuple(items)) if items else zero(t)
+
+    def _splat(self, t: Type, at: int, depth: int) -> Value:
+        self.expect("(")
+        v = self.constant(self.type(), depth + 1)
+        self.expect(")")
+        if not isinstance(t, VectorType) or t.element is not v.type:
+            raise Stop(f"this is no constant of type {t}", at)
+        return zero(t) if _is_zero(v) else constant(t, (v,) * t.count)
+
+    def _expression(self, t: Type, row: str, at: int, depth: int) -> Value:
+        """`row flags (operands)`, `row (operand to T)`, `getelementptr (T, operands)`."""
+        words = [row]
+        if row in ("icmp", "fcmp"):
+            words.append(self.t[self.k])
+            self.k += 1
+        while self.t[self.k] in FLAGS or self.t[self.k] == "inrange":
+            if self.t[self.k] == "inrange":  # a promise on where the result points
+                self.k += 1
+                if self.t[self.k] == "(":
+                    self.skip_brackets()
+                continue
+            words.append(self.t[self.k])
+            self.k += 1
+        self.expect("(")
+        aux: Any = None
+        if row == "getelementptr":
+            aux = self.type()
+            self.expect(",")
+        path: list[int] = []
+        operands = []
+        while True:
+            self.accept("inrange")
+            if row in ("extractvalue", "insertvalue") and self.t[self.k].isdigit():
+                path.append(self.number())
+            else:
+                operands.append(self.constant(self.type(), depth + 1))
+            if not self.accept(","):
+                break
+        if path:
+            aux = tuple(path)
+        if row in _CASTS:
+            self.expect("to")
+            if self.type() is not t:
+                raise Stop(f"this is no constant of type {t}", at)
+        self.expect(")")
+        if row == "bitcast" and operands[0].type is t:
+            return operands[0]
+        problem = expression_problem(" ".join(words), tuple(operands), t, aux)
+        if problem:
+            raise Stop(problem, at)
+        return ConstantExpr(" ".join(words), tuple(operands), t, aux)
+
+
+def expression_problem(
+    spelling: str, operands: tuple[Value, ...], t: Type, aux: Any
+) -> str | None:
+    """Why this is no constant expression of type `t`, or None."""
+    row = spelling.split()[0]
+    form = nvvm_form(spelling)
+    if row == "getelementptr":
+        if not operands or element(operands[0].type) is not element(t):
+            return f"getelementptr gives no {t}"
+        return gep_problem(aux, operands[1:])
+    if not form.pure or form.terminator or form.is_phi:
+        return f"{row} is no constant expression"
+    if row in _CASTS:
+        return None if len(operands) == 1 else f"{row} takes one operand"
+    return None
+
+
+def gep_problem(source: Type, indices: tuple[Value, ...]) -> str | None:
+    """Why indices do not lead into a value of type `source`, or None."""
+    at: Type = source
+    if isinstance(source, FunctionType) or source in (VOID, LABEL, METADATA):
+        return f"getelementptr into {source}"
+    for v in indices[1:]:
+        if isinstance(at, StructType):
+            k = getattr(v, "value", None)
+            if v.type.__class__ is VectorType and isinstance(k, tuple):
+                k = getattr(k[0], "value", None)
+            k = 0 if k is None and _is_zero(v) else k
+            if not isinstance(k, int) or at.elements is None or not 0 <= k < len(at.elements):
+                return f"{at} has no such member"
+            at = at.elements[k]
+        elif isinstance(at, ArrayType | VectorType):
+            at = at.element
+        else:
+            return f"{at} has no members"
+    return None
+
+
+def zero(t: Type) -> Value:
+    """The zero of a type: number 0 for scalars, else None (`null`, `zeroinitializer`)."""
+    return constant(t, 0 if isinstance(t, IntType | FloatType) else None)
+
+
+def _is_zero(v: Value) -> bool:
+    value = getattr(v, "value", 1)
+    return value is None or (value == 0 and value.__class__ is int)
+
+
+def members(t: Type) -> list[Type] | None:
+    """The types of the members that a constant of type `t` lists."""
+    if isinstance(t, ArrayType | VectorType):
+        return [t.element] * t.count
+    return list(t.elements) if isinstance(t, StructType) and t.elements is not None else None
+
+
+def _bracket_fits(t: Type, opening: str) -> bool:
+    return opening == ("{" if isinstance(t, StructType) else "[" if isinstance(t, ArrayType)
+                       else "<")  # fmt: skip
+
+
+# ------------------------------------------------------------------- floats
+
+
+def float_bits(t: FloatType, token: str) -> int | None:
+    """The bit pattern of a literal, or None where it is none of that type.
+
+    Decimal numbers and `0x…` are doubles, and must be exact in the type; `0xH`, `0xR`, `0xL` are
+    the patterns of half, bfloat and fp128 (low word first).
+    """
+    if token.startswith("0x"):
+        return _hex_bits(t, token)
+    try:
+        x = float(token)
+    except ValueError:
+        return None
+    return double_to(t, int.from_bytes(binary.pack("<d", x), "little"))
+
+
+def _hex_bits(t: FloatType, token: str) -> int | None:
+    kind = token[2:3]
+    if kind in "HRL":
+        owner, digits = {"H": (HALF, 4), "R": (BFLOAT, 4), "L": (FP128, 32)}[kind]
+        if t is not owner or not 0 < len(token) - 3 <= digits:
+            return None
+        bits = int(token[3:], 16)
+        if kind == "L":
+            text = token[3:].rjust(32, "0")
+            bits = int(text[16:] + text[:16], 16)
+        return bits
+    if kind in "KM" or not 0 < len(token) - 2 <= 16:
+        return None
+    return double_to(t, int(token[2:], 16))
+
+
+# Of each format: bits of the exponent and of the fraction.
+_FORMATS = {"half": (5, 10), "bfloat": (8, 7), "float": (8, 23), "double": (11, 52),
+            "fp128": (15, 112)}  # fmt: skip
+
+
+def double_to(t: FloatType, bits: int) -> int | None:
+    """A double's pattern in another format; None where it is not exact. NaNs keep what payload
+    fits."""
+    exponent_bits, fraction_bits = _FORMATS[t.name]
+    sign, e, f = bits >> 63, bits >> 52 & 0x7FF, bits & ((1 << 52) - 1)
+    top = (1 << exponent_bits) - 1
+    head = sign << exponent_bits
+    if e == 0x7FF:
+        payload = _shifted(f, fraction_bits - 52)
+        if f and not payload:
+            payload = 1 << (fraction_bits - 1)
+        return (head | top) << fraction_bits | payload
+    if e == 0 and f == 0:
+        return head << fraction_bits
+    if e == 0:  # a subnormal double: normalise
+        shift = 53 - f.bit_length()
+        f, e = f << shift & ((1 << 52) - 1), 1 - shift
+    exponent = e - 1023 + (top >> 1)
+    whole = 1 << 52 | f
+    down = 52 - fraction_bits + (1 - exponent if exponent < 1 else 0)
+    if exponent >= top or (down > 0 and whole & ((1 << down) - 1)):
+        return None
+    if exponent < 1:
+        return head << fraction_bits | _shifted(whole, -down)
+    fraction = _shifted(whole, -down) & ((1 << fraction_bits) - 1)
+    return (head | exponent) << fraction_bits | fraction
+
+
+def to_double(t: FloatType, bits: int) -> int:
+    """The pattern of a half, bfloat, float or double as that of a double."""
+    exponent_bits, fraction_bits = _FORMATS[t.name]
+    top = (1 << exponent_bits) - 1
+    sign = bits >> (exponent_bits + fraction_bits)
+    e, f = bits >> fraction_bits & top, bits & ((1 << fraction_bits) - 1)
+    up = 52 - fraction_bits
+    if e == top:
+        return (sign << 11 | 0x7FF) << 52 | f << up
+    if e == 0 and f == 0:
+        return sign << 63
+    if e == 0 and up:
+        shift = fraction_bits + 1 - f.bit_length()
+        f, e = f << shift & ((1 << fraction_bits) - 1), 1 - shift
+    exponent = e - (top >> 1) + 1023 if up else e
+    return (sign << 11 | exponent) << 52 | f << up
+
+
+def _shifted(x: int, up: int) -> int:
+    return x << up if up >= 0 else x >> -up

@@ -1,0 +1,281 @@
+"""Reading metadata: nodes on demand, and what nvir makes of them.
+
+    kernels and launch bounds   `!nvvm.annotations` → Function.kind, Function.directives
+    marks of variables          `managed`, `texture` … → Variable.attributes
+    source places               `!dbg` → Location (file, line, column of the innermost scope)
+    loops                       `!llvm.loop` → Block.aux["llvm.loop"], a tuple of properties
+    other named metadata        Module.aux["metadata"], its nodes as tuples
+
+Dropped, for they only permit what nvir does not do or say what it finds itself: !tbaa, !range,
+!prof, !noalias, !alias.scope, !fpmath, `llvm.ident`, variables and types of debug data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nvir.ir.datum import MAX_DEPTH
+from nvir.ir.function import Function
+from nvir.ir.instruction import Location
+from nvir.ir.module import Module
+from nvir.ir.symbols import Variable
+from nvir.ir.values import Constant, Value
+from nvir.llvm.grammar import Grammar
+from nvir.llvm.lexer import Stop, unquoted
+
+# annotation → directive and its component
+LAUNCH = {
+    "maxntidx": ("maxntid", 0), "maxntidy": ("maxntid", 1), "maxntidz": ("maxntid", 2),
+    "reqntidx": ("reqntid", 0), "reqntidy": ("reqntid", 1), "reqntidz": ("reqntid", 2),
+    "minctasm": ("minnctapersm", 0), "maxnreg": ("maxnreg", 0),
+    "maxclusterrank": ("maxclusterrank", 0),
+    "cluster_dim_x": ("reqnctapercluster", 0), "cluster_dim_y": ("reqnctapercluster", 1),
+    "cluster_dim_z": ("reqnctapercluster", 2),
+}  # fmt: skip
+# the same as function attributes of newer LLVMs
+ATTRIBUTES = {
+    "nvvm.maxntid": "maxntid", "nvvm.reqntid": "reqntid", "nvvm.minctasm": "minnctapersm",
+    "nvvm.maxnreg": "maxnreg", "nvvm.maxclusterrank": "maxclusterrank",
+    "nvvm.cluster_dim": "reqnctapercluster",
+}  # fmt: skip
+VARIABLE_MARKS = ("managed", "texture", "surface", "sampler")
+_DROPPED = ("llvm.ident", "llvm.dbg.cu", "nvvmir.version", "nvvm.annotations")
+
+
+class Ref(str):
+    """A node named by its number, `!5`."""
+
+    __slots__ = ()
+
+
+class Special(dict[str, Any]):
+    """`!DILocation(line: 3, …)`: its fields, the kind under ""."""
+
+    __slots__ = ()
+
+
+class Metadata(Grammar):
+    """The nodes of one file. Each is read when it is first asked for."""
+
+    def __init__(self, grammar: Grammar, module: Module) -> None:
+        super().__init__(grammar.text)
+        self.share(grammar)
+        self.module = module
+        self.places: dict[str, int] = {}  # token of a node → where its content begins
+        self.lists: dict[str, tuple[int, list[str]]] = {}
+        self._nodes: dict[str, Any] = {}
+        self._locations: dict[str, Location | None] = {}
+        self._files: dict[tuple[str, str], int] = {}
+
+    # ------------------------------------------------------------ reading
+
+    def node(self, token: str, at: int) -> Any:
+        """The content of node `!5`: a tuple of elements, or a Special."""
+        found = self._nodes.get(token)
+        if found is None:
+            place = self.places.get(token)
+            if place is None:
+                raise Stop(f"use of undefined metadata '{token}'", at)
+            saved, self.k = self.k, place
+            found = self._nodes[token] = self.content()
+            self.k = saved
+        return found
+
+    def content(self, depth: int = 0) -> Any:
+        """`distinct !{…}`, `!{…}`, `!DI…(…)` at `k`."""
+        if self.t[self.k] == "distinct":
+            self.k += 1
+        token = self.t[self.k]
+        if token == "!" and self.t[self.k + 1] == "{":
+            return self._tuple(depth)
+        if token[:2] == "!D" or token[:2] == "!G":
+            return self._special()
+        return self.fail("a metadata node")
+
+    def _tuple(self, depth: int) -> tuple[Any, ...]:
+        self.k += 2
+        out: list[Any] = []
+        while not self.accept("}"):
+            if out:
+                self.expect(",")
+            out.append(self.element(depth + 1))
+        return tuple(out)
+
+    def element(self, depth: int = 0) -> Any:
+        """None, a string, a Ref, a node, or a constant."""
+        token = self.t[self.k]
+        if depth > MAX_DEPTH:
+            self.unsupported(f"metadata nested deeper than {MAX_DEPTH}")
+        if token == "null":
+            self.k += 1
+            return None
+        if token == "!":
+            if self.t[self.k + 1][:1] == '"':
+                self.k += 1
+                return self.string()
+            return self.content(depth)
+        if token[:1] == "!" and token[1:].isdigit():
+            self.k += 1
+            return Ref(token)
+        if token[:1] == "!":
+            return self.content(depth)
+        return self.constant(self.type())
+
+    def _special(self) -> Special:
+        out = Special({"": self.t[self.k][1:]})
+        self.k += 1
+        at = self.k
+        self.expect("(")
+        start = self.k
+        self.k = at
+        self.skip_brackets()
+        end, t = self.k - 1, self.t
+        if t[end] != ")":
+            self.fail("')'", end)
+        for k in range(start, end):
+            if t[k][-1:] == ":":
+                v = t[k + 1]
+                out[t[k][:-1]] = unquoted(v) if v[:1] == '"' else v
+        return out
+
+    def resolved(self, x: Any, at: int, depth: int = 0) -> Any:
+        """An element with the nodes that it names in place; None where one names itself."""
+        if isinstance(x, Ref):
+            if depth > MAX_DEPTH:
+                return None
+            x = self.node(x, at)
+        if isinstance(x, Special):
+            return None
+        if isinstance(x, tuple):
+            return tuple(self.resolved(y, at, depth + 1) for y in x)
+        return x
+
+    # ------------------------------------------------------------- places
+
+    def location(self, token: str, at: int) -> Location | None:
+        """The place that `!dbg !5` stands for."""
+        if token not in self._locations:
+            self._locations[token] = self._location(self.node(token, at), at)
+        return self._locations[token]
+
+    def _location(self, node: Any, at: int) -> Location | None:
+        if not isinstance(node, Special) or node.get("") != "DILocation":
+            return None
+        file = self._file(node.get("scope", ""), at)
+        line = _int(node.get("line"))
+        return Location(file, line, _int(node.get("column"))) if line else None
+
+    def _file(self, scope: Any, at: int) -> int:
+        for _ in range(1000):
+            if str(scope) not in self.places:
+                break
+            node = self.node(str(scope), at)
+            if not isinstance(node, Special):
+                break
+            if node[""] == "DIFile" or node.get("file", "") in self.places:
+                if node[""] != "DIFile":
+                    node = self.node(node["file"], at)
+                return self._file_number(node)
+            scope = node.get("scope", "")
+        return self._file_number({})
+
+    def _file_number(self, node: Any) -> int:
+        get = node.get if isinstance(node, Special) else {}.get
+        key = (str(get("filename", "")), str(get("directory", "")))
+        known = self._files.get(key)
+        if known is None:
+            known = self._files[key] = len(self._files) + 1
+            name, directory = key
+            if directory and not name.startswith("/"):
+                name = f"{directory.rstrip('/')}/{name}"
+            self.module.debug.files.append((known, name or "<unknown>", ""))
+        return known
+
+    def loop(self, token: str, at: int) -> tuple[Any, ...]:
+        """The properties of `!llvm.loop !5`: ((name, number …), …)."""
+        node = self.node(token, at)
+        out = []
+        for x in node if isinstance(node, tuple) else ():
+            if x == token or (isinstance(x, Ref) and isinstance(self.node(x, at), Special)):
+                continue
+            prop = self.resolved(x, at)
+            if isinstance(prop, tuple) and prop and isinstance(prop[0], str):
+                out.append(tuple(_plain(p) for p in prop))
+        return tuple(out)
+
+    # -------------------------------------------------------- the module's
+
+    def apply(self) -> dict[str, Any]:
+        """Read the named metadata: mark kernels and variables; return what is kept as it is."""
+        kept: dict[str, Any] = {}
+        for name, (at, items) in self.lists.items():
+            nodes = [self.node(token, at) for token in items]
+            if name == "nvvm.annotations":
+                left = [n for n in nodes if not self._annotation(n, at)]
+                if left:
+                    kept[name] = tuple(self.resolved(n, at) for n in left)
+            elif name not in _DROPPED:
+                values = tuple(self.resolved(n, at) for n in nodes)
+                if name == "llvm.module.flags":
+                    values = tuple(v for v in values if v and "Debug Info Version" not in v)
+                if values or name != "llvm.module.flags":
+                    kept[name] = values
+        return kept
+
+    def _annotation(self, node: Any, at: int) -> bool:
+        """Take in one annotation; False to keep it as it stands."""
+        if not isinstance(node, tuple) or not node or len(node) % 2 == 0:
+            return True  # of no symbol: older front ends leave such
+        subject = node[0]
+        pairs = [*zip(node[1::2], node[2::2], strict=True)]
+        if isinstance(subject, Variable):
+            marks = [k for k, _ in pairs]
+            if all(k in VARIABLE_MARKS for k in marks):
+                subject.attributes.update(dict.fromkeys(map(str, marks), ""))
+                return True
+            return False
+        if not isinstance(subject, Function):
+            return True
+        known = [self._mark(subject, str(k), v, at) for k, v in pairs]
+        return all(known)
+
+    def _mark(self, f: Function, key: str, value: Any, at: int) -> bool:
+        if key == "kernel":
+            f.kind = "entry"
+        elif key in LAUNCH and isinstance(value, Constant):
+            directive, component = LAUNCH[key]
+            sizes = list(f.directives.get(directive, ()))
+            sizes += [1] * (component + 1 - len(sizes))
+            sizes[component] = int(value.value)
+            f.directives[directive] = tuple(sizes)
+        elif key == "grid_constant":
+            for x in self.resolved(value, at) or ():
+                k = int(getattr(x, "value", 0)) - 1
+                if 0 <= k < len(f.params):
+                    f.params[k].attributes += (("nvvm.grid_constant", ""),)
+        else:
+            return False
+        return True
+
+
+def _plain(x: Any) -> Any:
+    return x.value if isinstance(x, Constant) else None if isinstance(x, Value) else x
+
+
+def _int(text: Any) -> int:
+    return int(text) if isinstance(text, str) and text.isdigit() and len(text) < 10 else 0
+
+
+def launch_attributes(f: Function, attributes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Move "nvvm.maxntid" and its like from a function's attributes to its directives."""
+    left = []
+    for a in attributes:
+        directive = ATTRIBUTES.get(a[0]) if isinstance(a, tuple) else None
+        sizes = a[1].split(",") if directive and isinstance(a[1], str) else []
+        if directive and all(s.strip().isdigit() for s in sizes):
+            f.directives[directive] = tuple(int(s) for s in sizes)
+        elif a == ("nvvm.kernel", ""):
+            f.kind = "entry"
+        else:
+            left.append(a)
+    return tuple(left)
