@@ -14,7 +14,9 @@ from nvir.passes.knobs import INT_MAX, Knob
 _AGGREGATE = "read by the aggregate passes, which are not there yet"
 _FRONTEND = "read by the front end, which is not there yet"
 _BACKEND = "acts in the real back end below the level that nvir works on"
-_CANON = "read by loop-simplify and loop rotation, which are not there yet"
+_SINGLE_THREAD = "which paths one thread alone takes is not worked out"
+_ROTATE = ("loop-rotate",)
+_PEEL = ("loop-peel",)
 _UNROLL = "read by loop-unroll, which is not there yet"
 _DECISION = ("unroll-decision",)
 _PIPELINE = "read by the software pipeliner, which is not there yet"
@@ -80,20 +82,20 @@ _FRONTEND_KNOBS = (
 _CANON_KNOBS = (
     Knob("LoopMakeSingleEntry", "BOOL", True,
          "single entry and preheader of loops; also gates unrolling and fusion",
-         row="KNB-20", number=487, inert=_CANON),
+         row="KNB-20", number=487, readers=("loop-simplify",)),
     Knob("LoopInversion", "BOOL", True, "rotate while loops into guarded do-while loops",
-         row="KNB-21", inert=_CANON),
+         row="KNB-21", readers=_ROTATE),
     Knob("LoopInversionBudget", "INT", None, "largest header that is copied by rotation, "
-         "instructions", row="KNB-22", inert=_CANON),
+         "instructions", row="KNB-22", readers=_ROTATE),
     Knob("LoopPeelInversion", "BOOL", False, "peel together with rotation",
-         row="KNB-23", inert=_CANON),
+         row="KNB-23", readers=_ROTATE),
     Knob("EnableSingleThreadPeelingLoops", "BOOL", None, "peel on paths of a single thread",
-         row="KNB-24", inert=_CANON),
+         row="KNB-24", inert=_SINGLE_THREAD),
     Knob("GenPeelingLoopsForSyncs", "BOOL", None, "peel around synchronisation",
-         row="KNB-25", inert=_CANON),
+         row="KNB-25", readers=_PEEL),
     Knob("AssertIfPeelingLoopForTexSurf", "BOOL", None,
          "fail when a loop with texture or surface accesses is peeled",
-         row="KNB-26", inert=_CANON),
+         row="KNB-26", readers=_PEEL),
 )  # fmt: skip
 
 _UNROLL_KNOBS = (

@@ -111,7 +111,7 @@ Registry = Mapping[str, Pass]
 @functools.cache
 def all_passes() -> dict[str, Pass]:
     """The passes by name."""
-    from nvir.passes.loop import unroll_decision
+    from nvir.passes.loop import loop_peel, loop_rotate, loop_simplify, unroll_decision
     from nvir.passes.scalar import copy_prop, dce, gvn
 
     rows = (
@@ -120,6 +120,12 @@ def all_passes() -> dict[str, Pass]:
         Pass("gvn", gvn.run, "one of several equal computations remains", gvn.CODES,
              options=gvn.Options, phases=(29,)),
         Pass("dce", dce.run, "removes what nobody uses", dce.CODES, phases=(16,)),
+        Pass("loop-simplify", loop_simplify.run, "gives loops one latch, a preheader, own exits",
+             loop_simplify.CODES, options=loop_simplify.Options, cfg=True, phases=(18,)),
+        Pass("loop-rotate", loop_rotate.run, "turns while loops into guarded do-while loops",
+             loop_rotate.CODES, cfg=True),
+        Pass("loop-peel", loop_peel.run, "takes the first iteration out of innermost loops",
+             loop_peel.CODES, options=loop_peel.Options, cfg=True),
         Pass("unroll-decision", unroll_decision.run, "says what the assembler will unroll",
              unroll_decision.CODES, level="ori"),
     )  # fmt: skip
