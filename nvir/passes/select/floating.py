@@ -1,0 +1,263 @@
+"""Floating-point arithmetic: half, bfloat, float, double.
+
+Rounding    `add.rn.f32` is never fused by ptxas, `add.f32` may be; so `.rn` is written unless the
+            instruction may contract (`contract` or `fast`, or fp-contract=fast).
+Contraction a product that nothing else uses and a sum become `fma.rn` where both may contract.
+half        division, square root and remainder go through float, which rounds right:
+            its 24 bits are at least 2·11 + 2.
+bfloat      before sm_90 there is fma alone: a + b = a·1 + b, a·b = a·b - 0, and what
+            fma is not for goes through float.
+frem        LLVM means C's fmod, exact however large the quotient; PTX has no such instruction.
+            Under `afn`, or where fast-math is on, a - b·trunc(a/b); else a loop that subtracts b
+            times powers of two.
+"""
+
+from __future__ import annotations
+
+from nvir.ir.builder import float_constant
+from nvir.ir.errors import Unsupported
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import F32, F64, Type
+from nvir.ir.values import Constant, Value, integer
+from nvir.passes.select.lanes import Rule, by_element
+from nvir.passes.select.selector import Parts, Selector
+
+KINDS = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
+_NAMES = {"fadd": "add", "fsub": "sub", "fmul": "mul"}
+_ONE, _MINUS_ONE, _MINUS_ZERO = 0x3F80, 0xBF80, 0x8000  # of bfloat
+
+
+def kind_of(t: Type) -> str:
+    kind = KINDS.get(t.name)
+    if kind is None:
+        raise Unsupported(f"arithmetic of type {t}: run 'legalize' first")
+    return kind
+
+
+def ftz(s: Selector, kind: str) -> str:
+    return ".ftz" if s.options.ftz and kind == "f32" else ""
+
+
+def operand(s: Selector, kind: str, x: Value) -> Value:
+    """A literal where PTX takes one: there are none of 16 bits."""
+    return s.reg(x, "b16") if kind in ("f16", "bf16") else x
+
+
+def has_bfloat(s: Selector) -> bool:
+    """Whether the target adds, multiplies, compares and converts bfloat itself."""
+    return s.sm >= 90
+
+
+def to_float(s: Selector, t: Type, x: Value) -> Value:
+    """A half or bfloat as a float; exact."""
+    x = s.reg(x, "b16")
+    if t.name == "half":
+        return s.op("cvt.f32.f16", x)
+    if has_bfloat(s):
+        return s.op("cvt.f32.bf16", x)
+    return s.op("mov.b32", [integer(0), x])
+
+
+def from_float(s: Selector, t: Type, x: Value) -> Value:
+    """A float rounded to half or bfloat."""
+    return s.op(f"cvt.rn.{kind_of(t)}.f32", x)
+
+
+def as_float(s: Selector, t: Type, x: Value) -> tuple[str, Value]:
+    """A value and the type that the target computes with it in."""
+    kind = kind_of(t)
+    if kind == "bf16" and not has_bfloat(s):
+        return "f32", to_float(s, t, x)
+    return kind, operand(s, kind, x)
+
+
+def through_float(s: Selector, t: Type, spelling: str, *args: Value) -> Value:
+    """An operation of float on half or bfloat, rounded once more."""
+    made = s.op(spelling, *(to_float(s, t, a) for a in args))
+    return from_float(s, t, made)
+
+
+# --------------------------------------------------------------- contraction
+
+
+def may_contract(s: Selector, i: Instruction) -> bool:
+    how = s.options.fp_contract
+    if how == "off":
+        return False
+    return how == "fast" or bool({"contract", "fast"}.intersection(i.form.mods))
+
+
+def _rounding(s: Selector, i: Instruction) -> str:
+    return "" if may_contract(s, i) else ".rn"
+
+
+def _product(s: Selector, i: Instruction, k: int) -> Instruction | None:
+    """Operand k if it is a product that may be fused into `i`."""
+    m = i.operands[k]
+    if isinstance(m, Instruction) and m.form.name == "fmul" and m.use_count == 1 \
+            and may_contract(s, m):  # fmt: skip
+        return m
+    return None
+
+
+def _fused(s: Selector, i: Instruction, kind: str) -> Value | None:
+    """fma for a sum or difference with a product; the product's instruction is then dead."""
+    if i.type.name not in KINDS or not may_contract(s, i):
+        return None
+    for k in (0, 1):
+        m = _product(s, i, k)
+        if m is None:
+            continue
+        x, y = (operand(s, kind, s.one(v)) for v in m.operands)
+        z = operand(s, kind, s.one(i.operands[1 - k]))
+        if i.form.name == "fsub":
+            if kind in ("f16", "bf16"):
+                z, x = (s.op(f"neg.{kind}", z), x) if k == 0 else (z, s.op(f"neg.{kind}", x))
+            elif k == 0:
+                z = negative(s, kind, z)
+            else:
+                x = negative(s, kind, s.reg(x, kind))
+        return s.op(f"fma.rn{ftz(s, kind)}.{kind}", x, y, z)
+    return None
+
+
+def negative(s: Selector, kind: str, x: Value) -> Value:
+    """-x of f32 or f64; of a literal a literal."""
+    if isinstance(x, Constant):
+        from nvir.ir.values import constant
+
+        return constant(x.type, x.value ^ (1 << (x.type.bits - 1)))
+    return s.op(f"neg{ftz(s, kind)}.{kind}", x)
+
+
+# ---------------------------------------------------------------- arithmetic
+
+
+def _arithmetic(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    kind, name = kind_of(t), _NAMES[i.form.name]
+    if name != "mul" and (fused := _fused(s, i, kind)) is not None:
+        return (fused,)
+    a, b = (operand(s, kind, x[0]) for x in args)
+    if kind == "bf16" and not has_bfloat(s):
+        return (_bfloat_by_fma(s, name, a, b),)
+    a = s.reg(a, kind) if isinstance(b, Constant) else a
+    return (s.op(f"{name}{_rounding(s, i)}{ftz(s, kind)}.{kind}", a, b),)
+
+
+def _bfloat_by_fma(s: Selector, name: str, a: Value, b: Value) -> Value:
+    factor = {"add": _ONE, "sub": _MINUS_ONE, "mul": _MINUS_ZERO}[name]
+    c = s.reg(integer(factor), "b16")
+    if name == "mul":
+        return s.op("fma.rn.bf16", a, b, c)
+    return s.op("fma.rn.bf16", b, c, a)
+
+
+def is_approximate(s: Selector, i: Instruction) -> bool:
+    """Whether an approximation will do."""
+    return bool({"afn", "fast"}.intersection(i.form.mods)) or s.options.fast_math
+
+
+def _fdiv(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    kind = kind_of(t)
+    a, b = args[0][0], args[1][0]
+    if kind in ("f16", "bf16"):
+        spelling = "div.full.f32" if is_approximate(s, i) else "div.rn.f32"
+        return (through_float(s, t, spelling, a, b),)
+    if kind == "f32" and (is_approximate(s, i) or not s.options.prec_div):
+        if isinstance(a, Constant) and a.value == 0x3F800000:
+            return (s.op(f"rcp.approx{ftz(s, kind)}.f32", b),)
+        how = "approx" if is_approximate(s, i) else "full"
+        return (s.op(f"div.{how}{ftz(s, kind)}.f32", s.reg(a, kind), b),)
+    if isinstance(a, Constant) and a is float_constant(1.0, a.type):
+        return (s.op(f"rcp.rn{ftz(s, kind)}.{kind}", b),)
+    return (s.op(f"div.rn{ftz(s, kind)}.{kind}", s.reg(a, kind), b),)
+
+
+def _fneg(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    kind = kind_of(t)
+    x = args[0][0]
+    if kind in ("f16", "bf16"):
+        x = s.reg(x, "b16")
+        return (s.op(f"neg.{kind}", x) if kind == "f16" else s.op("xor.b16", x, 0x8000),)
+    return (negative(s, kind, x),)
+
+
+# ----------------------------------------------------------------- remainder
+
+
+def _frem(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    kind = kind_of(t)
+    a, b = args[0][0], args[1][0]
+    if kind in ("f16", "bf16"):
+        x, y = to_float(s, t, a), to_float(s, t, b)
+        return (from_float(s, t, _remainder(s, i, "f32", x, y)),)
+    return (_remainder(s, i, kind, s.reg(a, kind), s.reg(b, kind)),)
+
+
+def _remainder(s: Selector, i: Instruction, kind: str, a: Value, b: Value) -> Value:
+    if is_approximate(s, i):
+        how = "approx" if kind == "f32" else "rn"
+        quotient = s.op(f"cvt.rzi.{kind}.{kind}", s.op(f"div.{how}.{kind}", a, b))
+        return s.op(f"fma.rn.{kind}", s.op(f"neg.{kind}", quotient), b, a)
+    return exact_remainder(s, kind, a, b)
+
+
+def exact_remainder(s: Selector, kind: str, a: Value, b: Value) -> Value:
+    """fmod: while |a| ≥ |b|, subtract |b|·2^k, the largest that fits. Each difference is exact:
+    both are multiples of the last place of b, and the result is smaller than either.
+
+    |b|·2^k is found by doubling, which is exact too; it stops before it would overflow, and a
+    turn takes at least half of what is left, so there are at most as many as exponents.
+    """
+    type = F32 if kind == "f32" else F64
+    x, y = s.op(f"abs.{kind}", a), s.op(f"abs.{kind}", b)
+    before = s.b.block
+    outer, inner, take, done = (s.new_block("fmod") for _ in range(4))
+    _in_order(s, before, (outer, inner, take, done))
+    infinity = float_constant(float("inf"), type)
+    finite = s.op(f"setp.lt.{kind}", x, infinity)
+    proper = s.op(f"setp.gt.{kind}", y, float_constant(0.0, type))
+    s.b.cond_br(s.op("and.pred", finite, proper), outer, done)
+    s.start(outer)
+    rest = s.b.phi(type)
+    s.b.cond_br(s.op(f"setp.ge.{kind}", rest, y), inner, done)
+    s.start(inner)
+    step = s.b.phi(type)
+    double = s.op(f"add.rn.{kind}", step, step)
+    s.b.cond_br(s.op(f"setp.le.{kind}", double, rest), inner, take)
+    s.start(take)
+    less = s.op(f"sub.rn.{kind}", rest, step)
+    s.b.br(outer)
+    rest.set_incoming((x, less), (before, take))
+    step.set_incoming((y, double), (outer, inner))
+    s.start(done)
+    found = s.b.phi(type)
+    found.set_incoming((rest, s_nan(type)), (outer, before))
+    # NaN where a is no number or b is 0; b no number makes NaN too, b infinite leaves a.
+    nan = s.op(f"testp.notanumber.{kind}", b)
+    result = s.op(f"selp.{kind}", b, found, nan)
+    return s.op(f"copysign.{kind}", a, result)
+
+
+def s_nan(type: Type) -> Constant:
+    """The quiet NaN that the machine makes."""
+    from nvir.ir.values import constant
+
+    return constant(type, 0x7FFFFFFF if type is F32 else 0x7FF8000000000000)
+
+
+def _in_order(s: Selector, before: object, blocks: tuple[object, ...]) -> None:
+    """Lay blocks out in the order given, behind `before`."""
+    layout = s.target.blocks
+    for b in blocks:
+        layout.remove(b)  # type: ignore[arg-type]
+    at = layout.index(before) + 1  # type: ignore[arg-type]
+    layout[at:at] = blocks  # type: ignore[assignment]
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(_NAMES, by_element(_arithmetic)),
+    "fdiv": by_element(_fdiv),
+    "fneg": by_element(_fneg),
+    "frem": by_element(_frem),
+}

@@ -1,0 +1,130 @@
+"""Selecting one function: a walk in reverse post-order, then phis, then a sweep of the dead.
+
+Method   Each nvvm block gets one ori block, in the same layout; a rule may split the block at hand.
+         A phi gets a phi for each of its parts, filled when all values are known: what an
+         incoming constant needs (an address in a register) is made at the end of its block.
+Cost     Linear.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from nvir.ir.block import Block
+from nvir.ir.builder import Builder
+from nvir.ir.errors import Unsupported
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import VOID, PointerType
+from nvir.ir.values import Value
+from nvir.passes.select import abi, spaces
+from nvir.passes.select.lanes import Rule
+from nvir.passes.select.parts import parts
+from nvir.passes.select.selector import Selector
+
+
+@functools.cache
+def _rules() -> dict[str, Rule]:
+    from nvir.passes.select import (
+        aggregates,
+        atomics,
+        calls,
+        compare,
+        control,
+        convert,
+        floating,
+        integer,
+        memory,
+    )
+
+    families = (integer, floating, compare, convert, memory, aggregates, control, calls, atomics)
+    return {name: rule for family in families for name, rule in family.RULES.items()}
+
+
+def select_function(s: Selector) -> None:
+    """Fill `s.target` with the selection of `s.source`."""
+    f = s.source
+    if f.cfg_state != "fresh":
+        f.analyze_cfg()
+    reached = set(f.rpo)
+    for b in f.blocks:
+        if b in reached:
+            s.blocks[b] = copy = s.target.block(b.name)
+            copy.loc = b.loc
+            copy.flags = b.flags
+    s.keeps_undef = not any(i.form.name == "freeze" for b in f.rpo for i in b)
+    s.spaces = spaces.infer(f, abi.known_spaces(f))
+    s.b = Builder(s.blocks[f.entry])
+    abi.arguments(s)
+    made: list[tuple[Instruction, list[Instruction]]] = []
+    for b in f.rpo:
+        if b is not f.entry:
+            s.start(s.blocks[b])
+        s.here = b
+        _block(s, b, made)
+    _fill_phis(s, made)
+    _sweep(s.target)
+    s.target.analyze_cfg()
+
+
+def _block(s: Selector, b: Block, made: list[tuple[Instruction, list[Instruction]]]) -> None:
+    rules = _rules()
+    for i in b:
+        s.b.loc = i.loc
+        if i.form.is_phi:
+            phis = [s.b.phi(p.reg) for p in parts(i.type)]
+            made.append((i, phis))
+            s.values[i] = tuple(phis)
+            continue
+        rule = rules.get(i.form.name)
+        if rule is None:
+            raise Unsupported(i.form.spelling, where=str(s.source.name))
+        out = rule(s, i)
+        if i.type is not VOID:
+            s.values[i] = out
+
+
+# --------------------------------------------------------------------- phis
+
+
+def _fill_phis(s: Selector, made: list[tuple[Instruction, list[Instruction]]]) -> None:
+    """Edge by edge, so that constants of one edge share what they need."""
+    by_edge: dict[tuple[Block, Block], list[tuple[list[Instruction], Instruction, Value]]] = {}
+    for i, phis in made:
+        block = i.block
+        assert block is not None
+        for v, b in dict(zip(i.aux, i.operands, strict=True)).items():
+            if (v, block) in s.edges:
+                by_edge.setdefault((v, block), []).append((phis, i, b))
+    incoming: dict[Instruction, tuple[list[Value], list[Block]]] = {
+        p: ([], []) for _, phis in made for p in phis
+    }
+    for (source, target), entries in by_edge.items():
+        for at in s.edges[source, target]:
+            s.start(at)
+            s.b.before = at.last
+            for phis, i, v in entries:
+                values = (s.held(v, s.spaces.of(i)),) if isinstance(i.type, PointerType) \
+                    else s.use(v)  # fmt: skip
+                for phi, x in zip(phis, values, strict=True):
+                    incoming[phi][0].append(x)
+                    incoming[phi][1].append(at)
+    for phi, (values_, blocks) in incoming.items():
+        phi.set_incoming(values_, blocks)
+
+
+# -------------------------------------------------------------------- sweep
+
+
+def _sweep(f: Function) -> None:
+    """Remove what nothing uses, users before what they use: addresses that went into
+    immediates, products that went into mad and fma."""
+    f.analyze_cfg()
+    work = [i for b in f.rpo for i in b]
+    while work:
+        i = work.pop()
+        if i.block is None or i.has_effect or any(r.has_uses for r in i.results):
+            continue
+        operands = i.operands
+        i.erase()
+        work.extend(d for v in operands if (d := v.definer) is not None and d is not i)

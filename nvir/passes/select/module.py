@@ -1,0 +1,232 @@
+"""Selecting a module: its variables and functions, the target, the options.
+
+    nvir.passes.select.select_module(module) -> Module
+
+Symbols keep their names, with `_$_` for what PTX does not take. Variables become scalars or
+arrays of bytes, with trailing zeros left out; one that holds addresses an array of
+words, or, where an address is not aligned, of masked bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import attrs
+
+from nvir.ir.bulk import bulk
+from nvir.ir.errors import Unsupported
+from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo
+from nvir.ir.layout import align_of, size_of
+from nvir.ir.module import Module, default_version
+from nvir.ir.nvvm_values import symbols_in
+from nvir.ir.symbols import Variable
+from nvir.ir.types import B8, B64, SCALARS, ArrayType, FloatType, IntType, PointerType, array
+from nvir.ir.values import Symbol, SymbolOffset, Value, constant, integer
+from nvir.passes.select import abi, constants
+from nvir.passes.select.function import select_function
+from nvir.passes.select.options import Options
+from nvir.passes.select.selector import Selector
+
+_NOT_IN_NAMES = re.compile(r"[^\w$]")
+_DIRECTIVES = ("maxntid", "reqntid", "minnctapersm", "maxnreg", "maxclusterrank",
+               "reqnctapercluster", "explicitcluster", "noreturn")  # fmt: skip
+
+
+class ModuleSelector:
+    """What the functions of a module share. `sm` is the target's number: 80, 90 …"""
+
+    def __init__(self, source: Module, options: Options) -> None:
+        self.source, self.options = source, options
+        self.target = Module(
+            source.target, version=_version(source), name=source.name,
+            address_size=source.address_size,
+        )  # fmt: skip
+        digits = "".join(c for c in source.target if c.isdigit())
+        self.sm = int(digits) if digits else 80
+        self.symbols: dict[Symbol, Symbol] = {}
+        self.names: set[str] = set()
+        self.named = _named(source)
+        self.selected: list[Selector] = []
+
+    # ------------------------------------------------------------- names
+
+    def fresh_name(self, base: str) -> str:
+        """`base` with the first number that is free."""
+        k = 0
+        while f"{base}{k}" in self.names:
+            k += 1
+        self.names.add(f"{base}{k}")
+        return f"{base}{k}"
+
+    def _name(self, name: str) -> str:
+        clean = _NOT_IN_NAMES.sub("_$_", name)
+        if clean[:1].isdigit() or not clean:
+            clean = f"_{clean}"
+        while clean in self.names:
+            clean += "_"
+        self.names.add(clean)
+        return clean
+
+    def symbol(self, v: Symbol) -> Symbol:
+        """What stands for a symbol in the new module."""
+        found = self.symbols.get(v)
+        if found is None:
+            raise Unsupported(f"the symbol {v.name}, which is not of this module")
+        return found
+
+    # --------------------------------------------------------------- all
+
+    def run(self) -> Module:
+        source, target = self.source, self.target
+        target.debug = attrs.evolve(source.debug)
+        target.target_options = source.target_options
+        # As in LLVM a kernel's names come first: others make way for them.
+        for x in source.order:
+            if isinstance(x, Function):
+                self._head(x)
+            elif not str(x.name).startswith("llvm."):
+                self._variable(x)
+        for x in source.globals:
+            if x in self.symbols and x.init is not None:
+                self._initialise(x)
+        for f in source.functions:
+            if f in self.symbols and f.blocks:
+                new = self.symbols[f]
+                assert isinstance(new, Function)
+                s = Selector(self, f, new)
+                select_function(s)
+                self.selected.append(s)
+        return target
+
+    def _head(self, f: Function) -> None:
+        name = str(f.name)
+        if name.startswith("llvm.") or (not f.blocks and f not in self.named):
+            return
+        new = Function(self._name(name), f.kind, self.target)
+        new.linkage = _linkage(f.linkage, declared=not f.blocks)
+        new.loc = f.loc
+        new.pragmas, new.flags = f.pragmas, set(f.flags)
+        abi.declare(f, new)
+        new.directives = {n: v for n, v in f.directives.items() if n in _DIRECTIVES}
+        self.symbols[f] = self.target.add_function(new)
+
+    # --------------------------------------------------------- variables
+
+    def _variable(self, v: Variable) -> None:
+        t = v.value_type
+        size, align = size_of(t), max(v.align, align_of(t))
+        new = Variable(self._name(str(v.name)), v.space, B8, align=align, address_type=B64)
+        extern = v.linkage in ("extern", "external", "extern_weak", "available_externally")
+        undefined = isinstance(t, ArrayType) and t.count == 0
+        if v.space == "shared":
+            new.linkage = "extern" if extern or undefined else ""
+        else:
+            new.linkage = _linkage(v.linkage, declared=extern or (undefined and v.init is None))
+        scalar = _scalar(t)
+        new.value_type = SCALARS[scalar] if scalar else array(B8, size)
+        if "managed" in v.attributes:
+            new.attributes["attribute"] = ".managed"
+        self.symbols[v] = self.target.add_global(new)
+
+    def _initialise(self, v: Variable) -> None:
+        new = self.symbols[v]
+        assert isinstance(new, Variable)
+        t = v.value_type
+        data, found = bytearray(size_of(t)), dict[int, Value]()
+        constants.place(v.init, t, 0, data, found)
+        if v.space in ("shared", "local"):
+            if any(data) or found:
+                raise Unsupported(f"a variable of {v.space} memory with an initial value, {v.name}")
+            return
+        if found:
+            self._with_addresses(new, data, found)
+        elif any(data):
+            number = int.from_bytes(data, "little")
+            if new.dimensions:
+                new.init = tuple(map(integer, bytes(data).rstrip(b"\0")))
+            elif new.value_type.name in ("f32", "f64"):
+                new.init = constant(new.value_type, number)
+            else:
+                new.init = integer(number)
+
+    def _with_addresses(self, new: Variable, data: bytearray, found: dict[int, Value]) -> None:
+        if all(at % 8 == 0 for at in found) and len(data) % 8 == 0 and new.align >= 8:
+            new.value_type = array(SCALARS["u64"], len(data) // 8) if len(data) > 8 \
+                else SCALARS["u64"]  # fmt: skip
+            words = [
+                self._address(found[at]) if at in found
+                else integer(int.from_bytes(data[at : at + 8], "little"))
+                for at in range(0, len(data), 8)
+            ]  # fmt: skip
+            new.init = tuple(words) if len(words) > 1 else words[0]
+            return
+        bytes_: list[Value] = [integer(b) for b in data]
+        for at, v in found.items():
+            whole = self._address(v)
+            for k in range(8):
+                bytes_[at + k] = SymbolOffset(
+                    whole.symbol, whole.offset, whole.generic, 0xFF << 8 * k
+                )
+        new.value_type, new.init = array(B8, len(data)), tuple(bytes_)
+
+    def _address(self, v: Value) -> SymbolOffset:
+        a = constants.address(v)
+        assert a.symbol is not None
+        generic = constants.is_generic_address(v)
+        return SymbolOffset(self.symbol(a.symbol), a.offset, generic)
+
+
+def _scalar(t: Any) -> str:
+    """The PTX type of a variable that is no array of bytes, or nothing."""
+    if isinstance(t, PointerType):
+        return "u64"
+    if isinstance(t, IntType) and t.bits in (8, 16, 32, 64):
+        return f"u{t.bits}"
+    if isinstance(t, FloatType):
+        return {"float": "f32", "double": "f64"}.get(t.name, "")
+    return ""
+
+
+def _linkage(word: str, declared: bool) -> str:
+    """PTX's word for LLVM's."""
+    if declared or word in ("extern", "available_externally"):
+        return "extern"
+    if word in ("internal", "private"):
+        return ""
+    if word.startswith(("weak", "linkonce")):
+        return "weak"
+    return "common" if word == "common" else "visible"
+
+
+def _named(module: Module) -> set[Symbol]:
+    """The symbols that bodies and initialisers name: other declarations need not be printed."""
+    found: set[Symbol] = set()
+    for f in module.functions:
+        for i in f.instructions():
+            if isinstance(i.aux, CallInfo) and isinstance(i.aux.callee, Symbol):
+                found.add(i.aux.callee)
+            for v in i.operands:
+                if v.is_constant:
+                    found.update(symbols_in(v))
+    for g in module.globals:
+        if g.init is not None:
+            found.update(symbols_in(g.init))
+    return found
+
+
+def _version(source: Module) -> tuple[int, int]:
+    return max(source.version, default_version(source.target))
+
+
+def select_module(module: Module, options: Options | None = None) -> Module:
+    """A module of level `nvvm` as a new one of level `ori`; the old one is not changed.
+
+    Raises Unsupported, naming what PTX cannot do or this pass does not, and the function.
+    """
+    if module.level != "nvvm":
+        raise Unsupported(f"selecting a module of level '{module.level}'")
+    with bulk():
+        return ModuleSelector(module, options or Options()).run()
+

@@ -1,0 +1,135 @@
+"""What a value of the nvvm level is in registers: one or more parts.
+
+    i1                     one predicate
+    i2 … i64               one register of 16, 32 or 64 bits; an i8 lies in 16
+    i65 … i128             two of 64 bits, the low half first
+    half, bfloat           one of 16 bits; float, double one of their own
+    pointers               one of 64 bits
+    vectors, aggregates    the parts of their members, in order
+
+The bits of a register above the width of the type hold anything; whoever looks at them
+extends first (integer.py). A part also knows where its bytes lie in memory.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import attrs
+
+from nvir.ir.errors import Unsupported
+from nvir.ir.layout import size_of, struct_layout
+from nvir.ir.types import (
+    B16,
+    B32,
+    B64,
+    F32,
+    F64,
+    I64,
+    PRED,
+    VOID,
+    ArrayType,
+    FloatType,
+    IntType,
+    PointerType,
+    ScalarType,
+    StructType,
+    Type,
+    VectorType,
+    int_type,
+)
+
+MAX_PARTS = 1 << 14
+
+
+@attrs.frozen
+class Part:
+    """One register of a value.
+
+    offset   of its bytes from the value's start in memory
+    scalar   the type that it is, or is half of (then an integer of the half's width)
+    reg      the class of its register
+    """
+
+    offset: int
+    scalar: Type
+    reg: ScalarType
+
+    @property
+    def bits(self) -> int:
+        return self.scalar.bits
+
+    @property
+    def bytes(self) -> int:
+        """Of its store: whole bytes."""
+        return (self.scalar.bits + 7) // 8
+
+
+def register_of(t: Type) -> ScalarType:
+    """The class of the register that a scalar of at most 64 bits lies in."""
+    if isinstance(t, IntType):
+        if t.bits == 1:
+            return PRED
+        return B16 if t.bits <= 16 else B32 if t.bits <= 32 else B64
+    if isinstance(t, PointerType):
+        return B64
+    return {"half": B16, "bfloat": B16, "float": F32, "double": F64}[t.name]
+
+
+@functools.lru_cache(maxsize=4096)
+def parts(t: Type) -> tuple[Part, ...]:
+    """The registers of a value of type `t`; none for void and for empty aggregates.
+
+    Raises Unsupported for types that have no registers, and for aggregates of thousands
+    of members, which belong in memory.
+    """
+    out: list[Part] = []
+    for p in _walk(t, 0):
+        out.append(p)
+        if len(out) > MAX_PARTS:
+            raise Unsupported(f"a value of type {t} in registers: use memory")
+    return tuple(out)
+
+
+def _walk(t: Type, at: int) -> Iterator[Part]:
+    if isinstance(t, StructType):
+        for e, offset in zip(t.elements or (), struct_layout(t).offsets, strict=True):
+            yield from _walk(e, at + offset)
+    elif isinstance(t, ArrayType):
+        size = size_of(t.element)
+        for k in range(t.count):
+            yield from _walk(t.element, at + k * size)
+    elif isinstance(t, VectorType):
+        size = t.element.bits // 8
+        if size * 8 != t.element.bits and t.element.bits != 1:
+            raise Unsupported(f"vectors of {t.element}")
+        for k in range(t.count):
+            yield from _walk(t.element, at + k * size)
+    elif isinstance(t, IntType) and t.bits > 64:
+        if t.bits > 128:
+            raise Unsupported(f"integers of {t.bits} bits in registers")
+        yield Part(at, I64, B64)
+        yield Part(at + 8, int_type(t.bits - 64), B64)
+    elif isinstance(t, IntType | PointerType) or (isinstance(t, FloatType) and t.bits <= 64):
+        yield Part(at, t, register_of(t))
+    elif t is not VOID:
+        raise Unsupported(f"values of type {t} in registers: run 'legalize' first")
+
+
+def count(t: Type) -> int:
+    return len(parts(t))
+
+
+def member_slice(t: Type, path: tuple[int, ...]) -> slice:
+    """Which parts of a `t` are those of the member that the indices lead to."""
+    start = 0
+    for k in path:
+        if isinstance(t, StructType):
+            members = t.elements or ()
+            start += sum(count(e) for e in members[:k])
+            t = members[k]
+        elif isinstance(t, ArrayType | VectorType):
+            t = t.element
+            start += k * count(t)
+    return slice(start, start + count(t))

@@ -1,0 +1,352 @@
+"""One function on its way from nvvm to ori: what is made so far, and how to make more.
+
+The walk (function.py) visits the instructions once, in reverse post-order, and hands each to
+the rule of its row; rules live in one file a family. A rule asks `use` for the parts of its
+operands, makes instructions by `op`, and returns the parts of its result.
+
+Pointers are held as an address of the space that they are known to point to (spaces.py),
+as a base and a constant offset that no instruction adds until a register is needed:
+`address` gives both for an access, `pointer` a register with what the type says.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from nvir.ir.block import Block
+from nvir.ir.builder import Builder
+from nvir.ir.errors import Unsupported
+from nvir.ir.form import form
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.nvvm_values import ConstantExpr
+from nvir.ir.opcodes import DEF
+from nvir.ir.types import PRED, IntType, PointerType, Type
+from nvir.ir.values import (
+    Constant,
+    Symbol,
+    SymbolOffset,
+    Undef,
+    Value,
+    constant,
+    integer,
+    undef,
+)
+from nvir.passes.select import constants
+from nvir.passes.select.parts import Part, parts
+from nvir.passes.select.spaces import GENERIC, SPACE_NAMES, Spaces
+
+if TYPE_CHECKING:
+    from nvir.passes.select.module import ModuleSelector
+
+Parts = tuple[Value, ...]
+Operand = Any  # Value | int | list[Value | int] | tuple[Value, int] | tuple[Value, list[Value]]
+_VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+MAX_OFFSET = 1 << 31
+
+
+@attrs.frozen
+class Address:
+    """`base + offset` bytes in `space`; base is a register or a symbol of that space."""
+
+    base: Value
+    offset: int
+    space: int
+
+    @property
+    def modifier(self) -> str:
+        """What follows the mnemonic: ".global", nothing for a generic address."""
+        name = SPACE_NAMES.get(self.space)
+        if name is None:
+            raise Unsupported(f"address space {self.space}")
+        return f".{name}" if name else ""
+
+    def plus(self, bytes: int) -> Address:
+        return Address(self.base, self.offset + bytes, self.space)
+
+    @property
+    def operand(self) -> tuple[Value, int]:
+        return self.base, self.offset
+
+
+class Selector:
+    """The state of one function.
+
+    source, target   the function of nvvm, and the one of ori that is filled
+    module           what the functions share: symbols, options, the target's number
+    values           parts of each value that was selected
+    addresses        base and offset of each pointer that has a constant offset
+    extended         "z", "s": registers whose bits above the type are zeros, or its sign
+    roots            the pointer that a chain of address computations starts from
+    blocks           the first ori block of each nvvm block
+    edges            (from, to) of nvvm → the ori blocks that branch there
+    """
+
+    def __init__(self, module: ModuleSelector, source: Function, target: Function) -> None:
+        self.module, self.source, self.target = module, source, target
+        self.options, self.sm = module.options, module.sm
+        self.spaces = Spaces()
+        self.values: dict[Value, Parts] = {}
+        self.addresses: dict[Value, Address] = {}
+        self.extended: dict[Value, str] = {}
+        self.roots: dict[Value, Value] = {}
+        self.blocks: dict[Block, Block] = {}
+        self.edges: dict[tuple[Block, Block], list[Block]] = {}
+        self.here: Block | None = None  # the nvvm block at hand
+        self.depot: Any = None
+        self.keeps_undef = True
+        self._cache: dict[Any, Value] = {}
+        self.b: Builder = None  # type: ignore[assignment]  # set before the first block
+
+    # ------------------------------------------------------------ making
+
+    def op(self, spelling: str, *operands: Operand) -> Value:
+        """One ori instruction, of one result or of none.
+
+        An operand is a value, a number, a list for `{…}`, or a tuple for an address: (base,
+        offset), or (base, list) for the `[t, {x, y}]` of textures.
+        """
+        return self.emit(spelling, operands)
+
+    def ops(self, spelling: str, *operands: Operand, shape: str = "") -> Parts:
+        """One ori instruction of several results; `shape` is that of the results."""
+        return self.emit(spelling, operands, shape).results
+
+    def emit(
+        self, spelling: str, operands: tuple[Operand, ...], result: str = ""
+    ) -> Instruction:
+        """An instruction at the end of the block at hand. The shape of its results follows from
+        the row and the modifiers `.v2`, `.v4`, `.v8`, unless `result` gives it."""
+        parts_, values = [], []
+        for x in operands:
+            if isinstance(x, tuple):
+                parts_.append(_address_text(x, values))
+            elif isinstance(x, list):
+                parts_.append("{" + ", ".join(["%s"] * len(x)) + "}")
+                values += [integer(v) if isinstance(v, int) else v for v in x]
+            else:
+                parts_.append("%s")
+                values.append(integer(x) if isinstance(x, int) else x)
+        shape = result or _result_shape(spelling)
+        if shape:
+            parts_.insert(0, shape)
+        f = form(spelling, ", ".join(parts_))
+        i = Instruction(f, tuple(values))
+        if f.n_results:
+            i.set_results(f.result_types, [None] * f.n_results)
+        self.b.insert(i)
+        return i
+
+    def start(self, block: Block) -> None:
+        """Go on in another ori block. What was cached is not known to dominate it."""
+        self.b.at_end(block)
+        self._cache.clear()
+
+    def new_block(self, name: str) -> Block:
+        """An ori block that follows the one at hand."""
+        return self.target.block(name, after=self.b.block)
+
+    def cached(self, key: Any, make: Any) -> Value:
+        """What `make()` gave for this key in this block."""
+        v = self._cache.get(key)
+        if v is None:
+            v = self._cache[key] = make()
+        return v
+
+    def fail(self, what: str) -> Unsupported:
+        return Unsupported(what, where=str(self.source.name))
+
+    # ------------------------------------------------------------ values
+
+    def use(self, v: Value) -> Parts:
+        """The registers or literals of a value."""
+        if isinstance(v.type, PointerType):
+            return (self.pointer(v),)
+        found = self.values.get(v)
+        if found is not None:
+            return found
+        if isinstance(v, Constant):
+            plain = constants.literals(v)
+            if plain is not None:
+                return plain  # type: ignore[return-value]
+            return tuple(p for m in constants.members(v) for p in self.use(m))
+        if isinstance(v, Undef):
+            return tuple(self.undefined(p) for p in parts(v.type))
+        if isinstance(v, ConstantExpr):
+            return self._constant_number(v)
+        raise self.fail(f"the operand {v.name} of type {v.type}")
+
+    def undefined(self, part: Part) -> Value:
+        return undef(part.reg) if self.keeps_undef else constants.zero(part)
+
+    def one(self, v: Value) -> Value:
+        """The single register or literal of a scalar."""
+        found = self.use(v)
+        if len(found) != 1:
+            raise self.fail(f"a value of type {v.type} in one register")
+        return found[0]
+
+    def reg(self, v: Value, type: str) -> Value:
+        """The value in a register: literals get a `mov`."""
+        if isinstance(v, Constant | Symbol | SymbolOffset):
+            if v.type is PRED:
+                return v  # printed as a register that is set first
+            return self.cached((v, type), lambda: self.op(f"mov.{type}", v))
+        return v
+
+    def known(self, v: Value, how: str) -> Value:
+        """Note that the bits above the type are zeros ("z") or signs ("s")."""
+        if not isinstance(v, Constant):
+            self.extended[v] = how
+        return v
+
+    def _constant_number(self, v: ConstantExpr) -> Parts:
+        if not isinstance(v.type, IntType) or v.type.bits > 64:
+            raise self.fail(f"the constant expression {v.name}")
+        bits = v.type.bits
+        if v.form.name == "trunc":
+            wide = self.one(v.operands[0])
+            return (wide if bits > 32 else self.op(f"cvt.u{max(16, _width(bits))}.u64", wide),)
+        a = constants.address(v)
+        if a.symbol is None:
+            return (integer(constants.signed(a.offset, bits)),)
+        pointer = v.operands[0] if v.form.name == "ptrtoint" else None
+        generic = pointer is not None and isinstance(pointer.type, PointerType) \
+            and pointer.type.space == GENERIC  # fmt: skip
+        number = self.symbol(a, generic or pointer is None)
+        if bits == 64:
+            return (number,)
+        return (self.op(f"cvt.u{_width(bits)}.u64", number),)
+
+    # ---------------------------------------------------------- pointers
+
+    def address(self, v: Value) -> Address:
+        """Base, offset and space of a pointer, for an access."""
+        known = self.addresses.get(v)
+        if known is not None:
+            return known
+        found = self.values.get(v)
+        if found is not None:
+            return Address(found[0], 0, self.spaces.of(v))
+        if v.is_constant:
+            a = constants.address(v)
+            space = a.space if a.symbol is not None else _space_of(v)
+            if a.symbol is None:
+                number = self.cached(("number", a.offset), lambda: self.op("mov.u64", a.offset))
+                return Address(number, 0, space)
+            if isinstance(a.symbol, Function):
+                return Address(self.symbol(a, False), 0, GENERIC)
+            return Address(self.module.symbol(a.symbol), a.offset, space)
+        raise self.fail(f"the pointer {v.name}")
+
+    def register(self, a: Address) -> Value:
+        """The address in a register, as an address of its space."""
+        base = a.base
+        if isinstance(base, Symbol):
+            base = self.cached(("symbol", base), lambda: self.op("mov.u64", a.base))
+        if not a.offset:
+            return base
+        return self.cached(("plus", base, a.offset), lambda: self.op("add.s64", base, a.offset))
+
+    def pointer(self, v: Value) -> Value:
+        """The pointer in a register or as a literal, in the space that its type says."""
+        if isinstance(v, Undef):
+            return self.undefined(parts(v.type)[0])
+        if isinstance(v, Constant):
+            return integer(v.value or 0)
+        a = self.address(v)
+        space = _space_of(v)
+        if a.space == space:
+            return self.register(a)
+        if space != GENERIC:
+            raise self.fail(f"an address of space {a.space} as one of space {space}")
+        return self.generic(a)
+
+    def generic(self, a: Address) -> Value:
+        """The generic address of a place, in a register."""
+        if a.space == GENERIC:
+            return self.register(a)
+        r = self.register(a)
+        return self.cached(("generic", r, a.space), lambda: self.op(f"cvta{a.modifier}.u64", r))
+
+    def held(self, v: Value, space: int) -> Value:
+        """A pointer as an address of `space`, for what joins several: a literal null is 0."""
+        if isinstance(v, Undef):
+            return self.undefined(parts(v.type)[0])
+        if isinstance(v, Constant):
+            return integer(v.value or 0)
+        a = self.address(v)
+        return self.into(a, space)
+
+    def into(self, a: Address, space: int) -> Value:
+        """A place as an address of another space, in a register."""
+        if a.space == space:
+            return self.register(a)
+        if space == GENERIC:
+            return self.generic(a)
+        whole = self.generic(a)
+        name = Address(whole, 0, space).modifier
+        return self.cached(("to", whole, space), lambda: self.op(f"cvta.to{name}.u64", whole))
+
+    def symbol(self, a: constants.SymbolAddress, generic: bool) -> Value:
+        """The address of a symbol in a register."""
+        assert a.symbol is not None
+        if isinstance(a.symbol, Function):
+            f = self.module.symbol(a.symbol)
+            return self.cached(("symbol", f), lambda: self.op("mov.u64", f))
+        place = Address(self.module.symbol(a.symbol), a.offset, a.space)
+        return self.generic(place) if generic else self.register(place)
+
+    def fitting(self, a: Address) -> Address:
+        """The same address with an offset that an instruction can hold."""
+        if -MAX_OFFSET <= a.offset < MAX_OFFSET:
+            return a
+        return Address(self.register(a), 0, a.space)
+
+
+def _address_text(x: tuple[Any, ...], values: list[Value]) -> str:
+    """An address operand's shape; its values are appended to `values`."""
+    base, inside = x
+    values.append(base)
+    if isinstance(inside, list):
+        values += inside
+        return "[%s, {" + ", ".join(["%s"] * len(inside)) + "}]"
+    if not inside:
+        return "[%s]"
+    values.append(integer(inside))
+    return "[%s+%s]"
+
+
+@functools.cache
+def _result_shape(spelling: str) -> str:
+    """How the results of a spelling are written: one register, a vector, or nothing."""
+    f = form(spelling)
+    if not any(o.role == DEF for o in f.op.operands):
+        return ""
+    n = next((n for word, n in _VECTORS.items() if word in f.mods), 1)
+    return "%s" if n == 1 else "{" + ", ".join(["%s"] * n) + "}"
+
+
+def _space_of(v: Value) -> int:
+    return v.type.space if isinstance(v.type, PointerType) else GENERIC
+
+
+def _width(bits: int) -> int:
+    return 16 if bits <= 16 else 32 if bits <= 32 else 64
+
+
+def width(t: Type) -> int:
+    """Bits of the register that a scalar lies in: 16, 32 or 64."""
+    return _width(t.bits)
+
+
+def predicate(truth: bool) -> Constant:
+    return constant(PRED, int(truth))
+
+
+__all__ = [
+    "Address", "Parts", "Selector", "predicate", "width",
+]  # fmt: skip

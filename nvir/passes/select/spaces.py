@@ -1,0 +1,107 @@
+"""In which address space a generic pointer points, as far as a function shows it.
+
+    %p = addrspacecast ptr addrspace(3) @tile to ptr       shared
+    %q = getelementptr float, ptr %p, i32 %i               shared
+    %r = phi ptr [%q, …], [%next, …]                       shared, if %next is
+
+A generic access costs more than a specific one, and nothing tells ptxas what a pointer
+points to but the address space of the access. A pointer whose space is known is held in
+registers as an address of that space, and converted where a generic one is needed.
+A generic pointer that a kernel takes points to global memory: a launch passes no other.
+
+Method   Optimistic data flow over the generic pointers: unknown, one space, generic. Each value
+         changes at most twice.
+Cost     Linear in the instructions that make pointers, times their depth of loops.
+Source   LLVM's InferAddressSpaces and NVPTXLowerArgs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.symbols import Variable
+from nvir.ir.types import ADDRESS_SPACES, PointerType
+from nvir.ir.values import Argument, Constant, SymbolOffset, Undef, Value
+
+GENERIC, GLOBAL, SHARED, CONST, LOCAL, PARAM = 0, 1, 3, 4, 5, 101
+SPACE_NAMES = {**ADDRESS_SPACES, GENERIC: "", 7: "shared::cluster"}
+SPACE_NUMBERS = {name: number for number, name in SPACE_NAMES.items() if name}
+
+_THROUGH = frozenset(("getelementptr", "bitcast", "freeze", "addrspacecast"))
+_NULL = -1  # null is an address of global memory, or of whatever else it meets only as generic
+
+
+class Spaces(dict[Value, int]):
+    """Value → space of the generic pointers of one function that are known to point to one."""
+
+    def of(self, v: Value) -> int:
+        """The space whose addresses the register of pointer `v` holds."""
+        if isinstance(v, SymbolOffset):
+            v = v.symbol
+        if isinstance(v, Variable):
+            return SPACE_NUMBERS.get(v.space, GENERIC)
+        t = v.type
+        if isinstance(t, PointerType) and t.space != GENERIC:
+            return t.space
+        return self.get(v, GENERIC)
+
+
+def infer(function: Function, arguments: Mapping[Argument, int]) -> Spaces:
+    """The spaces of a function's generic pointers; `arguments` are those known beforehand."""
+    known = Spaces()
+    known.update({a: space for a, space in arguments.items()})
+    pointers = [i for b in function.rpo for i in b if _is_generic(i)]
+    found: dict[Value, int] = dict(known)
+    changed = True
+    while changed:
+        changed = False
+        for i in pointers:
+            if found.get(i) == GENERIC:
+                continue
+            space = _transfer(i, found, known)
+            if space is not None and space != found.get(i):
+                found[i] = GENERIC if i in found and found[i] != _NULL else space
+                changed = True
+    known.update({v: s for v, s in found.items() if s not in (GENERIC, _NULL)})
+    return known
+
+
+def _is_generic(i: Instruction) -> bool:
+    return isinstance(i.type, PointerType) and i.type.space == GENERIC
+
+
+def _transfer(i: Instruction, found: dict[Value, int], known: Spaces) -> int | None:
+    """The space of an instruction's result, as far as its operands tell now; None: nothing yet."""
+    name = i.form.name
+    if name == "alloca":
+        return LOCAL
+    if name in _THROUGH:
+        return _operand(i.operands[0], found, known)
+    if name == "phi":
+        return _meet([_operand(v, found, known) for v in i.operands])
+    if name == "select":
+        return _meet([_operand(v, found, known) for v in i.operands[1:]])
+    return GENERIC
+
+
+def _operand(v: Value, found: dict[Value, int], known: Spaces) -> int | None:
+    if isinstance(v, Undef):
+        return None
+    if isinstance(v, Constant):
+        return _NULL if v.value is None else GENERIC
+    if isinstance(v, Instruction) and _is_generic(v):
+        return found.get(v)
+    return known.of(v)
+
+
+def _meet(spaces: list[int | None]) -> int | None:
+    seen = {s for s in spaces if s is not None}
+    if _NULL in seen and len(seen) > 1:
+        seen.discard(_NULL)
+        if seen != {GLOBAL}:
+            return GENERIC
+    if not seen:
+        return None
+    return seen.pop() if len(seen) == 1 else GENERIC
