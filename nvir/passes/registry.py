@@ -111,7 +111,7 @@ Registry = Mapping[str, Pass]
 @functools.cache
 def all_passes() -> dict[str, Pass]:
     """The passes by name."""
-    from nvir.passes.loop import loop_peel, loop_rotate, loop_simplify, unroll_decision
+    from nvir.passes.loop import licm, loop_peel, loop_rotate, loop_simplify, unroll_decision
     from nvir.passes.scalar import copy_prop, dce, gvn
 
     rows = (
@@ -123,9 +123,11 @@ def all_passes() -> dict[str, Pass]:
         Pass("loop-simplify", loop_simplify.run, "gives loops one latch, a preheader, own exits",
              loop_simplify.CODES, options=loop_simplify.Options, cfg=True, phases=(18,)),
         Pass("loop-rotate", loop_rotate.run, "turns while loops into guarded do-while loops",
-             loop_rotate.CODES, cfg=True),
+             loop_rotate.CODES, cfg=True, phases=(18,)),
         Pass("loop-peel", loop_peel.run, "takes the first iteration out of innermost loops",
-             loop_peel.CODES, options=loop_peel.Options, cfg=True),
+             loop_peel.CODES, options=loop_peel.Options, cfg=True, phases=(18,)),
+        Pass("licm", licm.run, "computes once before a loop what does not change in it", licm.CODES,
+             options=licm.Options, level="ori", cfg=True, phases=(35, 66, 79, 88)),
         Pass("unroll-decision", unroll_decision.run, "says what the assembler will unroll",
              unroll_decision.CODES, level="ori"),
     )  # fmt: skip

@@ -1,0 +1,206 @@
+"""Loop-invariant code motion: what gives the same in every iteration is computed once, before.
+
+    L: mul %y, %a, %b          mul %y, %a, %b
+       add %s, %s, %y      ==> L: add %s, %s, %y
+       bra L                      bra L
+
+One pass, four instances: `licm<id=0>` to `licm<id=3>` stand where the real tool runs its routine
+(phases 35, 66, 79, 88) and differ in budgets and weights (licm_tables.py).
+
+What may move is the same under every policy (licm_region.py); which loop it moves out of, a policy
+decides: `observed` by licm_score.py, `notes` by the five stages of licm_stages.py.
+
+Method   Loops innermost first. Decisions are made over the function as it is, an instruction that
+         left an inner loop standing at that loop's head; then all is moved at once, and
+         preheaders are made where a loop has none.
+Needs    SSA, CFG annotations.
+Keeps    the order of effects; every convergent operation in place.
+Leaves   a preheader for each loop that something left.
+Skips    loops that hold an unknown operation, irreducible regions.
+Cost     linear in the sizes of the loops, a block once for each loop around it.
+Source   Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed., section 9.5; the notes on the real tool's
+         routine; benchmarks/licm_agreement.py.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+
+from nvir.ir.block import Block
+from nvir.ir.cfg import Place, interpose_all
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+from nvir.passes.context import Context
+from nvir.passes.loop import licm_tables as tables
+from nvir.passes.loop.licm_region import Blocked, Nest, Stay, live_into, survey
+from nvir.passes.loop.licm_score import Verdict, observed
+from nvir.passes.loop.licm_stages import Core
+from nvir.passes.loop.unroll_decision import architecture
+from nvir.passes.remarks import Code, analysis, line_of, missed, passed
+
+_NUMBERS = "[{score}·{budget:g} / ({real}·{size:g}) = {value:g}, penalty {penalty}]"
+HOISTED = passed("Hoisted", "{count} invariant instructions leave the loop, {loads} of them loads, "
+                 "{values} values live on " + _NUMBERS)  # fmt: skip
+NOT_PAYING = missed("NotProfitable", "{count} invariant instructions stay: too little is saved for "
+                    "the registers " + _NUMBERS)  # fmt: skip
+LEFT_ALONE = missed("LeftAlone", "{count} invariant instructions stay: {reason}")
+STAYS: dict[Blocked, Code] = {
+    why: missed("NotHoisted" + why.name.title().replace("_", ""),
+                "{what} stays: " + why.value + "{by}")
+    for why in Blocked
+}  # fmt: skip
+UNKNOWN = missed("UnknownOperation", "nothing leaves the loop: {what} is no operation that the "
+                 "table knows")  # fmt: skip
+NO_ENTRY = missed("NoEntry", "nothing leaves the loop: it begins at the function's entry")
+POLICY = missed("BlockPolicy", "nothing leaves the loop: knob HoistLate is {value} for pass {id}",
+                "381")  # fmt: skip
+GUARDED = missed("Guarded", "no loop is looked at: {reason}", "499")
+UNMOVED = analysis("MoverOff", "{count} instructions would leave the loop; knob mover-enable is "
+                   "off", "484")  # fmt: skip
+BOUNDARY = missed("Boundary", "nothing leaves the loop: {reason}")
+CODES = (
+    HOISTED, NOT_PAYING, LEFT_ALONE, *STAYS.values(), UNKNOWN, NO_ENTRY, POLICY, GUARDED, UNMOVED,
+    BOUNDARY,
+)  # fmt: skip
+
+
+@attrs.frozen
+class Options:
+    """id: which instance; limit: most functions that a run looks at, over all instances; 0: all."""
+
+    id: Literal["0", "1", "2", "3"] = "0"
+    limit: int = 0
+
+
+@attrs.frozen
+class Decision:
+    """What leaves a loop; `why` is the code of a loop that nothing can leave, with its fields."""
+
+    loop: Loop
+    leaving: tuple[Instruction, ...] = ()
+    invariant: int = 0
+    values: int = 0  # results that the rest of the loop reads
+    verdict: Verdict | None = None
+    stay: tuple[Stay, ...] = ()
+    why: Code | None = None
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+def run(function: Function, ctx: Context) -> bool:
+    pass_id = int(ctx.options.id)
+    if not function.back_edges:
+        return False
+    if guard(function, ctx) <= tables.BLOCKS.value:
+        return False
+    nest = Nest(function)
+    decisions = decide(function, ctx, pass_id, nest)
+    for d in decisions:
+        _tell(d, ctx)
+    if not nest.moved or not ctx.knob("mover-enable", pass_id=pass_id):
+        return False
+    _move(nest)
+    ctx.count("hoisted", len(nest.moved))
+    return True
+
+
+def guard(function: Function, ctx: Context) -> int:
+    """The function's blocks, or 1 where the knob or the limiter stops the pass."""
+    pass_id = int(ctx.options.id)
+    if not ctx.knob("licm-enable", pass_id=pass_id):
+        ctx.remark(GUARDED, None, reason="knob licm-enable is off")
+        return 1
+    limit = ctx.options.limit
+    done = ctx.counters["licm.looked-at"]
+    if limit and done >= limit:
+        ctx.remark(GUARDED, None, reason=f"{done} functions were looked at, the limit")
+        return 1
+    ctx.count("looked-at")
+    return block_count(function)
+
+
+def block_count(function: Function) -> int:
+    return len(function.blocks)
+
+
+def decide(function: Function, ctx: Context, pass_id: int, nest: Nest) -> list[Decision]:
+    """The decision on each loop, innermost first. `nest` learns what leaves; nothing moves."""
+    core = Core(ctx, pass_id, nest) if ctx.policy == "notes" else None
+    arch = architecture(ctx.module.target)
+    return [_decide(loop, nest, core, ctx, pass_id, arch) for loop in nest.innermost_first()]
+
+
+def _decide(
+    loop: Loop, nest: Nest, core: Core | None, ctx: Context, pass_id: int, arch: int
+) -> Decision:
+    if not loop.entries:
+        return Decision(loop, why=NO_ENTRY)
+    value = ctx.knob("HoistLate", loop.header, pass_id=pass_id)
+    inner = loop.parent is not None
+    policy = tables.block_policy(value, pass_id, inner=inner, literal=core is not None)
+    if policy is tables.Policy381.SKIP:
+        return Decision(loop, why=POLICY, fields=(("value", str(value)), ("id", str(pass_id))))
+    region = survey(loop, nest)
+    if region.unknown is not None:
+        return Decision(loop, why=UNKNOWN, fields=(("what", region.unknown.form.spelling),))
+    if core is not None:
+        bounds = core.boundaries(region)
+        if bounds.reason:
+            return Decision(loop, why=BOUNDARY, fields=(("reason", bounds.reason),))
+    if not region.invariant:
+        return Decision(loop, stay=tuple(region.stay))
+    if core is None:
+        leaving, verdict = observed(region, pass_id, arch)
+    else:
+        leaving, verdict = core.hoist(region, policy)
+    values = len(live_into(region, leaving))
+    nest.leave(loop, leaving)
+    return Decision(
+        loop, tuple(leaving), len(region.invariant), values, verdict, tuple(region.stay)
+    )  # fmt: skip
+
+
+def _tell(d: Decision, ctx: Context) -> None:
+    if d.why is not None:
+        ctx.remark(d.why, d.loop, **dict(d.fields))
+        return
+    for s in d.stay:
+        by = f": {s.cause.form.spelling} at line {line_of(s.cause)}" if s.cause else ""
+        ctx.remark(STAYS[s.why], s.instruction, what=s.instruction.form.spelling, by=by)
+    v = d.verdict
+    if v is None:
+        return
+    if d.leaving:
+        if not ctx.knob("mover-enable"):
+            ctx.remark(UNMOVED, d.loop, count=len(d.leaving))
+            return
+        loads = sum(i.form.reads for i in d.leaving)
+        ctx.remark(HOISTED, d.loop, count=len(d.leaving), loads=loads, values=d.values,
+                   **v.numbers())  # fmt: skip
+    elif v.why:
+        ctx.remark(LEFT_ALONE, d.loop, count=d.invariant, reason=v.why)
+    else:
+        ctx.remark(NOT_PAYING, d.loop, count=d.invariant, **v.numbers())
+
+
+def _move(nest: Nest) -> None:
+    """Put everything that leaves a loop at the end of its preheader."""
+    leaving = [(x, nest.lifted[x.header]) for x in nest.loops if nest.lifted.get(x.header)]
+    place: dict[Block, Block] = {}
+    wanted = []
+    for loop, _ in leaving:
+        found = loop.preheader
+        if found is not None:
+            place[loop.header] = found
+        else:
+            wanted.append(Place(loop.header, loop.entries))
+    for p, made in zip(wanted, interpose_all(nest.function, wanted), strict=True):
+        place[p.target] = made
+    for loop, instructions in leaving:
+        anchor = place[loop.header].terminator
+        assert anchor is not None
+        for i in instructions:
+            i.move_before(anchor)
+
