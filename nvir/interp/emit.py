@@ -30,7 +30,7 @@ import attrs
 import numpy as np
 
 from nvir.interp.layout import Array, register_dtype
-from nvir.interp.leaves import Leaf, real
+from nvir.interp.leaves import Leaf, Register, real
 from nvir.interp.meaning.lanes import fit, register
 from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
@@ -307,7 +307,7 @@ def _compiled(text: str) -> Any:
     return compile(text, "<nvir segment>", "exec")
 
 
-_IN_TABLE = (Instruction, Result, Argument, Leaf)
+_IN_TABLE = (Instruction, Result, Argument, Leaf, Register)
 
 
 def _instruction(special: Any) -> Any:

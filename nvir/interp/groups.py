@@ -12,7 +12,7 @@ import numpy as np
 
 from nvir.interp.emit import literal_bits, take
 from nvir.interp.layout import Array, register_dtype
-from nvir.interp.leaves import Leaf
+from nvir.interp.leaves import Leaf, Register
 from nvir.interp.meaning.lanes import register
 from nvir.interp.special import special_vector
 from nvir.ir.instruction import Instruction
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ALL = slice(None)
 # Below this the part form serves all: compiling a second form costs more than it saves.
 WHOLE_FORM_LANES = 192
-_IN_TABLE = (Instruction, Result, Argument, Leaf)
+_IN_TABLE = (Instruction, Result, Argument, Leaf, Register)
 
 
 class Table:

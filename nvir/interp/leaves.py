@@ -2,6 +2,8 @@
 
     Leaf    one scalar of a struct, array or vector of `nvvm`: it has a slot of its own
     Temp    a scalar between two steps of one instruction
+    Register  what a Step makes for a special, or the other way round
+    Step    code before or behind a special that belongs to the same instruction
     View    an ori instruction that nobody wrote: what an instruction of `nvvm` does, said by a
             row of ori over leaves, so that both levels share each meaning
 
@@ -10,7 +12,7 @@ None of them is part of the IR: operands of a View do not count as uses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from nvir.ir.form import Form
@@ -43,6 +45,39 @@ class Temp(Value):
     __slots__ = ()
 
 
+class Register(Value):
+    """A scalar between a special of `user` and the Steps around it: it is kept in the table."""
+
+    __slots__ = ("user",)
+
+    def __init__(self, type: Type, user: Instruction) -> None:
+        super().__init__(type)
+        self.user = user
+
+    @property
+    def users(self) -> Iterator[Instruction]:
+        return iter((self.user,))
+
+
+class Step:
+    """Code that stands for part of an instruction: `write(e)` emits it."""
+
+    __slots__ = ("line", "real", "write")
+    guard = None
+    results: tuple[Value, ...] = ()
+
+    def __init__(self, real: Instruction, write: Callable[[Any], None]) -> None:
+        self.real, self.line, self.write = real, real.line, write
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return self.real.operands
+
+    @property
+    def type(self) -> Type:
+        return self.real.type
+
+
 class View:
     """An ori instruction over leaves; `real` is the instruction of `nvvm` that it stands for."""
 
@@ -69,4 +104,4 @@ class View:
 
 def real(i: Any) -> Any:
     """The instruction of the module that an instruction or View stands for."""
-    return i.real if i.__class__ is View else i
+    return i.real if i.__class__ is View or i.__class__ is Step else i

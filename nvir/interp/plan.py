@@ -205,9 +205,15 @@ class Plan:
                 segment.next = inner
                 segment.size += len(segment.instructions)
                 segment = inner
+            before = getattr(special, "before", None)
+            if before is not None:
+                segment.instructions.append(before)
             segment.special, segment.next = special, after
             segment.size += len(segment.instructions)
             segment = after
+            behind = getattr(special, "behind", None)
+            if behind is not None:
+                segment.instructions.append(behind)
             pos += 2
         segment.size += len(segment.instructions)
         return head

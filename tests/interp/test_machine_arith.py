@@ -128,8 +128,12 @@ def test_integer_conversions(to: str, of: str) -> None:
 def test_narrow_results_fill_wide_registers() -> None:
     """cvt.s8 and cvt.u8 into 32 bits, and sources wider than the type."""
     out = np.zeros(4, np.int32)
-    run("""mov.u32 %r1, 0x1F0; cvt.s8.s32 %r2, %r1; cvt.u8.u32 %r3, %r1; cvt.u32.u8 %r4, %r1;
-        cvt.s32.s8 %r5, %r1; st.global.v4.u32 [%d0], {%r2, %r3, %r4, %r5};""", out, block=1)
+    run(
+        """mov.u32 %r1, 0x1F0; cvt.s8.s32 %r2, %r1; cvt.u8.u32 %r3, %r1; cvt.u32.u8 %r4, %r1;
+        cvt.s32.s8 %r5, %r1; st.global.v4.u32 [%d0], {%r2, %r3, %r4, %r5};""",
+        out,
+        block=1,
+    )
     assert out.tolist() == [-16, 0xF0, 0xF0, -16]
 
 
@@ -152,14 +156,22 @@ def test_float_literals_take_the_type_of_the_instruction() -> None:
 
 def test_packing_and_unpacking() -> None:
     out = np.zeros(6, np.uint32)
-    run("""mov.b32 %r1, 0x12345678; mov.b32 {%h1, %h2}, %r1; mov.b32 %r2, {%h2, %h1};
+    run(
+        """mov.b32 %r1, 0x12345678; mov.b32 {%h1, %h2}, %r1; mov.b32 %r2, {%h2, %h1};
         mov.b64 %d1, {%r1, %r2}; mov.b64 {%r3, _}, %d1; mov.b64 {_, %r4}, %d1;
-        mov.b32 %r5, {0x5678, %h1}; st.global.v4.u32 [%d0], {%r2, %r3, %r4, %r5};""", out, block=1)
+        mov.b32 %r5, {0x5678, %h1}; st.global.v4.u32 [%d0], {%r2, %r3, %r4, %r5};""",
+        out,
+        block=1,
+    )
     assert out[:4].tolist() == [0x56781234, 0x12345678, 0x56781234, 0x56785678]
 
 
 def test_video_operands_have_selectors() -> None:
     out = np.zeros(2, np.uint32)
-    run("""mov.u32 %r1, 0x80FF7F01; mov.u32 %r2, 0x00010002; vadd.s32.s32.s32 %r3, %r1.b2, %r2.h0;
-        vadd.u32.u32.u32 %r4, %r1.b2, %r2.h1; st.global.v2.u32 [%d0], {%r3, %r4};""", out, block=1)
+    run(
+        """mov.u32 %r1, 0x80FF7F01; mov.u32 %r2, 0x00010002; vadd.s32.s32.s32 %r3, %r1.b2, %r2.h0;
+        vadd.u32.u32.u32 %r4, %r1.b2, %r2.h1; st.global.v2.u32 [%d0], {%r3, %r4};""",
+        out,
+        block=1,
+    )
     assert out.tolist() == [1, 0x100]

@@ -18,7 +18,7 @@ from typing import Any
 
 import attrs
 
-from nvir.interp.leaves import Temp, View
+from nvir.interp.leaves import Register, Step, Temp, View
 from nvir.interp.nvvm.constants import scalars
 from nvir.interp.nvvm.lower import expression, leaves, run
 from nvir.interp.nvvm.pieces import regroup
@@ -27,7 +27,7 @@ from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm_values import InlineAsm
-from nvir.ir.types import B32, VectorType
+from nvir.ir.types import B32, StructType, Type, VectorType
 from nvir.ir.values import SpecialRegister, Value, integer
 
 _LETTER = {"f": "f32", "d": "f64", "i": "s32", "ui": "u32", "ll": "s64", "ull": "u64", "s": "s16",
@@ -248,15 +248,17 @@ def arguments(e: Any, i: Instruction) -> list[Value]:
     for v in i.operands:
         parts = leaves(e, v)
         t = v.type
-        if isinstance(t, VectorType) and t.element.bits < 32 and t.bits % 32 == 0:
-            out.extend(_packed(e, parts, t))
+        if _narrow(t):
+            registers = [Temp(B32) for _ in range(t.bits // 32)]
+            _packed(e, parts, t, registers)
+            out.extend(registers)
         else:
             out.extend(parts)
     return out
 
 
-def _packed(e: Any, parts: Sequence[Value], t: VectorType) -> list[Value]:
-    registers = [Temp(B32) for _ in range(t.bits // 32)]
+def _packed(e: Any, parts: Sequence[Value], t: Any, registers: Sequence[Value]) -> None:
+    """Define registers of 32 bits by a vector's elements."""
     each = t.element.bits
     texts = ", ".join(str(e.value(p, "pred" if each == 1 else "b16")) for p in parts)
     group = e.bind(regroup)
@@ -265,7 +267,6 @@ def _packed(e: Any, parts: Sequence[Value], t: VectorType) -> list[Value]:
     e.line(f"{', '.join(names)}, = {group}(({texts},), {each}, 32, {dtypes})")
     for r, name in zip(registers, names, strict=True):
         e.define(r, name)
-    return list(registers)
 
 
 def emit_row(e: Any, row: Row) -> None:
@@ -292,28 +293,26 @@ def _form(row: Row, results: int, sources: int) -> Any:
 
 def _results(e: Any, i: Instruction) -> tuple[list[Value], Any]:
     """What the row defines, and how to take packed registers apart afterwards."""
-    from nvir.ir.types import StructType
-
-    parts = leaves(e, i)
-    t = i.type
-    members: tuple[Any, ...] = (t,)
-    if isinstance(t, StructType):
-        members = t.elements or ()
-    if not any(isinstance(m, VectorType) and m.element.bits < 32 for m in members):
-        return list(parts), None
+    members = (i.type.elements or ()) if isinstance(i.type, StructType) else (i.type,)
+    if not any(_narrow(m) for m in members):
+        return list(leaves(e, i)), None
     registers = [Temp(B32) for _ in members]
+    return list(registers), lambda: _take_apart(e, i, members, registers)
 
-    def unpack() -> None:
-        at = 0
-        for register, m in zip(registers, members, strict=True):
-            n = len(scalars(m))
-            for k in range(n):
-                each = m.element.bits
-                shifted = f"({e.value(register)} >> {e.constant(k * each, 'u4')})"
-                expression(e, parts[at + k], f"{shifted}.astype(u2)")
-            at += n
 
-    return list(registers), unpack
+def _take_apart(e: Any, i: Instruction, members: Any, registers: Sequence[Value]) -> None:
+    """Define the results by the packed registers that hold them."""
+    parts = leaves(e, i)
+    at = 0
+    for register, m in zip(registers, members, strict=True):
+        n = len(scalars(m))
+        for k in range(n):
+            if n == 1:
+                expression(e, parts[at], str(e.value(register)))
+                continue
+            shifted = f"({e.value(register)} >> {e.constant(k * m.element.bits, 'u4')})"
+            expression(e, parts[at + k], f"{shifted}.astype(u2)")
+        at += n
 
 
 def callee_name(i: Instruction) -> str:
@@ -340,17 +339,49 @@ def special(plan: Any, i: Instruction) -> Any:
     row = find(name[len("llvm.nvvm.") :])
     if row is None:
         return None
-    f = _form(row, len(plan.leaves(i)), len(row.order or plan_arguments(plan, i)))
-    maker = ori().specials.get(f.name)
+    maker = ori().specials.get(_form(row, 1, 1).name)
     if maker is None:
         return None
-    given = plan_arguments(plan, i)
-    return maker(plan, View(f, _ordered(row, given), plan.leaves(i), i))  # type: ignore[arg-type]
+    return _packed_special(plan, i, row, maker)
 
 
-def plan_arguments(plan: Any, i: Instruction) -> list[Value]:
-    """The scalars of a special's arguments."""
-    return [leaf for v in i.operands for leaf in plan.leaves(v)]
+def _narrow(t: Type) -> bool:
+    """Whether a vector goes in registers of 32 bits."""
+    return isinstance(t, VectorType) and t.element.bits < 32 and t.bits % 32 == 0
+
+
+def _packed_special(plan: Any, i: Instruction, row: Row, maker: Any) -> Any:
+    """A special over an intrinsic's scalars; vectors are packed before it, and apart behind."""
+    members = (i.type.elements or ()) if isinstance(i.type, StructType) else (i.type,)
+    packs = any(_narrow(v.type) for v in i.operands)
+    unpacks = any(_narrow(m) for m in members)
+    given: list[Value] = []
+    for v in i.operands:
+        if _narrow(v.type):
+            given.extend(Register(B32, i) for _ in range(v.type.bits // 32))
+        else:
+            given.extend(plan.leaves(v))
+    results = [Register(B32, i) for _ in members] if unpacks else plan.leaves(i)
+    sources = _ordered(row, given)
+    view = View(_form(row, len(results), len(sources)), sources, results, i)
+    made = maker(plan, view)
+    if packs:
+        made.before = Step(i, lambda e: _pack_into(e, i, given))
+    if unpacks:
+        made.behind = Step(i, lambda e: _take_apart(e, i, members, results))
+    return made
+
+
+def _pack_into(e: Any, i: Instruction, registers: Sequence[Value]) -> None:
+    """Define the packed registers among a special's arguments."""
+    at = 0
+    for v in i.operands:
+        if _narrow(v.type):
+            n = v.type.bits // 32
+            _packed(e, leaves(e, v), v.type, registers[at : at + n])
+            at += n
+        else:
+            at += len(leaves(e, v))
 
 
 def emit_call(e: Any) -> None:

@@ -53,7 +53,7 @@ def run(e: Any, view: View) -> None:
 
     saved, e.instr = e.instr, view
     try:
-        ori().emit(e, view)  # type: ignore[arg-type]  # a View is an Instruction to its readers
+        ori().emit(e, view)
     finally:
         e.instr = saved
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from nvir.interp.leaves import Step
 from nvir.ir.errors import Unsupported
 from nvir.ir.instruction import Instruction
 
@@ -34,7 +35,10 @@ class Rows:
     leaves: Callable[[Any, Any], tuple[Any, ...]]
     storage: Any
 
-    def emit(self, e: Any, i: Instruction) -> None:
+    def emit(self, e: Any, i: Any) -> None:
+        if i.__class__ is Step:
+            i.write(e)
+            return
         emitter = self.emitters.get(i.form.name)
         if emitter is None:
             raise unsupported(i)
