@@ -28,6 +28,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+import attrs
+
 from nvir.frontend.tree import declarations as d
 from nvir.frontend.tree import expressions as x
 from nvir.frontend.tree import statements as s
@@ -83,11 +85,22 @@ def _here() -> Place:
 class E:
     """An expression with Python's operators; `.node` is the tree's."""
 
-    __slots__ = ("node",)
+    __slots__ = ("_node", "_used")
     __hash__ = None  # type: ignore[assignment]  # == makes a comparison
 
     def __init__(self, node: x.Expr) -> None:
-        self.node = node
+        self._node, self._used = node, False
+
+    @property
+    def node(self) -> x.Expr:
+        """The tree's expression; a copy from the second use on, as names are bound by place."""
+        if isinstance(self._node, x.Name):
+            return x.Name(self._node.name, self._node.decl, place=_here())
+        if self._used:
+            made: x.Expr = _copy(self._node)
+            return made
+        self._used = True
+        return self._node
 
     def __getattr__(self, field: str) -> E:
         if field.startswith("__"):
@@ -111,6 +124,16 @@ class E:
 
     def __bool__(self) -> bool:
         raise TypeError("a tree has no truth value: use if_, land, lor, lnot, cond")
+
+
+def _copy(n: Any) -> Any:
+    """A copy of an expression and all in it; declarations and types are shared."""
+    if isinstance(n, tuple):
+        return tuple(_copy(k) for k in n)
+    if not isinstance(n, x.Expr | s.Stmt | s.AsmOperand):
+        return n
+    parts = {a.name: getattr(n, a.name) for a in attrs.fields(type(n))}
+    return type(n)(**{k: v if k == "decl" else _copy(v) for k, v in parts.items()})
 
 
 def _operator(symbol: str, swap: bool = False) -> Any:
@@ -437,8 +460,11 @@ def kernel(text: str, params: Any, *body: Any, types: dict[str, CType] | None = 
     )
 
 
-def unit(*declarations: d.Declaration, file: str = "<tree>", cplusplus: bool = False) -> d.Unit:
-    return d.Unit(list(declarations), file=file, cplusplus=cplusplus)
+def unit(*declarations: d.Declaration, file: str = "<tree>", cplusplus: bool = False,
+         types: dict[str, CType] | None = None) -> d.Unit:  # fmt: skip
+    """A translation unit; the enumerators of `types` are known by name in it."""
+    named = [t for t in (types or {}).values() if isinstance(t, Record | Enum | Typedef)]
+    return d.Unit(list(declarations), named, file=file, cplusplus=cplusplus)
 
 
 def record(text: str, fields: str | Iterable[str | Field], types: dict[str, CType] | None = None,

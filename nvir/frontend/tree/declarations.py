@@ -156,6 +156,8 @@ class Unit:
     types         records, enums and typedefs that are worth a name in dumps; a unit may use
                   types that are not listed
     cplusplus     typed by C++'s rules where they differ from C's (comparisons give bool)
+    trusted       a compiler has checked it: types that stand in the tree hold, and whatever it
+                  converts silently may be converted
     """
 
     declarations: list[Declaration] = attrs.field(factory=list)
@@ -163,6 +165,7 @@ class Unit:
     file: str = "<tree>"
     cplusplus: bool = False
     source: str = attrs.field(default="", repr=False)
+    trusted: bool = False
 
     @property
     def functions(self) -> list[Function]:

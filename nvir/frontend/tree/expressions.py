@@ -234,12 +234,13 @@ class Designated(Expr):
 class InitList(Expr):
     """`{a, b, ...}`; what is not given is zero. Nested braces may be left out, as in C.
 
-    A checked one has one item for each field or element, None for zero; that of a union one
-    item, and `field` names which.
+    An `ordered` one, as the checker makes them, has the item of field or element k at k, None
+    for zero, and nothing for the rest; that of a union has one item, and `field` says whose.
     """
 
     items: tuple[Expr | None, ...] = ()
     field: int | None = None
+    ordered: bool = False
 
 
 @attrs.define(eq=False)

@@ -122,8 +122,7 @@ class _Writer:
                                "declarations": body}  # fmt: skip
         if named:
             out["named_types"] = named
-        if u.cplusplus:
-            out["cplusplus"] = True
+        out |= {k: True for k in ("cplusplus", "trusted") if getattr(u, k)}
         if u.source:
             out["source"] = u.source
         return out
@@ -250,6 +249,7 @@ class _Reader:
         for k, e in enumerate(entries):
             self.within(f"types[{k}]", self.complete_type, e)
         u = Unit(file=self.file, cplusplus=bool(self.data.get("cplusplus", False)))
+        u.trusted = bool(self.data.get("trusted", False))
         u.source = str(self.data.get("source", ""))
         for k, t in enumerate(self.get_list(self.data, "named_types")):
             named = self.within(f"named_types[{k}]", self.type, t)
@@ -537,6 +537,7 @@ def schema() -> dict[str, Any]:
         "properties": {
             "schema": {"const": SCHEMA}, "file": {"type": "string"},
             "source": {"type": "string"}, "cplusplus": {"type": "boolean"},
+            "trusted": {"type": "boolean"},
             "types": {"type": "array", "items": {"type": "object", "required": ["id"]}},
             "named_types": {"type": "array", "items": {"$ref": "#/$defs/Type"}},
             "declarations": {"type": "array", "items": {"$ref": "#/$defs/Declaration"}},
