@@ -111,7 +111,14 @@ Registry = Mapping[str, Pass]
 @functools.cache
 def all_passes() -> dict[str, Pass]:
     """The passes by name."""
-    from nvir.passes.loop import licm, loop_peel, loop_rotate, loop_simplify, unroll_decision
+    from nvir.passes.loop import (
+        licm,
+        loop_peel,
+        loop_rotate,
+        loop_simplify,
+        loop_unroll,
+        unroll_decision,
+    )
     from nvir.passes.scalar import copy_prop, dce, gvn
 
     rows = (
@@ -128,6 +135,8 @@ def all_passes() -> dict[str, Pass]:
              loop_peel.CODES, options=loop_peel.Options, cfg=True, phases=(18,)),
         Pass("licm", licm.run, "computes once before a loop what does not change in it", licm.CODES,
              options=licm.Options, level="ori", cfg=True, phases=(35, 66, 79, 88)),
+        Pass("loop-unroll", loop_unroll.run, "copies bodies of loops, fully or by a factor",
+             loop_unroll.CODES, options=loop_unroll.Options, level="ori", cfg=True, phases=(22,)),
         Pass("unroll-decision", unroll_decision.run, "says what the assembler will unroll",
              unroll_decision.CODES, level="ori"),
     )  # fmt: skip

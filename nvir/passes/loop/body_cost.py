@@ -127,11 +127,11 @@ class Counted:
 
 def body_cost(counted: Counted, arch: int, layout: Mapping[Block, Block | None]) -> BodyCost:
     """The cost of one iteration. `layout` gives each block the one that follows it in the text."""
-    return _cost(counted, _Known(counted, arch), arch, layout)
+    return _cost(counted, Known(counted, arch), arch, layout)
 
 
 def _cost(
-    counted: Counted, known: _Known, arch: int, layout: Mapping[Block, Block | None]
+    counted: Counted, known: Known, arch: int, layout: Mapping[Block, Block | None]
 ) -> BodyCost:
     cost = BodyCost()
     loop = counted.loop
@@ -207,7 +207,7 @@ def loop_control(counted: Counted) -> set[Instruction]:
 
 
 def _count_branch(
-    cost: BodyCost, i: Instruction, block: Block, known: _Known, loop: Loop,
+    cost: BodyCost, i: Instruction, block: Block, known: Known, loop: Loop,
     inside: set[Block], layout: Mapping[Block, Block | None],
 ) -> None:  # fmt: skip
     guard = i.guard
@@ -231,7 +231,7 @@ def _count_branch(
 
 
 def _count(
-    cost: BodyCost, i: Instruction, known: _Known, arch: int,
+    cost: BodyCost, i: Instruction, known: Known, arch: int,
     offsets: set[tuple[Value, Value]],
 ) -> None:  # fmt: skip
     f = i.form
@@ -252,7 +252,7 @@ def _count(
 
 
 def _count_access(
-    cost: BodyCost, i: Instruction, known: _Known, a: int, d: int,
+    cost: BodyCost, i: Instruction, known: Known, a: int, d: int,
     offsets: set[tuple[Value, Value]], arch: int,
 ) -> None:  # fmt: skip
     f = i.form
@@ -334,7 +334,7 @@ def never_unrolled(i: Instruction, arch: int) -> str:
     return ""
 
 
-class _Known:
+class Known:
     """Whether a value is known once the loop's induction variables are."""
 
     def __init__(self, counted: Counted, arch: int) -> None:

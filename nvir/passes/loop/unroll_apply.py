@@ -11,8 +11,6 @@ Needs    fresh CFG annotations; they are stale afterwards.
 
 from __future__ import annotations
 
-
-
 import attrs
 
 from nvir.analysis.induction import TripCount, trip_count
@@ -32,10 +30,12 @@ class Plan:
     """What is wanted for a loop. `factor` None: no loop is to be left.
 
     pieces   the rest of a count at run time goes through copies before the loop
+    rest     copies in the loop that does the rest
     """
 
     factor: int | None
     pieces: bool = False
+    rest: int = 1
 
 
 @attrs.frozen
@@ -91,7 +91,8 @@ def _unroll(region: Region, plan: Plan, trip: TripCount | None, test: Test | Non
         if (holds + 1) * size > LARGEST:
             return Outcome(0, f"{holds + 1}·{size} instructions are too many")
         Unroller(region, test).fully(holds + 1)
-        assert trip is not None and trip.count is not None
+        assert trip is not None
+        assert trip.count is not None
         return Outcome(trip.count, "no loop is left", full=True)
     f = plan.factor
     if f < 2 or f * size > LARGEST:
@@ -103,6 +104,8 @@ def _unroll(region: Region, plan: Plan, trip: TripCount | None, test: Test | Non
             u.known(holds, f)
             return Outcome(f, f"one test in {f} copies, {(holds - at) % f} copies ahead")
     elif trip is not None and test is not None and unroll_counted(u, trip, f, plan.pieces):
+        if plan.rest > 1:
+            Unroller(region, None).uncounted(plan.rest)
         rest = "pieces and the loop" if plan.pieces else "the loop"
         return Outcome(f, f"one test in {f} copies, {rest} for the rest")
     u.uncounted(f)

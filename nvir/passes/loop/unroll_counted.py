@@ -103,7 +103,8 @@ class _Counted:
         u = self.u
         tail = u.tail(last)
         branch = tail.terminator
-        assert branch is not None and u.test is not None
+        assert branch is not None
+        assert u.test is not None
         if self.keeps_last and self.trip.tests_update:
             branch.remove()
             own = u.new_block("own")

@@ -48,16 +48,16 @@ class Guard:
         if t.bits != bits or t.is_float or bits not in (16, 32, 64):
             return None
         step = variable.step
-        K = max(tests - 1 + trip.tests_update, 0) * abs(step)
+        distance = max(tests - 1 + trip.tests_update, 0) * abs(step)
         if compare == "ne":
-            if step == 0 or K >= 1 << bits:
+            if step == 0 or distance.bit_length() > bits:
                 return None
-            return cls("ne", f"u{bits}", bits, 1 if step > 0 else -1, K, trip.bound)
+            return cls("ne", f"u{bits}", bits, 1 if step > 0 else -1, distance, trip.bound)
         direction = _SIGN.get(compare, 0)
         unsigned = type[0] != "s" or compare in ("lo", "ls", "hi", "hs")
-        if direction * step <= 0 or K > (1 << (bits - (not unsigned))) - 1:
+        if direction * step <= 0 or distance.bit_length() > bits - (not unsigned):
             return None
-        made = cls(compare, type, bits, direction, K, trip.bound)
+        made = cls(compare, type, bits, direction, distance, trip.bound)
         return None if made._constant_limit() == "wraps" else made
 
     def limit(self, b: Builder) -> Value | None:

@@ -22,7 +22,6 @@ Source   measured on ptxas 13.0.88; benchmarks/unroll_agreement.py compares.
 
 from __future__ import annotations
 
-import enum
 from typing import Literal
 
 import attrs
@@ -34,6 +33,7 @@ from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.loop.body_cost import BodyCost, Counted, body_cost
 from nvir.passes.loop.outside import outside_size
+from nvir.passes.loop.unroll_codes import UnrollCode
 from nvir.passes.loop.unroll_weights import (
     LOOP_CONTROL,
     PARTIAL_LIMIT,
@@ -43,30 +43,6 @@ from nvir.passes.loop.unroll_weights import (
 )
 
 Action = Literal["full", "partial", "none"]
-
-
-class UnrollCode(enum.Enum):
-    """Why a loop is not unrolled: the number of the real tool's table, and the text for it."""
-
-    TEXTURE_RATIO = ("7", "too many texture fetches for an outer loop")
-    NOUNROLL = ("11", "unrolling is switched off or an operation forbids copies")
-    NO_FACTOR = ("12", "no factor is worth its instructions")
-    INDIRECT_EXIT = ("13", "the loop does not end in a conditional branch")
-    NO_INDUCTION = ("14", "no induction variable")
-    INDUCTION_CLASS = ("15", "the induction variable is of no class that counts")
-    NO_BOUND = ("16", "the bound is not known before the loop")
-    IRREGULAR = ("17", "irregular loop")
-    DEGENERATE = ("18", "degenerate trip count")
-    STRIDE_SIGN = ("19", "the stride leads away from the bound")
-    OTHER = ("24", "not unrolled")
-
-    @property
-    def number(self) -> str:
-        return str(self.value[0])
-
-    @property
-    def text(self) -> str:
-        return str(self.value[1])
 
 
 @attrs.frozen

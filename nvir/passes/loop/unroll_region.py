@@ -213,7 +213,9 @@ def _close(function: Function, loops: list[Loop], held: frozenset[Value]) -> Non
                     if not _leaves(v, inside):
                         continue
                     assert obstacle(v, held) is None
-                    more[v] = {x: _exit_phi(v, x, p) for x, p in exits.items() if block.dominates(x)}
+                    more[v] = {
+                        x: _exit_phi(v, x, p) for x, p in exits.items() if block.dominates(x)
+                    }
         for v, phis in more.items():
             for user in v.users:
                 phi = phis.get(user.block) if user.block is not None else None

@@ -30,6 +30,7 @@ Cost     linear in the instructions made.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -157,7 +158,7 @@ class Unroller:
         branch.set_successor(self.head(m), target)
 
     def link(self, chain: list[Copy]) -> None:
-        for a, b in zip(chain, chain[1:], strict=False):
+        for a, b in itertools.pairwise(chain):
             self.send_on(a, self.head(b))
 
     def leave_out_test(self, m: Copy) -> None:
