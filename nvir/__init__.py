@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from nvir import ir, passes, ptx, report, sm, toolchain
+    from nvir import ir, llvm, passes, ptx, report, sm, toolchain
     from nvir.interp.arguments import DeviceArray
     from nvir.interp.grid import LaunchResult, launch
     from nvir.interp.tensormap import TensorMap
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from nvir.ir.parse import parse_ir
     from nvir.ir.text import print_ir
     from nvir.ir.verify import verify
+    from nvir.llvm.printer import print_ll
+    from nvir.llvm.reader import read_ll
     from nvir.passes.driver import run_passes
     from nvir.ptx.printer import print_ptx
     from nvir.ptx.reader import read_ptx
@@ -55,18 +57,21 @@ _EXPORTS = {
     "launch": "nvir.interp.grid",
     "parse_ir": "nvir.ir.parse",
     "print_ir": "nvir.ir.text",
+    "print_ll": "nvir.llvm.printer",
     "print_ptx": "nvir.ptx.printer",
+    "read_ll": "nvir.llvm.reader",
     "read_ptx": "nvir.ptx.reader",
     "run_passes": "nvir.passes.driver",
     "to_networkx": "nvir.report.pictures",
     "verify": "nvir.ir.verify",
 }
-_ROOMS = ("ir", "analysis", "gpu", "ptx", "interp", "sm", "passes", "toolchain", "report")
+_ROOMS = ("ir", "analysis", "llvm", "gpu", "ptx", "interp", "sm", "passes", "toolchain", "report")
 
 __all__ = [
     "DeviceArray", "LaunchError", "LaunchResult", "Module", "NvirError", "ParseError",
     "PassError", "TensorMap", "Texture", "Unsupported", "VerifyError", "__version__", "cfg_dot",
-    "ir", "launch", "parse_ir", "passes", "print_ir", "print_ptx", "ptx", "read_ptx", "report",
+    "ir", "launch", "llvm", "parse_ir", "passes", "print_ir", "print_ll", "print_ptx", "ptx",
+    "read_ll", "read_ptx", "report",
     "run_passes", "sm", "to_networkx", "toolchain", "verify",
 ]  # fmt: skip
 

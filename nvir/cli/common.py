@@ -23,7 +23,7 @@ from nvir.ir.errors import NvirError, ParseError
 from nvir.ir.module import Module
 
 STDIO = "-"
-Language = Literal["ptx", "ori"]
+Language = Literal["ptx", "ori", "ll"]
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -31,9 +31,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def read_module(path: str) -> Module:
-    """The module in a file, or in standard input for "-": PTX, or nvir's own text.
+    """The module in a file, or in standard input for "-": PTX, LLVM text, or nvir's own.
 
-    The extension decides (.ptx, .nvir), else what the text looks like. Raises
+    The extension decides (.ptx, .ll, .nvir), else what the text looks like. Raises
     NvirError; warnings of reading go to standard error.
     """
     return load_module(path)[0]
@@ -42,8 +42,12 @@ def read_module(path: str) -> Module:
 def load_module(path: str) -> tuple[Module, Language]:
     """As `read_module`, with the language that the text turned out to be in."""
     data = _read(path)
-    language: Language = "ori" if _is_own_text(data, path) else "ptx"
-    if language == "ori":
+    language = _language(data, path)
+    if language == "ll":
+        from nvir.llvm.reader import read_ll
+
+        module = read_ll(data if path == STDIO else Path(path))
+    elif language == "ori":
         from nvir.ir.parse import parse_ir
 
         module = parse_ir(data if path == STDIO else Path(path))
@@ -66,16 +70,24 @@ def _read(path: str) -> bytes:
 
 
 _PTX = re.compile(rb"^\s*\.(version|target|address_size|visible|entry|func)\b", re.M)
+_LLVM = re.compile(
+    rb"^(; ModuleID|source_filename|target (datalayout|triple)|define\b|declare\b|%[^\s=]+ = type)",
+    re.M,
+)
 _OWN = re.compile(rb"^\s*module\s+(ori|nvvm)\b", re.M)
 
 
-def _is_own_text(data: bytes, path: str) -> bool:
-    suffix = Path(path).suffix.lower()
-    if suffix in (".nvir", ".ptx"):
-        return suffix == ".nvir"
+def _language(data: bytes, path: str) -> Language:
+    by_suffix: dict[str, Language] = {".ptx": "ptx", ".nvir": "ori", ".ll": "ll", ".bc": "ll"}
+    known = by_suffix.get(Path(path).suffix.lower())
+    if known is not None:
+        return known
     head = data[:65536]
-    own, ptx = _OWN.search(head), _PTX.search(head)
-    return own is not None and (ptx is None or own.start() < ptx.start())
+    looks: tuple[tuple[Language, re.Match[bytes] | None], ...] = (
+        ("ori", _OWN.search(head)), ("ptx", _PTX.search(head)), ("ll", _LLVM.search(head)),
+    )  # fmt: skip
+    found = [(m.start(), language) for language, m in looks if m is not None]
+    return min(found)[1] if found else "ptx"
 
 
 # ---------------------------------------------------------------- writing

@@ -47,8 +47,10 @@ class _Command(click.Command):
 @click.argument("file", metavar="FILE")
 @click.option("-p", "--passes", "pipeline", default="", metavar="PIPELINE",
               help="Passes in order, such as 'copy-prop,gvn,dce'. --list-passes shows them.")
-@click.option("--emit", type=click.Choice(["ptx", "ori", "none"]), default=None,
-              help="What to print: PTX, or nvir's own text. By default, what FILE is.")
+@click.option("--emit", type=click.Choice(["ptx", "ori", "nvir", "ll", "none"]), default=None,
+              help="What to print: PTX, nvir's own text, or LLVM text. By default, what FILE is.")
+@click.option("--dialect", type=click.Choice(["llvm7", "llvm20"]), default="llvm20",
+              show_default=True, help="Of LLVM text: libnvvm takes LLVM 7's below compute_100.")
 @output_option
 @arch_option
 @profile_option
@@ -81,14 +83,14 @@ class _Command(click.Command):
               help="List the passes and exit.")
 @reports_errors
 def command(
-    file: str, pipeline: str, emit: str | None, output: str | None, arch: str | None,
+    file: str, pipeline: str, emit: str | None, dialect: str, output: str | None, arch: str | None,
     profile: str | None, policy: str, knobs: tuple[str, ...], verify_each: bool, check: bool,
     print_before: tuple[str, ...], print_after: tuple[str, ...], print_changed: Any,
     filter_funcs: tuple[str, ...], skip: tuple[str, ...], opt_bisect_limit: int | None,
     time_passes: bool, time_trace: str | None, stats: bool, stats_json: str | None,
     remarks: str | None, remarks_file: str | None, print_pipeline: bool,
 ) -> None:  # fmt: skip
-    """Run passes on the PTX or IR in FILE ('-' is standard input) and print the result.
+    """Run passes on the PTX, LLVM text or IR in FILE ('-' is standard input) and print the result.
 
     Without -p nothing is changed: the file is read, and printed again from its IR.
     """
@@ -111,7 +113,7 @@ def command(
     )  # fmt: skip
     driver = Driver(settings)
     ctx = driver.run(module, steps, knobs=values, profile=machine)
-    outputs = [(output, _emitted(module, emit or language))]
+    outputs = [(output, _emitted(module, emit or language, dialect))]
     if remarks_file:
         outputs.append((remarks_file, _remarks_text(ctx.remarks, remarks_file)))
     if time_trace:
@@ -129,11 +131,17 @@ def command(
         click.echo(stats_table(ctx.counters), err=True, nl=False)
 
 
-def _emitted(module: Module, language: str) -> str | None:
+def _emitted(module: Module, language: str, dialect: str) -> str | None:
     if language == "none":
         return None
-    if language == "ori":
+    if language in ("ori", "nvir"):
         return str(module)
+    if language == "ll":
+        from nvir.llvm.printer import print_ll
+
+        return print_ll(module, dialect)
+    if module.level != "ori":
+        raise NvirError("PTX is printed from level ori: the pipeline must end with the selection")
     from nvir.ptx.printer import print_ptx
 
     text: str = print_ptx(module)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.types import (
     I1,
     VOID,
@@ -288,6 +289,8 @@ def _call(i: Instruction, f: Function) -> str | None:
     if not isinstance(info, CallInfo):
         return "a call needs a CallInfo as aux"
     callee = info.callee
+    if isinstance(callee, InlineAsm):
+        return _assembly(i, callee)
     if not isinstance(callee, Function):
         if callee is None and not (i._operands and _is_pointer(i._operands[0].type)):
             return "an indirect call has no pointer to call"
@@ -304,6 +307,20 @@ def _call(i: Instruction, f: Function) -> str | None:
         if v.type is not p.type:
             return f"{v.name} is of type {v.type}, {callee.name} takes {p.type}"
     return _differ(i.type, callee.return_type)
+
+
+def _assembly(i: Instruction, asm: InlineAsm) -> str | None:
+    """The result and the arguments are as many as the constraints say."""
+    parts = [c for c in asm.constraints.split(",") if c and not c.startswith(("~", "!"))]
+    outputs = [c for c in parts if c.startswith("=") and not c.startswith("=*")]
+    t = i.type
+    given = 0 if t is VOID else len(t.elements or ()) if isinstance(t, StructType) else 1
+    if len(outputs) != given or (given == 1 and isinstance(t, StructType)):
+        return f"assembly of {len(outputs)} outputs gives {t}"
+    wanted = len(parts) - len(outputs)
+    if wanted != len(i._operands):
+        return f"assembly of {wanted} inputs gets {len(i._operands)} arguments"
+    return None
 
 
 _COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")

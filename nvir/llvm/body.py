@@ -168,6 +168,7 @@ class Body(Grammar):
             result = token
             self.k = k + 2
             token = t[k + 2]
+        fresh = None
         method = METHODS.get(token)
         if method is None:
             if token in _NOT_DONE:
@@ -182,7 +183,7 @@ class Body(Grammar):
         made = method(self, token)
         if made is None:  # left out knowingly
             return
-        if made.__class__ is not Instruction:  # another name for a value
+        if made.__class__ is not Instruction or made.block is not None:  # another name for a value
             if not result:
                 result = f"%{self.count}"
             self._define(result, made, k)
@@ -198,8 +199,9 @@ class Body(Grammar):
                 raise Stop(f"{made.form.name} has no result", k)
             made.line = k
             block.append(made)  # type: ignore[union-attr]
+            fresh = made
         if t[self.k] == ",":
-            self._attachments(made)
+            self._attachments(fresh)
 
     def _define(self, token: str, v: Value, at: int) -> None:
         known = self.values.get(token)
@@ -223,8 +225,8 @@ class Body(Grammar):
         if remember:
             self.good.add(key)
 
-    def _attachments(self, made: Any) -> None:
-        """`, !dbg !5, !llvm.loop !6`"""
+    def _attachments(self, made: Instruction | None) -> None:
+        """`, !dbg !5, !llvm.loop !6`; None behind what makes no instruction."""
         t = self.t
         while t[self.k] == ",":
             kind = t[self.k + 1]
@@ -242,7 +244,7 @@ class Body(Grammar):
                 self.reader.metadata.content()
                 self.k = self.reader.metadata.k
                 continue
-            if made.__class__ is not Instruction:
+            if made is None:
                 continue
             if kind == "!dbg":
                 made.loc = self.reader.metadata.location(node, at)

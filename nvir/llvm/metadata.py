@@ -180,8 +180,8 @@ class Metadata(Grammar):
         return self._file_number({})
 
     def _file_number(self, node: Any) -> int:
-        get = node.get if isinstance(node, Special) else {}.get
-        key = (str(get("filename", "")), str(get("directory", "")))
+        known_fields: dict[str, Any] = node if isinstance(node, Special) else {}
+        key = (str(known_fields.get("filename", "")), str(known_fields.get("directory", "")))
         known = self._files.get(key)
         if known is None:
             known = self._files[key] = len(self._files) + 1
