@@ -104,9 +104,8 @@ def operands(n: int, seed: int) -> list[int]:
     rng = random.Random(seed)
     mask = (1 << n) - 1
     edge = [*EDGES, mask, mask - 1, mask >> 1, (mask >> 1) + 1]
-    out = [rng.choice(edge) & mask if rng.random() < 0.5 else rng.getrandbits(n)
-           for _ in range(LANES)]  # fmt: skip
-    return out
+    return [rng.choice(edge) & mask if rng.random() < 0.5 else rng.getrandbits(n)
+            for _ in range(LANES)]  # fmt: skip
 
 
 def compute(t: Sequence[Type], result: Type, make: Callable[..., Any], *data: np.ndarray) -> Any:
