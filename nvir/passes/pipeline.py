@@ -34,6 +34,8 @@ PRESETS = {
 # Checked for the presets by a test and for any other pipeline as a warning.
 ORDER: tuple[tuple[str, str, str], ...] = (
     ("copy-prop", "gvn", "a copy hides that two operands are one value"),
+    ("loop-simplify", "loop-rotate", "rotation wants one way in and one way round"),
+    ("loop-simplify", "loop-peel", "peeling wants one way in and one way round"),
 )
 
 

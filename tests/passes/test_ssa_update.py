@@ -302,7 +302,7 @@ def test_random_tails_copied_keep_the_behaviour(seed: int) -> None:
 
 @pytest.mark.slow
 def test_many_random_tails() -> None:
-    assert sum(copies_survive(seed, 40) for seed in range(2000)) > 2000
+    assert sum(copies_survive(seed, 40) for seed in range(300)) > 300
 
 
 def test_cost_is_linear_in_the_code() -> None:

@@ -35,6 +35,7 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.loop import region
+from nvir.passes.loop.canonical import canonicalise
 from nvir.passes.remarks import failure, missed, passed
 from nvir.passes.rewrite import held_in_place
 from nvir.passes.ssa_update import repair
@@ -67,7 +68,7 @@ def peel_loops(
     function: Function, ctx: Context, limit: int = LIMIT, only: AbstractSet[Block] | None = None
 ) -> bool:
     """Peel one iteration of each innermost loop (with a header in `only`); whether any was.
-    Annotations are fresh then."""
+    They are canonical again then."""
     loops = [
         x for x in natural_loops(function)
         if x.is_innermost and (only is None or x.header in only)
@@ -79,8 +80,11 @@ def peel_loops(
     for loop in chosen:
         ctx.count("peeled")
         ctx.remark(PEELED, loop, instructions=sum(map(len, loop.blocks)))
+    if not chosen:
+        return False
     peel(function, chosen, held)
-    return bool(chosen)
+    canonicalise(function)
+    return True
 
 
 def _may_peel(loop: Loop, ctx: Context, limit: int, held: AbstractSet[Value]) -> bool:
@@ -115,8 +119,6 @@ def peel(
 ) -> None:
     """Copy one iteration of each loop before it. The loops are canonical, none lies in another,
     and nothing forbids their copies."""
-    if not loops:
-        return
     more: dict[Value, dict[Block, Value]] = {}
     made: list[Block] = []
     ways = [(loop, loop.entries, list(loop.latches)) for loop in loops]  # from one snapshot

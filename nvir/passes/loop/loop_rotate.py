@@ -41,7 +41,7 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.loop import loop_peel, region
-from nvir.passes.loop.loop_simplify import canonicalise
+from nvir.passes.loop.canonical import canonicalise
 from nvir.passes.remarks import analysis, missed, passed
 from nvir.passes.rewrite import held_in_place
 from nvir.passes.ssa_update import repair
@@ -88,7 +88,6 @@ def run(function: Function, ctx: Context) -> bool:
     if ctx.knob("LoopPeelInversion"):
         rotated = set(headers)
         loop_peel.peel_loops(function, ctx, only=rotated)
-        canonicalise(function)
     return True
 
 

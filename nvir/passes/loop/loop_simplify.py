@@ -11,10 +11,8 @@
     c:  @p bra h   d:  bra h                c:  @p bra latch    d:  bra latch
                                             latch: phi [u, c], [v, d]; bra h
 
-Method   On one snapshot of the loops, a plan: edges into headers, by whether they come from
-         inside; all at once they get their blocks. On the next snapshot the same for the
-         edges that leave loops. Peeling, where it is asked for, comes between two such
-         rounds: the notes have it before, but copies of simple loops are simple.
+Method   That of canonical.py. Peeling, where it is asked for, comes between two such rounds: the
+         notes have it before, but copies of simple loops are simple.
 Needs    fresh CFG annotations.
 Keeps    every instruction: only jumps and phis come in. A second run changes nothing.
 Skips    loops with an unknown operation. Regions that control enters sideways: they have no
@@ -29,29 +27,17 @@ Source   The notes' phase 18, with GAP-16 (peeling at levels 4 and 5, or by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import attrs
 
-from nvir.analysis.divergence import Divergence, divergence
-from nvir.ir.block import Block
-from nvir.ir.cfg import Place, interpose_all
 from nvir.ir.function import Function
-from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
-from nvir.passes.loop import loop_peel, region
-from nvir.passes.remarks import missed, passed
+from nvir.passes.loop import canonical, loop_peel
+from nvir.passes.remarks import missed
 
-LATCH = passed("SingleLatch", "{latches} back edges to one, from {latch}")
-PREHEADER = passed("Preheader", "{entries} ways in to one, through {preheader}")
-EXIT = passed("OwnExit", "what {edges} edges lead to is led to by the loop alone, in {exit}")
 IRREDUCIBLE = missed(
     "Irreducible", "control enters {target} sideways, from {source}: no header, not simplified"
 )
-DIVERGENT = missed(
-    "ConvergentContext", "no block on the way from {source} to {target}, where lanes may part"
-)
-CODES = (LATCH, PREHEADER, EXIT, IRREDUCIBLE, DIVERGENT, *loop_peel.CODES)
+CODES = (IRREDUCIBLE, *canonical.CODES, *loop_peel.CODES)
 
 
 @attrs.frozen
@@ -79,148 +65,6 @@ def run(function: Function, ctx: Context) -> bool:
         ctx.remark(IRREDUCIBLE, target, source=source.name, target=target.name)
     whole = bool(ctx.knob("LoopMakeSingleEntry"))
     together = options.convergent or "convergent" in function.flags
-    changed = canonicalise(function, ctx, whole=whole, together=together)
-    if (options.level >= 4 or options.peel) and loop_peel.peel_loops(function, ctx):
-        canonicalise(function, ctx, whole=whole, together=together)
-        return True
-    return changed
-
-
-def canonicalise(
-    function: Function, ctx: Context | None = None, *, whole: bool = True, together: bool = False
-) -> bool:
-    """Bring all loops into the form above; whether anything changed. Annotations stay fresh.
-
-    `whole` false: only the single latch. `together`: no block where lanes may part. Without a
-    context nothing is remarked.
-    """
-    work = _Work(function, ctx, together)
-    changed = work.apply(work.header_edges(whole))
-    if whole:
-        changed |= work.apply(work.exit_edges())
-    return changed
-
-
-@attrs.frozen
-class _Plan:
-    """A new block, and the loop that it is for."""
-
-    kind: str  # "latch", "preheader", "exit"
-    loop: Loop
-    place: Place
-
-
-class _Work:
-    def __init__(self, function: Function, ctx: Context | None, together: bool) -> None:
-        self.function, self.ctx, self.together = function, ctx, together
-        self._divergence: Divergence | None = None
-        self._known: dict[Block, bool] = {}  # header -> no unknown operation within
-
-    def header_edges(self, whole: bool) -> list[_Plan]:
-        """Loops of several latches, and (`whole`) those without a preheader."""
-        plans = []
-        for loop in natural_loops(self.function):
-            header, latches = loop.header, loop.latches
-            if len(latches) > 1:
-                place = Place(header, latches, f"{header.name}.latch", latches[-1])
-                plans.append(_Plan("latch", loop, place))
-            if not whole:
-                continue
-            inside = set(latches)
-            entries = [p for p in header.preds if p not in inside]
-            if len(entries) != 1 or not region.only_jumps(entries[0]):
-                place = Place(header, entries, f"{header.name}.preheader")
-                plans.append(_Plan("preheader", loop, place))
-        return plans
-
-    def exit_edges(self) -> list[_Plan]:
-        """Edges that leave loops for blocks which other edges lead to.
-
-        Edges into one target are taken by the innermost loop of their source. If they are of
-        several kinds, each kind that leaves a loop gets a block.
-        """
-        inner: dict[Block, Loop] = {}
-        for loop in natural_loops(self.function):
-            inner.update(dict.fromkeys(loop.blocks, loop))
-        targets: dict[Block, None] = {}
-        for b, loop in inner.items():
-            for s in b.succs:
-                if not _within(inner.get(s), loop):
-                    targets[s] = None
-        plans = []
-        for t in targets:
-            kinds: dict[Loop | None, list[Block]] = {}
-            for p in t.preds:
-                left = inner.get(p)
-                kinds.setdefault(left if not _within(inner.get(t), left) else None, []).append(p)
-            if len(kinds) > 1:
-                for left, sources in kinds.items():
-                    if left is not None:
-                        name = f"{t.name}.exit"
-                        plans.append(_Plan("exit", left, Place(t, sources, name)))
-        return plans
-
-    def apply(self, plans: list[_Plan]) -> bool:
-        """Put the new blocks of the plans that nothing forbids; whether there was any."""
-        plans = [p for p in plans if self._is_known(p.loop) and self._may_split(p)]
-        if not plans:
-            return False
-        made = interpose_all(self.function, [p.place for p in plans])
-        if self.ctx is not None:
-            for p, new in zip(plans, made, strict=True):
-                self._tell(self.ctx, p, new)
-        return True
-
-    def _is_known(self, loop: Loop) -> bool:
-        known = self._known.get(loop.header)
-        if known is None:
-            what = unknown_operation(loop.blocks)
-            known = self._known[loop.header] = what is None
-            if what is not None and self.ctx is not None:
-                self.ctx.remark(region.UNKNOWN, loop, done="simplified", what=what)
-        return known
-
-    def _may_split(self, plan: _Plan) -> bool:
-        if not self.together:
-            return True
-        if self._divergence is None:
-            self._divergence = divergence(self.function)
-        for s in plan.place.sources:
-            if self._divergence.is_divergent_branch(s):
-                if self.ctx is not None:
-                    target = plan.place.target.name
-                    self.ctx.remark(DIVERGENT, plan.loop, source=s.name, target=target)
-                return False
-        return True
-
-    def _tell(self, ctx: Context, plan: _Plan, new: Block) -> None:
-        n = len(plan.place.sources)
-        if plan.kind == "latch":
-            ctx.count("latches")
-            ctx.remark(LATCH, plan.loop, latches=n, latch=new.name)
-        elif plan.kind == "preheader":
-            ctx.count("preheaders")
-            ctx.remark(PREHEADER, plan.loop, entries=n, preheader=new.name)
-        else:
-            ctx.count("exits")
-            ctx.remark(EXIT, plan.loop, edges=n, exit=new.name)
-
-
-def unknown_operation(blocks: Iterable[Block]) -> str | None:
-    """The spelling of an operation in the blocks that the table does not know, or None."""
-    for b in blocks:
-        i = b.first
-        while i is not None:
-            if i.form.name == "unknown":
-                return i.form.spelling
-            i = i.next
-    return None
-
-
-def _within(loop: Loop | None, outer: Loop | None) -> bool:
-    """Whether a loop is another one or lies in it; everything lies in None."""
-    if outer is None:
-        return True
-    while loop is not None and loop.depth > outer.depth:
-        loop = loop.parent
-    return loop is outer
+    changed = canonical.canonicalise(function, ctx, whole=whole, together=together)
+    peel = (options.level >= 4 or options.peel) and not together
+    return (peel and loop_peel.peel_loops(function, ctx)) or changed

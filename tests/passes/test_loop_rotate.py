@@ -1,0 +1,278 @@
+"""Rotation: loops tested at their head become guarded loops tested at their end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nvir
+from nvir.analysis.induction import trip_count
+from nvir.ir.clone import clone_module
+from nvir.ir.loops import natural_loops
+from nvir.passes.driver import Driver, Settings
+from nvir.passes.loop.region import is_canonical
+from tests.differential import random_case
+from tests.equivalence import same_behaviour
+from tests.kernels import random_kernel
+from tests.passes.conftest import body
+from tests.passes.test_nvvm_level import build
+from tests.wild_kernels import wild_kernel
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
+BOTH = "loop-simplify,loop-rotate"
+
+
+def run(module: Any, pipeline: str = BOTH, **knobs: Any) -> Any:
+    return Driver(Settings(verify_each=True, check=True)).run(module, pipeline, knobs=knobs)
+
+
+def rotated(text: str, pipeline: str = BOTH, **knobs: Any) -> tuple[Any, dict[str, Any]]:
+    """The module after the pipeline, and the remarks of loop-rotate by name. Behaviour is equal, a
+    second run finds nothing to do."""
+    module = nvir.read_ptx(body(text))
+    before = clone_module(module)
+    ctx = run(module, pipeline, **knobs)
+    assert same_behaviour(before, module, "k")
+    assert same_behaviour(before, nvir.read_ptx(nvir.print_ptx(module)), "k")
+    old = str(module)
+    run(module, BOTH, **knobs)
+    assert str(module) == old
+    return module["k"], {r.name: r for r in ctx.remarks if r.pass_name == "loop-rotate"}
+
+
+WHILE = """
+    ld.param.u64 %rd1, [a];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, 0;
+    mov.u32 %r3, 1;
+    mov.u32 %r4, 2;
+    bra LOOP;
+LOOP:
+    setp.ge.u32 %p1, %r2, %r1;
+    @%p1 bra DONE;
+    add.u32 %r2, %r2, 1;
+    mov.u32 %r5, %r3;
+    mov.u32 %r3, %r4;
+    add.u32 %r4, %r5, %r2;
+    bra LOOP;
+DONE:
+    st.global.v2.u32 [%rd1], {%r3, %r4};
+    ret;
+"""
+
+
+def test_a_while_loop_becomes_a_guarded_do_while():
+    """One block is left of the loop; values that trade places in the header's phis do so still."""
+    f, remarks = rotated(WHILE)
+    (loop,) = natural_loops(f)
+    assert loop.blocks == [loop.header] == loop.latches
+    assert is_canonical(loop)
+    (guard,) = loop.preheader.preds
+    assert len(guard.succs) == 2
+    assert sum(i.form.name == "setp" for i in f.instructions()) == 2
+    r = remarks["Rotated"]
+    assert (r.loop, r.args) == ("LOOP", {"header": "LOOP", "instructions": 2})
+
+
+def test_the_trip_count_stays_known():
+    text = WHILE.replace("ld.param.u32 %r1, [n]", "mov.u32 %r1, 13")
+    f, _ = rotated(text, BOTH + ",clean")
+    count = trip_count(natural_loops(f)[0])
+    assert count is not None
+    assert count.count == 13
+
+
+DO_WHILE = """
+    ld.param.u64 %rd1, [a];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, 0;
+    bra LOOP;
+LOOP:
+    add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p1, %r2, %r1;
+    @%p1 bra LOOP;
+    st.global.u32 [%rd1], %r2;
+    ret;
+"""
+
+
+def test_a_loop_tested_at_its_end_stays(check):
+    """Near miss: a loop of one block, whose header is its latch."""
+    ctx = check(BOTH, DO_WHILE)
+    assert [(r.kind, r.name) for r in ctx.remarks] == [("analysis", "TestAtEnd")]
+
+
+def test_a_loop_with_both_tests_stays(check):
+    ctx = check(BOTH, """
+        ld.param.u32 %r1, [n];
+        mov.u32 %r2, 0;
+        bra LOOP;
+    LOOP:
+        setp.eq.u32 %p2, %r2, 77;
+        @%p2 bra OUT;
+        add.u32 %r2, %r2, 1;
+        setp.lt.u32 %p1, %r2, %r1;
+        @%p1 bra LOOP;
+    OUT:
+        ret;
+    """)  # fmt: skip
+    assert [r.name for r in ctx.remarks if r.pass_name == "loop-rotate"] == ["TestAtEnd"]
+
+
+def test_a_loop_without_end_has_no_test(check):
+    ctx = check(BOTH, """
+        ld.param.u32 %r1, [n];
+        bra LOOP;
+    LOOP:
+        add.u32 %r1, %r1, 1;
+        setp.lt.u32 %p1, %r1, 100;
+        @%p1 exit;
+        bra LOOP;
+    """)  # fmt: skip
+    assert [r.name for r in ctx.remarks] == ["NoTestInHeader"]
+
+
+@pytest.mark.seed("KNB-21")
+def test_the_knob_switches_it_off():
+    f, remarks = rotated(WHILE, LoopInversion=False)
+    assert list(remarks) == ["InversionDisabled"]
+    assert len(natural_loops(f)[0].blocks) == 2
+
+
+@pytest.mark.seed("KNB-22")
+def test_the_budget_is_the_headers_size():
+    """The test and the branch: two instructions."""
+    _, tight = rotated(WHILE, LoopInversionBudget=1)
+    assert tight["HeaderTooLarge"].args == {"instructions": 2, "budget": 1}
+    _, enough = rotated(WHILE, LoopInversionBudget=2)
+    assert "Rotated" in enough
+
+
+@pytest.mark.seed("KNB-23")
+def test_peeling_goes_with_it():
+    f, remarks = rotated(WHILE, LoopPeelInversion=True)
+    assert {"Rotated", "Peeled"} <= set(remarks)
+    assert sum(i.form.name == "setp" for i in f.instructions()) == 3
+
+
+def test_barriers_in_the_header_forbid_it():
+    """A barrier before the test stays where all lanes come by; in the body it may stay as well."""
+    before = WHILE.replace("LOOP:\n", "LOOP:\n    bar.sync 0;\n")
+    _, remarks = rotated(before)
+    assert remarks["ConvergentOperation"].args == {"done": "rotated", "what": "bar.sync"}
+    inside = WHILE.replace("    mov.u32 %r5", "    bar.sync 0;\n    mov.u32 %r5")
+    _, remarks = rotated(inside)
+    assert "Rotated" in remarks
+
+
+@pytest.mark.seed("P18-09")
+def test_a_loop_that_is_not_canonical_is_left_with_the_reason():
+    """Two ways in."""
+    module = nvir.read_ptx(body(WHILE.replace(
+        "    bra LOOP;\nLOOP:",
+        "    setp.eq.u32 %p7, %r1, 3;\n    @%p7 bra LOOP;\n    mov.u32 %r2, 1;\nLOOP:",
+    )))  # fmt: skip
+    ctx = run(module, "loop-rotate")
+    assert [r.name for r in ctx.remarks] == ["NotCanonical"]
+    assert len(natural_loops(module["k"])[0].blocks) == 2
+
+
+def test_the_pragma_goes_with_the_loop():
+    """`nounroll` holds after the label of the loop, wherever that is now."""
+    f, _ = rotated(WHILE.replace("LOOP:\n", 'LOOP:\n    .pragma "nounroll";\n'))
+    (loop,) = natural_loops(f)
+    assert any("nounroll" in p for p in loop.header.pragmas)
+    assert sum(bool(b.pragmas) for b in f.blocks) == 1
+
+
+def test_nested_loops_are_rotated_at_once():
+    f, _ = rotated("""
+        ld.param.u64 %rd1, [a];
+        ld.param.u32 %r1, [n];
+        mov.u32 %r2, 0;
+        mov.u32 %r4, 0;
+        bra OUTER;
+    OUTER:
+        setp.ge.u32 %p1, %r2, %r1;
+        @%p1 bra DONE;
+        mov.u32 %r3, 0;
+    INNER:
+        add.u32 %r5, %r2, 1;
+        setp.ge.u32 %p2, %r3, %r5;
+        @%p2 bra NEXT;
+        add.u32 %r3, %r3, 1;
+        mad.lo.u32 %r4, %r4, 3, %r5;
+        bra INNER;
+    NEXT:
+        add.u32 %r2, %r2, 1;
+        bra OUTER;
+    DONE:
+        st.global.u32 [%rd1], %r4;
+        ret;
+    """)
+    loops = natural_loops(f)
+    assert [x.depth for x in loops] == [1, 2]
+    assert all(map(is_canonical, loops))
+    assert all(any(s is x.header for s in x.latches[0].succs) for x in loops)
+    assert all(len(x.latches[0].succs) == 2 for x in loops)
+
+
+def test_the_nvvm_level():
+    m = build("""
+        entry:
+          br head
+        head:
+          i: i32 = phi a@entry j@body
+          u: i1 = icmp slt i b
+          br u body done
+        body:
+          j: i32 = add i i
+          br head
+        done:
+          ret i
+    """)
+    ctx = run(m)
+    assert [r.name for r in ctx.remarks if r.kind == "passed"] == ["Rotated"]
+    (loop,) = natural_loops(m["f"])
+    assert loop.latches == [loop.header]
+
+
+# --------------------------------------------------------------- any code
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 1 << 31))
+def test_random_code(seed: int) -> None:
+    """Canonical loops stay canonical, and none that could be rotated is left."""
+    module = nvir.read_ptx((wild_kernel if seed % 2 else random_kernel)(seed, 40))
+    before = clone_module(module)
+    run(module, BOTH, LoopInversionBudget=10_000)
+    for f in module.functions:
+        assert all(map(is_canonical, natural_loops(f)))
+    ctx = run(module, "loop-rotate", LoopInversionBudget=10_000)
+    assert not [r for r in ctx.remarks if r.kind == "passed"]
+    same_behaviour(before, module, "k", seed)
+
+
+@pytest.mark.parametrize("chain", [
+    (BOTH,), ("print", BOTH, "print"), (BOTH, "loop-peel", "clean", "print"),
+])  # fmt: skip
+def test_random_kernels_keep_their_behaviour(chain):
+    for seed in range(12):
+        failure = random_case(seed + 50, 30, chain).failure()
+        assert failure is None, failure
+
+
+@pytest.mark.oracle
+def test_printed_examples_assemble():
+    from nvir.toolchain import ptxas
+
+    for path in sorted(EXAMPLES.glob("*.ptx"))[1::4]:
+        module = nvir.read_ptx(path.read_text())
+        run(module, BOTH, LoopPeelInversion=True)
+        done = ptxas(nvir.print_ptx(module), arch=None)
+        assert done.ok, done.error

@@ -1,0 +1,381 @@
+"""Phase 18: canonical loops, and peeling inside it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nvir
+from nvir.ir.clone import clone_module
+from nvir.ir.function import Function
+from nvir.ir.loops import natural_loops
+from nvir.passes.driver import Driver, Settings
+from nvir.passes.loop.region import is_canonical
+from tests.differential import random_case
+from tests.equivalence import same_behaviour
+from tests.kernels import random_kernel
+from tests.passes.conftest import body, numbered
+from tests.passes.test_nvvm_level import build
+from tests.wild_kernels import wild_kernel
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
+
+
+def simplify(module: Any, pipeline: str = "loop-simplify", **knobs: Any) -> Any:
+    return Driver(Settings(verify_each=True, check=True)).run(module, pipeline, knobs=knobs)
+
+
+def names(ctx: Any, kind: str) -> list[str]:
+    return [r.name for r in ctx.remarks if r.kind == kind]
+
+
+def rewrites(pipeline: str, before: str, after: str) -> Any:
+    """As `check`, and up to the order of phi entries."""
+    module, wanted = nvir.read_ptx(body(before)), nvir.read_ptx(body(after))
+    old = clone_module(module)
+    ctx = simplify(module, pipeline)
+    for m in (module, wanted):
+        where = {b: k for f in m.functions for k, b in enumerate(f.blocks)}
+        for phi in (i for f in m.functions for i in f.instructions() if i.is_phi):
+            pairs = sorted(phi.incoming, key=lambda pair: where[pair[1]])
+            phi.set_incoming([v for v, _ in pairs], [b for _, b in pairs])
+    assert numbered(module) == numbered(wanted)
+    assert same_behaviour(old, module, "k")
+    return ctx
+
+
+CANONICAL = """
+    ld.param.u64 %rd1, [a];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, 0;
+    bra LOOP;
+LOOP:
+    add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p1, %r2, %r1;
+    @%p1 bra LOOP;
+    st.global.u32 [%rd1], %r2;
+    ret;
+"""
+
+
+@pytest.mark.seed("P18-08")
+def test_a_canonical_loop_stays(check):
+    """Near miss: the entry is its preheader, and its exit is its own."""
+    check("loop-simplify", CANONICAL)
+
+
+@pytest.mark.seed("P18-05", "P18-08")
+def test_ways_in_meet_in_a_preheader():
+    """Two outside predecessors, with a value each: the phi is split."""
+    rewrites("loop-simplify", """
+        ld.param.u64 %rd1, [a];
+        ld.param.u32 %r1, [n];
+        mov.u32 %r2, 0;
+        setp.lt.u32 %p2, %r1, 9;
+        @%p2 bra LOOP;
+        mov.u32 %r2, 5;
+    LOOP:
+        add.u32 %r2, %r2, 1;
+        setp.lt.u32 %p1, %r2, %r1;
+        @%p1 bra LOOP;
+        st.global.u32 [%rd1], %r2;
+        ret;
+    """, """
+        ld.param.u64 %rd1, [a];
+        ld.param.u32 %r1, [n];
+        mov.u32 %r2, 0;
+        setp.lt.u32 %p2, %r1, 9;
+        @%p2 bra PRE;
+        mov.u32 %r2, 5;
+    PRE:
+        bra LOOP;
+    LOOP:
+        add.u32 %r2, %r2, 1;
+        setp.lt.u32 %p1, %r2, %r1;
+        @%p1 bra LOOP;
+        st.global.u32 [%rd1], %r2;
+        ret;
+    """)  # fmt: skip
+
+
+@pytest.mark.seed("P18-05")
+def test_an_entry_that_may_end_the_thread_is_no_preheader():
+    """A guarded `exit` before the loop: what is moved to the entry's end would be run by all."""
+    guard = "    setp.eq.u32 %p9, %r1, 3;\n    @%p9 exit;\n"
+    before = CANONICAL.replace("    bra LOOP;\n", guard)
+    rewrites("loop-simplify", before, before.replace("LOOP:\n", "PRE:\n    bra LOOP;\nLOOP:\n"))
+
+
+TWO_LATCHES = """
+    ld.param.u64 %rd1, [a];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, 0;
+    bra LOOP;
+LOOP:
+    add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p1, %r2, %r1;
+    @%p1 bra LOOP;
+    add.u32 %r2, %r2, 3;
+    setp.lt.u32 %p2, %r2, 40;
+    @%p2 bra LOOP;
+    st.global.u32 [%rd1], %r2;
+    ret;
+"""
+
+
+@pytest.mark.seed("P18-03")
+def test_two_latches_become_one():
+    """The back edges meet in a new latch, behind the last of them, and so do the phi's values."""
+    module = nvir.read_ptx(body(TWO_LATCHES))
+    before = clone_module(module)
+    ctx = simplify(module)
+    (remark,) = ctx.remarks
+    assert (remark.name, remark.loop, remark.args["latches"]) == ("SingleLatch", "LOOP", 2)
+    assert remark.line > 0
+    (loop,) = natural_loops(module["k"])
+    (latch,) = loop.latches
+    assert [i.form.name for i in latch] == ["phi", "bra"]
+    assert len(latch.preds) == 2
+    assert [dict(map(reversed, p.incoming))[latch] for p in loop.header.phis] == list(latch.phis)
+    blocks = module["k"].blocks
+    assert blocks[blocks.index(latch) - 1] in latch.preds
+    assert same_behaviour(before, module, "k")
+
+
+@pytest.mark.seed("P18-04", "KNB-20")
+def test_the_knob_leaves_only_the_latch():
+    """LoopMakeSingleEntry off: latches merge, ways in do not."""
+    two_ways = "    @%p5 bra LOOP;\n    mov.u32 %r2, 3;\nLOOP:"
+    text = body(TWO_LATCHES.replace("    bra LOOP;\nLOOP:", two_ways))
+    on, off = nvir.read_ptx(text), nvir.read_ptx(text)
+    assert names(simplify(on), "passed") == ["SingleLatch", "Preheader"]
+    assert names(simplify(off, LoopMakeSingleEntry=False), "passed") == ["SingleLatch"]
+    (loop,) = natural_loops(off["k"])
+    assert len(loop.latches) == 1
+    assert len(loop.entries) == 2
+
+
+def test_a_shared_exit_becomes_the_loops_own(check):
+    """The way around the loop and the way out of it meet in DONE."""
+    check("loop-simplify", """
+        ld.param.u64 %rd1, [a];
+        ld.param.u32 %r1, [n];
+        setp.eq.u32 %p2, %r1, 0;
+        mov.u32 %r2, 0;
+        @%p2 bra DONE;
+        bra LOOP;
+    LOOP:
+        add.u32 %r2, %r2, 1;
+        setp.lt.u32 %p1, %r2, %r1;
+        @%p1 bra LOOP;
+    DONE:
+        st.global.u32 [%rd1], %r2;
+        ret;
+    """, """
+        ld.param.u64 %rd1, [a];
+        ld.param.u32 %r1, [n];
+        setp.eq.u32 %p2, %r1, 0;
+        mov.u32 %r2, 0;
+        @%p2 bra DONE;
+        bra LOOP;
+    LOOP:
+        add.u32 %r2, %r2, 1;
+        setp.lt.u32 %p1, %r2, %r1;
+        @%p1 bra LOOP;
+    EXIT:
+        bra DONE;
+    DONE:
+        st.global.u32 [%rd1], %r2;
+        ret;
+    """)  # fmt: skip
+
+
+@pytest.mark.seed("P18-06")
+def test_an_irreducible_region_is_reported(check):
+    ctx = check("loop-simplify", """
+        ld.param.u64 %rd1, [a];
+        ld.param.u32 %r1, [n];
+        setp.eq.u32 %p2, %r1, 0;
+        @%p2 bra B;
+    A:
+        add.u32 %r1, %r1, 1;
+    B:
+        setp.lt.u32 %p1, %r1, 40;
+        @%p1 bra A;
+        ret;
+    """)  # fmt: skip
+    (remark,) = ctx.remarks
+    assert (remark.kind, remark.name) == ("missed", "Irreducible")
+    assert remark.args == {"target": "B", "source": "A"} or remark.args["target"] == "A"
+
+
+@pytest.mark.seed("P18-07")
+def test_no_block_where_lanes_may_part_in_convergent_code():
+    """The flag of the function, or the option, forbids it; a uniform branch stays splittable."""
+    divergent = TWO_LATCHES.replace("ld.param.u32 %r1, [n]", "mov.u32 %r1, %tid.x")
+    for text, flag, merged in (
+        (divergent, True, False), (divergent, False, True), (TWO_LATCHES, True, True),
+    ):  # fmt: skip
+        module = nvir.read_ptx(body(text))
+        if flag:
+            module["k"].flags.add("convergent")
+        ctx = simplify(module)
+        assert (len(natural_loops(module["k"])[0].latches) == 1) == merged
+        assert ("ConvergentContext" in names(ctx, "missed")) == (not merged)
+    module = nvir.read_ptx(body(divergent))
+    assert names(simplify(module, "loop-simplify<convergent>"), "missed") == ["ConvergentContext"]
+
+
+@pytest.mark.seed("P18-01")
+def test_the_enabling_flag(check):
+    check("loop-simplify<no-enable>", TWO_LATCHES)
+
+
+def test_a_loop_with_an_unknown_operation_stays(check):
+    ctx = check("loop-simplify", TWO_LATCHES.replace("add.u32 %r2, %r2, 3;", "frob.u32 %r2, %r2;"))
+    assert names(ctx, "missed") == ["UnknownOperation"]
+    assert ctx.remarks[0].args["what"] == "frob.u32"
+
+
+@pytest.mark.seed("P18-02")
+def test_levels_four_and_five_peel_and_two_does_not():
+    counts = {}
+    for options in ("level=2", "level=4", "level=5", "peel", "level=2;peel"):
+        module = nvir.read_ptx(body(CANONICAL))
+        before = clone_module(module)
+        ctx = simplify(module, f"loop-simplify<{options}>")
+        counts[options] = names(ctx, "passed").count("Peeled")
+        assert same_behaviour(before, module, "k")
+    assert counts == {"level=2": 0, "level=4": 1, "level=5": 1, "peel": 1, "level=2;peel": 1}
+
+
+@pytest.mark.seed("REL-01", "PIP-01")
+def test_it_is_phase_18():
+    from nvir.passes.phases import ORI_ORDER, phase
+
+    assert "loop-simplify" in phase(18).passes
+    assert phase("OriLoopSimplification").number == 18
+    assert ORI_ORDER.index(18) < ORI_ORDER.index(21) < ORI_ORDER.index(22)
+
+
+def test_the_nvvm_level():
+    """The same code by the rows of the other table: its own branch, its own phi."""
+    m = build("""
+        entry:
+          t: i1 = icmp slt a b
+          br t loop other
+        other:
+          br loop
+        loop:
+          i: i32 = phi a@entry b@other j@loop k@more
+          j: i32 = add i a
+          u: i1 = icmp slt j b
+          br u loop more
+        more:
+          k: i32 = add j b
+          v: i1 = icmp slt k a
+          br v loop done
+        done:
+          ret k
+    """)
+    ctx = simplify(m)
+    assert names(ctx, "passed") == ["SingleLatch", "Preheader"]
+    assert canonical(m["f"])
+
+
+# ------------------------------------------------------------- any code
+
+
+def canonical(f: Function) -> bool:
+    return all(is_canonical(x) for x in natural_loops(f))
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 1 << 31))
+def test_every_loop_of_random_code_becomes_canonical(seed: int) -> None:
+    """Irreducible regions included, as far as loops lie in or around them."""
+    module = nvir.read_ptx((wild_kernel if seed % 2 else random_kernel)(seed, 40))
+    before = clone_module(module)
+    simplify(module)
+    assert all(map(canonical, module.functions))
+    text = str(module)
+    simplify(module)
+    assert str(module) == text
+    same_behaviour(before, module, "k", seed)
+
+
+@pytest.mark.parametrize("chain", [
+    ("loop-simplify<peel>",), ("print", "loop-simplify", "print"),
+    ("loop-simplify<convergent;peel>", "clean", "print"),
+])  # fmt: skip
+def test_random_kernels_keep_their_behaviour(chain):
+    for seed in range(12):
+        failure = random_case(seed, 30, chain).failure()
+        assert failure is None, failure
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ptx")), ids=lambda p: p.stem)
+def test_examples(path):
+    module = nvir.read_ptx(path.read_text())
+    simplify(module)
+    for f in module.functions:
+        assert f.is_declaration or canonical(f)
+    text = nvir.print_ptx(module)
+    again = nvir.read_ptx(text)
+    nvir.verify(again)
+
+
+@pytest.mark.oracle
+def test_printed_examples_assemble():
+    from nvir.toolchain import ptxas
+
+    for path in sorted(EXAMPLES.glob("*.ptx"))[::4]:
+        module = nvir.read_ptx(path.read_text())
+        simplify(module, "loop-simplify<peel>")
+        done = ptxas(nvir.print_ptx(module), arch=None)
+        assert done.ok, done.error
+
+
+# ----------------------------------------------------------------- speed
+
+
+def chain_of_loops(n: int, latches: int) -> str:
+    """A kernel of n loops in a row, each of 40 instructions."""
+    out = ["ld.param.u64 %rd1, [a];\nld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\nbra L0;"]
+    for k in range(n):
+        out.append(f"L{k}:\n" + "add.u32 %r2, %r2, 1;\n" * 36)
+        out += [f"setp.lt.u32 %p1, %r2, %r1;\n@%p1 bra L{k};"] * latches
+        out.append(f"bra L{k + 1};")
+    return body("\n".join([*out, f"L{n}:\nst.global.u32 [%rd1], %r2;\nret;"]))
+
+
+def seconds(text: str) -> tuple[float, int]:
+    from nvir.passes.context import Context
+    from nvir.passes.knobs import Knobs
+    from nvir.passes.loop import loop_simplify
+    from nvir.passes.registry import all_passes
+
+    module = nvir.read_ptx(text)
+    f = module["k"]
+    f.analyze_cfg()
+    ctx = Context(module, Knobs())
+    ctx.pass_, ctx.options = all_passes()["loop-simplify"], loop_simplify.Options()
+    start = time.process_time()
+    loop_simplify.run(f, ctx)
+    return time.process_time() - start, sum(map(len, f.blocks))
+
+
+def test_speed_where_nothing_is_to_be_done():
+    """Half a million instructions a second; it looks at blocks alone."""
+    best = min(seconds(chain_of_loops(250, 1)) for _ in range(3))
+    assert best[1] / best[0] > 500_000
+
+
+def test_cost_is_linear():
+    small = min(seconds(chain_of_loops(100, 2))[0] for _ in range(3))
+    assert min(seconds(chain_of_loops(800, 2))[0] for _ in range(3)) < 8 * 3 * small
