@@ -180,10 +180,11 @@ class _Run:
         return self.ctx
 
     def _check_levels(self) -> None:
+        level = self.module.level
         for step in self.steps:
-            level = step.pass_.level
-            if level not in ("both", self.module.level):
-                raise Unsupported(f"pass '{step.pass_.name}' on level {self.module.level}")
+            if step.pass_.level not in ("both", level):
+                raise Unsupported(f"pass '{step.pass_.name}' on level {level}")
+            level = step.pass_.makes or level
 
     # --------------------------------------------------------- one step
 

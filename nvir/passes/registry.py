@@ -53,6 +53,7 @@ class Pass:
     cfg       it may change blocks and edges: annotations are renewed after it
     required  correctness needs it: bisecting and skipping keep it
     phases    numbers of the real tool's phases that it models
+    makes     the level that the module has after it, where that is another
     """
 
     name: str
@@ -65,6 +66,7 @@ class Pass:
     cfg: bool = False
     required: bool = False
     phases: tuple[int, ...] = ()
+    makes: Level | None = None
 
     def option_table(self) -> dict[str, Option]:
         """The options by their key in pipeline text."""
@@ -120,6 +122,8 @@ def all_passes() -> dict[str, Pass]:
         unroll_decision,
     )
     from nvir.passes.scalar import copy_prop, dce, gvn
+    from nvir.passes.select import select
+    from nvir.passes.select.options import Options as SelectOptions
 
     rows = (
         Pass("copy-prop", copy_prop.run, "uses of a copy name its source", copy_prop.CODES,
@@ -139,5 +143,8 @@ def all_passes() -> dict[str, Pass]:
              loop_unroll.CODES, options=loop_unroll.Options, level="ori", cfg=True, phases=(22,)),
         Pass("unroll-decision", unroll_decision.run, "says what the assembler will unroll",
              unroll_decision.CODES, level="ori"),
+        Pass("select", select.run, "turns LLVM-like code into operations of PTX", select.CODES,
+             options=SelectOptions, level="nvvm", unit="module", cfg=True, required=True,
+             makes="ori"),
     )  # fmt: skip
     return {p.name: p for p in rows}

@@ -126,5 +126,6 @@ def _sweep(f: Function) -> None:
         if i.block is None or i.has_effect or any(r.has_uses for r in i.results):
             continue
         operands = i.operands
+        f.marks.pop(i, None)
         i.erase()
         work.extend(d for v in operands if (d := v.definer) is not None and d is not i)

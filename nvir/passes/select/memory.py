@@ -200,14 +200,14 @@ def _check_bits(t: Type) -> None:
 
 def load_value(
     s: Selector, a: Address, t: Type, align: int, order: str = "", nc: bool = False,
-    as_signed: bool = False,
+    as_signed: bool = False, name: str = "ld",
 ) -> Parts:  # fmt: skip
     """The parts of a `t` at an address. `order` follows the mnemonic: ".volatile" …"""
     _check_bits(t)
     shape = parts(t)
     a = _in_reach(s, a, shape)
     align = known_align(s, a, align)
-    head = f"ld{order}{a.modifier}{'.nc' if nc else ''}"
+    head = f"{name}{order}{a.modifier}{'.nc' if nc else ''}"
     out: list[Value] = []
     for group in _paired(shape, align):
         out.extend(_load_group(s, head, a, group, align, as_signed))

@@ -120,7 +120,8 @@ class Selector:
     ) -> Instruction:
         """An instruction at the end of the block at hand. The shape of its results follows from
         the row and the modifiers `.v2`, `.v4`, `.v8`, unless `result` gives it."""
-        parts_, values = [], []
+        parts_: list[str] = []
+        values: list[Value] = []
         for x in operands:
             if isinstance(x, tuple):
                 parts_.append(_address_text(x, values))

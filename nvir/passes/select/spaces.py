@@ -51,7 +51,8 @@ class Spaces(dict[Value, int]):
 def infer(function: Function, arguments: Mapping[Argument, int]) -> Spaces:
     """The spaces of a function's generic pointers; `arguments` are those known beforehand."""
     known = Spaces()
-    known.update({a: space for a, space in arguments.items()})
+    for a, space in arguments.items():
+        known[a] = space
     pointers = [i for b in function.rpo for i in b if _is_generic(i)]
     found: dict[Value, int] = dict(known)
     changed = True

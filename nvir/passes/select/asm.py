@@ -1,0 +1,216 @@
+"""Inline assembly: its statements become ori instructions.
+
+The template is read by the PTX reader itself, as the body of a function whose registers are the
+operands (`$0` … stand for `$asm0` …), and the instructions are moved to the place of the call:
+
+    call i32 asm "add.s32 $0, $1, 7;", "=r,r"(i32 %x)   ==>   add.s32 %r2, %r1, 7;
+
+What that takes: any statements with registers of their own in braces, predicates, guards and
+labels, constraints c h r l q f d (and b, a predicate), literals n and i, tied operands, several outputs. A
+volatile block or one that clobbers memory keeps its place by what its statements are: stores,
+barriers and unknown mnemonics do not move; a volatile one of pure arithmetic may.
+The first and last instructions are marked `asm begin` and `asm end` in `function.marks`.
+
+What it does not take is an Unsupported that names it: memory operands (`m`), variables that the
+template declares, calls.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nvir.ir.errors import ParseError
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.types import B16, B32, B64, B128, F32, F64, PRED, PointerType, ScalarType
+from nvir.ir.values import Argument, Constant, Value
+from nvir.passes.select.convert import extended, resize
+from nvir.passes.select.parts import parts
+from nvir.passes.select.selector import Parts, Selector
+
+_CLASSES: dict[str, ScalarType] = {
+    "c": B16, "h": B16, "r": B32, "l": B64, "N": B64, "q": B128, "f": F32, "d": F64, "b": PRED,
+}  # fmt: skip
+_LITERALS = "nis"
+_PLACE = re.compile(r"\$\$|\$\{(\d+)(?::\w+)?\}|\$(\d+)|\$\{:uid\}|\$\(|\$\||\$\)")
+_HEAD = ".version {}.{}\n.target {}\n.address_size 64\n"
+
+
+def inline(s: Selector, i: Instruction, asm: InlineAsm) -> Parts:
+    """The parts of the results of an inline assembly call."""
+    outputs, inputs = _constraints(s, asm)
+    shape = parts(i.type)
+    if len(outputs) != len(shape) or len(inputs) != len(i.operands):
+        raise s.fail(f'inline assembly with constraints "{asm.constraints}"')
+    names: dict[int, str] = {k: f"%asm{k}" for k in range(len(outputs))}
+    given: list[tuple[str, ScalarType, Value]] = []
+    copies: list[str] = []
+    for j, (letter, v) in enumerate(zip(inputs, i.operands, strict=True)):
+        k = len(outputs) + j
+        x = s.pointer(v) if isinstance(v.type, PointerType) else s.one(v)
+        if letter.isdigit():
+            type, names[k] = outputs[int(letter)], f"%asm{int(letter)}"
+            incoming = f"%asmin{k}"
+            copies.append(f"mov.{_mov(type)} {names[k]}, {incoming};")
+        elif letter in _LITERALS:
+            if not isinstance(x, Constant):
+                raise s.fail("a literal operand of inline assembly that is none")
+            names[k] = x.name
+            continue
+        else:
+            type = _CLASSES[letter]
+            names[k] = incoming = f"%asm{k}"
+        given.append((incoming, type, s.reg(_fitted(s, x, v, type), _mov(type))))
+    text = _PLACE.sub(lambda m: _replacement(m, names), asm.template)
+    body = _read(s, asm, text, outputs, given, copies)
+    made = _splice(s, body, [v for _, _, v in given], i)
+    return tuple(
+        resize(s, x, t.bits, p.reg.bits) if _differ(t, p.reg) else x
+        for x, t, p in zip(made, outputs, shape, strict=True)
+    )
+
+
+def _fitted(s: Selector, x: Value, v: Value, t: ScalarType) -> Value:
+    """An integer in a register as wide as its constraint says."""
+    return extended(s, x, v.type, t.bits, "z") if _differ(t, parts(v.type)[0].reg) else x
+
+
+def _differ(a: ScalarType, b: ScalarType) -> bool:
+    return a.cls is not b.cls and PRED not in (a, b)
+
+
+def _mov(t: ScalarType) -> str:
+    return t.name
+
+
+def _constraints(s: Selector, asm: InlineAsm) -> tuple[list[ScalarType], list[str]]:
+    outputs: list[ScalarType] = []
+    inputs: list[str] = []
+    for text in filter(None, asm.constraints.split(",")):
+        if text.startswith("~{"):
+            continue
+        letter = text.lstrip("=+&*")
+        known = letter in _CLASSES or (not text.startswith("=") and (
+            letter.isdigit() or letter in _LITERALS))  # fmt: skip
+        if not known or "*" in text or "+" in text:
+            raise s.fail(f'the constraint "{text}" of inline assembly')
+        if text.startswith("="):
+            outputs.append(_CLASSES[letter])
+        else:
+            inputs.append(letter)
+    return outputs, inputs
+
+
+def _replacement(m: re.Match[str], names: dict[int, str]) -> str:
+    number = m[1] or m[2]
+    if number is not None:
+        return names.get(int(number), m[0])
+    return {"$$": "$", "${:uid}": "0"}.get(m[0], "")
+
+
+def _read(
+    s: Selector, asm: InlineAsm, text: str, outputs: list[ScalarType],
+    given: list[tuple[str, ScalarType, Value]], copies: list[str],
+) -> Function:  # fmt: skip
+    """The template as a function: inputs are parameters in registers, outputs are returned."""
+    from nvir.ptx.reader import read_ptx
+
+    target = s.module.target
+    returned = ", ".join(f".reg .{t.name} %asm{k}" for k, t in enumerate(outputs))
+    taken = ", ".join(f".reg .{t.name} {name}" for name, t, _ in given)
+    symbols = "".join(
+        f".extern .{v.space} .b8 {v.name}[];\n" for v in target.globals
+        if re.search(rf"(?<![\w$%]){re.escape(str(v.name))}(?![\w$])", text)
+    )  # fmt: skip
+    major, minor = target.version
+    head = _HEAD.format(major, minor, target.target)
+    results = f"({returned}) " if returned else ""
+    body = "\n".join([*copies, text if text.rstrip().endswith((";", "}")) else f"{text};"])
+    source = f"{head}{symbols}.func {results}$asm({taken})\n{{\n{{\n{body}\n}}\nret;\n}}\n"
+    try:
+        read = read_ptx(source)
+    except ParseError as e:
+        raise s.fail(f'inline assembly "{asm.template}": {e.errors[0].message}') from e
+    function = read["$asm"]
+    if function.locals or any(i.form.is_call for i in function.instructions()):
+        raise s.fail(f'variables or calls in inline assembly "{asm.template}"')
+    return function
+
+
+def _splice(s: Selector, body: Function, given: list[Value], i: Instruction) -> Parts:
+    """Put the body's blocks at the place at hand; its `ret`s lead on."""
+    arguments = [p for p in body.params if isinstance(p, Argument)]
+    mapping: dict[Value, Value] = dict(zip(arguments, given, strict=True))
+    blocks = body.blocks
+    if len(blocks) != 1:
+        return _splice_blocks(s, body, mapping)
+    end = blocks[0].last
+    assert end is not None
+    moved = [x for x in blocks[0] if x is not end]
+    returned = end.operands
+    for x in moved:
+        x.remove()
+        x.set_operands(tuple(_mapped(s, v, mapping) for v in x.operands))
+        x.loc = i.loc
+        s.b.insert(x)
+    out = tuple(_mapped(s, v, mapping) for v in returned)
+    _mark(s, moved)
+    return out
+
+
+def _splice_blocks(s: Selector, body: Function, mapping: dict[Value, Value]) -> Parts:
+    """A template with branches: its blocks go between the one at hand and a new one."""
+    from nvir.ir.form import form
+
+    body.analyze_cfg()
+    here = s.b.block
+    copies = {}
+    for b in body.blocks:
+        copies[b] = s.target.block("asm", after=s.b.block)
+        s.start(copies[b])
+    done = s.target.block("asm.end", after=s.b.block)
+    exits: list[tuple[object, tuple[Value, ...]]] = []
+    moved: list[Instruction] = []
+    for b in body.blocks:
+        for x in list(b):
+            x.remove()
+            x.set_operands(tuple(_mapped(s, v, mapping) for v in x.operands))
+            if x.form.is_phi:
+                x.aux = tuple(copies[p] for p in x.aux)
+            elif x.form.name == "ret" and x.form.guard is None:
+                exits.append((copies[b], x.operands))
+                x.set_operands(())
+                x = Instruction(form("bra"), aux=(done,))
+            elif x.form.name == "ret":
+                raise s.fail("a guarded ret in inline assembly")
+            elif x.form.terminator:
+                x.aux = tuple(copies[t] for t in x.aux)
+            copies[b].append(x)
+            moved.append(x)
+    s.start(here)
+    s.b.br(copies[body.blocks[0]])
+    s.start(done)
+    out: list[Value] = []
+    for k in range(len(exits[0][1]) if exits else 0):
+        phi = s.b.phi(exits[0][1][k].type)
+        phi.set_incoming([values[k] for _, values in exits], [b for b, _ in exits])  # type: ignore[misc]
+        out.append(phi)
+    _mark(s, [x for x in moved if not x.form.is_phi and not x.form.terminator])
+    return tuple(out)
+
+
+def _mapped(s: Selector, v: Value, mapping: dict[Value, Value]) -> Value:
+    found = mapping.get(v)
+    if found is not None:
+        return found
+    for g in s.module.target.globals:
+        if v.__class__ is g.__class__ and v.name == g.name:
+            return g
+    return v
+
+
+def _mark(s: Selector, moved: list[Instruction]) -> None:
+    if moved:
+        s.target.marks.setdefault(moved[0], set()).add("asm begin")
+        s.target.marks.setdefault(moved[-1], set()).add("asm end")
