@@ -28,7 +28,7 @@ Cost     a visit for each loop around an instruction; a load is compared with at
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import attrs
@@ -402,3 +402,19 @@ def live_into(region: Region, leaving: Iterable[Instruction]) -> list[Value]:
             if any(u not in gone and region.holds(u) for u in r.users):
                 out.append(r)
     return out
+
+
+def closed(chosen: Sequence[Instruction], region: Region) -> list[Instruction]:
+    """Those whose operands are all there, carry chains whole or not at all."""
+    kept = list(chosen)
+    while True:
+        among = set(kept)
+        left = [
+            i for i in kept
+            if not any(region.varies(v, among) for v in i.operands)
+            and not (i.form.carry_out and any(
+                u not in among and region.holds(u) for u in i.results[-1].users))
+        ]  # fmt: skip
+        if len(left) == len(kept):
+            return left
+        kept = left

@@ -2,24 +2,28 @@
 
     score · budget / (real · size) ≥ penalty
 
-score     what leaves the loop, operations of long latency counting many times over
+score     what leaves, operations of long latency counting many times over
 budget    how generous the instance is
-size      of the loop, or of the block: what the saving is a share of
+size      of the block: what the saving is a share of
 penalty   the registers that it takes
 
-Two policies fill it in. `notes` does so block by block (licm_stages.py). `observed` judges a
-loop as a whole, all or nothing:
+Two policies fill it in, both block by block: `notes` in licm_stages.py, `observed` here:
 
-    size      instructions, with two moves for each phi of the header
+    blocks    those that every iteration runs; loads leave the header alone
+    size      instructions of the block, and a move for each phi of it and of its successors
     score     instructions that leave; 12 times as much for each load of global memory or texture
               fetch. If the loop holds any of these at all, the others count a fifth
-    penalty   values that the rest of the loop reads
+    penalty   values that stay behind to be read
+    budget    200 in an innermost loop, 10 around another
 
-If that fails and two or more short values would live on, the loads are tried alone. A loop with
-warp-wide operations is left to the later instances, which want ten times as much.
+All that a block could lose leaves it, or nothing does. But where that fails and two or more short
+values would live on, the loads are tried alone. What an inner loop lost leaves the loop around it
+without more ado, unless that has short invariants of its own: then they are judged together; loads
+stay between the two. A loop with warp-wide operations is left to the later instances, which want
+ten times as much.
 
 Source  fitted to ptxas 13.0.88: the first size at which an invariant stays was found by bisection
-        for 70 mixes of invariants and bodies, and the formula gives each exactly.
+        for 100 mixes of invariants, blocks and nests, and for 90 the formula gives it exactly.
 """
 
 from __future__ import annotations
@@ -30,11 +34,12 @@ from fractions import Fraction
 
 import attrs
 
+from nvir.ir.block import Block
 from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
 from nvir.passes.loop import licm_tables as tables
 from nvir.passes.loop.body_cost import never_unrolled, row_of
-from nvir.passes.loop.licm_region import Region, is_fetch, live_into
+from nvir.passes.loop.licm_region import Region, closed, is_fetch, live_into
 from nvir.passes.loop.unroll_weights import FENCES, WARP_WIDE
 
 
@@ -87,42 +92,121 @@ def cost(i: Instruction, arch: int) -> int:
 
 
 def observed(region: Region, pass_id: int, arch: int) -> tuple[list[Instruction], Verdict]:
-    """What leaves the loop, as ptxas decides, and the numbers."""
-    candidates = worthwhile(region.invariant, region.invariant, arch)
-    verdict = _judge(region, candidates, pass_id, arch)
-    if verdict.pays or verdict.why:
-        return (candidates if verdict.pays else []), verdict
-    short = [v for v in live_into(region, candidates) if not _is_long(v.definer)]
-    loads = [i for i in candidates if has_long_latency(i.form)]
-    if loads and len(short) >= tables.FALLBACK_VALUES.value:
-        alone = worthwhile(region.invariant, loads, arch)
-        second = _judge(region, alone, pass_id, arch)
-        if second.pays:
-            return alone, second
-    return [], verdict
+    """What leaves the loop, as ptxas decides, and the numbers of the block that decided."""
+    blocks = _Blocks(region, pass_id, arch)
+    gone: set[Instruction] = set()
+    won: Verdict | None = None
+    tried: Verdict | None = None
+    for b in blocks.run_always():
+        leaving, verdict = blocks.judge(b)
+        if verdict is None:
+            continue
+        if leaving and (won is None or verdict.score > won.score):
+            won = verdict
+        tried = tried or verdict
+        gone.update(leaving)
+    leaving = closed([i for i in region.invariant if i in gone], region)
+    verdict = won or tried or Verdict(0, Fraction(0), 1, Fraction(0), 0, "not every iteration "
+                                      "runs them")  # fmt: skip
+    return leaving, verdict
+
+
+class _Blocks:
+    """The blocks of a loop under the observed rule."""
+
+    def __init__(self, region: Region, pass_id: int, arch: int) -> None:
+        self.region, self.pass_id, self.arch = region, pass_id, arch
+        self.loop = region.loop
+        self.innermost = not self.loop.children
+        self.safe = any(has_long_latency(i.form) for i in region.items)
+        self.alone = _left_alone(region.items, pass_id, arch)
+        self.items: dict[Block, list[Instruction]] = {}
+        for i in region.items:
+            assert i.block is not None
+            self.items.setdefault(i.block, []).append(i)
+        self.invariant = set(region.invariant)
+
+    def run_always(self) -> list[Block]:
+        """The blocks to hoist from: no inner loop's, and run in every iteration."""
+        inner = {b for x in self.loop.children for b in x.blocks}
+        latches = self.loop.latches
+        return [
+            b for b in self.loop.blocks
+            if b not in inner and all(b.dominates(x) for x in latches)
+        ]  # fmt: skip
+
+    def judge(self, b: Block) -> tuple[list[Instruction], Verdict | None]:
+        """What leaves a block, and the numbers; None where it holds no invariant."""
+        own = [i for i in self.items.get(b, ()) if i in self.invariant]
+        if b is not self.loop.header:
+            own = [i for i in own if not _is_memory(i.form)]
+        lifted: list[Instruction] = []
+        if b is self.loop.header and not self.innermost:
+            moved = self.region.nest.moved
+            lifted = [i for i in self.region.invariant if i in moved and not _is_memory(i.form)]
+        if not own and not lifted:
+            return [], None
+        short = [i for i in own if not has_long_latency(i.form) and cost(i, self.arch)]
+        if lifted and not short:
+            freely, verdict = lifted, self.verdict(b, worth(lifted, self), free=True)
+            if verdict.why:
+                return [], verdict
+            if own:
+                more, second = self._all_or_loads(b, own)
+                return [*freely, *more], second if more else verdict
+            return freely, verdict
+        return self._all_or_loads(b, [*own, *lifted])
+
+    def _all_or_loads(
+        self, b: Block, candidates: list[Instruction]
+    ) -> tuple[list[Instruction], Verdict]:
+        chosen = worth(candidates, self)
+        verdict = self.verdict(b, chosen)
+        if verdict.pays or verdict.why:
+            return (chosen if verdict.pays else []), verdict
+        loads = [i for i in chosen if has_long_latency(i.form)]
+        values = [v for v in live_into(self.region, chosen) if not _is_long(v.definer)]
+        if loads and len(values) >= tables.FALLBACK_VALUES.value:
+            only = worthwhile(candidates, loads, self.arch)
+            second = self.verdict(b, only)
+            if second.pays:
+                return only, second
+        return [], verdict
+
+    def verdict(self, b: Block, chosen: Sequence[Instruction], free: bool = False) -> Verdict:
+        weights = tables.score_weights(self.pass_id, self.safe)
+        long = weights.long_latency.value
+        score = sum(long if has_long_latency(i.form) else cost(i, self.arch) for i in chosen)
+        made = [v.definer for v in live_into(self.region, chosen)]
+        penalty = sum(d is not None and cost(d, self.arch) > 0 for d in made)
+        if self.innermost:
+            row = tables.LATCH_BUDGET[min(self.pass_id, 1)]
+            budget = Fraction(row.value, len(self.loop.latches))
+        else:
+            budget = Fraction(tables.OUTER_BUDGET.value)
+        return Verdict(score, budget, weights.real.value, self.size(b), 0 if free else penalty,
+                       self.alone)  # fmt: skip
+
+    def size(self, b: Block) -> Fraction:
+        n = sum(cost(i, self.arch) for i in self.items.get(b, ()))
+        n += tables.PHI_MOVES.value * sum(1 for _ in b.phis)
+        n += tables.PHI_MOVES.value * sum(1 for s in b.succs for _ in s.phis)
+        n += 0 if self.innermost else tables.OUTER_SIZE.value
+        if self.pass_id == 0:
+            return Fraction(n)
+        return Fraction(n * tables.COUNT_REAL.value, tables.BODY_SHARE.value)
+
+
+def worth(candidates: Sequence[Instruction], blocks: _Blocks) -> list[Instruction]:
+    return worthwhile(candidates, candidates, blocks.arch)
+
+
+def _is_memory(form: Form) -> bool:
+    return form.reads
 
 
 def _is_long(i: Instruction | None) -> bool:
     return i is not None and has_long_latency(i.form)
-
-
-def _judge(region: Region, chosen: Sequence[Instruction], pass_id: int, arch: int) -> Verdict:
-    items = region.items
-    safe = any(has_long_latency(i.form) for i in items)
-    weights = tables.score_weights(pass_id, safe)
-    score = sum(
-        weights.long_latency.value if has_long_latency(i.form) else cost(i, arch) for i in chosen
-    )
-    body = sum(cost(i, arch) for i in items)
-    body += tables.PHI_MOVES.value * sum(1 for _ in region.loop.header.phis)
-    budget = Fraction(tables.LATCH_BUDGET[min(pass_id, 1)].value, len(region.loop.latches))
-    size = Fraction(body)
-    if pass_id > 0:
-        size *= Fraction(tables.COUNT_REAL.value, tables.BODY_SHARE.value)
-    made = [v.definer for v in live_into(region, chosen)]
-    penalty = sum(d is not None and cost(d, arch) > 0 for d in made)
-    return Verdict(score, budget, weights.real.value, size, penalty,
-                   _left_alone(items, pass_id, arch))  # fmt: skip
 
 
 def _left_alone(items: Iterable[Instruction], pass_id: int, arch: int) -> str:

@@ -40,7 +40,7 @@ from nvir.ir.values import SpecialRegister, Value
 from nvir.passes.context import Context
 from nvir.passes.knobs import KnobKind
 from nvir.passes.loop import licm_tables as tables
-from nvir.passes.loop.licm_region import Nest, Region, is_fetch
+from nvir.passes.loop.licm_region import Nest, Region, closed, is_fetch
 from nvir.passes.loop.licm_score import Verdict
 from nvir.passes.loop.licm_tables import Mode, Policy381
 from nvir.passes.loop.unroll_observed import has_pragma
@@ -460,22 +460,6 @@ def idom_steps(i: Instruction, loop: Loop, limit: int) -> int:
         block = block.idom
         steps += 1
     return steps
-
-
-def closed(chosen: Sequence[Instruction], region: Region) -> list[Instruction]:
-    """Those whose operands are all there, carry chains whole or not at all."""
-    kept = list(chosen)
-    while True:
-        among = set(kept)
-        left = [
-            i for i in kept
-            if not any(region.varies(v, among) for v in i.operands)
-            and not (i.form.carry_out and any(
-                u not in among and region.holds(u) for u in i.results[-1].users))
-        ]  # fmt: skip
-        if len(left) == len(kept):
-            return left
-        kept = left
 
 
 def is_copy(form: Form) -> bool:

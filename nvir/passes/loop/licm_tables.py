@@ -101,7 +101,9 @@ COUNT_REAL = Row(30, "noted", "weight of any other operation")
 BODY_SHARE = Row(3, "noted", "divides the body's weight beside the header's")
 
 # The size of a loop as the observed rule divides by it.
-PHI_MOVES = Row(2, "observed", "moves that stand for a phi of the loop's header")
+PHI_MOVES = Row(1, "observed", "move at a phi's block, and at the end of each block before it")
+OUTER_BUDGET = Row(10, "noted", "budget of a block of a loop that holds loops (knob HoistBudget)")
+OUTER_SIZE = Row(3, "observed", "size of such a block beside its own instructions")
 # Loops that the first instance leaves to the later ones.
 FALLBACK_VALUES = Row(2, "observed", "short values live into the loop from which long-latency "
                       "ones are tried alone")  # fmt: skip

@@ -1,0 +1,400 @@
+"""How often nvir hoists what the real ptxas hoists: generated loops, and loops of compilers.
+
+    python benchmarks/licm_agreement.py [--count 400] [--seed 1] [--arch sm_80,sm_90]
+                                        [--files DIR ...] [--misses] [--json out.json]
+
+Generated: kernels of one loop, with or without a branch, or of two nested ones, all under
+`.pragma "nounroll"`. Each invariant carries a mark that survives assembly: a literal, an address
+offset or an operation that nothing else has. In how many loops the mark lies in the machine
+code says what ptxas did; in how many the instruction lies after `licm<id=0>,licm<id=1>`, what nvir
+expects. A mark that is gone, or stands at several depths, is counted as unclear.
+
+Compiled: loops of real PTX. ptxas notes the PTX line of each instruction (-lineinfo); loads,
+conversions and MUFU operations that nvir calls invariant are looked up by their line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import struct
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import attrs
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from unroll_agreement import sass_loops
+
+import nvir
+from nvir import toolchain
+from nvir.toolchain import SassInstruction
+
+CHUNK = 100  # kernels of one assembly
+PIPELINE = "copy-prop,dce,licm<id=0>,licm<id=1>"
+HEADER = """.version 8.0
+.target {arch}
+.address_size 64
+.const .align 4 .b8 cbuf[4096];
+"""
+PROLOGUE = """.visible .entry NAME(.param .u64 a, .param .u64 o, .param .u64 t, .param .u32 n,
+    .param .u32 m, .param .f32 x, .param .f32 y)
+{
+.reg .pred %p<100>; .reg .b32 %r<900>; .reg .f32 %f<1900>; .reg .b64 %rd<400>;
+.shared .align 4 .b8 NAME_s[4096];
+ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [o]; ld.param.u64 %rd3, [t];
+ld.param.u32 %r1, [n]; ld.param.u32 %r2, [m]; ld.param.f32 %f1, [x]; ld.param.f32 %f2, [y];
+cvta.to.global.u64 %rd1, %rd1; cvta.to.global.u64 %rd2, %rd2;
+mov.u32 %r3, %tid.x; mul.wide.u32 %rd4, %r3, 4;
+add.s64 %rd1, %rd1, %rd4; add.s64 %rd2, %rd2, %rd4; shl.b32 %r4, %r3, 2;
+mov.u32 %r50, NAME_s; add.s32 %r50, %r50, %r4; mov.u64 %rd50, cbuf; add.s64 %rd50, %rd50, %rd4;
+add.s64 %rd6, %rd2, 65536;
+ld.global.f32 %f10, [%rd1]; ld.global.f32 %f11, [%rd1+4]; ld.global.f32 %f12, [%rd1+8];
+ld.global.f32 %f13, [%rd1+12]; ld.global.f32 %f14, [%rd1+16]; ld.global.f32 %f15, [%rd1+20];
+"""
+EPILOGUE = """st.global.f32 [%rd2+1024], %f10; st.global.f32 [%rd2+1028], %f11;
+st.global.f32 [%rd2+1032], %f12; st.global.f32 [%rd2+1036], %f13;
+ret;
+}
+"""
+
+Matcher = Callable[[SassInstruction], bool]
+
+
+def literal(value: float) -> Matcher:
+    """Machine instructions that name this number."""
+
+    def matches(i: SassInstruction) -> bool:
+        for o in i.operands:
+            try:
+                if float(o) == value:
+                    return True
+            except ValueError:
+                continue
+        return False
+
+    return matches
+
+
+def mentions(text: str, opcode: str = "") -> Matcher:
+    """Machine instructions of an opcode that have this text in an operand."""
+    return lambda i: i.opcode.startswith(opcode) and any(text in o for o in i.operands)
+
+
+@attrs.frozen
+class Mark:
+    """An invariant: the register that nvir knows it by, and how the machine code shows it."""
+
+    kind: str
+    register: str
+    matches: Matcher
+
+
+@attrs.frozen
+class Specimen:
+    name: str
+    kind: str
+    text: str
+    marks: tuple[Mark, ...]
+    note: str
+
+
+class Writer:
+    """Writes one kernel of random loops."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.rnd = random.Random(seed)
+        self.name = name
+        self.marks: list[Mark] = []
+        self.once: set[str] = set()
+
+    def invariant(self) -> list[str]:
+        """One invariant and the use of its result."""
+        rnd, k = self.rnd, len(self.marks)
+        kind = rnd.choice(("mul", "mul", "add3", "xor", "ldg", "ldg", "ldnc", "lds", "ldc", "ex2",
+                           "sin", "rcp", "imad", "tex", "min", "fma2"))  # fmt: skip
+        if kind in ("ex2", "sin", "rcp", "tex") and kind in self.once:
+            kind = "mul"
+        self.once.add(kind)
+        f, r, value, offset = f"%f{100 + 10 * k}", f"%r{100 + k}", 2 + (k + 1) / 64, 2064 + 16 * k
+        bits = f"0f{struct.unpack('>I', struct.pack('>f', value))[0]:08X}"
+        word = 4660 + k
+        text, marked, how = {
+            "mul": (f"mul.rz.f32 {f}, %f14, {bits};", f, literal(value)),
+            "min": (f"min.f32 {f}, %f14, {bits};", f, literal(value)),
+            "add3": (f"add.rz.f32 {f}, %f14, {bits}; mul.f32 %f{101 + 10 * k}, {f}, %f15; "
+                     f"add.f32 {f}, %f{101 + 10 * k}, %f14;", f"%f{101 + 10 * k}", literal(value)),
+            "fma2": (f"fma.rp.f32 {f}, %f14, {bits}, %f15; fma.rp.f32 {f}, {f}, {f}, %f2;", f,
+                     literal(value)),
+            "xor": (f"xor.b32 {r}, %r4, {word}; cvt.rn.f32.s32 {f}, {r};", r, mentions(hex(word))),
+            "imad": (f"mad.lo.s32 {r}, %r4, {word}, %r2; cvt.rn.f32.s32 {f}, {r};", r,
+                     mentions(hex(word))),
+            "ldg": (f"ld.global.f32 {f}, [%rd2+{offset}];", f, mentions(f"+{offset:#x}]", "LDG")),
+            "ldnc": (f"ld.global.nc.f32 {f}, [%rd2+{offset}];", f,
+                     mentions(f"+{offset:#x}]", "LDG")),
+            "lds": (f"ld.shared.f32 {f}, [%r50+{offset}];", f, mentions(f"+{offset:#x}]", "LDS")),
+            "ldc": (f"ld.const.f32 {f}, [%rd50+{offset}];", f, mentions(f"[{offset:#x}]", "LDC")),
+            "ex2": (f"ex2.approx.ftz.f32 {f}, %f14;", f, mentions("", "MUFU.EX2")),
+            "sin": (f"sin.approx.f32 {f}, %f14;", f, mentions("", "MUFU.SIN")),
+            "rcp": (f"rcp.approx.ftz.f32 {f}, %f15;", f, mentions("", "MUFU.RCP")),
+            "tex": (f"tex.2d.v4.f32.f32 {{{f}, %f{101 + 10 * k}, %f{102 + 10 * k}, "
+                    f"%f{103 + 10 * k}}}, [%rd3, {{%f14, %f15}}];", f, mentions("", "TEX")),
+        }[kind]  # fmt: skip
+        self.marks.append(Mark(kind, marked, how))
+        a = self.rnd.randint(10, 13)
+        return [text, f"fma.rn.f32 %f{a}, %f{a}, {f}, %f2;"]
+
+    def noise(self, n: int) -> list[str]:
+        return [f"fma.rn.f32 %f1{k % 4}, %f1{k % 4}, %f1, %f2;" for k in range(n)]
+
+    def section(self, size: int, most: int) -> list[str]:
+        """Noise with up to `most` invariants strewn in."""
+        parts = [[x] for x in self.noise(size)]
+        for _ in range(self.rnd.randint(0, most)):
+            parts.insert(self.rnd.randint(0, len(parts)), self.invariant())
+        return [x for p in parts for x in p]
+
+    def memory(self, level: int) -> list[str]:
+        """What else a body does: accesses that vary, barriers, warp-wide operations."""
+        p = f"%rd{60 + level}"
+        return self.rnd.choice((
+            [], [], [], [],
+            [f"ld.global.f32 %f50, [{p}]; add.f32 %f10, %f10, %f50; add.s64 {p}, {p}, 128;"],
+            [f"ld.global.f32 %f50, [{p}]; add.f32 %f10, %f10, %f50; add.s64 {p}, {p}, 128;"],
+            [f"ld.global.nc.f32 %f50, [{p}]; add.f32 %f11, %f11, %f50; add.s64 {p}, {p}, 64;"],
+            [f"st.global.f32 [{p}], %f10; add.s64 {p}, {p}, 128;"],
+            ["st.shared.f32 [%r50], %f11;"],
+            ["st.shared.f32 [%r50], %f11; bar.sync 0; ld.shared.f32 %f51, [%r50+4]; bar.sync 0;"
+             "add.f32 %f12, %f12, %f51;"],
+            ["shfl.sync.bfly.b32 %f52, %f10, 1, 31, -1; add.f32 %f11, %f11, %f52;"],
+            ["red.global.add.f32 [%rd6], %f10;"],
+            ["membar.gl;"],
+            ["div.rn.f32 %f12, %f12, %f2;"],
+        ))  # fmt: skip
+
+    def size(self) -> int:
+        return self.rnd.choice((2, 5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100, 150, 200, 300))
+
+    def loop(self, label: str, level: int, body: list[str]) -> list[str]:
+        i, p, limit = f"%r{10 + level}", f"%p{1 + level}", f"%r{1 + level}"
+        return [f"mov.u32 {i}, 0;", f"{label}:", '.pragma "nounroll";', *body,
+                f"add.s32 {i}, {i}, 1; setp.lt.s32 {p}, {i}, {limit};", f"@{p} bra {label};"]  # fmt: skip
+
+    def branchy(self) -> list[str]:
+        then = self.section(self.rnd.choice((3, 12, 25)), 1)
+        return [*self.section(self.size() // 2, 2), "setp.gt.f32 %p5, %f10, %f11; @%p5 bra SKIP;",
+                *then, "SKIP:", *self.memory(0), *self.section(self.size() // 2, 2)]  # fmt: skip
+
+    def kernel(self) -> Specimen:
+        shape = self.rnd.choice(("single", "single", "single", "branch", "nest"))
+        pointers = ["add.s64 %rd60, %rd1, 4096; add.s64 %rd61, %rd1, 8192;"]
+        if shape == "single":
+            body = [*self.memory(0), *self.section(self.size(), 4)]
+        elif shape == "branch":
+            body = self.branchy()
+        else:
+            inner = self.loop("M", 1, [*self.memory(1), *self.section(self.size(), 3)])
+            before = self.section(self.rnd.choice((0, 2, 5, 20, 60, 120)), 2)
+            body = [*before, *inner, *self.noise(self.rnd.choice((0, 2, 10)))]
+        if not self.marks:
+            body = [*self.invariant(), *body]
+        lines = [PROLOGUE.replace("NAME", self.name), *pointers, *self.loop("L", 0, body), EPILOGUE]
+        note = " ".join(m.kind for m in self.marks)
+        return Specimen(self.name, shape, "\n".join(lines), tuple(self.marks), note)
+
+
+@attrs.frozen
+class Judged:
+    """One invariant: in how many loops it lies for ptxas (None: unclear) and for nvir."""
+
+    name: str
+    shape: str
+    kind: str
+    ptxas: int | None
+    nvir: int
+    written: int
+
+
+def depths(code: Sequence[SassInstruction]) -> list[int]:
+    loops = sass_loops(code)
+    return [sum(k in x for x in loops) for k in range(len(code))]
+
+
+def observed_depth(code: Sequence[SassInstruction], deep: list[int], mark: Mark) -> int | None:
+    found = {d for i, d in zip(code, deep, strict=True) if mark.matches(i)}
+    return found.pop() if len(found) == 1 else None
+
+
+def judge_generated(count: int, seed: int, arch: str) -> list[Judged]:
+    """One entry a mark."""
+    out: list[Judged] = []
+    specimens = [Writer(f"k{n}", seed * 1_000_000 + n).kernel() for n in range(count)]
+    for k in range(0, count, CHUNK):
+        part = specimens[k : k + CHUNK]
+        text = HEADER.format(arch=arch) + "\n".join(s.text for s in part)
+        made = toolchain.ptxas(text, arch)
+        if not made.ok or made.cubin is None:
+            raise RuntimeError(made.error)
+        code = toolchain.disassemble(made.cubin, live=False)
+        module = nvir.read_ptx(text)
+        before = {s.name: _written(module, s) for s in part}
+        nvir.run_passes(module, PIPELINE)
+        for s in part:
+            after, deep = _written(module, s), depths(code[s.name])
+            out += [
+                Judged(s.name, s.kind, m.kind, observed_depth(code[s.name], deep, m),
+                       after.get(m.register, 0), before[s.name].get(m.register, 0))
+                for m in s.marks
+            ]  # fmt: skip
+    return out
+
+
+def _written(module: nvir.Module, s: Specimen) -> dict[str, int]:
+    """The loop depth of each marked register's first definition."""
+    function = next(f for f in module.functions if f.name == s.name)
+    function.analyze_cfg()
+    wanted = {m.register for m in s.marks}
+    out: dict[str, int] = {}
+    for b in function.rpo:
+        for i in b:
+            for r in i.results:
+                if r.name in wanted:
+                    out.setdefault(str(r.name), b.loop_depth)
+    return out
+
+
+# ---------------------------------------------------------- loops of compilers
+
+# Operations of which each is one machine instruction of these names.
+MACHINE = {
+    "ld.global": ("LDG",), "ld.shared": ("LDS",), "ld.const": ("LDC",), "ld": ("LD",),
+    "ex2": ("MUFU",), "lg2": ("MUFU",), "rcp": ("MUFU",), "rsqrt": ("MUFU",), "tex": ("TEX",),
+    "cvt": ("I2F", "F2I", "F2F"), "fma": ("FFMA", "DFMA"), "mul": ("FMUL", "DMUL"),
+    "setp": ("ISETP", "FSETP"), "popc": ("POPC",),
+}  # fmt: skip
+
+
+def judge_compiled(path: Path, arch: str) -> list[Judged]:
+    """The instructions of one file's loops whose operands are invariant and that may move."""
+    from nvir.passes.loop.licm_region import Nest, survey
+
+    text = path.read_text(errors="replace")
+    made = toolchain.ptxas(text, arch, options=("-lineinfo",))
+    if not made.ok or made.cubin is None:
+        return []
+    module = nvir.read_ptx(text)
+    nvir.run_passes(module, "copy-prop,dce")
+    candidates: dict[str, dict[int, int]] = {}
+    for f in module.functions:
+        if f.kind == "entry" and f.blocks and f.back_edges:
+            nest = Nest(f)
+            found = {i.line: i for x in nest.loops for i in survey(x, nest).invariant}
+            candidates[str(f.name)] = {
+                n: i.block.loop_depth for n, i in found.items() if n and i.block and _machine(i)
+            }
+    if not any(candidates.values()):
+        return []
+    nvir.run_passes(module, "licm<id=0>,licm<id=1>")
+    code = toolchain.disassemble(made.cubin, live=False, lines="ptx")
+    out: list[Judged] = []
+    for f in module.functions:
+        lines = candidates.get(str(f.name)) or {}
+        if not lines:
+            continue
+        f.analyze_cfg()
+        now = {i.line: (i, b.loop_depth) for b in f.rpo for i in b if i.line in lines}
+        sass = code.get(str(f.name), [])
+        deep = depths(sass)
+        for line, written in lines.items():
+            if line not in now:
+                continue
+            i, after = now[line]
+            names = _machine(i)
+            seen = {d for s, d in zip(sass, deep, strict=True)
+                    if s.line and s.line[1] == line and s.name in names}  # fmt: skip
+            depth = seen.pop() if len(seen) == 1 else None
+            if depth is not None and depth > written:
+                depth = None
+            out.append(Judged(f"{path.name}:{f.name}:{line}", "compiled", i.form.name, depth, after,
+                              written))  # fmt: skip
+    return out
+
+
+def _machine(i: object) -> tuple[str, ...]:
+    form = i.form  # type: ignore[attr-defined]
+    return MACHINE.get(f"{form.name}.{form.space}" if form.space else form.name, ())
+
+
+# ------------------------------------------------------------------------ tables
+
+
+def table(judged: Iterable[Judged], misses: bool = False, by: str = "shape") -> str:
+    rows: dict[str, list[Judged]] = {}
+    every = list(judged)
+    for j in every:
+        rows.setdefault(getattr(j, by), []).append(j)
+    out = [f"  {by:<14}{'marks':>7}{'unclear':>9}{'agree':>7}{'percent':>9}{'hoisted by ptxas':>18}"]
+    for name, js in [*sorted(rows.items()), ("all", every)]:
+        clear = [j for j in js if j.ptxas is not None]
+        agree = sum(j.ptxas == j.nvir for j in clear)
+        share = f"{100 * agree / len(clear):.1f}" if clear else "–"
+        moved = sum(j.ptxas is not None and j.ptxas < j.written for j in clear)
+        unclear = len(js) - len(clear)
+        out.append(f"  {name:<14}{len(clear):>7}{unclear:>9}{agree:>7}{share:>9}{moved:>18}")
+    if misses:
+        out += [
+            f"  {j.name} {j.shape} {j.kind}: depth {j.written}, ptxas {j.ptxas}, nvir {j.nvir}"
+            for j in every if j.ptxas is not None and j.ptxas != j.nvir
+        ]  # fmt: skip
+    return "\n".join(out)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=400, help="generated kernels an architecture")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--arch", default="sm_80,sm_90")
+    parser.add_argument("--files", nargs="*", default=[], help="PTX files or folders of them")
+    parser.add_argument("--sample", type=int, default=0, help="so many of the files, by the seed")
+    parser.add_argument("--misses", action="store_true", help="list the marks that differ")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args(argv)
+    if not toolchain.available("ptxas"):
+        print("ptxas is not there: nothing to compare with")
+        return 1
+    results: dict[str, list[Judged]] = {}
+    for arch in args.arch.split(",") if args.count else ():
+        results[f"generated, {arch}"] = judge_generated(args.count, args.seed, arch)
+    if args.files:
+        results["compiled"] = judge_files(args.files, args.sample, args.seed)
+    for name, judged in results.items():
+        print(f"{name}\n{table(judged, args.misses)}\n{table(judged, by='kind')}\n")
+    if args.json:
+        body = {name: [attrs.asdict(j) for j in js] for name, js in results.items()}
+        args.json.write_text(json.dumps(body, indent=1))
+    return 0
+
+
+def judge_files(files: Sequence[str], sample: int, seed: int) -> list[Judged]:
+    paths = [p for f in map(Path, files) for p in (sorted(f.rglob("*.ptx")) if f.is_dir() else [f])]
+    if sample and sample < len(paths):
+        paths = random.Random(seed).sample(paths, sample)
+    out: list[Judged] = []
+    for path in paths:
+        named = re.search(r"^\s*\.target\s+(sm_(\d+)\w*)", path.read_text(errors="replace"), re.M)
+        arch = "sm_80" if named is None or int(named[2]) < 80 else named[1]
+        try:
+            out += judge_compiled(path, arch)
+        except nvir.NvirError as e:
+            print(f"{path}: {e}", file=sys.stderr)
+    return out
+
+
+if __name__ == "__main__":
+    sys.exit(main())
