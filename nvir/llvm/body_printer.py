@@ -360,7 +360,7 @@ class BodyPrinter:
                 result = self.spell.function_type(callee)
         else:
             target = self._target(i._operands[0], result, [kind for kind, _ in arguments])
-        words = [w for w in ("tail", "musttail", "notail") if w in i.form.mods]
+        words: list[str] = [w for w in ("tail", "musttail", "notail") if w in i.form.mods]
         words += ["call", *(m for m in i.form.mods if m in _MATH_FLAGS)]
         if own and own.result:
             words.append(attributes(own.result, True).strip())

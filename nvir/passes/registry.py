@@ -121,7 +121,8 @@ def all_passes() -> dict[str, Pass]:
         loop_unroll,
         unroll_decision,
     )
-    from nvir.passes.scalar import copy_prop, dce, gvn
+    from nvir.passes.llvm import legalize
+    from nvir.passes.scalar import copy_prop, dce, gvn, if_convert
     from nvir.passes.select import select
     from nvir.passes.select.options import Options as SelectOptions
 
@@ -130,6 +131,8 @@ def all_passes() -> dict[str, Pass]:
              phases=(13,)),
         Pass("gvn", gvn.run, "one of several equal computations remains", gvn.CODES,
              options=gvn.Options, phases=(29,)),
+        Pass("legalize", legalize.run, "rewrites what a dialect of NVVM IR lacks", legalize.CODES,
+             options=legalize.Options, level="nvvm", unit="module", cfg=True, required=True),
         Pass("dce", dce.run, "removes what nobody uses", dce.CODES, phases=(16,)),
         Pass("loop-simplify", loop_simplify.run, "gives loops one latch, a preheader, own exits",
              loop_simplify.CODES, options=loop_simplify.Options, cfg=True, phases=(18,)),
@@ -141,6 +144,8 @@ def all_passes() -> dict[str, Pass]:
              options=licm.Options, level="ori", cfg=True, phases=(35, 66, 79, 88)),
         Pass("loop-unroll", loop_unroll.run, "copies bodies of loops, fully or by a factor",
              loop_unroll.CODES, options=loop_unroll.Options, level="ori", cfg=True, phases=(22,)),
+        Pass("if-convert", if_convert.run, "small branches become predicated code and selects",
+             if_convert.CODES, options=if_convert.Options, level="ori", cfg=True, phases=(63,)),
         Pass("unroll-decision", unroll_decision.run, "says what the assembler will unroll",
              unroll_decision.CODES, level="ori"),
         Pass("select", select.run, "turns LLVM-like code into operations of PTX", select.CODES,

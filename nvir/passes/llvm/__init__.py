@@ -1,0 +1,1 @@
+"""Passes that prepare the nvvm level for LLVM text that libnvvm takes."""

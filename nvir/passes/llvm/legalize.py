@@ -1,0 +1,309 @@
+"""Rewriting what a dialect of NVVM IR lacks: after this pass libnvvm verifies and compiles the text.
+
+    llvm7     below compute_100: bfloat is i16, fneg a subtraction, freeze a move, poison undef;
+              newer atomics and intrinsics become older ones
+    llvm20    from compute_100 on
+    both      fp128 is moved as i128; fences are barriers of memory, atomic loads and stores volatile
+              accesses between such; stack memory in space 5 is cast from the generic space
+
+    %y = fneg float %x                  ==>   %y = fsub float -0.0, %x
+    fence syncscope("block") acq_rel    ==>   call void @llvm.nvvm.membar.cta()
+    %f = freeze i32 %x                  ==>   %f = call i32 asm "mov.b32 $0, $1;", "=r,r"(i32 %x)
+
+Method   Types first (legalize_types.py), then a rule for each row that needs one, then intrinsics
+         by name. A fence is never weakened and a frozen value is really one value.
+Keeps    blocks, but for the loops of operations that only compare-and-exchange can do.
+Raises   Unsupported, naming it, for what has no such form: atomics narrower than 32 bits, libm-like
+         intrinsics (`llvm.sin`; link libdevice instead), arithmetic on fp128.
+Cost     One visit an instruction.
+Source   NVVM IR Specification 2.0; libnvvm 13.0's own verdicts (tests/llvm/test_ll_libnvvm.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal
+
+import attrs
+
+from nvir.ir.errors import Unsupported
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.module import Module
+from nvir.ir.nvvm import Builder, const, const_like
+from nvir.ir.nvvm_values import ConstantExpr, Poison
+from nvir.ir.types import (
+    I16,
+    I32,
+    I64,
+    FloatType,
+    IntType,
+    PointerType,
+    VectorType,
+    function_type,
+    int_type,
+    pointer,
+)
+from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
+from nvir.ir.verify_nvvm import element
+from nvir.passes.context import Context
+from nvir.passes.llvm.atomics import RULES as ATOMICS
+from nvir.passes.llvm.legalize_types import rewrite_types
+from nvir.passes.remarks import Code
+
+CODES: tuple[Code, ...] = ()
+
+
+@attrs.frozen
+class Options:
+    """The dialect that the text will be in."""
+
+    dialect: Literal["llvm7", "llvm20"] = "llvm7"
+
+
+def run(module: Module, ctx: Context) -> bool:
+    dialect = ctx.options.dialect
+    changed = rewrite_types(module, dialect)
+    for f in list(module.functions):
+        for i in list(f.instructions()):
+            what = legalize(i, dialect)
+            if what:
+                changed = True
+                ctx.count("rewritten")
+    if dialect == "llvm7":
+        for v in module.globals:
+            if isinstance(v.init, Value):
+                v.init = without_poison(v.init)
+    return changed
+
+
+def legalize(i: Instruction, dialect: str) -> bool:
+    """Rewrite one instruction if the dialect lacks it; Unsupported if that is not possible."""
+    changed = False
+    if dialect == "llvm7":
+        new = tuple(map(without_poison, i._operands))
+        if any(a is not b for a, b in zip(new, i._operands, strict=True)):
+            i.set_operands(new)
+            changed = True
+    name = i.form.name
+    rule = ATOMICS.get(name) or RULES.get(name)
+    return bool(rule is not None and rule(i, dialect)) or changed
+
+
+def without_poison(v: Value) -> Value:
+    """A constant with undef for poison: undef is one of the values that poison may be."""
+    if isinstance(v, Poison):
+        return undef(v.type)
+    if isinstance(v, Constant) and v.value.__class__ is tuple:
+        new = tuple(map(without_poison, v.value))
+        return v if new == v.value else constant(v.type, new)
+    if isinstance(v, ConstantExpr):
+        new = tuple(map(without_poison, v.operands))
+        return v if new == v.operands else v.with_operands(new)
+    return v
+
+
+def refuse(what: str, dialect: str, i: Instruction) -> Unsupported:
+    where = f"@{i.function.name}" if i.function is not None else ""
+    return Unsupported(what, dialect, where)
+
+
+# -------------------------------------------------------------------- rows
+
+
+def _fneg(i: Instruction, dialect: str) -> bool:
+    if dialect != "llvm7":
+        return False
+    b = Builder(i.block, i)  # type: ignore[arg-type]  # it is in a block
+    x = i._operands[0]
+    i.replace_with(b.fsub(const_like(x, -0.0), x, i.name or "", i.form.mods))
+    return True
+
+
+# The constraint and the instruction that move a value of a type; i8 and i1 pass as i16, i32.
+_MOVES = {"i16": ("h", "b16"), "i32": ("r", "b32"), "i64": ("l", "b64"), "float": ("f", "f32"),
+          "double": ("d", "f64")}  # fmt: skip
+
+
+def _freeze(i: Instruction, dialect: str) -> bool:
+    if dialect != "llvm7":
+        return False
+    x = i._operands[0]
+    if isinstance(x, Undef):
+        i.replace_with(const(x.type, None) if not isinstance(x.type, IntType) else const(x.type, 0))
+    elif well_defined(x):
+        i.replace_with(x)
+    else:
+        b = Builder(i.block, i)  # type: ignore[arg-type]
+        i.replace_with(_moved(b, x, dialect, i))
+    return True
+
+
+def well_defined(v: Value) -> bool:
+    """Whether a value surely is neither undef nor poison."""
+    if isinstance(v, Argument):
+        return "noundef" in v.attributes
+    return isinstance(v, Constant) and not isinstance(v.value, tuple)
+
+
+def _moved(b: Builder, x: Value, dialect: str, i: Instruction) -> Value:
+    """The value through a move that the optimiser does not see into."""
+    t = x.type
+    if isinstance(t, PointerType):
+        return b.inttoptr(_moved(b, b.ptrtoint(x, I64), dialect, i), t)
+    if isinstance(t, IntType) and t.name not in _MOVES:
+        if t.bits > 64:
+            raise refuse(f"freeze of {t}", dialect, i)
+        wide = next(w for w in (I16, I32, I64) if w.bits > t.bits)
+        return b.trunc(_moved(b, b.zext(x, wide), dialect, i), t)
+    if t.name == "half":
+        return b.bitcast(_moved(b, b.bitcast(x, I16), dialect, i), t)
+    if isinstance(t, VectorType):
+        out: Value = undef(t)
+        for k in range(t.count):
+            out = b.insert_element(out, _moved(b, b.extract_element(x, k), dialect, i), k)
+        return out
+    if t.name not in _MOVES:
+        raise refuse(f"freeze of {t}", dialect, i)
+    letter, kind = _MOVES[t.name]
+    return b.asm(function_type(t, [t]), f"mov.{kind} $0, $1;", f"={letter},{letter}", [x])
+
+
+def _alloca(i: Instruction, dialect: str) -> bool:
+    if getattr(i.type, "space", 0) == 0:
+        return False
+    b = Builder(i.block, i)  # type: ignore[arg-type]
+    new = b.insert("alloca", i._operands, pointer(), i.name or "", i.aux)
+    i.replace_with(b.addrspacecast(new, i.type))
+    return True
+
+
+def _space(i: Instruction, dialect: str) -> bool:
+    t = element(i.type)
+    if isinstance(t, PointerType) and t.space not in (0, 1, 3, 4, 5):
+        raise refuse(f"address space {t.space}", dialect, i)
+    return False
+
+
+def _gep(i: Instruction, dialect: str) -> bool:
+    if dialect == "llvm7" and isinstance(i.type, VectorType):
+        raise refuse("vectors of pointers", dialect, i)
+    return False
+
+
+# --------------------------------------------------------------- intrinsics
+
+
+def _call(i: Instruction, dialect: str) -> bool:
+    callee = i.aux.callee
+    if not isinstance(callee, Function) or not callee.name.startswith("llvm."):
+        return False
+    name = str(callee.name)[5:]
+    if name.startswith("nvvm."):
+        return False
+    base = name.split(".")[0]
+    rule = _INTRINSICS.get(base)
+    if rule is not None and (dialect == "llvm7" or base in _NEITHER):
+        b = Builder(i.block, i)  # type: ignore[arg-type]
+        new = rule(b, i, dialect)
+        if new is None:
+            i.erase()
+        else:
+            i.replace_with(new)
+        if new is not i:
+            _drop(callee)
+        return True
+    if base in _NO_FORM or (dialect == "llvm7" and _NEWER.match(name)):
+        raise refuse(f"the intrinsic llvm.{name}", dialect, i)
+    return False
+
+
+def _drop(callee: Function) -> None:
+    """Leave out the declaration of an intrinsic that nobody calls any more."""
+    module = callee.module
+    if module is None:
+        return
+    used = any(
+        getattr(i.aux, "callee", None) is callee
+        for f in module.functions for i in f.instructions() if i.form.is_call
+    )  # fmt: skip
+    if not used:
+        module.functions.remove(callee)
+        module.order.remove(callee)
+
+
+def _minmax(test: str) -> Callable[[Builder, Instruction, str], Value]:
+    def rule(b: Builder, i: Instruction, dialect: str) -> Value:
+        x, y = i._operands
+        signed = test[0] == "s"
+        compare = b.icmp_signed if signed else b.icmp_unsigned
+        return b.select(compare("<" if test[1:] == "lt" else ">", x, y), x, y)
+
+    return rule
+
+
+def _abs(b: Builder, i: Instruction, dialect: str) -> Value:
+    x = i._operands[0]
+    return b.select(b.icmp_signed("<", x, const_like(x, 0)), b.neg(x), x)
+
+
+def _uadd_sat(b: Builder, i: Instruction, dialect: str) -> Value:
+    if "uadd" not in str(i.aux.callee.name) and "usub" not in str(i.aux.callee.name):
+        raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
+    x, y = i._operands
+    if "usub" in str(i.aux.callee.name):
+        return b.select(b.icmp_unsigned(">", x, y), b.sub(x, y), const_like(x, 0))
+    total = b.add(x, y)
+    return b.select(b.icmp_unsigned("<", total, x), const_like(x, -1), total)
+
+
+def _overflow_or_saturate(b: Builder, i: Instruction, dialect: str) -> Value:
+    if ".sat." in str(i.aux.callee.name):
+        return _uadd_sat(b, i, dialect)
+    return i
+
+
+def _fabs(b: Builder, i: Instruction, dialect: str) -> Value:
+    x = i._operands[0]
+    t = element(x.type)
+    if not isinstance(t, FloatType) or t is not x.type:
+        raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
+    bits = int_type(t.bits)
+    cleared = b.and_(b.bitcast(x, bits), const(bits, (1 << (t.bits - 1)) - 1))
+    return b.bitcast(cleared, t)
+
+
+_REDUCTIONS = {"add": "add", "mul": "mul", "and": "and_", "or": "or_", "xor": "xor"}
+
+
+def _vector_reduce(b: Builder, i: Instruction, dialect: str) -> Value:
+    operation = str(i.aux.callee.name).split(".")[3]
+    v = i._operands[0]
+    if operation not in _REDUCTIONS or not isinstance(v.type, VectorType):
+        raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
+    out: Value = b.extract_element(v, 0)
+    for k in range(1, v.type.count):
+        out = getattr(b, _REDUCTIONS[operation])(out, b.extract_element(v, k))
+    return out
+
+
+_INTRINSICS: dict[str, Callable[[Builder, Instruction, str], Value | None]] = {
+    "umin": _minmax("ult"), "umax": _minmax("ugt"), "smin": _minmax("slt"),
+    "smax": _minmax("sgt"), "abs": _abs, "fabs": _fabs, "vector": _vector_reduce,
+    "uadd": _overflow_or_saturate, "usub": _overflow_or_saturate,
+}  # fmt: skip
+_NEITHER = frozenset(("fabs",))  # libnvvm refuses them in both dialects
+_NO_FORM = frozenset((
+    "sin", "cos", "tan", "exp", "exp2", "exp10", "log", "log2", "log10", "pow", "powi", "stacksave",
+    "stackrestore", "sincos", "ldexp", "frexp",
+))  # fmt: skip
+_NEWER = re.compile(
+    r"(is\.fpclass|[su]add\.sat|[su]sub\.sat|sshl\.sat|ushl\.sat|vector\.|maximum|minimum|"
+    r"roundeven|fpto[su]i\.sat|ptrmask|threadlocal|umul\.fix|smul\.fix|matrix\.|masked\.|"
+    r"[su]cmp|fptrunc\.round|canonicalize|arithmetic\.fence)"
+)
+RULES: dict[str, Callable[[Instruction, str], bool]] = {
+    "fneg": _fneg, "freeze": _freeze, "alloca": _alloca, "call": _call,
+    "addrspacecast": _space, "inttoptr": _space, "getelementptr": _gep,
+}  # fmt: skip

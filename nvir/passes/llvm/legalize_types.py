@@ -1,0 +1,238 @@
+"""Types that a dialect lacks, carried by integers: bfloat by i16 (llvm7), fp128 by i128 (both).
+
+What only moves values (loads, stores, phis, calls, aggregates …) keeps its form under the other
+type. Arithmetic on bfloat is done in float and rounded once more, which is exact for +, -, *, / and
+remainder: float has more than twice its precision. The rounding is `cvt.rn.bf16.f32`.
+
+    %c = fadd bfloat %a, %b     ==>   %x = … float of %a, %b (shifted left by 16)
+                                      %s = fadd float %x, %y
+                                      %c = call i16 asm "cvt.rn.bf16.f32 $0, $1;", "=h,f"(float %s)
+
+Raises Unsupported for arithmetic on fp128, on vectors of bfloat, for conversions to bfloat that would
+round twice, and for intrinsics of either type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nvir.ir.errors import Unsupported
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.module import Module
+from nvir.ir.nvvm import Builder, const
+from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
+from nvir.ir.types import (
+    BFLOAT,
+    FLOAT,
+    FP128,
+    I16,
+    I32,
+    I128,
+    ArrayType,
+    FloatType,
+    FunctionType,
+    IntType,
+    StructType,
+    Type,
+    VectorType,
+    array,
+    function_type,
+    named_struct,
+    struct,
+    vector,
+)
+from nvir.ir.values import Constant, Undef, Value, constant, undef
+from nvir.ir.verify_nvvm import element
+
+_ARITHMETIC = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem"))
+_COMPUTES = _ARITHMETIC | {
+    "fneg", "fcmp", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "atomicrmw",
+}  # fmt: skip
+
+
+def rewrite_types(module: Module, dialect: str) -> bool:
+    """Carry the types that the dialect lacks by integers; False if there are none."""
+    carriers: dict[Type, Type] = {FP128: I128}
+    if dialect == "llvm7":
+        carriers[BFLOAT] = I16
+    rewriter = _Rewriter(module, carriers, dialect)
+    if not rewriter.needed():
+        return False
+    rewriter.run()
+    return True
+
+
+class _Rewriter:
+    """The types of one module on their way."""
+
+    def __init__(self, module: Module, carriers: dict[Type, Type], dialect: str) -> None:
+        self.module, self.carriers, self.dialect = module, carriers, dialect
+        self.memo: dict[Type, Type] = dict(carriers)
+        self.values: dict[Value, Value] = {}
+
+    def type(self, t: Type) -> Type:
+        """A type with the carriers in it; itself where it has none."""
+        known = self.memo.get(t)
+        if known is None:
+            self.memo[t] = t  # of a struct that contains a pointer to itself
+            known = self.memo[t] = self._type(t)
+        return known
+
+    def _type(self, t: Type) -> Type:
+        if isinstance(t, ArrayType):
+            return array(self.type(t.element), t.count)
+        if isinstance(t, VectorType):
+            return vector(self.type(t.element), t.count)
+        if isinstance(t, FunctionType):
+            params = [self.type(p) for p in t.params]
+            return function_type(self.type(t.result), params, t.variadic)
+        if isinstance(t, StructType) and t.elements is not None:
+            body = [self.type(e) for e in t.elements]
+            if body == [*t.elements]:
+                return t
+            if t.label is None:
+                return struct(body, t.packed)
+            new = named_struct(t.label)
+            new.set_body(body, t.packed)
+            return new
+        return t
+
+    def data(self, x: Any) -> Any:
+        """Types inside aux data and attributes."""
+        if isinstance(x, Type):
+            return self.type(x)
+        if x.__class__ is tuple:
+            return tuple(map(self.data, x))
+        return x
+
+    def constant(self, v: Value) -> Value:
+        """A constant of the carried types, bits kept."""
+        if v.is_tracked:
+            return v
+        known = self.values.get(v)
+        if known is None:
+            known = self.values[v] = self._constant(v)
+        return known
+
+    def _constant(self, v: Value) -> Value:
+        t = self.type(v.type)
+        if isinstance(v, Undef):
+            return poison(t) if isinstance(v, Poison) else undef(t)
+        if isinstance(v, ConstantExpr):
+            operands = tuple(map(self.constant, v.operands))
+            if t is v.type and operands == v.operands and self.data(v.aux) is v.aux:
+                return v
+            return ConstantExpr(v.spelling, operands, t, self.data(v.aux))
+        if not isinstance(v, Constant) or t is v.type:
+            return v
+        if isinstance(v.value, tuple):
+            return constant(t, tuple(map(self.constant, v.value)))
+        if v.value.__class__ is int and isinstance(t, IntType):
+            return const(t, v.value)
+        return constant(t, v.value)
+
+    # --------------------------------------------------------------- walk
+
+    def needed(self) -> bool:
+        """Whether the module mentions a type that is carried."""
+        module = self.module
+        for v in module.globals:
+            if self.type(v.value_type) is not v.value_type:
+                return True
+        for f in module.functions:
+            types = [f.return_type, *(p.type for p in f.params)]
+            if any(self.type(t) is not t for t in types):
+                return True
+            for i in f.instructions():
+                if self.type(i.type) is not i.type or self.data(i.aux) != i.aux:
+                    return True
+                if any(self.type(v.type) is not v.type for v in i._operands):
+                    return True
+        return False
+
+    def run(self) -> None:
+        for v in self.module.globals:
+            v.value_type = self.type(v.value_type)
+            if isinstance(v.init, Value):
+                v.init = self.constant(v.init)
+        for f in self.module.functions:
+            self._head(f)
+        for f in self.module.functions:
+            self._body(f)
+
+    def _head(self, f: Function) -> None:
+        touched = [f.return_type, *(p.type for p in f.params)]
+        if f.name.startswith("llvm.") and any(self.type(t) is not t for t in touched):
+            raise Unsupported(f"the intrinsic {f.name}", self.dialect)
+        f.return_type = self.type(f.return_type)
+        for p in f.arguments:
+            p.type = self.type(p.type)
+            p.attributes = self.data(p.attributes)
+
+    def _body(self, f: Function) -> None:
+        computing: list[tuple[Instruction, Type, Type]] = []
+        carried = self.carriers
+        for i in f.instructions():
+            source = i._operands[0].type if i._operands else i.type
+            if i.form.name in _COMPUTES and (
+                element(source) in carried or element(i.type) in carried
+            ):  # fmt: skip
+                computing.append((i, source, i.type))
+        done: set[Value] = set()
+        for i in f.instructions():
+            new = tuple(map(self.constant, i._operands))
+            if new != i._operands:
+                i.set_operands(new)
+            if i not in done:
+                done.add(i)
+                i.type = self.type(i.type)
+                if not i.form.terminator and not i.form.is_call and not i.form.is_phi:
+                    i.aux = self.data(i.aux)
+        for i, source, target in computing:
+            self._compute(i, source, target)
+        for i in list(f.instructions()):
+            if i.form.name == "bitcast" and i._operands[0].type is i.type:
+                i.replace_with(i._operands[0])
+
+    def _compute(self, i: Instruction, source: Type, target: Type) -> None:
+        """An operation on bfloat, its operands and result i16 by now."""
+        name = i.form.name
+        where = f"@{i.function.name}" if i.function is not None else ""
+        if FP128 in (element(source), element(target)) or VectorType in (
+            source.__class__, target.__class__,
+        ):  # fmt: skip
+            t = source if element(source) in self.carriers else target
+            raise Unsupported(f"{name} of {t}", self.dialect, where)
+        b = Builder(i.block, i)  # type: ignore[arg-type]  # it is in a block
+        operands = i._operands
+        if name in _ARITHMETIC:
+            x, y = map(_widened, (b, b), operands)
+            new: Value = self._rounded(b, b.insert(i.form.spelling, (x, y), FLOAT))
+        elif name == "fneg":
+            new = b.xor(operands[0], const(I16, -0x8000))
+        elif name == "fcmp":
+            x, y = map(_widened, (b, b), operands)
+            new = b.insert(i.form.spelling, (x, y), i.type)
+        elif name == "fptrunc" and isinstance(source, FloatType) and source.bits == 32:
+            new = self._rounded(b, operands[0])
+        elif name in ("fpext", "fptoui", "fptosi") and source is BFLOAT:
+            wide = _widened(b, operands[0])
+            new = wide if target is FLOAT else b.insert(i.form.spelling, (wide,), target)
+        elif name in ("uitofp", "sitofp") and source.bits <= 24:
+            new = self._rounded(b, b.insert(i.form.spelling, operands, FLOAT))
+        else:
+            raise Unsupported(f"{name} {source} to {target}", self.dialect, where)
+        i.replace_with(new)
+
+    def _rounded(self, b: Builder, x: Value) -> Value:
+        """The bfloat nearest to a float, ties to even."""
+        digits = "".join(c for c in self.module.target if c.isdigit())
+        if digits and int(digits) < 80:
+            raise Unsupported("rounding to bfloat", self.module.target)
+        return b.asm(function_type(I16, [FLOAT]), "cvt.rn.bf16.f32 $0, $1;", "=h,f", [x])
+
+
+def _widened(b: Builder, x: Value) -> Value:
+    """The float that has the bits of a bfloat on top."""
+    return b.bitcast(b.shl(b.zext(x, I32), 16), FLOAT)
