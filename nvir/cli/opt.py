@@ -92,7 +92,8 @@ def command(
 ) -> None:  # fmt: skip
     """Run passes on the PTX, LLVM text or IR in FILE ('-' is standard input) and print the result.
 
-    Without -p nothing is changed: the file is read, and printed again from its IR.
+    Without -p nothing is changed: the file is read, and printed again from its IR. LLVM text that
+    is printed as PTX is selected first.
     """
     with command_line():
         steps = parse_pipeline(pipeline)
@@ -113,6 +114,10 @@ def command(
     )  # fmt: skip
     driver = Driver(settings)
     ctx = driver.run(module, steps, knobs=values, profile=machine)
+    if emit == "ptx" and module.level == "nvvm":
+        from nvir.passes.select import LOWER
+
+        driver.run(module, parse_pipeline(LOWER), knobs=values, profile=machine)
     outputs = [(output, _emitted(module, emit or language, dialect))]
     if remarks_file:
         outputs.append((remarks_file, _remarks_text(ctx.remarks, remarks_file)))
@@ -140,8 +145,6 @@ def _emitted(module: Module, language: str, dialect: str) -> str | None:
         from nvir.llvm.printer import print_ll
 
         return print_ll(module, dialect)
-    if module.level != "ori":
-        raise NvirError("PTX is printed from level ori: the pipeline must end with the selection")
     from nvir.ptx.printer import print_ptx
 
     text: str = print_ptx(module)

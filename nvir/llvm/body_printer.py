@@ -187,7 +187,8 @@ class BodyPrinter:
             properties = i.block.aux.get("llvm.loop")
             if properties is not None:
                 out += f", !llvm.loop {metadata.loop(i.block, properties)}"
-        return out + metadata.place(i, self.function)
+        place: str = metadata.place(i, self.function)
+        return out + place
 
     # --------------------------------------------------------- instructions
 

@@ -313,7 +313,9 @@ class Grammar:
             data = unquoted(token[1:]).encode("latin-1", "replace")
             if len(data) != t.count:
                 raise Stop(f"a string of {len(data)} bytes for {t}", at)
-            return constant(t, data) if any(data) else zero(t)
+            if not any(data):
+                return zero(t)
+            return constant(t, tuple([constant(I8, b - 256 if b > 127 else b) for b in data]))
         if token in ("blockaddress", "dso_local_equivalent", "no_cfi", "ptrauth"):
             self.unsupported(f"the constant {token}", at)
         return self.fail(f"a constant of type {t}", at)
@@ -346,10 +348,6 @@ class Grammar:
             raise Stop(f"this is no constant of type {t}", at)
         if items and all(_is_zero(v) for v in items):
             return zero(t)
-        if isinstance(t, ArrayType) and t.element is I8:
-            values = [getattr(v, "value", None) for v in items]
-            if all(isinstance(x, int) for x in values):
-                return constant(t, bytes(x & 255 for x in values))  # type: ignore[operator]
         return constant(t, tuple(items)) if items else zero(t)
 
     def _splat(self, t: Type, at: int, depth: int) -> Value:

@@ -18,6 +18,7 @@ from nvir.ir.symbols import Variable
 from nvir.ir.types import (
     BFLOAT,
     FP128,
+    I8,
     ArrayType,
     FloatType,
     FunctionType,
@@ -194,6 +195,10 @@ class Speller:
             return "null" if isinstance(t, PointerType) else "zeroinitializer"
         if isinstance(value, bytes):
             return f"c{quoted_bytes(value)}"
+        if isinstance(t, ArrayType) and t.element is I8:
+            numbers = [getattr(v, "value", None) for v in value]
+            if all(isinstance(x, int) for x in numbers):
+                return f"c{quoted_bytes(bytes(x & 255 for x in numbers))}"  # type: ignore[operator]
         inner = ", ".join(self.typed_constant(v) for v in value)
         if isinstance(t, ArrayType):
             return f"[{inner}]"
