@@ -16,6 +16,7 @@ COMMANDS = {
     "run": ("nvir.cli.run", "Run a kernel without a GPU."),
     "cfg": ("nvir.cli.cfg", "Draw control-flow graphs as DOT or SVG."),
     "schedule": ("nvir.cli.schedule", "Modulo schedule of a loop, and what binds it."),
+    "simulate": ("nvir.cli.simulate", "Cycles of a loop on an SM, by number of warps."),
     "occupancy": ("nvir.cli.occupancy", "Blocks an SM from registers, threads and memory."),
     "diff": ("nvir.cli.diff", "Compare the kernels of two files; exit 3 beyond a threshold."),
     "knobs": ("nvir.cli.knobs", "List the knobs of the passes."),

@@ -20,6 +20,8 @@ from typing import Any, Literal, NoReturn, TypeVar
 import click
 
 from nvir.ir.errors import NvirError, ParseError
+from nvir.ir.function import Function
+from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 
 STDIO = "-"
@@ -184,6 +186,13 @@ output_option = click.option(
     "-o", "--output", metavar="FILE", help="Where to write; standard output by default."
 )
 
+loop_option = click.option(
+    "--loop", "which", metavar="N|LABEL",
+    help="The loop: its number from 1, as `nvir report` lists loops, or its label. "
+    "The first innermost loop of one block by default.",
+)  # fmt: skip
+kernel_option = click.option("--kernel", metavar="NAME", help="Only loops of this function.")
+
 
 def reports_errors(command: _F) -> _F:
     """Print an NvirError as `file:line:col: error: …` and exit 1, never with a traceback."""
@@ -216,3 +225,32 @@ def fail(error: NvirError, code: int = 1) -> NoReturn:
     text = str(error)
     click.echo(text if isinstance(error, ParseError) else f"error: {text}", err=True)
     sys.exit(code)
+
+
+# ---------------------------------------------------------------- loops
+
+
+def choose_loop(
+    module: Module, which: str | None, kernel: str | None, file: str
+) -> tuple[Function, Loop]:
+    """The loop that the options name; a usage error lists what there is."""
+    loops: list[tuple[Function, Loop]] = []
+    for f in module.functions:
+        if f.blocks and kernel in (None, f.name):
+            f.analyze_cfg()
+            loops.extend((f, x) for x in natural_loops(f))
+    if not loops:
+        raise click.UsageError(f"no loops in {file}" + (f", function {kernel!r}" if kernel else ""))
+    if which is None:
+        single = [(f, x) for f, x in loops if len(x.blocks) == 1]
+        return single[0] if single else loops[0]
+    if which.isdigit() and 1 <= int(which) <= len(loops):
+        return loops[int(which) - 1]
+    named = [(f, x) for f, x in loops if x.header.name == which]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        functions = ", ".join(str(f.name) for f, _ in named)
+        raise click.UsageError(f"{which} is a loop of {functions}; choose one by --kernel")
+    known = ", ".join(f"{n} {x.header.name}" for n, (_, x) in enumerate(loops[:12], 1))
+    raise click.UsageError(f"no loop {which!r} in {file}; there are: {known}")

@@ -70,6 +70,17 @@ def list_schedule(
     return _Scheduling(operations, edges, profile, register_limit).run(block)
 
 
+def schedule_operations(
+    operations: Sequence[MachineInstruction], block: Block, profile: Profile, *,
+    register_limit: int | None = None, level: str = "l1", alias: AliasAnalysis | None = None,
+) -> list[MachineInstruction]:  # fmt: skip
+    """Some operations of a block in the order in which `list_schedule` would issue them."""
+    some = list(operations)
+    edges = dependences(some, profile, level=level, alias=alias)
+    order = _Scheduling(some, edges, profile, register_limit).run(block).order
+    return [some[n] for n in order]
+
+
 def dependences(
     operations: Sequence[MachineInstruction], profile: Profile, *, level: str = "l1",
     alias: AliasAnalysis | None = None,

@@ -26,6 +26,7 @@ Cost    linear in operations and reads; pairs of accesses with a writer, up to M
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 import attrs
@@ -33,10 +34,10 @@ import attrs
 from nvir.analysis.affine import AffineForms
 from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.induction import trip_count
-from nvir.ir.block import Block
 from nvir.ir.errors import Unsupported
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.values import Value
 from nvir.sm.graph import DependenceGraph, Edge
 from nvir.sm.latency import edge_latency
 from nvir.sm.machine import Expansion, expand
@@ -111,7 +112,7 @@ class _Builder:
         self.alias = alias
         self.block = loop.header
         expansion = expand([self.block], profile, strict=True)
-        self.operations = _variant(expansion, self.block)
+        self.operations = variant(expansion, set(self.block.phis))
         self.expansion = expansion
         self.edges: list[Edge] = []
         self.carriers: dict[int, Register] = {}
@@ -269,13 +270,12 @@ def _is_flag(register: Register) -> bool:
     return value.is_predicate if isinstance(value, Temporary) else value.type.bits == 1
 
 
-def _variant(expansion: Expansion, block: Block) -> list[MachineInstruction]:
-    """The operations that each iteration has to run again.
+def variant(expansion: Expansion, phis: AbstractSet[Value]) -> list[MachineInstruction]:
+    """The operations that each iteration has to run again, given the phis inside the loop.
 
     A pure operation whose operands all come from outside is hoisted, and so on with its readers.
     """
     made: set[Register] = set()
-    phis = set(block.phis)
     kept: list[MachineInstruction] = []
     for op in expansion.operations:
         if op.rare:

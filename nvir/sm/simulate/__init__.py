@@ -1,0 +1,18 @@
+"""A cycle simulator of one sub-partition: warps of a loop, issue slots, pipes, memory.
+
+stream    one iteration of a loop as the sub-partition sees it: operations in issue order,
+          what each waits for
+memory    where accesses hit, and the bandwidth that they share
+engine    cycle after cycle: which warp issues what, and why the others do not
+result    cycles an iteration, stall reasons, pipe utilisation, a timeline
+"""
+
+from nvir.sm.simulate.engine import simulate
+from nvir.sm.simulate.memory import Memory
+from nvir.sm.simulate.result import Event, Simulation
+from nvir.sm.simulate.stream import Slot, Stream, Wait, loop_stream, schedule_stream
+
+__all__ = [
+    "Event", "Memory", "Simulation", "Slot", "Stream", "Wait", "loop_stream", "schedule_stream",
+    "simulate",
+]  # fmt: skip
