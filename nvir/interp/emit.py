@@ -17,16 +17,16 @@ parameters, loop counters and what is computed from them cost one element instea
 
 Guards    A pure operation is computed in all lanes and selected; memory is touched only under it.
 Errors    Each line of code belongs to one instruction (`Code.lines`), which the traceback names.
-Cost      Two to four microseconds an instruction and form, when first reached.
+Cost      Ten to twenty microseconds an instruction and form, when first reached.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 from nvir.interp.layout import Array, register_dtype
@@ -51,12 +51,97 @@ if TYPE_CHECKING:
     from nvir.interp.plan import Edge, Plan, Segment
 
 
-@attrs.frozen
 class Code:
-    """Compiled Python of a segment: `run(c, v, s)`, and the instruction of each of its lines."""
+    """Python of a segment: `run(c, v, s)`, and the instruction of each of its lines.
 
-    run: Callable[..., Any]
-    lines: list[Instruction | None]
+    Python takes 50 microseconds to compile a line, and most lines of most kernels run a few times
+    only. So a segment starts as a list of *pieces*, one closure a line, made by factories that all
+    lines of one pattern share (`x3 = k1(x4, x5)`): 5 microseconds a line, and 0.2 more at each run.
+    What has run `HOT` times is compiled as a whole.
+    """
+
+    __slots__ = ("_names", "_text", "left", "lines", "pieces", "run")
+
+    def __init__(
+        self, body: list[str], lines: list[Instruction | None], names: dict[str, Any]
+    ) -> None:
+        self._text, self._names, self.lines = body, names, lines
+        self.left = HOT
+        self.pieces, self.run = in_pieces(body, names)
+
+    def compile(self) -> None:
+        """Make one function of the lines."""
+        text = "def run(c, v, s):\n " + "\n ".join(self._text or ["pass"]) + "\n"
+        exec(_compiled(text), self._names)
+        self.run, self.pieces = self._names["run"], ()
+
+    def guilty(self, frame: Any, line: int) -> Any:
+        """The instruction at which a frame of the code stands, or None if it is another's."""
+        if frame.f_code is not self.run.__code__:
+            return None
+        if not self.pieces:
+            return self.lines[line - 2]
+        if frame.f_locals["pieces"] is not self.pieces:
+            return None
+        now = frame.f_locals["piece"]
+        return next(i for p, i in zip(self.pieces, self.lines, strict=True) if p is now)
+
+
+HOT = 256
+_NAME = re.compile(r"(?<!['%.\w])([xgk]?\d+)\b(?!'|\.\d)")  # names and numbers, but not in strings
+_factories: dict[str, Callable[..., Any]] = {}
+
+
+def in_pieces(body: list[str], names: dict[str, Any]) -> tuple[Any, Callable[..., Any]]:
+    """The pieces of a body, and a function that runs one after the other."""
+    local: dict[str, int] = {}
+    pieces = tuple([_piece(line, names, local) for line in body])
+    count = len(local)
+
+    def run(c: Any, v: Any, s: Any) -> Any:
+        x = [None] * count
+        result = None
+        for piece in pieces:
+            result = piece(c, v, s, x)
+        return result
+
+    return pieces, run
+
+
+def _piece(line: str, names: dict[str, Any], local: dict[str, int]) -> Any:
+    """A line as a closure; what differs among lines of one pattern are the factory's arguments."""
+    parts = _NAME.split(line)
+    args: list[Any] = []
+    for n in range(1, len(parts), 2):
+        token = parts[n]
+        first = token[0]
+        if first == "x" or first == "g":
+            args.append(local.setdefault(token, len(local)))
+            parts[n] = "x"
+        elif first == "k":
+            args.append(names[token])
+            parts[n] = "k"
+        else:
+            args.append(int(token))
+            parts[n] = "0"
+    key = "\0".join(parts)
+    factory = _factories.get(key)
+    if factory is None:
+        factory = _factories[key] = _factory(parts)
+    return factory(*args)
+
+
+def _factory(parts: list[str]) -> Callable[..., Any]:
+    """What makes the pieces of one pattern: text, the first letter of a name or number, text …"""
+    text = parts[0]
+    holes = [f"_{n}" for n in range(len(parts) // 2)]
+    for hole, kind, more in zip(holes, parts[1::2], parts[2::2], strict=True):
+        text += (f"x[{hole}]" if kind == "x" else hole) + more
+    source = f"def make({', '.join(holes)}):\n def piece(c, v, s, x):\n  {text}\n return piece\n"
+    space = dict(_COMMON)
+    exec(compile(source, "<nvir piece>", "exec"), space)
+    made: Callable[..., Any] = space["make"]
+    return made
 
 
 def take(a: Array, s: Any) -> Array:
@@ -296,9 +381,7 @@ class Emitter:
         if last:
             body.append(last)
             lines.append(self.instr)
-        text = "def run(c, v, s):\n " + "\n ".join(body or ["pass"]) + "\n"
-        exec(_compiled(text), self.names)
-        return Code(self.names["run"], [None, *lines])
+        return Code(body, lines, self.names)
 
 
 @functools.lru_cache(maxsize=1 << 13)

@@ -267,6 +267,9 @@ class Wave:
                 seg.whole = code
             else:
                 seg.part = code
+        code.left -= 1
+        if not code.left:
+            code.compile()
         try:
             return code.run(g, g.v, g.sel)
         except Fault as fault:
@@ -275,8 +278,9 @@ class Wave:
     def _guilty(self, fault: Fault, code: Any) -> Any:
         tb = fault.__traceback__
         while tb is not None:
-            if tb.tb_frame.f_code is code.run.__code__:
-                return code.lines[tb.tb_lineno - 1]
+            found = code.guilty(tb.tb_frame, tb.tb_lineno)
+            if found is not None:
+                return found
             tb = tb.tb_next
         return None
 
@@ -347,11 +351,11 @@ class Wave:
             if g.whole:
                 if edge.whole is None:
                     edge.whole = compile_edge(g.node.plan, edge, True)
-                edge.whole.run(g, g.v, g.sel)
+                _run(edge.whole, g)
             else:
                 if edge.part is None:
                     edge.part = compile_edge(g.node.plan, edge, False)
-                edge.part.run(g, g.v, g.sel)
+                _run(edge.part, g)
         return edge
 
     def _send(self, g: Group, edge: Edge) -> None:
@@ -453,6 +457,13 @@ class Wave:
             "deadlock: no thread can go on\n" + "\n".join(lines),
             kernel=str(self.program.kernel.name),
         )
+
+
+def _run(code: Any, g: Group) -> None:
+    code.left -= 1
+    if not code.left:
+        code.compile()
+    code.run(g, g.v, g.sel)
 
 
 def describe(i: Any) -> str:

@@ -342,6 +342,30 @@ def test_both_forms_of_the_code_agree(seed: int, monkeypatch: pytest.MonkeyPatch
     assert check_same(whole, part)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_pieces_and_compiled_segments_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random kernels line by line, and with every segment compiled at once: the same bytes."""
+    from nvir.interp import emit
+    from tests.equivalence import again, behaviour, check_same
+    from tests.kernels import random_kernel
+
+    text = random_kernel(seed + 50, 60)
+    monkeypatch.setattr(emit, "HOT", 1 << 60)
+    pieces = behaviour(nvir.read_ptx(text), "k", seed)
+    monkeypatch.setattr(emit, "HOT", 1)
+    assert check_same(pieces, again(nvir.read_ptx(text), pieces))
+
+
+@pytest.mark.parametrize("hot", [1, 1 << 60])
+def test_both_name_the_instruction_that_fails(hot: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nvir.interp import emit
+
+    monkeypatch.setattr(emit, "HOT", hot)
+    with pytest.raises(LaunchError) as error:
+        run("mov.u32 %r1, 4; st.global.u32 [%d0], %r1; st.global.u32 [%d0+400], %r1;", words(4))
+    assert "[%d0+400]" in error.value.instruction or "400" in error.value.instruction
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_size_of_waves_does_not_matter(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from nvir.interp import grid
