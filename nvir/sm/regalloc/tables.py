@@ -1,0 +1,85 @@
+"""The constants of the register prediction, each with its origin.
+
+"measured" are figures of `ptxas -v` 13.0.88 for kernels written for the question. "fitted" are the
+values that bring most kernels within two registers of `ptxas -v`, on the one half of a sample of
+1,000 kernels (examples, numba, clang, Triton, CUB, libdevice, tinygrad; sm_80 and sm_90) that was
+set apart for it; benchmarks/registers.py prints how they do.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+# Cycles until a result can be used, coarse and relative: what counts is the order they give.
+GLOBAL, SHARED, MATRIX, DOUBLE, SPECIAL, ALU = 12, 6, 8, 6, 14, 4
+
+RESERVED = 2  # measured: `ptxas -v` prints two more than the highest register and one (785 of 819)
+LEAST = 4  # measured: what an empty kernel takes
+STACK_POINTER = 1  # measured: R1, in every kernel
+CALL_CLOBBERED = 16  # R0 to R15 are the callee's under the calling convention (R16 … the caller's)
+CALL_LEAST = 24  # measured: what a kernel with a call takes
+PREDICATED = 8  # fitted: instructions of a block that is guarded rather than jumped over
+WINDOW = 12  # fitted: cycles by which an operation may run before the critical path asks for it …
+RELAXED = 8  # fitted: … once so many registers are live
+TIGHTER = 8  # fitted: registers that a schedule aims lower after one that did not fit
+SQUEEZE = 2  # fitted: registers above a target that ptxas still gets rid of
+ROUNDED = 64  # observed: above a target and up to here, `ptxas -v` figures gather at multiples …
+ROUND_UNIT = 8  # … of the allocation unit: 40, 48, 56, 64
+OFFSETS = 1 << 23  # an address takes a signed literal of 24 bits
+COPIES = 4096  # operations of an unrolled body that are worth modelling: pressure is settled by then
+
+
+@attrs.frozen
+class Generation:
+    """What differs between generations of the machine.
+
+    first    compute capability from which it holds
+    uniform  arithmetic on parameters and literals runs on the uniform datapath
+    cool     operations for which a register that a load, store or other slow operation reads is
+             not written again, while others are free (it would have to wait)
+    nudge    (from, below, registers) added to a prediction: what parameters that are loaded into
+             registers (LDC) and other parts not modelled come to
+    """
+
+    first: int
+    uniform: bool
+    cool: int
+    nudge: tuple[tuple[int, int, int], ...] = ()
+
+
+# uniform: observed in SASS; cool: fitted; nudge: fitted on 271 kernels, checked on 226 others
+GENERATIONS = (
+    Generation(90, False, 30, ((9, 15, 2), (15, 25, 1), (25, 31, -2))),
+    Generation(75, True, 16),
+    Generation(0, False, 16),
+)
+
+
+def generation(capability: int) -> Generation:
+    """The row for a compute capability."""
+    return next(g for g in GENERATIONS if capability >= g.first)
+
+
+_ROUND = frozenset(("rn", "rz", "rm", "rp"))
+
+# Registers that an operation of many steps takes while it runs, its operands' included: (rows,
+# types, one of these modifiers or none, registers). Measured: one such operation with 0 to 40
+# values that live across it, at sm_80 and sm_90.
+SCRATCH: tuple[tuple[frozenset[str], frozenset[str], frozenset[str], int], ...] = tuple(
+    (frozenset(rows.split()), frozenset(types.split()), mods, n)
+    for rows, types, mods, n in (
+        ("div", "f32", _ROUND, 11),
+        ("rcp", "f32", _ROUND, 8),
+        ("sqrt", "f32", _ROUND, 7),
+        ("div", "f64", frozenset(), 19),
+        ("sqrt", "f64", _ROUND, 17),
+        ("rcp", "f64", _ROUND, 10),
+        ("rsqrt", "f64", frozenset(), 9),
+        ("div rem", "u64", frozenset(), 13),
+        ("div rem", "s64", frozenset(), 18),
+        ("div rem", "u32", frozenset(), 7),
+        ("div rem", "s32", frozenset(), 8),
+        ("mul mad", "u64 s64 b64", frozenset(("lo",)), 5),
+    )
+)
+BY_LITERAL = 2  # measured: of a division by a literal, which is a multiplication
