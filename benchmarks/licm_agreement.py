@@ -182,7 +182,7 @@ class Writer:
     def loop(self, label: str, level: int, body: list[str]) -> list[str]:
         i, p, limit = f"%r{10 + level}", f"%p{1 + level}", f"%r{1 + level}"
         return [f"mov.u32 {i}, 0;", f"{label}:", '.pragma "nounroll";', *body,
-                f"add.s32 {i}, {i}, 1; setp.lt.s32 {p}, {i}, {limit};", f"@{p} bra {label};"]  # fmt: skip
+                f"add.s32 {i}, {i}, 1; setp.lt.s32 {p}, {i}, {limit}; @{p} bra {label};"]  # fmt: skip
 
     def branchy(self) -> list[str]:
         then = self.section(self.rnd.choice((3, 12, 25)), 1)
@@ -337,7 +337,8 @@ def table(judged: Iterable[Judged], misses: bool = False, by: str = "shape") -> 
     every = list(judged)
     for j in every:
         rows.setdefault(getattr(j, by), []).append(j)
-    out = [f"  {by:<14}{'marks':>7}{'unclear':>9}{'agree':>7}{'percent':>9}{'hoisted by ptxas':>18}"]
+    head = ("marks", 7), ("unclear", 9), ("agree", 7), ("percent", 9), ("hoisted by ptxas", 18)
+    out = [f"  {by:<14}" + "".join(f"{title:>{width}}" for title, width in head)]
     for name, js in [*sorted(rows.items()), ("all", every)]:
         clear = [j for j in js if j.ptxas is not None]
         agree = sum(j.ptxas == j.nvir for j in clear)

@@ -9,18 +9,18 @@ penalty   the registers that it takes
 
 Two policies fill it in, both block by block: `notes` in licm_stages.py, `observed` here:
 
-    blocks    those that every iteration runs; loads leave the header alone
+    blocks    those that every iteration runs
     size      instructions of the block, and a move for each phi of it and of its successors
     score     instructions that leave; 12 times as much for each load of global memory or texture
-              fetch. If the loop holds any of these at all, the others count a fifth
+              fetch. If the block holds any of these at all, the others count a fifth
     penalty   values that stay behind to be read
     budget    200 in an innermost loop, 10 around another
 
-All that a block could lose leaves it, or nothing does. But where that fails and two or more short
-values would live on, the loads are tried alone. What an inner loop lost leaves the loop around it
-without more ado, unless that has short invariants of its own: then they are judged together; loads
-stay between the two. A loop with warp-wide operations is left to the later instances, which want
-ten times as much.
+All that a block could lose leaves it, or nothing does. But where two or more values do not even
+pay by themselves, those that do are tried without them. What an inner loop lost leaves the loop
+around it without more ado, unless that has short invariants of its own: then they are judged
+together. Loads stay between the two, and behind any store to their space. A loop with warp-wide
+operations is left to the later instances, which want ten times as much.
 
 Source  fitted to ptxas 13.0.88: the first size at which an invariant stays was found by bisection
         for 100 mixes of invariants, blocks and nests, and for 90 the formula gives it exactly.
@@ -93,6 +93,8 @@ def cost(i: Instruction, arch: int) -> int:
 
 def observed(region: Region, pass_id: int, arch: int) -> tuple[list[Instruction], Verdict]:
     """What leaves the loop, as ptxas decides, and the numbers of the block that decided."""
+    if pass_id > 0 and region.loop.children:
+        return [], Verdict(0, Fraction(0), 1, Fraction(0), 0, "a later instance")
     blocks = _Blocks(region, pass_id, arch)
     gone: set[Instruction] = set()
     won: Verdict | None = None
@@ -118,13 +120,12 @@ class _Blocks:
         self.region, self.pass_id, self.arch = region, pass_id, arch
         self.loop = region.loop
         self.innermost = not self.loop.children
-        self.safe = any(has_long_latency(i.form) for i in region.items)
         self.alone = _left_alone(region.items, pass_id, arch)
         self.items: dict[Block, list[Instruction]] = {}
         for i in region.items:
             assert i.block is not None
             self.items.setdefault(i.block, []).append(i)
-        self.invariant = set(region.invariant)
+        self.invariant = set(region.invariant) - _withheld(region)
 
     def run_always(self) -> list[Block]:
         """The blocks to hoist from: no inner loop's, and run in every iteration."""
@@ -138,12 +139,13 @@ class _Blocks:
     def judge(self, b: Block) -> tuple[list[Instruction], Verdict | None]:
         """What leaves a block, and the numbers; None where it holds no invariant."""
         own = [i for i in self.items.get(b, ()) if i in self.invariant]
-        if b is not self.loop.header:
-            own = [i for i in own if not _is_memory(i.form)]
         lifted: list[Instruction] = []
         if b is self.loop.header and not self.innermost:
             moved = self.region.nest.moved
-            lifted = [i for i in self.region.invariant if i in moved and not _is_memory(i.form)]
+            lifted = [
+                i for i in self.region.invariant
+                if i in moved and i in self.invariant and not i.form.reads
+            ]  # fmt: skip
         if not own and not lifted:
             return [], None
         short = [i for i in own if not has_long_latency(i.form) and cost(i, self.arch)]
@@ -164,17 +166,30 @@ class _Blocks:
         verdict = self.verdict(b, chosen)
         if verdict.pays or verdict.why:
             return (chosen if verdict.pays else []), verdict
-        loads = [i for i in chosen if has_long_latency(i.form)]
-        values = [v for v in live_into(self.region, chosen) if not _is_long(v.definer)]
-        if loads and len(values) >= tables.FALLBACK_VALUES.value:
-            only = worthwhile(candidates, loads, self.arch)
-            second = self.verdict(b, only)
+        paying, dropped = self._paying_alone(b, chosen)
+        if paying and dropped >= tables.FALLBACK_VALUES.value:
+            second = self.verdict(b, paying)
             if second.pays:
-                return only, second
+                return paying, second
         return [], verdict
 
+    def _paying_alone(self, b: Block, chosen: list[Instruction]) -> tuple[list[Instruction], int]:
+        """What is computed for values that pay each by itself, and how many others there are."""
+        paying: list[Instruction] = []
+        dropped = 0
+        makers = dict.fromkeys(v.definer for v in live_into(self.region, chosen))
+        for maker in makers:
+            assert maker is not None
+            chain = worthwhile(chosen, [maker], self.arch)
+            if self.verdict(b, chain).pays:
+                paying.append(maker)
+            else:
+                dropped += 1
+        return worthwhile(chosen, paying, self.arch), dropped
+
     def verdict(self, b: Block, chosen: Sequence[Instruction], free: bool = False) -> Verdict:
-        weights = tables.score_weights(self.pass_id, self.safe)
+        items = self.items.get(b, ())
+        weights = tables.score_weights(self.pass_id, any(has_long_latency(i.form) for i in items))
         long = weights.long_latency.value
         score = sum(long if has_long_latency(i.form) else cost(i, self.arch) for i in chosen)
         made = [v.definer for v in live_into(self.region, chosen)]
@@ -201,12 +216,23 @@ def worth(candidates: Sequence[Instruction], blocks: _Blocks) -> list[Instructio
     return worthwhile(candidates, candidates, blocks.arch)
 
 
-def _is_memory(form: Form) -> bool:
-    return form.reads
+def _withheld(region: Region) -> set[Instruction]:
+    """Loads that could leave but that ptxas keeps: behind a fence all, else those of a space
+    that the loop writes, whatever the addresses."""
+    loads = [i for i in region.invariant if i.form.reads and i.form.space != "const"]
+    if not loads:
+        return set()
+    if any(i.form.name in FENCES for i in region.items):
+        return set(loads)
+    written = {_space(s.form) for s in region.stores}
+    if "" in written:
+        written |= {"global", "shared", "local"}
+    return {i for i in loads if not i.form.invariant and not is_fetch(i.form)
+            and (_space(i.form) in written or (written and not i.form.space))}  # fmt: skip
 
 
-def _is_long(i: Instruction | None) -> bool:
-    return i is not None and has_long_latency(i.form)
+def _space(form: Form) -> str:
+    return form.space.partition("::")[0]
 
 
 def _left_alone(items: Iterable[Instruction], pass_id: int, arch: int) -> str:

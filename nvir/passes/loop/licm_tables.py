@@ -105,8 +105,8 @@ PHI_MOVES = Row(1, "observed", "move at a phi's block, and at the end of each bl
 OUTER_BUDGET = Row(10, "noted", "budget of a block of a loop that holds loops (knob HoistBudget)")
 OUTER_SIZE = Row(3, "observed", "size of such a block beside its own instructions")
 # Loops that the first instance leaves to the later ones.
-FALLBACK_VALUES = Row(2, "observed", "short values live into the loop from which long-latency "
-                      "ones are tried alone")  # fmt: skip
+FALLBACK_VALUES = Row(2, "observed", "values that do not pay from which the others are tried "
+                      "without them")  # fmt: skip
 
 # ------------------------------------------------------------------- texture ratio
 
