@@ -328,10 +328,15 @@ class Exits:
         ways: dict[Block, list[tuple[Copy, Block, Block]]] = {s: [] for s in self.targets}
         for (key, b, s), source in self.sources.items():
             ways[s].append((self.copies[key], b, source))
+        mine = {b for b, _ in self.edges}
         for s, phis in self.phis.items():
             sources = [source for _, _, source in ways[s]]
             for phi, values in phis:
-                phi.set_incoming([m.get(values[b], values[b]) for m, b, _ in ways[s]], sources)
+                other = [(v, b) for b, v in values.items() if b not in mine]
+                phi.set_incoming(
+                    [m.get(values[b], values[b]) for m, b, _ in ways[s]] + [v for v, _ in other],
+                    sources + [b for _, b in other],
+                )
 
 
 def incoming(phi: Instruction, block: Block) -> Value:

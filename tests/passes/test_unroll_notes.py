@@ -1,0 +1,728 @@
+"""The notes' decision on unrolling: a table for each step, code, weight and threshold.
+
+Bodies are chains of `mad`, one instruction each. A loop adds the step, the comparison and
+the branch: a body of n instructions has size n + 3. Two phis change (the variable and the
+sum), so `killed` is 2 and the cost n + 1.
+"""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+import nvir
+from nvir.ir.loops import natural_loops
+from nvir.passes.context import Context
+from nvir.passes.driver import Driver, Settings
+from nvir.passes.knobs import Knobs, all_knobs
+from nvir.passes.loop import loop_unroll
+from nvir.passes.loop.loop_unroll import ALWAYS, NEVER, Entry, UnrollRecord, entry_guard, rules_of
+from nvir.passes.loop.unroll_codes import NOT_UNROLLED, UnrollCode
+from nvir.passes.loop.unroll_facts import (
+    ASCENDING,
+    DESCENDING,
+    FLOAT,
+    OFFSETS,
+    POINTER,
+    RECORD_SIZE,
+    SIGNED,
+    UNKNOWN,
+    UNSIGNED,
+    BodyRecord,
+    counted_exit,
+    direction,
+    frequencies,
+    pre_scan,
+    scan_body,
+    stride_fits,
+)
+from nvir.passes.loop.unroll_notes import (
+    Rules,
+    allowance,
+    is_hot,
+    known_factor,
+    notes_decisions,
+    overridden,
+    remaining_cost,
+    tex_budget,
+    unknown_factor,
+    within_budget,
+)
+from nvir.passes.registry import all_passes
+
+HEADER = """.version 8.0
+.target sm_80
+.address_size 64
+.const .align 4 .b8 cbuf[64];
+.global .texref t;
+.func inner (.param .b32 i) { ret; }
+.func branchy (.reg .pred %c) { .reg .pred %q; @%c bra X; ret; X: ret; }
+.visible .entry k(.param .u64 o, .param .u32 n, .param .u32 m, .param .f32 x) {
+.shared .align 4 .b8 s[256];
+.reg .pred %p<20>; .reg .b32 %r<40>; .reg .f32 %f<40>; .reg .b64 %rd<20>;
+ld.param.u64 %rd1, [o]; ld.param.u32 %r1, [n]; ld.param.u32 %r4, [m]; ld.param.f32 %f1, [x];
+mov.u32 %r3, 1; mov.f32 %f2, 0f00000000; mov.u64 %rd2, %rd1;
+"""
+END = "st.global.u32 [%rd1], %r3; st.global.f32 [%rd1+4], %f2; ret; }\n"
+MAD = "mad.lo.s32 %r3, %r3, %r4, %r4;\n"
+TEX = "tex.1d.v4.f32.s32 {%f10, %f11, %f12, %f13}, [t, {%r2}]; add.f32 %f2, %f2, %f10;\n"
+TEX3 = TEX.replace("1d", "3d").replace("{%r2}", "{%r2, %r2, %r2, %r2}")
+
+
+def loop(
+    body: str, trip: int | str = "%r1", label: str = "L", iv: str = "%r2", pragma: str = "",
+    step: str = "1", start: str = "0", test: str = "lt.s32",
+) -> str:  # fmt: skip
+    p = f"%p{1 if label == 'L' else 2}"
+    return (
+        f"mov.u32 {iv}, {start};\n{label}:\n{pragma}\n{body}\n"
+        f"add.s32 {iv}, {iv}, {step}; setp.{test} {p}, {iv}, {trip}; @{p} bra {label};\n"
+    )
+
+
+def kernel(text: str):
+    module = nvir.read_ptx(HEADER + text + END)
+    function = module["k"]
+    function.analyze_cfg()
+    return function
+
+
+def verdicts(text: str, *, off: str = "", forced: bool = False, **rules: object):
+    function = kernel(text)
+    rules = {"literal": True, "inst_limit": 0.0} | rules
+    named = frozenset(b for b in function.blocks if b.name == off)
+    made = notes_decisions(function, Rules(**rules), named, forced=forced)
+    return {h.name: v for h, v in made.items()}
+
+
+def verdict(text: str, **rules: object):
+    return verdicts(text, **rules)["L"]
+
+
+def run(text: str, options: str = "", **knobs: object):
+    """Statistics, and the remarks, of the pass under policy notes."""
+    module = nvir.read_ptx(HEADER + text + END)
+    driver = Driver(Settings(verify_each=True, check=True))
+    ctx = driver.run(module, f"loop-unroll{options}", knobs=knobs, policy="notes")
+    return module, ctx.remarks
+
+
+# ------------------------------------------------------------------ guard, context
+
+
+@pytest.mark.seed("UNR-01", "KNB-20")
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({}, ""),
+        ({"optimize": False}, "optimisation is off"),
+        ({"override": NEVER}, "nounroll holds for the whole module"),
+        ({"override": ALWAYS}, ""),
+        ({"override": 0xC0}, ""),  # only 0x40 alone means never
+        ({"skip": True}, "the phase is skipped"),
+        ({"blocks": 2}, "2 blocks"),
+        ({"blocks": 3}, ""),
+        ({"master": False}, "knob LoopMakeSingleEntry is off"),
+    ],
+)
+def test_each_entry_guard_blocks_alone(change, reason):
+    assert entry_guard(attrs.evolve(Entry(), **change)) == reason
+
+
+@pytest.mark.seed("UNR-01", "KNB-20")
+def test_a_guard_stops_the_pass_with_a_remark():
+    _, remarks = run(loop(MAD), LoopMakeSingleEntry=False)
+    assert [r.name for r in remarks] == ["UnrollGuard"]
+    assert "LoopMakeSingleEntry" in remarks[0].message
+    module = nvir.read_ptx('.version 8.0\n.target sm_80\n.address_size 64\n.pragma "nounroll";\n'
+                           + HEADER.split("\n", 3)[3] + loop(MAD) + END)  # fmt: skip
+    told = nvir.run_passes(module, "loop-unroll", policy="notes")
+    assert [r.name for r in told] == ["UnrollGuard"]
+
+
+@pytest.mark.seed("UNR-02", "UNR-04", "DIA-12")
+def test_the_phase_is_found_by_its_dump_name_and_runs_in_order():
+    from nvir.passes.phases import pass_names
+
+    assert "loop-unroll" in pass_names("LoopUnrolling")
+    assert all_passes()["loop-unroll"].phases == (22,)
+    # Pressure is worked out anew for each run, from the function as it is.
+    first = verdict(loop(MAD * 4))
+    second = verdict(loop(MAD * 4))
+    assert first == second
+
+
+@pytest.mark.seed("UNR-03", "KNB-28", "KNB-30", "KNB-31", "KNB-32", "KNB-33", "KNB-34", "KNB-35",
+                  "KNB-36", "KNB-37", "KNB-38", "KNB-40", "KNB-41", "KNB-42", "KNB-43", "KNB-44",
+                  "KNB-45", "KNB-46", "KNB-47", "KNB-48", "KNB-49", "KNB-50", "KNB-51", "KNB-52",
+                  "KNB-53", "KNB-54")  # fmt: skip
+def test_the_rules_start_from_the_knob_table():
+    ctx = Context(nvir.read_ptx(HEADER + END), Knobs(policy="notes"))
+    ctx.options = loop_unroll.Options()
+    assert rules_of(ctx) == Rules()
+    table = {k.name: k.default for k in all_knobs()}
+    assert [table[n] for n in (
+        "UnrollBudget", "UnrollFlexableFullLimit", "UnrollUnknownCount", "UnrollSmallLoopLimit",
+        "LoopUnrollLargePartOfShaderPct", "UnrollInstLimit", "UnrollPregThreshold",
+        "UnrollExtraInstPerPercentSaving", "UnrollFullInstLimit", "LoopUnrollNumExtraInstBase",
+    )] == [140, 0.25, 4, 4, 0.4, 20.0, 50, 2, 200, 46]  # fmt: skip
+
+
+@pytest.mark.seed("UNR-05")
+def test_the_prescan_counts_calls_of_one_block():
+    call = "{ .param .b32 a; st.param.b32 [a], %r2; call.uni inner, (a); }\n"
+    f = kernel(call + loop(call + call))
+    assert pre_scan(f).inlinable_calls == 3
+    assert not pre_scan(f).multi_exit
+    f = kernel(loop("setp.eq.s32 %p5, %r2, 3; call.uni branchy, (%p5);"))
+    assert pre_scan(f).inlinable_calls == 0
+
+
+@pytest.mark.seed("UNR-06")
+def test_inner_loops_come_first():
+    nest = loop(loop(loop(MAD, 9, "N", "%r7"), 9, "M", "%r6"), 9).replace("%p2", "%p3")
+    assert list(verdicts(nest)) == ["N", "M", "L"]
+
+
+# ------------------------------------------------------------------- steps A to D
+
+NOUNROLL = '.pragma "nounroll";'
+
+
+@pytest.mark.seed("UNR-07", "UNR-08")
+def test_a_pragma_reaches_inner_loops_and_no_siblings():
+    nest = loop(loop(MAD, "%r1", "M", "%r6"), "%r1", pragma=NOUNROLL)
+    both = verdicts(nest + loop(MAD * 4, "%r1", "N", "%r7"))
+    assert (both["M"].code, both["M"].step) == (None, "B")  # passed over without a code
+    assert both["L"].code is UnrollCode.NOUNROLL
+    assert both["N"].action == "partial"
+    assert verdicts(nest, force_all=True)["M"].step != "B"
+
+
+@pytest.mark.seed("UNR-09", "UNR-45")
+def test_a_latch_without_a_conditional_branch_is_13():
+    text = "mov.u32 %r2, 0;\nL:\nsetp.ge.s32 %p1, %r2, %r1; @%p1 bra X;\n" + MAD + \
+        "add.s32 %r2, %r2, 1; bra L;\nX:\n"  # fmt: skip
+    assert verdict(text).code is UnrollCode.INDIRECT_EXIT
+    assert UnrollCode.INDIRECT_EXIT.number == "13"
+
+
+@pytest.mark.seed("UNR-10", "KNB-55", "KNB-27")
+def test_four_causes_and_the_master_knob_give_11():
+    convergent = "mov.u32 %r5, %laneid; shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;"
+    lanes = "mov.u32 %r1, %laneid;\n" + loop(convergent)
+    assert "lanes leave apart" in verdict(lanes).reason
+    assert verdict(lanes).code is UnrollCode.NOUNROLL
+    assert verdict(loop(convergent)).action == "partial"  # all lanes leave together
+    assert verdict(loop(MAD, pragma=NOUNROLL)).code is UnrollCode.NOUNROLL
+    assert verdict(loop(MAD), off="L").code is UnrollCode.NOUNROLL
+    assert verdict(loop(MAD), enabled=False).code is UnrollCode.NOUNROLL
+    f = kernel(loop(MAD))
+    header = next(b for b in f.blocks if b.name == "L")
+    f.marks[header.first] = {"nounroll"}
+    assert notes_decisions(f, Rules())[header].code is UnrollCode.NOUNROLL
+
+
+# ------------------------------------------------------------------- steps E to J
+
+
+@pytest.mark.seed("UNR-11")
+@pytest.mark.parametrize(
+    ("latch", "header", "hot"),
+    [(999, 1, False), (1000, 1, True), (1000, 0, False), (3000, 1000, False), (4000, 1000, True),
+     (3999, 1000, False)],
+)  # fmt: skip
+def test_hot_is_more_than_999_and_more_than_thrice(latch, header, hot):
+    assert is_hot(latch, header) is hot
+
+
+@pytest.mark.seed("UNR-11")
+def test_frequencies_come_from_pragmas_else_from_counts():
+    f = kernel(loop(loop(MAD, 5, "M", "%r6"), 7) + loop(MAD, "%r1", "N", "%r7"))
+    runs = {b.name: n for b, n in frequencies(f).items()}
+    assert (runs["L"], runs["M"], runs["N"]) == (7, 35, 10)
+    f = kernel(loop(MAD, 5, pragma='.pragma "frequency 4000";'))
+    assert {b.name: n for b, n in frequencies(f).items()}["L"] == 4000
+
+
+@pytest.mark.seed("UNR-12")
+def test_the_body_record_counts_a_body_made_by_hand():
+    body = """ld.const.u32 %r10, [cbuf]; ld.global.u32 %r11, [%rd2]; ld.volatile.global.u32 %r12,
+        [%rd2+4]; st.global.u32 [%rd2+8], %r11; add.s64 %rd2, %rd2, 4;
+        add.s32 %r3, %r3, %r10; add.s32 %r3, %r3, %r11; add.s32 %r3, %r3, %r12;
+        shl.b32 %r13, %r2, 2; add.s32 %r3, %r3, %r13;
+        """ + TEX  # fmt: skip
+    f = kernel(loop(body))
+    r = scan_body(natural_loops(f)[0], set())
+    assert (r.size, r.foldable_ldc, r.tex, r.call_weight) == (10 + 2 + 3, 1, 1, 0)
+    assert (r.mem_flag, r.memory, r.loads, r.stores) == (1, 4, 3, 1)
+    assert (r.cross_edges, r.branches, r.single_exit_reg) == (False, 0, True)
+    assert r.killed == 4  # the variable, the pointer, two sums
+    assert r.foldable == 2  # the shift and the constant load
+    call = "{ .param .b32 a; st.param.b32 [a], %r2; call.uni inner, (a); }\n"
+    f = kernel(loop(call + call))
+    assert scan_body(natural_loops(f)[0], set()).call_weight == 18
+
+
+@pytest.mark.seed("UNR-12")
+def test_the_record_has_the_tools_layout():
+    assert (OFFSETS["size"], OFFSETS["foldable_ldc"], OFFSETS["tex"], OFFSETS["call_weight"],
+            OFFSETS["mem_flag"], OFFSETS["memory"], OFFSETS["loads"], OFFSETS["stores"],
+            OFFSETS["cross_edges"], OFFSETS["branches"], OFFSETS["single_exit_reg"],
+            OFFSETS["killed"], OFFSETS["inner_nounroll"]) == (
+        0, 4, 16, 24, 28, 32, 36, 40, 44, 52, 56, 60, 64)  # fmt: skip
+    assert RECORD_SIZE == 68
+    assert all(hasattr(BodyRecord(), name) for name in OFFSETS)
+
+
+BREAK = "setp.eq.s32 %p5, %r3, 77; @%p5 bra X;\n"
+
+
+@pytest.mark.seed("UNR-13")
+def test_an_edge_out_of_the_middle_is_passed_over():
+    v = verdict(loop(BREAK + MAD) + "X:\n")
+    assert (v.action, v.code, v.step) == ("none", None, "F")
+    _, remarks = run(loop(BREAK + MAD) + "X:\n")
+    assert [r.name for r in remarks] == ["NotUnrolledSkipped", "UnrollStatistics"]
+    assert "[non-unrolled loops=1]" in remarks[1].message
+
+
+@pytest.mark.seed("UNR-14", "KNB-43", "KNB-49", "KNB-50", "KNB-51")
+def test_what_remains_of_the_cost():
+    r = BodyRecord(size=30, call_weight=9, foldable_ldc=2, killed=3, inner_nounroll=5,
+                   foldable_addresses=4, cold=10)  # fmt: skip
+    assert remaining_cost(r, Rules()) == 9 + 30 - 2 - 3 - int(0.5 * 5)
+    assert remaining_cost(r, Rules(literal=False)) == 9 + 30 - 2 - 3 + 2  # a penalty raises it
+    assert remaining_cost(r, Rules(penalty_scale=2.0)) == 9 + 30 - 2 - 3 - 10
+    assert remaining_cost(r, Rules(ldc_weight=3)) == 32 - 3 * 2
+    assert remaining_cost(r, Rules(address_weight=2)) == 32 - 2 * 4
+    assert remaining_cost(r, Rules(cold_scale=50)) == 32 - 5  # half of what is cold
+    assert remaining_cost(r, Rules(cold_scale=100)) == 32
+
+
+@pytest.mark.seed("UNR-15", "KNB-29")
+@pytest.mark.parametrize(
+    ("text", "number", "said"),
+    [("-2-", 2, "skip"), ("-12-", 2, ""), ("-12-", 12, "skip"), ("+2+", 2, "force"),
+     ("+12+", 2, ""), ("-", 5, "skip"), ("+", 5, "force"), ("", 5, ""), ("-1-+2+", 2, "force")],
+)  # fmt: skip
+def test_the_override_string_names_whole_numbers(text, number, said):
+    assert overridden(text, number) == said
+
+
+@pytest.mark.seed("UNR-15", "KNB-29")
+def test_the_override_string_acts():
+    text = loop(MAD * 4)
+    assert verdict(text, override="-").step == "H"
+    assert verdict(text, override="-1-").step == "H"  # the entry is block 0, the loop 1
+    assert verdict(text, override="-11-").action == "partial"
+    assert verdict(loop(MAD * 300), override="+1+").factor == 4
+    assert verdict(loop(MAD * 300), override="+L+").factor == 4
+
+
+@pytest.mark.seed("UNR-16", "UNR-18")
+@pytest.mark.parametrize(("power", "factor"), [(1, 2), (2, 4), (3, 8)])
+def test_a_forced_loop_gets_a_power_of_two_despite_the_budget(power, factor):
+    big = loop(MAD * 300)
+    assert verdict(big).action == "none"
+    v = verdict(big, forced=True, force_factor=power)
+    assert (v.action, v.factor) == ("partial", factor)
+
+
+@pytest.mark.seed("UNR-17", "KNB-40", "UNR-49", "UNR-45")
+def test_outer_loops_need_fetches_where_the_knob_is_off():
+    """Size 2·k + n + 3, four values change: the cost is 2·k + n - 1 of n mads and k fetches."""
+    assert verdict(loop(TEX + MAD * 10), non_innermost=False).code is UnrollCode.TEXTURE_RATIO
+    few = verdict(loop(TEX + MAD * 8), non_innermost=False)
+    assert (few.cost, few.code) == (10, None)  # 10·1 < 10 does not hold
+    assert verdict(loop(TEX + MAD * 9), non_innermost=False).code is UnrollCode.TEXTURE_RATIO
+    assert verdict(loop(TEX + MAD * 9)).code is None
+    assert UnrollCode.TEXTURE_RATIO.number == "7"
+
+
+# ------------------------------------------------------------------------ step K
+
+
+@pytest.mark.seed("UNR-19", "UNR-20", "KNB-38")
+@pytest.mark.parametrize(
+    ("T", "cost", "factor"),
+    [(1, 199, 1), (1, 200, 4), (2, 99, 2), (2, 100, 2), (2, 150, 2), (3, 1, 0), (64, 1, 0)],
+)
+def test_known_counts_literally(T, cost, factor):
+    """Path A up to 2 iterations: T copies below 200/T, else 4/T. Path B: no factor."""
+    assert known_factor(T, cost, Rules()) == factor
+    assert known_factor(1, 100, Rules(full_limit=100)) == 4
+    assert known_factor(1, 99, Rules(full_limit=100)) == 1
+
+
+@pytest.mark.seed("UNR-20", "UNR-21", "KNB-30", "KNB-38")
+@pytest.mark.parametrize(
+    ("T", "cost", "factor"),
+    [(4, 50, 4), (4, 51, 2), (8, 25, 8), (8, 26, 4), (12, 35, 4), (10, 30, 2), (9, 30, 4),
+     (7, 71, 0), (100, 2, 100), (101, 2, 64), (66, 14, 2), (64, 9, 8)],
+)  # fmt: skip
+def test_known_counts_repaired(T, cost, factor):
+    """Full up to 200; else the largest power of two within 140, one that divides T first."""
+    assert known_factor(T, cost, Rules(literal=False)) == factor
+
+
+@pytest.mark.seed("KNB-31", "KNB-34")
+@pytest.mark.parametrize(("share", "factor"), [(0.39, 2), (0.4, 4), (0.41, 4)])
+def test_a_large_part_of_the_kernel_gets_more_room_repaired(share, factor):
+    assert known_factor(4, 62, Rules(literal=False), share) == factor
+    assert known_factor(4, 63, Rules(literal=False), share) == 2
+
+
+@pytest.mark.seed("UNR-20", "UNR-21", "UNR-45")
+def test_a_known_count_above_two_is_12_literally_and_unrolled_repaired():
+    text = loop(MAD * 10, 8)
+    assert verdict(text).code is UnrollCode.NO_FACTOR
+    v = verdict(text, literal=False)
+    assert (v.action, v.factor) == ("full", 8)
+    assert UnrollCode.NO_FACTOR.number == "12"
+
+
+@pytest.mark.seed("KNB-33")
+def test_bodies_below_the_small_limit_are_fully_unrolled():
+    """Size 3 is step, comparison, branch alone; size 4 has one instruction more."""
+    count = "mov.u32 %r2, 0;\nL:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, {}; @%p1 bra L;\n"
+    assert verdict(count.format(60)).action == "full"
+    assert verdict(count.format(67)).code is UnrollCode.NO_FACTOR  # 67·3 > 200
+    four = loop("add.s32 %r3, %r3, %r4;", 60)
+    assert verdict(four).code is UnrollCode.NO_FACTOR
+    assert verdict(loop("add.s32 %r3, %r3, %r4;", 50), small_limit=5).action == "full"
+
+
+@pytest.mark.seed("UNR-23", "KNB-44")
+@pytest.mark.parametrize(
+    ("fetches", "knob", "budget"), [(0, 0, 22), (1, 0, 27), (15, 0, 97), (16, 0, 100), (20, 0, 100),
+                                    (20, 30, 30)],
+)  # fmt: skip
+def test_the_texture_budget(fetches, knob, budget):
+    assert tex_budget(fetches, Rules(tex_budget=knob)) == budget
+
+
+@pytest.mark.seed("UNR-24")
+@pytest.mark.parametrize(
+    ("tex", "cost", "hot", "multi", "factor"),
+    [
+        (1, 10, True, True, 2),  # fetches dominate
+        (1, 11, True, True, 2),  # clamped: 0 literally, which K4 makes 2
+        (1, 49, False, True, 4),
+        (1, 49, True, False, 4),
+        (1, 50, False, True, 2),  # no longer small: 27 <= 50
+    ],
+)
+def test_small_bodies_with_fetches(tex, cost, hot, multi, factor):
+    r = BodyRecord(size=cost, tex=tex)
+    assert unknown_factor(r, cost, hot, multi, Rules()) == factor
+    assert unknown_factor(r, cost, hot, multi, Rules(literal=False)) == factor
+
+
+@pytest.mark.seed("UNR-25", "UNR-26", "KNB-32")
+def test_large_bodies_are_clamped_and_small_ones_get_the_unknown_count():
+    r = BodyRecord(size=30)
+    assert unknown_factor(r, 21, False, False, Rules()) == 4
+    assert unknown_factor(r, 22, False, False, Rules()) == 2  # 22 <= 22: equal is too large
+    assert unknown_factor(r, 21, False, False, Rules(unknown_count=8)) == 8
+    # K4: literally nothing had set the factor; it is 2 only where outer loops are allowed.
+    assert unknown_factor(r, 22, False, False, Rules(non_innermost=False)) == 0
+    assert unknown_factor(r, 22, False, False, Rules(literal=False, non_innermost=False)) == 2
+
+
+@pytest.mark.seed("UNR-23", "UNR-49", "KNB-35", "KNB-42", "KNB-45", "KNB-47", "KNB-54")
+def test_unknown_counts_are_gated():
+    text = loop(MAD * 17)  # size 20
+    assert verdict(text, inst_limit=20.0).action == "partial"
+    assert verdict(loop(MAD * 18), inst_limit=20.0).code is UnrollCode.OTHER
+    assert verdict(loop(MAD * 18), inst_limit=20.0, small_body=21).action == "partial"
+    assert verdict(text, unknown_limit=20).action == "partial"
+    assert verdict(text, unknown_limit=19).code is UnrollCode.OTHER
+    assert verdict(text, variable_bounds=False).code is UnrollCode.NO_BOUND
+    branch = "mov.u32 %r2, 0;\nL:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, {}; setp.eq.s32 " \
+        "%p5, %r3, 9; @%p5 bra Y;\n" + MAD + "Y:\n" + MAD + "@%p1 bra L;\n"  # fmt: skip
+    assert verdict(branch.format("%r1")).code is UnrollCode.OTHER
+    assert verdict(branch.format("%r1"), unknown_multi_block=True).action == "partial"
+    known = branch.format(2)
+    assert verdict(known, literal=False).action == "full"
+    assert verdict(known, literal=False, multi_block=False).code is UnrollCode.OTHER
+
+
+@pytest.mark.seed("UNR-27", "KNB-28")
+def test_the_factor_that_a_knob_sets():
+    assert verdict(loop(MAD * 50), factor=3).factor == 3
+    eight = loop(MAD * 50, 8)
+    assert verdict(eight, factor=3).code is UnrollCode.NO_FACTOR  # literally, 12 comes first
+    assert verdict(eight, factor=3, literal=False).factor == 3
+
+
+# ------------------------------------------------------------------------ step M
+
+
+@pytest.mark.seed("UNR-28", "UNR-29", "UNR-30", "UNR-31", "UNR-32", "UNR-45")
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        # no comparison of a variable
+        ("L:\n" + MAD + "setp.lt.s32 %p1, %r3, %r4; @%p1 bra L;\n", "14"),
+        # the stride is a value of run time
+        (loop(MAD, step="%r4"), "14"),
+        # the stride is 0
+        (loop(MAD, step="0"), "14"),
+        # a float
+        ("mov.f32 %f3, 0f00000000;\nL:\n" + MAD + "add.f32 %f3, %f3, 0f3F800000; "
+         "setp.lt.f32 %p1, %f3, %f1; @%p1 bra L;\n", "15"),
+        # the bound is loaded in the body
+        ("mov.u32 %r2, 0;\nL:\nld.global.u32 %r8, [%rd1]; add.s32 %r2, %r2, 1; "
+         "setp.lt.s32 %p1, %r2, %r8; @%p1 bra L;\n", "16"),
+        # the variable is written on two paths
+        ("mov.u32 %r2, 0;\nL:\nadd.s32 %r2, %r2, 1; setp.eq.s32 %p5, %r4, %r2; @!%p5 bra Y;\n"
+         "add.s32 %r2, %r2, 2;\nY:\nsetp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n", "17"),
+        # the step's block is reached two ways
+        ("mov.u32 %r2, 0;\nL:\nsetp.eq.s32 %p5, %r4, %r2; @!%p5 bra Y;\n" + MAD +
+         "Y:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n", "17"),
+        # counting up under `gt`
+        (loop(MAD, test="gt.s32"), "19"),
+        (loop(MAD, step="-1"), "19"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_exit(text, code):
+    f = kernel(text)
+    loops = natural_loops(f)
+    found = counted_exit(loops[0])
+    assert isinstance(found, tuple)
+    assert found[0].number == code
+    v = verdict(text, unknown_multi_block=True)
+    assert v.code is not None
+    assert v.code.number == code
+
+
+@pytest.mark.seed("UNR-31", "UNR-32", "UNR-45")
+def test_degenerate_bounds_are_18():
+    # The parameter is both where the variable starts and its bound.
+    same = "add.s32 %r9, %r1, 5;\nmov.u32 %r2, %r9;\nL:\n" + MAD + \
+        "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r9; @%p1 bra L;\n"  # fmt: skip
+    module = nvir.read_ptx(HEADER + same + END)
+    nvir.run_passes(module, "copy-prop")
+    f = module["k"]
+    f.analyze_cfg()
+    loops = natural_loops(f)
+    assert counted_exit(loops[0])[0] is UnrollCode.DEGENERATE
+    # The body writes the bound: it is a phi of the header.
+    moved = "mov.u32 %r2, 0;\nL:\n" + MAD + \
+        "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; mul.lo.s32 %r1, %r1, 3; " \
+        "@%p1 bra L;\n"  # fmt: skip
+    f = kernel(moved)
+    loops = natural_loops(f)
+    assert counted_exit(loops[0])[0] is UnrollCode.DEGENERATE
+    assert UnrollCode.DEGENERATE.number == "18"
+
+
+@pytest.mark.seed("UNR-28", "UNR-33", "UNR-50")
+def test_a_good_exit_has_kind_stride_and_count():
+    f = kernel(loop(MAD, 9))
+    loops = natural_loops(f)
+    found = counted_exit(loops[0])
+    assert (found.kind, found.stride, found.trip.count, found.swapped) == (SIGNED, 1, 9, False)
+    f = kernel(loop(MAD, test="lo.u32"))
+    loops = natural_loops(f)
+    assert (counted_exit(loops[0]).kind, counted_exit(loops[0]).trip.count) == (UNSIGNED, None)
+    f = kernel(loop(MAD).replace("%p1, %r2, %r1", "%p1, %r1, %r2").replace("lt.s32", "gt.s32"))
+    loops = natural_loops(f)
+    found = counted_exit(loops[0])
+    assert (found.swapped, found.direction) == (True, ASCENDING)
+    pointer = "L:\nst.global.u32 [%rd2], %r3; add.s64 %rd2, %rd2, 4; " \
+        "setp.ne.s64 %p1, %rd2, %rd1; @%p1 bra L;\n"  # fmt: skip
+    f = kernel("add.s64 %rd2, %rd1, -64;\n" + pointer)
+    loops = natural_loops(f)
+    assert counted_exit(loops[0]).kind == POINTER
+
+
+@pytest.mark.seed("UNR-29", "UNR-36")
+def test_floats_count_where_asked():
+    text = "mov.f32 %f3, 0f00000000;\nL:\n" + MAD + "add.f32 %f3, %f3, 0f3F800000; " \
+        "setp.lt.f32 %p1, %f3, %f1; @%p1 bra L;\n"  # fmt: skip
+    assert verdict(text).code is UnrollCode.INDUCTION_CLASS
+    assert verdict(text, floats=True).action == "partial"
+
+
+@pytest.mark.seed("UNR-37")
+@pytest.mark.parametrize(
+    ("compare", "kind"),
+    [("lt.s32", ASCENDING), ("le.u32", ASCENDING), ("ls.u32", ASCENDING), ("gt.s32", DESCENDING),
+     ("hs.u64", DESCENDING), ("ne.s32", UNKNOWN), ("eq.s32", UNKNOWN)],
+)  # fmt: skip
+def test_direction_classes(compare, kind):
+    assert (ASCENDING, DESCENDING, UNKNOWN) == (2, 5, 13)
+    assert direction(compare) == kind
+
+
+# ------------------------------------------------------------------- steps N to P
+
+
+@pytest.mark.seed("UNR-35", "UNR-36", "UNR-50")
+@pytest.mark.parametrize(
+    ("kind", "stride", "factor", "bits", "fits"),
+    [
+        (SIGNED, 2**31 - 1, 2, 32, True), (SIGNED, 2**31 - 1, 4, 32, False),
+        (SIGNED, -(2**31), 2, 32, True), (SIGNED, -(2**31), 3, 32, False),
+        (UNSIGNED, 2**31, 2, 32, True), (UNSIGNED, 2**31, 3, 32, False),
+        (POINTER, 2**62, 4, 64, True), (POINTER, 2**62, 5, 64, False),
+        (FLOAT, 1.5, 4, 32, True), (FLOAT, 1e308, 4, 64, False), (SIGNED, 0, 4, 32, False),
+    ],
+)  # fmt: skip
+def test_strides_must_not_overflow(kind, stride, factor, bits, fits):
+    assert stride_fits(kind, stride, factor, bits) is fits
+    assert (POINTER, SIGNED, UNSIGNED) == (10, 11, 12)
+
+
+@pytest.mark.seed("UNR-35", "KNB-46")
+def test_an_overflowing_stride_is_rejected_unless_unchecked():
+    text = loop(MAD * 4, step=str(2**31 - 1))
+    assert verdict(text).code is UnrollCode.OTHER
+    assert verdict(text, no_overflow_check=True).action == "partial"
+
+
+@pytest.mark.seed("UNR-22")
+@pytest.mark.parametrize(
+    ("factor", "T", "rounded"),
+    [(7, 1, 4), (7, None, 7), (7, 8, 7), (4, 1, 4), (3, 1, 3), (9, 1, 8)],
+)
+def test_factors_above_four_become_multiples_at_one_iteration(factor, T, rounded):
+    assert within_budget(factor, 1, 100, T) == rounded
+
+
+@pytest.mark.seed("UNR-21", "UNR-45", "KNB-30")
+def test_the_evaluator_reduces_the_factor_and_rejects_one():
+    assert [within_budget(4, c, 140, None) for c in (35, 36, 46, 47, 70, 71)] == [4, 3, 3, 2, 2, 1]
+    v = verdict(loop(MAD * 70))  # cost 71
+    assert (v.code, v.step) == (UnrollCode.NO_FACTOR, "O")
+    assert verdict(loop(MAD * 69)).action == "partial"
+    assert verdict(loop(MAD * 69), budget=139).code is UnrollCode.NO_FACTOR
+
+
+@pytest.mark.seed("KNB-37", "KNB-53")
+def test_the_budget_grows_with_what_is_saved():
+    assert allowance(0, Rules()) == 140
+    assert allowance(10, Rules()) == 160
+    assert allowance(10, Rules(per_percent=5)) == 190
+    assert allowance(10, Rules(single_factor=50), single=True) == 140 + 2 * 15
+    assert allowance(10, Rules(single_factor=50)) == 160
+
+
+@pytest.mark.seed("UNR-34")
+def test_full_unrolling_wants_something_that_folds():
+    plain = loop(MAD * 4, 2)
+    assert (verdict(plain).action, verdict(plain).factor) == ("partial", 2)
+    folds = loop(MAD * 4 + "shl.b32 %r9, %r2, 2; add.s32 %r3, %r3, %r9;", 2)
+    assert verdict(folds).action == "full"
+    assert verdict(plain, literal=False).action == "full"
+
+
+@pytest.mark.seed("UNR-43", "UNR-45")
+def test_factor_one_is_24():
+    v = verdict(loop(MAD * 4, 1))
+    assert (v.factor, v.code, v.step) == (1, UnrollCode.OTHER, "P")
+    assert UnrollCode.OTHER.number == "24"
+
+
+@pytest.mark.seed("UNR-42")
+@pytest.mark.parametrize(("T", "factor", "rounds"), [(9, 2, 4), (10, 2, 5), (11, 4, 2)])
+def test_partial_unrolling_knows_its_rounds(T, factor, rounds):
+    v = verdict(loop(MAD * 60, T), literal=False, factor=factor)
+    assert (v.action, v.iterations) == ("partial", rounds)
+
+
+@pytest.mark.seed("UNR-48", "KNB-36")
+def test_predicates_are_held_to_their_share():
+    """50 % of 7 predicates are 3.5: three may be live at once, four not."""
+    make = "".join(f"setp.eq.s32 %p{k}, %r4, {k};\n" for k in range(10, 14))
+    use = "".join(f"selp.b32 %r3, %r3, %r4, %p{k};\n" for k in range(10, 14))
+    assert verdict(make + loop(use)).code is UnrollCode.OTHER
+    assert verdict(make + loop(use), preg_percent=100).action == "partial"
+    make, use = make.split("\n", 2)[2], use.split("\n", 2)[2]
+    assert verdict(make + loop(use)).action == "partial"
+
+
+@pytest.mark.seed("KNB-48")
+def test_3d_textures_must_save():
+    assert verdict(loop(TEX3 + MAD)).action == "partial"
+    assert verdict(loop(TEX3 + MAD), tex3d_percent=1).code is UnrollCode.OTHER
+    folds = loop(TEX3 + "shl.b32 %r9, %r2, 2; add.s32 %r3, %r3, %r9;")
+    assert verdict(folds, tex3d_percent=10).action == "partial"
+    assert verdict(loop(TEX + MAD), tex3d_percent=1).action == "partial"
+
+
+# ------------------------------------------------------------- codes, statistics
+
+
+@pytest.mark.seed("UNR-45", "DIA-03")
+def test_there_are_eleven_codes_with_texts_in_the_tools_style():
+    assert [c.number for c in UnrollCode] == [
+        "7", "11", "12", "13", "14", "15", "16", "17", "18", "19", "24",
+    ]  # fmt: skip
+    assert UnrollCode.IRREGULAR.string == "0x80000001 - Not unrolled: Irregular loop"
+    strings = {c.string for c in UnrollCode}
+    assert len(strings) == 11
+    assert all(s.startswith("0x8000000") and " - Not unrolled: " in s for s in strings)
+    assert all(NOT_UNROLLED[c].number == c.number for c in UnrollCode)
+
+
+@pytest.mark.seed("UNR-46", "DIA-01", "DIA-03")
+def test_the_tools_lines_are_told_on_request():
+    text = loop(MAD * 10, 8)
+    _, quiet = run(text)
+    assert {r.name for r in quiet} == {"NotUnrolledNoFactor", "UnrollStatistics"}
+    _, told = run(text, "<verbose>")
+    assert [r.message for r in told.filter(kind="analysis")] == [
+        "bix1 -> backedge's successor BB: 1", UnrollCode.NO_FACTOR.string,
+        "# [partially unrolled loops=0] [non-unrolled loops=1]",
+    ]  # fmt: skip
+
+
+@pytest.mark.seed("UNR-44", "UNR-51", "DIA-02", "DIA-04")
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_statistics_come_from_one_record(target):
+    four = "".join([
+        loop(MAD * 4, 2, "A", "%r12").replace(MAD, "shl.b32 %r9, %r12, 1; add.s32 %r3, %r3, %r9;"),
+        loop(MAD * 4, "%r1", "B", "%r13"), loop(MAD * 4, 99, "C", "%r14"),
+        loop(MAD * 4, "%r1", "D", "%r15", pragma=NOUNROLL),
+    ])  # fmt: skip
+    module = nvir.read_ptx((HEADER + four + END).replace("sm_80", target))
+    remarks = nvir.run_passes(module, "loop-unroll", policy="notes", verify=True)
+    line = remarks.filter(kind="analysis")[0].message
+    assert line == "# [partially unrolled loops=1] [non-unrolled loops=2]"
+    record = UnrollRecord(total=4, full=1, partial=1)
+    assert (record.unrolled, record.non_unrolled) == (2, 2)
+    assert UnrollRecord(total=4, full=1, partial=1, failed=1).non_unrolled == 1
+
+
+@pytest.mark.seed("UNR-38", "UNR-41", "UNR-44")
+def test_an_unrolled_loop_is_marked_and_has_all_copies():
+    module, _ = run(loop(MAD * 5), "<remainder=loop>")
+    f = module["k"]
+    f.analyze_cfg()
+    main = [b for b in f.blocks if "unrolled" in b.flags]
+    assert all("nounroll" in b.pragmas for b in main)
+    mads = sum(i.form.name == "mad" for i in f.instructions())
+    assert mads == 5 * 4 + 5  # four copies, and the loop for the rest
+
+
+@pytest.mark.seed("UNR-39")
+@pytest.mark.parametrize(("factor", "copies"), [(2, 2 + 1), (3, 3 + 3 + 1), (4, 4 + 3 + 1),
+                                               (8, 8 + 7 + 1)])  # fmt: skip
+def test_pieces_are_powers_of_two(factor, copies):
+    """Outermost, more than two copies, bound on the right: pieces of 2^k down to 1."""
+    text = "mov.u32 %r2, 0;\nL:\n" + MAD + \
+        "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n"  # fmt: skip
+    module, _ = run(text, LoopUnrollFactor=factor)
+    assert sum(i.form.name == "mad" for i in module["k"].instructions()) == copies
+    swapped = text.replace("lt.s32 %p1, %r2, %r1", "gt.s32 %p1, %r1, %r2")
+    module, _ = run(swapped, LoopUnrollFactor=factor)
+    assert sum(i.form.name == "mad" for i in module["k"].instructions()) == factor + 1
+
+
+@pytest.mark.seed("KNB-41")
+def test_the_remainder_loop_may_be_unrolled_too():
+    module, _ = run(loop(MAD), "<remainder=loop>", EpilogueLoopUnrollCount=2)
+    assert sum(i.form.name == "mad" for i in module["k"].instructions()) == 4 + 2

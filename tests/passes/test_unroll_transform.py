@@ -1,0 +1,333 @@
+"""Unrolled loops do what the loops did: every way of unrolling, every number of iterations.
+
+Each loop is run by the interpreter before and after, with bounds around the factor and
+around where its variable wraps.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import nvir
+from nvir import toolchain
+from nvir.ir.clone import clone_module
+from nvir.ir.errors import LaunchError
+from nvir.ir.loops import natural_loops
+from nvir.passes.loop.unroll_apply import LARGEST, Plan, unroll
+from nvir.passes.loop.unroll_fold import literal
+from nvir.passes.loop.unroll_region import Refusal, Refusals
+
+HEADER = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 o, .param .u64 n, .param .u32 m) {
+.reg .pred %p<20>; .reg .b16 %h<9>; .reg .b32 %r<40>; .reg .f32 %f<9>; .reg .b64 %rd<20>;
+.reg .f64 %fd<9>;
+ld.param.u64 %rd1, [o]; ld.param.u64 %rd2, [n]; cvt.u32.u64 %r1, %rd2; ld.param.u32 %r6, [m];
+cvt.u16.u64 %h1, %rd2; mov.u32 %r3, 7; mov.u32 %r8, 0; mov.u32 %r12, 1; mov.u64 %rd5, %rd1;
+mov.b32 %f1, %r1; mov.b32 %f3, %r6;
+"""
+END = """X:
+st.global.u32 [%rd1], %r3; st.global.u32 [%rd1+4], %r8; st.global.u32 [%rd1+8], %r12;
+st.global.u32 [%rd1+12], %r2; ret; }
+"""
+SUM = "mad.lo.s32 %r3, %r3, 3, %r2; shl.b32 %r9, %r2, 2; xor.b32 %r8, %r8, %r9;\n"
+BODIES = {
+    "plain": SUM,
+    "if": SUM + "and.b32 %r10, %r3, 1; setp.eq.s32 %p3, %r10, 0; @%p3 bra M; "
+    "add.s32 %r8, %r8, %r2;\nM:\n",
+    "break": SUM + "and.b32 %r10, %r3, 63; setp.eq.s32 %p2, %r10, 5; @%p2 bra X;\n",
+    "carried": "mov.u32 %r13, %r12; mov.u32 %r12, %r8; " + SUM + "add.s32 %r8, %r8, %r13;\n",
+    "predicated": SUM + "setp.gt.s32 %p4, %r3, 0; @%p4 add.s32 %r8, %r8, 1; "
+    "@!%p4 mov.u32 %r12, 9;\n",
+    "inner": "mov.u32 %r14, 0;\nI:\nmad.lo.s32 %r3, %r3, 5, %r14; add.s32 %r14, %r14, 1; "
+    "setp.lt.s32 %p5, %r14, 3; @%p5 bra I;\n" + SUM,
+    "guarded exit": SUM + "setp.eq.s32 %p6, %r3, 1234567; @%p6 exit;\n",
+}  # fmt: skip
+NEGATED = {"lt": "ge", "le": "gt", "ne": "eq", "gt": "le", "ge": "lt", "lo": "hs", "hi": "ls"}
+COUNTED = [  # comparison, step, start, bounds
+    ("lt.s32", 1, 0, (0, 1, 2, 3, 4, 5, 7, 8, 9, 30)),
+    ("lt.s32", 3, -5, (0, 1, 5, 20, 2**31 - 40)),
+    ("le.s32", 2, 0, (-3, 0, 1, 9, 20)),
+    ("gt.s32", -1, 20, (20, 19, 18, 17, 3, 0)),
+    ("ge.s32", -2, 20, (21, 20, 19, 7, 0)),
+    ("ne.s32", 1, 0, (1, 2, 3, 4, 5, 8, 17)),
+    ("ne.s32", -2, 20, (18, 16, 0, 4)),
+    ("lt.u32", 1, 0, (0, 1, 5, 9)),
+    ("lo.u32", 5, 2**32 - 30, (2**32 - 1, 2**32 - 4, 9)),
+    ("gt.u32", -7, 30, (0, 3, 1)),
+    ("lt.s32", 2**28, 7 * 2**28, (2**31 - 1, 2**31 - 2**27, -5)),
+]
+
+
+def text_of(body: str, form: str, compare: str, step: int, start: int, bound: str) -> str:
+    """A loop with its test after the step, before it at the bottom ("old"), or at the top."""
+    bump = f"add.s32 %r2, %r2, {step};\n"
+    test = f"setp.{compare} %p1, %r2, {bound};\n"
+    head = f"mov.u32 %r2, {start};\nL:\n"
+    if form == "top":
+        sign, _, type = compare.partition(".")
+        test = f"setp.{NEGATED[sign]}.{type} %p1, %r2, {bound};\n"
+        return HEADER + head + test + "@%p1 bra X;\n" + body + bump + "bra L;\n" + END
+    tail = test + bump if form == "old" else bump + test
+    return HEADER + head + body + tail + "@%p1 bra L;\n" + END
+
+
+def launch(module, n: int, m: int = 12345, lanes: int = 1, steps: int = 20_000):
+    """What is stored, or None where the loop does not end soon."""
+    out = np.zeros(64, np.uint32)
+    try:
+        nvir.launch(module, "k", 1, lanes, [out, np.uint64(n % 2**64), np.uint32(m)],
+                    max_steps=steps)  # fmt: skip
+    except LaunchError:
+        return None
+    return out
+
+
+def unrolled(module, plan: Plan):
+    """The module with every loop unrolled, and the outcomes."""
+    copy = clone_module(module)
+    f = copy["k"]
+    f.analyze_cfg()
+    refusals = Refusals(f)
+    headers = {x.header: plan for x in natural_loops(f) if refusals.of(x) is None}
+    outcomes = unroll(f, headers, refusals)
+    f.analyze_cfg()
+    nvir.verify(copy)
+    return copy, {h.name: o for h, o in outcomes.items()}
+
+
+def check(text: str, plan: Plan, bounds, **launching):
+    module = nvir.read_ptx(text)
+    copy, outcomes = unrolled(module, plan)
+    printed = nvir.read_ptx(nvir.print_ptx(copy))
+    for n in bounds:
+        before = launch(module, n, **launching)
+        if before is None:
+            continue
+        for form in (copy, printed) if n == bounds[-1] else (copy,):
+            after = launch(form, n, steps=200_000, **launching)
+            assert after is not None
+            assert (before == after).all(), (n, before[:4], after[:4])
+    return outcomes
+
+
+# -------------------------------------------------------------- counts at run time
+
+
+@pytest.mark.seed("UNR-39", "UNR-40", "UNR-42", "UNR-47", "UNR-50")
+@pytest.mark.parametrize("form", ["bottom", "old", "top"])
+@pytest.mark.parametrize(("factor", "pieces"), [(2, False), (3, True), (4, False), (4, True),
+                                                (8, True)])  # fmt: skip
+def test_any_count_at_run_time(form, factor, pieces):
+    for compare, step, start, bounds in COUNTED[factor % 2 :: 2] if factor != 4 else COUNTED:
+        text = text_of(SUM, form, compare, step, start, "%r1")
+        outcome = check(text, Plan(factor, pieces), bounds)["L"]
+        assert outcome.copies == factor
+        assert outcome.way.startswith("one test in")
+
+
+@pytest.mark.seed("UNR-39", "UNR-42")
+def test_every_trip_from_0_to_40_with_every_factor():
+    for factor in (3, 8):
+        text = text_of(SUM, "top", "lt.s32", 1, 0, "%r1")
+        check(text, Plan(factor, pieces=True), range(41))
+
+
+@pytest.mark.seed("UNR-38", "UNR-47")
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("form", ["bottom", "top"])
+def test_any_body(body, form):
+    bounds = (0, 1, 2, 3, 4, 5, 7, 8, 19)
+    for factor in (2, 4):
+        outcomes = check(text_of(BODIES[body], form, "lt.s32", 1, 0, "%r1"), Plan(factor), bounds)
+        assert outcomes["L"].copies == factor
+
+
+@pytest.mark.seed("UNR-40")
+def test_the_guard_compares_below_or_above():
+    def comparisons(compare: str, step: int) -> list[str]:
+        module = nvir.read_ptx(text_of(SUM, "bottom", compare, step, 0, "%r1"))
+        copy, _ = unrolled(module, Plan(4))
+        main = next(b for b in copy["k"].blocks if "unrolled" in b.flags and b.name != "L")
+        guard = main.preds[0].terminator.guard.definer
+        return [str(i.form.spelling) for i in (guard, *guard.operands) if i.definer is i]
+
+    assert "setp.lt.s32" in comparisons("lt.s32", 1)
+    assert "setp.gt.s32" in comparisons("gt.s32", -1)
+
+
+# ------------------------------------------------------------------- known counts
+
+
+@pytest.mark.seed("UNR-34", "UNR-38", "UNR-42", "UNR-47")
+@pytest.mark.parametrize("form", ["bottom", "old", "top"])
+@pytest.mark.parametrize("factor", [None, 2, 3, 4, 7])
+def test_any_known_count(form, factor):
+    for compare, step, start, bounds in COUNTED:
+        for bound in bounds[(factor or 0) % 2 :: 2]:
+            text = text_of(SUM, form, compare, step, start, str(bound))
+            module = nvir.read_ptx(text)
+            if launch(module, 0, steps=3000) is None:
+                continue
+            outcome = check(text, Plan(factor), [0])["L"]
+            if factor is None and outcome.copies:
+                assert outcome.full
+
+
+@pytest.mark.seed("UNR-42")
+@pytest.mark.parametrize("T", [*range(1, 12), 16, 17, 23, 40])
+def test_known_counts_leave_straight_line_copies_for_the_remainder(T):
+    text = text_of(SUM, "bottom", "lt.s32", 1, 0, str(T))
+    for factor in (2, 3, 8):
+        outcome = check(text, Plan(factor), [0])["L"]
+        if factor <= T:
+            assert outcome.way == f"one test in {factor} copies, {T % factor} copies ahead"
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_any_body_fully(body):
+    for form in ("bottom", "top"):
+        outcomes = check(text_of(BODIES[body], form, "lt.s32", 1, 0, "6"), Plan(None), [0])
+        assert outcomes["L"].full
+        assert outcomes["L"].copies == 6
+
+
+def test_what_depends_on_the_variable_alone_is_worked_out():
+    module = nvir.read_ptx(text_of(SUM, "bottom", "lt.s32", 1, 0, "4"))
+    copy, _ = unrolled(module, Plan(None))
+    names = [i.form.name for i in copy["k"].instructions()]
+    assert "shl" not in names
+    assert not any(i.is_phi and len(i.operands) > 1 for i in copy["k"].instructions())
+    read = {literal(v) for i in copy["k"].instructions() for v in i.operands}
+    assert {4, 8, 12} <= read
+
+
+@pytest.mark.parametrize("end", ["ne", "lt"])
+def test_a_pointer_counts(end):
+    text = HEADER + "mov.u32 %r2, 5; add.s64 %rd6, %rd5, 128; shl.b64 %rd7, %rd2, 2; " \
+        "add.s64 %rd7, %rd5, %rd7;\nL:\nst.global.u32 [%rd5+16], %r2; add.s32 %r2, %r2, 3;\n" \
+        f"add.s64 %rd5, %rd5, 4; setp.{end}.u64 %p1, %rd5, %rd7; @%p1 bra L;\n" + END  # fmt: skip
+    for plan in (Plan(3), Plan(4, pieces=True)):
+        outcome = check(text, plan, range(1, 14))["L"]
+        assert outcome.way.startswith("one test in")
+
+
+def test_a_float_keeps_its_tests_at_run_time_and_is_counted_where_known():
+    text = HEADER + "mov.u32 %r2, 0; mov.f32 %f2, 0f00000000; cvt.rn.f32.u32 %f1, %r1;\nL:\n" \
+        + SUM + "add.s32 %r2, %r2, 1; add.f32 %f2, %f2, 0f3DCCCCCD; setp.lt.f32 %p1, %f2, BOUND; " \
+        "@%p1 bra L;\n" + END  # fmt: skip
+    kept = check(text.replace("BOUND", "%f1"), Plan(4), range(4))["L"]
+    assert kept.way == "all tests in 4 copies"
+    assert check(text.replace("BOUND", "0f3F800000"), Plan(None), [0])["L"].full
+    known = check(text.replace("BOUND", "0f40400000"), Plan(4), [0])["L"]
+    assert known.way.startswith("one test in 4 copies")
+
+
+def test_strides_of_run_time_keep_their_tests():
+    text = text_of(SUM, "bottom", "lt.s32", 1, 0, "%r1").replace("%r2, %r2, 1", "%r2, %r2, %r6")
+    assert check(text, Plan(4), range(20), m=3)["L"].way == "all tests in 4 copies"
+
+
+def test_lanes_may_count_apart():
+    text = text_of(SUM, "bottom", "lt.s32", 1, 0, "%r1").replace(
+        "mov.u32 %r2, 0;", "mov.u32 %r20, %laneid; shl.b32 %r21, %r20, 2; cvt.u64.u32 %rd9, %r21; "
+        "add.s64 %rd1, %rd1, %rd9; mov.u32 %r2, %r20;"
+    )  # fmt: skip
+    text = text.replace("[%rd1+4]", "[%rd1+64]").replace("[%rd1+8]", "[%rd1+128]")
+    check(text.replace("[%rd1+12]", "[%rd1+128]"), Plan(4, pieces=True), range(24), lanes=16)
+
+
+# ----------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("body", "refusal"),
+    [
+        ("frobnicate.b32 %r3, %r8;\n", Refusal.UNKNOWN),
+        ("mov.u32 %r15, %laneid; add.s32 %r2, %r2, %r15; "
+         "shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;\n", Refusal.CONVERGENT),
+        ("@%p7 bra X;\nbrx.idx %r3, ts;\nT:\n", Refusal.BRANCH),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_copied_is_refused(body, refusal):
+    extra = "ts: .branchtargets T;\n" if "brx" in body else ""
+    text = text_of(body, "bottom", "lt.s32", 1, 0, "%r1").replace("L:\n", extra + "L:\n", 1)
+    module = nvir.read_ptx(text)
+    f = module["k"]
+    f.analyze_cfg()
+    found = Refusals(f).of(natural_loops(f)[0])
+    assert found is not None
+    assert found[0] is refusal
+
+
+def test_a_uniform_barrier_is_copied():
+    text = text_of("bar.sync 0;\n" + SUM, "bottom", "lt.s32", 1, 0, "%r1")
+    assert check(text, Plan(4), (1, 2, 9), lanes=1)["L"].copies == 4
+
+
+def test_a_carry_within_a_block_is_copied():
+    body = "add.cc.u32 %r3, %r3, %r2; addc.u32 %r8, %r8, 5;\n"
+    assert check(text_of(body, "bottom", "lt.s32", 1, 0, "%r1"), Plan(4), range(9))["L"].copies == 4
+
+
+def test_a_demand_that_is_a_mistake_is_not_met():
+    module = nvir.read_ptx(text_of(SUM, "bottom", "lt.s32", 1, 0, "%r1"))
+    _, outcomes = unrolled(module, Plan(LARGEST))
+    assert outcomes["L"].copies == 0
+    assert "too many" in outcomes["L"].way
+
+
+# ----------------------------------------------------------------- random, and ptxas
+
+
+@st.composite
+def loops(draw):
+    body = "".join(draw(st.lists(st.sampled_from(sorted(BODIES)), min_size=1, max_size=3,
+                                 unique=True).map(lambda ks: [BODIES[k] for k in ks])))  # fmt: skip
+    compare, step, start, bounds = draw(st.sampled_from(COUNTED))
+    form = draw(st.sampled_from(["bottom", "old", "top"]))
+    near = draw(st.integers(-3, 40))
+    bound = str(draw(st.sampled_from(bounds))) if draw(st.booleans()) else "%r1"
+    plan = Plan(draw(st.sampled_from([None, 2, 3, 4, 6])), draw(st.booleans()),
+                draw(st.sampled_from([1, 1, 2])))  # fmt: skip
+    return text_of(body, form, compare, step, start, bound), plan, (*bounds, near)
+
+
+@pytest.mark.seed("UNR-47")
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(loops())
+def test_random_loops_keep_their_results(case):
+    text, plan, bounds = case
+    check(text, plan, bounds)
+
+
+@pytest.mark.oracle
+def test_ptxas_takes_what_is_printed():
+    for (name, body), form in itertools.product(BODIES.items(), ("bottom", "top")):
+        for bound, plan in (("%r1", Plan(4, pieces=True)), ("9", Plan(4)), ("9", Plan(None))):
+            module = nvir.read_ptx(text_of(body, form, "lt.s32", 1, 0, bound))
+            copy, _ = unrolled(module, plan)
+            result = toolchain.ptxas(nvir.print_ptx(copy))
+            assert result.ok, (name, result.error)
+
+
+@pytest.mark.oracle
+def test_ptxas_does_not_unroll_again():
+    """Each copy has one `fma.rz` of its own; ptxas must leave as many as nvir made."""
+    body = "fma.rz.f32 %f3, %f3, %f1, %f1;\n"
+    end = END.replace("%r3;", "%f3;").replace("u32 [%rd1], %f3", "f32 [%rd1], %f3")
+    for bound, factor in (("%r1", 2), ("%r1", 4), ("200", 4), ("4000", 5)):
+        text = text_of(body, "bottom", "lt.s32", 1, 0, bound).replace(END, end)
+        module = nvir.read_ptx(text)
+        copy, _ = unrolled(module, Plan(factor))
+        made = sum(i.form.spelling == "fma.rz.f32" for i in copy["k"].instructions())
+        found = toolchain.ptxas(nvir.print_ptx(copy))
+        assert found.ok, found.error
+        sass = toolchain.disassemble(found.cubin)["k"]
+        assert sum(i.opcode.startswith("FFMA.RZ") for i in sass) == made
