@@ -237,7 +237,7 @@ class _Webs:
         """Last, values of one source register share it where nothing stands against it."""
         mixed = {
             web: len({n.name for n in web.nodes if isinstance(n, Value)}) > 1
-            for web in dict.fromkeys(map(self._web, values))
+            for web in dict.fromkeys(self._web(v) for v in values if isinstance(v, Value))
         }
         for group in self.same_name:
             if values.isdisjoint(group):
