@@ -36,7 +36,7 @@ def _ctpop(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> 
         low, high = (s.op("popc.b64", h) for h in halves(s, t, args[0], "z"))
         return s.op("cvt.u64.u32", s.op("add.s32", low, high)), integer(0)
     x, w = _in_word(s, t, args[0][0])
-    return (s.known(_counted(s, s.op(f"popc.b{w}", x), r), "z"),)
+    return (s.known(_counted(s, s.op(f"popc.b{w}", x), r), "z", r.bits),)
 
 
 def _ctlz(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
@@ -49,7 +49,7 @@ def _ctlz(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> P
     n = s.op(f"clz.b{w}", x)
     if t.bits != w:
         n = s.op("add.s32", n, t.bits - w)
-    return (s.known(_counted(s, n, r), "z"),)
+    return (s.known(_counted(s, n, r), "z", r.bits),)
 
 
 def _leading(s: Selector, x: Parts) -> Value:
@@ -72,7 +72,7 @@ def _cttz(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> P
     if t.bits != w:  # a one above the type stops the count
         x = s.op(f"or.b{w}", x, 1 << t.bits)
     n = s.op(f"clz.b{w}", s.op(f"brev.b{w}", x))
-    return (s.known(_counted(s, n, r), "z"),)
+    return (s.known(_counted(s, n, r), "z", r.bits),)
 
 
 def _bitreverse(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
@@ -86,7 +86,7 @@ def _bitreverse(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]
     x = s.op(f"brev.b{w}", x)
     if t.bits != w:
         x = s.op(f"shr.u{w}", x, w - t.bits)
-    return (s.known(resize(s, x, w, width(t)), "z"),)
+    return (s.known(resize(s, x, w, width(t)), "z", t.bits),)
 
 
 def _bswap(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
@@ -162,7 +162,7 @@ def _extremum(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) 
         p = below(s, a, b, sign)
         return choose(s, p, a, b) if what == "min" else choose(s, p, b, a)
     x, y = (_extended(s, v[0], t, how) for v in (a, b))
-    return (s.known(s.op(f"{what}.{sign}{width(t)}", x, y), how),)
+    return (s.known(s.op(f"{what}.{sign}{width(t)}", x, y), how, t.bits),)
 
 
 def _extended(s: Selector, x: Value, t: Type, how: str) -> Value:
@@ -195,13 +195,15 @@ def _saturating(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]
         total = s.op(f"{what}.s32", x, y)
         total = s.op("max.s32", s.op("min.s32", total, (1 << (t.bits - 1)) - 1),
                      -1 << (t.bits - 1))  # fmt: skip
-        return (s.known(resize(s, total, 32, width(t)), "s"),)
+        return (s.known(resize(s, total, 32, width(t)), "s", t.bits),)
     w = width(t)
     x, y = (_extended(s, v, t, "s" if sign == "s" else "z") for v in (a, b))
     if sign == "u" and what == "sub":
-        return (s.known(s.op(f"sub.s{w}", s.op(f"max.u{w}", x, y), y), "z"),)
+        rest = s.op(f"sub.s{w}", s.op(f"max.u{w}", x, y), y)
+        return (s.known(rest, "z", t.bits),)
     if sign == "u" and t.bits < w:
-        return (s.known(s.op(f"min.u{w}", s.op(f"add.s{w}", x, y), (1 << t.bits) - 1), "z"),)
+        total = s.op(f"min.u{w}", s.op(f"add.s{w}", x, y), (1 << t.bits) - 1)
+        return (s.known(total, "z", t.bits),)
     result, over = _overflowing(s, name, t, x, y)
     if sign == "u":
         return (s.op(f"selp.b{w}", -1, result, over),)

@@ -116,7 +116,7 @@ def _select(s: Selector, i: Instruction) -> Parts:
     for p, x, y, part in zip(conditions, s.use(a), s.use(b), shape, strict=True):
         v = chosen(s, p, x, y, part.reg.name)
         if part.reg is not PRED and (how := s.extended.get(x)) and s.extended.get(y) == how:
-            s.known(v, how)
+            s.known(v, *how)
         out.append(v)
     return tuple(out)
 

@@ -49,14 +49,14 @@ def extended(s: Selector, x: Value, t: Type, w: int, how: str) -> Value:
         ones = 1 if how == "z" else -1
         if isinstance(x, Constant):
             return integer(ones if x.value else 0)
-        return s.known(s.op(f"selp.b{w}", ones, 0, x), how)
+        return s.known(s.op(f"selp.b{w}", ones, 0, x), how, 1)
     extend = zext if how == "z" else sext
     if isinstance(x, Constant):
         return extend(s, x, t.bits)
     own = width(t)
     if own < w and t.bits == 8:
-        return s.known(s.op(f"cvt.{kind}{w}.{kind}8", x), how)
-    return s.known(resize(s, extend(s, x, t.bits), own, w, kind), how)
+        return s.known(s.op(f"cvt.{kind}{w}.{kind}8", x), how, 8)
+    return s.known(resize(s, extend(s, x, t.bits), own, w, kind), how, t.bits)
 
 
 def _extend(how: str) -> Rule:
@@ -122,7 +122,7 @@ def _to_integer(kind: str) -> Rule:
             number = s.op(f"cvt.rzi.s32.{name}", operand(s, name, x))
             return (s.op("setp.ne.s32", number, 0),)
         made = s.op(f"cvt.rzi.{kind}{w}.{name}", operand(s, name, x))
-        return (s.known(made, "z" if kind == "u" else "s"),)
+        return (s.known(made, "z" if kind == "u" else "s", r.bits),)
 
     return by_element(scalar)
 

@@ -233,10 +233,7 @@ def exact_remainder(s: Selector, kind: str, a: Value, b: Value) -> Value:
     s.start(done)
     found = s.b.phi(type)
     found.set_incoming((rest, s_nan(type)), (outer, before))
-    # NaN where a is no number or b is 0; b no number makes NaN too, b infinite leaves a.
-    nan = s.op(f"testp.notanumber.{kind}", b)
-    result = s.op(f"selp.{kind}", b, found, nan)
-    return s.op(f"copysign.{kind}", a, result)
+    return s.op(f"copysign.{kind}", a, found)
 
 
 def s_nan(type: Type) -> Constant:

@@ -40,9 +40,9 @@ def _extend(s: Selector, x: Value, bits: int, how: str) -> Value:
     w = 16 if bits <= 16 else 32 if bits <= 32 else 64
     if isinstance(x, Constant):
         return integer(x.value & ((1 << bits) - 1) if how == "z" else signed(x.value, bits))
-    if bits == w or s.extended.get(x) == how:
+    if bits == w or s.is_known(x, how, bits):
         return x
-    return s.cached((how, x, bits), lambda: s.known(_extension(s, x, bits, w, how), how))
+    return s.cached((how, x, bits), lambda: s.known(_extension(s, x, bits, w, how), how, bits))
 
 
 def _extension(s: Selector, x: Value, bits: int, w: int, how: str) -> Value:
@@ -167,9 +167,9 @@ def _bitwise(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -
         return (s.op(f"{name}.pred", args[0][0], args[1][0]),)
     kind = f"b{width(t) if t.bits <= 64 else 64}"
     out = tuple(s.op(f"{name}.{kind}", a, b) for a, b in zip(*args, strict=True))
-    zeros = [s.extended.get(p) == "z" or _is_natural(p) for p in (args[0][0], args[1][0])]
+    zeros = [s.is_known(p, "z", t.bits) or _is_natural(p) for p in (args[0][0], args[1][0])]
     if any(zeros) if name == "and" else all(zeros):
-        s.known(out[0], "z")
+        s.known(out[0], "z", min(t.bits, 64))
     return out
 
 
@@ -190,7 +190,7 @@ def _divide(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) ->
     a, b = (extend(s, x[0], t.bits) for x in args)
     w = width(t)
     made = s.op(f"{what}.{sign}{w}", s.reg(a, f"b{w}"), b)
-    return (s.known(made, "s" if sign == "s" else "z"),)
+    return (s.known(made, "s" if sign == "s" else "z", t.bits),)
 
 
 # ------------------------------------------------------------------- shifts
@@ -221,8 +221,8 @@ def _shift(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> 
     if name == "shl":
         return (s.op(f"shl.b{w}", x[0], n),)
     if name == "lshr":
-        return (s.known(s.op(f"shr.u{w}", zext(s, x[0], t.bits), n), "z"),)
-    return (s.known(s.op(f"shr.s{w}", sext(s, x[0], t.bits), n), "s"),)
+        return (s.known(s.op(f"shr.u{w}", zext(s, x[0], t.bits), n), "z", t.bits),)
+    return (s.known(s.op(f"shr.s{w}", sext(s, x[0], t.bits), n), "s", t.bits),)
 
 
 def is_integer(t: Type) -> bool:

@@ -254,7 +254,7 @@ def _load_group(
     if first.bytes in _TYPES and _alignment(align, first.offset) >= first.bytes:
         kind = spelled(first)
         if as_signed and kind == "u8" and first.bits == 8:
-            return [s.known(s.op(f"{head}.s8", at), "s")]
+            return [s.known(s.op(f"{head}.s8", at), "s", 8)]
         return [_as_part(s, s.op(f"{head}.{kind}", at), first, kind)]
     return [_load_pieces(s, head, a, first, align)]
 
@@ -264,7 +264,7 @@ def _as_part(s: Selector, v: Value, p: Part, kind: str) -> Value:
     if p.reg is PRED:
         return s.op("setp.ne.s16", s.op("and.b16", v, 1), 0)
     if kind == "u8":
-        return s.known(v, "z") if p.bits == 8 else v
+        return s.known(v, "z", 8) if p.bits == 8 else v
     if kind[0] == "b" and p.reg.is_float:
         return s.op(f"mov.{p.reg.name}", v)
     return v

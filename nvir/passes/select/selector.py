@@ -24,7 +24,7 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.ir.opcodes import DEF
-from nvir.ir.types import PRED, IntType, PointerType, Type
+from nvir.ir.types import B16, PRED, IntType, PointerType, Type
 from nvir.ir.values import (
     Constant,
     Symbol,
@@ -79,7 +79,7 @@ class Selector:
     module           what the functions share: symbols, options, the target's number
     values           parts of each value that was selected
     addresses        base and offset of each pointer that has a constant offset
-    extended         "z", "s": registers whose bits above the type are zeros, or its sign
+    extended         registers whose bits above a width are zeros ("z") or its sign ("s")
     roots            the pointer that a chain of address computations starts from
     blocks           the first ori block of each nvvm block
     edges            (from, to) of nvvm → the ori blocks that branch there
@@ -91,7 +91,7 @@ class Selector:
         self.spaces = Spaces()
         self.values: dict[Value, Parts] = {}
         self.addresses: dict[Value, Address] = {}
-        self.extended: dict[Value, str] = {}
+        self.extended: dict[Value, tuple[str, int]] = {}
         self.roots: dict[Value, Value] = {}
         self.blocks: dict[Block, Block] = {}
         self.edges: dict[tuple[Block, Block], list[Block]] = {}
@@ -137,7 +137,8 @@ class Selector:
         f = form(spelling, ", ".join(parts_))
         i = Instruction(f, tuple(values))
         if f.n_results:
-            i.set_results(f.result_types, [None] * f.n_results)
+            types = [B16 if t.bits == 8 else t for t in f.result_types]  # there are no registers of 8
+            i.set_results(types, [None] * f.n_results)
         self.b.insert(i)
         return i
 
@@ -198,11 +199,18 @@ class Selector:
             return self.cached((v, type), lambda: self.op(f"mov.{type}", v))
         return v
 
-    def known(self, v: Value, how: str) -> Value:
-        """Note that the bits above the type are zeros ("z") or signs ("s")."""
+    def known(self, v: Value, how: str, bits: int) -> Value:
+        """Note that a register's bits above the low `bits` are zeros ("z") or the sign ("s")."""
         if not isinstance(v, Constant):
-            self.extended[v] = how
+            self.extended[v] = how, bits
         return v
+
+    def is_known(self, v: Value, how: str, bits: int) -> bool:
+        """Whether a register is known to be so; zeros above fewer bits are signs as well."""
+        found = self.extended.get(v)
+        if found is None or found[1] > bits:
+            return False
+        return found[0] == how or (found[0] == "z" and found[1] < bits)
 
     def _constant_number(self, v: ConstantExpr) -> Parts:
         if not isinstance(v.type, IntType) or v.type.bits > 64:

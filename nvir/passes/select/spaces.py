@@ -61,9 +61,9 @@ def infer(function: Function, arguments: Mapping[Argument, int]) -> Spaces:
         for i in pointers:
             if found.get(i) == GENERIC:
                 continue
-            space = _transfer(i, found, known)
-            if space is not None and space != found.get(i):
-                found[i] = GENERIC if i in found and found[i] != _NULL else space
+            now = _transfer(i, found, known)
+            if now is not None and now != found.get(i):
+                found[i] = GENERIC if i in found and found[i] != _NULL else now
                 changed = True
     known.update({v: s for v, s in found.items() if s not in (GENERIC, _NULL)})
     return known
