@@ -31,12 +31,13 @@ from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.module import Module
-from nvir.ir.nvvm import Builder, const, const_like
-from nvir.ir.nvvm_values import ConstantExpr, Poison
+from nvir.ir.nvvm import Builder, const, const_like, declare
+from nvir.ir.nvvm_values import ConstantExpr, InlineAsm, NvvmCall, Poison
 from nvir.ir.types import (
     I16,
     I32,
     I64,
+    VOID,
     FloatType,
     IntType,
     PointerType,
@@ -201,7 +202,7 @@ def _call(i: Instruction, dialect: str) -> bool:
         return False
     name = str(callee.name)[5:]
     if name.startswith("nvvm."):
-        return False
+        return _barrier(i, callee)
     base = name.split(".")[0]
     rule = _INTRINSICS.get(base)
     if rule is not None and (dialect == "llvm7" or base in _NEITHER):
@@ -217,6 +218,32 @@ def _call(i: Instruction, dialect: str) -> bool:
     if base in _NO_FORM or (dialect == "llvm7" and _NEWER.match(name)):
         raise refuse(f"the intrinsic llvm.{name}", dialect, i)
     return False
+
+
+def _barrier(i: Instruction, callee: Function) -> bool:
+    """Barriers of a block under the names that libnvvm knows: `barrier0()`, `barrier.n(id)`; of a
+    number of threads, as assembly."""
+    kind = str(callee.name).removeprefix("llvm.nvvm.barrier.cta.sync.aligned.")
+    if kind not in ("all", "count") or callee.module is None:
+        return False
+    operands: tuple[Value, ...] = i._operands
+    b = Builder(i.block, i)  # type: ignore[arg-type]
+    if kind == "count":
+        asm = InlineAsm("bar.sync $0, $1;", "r,r,~{memory}", ("sideeffect",))
+        info = NvvmCall(2, callee=asm, attributes=("convergent", "nounwind"))
+        b.insert("call", operands, aux=info)
+        i.erase()
+        _drop(callee)
+        return True
+    name = "llvm.nvvm.barrier.n"
+    if isinstance(operands[0], Constant) and operands[0].value == 0:
+        name, operands = "llvm.nvvm.barrier0", ()
+    attributes = ("convergent", "nounwind")
+    old = declare(callee.module, name, VOID, [v.type for v in operands], attributes)
+    b.call(old, operands)
+    i.erase()
+    _drop(callee)
+    return True
 
 
 def _drop(callee: Function) -> None:
