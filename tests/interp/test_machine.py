@@ -307,7 +307,7 @@ def test_every_row_of_the_table_has_a_meaning_or_is_known_to_lack_one() -> None:
 
 
 _LACKING = """clusterlaunchcontrol.query_cancel clusterlaunchcontrol.try_cancel
-    istypep mma.sp.sync mma.sp::ordered_metadata.sync
+    istypep
     multimem.cp.async.bulk multimem.cp.reduce.async.bulk multimem.ld_reduce multimem.red
     multimem.st suq sured tcgen05.alloc tcgen05.commit tcgen05.cp tcgen05.dealloc
     tcgen05.fence::after_thread_sync tcgen05.fence::before_thread_sync tcgen05.ld tcgen05.ld.red

@@ -14,13 +14,14 @@ import numpy as np
 
 from nvir.interp.access import Access, make_load, make_store
 from nvir.interp.layout import Array, register_dtype
-from nvir.interp.meaning import fragments, matrix
+from nvir.interp.meaning import fragments, matrix, sparse
 from nvir.interp.memory import Fault, check_alignment, locate_within
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.memory import _SPACES, space_of
 from nvir.interp.rows.warp import _EVERYONE, Exchange
 from nvir.ir.instruction import Instruction
 from nvir.ir.symbols import Variable
+from nvir.ir.types import IMM
 from nvir.ir.values import SymbolOffset
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
@@ -56,6 +57,31 @@ class Product(Exchange):
         na, nb, _ = self.sizes
         a, b, c = operands[:na], operands[na : na + nb], operands[na + nb :]
         d = matrix.mma(self.key, np.stack(a), np.stack(b), np.stack(c), self.target)
+        return tuple(d)
+
+
+class SparseProduct(Product):
+    """mma.sp: metadata and the sparsity selector follow C."""
+
+    def set_up(self, i: Instruction) -> None:
+        self.mask = _EVERYONE
+        self.sizes = counts(i.form.shape)[1:]
+        selector = self.sources[sum(self.sizes[:4])]
+        if len(self.sizes) != 5 or selector.type is not IMM:
+            raise unsupported(i)
+        self.selector = int(selector.value)  # type: ignore[attr-defined]
+        self.sources = self.sources[: sum(self.sizes[:4])]
+        self.types = [f"b{max(v.type.bits, 32)}" for v in self.sources]
+        module = i.function.module if i.function is not None else None
+        self.target = module.target if module is not None else ""
+
+    def compute(self, operands: list[Array], active: Array, mask: Array) -> Any:
+        na, nb, nc, _ = self.sizes[:4]
+        a, b, c = operands[:na], operands[na : na + nb], operands[na + nb : na + nb + nc]
+        d = sparse.mma(
+            self.key, np.stack(a), np.stack(b), np.stack(c), operands[-1], self.selector,
+            self.target,
+        )  # fmt: skip
         return tuple(d)
 
 
@@ -225,5 +251,6 @@ class _Fragments:
 EMITTERS = {"wmma.load": emit_wmma_load, "wmma.store": emit_wmma_store}
 SPECIALS = {
     "mma.sync": Product, "wmma.mma": Product, "movmatrix": MoveMatrix, "ldmatrix": LoadMatrix,
-    "stmatrix": StoreMatrix,
+    "stmatrix": StoreMatrix, "mma.sp.sync": SparseProduct,
+    "mma.sp::ordered_metadata.sync": SparseProduct,
 }  # fmt: skip
