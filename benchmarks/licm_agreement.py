@@ -181,8 +181,8 @@ class Writer:
 
     def loop(self, label: str, level: int, body: list[str]) -> list[str]:
         i, p, limit = f"%r{10 + level}", f"%p{1 + level}", f"%r{1 + level}"
-        return [f"mov.u32 {i}, 0;", f"{label}:", '.pragma "nounroll";', *body,
-                f"add.s32 {i}, {i}, 1; setp.lt.s32 {p}, {i}, {limit}; @{p} bra {label};"]  # fmt: skip
+        test = f"add.s32 {i}, {i}, 1; setp.lt.s32 {p}, {i}, {limit}; @{p} bra {label};"
+        return [f"mov.u32 {i}, 0;", f"{label}:", '.pragma "nounroll";', *body, test]
 
     def branchy(self) -> list[str]:
         then = self.section(self.rnd.choice((3, 12, 25)), 1)

@@ -24,7 +24,7 @@ Source   Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed., section 9.5; the notes o
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
@@ -37,7 +37,7 @@ from nvir.passes.context import Context
 from nvir.passes.loop import licm_tables as tables
 from nvir.passes.loop.licm_region import Blocked, Nest, Stay, live_into, survey
 from nvir.passes.loop.licm_score import Verdict, observed
-from nvir.passes.loop.licm_stages import Core
+from nvir.passes.loop.licm_stages import Core, CoreKnobs, iteration_limit
 from nvir.passes.loop.unroll_decision import architecture
 from nvir.passes.remarks import Code, analysis, line_of, missed, passed
 
@@ -127,14 +127,35 @@ def block_count(function: Function) -> int:
 
 def decide(function: Function, ctx: Context, pass_id: int, nest: Nest) -> list[Decision]:
     """The decision on each loop, innermost first. `nest` learns what leaves; nothing moves."""
-    core = Core(ctx, pass_id, nest) if ctx.policy == "notes" else None
-    arch = architecture(ctx.module.target)
-    return [_decide(loop, nest, core, ctx, pass_id, arch) for loop in nest.innermost_first()]
+    core = None
+    if ctx.policy == "notes":
+        core = Core(ctx, pass_id, nest, lambda header: core_knobs(ctx, pass_id, header))
+    return [_decide(loop, nest, core, ctx, pass_id) for loop in nest.innermost_first()]
 
 
-def _decide(
-    loop: Loop, nest: Nest, core: Core | None, ctx: Context, pass_id: int, arch: int
-) -> Decision:
+def core_knobs(ctx: Context, pass_id: int, header: Block | None = None) -> CoreKnobs:
+    """The knobs of the notes' stages, as they hold for the loop of a header."""
+    at: dict[str, Any] = {"block": header, "pass_id": pass_id}
+    ratio = "MaxMidHeaderSizeRateForAggressiveHoist"
+    return CoreKnobs(
+        base=ctx.knob("HoistBudget", **at),
+        cbo=ctx.knob("HoistLoopInvBudget", **at),
+        scale=ctx.knob("HoistConservativeScale", **at),
+        sets=ctx.knob("UseNewLoopInvariantRoutineForHoisting", **at),
+        permitted=ctx.knob("multi-depth-hoist", **at) and not ctx.knob("DisableNestedHoist", **at),
+        ratio=iteration_limit(
+            ctx.knobs.kind(ratio), ctx.knob("MaxMidHeaderSizeRateForAggressiveHoist", **at)
+        ),
+        const_loads=ctx.knob("HoistCBOLoad", **at) != 0,
+        cold_nests=bool(ctx.knob("HoistCBOFromLoopWithColdNest", **at)),
+        idom_limit=ctx.knob("HoistCBOLoadIDOMTravseLimit", **at),
+        pressure=ctx.knob("HoistCBORRegPressureLimitApplyRate", **at),
+        texture_low=ctx.knob("HoistTexToInstRatioLow", **at),
+        texture_high=ctx.knob("HoistTexToInstRatioHigh", **at),
+    )
+
+
+def _decide(loop: Loop, nest: Nest, core: Core | None, ctx: Context, pass_id: int) -> Decision:
     if not loop.entries:
         return Decision(loop, why=NO_ENTRY)
     value = ctx.knob("HoistLate", loop.header, pass_id=pass_id)
@@ -152,7 +173,8 @@ def _decide(
     if not region.invariant:
         return Decision(loop, stay=tuple(region.stay))
     if core is None:
-        leaving, verdict = observed(region, pass_id, arch)
+        outer = ctx.knob("HoistBudget", loop.header, pass_id=pass_id)
+        leaving, verdict = observed(region, pass_id, architecture(ctx.module.target), outer)
     else:
         leaving, verdict = core.hoist(region, policy)
     values = len(live_into(region, leaving))
@@ -203,4 +225,3 @@ def _move(nest: Nest) -> None:
         assert anchor is not None
         for i in instructions:
             i.move_before(anchor)
-

@@ -91,11 +91,16 @@ def cost(i: Instruction, arch: int) -> int:
     return n + (f.guard is not None and not f.terminator)
 
 
-def observed(region: Region, pass_id: int, arch: int) -> tuple[list[Instruction], Verdict]:
-    """What leaves the loop, as ptxas decides, and the numbers of the block that decided."""
+def observed(
+    region: Region, pass_id: int, arch: int, outer: float
+) -> tuple[list[Instruction], Verdict]:
+    """What leaves the loop, as ptxas decides, and the numbers of the block that decided.
+
+    `outer` is the budget of loops that hold loops, knob 483; 0: no limit.
+    """
     if pass_id > 0 and region.loop.children:
         return [], Verdict(0, Fraction(0), 1, Fraction(0), 0, "a later instance")
-    blocks = _Blocks(region, pass_id, arch)
+    blocks = _Blocks(region, pass_id, arch, outer)
     gone: set[Instruction] = set()
     won: Verdict | None = None
     tried: Verdict | None = None
@@ -116,8 +121,8 @@ def observed(region: Region, pass_id: int, arch: int) -> tuple[list[Instruction]
 class _Blocks:
     """The blocks of a loop under the observed rule."""
 
-    def __init__(self, region: Region, pass_id: int, arch: int) -> None:
-        self.region, self.pass_id, self.arch = region, pass_id, arch
+    def __init__(self, region: Region, pass_id: int, arch: int, outer: float) -> None:
+        self.region, self.pass_id, self.arch, self.outer = region, pass_id, arch, outer
         self.loop = region.loop
         self.innermost = not self.loop.children
         self.alone = _left_alone(region.items, pass_id, arch)
@@ -194,11 +199,12 @@ class _Blocks:
         score = sum(long if has_long_latency(i.form) else cost(i, self.arch) for i in chosen)
         made = [v.definer for v in live_into(self.region, chosen)]
         penalty = sum(d is not None and cost(d, self.arch) > 0 for d in made)
+        budget: Fraction | None
         if self.innermost:
             row = tables.LATCH_BUDGET[min(self.pass_id, 1)]
             budget = Fraction(row.value, len(self.loop.latches))
         else:
-            budget = Fraction(tables.OUTER_BUDGET.value)
+            budget = Fraction(self.outer) if self.outer else None
         return Verdict(score, budget, weights.real.value, self.size(b), 0 if free else penalty,
                        self.alone)  # fmt: skip
 

@@ -27,10 +27,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
 
 import attrs
 
+from nvir.analysis.pressure import RegisterPressure, register_pressure
 from nvir.ir.block import Block
 from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
@@ -343,25 +344,41 @@ def nested_allowed(
 # ------------------------------------------------------------------------ the core
 
 
+@attrs.frozen
+class CoreKnobs:
+    """What the stages read of the knobs, for one loop; the pass fills it in (licm.py)."""
+
+    base: float = 10.0  # HoistBudget, 483
+    cbo: float = 22.0  # HoistLoopInvBudget, 482
+    scale: int = 10  # HoistConservativeScale, 380
+    sets: bool = False  # UseNewLoopInvariantRoutineForHoisting, 934
+    permitted: bool = True  # knob 220 and not DisableNestedHoist
+    ratio: int = 2  # MaxMidHeaderSizeRateForAggressiveHoist
+    const_loads: bool = True  # HoistCBOLoad
+    cold_nests: bool = True  # HoistCBOFromLoopWithColdNest
+    idom_limit: int = 4  # HoistCBOLoadIDOMTravseLimit
+    pressure: int = 80  # HoistCBORRegPressureLimitApplyRate
+    texture_low: float = 0.03  # HoistTexToInstRatioLow
+    texture_high: float = 0.045  # HoistTexToInstRatioHigh
+
+
 class Core:
-    """The stages under the knobs of a run."""
+    """The stages under the knobs of a run; `knobs` gives those of a loop's header."""
 
     def __init__(
-        self, ctx: Context, pass_id: int, nest: Nest, noop: Callable[[Form], bool] | None = None
-    ) -> None:
-        self.ctx, self.pass_id, self.nest = ctx, pass_id, nest
+        self, ctx: Context, pass_id: int, nest: Nest, knobs: Callable[[Block], CoreKnobs],
+        noop: Callable[[Form], bool] | None = None,
+    ) -> None:  # fmt: skip
+        self.pass_id, self.nest, self.knobs = pass_id, nest, knobs
         self.of = latencies(ctx, noop or is_copy)
-        self.sets = bool(self.knob("UseNewLoopInvariantRoutineForHoisting"))
-        self.permitted = self.knob("multi-depth-hoist") and not self.knob("DisableNestedHoist")
-        ratio = "MaxMidHeaderSizeRateForAggressiveHoist"
-        self.ratio = iteration_limit(ctx.knobs.kind(ratio), self.knob(ratio))
         self.counts: dict[Block, tuple[int, int]] = {}  # header and body weights by loop
 
-    def knob(self, name: str, block: Block | None = None) -> Any:
-        return self.ctx.knob(name, block, pass_id=self.pass_id)
+    @cached_property
+    def pressure(self) -> RegisterPressure:
+        return register_pressure(self.nest.function)
 
     def boundaries(self, region: Region) -> Boundaries:
-        return analyze_boundaries(region.loop, self.permitted)
+        return analyze_boundaries(region.loop, self.knobs(region.loop.header).permitted)
 
     def hoist(self, region: Region, policy: Policy381) -> tuple[list[Instruction], Verdict]:
         """What leaves the loop, in order, and the verdict on the block that decided last."""
@@ -395,16 +412,15 @@ class Core:
     ) -> tuple[Verdict, list[Instruction]]:  # fmt: skip
         loop = region.loop
         simple = len(loop.blocks) == 1
+        k = self.knobs(loop.header)
         amount = budget(
             self.pass_id, mode, simple=simple, preds=len(loop.latches),
             inner=loop.parent is not None or policy is Policy381.CONSERVATIVE,
-            base=float(self.knob("HoistBudget", loop.header)),
-            cbo=float(self.knob("HoistLoopInvBudget", loop.header)),
-            scale=int(self.knob("HoistConservativeScale", loop.header)),
+            base=k.base, cbo=k.cbo, scale=k.scale,
         )  # fmt: skip
         marks = Marks(block.rpo_index)
         scope = Scope(region, self.pass_id, not simple, gone, lambda i: i not in legal)
-        if self.sets:
+        if k.sets:
             from nvir.passes.loop.licm_sets import build_invariant_set, classify
 
             classify(items, build_invariant_set(items, scope), marks)
@@ -423,9 +439,10 @@ class Core:
 
     def _leaves_twice(self, inner: Loop, outer: Loop) -> bool:
         header, body = self.counts.get(inner.header, (0, 0))
+        k = self.knobs(outer.header)
         return nested_allowed(
-            allowed=self.permitted, simple=len(inner.blocks) == 1, body=body,
-            preds=len(inner.entries), header=header, ratio=self.ratio,
+            allowed=k.permitted, simple=len(inner.blocks) == 1, body=body,
+            preds=len(inner.entries), header=header, ratio=k.ratio,
         )  # fmt: skip
 
     def _legal(self, region: Region) -> set[Instruction]:
@@ -433,23 +450,24 @@ class Core:
         legal = set(region.invariant)
         if self._texture(region) == "conservative":
             legal = {i for i in legal if not is_fetch(i.form)}
-        cold = any("cold" in b.flags for b in region.loop.blocks)
-        cold = cold and not self.knob("HoistCBOFromLoopWithColdNest")
-        if cold or self.knob("HoistCBOLoad") == 0:
-            return {i for i in legal if i.form.space != "const"}
-        limit = int(self.knob("HoistCBOLoadIDOMTravseLimit"))
-        return {
-            i for i in legal
-            if i.form.space != "const" or idom_steps(i, region.loop, limit) <= limit
-        }  # fmt: skip
+        loads = {i for i in legal if i.form.space == "const"}
+        return legal - {i for i in loads if not self._takes_const(i, region.loop)}
+
+    def _takes_const(self, i: Instruction, loop: Loop) -> bool:
+        """Whether a constant load may leave, by the CBO knobs."""
+        k = self.knobs(loop.header)
+        if not k.const_loads or idom_steps(i, loop, k.idom_limit) > k.idom_limit:
+            return False
+        if not k.cold_nests and any("cold" in b.flags for b in loop.blocks):
+            return False
+        return 100 * self.pressure.of_loop(loop) <= k.pressure * tables.REGISTERS.value
 
     def _texture(self, region: Region) -> str:
         fetches = sum(is_fetch(i.form) for i in region.items)
         if not fetches:
             return "default"
-        low = float(self.knob("HoistTexToInstRatioLow"))
-        high = float(self.knob("HoistTexToInstRatioHigh"))
-        return tables.texture_mode(fetches, region.size, low, high)
+        k = self.knobs(region.loop.header)
+        return tables.texture_mode(fetches, region.size, k.texture_low, k.texture_high)
 
 
 def idom_steps(i: Instruction, loop: Loop, limit: int) -> int:

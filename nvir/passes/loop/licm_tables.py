@@ -102,11 +102,12 @@ BODY_SHARE = Row(3, "noted", "divides the body's weight beside the header's")
 
 # The size of a loop as the observed rule divides by it.
 PHI_MOVES = Row(1, "observed", "move at a phi's block, and at the end of each block before it")
-OUTER_BUDGET = Row(10, "noted", "budget of a block of a loop that holds loops (knob HoistBudget)")
 OUTER_SIZE = Row(3, "observed", "size of such a block beside its own instructions")
 # Loops that the first instance leaves to the later ones.
 FALLBACK_VALUES = Row(2, "observed", "values that do not pay from which the others are tried "
                       "without them")  # fmt: skip
+
+REGISTERS = Row(255, "noted", "registers of a thread, of which constant loads may take a share")
 
 # ------------------------------------------------------------------- texture ratio
 
