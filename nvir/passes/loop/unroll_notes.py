@@ -26,7 +26,6 @@ import attrs
 from nvir.analysis.pressure import register_pressure
 from nvir.ir.block import Block
 from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.loop.unroll_codes import UnrollCode
 from nvir.passes.loop.unroll_facts import (
@@ -238,6 +237,7 @@ class _Flow:
         self.runs = frequencies(function)
         self.number = {b: k for k, b in enumerate(function.blocks)}
         self.pressure = register_pressure(function) if self.loops else None
+        self.predicates: dict[Block, int] | None = None  # most of each block, once asked for
         self.total = sum(len(b) for b in function.blocks)
         self.inherited: set[Block] = set()  # step A
         for loop in self.loops:
@@ -388,10 +388,9 @@ class _Flow:
         """Most predicates that are live at an instruction of the loop."""
         pressure = self.pressure
         assert pressure is not None
-        inside = set(loop.blocks)
-        counts = zip(pressure.instructions, pressure.predicates, strict=True)
-        return max((n for i, n in counts if _block(i) in inside), default=0)
-
-
-def _block(i: Instruction) -> Block | None:
-    return i.block
+        if self.predicates is None:
+            self.predicates = {}
+            for i, n in zip(pressure.instructions, pressure.predicates, strict=True):
+                if n and i.block is not None:
+                    self.predicates[i.block] = max(n, self.predicates.get(i.block, 0))
+        return max(self.predicates.get(b, 0) for b in loop.blocks)

@@ -20,7 +20,7 @@ Cost     linear in the sizes of the loops, a block once for each loop around it.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import attrs
 
@@ -54,12 +54,14 @@ class Refusal(enum.Enum):
 
 @attrs.define(eq=False)
 class Region:
-    """A loop in copyable form. `blocks` holds the header first, the rest in no order."""
+    """A loop in copyable form. `blocks` holds the header first, the rest in no order; `last` is
+    the one of them that comes last in the function's layout."""
 
     header: Block
     latch: Block
     preheader: Block
     blocks: list[Block]
+    last: Block
     around: Region | None = None
 
     def exits(self) -> list[tuple[Block, Block]]:
@@ -67,12 +69,16 @@ class Region:
         inside = set(self.blocks)
         return [(b, s) for b in self.blocks for s in successors(b) if s not in inside]
 
-    def grow(self, blocks: Iterable[Block]) -> None:
-        """Blocks were added that lie in the loops around this one."""
+    def grow(self, blocks: Iterable[Block], last: Block, dead: Collection[Block]) -> None:
+        """Blocks were added that lie in the loops around this one, up to `last`, some deleted."""
         new = list(blocks)
         around = self.around
         while around is not None:
+            if around.last is self.last:
+                around.last = last
             around.blocks += new
+            if dead:
+                around.blocks = [b for b in around.blocks if b not in dead]
             around = around.around
 
 
@@ -139,10 +145,12 @@ def regions(function: Function, headers: set[Block], held: frozenset[Value]) -> 
         loops = [x for x in natural_loops(function) if x.header in headers]
     _close(function, loops, held)
     made: dict[Block, Region] = {}
+    place = {b: k for k, b in enumerate(function.blocks)}
     for x in loops:  # outer before inner
         preheader = x.preheader
         assert preheader is not None
-        made[x.header] = Region(x.header, x.latches[0], preheader, list(x.blocks))
+        last = max(x.blocks, key=place.__getitem__)
+        made[x.header] = Region(x.header, x.latches[0], preheader, list(x.blocks), last)
     for x in loops:
         parent = x.parent
         while parent is not None and parent.header not in made:

@@ -83,7 +83,7 @@ class Unroller:
         self.exits = Exits(region.exits())
         self.folder = Folder(self.phis, self.order)
         self.tests_alone = test is not None and _only_branched_on(test.block)
-        self.last = _lowest(self.function, self.inside)  # copies are placed behind it
+        self.last = region.last  # copies are placed behind it
         self.made: list[Block] = []
         self.dead: set[Block] = set()
 
@@ -269,11 +269,9 @@ class Unroller:
     def finish(self) -> None:
         self.exits.finish()
         delete_blocks(self.function, self.dead)
-        self.region.grow(b for b in self.made if b not in self.dead)
-        around = self.region.around
-        while around is not None and self.dead:
-            around.blocks = [b for b in around.blocks if b not in self.dead]
-            around = around.around
+        new = [b for b in self.made if b not in self.dead]
+        alive = [b for b in (*self.order, *new) if b not in self.dead]
+        self.region.grow(new, alive[-1], self.dead)
         self.function.cfg_changed()
 
 
@@ -405,11 +403,6 @@ def _in_order(header: Block, inside: set[Block]) -> list[Block]:
             stack.pop()
     order.reverse()
     return order
-
-
-def _lowest(function: Function, inside: set[Block]) -> Block:
-    """The loop's last block in layout."""
-    return next(b for b in reversed(function.blocks) if b in inside)
 
 
 def _join_declarations(phis: list[Instruction]) -> None:
