@@ -1,0 +1,57 @@
+"""Stack memory, gathered at the head of the entry block.
+
+The marker `allocapt` stands where the allocas end. The notes have it as a bitcast of a void
+undef to void, which no LLVM accepts; here it bitcasts an undefined i1 to i1, and the end of the
+function's emission removes it.
+
+Alignment   Policy `notes`: the greatest power of two that is not above the size. `observed`: the
+            type's own alignment or that power of two up to 16, whichever is more; 1 for size 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nvir.ir.form import nvvm_form
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import I1, I32, Type, pointer
+from nvir.ir.values import Value, constant, undef
+
+if TYPE_CHECKING:
+    from nvir.frontend.irgen.state import IRGenState
+
+MARKER = "allocapt"
+
+
+def alloca_align(size: int, natural: int, policy: str) -> int:
+    """The alignment in bytes of a temporary of `size` bytes whose type asks for `natural`."""
+    if size <= 0:
+        return 1
+    power = 1 << (size.bit_length() - 1)
+    return max(natural, power if policy == "notes" else min(power, 16))
+
+
+def insert_marker(g: IRGenState) -> Instruction:
+    """Put the marker at the end of the entry block."""
+    g.allocapt = g.builder.bitcast(undef(I1), I1, MARKER)
+    return g.allocapt
+
+
+def remove_marker(g: IRGenState) -> None:
+    if g.allocapt is not None and not g.options.keep_allocapt:
+        g.allocapt.erase()
+        g.allocapt = None
+
+
+def create_alloca(g: IRGenState, t: Type, name: str, size: int, natural: int,
+                  count: Value | None = None) -> Instruction:  # fmt: skip
+    """An alloca before the marker, or where code is being built if it has a count."""
+    align = alloca_align(size, natural, g.options.policy)
+    b = g.builder
+    if count is not None or g.allocapt is None:
+        one = constant(I32, 1) if count is None else count
+        return b.insert("alloca", (one,), pointer(), name, (t, align))
+    one = constant(I32, 1)
+    made = Instruction(nvvm_form("alloca"), (one,), pointer(), name or None, (t, align))
+    made.insert_before(g.allocapt)
+    return made

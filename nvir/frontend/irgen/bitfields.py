@@ -1,0 +1,123 @@
+"""Bit-fields: where they lie, loading and storing them (`bf.*`).
+
+A field is reached through an aligned integer that lies within its run of bit-fields and the
+padding behind it: storing to it never rewrites a neighbour that another thread may write.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nvir.frontend.irgen import fold
+from nvir.frontend.irgen.state import Address, BitField, IRGenError
+from nvir.frontend.tree.layout import layout, size_of
+from nvir.frontend.tree.place import Place
+from nvir.frontend.tree.types import Arithmetic, Field, Record, is_signed, underlying
+from nvir.ir.nvvm import const
+from nvir.ir.types import I1, I8, IntType, Type, int_type
+from nvir.ir.values import Value
+
+if TYPE_CHECKING:
+    from nvir.frontend.irgen.state import IRGenState
+
+
+def bit_field_place(runs: list[tuple[int, int]], start: int, f: Field,
+                    place: Place) -> tuple[int, BitField]:  # fmt: skip
+    """The byte offset of the unit through which a field at bit `start` is reached, and the field
+    within it."""
+    bits = f.bits or 0
+    low, high = next(
+        ((a, b) for a, b in runs if a * 8 <= start and start + bits <= b * 8), (0, 0)
+    )
+    unit = min(size_of(f.type), 8)
+    while unit:
+        at = start // (8 * unit) * unit
+        if low <= at and at + unit <= high and start + bits <= (at + unit) * 8:
+            field = BitField(start - at * 8, bits, unit * 8, is_signed(f.type))
+            return at, field
+        unit //= 2
+    for n in (1, 2, 4, 8):  # a packed field that crosses its units: unaligned
+        at = start // 8
+        if at + n <= high and start + bits <= (at + n) * 8:
+            return at, BitField(start - at * 8, bits, n * 8, is_signed(f.type))
+    raise IRGenError(f"unsupported: the place of bit-field '{f.name}'", place)
+
+
+def bit_field_address(g: IRGenState, base: Address, r: Record, k: int,
+                      place: Place) -> Address:  # fmt: skip
+    """The address of field `k`, a bit-field, of a record at `base`."""
+    f = (r.fields or ())[k]
+    info = g.types.record(r)
+    g.types.resolve()
+    at, field = bit_field_place(info.runs, layout(r).offsets[k], f, place)
+    p = base.pointer
+    if at:
+        p = g.builder.gep(p, [at], I8, inbounds=True, name=f.name or "bf.addr")
+    align = min(base.align, at & -at) if at else base.align
+    return Address(p, f.type, min(align, field.unit // 8) if align else 1, base.volatile, field)
+
+
+def load_bit_field(g: IRGenState, a: Address) -> Value:
+    """The value of the field as its declared type."""
+    f = a.bit_field
+    assert f is not None
+    unit = int_type(f.unit)
+    v: Value = g.builder.load(a.pointer, unit, "bf.load", a.align, a.volatile)
+    left = f.unit - f.bits - f.shift
+    if f.signed:
+        v = _by(g, "shl", v, left, "bf.shl")
+        v = _by(g, "ashr", v, left + f.shift, "bf.ashr")
+    else:
+        v = _by(g, "lshr", v, f.shift, "bf.lshr")
+        if left:
+            v = fold.binary(g, "and", v, const(unit, (1 << f.bits) - 1), "bf.clear")
+    return _as_declared(g, v, f, a)
+
+
+def _as_declared(g: IRGenState, v: Value, f: BitField, a: Address) -> Value:
+    to = g.types.value(a.type)
+    if to is I1:
+        return g.builder.icmp_unsigned("!=", v, 0, "tobool")
+    return _resize(g, v, to, f.signed, "bf.cast")
+
+
+def _resize(g: IRGenState, v: Value, to: Type, signed: bool, name: str) -> Value:
+    if v.type.bits == to.bits:
+        return v
+    row = "trunc" if to.bits < v.type.bits else "sext" if signed else "zext"
+    return fold.cast(g, row, v, to, name)
+
+
+def _by(g: IRGenState, row: str, v: Value, amount: int, name: str) -> Value:
+    return fold.binary(g, row, v, const(v.type, amount), name) if amount else v
+
+
+def store_bit_field(g: IRGenState, v: Value, a: Address) -> Value:
+    """Store a value of the declared type; what the field holds then is the result."""
+    f = a.bit_field
+    assert f is not None
+    unit = int_type(f.unit)
+    mask = ((1 << f.bits) - 1) << f.shift
+    wide = _resize(g, v, unit, False, "bf.resize")
+    if f.bits < f.unit:
+        old = g.builder.load(a.pointer, unit, "bf.load", a.align, a.volatile)
+        wide = fold.binary(g, "and", wide, const(unit, (1 << f.bits) - 1), "bf.value")
+        placed = _by(g, "shl", wide, f.shift, "bf.shl")
+        kept = fold.binary(g, "and", old, const(unit, ~mask), "bf.clear")
+        placed = fold.binary(g, "or", kept, placed, "bf.set")
+    else:
+        placed = wide
+    g.builder.store(placed, a.pointer, a.align, a.volatile)
+    return stored_value(g, wide, f, a)
+
+
+def stored_value(g: IRGenState, wide: Value, f: BitField, a: Address) -> Value:
+    """The stored bits read back as the declared type; dead where nobody asks."""
+    if isinstance(underlying(a.type), Arithmetic) and g.types.value(a.type) is I1:
+        return g.builder.icmp_unsigned("!=", wide, 0, "tobool")
+    assert isinstance(wide.type, IntType)
+    if f.signed:
+        spare = f.unit - f.bits
+        wide = _by(g, "shl", wide, spare, "bf.result.shl")
+        wide = _by(g, "ashr", wide, spare, "bf.result.ashr")
+    return _resize(g, wide, g.types.value(a.type), f.signed, "bf.result.cast")

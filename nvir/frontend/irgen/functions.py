@@ -1,0 +1,207 @@
+"""Functions: the skeleton in its ten steps, the prolog, the end.
+
+    1 type through its typedefs   2 metadata    3 section     4 block `entry`   5 `allocapt`
+    6 block `return`, detached    7 `retval`    8 its alignment   9 insertion state   10 prolog
+
+then the body, the return block appended last, unreachable blocks and the marker removed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nvir.frontend.irgen import fold
+from nvir.frontend.irgen.abi import ABI, SRET, Kind, Passing
+from nvir.frontend.irgen.alloca import insert_marker, remove_marker
+from nvir.frontend.irgen.metadata import setup_function_metadata
+from nvir.frontend.irgen.places import at_pointer, copy, load
+from nvir.frontend.irgen.state import Address, IRGenError, IRGenState
+from nvir.frontend.irgen.statements import emit_block, run_cleanups
+from nvir.frontend.tree.declarations import Function, Parameter
+from nvir.frontend.tree.layout import align_of
+from nvir.frontend.tree.types import Reference, is_aggregate, is_void, is_volatile, strip
+from nvir.ir.block import Block
+from nvir.ir.cfg import successors
+from nvir.ir.function import Function as IRFunction
+from nvir.ir.types import I1
+from nvir.ir.values import Argument
+
+if TYPE_CHECKING:
+    from nvir.frontend.irgen.state import ModuleState
+
+
+def emit_function(shared: ModuleState, decl: Function, function: IRFunction, abi: ABI,
+                  byval_demotion: bool = False) -> IRGenState:  # fmt: skip
+    """Generate the body of a declared function; its state is returned, for those who look."""
+    assert decl.body is not None
+    g = IRGenState(shared, decl, function)
+    _skeleton(g, decl, function, abi)
+    emit_prolog(g, decl, function, abi, byval_demotion)
+    g.trace.append("prolog")
+    emit_block(g, decl.body)
+    _end(g, abi)
+    return g
+
+
+def _skeleton(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> None:
+    result = strip(decl.type.result)
+    g.trace.append("type")
+    setup_function_metadata(g.shared, decl, function)
+    g.trace.append("metadata")
+    if decl.attributes.section:
+        function.aux = {**(function.aux or {}), "section": decl.attributes.section}
+    g.trace.append("section")
+    g.at(decl.place)
+    g.trace.append("entry")  # made with the state, whose builder stands in it
+    insert_marker(g)
+    g.trace.append("allocapt")
+    g.return_block = g.new_block("return")
+    g.trace.append("return")
+    if is_void(result):
+        g.retval = None
+    elif abi.sret and is_aggregate(result):
+        g.retval = at_pointer(function.arguments[0], decl.result)
+    else:
+        g.retval = g.alloca(decl.result, "retval")
+    g.trace.append("retval")
+    g.return_align = 0 if is_void(result) else align_of(result)
+    g.trace.append("alignment")
+    g.builder.position_at_end(function.entry)
+    g.trace.append("insertion")
+
+
+# ---------------------------------------------------------------------- prolog
+
+
+def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI,
+                byval_demotion: bool = False) -> None:  # fmt: skip
+    """Walk parameters, IR arguments and their passing in step; give each parameter a place."""
+    arguments = function.arguments
+    cursor = 0
+    if abi.sret:
+        arguments[0].name = "agg.result"
+        cursor = 1
+    wanted = cursor + len(decl.params)
+    if len(arguments) != wanted or len(abi.params) != len(decl.params):
+        raise IRGenError("Argument mismatch in generation function prolog!", decl.place)
+    for p, passing in zip(decl.params, abi.params, strict=True):
+        argument = arguments[cursor]
+        argument.name = parameter_name(p)
+        _parameter(g, p, argument, passing, byval_demotion)
+        cursor += 1
+
+
+def parameter_name(p: Parameter) -> str:
+    return "this" if p.this else p.name or "temp_param"
+
+
+def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing,
+               byval_demotion: bool) -> None:  # fmt: skip
+    aggregate = is_aggregate(p.type)
+    g.at(p.place)
+    if passing.kind in (Kind.INDIRECT, SRET) and not aggregate:
+        message = "Non-aggregate arguments passed indirectly are not supported!"
+        raise IRGenError(message, p.place)
+    if passing.kind is Kind.COERCE:
+        _coerced(g, p, argument)
+    elif passing.kind is Kind.BYVAL and byval_demotion and passing.byval and (
+        p.name in g.options.byval_demotion
+    ):  # fmt: skip
+        tmp = g.alloca(p.type, "tmp")
+        copy(g, tmp, at_pointer(argument, p.type))
+        tmp.pointer.name = f"__val_param{p.name}"
+        emit_param_decl(g, p, tmp)
+    elif passing.kind in (Kind.INDIRECT, Kind.BYVAL):
+        # the object is there already; its address is the parameter's place
+        emit_param_decl(g, p, at_pointer(argument, p.type))
+    else:
+        _direct(g, p, argument)
+
+
+def _direct(g: IRGenState, p: Parameter, argument: Argument) -> None:
+    """`<param>.addr`: the incoming value stored where the parameter lives."""
+    place = g.alloca(p.type, f"{parameter_name(p)}.addr", p.align)
+    g.builder.store(argument, place.pointer, place.align)
+    emit_param_decl(g, p, place)
+
+
+def _coerced(g: IRGenState, p: Parameter, argument: Argument) -> None:
+    """A value of another type of the parameter's size: put down as that, read as the other."""
+    if is_aggregate(p.type):
+        tmp = g.alloca(p.type, "tmp")
+        g.builder.store(argument, tmp.pointer, tmp.align)
+        emit_param_decl(g, p, tmp)
+        return
+    place = g.alloca(p.type, f"{parameter_name(p)}.addr", p.align)
+    value = fold.cast(g, "bitcast", argument, g.types.memory(p.type), "coerce")
+    g.builder.store(value, place.pointer, place.align)
+    emit_param_decl(g, p, place)
+
+
+def emit_param_decl(g: IRGenState, p: Parameter, place: Address) -> None:
+    """Register where a parameter lives."""
+    volatile = is_volatile(p.type)
+    g.declare(p, Address(place.pointer, p.type, place.align, volatile))
+
+
+# ------------------------------------------------------------------------- end
+
+
+def _end(g: IRGenState, abi: ABI) -> None:
+    """Fall through to the return block, append it, and tidy up."""
+    run_cleanups(g, 0)
+    assert g.return_block is not None
+    g.branch(g.return_block)
+    g.start(g.return_block)
+    if g.retval is None or abi.sret:
+        g.builder.ret_void()
+    else:
+        _load_result(g, abi, g.retval)
+    missing = next((n for n, b in g.labels.items() if b not in set(g.function.blocks)), None)
+    if missing is not None:
+        raise IRGenError(f"use of undeclared label '{missing}'", g.decl.place)
+    remove_unreachable(g.function)
+    remove_marker(g)
+
+
+def _load_result(g: IRGenState, abi: ABI, slot: Address) -> None:
+    result = g.function.return_type
+    if isinstance(strip(slot.type), Reference) or is_aggregate(slot.type) or abi.result is None:
+        g.builder.ret(g.builder.load(slot.pointer, result, "", slot.align))
+        return
+    if g.types.value(slot.type) is I1:
+        g.builder.ret(g.builder.load(slot.pointer, result, "", slot.align))
+        return
+    g.builder.ret(load(g, slot))
+
+
+def remove_unreachable(function: IRFunction) -> None:
+    """Delete the blocks that nothing leads to, and their entries in phis."""
+    reached: set[Block] = set()
+    work = [function.entry]
+    while work:
+        b = work.pop()
+        if b in reached:
+            continue
+        reached.add(b)
+        work.extend(s for s in successors(b) if s not in reached)
+    dead = [b for b in function.blocks if b not in reached]
+    if not dead:
+        return
+    for b in dead:
+        for s in successors(b):
+            if s in reached:
+                _drop_phi_entries(s, b)
+    for b in dead:
+        for i in b:
+            i.set_operands(())
+    function.blocks[:] = [b for b in function.blocks if b in reached]
+    for b in dead:
+        function._names.discard(b.name)
+    function.cfg_changed()
+
+
+def _drop_phi_entries(block: Block, source: Block) -> None:
+    for phi in block.phis:
+        kept = [(v, b) for v, b in phi.incoming if b is not source]
+        phi.set_incoming([v for v, _ in kept], [b for _, b in kept])

@@ -1,0 +1,150 @@
+"""Initialising objects in memory, item by item or from a constant.
+
+An initialiser of many constants is copied from a variable that holds it; one with gaps is
+cleared first, then filled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nvir.frontend.irgen.constants import emit_constant
+from nvir.frontend.irgen.expressions import emit_aggregate, emit_value
+from nvir.frontend.irgen.places import (
+    clear,
+    copy,
+    emit_lvalue,
+    field_address,
+    generic,
+    store,
+    typed,
+)
+from nvir.frontend.irgen.state import Address
+from nvir.frontend.tree.expressions import Expr, InitList, StringLiteral
+from nvir.frontend.tree.layout import size_of
+from nvir.frontend.tree.types import (
+    Array,
+    CType,
+    Record,
+    Reference,
+    is_aggregate,
+    is_volatile,
+    strip,
+)
+from nvir.ir.nvvm import const
+from nvir.ir.types import I64
+
+if TYPE_CHECKING:
+    from nvir.frontend.irgen.state import IRGenState
+
+MANY = 16  # items from which on a constant initialiser is copied from memory
+
+
+def emit_init(g: IRGenState, e: Expr, to: Address) -> None:
+    """Fill a place with the value of an initialiser."""
+    t = strip(to.type)
+    if isinstance(t, Reference):
+        store(g, generic(g, emit_lvalue(g, e).pointer), to)
+    elif not is_aggregate(t):
+        store(g, emit_value(g, e), to)
+    elif isinstance(e, InitList):
+        _list(g, e, to)
+    elif isinstance(e, StringLiteral):
+        _string(g, e, to)
+    else:
+        made = emit_aggregate(g, e, to)
+        copy(g, to, made)
+
+
+def _string(g: IRGenState, e: StringLiteral, to: Address) -> None:
+    from nvir.frontend.irgen.variables import constant_variable
+
+    t = strip(to.type)
+    assert isinstance(t, Array)
+    value = emit_constant(g.shared, e, to.type)
+    assert value is not None
+    source = constant_variable(g.shared, value, f"__const_{g.decl.symbol}", 1)
+    copy(g, to, Address(source, to.type, 1))
+
+
+def _list(g: IRGenState, e: InitList, to: Address) -> None:
+    from nvir.frontend.irgen.variables import constant_variable
+
+    items = _count(e)
+    if not items:
+        clear(g, to)
+        return
+    if items >= MANY and not to.volatile:
+        value = emit_constant(g.shared, e, to.type)
+        if value is not None:
+            source = constant_variable(g.shared, value, f"__const_{g.decl.symbol}", to.align)
+            copy(g, to, Address(source, to.type, to.align))
+            return
+    if not _is_full(e, to.type):
+        clear(g, to)
+    _fill(g, e, to)
+
+
+def _count(e: InitList) -> int:
+    """Scalars that are given, at any depth."""
+    n, work = 0, [e]
+    while work:
+        for item in work.pop().items:
+            if isinstance(item, InitList):
+                work.append(item)
+            elif isinstance(item, StringLiteral):
+                n += len(item.value)
+            else:
+                n += item is not None
+    return n
+
+
+def _is_full(e: InitList, t: CType) -> bool:
+    """Whether a list gives every byte that somebody may read: no item is missing."""
+    s = strip(t)
+    if isinstance(s, Record):
+        if s.kind == "union" or any(f.bits is not None for f in s.fields or ()):
+            return False
+        wanted = [f.type for f in s.fields or ()]
+    else:
+        assert isinstance(s, Array)
+        wanted = [s.element] * (s.count or 0)
+    if len(e.items) < len(wanted):
+        return False
+    for item, part in zip(e.items, wanted, strict=False):
+        if item is None or (isinstance(item, InitList) and is_aggregate(part)
+                            and not _is_full(item, part)):  # fmt: skip
+            return False
+    return True
+
+
+def _fill(g: IRGenState, e: InitList, to: Address) -> None:
+    """Store the items that are given; the rest is zero already."""
+    s = strip(to.type)
+    for k, item in enumerate(e.items):
+        if item is None:
+            continue
+        if isinstance(s, Record):
+            place = field_address(g, to, k if e.field is None else e.field, e)
+        else:
+            assert isinstance(s, Array)
+            place = element_address(g, to, s, k)
+        if isinstance(item, InitList) and is_aggregate(typed_or(item, place.type)):
+            _fill(g, item, place)
+        else:
+            emit_init(g, item, place)
+
+
+def typed_or(e: Expr, t: CType) -> CType:
+    return t if e.type is None else typed(e)
+
+
+def element_address(g: IRGenState, base: Address, s: Array, k: int) -> Address:
+    """Element `k` of an array at a place."""
+    step = size_of(s.element)
+    p = base.pointer
+    if k:
+        p = g.builder.gep(p, [const(I64, 0), const(I64, k)], g.types.memory(base.type),
+                          inbounds=True, name="arrayinit.element")  # fmt: skip
+    align = min(base.align, k * step & -(k * step)) if k else base.align
+    return Address(p, s.element, max(align, 1), base.volatile or is_volatile(s.element))

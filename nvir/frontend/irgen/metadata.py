@@ -1,0 +1,105 @@
+"""What is said of functions beyond their code: kinds, launch bounds, attributes, annotations.
+
+Function.kind, Function.directives and attributes hold what both dialects of LLVM text have
+words for (`nvvm.annotations` below compute_100, function attributes from there on; the printer
+writes the one that its dialect asks for). What only annotations say is kept in
+Module.aux["metadata"]: preserve_n_*, full_custom_abi, alignments of parameters.
+
+    function_annotations(f)   every key of a function with its value, as the notes list them
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nvir.frontend.tree.declarations import Attributes, Function
+from nvir.frontend.tree.layout import align_of
+from nvir.frontend.tree.types import Pointer, Record, qualifiers, strip
+from nvir.ir.function import Function as IRFunction
+
+if TYPE_CHECKING:
+    from nvir.frontend.irgen.state import ModuleState
+
+CUSTOM_ABI = 0xFFFFFFFF
+
+
+def setup_function_metadata(shared: ModuleState, decl: Function, f: IRFunction) -> None:
+    """Attributes, directives and annotations of a function that is being defined."""
+    a = decl.attributes
+    words: list[Any] = ["convergent", "nounwind"]
+    words += {"always": ["alwaysinline"], "never": ["noinline"], "inline": ["inlinehint"]}.get(
+        a.inline, []
+    )
+    if a.no_return:
+        words.append("noreturn")
+    f.aux = {**(f.aux or {}), "attributes": tuple(words)}
+    f.directives.update(launch_directives(a) if a.kernel else {})
+    for node in _extra(decl, f):
+        shared.metadata.setdefault("nvvm.annotations", []).append(node)
+    _parameters(decl, f)
+
+
+def launch_directives(a: Attributes) -> dict[str, tuple[int, ...]]:
+    """Launch bounds as PTX's directives name them."""
+    out: dict[str, tuple[int, ...]] = {}
+    if a.required_block is not None:
+        out["reqntid"] = a.required_block
+    bounds = a.launch_bounds
+    if bounds is not None and bounds.max_threads:
+        out["maxntid"] = (bounds.max_threads, 1, 1)
+    if bounds is not None and bounds.min_blocks:
+        out["minnctapersm"] = (bounds.min_blocks,)
+    if bounds is not None and bounds.max_cluster:
+        out["maxclusterrank"] = (bounds.max_cluster,)
+    if a.max_registers:
+        out["maxnreg"] = (a.max_registers,)
+    if a.cluster_dims is not None:
+        out["explicitcluster"] = ()
+        out["reqnctapercluster"] = a.cluster_dims
+    return out
+
+
+def _extra(decl: Function, f: IRFunction) -> list[tuple[Any, ...]]:
+    """The annotations that have no other place."""
+    a = decl.attributes
+    out: list[tuple[Any, ...]] = []
+    keys = ("preserve_n_data", "preserve_n_control", "preserve_n_after")
+    out += [(f, key, n) for key, n in zip(keys, a.preserve, strict=True) if n >= 0]
+    if a.custom_abi:
+        out.append((f, "full_custom_abi", CUSTOM_ABI - (1 << 32)))
+    for k, p in enumerate(decl.params):
+        if isinstance(strip(p.type), Record):
+            out.append((f, "align", (k + 1) << 16 | align_of(p.type)))
+    return out
+
+
+def _parameters(decl: Function, f: IRFunction) -> None:
+    """`noalias` of restrict pointers; what the ABI says was set with the declaration."""
+    first = len(f.arguments) - len(decl.params)
+    for k, p in enumerate(decl.params):
+        argument = f.arguments[first + k]
+        if isinstance(strip(p.type), Pointer) and qualifiers(p.type)[2]:
+            argument.attributes = (*argument.attributes, "noalias")
+
+
+def function_annotations(decl: Function) -> list[tuple[str, Any]]:
+    """Keys and values of `nvvm.annotations` as the notes spell them: the kernel mark, launch
+    bounds as text, clusters, 1-based indices of `__grid_constant__` parameters, hidden ones."""
+    a = decl.attributes
+    out: list[tuple[str, Any]] = [("kernel", 1)] if a.kernel else []
+    texts = {"maxntid": "nvvm.maxntid", "reqntid": "nvvm.reqntid", "minnctapersm": "nvvm.minctasm",
+             "maxnreg": "nvvm.maxnreg", "maxclusterrank": "nvvm.maxclusterrank",
+             "reqnctapercluster": "nvvm.cluster_dim"}  # fmt: skip
+    for directive, sizes in launch_directives(a).items():
+        if directive in texts:
+            out.append((texts[directive], ",".join(map(str, sizes))))
+    if a.cluster_dims is not None:
+        out.append(("nvvm.blocksareclusters", ""))
+    constants = tuple(k + 1 for k, p in enumerate(decl.params) if p.grid_constant)
+    hidden = tuple(k + 1 for k, p in enumerate(decl.params) if p.hidden)
+    out += [("grid_constant", constants)] * bool(constants) + [("hidden", hidden)] * bool(hidden)
+    keys = ("preserve_n_data", "preserve_n_control", "preserve_n_after")
+    out += [(key, n) for key, n in zip(keys, a.preserve, strict=True) if n >= 0]
+    if a.custom_abi:
+        out.append(("full_custom_abi", CUSTOM_ABI))
+    return out

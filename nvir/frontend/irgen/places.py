@@ -1,0 +1,420 @@
+"""Places: the addresses of lvalues, loads and stores, copies of whole objects.
+
+A place keeps the address space that it is known to lie in: an element of a `__shared__` array
+is addressed in shared memory. Only a pointer value that C sees is generic.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from nvir.frontend.irgen import bitfields, fold
+from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.tree.declarations import Function, Variable
+from nvir.frontend.tree.expressions import (
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    CompoundLiteral,
+    Conditional,
+    Expr,
+    Index,
+    Member,
+    Name,
+    StatementExpr,
+    Step,
+    StringLiteral,
+    Temporary,
+    Unary,
+)
+from nvir.frontend.tree.layout import align_of, find_base, size_of
+from nvir.frontend.tree.types import (
+    Array,
+    CType,
+    FunctionType,
+    Pointer,
+    Record,
+    Reference,
+    Vector,
+    is_aggregate,
+    is_signed,
+    is_void,
+    is_volatile,
+    strip,
+)
+from nvir.ir.nvvm import const, declare
+from nvir.ir.nvvm_values import NvvmCall
+from nvir.ir.types import I1, I8, I64, VOID, PointerType, Type, pointer
+from nvir.ir.values import Value
+
+if TYPE_CHECKING:
+    from nvir.frontend.irgen.state import IRGenState
+
+
+def typed(e: Expr) -> CType:
+    if e.type is None:
+        raise IRGenError("an expression without a type: check the tree first", e.place)
+    return e.type
+
+
+# ---------------------------------------------------------------- loads and stores
+
+
+def load(g: IRGenState, a: Address, name: str = "") -> Value:
+    """The value at a place: a scalar or a vector."""
+    if a.bit_field is not None:
+        return bitfields.load_bit_field(g, a)
+    if a.lane is not None and a.vector is not None:
+        whole = g.builder.load(a.pointer, a.vector, "", a.align, a.volatile)
+        return g.builder.extract_element(whole, a.lane, name or "vecext")
+    v: Value = g.builder.load(a.pointer, g.types.memory(a.type), name, a.align, a.volatile)
+    if g.types.value(a.type) is I1:
+        return fold.cast(g, "trunc", v, I1, "tobool")
+    return v
+
+
+def store(g: IRGenState, v: Value, a: Address) -> Value:
+    """Store a scalar; the value that the place holds then."""
+    if a.bit_field is not None:
+        return bitfields.store_bit_field(g, v, a)
+    if v.type is I1:
+        stored = fold.cast(g, "zext", v, I8, "frombool")
+    else:
+        stored = v
+    if a.lane is not None and a.vector is not None:
+        whole = g.builder.load(a.pointer, a.vector, "", a.align, a.volatile)
+        stored = g.builder.insert_element(whole, stored, a.lane, "vecins")
+    g.builder.store(stored, a.pointer, a.align, a.volatile)
+    return v
+
+
+def generic(g: IRGenState, p: Value, to: Type | None = None) -> Value:
+    """A pointer in the address space of `to`, by default generic."""
+    wanted = pointer() if to is None else to
+    return p if p.type is wanted else fold.cast(g, "addrspacecast", p, wanted)
+
+
+def _space(p: Value) -> int:
+    return p.type.space if isinstance(p.type, PointerType) else 0
+
+
+def _memory_name(p: Value) -> str:
+    return f"p{_space(p)}"
+
+
+def copy(g: IRGenState, to: Address, source: Address) -> None:
+    """Copy an object as its bytes, padding included."""
+    n = size_of(to.type)
+    if to.pointer is source.pointer or n == 0:
+        return
+    args = [to.pointer, source.pointer, const(I64, n), const(I1, to.volatile or source.volatile)]
+    name = f"llvm.memcpy.{_memory_name(to.pointer)}.{_memory_name(source.pointer)}.i64"
+    _memory_call(g, name, args, (to.align, source.align))
+
+
+def clear(g: IRGenState, to: Address) -> None:
+    """Fill an object with zeros."""
+    args = [to.pointer, const(I8, 0), const(I64, size_of(to.type)), const(I1, to.volatile)]
+    _memory_call(g, f"llvm.memset.{_memory_name(to.pointer)}.i64", args, (to.align,))
+
+
+def _memory_call(g: IRGenState, name: str, args: list[Value], aligns: tuple[int, ...]) -> None:
+    f = declare(g.module, name, VOID, [a.type for a in args])
+    call = g.builder.call(f, args)
+    words = tuple((("align", a),) if a > 1 else () for a in aligns)
+    call.aux = NvvmCall(len(args), callee=f, arguments=(*words, *((),) * (len(args) - len(words))))
+
+
+# -------------------------------------------------------------------- lvalues
+
+
+def emit_lvalue(g: IRGenState, e: Expr) -> Address:
+    """The place that an expression names. One that names none is put into a temporary."""
+    rule = _RULES.get(type(e))
+    before = g.at(e.place)
+    made: Address = rule(g, e) if rule is not None else materialize(g, e)
+    g.builder.loc = before
+    return made
+
+
+def materialize(g: IRGenState, e: Expr, name: str = "tmp") -> Address:
+    """A temporary that holds the value of an expression."""
+    from nvir.frontend.irgen.initialisers import emit_init
+
+    to = g.alloca(typed(e), name)
+    emit_init(g, e, to)
+    return to
+
+
+def _name(g: IRGenState, e: Name) -> Address:
+    d = e.decl
+    if isinstance(d, Function):
+        from nvir.frontend.irgen.module import function_symbol
+
+        return Address(function_symbol(g.shared, d), typed(e), 1)
+    if d is not None and d in g.places:
+        place = g.places[d]
+        if isinstance(strip(getattr(d, "type", place.type)), Reference):
+            return followed(g, place, typed(e))
+        return place
+    if isinstance(d, Variable):
+        from nvir.frontend.irgen.special import special_aggregate
+        from nvir.frontend.irgen.variables import global_place
+
+        special = special_aggregate(g, e)
+        return global_place(g, d) if special is None else special
+    raise IRGenError(f"'{e.name}' has no place in memory", e.place)
+
+
+def followed(g: IRGenState, place: Address, t: CType) -> Address:
+    """What a reference at a place refers to."""
+    p = g.builder.load(place.pointer, pointer(), "", place.align)
+    return Address(p, t, align_or_1(t), is_volatile(t))
+
+
+def align_or_1(t: CType) -> int:
+    s = strip(t)
+    if is_void(s) or isinstance(s, FunctionType) or (isinstance(s, Record) and s.fields is None):
+        return 1
+    return align_of(s)
+
+
+def at_pointer(p: Value, t: CType) -> Address:
+    """The object of type `t` that a pointer points to."""
+    return Address(p, t, align_or_1(t), is_volatile(t))
+
+
+def _unary(g: IRGenState, e: Unary) -> Address:
+    from nvir.frontend.irgen.expressions import emit_value
+
+    if e.op != "*":
+        return materialize(g, e)
+    operand = e.operand
+    if isinstance(operand, Cast) and operand.kind == "decay":
+        whole = emit_lvalue(g, operand.operand)
+        return _element(g, whole, const(I64, 0), typed(e), "arraydecay")
+    return at_pointer(emit_value(g, operand), typed(e))
+
+
+def _index(g: IRGenState, e: Index) -> Address:
+    from nvir.frontend.irgen.expressions import emit_value
+
+    base = e.base
+    if isinstance(strip(typed(base)), Vector):
+        whole = emit_lvalue(g, base)
+        lane = emit_value(g, e.index)
+        return _lane(g, whole, lane, typed(e))
+    if isinstance(base, Cast) and base.kind == "decay":
+        whole = emit_lvalue(g, base.operand)
+        return _element(g, whole, index_value(g, e.index), typed(e), "arrayidx")
+    p = emit_value(g, base)
+    offset = index_value(g, e.index)
+    t = typed(e)
+    made = g.builder.gep(p, [offset], g.types.memory(t), inbounds=True, name="arrayidx")
+    return at_pointer(made, t)
+
+
+def index_value(g: IRGenState, e: Expr, name: str = "idxprom") -> Value:
+    """A subscript as i64, extended by its own sign."""
+    from nvir.frontend.irgen.expressions import emit_value
+
+    v = emit_value(g, e)
+    if v.type.bits == 64:
+        return v
+    if v.type.bits > 64:
+        return fold.cast(g, "trunc", v, I64, name)
+    return fold.cast(g, "sext" if is_signed(typed(e)) else "zext", v, I64, name)
+
+
+def _element(g: IRGenState, whole: Address, index: Value, t: CType, name: str) -> Address:
+    array = strip(whole.type)
+    assert isinstance(array, Array)
+    known = getattr(index, "value", None) if index.is_constant else None
+    step = size_of(t)
+    if known == 0 and whole.pointer.is_constant:
+        p = whole.pointer
+    else:
+        p = g.builder.gep(whole.pointer, [const(I64, 0), index], g.types.memory(whole.type),
+                          inbounds=True, name=name)  # fmt: skip
+    if isinstance(known, int):
+        align = _align_at(whole.align, known * step)
+    else:
+        align = _align_at(whole.align, step)
+    return Address(p, t, max(align, 1), whole.volatile or is_volatile(t))
+
+
+def _align_at(align: int, offset: int) -> int:
+    """What is known of the alignment at an offset from an aligned place."""
+    return min(align, offset & -offset) if offset else align
+
+
+def _lane(g: IRGenState, whole: Address, lane: Value, t: CType) -> Address:
+    return Address(whole.pointer, t, whole.align, whole.volatile, None, lane,
+                   g.types.memory(whole.type))  # fmt: skip
+
+
+def _member(g: IRGenState, e: Member) -> Address:
+    from nvir.frontend.irgen.expressions import emit_value
+    from nvir.frontend.irgen.special import special_component
+
+    component = special_component(g, e)
+    if component is not None:
+        to = g.alloca(typed(e), "tmp")
+        store(g, component, to)
+        return to
+    if e.arrow:
+        t = strip(typed(e.base))
+        assert isinstance(t, Pointer)
+        base = at_pointer(emit_value(g, e.base), t.pointee)
+    else:
+        base = emit_lvalue(g, e.base)
+    if isinstance(strip(base.type), Vector):
+        return _lane(g, base, const(I64, (e.path or (0,))[0]), typed(e))
+    for k in e.path or ():
+        base = field_address(g, base, k, e)
+    referred = strip(base.type)
+    if isinstance(referred, Reference):
+        return followed(g, base, typed(e))
+    return attrs.evolve(base, type=typed(e))
+
+
+def field_address(g: IRGenState, base: Address, k: int, e: Expr) -> Address:
+    """The place of field `k` of a record."""
+    from nvir.frontend.tree.layout import layout
+
+    r = strip(base.type)
+    assert isinstance(r, Record)
+    f = (r.fields or ())[k]
+    if f.bits is not None:
+        return bitfields.bit_field_address(g, base, r, k, e.place)
+    info = g.types.record(r)
+    g.types.resolve()
+    offset = layout(r).offsets[k] // 8
+    align = _align_at(base.align, offset)
+    volatile = base.volatile or is_volatile(f.type)
+    element = info.elements[k]
+    if element is None or (element == 0 and f.base):
+        return Address(base.pointer, f.type, align, volatile)  # a union's, or the first base
+    p = g.builder.gep(base.pointer, [0, element], info.type, inbounds=True, name=f.name or "base")
+    return Address(p, f.type, align, volatile)
+
+
+def _cast(g: IRGenState, e: Cast) -> Address:
+    if not e.to_lvalue:
+        return materialize(g, e) if is_aggregate(typed(e)) is False else _aggregate_cast(g, e)
+    place = emit_lvalue(g, e.operand)
+    if e.kind in ("base", "derived"):
+        p = base_pointer(g, place.pointer, place.type, typed(e), e.kind)
+        return Address(p, typed(e), align_or_1(typed(e)), place.volatile)
+    t = typed(e)
+    return attrs.evolve(place, type=t, volatile=place.volatile or is_volatile(t),
+                        align=min(place.align, max(align_or_1(t), 1)))  # fmt: skip
+
+
+def _aggregate_cast(g: IRGenState, e: Cast) -> Address:
+    place = emit_lvalue(g, e.operand)
+    if e.kind == "base":
+        p = base_pointer(g, place.pointer, place.type, typed(e), "base")
+        return Address(p, typed(e), align_or_1(typed(e)), place.volatile)
+    return place
+
+
+def base_pointer(g: IRGenState, p: Value, source: CType, to: CType, kind: str) -> Value:
+    """A pointer to a class as one to its base, or back."""
+    from nvir.frontend.tree.layout import layout
+
+    derived, base = (source, to) if kind == "base" else (to, source)
+    r, b = strip(derived), strip(base)
+    assert isinstance(r, Record)
+    assert isinstance(b, Record)
+    offset = 0
+    for k in find_base(r, b) or ():
+        offset += layout(r).offsets[k] // 8
+        r = strip((r.fields or ())[k].type)
+        assert isinstance(r, Record)
+    if not offset:
+        return p
+    signed = offset if kind == "base" else -offset
+    return g.builder.gep(p, [const(I64, signed)], I8, inbounds=True, name="add.ptr")
+
+
+def _value_place(g: IRGenState, e: Expr) -> Address:
+    """Assignments and prefix steps: evaluated, then the place that they changed."""
+    from nvir.frontend.irgen.operators import emit_assign_place
+
+    return emit_assign_place(g, e)
+
+
+def _comma(g: IRGenState, e: Binary) -> Address:
+    from nvir.frontend.irgen.expressions import emit_effect
+
+    if e.op != ",":
+        return materialize(g, e)
+    emit_effect(g, e.left)
+    return emit_lvalue(g, e.right)
+
+
+def _conditional(g: IRGenState, e: Conditional) -> Address:
+    from nvir.frontend.check.expressions import is_lvalue
+    from nvir.frontend.irgen.operators import emit_conditional
+
+    if not (is_lvalue(e.then) and is_lvalue(e.other)):
+        return materialize(g, e)
+    t = typed(e)
+    p = emit_conditional(g, e, lambda side: generic(g, emit_lvalue(g, side).pointer))
+    assert p is not None
+    return at_pointer(p, t)
+
+
+def _call(g: IRGenState, e: Call) -> Address:
+    from nvir.frontend.check.expressions import returns_reference
+    from nvir.frontend.irgen.calls import emit_call, emit_call_aggregate
+
+    if returns_reference(e):
+        p = emit_call(g, e)
+        assert p is not None
+        return at_pointer(p, typed(e))
+    if is_aggregate(typed(e)):
+        return emit_call_aggregate(g, e, None)
+    return materialize(g, e)
+
+
+def _string(g: IRGenState, e: StringLiteral) -> Address:
+    from nvir.frontend.irgen.variables import string_variable
+
+    return Address(string_variable(g.shared, e), typed(e), 1)
+
+
+def _compound_literal(g: IRGenState, e: CompoundLiteral) -> Address:
+    from nvir.frontend.irgen.initialisers import emit_init
+
+    to = g.alloca(typed(e), ".compoundliteral")
+    emit_init(g, e.init, to)
+    return to
+
+
+def _temporary(g: IRGenState, e: Temporary) -> Address:
+    from nvir.frontend.irgen.initialisers import emit_init
+
+    to = g.alloca(typed(e), "tmp")
+    emit_init(g, e.value, to)
+    return to
+
+
+def _statement_expr(g: IRGenState, e: StatementExpr) -> Address:
+    from nvir.frontend.irgen.statements import emit_statement_expr
+
+    to = g.alloca(typed(e), "tmp")
+    emit_statement_expr(g, e, to)
+    return to
+
+
+_RULES: dict[type[Expr], Any] = {
+    Name: _name, Unary: _unary, Index: _index, Member: _member, Cast: _cast, Assign: _value_place,
+    Step: _value_place, Binary: _comma, Conditional: _conditional, Call: _call,
+    StringLiteral: _string, CompoundLiteral: _compound_literal, Temporary: _temporary,
+    StatementExpr: _statement_expr,
+}  # fmt: skip
