@@ -113,15 +113,17 @@ Registry = Mapping[str, Pass]
 @functools.cache
 def all_passes() -> dict[str, Pass]:
     """The passes by name."""
+    from nvir.passes.llvm import legalize
     from nvir.passes.loop import (
+        hot_cold_in_loop,
         licm,
         loop_peel,
         loop_rotate,
         loop_simplify,
         loop_unroll,
+        split_live_ranges,
         unroll_decision,
     )
-    from nvir.passes.llvm import legalize
     from nvir.passes.scalar import copy_prop, dce, gvn, if_convert
     from nvir.passes.select import select
     from nvir.passes.select.options import Options as SelectOptions
@@ -146,6 +148,11 @@ def all_passes() -> dict[str, Pass]:
              loop_unroll.CODES, options=loop_unroll.Options, level="ori", cfg=True, phases=(22,)),
         Pass("if-convert", if_convert.run, "small branches become predicated code and selects",
              if_convert.CODES, options=if_convert.Options, level="ori", cfg=True, phases=(63,)),
+        Pass("split-live-ranges", split_live_ranges.run, "values get other registers in loops",
+             split_live_ranges.CODES, options=split_live_ranges.Options, level="ori",
+             phases=(19,)),
+        Pass("hot-cold-in-loop", hot_cold_in_loop.run, "puts what a loop seldom runs behind it",
+             hot_cold_in_loop.CODES, cfg=True, phases=(108,)),
         Pass("unroll-decision", unroll_decision.run, "says what the assembler will unroll",
              unroll_decision.CODES, level="ori"),
         Pass("select", select.run, "turns LLVM-like code into operations of PTX", select.CODES,

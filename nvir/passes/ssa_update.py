@@ -98,13 +98,13 @@ def _check(value: Value, definitions: Definitions, held: AbstractSet[Value]) -> 
     for d in definitions.values():
         if not can_stand_for(d, value) or (ori and isinstance(d, Constant)):
             raise ValueError(f"{d.name} cannot stand for {value.name}")
-    home = _home(value)
+    home = home_of(value)
     if home is not None and definitions.get(home, value) is not value:
         raise ValueError(f"{value.name} has another definition in its own block")
 
 
-def _home(value: Value) -> Block | None:
-    """The block that makes a value; an argument comes with the entry."""
+def home_of(value: Value) -> Block | None:
+    """The block that makes a value, None if it stands in none; an argument comes with the entry."""
     if value.definer is not None:
         return value.definer.block
     return value.function.entry if isinstance(value, Argument) and value.function else None
@@ -152,7 +152,7 @@ class _Variable:
     def __init__(self, value: Value, more: Definitions, edits: _Edits) -> None:
         self.value, self.edits = value, edits
         self.definitions = {b: d for b, d in more.items() if b._rpo_index >= 0}
-        self.home = _home(value)
+        self.home = home_of(value)
         if self.home is not None:
             self.definitions[self.home] = value
         self.at: dict[Block, _Name] = {}
