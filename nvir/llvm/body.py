@@ -98,7 +98,7 @@ class Body(Grammar):
         t = self.t
         self.k = k
         while self.k < end:
-            start = self.k
+            self.start = start = self.k
             try:
                 token = t[start]
                 if token[-1] == ":" and token != ":":
@@ -114,7 +114,7 @@ class Body(Grammar):
                 self.broken = True
                 self.reader.stopped(e)
                 self._forget(start)
-                self.k = max(self.text.next_line(max(e.at, start)), start + 1)
+                self.k = self.text.resume(e, start)
             if self.k > end and not self.broken:
                 self.broken = True
                 self.reader.stopped(Stop("the instruction runs into the end of the body", end))

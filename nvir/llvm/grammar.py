@@ -78,6 +78,7 @@ class Grammar:
         self.symbols: dict[str, Symbol] = {}
         self.memo: dict[tuple[Type, str], Value] = {}
         self.pointee: Type = I8
+        self.start = 0  # the first token of the line or entity that is being read
 
     def share(self, other: Grammar) -> None:
         """Take another's names."""
@@ -88,6 +89,8 @@ class Grammar:
 
     def fail(self, expected: str, at: int | None = None) -> NoReturn:
         at = self.k if at is None else at
+        if at > self.start and self.text.begins_line(at):
+            raise Stop(f"expected {expected}, found the end of the line", at, behind=True)
         token = self.t[at]
         found = f"'{token[:60]}'" if token != END else "the end of the file"
         raise Stop(f"expected {expected}, found {found}", at)
@@ -473,9 +476,13 @@ def float_bits(t: FloatType, token: str) -> int | None:
     """
     if token.startswith("0x"):
         return _hex_bits(t, token)
+    if "." not in token:
+        return None
     try:
         x = float(token)
     except ValueError:
+        return None
+    if x in (float("inf"), -float("inf")):
         return None
     return double_to(t, int.from_bytes(binary.pack("<d", x), "little"))
 

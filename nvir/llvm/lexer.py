@@ -21,7 +21,7 @@ TOKEN = re.compile(
     r"|c?\"[^\"]*\":?"
     r"|[-+]?\d+\.\d*(?:[eE][-+]?\d+)?"
     r"|0x[HRKLM]?[0-9A-Fa-f]+"
-    r"|-?\d+(?![-\w$.])"
+    r"|\d+:|-?\d+(?![-\w$.])"
     r"|\.\.\."
     r"|[-\w$.]+:?"
     r"|![-\w$.]*|#\w+|[^\s\"]|\"", re.ASCII
@@ -32,11 +32,14 @@ END = ""  # the token behind the last one
 
 class Stop(Exception):
     """An entity or instruction cannot be read, for what stands at token `at`. Never leaves the
-    room. `unsupported` tells that nvir knows what it is and does not take it."""
+    room. `unsupported` tells that nvir knows what it is and does not take it, `behind` that the
+    line before `at` ends too early."""
 
-    def __init__(self, message: str, at: int, unsupported: bool = False) -> None:
+    def __init__(
+        self, message: str, at: int, unsupported: bool = False, behind: bool = False
+    ) -> None:
         super().__init__(message)
-        self.message, self.at, self.unsupported = message, at, unsupported
+        self.message, self.at, self.unsupported, self.behind = message, at, unsupported, behind
 
 
 class Text:
@@ -60,18 +63,30 @@ class Text:
             at = max(self.count - 1, 0)
         return bisect_right(self.first, at) - 1
 
+    def begins_line(self, at: int) -> bool:
+        """Whether no token stands before `at` in its line; the end of the file begins one."""
+        return at >= self.count or self.first[self.line_of(at)] == at
+
     def next_line(self, at: int) -> int:
         """The first token of the line behind that of token `at`."""
         k = self.line_of(at) + 1
         return self.first[k] if k < len(self.first) else self.count
 
-    def diagnostic(self, message: str, at: int) -> Diagnostic:
-        """An error at token `at`; behind the last one at the end of the file's last token."""
+    def resume(self, e: Stop, start: int) -> int:
+        """Where to go on behind an error in what began at `start`: at the next line."""
+        if e.behind and e.at > start:
+            return e.at
+        return max(self.next_line(max(e.at, start)), start + 1)
+
+    def diagnostic(self, message: str, at: int, behind: bool = False) -> Diagnostic:
+        """An error at token `at`, or `behind` the one before it."""
+        if behind and at > 0:
+            at = min(at, self.count) - 1
         k = self.line_of(at)
         source = self.lines[k] if self.lines else ""
         spans = [m.span() for m in TOKEN.finditer(_without_comment(source))]
         n = at - self.first[k]
-        column = spans[n][0] if 0 <= n < len(spans) else (spans[-1][1] if spans else 0)
+        column = spans[n][behind] if 0 <= n < len(spans) else (spans[-1][1] if spans else 0)
         return Diagnostic(message, self.file, k + 1, column + 1, source)
 
 

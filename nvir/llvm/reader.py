@@ -93,7 +93,7 @@ class _Reader(Grammar):
 
     def stopped(self, e: Stop) -> None:
         """Note an error; reading goes on."""
-        d = self.text.diagnostic(e.message, e.at)
+        d = self.text.diagnostic(e.message, e.at, e.behind)
         if e.unsupported:
             self.unsupported_at = self.unsupported_at or d
         elif len(self.errors) < MAX_ERRORS:
@@ -125,12 +125,12 @@ class _Reader(Grammar):
     def _outline(self) -> None:
         t, count = self.t, self.text.count
         while self.k < count:
-            start = self.k
+            self.start = start = self.k
             try:
                 self._entity(t[start])
             except Stop as e:
                 self.stopped(e)
-                self._resume(max(e.at, start), start)
+                self._resume(max(e.at - e.behind, start), start)
 
     def _resume(self, at: int, start: int) -> None:
         """Go on at the next line that begins an entity, behind the body of a broken function."""

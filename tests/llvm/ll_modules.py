@@ -179,7 +179,7 @@ SNIPPETS: dict[str, str] = {
     "memmove": "call void @llvm.memmove.p0.p0.i64(ptr %p, ptr %q, i64 37, i1 false)",
     "memcpy as": """
         %a = addrspacecast ptr %p to ptr addrspace(1)
-        call void @llvm.memcpy.p1.p0.i64(ptr addrspace(1) align 4 %a, ptr align 4 %q, i64 300, i1 false)
+        call void @llvm.memcpy.p1.p0.i64(ptr addrspace(1) %a, ptr align 4 %q, i64 300, i1 false)
     """,
     "lifetime": """
         %a = alloca i32

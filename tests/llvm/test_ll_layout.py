@@ -74,8 +74,11 @@ def test_a_struct_has_its_padding():
 
 
 @pytest.mark.seed("STR-13", "GAP-07")
-@pytest.mark.parametrize(("t", "bits"), [(HALF, 16), (FLOAT, 32), (I64, 64), (DOUBLE, 64),
-                                         (FP128, 128), (pointer(1), 64), (int_type(24), 24)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("t", "bits"),
+    [(HALF, 16), (FLOAT, 32), (I64, 64), (DOUBLE, 64), (FP128, 128), (pointer(1), 64),
+     (int_type(24), 24)],
+)  # fmt: skip
 def test_store_sizes(t, bits):
     assert store_size(t) == bits // 8
 

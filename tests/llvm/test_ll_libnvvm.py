@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import llvmlite.binding as llvm
 import pytest
-from tests.llvm.ll_modules import ARCH, REFUSED, SNIPPETS, module_of, random_module
 
 import nvir
 from nvir.ir import Module
 from nvir.toolchain import libnvvm, ptxas
+from tests.llvm.ll_modules import ARCH, REFUSED, SNIPPETS, module_of, random_module
 
 DIALECTS = tuple(ARCH)
 

@@ -1,10 +1,10 @@
-"""Rewriting what a dialect of NVVM IR lacks: after this pass libnvvm verifies and compiles the text.
+"""Rewriting what a dialect of NVVM IR lacks: what this pass leaves, libnvvm takes.
 
     llvm7     below compute_100: bfloat is i16, fneg a subtraction, freeze a move, poison undef;
               newer atomics and intrinsics become older ones
     llvm20    from compute_100 on
-    both      fp128 is moved as i128; fences are barriers of memory, atomic loads and stores volatile
-              accesses between such; stack memory in space 5 is cast from the generic space
+    both      fp128 is moved as i128; fences are barriers of memory, atomic accesses volatile ones
+              between such; stack memory in space 5 is cast from the generic space
 
     %y = fneg float %x                  ==>   %y = fsub float -0.0, %x
     fence syncscope("block") acq_rel    ==>   call void @llvm.nvvm.membar.cta()

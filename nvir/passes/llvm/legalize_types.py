@@ -8,8 +8,8 @@ remainder: float has more than twice its precision. The rounding is `cvt.rn.bf16
                                       %s = fadd float %x, %y
                                       %c = call i16 asm "cvt.rn.bf16.f32 $0, $1;", "=h,f"(float %s)
 
-Raises Unsupported for arithmetic on fp128, on vectors of bfloat, for conversions to bfloat that would
-round twice, and for intrinsics of either type.
+Raises Unsupported for arithmetic on fp128 and on vectors of bfloat, for conversions to bfloat that
+would round twice, and for intrinsics of either type.
 """
 
 from __future__ import annotations
