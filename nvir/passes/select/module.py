@@ -169,7 +169,7 @@ class ModuleSelector:
                 bytes_[at + k] = SymbolOffset(
                     whole.symbol, whole.offset, whole.generic, 0xFF << 8 * k
                 )
-        new.value_type, new.init = array(B8, len(data)), tuple(bytes_)
+        new.value_type, new.init = array(SCALARS["u8"], len(data)), tuple(bytes_)
 
     def _address(self, v: Value) -> SymbolOffset:
         a = constants.address(v)

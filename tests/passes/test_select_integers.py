@@ -1,0 +1,172 @@
+"""Selection of integer operations, at every width that a register holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nvir
+from nvir.ir.errors import Unsupported
+from nvir.ir.nvvm import const, declare
+from nvir.ir.types import I1, I8, int_type, struct
+from tests.selection import check_lanes, lanes, operands, ptx, read
+from nvir.passes.select import select_module
+
+WIDTHS = (1, 3, 8, 12, 16, 24, 32, 48, 64, 100, 128)
+COMPARISONS = "eq ne ult ule ugt uge slt sle sgt sge".split()
+
+
+def call(b, m, name, t, args, result=None):
+    return b.call(declare(m, f"{name}.{t.name}", result or t, [a.type for a in args]), args)
+
+
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_arithmetic(bits):
+    """Sums, products and bitwise operations wrap at the width, whatever lies above it."""
+    t = int_type(bits)
+
+    def body(b, m, x, y):
+        made = [b.add(x, y), b.sub(x, y), b.mul(x, y), b.and_(x, y), b.or_(x, y), b.xor(x, y)]
+        made.append(b.mul(b.add(x, y), b.add(x, y)))
+        return [*made, b.add(b.mul(x, y), x)]
+
+    check_lanes([t, t], [t] * 8, body)
+
+
+@pytest.mark.parametrize("bits", WIDTHS[1:])
+def test_shifts_and_division(bits):
+    t = int_type(bits)
+    divisors = operands(t, 7)
+    divisors[:, 0] |= 1
+    divisors[1] = 0
+    divisors[1, 0] = 3  # no division of the least number by -1
+
+    def body(b, m, x, y):
+        n = b.urem(y, const(t, bits))
+        made = [b.shl(x, n), b.lshr(x, n), b.ashr(x, n), b.shl(x, 1), b.lshr(x, 1), b.ashr(x, 1)]
+        return [*made, b.udiv(x, y), b.urem(x, y), b.sdiv(x, y), b.srem(x, y)]
+
+    check_lanes([t, t], [t] * 10, body, [operands(t), divisors])
+
+
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_comparison_and_selection(bits):
+    t = int_type(bits)
+
+    def body(b, m, x, y):
+        conditions = [b.insert(f"icmp {p}", (x, y), I1) for p in COMPARISONS]
+        return [*(b.zext(c, I8) for c in conditions), *(b.select(c, x, y) for c in conditions)]
+
+    check_lanes([t, t], [I8] * 10 + [t] * 10, body)
+
+
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_extension_and_truncation(bits):
+    """A value that was truncated is not taken for extended: only its low bits count."""
+    t = int_type(bits)
+    wider = [int_type(w) for w in WIDTHS if w > bits]
+    narrower = [int_type(w) for w in WIDTHS if w < bits]
+
+    def body(b, m, x):
+        made = [b.zext(x, w) for w in wider] + [b.sext(x, w) for w in wider]
+        made += [b.trunc(x, w) for w in narrower]
+        return [*made, *(b.sext(b.trunc(x, w), t) for w in narrower),
+                *(b.zext(b.trunc(x, w), t) for w in narrower)]  # fmt: skip
+
+    check_lanes([t], wider * 2 + narrower + [t] * (2 * len(narrower)), body)
+
+
+@pytest.mark.parametrize("bits", WIDTHS[1:])
+def test_intrinsics(bits):
+    t = int_type(bits)
+    two = ["smin", "smax", "umin", "umax"]
+    if bits <= 64:
+        two += ["sadd.sat", "uadd.sat", "ssub.sat", "usub.sat"]
+
+    def body(b, m, x, y):
+        made = [call(b, m, f"llvm.{name}", t, [x, y]) for name in two]
+        made += [call(b, m, f"llvm.{name}", t, [x, const(I1, 0)]) for name in
+                 ("ctlz", "cttz", "abs")]  # fmt: skip
+        made.append(call(b, m, "llvm.ctpop", t, [x]))
+        if bits not in (100,):
+            made.append(call(b, m, "llvm.bitreverse", t, [x]))
+        if bits <= 64:
+            made += [call(b, m, f"llvm.{name}", t, [x, y, n]) for name in ("fshl", "fshr")
+                     for n in (x, const(t, 1))]  # fmt: skip
+        if bits in (16, 32, 64, 128):
+            made.append(call(b, m, "llvm.bswap", t, [x]))
+        return made
+
+    n = len(two) + 4 + (bits != 100) + 4 * (bits <= 64) + (bits in (16, 32, 64, 128))
+    check_lanes([t, t], [t] * n, body)
+
+
+@pytest.mark.parametrize("bits", [3, 8, 16, 32, 64])
+def test_overflow(bits):
+    t = int_type(bits)
+    names = [s + o for s in "su" for o in ("add", "sub", "mul")]
+
+    def body(b, m, x, y):
+        made = []
+        for name in names:
+            pair = call(b, m, f"llvm.{name}.with.overflow", t, [x, y], struct([t, I1]))
+            made += [b.extract_value(pair, 0), b.zext(b.extract_value(pair, 1), I8)]
+        return made
+
+    check_lanes([t, t], [t, I8] * 6, body)
+
+
+def test_products_of_extended_numbers_are_wide():
+    text = ptx("""define i64 @f(i32 %x, i32 %y) {
+      %a = sext i32 %x to i64
+      %b = sext i32 %y to i64
+      %p = mul i64 %a, %b
+      ret i64 %p
+    }""")
+    assert "mul.wide.s32" in text and "cvt" not in text
+
+
+def test_products_of_mixed_signs_are_not_wide():
+    text = ptx("""define i64 @f(i32 %x, i32 %y) {
+      %a = sext i32 %x to i64
+      %b = zext i32 %y to i64
+      %p = mul i64 %a, %b
+      ret i64 %p
+    }""")
+    assert "mul.wide" not in text and "mul.lo.s64" in text
+
+
+def test_a_product_of_one_use_joins_its_sum():
+    text = ptx("""define i32 @f(i32 %x, i32 %y, i32 %z) {
+      %p = mul i32 %x, %y
+      %s = add i32 %z, %p
+      ret i32 %s
+    }""")
+    assert "mad.lo.s32" in text and "mul.lo" not in text
+
+
+def test_a_product_of_two_uses_stays():
+    text = ptx("""define i32 @f(i32 %x, i32 %y, i32 %z) {
+      %p = mul i32 %x, %y
+      %s = add i32 %z, %p
+      %t = xor i32 %s, %p
+      ret i32 %t
+    }""")
+    assert "mad" not in text
+
+
+def test_too_wide_an_integer_is_named():
+    with pytest.raises(Unsupported, match="256 bits"):
+        select_module(read("define i256 @f(i256 %x) {\n ret i256 %x\n}"))
+
+
+def test_the_loop_of_wide_division_ends():
+    """The largest dividend by the least divisor."""
+    t = int_type(128)
+    rows = np.full((32, 16), 255, np.uint8)
+    ones = np.zeros((32, 16), np.uint8)
+    ones[:, 0] = 1
+    module = select_module(lanes([t, t], [t], lambda b, m, x, y: [b.udiv(x, y)]))
+    out = np.zeros((32, 16), np.uint8)
+    nvir.launch(module, "k", 1, 32, [rows, ones, out])
+    assert (out == 255).all()

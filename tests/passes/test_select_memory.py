@@ -1,0 +1,305 @@
+"""Selection of memory accesses: addresses, vectors, aggregates, stack memory, variables, copies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nvir.ir.errors import Unsupported
+from nvir.passes.select import select_module
+from tests.selection import check, ptx, read
+
+TID = """
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+"""
+
+
+def rows(n=512, seed=3):
+    return np.random.default_rng(seed).integers(0, 256, n * 16, np.uint8)
+
+
+@pytest.mark.parametrize("align", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize(
+    "type",
+    ["i8", "i16", "i24", "i32", "i48", "i64", "i128", "float", "double", "half", "ptr", "<2 x float>",
+     "<4 x float>", "<3 x i32>", "<8 x half>", "<4 x i8>", "<2 x i64>", "<16 x i16>",
+     "{ i8, i32, [3 x i16], double }", "<{ i8, i32, i64 }>", "[5 x i8]"],
+)  # fmt: skip
+def test_a_value_is_moved_at_any_alignment(type, align):
+    """Loads and stores of a type cover its bytes and no others."""
+    given = rows()
+    check(f"""{TID}
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %o = mul i32 %t, 64
+  %p = getelementptr i8, ptr addrspace(1) %in, i32 %o
+  %q = getelementptr i8, ptr addrspace(1) %out, i32 %o
+  %a = getelementptr i8, ptr addrspace(1) %p, i32 {align % 16}
+  %b = getelementptr i8, ptr addrspace(1) %q, i32 {align % 16}
+  %v = load {type}, ptr addrspace(1) %a, align {align}
+  store {type} %v, ptr addrspace(1) %b, align {align}
+  ret void
+}}""", [given, np.zeros_like(given)], assemble=align in (1, 16), block=16)  # fmt: skip
+
+
+def test_aligned_vectors_move_at_once():
+    text = ptx("""define void @f(ptr addrspace(1) %p) {
+      %v = load <4 x float>, ptr addrspace(1) %p, align 16
+      %q = getelementptr i8, ptr addrspace(1) %p, i64 16
+      store <4 x float> %v, ptr addrspace(1) %q, align 16
+      %h = load <8 x half>, ptr addrspace(1) %p, align 16
+      store <8 x half> %h, ptr addrspace(1) %q, align 16
+      ret void
+    }""")
+    assert text.count("ld.global.v4.f32") == text.count("st.global.v4.f32") == 1
+    assert text.count("ld.global.v4.b32") == text.count("st.global.v4.b32") == 1
+
+
+def test_vectors_of_less_alignment_move_in_parts():
+    text = ptx("""define void @f(ptr addrspace(1) %p) {
+      %v = load <4 x float>, ptr addrspace(1) %p, align 8
+      store <4 x float> %v, ptr addrspace(1) %p, align 4
+      ret void
+    }""")
+    assert text.count("ld.global.v2.f32") == 2 and text.count("st.global.f32") == 4
+
+
+def test_constant_offsets_are_immediates():
+    text = ptx("""%s = type { i32, [4 x float], i64 }
+define float @f(ptr addrspace(1) %p, i32 %i) {
+  %a = getelementptr %s, ptr addrspace(1) %p, i32 2, i32 1, i32 3
+  %x = load float, ptr addrspace(1) %a
+  %j = add nsw i32 %i, 5
+  %e = sext i32 %j to i64
+  %b = getelementptr float, ptr addrspace(1) %p, i64 %e
+  %y = load float, ptr addrspace(1) %b
+  %s = fadd float %x, %y
+  ret float %s
+}""")
+    assert "+80]" in text and "+20]" in text and "mul.wide.s32" in text
+
+
+def test_an_index_that_may_wrap_keeps_its_sum():
+    text = ptx("""define float @f(ptr addrspace(1) %p, i32 %i) {
+  %j = add i32 %i, 5
+  %e = sext i32 %j to i64
+  %b = getelementptr float, ptr addrspace(1) %p, i64 %e
+  %y = load float, ptr addrspace(1) %b
+  ret float %y
+}""")
+    assert "add.s32" in text and "+20]" not in text
+
+
+def test_indices_of_every_width():
+    check(f"""{TID}
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %t8 = trunc i32 %t to i8
+  %t16 = trunc i32 %t to i16
+  %n = sub i16 3, %t16
+  %t64 = zext i32 %t to i64
+  %c = getelementptr i32, ptr addrspace(1) %in, i32 128
+  %p1 = getelementptr i32, ptr addrspace(1) %c, i8 %t8
+  %p2 = getelementptr i32, ptr addrspace(1) %c, i16 %n
+  %p3 = getelementptr [3 x i32], ptr addrspace(1) %in, i64 %t64, i32 2
+  %x = load i32, ptr addrspace(1) %p1
+  %y = load i32, ptr addrspace(1) %p2
+  %z = load i32, ptr addrspace(1) %p3
+  %o = getelementptr [3 x i32], ptr addrspace(1) %out, i32 %t
+  %s = insertvalue [3 x i32] undef, i32 %x, 0
+  %s1 = insertvalue [3 x i32] %s, i32 %y, 1
+  %s2 = insertvalue [3 x i32] %s1, i32 %z, 2
+  store [3 x i32] %s2, ptr addrspace(1) %o, align 4
+  ret void
+}}""", [np.arange(512, dtype=np.int32), np.zeros(96, np.int32)])  # fmt: skip
+
+
+def test_generic_pointers_of_known_space_are_specific():
+    """A kernel's pointer is global, an alloca local, a variable where it is declared."""
+    text = ptx("""@tile = internal addrspace(3) global [64 x float] undef, align 4
+define ptx_kernel void @k(ptr %p, i1 %c) {
+  %s = addrspacecast ptr addrspace(3) @tile to ptr
+  %a = alloca [4 x float], align 4
+  %i = select i1 %c, i32 1, i32 2
+  %e = getelementptr [4 x float], ptr %a, i32 0, i32 %i
+  %x = load float, ptr %p
+  store float %x, ptr %s
+  store float %x, ptr %e
+  %y = load float, ptr %a
+  %g = getelementptr float, ptr %p, i32 1
+  store float %y, ptr %g
+  ret void
+}""")
+    for access in ("ld.global.f32", "st.shared.f32", "st.local.f32", "ld.local.f32",
+                   "st.global.f32", "cvta.to.global.u64"):  # fmt: skip
+        assert access in text
+    assert "cvta.shared" not in text
+
+
+def test_a_pointer_of_two_spaces_is_generic():
+    data = np.arange(32, dtype=np.float32)
+    ori = check(f"""@tile = internal addrspace(3) global [32 x float] undef, align 4
+{TID}
+define ptx_kernel void @k(ptr %p) {{
+entry:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %s = getelementptr float, ptr addrspacecast (ptr addrspace(3) @tile to ptr), i32 %t
+  %g = getelementptr float, ptr %p, i32 %t
+  store float 7.0, ptr %s
+  %b = and i32 %t, 1
+  %c = icmp eq i32 %b, 0
+  br i1 %c, label %even, label %join
+even:
+  br label %join
+join:
+  %q = phi ptr [ %s, %entry ], [ %g, %even ]
+  %x = load float, ptr %q
+  %y = fadd float %x, 1.0
+  store float %y, ptr %g
+  ret void
+}}""", [data])
+    assert "ld.f32" in str(ori)
+
+
+def test_stack_memory_and_pointers_in_memory():
+    check(f"""{TID}
+define ptx_kernel void @k(ptr %out, i32 %n) {{
+entry:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %a = alloca [8 x i32], align 16
+  %slot = alloca ptr, align 8
+  store ptr %a, ptr %slot
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+  %e = getelementptr [8 x i32], ptr %a, i32 0, i32 %i
+  %v = mul i32 %i, %t
+  store i32 %v, ptr %e
+  %j = add i32 %i, 1
+  %c = icmp slt i32 %j, 8
+  br i1 %c, label %loop, label %done
+done:
+  %q = load ptr, ptr %slot
+  %k = and i32 %n, 7
+  %f = getelementptr i32, ptr %q, i32 %k
+  %w = load i32, ptr %f
+  %o = getelementptr i32, ptr %out, i32 %t
+  store i32 %w, ptr %o
+  ret void
+}}""", [np.zeros(32, np.int32), np.int32(5)])
+
+
+def test_variables_and_their_initial_values():
+    """Numbers, structs with padding, strings, addresses of variables with offsets."""
+    ori = check("""@n = addrspace(1) global i32 7, align 4
+@f = addrspace(4) constant [3 x float] [float 1.0, float 2.0, float 3.0], align 4
+@s = internal addrspace(1) constant { i8, i32, [2 x i16] } { i8 1, i32 -2, [2 x i16] [i16 3, i16 4] }
+@text = private unnamed_addr addrspace(1) constant [6 x i8] c"hello\\00"
+@zero = internal addrspace(1) global [4 x i64] zeroinitializer
+@where = internal addrspace(1) global [2 x ptr] [ptr getelementptr (i8, ptr addrspacecast (
+  ptr addrspace(1) @text to ptr), i64 1), ptr addrspacecast (ptr addrspace(1) @n to ptr)]
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %n = load i32, ptr addrspace(1) @n
+  store i32 %n, ptr addrspace(1) %out
+  %fp = getelementptr [3 x float], ptr addrspace(4) @f, i32 0, i32 2
+  %f = load float, ptr addrspace(4) %fp
+  %o1 = getelementptr i8, ptr addrspace(1) %out, i32 4
+  store float %f, ptr addrspace(1) %o1
+  %s = load { i8, i32, [2 x i16] }, ptr addrspace(1) @s
+  %o2 = getelementptr i8, ptr addrspace(1) %out, i32 8
+  store { i8, i32, [2 x i16] } %s, ptr addrspace(1) %o2
+  %w = load ptr, ptr addrspace(1) @where
+  %c = load i8, ptr %w
+  %o3 = getelementptr i8, ptr addrspace(1) %out, i32 20
+  store i8 %c, ptr addrspace(1) %o3
+  %wq = getelementptr [2 x ptr], ptr addrspace(1) @where, i32 0, i32 1
+  %w2 = load ptr, ptr addrspace(1) %wq
+  %d = load i32, ptr %w2
+  %o4 = getelementptr i8, ptr addrspace(1) %out, i32 24
+  store i32 %d, ptr addrspace(1) %o4
+  %z = load i64, ptr addrspace(1) @zero
+  %o5 = getelementptr i8, ptr addrspace(1) %out, i32 32
+  store i64 %z, ptr addrspace(1) %o5
+  ret void
+}""", [np.zeros(64, np.uint8)], block=1)  # fmt: skip
+    where = next(v for v in ori.globals if v.name == "where")
+    assert where.init[0].offset == 1 and where.init[0].generic
+
+
+def test_an_unaligned_address_is_written_byte_by_byte():
+    ori = check("""@n = addrspace(1) global i32 9, align 4
+@p = addrspace(1) global <{ i8, ptr }> <{ i8 5, ptr addrspacecast (ptr addrspace(1) @n to ptr) }>
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %q = getelementptr i8, ptr addrspace(1) @p, i32 1
+  %a = load ptr, ptr addrspace(1) %q, align 1
+  %x = load i32, ptr %a
+  store i32 %x, ptr addrspace(1) %out
+  ret void
+}""", [np.zeros(1, np.int32)], block=1)  # fmt: skip
+    assert next(v for v in ori.globals if v.name == "p").init[1].mask == 0xFF
+
+
+def test_dynamic_shared_memory():
+    check(f"""@dyn = external addrspace(3) global [0 x i32], align 16
+{TID}
+declare void @llvm.nvvm.barrier0()
+define ptx_kernel void @k(ptr addrspace(1) %p) {{
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %s = getelementptr [0 x i32], ptr addrspace(3) @dyn, i32 0, i32 %t
+  store i32 %t, ptr addrspace(3) %s
+  call void @llvm.nvvm.barrier0()
+  %r = xor i32 %t, 31
+  %q = getelementptr [0 x i32], ptr addrspace(3) @dyn, i32 0, i32 %r
+  %v = load i32, ptr addrspace(3) %q
+  %o = getelementptr i32, ptr addrspace(1) %p, i32 %t
+  store i32 %v, ptr addrspace(1) %o
+  ret void
+}}""", [np.zeros(32, np.int32)], dynamic_smem=128)  # fmt: skip
+
+
+@pytest.mark.parametrize("length", [0, 1, 3, 16, 31, 128, 129, 300])
+@pytest.mark.parametrize("kind", ["memcpy", "memmove.up", "memmove.down", "memset"])
+@pytest.mark.parametrize("static", [True, False])
+def test_copies(kind, length, static):
+    """Overlapping moves in both directions; lengths that are known and not."""
+    data = rows(64)
+    name, _, direction = kind.partition(".")
+    to, source = (5, 0) if direction == "up" else (0, 5)
+    n = str(length) if static else "%n"
+    if name == "memset":
+        what = f"call void @llvm.memset.p1.i64(ptr addrspace(1) %a, i8 %byte, i64 {n}, i1 false)"
+    else:
+        gap = 400 if name == "memcpy" else to
+        what = (f"%b = getelementptr i8, ptr addrspace(1) %p, i32 {source}\n"
+                f"%c = getelementptr i8, ptr addrspace(1) %p, i32 {gap}\n"
+                f"call void @llvm.{name}.p1.p1.i64(ptr addrspace(1) %c, ptr addrspace(1) %b, "
+                f"i64 {n}, i1 false)")  # fmt: skip
+    check(f"""
+declare void @llvm.memset.p1.i64(ptr addrspace(1), i8, i64, i1)
+declare void @llvm.memcpy.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
+declare void @llvm.memmove.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
+define ptx_kernel void @k(ptr addrspace(1) %p, i64 %n, i8 %byte) {{
+  %a = getelementptr i8, ptr addrspace(1) %p, i32 3
+  {what}
+  ret void
+}}""", [data, np.int64(length), np.int8(77)], block=1, assemble=length == 31)  # fmt: skip
+
+
+def test_copies_of_aligned_memory_are_wide():
+    text = ptx("""
+declare void @llvm.memcpy.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
+define void @f(ptr addrspace(1) %p, ptr addrspace(1) %q) {
+  call void @llvm.memcpy.p1.p1.i64(ptr addrspace(1) align 16 %p, ptr addrspace(1) align 16 %q,
+                                   i64 40, i1 false)
+  ret void
+}""")
+    assert text.count("ld.global.v4.b32") == 2 and text.count("st.global.v2.b32") == 1
+
+
+def test_a_vector_of_bits_in_memory_is_named():
+    with pytest.raises(Unsupported, match="8 x i1"):
+        select_module(read("""define void @f(ptr %p) {
+          %v = load <8 x i1>, ptr %p
+          store <8 x i1> %v, ptr %p
+          ret void
+        }"""))
