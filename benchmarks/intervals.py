@@ -1,0 +1,146 @@
+"""Initiation intervals and register pressure of every loop in examples/.
+
+    python benchmarks/intervals.py [FILE ...] [--arch sm_80] [--plot out.svg] [--json out.json]
+
+Of each innermost loop of one block: the bounds (RecMII, ResMII) and which binds, the interval that
+is found, stages, registers live in the kernel (MaxLive) over Huff's lower bound, milliseconds, and
+simulated cycles an iteration of one warp and of eight: as an assembler would order the body, and
+with the kernel of the modulo schedule.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import nvir
+from nvir.ir.loops import natural_loops
+from nvir.sm.loopgraph import loop_graph
+from nvir.sm.pipeline import schedule_loop
+from nvir.sm.profile import profile, profile_for
+from nvir.sm.schedule.lifetimes import max_live_bound, values_of
+from nvir.sm.simulate import loop_stream, schedule_stream, simulate
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
+WARPS = 8
+
+
+def rows_of(path: Path, arch: str | None) -> Iterator[dict[str, Any]]:
+    module = nvir.read_ptx(path)
+    machine = profile(arch) if arch else profile_for(module.target)
+    for function in module.functions:
+        if not function.blocks:
+            continue
+        function.analyze_cfg()
+        for loop in natural_loops(function):
+            if len(loop.blocks) > 1:
+                continue
+            try:
+                start = time.perf_counter()
+                found = loop_graph(loop, machine)
+                made = schedule_loop(found)
+                seconds = time.perf_counter() - start
+            except nvir.NvirError as e:
+                print(f"{path.name} {loop.header.name}: {e}")
+                continue
+            values = values_of(found.graph, found.register_edges, found.sizes)
+            bound = max_live_bound(found.graph, made.ii, values)
+            body, kernel = loop_stream(loop, machine), schedule_stream(made)
+            yield {
+                "file": path.name, "loop": loop.header.name, "operations": len(found.operations),
+                "rec_mii": made.rec_mii, "res_mii": made.res_mii, "bottleneck": made.bottleneck,
+                "ii": made.ii, "stages": made.stages, "max_live": made.max_live,
+                "live_bound": bound, "ms": seconds * 1e3,
+                "cycles": [simulate(body, warps=n).cycles_per_iteration for n in (1, WARPS)],
+                "pipelined": [simulate(kernel, warps=n).cycles_per_iteration for n in (1, WARPS)],
+            }  # fmt: skip
+
+
+def table(rows: list[dict[str, Any]]) -> Table:
+    shown = Table(title=f"cycles an iteration: 1 and {WARPS} warps, as ordered → pipelined")
+    for name in ("file", "loop", "ops", "RecMII", "ResMII", "binds", "II", "stages",
+                 "MaxLive/bound", "ms", "1 warp", f"{WARPS} warps"):  # fmt: skip
+        shown.add_column(name, justify="left" if name in ("file", "loop", "binds") else "right")
+    for r in rows:
+        shown.add_row(
+            r["file"].removesuffix(".ptx"), r["loop"], str(r["operations"]), str(r["rec_mii"]),
+            str(r["res_mii"]), str(r["bottleneck"]), str(r["ii"]), str(r["stages"]),
+            f"{r['max_live']}/{r['live_bound']}", f"{r['ms']:.1f}",
+            *(f"{a:.0f} → {b:.0f}" for a, b in zip(r["cycles"], r["pipelined"], strict=True)),
+        )  # fmt: skip
+    return shown
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    at_bound = sum(r["ii"] == max(r["rec_mii"], r["res_mii"]) for r in rows)
+    live = statistics.median(r["max_live"] / max(1, r["live_bound"]) for r in rows)
+    gains = [
+        math.exp(statistics.fmean(math.log(r["cycles"][k] / r["pipelined"][k]) for r in rows))
+        for k in (0, 1)
+    ]
+    return (
+        f"{len(rows)} loops; II = MII in {at_bound}; MaxLive over its bound {live:.2f} (median); "
+        f"{statistics.median(r['ms'] for r in rows):.1f} ms a loop (median); predicted gain "
+        f"×{gains[0]:.2f} for one warp, ×{gains[1]:.2f} for {WARPS} (geometric means)"
+    )
+
+
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 3, figsize=(14, 4.5), layout="constrained")
+    size = [r["operations"] for r in rows]
+    mii = [max(r["rec_mii"], r["res_mii"]) for r in rows]
+    axes[0].scatter(mii, [r["ii"] for r in rows], s=14)
+    axes[0].plot([1, max(mii)], [1, max(mii)], linewidth=0.8, color="grey")
+    axes[0].set(title="initiation interval", xlabel="MII, cycles", ylabel="II, cycles",
+                xscale="log", yscale="log")  # fmt: skip
+    axes[1].scatter([r["live_bound"] for r in rows], [r["max_live"] for r in rows], s=14)
+    top = max(r["max_live"] for r in rows)
+    axes[1].plot([0, top], [0, top], linewidth=0.8, color="grey")
+    axes[1].set(title="registers live in the kernel", xlabel="lower bound", ylabel="MaxLive")
+    for k, label in ((0, "1 warp"), (1, f"{WARPS} warps")):
+        gain = [r["cycles"][k] / r["pipelined"][k] for r in rows]
+        axes[2].scatter(size, gain, s=14, label=label)
+    axes[2].axhline(1, linewidth=0.8, color="grey")
+    axes[2].set(title="predicted gain by pipelining", xlabel="operations", ylabel="times as fast",
+                xscale="log")  # fmt: skip
+    axes[2].legend()
+    figure.savefig(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", type=Path, help="PTX; examples/ptx by default")
+    parser.add_argument("--arch", help="a machine profile; each file's target by default")
+    parser.add_argument("--plot", type=Path, help="write a plot: .svg, .png or .pdf")
+    parser.add_argument("--json", type=Path, help="write a row for each loop")
+    given = parser.parse_args()
+    files = given.files or sorted(EXAMPLES.glob("*.ptx"))
+    rows = [row for path in files for row in rows_of(path, given.arch)]
+    if not rows:
+        print("no loops of one block")
+        return
+    console = Console(width=max(150, Console().width))
+    console.print(table(rows))
+    console.print(summary(rows), highlight=False, soft_wrap=True)
+    if given.plot:
+        plot(rows, given.plot)
+    if given.json:
+        given.json.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
