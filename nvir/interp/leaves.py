@@ -81,7 +81,7 @@ class Step:
 class View:
     """An ori instruction over leaves; `real` is the instruction of `nvvm` that it stands for."""
 
-    __slots__ = ("aux", "block", "form", "line", "operands", "real", "results", "type")
+    __slots__ = ("aux", "block", "fallbacks", "form", "line", "operands", "real", "results", "type")
 
     def __init__(
         self, form: Form, operands: Sequence[Value], results: Sequence[Value], real: Any
@@ -90,9 +90,9 @@ class View:
         self.type: Type = results[0].type if results else VOID
         self.real, self.line, self.block = real, real.line, real.block
         self.aux: Any = None
+        self.fallbacks: tuple[Value, ...] = ()
 
     guard = None
-    fallbacks: tuple[Value, ...] = ()
 
     @property
     def function(self) -> Any:

@@ -12,6 +12,7 @@ import pytest
 import nvir
 from nvir.ir.errors import LaunchError, Unsupported
 from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo
 from nvir.ir.module import Module
 from nvir.ir.nvvm import Builder, const, function
 from nvir.ir.nvvm_values import ConstantExpr, InlineAsm, poison
@@ -865,5 +866,60 @@ def test_kernel_arguments_of_all_kinds() -> None:
     assert set(out.tolist()) == {1 - 2 + 0.5 + 1.25 + 7 - 3 + 0.25 + 2}
 
 
-def test_inline_assembly() -> None:
-    assert InlineAsm("nop;", "").type is pointer()
+def assemble(k: Kernel, template: str, constraints: str, result: Type, *args: Any) -> Any:
+    info = CallInfo(len(args), callee=InlineAsm(template, constraints))
+    return k.b.insert("call", args, result, aux=info)
+
+
+@pytest.mark.parametrize(("template", "constraints", "expected"), [
+    ("mov.u32 $0, %laneid;", "=r,r", lambda x: x % 32),
+    ("add.u32 $0, $1, 3;", "=r,r", lambda x: x + 3),
+    ("{ .reg .pred p; setp.lt.u32 p, $1, 10; selp.b32 $0, 7, $1, p; }", "=r,r",
+     lambda x: 7 if x < 10 else x),
+    ("{\n\t.reg .pred p;\n\t.reg .b32 t<2>;\n\tsetp.gt.u32 p, $1, 5; // five\n\t"
+     "mov.b32 t0, 100;\n\t@p add.u32 t0, t0, $1;\n\tmov.b32 $0, t0;\n\t}", "=r,r",
+     lambda x: 100 + x if x > 5 else 100),
+    ("@!$2 add.u32 $0, $0, 1;", "=r,0,b", None),
+    ("{.reg .b32 lo, hi; .reg .b64 w; mul.wide.u32 w, $1, 65537; mov.b64 {lo, hi}, w; "
+     "xor.b32 $0, lo, hi;}", "=r,r", lambda x: x * 65537),
+    ("add.cc.u32 $0, $1, 0xFFFFFFFF;\n\taddc.u32 $0, $0, 0;", "=r,r",
+     lambda x: (x + 0xFFFFFFFF + (x > 0)) & 0xFFFFFFFF),
+    ("shfl.sync.bfly.b32 $0, $1, 1, 31, 0xffffffff;", "=r,r", lambda x: x ^ 1),
+    ("prmt.b32 $0, $1, 0, 0x0123; // bytes", "=r,r,~{memory}",
+     lambda x: int.from_bytes(x.to_bytes(4, "little"), "big")),
+])  # fmt: skip
+def test_inline_assembly(template: str, constraints: str, expected: Any) -> None:
+    k = Kernel(("o", GLOBAL))
+    args = [k.tid32]
+    if ",b" in constraints:
+        args.append(k.b.trunc(k.tid32, I1))
+
+        def expected(x: int) -> int:
+            return x + 1 - (x & 1)
+
+    k.store(assemble(k, template, constraints, I32, *args), k.args[0])
+    out = np.zeros(LANES, np.uint32)
+    k.run(out)
+    assert out.tolist() == [expected(x) for x in range(LANES)]
+
+
+def test_inline_assembly_with_memory_and_two_results() -> None:
+    k = Kernel(("a", GLOBAL), ("o", GLOBAL))
+    at = k.b.gep(k.args[0], [k.tid], I64)
+    two = struct([I32, I32])
+    x = assemble(k, "ld.global.v2.b32 {$0, $1}, [$2];", "=r,=r,l,~{memory}", two, at)
+    k.b.insert("call", (at, k.b.extract_value(x, 1)),
+               aux=CallInfo(2, callee=InlineAsm("st.global.u32 [$0+4], $1;", "l,r")))  # fmt: skip
+    k.store(k.b.add(k.b.extract_value(x, 0), k.b.extract_value(x, 1)), k.args[1])
+    data = np.arange(2 * LANES, dtype=np.uint32)
+    out = np.zeros(LANES, np.uint32)
+    k.run(data, out)
+    assert out.tolist() == [4 * x + 1 for x in range(LANES)]
+
+
+@pytest.mark.parametrize("template", ["L: bra L;", "frobnicate.u32 $0, $1;", "mov.u32 $0, nobody;"])
+def test_assembly_that_is_not_supported(template: str) -> None:
+    k = Kernel(("o", GLOBAL))
+    k.store(assemble(k, template, "=r,r", I32, k.tid32), k.args[0])
+    with pytest.raises(Unsupported, match="inline assembly"):
+        k.run(np.zeros(LANES, np.uint32))

@@ -5,7 +5,9 @@
     rows        an instruction says what it does by rows of ori over these scalars (lower.py), so an
                 `add i32` and an `add.u32` are one meaning; integers.py, floats.py, pieces.py,
                 memory.py, control.py
-    intrinsics  one table from names of llvm.* and llvm.nvvm.* to rows of ori (intrinsics.py)
+    intrinsics  one table from names of llvm.* and llvm.nvvm.* to rows of ori (intrinsics.py), and
+                functions for what is no row (generic.py)
+    asm         straight-line inline assembly, statement by statement (asm.py)
 
 How scalars lie in registers: i1 as bool; iN of 2 to 64 bits in the next wider register of 16, 32
 or 64, extended by zeros; up to 128 bits as pairs of 64. Pointers have 64 bits: of spaces 0, 1, 4

@@ -16,12 +16,10 @@ from nvir.interp.memory import Fault
 from nvir.interp.nvvm.lower import leaves, plain, wide_text
 from nvir.interp.nvvm.memory import SPACES, copy
 from nvir.interp.nvvm.storage import byval
-from nvir.interp.rows import unsupported
 from nvir.interp.rows.control import Call
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.layout import size_of
-from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.values import integer
 
 
@@ -65,8 +63,6 @@ class NvvmCall(Call):
     def __init__(self, plan: Any, i: Instruction) -> None:
         self.plan, self.instruction = plan, i
         info = i.aux
-        if isinstance(info.callee, InlineAsm):
-            raise unsupported(i, "inline assembly")
         self.info = info
         values = list(i.operands)
         self.target = None

@@ -19,6 +19,8 @@ from typing import Any
 import attrs
 
 from nvir.interp.leaves import Register, Step, Temp, View
+from nvir.interp.nvvm.asm import emit_asm
+from nvir.interp.nvvm.asm import special as asm_special
 from nvir.interp.nvvm.constants import scalars
 from nvir.interp.nvvm.lower import expression, leaves, run
 from nvir.interp.nvvm.pieces import regroup
@@ -327,8 +329,9 @@ def special(plan: Any, i: Instruction) -> Any:
     from nvir.interp.nvvm.control import NvvmCall
 
     name = callee_name(i)
-    if isinstance(getattr(i.aux, "callee", None), InlineAsm):
-        return None
+    callee = getattr(i.aux, "callee", None)
+    if isinstance(callee, InlineAsm):
+        return asm_special(plan, i, callee)
     if not name.startswith("llvm."):
         known = name in generic.LIBRARY and i.aux.callee.is_declaration
         return None if known else NvvmCall(plan, i)
@@ -391,7 +394,8 @@ def emit_call(e: Any) -> None:
     i = e.instr
     callee = i.aux.callee
     if isinstance(callee, InlineAsm):
-        raise unsupported(i, "inline assembly")
+        emit_asm(e, callee)
+        return
     name = callee_name(i)
     if name.startswith("llvm.nvvm.read.ptx.sreg."):
         _read_register(e, special_register(name[len("llvm.nvvm.read.ptx.sreg.") :]) or "")
