@@ -124,7 +124,7 @@ def all_passes() -> dict[str, Pass]:
         split_live_ranges,
         unroll_decision,
     )
-    from nvir.passes.scalar import copy_prop, dce, gvn, if_convert
+    from nvir.passes.scalar import copy_prop, dce, gvn, if_convert, phi_moves
     from nvir.passes.select import select
     from nvir.passes.select.options import Options as SelectOptions
 
@@ -148,6 +148,8 @@ def all_passes() -> dict[str, Pass]:
              loop_unroll.CODES, options=loop_unroll.Options, level="ori", cfg=True, phases=(22,)),
         Pass("if-convert", if_convert.run, "small branches become predicated code and selects",
              if_convert.CODES, options=if_convert.Options, level="ori", cfg=True, phases=(63,)),
+        Pass("phi-moves", phi_moves.run, "phis merge registers of their own",
+             phi_moves.CODES, level="ori", phases=(23,)),
         Pass("split-live-ranges", split_live_ranges.run, "values get other registers in loops",
              split_live_ranges.CODES, options=split_live_ranges.Options, level="ori",
              phases=(19,)),

@@ -29,7 +29,7 @@ EXIT = passed("OwnExit", "what {edges} edges lead to is led to by the loop alone
 DIVERGENT = missed(
     "ConvergentContext", "no block on the way from {source} to {target}, where lanes may part"
 )
-CODES = (LATCH, PREHEADER, EXIT, DIVERGENT, region.UNKNOWN)
+CODES = (LATCH, PREHEADER, EXIT, DIVERGENT)  # and region.UNKNOWN
 
 
 def canonicalise(
