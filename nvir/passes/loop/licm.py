@@ -49,7 +49,7 @@ NOT_PAYING = missed("NotProfitable", "{count} invariant instructions stay: too l
 LEFT_ALONE = missed("LeftAlone", "{count} invariant instructions stay: {reason}")
 STAYS: dict[Blocked, Code] = {
     why: missed("NotHoisted" + why.name.title().replace("_", ""),
-                "{what} stays: " + why.value + "{by}")
+                "{what} at line {at} stays: " + why.value + "{by}")
     for why in Blocked
 }  # fmt: skip
 UNKNOWN = missed("UnknownOperation", "nothing leaves the loop: {what} is no operation that the "
@@ -190,7 +190,8 @@ def _tell(d: Decision, ctx: Context) -> None:
         return
     for s in d.stay:
         by = f": {s.cause.form.spelling} at line {line_of(s.cause)}" if s.cause else ""
-        ctx.remark(STAYS[s.why], s.instruction, what=s.instruction.form.spelling, by=by)
+        what, at = s.instruction.form.spelling, line_of(s.instruction)
+        ctx.remark(STAYS[s.why], d.loop, what=what, at=at, by=by)
     v = d.verdict
     if v is None:
         return

@@ -137,9 +137,11 @@ def _kind(form: Form) -> int:
     if form.op.async_until or form.writes:
         return STAYS
     if form.convergent:
-        return CONVERGENT
+        return STAYS if form.sync else CONVERGENT
     if form.pure:
         return CARRY if form.carry_in or form.carry_out else PURE
+    if form.op.pure and form.pinned:
+        return ORDERED  # reads a clock
     if form.reads and not form.op.sync and not form.op.pinned:
         if form.pinned or form.sync:
             return ORDERED

@@ -164,7 +164,6 @@ def forward(items: Sequence[Instruction], marks: Marks, scope: Scope) -> None:
             d = v.definer
             if home(v) == marks.index and d not in scope.gone and scope.in_range(v):
                 invariant = False
-                marks.state[v] = State.VARIANT
                 break
             if scope.multi_depth and scope.in_range(v):
                 invariant = False
@@ -384,8 +383,10 @@ class Core:
         """What leaves the loop, in order, and the verdict on the block that decided last."""
         loop = region.loop
         by_block: dict[Block, list[Instruction]] = {}
+        deeper = {b for x in loop.children for b in x.blocks}
         for i in region.items:
-            by_block.setdefault(self.nest.site(i), []).append(i)
+            if i in self.nest.moved or i.block not in deeper:
+                by_block.setdefault(self.nest.site(i), []).append(i)
         head = count(by_block.get(loop.header, ()), self.of.noop)
         self.counts[loop.header] = head, count(region.items, self.of.noop)
         legal = self._legal(region)

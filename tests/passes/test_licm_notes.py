@@ -1,0 +1,614 @@
+"""Policy `notes` of licm: the tables of the notes, number by number, and the five stages."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from types import SimpleNamespace
+
+import pytest
+
+import nvir
+from nvir.passes.context import Context
+from nvir.passes.driver import Driver, Settings
+from nvir.passes.knobs import KnobKind, Knobs, knob
+from nvir.passes.loop import licm, licm_sets
+from nvir.passes.loop import licm_stages as stages
+from nvir.passes.loop import licm_tables as tables
+from nvir.passes.loop.licm_region import Nest, survey
+from nvir.passes.loop.licm_score import Verdict
+from nvir.passes.loop.licm_tables import Mode, Policy381
+from nvir.passes.phases import check_phase_order, phase
+from nvir.passes.registry import all_passes
+
+HEADER = """.version 8.6
+.target sm_80
+.address_size 64
+.const .align 4 .b8 table[64];
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)
+{
+.shared .align 4 .b8 tile[256];
+.reg .pred %p<30>; .reg .b32 %r<90>; .reg .f32 %f<60>; .reg .b64 %rd<30>;
+ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u32 %r1, [n];
+mov.u32 %r3, %tid.x; mul.wide.u32 %rd4, %r3, 4; add.s64 %rd5, %rd2, %rd4;
+mov.u32 %r4, 0; mov.u32 %r2, 0;
+"""
+TAIL = "st.global.u32 [%rd5], %r4; ret; }"
+STEP = "add.s32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;\n"
+NEST = (
+    """L: mov.u32 %r5, 0; {outer}
+M: {inner} add.s32 %r4, %r4, %r10; add.s32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, %r3; @%p2 bra M;
+"""
+    + STEP
+)
+
+
+def single(body: str, used: str = "%r10") -> nvir.Module:
+    return nvir.read_ptx(f"{HEADER}L: {body}\nadd.s32 %r4, %r4, {used};\n{STEP}{TAIL}")
+
+
+def nested(inner: str = "xor.b32 %r10, %r3, 7;", outer: str = "") -> nvir.Module:
+    return nvir.read_ptx(HEADER + NEST.format(inner=inner, outer=outer) + TAIL)
+
+
+def loop_of(module: nvir.Module, label: str = "L"):
+    module["k"].analyze_cfg()
+    return next(x for x in module["k"].loops() if x.header.name == label)
+
+
+def run(module: nvir.Module, id: int = 0, **knobs):
+    return nvir.run_passes(module, f"licm<id={id}>", policy="notes", knobs=knobs, verify=True)
+
+
+def names(remarks) -> list[str]:
+    return [r.name for r in remarks]
+
+
+# --------------------------------------------------------------------- instances
+
+
+@pytest.mark.seed("LIC-01")
+def test_four_instances_of_one_pass():
+    row = all_passes()["licm"]
+    assert row.phases == tables.PHASES
+    assert [phase(n).name for n in row.phases] == [tables.NAMES[k] for k in range(4)]
+    assert all(phase(n).passes == ("licm",) for n in row.phases)
+
+
+@pytest.mark.seed("LIC-02")
+def test_order_of_the_instances():
+    order = [29, 34, 35, 63, 65, 66, 78, 79, 87, 88]
+    assert check_phase_order(order) == []
+    for wrong in ([35, 29], [66, 65], [66, 63], [79, 78], [88, 87]):
+        assert check_phase_order(wrong)
+
+
+@pytest.mark.seed("LIC-03", "LIC-07", "LIC-32")
+def test_annotations_are_renewed_after_every_instance():
+    """The real tool does so by hand after the first; here the driver does for any pass that
+    changed the control flow, so that depths and numbers are those of the new function."""
+    module = nvir.read_ptx(
+        f"{HEADER}setp.eq.u32 %p9, %r3, 1; @%p9 bra L; mov.u32 %r2, 1;\n"
+        f"L: mul.lo.u32 %r10, %r3, %r1; add.s32 %r4, %r4, %r10;\n{STEP}{TAIL}"
+    )
+    Driver(Settings(check=True, verify_each=True)).run(module, "licm<id=0>,licm<id=1>")
+    function = module["k"]
+    assert function.cfg_state == "fresh"
+    assert loop_of(module).preheader is not None
+
+
+# ----------------------------------------------------------------------- knob 381
+
+LITERAL = {
+    (0, 0): "HOIST", (0, 1): "SKIP", (0, 2): "SKIP", (0, 3): "SKIP",
+    (1, 0): "SKIP", (1, 1): "HOIST", (1, 2): "SKIP", (1, 3): "SKIP",
+    (3, 0): "CONSERVATIVE", (3, 1): "CONSERVATIVE", (3, 2): "SKIP", (3, 3): "SKIP",
+}  # fmt: skip
+
+
+@pytest.mark.seed("LIC-04", "KNB-72")
+@pytest.mark.parametrize("pass_id", range(4))
+def test_block_policy(pass_id):
+    for value in (0, 1, 3):
+        literal = tables.block_policy(value, pass_id, inner=False, literal=True)
+        assert literal.name == LITERAL[value, pass_id]
+    for inner in (False, True):
+
+        def repaired(v, inner=inner):
+            return tables.block_policy(v, pass_id, inner=inner, literal=False)
+
+        assert repaired(0) is repaired(None) is repaired(2) is Policy381.HOIST
+        assert repaired(3) is Policy381.SKIP
+        hoists = pass_id == 1 or (pass_id == 0 and inner)
+        assert (repaired(1) is Policy381.HOIST) == hoists
+    assert tables.block_policy(None, pass_id, inner=False, literal=True) is Policy381.HOIST
+
+
+def test_the_policy_of_one_block_holds_for_its_loop():
+    module = single("mul.lo.u32 %r10, %r3, %r1;")
+    remarks = nvir.run_passes(module, "licm", knobs={"HoistLate@L": 3})
+    assert [(r.name, r.code.number, r.args["value"]) for r in remarks] == [
+        ("BlockPolicy", "381", "3")
+    ]
+    assert names(nvir.run_passes(module, "licm", knobs={"HoistLate@M": 3})) == ["Hoisted"]
+
+
+# ------------------------------------------------------------------ outer loop
+
+
+@pytest.mark.seed("LIC-05")
+def test_inner_loops_come_first_and_headers_need_an_entry():
+    module = nested()
+    module["k"].analyze_cfg()
+    assert [x.header.name for x in Nest(module["k"]).innermost_first()] == ["M", "L"]
+
+
+@pytest.mark.seed("LIC-06", "KNB-88")
+def test_iteration_limit():
+    assert stages.iteration_limit(KnobKind.DEFAULT, 9) == 2
+    assert stages.iteration_limit(KnobKind.INT, 9) == 9
+    assert stages.iteration_limit(KnobKind.FLOAT, 9) == 0
+
+
+@pytest.mark.seed("LIC-08")
+def test_simple_and_other_loops_are_called_differently():
+    assert [(b.name, m) for b, m in stages.calls(loop_of(single("")))] == [
+        ("L", Mode.HEADER), ("L", Mode.LATCH)
+    ]  # fmt: skip
+
+
+@pytest.mark.seed("LIC-30")
+def test_the_calls_of_a_loop_of_several_blocks():
+    text = (
+        f"{HEADER}L: setp.gt.u32 %p3, %r2, 3; @%p3 bra S;\nT: add.s32 %r4, %r4, 3;\n"
+        f"S: setp.gt.u32 %p4, %r2, 7; @%p4 bra U;\nV: add.s32 %r4, %r4, 1;\nU: {STEP}{TAIL}"
+    )
+    loop = loop_of(nvir.read_ptx(text))
+    assert [m.name for _, m in stages.calls(loop)] == [
+        "HEADER", "NOT_DOMINATED", "DOMINATED", "NOT_DOMINATED", "LATCH",
+    ]  # fmt: skip
+    assert [b.name for b, _ in stages.calls(loop)][::2] == ["L", "S", "U"]
+    called = [b.name for b, _ in stages.calls(loop_of(nested()))]
+    assert called[0] == "L"
+    assert "M" in called
+
+
+@pytest.mark.seed("LIC-31", "KNB-75", "KNB-85")
+def test_nested_hoisting_needs_every_condition():
+    good = {"allowed": True, "simple": True, "body": 9, "preds": 1, "header": 5, "ratio": 2}
+    assert stages.nested_allowed(**good)
+    for change in ({"allowed": False}, {"simple": False}, {"body": 1}, {"preds": 2}, {"body": 10}):
+        assert not stages.nested_allowed(**{**good, **change})
+    assert stages.nested_allowed(**{**good, "body": 10, "ratio": 0})
+
+
+@pytest.mark.parametrize("off", [{"multi-depth-hoist": False}, {"DisableNestedHoist": True}])
+def test_depths_can_be_switched_off(off):
+    module = nested()
+    assert "Boundary" in names(run(module, HoistConservativeScale=1, **off))
+    loop = loop_of(module)
+    assert any(i.form.spelling == "xor.b32" for b in loop.blocks for i in b)
+    free = nested()
+    run(free, HoistConservativeScale=1)
+    assert not any(i.form.spelling == "xor.b32" for b in loop_of(free).blocks for i in b)
+
+
+# -------------------------------------------------------------- boundary analysis
+
+
+@pytest.mark.seed("LIC-09", "LIC-10")
+def test_boundaries():
+    clean = stages.analyze_boundaries(loop_of(single("mul.lo.u32 %r10, %r3, %r1;")))
+    assert not clean.external_pred | clean.complex_depth | clean.barrier | clean.indirect
+    assert clean.multi_depth_safe
+    assert clean.reason == ""
+    for barrier in ("bar.sync 0;", "membar.gl;", "barrier.sync 0;"):
+        found = stages.analyze_boundaries(loop_of(single(barrier)))
+        assert found.barrier
+        assert "barrier" in found.reason
+    deep = stages.analyze_boundaries(loop_of(nested()))
+    assert deep.complex_depth
+    assert deep.reason == ""
+    assert "depths" in stages.analyze_boundaries(loop_of(nested()), permitted=False).reason
+    jump = nvir.read_ptx(
+        f"{HEADER}T: .branchtargets L, X;\nL: add.s32 %r2, %r2, 1; brx.idx %r3, T;\nX: {TAIL}"
+    )
+    assert stages.analyze_boundaries(loop_of(jump)).indirect
+    outside = nvir.read_ptx(f"{HEADER}L: setp.gt.u32 %p3, %r2, 3; @%p3 bra S;\nbra S;\n"
+                            f"dead: bra S;\nS: {STEP}{TAIL}")  # fmt: skip
+    assert stages.analyze_boundaries(loop_of(outside)).external_pred
+
+
+@pytest.mark.seed("LIC-09")
+def test_an_inner_nounroll_takes_the_safety_away():
+    module = nested(inner='.pragma "nounroll"; mul.lo.u32 %r10, %r3, %r1;')
+    assert not stages.analyze_boundaries(loop_of(module)).multi_depth_safe
+
+
+@pytest.mark.seed("LIC-10")
+def test_a_barrier_keeps_everything_in_the_loop():
+    module = single("mul.lo.u32 %r10, %r3, %r1; bar.sync 0;")
+    assert [(r.name, r.args["reason"]) for r in run(module)] == [("Boundary", "it holds a barrier")]
+
+
+# --------------------------------------------------------------- stage 1: budget
+
+
+@pytest.mark.seed("LIC-12", "KNB-69", "KNB-70")
+@pytest.mark.parametrize("pass_id", range(4))
+@pytest.mark.parametrize("mode", list(Mode))
+def test_budget_table(pass_id, mode):
+    cbo = knob("HoistLoopInvBudget").default_for("notes", pass_id)
+    assert cbo == (22 if pass_id == 0 else 100)
+    aggressive = mode >= 2
+    wanted = (200 if pass_id == 0 else 300) if aggressive else cbo
+    last = 100 if pass_id == 3 else 1
+    assert stages.budget(pass_id, mode, simple=True, cbo=cbo) == wanted * last
+    assert stages.budget(pass_id, mode, simple=False, cbo=cbo) == 10 * last
+
+
+@pytest.mark.seed("LIC-13", "KNB-71")
+def test_budget_modifiers():
+    assert stages.budget(0, Mode.LATCH, simple=True, preds=3) == Fraction(200, 3)
+    assert stages.budget(0, Mode.HEADER, simple=True, preds=3) == 22
+    assert stages.budget(0, Mode.LATCH, simple=True, inner=True) == 20
+    assert stages.budget(0, Mode.LATCH, simple=True, inner=True, scale=4) == 50
+    assert stages.budget(3, Mode.LATCH, simple=False, preds=2, inner=True) == Fraction(10 * 100, 20)
+
+
+@pytest.mark.seed("KNB-69", "LIC-13")
+def test_a_budget_of_nothing_is_no_limit():
+    assert stages.budget(0, Mode.HEADER, simple=False, base=0) is None
+    assert Verdict(1, None, 1, Fraction(9), 10**6).pays
+    assert not Verdict(0, None, 1, Fraction(9), 1).pays
+
+
+# ------------------------------------------------------------ stages 2 to 4: marks
+
+
+def marked(body: str, pass_id: int = 0, used: str = "%r10", upto: int = 4):
+    """Marks after the stages up to `upto` over a single-block loop, by spelling of the first."""
+    module = single(body, used)
+    module["k"].analyze_cfg()
+    nest = Nest(module["k"])
+    region = survey(nest.loops[0], nest)
+    legal = set(region.invariant)
+    marks = stages.Marks(nest.loops[0].header.rpo_index)
+    scope = stages.Scope(region, pass_id, False, set(), lambda i: i not in legal)
+    items = region.items
+    for stage, run in ((2, stages.forward), (3, stages.backward), (4, stages.propagate)):
+        if stage <= upto:
+            run(items, marks, scope)
+    by = {i.form.spelling: i for i in reversed(items)}
+    return SimpleNamespace(marks=marks, by=by, scope=scope, items=items)
+
+
+def candidate(m, spelling: str) -> bool:
+    return stages.is_invariant(m.by[spelling], m.marks)
+
+
+CHAIN = "add.u32 %r11, %r3, 7; mul.lo.u32 %r12, %r11, %r1; xor.b32 %r10, %r12, %r11;"
+
+
+@pytest.mark.seed("LIC-14")
+def test_forward_marks_what_reads_only_outside():
+    m = marked("add.u32 %r10, %r3, 7; mul.lo.u32 %r11, %r2, %r3; and.b32 %r12, %r3, 5;", upto=2)
+    assert candidate(m, "add.u32")
+    assert candidate(m, "and.b32")
+    assert not candidate(m, "mul.lo.u32")
+    outside = m.by["add.u32"].operands[0]
+    assert m.marks.state[outside] is stages.State.EXTERNAL
+    assert m.marks.use_count[outside] == 0
+
+
+@pytest.mark.seed("LIC-14", "LIC-20")
+def test_forward_misses_chains_and_stage_4_finds_them():
+    m = marked(CHAIN, upto=3)
+    assert candidate(m, "add.u32")
+    assert not candidate(m, "mul.lo.u32")
+    assert not candidate(m, "xor.b32")
+    m = marked(CHAIN)
+    assert all(candidate(m, s) for s in ("add.u32", "mul.lo.u32", "xor.b32"))
+
+
+@pytest.mark.seed("LIC-15")
+def test_in_nests_the_depth_of_the_definition_decides():
+    module = nested(inner="mul.lo.u32 %r10, %r3, %r1; mul.lo.u32 %r11, %r5, %r1;")
+    module["k"].analyze_cfg()
+    nest = Nest(module["k"])
+    region = survey(nest.loops[0], nest)
+    scope = stages.Scope(region, 0, True, set(), lambda i: False)
+    by = {i.operands: i for i in region.items if i.form.spelling == "mul.lo.u32"}
+    inside = [scope.in_range(i.operands[0]) for i in by.values()]
+    assert inside == [False, True]
+
+
+@pytest.mark.seed("LIC-16")
+def test_the_last_instance_passes_over_carries():
+    chain = marked("add.cc.u32 %r11, %r3, %r1; addc.u32 %r10, %r3, 0;").items
+    first, second = chain[-6], chain[-5]
+    links = {i.form.spelling: i for i in chain}
+    assert first is not second
+    carry = links["add.cc.u32"].results[-1]
+    assert not stages.skipped_by_last(links["addc.u32"], carry)  # the exception: a carry-in
+    assert stages.skipped_by_last(links["add.cc.u32"], carry)
+    assert not stages.skipped_by_last(links["add.cc.u32"], links["add.cc.u32"].operands[0])
+
+
+@pytest.mark.seed("LIC-17")
+def test_effects_block_the_mark():
+    m = marked("ld.global.u32 %r10, [%rd1]; st.global.u32 [%rd2], %r2;", upto=2)
+    assert not candidate(m, "ld.global.u32")
+    m = marked("ld.global.u32 %r10, [%rd1];", upto=2)
+    assert candidate(m, "ld.global.u32")
+
+
+@pytest.mark.seed("LIC-18", "LIC-19")
+def test_backward_takes_false_marks_back_and_counts():
+    m = marked("add.u32 %r10, %r3, 7;", upto=2)
+    add = m.by["add.u32"]
+    assert candidate(m, "add.u32")
+    assert m.marks.use_count[add] == 0
+    strict = stages.Scope(m.scope.region, 0, False, set(), lambda i: True)
+    stages.backward(m.items, m.marks, strict)
+    assert m.marks.def_block[add] == m.marks.index  # stamped whatever was there
+    assert not candidate(m, "add.u32")
+    m = marked("add.u32 %r10, %r3, 7;", upto=3)
+    assert m.marks.use_count[m.by["add.u32"]] == 1
+
+
+@pytest.mark.seed("LIC-20")
+def test_stage_4_says_what_stood_in_the_way():
+    m = marked("ld.global.u32 %r10, [%rd1]; st.global.u32 [%rd2], %r2;", upto=3)
+    assert stages.propagate(m.items, m.marks, m.scope) & 1
+    m = marked("add.u32 %r10, %r3, 7;", upto=3)
+    assert not stages.propagate(m.items, m.marks, m.scope) & 1
+
+
+@pytest.mark.seed("LIC-25")
+def test_the_leaf_test():
+    m = marked("add.u32 %r10, %r3, 7; mul.lo.u32 %r11, %r2, 3; bar.warp.sync -1;")
+    assert candidate(m, "add.u32")
+    assert not candidate(m, "mul.lo.u32")
+    assert not candidate(m, "bar.warp.sync")  # makes nothing
+    assert not candidate(m, "bra")
+
+
+# ---------------------------------------------------------------- stage 5: profit
+
+
+@pytest.mark.seed("LIC-21")
+def test_score_weights():
+    got = {(w.early, w.safe): (w.long_latency.value, w.real.value) for w in tables.SCORES}
+    assert got == {(True, True): (60, 5), (False, True): (150, 5), (True, False): (12, 1),
+                   (False, False): (30, 1)}  # fmt: skip
+    for pass_id in range(4):
+        assert tables.score_weights(pass_id, True).early == (pass_id == 0)
+
+
+def profit(body: str, pass_id: int = 0, *, cycles=4.0, scoreboard=False, noop=False, **kw):
+    m = marked(body)
+    of = stages.Latencies(lambda f: cycles, lambda f: scoreboard, lambda f: noop)
+    kw = {"budget": Fraction(10), "safe": False, "counts": (60, 90), **kw}
+    return stages.profit(m.items, m.marks, pass_id, of=of, **kw), len(m.items)
+
+
+@pytest.mark.seed("LIC-22")
+def test_score_and_penalty():
+    one = "add.u32 %r10, %r3, 7;"
+    assert profit(one)[0].score == 1
+    assert profit(one)[0].penalty == 0
+    assert profit(one, noop=True)[0].score == 12
+    assert profit(one, noop=True, safe=True)[0].score == 60
+    assert profit(one, cycles=5.0)[0].penalty == 2
+    fast, slow = profit(one, scoreboard=True)[0], profit(one, scoreboard=True, cycles=4.5)[0]
+    assert (fast.score, fast.penalty) == (2, 1)
+    assert (slow.score, slow.penalty) == (2, 2)
+    assert profit(one, scoreboard=True, safe=True)[0].score == 6
+
+
+@pytest.mark.seed("LIC-23")
+def test_the_profit_test():
+    early, n = profit("add.u32 %r10, %r3, 7;")
+    assert early.size == n
+    late, _ = profit("add.u32 %r10, %r3, 7;", 1)
+    assert late.size == 90 // 3 + 60
+    assert Verdict(3, Fraction(10), 5, Fraction(2), 3).pays  # equality
+    assert not Verdict(3, Fraction(10), 5, Fraction(2), 4).pays
+    assert not Verdict(3, Fraction(10), 5, Fraction(201, 100), 3).pays  # exact, no rounding
+    assert not Verdict(3, Fraction(10), 5, Fraction(0), 0).pays
+
+
+@pytest.mark.seed("LIC-24")
+def test_an_empty_block():
+    m = marked("")
+    of = stages.Latencies(lambda f: 4.0, lambda f: False, lambda f: False)
+    empty = [stages.profit([], m.marks, id, Fraction(10), True, (60, 90), of) for id in (0, 1)]
+    assert [v.pays for v in empty] == [False, True]
+    assert not stages.profit([], m.marks, 1, Fraction(10), True, (0, 0), of).pays
+
+
+@pytest.mark.seed("LIC-27")
+def test_counting():
+    m = single("add.u32 %r10, %r3, 7; mov.u32 %r11, %r10;", "%r11")
+    items = list(loop_of(m).header)
+    real = sum(not stages.is_copy(i.form) for i in items)
+    assert stages.count(items, stages.is_copy) == 30 * real + 1  # phis are none
+    assert (tables.COUNT_NOOP.value, tables.COUNT_REAL.value) == (1, 30)
+
+
+def test_rows_say_where_they_come_from():
+    rows = [v for v in vars(tables).values() if isinstance(v, tables.Row)]
+    assert len(rows) > 10
+    assert all(r.origin in ("noted", "observed", "assumed") and r.meaning for r in rows)
+
+
+# ----------------------------------------------------------- textures, constant loads
+
+
+@pytest.mark.seed("LIC-35", "KNB-83", "KNB-84")
+def test_texture_mode():
+    low, high = knob("HoistTexToInstRatioLow").default, knob("HoistTexToInstRatioHigh").default
+    assert (low, high) == (0.03, 0.045)
+    modes = [tables.texture_mode(k, 1000, low, high) for k in (20, 40, 50)]
+    assert modes == ["conservative", "default", "aggressive"]
+    assert tables.texture_mode(30, 1000, low, high) == "default"
+    assert tables.texture_mode(45, 1000, low, high) == "default"
+
+
+TEX = "tex.1d.v4.u32.s32 {%r10, %r11, %r12, %r13}, [%rd1, {%r3}];"
+
+
+def test_textures_leave_by_their_share():
+    few = single(TEX + "add.s32 %r20, %r2, 1; st.shared.u32 [tile], %r20;" * 20)
+    run(few)
+    assert any(i.form.name == "tex" for i in loop_of(few).header)
+    many = single(TEX)
+    run(many)
+    assert not any(i.form.name == "tex" for i in loop_of(many).header)
+
+
+@pytest.mark.seed("KNB-78", "KNB-79")
+def test_constant_loads_can_be_kept():
+    body = "ld.const.u32 %r10, [table];"
+    assert names(run(single(body))) == ["Hoisted"]
+    assert "Hoisted" not in names(run(single(body), HoistCBOLoad=0))
+    cold = single(body)
+    loop_of(cold).header.flags = frozenset({"cold"})
+    assert "Hoisted" not in names(run(cold, HoistCBOFromLoopWithColdNest=0))
+
+
+@pytest.mark.seed("KNB-81")
+def test_how_far_a_constant_load_may_lie_below_the_header():
+    steps = "".join(
+        f"setp.gt.u32 %p3, %r2, {k}; @%p3 bra S{k}; add.s32 %r4, %r4, {k};\nS{k}: "
+        for k in range(4)
+    )
+    module = single(steps + "ld.const.u32 %r10, [table];")
+    loop = loop_of(module)
+    load = next(i for b in loop.blocks for i in b if i.form.space == "const")
+    assert stages.idom_steps(load, loop, 4) == 4
+    assert stages.idom_steps(load, loop, 3) == 4  # over the limit
+    assert "Hoisted" not in names(run(module, HoistCBOLoadIDOMTravseLimit=3))
+    assert "Hoisted" in names(run(module, HoistCBOLoadIDOMTravseLimit=4))
+
+
+@pytest.mark.seed("KNB-82")
+def test_pressure_keeps_constant_loads():
+    body = "ld.const.u32 %r10, [table];"
+    assert "Hoisted" not in names(run(single(body), HoistCBORRegPressureLimitApplyRate=0))
+
+
+@pytest.mark.seed("KNB-77", "KNB-80", "KNB-86", "KNB-87", "KNB-89", "KNB-90")
+def test_knobs_that_no_formula_names_say_so():
+    for name in (
+        "HoistCBOMode", "HoistCBOHighCostSBInstRatioThreshold", "NestedHoistInnerThreshold",
+        "NestedHoistOuterThreshold", "EnableHoistLowLatencyInstMidBlock",
+        "MovWeightForSinkingHoisting",
+    ):  # fmt: skip
+        assert "no formula" in knob(name).inert
+
+
+# ------------------------------------------------------------------- set-based (934)
+
+
+def sets(body: str, pass_id: int = 0):
+    m = marked(body, pass_id, upto=1)
+    known = licm_sets.build_invariant_set(m.items, m.scope)
+    licm_sets.classify(m.items, known, m.marks)
+    return m, known
+
+
+@pytest.mark.seed("SET-01", "SET-02", "KNB-76")
+def test_the_fixed_point_finds_what_the_stages_find():
+    for body in (CHAIN, "add.u32 %r10, %r2, 7;", "add.u32 %r11, %r3, 7; add.u32 %r10, %r11, %r2;"):
+        m, known = sets(body)
+        default = marked(body)
+        for i, same in zip(m.items, default.items, strict=True):
+            if stages.is_invariant(same, default.marks):
+                assert stages.is_invariant(i, m.marks)
+        naive: set = set()
+        while True:
+            more = {
+                r for i in m.items if not m.scope.blocked(i)
+                and all(not stages.is_register(v) or v in naive or not m.scope.in_range(v)
+                        for v in i.operands)
+                for r in i.results
+            } - naive  # fmt: skip
+            if not more:
+                break
+            naive |= more
+        assert {r for i in m.items for r in i.results if r in known} == naive
+
+
+@pytest.mark.seed("SET-01")
+def test_the_set_based_path_is_off_and_can_be_switched_on():
+    assert knob("UseNewLoopInvariantRoutineForHoisting").default is False
+    a, b = single(CHAIN), single(CHAIN)
+    run(a)
+    run(b, UseNewLoopInvariantRoutineForHoisting=True)
+    assert str(a) == str(b)
+
+
+@pytest.mark.seed("SET-03")
+def test_in_nests_what_is_made_outside_of_the_range_enters_the_set():
+    module = nested()
+    module["k"].analyze_cfg()
+    nest = Nest(module["k"])
+    region = survey(nest.loops[0], nest)
+    scope = stages.Scope(region, 0, True, set(), lambda i: i not in region.invariant)
+    known = licm_sets.build_invariant_set(list(region.loop.children[0].header), scope)
+    product = region.invariant[-1]
+    assert all(v in known for v in product.operands if stages.is_register(v))
+    assert product in known
+
+
+@pytest.mark.seed("SET-04")
+def test_loads_behind_stores_stay_out_of_the_set():
+    m, known = sets("ld.global.u32 %r10, [%rd1]; st.global.u32 [%rd2], %r2;")
+    assert m.by["ld.global.u32"] not in known
+    m, known = sets("ld.global.u32 %r10, [%rd1]; st.shared.u32 [tile], %r2;")
+    assert m.by["ld.global.u32"] in known
+
+
+@pytest.mark.seed("SET-05")
+def test_classification_stamps_and_counts():
+    m, _ = sets("add.u32 %r11, %r3, 7; add.u32 %r10, %r11, %r2;")
+    first, second = (i for i in m.items if i.form.spelling == "add.u32")
+    assert m.marks.def_block[first] == stages.OUTSIDE
+    assert m.marks.def_block[second] == m.marks.index
+    assert m.marks.use_count[second] >= 1
+    assert m.marks.use_count[first] == 0
+
+
+@pytest.mark.seed("SET-06")
+def test_only_the_last_instance_filters_carries():
+    body = "add.cc.u32 %r11, %r3, %r1; addc.u32 %r10, %r3, 0;"
+    for pass_id in (2, 3):
+        m, known = sets(body, pass_id)
+        assert m.by["add.cc.u32"].results[0] in known
+
+
+@pytest.mark.seed("SET-07")
+def test_the_set():
+    known = licm_sets.ValueSet()
+    m = marked(CHAIN)
+    add = m.by["add.u32"]
+    assert add not in known
+    assert known.add(add)
+    assert not known.add(add)
+    assert add in known
+    assert known.added == 1
+
+
+def test_every_code_of_the_pass_is_of_its_row():
+    assert set(all_passes()["licm"].codes) == set(licm.CODES)
+    assert len({c.name for c in licm.CODES}) == len(licm.CODES)
+
+
+def test_remarks_carry_the_numbers_of_the_formula():
+    (r,) = run(single("add.u32 %r10, %r3, 7;"))
+    assert r.name == "Hoisted"
+    assert {"score", "budget", "real", "size", "value", "penalty"} <= set(r.args)
+    ctx = Context(single(""), Knobs(policy="notes"))
+    assert licm.core_knobs(ctx, 0) == stages.CoreKnobs()
+    assert licm.core_knobs(ctx, 1).cbo == 100
