@@ -1,6 +1,10 @@
 """Launching on a real GPU, with the signature of the interpreter's `nvir.launch`.
 
 Needs an NVIDIA driver and the extra `gpu` (cuda-bindings).
+
+Imports     ptx to print the module; of ir only errors and the classes of modules and functions; of
+            interp only how arguments become bytes (arguments.py) and the result's class, so that
+            an argument means the same to both ways of launching.
 """
 
 from __future__ import annotations
