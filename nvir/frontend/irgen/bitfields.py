@@ -36,11 +36,24 @@ def bit_field_place(runs: list[tuple[int, int]], start: int, f: Field,
             field = BitField(start - at * 8, bits, unit * 8, is_signed(f.type))
             return at, field
         unit //= 2
-    for n in (1, 2, 4, 8):  # a packed field that crosses its units: unaligned
-        at = start // 8
-        if at + n <= high and start + bits <= (at + n) * 8:
-            return at, BitField(start - at * 8, bits, n * 8, is_signed(f.type))
+    at, end = start // 8, (start + bits + 7) // 8
+    if end - at <= 8:  # none covers it, or a packed field crosses its units
+        field = BitField(start - at * 8, bits, 64, is_signed(f.type), _pieces(at, end))
+        return at, field
     raise IRGenError(f"unsupported: the place of bit-field '{f.name}'", place)
+
+
+def _pieces(at: int, end: int) -> tuple[tuple[int, int], ...]:
+    """Aligned accesses that cover the bytes from `at` to `end` and no others."""
+    out = []
+    place = at
+    while place < end:
+        n = 8
+        while place % n or place + n > end:
+            n //= 2
+        out.append((place - at, n))
+        place += n
+    return tuple(out)
 
 
 def bit_field_address(g: IRGenState, base: Address, r: Record, k: int,
@@ -54,15 +67,50 @@ def bit_field_address(g: IRGenState, base: Address, r: Record, k: int,
     if at:
         p = g.builder.gep(p, [at], I8, inbounds=True, name=f.name or "bf.addr")
     align = min(base.align, at & -at) if at else base.align
-    return Address(p, f.type, min(align, field.unit // 8) if align else 1, base.volatile, field)
+    return Address(p, f.type, max(min(align, field.unit // 8), 1), base.volatile, field)
 
+
+def load_unit(g: IRGenState, a: Address) -> Value:
+    """The storage unit, put together from its pieces."""
+    f = a.bit_field
+    assert f is not None
+    unit = int_type(f.unit)
+    if not f.pieces:
+        return g.builder.load(a.pointer, unit, "bf.load", a.align, a.volatile)
+    whole: Value = const(unit, 0)
+    for offset, n in f.pieces:
+        p, align = _piece(g, a, offset)
+        part = g.builder.load(p, int_type(8 * n), "bf.load", min(align, n), a.volatile)
+        wide = _by(g, "shl", fold.cast(g, "zext", part, unit, "bf.ext"), 8 * offset, "bf.shl")
+        whole = wide if offset == 0 else fold.binary(g, "or", whole, wide, "bf.join")
+    return whole
+
+
+def store_unit(g: IRGenState, v: Value, a: Address) -> None:
+    f = a.bit_field
+    assert f is not None
+    if not f.pieces:
+        g.builder.store(v, a.pointer, a.align, a.volatile)
+        return
+    for offset, n in f.pieces:
+        p, align = _piece(g, a, offset)
+        part = _by(g, "lshr", v, 8 * offset, "bf.lshr")
+        part = _resize(g, part, int_type(8 * n), False, "bf.trunc")
+        g.builder.store(part, p, min(align, n), a.volatile)
+
+
+def _piece(g: IRGenState, a: Address, offset: int) -> tuple[Value, int]:
+    if not offset:
+        return a.pointer, a.align
+    p = g.builder.gep(a.pointer, [offset], I8, inbounds=True, name="bf.addr")
+    return p, min(a.align, offset & -offset)
 
 def load_bit_field(g: IRGenState, a: Address) -> Value:
     """The value of the field as its declared type."""
     f = a.bit_field
     assert f is not None
     unit = int_type(f.unit)
-    v: Value = g.builder.load(a.pointer, unit, "bf.load", a.align, a.volatile)
+    v = load_unit(g, a)
     left = f.unit - f.bits - f.shift
     if f.signed:
         v = _by(g, "shl", v, left, "bf.shl")
@@ -100,14 +148,14 @@ def store_bit_field(g: IRGenState, v: Value, a: Address) -> Value:
     mask = ((1 << f.bits) - 1) << f.shift
     wide = _resize(g, v, unit, False, "bf.resize")
     if f.bits < f.unit:
-        old = g.builder.load(a.pointer, unit, "bf.load", a.align, a.volatile)
+        old = load_unit(g, a)
         wide = fold.binary(g, "and", wide, const(unit, (1 << f.bits) - 1), "bf.value")
         placed = _by(g, "shl", wide, f.shift, "bf.shl")
         kept = fold.binary(g, "and", old, const(unit, ~mask), "bf.clear")
         placed = fold.binary(g, "or", kept, placed, "bf.set")
     else:
         placed = wide
-    g.builder.store(placed, a.pointer, a.align, a.volatile)
+    store_unit(g, placed, a)
     return stored_value(g, wide, f, a)
 
 

@@ -106,7 +106,8 @@ def _emit(g: IRGenState, e: Call, to: Address | None) -> tuple[Value, ABI]:
     else:
         from nvir.frontend.irgen.expressions import emit_value
 
-        callee = emit_value(g, e.callee)
+        by_name = isinstance(strip(typed(e.callee)), FunctionType)  # `(*f)(…)`
+        callee = emit_lvalue(g, e.callee).pointer if by_name else emit_value(g, e.callee)
     args = _arguments(g, e, abi)
     if abi.sret:
         assert to is not None

@@ -66,12 +66,17 @@ class Options:
 
 @attrs.frozen
 class BitField:
-    """Where a bit-field lies in its storage unit: `bits` from bit `shift` of `unit` bits."""
+    """Where a bit-field lies in its storage unit: `bits` from bit `shift` of `unit` bits.
+
+    pieces   (byte offset, bytes) of the accesses that make up the unit, low bytes first, where
+             no single one may
+    """
 
     shift: int
     bits: int
     unit: int
     signed: bool
+    pieces: tuple[tuple[int, int], ...] = ()
 
 
 @attrs.frozen
