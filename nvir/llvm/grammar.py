@@ -7,6 +7,7 @@ and token. Casts between pointer types of one space vanish.
 
 from __future__ import annotations
 
+import re
 import struct as binary
 from typing import Any, NoReturn
 
@@ -44,7 +45,7 @@ from nvir.ir.types import (
 )
 from nvir.ir.values import Symbol, Value, constant, undef
 from nvir.ir.verify_nvvm import element
-from nvir.llvm.lexer import END, Stop, Text, name_in, unquoted
+from nvir.llvm.lexer import END, Stop, Text, bytes_in, name_in, unquoted
 
 SIMPLE: dict[str, Type] = {
     "void": VOID, "half": HALF, "bfloat": BFLOAT, "float": FLOAT, "double": DOUBLE, "fp128": FP128,
@@ -62,6 +63,10 @@ _CASTS = frozenset((
     "inttoptr", "bitcast", "addrspacecast",
 ))  # fmt: skip
 MAX_DIGITS = 4000
+_INTEGER = re.compile(r"-?\d+\Z", re.ASCII).match
+_NUMBER = re.compile(r"[-+]?\d[\w.+-]*\Z", re.ASCII).match
+_HEX = re.compile(r"0x[HRKLM]?[0-9A-Fa-f]+\Z").match
+_DECIMAL = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?\Z", re.ASCII).match
 
 
 class Grammar:
@@ -111,7 +116,7 @@ class Grammar:
 
     def number(self, what: str = "a number") -> int:
         token = self.t[self.k]
-        if not token.isdigit() or len(token) > MAX_DIGITS:
+        if not (token.isdigit() and token.isascii() and len(token) <= MAX_DIGITS):
             self.fail(what)
         self.k += 1
         return int(token)
@@ -293,7 +298,6 @@ class Grammar:
         return found
 
     def _literal(self, t: Type, token: str, at: int) -> Value:
-        c = token[:1]
         if token == "undef" or token == "poison":
             return undef(t) if token == "undef" else poison(t)
         if token == "zeroinitializer" or (token == "null" and isinstance(t, PointerType)):
@@ -301,19 +305,19 @@ class Grammar:
         if isinstance(t, IntType):
             if token in ("true", "false") and t.bits == 1:
                 return constant(t, int(token == "true"))
-            if c.isdigit() or (c == "-" and token[1:].isdigit()):
-                if token[1:2] == "x" or "." in token:
-                    raise Stop(f"'{token}' is no integer, as {t} needs", at)
+            if _NUMBER(token):
+                if not _INTEGER(token):
+                    raise Stop(f"'{token[:40]}' is no integer, as {t} needs", at)
                 if len(token) > MAX_DIGITS:
                     raise Stop("the number is too long", at)
                 return self._integer(t, int(token), at)
-        elif isinstance(t, FloatType) and (c.isdigit() or c in "+-") and len(token) > 1:
+        elif isinstance(t, FloatType) and _NUMBER(token):
             bits = float_bits(t, token)
             if bits is None:
                 raise Stop(f"'{token[:40]}' is no {t}", at)
             return constant(t, bits)
         elif token[:2] == 'c"' and isinstance(t, ArrayType) and t.element is I8:
-            data = unquoted(token[1:]).encode("latin-1", "replace")
+            data = bytes_in(token[1:])
             if len(data) != t.count:
                 raise Stop(f"a string of {len(data)} bytes for {t}", at)
             if not any(data):
@@ -476,18 +480,17 @@ def float_bits(t: FloatType, token: str) -> int | None:
     """
     if token.startswith("0x"):
         return _hex_bits(t, token)
-    if "." not in token:
+    if not _DECIMAL(token):
         return None
-    try:
-        x = float(token)
-    except ValueError:
-        return None
+    x = float(token)
     if x in (float("inf"), -float("inf")):
         return None
     return double_to(t, int.from_bytes(binary.pack("<d", x), "little"))
 
 
 def _hex_bits(t: FloatType, token: str) -> int | None:
+    if not _HEX(token):
+        return None
     kind = token[2:3]
     if kind in "HRL":
         owner, digits = {"H": (HALF, 4), "R": (BFLOAT, 4), "L": (FP128, 32)}[kind]

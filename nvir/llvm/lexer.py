@@ -94,17 +94,24 @@ def _without_comment(line: str) -> str:
     return _COMMENT.sub(lambda m: m[1] or "", line)
 
 
-_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|\\)")
+_ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2}|\\)")
 
 
-def _unescape(m: re.Match[str]) -> str:
-    return "\\" if m[1] == "\\" else chr(int(m[1], 16))
+def _unescape(m: re.Match[bytes]) -> bytes:
+    return b"\\" if m[1] == b"\\" else bytes((int(m[1], 16),))
+
+
+def bytes_in(token: str) -> bytes:
+    """The bytes of a string token, its quotes and `\\41` escapes undone."""
+    data = token[1:-1].encode("utf-8", "surrogateescape")
+    return _ESCAPE.sub(_unescape, data) if b"\\" in data else data
 
 
 def unquoted(token: str) -> str:
-    """The text of a string token, its quotes and `\\41` escapes undone; bytes as Latin-1."""
-    body = token[1:-1]
-    return _ESCAPE.sub(_unescape, body) if "\\" in body else body
+    """The text of a string token; bytes that are no UTF-8 as surrogates."""
+    if "\\" not in token:
+        return token[1:-1]
+    return bytes_in(token).decode("utf-8", "surrogateescape")
 
 
 def name_in(token: str) -> str:

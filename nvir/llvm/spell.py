@@ -289,7 +289,7 @@ def float_text(t: FloatType, bits: int) -> str:
     double = to_double(t, bits)
     x = binary.unpack("<d", double.to_bytes(8, "little"))[0]
     short = f"{x:.6e}"
-    if "n" not in short and float(short) == x and (x or not double):
+    if "n" not in short and float(short) == x:
         return short
     return f"0x{double:016X}"
 

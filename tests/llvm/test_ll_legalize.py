@@ -1,0 +1,175 @@
+"""The pass `legalize`: each rewrite, its near miss, and that behaviour stays."""
+
+from __future__ import annotations
+
+import pytest
+
+import nvir
+from nvir.ir import Undef
+from nvir.ir.nvvm_values import Poison
+from tests.llvm.ll_modules import module_of
+
+
+def legalized(body: str, dialect: str = "llvm7") -> list[str]:
+    """The lines of `@k` after the pass, without the last `ret void`."""
+    module = nvir.read_ll(module_of(body))
+    nvir.run_passes(module, f"legalize<dialect={dialect}>", verify=True)
+    text = nvir.print_ll(module, dialect)
+    lines = text[text.index("@k(") :].split("\n}")[0].split("\n")[2:-1]
+    return [line.strip() for line in lines]
+
+
+def test_fneg_is_a_subtraction_from_minus_zero():
+    assert legalized("%d = fneg float %f") == ["%d = fsub float -0.000000e+00, %f"]
+    assert legalized("%d = fneg float %f", "llvm20") == ["%d = fneg float %f"]
+
+
+def test_freeze_is_a_move_that_nobody_sees_into():
+    assert legalized("%d = freeze i32 %n") == [
+        '%0 = call i32 asm "mov.b32 $0, $1;", "=r,r"(i32 %n)'
+    ]
+    narrow = legalized("%a = trunc i32 %n to i8\n%d = freeze i8 %a")
+    assert narrow[1:] == [
+        "%0 = zext i8 %a to i16", '%1 = call i16 asm "mov.b16 $0, $1;", "=h,h"(i16 %0)',
+        "%2 = trunc i16 %1 to i8",
+    ]  # fmt: skip
+
+
+def test_freeze_of_a_defined_value_is_that_value():
+    assert legalized("%d = freeze i32 5\nstore i32 %d, ptr %p")[-1] == "store i32 5, i32* %cast.1"
+    assert "i32 0," in legalized("%d = freeze i32 undef\nstore i32 %d, ptr %p")[-1]
+    assert legalized("%d = freeze i32 %n", "llvm20") == ["%d = freeze i32 %n"]
+
+
+def test_poison_is_undef_also_inside_of_constants():
+    inner = "{i32 1, {float, i32} {float poison, i32 2}}"
+    text = f"%d = insertvalue {{i32, {{float, i32}}}} {inner}, i32 3, 0"
+    assert "poison" not in " ".join(legalized(text))
+    assert "poison" in " ".join(legalized(text, "llvm20"))
+    module = nvir.read_ll(module_of("%d = add i32 %n, poison"))
+    before = module["k"].entry.first.operands[1]
+    assert isinstance(before, Poison)
+    nvir.run_passes(module, "legalize")
+    after = module["k"].entry.first.operands[1]
+    assert isinstance(after, Undef)
+    assert not isinstance(after, Poison)
+
+
+@pytest.mark.parametrize(("text", "level"), [
+    ("fence seq_cst", "sys"), ('fence syncscope("device") release', "gl"),
+    ('fence syncscope("block") acquire', "cta"),
+])  # fmt: skip
+@pytest.mark.parametrize("dialect", ["llvm7", "llvm20"])
+def test_fences_are_barriers_of_memory(text, level, dialect):
+    assert legalized(text, dialect) == [f"call void @llvm.nvvm.membar.{level}()"]
+
+
+def test_a_fence_of_one_thread_is_nothing_and_of_a_warp_unknown():
+    assert legalized('fence syncscope("singlethread") seq_cst') == []
+    with pytest.raises(nvir.Unsupported, match="warp"):
+        legalized('fence syncscope("warp") seq_cst')
+
+
+@pytest.mark.parametrize(("ordering", "before", "behind"), [
+    ("monotonic", 0, 0), ("unordered", 0, 0), ("acquire", 0, 1), ("seq_cst", 1, 1),
+])  # fmt: skip
+def test_atomic_loads_are_volatile_between_barriers(ordering, before, behind):
+    barrier = "call void @llvm.nvvm.membar.sys()"
+    lines = legalized(f"%d = load atomic i32, ptr %p {ordering}, align 4", "llvm20")
+    assert lines == [barrier] * before + ["%d = load volatile i32, ptr %p, align 4"] + (
+        [barrier] * behind
+    )
+
+
+def test_a_release_store_has_its_barrier_before():
+    lines = legalized('store atomic i32 1, ptr %p syncscope("block") release, align 4', "llvm20")
+    assert lines == [
+        "call void @llvm.nvvm.membar.cta()", "store volatile i32 1, ptr %p, align 4",
+    ]  # fmt: skip
+    assert legalized("store i32 1, ptr %p, align 4", "llvm20") == ["store i32 1, ptr %p, align 4"]
+
+
+def test_floating_atomics_of_llvm7():
+    add = legalized("%d = atomicrmw fadd ptr %p, float %f monotonic")
+    name = "llvm.nvvm.atomic.load.add.f32.p0f32"
+    assert add[-1] == f"%0 = call float @{name}(float* %cast.1, float %f)"
+    kept = legalized("%d = atomicrmw fadd ptr %p, float %f monotonic", "llvm20")
+    assert kept == ["%d = atomicrmw fadd ptr %p, float %f monotonic"]
+    swap = legalized("%d = atomicrmw xchg ptr %p, float %f monotonic")
+    assert any("atomicrmw xchg i32*" in line for line in swap)
+
+
+def test_what_only_compare_and_exchange_can_do_is_a_loop():
+    lines = legalized("%d = atomicrmw nand ptr %p, i32 %n seq_cst\nstore i32 %d, ptr %q")
+    assert "atomic.loop:" in lines
+    assert sum("cmpxchg" in line for line in lines) == 1
+    near_miss = legalized("%d = atomicrmw and ptr %p, i32 %n seq_cst")
+    assert not any("cmpxchg" in line for line in near_miss)
+
+
+def test_bfloat_is_carried_by_i16():
+    lines = legalized("%a = load bfloat, ptr %p\n%b = fadd bfloat %a, %a\nstore bfloat %b, ptr %q")
+    assert lines[1] == "%a = load i16, i16* %cast.1"
+    assert sum("shl i32" in line for line in lines) == 2
+    assert any("fadd float" in line for line in lines)
+    assert any("cvt.rn.bf16.f32" in line for line in lines)
+    kept = legalized("%a = load bfloat, ptr %p\n%b = fadd bfloat %a, %a", "llvm20")
+    assert kept[-1] == "%b = fadd bfloat %a, %a"
+
+
+@pytest.mark.parametrize("text", [
+    "%a = fptrunc double 1.0 to bfloat", "%a = sitofp i32 %n to bfloat",
+    "%a = fadd <2 x bfloat> undef, undef", "%a = call bfloat @llvm.fma.bf16(bfloat 0xR0000, "
+    "bfloat 0xR0000, bfloat 0xR0000)",
+])  # fmt: skip
+def test_bfloat_that_would_round_twice_is_refused(text):
+    with pytest.raises(nvir.Unsupported, match=r"bfloat|bf16"):
+        legalized(text)
+
+
+def test_fp128_is_moved_as_i128():
+    lines = legalized("%a = load fp128, ptr %p\nstore fp128 %a, ptr %q", "llvm20")
+    assert lines == ["%a = load i128, ptr %p", "store i128 %a, ptr %q"]
+    with pytest.raises(nvir.Unsupported, match="fadd of fp128 on llvm20 at @k"):
+        legalized("%a = load fp128, ptr %p\n%b = fadd fp128 %a, %a", "llvm20")
+
+
+def test_types_inside_of_structs_and_variables():
+    module = nvir.read_ll(
+        "%S = type { bfloat, [2 x bfloat] }\n@x = addrspace(1) global %S { bfloat 0xR3F80, "
+        "[2 x bfloat] [bfloat 0xRBF80, bfloat 0xR0000] }\n"
+        "define bfloat @f(ptr %p, bfloat %v) {\n  %q = getelementptr %S, ptr %p, i32 0, i32 1\n"
+        "  store bfloat %v, ptr %q\n  %r = call bfloat @f(ptr %p, bfloat 0xR0000)\n"
+        "  ret bfloat %r\n}\n"
+    )
+    nvir.run_passes(module, "legalize", verify=True)
+    text = nvir.print_ll(module, "llvm7")
+    assert "bfloat" not in text
+    assert "%S = type { i16, [2 x i16] }" in text
+    assert "%S { i16 16256, [2 x i16] [i16 -16512, i16 0] }" in text
+
+
+def test_newer_intrinsics():
+    lines = legalized("%d = call i32 @llvm.umin.i32(i32 %n, i32 5)")
+    assert lines == ["%0 = icmp ult i32 %n, 5", "%1 = select i1 %0, i32 %n, i32 5"]
+    kept = legalized("%d = call i32 @llvm.umin.i32(i32 %n, i32 5)", "llvm20")
+    assert kept == ["%d = call i32 @llvm.umin.i32(i32 %n, i32 5)"]
+    with pytest.raises(nvir.Unsupported, match=r"llvm\.sin\.f32"):
+        legalized("%d = call float @llvm.sin.f32(float %f)", "llvm20")
+
+
+def test_stack_memory_in_space_5_is_cast():
+    lines = legalized("%a = alloca i32, addrspace(5)\nstore i32 1, ptr addrspace(5) %a", "llvm20")
+    assert lines == [
+        "%a = alloca i32", "%0 = addrspacecast ptr %a to ptr addrspace(5)",
+        "store i32 1, ptr addrspace(5) %0",
+    ]  # fmt: skip
+
+
+def test_the_printer_refuses_what_legalize_would_have_rewritten():
+    for body, what in (
+        ("%d = fneg float %f", "fneg"), ("%d = freeze i32 %n", "freeze"),
+        ("%d = add i32 poison, 1", "poison"), ("%d = alloca bfloat", "bfloat"),
+    ):  # fmt: skip
+        with pytest.raises(nvir.Unsupported, match=f"{what} on llvm7"):
+            nvir.print_ll(nvir.read_ll(module_of(body)), "llvm7")
