@@ -16,6 +16,7 @@ from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.induction import TripCount, trip_count
 from nvir.analysis.liveness import liveness
 from nvir.analysis.pressure import RegisterPressure, register_pressure
+from nvir.ir.bulk import bulk
 from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo
@@ -209,12 +210,13 @@ def report(
     target = arch or module.target
     diagnostics = list(module.diagnostics)
     machine = machine_for(profile, target, module.name, diagnostics)
-    functions = tuple(
-        _function(f, module, machine, launch, diagnostics, unrolling(f, module, target, policy))
-        for f in module.functions
-        if f.blocks
-    )
-    return ModuleReport(module.name, target, policy, functions, tuple(diagnostics))
+    functions = []
+    for f in module.functions:
+        if f.blocks:
+            with bulk():  # what one function needs is freed before the next
+                unroll = unrolling(f, module, target, policy)
+                functions.append(_function(f, module, machine, launch, diagnostics, unroll))
+    return ModuleReport(module.name, target, policy, tuple(functions), tuple(diagnostics))
 
 
 def machine_for(
@@ -244,7 +246,8 @@ def _function(
     f.analyze_cfg()
     live = liveness(f)
     pressure = register_pressure(f, live)
-    estimate = estimate_registers(f, live)
+    natural = natural_loops(f)
+    estimate = estimate_registers(f, live, machine, copies(natural, unroll))
     peak = estimate.peak
     line = peak.line if peak is not None else 0
     is_kernel = f.kind == "entry"
@@ -281,7 +284,7 @@ def _function(
     alias = AliasAnalysis(AffineForms(f))
     loops = tuple(
         _loop(x, pressure, module, unroll, pipeline_figures(x, machine, alias))
-        for x in natural_loops(f)
+        for x in natural
     )
     return FunctionReport(
         str(f.name), f.kind, sum(1 for i in pressure.instructions if not i.form.op.pseudo),
@@ -307,6 +310,20 @@ def unrolling(
         header: UnrollDecision(d.action, d.factor, d.code.number if d.code else None, d.reason)
         for header, d in decide(f, Context(module, Knobs()), target).items()
     }
+
+
+def copies(loops: list[Loop], unroll: Mapping[str, UnrollDecision]) -> dict[str, int]:
+    """How often the body of each loop that is unrolled will stand, by its header's name."""
+    found: dict[str, int] = {}
+    for loop in loops:
+        decision = unroll.get(loop.header.name)
+        if decision is None or decision.action == "none":
+            continue
+        trip = trip_count(loop) if decision.factor is None else None
+        n = decision.factor if trip is None else trip.count
+        if n is not None and n > 1:
+            found[loop.header.name] = n
+    return found
 
 
 def _loop(

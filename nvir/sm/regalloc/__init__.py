@@ -9,17 +9,7 @@ registers, `spill` chooses what goes to memory, `banks` counts conflicts; `table
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from nvir.sm.regalloc.allocation import Allocation, allocate, check_allocation
+from nvir.sm.regalloc.predict import Prediction, predict
 
-__all__ = ["Allocation", "Prediction", "allocate", "predict"]
-
-_HOME = {
-    "Allocation": "nvir.sm.regalloc.allocation",
-    "Prediction": "nvir.sm.regalloc.predict",
-}
-
-
-def predict(*args: Any, **options: Any) -> Any:
-    """See `nvir.sm.regalloc.predict.predict`."""
-    return importlib.import_module("nvir.sm.regalloc.predict").predict(*args, **options)
+__all__ = ["Allocation", "Prediction", "allocate", "check_allocation", "predict"]

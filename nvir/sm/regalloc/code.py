@@ -120,7 +120,7 @@ def pressures(region: Region, order: list[Op], widths: list[int]) -> list[int]:
     return out
 
 
-def live_before(region: Region, order: list[Op], at: Op) -> tuple[set[int], set[int]]:
+def live_around(region: Region, order: list[Op], at: Op) -> tuple[set[int], set[int]]:
     """What is live before and behind one operation of an order."""
     live = set(region.live_out)
     for op in reversed(order):

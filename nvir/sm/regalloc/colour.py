@@ -19,6 +19,7 @@ ALL = (1 << 512) - 1  # what no register is left for goes beyond the file, and i
 EVEN = int("01" * 256, 2)
 QUAD = int("0001" * 128, 2)
 ODD = EVEN << 1
+_MASKS = [(1 << n) - 1 for n in range(65)]
 
 
 
@@ -96,7 +97,7 @@ class _Painter:
                 made[r] = k
             if op.tuples:
                 for t in op.tuples:
-                    self.join(t, k)
+                    self.join(t)
         for v in region.live_out:
             last[v] = len(self.order)
         for v in region.heads:
@@ -121,9 +122,9 @@ class _Painter:
         self.cooling.append((k + self.found.cool, mask))
         self.cool |= mask
 
-    def join(self, t: tuple[int, ...], at: int) -> None:
+    def join(self, t: tuple[int, ...]) -> None:
         """Let the members of a vector stand side by side, where nothing else is said of them."""
-        widths, made, register = self.widths, self.made, self.register
+        made, register = self.made, self.register
         heads = self.region.heads
         known = [v for v in t if v >= 0]
         if len(known) != len(set(known)):
@@ -142,7 +143,7 @@ class _Painter:
 
     def take(self, v: int, r: int, width: int) -> None:
         self.register[v] = r
-        self.busy |= ((1 << width) - 1) << r
+        self.busy |= _MASKS[width] << r
         self.held[r] = v
         if r + width > self.found.top:
             self.found.top = r + width
@@ -153,7 +154,7 @@ class _Painter:
             self.spare_pair()
         for s in op.sources:
             if last[s] == k and register[s] >= 0:
-                self.busy &= ~(((1 << widths[s]) - 1) << register[s])
+                self.busy &= ~(_MASKS[widths[s]] << register[s])
         for t in op.tuples:
             self.literals(t)
         if op.scratch:
@@ -166,7 +167,7 @@ class _Painter:
                     self.define(v, k)
         for v in op.results:
             if v not in last and register[v] >= 0:
-                self.busy &= ~(((1 << widths[v]) - 1) << register[v])
+                self.busy &= ~(_MASKS[widths[v]] << register[v])
 
     def literals(self, t: tuple[int, ...]) -> None:
         """A vector of literals alone takes its registers only here."""

@@ -22,7 +22,7 @@ from nvir.analysis.liveness import Liveness
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.types import Type
+from nvir.ir.types import VOID, Type
 from nvir.ir.values import Constant, SpecialRegister, Value
 from nvir.sm.regalloc.code import Code, Op, Region
 from nvir.sm.regalloc.facts import Facts, facts_of
@@ -99,17 +99,22 @@ class Lowering:
         operands = i._operands
         sources = []
         for v in operands:
-            if v.is_tracked:
-                k = ids.get(v, -1)
-                if k >= 0 and k not in sources:
-                    sources.append(k)
-        results = []
-        for r in i.results:
-            if facts.masked and r._uses is None:
-                continue
-            ids[r] = len(widths)
-            results.append(len(widths))
-            widths.append(width_of(r.type))
+            k = ids.get(v, -1)  # literals and symbols are never in it
+            if k >= 0 and k not in sources:
+                sources.append(k)
+        results: tuple[int, ...] = ()
+        if i._results is None:
+            t = i.type
+            if t is not VOID:
+                ids[i] = k = len(widths)
+                results = (k,)
+                widths.append(width_of(t))
+        else:
+            kept = [r for r in i._results if not facts.masked or r._uses is not None]
+            results = tuple(range(len(widths), len(widths) + len(kept)))
+            for r, k in zip(kept, results, strict=True):
+                ids[r] = k
+                widths.append(width_of(r.type))
         scratch = facts.scratch
         if scratch and len(operands) > 1 and isinstance(operands[1], Constant):
             scratch = BY_LITERAL
@@ -118,9 +123,11 @@ class Lowering:
             tuples = tuple(tuple(ids.get(operands[n], -1) for n in g) for g in facts.groups)
         known = False
         if facts.global_access:
-            known = any(ids.get(operands[base], -1) < 0 for base, _ in i.form.addresses)
+            for base, _ in i.form.addresses:
+                if ids.get(operands[base], -1) < 0:
+                    known = True
         op = Op(
-            tuple(results), tuple(sources), i, latency=facts.latency, kind=facts.kind,
+            results, tuple(sources), i, latency=facts.latency, kind=facts.kind,
             space=facts.space, scratch=scratch, grouped=facts.grouped, tuples=tuples,
             variable=facts.variable, address=known,
         )  # fmt: skip
@@ -184,7 +191,7 @@ class Lowering:
     def _is_uniform(self, i: Instruction) -> bool:
         """Whether all that an integer operation reads is the same in every thread."""
         ids = self.ids
-        return all(not v.is_tracked or ids.get(v, 0) < 0 for v in i._operands)
+        return not any(v.is_tracked and ids.get(v, 0) >= 0 for v in i._operands)
 
     def _feeds_uniform(self, i: Instruction) -> bool:
         """Whether all readers are integer operations on what is the same in every thread."""
@@ -280,10 +287,12 @@ def _linear(ops: list[Op], region: Region) -> set[int]:
         f = op.parent.form
         if f.name == "setp":
             found.update(op.results)
-        elif f.name in _LINEAR and f.type is not None and f.type.kind in "usb":
-            if all(s in known or s not in made for s in op.sources):
-                known.update(op.results)
-                found.update(op.results)
+        elif (
+            f.name in _LINEAR and f.type is not None and f.type.kind in "usb"
+            and all(s in known or s not in made for s in op.sources)
+        ):  # fmt: skip
+            known.update(op.results)
+            found.update(op.results)
     return found
 
 

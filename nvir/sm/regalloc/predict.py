@@ -15,10 +15,11 @@ from collections.abc import Mapping
 import attrs
 
 from nvir.analysis.liveness import Liveness, liveness
+from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.sm.profile import Profile
-from nvir.sm.regalloc.code import Op, Region, pressures
+from nvir.sm.regalloc.code import Op, pressures
 from nvir.sm.regalloc.colour import Colouring, colour
 from nvir.sm.regalloc.lower import Lowering, lower
 from nvir.sm.regalloc.order import schedule
@@ -67,13 +68,21 @@ def predict(
     """Predict for one function on one machine.
 
     `factors` tells how often the assembler repeats the body of each loop that it unrolls, by the
-    name of its header: its trip count where it unrolls it fully. `limit` is that of `--maxrregcount`.
+    name of its header: its trip count where it unrolls it fully. `limit` is `--maxrregcount`'s.
     """
     if function.cfg_state != "fresh":
         function.analyze_cfg()
+    with bulk():
+        return _predict(function, profile, factors or {}, limit, live)
+
+
+def _predict(
+    function: Function, profile: Profile, factors: Mapping[str, int], limit: int | None,
+    live: Liveness | None,
+) -> Prediction:  # fmt: skip
     live = live if live is not None else liveness(function)
     g = generation(profile.capability)
-    lowering = lower(function, live, factors or {}, g.uniform)
+    lowering = lower(function, live, factors, g.uniform)
     most = register_limit(function, profile.limits)
     if limit is not None:
         most = min(most, max(limit, 1))
@@ -134,7 +143,7 @@ def _counts(
 ) -> tuple[dict[Instruction, int], Instruction | None, int]:
     """Live registers by instruction; the first with the most, in the source's order."""
     counts: dict[Instruction, int] = {}
-    highest, peak = 0, None
+    highest = 0
     for order, live in orders:
         for op, n in zip(order, live, strict=True):
             i = op.parent
@@ -142,7 +151,6 @@ def _counts(
                 counts[i] = n
             if n > highest and not i.form.is_phi:
                 highest = n
-    first: Region | None
     for first in lowering.code.regions:
         for op in first.ops:
             if counts.get(op.parent, 0) == highest and not op.parent.form.is_phi:
