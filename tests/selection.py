@@ -3,8 +3,8 @@
     ll = '''define ptx_kernel void @k(ptr addrspace(1) %out) { … }'''
     ori = check(ll, [np.zeros(32, np.int32)])       # both forms leave the same bytes
 
-`lanes(types, results, body)` builds a kernel in which thread t computes on the t-th 16-byte
-row of each input: the arguments that `operands(type)` gives hold edge cases first, then random ones.
+`lanes(types, results, body)` builds a kernel in which thread t computes on the t-th 16-byte row
+of each input: the arguments that `operands(type)` gives hold edge cases first, then random ones.
 """
 
 from __future__ import annotations
@@ -13,21 +13,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 import nvir
 from nvir import toolchain
 from nvir.ir import Module
+from nvir.ir.layout import DATA_LAYOUT, TRIPLE
 from nvir.ir.nvvm import Builder, declare, function
 from nvir.ir.types import I8, I32, I64, VOID, FloatType, Type, pointer
 from nvir.passes.select import LOWER, Options, select_module
 
 ROWS = 32
 DTYPES = {"half": np.float16, "float": np.float32, "double": np.float64}
-HEAD = """target datalayout = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128\
--f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"
-target triple = "nvptx64-nvidia-cuda"
-"""
+HEAD = f'target datalayout = "{DATA_LAYOUT}"\ntarget triple = "{TRIPLE}"\n'
 
 
 def read(text: str, target: str = "sm_80") -> Module:
@@ -54,8 +51,10 @@ def run(module: Module, args: Sequence[Any], kernel: str = "k", grid: Any = 1, b
     return given, result
 
 
-def check(text: str | Module, args: Sequence[Any], target: str = "sm_80",
-          options: Options | None = None, assemble: bool = True, **launch: Any) -> Module:  # fmt: skip
+def check(
+    text: str | Module, args: Sequence[Any], target: str = "sm_80",
+    options: Options | None = None, assemble: bool = True, **launch: Any,
+) -> Module:  # fmt: skip
     """Select, verify, compare with the interpreter's view of the original, and assemble."""
     module = read(text, target) if isinstance(text, str) else text
     ori = select_module(module, options)
@@ -141,9 +140,10 @@ def lanes(types: Sequence[Type], results: Sequence[Type], body: Callable[..., An
     return module
 
 
-def check_lanes(types: Sequence[Type], results: Sequence[Type], body: Callable[..., Any],
-                data: Sequence[Any] | None = None, target: str = "sm_80",
-                assemble: bool = True) -> Module:  # fmt: skip
+def check_lanes(
+    types: Sequence[Type], results: Sequence[Type], body: Callable[..., Any],
+    data: Sequence[Any] | None = None, target: str = "sm_80", assemble: bool = True,
+) -> Module:  # fmt: skip
     """As `check`; NaNs of results are one."""
     module = lanes(types, results, body, target)
     ori = select_module(module)
@@ -175,5 +175,3 @@ def quiet(rows: Any, t: Type) -> Any:
     rows[np.isnan(rows[:, :n].copy().view(dtype)).ravel(), :n] = 255
     return rows
 
-
-oracle = pytest.mark.oracle

@@ -343,7 +343,8 @@ declare void @other(i32)
 
 def test_names_that_ptx_does_not_take():
     text = ptx("define void @a.b() {\n ret void\n}\n@x.y = addrspace(1) global i32 0")
-    assert "a_$_b" in text and "x_$_y" in text
+    assert "a_$_b" in text
+    assert "x_$_y" in text
 
 
 def test_unreachable_traps():

@@ -9,11 +9,11 @@ import nvir
 from nvir.ir.errors import Unsupported
 from nvir.ir.nvvm import const, declare
 from nvir.ir.types import I1, I8, int_type, struct
-from tests.selection import check_lanes, lanes, operands, ptx, read
 from nvir.passes.select import select_module
+from tests.selection import check_lanes, lanes, operands, ptx, read
 
 WIDTHS = (1, 3, 8, 12, 16, 24, 32, 48, 64, 100, 128)
-COMPARISONS = "eq ne ult ule ugt uge slt sle sgt sge".split()
+COMPARISONS = ["eq", "ne", "ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge"]
 
 
 def call(b, m, name, t, args, result=None):
@@ -123,7 +123,8 @@ def test_products_of_extended_numbers_are_wide():
       %p = mul i64 %a, %b
       ret i64 %p
     }""")
-    assert "mul.wide.s32" in text and "cvt" not in text
+    assert "mul.wide.s32" in text
+    assert "cvt" not in text
 
 
 def test_products_of_mixed_signs_are_not_wide():
@@ -133,7 +134,8 @@ def test_products_of_mixed_signs_are_not_wide():
       %p = mul i64 %a, %b
       ret i64 %p
     }""")
-    assert "mul.wide" not in text and "mul.lo.s64" in text
+    assert "mul.wide" not in text
+    assert "mul.lo.s64" in text
 
 
 def test_a_product_of_one_use_joins_its_sum():
@@ -142,7 +144,8 @@ def test_a_product_of_one_use_joins_its_sum():
       %s = add i32 %z, %p
       ret i32 %s
     }""")
-    assert "mad.lo.s32" in text and "mul.lo" not in text
+    assert "mad.lo.s32" in text
+    assert "mul.lo" not in text
 
 
 def test_a_product_of_two_uses_stays():

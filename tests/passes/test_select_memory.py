@@ -21,8 +21,8 @@ def rows(n=512, seed=3):
 @pytest.mark.parametrize("align", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize(
     "type",
-    ["i8", "i16", "i24", "i32", "i48", "i64", "i128", "float", "double", "half", "ptr", "<2 x float>",
-     "<4 x float>", "<3 x i32>", "<8 x half>", "<4 x i8>", "<2 x i64>", "<16 x i16>",
+    ["i8", "i16", "i24", "i32", "i48", "i64", "i128", "float", "double", "half", "ptr",
+     "<2 x float>", "<4 x float>", "<3 x i32>", "<8 x half>", "<4 x i8>", "<2 x i64>", "<16 x i16>",
      "{ i8, i32, [3 x i16], double }", "<{ i8, i32, i64 }>", "[5 x i8]"],
 )  # fmt: skip
 def test_a_value_is_moved_at_any_alignment(type, align):
@@ -61,7 +61,8 @@ def test_vectors_of_less_alignment_move_in_parts():
       store <4 x float> %v, ptr addrspace(1) %p, align 4
       ret void
     }""")
-    assert text.count("ld.global.v2.f32") == 2 and text.count("st.global.f32") == 4
+    assert text.count("ld.global.v2.f32") == 2
+    assert text.count("st.global.f32") == 4
 
 
 def test_constant_offsets_are_immediates():
@@ -76,7 +77,9 @@ define float @f(ptr addrspace(1) %p, i32 %i) {
   %s = fadd float %x, %y
   ret float %s
 }""")
-    assert "+80]" in text and "+20]" in text and "mul.wide.s32" in text
+    assert "+80]" in text
+    assert "+20]" in text
+    assert "mul.wide.s32" in text
 
 
 def test_an_index_that_may_wrap_keeps_its_sum():
@@ -87,7 +90,8 @@ def test_an_index_that_may_wrap_keeps_its_sum():
   %y = load float, ptr addrspace(1) %b
   ret float %y
 }""")
-    assert "add.s32" in text and "+20]" not in text
+    assert "add.s32" in text
+    assert "+20]" not in text
 
 
 def test_indices_of_every_width():
@@ -193,7 +197,8 @@ def test_variables_and_their_initial_values():
     """Numbers, structs with padding, strings, addresses of variables with offsets."""
     ori = check("""@n = addrspace(1) global i32 7, align 4
 @f = addrspace(4) constant [3 x float] [float 1.0, float 2.0, float 3.0], align 4
-@s = internal addrspace(1) constant { i8, i32, [2 x i16] } { i8 1, i32 -2, [2 x i16] [i16 3, i16 4] }
+@s = internal addrspace(1) constant { i8, i32, [2 x i16] } { i8 1, i32 -2,
+  [2 x i16] [i16 3, i16 4] }
 @text = private unnamed_addr addrspace(1) constant [6 x i8] c"hello\\00"
 @zero = internal addrspace(1) global [4 x i64] zeroinitializer
 @where = internal addrspace(1) global [2 x ptr] [ptr getelementptr (i8, ptr addrspacecast (
@@ -223,7 +228,8 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
   ret void
 }""", [np.zeros(64, np.uint8)], block=1)  # fmt: skip
     where = next(v for v in ori.globals if v.name == "where")
-    assert where.init[0].offset == 1 and where.init[0].generic
+    assert where.init[0].offset == 1
+    assert where.init[0].generic
 
 
 def test_an_unaligned_address_is_written_byte_by_byte():
@@ -293,7 +299,8 @@ define void @f(ptr addrspace(1) %p, ptr addrspace(1) %q) {
                                    i64 40, i1 false)
   ret void
 }""")
-    assert text.count("ld.global.v4.b32") == 2 and text.count("st.global.v2.b32") == 1
+    assert text.count("ld.global.v4.b32") == 2
+    assert text.count("st.global.v2.b32") == 1
 
 
 def test_a_vector_of_bits_in_memory_is_named():

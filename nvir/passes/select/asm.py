@@ -149,6 +149,7 @@ def _splice(s: Selector, body: Function, given: list[Value], i: Instruction) -> 
     assert end is not None
     moved = [x for x in blocks[0] if x is not end]
     returned = end.operands
+    end.set_operands(())
     for x in moved:
         x.remove()
         x.set_operands(tuple(_mapped(s, v, mapping) for v in x.operands))
