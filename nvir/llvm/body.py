@@ -31,7 +31,7 @@ from nvir.ir.types import (
 )
 from nvir.ir.values import Constant, Undef, Value, constant
 from nvir.ir.verify_nvvm import element, member, problem
-from nvir.llvm.grammar import FLAGS, Grammar, gep_problem
+from nvir.llvm.grammar import FLAGS, SIMPLE, Grammar, gep_problem
 from nvir.llvm.lexer import Stop, name_in
 
 _BINARY = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or",
@@ -53,6 +53,10 @@ _FLOAT_TESTS = frozenset((
     "une", "uno", "true",
 ))  # fmt: skip
 MAX_ALIGN = 1 << 32
+# Rows whose other data the methods here have checked: the types decide the rest.
+_BY_TYPES = frozenset((
+    "load", "store", "getelementptr", "alloca", "atomicrmw", "cmpxchg", "br", "extractvalue",
+))  # fmt: skip
 
 
 class Forward(Value):
@@ -81,6 +85,7 @@ class Body(Grammar):
         self.good: set[tuple[Any, ...]] = reader.good
         self.current: Block | None = None
         self.broken = False
+        self.first_line = 0
 
     def arguments(self, tokens: list[str]) -> None:
         """Give the arguments the tokens that name them, "" for a number."""
@@ -97,6 +102,7 @@ class Body(Grammar):
         """Read the tokens from `k` up to the closing brace at `end`."""
         t = self.t
         self.k = k
+        self.first_line = self.text.line_of(k)
         while self.k < end:
             self.start = start = self.k
             try:
@@ -214,15 +220,17 @@ class Body(Grammar):
             self.count = int(token[1:]) + 1
 
     def _check(self, i: Instruction, at: int) -> None:
-        key = (i.form, i.type, *[v.type for v in i._operands])
-        if key in self.good or i.form.is_phi:
+        form = i.form
+        kind: Any = i.aux.callee if form.is_call else form
+        key = (kind, i.type, *[v.type for v in i._operands])
+        if key in self.good or form.is_phi:
             return
         wrong, remember = problem(i, self.function)
         if wrong:
             for v in i._operands:
                 v.drop_use(i)
             raise Stop(wrong, at)
-        if remember:
+        if remember or form.name in _BY_TYPES or (form.is_call and isinstance(kind, Function)):
             self.good.add(key)
 
     def _attachments(self, made: Instruction | None) -> None:
@@ -300,7 +308,7 @@ class Body(Grammar):
     def _lines(self) -> None:
         """Turn the token numbers that instructions hold into line numbers."""
         first = self.text.first
-        k, n = 0, len(first)
+        k, n = self.first_line, len(first)
         for b in self.function.blocks:
             for i in b:
                 at = i.line
@@ -330,6 +338,14 @@ class Body(Grammar):
         return self.constant(t)
 
     def typed(self) -> Value:
+        """`T a`"""
+        t = self.t
+        simple = SIMPLE.get(t[self.k])
+        if simple is not None:
+            v = self.values.get(t[self.k + 1])
+            if v is not None and v.type is simple:
+                self.k += 2
+                return v
         return self.value(self.type())
 
     def pair(self) -> tuple[Type, Value, Value]:
@@ -391,8 +407,19 @@ class Body(Grammar):
     # ------------------------------------------------------- instructions
 
     def _binary(self, row: str) -> Instruction:
-        spelling = self.flags(row)
-        t, a, b = self.pair()
+        tokens = self.t
+        spelling = self.flags(row) if tokens[self.k] in FLAGS else row
+        t = self.type()
+        values, k = self.values, self.k  # the common case by hand: two values that are known
+        a, b = values.get(tokens[k]), values.get(tokens[k + 2])
+        if a is not None and a.type is t and b is not None and b.type is t and (
+            tokens[k + 1] == ","
+        ):  # fmt: skip
+            self.k = k + 3
+        else:
+            a = self.value(t)
+            self.expect(",")
+            b = self.value(t)
         return Instruction(nvvm_form(spelling), (a, b), t)
 
     def _unary(self, row: str) -> Instruction:
