@@ -8,6 +8,7 @@ only at its top.
 
 from __future__ import annotations
 
+import operator
 import random
 
 from nvir.frontend import build as b
@@ -69,7 +70,7 @@ class Program:
         return b.u32(self.rng.randint(0, 2**32 - 1)), t.UINT
 
     def index(self, count):
-        e, kind = (b.name("a"), t.INT) if not self.vars else self.int_leaf()
+        e, _ = (b.name("a"), t.INT) if not self.vars else self.int_leaf()
         return b.cast("unsigned", e) % b.u32(count)
 
     def int_leaf(self):
@@ -95,9 +96,10 @@ class Program:
             return self.shift(depth)
         if r < 0.65:
             a, z = self.expr(depth - 1), self.expr(depth - 1)
-            op = self.rng.choice([lambda p, q: p < q, lambda p, q: p <= q, lambda p, q: p == q,
-                                  lambda p, q: p != q, lambda p, q: p > q, lambda p, q: p >= q])  # fmt: skip
-            return op(a, z), t.INT
+            op = self.rng.choice(
+                [operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge]
+            )
+            return op(b.E(b.expr(a)), z), t.INT
         if r < 0.73:
             op = self.rng.choice([b.land, b.lor])
             return op(self.expr(depth - 1), self.expr(depth - 1)), t.INT
@@ -105,7 +107,7 @@ class Program:
             return b.lnot(self.expr(depth - 1)), t.INT
         if r < 0.86:
             a, ka = self.int_expr(depth - 1)
-            z, kz = self.int_expr(depth - 1)
+            z, _ = self.int_expr(depth - 1)
             return b.cond(self.expr(depth - 1), b.cast(ka, a), b.cast(ka, z)), ka
         if r < 0.95 or not self.helpers:
             kind = self.rng.choice(INTS)

@@ -1,0 +1,490 @@
+"""The shape of generated functions and the names in them, as the notes have them."""
+
+from __future__ import annotations
+
+import pytest
+from fe_judges import accepted, module_of
+
+from nvir.frontend import build as b
+from nvir.frontend.check import check
+from nvir.frontend.irgen import IRGenError, Options, generate
+from nvir.frontend.irgen import functions as irgen_functions
+from nvir.frontend.irgen.abi import ABI, Kind, Passing
+from nvir.frontend.irgen.alloca import alloca_align
+from nvir.frontend.irgen.metadata import function_annotations
+from nvir.frontend.irgen.module import function_symbol
+from nvir.frontend.irgen.special import TABLE
+from nvir.frontend.irgen.state import Address, IRGenState, ModuleState
+from nvir.frontend.irgen.types import Types
+from nvir.frontend.tree import types as t
+from nvir.frontend.tree.declarations import Attributes, Function, LaunchBounds, Parameter, Variable
+from nvir.frontend.tree.expressions import Expr
+from nvir.ir import nvvm
+from nvir.ir.types import FLOAT, I32, I64, pointer, struct
+
+out, i, j, n, p, q, v = b.names("out i j n p q v")
+STEPS = ["type", "metadata", "section", "entry", "allocapt", "return", "retval", "alignment",
+         "insertion", "prolog"]  # fmt: skip
+
+
+def kernel_of(*body, params="int *out, int i, int j, float *p, float *q", types=None, **options):
+    tree = b.unit(b.kernel("k", params, *body, types=types), types=types)
+    return module_of(tree, **options)["k"]
+
+
+def names_in(f):
+    return {str(x.name) for x in f.instructions() if x.name}
+
+
+def blocks_of(f):
+    return [str(x.name) for x in f.blocks]
+
+
+def state_of(f: Function, **options):
+    """The state after a function was generated alone."""
+    tree = check(b.unit(f))
+    shared = ModuleState(tree, Options(**options))
+    symbol = function_symbol(shared, f)
+    return irgen_functions.emit_function(
+        shared, f, symbol, shared.abis[f], bool(shared.options.byval_demotion)
+    )
+
+
+# ------------------------------------------------------------------- skeleton
+
+
+@pytest.mark.seed("FN-01", "FN-23")
+def test_the_ten_steps_run_in_their_order():
+    g = state_of(b.function("int f", "int a", b.ret(b.name("a"))))
+    assert g.trace == STEPS
+    fields = ("module", "builder", "function", "return_block", "retval", "has_cleanups",
+              "in_kernel", "cleanup_stack", "allocapt", "printf_buffer")  # fmt: skip
+    assert all(hasattr(g, field) for field in fields)
+
+
+@pytest.mark.seed("FN-02", "FN-08", "FN-22")
+def test_all_ways_lead_to_the_return_block():
+    f = state_of(b.function("int f", "int a", b.if_(b.name("a"), b.ret(1)), b.ret(2))).function
+    assert blocks_of(f) == ["entry", "if.then", "if.end", "return"]
+    f.analyze_cfg()
+    assert [str(x.name) for x in f.blocks[-1].preds] == ["if.then", "if.end"]
+    stores = [x for x in f.instructions() if x.form.name == "store"]
+    assert sum(x.operands[1].name == "retval" for x in stores) == 2
+    assert sum(x.form.name == "ret" for x in f.instructions()) == 1
+    empty = state_of(b.function("void f", "", b.block())).function
+    assert [x.form.name for x in empty.instructions()] == ["br", "ret"]
+
+
+@pytest.mark.seed("FN-03", "FN-04", "EXP-14")
+def test_allocas_stand_before_the_marker():
+    def body():
+        return b.if_(i, b.let("int deep", 1), b.let("double deeper", 2.0))
+
+    kept = kernel_of(body(), keep_allocapt=True)
+    entry = [(x.form.name, x.name) for x in kept.entry]
+    k = entry.index(("bitcast", "allocapt"))
+    assert {"deep", "deeper"} <= {name for _, name in entry[:k]}
+    assert all(form == "alloca" for form, _ in entry[:k])
+    assert not any(form == "alloca" for form, _ in entry[k:])
+    assert "allocapt" not in names_in(kernel_of(body()))
+
+
+@pytest.mark.seed("FN-04")
+def test_an_alloca_with_a_count_stays_where_it_is():
+    f = Function("f", result=t.VOID, body=b.block())
+    g = IRGenState(ModuleState(b.unit(f), Options()), f, function_of(f))
+    irgen_functions.insert_marker(g)
+    counted = g.alloca(t.INT, "many", count=nvvm.const(I32, 4)).pointer
+    plain = g.alloca(t.INT, "one").pointer
+    assert [x.name for x in g.block] == ["one", "allocapt", "many"]
+    assert counted.operands[0].value == 4
+    assert plain.aux == (I32, 4)
+
+
+def function_of(f: Function):
+    return function_symbol(ModuleState(b.unit(f), Options()), f)
+
+
+@pytest.mark.seed("FN-05", "FN-06")
+def test_return_slots():
+    types: dict[str, t.CType] = {}
+    b.record("pair", "int a, double d", types)
+    nothing = state_of(b.function("void f", "", b.block()))
+    assert (nothing.retval, nothing.return_align) == (None, 0)
+    scalar = state_of(b.function("short f", "", b.ret(1)))
+    assert (scalar.retval.pointer.name, scalar.return_align) == ("retval", 2)
+    make = b.function("pair f", "pair v", b.ret(v), types=types)
+    hidden = state_of(make, policy="notes")
+    assert hidden.retval.pointer is hidden.function.arguments[0]
+    assert hidden.return_align == 8
+    assert [a.name for a in hidden.function.arguments] == ["agg.result", "v"]
+
+
+@pytest.mark.seed("FN-07")
+def test_a_section_is_kept():
+    f = state_of(b.function("void f", "", b.block(), section="hot")).function
+    assert f.aux["section"] == "hot"
+
+
+@pytest.mark.seed("FN-21")
+def test_alignments_of_temporaries():
+    assert [alloca_align(s, a, "notes") for s, a in ((12, 4), (4096, 8), (1, 1), (0, 1))] == (
+        [8, 4096, 1, 1]
+    )
+    observed = [alloca_align(s, a, "observed") for s, a in ((12, 4), (4096, 8), (32, 32), (0, 4))]
+    assert observed == [8, 16, 32, 1]
+
+
+# --------------------------------------------------------------------- prolog
+
+
+@pytest.mark.seed("FN-09", "FN-16", "FN-20")
+def test_each_parameter_has_its_own_place():
+    f = Function("f", params=(
+        Parameter("a", t.INT), Parameter("", t.FLOAT),
+        Parameter("self", t.Pointer(t.INT), this=True), Parameter("c", t.CHAR),
+        Parameter("d", t.DOUBLE),
+    ), body=b.block())  # fmt: skip
+    g = state_of(f)
+    assert [a.name for a in g.function.arguments] == ["a", "temp_param", "this", "c", "d"]
+    stores = [x for x in g.function.instructions() if x.form.name == "store"]
+    assert [(x.operands[0].name, x.operands[1].name) for x in stores] == [
+        (a, f"{a}.addr") for a in ("a", "temp_param", "this", "c", "d")
+    ]
+    assert g.places[f.params[0]].pointer.name == "a.addr"
+
+
+@pytest.mark.seed("FN-10", "FN-11", "FN-12", "FN-13", "FN-14", "FN-15")
+def test_abi_variants():
+    types: dict[str, t.CType] = {}
+    pair = b.record("pair", "int a, int b", types)
+
+    def variant(kind, ir, declared=pair, **options):
+        f = Function("f", params=(Parameter("v", declared),), body=b.block())
+        shared = ModuleState(check(b.unit(f)), Options(**options))
+        symbol = nvvm.function(shared.module, "f", params=[("", ir)])
+        abi = ABI(None, (Passing(declared, kind, ir, byval=kind is Kind.BYVAL),))
+        g = irgen_functions.emit_function(shared, f, symbol, abi, bool(options))
+        return g.places[f.params[0]].pointer, g.function
+
+    indirect, f = variant(Kind.INDIRECT, pointer())
+    assert indirect is f.arguments[0]
+    byval, f = variant(Kind.BYVAL, pointer())
+    assert byval is f.arguments[0]
+    demoted, f = variant(Kind.BYVAL, pointer(), byval_demotion=frozenset({"v"}))
+    assert demoted.name == "__val_paramv"
+    assert any("memcpy" in str(x.aux.callee.name) for x in f.instructions() if x.form.is_call)
+    coerced, f = variant(Kind.COERCE, I64)
+    assert (coerced.name, coerced.aux[0].label) == ("tmp", "struct.pair")
+    scalar, f = variant(Kind.COERCE, I32, t.FLOAT)
+    assert scalar.name == "v.addr"
+    assert "coerce" in names_in(f)
+    with pytest.raises(IRGenError, match="Non-aggregate arguments passed indirectly are not supp"):
+        variant(Kind.INDIRECT, pointer(), t.INT)
+
+
+@pytest.mark.seed("FN-10")
+def test_one_argument_too_many():
+    f = Function("f", params=(Parameter("v", t.INT),), body=b.block())
+    shared = ModuleState(check(b.unit(f)), Options())
+    symbol = nvvm.function(shared.module, "f", params=[("", I32), ("", I32)])
+    abi = ABI(None, (Passing(t.INT, Kind.DIRECT, I32),))
+    with pytest.raises(IRGenError, match="Argument mismatch in generation function prolog!"):
+        irgen_functions.emit_function(shared, f, symbol, abi)
+
+
+@pytest.mark.seed("FN-17", "FN-18")
+def test_a_declaration_has_one_place():
+    f = Function("f", body=b.block())
+    g = IRGenState(ModuleState(b.unit(f), Options()), f, function_of(f))
+    one, two = Variable("x", t.INT), Variable("x", t.INT)
+    place = Address(nvvm.const(I32, 0), t.INT, 4)
+    g.declare(one, place)
+    g.declare(two, place)
+    with pytest.raises(IRGenError, match="unexpected: declaration for variable already exists!"):
+        g.declare(one, place)
+
+
+@pytest.mark.seed("FN-19", "EXP-15")
+def test_instructions_have_source_places():
+    f = kernel_of(b.assign(out[i], j + 1))
+    named = [x for x in f.instructions() if x.form.name not in ("alloca",)]
+    assert all(x.loc is not None and x.loc.line > 0 for x in named)
+    bare = kernel_of(b.assign(out[i], j + 1), lines=False)
+    assert all(x.loc is None for x in bare.instructions())
+
+
+# ---------------------------------------------------------------------- names
+
+
+NAMES = [
+    ("EXP-01", lambda: [b.let("int a[4]"), b.let("int *r", b.name("a"))], {"arraydecay"}),
+    ("EXP-02", lambda: [b.assign(out[0], b.lnot(i))], {"tobool", "lnot", "lnot.ext"}),
+    ("EXP-03", lambda: [b.assign(out[0], b.land(i, j))], {"land.rhs", "land.end", "land.ext"}),
+    ("EXP-04", lambda: [b.assign(out[0], b.lor(i, j))], {"lor.rhs", "lor.end", "lor.ext"}),
+    ("EXP-06", lambda: [b.assign(out[0], b.cond(i, j, 2))],
+     {"cond.true", "cond.false", "cond.end", "cond"}),
+    ("EXP-07", lambda: [b.assign(p[0], i), b.if_(i, b.ret())], {"conv", "tobool"}),
+    ("EXP-08", lambda: [b.assign(out[0], p - q)],
+     {"sub.ptr.lhs.cast", "sub.ptr.rhs.cast", "sub.ptr.sub", "sub.ptr.div"}),
+    ("EXP-09", lambda: [b.if_(i, b.inc(j), otherwise=b.dec(j))], {"if.then", "if.else", "if.end"}),
+    ("EXP-10", lambda: [b.while_(i, b.dec(i))], {"while.cond", "while.body", "while.end"}),
+    ("EXP-11", lambda: [b.for_(None, i, b.dec(i), b.inc(j))],
+     {"for.cond", "for.body", "for.inc", "for.end"}),
+    ("EXP-12", lambda: [b.do_(i, b.dec(i))], {"do.body", "do.cond", "do.end"}),
+    ("SPV-04", lambda: [b.assign(out[0], b.threadIdx.x)], {"predef_tmp_comp"}),
+]  # fmt: skip
+
+
+@pytest.mark.seed("EXP-01", "EXP-02", "EXP-03", "EXP-04", "EXP-06", "EXP-07", "EXP-08", "EXP-09",
+                  "EXP-10", "EXP-11", "EXP-12", "SPV-04")  # fmt: skip
+@pytest.mark.parametrize(("row", "make", "expected"), NAMES, ids=[r[0] for r in NAMES])
+def test_names(row, make, expected):
+    f = kernel_of(*make())
+    assert expected <= names_in(f) | set(blocks_of(f))
+
+
+@pytest.mark.seed("EXP-08")
+def test_pointer_differences_divide_exactly():
+    f = kernel_of(b.assign(out[0], p - q))
+    assert "sdiv exact" in [x.form.spelling for x in f.instructions()]
+
+
+@pytest.mark.seed("EXP-09")
+def test_an_if_without_else_branches_to_its_end():
+    f = kernel_of(b.if_(i, b.inc(j)))
+    assert [str(s.name) for s in f.entry.terminator.aux] == ["if.then", "if.end"]
+
+
+@pytest.mark.seed("EXP-13")
+def test_names_of_bit_fields():
+    types: dict[str, t.CType] = {}
+    b.record("r", "int a : 5, unsigned u : 7", types)
+    f = kernel_of(b.let("r v", types=types), b.assign(v.a, b.assign(v.u, v.a)), types=types)
+    assert {"bf.load", "bf.shl", "bf.ashr", "bf.value", "bf.clear", "bf.set"} <= names_in(f)
+
+
+@pytest.mark.seed("EXP-16")
+def test_constants_are_folded_not_cast():
+    f = kernel_of(b.assign(p[0], b.cast("float", b.cast("char", 300)) + b.cast("float", i)))
+    casts = [x.form.name for x in f.instructions() if x.form.name in ("sitofp", "trunc", "sext")]
+    assert casts == ["sitofp"]
+
+
+@pytest.mark.seed("EXP-17")
+def test_float_to_integer_by_libdevice():
+    def body():
+        return b.assign(out[0], b.cast("int", p[0]))
+
+    plain, called = kernel_of(body()), kernel_of(body(), libdevice_casts=True)
+    assert "fptosi" in [x.form.name for x in plain.instructions()]
+    calls = [x.aux.callee.name for x in called.instructions() if x.form.is_call]
+    assert calls == ["__nv_float2int_rz"]
+
+
+@pytest.mark.seed("EXP-18")
+def test_unknown_nodes_are_refused():
+    f = b.function("void f", "", b.block())
+    check(b.unit(f))
+    f.body.body = (b.s.ExprStmt(Expr(type=t.INT)),)
+    with pytest.raises(IRGenError, match="unsupported expression!"):
+        generate(b.unit(f))
+
+
+@pytest.mark.seed("EXP-19")
+def test_pragmas_are_metadata_of_the_latches():
+    f = kernel_of(
+        b.for_(None, i, b.dec(i), b.inc(j), unroll=4), b.do_(j, b.dec(j), unroll="full"),
+        b.while_(i, b.if_(j, b.continue_()), b.dec(i), unroll=1),
+    )  # fmt: skip
+    marks = {str(x.name): x.aux["llvm.loop"] for x in f.blocks if x.aux}
+    assert marks == {
+        "for.inc": (("llvm.loop.unroll.count", 4),),
+        "do.cond": (("llvm.loop.unroll.full",),),
+        "if.then": (("llvm.loop.unroll.disable",),),
+        "if.end": (("llvm.loop.unroll.disable",),),
+    }
+    accepted(f.module)
+
+
+# ---------------------------------------------------------- special variables
+
+
+@pytest.mark.seed("SPV-02", "SPV-03", "SPV-05")
+def test_the_table_of_special_variables():
+    assert list(TABLE) == ["threadIdx", "blockDim", "blockIdx", "gridDim", "warpSize"]
+    assert sum(r is not None for row in TABLE.values() for r in row) == 13
+    everything = [getattr(e, c) for e in (b.threadIdx, b.blockDim, b.blockIdx, b.gridDim)
+                  for c in "xyz"]  # fmt: skip
+    f = kernel_of(*(b.assign(out[k], e) for k, e in enumerate([*everything, b.warpSize])))
+    calls = [x.aux.callee for x in f.instructions() if x.form.is_call]
+    registers = [c.name.removeprefix("llvm.nvvm.read.ptx.sreg.") for c in calls]
+    assert registers == [
+        f"{r}.{c}" for r in ("tid", "ntid", "ctaid", "nctaid") for c in "xyz"
+    ] + ["warpsize"]
+    assert all(c.return_type is I32 and ("memory", "none") in c.aux["attributes"] for c in calls)
+
+
+@pytest.mark.seed("SPV-01")
+@pytest.mark.parametrize(
+    "change",
+    [{"storage": "extern"}, {"template_dependent": True}, {"type": "array"}, {"name": "own"}],
+)
+def test_what_is_no_special_variable(change):
+    from nvir.frontend.irgen.special import is_special
+
+    f = Function("f", body=b.block())
+    g = IRGenState(ModuleState(b.unit(f), Options()), f, function_of(f))
+    d = Variable("threadIdx", b.ctype("uint3"), builtin=True)
+    assert is_special(g, d)
+    for key, value in change.items():
+        setattr(d, key, t.Array(d.type, 2) if value == "array" else value)
+    assert not is_special(g, d)
+
+
+@pytest.mark.seed("SPV-01")
+def test_device_functions_read_them_too_and_the_host_does_not():
+    from nvir.frontend.irgen.special import is_special
+    from nvir.frontend.tree.vectors import THREAD_IDX
+
+    for device in (True, False):
+        f = Function("f", body=b.block(), attributes=Attributes(device=device))
+        g = IRGenState(ModuleState(b.unit(f), Options()), f, function_of(f))
+        assert is_special(g, THREAD_IDX) is device
+
+
+def test_a_variable_of_that_name_is_a_variable():
+    f = kernel_of(b.let("uint3 threadIdx"), b.assign(out[0], b.name("threadIdx").x))
+    assert not any(x.form.is_call for x in f.instructions())
+
+
+# --------------------------------------------------------------------- types
+
+
+@pytest.mark.seed("TYP-01", "TYP-04")
+def test_records_that_name_each_other_reach_a_fixed_point():
+    a, z = t.Record("a"), t.Record("z")
+    a.set_fields([t.Field("other", t.Pointer(z)), t.Field("n", t.INT)])
+    z.set_fields([t.Field("first", a), t.Field("second", a), t.Field("back", t.Pointer(z))])
+    types = Types()
+    outer = types.memory(z)
+    inner = types.memory(a)
+    assert outer.elements == (inner, inner, pointer())
+    assert inner.elements[:2] == (pointer(), I32)
+    assert types.rounds >= 2
+    assert types.memory(a) is inner
+
+
+@pytest.mark.seed("TYP-02", "TYP-03")
+def test_types_of_the_tree():
+    types = Types()
+    given = {t.INT: "i32", t.FLOAT: "float", t.HALF: "half", t.BFLOAT16: "bfloat",
+             t.INT128: "i128", t.BOOL: "i8", t.Pointer(t.INT): "ptr",
+             t.Pointer(t.INT, "shared"): "ptr addrspace(3)", t.Array(t.SHORT, 3): "[3 x i16]",
+             t.Pointer(t.INT, "constant"): "ptr addrspace(4)",
+             t.Pointer(t.INT, "device"): "ptr addrspace(1)"}  # fmt: skip
+    assert {k: str(types.memory(k)) for k in given} == given
+    assert str(types.value(t.BOOL)) == "i1"
+
+
+def test_layouts_agree_with_llvms():
+    """A record's struct has C's size and puts every field at C's offset."""
+    import random
+
+    from nvir.frontend.tree.layout import layout
+    from nvir.ir import layout as ir_layout
+
+    rng = random.Random(3)
+    parts = ["char", "short", "int", "long", "double", "float4", "float3", "short3"]
+    for number in range(200):
+        fields = []
+        for k in range(rng.randint(1, 7)):
+            kind = rng.choice(parts)
+            narrow = kind in ("char", "short", "int") and rng.random() < 0.4
+            bits = rng.randint(1, 8) if narrow else 0
+            fields.append(f"{kind} f{k}" + (f" : {bits}" if bits else
+                                            rng.choice(["", "[3]"])))  # fmt: skip
+        r = b.record(f"r{number}", ", ".join(fields), packed=rng.random() < 0.3,
+                     align=rng.choice([0, 0, 16]))  # fmt: skip
+        types = Types()
+        made = types.memory(r)
+        wanted = layout(r)
+        assert ir_layout.size_of(made) == wanted.size, fields
+        places = ir_layout.struct_layout(made).offsets
+        for k, element in enumerate(types.records[r].elements):
+            if element is not None:
+                assert places[element] * 8 == wanted.offsets[k], fields
+
+
+# ------------------------------------------------------- globals and metadata
+
+
+@pytest.mark.seed("GLB-01", "GLB-02", "GLB-03", "GLB-04", "GLB-05", "GLB-06")
+def test_variables_of_the_module():
+    made = [b.variable(f"int {m}_v", memory=m) for m in ("device", "constant", "shared", "managed")]
+    made.append(b.variable("int plain"))
+    made[0].used = True
+    k = b.kernel("k", "int *out", b.let("int tile[4]", memory="shared"))
+    module = module_of(b.unit(*made, k))
+    spaces = {g.name: g.type.space for g in module.globals}
+    assert spaces == {"device_v": 1, "constant_v": 4, "shared_v": 3, "managed_v": 1, "plain": 1,
+                      "k$tile": 3}  # fmt: skip
+    by_name = {g.name: g for g in module.globals}
+    assert "managed" in by_name["managed_v"].attributes
+    assert by_name["k$tile"].init.name == "undef"
+    assert module.aux["metadata"]["llvm.used"] == ((by_name["device_v"],),)
+    accepted(module)
+
+
+@pytest.mark.seed("GLB-05")
+def test_constant_memory_is_not_written():
+    from nvir.ir.errors import VerifyError
+
+    c = b.variable("int c", memory="constant")
+    with pytest.raises(VerifyError, match="address space 4"):
+        module_of(b.unit(c, b.kernel("k", "", b.assign(b.name("c"), 1))))
+
+
+@pytest.mark.seed("ATT-02", "ATT-03", "ATT-04", "ATT-08", "ATT-09", "ATT-10", "ATT-11")
+def test_kernel_annotations():
+    types: dict[str, t.CType] = {}
+    pair = b.record("pair", "int a, int b", types)
+    k = b.kernel(
+        "k", [(t.INT, "n"), Parameter("v", pair, grid_constant=True)], b.block(),
+        launch_bounds=LaunchBounds(256, 4), max_registers=64, cluster_dims=(2, 1, 1),
+        preserve=(3, -1, 0), custom_abi=True,
+    )  # fmt: skip
+    assert function_annotations(k) == [
+        ("kernel", 1), ("nvvm.maxntid", "256,1,1"), ("nvvm.minctasm", "4"), ("nvvm.maxnreg", "64"),
+        ("nvvm.cluster_dim", "2,1,1"), ("nvvm.blocksareclusters", ""), ("grid_constant", (2,)),
+        ("preserve_n_data", 3), ("preserve_n_after", 0), ("full_custom_abi", 0xFFFFFFFF),
+    ]  # fmt: skip
+    helper = b.function("void helper", "", b.block())
+    module = module_of(b.unit(k, helper))
+    f = module["k"]
+    assert f.kind == "entry"
+    assert module["helper"].kind == "func"
+    assert f.directives["maxntid"] == (256, 1, 1)
+    assert f.directives["minnctapersm"] == (4,)
+    assert ("nvvm.grid_constant", "") in f.arguments[1].attributes
+    keys = [node[1] for node in module.aux["metadata"]["nvvm.annotations"]]
+    assert keys == ["preserve_n_data", "preserve_n_after", "full_custom_abi", "align"]
+
+
+@pytest.mark.seed("EXP-21", "EXP-22")
+def test_one_implementation_serves_both_paths():
+    """The same tree gives the same IR, text for text, however often it is generated."""
+    tree = check(b.unit(b.kernel("k", "int *out, int i", b.while_(i, b.dec(i)), b.ret())))
+    assert str(generate(tree)) == str(generate(tree))
+
+
+def test_a_constant_struct_is_laid_out_by_its_fields():
+    types: dict[str, t.CType] = {}
+    b.record("r", "char c, int a : 4, int z : 6, float f", types)
+    table = b.variable("r table[2]", b.init(b.init(1, 2, -3, 1.5)), memory="constant", types=types)
+    module = module_of(b.unit(table, b.kernel("k", "", b.block())))
+    value = module.globals[0].init
+    first = value.value[0]
+    assert FLOAT in [x.type for x in first.value]
+    assert struct([I32]) is not first.type
+    accepted(module)
