@@ -203,40 +203,37 @@ def _remainder(s: Selector, i: Instruction, kind: str, a: Value, b: Value) -> Va
 
 
 def exact_remainder(s: Selector, kind: str, a: Value, b: Value) -> Value:
-    """fmod: while |a| ≥ |b|, subtract |b|·2^k, the largest that fits. Each difference is exact:
-    both are multiples of the last place of b, and the result is smaller than either.
-
-    |b|·2^k is found by doubling, which is exact too; it stops before it would overflow, and a
-    turn takes at least half of what is left, so there are at most as many as exponents.
-    """
+    """fmod by long division: |b| is doubled up to |a|, then halved down again, and subtracted where
+    it fits. All of this is exact: each is a multiple of the last place of b, or smaller than a.
+    There are as many turns as the exponents differ; NaN where a is infinite or b is 0."""
     type = F32 if kind == "f32" else F64
     x, y = s.op(f"abs.{kind}", a), s.op(f"abs.{kind}", b)
     before = s.b.block
-    outer, inner, take, done = (s.new_block("fmod") for _ in range(4))
-    _in_order(s, before, (outer, inner, take, done))
-    infinity = float_constant(float("inf"), type)
-    finite = s.op(f"setp.lt.{kind}", x, infinity)
+    up, down, done = (s.new_block("fmod") for _ in range(3))
+    _in_order(s, before, (up, down, done))
+    finite = s.op(f"setp.lt.{kind}", x, float_constant(float("inf"), type))
     proper = s.op(f"setp.gt.{kind}", y, float_constant(0.0, type))
-    s.b.cond_br(s.op("and.pred", finite, proper), outer, done)
-    s.start(outer)
-    rest = s.b.phi(type)
-    s.b.cond_br(s.op(f"setp.ge.{kind}", rest, y), inner, done)
-    s.start(inner)
+    s.b.cond_br(s.op("and.pred", finite, proper), up, done)
+    s.start(up)
     step = s.b.phi(type)
     double = s.op(f"add.rn.{kind}", step, step)
-    s.b.cond_br(s.op(f"setp.le.{kind}", double, rest), inner, take)
-    s.start(take)
-    less = s.op(f"sub.rn.{kind}", rest, step)
-    s.b.br(outer)
-    rest.set_incoming((x, less), (before, take))
-    step.set_incoming((y, double), (outer, inner))
+    s.b.cond_br(s.op(f"setp.le.{kind}", double, x), up, down)
+    step.set_incoming((y, double), (before, up))
+    s.start(down)
+    part, rest = s.b.phi(type), s.b.phi(type)
+    fits = s.op(f"setp.ge.{kind}", rest, part)
+    left = s.op(f"selp.{kind}", s.op(f"sub.rn.{kind}", rest, part), rest, fits)
+    half = s.op(f"mul.rn.{kind}", part, float_constant(0.5, type))
+    s.b.cond_br(s.op(f"setp.ge.{kind}", half, y), down, done)
+    part.set_incoming((step, half), (up, down))
+    rest.set_incoming((x, left), (up, down))
     s.start(done)
     found = s.b.phi(type)
-    found.set_incoming((rest, s_nan(type)), (outer, before))
+    found.set_incoming((left, quiet_nan(type)), (down, before))
     return s.op(f"copysign.{kind}", a, found)
 
 
-def s_nan(type: Type) -> Constant:
+def quiet_nan(type: Type) -> Constant:
     """The quiet NaN that the machine makes."""
     from nvir.ir.values import constant
 
