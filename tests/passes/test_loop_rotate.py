@@ -276,3 +276,27 @@ def test_printed_examples_assemble():
         run(module, BOTH, LoopPeelInversion=True)
         done = ptxas(nvir.print_ptx(module), arch=None)
         assert done.ok, done.error
+
+
+PIPELINES = (
+    "loop-simplify<peel>,loop-rotate,loop-peel",
+    "if-convert<limit=40>,loop-simplify,loop-rotate,split-live-ranges<limit=0>,phi-moves,"
+    "hot-cold-in-loop",
+)
+KERNELS = sorted(EXAMPLES.glob("*.ptx"))
+
+
+@pytest.mark.parametrize("path", [
+    pytest.param(p, id=p.stem, marks=() if k % 7 == 0 else pytest.mark.slow)
+    for k, p in enumerate(KERNELS)
+])  # fmt: skip
+def test_examples_keep_their_behaviour(path):
+    """All that phases 18, 19, 23, 63 and 108 do here, printed and read again."""
+    for pipeline in PIPELINES:
+        module = nvir.read_ptx(path.read_text())
+        before = clone_module(module)
+        run(module, pipeline)
+        again = nvir.read_ptx(nvir.print_ptx(module))
+        for f in before.functions:
+            if f.is_kernel:
+                same_behaviour(before, again, f.name, 1, grid=(1,), block=(32,))
