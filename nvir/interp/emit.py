@@ -90,16 +90,17 @@ class Code:
 HOT = 256
 _NAME = re.compile(r"(?<!['%.\w])([xgk]?\d+)\b(?!'|\.\d)")  # names and numbers, but not in strings
 _factories: dict[str, Callable[..., Any]] = {}
+_known: dict[str, Any] = {}
 
 
 def in_pieces(body: list[str], names: dict[str, Any]) -> tuple[Any, Callable[..., Any]]:
     """The pieces of a body, and a function that runs one after the other."""
-    local: dict[str, int] = {}
-    pieces = tuple([_piece(line, names, local) for line in body])
-    count = len(local)
+    if len(_known) > 1 << 17:
+        _known.clear()
+    pieces = tuple([_piece(line, names) for line in body])
 
     def run(c: Any, v: Any, s: Any) -> Any:
-        x = [None] * count
+        x: dict[str, Any] = {}
         result = None
         for piece in pieces:
             result = piece(c, v, s, x)
@@ -108,27 +109,43 @@ def in_pieces(body: list[str], names: dict[str, Any]) -> tuple[Any, Callable[...
     return pieces, run
 
 
-def _piece(line: str, names: dict[str, Any], local: dict[str, int]) -> Any:
-    """A line as a closure; what differs among lines of one pattern are the factory's arguments."""
+def _piece(line: str, names: dict[str, Any]) -> Any:
+    """A line as a closure; a line that names no object of its segment has the same one always."""
+    known = _known.get(line)
+    if known is None:
+        known = _known[line] = _parse(line)
+    if known.__class__ is not tuple:
+        return known
+    factory, args, objects = known
+    args = args.copy()
+    for n, name in objects:
+        args[n] = names[name]
+    return factory(*args)
+
+
+def _parse(line: str) -> Any:
+    """The piece of a line; or its factory, arguments, and which of these are objects (k1 …)."""
     parts = _NAME.split(line)
     args: list[Any] = []
+    objects = []
     for n in range(1, len(parts), 2):
         token = parts[n]
-        first = token[0]
-        if first == "x" or first == "g":
-            args.append(local.setdefault(token, len(local)))
-            parts[n] = "x"
-        elif first == "k":
-            args.append(names[token])
-            parts[n] = "k"
+        kind = token[0]
+        if kind == "k":
+            objects.append((len(args), token))
+            args.append(None)
+        elif kind == "x" or kind == "g":
+            args.append(token)
+            kind = "x"
         else:
             args.append(int(token))
-            parts[n] = "0"
+            kind = "0"
+        parts[n] = kind
     key = "\0".join(parts)
     factory = _factories.get(key)
     if factory is None:
         factory = _factories[key] = _factory(parts)
-    return factory(*args)
+    return (factory, args, objects) if objects else factory(*args)
 
 
 def _factory(parts: list[str]) -> Callable[..., Any]:
