@@ -13,8 +13,10 @@ from tests.selection import ROWS, check_lanes, ptx, read
 
 TYPES = [HALF, BFLOAT, FLOAT, DOUBLE]
 SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
-COMPARISONS = ("oeq ogt oge olt ole one ord "
-               "ueq ugt uge ult ule une uno").split()  # fmt: skip
+COMPARISONS = [
+    "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
+    "ueq", "ugt", "uge", "ult", "ule", "une", "uno",
+]  # fmt: skip
 each = pytest.mark.parametrize("type", TYPES, ids=str)
 targets = pytest.mark.parametrize("target", ["sm_80", "sm_90"])
 

@@ -213,7 +213,10 @@ def exact_remainder(s: Selector, kind: str, a: Value, b: Value) -> Value:
     _in_order(s, before, (up, down, done))
     finite = s.op(f"setp.lt.{kind}", x, float_constant(float("inf"), type))
     proper = s.op(f"setp.gt.{kind}", y, float_constant(0.0, type))
-    s.b.cond_br(s.op("and.pred", finite, proper), up, done)
+    defined = s.op("and.pred", finite, proper)
+    at_once = s.op(f"selp.{kind}", x, quiet_nan(type), defined)
+    reaches = s.op(f"setp.ge.{kind}", x, y)  # else |b| may be infinite, which no halving ends
+    s.b.cond_br(s.op("and.pred", defined, reaches), up, done)
     s.start(up)
     step = s.b.phi(type)
     double = s.op(f"add.rn.{kind}", step, step)
@@ -229,7 +232,7 @@ def exact_remainder(s: Selector, kind: str, a: Value, b: Value) -> Value:
     rest.set_incoming((x, left), (up, down))
     s.start(done)
     found = s.b.phi(type)
-    found.set_incoming((left, quiet_nan(type)), (down, before))
+    found.set_incoming((left, at_once), (down, before))
     return s.op(f"copysign.{kind}", a, found)
 
 

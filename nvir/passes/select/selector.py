@@ -137,7 +137,8 @@ class Selector:
         f = form(spelling, ", ".join(parts_))
         i = Instruction(f, tuple(values))
         if f.n_results:
-            types = [B16 if t.bits == 8 else t for t in f.result_types]  # there are no registers of 8
+            # There are no registers of 8 bits.
+            types = [B16 if t.bits == 8 else t for t in f.result_types]
             i.set_results(types, [None] * f.n_results)
         self.b.insert(i)
         return i
