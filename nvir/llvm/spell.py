@@ -30,7 +30,7 @@ from nvir.ir.types import (
     pointer,
 )
 from nvir.ir.values import Constant, Symbol, Undef, Value
-from nvir.llvm.grammar import to_double
+from nvir.llvm.floats import to_double
 from nvir.llvm.lexer import quoted_bytes, spelled
 
 CASTS = frozenset((

@@ -26,7 +26,7 @@ from nvir.ir.types import (
     pointer,
     struct,
 )
-from nvir.llvm.grammar import double_to, float_bits, to_double
+from nvir.llvm.floats import double_to, float_bits, to_double
 from nvir.llvm.spell import float_text
 from tests.llvm.ll_modules import SNIPPETS, module_of, random_module
 
@@ -124,8 +124,9 @@ def test_two_structs_of_one_name_are_told_apart():
 def test_a_pointer_has_one_printed_type_and_casts_where_it_is_used():
     m = nvir.read_ll(
         "define float @f(ptr %p, i1 %c) {\ne:\n  %a = load float, ptr %p\n"
-        "  %b = load float, ptr %p\n  %q = getelementptr float, ptr %p, i64 1\n  br i1 %c, label %x, label %y\nx:\n"
-        "  br label %y\ny:\n  %r = phi ptr [ %q, %e ], [ %p, %x ]\n  %d = load float, ptr %r\n"
+        "  %b = load float, ptr %p\n  %q = getelementptr float, ptr %p, i64 1\n"
+        "  br i1 %c, label %x, label %y\nx:\n  br label %y\ny:\n"
+        "  %r = phi ptr [ %q, %e ], [ %p, %x ]\n  %d = load float, ptr %r\n"
         "  ret float %d\n}\n"
     )
     lines = nvir.print_ll(m, "llvm7").split("\n")

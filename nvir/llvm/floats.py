@@ -1,0 +1,100 @@
+"""Floating-point literals of LLVM text and their bit patterns, exactly, for every format."""
+
+from __future__ import annotations
+
+import re
+import struct as binary
+
+from nvir.ir.types import BFLOAT, FP128, HALF, FloatType
+
+_HEX = re.compile(r"0x[HRKLM]?[0-9A-Fa-f]+\Z").match
+_DECIMAL = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?\Z", re.ASCII).match
+
+
+def float_bits(t: FloatType, token: str) -> int | None:
+    """The bit pattern of a literal, or None where it is none of that type.
+
+    Decimal numbers and `0x…` are doubles, and must be exact in the type; `0xH`, `0xR`, `0xL` are
+    the patterns of half, bfloat and fp128 (low word first).
+    """
+    if token.startswith("0x"):
+        return _hex_bits(t, token)
+    if not _DECIMAL(token):
+        return None
+    x = float(token)
+    if x in (float("inf"), -float("inf")):
+        return None
+    return double_to(t, int.from_bytes(binary.pack("<d", x), "little"))
+
+
+def _hex_bits(t: FloatType, token: str) -> int | None:
+    if not _HEX(token):
+        return None
+    kind = token[2:3]
+    if kind in "HRL":
+        owner, digits = {"H": (HALF, 4), "R": (BFLOAT, 4), "L": (FP128, 32)}[kind]
+        if t is not owner or not 0 < len(token) - 3 <= digits:
+            return None
+        bits = int(token[3:], 16)
+        if kind == "L":
+            text = token[3:].rjust(32, "0")
+            bits = int(text[16:] + text[:16], 16)
+        return bits
+    if kind in "KM" or not 0 < len(token) - 2 <= 16:
+        return None
+    return double_to(t, int(token[2:], 16))
+
+
+# Of each format: bits of the exponent and of the fraction.
+_FORMATS = {"half": (5, 10), "bfloat": (8, 7), "float": (8, 23), "double": (11, 52),
+            "fp128": (15, 112)}  # fmt: skip
+
+
+def double_to(t: FloatType, bits: int) -> int | None:
+    """A double's pattern in another format; None where it is not exact. NaNs keep what payload
+    fits."""
+    exponent_bits, fraction_bits = _FORMATS[t.name]
+    sign, e, f = bits >> 63, bits >> 52 & 0x7FF, bits & ((1 << 52) - 1)
+    top = (1 << exponent_bits) - 1
+    head = sign << exponent_bits
+    if e == 0x7FF:
+        payload = _shifted(f, fraction_bits - 52)
+        if f and not payload:
+            payload = 1 << (fraction_bits - 1)
+        return (head | top) << fraction_bits | payload
+    if e == 0 and f == 0:
+        return head << fraction_bits
+    if e == 0:  # a subnormal double: normalise
+        shift = 53 - f.bit_length()
+        f, e = f << shift & ((1 << 52) - 1), 1 - shift
+    exponent = e - 1023 + (top >> 1)
+    whole = 1 << 52 | f
+    down = 52 - fraction_bits + (1 - exponent if exponent < 1 else 0)
+    if exponent >= top or (down > 0 and whole & ((1 << down) - 1)):
+        return None
+    if exponent < 1:
+        return head << fraction_bits | _shifted(whole, -down)
+    fraction = _shifted(whole, -down) & ((1 << fraction_bits) - 1)
+    return (head | exponent) << fraction_bits | fraction
+
+
+def to_double(t: FloatType, bits: int) -> int:
+    """The pattern of a half, bfloat, float or double as that of a double."""
+    exponent_bits, fraction_bits = _FORMATS[t.name]
+    top = (1 << exponent_bits) - 1
+    sign = bits >> (exponent_bits + fraction_bits)
+    e, f = bits >> fraction_bits & top, bits & ((1 << fraction_bits) - 1)
+    up = 52 - fraction_bits
+    if e == top:
+        return (sign << 11 | 0x7FF) << 52 | f << up
+    if e == 0 and f == 0:
+        return sign << 63
+    if e == 0 and up:
+        shift = fraction_bits + 1 - f.bit_length()
+        f, e = f << shift & ((1 << fraction_bits) - 1), 1 - shift
+    exponent = e - (top >> 1) + 1023 if up else e
+    return (sign << 11 | exponent) << 52 | f << up
+
+
+def _shifted(x: int, up: int) -> int:
+    return x << up if up >= 0 else x >> -up

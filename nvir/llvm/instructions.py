@@ -1,0 +1,369 @@
+"""Reading single instructions: one function a kind, from behind the row's name to its end.
+
+Each takes the body that is read, whose next token is `body.t[body.k]`, and the row's name. It
+gives the instruction, not yet placed; another value where the result is only another name of
+that; or None for what is left out knowingly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nvir.ir.form import nvvm_form
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import (
+    I1,
+    I32,
+    LABEL,
+    METADATA,
+    TOKEN,
+    VOID,
+    FunctionType,
+    IntType,
+    PointerType,
+    VectorType,
+    pointer,
+    struct,
+    vector,
+)
+from nvir.ir.values import Constant, Undef, Value, constant
+from nvir.ir.verify_nvvm import element, member
+from nvir.llvm.calls import read_call
+from nvir.llvm.grammar import FLAGS, gep_problem
+from nvir.llvm.lexer import Stop
+
+if TYPE_CHECKING:
+    from nvir.llvm.body import Body
+
+_BINARY = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or",
+           "xor", "fadd", "fsub", "fmul", "fdiv", "frem")  # fmt: skip
+_CASTS = ("trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp",
+          "ptrtoint", "inttoptr", "bitcast", "addrspacecast")  # fmt: skip
+_RMW = frozenset((
+    "xchg", "add", "sub", "and", "nand", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub",
+    "fmax", "fmin", "fmaximum", "fminimum", "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat",
+))  # fmt: skip
+_INT_TESTS = frozenset(("eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"))
+_FLOAT_TESTS = frozenset((
+    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule",
+    "une", "uno", "true",
+))  # fmt: skip
+ONE = constant(I32, 1)
+
+
+def _binary(body: Body, row: str) -> Instruction:
+    tokens = body.t
+    spelling = body.flags(row) if tokens[body.k] in FLAGS else row
+    t = body.type()
+    values, k = body.values, body.k  # the common case by hand: two values that are known
+    a, b = values.get(tokens[k]), values.get(tokens[k + 2])
+    if a is not None and a.type is t and b is not None and b.type is t and (
+        tokens[k + 1] == ","
+    ):  # fmt: skip
+        body.k = k + 3
+    else:
+        a = body.value(t)
+        body.expect(",")
+        b = body.value(t)
+    return Instruction(nvvm_form(spelling), (a, b), t)
+
+
+def _unary(body: Body, row: str) -> Instruction:
+    v = body.typed() if row == "freeze" else None
+    spelling = row
+    if v is None:
+        spelling = body.flags(row)
+        v = body.typed()
+    return Instruction(nvvm_form(spelling), (v,), v.type)
+
+
+def _compare(body: Body, row: str) -> Instruction:
+    flags = body.flags("")
+    test = body.t[body.k]
+    if test not in (_INT_TESTS if row == "icmp" else _FLOAT_TESTS):
+        body.fail("a predicate such as " + ("'slt'" if row == "icmp" else "'olt'"))
+    body.k += 1
+    t, a, b = body.pair()
+    of = vector(I1, t.count) if isinstance(t, VectorType) else I1
+    return Instruction(nvvm_form(f"{row} {test}{flags}"), (a, b), of)
+
+
+def _cast(body: Body, row: str) -> Value:
+    spelling = body.flags(row)
+    v = body.typed()
+    body.expect("to")
+    t = body.type()
+    if row == "bitcast" and t is v.type and isinstance(element(t), PointerType):
+        return v
+    return Instruction(nvvm_form(spelling), (v,), t)
+
+
+def _select(body: Body, row: str) -> Instruction:
+    spelling = body.flags(row)
+    c = body.typed()
+    body.expect(",")
+    a = body.typed()
+    body.expect(",")
+    b = body.typed()
+    return Instruction(nvvm_form(spelling), (c, a, b), a.type)
+
+
+def _memory_flags(body: Body, row: str) -> str:
+    if body.accept("atomic"):
+        row += " atomic"
+    if body.accept("volatile"):
+        row += " volatile"
+    return row
+
+
+def _order_and_align(body: Body, row: str) -> Any:
+    if " atomic" not in row:
+        return body.align()
+    scope = body.scope()
+    return (body.ordering(), scope, body.align())
+
+
+def _load(body: Body, row: str) -> Instruction:
+    row = _memory_flags(body, row)
+    at = body.k
+    t = body.type()
+    body._sized(t, at)
+    body.expect(",")
+    p = body.typed()
+    return Instruction(nvvm_form(row), (p,), t, aux=_order_and_align(body, row))
+
+
+def _store(body: Body, row: str) -> Instruction:
+    row = _memory_flags(body, row)
+    v = body.typed()
+    body.expect(",")
+    p = body.typed()
+    return Instruction(nvvm_form(row), (v, p), aux=_order_and_align(body, row))
+
+
+def _alloca(body: Body, row: str) -> Instruction:
+    body.accept("inalloca")
+    at = body.k
+    t = body.type()
+    body._sized(t, at)
+    count: Value = ONE
+    align = space = 0
+    while body.t[body.k] == "," and body.t[body.k + 1][:1] != "!":
+        word = body.t[body.k + 1]
+        if word == "align":
+            align = body.align()
+            continue
+        body.k += 1
+        if word == "addrspace":
+            space = body.address_space()
+        else:
+            count = body.typed()
+    return Instruction(nvvm_form(row), (count,), pointer(space), aux=(t, align))
+
+
+def _gep(body: Body, row: str) -> Instruction:
+    spelling = body.flags(row)
+    at = body.k
+    source = body.type()
+    body.expect(",")
+    operands = [body.typed()]
+    while body.t[body.k] == "," and body.t[body.k + 1][:1] != "!":
+        body.k += 1
+        body.accept("inrange")
+        operands.append(body.typed())
+    t = operands[0].type
+    if not isinstance(t, VectorType):
+        lanes = next((v.type for v in operands[1:] if isinstance(v.type, VectorType)), None)
+        t = vector(t, lanes.count) if lanes is not None else t
+    wrong = gep_problem(source, tuple(operands[1:]))
+    if wrong:
+        raise Stop(wrong, at)
+    return Instruction(nvvm_form(spelling), tuple(operands), t, aux=source)
+
+
+def _atomicrmw(body: Body, row: str) -> Instruction:
+    volatile = " volatile" if body.accept("volatile") else ""
+    operation = body.t[body.k]
+    if operation not in _RMW:
+        body.fail("an operation such as 'add'")
+    body.k += 1
+    p = body.typed()
+    body.expect(",")
+    v = body.typed()
+    scope = body.scope()
+    aux = (body.ordering(), scope, body.align())
+    return Instruction(nvvm_form(f"{row} {operation}{volatile}"), (p, v), v.type, aux=aux)
+
+
+def _cmpxchg(body: Body, row: str) -> Instruction:
+    for word in ("weak", "volatile"):
+        row += f" {word}" if body.accept(word) else ""
+    p = body.typed()
+    body.expect(",")
+    old = body.typed()
+    body.expect(",")
+    new = body.typed()
+    scope = body.scope()
+    aux = (body.ordering(), body.ordering(), scope, body.align())
+    t = struct([old.type, I1])
+    return Instruction(nvvm_form(row), (p, old, new), t, aux=aux)
+
+
+def _fence(body: Body, row: str) -> Instruction:
+    scope = body.scope()
+    return Instruction(nvvm_form(row), (), aux=(body.ordering(), scope))
+
+
+def _path(body: Body) -> tuple[int, ...]:
+    out = []
+    while body.t[body.k] == "," and body.t[body.k + 1][:1] != "!":
+        body.k += 1
+        out.append(body.number("an index"))
+    if not out:
+        body.fail("',' and an index")
+    return tuple(out)
+
+
+def _extractvalue(body: Body, row: str) -> Instruction:
+    at = body.k
+    v = body.typed()
+    path = _path(body)
+    t = member(v.type, path)
+    if t is None:
+        raise Stop(f"{v.type} has no member {', '.join(map(str, path))}", at)
+    return Instruction(nvvm_form(row), (v,), t, aux=path)
+
+
+def _insertvalue(body: Body, row: str) -> Instruction:
+    whole = body.typed()
+    body.expect(",")
+    part = body.typed()
+    return Instruction(nvvm_form(row), (whole, part), whole.type, aux=_path(body))
+
+
+def _extractelement(body: Body, row: str) -> Instruction:
+    v = body.typed()
+    body.expect(",")
+    return Instruction(nvvm_form(row), (v, body.typed()), element(v.type))
+
+
+def _insertelement(body: Body, row: str) -> Instruction:
+    v = body.typed()
+    body.expect(",")
+    x = body.typed()
+    body.expect(",")
+    return Instruction(nvvm_form(row), (v, x, body.typed()), v.type)
+
+
+def _shufflevector(body: Body, row: str) -> Instruction:
+    a = body.typed()
+    body.expect(",")
+    b = body.typed()
+    body.expect(",")
+    at = body.k
+    mask = body.constant(body.type())
+    lanes = _lanes(mask)
+    if lanes is None:
+        raise Stop("the lanes are no vector of numbers", at)
+    t = vector(element(a.type), len(lanes))
+    return Instruction(nvvm_form(row), (a, b), t, aux=lanes)
+
+
+def _phi(body: Body, row: str) -> Instruction:
+    spelling = body.flags(row)
+    at = body.k
+    t = body.type()
+    if t in (VOID, LABEL, METADATA, TOKEN) or isinstance(t, FunctionType):
+        raise Stop(f"there are no phis of type {t}", at)
+    last = body.current.last if body.current is not None else None
+    if last is not None and not last.form.is_phi:
+        raise Stop("a phi stands behind another instruction", at - 1)
+    values, blocks = [], []
+    tokens = body.t
+    while True:
+        body.expect("[")
+        values.append(body.value(t))
+        body.expect(",")
+        token = tokens[body.k]
+        if token[:1] != "%":
+            body.fail("a label")
+        blocks.append(body.target(token, body.k))
+        body.k += 1
+        body.expect("]")
+        if tokens[body.k] != "," or tokens[body.k + 1] != "[":
+            break
+        body.k += 1
+    i = Instruction(nvvm_form(spelling), tuple(values), t, aux=tuple(blocks))
+    body.phis.append((i, at))
+    return i
+
+
+# ------------------------------------------------------------------ control
+
+
+def _ret(body: Body, row: str) -> Instruction:
+    t = body.type()
+    operands = () if t is VOID else (body.value(t),)
+    return Instruction(nvvm_form(row), operands, aux=())
+
+
+def _br(body: Body, row: str) -> Instruction:
+    if body.t[body.k] == "label":
+        return Instruction(nvvm_form(row), (), aux=(body.block(),))
+    c = body.typed()
+    body.expect(",")
+    yes = body.block()
+    body.expect(",")
+    return Instruction(nvvm_form(row), (c,), aux=(yes, body.block()))
+
+
+def _switch(body: Body, row: str) -> Instruction:
+    v = body.typed()
+    body.expect(",")
+    blocks = [body.block()]
+    operands = [v]
+    body.expect("[")
+    while not body.accept("]"):
+        at = body.k
+        case = body.constant(body.type())
+        if case.type is not v.type or case in operands[1:]:
+            raise Stop(f"a case twice, or not of type {v.type}", at)
+        operands.append(case)
+        body.expect(",")
+        blocks.append(body.block())
+    return Instruction(nvvm_form(row), tuple(operands), aux=tuple(blocks))
+
+
+def _unreachable(body: Body, row: str) -> Instruction:
+    return Instruction(nvvm_form(row), (), aux=())
+
+
+def _call(body: Body, row: str) -> Instruction | None:
+    return read_call(body, row)
+
+
+def _lanes(mask: Value) -> tuple[int, ...] | None:
+    t = mask.type
+    if not isinstance(t, VectorType) or not isinstance(t.element, IntType):
+        return None
+    if isinstance(mask, Undef):
+        return (-1,) * t.count
+    if not isinstance(mask, Constant):
+        return None
+    if mask.value is None:
+        return (0,) * t.count
+    lanes = [-1 if isinstance(v, Undef) else getattr(v, "value", None) for v in mask.value]
+    return tuple(lanes) if all(isinstance(k, int) for k in lanes) else None  # type: ignore[arg-type]
+
+
+METHODS: dict[str, Any] = {
+    "load": _load, "store": _store, "alloca": _alloca, "getelementptr": _gep,
+    "fneg": _unary, "freeze": _unary, "icmp": _compare, "fcmp": _compare,
+    "select": _select, "atomicrmw": _atomicrmw, "cmpxchg": _cmpxchg,
+    "fence": _fence, "extractvalue": _extractvalue, "insertvalue": _insertvalue,
+    "extractelement": _extractelement, "insertelement": _insertelement,
+    "shufflevector": _shufflevector, "phi": _phi, "ret": _ret, "br": _br,
+    "switch": _switch, "unreachable": _unreachable, "call": _call,
+    "tail": _call, "musttail": _call, "notail": _call,
+    **dict.fromkeys(_BINARY, _binary), **dict.fromkeys(_CASTS, _cast),
+}  # fmt: skip
