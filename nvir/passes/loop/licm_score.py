@@ -98,8 +98,9 @@ def observed(
 
     `outer` is the budget of loops that hold loops, knob 483; 0: no limit.
     """
-    if pass_id > 0 and region.loop.children:
-        return [], Verdict(0, Fraction(0), 1, Fraction(0), 0, "a later instance")
+    if pass_id > 0 and len(region.loop.blocks) > 1:
+        why = "a later instance takes loops of one block"
+        return [], Verdict(0, Fraction(0), 1, Fraction(0), 0, why)
     blocks = _Blocks(region, pass_id, arch, outer)
     gone: set[Instruction] = set()
     won: Verdict | None = None
@@ -125,7 +126,7 @@ class _Blocks:
         self.region, self.pass_id, self.arch, self.outer = region, pass_id, arch, outer
         self.loop = region.loop
         self.innermost = not self.loop.children
-        self.alone = _left_alone(region.items, pass_id, arch)
+        self.alone = _left_alone(region.items, arch)
         self.items: dict[Block, list[Instruction]] = {}
         for i in region.items:
             assert i.block is not None
@@ -153,6 +154,8 @@ class _Blocks:
             ]  # fmt: skip
         if not own and not lifted:
             return [], None
+        if b is not self.loop.header and any(i.form.reads for i in own) and self._heavy_middle():
+            return [], self.verdict(b, worth(own, self), "the header is small beside the rest")
         short = [i for i in own if not has_long_latency(i.form) and cost(i, self.arch)]
         if lifted and not short:
             freely, verdict = lifted, self.verdict(b, worth(lifted, self), free=True)
@@ -192,7 +195,17 @@ class _Blocks:
                 dropped += 1
         return worthwhile(chosen, paying, self.arch), dropped
 
-    def verdict(self, b: Block, chosen: Sequence[Instruction], free: bool = False) -> Verdict:
+    def _heavy_middle(self) -> bool:
+        """Whether the other blocks outweigh the header, so that loads stay behind it."""
+        header = self.loop.header
+        others = (i for b, own in self.items.items() if b is not header for i in own)
+        rest = sum(cost(i, self.arch) for i in others)
+        rate = Fraction(tables.MIDDLE_RATE.value, 100)
+        return rest - tables.NOT_MIDDLE.value > rate * self.size(header)
+
+    def verdict(
+        self, b: Block, chosen: Sequence[Instruction], why: str = "", free: bool = False
+    ) -> Verdict:
         items = self.items.get(b, ())
         weights = tables.score_weights(self.pass_id, any(has_long_latency(i.form) for i in items))
         long = weights.long_latency.value
@@ -206,7 +219,14 @@ class _Blocks:
         else:
             budget = Fraction(self.outer) if self.outer else None
         return Verdict(score, budget, weights.real.value, self.size(b), 0 if free else penalty,
-                       self.alone)  # fmt: skip
+                       why or self.alone or self._left_later(items))  # fmt: skip
+
+    def _left_later(self, items: Iterable[Instruction]) -> str:
+        """What in a block leaves it to the later instances, or ""."""
+        warp = next((i for i in items if i.form.name in WARP_WIDE), None)
+        if warp is None or self.pass_id > 0:
+            return ""
+        return f"{warp.form.spelling} beside them leaves them to the later instances"
 
     def size(self, b: Block) -> Fraction:
         n = sum(cost(i, self.arch) for i in self.items.get(b, ()))
@@ -241,12 +261,10 @@ def _space(form: Form) -> str:
     return form.space.partition("::")[0]
 
 
-def _left_alone(items: Iterable[Instruction], pass_id: int, arch: int) -> str:
-    """What in the loop makes an instance leave it alone, or ""."""
+def _left_alone(items: Iterable[Instruction], arch: int) -> str:
+    """What in the loop keeps everything there, or ""."""
     for i in items:
         f = i.form
-        if pass_id == 0 and (f.name in WARP_WIDE):
-            return f"{f.spelling} in the loop leaves it to the later instances"
         if f.name in FENCES or f.name in WARP_WIDE:
             continue
         why = never_unrolled(i, arch)

@@ -104,6 +104,9 @@ BODY_SHARE = Row(3, "noted", "divides the body's weight beside the header's")
 PHI_MOVES = Row(1, "observed", "move at a phi's block, and at the end of each block before it")
 OUTER_SIZE = Row(3, "observed", "size of such a block beside its own instructions")
 # Loops that the first instance leaves to the later ones.
+MIDDLE_RATE = Row(150, "observed", "percent of the header's size up to which the other blocks may "
+                  "lose loads")  # fmt: skip
+NOT_MIDDLE = Row(2, "observed", "instructions that are not counted of the other blocks")
 FALLBACK_VALUES = Row(2, "observed", "values that do not pay from which the others are tried "
                       "without them")  # fmt: skip
 
