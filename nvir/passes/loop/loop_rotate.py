@@ -167,9 +167,10 @@ def rotate(function: Function, plans: Sequence[_Plan], held: AbstractSet[Value])
     region.fold_phis(function, [*firsts, *(p.loop.header for p in plans)], held)
     joins = [(first, p.preheader) for first, p in zip(firsts, plans, strict=True)]
     joins += [(p.loop.header, p.latch) for p in plans if region.only_jumps(p.latch)]
-    for block, pred in joins:
-        if block.first_non_phi is block.first:
-            region.merge_into(block, pred)
+    merged = [(block, pred) for block, pred in joins if block.first_non_phi is block.first]
+    for block, pred in merged:
+        region.merge_into(block, pred)
+    region.drop(function, {block for block, _ in merged})
     function.analyze_cfg()
 
 

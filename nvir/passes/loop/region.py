@@ -178,9 +178,8 @@ def fold_phis(function: Function, blocks: Iterable[Block], held: AbstractSet[Val
 def merge_into(block: Block, pred: Block) -> None:
     """Append a block to its only predecessor, which leads nowhere else. Its phis must be gone.
 
-    The annotations are stale then.
+    The block is empty then, the annotations are stale; `drop` takes it out of the function.
     """
-    function = block.function
     last = pred.last
     assert last is not None
     last.erase()
@@ -190,6 +189,10 @@ def merge_into(block: Block, pred: Block) -> None:
     for s in successors(pred):
         for phi in s.phis:
             phi.set_incoming(phi.operands, [pred if b is block else b for b in phi.aux])
-    function.blocks.remove(block)
-    function._names.discard(block.name)
-    function.cfg_changed()
+    block.function.cfg_changed()
+
+
+def drop(function: Function, gone: AbstractSet[Block]) -> None:
+    """Take blocks that nothing leads to, and whose instructions are gone, out of a function."""
+    function.blocks = [b for b in function.blocks if b not in gone]
+    function._names.difference_update(str(b.name) for b in gone)

@@ -37,7 +37,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.types import ScalarType
 from nvir.ir.values import Constant, Undef, Value, undef
 from nvir.passes.context import Context
-from nvir.passes.loop.region import fold_phis, merge_into
+from nvir.passes.loop.region import drop, fold_phis, merge_into
 from nvir.passes.remarks import Code, missed, passed
 from nvir.passes.rewrite import held_in_place
 
@@ -100,6 +100,7 @@ def run(function: Function, ctx: Context) -> bool:
     for block in order:
         if block not in work.gone:
             work.append_joins(block)
+    drop(function, work.gone)
     function.analyze_cfg()
     return True
 
@@ -225,8 +226,6 @@ class _Work:
             last = b.last
             assert last is not None
             last.erase()
-            self.function.blocks.remove(b)
-            self.function._names.discard(b.name)
         self.gone.update(h.blocks)
         into = [p for p in self.preds[h.join] if p not in self.gone and p is not h.head]
         self.preds[h.join] = [*into, h.head]
