@@ -500,3 +500,31 @@ def test_a_tensor_map_is_changed_in_memory() -> None:
     expected = data[:4, 24:32].copy()
     expected[:, 6:] = 0
     assert (out.reshape(4, 8) == expected).all()
+
+
+def test_a_multimem_address_has_one_replica() -> None:
+    data, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    run("""multimem.ld_reduce.relaxed.gpu.global.add.v4.f32 {%f0, %f1, %f2, %f3}, [%d0];
+        multimem.st.relaxed.gpu.global.f32 [%d1], %f3;
+        multimem.red.relaxed.gpu.global.add.f32 [%d1+4], %f2;""",
+        data, out, block=32)  # fmt: skip
+    assert out.tolist() == [3, 64, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_request_to_take_over_a_cluster_is_refused() -> None:
+    """Each CTA starts by itself here: the answer comes, and it is no."""
+    out = words(32) + 7
+    run("""mov.u64 %d2, answer; mov.u64 %d3, bar; mbarrier.init.shared.b64 [%d3], 32;
+        mov.u32 %r1, %tid.x; setp.eq.u32 %p0, %r1, 0;
+        mbarrier.arrive.expect_tx.shared.b64 %d4, [%d3], 0;
+        @!%p0 bra W; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%d3], 16;
+        clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%d2],
+          [%d3];
+        W: mbarrier.try_wait.parity.shared.b64 %p1, [%d3], 0; @!%p1 bra W;
+        .reg .b128 %q; ld.shared.b128 %q, [%d2];
+        clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p2, %q;
+        selp.u32 %r0, 1, 0, %p2; mul.wide.u32 %d5, %r1, 4; add.u64 %d5, %d5, %d0;
+        st.global.u32 [%d5], %r0;""",
+        out, before=".shared .align 16 .b8 answer[16]; .shared .align 8 .b64 bar;",
+        target="sm_100")  # fmt: skip
+    assert not out.any()

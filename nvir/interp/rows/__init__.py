@@ -84,6 +84,7 @@ def ori() -> Rows:
         atoms,
         barriers,
         control,
+        launchcontrol,
         matrix,
         memory,
         misc,
@@ -99,7 +100,7 @@ def ori() -> Rows:
     specials: dict[str, Any] = {}
     for module in (
         arith, memory, atoms, misc, texture, surface, asyncs, tensor, objects, warp, matrix,
-        warpgroup, barriers, control,
+        warpgroup, barriers, control, launchcontrol,
     ):  # fmt: skip
         emitters.update(getattr(module, "EMITTERS", {}))
         specials.update(getattr(module, "SPECIALS", {}))

@@ -227,4 +227,4 @@ def emit(e: Any) -> None:
     e.results(call, multiple=len(dtypes) > 1)
 
 
-EMITTERS = {"atom": emit, "red": emit}
+EMITTERS = {"atom": emit, "red": emit, "multimem.red": emit}

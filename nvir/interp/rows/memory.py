@@ -228,7 +228,9 @@ def emit_stackrestore(e: Any) -> None:
     e.line(f"c.wave.restore_stack(c, {e.source(0, 'u64')}{guard})")
 
 
+# A multimem address has one replica here: that of the only GPU.
 EMITTERS = {
+    "multimem.ld_reduce": emit_load, "multimem.st": emit_store,
     "ld": emit_load, "ldu": emit_load, "st": emit_store, "cvta": emit_cvta,
     "isspacep": emit_isspacep, "mapa": emit_mapa, "getctarank": emit_getctarank,
     "alloca": emit_alloca, "stacksave": emit_stacksave, "stackrestore": emit_stackrestore,
