@@ -64,7 +64,9 @@ ret;
 
 @attrs.frozen
 class Counted:
-    """How one loop counts. `trip` 0 is unknown; `form` lt, le, gt, ne, while or old.
+    """How one loop counts. `trip` 0 is unknown; `form` lt, le, gt, ne, while, neg or old.
+
+    "neg" goes back where the opposite comparison does not hold.
 
     "old" tests the variable before its step, at the bottom. `step` 0 is known at run time
     only. `start` "tid" counts from the thread's number: lanes leave apart.
@@ -91,7 +93,8 @@ class Counted:
         else:
             bound = self._number(limit) if self.trip else stop
             first = self._number(start)
-        compare = {"while": "ge", "le": "le", "gt": "gt", "ne": "ne"}.get(self.form, "lt")
+        compares = {"while": "ge", "neg": "ge", "le": "le", "gt": "gt", "ne": "ne"}
+        compare = compares.get(self.form, "lt")
         type = self.iv
         test = f"setp.{compare}.{type} %p{iv}, {reg}, {bound};"
         if self.form == "old":
@@ -111,7 +114,8 @@ class Counted:
             return [*head, test, f"@%p{iv} bra {label}_x;", *body, bump, f"bra {label};",
                     f"{label}_x:"]  # fmt: skip
         tail = [test, bump] if self.form == "old" else [bump, test]
-        return [*head, *body, *tail, f"@%p{iv} bra {label};", f"{label}_x:"]
+        sign = "!" if self.form == "neg" else ""
+        return [*head, *body, *tail, f"@{sign}%p{iv} bra {label};", f"{label}_x:"]
 
     def _number(self, n: int) -> str:
         if self.iv != "f32":
@@ -411,6 +415,8 @@ def _counted(rnd: random.Random, nest: bool) -> Counted:
     start = ""
     if iv == "s32" and rnd.random() < 0.12:
         form = "old"
+    elif form == "lt" and rnd.random() < 0.08:
+        form = "neg"
     elif iv == "s32" and form == "lt" and not trip:
         start = rnd.choice(("", "tid", "tid"))
         step = rnd.choice((step, step, 0))

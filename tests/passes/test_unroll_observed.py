@@ -362,3 +362,27 @@ def test_the_real_assembler_decides_alike(arch):
     judged = unroll_agreement.judge_generated(40, 7, arch)
     wrong = [j for j in judged if j.ptxas != j.nvir]
     assert len(wrong) <= len(judged) // 50, wrong
+
+
+# ------------------------------------------------------- how the exit is written
+
+NEGATED = (
+    "mov.u32 %r2, 0;\nL:\n" + FMA + "add.s32 %r2, %r2, 1; setp.ge.s32 %p1, %r2, 4;\n{}\n"
+)
+
+
+@pytest.mark.parametrize("exit", ["@!%p1 bra L;", "not.pred %p2, %p1; @%p2 bra L;"])
+def test_an_exit_on_a_negated_predicate_keeps_the_loop(exit):
+    d = decisions(NEGATED.format(exit))["L"]
+    assert (outcome(d), d.code) == (("none", 1), UnrollCode.NO_BOUND)
+    twice = NEGATED.replace("ge", "lt").format("not.pred %p2, %p1; @!%p2 bra L;")
+    assert outcome(decisions(twice)["L"]) == ("full", None)
+
+
+def test_a_barrier_under_a_wide_variable_is_copied_from_blackwell_on():
+    text = (
+        "mov.u64 %rd3, 0;\nL:\nbar.sync 0;\n" + FMA + "add.s64 %rd3, %rd3, 1; "
+        "setp.lt.s64 %p1, %rd3, %rd9; @%p1 bra L;\n"
+    )
+    assert outcome(decisions(text, "sm_90")["L"]) == ("none", 1)
+    assert outcome(decisions(text, "sm_100")["L"]) == ("partial", 4)

@@ -35,6 +35,7 @@ from nvir.passes.loop.body_cost import BodyCost, Counted, body_cost
 from nvir.passes.loop.outside import outside_size
 from nvir.passes.loop.unroll_codes import UnrollCode
 from nvir.passes.loop.unroll_weights import (
+    BLACKWELL,
     LOOP_CONTROL,
     PARTIAL_LIMIT,
     PARTIAL_SAVING,
@@ -133,6 +134,21 @@ def tests_late(trip: TripCount) -> bool:
     return update is None
 
 
+def is_negated(trip: TripCount) -> bool:
+    """Whether the exit branches on the negation of its comparison, by `!` or by `not.pred`.
+
+    ptxas keeps such loops; compilers write them where they do not optimise.
+    """
+    branch = trip.exit.terminator
+    assert branch is not None
+    negated = branch.form.guard == "!"
+    p = branch.guard
+    while p is not None and p.definer is not None and p.definer.form.name == "not":
+        negated = not negated
+        p = p.definer.operands[0]
+    return negated
+
+
 def has_pragma(loop: Loop) -> bool:
     """Whether `.pragma "nounroll"` stands in the loop's first block, anywhere after its label."""
     return "nounroll" in loop.header.pragmas or any(
@@ -183,6 +199,8 @@ class _State:
             return facts.none(UnrollCode.IRREGULAR, f"the inner loop {stays.header.name} stays")
         if trip is None:
             return facts.none(*_why_uncounted(loop))
+        if is_negated(trip):
+            return facts.none(UnrollCode.NO_BOUND, "the exit branch tests a negated predicate")
         if trip.exit in loop.latches and tests_late(trip):
             return facts.none(UnrollCode.NO_BOUND, "the exit test comes before the variable's step")
         if trip.count is not None:
@@ -243,7 +261,7 @@ class _State:
             what = "a break" if cost.breaks else "nested branches" if cost.nested else \
                 "a barrier beside a branch"  # fmt: skip
             return facts.none(UnrollCode.IRREGULAR, f"{what} in the body of an unknown trip count")
-        if (cost.barrier or cost.warp) and trip.variable.bits == 64:
+        if self.arch < BLACKWELL and (cost.barrier or cost.warp) and trip.variable.bits == 64:
             return facts.none(
                 UnrollCode.INDUCTION_CLASS, "a barrier or shuffle under a 64-bit induction variable"
             )

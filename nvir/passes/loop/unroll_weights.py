@@ -53,6 +53,7 @@ class Weight:
 ONE = Weight((), 1, 1)
 FREE = Weight((), 0, 0)
 HOPPER = 90
+BLACKWELL = 100
 
 _INTEGER_MATH = (
     # The sequence around a reciprocal; what depends on a literal divisor alone folds.
