@@ -30,7 +30,9 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.ir.values import Value
+from nvir.report.model import copies, unrolling
 from nvir.report.places import SourceLines
+from nvir.sm.profile import profile_for
 from nvir.sm.registers import RegisterEstimate, estimate_registers, live_at
 
 SCHEMA = "nvir.lines/1"
@@ -126,7 +128,10 @@ def line_listing(function: Function, module: Module, text: list[str] | None = No
         function.analyze_cfg()
     live = liveness(function)
     pressure = register_pressure(function, live)
-    estimate = estimate_registers(function, live)
+    machine = profile_for(module.target)
+    unroll = unrolling(function, module, module.target, "observed")
+    factors = copies(natural_loops(function), unroll)
+    estimate = estimate_registers(function, live, machine, factors)
     counts = zip(pressure.counts, pressure.predicates, strict=True)
     written = dict(zip(pressure.instructions, counts, strict=True))
     source = SourceLines(function, module, text)
@@ -136,7 +141,7 @@ def line_listing(function: Function, module: Module, text: list[str] | None = No
     peak = next((r for r in rows if r.instruction is estimate.peak and estimate.peak), None)
     held: tuple[LiveValue, ...] = ()
     if peak is not None and peak.instruction is not None and not peak.instruction.is_phi:
-        values = live_at(function, peak.instruction, live)
+        values = live_at(function, peak.instruction, live, machine, factors)
         held = tuple(_explain(values, peak.instruction, live))
     return Listing(
         function, tuple(rows), _columns(rows), pressure.max_live, estimate, peak, held, source

@@ -42,8 +42,13 @@ def test_more_registers_cross_the_default_and_fewer_do_not() -> None:
 
 def test_a_threshold_is_met_at_its_value_and_crossed_above() -> None:
     a, b = module(values=2), module(values=5)
-    assert compare(a, b, parse_thresholds("registers=+3")).crossings == []
-    assert compare(a, b, parse_thresholds("registers=+2")).crossings
+    before, after = a.functions[0].predicted, b.functions[0].predicted
+    assert before is not None
+    assert after is not None
+    more = after - before
+    assert more > 0
+    assert compare(a, b, parse_thresholds(f"registers=+{more}")).crossings == []
+    assert compare(a, b, parse_thresholds(f"registers=+{more - 1}")).crossings
     assert compare(a, b, parse_thresholds("instructions=+100%")).crossings == []
     assert compare(a, b, parse_thresholds("instructions=+1%")).crossings
 

@@ -22,7 +22,8 @@ HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
 def kernel(body: str) -> nvir.Function:
     regs = ".reg .b32 %r<99>; .reg .b64 %rd<99>; .reg .f32 %f<99>; .reg .pred %p<20>;"
-    return nvir.read_ptx(f"{HEAD}.visible .entry k(.param .u64 a)\n{{\n{regs}\n{body}\nret;\n}}\n")["k"]
+    text = f"{HEAD}.visible .entry k(.param .u64 a)\n{{\n{regs}\n{body}\nret;\n}}\n"
+    return nvir.read_ptx(text)["k"]
 
 
 @settings(max_examples=25, deadline=None)

@@ -89,7 +89,8 @@ def test_a_barrier_is_not_guarded() -> None:
     assert len(chain(f.entry)) == 1
 
 
-LOOP = """mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2; mov.u32 %r3, 0; mov.f32 %f1, 0f00000000;
+LOOP = """mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2;
+mov.u32 %r3, 0; mov.f32 %f1, 0f00000000;
 L: ld.global.f32 %f2, [%rd3]; add.f32 %f1, %f1, %f2; add.s64 %rd3, %rd3, 4;
 add.u32 %r3, %r3, 1; setp.ne.u32 %p1, %r3, 64; @%p1 bra L;
 st.global.f32 [%rd1], %f1;"""

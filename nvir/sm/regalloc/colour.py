@@ -48,11 +48,16 @@ def colour(code: Code, orders: list[list[Op]], limit: int, cool: int) -> Colouri
     """
     found = Colouring(code, limit, cool)
     for region, order in zip(code.regions, orders, strict=True):
-        if any(op.parent.form.is_call for op in order):
+        if any(_is_unknown_call(op) for op in order):
             _across(region, order, found)
     for region, order in zip(code.regions, orders, strict=True):
         _Painter(region, order, found).run()
     return found
+
+
+def _is_unknown_call(op: Op) -> bool:
+    """A call that follows the calling convention: nothing is known of what it needs."""
+    return op.parent.form.is_call and not op.scratch
 
 
 def _across(region: Region, order: list[Op], found: Colouring) -> None:
@@ -60,7 +65,7 @@ def _across(region: Region, order: list[Op], found: Colouring) -> None:
     live = set(region.live_out)
     for op in reversed(order):
         live.difference_update(op.results)
-        if op.parent.form.is_call:
+        if _is_unknown_call(op):
             found.over |= live
             found.top = max(found.top, CALL_LEAST - RESERVED)
         live.update(op.sources)

@@ -6,6 +6,8 @@
     copies          a copy shares the register of what it copies
     addresses       a literal is added in the access itself; a 32-bit index is widened and scaled
                     by the operation that adds it (IMAD.WIDE, LEA), so that only the index lives
+    calls           of a function that stands in the module take what it needs beside what lives
+                    across; others follow the calling convention (`colour`)
     predication     a short branch over straight code, or two, becomes guarded code: the blocks
                     before, within and behind are one region
     unrolling       the body of a loop stands as often as the caller says; what is linear in the
@@ -18,15 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nvir.analysis.liveness import Liveness
+from nvir.analysis.liveness import Liveness, liveness
 from nvir.ir.block import Block
 from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.types import VOID, Type
 from nvir.ir.values import Constant, SpecialRegister, Value
-from nvir.sm.regalloc.code import Code, Op, Region
+from nvir.sm.regalloc.code import Code, Op, Region, pressures
 from nvir.sm.regalloc.facts import Facts, facts_of
-from nvir.sm.regalloc.tables import BY_LITERAL, COPIES, OFFSETS, PREDICATED
+from nvir.sm.regalloc.tables import BY_LITERAL, CALLEES, COPIES, OFFSETS, PREDICATED
 
 
 def lower(
@@ -51,6 +53,7 @@ class Lowering:
         self.code = Code()
         self.ids: dict[Value, int] = {}
         self.kernel = function.kind == "entry"
+        self.needs: dict[Function, int] = {function: 0}  # a recursion has no figure
 
     def run(self) -> Lowering:
         done: set[Block] = set()
@@ -118,6 +121,8 @@ class Lowering:
         scratch = facts.scratch
         if scratch and len(operands) > 1 and isinstance(operands[1], Constant):
             scratch = BY_LITERAL
+        if i.form.is_call and isinstance(i.aux, CallInfo):
+            scratch = self._need(i.aux.callee)
         tuples: tuple[tuple[int, ...], ...] = ()
         if facts.groups:
             tuples = tuple(tuple(ids.get(operands[n], -1) for n in g) for g in facts.groups)
@@ -132,6 +137,29 @@ class Lowering:
             variable=facts.variable, address=known,
         )  # fmt: skip
         ops.append(op)
+
+    def _need(self, callee: Value | None) -> int:
+        """Live registers within a function that is called, its callees included; 0: unknown."""
+        if not isinstance(callee, Function) or not callee.blocks:
+            return 0
+        known = self.needs.get(callee)
+        if known is None:
+            self.needs[callee] = 0
+            if len(self.needs) > CALLEES:
+                return 0
+            if callee.cfg_state != "fresh":
+                callee.analyze_cfg()
+            inner = Lowering(callee, liveness(callee), {}, self.uniform)
+            inner.needs = self.needs
+            code = inner.run().code
+            known = 1
+            for region in code.regions:
+                for op, n in zip(
+                    region.ops, pressures(region, region.ops, code.widths), strict=True
+                ):
+                    known = max(known, n + op.scratch)
+            self.needs[callee] = known
+        return known
 
     def _phi(self, i: Instruction, region: Region, head: bool) -> None:
         """A phi at the start of a region, or within one, where it is a guarded move."""

@@ -26,6 +26,7 @@ SQUEEZE = 2  # fitted: registers above a target that ptxas still gets rid of
 ROUNDED = 64  # observed: above a target and up to here, `ptxas -v` figures gather at multiples …
 ROUND_UNIT = 8  # … of the allocation unit: 40, 48, 56, 64
 OFFSETS = 1 << 23  # an address takes a signed literal of 24 bits
+CALLEES = 32  # functions below a call whose registers are asked for
 COPIES = 4096  # operations of an unrolled body to model: pressure is settled by then
 
 
