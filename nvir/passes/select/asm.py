@@ -7,8 +7,8 @@ operands (`$0` … stand for `$asm0` …), and the instructions are moved to the
 
 What that takes: any statements with registers of their own in braces, predicates, guards and
 labels, constraints c h r l q f d (and b, a predicate), literals n and i, tied operands, several
-outputs. A volatile block or one that clobbers memory keeps its place by what its statements are: stores,
-barriers and unknown mnemonics do not move; a volatile one of pure arithmetic may.
+outputs. A volatile block or one that clobbers memory keeps its place by what its statements are:
+stores, barriers and unknown mnemonics do not move; a volatile one of pure arithmetic may.
 The first and last instructions are marked `asm begin` and `asm end` in `function.marks`.
 
 What it does not take is an Unsupported that names it: memory operands (`m`), variables that the
