@@ -4,7 +4,7 @@ Method   Tokens first (lexer.py). Then three sweeps: over the top level, which m
          and notes where initialisers, metadata and bodies begin; over attributes,
          annotations and initialisers; over bodies (body.py). Each entity and each
          line stands for itself, so all errors of a file are told at once.
-Cost     Linear; below 10 µs an instruction.
+Cost     Linear; about ten times what LLVM's own parser takes (benchmarks/llvm_text.py).
 
 Read and dropped, for the meaning does not hang on it: comments, `source_filename`, preemption and
 visibility words, calling conventions but `ptx_kernel`, comdats, use-list orders, summaries.
