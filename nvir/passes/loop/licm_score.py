@@ -19,11 +19,12 @@ Two policies fill it in, both block by block: `notes` in licm_stages.py, `observ
 All that a block could lose leaves it, or nothing does. But where two or more values do not even
 pay by themselves, those that do are tried without them. What an inner loop lost leaves the loop
 around it without more ado, unless that has short invariants of its own: then they are judged
-together. Loads stay between the two, and behind any store to their space. A loop with warp-wide
-operations is left to the later instances, which want ten times as much.
+together. Loads stay between the two, and behind any store to their space. A large inner loop lets
+everything leave the one around it. Blocks with warp-wide operations are left to the later
+instances, which take loops of one block only and want ten times as much.
 
 Source  fitted to ptxas 13.0.88: the first size at which an invariant stays was found by bisection
-        for 100 mixes of invariants, blocks and nests, and for 90 the formula gives it exactly.
+        for a hundred mixes of invariants, blocks and nests (benchmarks/licm_agreement.py compares).
 """
 
 from __future__ import annotations
@@ -154,6 +155,13 @@ class _Blocks:
             ]  # fmt: skip
         if not own and not lifted:
             return [], None
+        if b is self.loop.header and not self.alone and self._around_large():
+            moved = self.region.nest.moved
+            lifted = [i for i in self.region.invariant if i in moved and i in self.invariant]
+            chosen = worth([*own, *lifted], self)
+            verdict = self.verdict(b, chosen, free=True)
+            if verdict.pays:
+                return chosen, verdict
         if b is not self.loop.header and any(i.form.reads for i in own) and self._heavy_middle():
             return [], self.verdict(b, worth(own, self), "the header is small beside the rest")
         short = [i for i in own if not has_long_latency(i.form) and cost(i, self.arch)]
@@ -194,6 +202,14 @@ class _Blocks:
             else:
                 dropped += 1
         return worthwhile(chosen, paying, self.arch), dropped
+
+    def _around_large(self) -> bool:
+        """Whether an innermost loop inside is so large that everything leaves the one around."""
+        return any(
+            sum(cost(i, self.arch) + i.form.is_phi for b in x.blocks for i in b)
+            > tables.LARGE_INNER.value
+            for x in self.loop.children if not x.children
+        )  # fmt: skip
 
     def _heavy_middle(self) -> bool:
         """Whether the other blocks outweigh the header, so that loads stay behind it."""

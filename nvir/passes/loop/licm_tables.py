@@ -106,6 +106,7 @@ OUTER_SIZE = Row(3, "observed", "size of such a block beside its own instruction
 # Loops that the first instance leaves to the later ones.
 MIDDLE_RATE = Row(150, "observed", "percent of the header's size up to which the other blocks may "
                   "lose loads")  # fmt: skip
+LARGE_INNER = Row(266, "observed", "size of an inner loop above which all leaves the one around it")
 NOT_MIDDLE = Row(2, "observed", "instructions that are not counted of the other blocks")
 FALLBACK_VALUES = Row(2, "observed", "values that do not pay from which the others are tried "
                       "without them")  # fmt: skip

@@ -1,0 +1,178 @@
+"""Policy `observed` of licm: each number with a loop on either side of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import nvir
+from nvir import toolchain
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+HEADER = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .f32 x, .param .f32 y, .param .u32 n)
+{
+.reg .pred %p<9>; .reg .b32 %r<40>; .reg .f32 %f<99>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [a]; ld.param.f32 %f1, [x]; ld.param.f32 %f2, [y]; ld.param.u32 %r1, [n];
+cvta.to.global.u64 %rd1, %rd1; ld.global.f32 %f3, [%rd1]; ld.global.f32 %f4, [%rd1+4];
+mov.u32 %r2, 0;
+"""
+END = "st.global.f32 [%rd1+64], %f3; ret; }"
+FMA = "fma.rn.f32 %f3, %f3, %f1, %f2;\n"
+MUL = "mul.f32 %f{0}, %f4, 0f4000000{0}; fma.rn.f32 %f3, %f3, %f{0}, %f2;\n"
+LOAD = "ld.global.f32 %f{0}, [%rd1+{0}00]; fma.rn.f32 %f3, %f3, %f{0}, %f2;\n"
+OVERHEAD = 3 + 4  # loop control, and two moves for each of two carried values
+
+
+def loop(body: str, size: int) -> nvir.Module:
+    """A loop of `size` instructions as the rule counts them."""
+    own = body.count(";")
+    text = f"{HEADER}L:\n{body}{FMA * (size - own - OVERHEAD)}"
+    return nvir.read_ptx(
+        text + "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n" + END
+    )
+
+
+def leaving(module: nvir.Module, id: int = 0) -> int:
+    remarks = nvir.run_passes(module, f"licm<id={id}>", verify=True)
+    return sum(int(r.args["count"]) for r in remarks if r.name == "Hoisted")
+
+
+def flips(body: str, last: int, hoisted: int, beyond: int = 0, id: int = 0) -> None:
+    """Up to a size of `last` so many leave, one instruction later `beyond`."""
+    assert leaving(loop(body, last), id) == hoisted
+    assert leaving(loop(body, last + 1), id) == beyond
+
+
+def test_one_instruction_for_one_value():
+    flips(MUL.format(5), 200, 1)
+
+
+def test_a_chain_is_worth_its_length():
+    chain = "mul.f32 %f5, %f4, 0f40000001; add.f32 %f6, %f5, %f4;\n"
+    flips(chain + "fma.rn.f32 %f3, %f3, %f6, %f2;\n", 400, 2)
+
+
+def test_two_values_cost_two_registers():
+    flips(MUL.format(5) + MUL.format(6), 200, 2)
+
+
+def test_a_global_load_is_worth_twelve():
+    flips(LOAD.format(5), 2400, 1)
+
+
+def test_beside_a_load_the_others_count_a_fifth():
+    flips(LOAD.format(5) + MUL.format(6), 1220, 2)  # 61·200 / (5·2)
+
+
+def test_a_load_that_stays_makes_the_others_a_fifth_too():
+    body = "ld.volatile.global.f32 %f9, [%rd1]; add.f32 %f3, %f3, %f9;\n" + MUL.format(5)
+    flips(body, 40, 1)
+
+
+def test_loads_go_alone_where_two_others_do_not_pay():
+    body = LOAD.format(5) + MUL.format(6) + MUL.format(7)
+    flips(body, 826, 3, beyond=1)  # 62·200 / (5·3)
+
+
+def test_approximations_that_are_sequences_count_as_such():
+    flips("ex2.approx.f32 %f5, %f4; fma.rn.f32 %f3, %f3, %f5, %f2;\n", 1195, 1)
+
+
+def test_later_instances_want_ten_times_as_much():
+    flips(MUL.format(5), 30, 1, id=1)
+
+
+def test_warp_wide_operations_are_for_the_later_instances():
+    body = "shfl.sync.bfly.b32 %f9, %f3, 1, 31, -1; add.f32 %f3, %f3, %f9;\n" + MUL.format(5)
+    assert leaving(loop(body, 25), 0) == 0
+    assert leaving(loop(body, 25), 1) == 1
+
+
+@pytest.mark.parametrize("what", ["div.rn.f32 %f3, %f3, %f2;\n", "sqrt.rn.f32 %f3, %f3;\n"])
+def test_a_slow_path_keeps_everything(what):
+    assert leaving(loop(what + MUL.format(5), 30)) == 0
+
+
+def test_a_fence_keeps_loads_and_nothing_else():
+    nc = "ld.global.nc.f32 %f5, [%rd1+8]; fma.rn.f32 %f3, %f3, %f5, %f2;\n"
+    assert leaving(loop(nc, 30)) == 1
+    assert leaving(loop(nc + "membar.gl;\n", 30)) == 0
+    assert leaving(loop(MUL.format(5) + "membar.gl;\n", 30)) == 1
+
+
+def test_a_store_keeps_loads_of_its_space_whatever_the_address():
+    body = LOAD.format(5) + "st.global.f32 [%rd1+4000], %f3;\n"
+    assert leaving(loop(body, 30)) == 0
+    assert leaving(loop(LOAD.format(5), 30)) == 1
+
+
+def branchy(header: int, skipped: int, latch: int, where: str) -> nvir.Module:
+    put = {k: MUL.format(5) if k == where else "" for k in "hsl"}
+    return nvir.read_ptx(
+        f"{HEADER}L: {put['h']}{FMA * header}setp.gt.f32 %p3, %f3, %f1; @%p3 bra S;\n"
+        f"{put['s']}{FMA * skipped}S: {put['l']}{FMA * latch}"
+        "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n" + END
+    )
+
+
+def test_each_block_is_judged_by_its_own_size():
+    assert leaving(branchy(150, 20, 5, "h")) == leaving(branchy(5, 20, 150, "l")) == 1
+    assert leaving(branchy(150, 150, 150, "h")) == 1
+    assert leaving(branchy(200, 20, 5, "h")) == leaving(branchy(5, 20, 200, "l")) == 0
+
+
+def test_what_not_every_iteration_runs_stays():
+    assert leaving(branchy(5, 20, 5, "s")) == 0
+
+
+def nest(inner: str, outer: str = "", size: int = 5) -> nvir.Module:
+    step = "add.s32 {0}, {0}, 1; setp.lt.s32 {1}, {0}, %r1; @{1} bra {2};\n"
+    return nvir.read_ptx(
+        f"{HEADER}L: {outer}mov.u32 %r3, 0;\nM: {inner}{FMA * size}"
+        + step.format("%r3", "%p2", "M") + step.format("%r2", "%p1", "L") + END
+    )  # fmt: skip
+
+
+def depth_of(module: nvir.Module, spelling: str) -> int:
+    function = module["k"]
+    function.analyze_cfg()
+    return max(b.loop_depth for b in function.blocks for i in b if i.form.spelling == spelling)
+
+
+def test_short_invariants_leave_the_whole_nest():
+    module = nest(MUL.format(5))
+    leaving(module)
+    assert depth_of(module, "mul.f32") == 0
+
+
+def test_unless_the_outer_loop_has_some_that_do_not_pay():
+    module = nest(MUL.format(5), MUL.format(6) + FMA * 20)
+    leaving(module)
+    assert depth_of(module, "mul.f32") == 1
+
+
+def test_loads_stay_between_the_loops():
+    load = "ld.global.nc.f32 %f5, [%rd1+8]; fma.rn.f32 %f3, %f3, %f5, %f2;\n"
+    for size, depth in ((200, 1), (300, 0)):  # a large inner loop lets them go
+        module = nest(load, size=size)
+        leaving(module)
+        assert depth_of(module, "ld.global.nc.f32") == depth
+
+
+@pytest.mark.oracle
+def test_agreement_with_the_real_assembler():
+    import licm_agreement
+
+    if not toolchain.available("ptxas"):
+        pytest.skip("no ptxas")
+    judged = [j for j in licm_agreement.judge_generated(100, 77, "sm_80") if j.ptxas is not None]
+    same = sum(j.ptxas == j.nvir for j in judged)
+    assert same / len(judged) > 0.85
+    single = [j for j in judged if j.shape == "single"]
+    assert sum(j.ptxas == j.nvir for j in single) / len(single) > 0.95
