@@ -1,4 +1,7 @@
-"""Bit-fields: where they lie, loading and storing them (`bf.*`).
+"""Bit-fields: where they lie, loading and storing them.
+
+The names are those that cicc prints: `highclear`, `signext` or `zeroext` of a load; `bf.value`,
+`bf.prev.cleared`, `bf.newval.positioned`, `bf.finalcontainerval`, `bf.reload.sext` of a store.
 
 A field is reached through an aligned integer that lies within its run of bit-fields and the
 padding behind it: storing to it never rewrites a neighbour that another thread may write.
@@ -109,16 +112,9 @@ def load_bit_field(g: IRGenState, a: Address) -> Value:
     """The value of the field as its declared type."""
     f = a.bit_field
     assert f is not None
-    unit = int_type(f.unit)
-    v = load_unit(g, a)
-    left = f.unit - f.bits - f.shift
-    if f.signed:
-        v = _by(g, "shl", v, left, "bf.shl")
-        v = _by(g, "ashr", v, left + f.shift, "bf.ashr")
-    else:
-        v = _by(g, "lshr", v, f.shift, "bf.lshr")
-        if left:
-            v = fold.binary(g, "and", v, const(unit, (1 << f.bits) - 1), "bf.clear")
+    v = _by(g, "shl", load_unit(g, a), f.unit - f.bits - f.shift, "highclear")
+    row, name = ("ashr", "signext") if f.signed else ("lshr", "zeroext")
+    v = _by(g, row, v, f.unit - f.bits, name)
     return _as_declared(g, v, f, a)
 
 
@@ -148,11 +144,11 @@ def store_bit_field(g: IRGenState, v: Value, a: Address) -> Value:
     mask = ((1 << f.bits) - 1) << f.shift
     wide = _resize(g, v, unit, False, "bf.resize")
     if f.bits < f.unit:
-        old = load_unit(g, a)
         wide = fold.binary(g, "and", wide, const(unit, (1 << f.bits) - 1), "bf.value")
-        placed = _by(g, "shl", wide, f.shift, "bf.shl")
-        kept = fold.binary(g, "and", old, const(unit, ~mask), "bf.clear")
-        placed = fold.binary(g, "or", kept, placed, "bf.set")
+        old = load_unit(g, a)
+        kept = fold.binary(g, "and", old, const(unit, ~mask), "bf.prev.cleared")
+        placed = _by(g, "shl", wide, f.shift, "bf.newval.positioned")
+        placed = fold.binary(g, "or", kept, placed, "bf.finalcontainerval")
     else:
         placed = wide
     store_unit(g, placed, a)
@@ -166,6 +162,6 @@ def stored_value(g: IRGenState, wide: Value, f: BitField, a: Address) -> Value:
     assert isinstance(wide.type, IntType)
     if f.signed:
         spare = f.unit - f.bits
-        wide = _by(g, "shl", wide, spare, "bf.result.shl")
-        wide = _by(g, "ashr", wide, spare, "bf.result.ashr")
-    return _resize(g, wide, g.types.value(a.type), f.signed, "bf.result.cast")
+        wide = _by(g, "shl", wide, spare, "bf.reload.shl")
+        wide = _by(g, "ashr", wide, spare, "bf.reload.sext")
+    return _resize(g, wide, g.types.value(a.type), f.signed, "bf.reload.cast")

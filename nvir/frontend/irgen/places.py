@@ -72,7 +72,7 @@ def load(g: IRGenState, a: Address, name: str = "") -> Value:
         return g.builder.extract_element(whole, a.lane, name or "vecext")
     v: Value = g.builder.load(a.pointer, g.types.memory(a.type), name, a.align, a.volatile)
     if g.types.value(a.type) is I1:
-        return fold.cast(g, "trunc", v, I1, "tobool")
+        return g.builder.icmp_unsigned("!=", v, 0, "tobool")
     return v
 
 
