@@ -137,4 +137,5 @@ class Flow(Operands):
         return v if v is not None else self._resolve(atom, f, m)
 
     def _list(self, text: str, f: Form, m: re.Match[str]) -> list[Any]:
-        return [self._atom(a.strip(), f, m) for a in text.split(",") if a.strip()]
+        atoms = (a.strip(" \t\n\r{}") for a in text.split(","))  # braces: of a vector register
+        return [self._atom(a, f, m) for a in atoms if a]

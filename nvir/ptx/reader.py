@@ -232,6 +232,8 @@ class ModuleReader(Declarations):
         function.linkage = linkage[-1] if linkage else ""
         function.loc = self.source.line_of(at)
         self.own = {}
+        self.vectors: dict[str, int] = {}  # parameters in vector registers, and their elements
+        self.elements: dict[str, str] = {}
         arguments: list[Argument] = []
         self._directives(function)
         if self.peek() == "(":
@@ -251,10 +253,11 @@ class ModuleReader(Declarations):
             self.source.error(f"function '{function.name}' is defined twice", at)
             function = Function(function.name or "", kind, self.module)
         body = BodyReader(self.source, self, function)
+        body.vectors.update(self.vectors)
         incoming: dict[int, Argument] = {}
         for k, a in enumerate(arguments):
             number = body.new_register(a.name, a.type)
-            body.names[str(a.name)] = number
+            body.names[self.elements.get(str(a.name), str(a.name))] = number
             if k >= n_returns:
                 incoming[number] = a
         errors = len(self.source.errors)
@@ -267,7 +270,9 @@ class ModuleReader(Declarations):
     def _returned_registers(self, body: BodyReader, function: Function) -> None:
         """A result that a function returns in a register is an operand of each `ret`."""
         numbers = tuple(
-            body.names[str(r.name)] for r in function.returns if isinstance(r, Argument)
+            body.names[self.elements.get(str(r.name), str(r.name))]
+            for r in function.returns
+            if isinstance(r, Argument)
         )
         if not numbers:
             return
@@ -309,9 +314,10 @@ class ModuleReader(Declarations):
                 self.fail("a parameter is '.param' or '.reg'", self.token_start)
             name = self.identifier("a parameter name")
             if in_register:
-                argument = Argument(type, name, function, len(found))
-                arguments.append(argument)
-                found.append(argument)
+                for part in self._elements(name, vector):
+                    argument = Argument(type, part, function, len(found))
+                    arguments.append(argument)
+                    found.append(argument)
             else:
                 value_type: Type = type
                 for d in reversed(self._dimensions()):
@@ -326,6 +332,14 @@ class ModuleReader(Declarations):
             if not more:
                 self.expect(")")
         return found
+
+    def _elements(self, name: str, vector: int) -> list[str]:
+        """The registers of a parameter in registers: itself, or those of a vector's elements."""
+        if vector == 1:
+            return [name]
+        self.vectors[name] = vector
+        self.elements.update({f"{name}_{c}": f"{name}.{c}" for c in "xyzw"[:vector]})
+        return [f"{name}_{c}" for c in "xyzw"[:vector]]
 
     def _directives(self, function: Function) -> None:
         """Performance directives: `.maxntid 256, 1, 1`, `.noreturn`, `.pragma "…";` …"""

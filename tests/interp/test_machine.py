@@ -398,3 +398,12 @@ def test_results_do_not_depend_on_how_lanes_are_grouped() -> None:
         expected.append(x)
     for out in outcomes:
         assert out.tolist() == expected
+
+
+def test_vector_registers_as_parameters_and_results() -> None:
+    out = words(2)
+    before = """.func (.reg .v2 .u32 sum) twice(.reg .v2 .u32 x) { .reg .u32 t;
+        add.u32 t, x.x, x.y; mov.u32 sum.x, t; mov.u32 sum.y, t; mov.v2.u32 sum, sum; ret.uni; }"""
+    run(".reg .v2 .u32 v; mov.u32 v.x, 3; mov.u32 v.y, 4; call (v), twice, (v); "
+        "st.global.v2.u32 [%d0], v;", out, before=before)  # fmt: skip
+    assert out.tolist() == [7, 7]
