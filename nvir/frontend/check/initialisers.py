@@ -28,6 +28,7 @@ from nvir.frontend.tree.types import (
     CType,
     Field,
     Record,
+    Reference,
     Vector,
     spell,
     strip,
@@ -42,6 +43,8 @@ MAX_ELEMENTS = 1 << 24
 def check_initialiser(c: ExpressionChecker, e: Expr, t: CType) -> tuple[Expr, CType]:
     """The initialiser of a variable of type `t`, and the type completed by it."""
     s = strip(t)
+    if isinstance(s, Reference):
+        return c.bind(e, t), t
     if isinstance(s, Array) and isinstance(e, InitList) and len(e.items) == 1:
         only = e.items[0]
         if isinstance(only, StringLiteral) and _takes_string(s, only):

@@ -157,7 +157,8 @@ def _end(g: IRGenState, abi: ABI) -> None:
         g.builder.ret_void()
     else:
         _load_result(g, abi, g.retval)
-    missing = next((n for n, b in g.labels.items() if b not in set(g.function.blocks)), None)
+    placed = set(g.function.blocks)
+    missing = next((n for n, b in g.labels.items() if b not in placed), None)
     if missing is not None:
         raise IRGenError(f"use of undeclared label '{missing}'", g.decl.place)
     remove_unreachable(g.function)

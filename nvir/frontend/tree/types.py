@@ -313,6 +313,8 @@ def same(a: CType, b: CType) -> bool:
         if x.__class__ is not y.__class__ or isinstance(x, Record | Enum):
             return False
         if isinstance(x, Pointer) and isinstance(y, Pointer):
+            if x.space != y.space:
+                return False
             todo.append((x.pointee, y.pointee))
         elif isinstance(x, Reference) and isinstance(y, Reference):
             todo.append((x.referent, y.referent))
