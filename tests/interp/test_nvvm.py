@@ -923,3 +923,33 @@ def test_assembly_that_is_not_supported(template: str) -> None:
     k.store(assemble(k, template, "=r,r", I32, k.tid32), k.args[0])
     with pytest.raises(Unsupported, match="inline assembly"):
         k.run(np.zeros(LANES, np.uint32))
+
+
+def test_functions_of_libdevice_that_are_one_instruction() -> None:
+    a = np.abs(floats(FLOAT, 21))
+    out = compute([FLOAT], FLOAT, lambda k, x: k.call("__nv_sqrtf", FLOAT, x), a).view(np.float32)
+    np.testing.assert_array_equal(out, np.sqrt(a))
+    x = operands(32, 22)
+    out = compute([I32], I32, lambda k, x: k.call("__nv_popc", I32, x), pack(x, 32))
+    assert unpack(out, 32) == [v.bit_count() for v in x]
+    d, e = floats(DOUBLE, 23), floats(DOUBLE, 24)
+    out = compute([DOUBLE, DOUBLE], DOUBLE,
+                  lambda k, x, y: k.call("__nv_dadd_rn", DOUBLE, x, y), d, e)  # fmt: skip
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(out.view(np.float64), d + e)
+
+
+@pytest.mark.parametrize("check", [("bounds", "uninit"), ("bounds", "race")])
+def test_the_optional_checks_work_at_this_level(check: tuple[str, ...]) -> None:
+    k = Kernel(("o", GLOBAL))
+    tile = Variable("tile", "shared", array(I32, LANES), address_type=pointer(3))
+    k.m.add_global(tile)
+    at = k.b.gep(tile, [const(I32, 0), k.tid], array(I32, LANES))
+    other = k.b.gep(tile, [const(I32, 0), k.b.xor(k.tid, 32)], array(I32, LANES))
+    if "race" in check:
+        k.b.store(k.tid32, at)
+    k.store(k.b.load(other, I32), k.args[0])
+    with pytest.raises(
+        LaunchError, match="race" if "race" in check else "uninitialised|wrote|written"
+    ):
+        k.run(np.zeros(LANES, np.uint32), check=check)

@@ -209,6 +209,36 @@ def _mma(m: re.Match[str]) -> Row:
 _row(r"mma\.(m(\d+)n(\d+)k(\d+))\.((?:row|col)\.(?:row|col))((?:\.\w+)+)", _mma)
 
 
+# Functions of libdevice whose body is one instruction; the others need libdevice linked in.
+LIBDEVICE = {
+    f"__nv_{name}": Row(spelling)
+    for name, spelling in {
+        "sqrtf": "sqrt.rn.f32", "sqrt": "sqrt.rn.f64", "rsqrtf": "rsqrt.approx.f32",
+        "fabsf": "abs.f32", "fabs": "abs.f64", "fmaf": "fma.rn.f32", "fma": "fma.rn.f64",
+        "fminf": "min.f32", "fmaxf": "max.f32", "fmin": "min.f64", "fmax": "max.f64",
+        "floorf": "cvt.rmi.f32.f32", "floor": "cvt.rmi.f64.f64", "ceilf": "cvt.rpi.f32.f32",
+        "ceil": "cvt.rpi.f64.f64", "truncf": "cvt.rzi.f32.f32", "trunc": "cvt.rzi.f64.f64",
+        "rintf": "cvt.rni.f32.f32", "rint": "cvt.rni.f64.f64", "saturatef": "cvt.sat.f32.f32",
+        "exp2f": "ex2.approx.f32", "fast_sinf": "sin.approx.f32", "fast_cosf": "cos.approx.f32",
+        "fast_log2f": "lg2.approx.f32", "fast_fdividef": "div.approx.f32",
+        "frsqrt_rn": "rsqrt.approx.f32", "popc": "popc.b32", "popcll": "popc.b64",
+        "clz": "clz.b32", "clzll": "clz.b64", "brev": "brev.b32", "brevll": "brev.b64",
+        "mulhi": "mul.hi.s32", "umulhi": "mul.hi.u32", "mul64hi": "mul.hi.s64",
+        "umul64hi": "mul.hi.u64", "mul24": "mul24.lo.s32", "umul24": "mul24.lo.u32",
+        "sad": "sad.s32", "usad": "sad.u32", "byte_perm": "prmt.b32", "abs": "abs.s32",
+        "llabs": "abs.s64", "min": "min.s32", "max": "max.s32", "umin": "min.u32",
+        "umax": "max.u32", "llmin": "min.s64", "llmax": "max.s64", "ullmin": "min.u64",
+        "ullmax": "max.u64",
+        **{f"{p}{op}_{r}": f"{row}.{r}.{t}"
+           for p, t in (("f", "f32"), ("d", "f64")) for r in ("rn", "rz", "rm", "rp")
+           for op, row in (("add", "add"), ("mul", "mul"), ("div", "div"), ("rcp", "rcp"),
+                           ("sqrt", "sqrt"), ("sub", "sub"))},
+        **{f"fma{f}_{r}": f"fma.{r}.{t}"
+           for f, t in (("f", "f32"), ("", "f64")) for r in ("rn", "rz", "rm", "rp")},
+    }.items()
+}  # fmt: skip
+
+
 # -------------------------------------------------------------------- finding
 
 
@@ -333,7 +363,7 @@ def special(plan: Any, i: Instruction) -> Any:
     if isinstance(callee, InlineAsm):
         return asm_special(plan, i, callee)
     if not name.startswith("llvm."):
-        known = name in generic.LIBRARY and i.aux.callee.is_declaration
+        known = (name in generic.LIBRARY or name in LIBDEVICE) and i.aux.callee.is_declaration
         return None if known else NvvmCall(plan, i)
     if name in generic.SPECIALS:
         return generic.SPECIALS[name](plan, i)
@@ -402,7 +432,9 @@ def emit_call(e: Any) -> None:
         return
     if generic.emit(e, name):
         return
-    row = find(name[len("llvm.nvvm.") :]) if name.startswith("llvm.nvvm.") else None
+    row = LIBDEVICE.get(name)
+    if name.startswith("llvm.nvvm."):
+        row = find(name[len("llvm.nvvm.") :])
     if row is None:
         raise unsupported(i, f"the intrinsic {name}" if name else "")
     emit_row(e, row)
