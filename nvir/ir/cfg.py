@@ -376,6 +376,7 @@ def _patch_snapshot(target: Block, new: Block, sources: list[Block]) -> None:
     own dominator is that of its sources. Numbers of later blocks shift by one.
     """
     function = target.function
+    function.cfg_state = "fresh"  # reading it below is meant
     for s in sources:
         s._succs = successors(s)
     new._succs = (target,)
@@ -397,7 +398,6 @@ def _patch_snapshot(target: Block, new: Block, sources: list[Block]) -> None:
     function._rpo.insert(at, new)
     for k in range(at, len(function._rpo)):
         function._rpo[k]._rpo_index = k
-    function.cfg_state = "fresh"
     _renumber_tree(function)
 
 
