@@ -174,6 +174,9 @@ def test_the_prescan_counts_calls_of_one_block():
     f = kernel(call + loop(call + call))
     assert pre_scan(f).inlinable_calls == 3
     assert not pre_scan(f).multi_exit
+    module = nvir.read_ptx(HEADER + loop(call + MAD) + END)
+    ctx = Driver(Settings()).run(module, "loop-unroll", policy="notes")
+    assert ctx.counters["loop-unroll.inlinable_calls"] == 1
     f = kernel(loop("setp.eq.s32 %p5, %r2, 3; call.uni branchy, (%p5);"))
     assert pre_scan(f).inlinable_calls == 0
 

@@ -44,6 +44,7 @@ from nvir.passes.loop.unroll_codes import (
     UnrollCode,
 )
 from nvir.passes.loop.unroll_decision import decide
+from nvir.passes.loop.unroll_facts import pre_scan
 from nvir.passes.loop.unroll_notes import (
     BLOCKS_LEAST,
     Rules,
@@ -226,7 +227,6 @@ def rules_of(ctx: Context) -> Rules:
         preg_percent=ctx.knob("UnrollPregThreshold"),
         full_limit=ctx.knob("UnrollFullInstLimit"),
         non_innermost=ctx.knob("LoopUnrollNonInnermost"),
-        epilogue=ctx.knob("EpilogueLoopUnrollCount"),
         multi_block=ctx.knob("UnrollMultiBlockLoops"),
         penalty_scale=ctx.knob("inner-nounroll-penalty-scale"),
         tex_budget=ctx.knob("LoopUnrollNumInstTex"),
@@ -246,6 +246,9 @@ def rules_of(ctx: Context) -> Rules:
 def _by_notes(
     function: Function, ctx: Context, refusals: Refusals, forced: bool
 ) -> dict[Block, Verdict]:
+    scan = pre_scan(function)
+    if scan.inlinable_calls:
+        ctx.count("inlinable_calls", scan.inlinable_calls)
     off = frozenset(b for b in function.blocks if ctx.knob("block-nounroll", b))
     decided = notes_decisions(function, rules_of(ctx), off, refusals, forced)
     return {h: _asked(h, v) for h, v in decided.items()}

@@ -81,7 +81,6 @@ class Rules:
     preg_percent: int = 50  # UnrollPregThreshold
     full_limit: int = 200  # UnrollFullInstLimit
     non_innermost: bool = True  # LoopUnrollNonInnermost
-    epilogue: int = 0  # EpilogueLoopUnrollCount
     multi_block: bool = True  # UnrollMultiBlockLoops
     penalty_scale: float = 0.5  # inner-nounroll-penalty-scale
     tex_budget: int = 0  # LoopUnrollNumInstTex
