@@ -28,7 +28,7 @@ from nvir.ir.errors import NvirError
 from nvir.passes.select import LOWER
 
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
-PIPELINE = LOWER.replace("select", "select<fp-contract=fast>", 1)
+PIPELINE = LOWER.replace(",select,", ",select<fp-contract=fast>,")
 FLAGS = ("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-O2", "-S",
          "-emit-llvm")  # fmt: skip
 
@@ -126,7 +126,8 @@ def main() -> None:
             continue
         found.append(row)
         name = f"{row.example}: {row.kernel}"[:40]
-        print(f"{name:40} {row.nvir[0]:7} / {row.libnvvm[0]:6} {row.nvir[1]:9} / {row.libnvvm[1]:8}")
+        (r, n), (their_r, their_n) = row.nvir, row.libnvvm
+        print(f"{name:40} {r:7} / {their_r:6} {n:9} / {their_n:8}")
     if not found:
         raise SystemExit("no kernel was compared")
     means = [geomean([r.nvir[k] / r.libnvvm[k] for r in found]) for k in (0, 1)]

@@ -125,7 +125,7 @@ def all_passes() -> dict[str, Pass]:
         unroll_decision,
     )
     from nvir.passes.scalar import copy_prop, dce, gvn, if_convert, phi_moves
-    from nvir.passes.select import select
+    from nvir.passes.select import select, vectorize_memory
     from nvir.passes.select.options import Options as SelectOptions
 
     rows = (
@@ -157,6 +157,8 @@ def all_passes() -> dict[str, Pass]:
              hot_cold_in_loop.CODES, cfg=True, phases=(108,)),
         Pass("unroll-decision", unroll_decision.run, "says what the assembler will unroll",
              unroll_decision.CODES, level="ori"),
+        Pass("vectorize-memory", vectorize_memory.run, "merges neighbouring loads, stores",
+             vectorize_memory.CODES, level="nvvm"),
         Pass("select", select.run, "turns LLVM-like code into operations of PTX", select.CODES,
              options=SelectOptions, level="nvvm", unit="module", cfg=True, required=True,
              makes="ori"),

@@ -116,6 +116,17 @@ def test_overflow(bits):
     check_lanes([t, t], [t, I8] * 6, body)
 
 
+@pytest.mark.parametrize("bits", [8, 12, 32, 64])
+def test_division_by_powers_of_two(bits):
+    t = int_type(bits)
+
+    def body(b, m, x):
+        return [f(x, const(t, 1 << k)) for k in (0, 1, 3, bits - 2, bits - 1)
+                for f in (b.udiv, b.urem, b.sdiv, b.srem)]  # fmt: skip
+
+    check_lanes([t], [t] * 20, body)
+
+
 def test_products_of_extended_numbers_are_wide():
     text = ptx("""define i64 @f(i32 %x, i32 %y) {
       %a = sext i32 %x to i64

@@ -10,6 +10,6 @@ pipeline that takes a module of level nvvm to what is printed as PTX:
 from nvir.passes.select.module import select_module
 from nvir.passes.select.options import Options
 
-LOWER = "select,gvn,dce"
+LOWER = "vectorize-memory,select,gvn,dce"
 
 __all__ = ["LOWER", "Options", "select_module"]

@@ -189,8 +189,25 @@ def _divide(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) ->
     extend = sext if sign == "s" else zext
     a, b = (extend(s, x[0], t.bits) for x in args)
     w = width(t)
-    made = s.op(f"{what}.{sign}{w}", s.reg(a, f"b{w}"), b)
+    if isinstance(b, Constant) and _is_power(b) and b.value < 1 << (t.bits - 1):
+        made = _by_power(s, sign, what, w, s.reg(a, f"b{w}"), b.value.bit_length() - 1)
+    else:
+        made = s.op(f"{what}.{sign}{w}", s.reg(a, f"b{w}"), b)
     return (s.known(made, "s" if sign == "s" else "z", t.bits),)
+
+
+def _by_power(s: Selector, sign: str, what: str, w: int, a: Value, k: int) -> Value:
+    """Quotient or remainder by 2^k. A negative dividend is raised by 2^k - 1, so that the shift,
+    which rounds down, rounds towards 0."""
+    if not k:
+        return a if what == "div" else s.op(f"and.b{w}", a, 0)
+    if sign == "u":
+        return s.op(f"shr.u{w}", a, k) if what == "div" else s.op(f"and.b{w}", a, (1 << k) - 1)
+    minus = s.op(f"shr.s{w}", a, w - 1)
+    raised = s.op(f"add.s{w}", a, s.op(f"shr.u{w}", minus, w - k))
+    if what == "div":
+        return s.op(f"shr.s{w}", raised, k)
+    return s.op(f"sub.s{w}", a, s.op(f"and.b{w}", raised, -1 << k))
 
 
 # ------------------------------------------------------------------- shifts

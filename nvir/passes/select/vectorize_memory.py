@@ -1,0 +1,279 @@
+"""Neighbouring loads, and neighbouring stores, of one block become vector accesses.
+
+    %x = load float, ptr %p, align 8            %v = load <2 x float>, ptr %p, align 8
+    %q = getelementptr i8, ptr %p, i64 4   ==>  %x = extractelement <2 x float> %v, i32 0
+    %y = load float, ptr %q                     %y = extractelement <2 x float> %v, i32 1
+
+Method   An address is a root, the indices that are not constant with their sizes, and a constant
+         offset. Loads of one type whose addresses differ in the offset alone are gathered until
+         something may write; stores to such addresses until anything else touches memory. Runs
+         of four or two that fill an access aligned to its size are merged: loads where the first of
+         them stands, stores where the last does.
+Needs    SSA; gep and load alignments as they are.
+Keeps    blocks and edges. The bytes that are read and written, no more and no fewer.
+         Volatile and atomic accesses.
+Leaves   dead geps.
+Skips    i1 and odd widths, pointers, vectors; runs whose alignment nothing proves.
+Cost     One visit an instruction; sorting each run.
+Source   LLVM's LoadStoreVectorizer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from nvir.ir.block import Block
+from nvir.ir.form import nvvm_form
+from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.layout import align_of, size_of, struct_layout
+from nvir.ir.types import I8, I32, I64, ArrayType, FloatType, IntType, StructType, Type, vector
+from nvir.ir.values import Constant, Value, constant, undef
+from nvir.passes.context import Context
+from nvir.passes.remarks import passed
+
+MERGED = passed("Merged", "{loads} loads and {stores} stores joined neighbours in vector accesses")
+CODES = (MERGED,)
+
+MAX_BYTES = 16
+MAX_CHAIN = 8  # geps above each other that are looked through
+
+Key = tuple[Any, ...]
+
+
+@attrs.frozen
+class Access:
+    """A load or store: its place in the block's order of accesses, offset, and alignment."""
+
+    instruction: Instruction
+    offset: int
+    align: int
+
+
+def run(function: Function, ctx: Context) -> bool:
+    loads = stores = 0
+    for block in function.blocks:
+        found = _gather(block)
+        for t, run_ in found:
+            for group in _runs(t, run_):
+                if group[0].instruction.form.name == "load":
+                    _merge_loads(t, group)
+                    loads += len(group)
+                else:
+                    _merge_stores(t, group)
+                    stores += len(group)
+    if loads + stores == 0:
+        return False
+    ctx.remark(MERGED, loads=loads, stores=stores)
+    ctx.count("merged", loads + stores)
+    return True
+
+
+# ------------------------------------------------------------------ addresses
+
+
+def _address(pointer: Value) -> tuple[Key, int]:
+    """(root and indices, constant offset) of a pointer."""
+    terms: list[tuple[Value, int]] = []
+    offset = 0
+    v = pointer
+    for _ in range(MAX_CHAIN):
+        if not isinstance(v, Instruction) or v.form.name != "getelementptr":
+            break
+        parts = _indices(v)
+        if parts is None:
+            break
+        offset += parts[0]
+        terms.extend(parts[1])
+        v = v.operands[0]
+    return (v, tuple(sorted(terms, key=lambda term: (id(term[0]), term[1])))), offset
+
+
+def _indices(gep: Instruction) -> tuple[int, list[tuple[Value, int]]] | None:
+    """The constant bytes and the (index, size) terms of a gep; None for one of vectors."""
+    t: Type = gep.aux
+    offset = 0
+    terms: list[tuple[Value, int]] = []
+    for k, v in enumerate(gep.operands[1:]):
+        if k and isinstance(t, StructType):
+            if not isinstance(v, Constant):
+                return None
+            member = v.value or 0
+            offset += struct_layout(t).offsets[member]
+            t = (t.elements or ())[member]
+            continue
+        if k:
+            if not isinstance(t, ArrayType):
+                return None
+            t = t.element
+        if isinstance(v, Constant):
+            offset += (v.value or 0) * size_of(t)
+        elif isinstance(v.type, IntType):
+            terms.append((v, size_of(t)))
+        else:
+            return None
+    return offset, terms
+
+
+# ------------------------------------------------------------------ gathering
+
+
+def _is_simple(t: Type) -> bool:
+    return isinstance(t, IntType | FloatType) and t.bits in (8, 16, 32, 64)
+
+
+def _gather(block: Block) -> list[tuple[Type, list[Access]]]:
+    """Accesses of one type and key between which nothing stands in the way."""
+    done: list[tuple[Type, list[Access]]] = []
+    loads: dict[Key, list[Access]] = {}
+    stores: dict[Key, list[Access]] = {}
+
+    def flush(group: dict[Key, list[Access]]) -> None:
+        done.extend((key[-1], accesses) for key, accesses in group.items() if len(accesses) > 1)
+        group.clear()
+
+    for i in block:
+        name = i.form.name
+        simple = i.form.spelling in ("load", "store")
+        t = i.type if name == "load" else i.operands[0].type if name == "store" else None
+        if simple and t is not None and _is_simple(t):
+            pointer = i.operands[-1]
+            place, offset = _address(pointer)
+            key = (*place, pointer.type, t)
+            access = Access(i, offset, i.aux or align_of(t))
+            if name == "load":
+                flush(stores)
+                loads.setdefault(key, []).append(access)
+            else:
+                flush(loads)
+                if key not in stores or any(a.offset == offset for a in stores[key]):
+                    flush(stores)
+                stores.setdefault(key, []).append(access)
+        elif _touches_memory(i):
+            flush(stores)
+            if _may_write(i):
+                flush(loads)
+    flush(loads)
+    flush(stores)
+    return done
+
+
+def _touches_memory(i: Instruction) -> bool:
+    f = i.form
+    return not _is_pure_call(i) and (f.reads or f.writes or f.sync or f.is_call or f.volatile)
+
+
+def _may_write(i: Instruction) -> bool:
+    f = i.form
+    return f.writes or f.sync or f.is_call or f.volatile or "atomic" in f.mods
+
+
+def _is_pure_call(i: Instruction) -> bool:
+    """A call whose callee says that it touches no memory, or reads a special register."""
+    if not isinstance(i.aux, CallInfo) or not isinstance(i.aux.callee, Function):
+        return False
+    callee = i.aux.callee
+    if str(callee.name).startswith("llvm.nvvm.read.ptx.sreg."):
+        return True
+    attributes = callee.aux.get("attributes", ()) if isinstance(callee.aux, dict) else ()
+    return "readnone" in attributes or ("memory", "none") in attributes
+
+
+# -------------------------------------------------------------------- merging
+
+
+def _runs(t: Type, accesses: list[Access]) -> list[list[Access]]:
+    """Groups of four or two neighbours in the order of their offsets, aligned as a whole."""
+    size = size_of(t)
+    by_offset: dict[int, Access] = {}
+    for a in accesses:
+        by_offset.setdefault(a.offset, a)
+    out: list[list[Access]] = []
+    ordered = sorted(by_offset)
+    k = 0
+    while k < len(ordered):
+        taken = 1
+        for n in (4, 2):
+            wanted = range(ordered[k], ordered[k] + n * size, size)
+            if n * size <= MAX_BYTES and all(o in by_offset for o in wanted) \
+                    and _alignment(accesses, ordered[k]) >= n * size:  # fmt: skip
+                out.append([by_offset[o] for o in wanted])
+                taken = n
+                break
+        # Offsets between are of accesses that overlap, which no type of this size does.
+        last = out[-1][-1].offset if taken > 1 else ordered[k]
+        while k < len(ordered) and ordered[k] <= last:
+            k += 1
+    return out
+
+
+def _alignment(accesses: list[Access], offset: int) -> int:
+    """The best alignment that any access proves for the address at an offset."""
+    best = 1
+    for a in accesses:
+        distance = abs(offset - a.offset)
+        best = max(best, a.align if not distance else min(a.align, distance & -distance))
+    return best
+
+
+def _first_pointer(group: list[Access], at: Instruction, offset: int) -> Value:
+    """The address of the group's first element, at hand before the instruction `at`."""
+    lead = group[0].instruction
+    if lead is at:
+        return lead.operands[-1]
+    pointer = at.operands[-1]
+    distance = constant(I64, group[0].offset - offset)
+    gep = Instruction(nvvm_form("getelementptr"), (pointer, distance), pointer.type, None, I8)
+    gep.loc = at.loc
+    gep.insert_before(at)
+    return gep
+
+
+def _in_order(group: list[Access]) -> list[Access]:
+    """The accesses in the order of their block."""
+    wanted = {a.instruction: a for a in group}
+    block = group[0].instruction.block
+    assert block is not None
+    return [wanted[i] for i in block if i in wanted]
+
+
+def _merge_loads(t: Type, group: list[Access]) -> None:
+    first = _in_order(group)[0]
+    at = first.instruction
+    whole = vector(t, len(group))
+    align = size_of(t) * len(group)
+    pointer = _first_pointer(group, at, first.offset)
+    load = Instruction(nvvm_form("load"), (pointer,), whole, None, align, at.loc)
+    load.insert_before(at)
+    after = load
+    for k, a in enumerate(group):
+        element = Instruction(
+            nvvm_form("extractelement"), (load, constant(I32, k)), t, a.instruction.name, None,
+            a.instruction.loc,
+        )  # fmt: skip
+        element.insert_after(after)
+        after = element
+        a.instruction.replace_with(element)
+
+
+def _merge_stores(t: Type, group: list[Access]) -> None:
+    last = _in_order(group)[-1]
+    at = last.instruction
+    whole = vector(t, len(group))
+    value: Value = undef(whole)
+    for k, a in enumerate(group):
+        insert = Instruction(
+            nvvm_form("insertelement"), (value, a.instruction.operands[0], constant(I32, k)),
+            whole, None, None, a.instruction.loc,
+        )  # fmt: skip
+        insert.insert_before(at)
+        value = insert
+    pointer = _first_pointer(group, at, last.offset)
+    align = size_of(t) * len(group)
+    store = Instruction(nvvm_form("store"), (value, pointer), aux=align, loc=at.loc)
+    store.insert_before(at)
+    for a in group:
+        a.instruction.erase()
+
