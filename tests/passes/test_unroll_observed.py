@@ -386,3 +386,11 @@ def test_a_barrier_under_a_wide_variable_is_copied_from_blackwell_on():
     )
     assert outcome(decisions(text, "sm_90")["L"]) == ("none", 1)
     assert outcome(decisions(text, "sm_100")["L"]) == ("partial", 4)
+
+
+def test_a_barrier_keeps_loops_that_lanes_leave_apart():
+    body = "bar.sync 0;\n" + FMA
+    assert outcome(decision(body)) == ("partial", 4)
+    apart = loop(body).replace("mov.u32 %r2, 0;", "mov.u32 %r2, %tid.x;")
+    d = decisions(apart)["L"]
+    assert (outcome(d), d.code) == (("none", 1), UnrollCode.NOUNROLL)

@@ -269,6 +269,10 @@ class _State:
             return facts.none(
                 UnrollCode.NO_BOUND, "the exit test reads the variable before its step"
             )
+        if cost.barrier and self.is_divergent(trip):
+            return facts.none(
+                UnrollCode.NOUNROLL, "lanes leave apart, and a barrier needs them together"
+            )
         if cost.scattered and self.is_divergent(trip):
             return facts.none(
                 UnrollCode.NOUNROLL, "lanes leave apart, and a store at any address follows a load"
