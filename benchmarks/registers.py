@@ -6,8 +6,8 @@ For each architecture: how far the prediction is from `ptxas -v`, as a distribut
 and the worst ten with what is known of them. Wanted: within 2 registers on 70 %.
 
 --corpus N    N further files of the collection that tests/corpus.py describes, in two halves by
-              name: the constants of nvir/sm/regalloc/tables.py are fitted on the first, the second
-              is held out
+              name; the nudges of nvir/sm/regalloc/tables.py were fitted on the first half of seed 11,
+              the other constants chosen on all of that sample: another seed is less seen
 --variants    examples/*.cu again through nvcc with other options (-O1, -O3 --use_fast_math …,
               `#pragma unroll` of 1 and 8 on every loop), where nvcc is installed
 --limits      also under --maxrregcount 24, 32, 40, 64: does nvir see spills where ptxas spills?
@@ -161,7 +161,7 @@ def show(title: str, kernels: list[Kernel], before: bool) -> None:
 
 
 def half(path: Path) -> int:
-    """Which half a file is in, the same on every machine: 0 fitted, 1 held out."""
+    """Which half a file is in, the same on every machine: 0 or 1."""
     key = path.name.split(".")[0].split("__")[-1]
     return int(hashlib.md5(key.encode()).hexdigest(), 16) & 1
 
@@ -228,7 +228,7 @@ def main() -> None:
         show("examples through nvcc with other options", made, given.before)
     if given.corpus:
         entries = corpus.sample(given.corpus, seed=given.seed, max_size=90_000)
-        for h, name in ((0, "collection, the half that was fitted"), (1, "collection, held out")):
+        for h, name in ((0, "collection, first half"), (1, "collection, second half")):
             files = [(e.path, e.origin) for e in entries if half(e.path) == h]
             show(name, gather(files), given.before)
     if given.limits:
