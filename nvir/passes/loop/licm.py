@@ -24,6 +24,7 @@ Source   Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed., section 9.5; the notes o
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Literal
 
 import attrs
@@ -129,7 +130,8 @@ def decide(function: Function, ctx: Context, pass_id: int, nest: Nest) -> list[D
     """The decision on each loop, innermost first. `nest` learns what leaves; nothing moves."""
     core = None
     if ctx.policy == "notes":
-        core = Core(ctx, pass_id, nest, lambda header: core_knobs(ctx, pass_id, header))
+        knobs = functools.cache(lambda header: core_knobs(ctx, pass_id, header))
+        core = Core(ctx, pass_id, nest, knobs)
     return [_decide(loop, nest, core, ctx, pass_id) for loop in nest.innermost_first()]
 
 
