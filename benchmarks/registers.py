@@ -6,8 +6,8 @@ For each architecture: how far the prediction is from `ptxas -v`, as a distribut
 and the worst ten with what is known of them. Wanted: within 2 registers on 70 %.
 
 --corpus N    N further files of the collection that tests/corpus.py describes, in two halves by
-              name; the nudges of nvir/sm/regalloc/tables.py were fitted on the first half of seed 11,
-              the other constants chosen on all of that sample: another seed is less seen
+              name; the nudges of nvir/sm/regalloc/tables.py were fitted on the first half of
+              seed 11, the other constants chosen on all of that sample: another seed is less seen
 --variants    examples/*.cu again through nvcc with other options (-O1, -O3 --use_fast_math …,
               `#pragma unroll` of 1 and 8 on every loop), where nvcc is installed
 --limits      also under --maxrregcount 24, 32, 40, 64: does nvir see spills where ptxas spills?

@@ -2,8 +2,8 @@
 
 "measured" are figures of `ptxas -v` 13.0.88 for kernels written for the question. "chosen" are
 values picked while looking at a whole sample of 837 figures (examples, numba, clang, Triton, CUB,
-libdevice, tinygrad; sm_80 and sm_90), so no part of that sample is held out for them; "assumed" were
-not varied. Only the nudges were fitted on one half of it and checked on the other.
+libdevice, tinygrad; sm_80 and sm_90), so no part of that sample is held out for them; "assumed"
+were not varied. Only the nudges were fitted on one half of it and checked on the other.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Generation:
     nudge: tuple[tuple[int, int, int], ...] = ()
 
 
-# uniform: observed in SASS, where it holds chosen; cool: chosen; nudge: fitted on 271 kernels, checked on 226 others
+# uniform: observed in SASS, its range chosen; cool: chosen
+# nudge: fitted on 271 kernels, checked on 226 others
 GENERATIONS = (
     Generation(90, False, 30, ((9, 15, 2), (15, 25, 1), (25, 31, -2))),
     Generation(75, True, 16),

@@ -5,8 +5,8 @@ must have more gets the next target. The targets are what a thread can have whil
 fit the SM: 32, 40, 48, 56, 64, 72, 80, 96, 128, 168 of 65,536 registers. Smaller blocks than the
 SM can fill with start further up.
 
-Source  Figures of `ptxas -v` at sm_90: of 102 kernels with more than 30 registers 62 have exactly 32
-        or 40; kernels of one thread a block (tinygrad's) gather just below 64.
+Source  Figures of `ptxas -v` at sm_90: of 102 kernels with more than 30 registers 62 have exactly
+        32 or 40; kernels of one thread a block (tinygrad's) gather just below 64.
 """
 
 from __future__ import annotations
