@@ -165,9 +165,12 @@ def test_records_by_value():
         b.assign(out[2], b.name("m").tag), b.assign(out[3], b.name("m").p[0].a),
         b.assign(out[4], b.call("swap", b.call("swap", v, 1), 2).a),
         b.assign(out[5], b.cond(v.a, v, b.name("m").p[1]).a),
-        count=6, types=types, other=[swap],
+        b.assign(out[6], b.cond(v.a > 5, v, b.call("swap", v, 40)).a),
+        b.let("pair z", b.cond(v.a, b.call("swap", v, 50), v), types=types),
+        b.assign(out[7], b.name("z").a),
+        count=8, types=types, other=[swap],
     )  # fmt: skip
-    assert made == [12, 1, 7, 0, 3, 1]
+    assert made == [12, 1, 7, 0, 3, 1, 42, 52]
 
 
 def test_unions_share_their_bytes():
@@ -344,3 +347,19 @@ def test_cleanups_run_at_every_way_out():
     )  # fmt: skip
     made = results(b.assign(out[1], b.call("inner", out, 1)), count=2, other=[note, inner])
     assert made == [221, 1]
+
+
+def test_cleanups_run_where_goto_leaves_their_scopes():
+    note = b.function("void note", "int *out, int what",
+                      b.assign(out[0], out[0] * 10 + b.name("what")))  # fmt: skip
+    made = results(
+        b.let("int first", 0, cleanup=b.call("note", out, 1)), b.let("int i", 0),
+        b.label("again"),
+        b.block(
+            b.let("int second", 0, cleanup=b.call("note", out, 2)),
+            b.if_(b.inc(i) < 3, b.goto("again")),
+            b.block(b.let("int third", 0, cleanup=b.call("note", out, 3)), b.goto("out_")),
+        ),
+        b.label("out_", b.call("note", out, 4)), other=[note],
+    )  # fmt: skip
+    assert made == [223241]

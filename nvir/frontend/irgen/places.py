@@ -359,11 +359,16 @@ def _comma(g: IRGenState, e: Binary) -> Address:
 
 def _conditional(g: IRGenState, e: Conditional) -> Address:
     from nvir.frontend.check.expressions import is_lvalue
+    from nvir.frontend.irgen.initialisers import emit_init
     from nvir.frontend.irgen.operators import emit_conditional
 
-    if not (is_lvalue(e.then) and is_lvalue(e.other)):
-        return materialize(g, e)
     t = typed(e)
+    if not (is_lvalue(e.then) and is_lvalue(e.other)):
+        if not is_aggregate(t):
+            return materialize(g, e)
+        to = g.alloca(t, "agg.tmp")
+        emit_conditional(g, e, lambda side: emit_init(g, side, to))
+        return to
     p = emit_conditional(g, e, lambda side: generic(g, emit_lvalue(g, side).pointer))
     assert p is not None
     return at_pointer(p, t)

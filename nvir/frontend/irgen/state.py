@@ -161,6 +161,8 @@ class IRGenState:
         self.targets: list[Target] = []
         self.switches: list[Instruction] = []
         self.labels: dict[str, Block] = {}
+        self.label_marks: dict[str, int] = {}  # cleanups pending at the labels passed so far
+        self.gotos: dict[str, list[tuple[Block, list[Expr]]]] = {}  # forward, with cleanups
         self.trace: list[str] = []  # the steps of the skeleton as they ran
 
     # ------------------------------------------------------------ blocks

@@ -298,14 +298,32 @@ def label_block(g: IRGenState, name: str) -> Block:
 def _label(g: IRGenState, s: Label) -> None:
     block = label_block(g, s.name)
     g.branch(block)
+    g.label_marks[s.name] = len(g.cleanup_stack)
+    for source, pending in g.gotos.pop(s.name, ()):
+        _leave(g, source, pending, len(g.cleanup_stack))
+        g.branch(block)
     g.start(block)
     if s.body is not None:
         emit_stmt(g, s.body)
 
 
+def _leave(g: IRGenState, block: Block, pending: list[Expr], mark: int) -> None:
+    """Emit at the end of a block the cleanups of the scopes that a jump from there leaves."""
+    g.builder.position_at_end(block)
+    saved, g.cleanup_stack = g.cleanup_stack, pending
+    run_cleanups(g, mark)
+    g.cleanup_stack = saved
+
+
 def _goto(g: IRGenState, s: Goto) -> None:
-    if g.cleanup_stack:
-        raise IRGenError("unsupported: goto where destructors are pending", s.place)
+    """A jump. Which scopes a forward one leaves is known when its label comes: until then its
+    block stays open. A label lies in no scope that the jump would enter past a destructor."""
+    if g.cleanup_stack and s.label not in g.label_marks:
+        g.gotos.setdefault(s.label, []).append((g.block, list(g.cleanup_stack)))
+        label_block(g, s.label)
+        g.start(g.new_block("unreachable"))
+        return
+    run_cleanups(g, g.label_marks.get(s.label, 0))
     g.branch(label_block(g, s.label))
 
 
