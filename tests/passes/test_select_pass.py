@@ -1,0 +1,143 @@
+"""The passes `select` and `vectorize-memory` in pipelines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nvir
+from nvir.ir.errors import Unsupported
+from nvir.passes.select import LOWER, select_module
+from tests.selection import check, read
+
+TEXT = """define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {
+  %a = alloca [8 x i32], align 4
+  %i = and i32 %n, 7
+  %e = getelementptr [8 x i32], ptr %a, i32 0, i32 %i
+  store i32 %n, ptr %e
+  %x = load i32, ptr %e
+  store i32 %x, ptr addrspace(1) %p
+  ret void
+}"""
+
+
+def test_the_pass_changes_the_level_in_place_and_tells():
+    module = read(TEXT)
+    f = module["k"]
+    remarks = nvir.run_passes(module, LOWER, verify=True)
+    assert module.level == "ori"
+    assert module["k"] is not f
+    assert module["k"].module is module
+    told = {r.code.name: r.args for r in remarks}
+    assert told["LocalMemory"] == {"bytes": 32, "allocas": 1}
+    assert told["Selected"]["instructions"] == 7
+
+
+def test_passes_after_it_work_on_the_new_level():
+    module = read(TEXT)
+    with pytest.raises(Unsupported, match="'select' on level ori"):
+        nvir.run_passes(module, "select,select")
+    with pytest.raises(Unsupported, match="level ori"):
+        nvir.run_passes(module, "select,vectorize-memory")
+    assert module.level == "nvvm"  # refused before anything ran
+
+
+def test_what_cannot_be_selected_leaves_the_module():
+    module = read("define i256 @f(i256 %x) {\n ret i256 %x\n}")
+    before = str(module)
+    with pytest.raises(Unsupported, match="256 bits"):
+        nvir.run_passes(module, "select")
+    assert (module.level, str(module)) == ("nvvm", before)
+
+
+def test_a_module_of_ori_is_refused():
+    with pytest.raises(Unsupported, match="level 'ori'"):
+        select_module(nvir.Module())
+
+
+def test_options_reach_the_pass():
+    module = read("""define float @f(float %x, float %y, float %z) {
+      %p = fmul float %x, %y
+      %s = fadd float %p, %z
+      ret float %s
+    }""")
+    nvir.run_passes(module, "select<fp-contract=fast;ftz=true>")
+    assert "fma.rn.ftz.f32" in nvir.print_ptx(module)
+
+
+# ------------------------------------------------------------ vectorize-memory
+
+
+def forms(body, pipeline="vectorize-memory"):
+    """The accesses of a function body after the pass, as (row, type)."""
+    module = read(f"""declare void @other()
+define void @f(ptr addrspace(1) %p, ptr addrspace(1) %q, i64 %i, float %x) {{
+{body}
+  ret void
+}}""")
+    nvir.run_passes(module, pipeline, verify=True)
+    return [(i.form.name, str(i.type if i.form.name == "load" else i.operands[0].type))
+            for i in module["f"].instructions() if i.form.name in ("load", "store")]  # fmt: skip
+
+
+def loads(n, align, between=""):
+    lines = []
+    for k in range(n):
+        lines.append(f"  %a{k} = getelementptr float, ptr addrspace(1) %p, i64 %i\n"
+                     f"  %b{k} = getelementptr i8, ptr addrspace(1) %a{k}, i64 {4 * k}\n"
+                     f"  %v{k} = load float, ptr addrspace(1) %b{k}, align {4 if k else align}\n"
+                     f"  {between}")  # fmt: skip
+    return "\n".join(lines)
+
+
+def stores(n, align, between=""):
+    return "\n".join(
+        f"  %c{k} = getelementptr i8, ptr addrspace(1) %q, i64 {4 * k}\n"
+        f"  store float %x, ptr addrspace(1) %c{k}, align {4 if k else align}\n  {between}"
+        for k in range(n)
+    )
+
+
+def test_aligned_neighbours_are_joined():
+    assert forms(loads(4, 16)) == [("load", "<4 x float>")]
+    assert forms(stores(4, 16)) == [("store", "<4 x float>")]
+    assert forms(loads(3, 8)) == [("load", "<2 x float>"), ("load", "float")]
+
+
+def test_what_is_not_aligned_or_not_next_to_it_is_not():
+    assert forms(loads(4, 4)) == [("load", "float")] * 4
+    assert forms(loads(4, 8)) == [("load", "<2 x float>")] * 2
+    assert forms(loads(1, 16)) == [("load", "float")]
+
+
+def test_a_write_between_keeps_loads_apart():
+    between = "store float %x, ptr addrspace(1) %q, align 4"
+    assert ("load", "<2 x float>") not in forms(loads(2, 16, between))
+    assert ("load", "<2 x float>") not in forms(loads(2, 16, "call void @other()"))
+
+
+def test_a_read_between_keeps_stores_apart():
+    between = "%l{} = load float, ptr addrspace(1) %p, align 4"
+    body = stores(2, 16).split("\n")
+    body.insert(2, between.format(0))
+    assert ("store", "<2 x float>") not in forms("\n".join(body))
+
+
+def test_joined_accesses_do_the_same():
+    check("""declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @k(ptr addrspace(1) %p) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %a1 = getelementptr [4 x i32], ptr addrspace(1) %p, i32 %t, i32 1
+  %x1 = load i32, ptr addrspace(1) %a1, align 4
+  %a0 = getelementptr [4 x i32], ptr addrspace(1) %p, i32 %t, i32 0
+  %x0 = load i32, ptr addrspace(1) %a0, align 16
+  %a3 = getelementptr [4 x i32], ptr addrspace(1) %p, i32 %t, i32 3
+  %x3 = load i32, ptr addrspace(1) %a3, align 4
+  %a2 = getelementptr [4 x i32], ptr addrspace(1) %p, i32 %t, i32 2
+  %x2 = load i32, ptr addrspace(1) %a2, align 4
+  store i32 %x0, ptr addrspace(1) %a1, align 4
+  store i32 %x1, ptr addrspace(1) %a0, align 16
+  store i32 %x2, ptr addrspace(1) %a3, align 4
+  store i32 %x3, ptr addrspace(1) %a2, align 4
+  ret void
+}""", [np.arange(128, dtype=np.int32)])
