@@ -6,7 +6,7 @@
                 `add i32` and an `add.u32` are one meaning; integers.py, floats.py, pieces.py,
                 memory.py, control.py
     intrinsics  one table from names of llvm.* and llvm.nvvm.* to rows of ori (intrinsics.py), and
-                functions for what is no row (generic.py)
+                functions for what is no row (generic.py, maths.py)
     asm         straight-line inline assembly, statement by statement (asm.py)
 
 How scalars lie in registers: i1 as bool; iN of 2 to 64 bits in the next wider register of 16, 32

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from nvir.interp.layout import Array
-from nvir.interp.meaning import bind
-from nvir.interp.nvvm import floats, memory
+from nvir.interp.nvvm import floats, maths, memory
 from nvir.interp.nvvm.integers import (
     arithmetic,
     by_python,
     elements,
+    elements_of,
     masked,
+    scalar_rows,
     signed,
     size,
 )
@@ -88,18 +89,10 @@ def emit(e: Any, name: str) -> bool:
 # ---------------------------------------------------------------- integers
 
 
-def _scalar_rows(e: Any) -> list[tuple[Value, ...]]:
-    """(result, sources of that element); arguments that are no vectors are left out."""
-    i = e.instr
-    same = [v for v in i.operands if v.type is i.type or v.type is i.operands[0].type]
-    columns = [leaves(e, v) for v in (i, *same)]
-    return list(zip(*columns, strict=True))
-
-
 def _minmax(e: Any, name: str) -> None:
     t = scalar(e.instr.type)
     kind = "s" if name[0] == "s" else "u"
-    for r, a, b in _scalar_rows(e):
+    for r, a, b in scalar_rows(e):
         if size(t) > 64 or size(t) == 1:
             _python(e, _PYTHON[name](size(t)), r, t, a, b)
             continue
@@ -156,7 +149,7 @@ _PYTHON: dict[str, Callable[[int], Any]] = {
 
 def _by_python(e: Any, name: str) -> None:
     t = scalar(e.instr.type)
-    for r, *sources in _scalar_rows(e):
+    for r, *sources in scalar_rows(e):
         _python(e, _PYTHON[name](size(t)), r, t, *sources)
 
 
@@ -167,7 +160,7 @@ def _count(e: Any, name: str) -> None:
     if w not in (16, 32, 64):
         _by_python(e, name)
         return
-    for r, a, *_ in _scalar_rows(e):
+    for r, a, *_ in scalar_rows(e):
         if name == "abs":
             masked(e, f"abs.s{w}", t, r, signed(e, a, t))
         elif name == "bswap":
@@ -224,12 +217,6 @@ def elements_of_three(e: Any) -> list[tuple[Value, ...]]:
     return elements_of(e, 3)
 
 
-def elements_of(e: Any, count: int) -> list[tuple[Value, ...]]:
-    i = e.instr
-    columns = [leaves(e, v) for v in (i, *i.operands[:count])]
-    return list(zip(*columns, strict=True))
-
-
 def _fshl(a: int, b: int, s: int, n: int) -> int:
     s %= n
     return ((a << n | b) << s) >> n
@@ -264,124 +251,6 @@ def _overflow(e: Any, m: re.Match[str]) -> None:
         _python(e, over, results[half + k], t, a[k], b[k])
 
 
-# ---------------------------------------------------------- floating point
-
-_ROUND = {"floor": "rmi", "ceil": "rpi", "trunc": "rzi", "rint": "rni", "nearbyint": "rni",
-          "roundeven": "rni"}  # fmt: skip
-_APPROXIMATE = {"exp2": "ex2.approx", "log2": "lg2.approx", "sin": "sin.approx",
-                "cos": "cos.approx"}  # fmt: skip
-
-
-def _float(e: Any, name: str) -> None:
-    t = scalar(e.instr.type)
-    f = ptx_float(t)
-    if not f:
-        raise unsupported(e.instr, f"arithmetic on {t}")
-    w = width(t)
-    for r, *given in _scalar_rows(e):
-        if name == "fabs":
-            op(e, f"and.b{w}", given[0], bits((1 << w - 1) - 1), to=r)
-        elif name == "copysign":
-            sign = op(e, f"and.b{w}", given[1], bits(1 << w - 1))
-            op(e, f"or.b{w}", op(e, f"and.b{w}", given[0], bits((1 << w - 1) - 1)), sign, to=r)
-        elif name in ("fma", "fmuladd"):
-            op(e, f"fma.rn.{f}", *given, to=r)
-        else:
-            _unary_or_extreme(e, name, f, r, given)
-
-
-def _unary_or_extreme(e: Any, name: str, f: str, r: Value, given: list[Value]) -> None:
-    rows = {"minnum": f"min.{f}", "maxnum": f"max.{f}", "minimum": f"min.NaN.{f}",
-            "maximum": f"max.NaN.{f}", "minimumnum": f"min.{f}",
-            "maximumnum": f"max.{f}"}  # fmt: skip
-    if name in rows and not (f == "f64" and "NaN" in rows[name]):
-        op(e, rows[name], *given, to=r)
-        return
-    if name in ("minimum", "maximum"):
-        text = ", ".join(str(e.value(v, "b64")) for v in given)
-        expression(e, r, f"{e.bind(_extreme(name))}({text})")
-        return
-    narrow = f in ("f16", "bf16")
-    work = "f32" if narrow else f
-    (a,) = given[:1]
-    x = op(e, f"cvt.f32.{f}", a) if narrow else a
-    to = temp("f32") if narrow else r
-    if name in _ROUND:
-        op(e, f"cvt.{_ROUND[name]}.{work}.{work}", x, to=to)
-    elif name == "sqrt":
-        op(e, f"sqrt.rn.{work}", x, to=to)
-    elif name == "round":
-        name_of = "b64" if work == "f64" else "b32"
-        expression(e, to, f"{e.bind(_round_away(work))}({e.value(x, name_of)})")
-    elif name in _APPROXIMATE and work == "f32":
-        op(e, f"{_APPROXIMATE[name]}.f32", x, to=to)
-    else:
-        raise unsupported(e.instr, f"{name} of {f}")
-    if narrow:
-        op(e, f"cvt.rn.{f}.f32", to, to=r)
-
-
-def _extreme(name: str) -> Any:
-    """IEEE 754-2019 minimum and maximum of f64: a NaN wins, and -0 is below +0."""
-    plain = bind("min.f64" if name == "minimum" else "max.f64")
-
-    def compute(a: Array, b: Array) -> Any:
-        out = plain(a, b)
-        nan = np.isnan(a.view("f8")) | np.isnan(b.view("f8"))
-        return np.where(nan, np.uint64(0x7FF8000000000000), out)
-
-    return compute
-
-
-def _round_away(work: str) -> Any:
-    """llvm.round: halves away from zero."""
-    kind = "f8" if work == "f64" else "f4"
-
-    def compute(x: Array) -> Any:
-        v = x.view(kind)
-        whole = np.trunc(v)
-        away = np.abs(v - whole) >= v.dtype.type(0.5)
-        out = np.where(away, whole + np.copysign(v.dtype.type(1), v), whole)
-        return np.copysign(out, v).astype(kind).view(x.dtype)
-
-    return compute
-
-
-def _is_fpclass(e: Any, name: str) -> None:
-    i = e.instr
-    t = scalar(i.operands[0].type)
-    test = int(leaves(e, i.operands[1])[0].value)  # type: ignore[attr-defined]
-    exponent = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}[ptx_float(t)]
-    f = e.bind(_classifier(width(t), exponent, test))
-    for r, a in elements_of(e, 1):
-        expression(e, r, f"{f}({wide_text(e, a, t)})")
-
-
-def _classifier(w: int, exponent: int, test: int) -> Any:
-    fraction = w - 1 - exponent
-
-    def classify(x: Array) -> Array:
-        v = x.astype(np.uint64)
-        sign = v >> np.uint64(w - 1) != 0
-        ex = v >> np.uint64(fraction) & np.uint64((1 << exponent) - 1)
-        man = v & np.uint64((1 << fraction) - 1)
-        top = np.uint64((1 << exponent) - 1)
-        nan = (ex == top) & (man != 0)
-        quiet = nan & (man >> np.uint64(fraction - 1) != 0)
-        kinds = [nan & ~quiet, quiet]
-        inf, normal = (ex == top) & (man == 0), (ex != top) & (ex != 0)
-        sub, zero = (ex == 0) & (man != 0), (ex == 0) & (man == 0)
-        kinds += [inf & sign, normal & sign, sub & sign, zero & sign,
-                  zero & ~sign, sub & ~sign, normal & ~sign, inf & ~sign]  # fmt: skip
-        out = np.zeros(len(x), bool)
-        for k, kind in enumerate(kinds):
-            if test >> k & 1:
-                out |= kind
-        return out
-
-    return classify
-
-
 _BY_ELEMENT: dict[str, Callable[[Any, str], None]] = {
     **dict.fromkeys(("smin", "smax", "umin", "umax"), _minmax),
     **dict.fromkeys(
@@ -391,9 +260,10 @@ _BY_ELEMENT: dict[str, Callable[[Any, str], None]] = {
     **dict.fromkeys(("fshl", "fshr"), _funnel),
     **dict.fromkeys(
         ("fabs", "copysign", "fma", "fmuladd", "minnum", "maxnum", "minimum", "maximum",
-         "minimumnum", "maximumnum", "sqrt", "round", *_ROUND, *_APPROXIMATE), _float,
+         "minimumnum", "maximumnum", "sqrt", "round", *maths.ROUND, *maths.APPROXIMATE),
+        maths.emit_float,
     ),
-    "is.fpclass": _is_fpclass,
+    "is.fpclass": maths.emit_class,
 }  # fmt: skip
 
 

@@ -133,6 +133,20 @@ def elements(e: Any) -> list[tuple[Value, ...]]:
     return list(zip(*columns, strict=True))
 
 
+def scalar_rows(e: Any) -> list[tuple[Value, ...]]:
+    """(result, sources of that element); arguments that are no vectors are left out."""
+    i = e.instr
+    same = [v for v in i.operands if v.type is i.type or v.type is i.operands[0].type]
+    columns = [leaves(e, v) for v in (i, *same)]
+    return list(zip(*columns, strict=True))
+
+
+def elements_of(e: Any, count: int) -> list[tuple[Value, ...]]:
+    i = e.instr
+    columns = [leaves(e, v) for v in (i, *i.operands[:count])]
+    return list(zip(*columns, strict=True))
+
+
 def emit_arithmetic(e: Any) -> None:
     t, name = scalar(e.instr.type), e.instr.form.name
     for r, a, b in elements(e):
