@@ -107,9 +107,10 @@ def test_machine_vectors():
         b.let("v4 v", b.init(1, 2, 3, 4), types=types), b.let("v4 w", v + v * v, types=types),
         b.assign(w.x, 100), b.assign(w[3], 1, "+="),
         *(b.assign(out[k], w[k]) for k in range(4)), b.assign(out[4], v.z - w.y),
-        count=5, types=types,
+        b.assign(v, -v & ~w), b.assign(out[5], v.y),
+        count=6, types=types,
     )  # fmt: skip
-    assert made == [100, 6, 12, 21, -3]
+    assert made == [100, 6, 12, 21, -3, -2 & ~6]
 
 
 def test_static_tables_and_constants_of_the_file():

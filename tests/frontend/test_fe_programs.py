@@ -146,8 +146,9 @@ def test_bit_fields():
     assert made == [1, -3, 5, 8, 1, -2, 4, 2, 2, 3, 7, 1]
 
 
-@pytest.mark.seed("TYP-04")
-def test_records_by_value():
+@pytest.mark.seed("TYP-04", "FN-05", "FN-11")
+@pytest.mark.parametrize("policy", ["observed", "notes"])
+def test_records_by_value(policy):
     types: dict[str, t.CType] = {}
     b.record("pair", "int a, float b", types)
     b.record("nested", "pair p[2], char tag, double d", types)
@@ -156,7 +157,7 @@ def test_records_by_value():
         b.let("pair w", types=types), b.assign(w.a, b.cast("int", v.b) + b.name("by")),
         b.assign(w.b, v.a), b.ret(w), types=types,
     )  # fmt: skip
-    made = results(
+    tree = program(
         b.let("pair v", b.init(1, 2.5), types=types),
         b.let("nested n", b.init(tag=b.char(7)), types=types),
         b.assign(n.p[1], b.call("swap", v, 10)),
@@ -168,8 +169,9 @@ def test_records_by_value():
         b.assign(out[6], b.cond(v.a > 5, v, b.call("swap", v, 40)).a),
         b.let("pair z", b.cond(v.a, b.call("swap", v, 50), v), types=types),
         b.assign(out[7], b.name("z").a),
-        count=8, types=types, other=[swap],
+        types=types, other=[swap],
     )  # fmt: skip
+    made = calculated(tree, count=8, policy=policy).tolist()
     assert made == [12, 1, 7, 0, 3, 1, 42, 52]
 
 

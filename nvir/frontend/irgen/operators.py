@@ -80,9 +80,11 @@ def emit_unary(g: IRGenState, e: Unary) -> Value:
         if isinstance(v, Constant):
             return constant(v.type, int(v.value) ^ 1 << v.type.bits - 1)
         return g.builder.fneg(v, "fneg")
-    if not isinstance(v.type, IntType):
-        return g.builder.fneg(v, "fneg")  # a vector of floats
-    row = "sub nsw" if is_signed(typed(e)) else "sub"
+    s = underlying(typed(e))
+    element = s.element if isinstance(s, Vector) else s
+    if is_float(element):
+        return g.builder.fneg(v, "fneg")
+    row = "sub nsw" if is_signed(element) else "sub"
     return fold.binary(g, row, const_like(v, 0), v, "sub")
 
 
