@@ -94,6 +94,28 @@ def test_an_index_that_may_wrap_keeps_its_sum():
     assert "+20]" not in text
 
 
+@pytest.mark.parametrize("extend", ["sext", "zext"])
+def test_an_index_of_a_small_number_cannot_wrap(extend):
+    """A thread's number is at most 1023; one that is masked is what the mask lets through."""
+    text = ptx(f"""{TID}
+define float @f(ptr addrspace(1) %p, i32 %i) {{
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %j = add i32 %t, 8
+  %e = {extend} i32 %j to i64
+  %b = getelementptr float, ptr addrspace(1) %p, i64 %e
+  %x = load float, ptr addrspace(1) %b
+  %m = and i32 %i, 255
+  %n = add i32 %m, 4
+  %g = {extend} i32 %n to i64
+  %c = getelementptr float, ptr addrspace(1) %p, i64 %g
+  %y = load float, ptr addrspace(1) %c
+  %s = fadd float %x, %y
+  ret float %s
+}}""")
+    assert "+32]" in text
+    assert "+16]" in text
+
+
 def test_indices_of_every_width():
     check(f"""{TID}
 define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{

@@ -15,7 +15,7 @@ an odd number of bytes (i24), moves in the largest pieces that are aligned.
 from __future__ import annotations
 
 from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import Instruction
+from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.layout import align_of, align_up, size_of, struct_layout
 from nvir.ir.symbols import Variable
 from nvir.ir.types import (
@@ -103,10 +103,41 @@ def _split_index(v: Value) -> tuple[Value, int, str]:
         x, c = v.operands
         mods = v.form.mods
         safe = {"s": "nsw", "z": "nuw", "": ""}[kind]
-        exact = not safe or safe in mods or "disjoint" in mods
+        exact = not safe or safe in mods or "disjoint" in mods or _cannot_wrap(x, c)
         if isinstance(c, Constant) and exact and (v.form.name == "add" or "disjoint" in mods):
             return x, int(c.value), kind
     return v, 0, kind
+
+
+def _cannot_wrap(x: Value, c: Value) -> bool:
+    """Whether x + c stays below half of the type's range, x being small and c not negative."""
+    bound = _bound(x)
+    return bound is not None and isinstance(c, Constant) and c.value >= 0 \
+        and bound + c.value < 1 << (x.type.bits - 1)  # fmt: skip
+
+
+_LIMITS = {"tid": 1023, "ntid": 1024, "laneid": 31, "warpsize": 32}  # of special registers
+
+
+def _bound(v: Value) -> int | None:
+    """The largest number that an unsigned value can be, where its definition shows it."""
+    if isinstance(v, Constant):
+        return v.value if isinstance(v.value, int) and v.value >= 0 else None
+    if not isinstance(v, Instruction):
+        return None
+    name = v.form.name
+    if name == "call" and isinstance(v.aux, CallInfo) and v.aux.callee is not None:
+        words = str(v.aux.callee.name).split(".")
+        return _LIMITS.get(words[5]) if words[:5] == _SPECIAL else None
+    if name in ("and", "lshr") and isinstance(v.operands[1], Constant):
+        c = v.operands[1].value
+        if name == "lshr":
+            return ((1 << v.type.bits) - 1) >> c if 0 < c < v.type.bits else None
+        return c if c >= 0 else None
+    return None
+
+
+_SPECIAL = ["llvm", "nvvm", "read", "ptx", "sreg"]
 
 
 def _scaled(s: Selector, v: Value, size: int, kind: str) -> Value:
