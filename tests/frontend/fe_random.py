@@ -30,11 +30,15 @@ class Program:
         self.vars: list[tuple[str, t.CType]] = []
         self.loops = 0
         self.helpers: list[b.d.Function] = []
+        self.changer: b.d.Function | None = None
+        self.assignable: list[tuple[str, t.CType]] = []
         self.record = self.make_record()
         for _ in range(self.rng.randint(0, 2)):
             self.helpers.append(self.helper())
+        self.changer = self.record_function()
         self.kernel = self.make_kernel()
-        self.unit = b.unit(*self.helpers, self.kernel, types=self.types)
+        self.functions = [*self.helpers, self.changer]
+        self.unit = b.unit(*self.functions, self.kernel, types=self.types)
 
     def name(self, prefix: str) -> str:
         self.count += 1
@@ -189,8 +193,48 @@ class Program:
             return b.assign(target, b.cast(t.UINT, value), op)
         return b.assign(target, value, self.rng.choice(["&=", "|=", "^="]))
 
+    def record_function(self):
+        """`rec f(rec v, int by)`: an object by value, changed and returned."""
+        self.vars = [("v", self.record), ("by", t.INT)]
+        self.assignable = [("v", self.record)]
+        body = [self.statement(1) for _ in range(self.rng.randint(1, 3))]
+        self.vars, self.assignable = [], []
+        params = (b.d.Parameter("v", self.record), b.d.Parameter("by", t.INT))
+        return b.d.Function(f"f{self.seed}", result=self.record, params=params,
+                            body=b.block(*body, b.ret(b.name("v"))))  # fmt: skip
+
+    def object_statement(self):
+        """An object through the function, from one object to another, or by `?:`."""
+        names = [n for n, kind in self.assignable if isinstance(kind, t.Record)]
+        if not names or self.changer is None:
+            return self.assignment()
+        one, two = self.rng.choice(names), self.rng.choice(names)
+        made = b.call(f"f{self.seed}", b.name(two), b.cast("int", self.int_expr(2)[0]))
+        if self.rng.random() < 0.3:
+            made = b.cond(self.expr(1), made, b.name(two))
+        return b.assign(b.name(one), made if self.rng.random() < 0.8 else b.name(two))
+
+    def pointer_walk(self):
+        """A pointer stepped through an array, read and written."""
+        arrays = [(n, kind) for n, kind in self.assignable if isinstance(kind, t.Array)]
+        if not arrays:
+            return self.assignment()
+        (name, kind), q = self.rng.choice(arrays), self.name("q")
+        end = b.name(name) + kind.count
+        value = self.float_expr(1)[0] if kind.element.kind == "float" else self.int_expr(2)[0]
+        step = b.assign(b.deref(b.inc(b.name(q), prefix=False)), value)
+        backward = b.if_(b.name(q) - b.name(name) > 1,
+                         b.assign(b.name(q)[-1], b.name(name)[0]))  # fmt: skip
+        start = b.name(name) + self.index(kind.count)
+        return b.block(b.let((t.Pointer(kind.element), q), start),
+                       b.while_(b.name(q) < end, step, backward))  # fmt: skip
+
     def statement(self, depth):
         r = self.rng.random()
+        if r < 0.1:
+            return b.stmt(self.object_statement())
+        if r < 0.15:
+            return b.stmt(self.pointer_walk())
         if depth <= 0 or r < 0.45:
             return b.stmt(self.assignment())
         if r < 0.6:

@@ -20,7 +20,7 @@ def c_program(programs: list[Program]) -> str:
     text = ["#include <stdio.h>\n#include <string.h>\n#define bool _Bool\n"]
     for p in programs:
         text.append(fe_ctext.record(p.record))
-        text += [fe_ctext.function(h, h.name) for h in p.helpers]
+        text += [fe_ctext.function(h, h.name) for h in p.functions]
         text.append(fe_ctext.function(p.kernel, p.kernel.name))
     text.append(f"int main(void) {{\nlong out[{OUTS}];\n")
     for p in programs:
