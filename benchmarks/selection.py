@@ -4,9 +4,9 @@
 
 clang makes LLVM text at -O2 of each example that its own CUDA headers suffice for; both paths
 start from that text. nvir's is `select` and the passes of `LOWER` with fp-contract=fast, which is
-libnvvm's default. Printed are registers and SASS instructions of each kernel, and the
-geometric mean of nvir's by libnvvm's. The aim is 1.10 or less for both. libnvvm unrolls and simplifies loops on the
-way, nvir leaves that to ptxas: longer code of either may be the faster one.
+libnvvm's default. Printed are registers and SASS instructions of each kernel, and the geometric
+mean of nvir's by libnvvm's. The aim is 1.10 or less for both. libnvvm unrolls and simplifies
+loops on the way, nvir leaves that to ptxas: longer code of either may be the faster one.
 """
 
 from __future__ import annotations

@@ -34,9 +34,11 @@ def test_random_kernels(module):
 
 
 @pytest.mark.oracle
-@settings(max_examples=5, suppress_health_check=RELAXED)
-@given(kernels())
-def test_random_kernels_assemble(module):
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
+@settings(max_examples=4, suppress_health_check=RELAXED)
+@given(module=kernels())
+def test_random_kernels_assemble(target, module):
+    module.target = target
     assembles(select_module(module))
 
 
