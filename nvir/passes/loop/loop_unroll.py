@@ -25,6 +25,7 @@ from typing import Any, Literal
 import attrs
 
 from nvir.ir.block import Block
+from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
@@ -145,6 +146,11 @@ def entry_of(function: Function, ctx: Context) -> Entry:
 def run(function: Function, ctx: Context) -> bool:
     if not function.back_edges:
         return False
+    with bulk():
+        return _run(function, ctx)
+
+
+def _run(function: Function, ctx: Context) -> bool:
     entry = entry_of(function, ctx)
     notes = ctx.policy == "notes"
     why = entry_guard(entry) if notes else ""
