@@ -347,6 +347,11 @@ def test_names_that_ptx_does_not_take():
     assert "x_$_y" in text
 
 
+def test_assembly_at_module_level_is_named():
+    with pytest.raises(Unsupported, match="module level"):
+        select_module(read('module asm ".global .u32 x;"\ndefine void @f() {\n ret void\n}'))
+
+
 def test_unreachable_traps():
     assert "trap;\n\texit;" in ptx("define void @f() {\n unreachable\n}")
 

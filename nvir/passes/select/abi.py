@@ -16,7 +16,6 @@ from nvir.ir.layout import align_of, size_of
 from nvir.ir.symbols import Param
 from nvir.ir.types import B8, I32, SCALARS, FloatType, IntType, PointerType, Type, array
 from nvir.ir.values import Argument, Value
-from nvir.passes.select.constants import zero
 from nvir.passes.select.convert import extended, resize
 from nvir.passes.select.memory import load_value, store_value
 from nvir.passes.select.parts import parts
@@ -162,8 +161,3 @@ def _only_read(a: Argument, any_index: bool) -> bool:
             elif name != "load" or u.form.volatile or "atomic" in u.form.mods:
                 return False
     return True
-
-
-def placeholder(t: Type) -> Parts:
-    """Zeros for a value of type `t`."""
-    return tuple(map(zero, parts(t)))

@@ -80,6 +80,8 @@ class ModuleSelector:
 
     def run(self) -> Module:
         source, target = self.source, self.target
+        if isinstance(source.aux, dict) and source.aux.get("asm"):
+            raise Unsupported("assembly at module level")
         target.debug = attrs.evolve(source.debug)
         target.target_options = source.target_options
         # As in LLVM a kernel's names come first: others make way for them.
