@@ -11,7 +11,9 @@ initialiser lists are put in order. Checking a checked tree changes nothing. A w
     evaluate.py      constant expressions
     scopes.py        names and where they are visible
     initialisers.py  initialiser lists against types
-    expressions.py   expressions
+    base.py          what every rule asks: values, conversions, lvalues
+    operators.py     operators, assignments, casts
+    expressions.py   the other expressions, and the table of rules
     statements.py    statements, functions, the unit
 """
 

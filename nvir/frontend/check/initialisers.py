@@ -35,12 +35,12 @@ from nvir.frontend.tree.types import (
 )
 
 if TYPE_CHECKING:
-    from nvir.frontend.check.expressions import ExpressionChecker
+    from nvir.frontend.check.base import ExpressionBase
 
 MAX_ELEMENTS = 1 << 24
 
 
-def check_initialiser(c: ExpressionChecker, e: Expr, t: CType) -> tuple[Expr, CType]:
+def check_initialiser(c: ExpressionBase, e: Expr, t: CType) -> tuple[Expr, CType]:
     """The initialiser of a variable of type `t`, and the type completed by it."""
     s = strip(t)
     if isinstance(s, Reference):
@@ -94,7 +94,7 @@ class _Cursor:
         return self.items[self.at]
 
 
-def check_list(c: ExpressionChecker, e: InitList, t: CType) -> Expr:
+def check_list(c: ExpressionBase, e: InitList, t: CType) -> Expr:
     """A braced list for a type, in its ordered form; the object itself for `{object}`."""
     s = strip(t)
     if e.ordered:
@@ -113,7 +113,7 @@ def check_list(c: ExpressionChecker, e: InitList, t: CType) -> Expr:
     return made
 
 
-def _again(c: ExpressionChecker, e: InitList, t: CType) -> InitList:
+def _again(c: ExpressionBase, e: InitList, t: CType) -> InitList:
     """An ordered list: its items alone are looked at, in place."""
     s = strip(t)
     items: list[Expr | None] = []
@@ -130,7 +130,7 @@ def _again(c: ExpressionChecker, e: InitList, t: CType) -> InitList:
     return e
 
 
-def _whole_record(c: ExpressionChecker, item: Expr | None, s: Record) -> Expr | None:
+def _whole_record(c: ExpressionBase, item: Expr | None, s: Record) -> Expr | None:
     """`{other}` with another object of the type copies it."""
     if item is None or isinstance(item, Designated | InitList):
         return None
@@ -138,14 +138,14 @@ def _whole_record(c: ExpressionChecker, item: Expr | None, s: Record) -> Expr | 
     return typed if typed.type is not None and strip(typed.type) is s else None
 
 
-def _scalar(c: ExpressionChecker, e: InitList, t: CType) -> InitList:
+def _scalar(c: ExpressionBase, e: InitList, t: CType) -> InitList:
     if len(e.items) > 1:
         raise Mistake(f"more initialisers than '{spell(t)}' takes", e.place)
     items = tuple(c.converted(i, t, "initialise") for i in e.items if i is not None)
     return InitList(items, ordered=True, type=t, place=e.place)
 
 
-def _fill(c: ExpressionChecker, cursor: _Cursor, t: CType, at: Expr, braced: bool) -> InitList:
+def _fill(c: ExpressionBase, cursor: _Cursor, t: CType, at: Expr, braced: bool) -> InitList:
     s = strip(t)
     if isinstance(s, Record):
         if s.fields is None:
@@ -157,7 +157,7 @@ def _fill(c: ExpressionChecker, cursor: _Cursor, t: CType, at: Expr, braced: boo
     return _fill_array(c, cursor, t, s, at, braced)
 
 
-def _fill_struct(c: ExpressionChecker, cursor: _Cursor, t: CType, s: Record, at: Expr,
+def _fill_struct(c: ExpressionBase, cursor: _Cursor, t: CType, s: Record, at: Expr,
                  braced: bool) -> InitList:  # fmt: skip
     items: dict[int, Expr | None] = {}
     fields = s.fields or ()
@@ -185,7 +185,7 @@ def _takes_item(f: Field) -> bool:
     return bool(f.name) or f.bits is None
 
 
-def _designated_field(c: ExpressionChecker, cursor: _Cursor, item: Designated, s: Record,
+def _designated_field(c: ExpressionBase, cursor: _Cursor, item: Designated, s: Record,
                       items: dict[int, Expr | None]) -> int:  # fmt: skip
     path = find_member(s, item.target) if isinstance(item.target, str) else None
     if path is None:
@@ -200,7 +200,7 @@ def _designated_field(c: ExpressionChecker, cursor: _Cursor, item: Designated, s
     return path[0] + 1
 
 
-def _fill_union(c: ExpressionChecker, cursor: _Cursor, t: CType, s: Record, at: Expr,
+def _fill_union(c: ExpressionBase, cursor: _Cursor, t: CType, s: Record, at: Expr,
                 braced: bool) -> InitList:  # fmt: skip
     item = None if cursor.done else cursor.peek()
     if item is None:
@@ -217,7 +217,7 @@ def _fill_union(c: ExpressionChecker, cursor: _Cursor, t: CType, s: Record, at: 
     return InitList((items[k],), field=k, ordered=True, type=t, place=at.place)
 
 
-def _fill_array(c: ExpressionChecker, cursor: _Cursor, t: CType, s: Array | Vector, at: Expr,
+def _fill_array(c: ExpressionBase, cursor: _Cursor, t: CType, s: Array | Vector, at: Expr,
                 braced: bool) -> InitList:  # fmt: skip
     items: dict[int, Expr | None] = {}
     bound = MAX_ELEMENTS if s.count is None else s.count
@@ -242,7 +242,7 @@ def _fill_array(c: ExpressionChecker, cursor: _Cursor, t: CType, s: Array | Vect
     return InitList(ordered, ordered=True, type=t, place=at.place)
 
 
-def _item(c: ExpressionChecker, cursor: _Cursor, t: CType, at: Expr) -> Expr | None:
+def _item(c: ExpressionBase, cursor: _Cursor, t: CType, at: Expr) -> Expr | None:
     """The next item for a member of type `t`, taking several where braces are left out."""
     item = cursor.peek()
     if item is None:
@@ -263,5 +263,5 @@ def _item(c: ExpressionChecker, cursor: _Cursor, t: CType, at: Expr) -> Expr | N
     return _fill(c, cursor, t, at, braced=False)
 
 
-def _value(c: ExpressionChecker, item: Any, t: CType) -> Expr:
+def _value(c: ExpressionBase, item: Any, t: CType) -> Expr:
     return check_initialiser(c, item, t)[0]
