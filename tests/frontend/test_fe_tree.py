@@ -9,7 +9,8 @@ import pytest
 from nvir.frontend import build as b
 from nvir.frontend.tree import types as t
 from nvir.frontend.tree.expressions import OPERATORS
-from nvir.frontend.tree.json_form import from_json, schema, to_json
+from nvir.frontend.tree.json_form import from_json, to_json
+from nvir.frontend.tree.json_schema import schema
 from nvir.frontend.tree.layout import LayoutError, find_member, layout, size_of
 from nvir.frontend.tree.vectors import VECTORS
 from nvir.ir.errors import NvirError

@@ -7,7 +7,7 @@
     expressions.py    expressions and the operator table
     statements.py     statements
     declarations.py   variables, parameters, functions, the unit
-    json_form.py      all of it as JSON, both ways, with a schema
+    json_form.py      all of it as JSON, both ways; json_schema.py: its schema
 """
 
 from nvir.frontend.tree.declarations import (

@@ -1,4 +1,4 @@
-"""The tree as JSON: `to_json(unit) -> dict`, `from_json(dict) -> Unit`, `schema() -> dict`.
+"""The tree as JSON: `to_json(unit) -> dict`, `from_json(dict) -> Unit`.
 
 A node is an object whose "node" names its class; the other keys are the fields of the class,
 those left out have their defaults. A place is "line:column" or "file:line:column".
@@ -34,9 +34,9 @@ from nvir.frontend.tree import declarations as decl_module
 from nvir.frontend.tree import expressions as expr_module
 from nvir.frontend.tree import statements as stmt_module
 from nvir.frontend.tree.declarations import Attributes, Declaration, LaunchBounds, Unit
-from nvir.frontend.tree.expressions import Expr, Name
+from nvir.frontend.tree.expressions import Name
 from nvir.frontend.tree.place import NOWHERE, Node, Place
-from nvir.frontend.tree.statements import Compound, Stmt, Unroll
+from nvir.frontend.tree.statements import Compound, Unroll
 from nvir.frontend.tree.types import (
     ARITHMETIC,
     VOID,
@@ -79,17 +79,17 @@ def _classes() -> dict[str, type[Any]]:
 
 
 NODES = _classes()
-_PLAIN = {"Attributes": Attributes, "LaunchBounds": LaunchBounds, "Unroll": Unroll}
-_SCOPE = {**vars(expr_module), **vars(stmt_module), **vars(decl_module), "Compound": Compound,
+PLAIN = {"Attributes": Attributes, "LaunchBounds": LaunchBounds, "Unroll": Unroll}
+SCOPE = {**vars(expr_module), **vars(stmt_module), **vars(decl_module), "Compound": Compound,
           "Declaration": Declaration, "Variable": decl_module.Variable, "Place": Place}  # fmt: skip
 _hints: dict[type[Any], dict[str, Any]] = {}
 
 
-def _fields(cls: type[Any]) -> dict[str, Any]:
+def fields_of(cls: type[Any]) -> dict[str, Any]:
     """The fields of a class and their types, resolved once."""
     known = _hints.get(cls)
     if known is None:
-        resolved = typing.get_type_hints(cls, globalns=_SCOPE)
+        resolved = typing.get_type_hints(cls, globalns=SCOPE)
         known = _hints[cls] = {
             a.name: resolved[a.name] for a in attrs.fields(cls) if a.name != "place"
         }
@@ -343,11 +343,11 @@ class _Reader:
             return plain
         if not isinstance(d, dict):
             raise self.fail(f"a type is a name or an object, not {d!r}"[:120])
-        for key, read in _TYPE_FORMS.items():
+        for key, read in TYPE_FORMS.items():
             if key in d:
                 made: CType = self.within(key, read, self, d)
                 return made
-        raise self.fail(f"a type has one of {', '.join(_TYPE_FORMS)}")
+        raise self.fail(f"a type has one of {', '.join(TYPE_FORMS)}")
 
     def ref(self, d: dict[str, Any]) -> CType:
         number = self.get(d, "ref", int)
@@ -380,7 +380,7 @@ class _Reader:
         cls = NODES.get(name)
         if cls is None:
             raise self.fail(f"no node is called {name!r}")
-        hints = _fields(cls)
+        hints = fields_of(cls)
         unknown = set(d) - set(hints) - {"node", "place", "id"}
         if unknown:
             raise self.fail(f"{name} has no {', '.join(sorted(unknown))}")
@@ -475,7 +475,7 @@ class _Reader:
     def plain(self, cls: Any, v: Any) -> Any:
         if not isinstance(v, dict):
             raise self.fail("an object is wanted")
-        hints = typing.get_type_hints(cls, globalns=_SCOPE)
+        hints = typing.get_type_hints(cls, globalns=SCOPE)
         if set(v) - set(hints):
             raise self.fail(f"no field {', '.join(sorted(set(v) - set(hints)))}")
         given = {k: self.within(k, self.convert, hints[k], x) for k, x in v.items()}
@@ -485,7 +485,7 @@ class _Reader:
             raise self.fail(str(e)) from None
 
 
-_TYPE_FORMS: dict[str, Any] = {
+TYPE_FORMS: dict[str, Any] = {
     "ref": _Reader.ref,
     "pointer": _Reader.pointer,
     "reference": lambda r, d: Reference(r.type(d["reference"]), bool(d.get("rvalue", False))),
@@ -508,74 +508,3 @@ def from_json(data: Any) -> Unit:
         raise TreeFormatError(f'a tree is an object with "schema": "{SCHEMA}"')
     with room(MAX_DEPTH):
         return _Reader(data).unit()
-
-
-# ---------------------------------------------------------------------- schema
-
-
-def schema() -> dict[str, Any]:
-    """A JSON Schema (draft 2020-12) of the form, made from the classes."""
-    definitions: dict[str, Any] = {name: _node_schema(name, cls) for name, cls in NODES.items()}
-    for group, root in (("Expr", Expr), ("Stmt", Stmt), ("Declaration", Declaration)):
-        members = sorted(n for n, c in NODES.items() if issubclass(c, root))
-        definitions[group] = {"oneOf": [{"$ref": f"#/$defs/{n}"} for n in members]}
-    for name, cls in _PLAIN.items():
-        hints = typing.get_type_hints(cls, globalns=_SCOPE)
-        definitions[name] = {
-            "type": "object", "additionalProperties": False,
-            "properties": {k: _hint_schema(h) for k, h in hints.items()},
-        }  # fmt: skip
-    definitions["Type"] = {
-        "oneOf": [
-            {"enum": ["void", *ARITHMETIC, *VECTORS]},
-            *({"type": "object", "required": [key]} for key in _TYPE_FORMS),
-        ]
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": SCHEMA, "type": "object", "required": ["schema", "declarations"],
-        "properties": {
-            "schema": {"const": SCHEMA}, "file": {"type": "string"},
-            "source": {"type": "string"}, "cplusplus": {"type": "boolean"},
-            "trusted": {"type": "boolean"},
-            "types": {"type": "array", "items": {"type": "object", "required": ["id"]}},
-            "named_types": {"type": "array", "items": {"$ref": "#/$defs/Type"}},
-            "declarations": {"type": "array", "items": {"$ref": "#/$defs/Declaration"}},
-        },
-        "$defs": definitions,
-    }  # fmt: skip
-
-
-def _node_schema(name: str, cls: type[Any]) -> dict[str, Any]:
-    properties: dict[str, Any] = {"node": {"const": name}, "place": {"type": "string"}}
-    if issubclass(cls, Declaration):
-        properties["id"] = {"type": "integer"}
-    required = ["node"]
-    hints = _fields(cls)
-    for a in attrs.fields(cls):
-        if a.name in hints:
-            properties[a.name] = (
-                {"type": "integer"} if a.name == "decl" else _hint_schema(hints[a.name])
-            )
-            if a.default is attrs.NOTHING:
-                required.append(a.name)
-    return {"type": "object", "properties": properties, "required": required,
-            "additionalProperties": False}  # fmt: skip
-
-
-_JSON_TYPES = {int: "integer", str: "string", bool: "boolean", bytes: "string", type(None): "null"}
-
-
-def _hint_schema(hint: Any) -> dict[str, Any]:
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return {"anyOf": [_hint_schema(a) for a in args]}
-    if origin is tuple:
-        return {"type": "array", "items": _hint_schema(args[0])}
-    if hint is float:
-        return {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf", "nan"]}]}
-    if hint in _JSON_TYPES:
-        return {"type": _JSON_TYPES[hint]}
-    if issubclass(hint, CType):
-        return {"$ref": "#/$defs/Type"}
-    return {"$ref": f"#/$defs/{hint.__name__}"}
