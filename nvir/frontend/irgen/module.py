@@ -16,6 +16,7 @@ from nvir.frontend.irgen.variables import global_symbol
 from nvir.frontend.tree.declarations import Function, Unit, Variable
 from nvir.frontend.tree.types import Record, qualifiers
 from nvir.ir import nvvm
+from nvir.ir.bulk import bulk
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.layout import DATA_LAYOUT, TRIPLE
 from nvir.ir.module import Module
@@ -26,7 +27,7 @@ from nvir.ir.verify import verify
 def generate(unit: Unit, options: Options | None = None) -> Module:
     """The NVVM IR of a checked unit. Raises `IRGenError` and `Unsupported` with places."""
     shared = ModuleState(unit, options or Options())
-    with room(MAX_NESTING):
+    with room(MAX_NESTING), bulk():
         _translate_types(shared)
         _reserve_names(shared)
         for v in unit.variables:
