@@ -1,0 +1,1 @@
+"""Passes that take aggregates apart: copies of memory, struct values, struct parameters."""

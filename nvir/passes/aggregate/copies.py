@@ -1,0 +1,336 @@
+"""The code of a memcpy, memmove or memset.
+
+                     split: dst < src?
+                     /              \\
+    forward.for: 0, 1, … count-1   reverse.for: count-1 … 1, 0
+                     \\              /
+                      nonzerotrip
+
+    %src.memmove.gep.unroll = getelementptr i32, ptr %src, i64 K      (`…gep` in a loop)
+    %val = load i32, ptr %src.memmove.gep.unroll, align A
+    %dst.memmove.gep,unroll = getelementptr i32, ptr %dst, i64 K
+    store i32 %val, ptr %dst.memmove.gep,unroll, align A
+
+Known and small lengths are straight code, others a loop over a phi from 0 up or from count-1 down.
+A length of run time is tested for zero before `split`. Where elements are wider than a
+byte the rest follows (`remsrc`, `remdst`, `i8dst`): behind the elements going up, before
+them going down, so that overlap does no harm. With one direction there is no `split`, and straight
+code needs no block at all.
+
+Addresses are compared as 64-bit pointers of one space; if the spaces differ, as generic ones.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from nvir.ir.block import Block
+from nvir.ir.instruction import Instruction, Location
+from nvir.ir.nvvm import Builder, const
+from nvir.ir.types import I8, I32, I64, Type, VectorType, pointer
+from nvir.ir.values import Constant, Value, constant
+from nvir.passes.aggregate.cutting import Cut
+from nvir.passes.aggregate.plan import ELEMENTS, Plan
+
+COMMA_NAME = "dst.memmove.gep,unroll"  # so in the real binary
+
+
+@attrs.frozen
+class Request:
+    """What is to be copied or filled; alignments in bytes. `byte` is a fill's, `source` None."""
+
+    kind: str
+    to: Value
+    source: Value | None
+    byte: Value | None
+    length: Value
+    to_align: int
+    source_align: int
+    volatile: bool
+    label: str = "memmove"  # in the names of addresses
+    comma: bool = True
+
+
+@attrs.frozen
+class _Segment:
+    """Elements `first`, `first + 1` … of `unit` bytes, `count` of them, in a loop; or pieces."""
+
+    unit: int
+    count: Value | None = None
+    maybe_empty: bool = False
+    rest: bool = False
+    pieces: tuple[tuple[int, int], ...] = ()  # (byte offset, bytes), straight code
+
+
+def lower(cut: Cut, r: Request, plan: Plan, loc: Location | None = None) -> None:
+    """Write the copy at the end of `cut.here`; afterwards `cut.here` takes what follows."""
+    _Writer(cut, r, plan, loc).write()
+
+
+def nonzero(v: Value) -> bool:
+    """Whether a length is surely not zero."""
+    while isinstance(v, Instruction) and v.form.name == "zext":
+        v = v.operands[0]
+    if isinstance(v, Constant):
+        return bool(v.value)
+    if isinstance(v, Instruction) and (
+        v.form.name == "or" or (v.form.name == "add" and "nuw" in v.form.mods)
+    ):
+        return any(isinstance(x, Constant) and x.value for x in v.operands)
+    return False
+
+
+class _Writer:
+    """One copy. `b` stands where the next instruction goes."""
+
+    def __init__(self, cut: Cut, r: Request, plan: Plan, loc: Location | None) -> None:
+        self.cut, self.r, self.plan = cut, r, plan
+        self.b = Builder(cut.here)
+        self.b.loc = loc
+        self.length: Value = r.length
+        self.rest_to: Value = r.to
+        self.rest_source: Value | None = r.source
+        self.splats: dict[int, Value] = {}
+
+    def write(self) -> None:
+        plan, cut = self.plan, self.cut
+        if plan.size == 0:
+            return
+        if self.r.source is None:
+            self.prepare_splats()
+        if plan.paths != "both" and plan.unrolled:
+            self.straight(self.pieces(), plan.paths == "reverse")
+            return
+        done = cut.new("nonzerotrip")
+        segments = self.segments()
+        if plan.paths == "both":
+            self.both(segments, done)
+        else:
+            self.one(segments, done, plan.paths == "reverse")
+        cut.place(done)
+
+    def both(self, segments: list[_Segment], done: Block) -> None:
+        """The test of the addresses and a path for each outcome."""
+        cut, b = self.cut, self.b
+        split = cut.new("split")
+        if self.may_be_empty:
+            self.guard(self.length, done, split)
+        else:
+            b.branch(split)
+        self.go_on(cut.place(split))
+        self.prepare_rest()
+        assert self.r.source is not None
+        to, source = (self.comparable(v) for v in (self.r.to, self.r.source))
+        up = b.icmp_unsigned("<", to, source)
+        entries = [
+            cut.new(direction if first.maybe_empty else f"{direction}.for")
+            for direction, first in (("forward", segments[0]), ("reverse", segments[-1]))
+        ]
+        b.cbranch(up, *entries)
+        for entry, direction in zip(entries, ("forward", "reverse"), strict=True):
+            self.go_on(cut.place(entry))
+            self.path(segments, direction == "reverse", f"{direction}.for", done, split)
+
+    def one(self, segments: list[_Segment], done: Block, down: bool) -> None:
+        """A single direction, with loops."""
+        named = self.r.label != "memmove"
+        name = "loadstoreloop" if named else "reverse.for" if down else "forward.for"
+        self.prepare_rest()
+        before = None
+        if self.may_be_empty:
+            loop, before = self.cut.new(name), self.b.block
+            self.guard(self.length, done, loop)
+            self.go_on(self.cut.place(loop))
+        self.path(segments, down, name, done, before)
+
+    def go_on(self, block: Block) -> None:
+        self.b.position_at_end(block)
+
+    # -------------------------------------------------------------- parts
+
+    def pieces(self) -> tuple[tuple[int, int], ...]:
+        """All accesses of straight code, in order of their offsets."""
+        plan = self.plan
+        body = tuple((k * plan.unit, plan.unit) for k in range(plan.count or 0))
+        return body + plan.tail
+
+    def segments(self) -> list[_Segment]:
+        """What a path does going up; going down it does it from behind."""
+        plan, b = self.plan, self.b
+        if plan.unrolled:
+            return [_Segment(plan.unit, pieces=self.pieces())]
+        if plan.size is not None:
+            out = [_Segment(plan.unit, const(I64, plan.count or 0))]
+            if plan.tail:
+                out.append(_Segment(1, rest=True, pieces=plan.tail))
+            return out
+        n = self.r.length
+        if n.type.bits != 64:
+            n = b.zext(n, I64, "count") if n.type.bits < 64 else b.trunc(n, I64, "count")
+        self.length = n
+        if plan.unit == 1:
+            return [_Segment(1, n)]
+        whole = b.lshr(n, plan.unit.bit_length() - 1, "elements")
+        rest = b.and_(n, plan.unit - 1, "rest")
+        return [_Segment(plan.unit, whole, True), _Segment(1, rest, True, True)]
+
+    def prepare_rest(self) -> None:
+        """Where the remainder of a length of run time starts, for both paths."""
+        plan, r, b = self.plan, self.r, self.b
+        if plan.size is not None or plan.unit == 1:
+            return
+        at = b.and_(self.length, -plan.unit, "body")
+        self.rest_to = b.gep(r.to, [at], I8, name="remdst")
+        if r.source is not None:
+            self.rest_source = b.gep(r.source, [at], I8, name="remsrc")
+
+    def prepare_splats(self) -> None:
+        """A fill's byte in the types that it is stored as, before all paths."""
+        plan = self.plan
+        units = {n for _, n in plan.tail} | ({plan.unit} if plan.count != 0 else set())
+        if plan.size is None:
+            units.add(1)
+        for n in sorted(units):
+            self.splats[n] = splat(self.b, self.r.byte, ELEMENTS[n])
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether a test of the whole length comes first; wider elements are tested by part."""
+        return self.plan.size is None and self.plan.unit == 1 and not nonzero(self.r.length)
+
+    def guard(self, count: Value, empty: Block, full: Block) -> None:
+        self.b.cbranch(self.b.icmp_unsigned("==", count, const(I64, 0)), empty, full)
+
+    def comparable(self, p: Value) -> Value:
+        """The address in the space that both have, else as a generic one."""
+        assert self.r.source is not None
+        if self.r.to.type is self.r.source.type or p.type is pointer():
+            return p
+        return self.b.addrspacecast(p, pointer())
+
+    def path(
+        self, segments: list[_Segment], down: bool, name: str, done: Block, before: Block | None
+    ) -> None:
+        """One direction, from the end of the block at hand to `done`. `before` is the only way
+        into that block where it is new and empty: then it can be a loop itself."""
+        cut, b = self.cut, self.b
+        for k, s in enumerate(segments[::-1] if down else segments):
+            if s.count is None:
+                self.straight(s.pieces, down)
+                before = None
+                continue
+            after = done if k == len(segments) - 1 else cut.new(name.replace(".for", ".next"))
+            if before is None or s.maybe_empty:
+                before, loop = b.block, cut.new(f"{name}.rem" if s.rest else name)
+                start = self.start(s.count, down, before)
+                if s.maybe_empty:
+                    self.guard(s.count, after, loop)
+                else:
+                    b.branch(loop)
+                self.go_on(cut.place(loop))
+            else:
+                start = self.start(s.count, down, before)
+            self.loop(s, down, start, before, after)
+            if after is done:
+                return
+            self.go_on(cut.place(after))
+            before = None
+        b.branch(done)
+
+    def start(self, count: Value, down: bool, before: Block) -> Value:
+        """The first index of a loop, made at the end of the block that enters it."""
+        if not down:
+            return const(I64, 0)
+        if isinstance(count, Constant):
+            return const(I64, count.value - 1)
+        b = Builder(before, before.terminator)
+        b.loc = self.b.loc
+        return b.sub(count, 1, "count.minus1")
+
+    # --------------------------------------------------------------- code
+
+    def loop(self, s: _Segment, down: bool, start: Value, before: Block, after: Block) -> None:
+        b, r = self.b, self.r
+        here = b.block
+        iv = b.phi(I64, "iv")
+        t = ELEMENTS[s.unit]
+        to, source = (self.rest_to, self.rest_source) if s.rest else (r.to, r.source)
+        names = ("i8src", "i8dst") if s.rest else (f"src.{r.label}.gep", f"dst.{r.label}.gep")
+        if source is not None:
+            p = b.gep(source, [iv], t, name=names[0])
+            x: Value = b.load(p, t, "val", _cap(r.source_align, s.unit), r.volatile)
+        else:
+            x = self.splats[s.unit]
+        q = b.gep(to, [iv], t, name=names[1])
+        b.store(x, q, _cap(r.to_align, s.unit), r.volatile)
+        assert s.count is not None
+        following = b.sub(iv, 1, "iv.next") if down else b.add(iv, 1, "iv.next")
+        end = const(I64, -1) if down else s.count
+        b.cbranch(b.icmp_unsigned("==", following, end, "done"), after, here)
+        iv.set_incoming((start, following), (before, here))
+
+    def straight(self, pieces: tuple[tuple[int, int], ...], down: bool) -> None:
+        order = pieces[::-1] if down else pieces
+        if self.plan.loads_first and not self.r.volatile:
+            values = [self.read(at, n) for at, n in order]
+            for (at, n), x in zip(order, values, strict=True):
+                self.write_one(at, n, x)
+            return
+        for at, n in order:
+            self.write_one(at, n, self.read(at, n))
+
+    def read(self, at: int, n: int) -> Value:
+        r = self.r
+        if r.source is None:
+            return self.splats[n]
+        whole = n == self.plan.unit
+        name = f"src.{r.label}.gep.unroll" if whole else "remsrc"
+        p = self.address(r.source, at, n, name)
+        t = ELEMENTS[n]
+        what = "val" if whole else "vld" if isinstance(t, VectorType) else "ld"
+        return self.b.load(p, t, what, aligned_at(r.source_align, at), r.volatile)
+
+    def write_one(self, at: int, n: int, x: Value) -> None:
+        r = self.r
+        if n != self.plan.unit:
+            name = "i8dst" if n == 1 else "remdst"
+        elif r.label == "memmove":
+            name = COMMA_NAME if r.comma else COMMA_NAME.replace(",", ".")
+        else:
+            name = f"dst.{r.label}.gep.unroll"
+        q = self.address(r.to, at, n, name)
+        self.b.store(x, q, aligned_at(r.to_align, at), r.volatile)
+
+    def address(self, base: Value, at: int, n: int, name: str) -> Value:
+        """Element `at / n`, where that is whole."""
+        t, k = (ELEMENTS[n], at // n) if at % n == 0 else (I8, at)
+        return self.b.gep(base, [const(I64, k)], t, name=name)
+
+
+def splat(b: Builder, byte: Value | None, t: Type) -> Value:
+    """A byte repeated to fill a value of an element's type."""
+    assert byte is not None
+    if isinstance(byte, Constant):
+        word = (int(byte.value or 0) & 0xFF) * 0x01010101
+        if isinstance(t, VectorType):
+            return constant(t, (const(I32, word),) * t.count)
+        return const(t, word)
+    if t is I8:
+        return byte
+    if isinstance(t, VectorType):
+        whole = splat(b, byte, I32)
+        out: Value = constant(t, (const(I32, 0),) * t.count)
+        for k in range(t.count):
+            out = b.insert_element(out, whole, k)
+        return out
+    return b.mul(b.zext(byte, t), const(t, 0x01010101), "splat")
+
+
+def aligned_at(align: int, offset: int) -> int:
+    """What an alignment of the start says of an offset: the greatest power of two in both."""
+    low = align | offset
+    return low & -low
+
+
+def _cap(align: int, unit: int) -> int:
+    return min(align & -align, unit)

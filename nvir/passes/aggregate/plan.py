@@ -1,0 +1,100 @@
+"""How a copy or fill of memory will be done: element, unrolled or loop, directions. Data only.
+
+policy     element                           unrolled up to    memcpy
+observed   the smaller alignment, up to 16   16 elements       forward, all loads first
+notes      one byte                          128 elements      both directions, as memmove
+
+An element of 8 or 16 bytes is a vector of i32, which is one access of PTX. What is left behind
+the last element goes in falling powers of two.
+
+Right for every overlap: element k is read before any store can reach it, if elements go up and the
+target starts at or below the source, or go down and it starts above; loads and stores strictly
+alternate. The remainder is the last going up and the first going down.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+
+from nvir.ir.types import I8, I16, I32, Type, vector
+from nvir.passes.aggregate.objects import Order
+
+WIDEST = 16
+Paths = Literal["forward", "reverse", "both"]
+ELEMENTS: dict[int, Type] = {1: I8, 2: I16, 4: I32, 8: vector(I32, 2), 16: vector(I32, 4)}
+
+
+@attrs.frozen
+class Limits:
+    """What the knobs and the policy say; `unroll` counts elements."""
+
+    unroll: int
+    bytewise: bool
+    forward_memcpy: bool
+    params_are_local: bool
+
+
+@attrs.frozen
+class Plan:
+    """One copy or fill.
+
+    unit    bytes of an element
+    size    in bytes, None where it is known only at run time
+    paths   the directions that code is made for
+    loads_first   all loads stand before all stores (unrolled, forward only)
+    why     the reason for the paths, in words
+    """
+
+    unit: int
+    size: int | None
+    unrolled: bool
+    paths: Paths
+    loads_first: bool
+    why: str
+
+    @property
+    def count(self) -> int | None:
+        return None if self.size is None else self.size // self.unit
+
+    @property
+    def tail(self) -> tuple[tuple[int, int], ...]:
+        """(offset, bytes) of what is left behind the whole elements of a known size."""
+        if self.size is None:
+            return ()
+        at = self.size // self.unit * self.unit
+        out = []
+        for n in (8, 4, 2, 1):
+            if n < self.unit and self.size - at >= n:
+                out.append((at, n))
+                at += n
+        return tuple(out)
+
+    @property
+    def form(self) -> str:
+        """For remarks."""
+        return "unrolled" if self.unrolled else "a loop"
+
+
+def make_plan(
+    kind: str, size: int | None, align: int, order: Order, limits: Limits
+) -> Plan:
+    """`align` is the smaller alignment of the operands; `order` what is known of where they lie."""
+    unit = 1 if limits.bytewise else min(align & -align, WIDEST)
+    paths, why = _paths(kind, order, limits)
+    unrolled = size is not None and size // unit <= limits.unroll
+    loads_first = unrolled and paths == "forward" and not limits.bytewise and kind == "memcpy"
+    return Plan(unit, size, unrolled, paths, loads_first, why)
+
+
+def _paths(kind: str, order: Order, limits: Limits) -> tuple[Paths, str]:
+    if kind == "memset":
+        return "forward", "a fill reads nothing"
+    if kind == "memcpy" and limits.forward_memcpy:
+        return "forward", "memcpy's operands do not overlap"
+    if order == "disjoint":
+        return "forward", "the operands lie in different memory"
+    if order == "unknown" or limits.bytewise:
+        return "both", "the operands may overlap"
+    return order, f"the target lies {'above' if order == 'reverse' else 'at or below'} the source"
