@@ -11,14 +11,15 @@ A value named before its definition is a placeholder until then.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nvir.ir.block import Block
 from nvir.ir.datum import Cursor, Unreadable
-from nvir.ir.form import Form, assign_operands, form, nvvm_form, operand_parts
+from nvir.ir.form import Form, form, nvvm_form
 from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction, Location, Loose
-from nvir.ir.opcodes import DEF, NVVM, ORI, PHI, TIED, UNKNOWN, Op
+from nvir.ir.instruction import Instruction, Location
+from nvir.ir.opcodes import NVVM, ORI, PHI, UNKNOWN
+from nvir.ir.parse_instruction import ATOM, SHAPE, InstructionReader
 from nvir.ir.special import special_register
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.types import SCALARS, VOID, Type, VoidType
@@ -28,21 +29,11 @@ if TYPE_CHECKING:
     from nvir.ir.parse import _Reader
 
 _NAME = r'%(?:[\w$]+|"[^"]*")(?:~\d+)?'
-_ATOM = re.compile(
-    r'(%(?:[\w$]+(?:\.[xyzwrgba]\b)?|"[^"]*")(?:~\d+)?'
-    r'|@(?:[\w$]+|"[^"]*")(?:~\d+)?|&\([^)]*\)'
-    r"|\b0f[0-9A-Fa-f]{8}\b|\b0d[0-9A-Fa-f]{16}\b|\b[a-z]\w* (?:undef\b|-?\d+\b)"
-    r"|(?<![\w.])-?\d+\b)",
-    re.ASCII,
-)
 _RESULT = re.compile(rf"(_|{_NAME}): ?(\w+)", re.ASCII)
-_LABEL = re.compile(
-    r'\s*([\w$.]+|"[^"]*"):(?:\s*$|\s+(?=(?:pragmas|flags|loc|aux)\b))', re.ASCII
-)
+_LABEL = re.compile(r'\s*([\w$.]+|"[^"]*"):(?:\s*$|\s+(?=(?:pragmas|flags|loc|aux)\b))', re.ASCII)
 _HEAD = re.compile(
     r"\s*(?:@(!?)(" + _NAME + r")\s+)?(volatile\s+)?([A-Za-z_][\w.:]*)(?:\s+|$)", re.ASCII
 )
-_SHAPE = re.compile(r"(?:%s|\.[a-z][0-9]+|[\[\]{}|+,! \-()])*\Z")
 _TYPE_WORDS = re.compile(
     r"(?:void|label|metadata|token|half|bfloat|float|double|fp128|i\d+|ptr|type|[A-Z]\w*)\Z"
 )
@@ -76,6 +67,7 @@ class Body:
         self.blocks: dict[str, Block] = {}
         self.wanted: dict[str, tuple[int, int]] = {}  # blocks named before their label
         self.later: list[tuple[Instruction, int, int]] = []  # where `!aux` stands
+        self.instructions = InstructionReader(self)
         self.block: Block | None = None
         self.k = 0
         self.text = ""
@@ -152,7 +144,7 @@ class Body:
         else:
             token = tname = ""
             head, _, rest = left.strip().partition(" ")
-        parts = _ATOM.split(rest)
+        parts = ATOM.split(rest)
         plan = _plans.get((head, "%s".join(parts[::2]), tname))
         if plan is None:
             return False
@@ -359,14 +351,16 @@ class Body:
         found = ORI.find(spelling)
         op = found[0] if found is not None else UNKNOWN
         if op is PHI:
-            i = self._phi(form("phi"), rest, offset + m.end())
+            i = self.instructions.phi(form("phi"), rest, offset + m.end())
         elif op.is_call:
-            i = self._call(spelling, rest, offset + m.end(), guard, len(tokens))
+            i = self.instructions.call(spelling, rest, offset + m.end(), guard, len(tokens))
         elif op.terminator:
-            i = self._terminator(op, spelling, rest, guard, offset + m.end())
+            i = self.instructions.terminator(op, spelling, rest, guard, offset + m.end())
         else:
             results = lead, len(tokens)
-            i = self._plain(op, spelling, rest, guard, volatile, results, offset + m.end())
+            i = self.instructions.plain(
+                op, spelling, rest, guard, volatile, results, offset + m.end()
+            )
             if guard is None and len(tokens) <= 1 and i.aux is None and "+" not in left:
                 self._remember(i, spelling, rest, types, volatile, lead)
         self._give_results(i, tokens, types, offset)
@@ -384,7 +378,7 @@ class Body:
                 raise Unreadable(f"no type is spelled '{name}'", self._col(name))
             types.append(t)
         lead = "%s".join(parts[::3])
-        if "%s" not in lead or not _SHAPE.match(lead):
+        if "%s" not in lead or not SHAPE.match(lead):
             raise Unreadable("expected results such as '%r1: b32'", 0)
         return parts[1::3], types, lead
 
@@ -411,188 +405,13 @@ class Body:
         f = i.form
         if volatile or f.op is UNKNOWN or f.n_operands != f.n_sources or lead not in ("", "%s"):
             return
-        parts = _ATOM.split(rest)
+        parts = ATOM.split(rest)
         if len(parts[1::2]) != f.n_operands:
             return
         if len(_plans) > _MAX_PLANS:
             _plans.clear()
         key = spelling, "%s".join(parts[::2]), types[0].name if types else ""
         _plans[key] = f, types[0] if types else VOID
-
-    def _atoms(self, text: str, offset: int) -> tuple[str, list[Value]]:
-        """The punctuation between the operands of a text, in canonical spacing, and the values."""
-        parts = _ATOM.split(text)
-        shape = "".join("%s".join(parts[::2]).split()).replace("%s%s", "%s+%s").replace(",", ", ")
-        bad = None if _SHAPE.match(shape) else shape.replace("%s", "")
-        if bad is not None or not _is_balanced(shape):
-            at = next((k for k, p in enumerate(parts[::2]) if not _SHAPE.match(p)), 0)
-            col = sum(len(p) for p in parts[: 2 * at])
-            raise Unreadable("cannot read the operands", offset + col)
-        return shape, [self.values[a] for a in parts[1::2]]
-
-    def _plain(
-        self, op: Op, spelling: str, rest: str, guard: tuple[str, Value] | None, volatile: bool,
-        results: tuple[str, int], offset: int,
-    ) -> Instruction:  # fmt: skip
-        """An instruction that is no call, terminator or phi.
-
-        Of its results the punctuation and number are known; they come later.
-        """
-        lead, n_results = results
-        rest, has_ties, ties = rest.partition(" ties ")
-        if has_ties:
-            ties, sep, fallback_text = ties.partition(" else ")
-        else:
-            rest, sep, fallback_text = rest.partition(" else ")
-        rest, has_carry, carry = rest.partition(" carry ")
-        shape, sources = self._atoms(rest, offset)
-        fallbacks = self._atoms(fallback_text, offset)[1] if sep else []
-        sign = None if guard is None else guard[0]
-        own = lead.partition("+")[0].rstrip(", ")
-        if own and op is not UNKNOWN:
-            shape = f"{own}, {shape}" if shape else own
-        try:
-            f = form(spelling, shape, sign, volatile)
-        except (ValueError, LookupError):
-            raise Unreadable(f"'{spelling}' does not take these operands", offset) from None
-        tail = ([guard[1]] if guard is not None else []) + fallbacks
-        if f.n_operands < 0:
-            n = len(sources)
-            tied = self._ties(ties, offset, n_results, n + len(tail)) if has_ties else ()
-            aux = Loose(n, n if guard is not None else -1, tied)
-            return Instruction(f, (*sources, *tail), aux=aux)
-        if has_ties:
-            raise Unreadable(f"'{spelling}' has no ties of its own", offset)
-        operands = self._laid_out(f, shape, own, sources, offset)
-        if has_carry:
-            operands += self._atoms(carry, offset)[1]
-        operands += tail
-        if len(operands) != f.n_operands:
-            raise Unreadable(
-                f"'{spelling}' takes {f.n_operands} operands in all, not {len(operands)}", offset
-            )
-        return Instruction(f, tuple(operands))
-
-    def _laid_out(
-        self, f: Form, shape: str, own: str, atoms: list[Value], offset: int
-    ) -> list[Value]:
-        """Sources and then tied operands, from the atoms of the slots right of the `=`."""
-        slots = f.slots[own.count("%s") :]
-        parts = operand_parts(shape)
-        roles = [o.role for o in assign_operands(parts, f.op.operands)]
-        n = len(operand_parts(own)) if own else 0
-        if len(slots) != len(atoms) or roles[:n] != [DEF] * n or DEF in roles[n:]:
-            raise Unreadable(f"'{f.spelling}' does not have these results and operands", offset)
-        if TIED not in roles:
-            return list(atoms)
-        tied = dict(f.ties)
-        out: list[Any] = [None] * (f.n_sources + sum(s >= 0 for s in slots))
-        for s, v in zip(slots, atoms, strict=True):
-            out[~s if s < 0 else tied[s]] = v
-        return out
-
-    def _ties(self, text: str, offset: int, n: int, m: int) -> tuple[tuple[int, int], ...]:
-        c = Cursor(text, self)
-        ties = c.datum()
-        good = isinstance(ties, tuple) and all(
-            isinstance(t, tuple) and len(t) == 2 and all(isinstance(x, int) for x in t)
-            and 0 <= t[0] < n and 0 <= t[1] < m for t in ties
-        )  # fmt: skip
-        if not good:
-            raise Unreadable("ties are (result, operand) pairs", offset)
-        c.end()
-        return ties  # type: ignore[no-any-return]
-
-    def _phi(self, f: Form, rest: str, offset: int) -> Instruction:
-        """`[value, block], …`."""
-        c = Cursor(self.text, self, offset)
-        values, blocks = [], []
-        while c.accept("["):
-            values.append(c.value())
-            c.expect(",")
-            blocks.append(self.target(c.label()))
-            c.expect("]")
-            if not c.accept(","):
-                break
-        if c.kind != "end" and not c.at("!"):
-            raise c.fail("'[value, block]'")
-        return Instruction(f, tuple(values), aux=tuple(blocks))
-
-    def _call(
-        self, spelling: str, rest: str, offset: int, guard: tuple[str, Value] | None, n: int
-    ) -> Instruction:
-        """`@f (arguments) -> (return parameters) prototype "p" ties (…) else fallbacks`."""
-        c = Cursor(self.text, self, offset)
-        callee = None if c.accept("indirect") else c.value()
-        operands = self._list(c)
-        info = CallInfo(len(operands), callee=callee)
-        if c.accept("->"):
-            info.return_params = tuple(self._list(c))
-        if c.accept("prototype"):
-            info.prototype = c.string()
-        if guard is not None:
-            g = info.guard_index = len(operands)
-            operands.append(guard[1])
-            info.ties = tuple((k, g + 1 + k) for k in range(n))
-        if c.accept("ties"):
-            start = c.start
-            info.ties = c.datum()
-            if not isinstance(info.ties, tuple):
-                raise Unreadable("ties are (result, operand) pairs", start)
-        if c.accept("else"):
-            operands += self._values(c)
-        if c.kind != "end" and not c.at("!"):
-            raise c.fail("the end of the call")
-        f = form(spelling, "", None if guard is None else guard[0])
-        return Instruction(f, tuple(operands), aux=info)
-
-    def _list(self, c: Cursor) -> list[Value]:
-        out: list[Value] = []
-        c.expect("(")
-        while not c.accept(")"):
-            if out:
-                c.expect(",")
-            out.append(c.value())
-        return out
-
-    def _terminator(
-        self, op: Op, spelling: str, rest: str, guard: tuple[str, Value] | None, offset: int
-    ) -> Instruction:
-        c = Cursor(self.text, self, offset)
-        targets: list[Block] = []
-        operands: list[Value] = []
-        if op.name == "bra" and (c.kind in ("word", "string")):
-            targets.append(self.target(c.label()))
-            if c.accept("else"):
-                targets.append(self.target(c.label()))
-        while c.kind != "end" and not c.at("->", "!", "with"):
-            operands.append(c.value())
-            if not c.accept(","):
-                break
-        handed_back = self._values(c) if c.accept("with") else []
-        if c.accept("->"):
-            targets += self._labels(c)
-        if c.kind != "end" and not c.at("!"):
-            raise c.fail("the end of the instruction")
-        shape = ", ".join(["%s"] * len(operands))
-        f = form(spelling, shape, None if guard is None else guard[0])
-        if guard is not None:
-            operands.append(guard[1])
-        if f.n_operands not in (-1, len(operands)):
-            raise Unreadable(f"'{spelling}' takes {f.n_operands} operands in all", offset)
-        return Instruction(f, (*operands, *handed_back), aux=tuple(targets))
-
-    def _values(self, c: Cursor) -> list[Value]:
-        out = [c.value()]
-        while c.accept(","):
-            out.append(c.value())
-        return out
-
-    def _labels(self, c: Cursor) -> list[Block]:
-        out = [self.target(c.label())]
-        while c.accept(","):
-            out.append(self.target(c.label()))
-        return out
 
     # -------------------------------------------------- nvvm instructions
 
@@ -617,31 +436,14 @@ class Body:
         if not words or words[0] not in NVVM:
             raise Unreadable(f"no instruction is spelled '{spelling}'", start)
         f = nvvm_form(spelling)
-        i = self._phi(f, "", start + len("phi")) if f.is_phi else self._nvvm_operands(f, c)
+        i = (
+            self.instructions.phi(f, "", start + len("phi"))
+            if f.is_phi
+            else self.instructions.nvvm(f, c)
+        )
         i.type = type
         if token:
             self._define(token, i)
         elif f.n_results == 1 and not f.is_call:
             raise Unreadable(f"'{spelling}' has a result", start)
         return i
-
-    def _nvvm_operands(self, f: Form, c: Cursor) -> Instruction:
-        operands: list[Value] = []
-        while c.kind != "end" and not c.at("->"):
-            if operands:
-                c.expect(",")
-            operands.append(c.value())
-        targets = tuple(self._labels(c)) if c.accept("->") else ()
-        c.end()
-        return Instruction(f, tuple(operands), aux=targets if f.terminator else None)
-
-
-def _is_balanced(shape: str) -> bool:
-    depth = 0
-    for c in shape:
-        depth += (c in "[{(") - (c in "]})")
-        if depth < 0:
-            return False
-    return depth == 0
-
-
