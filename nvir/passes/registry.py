@@ -124,18 +124,26 @@ def all_passes() -> dict[str, Pass]:
         split_live_ranges,
         unroll_decision,
     )
-    from nvir.passes.scalar import copy_prop, dce, gvn, if_convert, phi_moves
+    from nvir.passes.scalar import const_fold, copy_prop, dce, gvn, if_convert, mem2reg, phi_moves, simplify_cfg, sroa
     from nvir.passes.select import select, vectorize_memory
     from nvir.passes.select.options import Options as SelectOptions
 
     rows = (
         Pass("copy-prop", copy_prop.run, "uses of a copy name its source", copy_prop.CODES,
              phases=(13,)),
+        Pass("const-fold", const_fold.run, "works out what follows from literals, branches too",
+             const_fold.CODES, options=const_fold.Options, cfg=True, phases=(13, 29, 58, 65)),
         Pass("gvn", gvn.run, "one of several equal computations remains", gvn.CODES,
              options=gvn.Options, phases=(29,)),
         Pass("legalize", legalize.run, "rewrites what a dialect of NVVM IR lacks", legalize.CODES,
              options=legalize.Options, level="nvvm", unit="module", cfg=True, required=True),
         Pass("dce", dce.run, "removes what nobody uses", dce.CODES, phases=(16,)),
+        Pass("mem2reg", mem2reg.run, "allocas that are loaded and stored whole become values",
+             mem2reg.CODES, level="nvvm"),
+        Pass("sroa", sroa.run, "allocas of aggregates become one for each of their pieces",
+             sroa.CODES, level="nvvm"),
+        Pass("simplify-cfg", simplify_cfg.run, "merges blocks, folds branches, makes selects",
+             simplify_cfg.CODES, level="nvvm", cfg=True),
         Pass("loop-simplify", loop_simplify.run, "gives loops one latch, a preheader, own exits",
              loop_simplify.CODES, options=loop_simplify.Options, cfg=True, phases=(18,)),
         Pass("loop-rotate", loop_rotate.run, "turns while loops into guarded do-while loops",

@@ -1,0 +1,75 @@
+"""Addresses as a root, terms and a constant distance.
+
+    gep { i32, [4 x float] }, ptr %p, i64 %i, i32 1, i64 2     →  %p + 20·%i + 12
+"""
+
+from __future__ import annotations
+
+from nvir.ir.instruction import Instruction
+from nvir.ir.layout import size_of, struct_layout
+from nvir.ir.types import ArrayType, IntType, StructType, Type, VectorType
+from nvir.ir.values import Constant, Value
+
+Terms = list[tuple[Value, int]]
+MAX_CHAIN = 16  # geps above each other that are looked through
+
+
+def split_indices(gep: Instruction) -> tuple[int, Terms] | None:
+    """The constant bytes of a gep, and (index, bytes it counts) for each of the other indices;
+    None for one that makes a vector of pointers."""
+    t: Type = gep.aux
+    offset = 0
+    terms: Terms = []
+    if isinstance(gep.type, VectorType):
+        return None
+    for k, v in enumerate(gep.operands[1:]):
+        if k and isinstance(t, StructType):
+            if not isinstance(v, Constant):
+                return None
+            member = v.value or 0
+            offset += struct_layout(t).offsets[member]
+            t = (t.elements or ())[member]
+            continue
+        if k:
+            if not isinstance(t, ArrayType | VectorType):
+                return None
+            t = t.element
+        if isinstance(v, Constant) and not isinstance(v.value, tuple):
+            offset += (v.value or 0) * size_of(t)
+        elif isinstance(v.type, IntType):
+            terms.append((v, size_of(t)))
+        else:
+            return None
+    return offset, terms
+
+
+def constant_offset(gep: Instruction) -> int | None:
+    """The distance in bytes of a gep's result from its base, where it is constant."""
+    parts = split_indices(gep)
+    return parts[0] if parts is not None and not parts[1] else None
+
+
+def root_and_offset(pointer: Value) -> tuple[Value, int]:
+    """What a pointer lies at a constant distance from, and the distance in bytes; casts between
+    address spaces are not looked through."""
+    offset = 0
+    for _ in range(MAX_CHAIN):
+        if not isinstance(pointer, Instruction) or pointer.form.name != "getelementptr":
+            break
+        distance = constant_offset(pointer)
+        if distance is None:
+            break
+        offset += distance
+        pointer = pointer.operands[0]
+    return pointer, offset
+
+
+def root_of(pointer: Value) -> Value:
+    """The object or value that a pointer is made of, by geps and casts alone."""
+    for _ in range(MAX_CHAIN):
+        if not isinstance(pointer, Instruction):
+            break
+        if pointer.form.name not in ("getelementptr", "bitcast", "addrspacecast"):
+            break
+        pointer = pointer.operands[0]
+    return pointer

@@ -1,0 +1,323 @@
+"""Rules of simplify-cfg that take more than one block: threading, selects, common destinations.
+
+Each rule takes the run (`Simplifier`) and a block, changes the code or leaves it, and tells which.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nvir.ir.block import Block
+from nvir.ir.form import nvvm_form
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import I1, ArrayType, StructType
+from nvir.ir.values import Constant, Undef, Value, constant
+from nvir.passes.callees import can_speculate
+
+if TYPE_CHECKING:
+    from nvir.passes.scalar.simplify_cfg import Simplifier
+
+# What a branch is worth: about the instructions that may be run in its place.
+SPECULATED = 4
+MAX_SELECTS = 4
+JOINED = 2  # instructions before the second of two branches that are joined
+
+_COSTS = {"trunc": 0, "zext": 0, "bitcast": 0, "ptrtoint": 0, "inttoptr": 0, "freeze": 0,
+          "extractvalue": 0, "insertvalue": 0, "extractelement": 0,
+          "udiv": 9, "sdiv": 9, "urem": 9, "srem": 9, "fdiv": 9, "frem": 99,
+          "call": 5}  # fmt: skip
+
+
+def cost(i: Instruction) -> int:
+    """Roughly how many machine instructions an instruction takes; large where it must stay."""
+    if not can_speculate(i) or i.form.is_phi:
+        return 99
+    wide = 2 if i.type.bits == 64 and i.form.name not in _COSTS else 1
+    return _COSTS.get(i.form.name, wide)
+
+
+def only_jumps(b: Block) -> bool:
+    """Whether a block has phis and an unconditional branch alone."""
+    i = b.first_non_phi
+    return i is not None and i.form.name == "br" and len(i.aux) == 1
+
+
+# ------------------------------------------------------------------- threading
+
+
+def thread(s: Simplifier, b: Block) -> bool:
+    """Lead the predecessors of a block that only jumps to where it jumps.
+
+    Its phis may feed phis of the successor alone. A predecessor that leads there already must
+    bring the same values on both ways.
+    """
+    if not only_jumps(b) or b is s.function.entry or b.aux is not None or b.pragmas:
+        return False
+    assert b.last is not None
+    target: Block = b.last.aux[0]
+    if target is b or (b in s.latches and len(s.preds[b]) > 1) or b in s.headers:
+        return False
+    if target in s.headers and not _keeps_preheader(s, b, target):
+        return False
+    own = {phi: dict(zip(phi.aux, phi.operands, strict=True)) for phi in b.phis}
+    if any(not (u.form.is_phi and u.block is target) for phi in own for u in phi.users):
+        return False
+    if own and any(_names_elsewhere(phi, own, b) for phi in target.phis):
+        return False
+    moved = [p for p in s.preds[b] if _agrees(p, b, target, own, s)]
+    if not moved or (own and len(moved) < len(s.preds[b])):
+        return False
+    _redirect(s, b, target, moved, own)
+    return True
+
+
+def _keeps_preheader(s: Simplifier, b: Block, header: Block) -> bool:
+    """Whether a header has one way in from outside after a block before it is threaded."""
+    outside = [p for p in s.preds[header] if p not in s.latches]
+    return len(s.preds[b]) == 1 and len(outside) == 1
+
+
+def _names_elsewhere(phi: Instruction, own: dict[Instruction, dict[Block, Value]],
+                     b: Block) -> bool:  # fmt: skip
+    return any(p is not b and v in own for v, p in phi.incoming)
+
+
+def _agrees(p: Block, b: Block, target: Block, own: dict[Instruction, dict[Block, Value]],
+            s: Simplifier) -> bool:  # fmt: skip
+    """Whether `p`, led past `b`, brings each phi of the target one value."""
+    if p not in s.preds[target]:
+        return True
+    for phi in target.phis:
+        entries = dict(zip(phi.aux, phi.operands, strict=True))
+        if _through(entries[b], p, own) is not entries[p]:
+            return False
+    return True
+
+
+def _through(v: Value, p: Block, own: dict[Instruction, dict[Block, Value]]) -> Value:
+    """What a value at the end of a block is where `p` comes before it."""
+    return own[v][p] if isinstance(v, Instruction) and v in own else v
+
+
+def _redirect(s: Simplifier, b: Block, target: Block, moved: list[Block],
+              own: dict[Instruction, dict[Block, Value]]) -> None:  # fmt: skip
+    stays = len(moved) < len(s.preds[b])
+    for phi in target.phis:
+        entries = dict(zip(phi.aux, phi.operands, strict=True))
+        v = entries[b] if stays else entries.pop(b)
+        for p in moved:
+            entries.setdefault(p, _through(v, p, own))
+        phi.set_incoming(list(entries.values()), list(entries))
+    for p in moved:
+        assert p.last is not None
+        p.last.set_successor(b, target)
+        s.preds[target][p] = None
+        del s.preds[b][p]
+        s.again(p)
+    if b in s.latches:
+        s.latches.update(moved)
+    if not stays:
+        s.preds[target].pop(b, None)
+        for phi in list(own):
+            phi.set_incoming((), ())
+        s.discard(b)
+    s.again(target)
+
+
+def decide(s: Simplifier, b: Block) -> bool:
+    """Lead predecessors whose constant for a phi decides the branch on it straight to its end.
+
+    The block holds phis and the branch alone, and nothing outside names its phis but the phis of
+    the blocks that it leads to.
+    """
+    last = b.terminator
+    if last is None or last.form.name != "br" or len(last.operands) != 1 or b in s.headers:
+        return False
+    cond = last.operands[0]
+    if b.first_non_phi is not last or b is s.function.entry or last.aux[0] is last.aux[1]:
+        return False
+    if not (isinstance(cond, Instruction) and cond.form.is_phi and cond.block is b):
+        return False
+    if b.aux is not None or b in last.aux:
+        return False
+    own = {phi: dict(zip(phi.aux, phi.operands, strict=True)) for phi in b.phis}
+    for phi in own:
+        for u in phi.users:
+            if u is last or (u.form.is_phi and u.block in last.aux and all(
+                    v is not phi or p is b for v, p in u.incoming)):  # fmt: skip
+                continue
+            return False
+    known = {p: v for p, v in own[cond].items() if isinstance(v, Constant)}
+    moved = False
+    for p, value in known.items():
+        target: Block = last.aux[0] if value.value else last.aux[1]
+        if target in s.headers or not _agrees(p, b, target, own, s):
+            continue
+        for phi in target.phis:
+            entries = dict(zip(phi.aux, phi.operands, strict=True))
+            entries.setdefault(p, _through(entries[b], p, own))
+            phi.set_incoming(list(entries.values()), list(entries))
+        assert p.last is not None
+        p.last.set_successor(b, target)
+        s.preds[target][p] = None
+        s.drop_edge(p, b)
+        s.again(p, target)
+        moved = True
+        for phi in own:
+            own[phi].pop(p, None)
+    return moved
+
+
+# --------------------------------------------------------------------- selects
+
+
+def select(s: Simplifier, b: Block) -> bool:
+    """Turn a branch around cheap instructions into selects.
+
+    `b` branches to one or two blocks that only it leads to and that go on to a common block; or
+    one of the ways leads there directly.
+    """
+    last = b.terminator
+    if last is None or last.form.name != "br" or len(last.operands) != 1:
+        return False
+    yes, no = last.aux
+    end = _goes_on(s, b, yes)
+    if end is not None and end is _goes_on(s, b, no):
+        sides = [yes, no]
+    elif end is no:
+        sides = [yes]
+    elif _goes_on(s, b, no) is yes:
+        end, sides = yes, [no]
+    else:
+        return False
+    assert end is not None
+    if end is b or b in s.latches:
+        return False
+    way = [yes if yes in sides else b, no if no in sides else b]
+    phis = [(phi, dict(zip(phi.aux, phi.operands, strict=True))) for phi in end.phis]
+    chosen = [(e[way[0]], e[way[1]]) for _, e in phis]
+    if sum(_needs_select(x, y) for x, y in chosen) > MAX_SELECTS:
+        return False
+    if any(isinstance(x.type, StructType | ArrayType) for x, y in chosen if _needs_select(x, y)):
+        return False
+    total = sum(cost(i) for side in sides for i in side if i is not side.last)
+    if total > SPECULATED:
+        return False
+    cond = last.operands[0]
+    for side in sides:
+        for i in side:
+            if i is not side.last:
+                i.move_before(last)
+    for (phi, entries), (x, y) in zip(phis, chosen, strict=True):
+        value = _select(last, cond, x, y, phi)
+        for w in way:
+            entries.pop(w, None)
+        entries[b] = value
+        phi.set_incoming(list(entries.values()), list(entries))
+    for side in sides:
+        s.preds[end].pop(side, None)
+        s.discard(side)
+    s.preds[end][b] = None
+    s.set_branch(b, None, end)
+    s.again(end)
+    return True
+
+
+def _goes_on(s: Simplifier, b: Block, side: Block) -> Block | None:
+    """Where a block that `b` alone leads to goes on, if it has no phis and one way out."""
+    last = side.terminator
+    if side is b or len(s.preds[side]) != 1 or last is None or last.form.name != "br":
+        return None
+    if len(last.aux) != 1 or side.aux is not None or side in s.latches:
+        return None
+    return last.aux[0]  # type: ignore[no-any-return]
+
+
+def _needs_select(x: Value, y: Value) -> bool:
+    return x is not y and not isinstance(x, Undef) and not isinstance(y, Undef)
+
+
+def _select(at: Instruction, cond: Value, x: Value, y: Value, phi: Instruction) -> Value:
+    if x is y or isinstance(y, Undef):
+        return x
+    if isinstance(x, Undef):
+        return y
+    i = Instruction(nvvm_form("select"), (cond, x, y), x.type, phi.name, None, phi.loc)
+    i.insert_before(at)
+    return i
+
+
+# -------------------------------------------------------- common destinations
+
+
+def join(s: Simplifier, b: Block) -> bool:
+    """Join the branch of `b` with that of a block behind it, where one way is common.
+
+        b: br %c, next, out                          b: %t = select %c, %d, false
+        next: br %d, then, out              ==>         br %t, then, out
+
+    What stands before the second branch runs always then, so there must be little of it.
+    """
+    last = b.terminator
+    if last is None or last.form.name != "br" or len(last.operands) != 1 or b in s.latches:
+        return False
+    for at, after in enumerate(last.aux):
+        out = last.aux[1 - at]
+        if after is not out and _may_join(s, b, after, out):
+            _join(s, b, at, after, out)
+            return True
+    return False
+
+
+def _may_join(s: Simplifier, b: Block, after: Block, out: Block) -> bool:
+    second = after.terminator
+    if after is b or len(s.preds[after]) != 1 or second is None or second.form.name != "br":
+        return False
+    if len(second.operands) != 1 or out not in second.aux or after.aux is not None:
+        return False
+    if second.aux[0] is second.aux[1] or after in s.latches or b in second.aux:
+        return False
+    if sum(cost(i) for i in after if i is not second) > JOINED:
+        return False
+    differ = 0
+    for phi in out.phis:
+        entries = dict(zip(phi.aux, phi.operands, strict=True))
+        differ += _needs_select(entries[b], entries[after])
+    return differ <= 1
+
+
+def _join(s: Simplifier, b: Block, at: int, after: Block, out: Block) -> None:
+    last, second = b.terminator, after.terminator
+    assert last is not None
+    assert second is not None
+    cond, inner = last.operands[0], second.operands[0]
+    then: Block = second.aux[0] if second.aux[1] is out else second.aux[1]
+    for i in after:
+        if i is not second:
+            i.move_before(last)
+    if second.aux[0] is out:  # the way to `then` is where the inner condition does not hold
+        inner = _i1(last, "xor", (inner, constant(I1, 1)))
+    # `then` is reached where cond agrees with `at` and the inner condition holds.
+    if at == 0:
+        both = _i1(last, "select", (cond, inner, constant(I1, 0)))
+    else:
+        both = _i1(last, "select", (cond, constant(I1, 0), inner))
+    for phi in out.phis:
+        entries = dict(zip(phi.aux, phi.operands, strict=True))
+        near, far = entries[b], entries.pop(after)
+        x, y = (far, near) if at == 0 else (near, far)
+        entries[b] = _select(last, cond, x, y, phi)
+        phi.set_incoming(list(entries.values()), list(entries))
+    for phi in then.phis:
+        phi.aux = tuple([b if p is after else p for p in phi.aux])
+    s.preds[then][b] = s.preds[then].pop(after)
+    s.preds[out].pop(after)
+    s.discard(after)
+    s.set_branch(b, both, then, out)
+    s.again(then, out)
+
+
+def _i1(at: Instruction, spelling: str, operands: tuple[Value, ...]) -> Instruction:
+    i = Instruction(nvvm_form(spelling), operands, I1, None, None, at.loc)
+    i.insert_before(at)
+    return i
