@@ -124,7 +124,17 @@ def all_passes() -> dict[str, Pass]:
         split_live_ranges,
         unroll_decision,
     )
-    from nvir.passes.scalar import const_fold, copy_prop, dce, gvn, if_convert, mem2reg, phi_moves, simplify_cfg, sroa
+    from nvir.passes.scalar import (
+        const_fold,
+        copy_prop,
+        dce,
+        gvn,
+        if_convert,
+        mem2reg,
+        phi_moves,
+        simplify_cfg,
+        sroa,
+    )
     from nvir.passes.select import select, vectorize_memory
     from nvir.passes.select.options import Options as SelectOptions
 
