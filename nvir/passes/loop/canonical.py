@@ -11,6 +11,7 @@ What each part is for, and what is skipped: loop_simplify.py.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 import attrs
 
@@ -33,14 +34,15 @@ CODES = (LATCH, PREHEADER, EXIT, DIVERGENT)  # and region.UNKNOWN
 
 
 def canonicalise(
-    function: Function, ctx: Context | None = None, *, whole: bool = True, together: bool = False
-) -> bool:
-    """Bring all loops into the form above; whether anything changed. Annotations stay fresh.
+    function: Function, ctx: Context | None = None, *, whole: bool = True, together: bool = False,
+    headers: AbstractSet[Block] | None = None,
+) -> bool:  # fmt: skip
+    """Bring all loops, or those of the headers, into the form above; whether anything changed.
 
-    `whole` false: only the single latch. `together`: no block where lanes may part. Without a
-    context nothing is remarked.
+    Annotations stay fresh. `whole` false: only the single latch. `together`: no block where lanes
+    may part. Without a context nothing is remarked.
     """
-    work = _Work(function, ctx, together)
+    work = _Work(function, ctx, together, headers)
     changed = work.apply(work.header_edges(whole))
     if whole:
         changed |= work.apply(work.exit_edges())
@@ -57,15 +59,22 @@ class _Plan:
 
 
 class _Work:
-    def __init__(self, function: Function, ctx: Context | None, together: bool) -> None:
-        self.function, self.ctx, self.together = function, ctx, together
+    def __init__(
+        self, function: Function, ctx: Context | None, together: bool,
+        headers: AbstractSet[Block] | None,
+    ) -> None:  # fmt: skip
+        self.function, self.ctx, self.together, self.headers = function, ctx, together, headers
         self._divergence: Divergence | None = None
         self._known: dict[Block, bool] = {}  # header -> no unknown operation within
+
+    def _loops(self) -> list[Loop]:
+        loops, headers = natural_loops(self.function), self.headers
+        return loops if headers is None else [x for x in loops if x.header in headers]
 
     def header_edges(self, whole: bool) -> list[_Plan]:
         """Loops of several latches, and (`whole`) those without a preheader."""
         plans = []
-        for loop in natural_loops(self.function):
+        for loop in self._loops():
             header, latches = loop.header, loop.latches
             if len(latches) > 1:
                 place = Place(header, latches, f"{header.name}.latch", latches[-1])
@@ -86,7 +95,7 @@ class _Work:
         several kinds, each kind that leaves a loop gets a block.
         """
         inner: dict[Block, Loop] = {}
-        for loop in natural_loops(self.function):
+        for loop in self._loops():
             inner.update(dict.fromkeys(loop.blocks, loop))
         targets: dict[Block, None] = {}
         for b, loop in inner.items():

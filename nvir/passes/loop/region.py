@@ -133,11 +133,11 @@ def definitions(
     `within`, the blocks where the originals are still right."""
     return {
         r: {copies[b]: copies[r]}
-        for b in blocks for i in b for r in i.results if _leaves(r, within)
+        for b in blocks for i in b for r in i.results if leaves(r, within)
     }  # fmt: skip
 
 
-def _leaves(value: Value, inside: AbstractSet[Block]) -> bool:
+def leaves(value: Value, inside: AbstractSet[Block]) -> bool:
     """Whether a value is used outside of the blocks; a phi uses at the end of its entry."""
     for user in value.users:
         if user.form.is_phi:

@@ -9,9 +9,8 @@ In this form another copy of the loop adds operands to the phis of its exits and
 to nothing else outside, so no SSA repair follows, and loops can be copied one
 after the other, inner before outer, without renewing the annotations between.
 
-Method   Blocks are put on edges where needed, inner loops first; then one
-         analysis, one pass over the values of the loops, and the repair of
-         `ssa_update` for those that leave.
+Method   `canonicalise` puts blocks on edges where needed; then one pass over the
+         values of the loops, and the repair of `ssa_update` for those that leave.
 Needs    fresh CFG annotations; they are fresh afterwards.
 Skips    loops with an operation whose copies would mean something else: `Refusal`.
 Cost     linear in the sizes of the loops, a block once for each loop around it.
@@ -26,12 +25,14 @@ import attrs
 
 from nvir.analysis.divergence import Divergence, divergence
 from nvir.ir.block import Block
-from nvir.ir.cfg import insert_preheader, successors
+from nvir.ir.cfg import successors
 from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.values import Value
+from nvir.passes.loop.canonical import canonicalise
+from nvir.passes.loop.region import leaves
 from nvir.passes.rewrite import held_in_place
 from nvir.passes.ssa_update import obstacle, repair
 
@@ -139,10 +140,8 @@ def regions(function: Function, headers: set[Block], held: frozenset[Value]) -> 
 
     The loops must have no refusal.
     """
+    canonicalise(function, headers=headers)
     loops = [x for x in natural_loops(function) if x.header in headers]
-    if _separate(function, loops):
-        function.analyze_cfg()
-        loops = [x for x in natural_loops(function) if x.header in headers]
     _close(function, loops, held)
     made: dict[Block, Region] = {}
     place = {b: k for k, b in enumerate(function.blocks)}
@@ -159,54 +158,6 @@ def regions(function: Function, headers: set[Block], held: frozenset[Value]) -> 
     return made
 
 
-def _separate(function: Function, loops: list[Loop]) -> bool:
-    """Give the loops preheaders, single latches and exits of their own; whether any lacked one."""
-    preds = {b: list(b.preds) for b in function.blocks}
-    state = function.cfg_state
-    function.cfg_changed()  # annotations are renewed once, by the caller
-    changed = False
-
-    def interpose(target: Block, sources: list[Block], suffix: str) -> Block:
-        new = insert_preheader(target, sources, f"{target.name}.{suffix}")
-        preds[new] = sources
-        preds[target] = [p for p in preds[target] if p not in sources] + [new]
-        return new
-
-    for loop in reversed(loops):  # inner before outer
-        inside = set(loop.blocks)
-        outside = [p for p in preds[loop.header] if p not in inside]
-        if len(outside) != 1 or len(successors(outside[0])) != 1:
-            new = interpose(loop.header, outside, "pre")
-            _join(loop.parent, new)
-            changed = True
-        latches = [p for p in preds[loop.header] if p in inside]
-        if len(latches) != 1:
-            new = interpose(loop.header, latches, "latch")
-            _join(loop, new)
-            inside.add(new)
-            changed = True
-        targets = dict.fromkeys(s for b in loop.blocks for s in successors(b) if s not in inside)
-        for target in targets:
-            within = [p for p in preds[target] if p in inside]
-            if len(within) < len(preds[target]):
-                new = interpose(target, within, "exit")
-                parent = loop.parent
-                while parent is not None and target not in set(parent.blocks):
-                    parent = parent.parent
-                _join(parent, new)
-                changed = True
-    if not changed:
-        function.cfg_state = state
-    return changed
-
-
-def _join(loop: Loop | None, block: Block) -> None:
-    """Note that a new block lies in a loop and all around it."""
-    while loop is not None:
-        loop.blocks.append(block)
-        loop = loop.parent
-
-
 def _close(function: Function, loops: list[Loop], held: frozenset[Value]) -> None:
     """Let every value that leaves a loop go through phis of its exits."""
     for loop in reversed(loops):
@@ -218,7 +169,7 @@ def _close(function: Function, loops: list[Loop], held: frozenset[Value]) -> Non
         for block in loop.blocks:
             for i in block:
                 for v in i.results:
-                    if not _leaves(v, inside):
+                    if not leaves(v, inside):
                         continue
                     assert obstacle(v, held) is None
                     more[v] = {
@@ -240,14 +191,3 @@ def _close(function: Function, loops: list[Loop], held: frozenset[Value]) -> Non
 def _exit_phi(v: Value, block: Block, preds: list[Block]) -> Instruction:
     phi = Instruction(form("phi"), (v,) * len(preds), v.type, v.name, tuple(preds))
     return block.insert_phi(phi)
-
-
-def _leaves(v: Value, inside: set[Block]) -> bool:
-    """Whether a value is used outside of the blocks; a phi uses at the end of the way in."""
-    for user in v.users:
-        if user.form.is_phi:
-            if any(x is v and b not in inside for x, b in user.incoming):
-                return True
-        elif user.block not in inside:
-            return True
-    return False
