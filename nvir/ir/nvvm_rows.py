@@ -21,6 +21,9 @@ its spelling ("add nsw", "icmp slt", "load volatile", "call tail"):
                                                   no operand unless indirect
     extractvalue     aggregate                    tuple of indices
     insertvalue      aggregate, element           tuple of indices
+    splitStruct      aggregate                    (its type, the struct of the results' types); the
+                                                  results are its leaves (`layout.fields`); NVVM's
+                                                  own, number 32, and in no LLVM text
     shufflevector    a, b                         tuple of lanes, -1 for an undefined one
     atomicrmw        pointer, value               (ordering, scope, alignment); the operation is
                                                   the first flag, another one "volatile"
@@ -196,6 +199,7 @@ op("call", "d?, a*", reads=True, writes=True, convergent=True, is_call=True, doc
 op("select", "d, c, a, b", doc="a where c, else b")
 op("extractvalue", "d, a", doc="a member of a struct or array")
 op("insertvalue", "d, a, b", doc="with a member replaced")
+op("splitStruct", "d*, a", doc="all scalars and vectors of a struct or array, in order")
 op("extractelement", "d, a, b", doc="an element of a vector")
 op("insertelement", "d, a, b, c", doc="with an element replaced")
 op("shufflevector", "d, a, b", doc="elements of two vectors in a new order")

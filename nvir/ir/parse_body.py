@@ -418,16 +418,17 @@ class Body:
     def _nvvm(self, text: str) -> Instruction:
         """`%x: i32 = add nsw %a, i32 5`, with successors and phi entries as in `ori`."""
         c = Cursor(text, self)
-        token = ""
-        type: Type = VOID
-        if c.kind == "value" or c.at("_"):
+        results: list[tuple[str, Type]] = []
+        while c.kind == "value" or c.at("_"):
             token = c.next()
             c.expect(":")
             start = c.start
-            type = c.type()
-            if isinstance(type, VoidType):
+            results.append((token, c.type()))
+            if isinstance(results[-1][1], VoidType):
                 raise Unreadable("a result has a type", start)
-            c.expect("=")
+            if not c.accept(","):
+                c.expect("=")
+                break
         start = c.start
         words = []
         while c.kind == "word" and not _TYPE_WORDS.match(c.token) and c.token not in SCALARS:
@@ -441,9 +442,10 @@ class Body:
             if f.is_phi
             else self.instructions.nvvm(f, c)
         )
-        i.type = type
-        if token:
-            self._define(token, i)
-        elif f.n_results == 1 and not f.is_call:
+        if results:
+            i.set_results([t for _, t in results], [None] * len(results))
+        elif f.n_results == 1 and not f.is_call and words[0] != "splitStruct":
             raise Unreadable(f"'{spelling}' has a result", start)
+        for (token, _), r in zip(results, i.results, strict=True):
+            self._define(token, r)
         return i

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.layout import fields
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.types import (
     I1,
@@ -24,6 +25,7 @@ from nvir.ir.types import (
     StructType,
     Type,
     VectorType,
+    struct,
 )
 from nvir.ir.values import Argument, Constant
 
@@ -58,6 +60,8 @@ def _count_problem(i: Instruction) -> str | None:
     most = len(i._operands) if any(o.variadic for o in sources) else len(sources)
     if not least <= len(i._operands) <= most:
         return f"{row.name} has {len(i._operands)} operands, its row {least}"
+    if row.name == "splitStruct":
+        return None  # its rule counts the results
     if i._results is not None:
         return "an instruction of nvvm has at most one result"
     if not row.is_call and (i.type is not VOID) != (i.form.n_results == 1):
@@ -232,6 +236,16 @@ def _insert(i: Instruction, f: Function) -> str | None:
     return _differ(i.type, whole.type) or _differ(part.type, t)
 
 
+def _split(i: Instruction, f: Function) -> str | None:
+    t = i._operands[0].type
+    if not isinstance(t, StructType | ArrayType):
+        return f"splitStruct of {t}, which is no aggregate"
+    leaves = tuple(r.type for r in i.results)
+    if leaves != tuple(leaf for _, leaf in fields(t)):
+        return f"the results of splitStruct are not the leaves of {t}"
+    return None if i.aux == (t, struct(leaves)) else "splitStruct does not name its two types"
+
+
 def _vector(i: Instruction, f: Function) -> str | None:
     v, *rest = i._operands
     if not isinstance(v.type, VectorType):
@@ -333,7 +347,7 @@ def _nothing(i: Instruction, f: Function) -> str | None:
 # What these say depends on more than the types of operands and result.
 _LOCAL = frozenset((
     "ret", "br", "switch", "unreachable", "call", "load", "store", "getelementptr", "alloca",
-    "extractvalue", "insertvalue", "shufflevector", "atomicrmw", "cmpxchg",
+    "extractvalue", "insertvalue", "splitStruct", "shufflevector", "atomicrmw", "cmpxchg",
 ))  # fmt: skip
 _INTEGER_ROWS = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and",
                  "or", "xor")  # fmt: skip
@@ -345,7 +359,7 @@ _RULES: dict[str, Rule] = {
     "load": _pointer_at(0, False), "store": _pointer_at(1, True),
     "atomicrmw": _pointer_at(0, True), "cmpxchg": _cmpxchg,
     "extractvalue": _extract, "insertvalue": _insert, "extractelement": _vector,
-    "insertelement": _vector, "shufflevector": _vector, "bitcast": _bitcast,
+    "splitStruct": _split, "insertelement": _vector, "shufflevector": _vector, "bitcast": _bitcast,
     "addrspacecast": _address_space,
     "icmp": _compare(lambda t: _is_int(t) or _is_pointer(t), "integers and pointers"),
     "fcmp": _compare(_is_float, "floats"),

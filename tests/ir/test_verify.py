@@ -676,7 +676,10 @@ def nvvm(spelling: str, operands: tuple[Any, ...], type: Any = VOID, aux: Any = 
     arguments = iter(f.params)
     values = tuple(t if _is_value(t) else next(arguments) for t in operands)
     b = f.block("entry")
-    b.append(Instruction(nvvm_form(spelling), values, type, None, aux))
+    several = isinstance(type, tuple)
+    i = b.append(Instruction(nvvm_form(spelling), values, VOID if several else type, None, aux))
+    if several:
+        i.set_results(type, [None] * len(type))
     b.append(Instruction(nvvm_form("ret"), aux=()))
     return m
 
@@ -705,7 +708,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
     "fpext": ((F,), DOUBLE), "fptoui": ((F,), I32),
     "fptosi": ((F,), I8), "uitofp": ((I64,), F), "sitofp": ((I8,), F), "ptrtoint": ((P0,), I64),
     "inttoptr": ((I64,), P3), "bitcast": ((F,), I32), "addrspacecast": ((P3,), P0),
-    "freeze": ((PAIR,), PAIR), "atomicrmw add": ((P0, I32), I32, ("monotonic", "", 4)),
+    "splitStruct": ((PAIR,), (I32, F), (PAIR, PAIR)), "freeze": ((PAIR,), PAIR), "atomicrmw add": ((P0, I32), I32, ("monotonic", "", 4)),
     "cmpxchg": ((P0, I32, I32), struct([I32, I1]), ("seq_cst", "seq_cst", "", 4)),
     "fence": ((), VOID, ("seq_cst", "")),
 }  # fmt: skip
@@ -753,6 +756,9 @@ BAD = [
     ("bitcast", (P0,), I64, None, "bitcast cannot make i64 of ptr"),
     ("addrspacecast", (P0,), P0, None, "addrspacecast cannot make ptr of ptr"),
     ("freeze", (I32,), I64, None, "types differ: i64, i32"),
+    ("splitStruct", (PAIR,), (I32, I32), (PAIR, PAIR), "are not the leaves of { i32, float }"),
+    ("splitStruct", (PAIR,), (I32, F), None, "splitStruct does not name its two types"),
+    ("splitStruct", (V4,), (I32, F), None, "splitStruct of <4 x i32>, which is no aggregate"),
     ("atomicrmw add", (P0, I64), I32, ("monotonic", "", 4), "types differ: i32, i64"),
     ("cmpxchg", (P0, I32, I32), I32, (), "cmpxchg of i32 gives i32"),
 ]

@@ -54,6 +54,14 @@ def emit_insertvalue(e: Any) -> None:
         rename(e, r, a)
 
 
+def emit_split(e: Any) -> None:
+    """splitStruct: each result is a run of leaves (several for a vector)."""
+    parts = iter(leaves(e, e.instr.operands[0]))
+    for r in e.instr.results:
+        for leaf in leaves(e, r):
+            rename(e, leaf, next(parts))
+
+
 def emit_extractelement(e: Any) -> None:
     whole, index = e.instr.operands
     parts = leaves(e, whole)
@@ -196,7 +204,8 @@ def emit_any(e: Any) -> None:
 
 EMITTERS = {
     "select": emit_select, "freeze": emit_freeze, "extractvalue": emit_extractvalue,
-    "insertvalue": emit_insertvalue, "extractelement": emit_extractelement,
-    "insertelement": emit_insertelement, "shufflevector": emit_shufflevector,
+    "insertvalue": emit_insertvalue, "splitStruct": emit_split,
+    "extractelement": emit_extractelement, "insertelement": emit_insertelement,
+    "shufflevector": emit_shufflevector,
     "bitcast": emit_bitcast, "addrspacecast": emit_addrspacecast,
 }  # fmt: skip

@@ -29,6 +29,7 @@ from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import NvvmCall
 from nvir.ir.types import PointerType, pointer
 from nvir.ir.values import Constant, Value
+from nvir.passes.aggregate import split
 from nvir.passes.aggregate.copies import Request, lower
 from nvir.passes.aggregate.cutting import Cut
 from nvir.passes.aggregate.objects import (
@@ -48,7 +49,7 @@ LOWERED = passed(
     "{kind} of {bytes} bytes: {count} elements of {unit} and a rest of {rest}, {form}, "
     "{paths}: {why}",
 )
-CODES = (LOWERED,)
+CODES = (LOWERED, *split.CODES)
 KINDS = ("memcpy", "memmove", "memset")
 
 
@@ -76,10 +77,16 @@ def limits(ctx: Context) -> Limits:
 
 def run(module: Module, ctx: Context) -> bool:
     what = limits(ctx)
+    values = split.SplitLimits(
+        copy_bytes=ctx.knob("max-aggr-copy-size"),
+        store_elements=ctx.knob("large-aggr-store-limit"),
+        unchecked=ctx.knob("skiploweraggcopysafechk"),
+    )
     changed = False
-    for f in module.functions:
+    for f in list(module.functions):
         if f.blocks:
             ctx.function = f
+            changed |= split.split_values(f, values, ctx)
             changed |= lower_copies(f, what, ctx)
     ctx.function = None
     if changed:

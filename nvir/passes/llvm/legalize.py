@@ -48,6 +48,7 @@ from nvir.ir.types import (
 )
 from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
 from nvir.ir.verify_nvvm import element
+from nvir.passes.aggregate.leaves import leaves
 from nvir.passes.context import Context
 from nvir.passes.llvm.atomics import RULES as ATOMICS
 from nvir.passes.llvm.legalize_types import rewrite_types
@@ -193,6 +194,19 @@ def _gep(i: Instruction, dialect: str) -> bool:
     return False
 
 
+def _split(i: Instruction, dialect: str) -> bool:
+    """splitStruct, NVVM's own, as the extractvalues that it stands for."""
+    b = Builder(i.block, i)  # type: ignore[arg-type]
+    b.loc = i.loc
+    whole = i._operands[0]
+    used = [
+        b.extract_value(whole, leaf.path, r.name or "") if r.has_uses else r
+        for leaf, r in zip(leaves(whole.type), i.results, strict=True)
+    ]
+    i.replace_with(used)
+    return True
+
+
 # --------------------------------------------------------------- intrinsics
 
 
@@ -333,4 +347,5 @@ _NEWER = re.compile(
 RULES: dict[str, Callable[[Instruction, str], bool]] = {
     "fneg": _fneg, "freeze": _freeze, "alloca": _alloca, "call": _call,
     "addrspacecast": _space, "inttoptr": _space, "getelementptr": _gep,
+    "splitStruct": _split,
 }  # fmt: skip

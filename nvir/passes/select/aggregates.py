@@ -28,6 +28,16 @@ def _insertvalue(s: Selector, i: Instruction) -> Parts:
     return tuple(out)
 
 
+def _split(s: Selector, i: Instruction) -> Parts:
+    found = s.use(i.operands[0])
+    at = 0
+    for r in i.results:
+        n = count(r.type)
+        s.values[r] = found[at : at + n]
+        at += n
+    return found
+
+
 def _lane(v: Value, t: VectorType) -> int | None:
     if not isinstance(v, Constant):
         return None
@@ -95,6 +105,7 @@ def _shufflevector(s: Selector, i: Instruction) -> Parts:
 RULES: dict[str, Rule] = {
     "extractvalue": _extractvalue,
     "insertvalue": _insertvalue,
+    "splitStruct": _split,
     "extractelement": _extractelement,
     "insertelement": _insertelement,
     "shufflevector": _shufflevector,

@@ -1,0 +1,145 @@
+"""Aggregates as the list of their scalars and vectors, and how accesses to these are aligned.
+
+    {i32, {float, double}, i16}     i32 at 0, float at 8, double at 16, i16 at 24
+
+Also the numbers that the real tool has for types and alignments, for those who read its dumps.
+
+Source   the notes' type decomposition; where they contradict LLVM, LLVM (sizes by layout: padding
+         counts; an i64 has 64 bits; an alignment below the field's own is kept, never 0).
+"""
+
+from __future__ import annotations
+
+import functools
+
+import attrs
+
+from nvir.ir.errors import Unsupported
+from nvir.ir.layout import size_of, store_size, struct_layout
+from nvir.ir.types import (
+    ArrayType,
+    FloatType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+    struct,
+)
+
+
+@attrs.frozen
+class Leaf:
+    """One scalar or vector of an aggregate. `path` leads to it, as extractvalue's indices do."""
+
+    path: tuple[int, ...]
+    offset: int
+    type: Type
+
+
+def is_aggregate(t: Type) -> bool:
+    return isinstance(t, StructType | ArrayType)
+
+
+@functools.lru_cache(maxsize=4096)
+def _leaves(t: Type, body: object) -> tuple[Leaf, ...]:
+    out: list[Leaf] = []
+    work: list[tuple[tuple[int, ...], int, Type]] = [((), 0, t)]
+    while work:
+        path, at, x = work.pop()
+        members = _members(x)
+        if members is None:
+            out.append(Leaf(path, at, x))
+        else:
+            work += [((*path, k), at + o, e) for k, (o, e) in reversed([*enumerate(members)])]
+    return tuple(out)
+
+
+def _members(t: Type) -> list[tuple[int, Type]] | None:
+    """Offsets and types of the direct members; None for a leaf."""
+    if isinstance(t, StructType):
+        return [*zip(struct_layout(t).offsets, t.elements or (), strict=True)]
+    if isinstance(t, ArrayType):
+        step = size_of(t.element)
+        return [(k * step, t.element) for k in range(t.count)]
+    return None
+
+
+def leaves(t: Type) -> tuple[Leaf, ...]:
+    """The leaves in order; of a scalar itself. Raises Unsupported for an opaque struct."""
+    return _leaves(t, getattr(t, "elements", None))  # a named struct may get its body later
+
+
+def leaf_count(t: Type) -> int:
+    if isinstance(t, ArrayType):
+        return t.count * leaf_count(t.element)
+    if isinstance(t, StructType):
+        return len(leaves(t))
+    return 1
+
+
+def leaf_range(t: Type, path: tuple[int, ...]) -> tuple[int, int]:
+    """Which leaves belong to the member that a path leads to: the first, and one past the last."""
+    first = 0
+    for k in path:
+        if isinstance(t, ArrayType):
+            t = t.element
+            first += k * leaf_count(t)
+        else:
+            assert isinstance(t, StructType) and t.elements is not None
+            first += sum(map(leaf_count, t.elements[:k]))
+            t = t.elements[k]
+    return first, first + leaf_count(t)
+
+
+def composite(t: Type) -> StructType:
+    """The flat struct of an aggregate's leaves."""
+    return struct(leaf.type for leaf in leaves(t))
+
+
+def gaps(t: Type) -> tuple[tuple[int, int], ...]:
+    """(offset, bytes) of the padding of an aggregate; what a union's other members may hold."""
+    out = []
+    at = 0
+    for leaf in sorted(leaves(t), key=lambda leaf: leaf.offset):
+        if leaf.offset > at:
+            out.append((at, leaf.offset - at))
+        at = leaf.offset + store_size(leaf.type)
+    end = size_of(t)
+    if end > at:
+        out.append((at, end - at))
+    return tuple(out)
+
+
+# ------------------------------------------------------- the real tool's numbers
+
+
+def decode_alignment(field: int) -> int:
+    """Bytes that the real tool's alignment field says; 0: not given. The low bit is a flag."""
+    return (1 << (field >> 1)) >> 1
+
+
+def encode_alignment(align: int, flag: bool = False) -> int:
+    """The field of an alignment, a power of two or 0."""
+    if align & (align - 1) or not 0 <= align <= 1 << 29:
+        raise ValueError(f"{align} is no alignment")
+    return align.bit_length() << 1 | flag
+
+
+_FLOAT_IDS = {"half": 1, "bfloat": 1, "float": 2, "double": 3, "fp128": 5}
+
+
+def type_id(t: Type) -> int:
+    """The number of a type's class. Raises Unsupported for a type without one."""
+    if isinstance(t, FloatType):
+        return _FLOAT_IDS[t.name]
+    for kind, number in ((IntType, 11), (StructType, 13), (ArrayType, 14), (PointerType, 15),
+                         (VectorType, 16)):  # fmt: skip
+        if isinstance(t, kind):
+            return number
+    raise Unsupported(f"the size of a value of type {t}")
+
+
+def size_in_bits(t: Type) -> int:
+    """Bits of a value; of a struct or array those of its layout, padding included."""
+    return 8 * size_of(t) if type_id(t) in (13, 14) else t.bits

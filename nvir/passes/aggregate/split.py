@@ -1,0 +1,456 @@
+"""Struct and array values become their leaves.
+
+    %v = load {i32, float}, ptr %p, align 8      ==>   %split = load i32, ptr %p, align 8
+    %x = extractvalue {i32, float} %v, 1               %ptr = getelementptr i8, ptr %p, i64 4
+                                                       %split~2 = load float, ptr %ptr, align 4
+    %r = call {i32, float} @f()                  ==>   %r = call {i32, float} @f()
+    %x = extractvalue {i32, float} %r, 1               %r.0, %r.1 = splitStruct %r
+
+Method   In reverse post-order each aggregate value gets a list of its leaves: loads and phis, selects
+         and freezes one instruction a leaf, insertvalue and extractvalue none. Values that arrive
+         whole (parameters, results of calls, cmpxchg and assembly) are taken apart by splitStruct
+         where they arrive; where one leaves (ret, an argument of a call) it is put together again
+         by insertvalue, or named as it arrived.
+         A load whose only use is a store with no write between is a copy. All its bytes are
+         copied, padding too: other members of a union may lie there. Small ones go by leaf, in the
+         types that they have, so that stack memory can still become registers; others by memmove.
+Keeps    blocks; volatility, one access a leaf; the alignment of each leaf: what the whole's says of
+         its offset.
+Cost     One visit an instruction and leaf. An insertvalue into a value that nobody else names
+         changes the list in place, so building a value of n leaves costs n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+
+from nvir.ir.block import Block
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.layout import align_of, size_of
+from nvir.ir.nvvm import Builder, const, declare, variable
+from nvir.ir.nvvm_values import ConstantExpr, InlineAsm, NvvmCall, Poison, poison
+from nvir.ir.types import (
+    I1,
+    I8,
+    I64,
+    VOID,
+    FloatType,
+    IntType,
+    PointerType,
+    Type,
+)
+from nvir.ir.values import Constant, Undef, Value, constant, undef
+from nvir.passes.aggregate.copies import aligned_at
+from nvir.passes.aggregate.leaves import (
+    composite,
+    gaps,
+    is_aggregate,
+    leaf_range,
+    leaves,
+)
+from nvir.passes.aggregate.plan import ELEMENTS
+from nvir.passes.context import Context
+from nvir.passes.remarks import analysis, passed
+from nvir.passes.rewrite import substitute
+
+SPLIT = passed("AggregateSplit", "{what} of {bytes} bytes becomes {count} scalars: {why}")
+COPIED = passed("AggregateCopied", "{bytes} bytes are loaded and stored as a copy {how}: {why}")
+EDGE = analysis("AggregateAtEdge", "{what} of {bytes} bytes stays whole: {why}")
+CODES = (SPLIT, COPIED, EDGE)
+
+
+@attrs.frozen
+class SplitLimits:
+    """copy_bytes: a larger copied value is moved as memory. store_elements: a larger constant is
+    stored by a loop. unchecked: a load and its store are a copy, whatever lies between."""
+
+    copy_bytes: int = 128
+    store_elements: int = 10000
+    unchecked: bool = False
+
+
+def split_values(f: Function, limits: SplitLimits, ctx: Context) -> bool:
+    """Split the aggregate values of a function; False if it has none."""
+    work = _Splitter(f, limits, ctx)
+    if not work.needed():
+        return False
+    work.run()
+    return True
+
+
+class _Splitter:
+    """One function. `parts` has the leaves of each aggregate value that was met."""
+
+    def __init__(self, f: Function, limits: SplitLimits, ctx: Context) -> None:
+        self.f, self.limits, self.ctx = f, limits, ctx
+        self.parts: dict[Value, list[Value]] = {}
+        self.whole: dict[int, Value] = {}  # by the list's identity: the value that arrived so
+        self.replaced: dict[Value, Value] = {}  # scalars of extractvalue
+        self.phis: list[tuple[Instruction, list[Instruction]]] = []
+        self.dead: list[Instruction] = []
+        self.copies: dict[Instruction, Instruction] = {}  # load → the store that copies it
+        self.b = Builder(f.entry)
+        self.rules: dict[str, Callable[[Instruction], None]] = {
+            "load": self.load, "store": self.store, "phi": self.phi, "select": self.select,
+            "freeze": self.freeze, "insertvalue": self.insert, "extractvalue": self.extract,
+            "call": self.call, "cmpxchg": self.arrive, "ret": self.leave,
+            "splitStruct": self.keep,
+        }  # fmt: skip
+
+    def needed(self) -> bool:
+        if any(is_aggregate(a.type) and a.has_uses for a in self.f.arguments):
+            return True
+        return any(self.concerns(i) for i in self.f.instructions())
+
+    @staticmethod
+    def concerns(i: Instruction) -> bool:
+        if is_aggregate(i.type):
+            return i.form.name not in ("call", "cmpxchg") or any(
+                u.form.name not in ("splitStruct", "ret", "call") for u in i.users
+            )
+        return i.form.name not in ("ret", "call", "splitStruct") and any(
+            is_aggregate(v.type) for v in i.operands
+        )
+
+    def run(self) -> None:
+        f = self.f
+        if f.cfg_state != "fresh":
+            f.analyze_cfg()
+        for block in f.blocks:
+            self.find_copies(block)
+        for a in f.arguments:
+            if is_aggregate(a.type) and a.has_uses and not self.edge_only(a):
+                first = f.entry.first
+                assert first is not None
+                self.b.position_before(first)
+                self.apart(a)
+        reached = set(f.rpo)
+        for block in [*f.rpo, *(b for b in f.blocks if b not in reached)]:
+            for i in block:
+                if is_aggregate(i.type) or any(is_aggregate(v.type) for v in i.operands):
+                    self.rules[i.form.name](i)
+        self.finish()
+
+    def finish(self) -> None:
+        """Fill the phis, let scalars take over, and remove what was split."""
+        for phi, new in self.phis:
+            columns = [self.leaves_of(v) for v in phi.operands]
+            for k, p in enumerate(new):
+                p.set_incoming([c[k] for c in columns], phi.aux)
+        substitute(self.replaced)
+        for i in self.dead:
+            i.set_operands(())
+            i.aux = None
+        for i in self.dead:
+            i.erase()
+
+    # ----------------------------------------------------------- leaves
+
+    def leaves_of(self, v: Value) -> list[Value]:
+        """The leaves of any aggregate operand."""
+        found = self.parts.get(v)
+        if found is None:
+            if v.is_constant:
+                found = [constant_leaf(v, x.path, x.type) for x in leaves(v.type)]
+            else:  # a value of a block that is never reached, used before it is made
+                found = [undef(x.type) for x in leaves(v.type)]
+            self.parts[v] = found
+        return found
+
+    def apart(self, v: Value) -> None:
+        """splitStruct of a value that arrives whole, where the builder stands."""
+        if not leaves(v.type):
+            self.parts[v] = []
+            return
+        i = self.b.insert("splitStruct", (v,), aux=(v.type, composite(v.type)))
+        names = [f"{v.name or 'split'}.{k}" for k in range(len(leaves(v.type)))]
+        i.set_results([leaf.type for leaf in leaves(v.type)], names)
+        self.parts[v] = list(i.results)
+        self.whole[id(self.parts[v])] = v
+
+    def together(self, v: Value, where: Instruction) -> Value:
+        """An aggregate for a place that takes it whole."""
+        found = self.parts.get(v)
+        if v.is_constant or found is None:
+            return v
+        known = self.whole.get(id(found))
+        if known is not None:
+            return known
+        self.b.position_before(where)
+        self.b.loc = where.loc
+        out: Value = undef(v.type)
+        for leaf, x in zip(leaves(v.type), found, strict=True):
+            if not isinstance(x, Undef):
+                out = self.b.insert_value(out, x, leaf.path, v.name or "")
+        return out
+
+    def at(self, i: Instruction) -> Builder:
+        self.b.position_before(i)
+        self.b.loc = i.loc
+        return self.b
+
+    @staticmethod
+    def edge_only(v: Value) -> bool:
+        """Whether a value that arrived whole also leaves whole, untouched."""
+        return all(u.form.name in ("ret", "call", "splitStruct") for u in v.users)
+
+    # ------------------------------------------------------------ rules
+
+    def keep(self, i: Instruction) -> None:
+        self.parts[i.operands[0]] = list(i.results)
+        self.whole[id(self.parts[i.operands[0]])] = i.operands[0]
+
+    def load(self, i: Instruction) -> None:
+        if i in self.copies:
+            return
+        b, p = self.at(i), i.operands[0]
+        t = i.type
+        align = int(i.aux or 0) or align_of(t)
+        spelling = i.form.spelling
+        out: list[Value] = []
+        for leaf in leaves(t):
+            q = self.address(p, leaf.offset)
+            out.append(b.insert(spelling, (q,), leaf.type, "split", aligned_at(align, leaf.offset)))
+        self.parts[i] = out
+        self.dead.append(i)
+        self.tell(i, "a load", t, "each leaf is loaded by itself")
+
+    def address(self, p: Value, offset: int, name: str = "ptr") -> Value:
+        if not offset:
+            return p
+        return self.b.gep(p, [const(I64, offset)], I8, name=name)
+
+    def store(self, i: Instruction) -> None:
+        v, p = i.operands
+        if isinstance(v, Instruction) and self.copies.get(v) is i:
+            self.copy(v, i)
+            return
+        b = self.at(i)
+        align = int(i.aux or 0) or align_of(v.type)
+        if isinstance(v, Constant) and not i.form.volatile and self.as_memory(v, p, align, i):
+            self.dead.append(i)
+            return
+        for leaf, x in zip(leaves(v.type), self.leaves_of(v), strict=True):
+            if isinstance(x, Undef) and not i.form.volatile:
+                continue
+            q = self.address(p, leaf.offset)
+            b.insert(i.form.spelling, (x, q), VOID, aux=aligned_at(align, leaf.offset))
+        self.dead.append(i)
+        self.tell(i, "a store", v.type, "each leaf is stored by itself")
+
+    def as_memory(self, v: Constant, p: Value, align: int, i: Instruction) -> bool:
+        """A large constant: zeros as a fill, others copied from a variable."""
+        size = size_of(v.type)
+        module = self.f.module
+        if len(leaves(v.type)) <= self.limits.store_elements or module is None:
+            return False
+        if v.value is None:
+            fill(self.b, p, size, align, i.form.volatile)
+            how = "filled with zeros"
+        else:
+            name = f"__const.{self.f.name}.{len(module.globals)}"
+            source = variable(module, name, v.type, 1, v, "private", max(align, 1), True)
+            move(self.b, p, source, size, align, align)
+            how = "from a constant variable"
+        why = f"it has more than {self.limits.store_elements} elements"
+        self.ctx.remark(COPIED, i, bytes=size, how=how, why=why)
+        return True
+
+    def phi(self, i: Instruction) -> None:
+        b = self.at(i)
+        new = [
+            b.insert("phi", (), leaf.type, f"{i.name or 'phi'}.{k}", ())
+            for k, leaf in enumerate(leaves(i.type))
+        ]
+        self.parts[i] = list(new)
+        self.phis.append((i, new))
+        self.dead.append(i)
+        self.tell(i, "a phi", i.type, "one phi a leaf")
+
+    def select(self, i: Instruction) -> None:
+        c, x, y = i.operands
+        b = self.at(i)
+        self.parts[i] = [
+            p if p is q else b.select(c, p, q, i.name or "")
+            for p, q in zip(self.leaves_of(x), self.leaves_of(y), strict=True)
+        ]
+        self.dead.append(i)
+        self.tell(i, "a select", i.type, "one select a leaf")
+
+    def freeze(self, i: Instruction) -> None:
+        b = self.at(i)
+        self.parts[i] = [b.freeze(x, i.name or "") for x in self.leaves_of(i.operands[0])]
+        self.dead.append(i)
+        self.tell(i, "a freeze", i.type, "one freeze a leaf")
+
+    def insert(self, i: Instruction) -> None:
+        whole, part = i.operands
+        first, end = leaf_range(whole.type, i.aux)
+        old = self.leaves_of(whole)
+        shared = whole.is_constant or whole.use_count > 1 or id(old) in self.whole
+        new = list(old) if shared else old
+        new[first:end] = self.leaves_of(part) if is_aggregate(part.type) else [part]
+        self.parts[i] = new
+        self.dead.append(i)
+
+    def extract(self, i: Instruction) -> None:
+        whole = i.operands[0]
+        first, end = leaf_range(whole.type, i.aux)
+        found = self.leaves_of(whole)
+        if is_aggregate(i.type):
+            self.parts[i] = found[first:end]
+        else:
+            self.replaced[i] = found[first]
+        self.dead.append(i)
+
+    def call(self, i: Instruction) -> None:
+        new = tuple(self.together(v, i) if is_aggregate(v.type) else v for v in i.operands)
+        i.set_operands(new)
+        if is_aggregate(i.type):
+            self.arrive(i)
+
+    def arrive(self, i: Instruction) -> None:
+        """The result of a call or cmpxchg."""
+        if not i.has_uses or self.edge_only(i):
+            return
+        self.b.position_after(i)
+        self.b.loc = i.loc
+        self.apart(i)
+        self.ctx.remark(
+            EDGE, i, what=_what(i), bytes=size_of(i.type), why="splitStruct takes it apart behind"
+        )
+
+    def leave(self, i: Instruction) -> None:
+        v = i.operands[0]
+        i.set_operands((self.together(v, i),))
+        if i.operands[0] is not v:
+            why = "the function returns it; it is put together before"
+            self.ctx.remark(EDGE, i, what="a result", bytes=size_of(v.type), why=why)
+
+    def tell(self, i: Instruction, what: str, t: Type, why: str) -> None:
+        self.ctx.count("split")
+        count = len(leaves(t))
+        self.ctx.remark(SPLIT, i, what=what, bytes=size_of(t), count=count, why=why)
+
+    # ------------------------------------------------- a load and its store
+
+    def find_copies(self, block: Block) -> None:
+        """Loads whose only use is a store in the same block, with no write between."""
+        epoch = 0
+        loads: dict[Instruction, int] = {}
+        for i in block:
+            form = i.form
+            if form.name == "load" and is_aggregate(i.type) and form.spelling == "load":
+                if i.use_count == 1:
+                    loads[i] = epoch
+                continue
+            v = i.operands[0] if form.spelling == "store" else None
+            if isinstance(v, Instruction) and v in loads and (
+                loads[v] == epoch or self.limits.unchecked
+            ):  # fmt: skip
+                self.copies[v] = i
+            if form.writes or form.sync:
+                epoch += 1
+
+    def copy(self, load: Instruction, store: Instruction) -> None:
+        """Move the bytes where the store stands."""
+        p, q = load.operands[0], store.operands[1]
+        t = load.type
+        size = size_of(t)
+        aligns = [int(x.aux or 0) or align_of(t) for x in (load, store)]
+        b = self.at(store)
+        self.dead += [store, load]
+        if size > self.limits.copy_bytes:
+            move(b, q, p, size, aligns[1], aligns[0])
+            how, why = "of memory", f"more than {self.limits.copy_bytes} bytes"
+        else:
+            self.typed_copy(t, p, q, aligns)
+            how, why = "by element", "its elements keep their types, padding comes along"
+        self.ctx.count("copied")
+        self.ctx.remark(COPIED, store, bytes=size, how=how, why=why)
+
+    def typed_copy(self, t: Type, p: Value, q: Value, aligns: list[int]) -> None:
+        """All loads, then all stores: right however the two overlap."""
+        b = self.b
+        places = [(leaf.offset, leaf.type) for leaf in leaves(t)]
+        for at, n in gaps(t):
+            places += [(o, ELEMENTS[k]) for o, k in _pieces(at, n)]
+        values = []
+        for at, leaf in sorted(places, key=lambda x: x[0]):
+            from_ = self.address(p, at, "srcptr")
+            values.append((at, b.load(from_, leaf, "split", aligned_at(aligns[0], at))))
+        for at, x in values:
+            b.store(x, self.address(q, at, "dstptr"), aligned_at(aligns[1], at))
+
+
+def _pieces(at: int, n: int) -> list[tuple[int, int]]:
+    """Padding as accesses of 1, 2 and 4 bytes at multiples of their size."""
+    out = []
+    end = at + n
+    while at < end:
+        k = next(k for k in (4, 2, 1) if at % k == 0 and at + k <= end)
+        out.append((at, k))
+        at += k
+    return out
+
+
+def _what(i: Instruction) -> str:
+    if i.form.name != "call":
+        return f"the result of {i.form.name}"
+    callee = i.aux.callee
+    return "the result of " + (
+        "assembly" if isinstance(callee, InlineAsm) else
+        "a call" if callee is None else f"@{callee.name}"
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- constants
+
+
+def constant_leaf(v: Value, path: tuple[int, ...], t: Type) -> Value:
+    """The leaf of a constant aggregate."""
+    for n, k in enumerate(path):
+        if isinstance(v, Poison):
+            return poison(t)
+        if isinstance(v, Undef):
+            return undef(t)
+        if isinstance(v, ConstantExpr):
+            return ConstantExpr("extractvalue", (v,), t, path[n:])
+        assert isinstance(v, Constant)
+        if v.value is None:
+            return zero(t)
+        if isinstance(v.value, bytes):
+            return const(I8, v.value[k])
+        v = v.value[k]
+    return v
+
+
+def zero(t: Type) -> Value:
+    return constant(t, 0 if isinstance(t, IntType | FloatType) else None)
+
+
+# --------------------------------------------------------- calls of intrinsics
+
+
+def move(b: Builder, to: Value, source: Value, size: int, to_align: int, source_align: int) -> None:
+    """A memmove, for the lowering of copies to take apart."""
+    assert isinstance(to.type, PointerType) and isinstance(source.type, PointerType)
+    assert b.module is not None
+    name = f"llvm.memmove.p{to.type.space}.p{source.type.space}.i64"
+    callee = declare(b.module, name, VOID, [to.type, source.type, I64, I1])
+    attributes = ((("align", to_align),), (("align", source_align),))
+    info = NvvmCall(4, callee=callee, arguments=attributes)
+    b.insert("call", (to, source, const(I64, size), const(I1, 0)), aux=info)
+
+
+def fill(b: Builder, to: Value, size: int, align: int, volatile: bool) -> None:
+    """A memset to zero."""
+    assert isinstance(to.type, PointerType) and b.module is not None
+    name = f"llvm.memset.p{to.type.space}.i64"
+    callee = declare(b.module, name, VOID, [to.type, I8, I64, I1])
+    info = NvvmCall(4, callee=callee, arguments=((("align", align),),))
+    operands = (to, const(I8, 0), const(I64, size), const(I1, int(volatile)))
+    b.insert("call", operands, aux=info)
