@@ -53,6 +53,35 @@ def opcodes() -> list[tuple[str, str]]:
     out += [(f"prmt.b32{m}", "rrr") for m in ("", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16")]
     out += [("max.relu.s32", "rr"), ("min.relu.s32", "rr"), ("lop3.b32", "rrrr")]
     out += [("and.pred", "pp"), ("or.pred", "pp"), ("xor.pred", "pp"), ("not.pred", "p")]
+    return out + floats()
+
+
+def floats() -> list[tuple[str, str]]:
+    out = []
+    for t, w, ftz in (("f32", "r", ".ftz"), ("f64", "d", ""), ("f16", "h", "")):
+        modes = ("rn",) if t == "f16" else ("rn", "rz", "rm", "rp")
+        for m in modes:
+            for z in {"", ftz}:
+                out += [(f"{op}.{m}{z}.{t}", w * 2) for op in ("add", "sub", "mul")]
+                out += [(f"fma.{m}{z}.{t}", w * 3)]
+                if t != "f16":
+                    out += [(f"div.{m}{z}.{t}", w * 2)]
+                    out += [(f"{op}.{m}{z}.{t}", w) for op in ("rcp", "sqrt")]
+        out += [(f"{op}{ftz}.{t}", w * 2) for op in ("min", "max")]
+        out += [(f"{op}{ftz}.{t}", w) for op in ("abs", "neg")]
+        out += [(f"setp.{c}{ftz}.{t}", w * 2) for c in (
+            "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num",
+            "nan")]  # fmt: skip
+        for m in ("rni", "rzi", "rmi", "rpi"):
+            out += [(f"cvt.{m}.{i}.{t}", w) for i in ("s32", "u32", "s64", "u64", "u16", "u8")]
+            out += [(f"cvt.{m}.{t}.{t}", w)]
+        for m in ("rn", "rz", "rm", "rp"):
+            out += [(f"cvt.{m}.{t}.{k}{n}", v) for n, v in LETTER.items() for k in "us"]
+    for m in ("rn", "rz", "rm", "rp"):
+        out += [(f"cvt.{m}{z}.f32.f64", "d") for z in ("", ".ftz", ".sat")]
+    out += [("cvt.rn.f16.f32", "r"), ("cvt.rz.f16.f32", "r"), ("cvt.rn.bf16.f32", "r")]
+    out += [("cvt.f32.f16", "h"), ("cvt.f64.f32", "r"), ("cvt.ftz.f64.f32", "r")]
+    out += [("add.sat.f32", "rr"), ("fma.rn.sat.f32", "rrr"), ("cvt.sat.f32.f32", "r")]
     return out
 
 
@@ -60,7 +89,8 @@ def values(rng: random.Random, kinds: str) -> list[int]:
     out = []
     for kind in kinds:
         n = BITS[kind]
-        edges = (0, 1, (1 << n) - 1, 1 << (n - 1), (1 << (n - 1)) - 1, n, n - 1, n + 1, 255, 256)
+        exponents = {16: 15 << 10, 32: 127 << 23, 64: 1023 << 52}.get(n, 0)
+        edges = (exponents, 2 * exponents, exponents | 1, 0, 1, (1 << n) - 1, 1 << (n - 1), (1 << (n - 1)) - 1, n, n - 1, n + 1, 255, 256)
         pick = rng.choice(edges) if rng.random() < 0.5 else rng.getrandbits(n)
         out.append(pick & ((1 << n) - 1))
     return out

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from nvir.ir.opcodes import ORI
+from nvir.ir.ori import float_folds
 
 op = ORI.op
 
 # `first`: the mixed form fma.rn.f32.f16 names the result's type first.
-op("fma", "d, a, b, c", result="first", commutes=True, since="1.4 sm_13",
+op("fma", "d, a, b, c", result="first", commutes=True, fold=float_folds.fma, since="1.4 sm_13",
    doc="a * b + c, rounded once")  # fmt: skip
-op("rcp", "d, a", since="1.0", doc="1 / a")
-op("sqrt", "d, a", since="1.0", doc="square root")
+op("rcp", "d, a", fold=float_folds.rcp, since="1.0", doc="1 / a")
+op("sqrt", "d, a", fold=float_folds.sqrt, since="1.0", doc="square root")
 op("rsqrt", "d, a", since="1.0", doc="1 / square root, approximate")
 op("sin", "d, a", since="1.0", doc="sine of radians, approximate")
 op("cos", "d, a", since="1.0", doc="cosine of radians, approximate")

@@ -1,4 +1,4 @@
-"""Exact constant folding of the integer rows.
+"""Exact constant folding of the rows: integers here, floats by `float_folds`.
 
 Each function takes the form and one int for each written source and gives the
 first result's bit pattern, or None where it does not fold: other types, packed
@@ -7,14 +7,15 @@ leaves undefined (division by zero). Sources may be any ints: they are cut to
 the width at which the instruction reads them, so a literal -1 is all ones.
 Results are never negative.
 
-Floating point is not folded here: rounding modes, .ftz and NaN payloads are the
-interpreter's business, and a wrong last bit would not be an exact fold.
+Rows of both kinds ask here first: what is no plain integer type goes to the
+floating folds, which decline what is none of theirs.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nvir.ir.ori import float_folds
 from nvir.ir.types import SCALARS, ScalarType
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _saturate(t: ScalarType, x: int) -> int:
 def add(form: Form, a: int, b: int) -> int | None:
     t = _int(form)
     if t is None:
-        return None
+        return float_folds.add(form, a, b)
     if "sat" in form.mods:
         return _cut(t, _saturate(t, _num(t, a) + _num(t, b)))
     return _cut(t, a + b)
@@ -62,7 +63,7 @@ def add(form: Form, a: int, b: int) -> int | None:
 def sub(form: Form, a: int, b: int) -> int | None:
     t = _int(form)
     if t is None:
-        return None
+        return float_folds.sub(form, a, b)
     if "sat" in form.mods:
         return _cut(t, _saturate(t, _num(t, a) - _num(t, b)))
     return _cut(t, a - b)
@@ -80,14 +81,18 @@ def _product(form: Form, t: ScalarType, a: int, b: int) -> tuple[int, int] | Non
 
 def mul(form: Form, a: int, b: int) -> int | None:
     t = _int(form)
-    part = _product(form, t, a, b) if t is not None else None
+    if t is None:
+        return float_folds.mul(form, a, b)
+    part = _product(form, t, a, b)
     return part[0] & ((1 << part[1]) - 1) if part is not None else None
 
 
 def mad(form: Form, a: int, b: int, c: int) -> int | None:
     t = _int(form)
-    part = _product(form, t, a, b) if t is not None else None
-    if t is None or part is None:
+    if t is None:
+        return float_folds.fma(form, a, b, c)
+    part = _product(form, t, a, b)
+    if part is None:
         return None
     if "sat" in form.mods:  # mad.hi.sat.s32
         return _cut(t, _saturate(t, _num(t, part[0]) + _num(t, c)))
@@ -120,7 +125,9 @@ def sad(form: Form, a: int, b: int, c: int) -> int | None:
 
 def div(form: Form, a: int, b: int) -> int | None:
     t = _int(form)
-    if t is None or _cut(t, b) == 0:
+    if t is None:
+        return float_folds.div(form, a, b)
+    if _cut(t, b) == 0:
         return None
     x, y = _num(t, a), _num(t, b)
     q = abs(x) // abs(y)
@@ -138,24 +145,28 @@ def rem(form: Form, a: int, b: int) -> int | None:
 
 def abs_(form: Form, a: int) -> int | None:
     t = _int(form)
-    return _cut(t, abs(_num(t, a))) if t is not None else None
+    return _cut(t, abs(_num(t, a))) if t is not None else float_folds.abs_(form, a)
 
 
 def neg(form: Form, a: int) -> int | None:
     t = _int(form)
-    return _cut(t, -a) if t is not None else None
+    return _cut(t, -a) if t is not None else float_folds.neg(form, a)
 
 
 def minimum(form: Form, *sources: int) -> int | None:
     t = _int(form)
-    if t is None or "relu" in form.mods:
+    if t is None:
+        return float_folds.extreme(form, sources, least=True)
+    if "relu" in form.mods:
         return None
     return _cut(t, min(_num(t, x) for x in sources))
 
 
 def maximum(form: Form, *sources: int) -> int | None:
     t = _int(form)
-    if t is None or "relu" in form.mods:
+    if t is None:
+        return float_folds.extreme(form, sources, least=False)
+    if "relu" in form.mods:
         return None
     return _cut(t, max(_num(t, x) for x in sources))
 
@@ -323,10 +334,11 @@ def _compare(form: Form, sources: tuple[int, ...]) -> int | None:
     """0 or 1: the comparison, combined with the third source where there is one."""
     t = _int(form)
     compare = _COMPARE.get(form.mods[0]) if form.mods else None
-    if t is None or compare is None:
-        return None
-    holds = int(compare(_num(t, sources[0]), _num(t, sources[1])))
-    if len(sources) == 2:
+    if t is None:
+        holds = float_folds.compare(form, sources[0], sources[1])
+    else:
+        holds = int(compare(_num(t, sources[0]), _num(t, sources[1]))) if compare else None
+    if holds is None or len(sources) == 2:
         return holds
     combine = _COMBINE.get(form.mods[1])
     return combine(holds, sources[2] & 1) if combine is not None else None
@@ -387,11 +399,13 @@ def prmt(form: Form, a: int, b: int, c: int) -> int | None:
 
 
 def cvt(form: Form, *sources: int) -> int | None:
-    """Between integers. The destination register may be wider than its type, and is then
-    filled by sign, so a negative number of fewer than 32 bits is left alone."""
+    """The destination register may be wider than its type, and is then filled by sign, so a
+    negative number of fewer than 32 bits is left alone."""
     types = [SCALARS[m] for m in form.mods if m in SCALARS]
-    if len(sources) != 1 or len(types) != 2 or not _INTEGERS.issuperset(types):
+    if len(sources) != 1 or len(types) != 2:
         return None
+    if not _INTEGERS.issuperset(types):
+        return float_folds.cvt(form, sources[0])
     x = _num(types[1], sources[0])
     x = _saturate(types[0], x) if "sat" in form.mods else _num(types[0], x)
     return None if x < 0 and types[0].bits < 32 else _cut(types[0], x)

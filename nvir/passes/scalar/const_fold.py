@@ -1,0 +1,614 @@
+"""Constant folding: what follows from literals is worked out, branches on it included.
+
+    %a = mov 6                     %a = mov 6
+    %b = mul.lo %a, 7       ==>    %b = mov 42
+    %p = setp.lt %b, 50            %p = mov 1
+    @%p bra T                      bra T
+
+`evaluate` is the evaluator that every pass may ask, at both levels: the result of one instruction
+from the values of its operands. It calls the folds of the opcode rows, which give what the
+machine gives, bit for bit. The approximate functions have no such result. The real assembler
+evaluates them with the host's mathematics (`HOST`) where their operand is constant; so does
+`evaluate(…, approximate=True)`, within the error that PTX promises.
+
+Method   Sparse conditional propagation: values start as unknown, only fall (unknown, one constant,
+         varying), and are looked at again when an operand fell. Phis meet the values of the edges
+         that can be taken; a branch on a constant lets one be taken. Then constants become moves
+         (literals at nvvm), decided branches jumps, and what nothing leads to is deleted.
+Needs    SSA.
+Keeps    undefined values: they may be anything, but not two things. Values that asynchronous
+         operations hold in place.
+Leaves   moves to copy-prop, dead code to dce.
+Skips    phis of more than 64 entries (each look at one costs its entries). NaNs. Vectors.
+Cost     linear: each value falls twice at most, and each fall costs its uses.
+Source   Wegman, Zadeck, "Constant Propagation with Conditional Branches", TOPLAS 13(2), 1991; the
+         notes' evaluator of pipelined bodies for HOST.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+import attrs
+
+from nvir.ir import floats
+from nvir.ir.block import Block
+from nvir.ir.form import Form, form, nvvm_form
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import IMM, FloatType, IntType, ScalarType, Type
+from nvir.ir.values import Constant, Value, constant, integer
+from nvir.passes.context import Context
+from nvir.passes.loop.region import drop
+from nvir.passes.remarks import passed
+from nvir.passes.rewrite import held_in_place, substitute
+
+FOLDED = passed("Folded", "{instructions} instructions are constants")
+DECIDED = passed("BranchDecided", "{branch} always leads to {target}")
+UNREACHABLE = passed("UnreachableRemoved", "removed {blocks} blocks that nothing leads to")
+CODES = (FOLDED, DECIDED, UNREACHABLE)
+
+_MAX_ENTRIES = 64  # of a phi that is looked into
+
+
+@attrs.frozen
+class Options:
+    """`branches`: decide branches and delete what is not reached. `approximate`: fold approximate
+    functions as the assembler does, which the last bits of the hardware's results may not match."""
+
+    branches: bool = True
+    approximate: bool = False
+
+
+# ------------------------------------------------------------ the evaluator
+
+
+@attrs.frozen
+class HostRow:
+    """A row of the notes' evaluator: the assembler's opcode number, and what it computes.
+
+    `function` is of the host; None where the row's own fold is exact.
+    """
+
+    number: tuple[int, ...]
+    spelling: str
+    function: Callable[[float], float | None] | None
+    what: str
+
+
+def _log2(x: float) -> float | None:
+    return math.log2(x) if x > 0 else None
+
+
+def _exp2(x: float) -> float:
+    try:
+        return float(2.0**x)
+    except OverflowError:
+        return math.inf
+
+
+def _wave(function: Callable[[float], float]) -> Callable[[float], float | None]:
+    """PTX bounds the error of sin and cos up to 100 pi."""
+    return lambda x: function(x) if abs(x) <= 100 * math.pi else None
+
+
+def _reciprocal(x: float) -> float:
+    return 1.0 / x if x != 0 else math.copysign(math.inf, x)
+
+
+def _root(x: float) -> float | None:
+    return math.sqrt(x) if x >= 0 else None
+
+
+def _inverse_root(x: float) -> float | None:
+    if x == 0:
+        return math.copysign(math.inf, x)
+    return 1.0 / math.sqrt(x) if x > 0 else None
+
+
+HOST = (
+    HostRow((38,), "cos.approx", _wave(math.cos), "cos x"),
+    HostRow((215,), "sin.approx", _wave(math.sin), "sin x"),
+    HostRow((59,), "ex2.approx", _exp2, "2 to the power x"),
+    HostRow((106,), "lg2.approx", _log2, "logarithm to base 2, of x > 0 alone"),
+    HostRow((221,), "sqrt.approx", _root, "square root"),
+    HostRow((192,), "rsqrt.approx", _inverse_root, "1 / square root; of 0 infinity"),
+    HostRow((180,), "rcp.approx", _reciprocal, "1 / x; of 0 infinity with its sign"),
+    HostRow((33,), "cvt.rpi", None, "the next whole number above, with the sign of x"),
+    HostRow((68,), "cvt.rmi", None, "the next whole number below, with the sign of x"),
+    HostRow((199,), "cvt.rn.f32.f64", None, "f64 to f32"),
+    HostRow((130,), "mov", None, "a literal"),
+    HostRow((133, 137), "mad", None, "several operands: any row's own fold"),
+)
+_APPROXIMATE = {h.spelling.split(".")[0]: h.function for h in HOST if h.function is not None}
+
+
+def fold_approximate(f: Form, x: int) -> int | None:
+    """An approximate function of a constant, as the host computes it, rounded to nearest.
+
+    Declined: NaN, f64, and subnormals, which the hardware scales in ways of its own.
+    """
+    function = _APPROXIMATE.get(f.name)
+    known = {"approx", "ftz", "f32", "f16", "bf16"}
+    if function is None or "approx" not in f.mods or not known.issuperset(f.mods):
+        return None
+    t = floats.FORMATS.get(f.type.name) if f.type is not None else None
+    if t is None or "!" in f.shape or floats.is_tiny(t, x):
+        return None
+    value = floats.number(t, x)
+    if math.isinf(value) and f.name in ("sin", "cos"):
+        return None
+    y = function(value) if value == value else None
+    bits = floats.pattern(t, y) if y is not None else None
+    return None if bits is None or floats.is_tiny(t, bits) else bits
+
+
+def evaluate(
+    i: Instruction, known: Mapping[Value, int] | None = None, *, approximate: bool = False
+) -> int | None:
+    """The bit pattern of an instruction's only result, or None where it is not known.
+
+    `known` holds the bit patterns of operands that are no literals. A guard that is known decides
+    between the result and its fallback. Never raises for any instruction.
+    """
+    f = i.form
+    if f.op.level == "nvvm":
+        return _evaluate_nvvm(i, known or {})
+    if i._results is not None or not f.pure or f.carry_in or f.carry_out:
+        return None
+    sources = i.operands
+    if f.guard is not None:
+        if f.guard_index < 0:
+            return None
+        guard = bits_of(i.operands[f.guard_index], known, None)
+        if guard is None:
+            return None
+        if (guard & 1) == (f.guard == "!"):
+            return bits_of(i.operands[f.guard_index + 1], known, f)
+        sources = i.operands[: f.n_sources]
+    values = []
+    for v in sources:
+        c = bits_of(v, known, f)
+        if c is None:
+            return None
+        values.append(c)
+    return fold(f, values, approximate=approximate)
+
+
+def fold(f: Form, values: list[int], *, approximate: bool = False) -> int | None:
+    """The fold of an `ori` form's row on bit patterns of its written sources, or None."""
+    made = None
+    if f.op.fold is not None and values:
+        try:
+            made = f.op.fold(f, *values)
+        except (ValueError, ZeroDivisionError, TypeError):  # a shape that the fold does not know
+            return None
+    if made is None and approximate and len(values) == 1:
+        made = fold_approximate(f, values[0])
+    return made if isinstance(made, int) else None
+
+
+def bits_of(v: Value, known: Mapping[Value, int] | None, f: Form | None) -> int | None:
+    """The bit pattern of an operand of an instruction of form `f`: of a literal, or as known."""
+    if v.__class__ is Constant:
+        c = v.value
+        if c.__class__ is not int:
+            return None
+        return None if f is not None and _is_converted(v, f) else int(c)
+    return known.get(v) if known is not None else None
+
+
+def _is_converted(literal: Constant, f: Form) -> bool:
+    """Whether the assembler converts a floating literal to the width of the instruction."""
+    t = literal.type
+    if t is IMM or t.name not in ("f32", "f64"):
+        return False
+    return t.name not in f.mods and f.type is not None and f.type.bits != t.bits
+
+
+_NVVM_FORMATS = {
+    "half": floats.F16, "bfloat": floats.BF16, "float": floats.F32, "double": floats.F64,
+}  # fmt: skip
+_ARITHMETIC: dict[str, Callable[..., int | None]] = {
+    "fadd": floats.add, "fsub": floats.sub, "fmul": floats.mul, "fdiv": floats.div,
+}  # fmt: skip
+_ORDERED: dict[str, Callable[[float, float], bool]] = {
+    "eq": lambda a, b: a == b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
+    "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "ne": lambda a, b: a < b or a > b,
+}  # fmt: skip
+
+
+def _evaluate_nvvm(i: Instruction, known: Mapping[Value, int]) -> int | None:
+    name, to = i.form.name, i.type
+    if name == "select":
+        return _select(i, known)
+    if not isinstance(to, IntType | FloatType) or not i.form.pure or not i.operands:
+        return None
+    values = []
+    for v in i.operands:
+        c = bits_of(v, known, None)
+        if c is None or not isinstance(v.type, IntType | FloatType):
+            return None
+        values.append(c & ((1 << v.type.bits) - 1))
+    of = i.operands[0].type
+    if isinstance(of, IntType) and isinstance(to, IntType):
+        return _fold_integers(i.form, of, to, values)
+    if name in ("bitcast", "freeze"):
+        return values[0]
+    return _fold_floats(i.form, of, to, values)
+
+
+def _select(i: Instruction, known: Mapping[Value, int]) -> int | None:
+    condition, a, b = i.operands
+    c = bits_of(condition, known, None)
+    if c is None or not isinstance(i.type, IntType | FloatType):
+        return None
+    chosen = bits_of(a if c & 1 else b, known, None)
+    return None if chosen is None else chosen & ((1 << i.type.bits) - 1)
+
+
+def _fold_integers(f: Form, of: IntType, to: IntType, values: list[int]) -> int | None:
+    if f.name in ("freeze", "bitcast"):
+        return values[0]
+    if f.op.fold is None:
+        return None
+    width = [to.bits] if f.name in ("trunc", "zext", "sext") else []
+    made = f.op.fold(f, of.bits, *values, *width)
+    return made if isinstance(made, int) else None
+
+
+def _fold_floats(f: Form, of: Type, to: Type, values: list[int]) -> int | None:
+    """Rows whose operands or results are floats; NaN and poison are left alone."""
+    name, source, result = f.name, _NVVM_FORMATS.get(of.name), _NVVM_FORMATS.get(to.name)
+    if source is None:
+        if result is None or name not in ("sitofp", "uitofp"):
+            return None
+        n = values[0]
+        if name == "sitofp" and n >> (of.bits - 1):
+            n -= 1 << of.bits
+        return floats.rounded(Fraction(n), result) if n else 0
+    x = floats.number(source, values[0])
+    if name in ("fptrunc", "fpext"):
+        return floats.pattern(result, x) if result is not None else None
+    if name == "fneg":
+        return values[0] ^ source.sign if x == x else None
+    if name in _ARITHMETIC:
+        return _ARITHMETIC[name](source, *values)
+    if name == "fcmp":
+        return _compare(f, x, floats.number(source, values[1]))
+    if name in ("fptosi", "fptoui") and math.isfinite(x):
+        n, low = int(x), -(1 << to.bits - 1) if name == "fptosi" else 0
+        return n & ((1 << to.bits) - 1) if low <= n < low + (1 << to.bits) else None
+    return None
+
+
+def _compare(f: Form, x: float, y: float) -> int | None:
+    unordered = x != x or y != y
+    for m in f.mods:
+        if m in ("true", "false"):
+            return int(m == "true")
+        if m in ("ord", "uno"):
+            return int(unordered == (m == "uno"))
+        if m[1:] in _ORDERED and m[0] in "ou" and len(m) == 3:
+            return int(m[0] == "u") if unordered else int(_ORDERED[m[1:]](x, y))
+    return None
+
+
+def literal_of(type: Type, bits: int) -> Constant:
+    """The literal of that bit pattern, of a value's type at either level."""
+    bits &= (1 << type.bits) - 1
+    if isinstance(type, ScalarType):
+        return constant(type, bits) if type.name in ("f32", "f64") else integer(bits)
+    if isinstance(type, IntType) and type.bits > 1 and bits >> (type.bits - 1):
+        bits -= 1 << type.bits
+    return constant(type, bits)
+
+
+# ----------------------------------------------------------------- the pass
+
+
+def run(function: Function, ctx: Context) -> bool:
+    if function.is_declaration:
+        return False
+    options: Options = ctx.options
+    lattice = Lattice(function, branches=options.branches, approximate=options.approximate)
+    lattice.solve()
+    folded = _replace(function, lattice)
+    if folded:
+        ctx.count("folded", folded)
+        ctx.remark(FOLDED, instructions=folded)
+    decided = _decide(function, lattice, ctx) if options.branches else False
+    return decided or folded > 0
+
+
+class Lattice:
+    """The propagation. After `solve`, `known` holds the constants among the values reached.
+
+    varying     values that are no one constant
+    reached     blocks that can be reached
+    taken       for each block that was reached, the successors that it can lead to
+    """
+
+    def __init__(self, function: Function, *, branches: bool, approximate: bool) -> None:
+        self.function, self.branches, self.approximate = function, branches, approximate
+        self.known: dict[Value, int] = {}
+        self.varying: set[Value] = set()
+        self.reached: set[Block] = set()
+        self.taken: dict[Block, set[Block]] = {}
+        self._kinds: dict[Form, int] = {}
+        self._held = held_in_place(function)
+        self._blocks: list[Block] = []
+        self._again: list[Instruction] = []
+
+    def solve(self) -> None:
+        self._reach(self.function.entry)
+        while self._blocks or self._again:
+            while self._again:
+                self._visit(self._again.pop())
+            if self._blocks:
+                block = self._blocks.pop()
+                i = block.first
+                while i is not None:
+                    self._visit(i, first=True)
+                    i = i.next
+
+    def _reach(self, block: Block) -> None:
+        self.reached.add(block)
+        self.taken[block] = set()
+        self._blocks.append(block)
+
+    def _visit(self, i: Instruction, first: bool = False) -> None:
+        """Work a value out anew. At the first visit of its block what uses it follows anyway."""
+        if i in self.varying:
+            return
+        f = i.form
+        kind = self._kinds.get(f)
+        if kind is None:
+            kind = self._kinds[f] = self._kind(f)
+        if kind == _NEVER:
+            self.varying.add(i)
+            return
+        if kind == _LEAVES:
+            self._leave(i)
+            return
+        new = self._meet(i) if kind == _PHI else self._compute(i, kind)
+        if new is None:
+            return
+        if new != _VARYING:
+            new &= (1 << i.type.bits) - 1
+            old = self.known.get(i)
+            if old == new:
+                return
+            if old is None:
+                self.known[i] = new
+            else:
+                new = _VARYING
+        if new == _VARYING:
+            self.known.pop(i, None)
+            self.varying.add(i)
+        self._fell(i, first)
+
+    def _compute(self, i: Instruction, kind: int) -> int | None:
+        """The value of an instruction from those of its operands; None while one is unknown."""
+        known, varying = self.known, self.varying
+        for v in i._operands:
+            if v not in known and v.__class__ is not Constant:
+                if v.__class__ is Instruction and v not in varying:
+                    return None
+                if kind == _PLAIN:
+                    return _VARYING
+        new = evaluate(i, known, approximate=self.approximate)
+        return _VARYING if new is None else new
+
+    def _kind(self, f: Form) -> int:
+        if f.is_phi:
+            return _PHI
+        if f.terminator:
+            return _LEAVES
+        if f.op.level == "nvvm":
+            return _CHOOSES if f.name == "select" else _PLAIN if f.pure else _NEVER
+        if not f.pure or f.n_results != 1 or f.carry_in or f.carry_out:
+            return _NEVER
+        if f.op.fold is None and not (self.approximate and f.name in _APPROXIMATE):
+            return _NEVER
+        return _CHOOSES if f.guard is not None else _PLAIN
+
+    def _fell(self, i: Instruction, first: bool) -> None:
+        again, block, reached = self._again, i.block, self.reached
+        for user in i.users:
+            if user.block in reached and not (first and user.block is block and not user.is_phi):
+                again.append(user)
+
+    def _meet(self, phi: Instruction) -> int | None:
+        """What the edges that can be taken agree on; None while there is none."""
+        if len(phi._operands) > _MAX_ENTRIES or phi in self._held:
+            return _VARYING
+        found: int | None = None
+        block = phi.block
+        for v, b in phi.incoming:
+            if block not in self.taken.get(b, ()):
+                continue
+            c = bits_of(v, self.known, None)
+            if c is None:
+                if v.__class__ is Instruction and v not in self.varying:
+                    continue
+                return _VARYING
+            if phi.type.bits:
+                c &= (1 << phi.type.bits) - 1
+            if found is None:
+                found = c
+            elif found != c:
+                return _VARYING
+        return found
+
+    def _leave(self, last: Instruction) -> None:
+        block = last.block
+        assert block is not None
+        taken = self.taken[block]
+        targets = self._targets(last)
+        for target in dict.fromkeys(targets):
+            if target in taken:
+                continue
+            taken.add(target)
+            if target not in self.reached:
+                self._reach(target)
+            else:
+                self._again.extend(target.phis)
+
+    def _targets(self, last: Instruction) -> tuple[Block, ...]:
+        """Where a terminator can lead, as far as is known."""
+        choice = choice_of(last)
+        if choice is None or not self.branches:
+            return last.successors
+        c = bits_of(choice, self.known, None)
+        if c is not None:
+            return (decided(last, c),)
+        waits = choice.__class__ is Instruction and choice not in self.varying
+        return () if waits else last.successors
+
+
+_VARYING = -1  # no bit pattern
+_NEVER, _PLAIN, _CHOOSES, _PHI, _LEAVES = range(5)
+
+
+def choice_of(last: Instruction) -> Value | None:
+    """The value that decides where a branch or switch leads; None for other terminators."""
+    f = last.form
+    if f.name == "bra":
+        return last.guard if f.guard is not None else None
+    if (f.name == "br" and last.operands) or f.name == "switch":
+        return last.operands[0]
+    return None
+
+
+def decided(last: Instruction, c: int) -> Block:
+    """Where a branch or switch leads if its value is `c`."""
+    f, targets = last.form, last.successors
+    if f.name == "bra":
+        return targets[0 if (c & 1) == (f.guard != "!") else -1]
+    if f.name == "br":
+        return targets[0 if c & 1 else -1]
+    mask = (1 << last.operands[0].type.bits) - 1
+    for case, target in zip(last.operands[1:], targets[1:], strict=True):
+        if isinstance(case, Constant) and int(case.value) & mask == c & mask:
+            return target
+    return targets[0]
+
+
+# ------------------------------------------------------------- the rewrites
+
+
+def _replace(function: Function, lattice: Lattice) -> int:
+    """Constants become moves at ori, literals at nvvm; returns how many."""
+    gone: dict[Value, Value] = {}
+    count = 0
+    for v, bits in lattice.known.items():
+        assert isinstance(v, Instruction)
+        assert v.block is not None
+        if v in lattice._held or not _is_expressible(v.type):
+            continue
+        value = literal_of(v.type, bits)
+        if v.form.op.level == "nvvm":
+            gone[v] = value
+        elif v.form.is_phi:
+            move = _move(value, v)
+            anchor = v.block.first_non_phi
+            assert anchor is not None
+            move.insert_before(anchor)
+            gone[v] = move
+        elif not (v.form.name == "mov" and v.form.guard is None and v.operands == (value,)):
+            if v.form.name == "mov" and v.operands[0].__class__ is Constant and not v.guard:
+                continue  # the same bits in another spelling
+            _become(v, _move(value, v))
+        else:
+            continue
+        count += 1
+    if gone:
+        substitute(gone)
+        for v in gone:
+            assert isinstance(v, Instruction)
+            function.marks.pop(v, None)
+            v.erase()
+    return count
+
+
+def _is_expressible(t: Type) -> bool:
+    return not isinstance(t, ScalarType) or (t.kind in "usbfp" and t.bits in (1, 16, 32, 64))
+
+
+def _move(value: Value, like: Instruction) -> Instruction:
+    t = like.type
+    spelled = t.name if t.name in ("f32", "f64", "pred") else f"b{t.bits}"
+    made = Instruction(form(f"mov.{spelled}", "%s, %s"), (value,), t, like.name)
+    made.loc, made.line = like.loc, like.line
+    return made
+
+
+def _become(i: Instruction, move: Instruction) -> None:
+    """Turn an instruction into another without touching its uses."""
+    i.form = move.form
+    i.set_operands(move.operands)
+    i.aux = None
+
+
+def _decide(function: Function, lattice: Lattice, ctx: Context) -> bool:
+    """Branches on constants become jumps; blocks that nothing leads to go."""
+    changed = False
+    for block in function.blocks:
+        last = block.terminator
+        choice = choice_of(last) if last is not None and block in lattice.reached else None
+        c = bits_of(choice, lattice.known, None) if choice is not None else None
+        if last is None or c is None:
+            continue
+        target = decided(last, c)
+        ctx.count("branches")
+        ctx.remark(DECIDED, last, branch=last.form.spelling, target=str(target.name))
+        _jump(block, last, target)
+        changed = True
+    if not changed:
+        return False
+    unreached = {b for b in function.blocks if b not in lattice.reached}
+    if unreached:
+        _delete(function, unreached)
+        ctx.count("blocks", len(unreached))
+        ctx.remark(UNREACHABLE, blocks=len(unreached))
+    return True
+
+
+def _jump(block: Block, last: Instruction, target: Block) -> None:
+    for s in dict.fromkeys(last.successors):
+        if s is not target:
+            _forget(s, {block})
+    loc, line = last.loc, last.line
+    ori = last.form.op.level == "ori"
+    last.erase()
+    made = Instruction(form("bra") if ori else nvvm_form("br"), aux=(target,), loc=loc)
+    made.line = line
+    block.append(made)
+
+
+def _forget(block: Block, sources: set[Block]) -> None:
+    """Phis lose their entries from `sources`."""
+    for phi in block.phis:
+        kept = [(v, b) for v, b in phi.incoming if b not in sources]
+        phi.set_incoming([v for v, _ in kept], [b for _, b in kept])
+
+
+def _delete(function: Function, gone: set[Block]) -> None:
+    for target in dict.fromkeys(s for b in gone for i in (b.terminator,) if i for s in i.aux or ()):
+        if target not in gone:
+            _forget(target, gone)
+    for b in gone:
+        for i in b:
+            if i.form.is_phi:
+                i.set_incoming((), ())
+            else:
+                i.set_operands(())
+    for b in gone:
+        for i in b:
+            function.marks.pop(i, None)
+            i.remove()
+    drop(function, gone)
+    function.cfg_changed()
