@@ -127,11 +127,15 @@ class NvvmCall(CallInfo):
     attributes   of the call: words and (name, value) pairs, as a function's
     arguments    of each argument, () for those without: ("noundef", ("align", 8))
     result       of the result
+    bundles      operand bundles of one number each: ("preserve_n_data", 4)
+    callalign    of a call through a pointer: alignment of the result (0 for none) and arguments
     """
 
     attributes: tuple[Any, ...] = ()
     arguments: tuple[tuple[Any, ...], ...] = ()
     result: tuple[Any, ...] = ()
+    bundles: tuple[tuple[str, int], ...] = ()
+    callalign: tuple[int, ...] = ()
 
 
 register(ConstantExpr, ("spelling", "operands", "type", "aux"))

@@ -12,7 +12,8 @@ from typing import Any
 from nvir.ir.block import Block
 from nvir.ir.form import nvvm_form
 from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.nvvm_values import NvvmCall
 from nvir.ir.types import (
     LABEL,
     VOID,
@@ -235,6 +236,8 @@ class Body(Grammar):
                 made.loc = self.reader.metadata.location(node, at)
             elif kind == "!llvm.loop" and self.current is not None:
                 self.current.aux = {"llvm.loop": self.reader.metadata.loop(node, at)}
+            elif kind == "!callalign" and made.form.is_call:
+                made.aux = _with_alignments(made.aux, self.reader.metadata.node(node, at))
             elif kind == "!invariant.load" and made.form.name == "load":
                 made.form = nvvm_form(made.form.spelling + " invariant")
 
@@ -386,3 +389,18 @@ def _unify(i: Instruction) -> None:
     """Several entries of a phi for one predecessor (a switch's) are one."""
     pairs = dict(zip(i.aux, i._operands, strict=True))
     i.set_incoming([*pairs.values()], [*pairs])
+
+
+def _with_alignments(info: CallInfo, node: Any) -> CallInfo:
+    """A call through a pointer with its `callalign`: numbers of 16 bits of alignment under the
+    number of what they align, the result first."""
+    found = {int(n) >> 16: int(n) & 0xFFFF for n in _integers(node)}
+    if not found:
+        return info
+    own = info if isinstance(info, NvvmCall) else NvvmCall(info.n_sources, callee=info.callee)
+    own.callalign = tuple(found.get(k, 0) for k in range(max(found) + 1))
+    return own
+
+
+def _integers(node: Any) -> list[Any]:
+    return [getattr(x, "value", x) for x in node] if isinstance(node, tuple) else []

@@ -183,6 +183,9 @@ class BodyPrinter:
         metadata = self.module.metadata
         if i.form.name == "load" and "invariant" in i.form.mods:
             out += f", !invariant.load {metadata.add('!{}')}"
+        if i.form.is_call and getattr(i.aux, "callalign", ()):
+            words = ", ".join(f"i32 {k << 16 | n}" for k, n in enumerate(i.aux.callalign) if n)
+            out += f", !callalign {metadata.add(f'!{{{words}}}')}"
         if i.form.terminator and i.block is not None and isinstance(i.block.aux, dict):
             properties = i.block.aux.get("llvm.loop")
             if properties is not None:
@@ -367,7 +370,10 @@ class BodyPrinter:
             words.append(attributes(own.result, True).strip())
         texts = ", ".join(f"{kind} {name}" for kind, name in arguments)
         text = " ".join(filter(None, (*words, result, f"{target}({texts})")))
-        return text + (attributes(own.attributes, False) if own else "")
+        text += attributes(own.attributes, False) if own else ""
+        if own and own.bundles:
+            text += f" [ {', '.join(f'{quoted(tag)}(i32 {n})' for tag, n in own.bundles)} ]"
+        return text
 
     def _arguments(self, callee: Value | None, operands: tuple[Value, ...]) -> list[Any]:
         """(printed type, name) of each."""

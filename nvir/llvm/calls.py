@@ -56,10 +56,7 @@ def read_call(b: Body, row: str) -> Instruction | None:
         return None
     operands, arguments = _arguments(b)
     attributes = b.reader.attributes.function(b)
-    if b.t[b.k] == "[":
-        if b.t[b.k + 1] != "]":
-            b.unsupported("operand bundles of a call")
-        b.k += 2
+    bundles = _bundles(b)
     result = t.result if isinstance(t, FunctionType) else t
     if isinstance(t, FunctionType):
         _check_type(t, operands, at)
@@ -71,14 +68,34 @@ def read_call(b: Body, row: str) -> Instruction | None:
     if isinstance(t, FunctionType) and t.variadic and not direct:
         b.unsupported("a call of a variadic function by a pointer", at)
     known = callee if direct else None
-    if result_attributes or attributes or any(arguments):
+    if result_attributes or attributes or any(arguments) or bundles:
         info: CallInfo = NvvmCall(
             len(values), callee=known, attributes=attributes, arguments=tuple(arguments),
-            result=result_attributes,
+            result=result_attributes, bundles=bundles,
         )  # fmt: skip
     else:
         info = CallInfo(len(values), callee=known)
     return Instruction(nvvm_form(spelling), values, result, aux=info)
+
+
+def _bundles(b: Body) -> tuple[tuple[str, int], ...]:
+    """`[ "preserve_n_data"(i32 4), … ]`: bundles of one number each; no others are known."""
+    if b.t[b.k] != "[":
+        return ()
+    b.k += 1
+    out: list[tuple[str, int]] = []
+    while b.t[b.k] != "]":
+        tag = b.string("an operand bundle's name")
+        b.expect("(")
+        if not tag.startswith("preserve_n_") or b.t[b.k] != "i32":
+            b.unsupported("operand bundles of a call")
+        b.k += 1
+        out.append((tag, b.number()))
+        b.expect(")")
+        if b.t[b.k] == ",":
+            b.k += 1
+    b.k += 1
+    return tuple(out)
 
 
 def convention(g: Any) -> str:

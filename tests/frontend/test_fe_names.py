@@ -108,7 +108,7 @@ def function_of(f: Function):
 @pytest.mark.seed("FN-05", "FN-06")
 def test_return_slots():
     types: dict[str, t.CType] = {}
-    b.record("pair", "int a, double d", types)
+    b.record("pair", "int a, double d, long e", types)
     nothing = state_of(b.function("void f", "", b.block()))
     assert (nothing.retval, nothing.return_align) == (None, 0)
     scalar = state_of(b.function("short f", "", b.ret(1)))
@@ -283,7 +283,7 @@ def test_float_to_integer_by_libdevice():
     assert calls == ["__nv_float2int_rz"]
 
 
-@pytest.mark.seed("EXP-18")
+@pytest.mark.seed("EXP-18", "DIA-09")
 def test_unknown_nodes_are_refused():
     f = b.function("void f", "", b.block())
     check(b.unit(f))

@@ -136,7 +136,9 @@ class ExpressionBase:
         t = typed(e)
         s = strip(t)
         if isinstance(s, Array | FunctionType):
-            return cast(e, decayed(t), "decay" if isinstance(s, Array) else "function")
+            made = cast(e, decayed(t), "decay" if isinstance(s, Array) else "function")
+            self.done[id(made)] = made
+            return made
         return e
 
     def converted(self, e: Expr, to: CType, what: str) -> Expr:
@@ -155,7 +157,9 @@ class ExpressionBase:
         if problem is not None:
             text = f"cannot {what} '{spell(source)}' as '{spell(to)}': {problem}"
             raise Mistake(text, e.place)
-        return cast(e, to, kind)
+        made = cast(e, to, kind)
+        self.done[id(made)] = made
+        return made
 
     def condition(self, e: Expr) -> Expr:
         e = self.value(e)

@@ -334,7 +334,8 @@ class Operators(ExpressionBase):
             e.operand = check_initialiser(self, e.operand, to)[0]
             e.kind = e.kind or "noop"
             return to
-        e.operand = self.expr(e.operand) if is_void(to) else self.value(e.operand)
+        whole = is_void(to) or e.kind in ("decay", "function")  # checked before
+        e.operand = self.expr(e.operand) if whole else self.value(e.operand)
         source = typed(e.operand)
         e.kind = e.kind or cast_kind(source, to, is_null_constant(e.operand))
         if e.kind is None:

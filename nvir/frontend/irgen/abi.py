@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from nvir.frontend.tree.declarations import Function, Parameter
-from nvir.frontend.tree.layout import align_of
+from nvir.frontend.tree.layout import align_of, size_of
 from nvir.frontend.tree.types import (
     Arithmetic,
     CType,
@@ -34,7 +34,7 @@ from nvir.frontend.tree.types import (
     strip,
     underlying,
 )
-from nvir.ir.types import VOID, Type, pointer
+from nvir.ir.types import VOID, Type, int_type, pointer, struct
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.types import Types
@@ -86,6 +86,21 @@ class ABI:
         return [*first, *(p.ir for p in self.params)]
 
 
+COERCED_BYTES = 16
+
+
+def coerced(size: int, align: int) -> Type | None:
+    """The integers that an object of a size class travels as: one of its size where there is
+    one, else as many as needed of its alignment, 8 bytes at most (16 bytes: two i64). None of an
+    object that is empty or larger than 16 bytes."""
+    if not 0 < size <= COERCED_BYTES:
+        return None
+    if size in (1, 2, 4, 8):
+        return int_type(size * 8)
+    each = min(align, 8, size & -size)
+    return struct([int_type(each * 8)] * (size // each))
+
+
 def _scalar_attributes(t: CType) -> tuple[object, ...]:
     """`signext` and `zeroext` of integers narrower than a register."""
     s = underlying(t)
@@ -101,6 +116,9 @@ def classify_param(types: Types, t: CType, policy: str, kernel: bool,
         return Passing(t, Kind.DIRECT, types.memory(t), attributes=_scalar_attributes(t))
     memory = types.memory(t)
     constant = parameter is not None and parameter.grid_constant
+    small = coerced(size_of(t), align_of(t)) if policy == "notes" and not kernel else None
+    if small is not None and not constant:
+        return Passing(t, Kind.COERCE, small)
     if constant or (policy == "notes"):
         words: tuple[object, ...] = (("byval", memory), ("align", align_of(t)))
         if constant and kernel:
@@ -114,6 +132,9 @@ def classify_result(types: Types, t: CType, policy: str) -> Passing | None:
         return None
     s = strip(t)
     if isinstance(s, Record) and policy == "notes":
+        small = coerced(size_of(t), align_of(t))
+        if small is not None:
+            return Passing(t, Kind.COERCE, small)
         words = (("sret", types.memory(t)), ("align", align_of(t)))
         return Passing(t, SRET, pointer(), attributes=words)
     return Passing(t, Kind.DIRECT, types.memory(t), attributes=_scalar_attributes(t))

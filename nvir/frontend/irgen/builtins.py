@@ -32,6 +32,10 @@ def builtin_declaration(name: str, args: tuple[CType, ...]) -> Function | None:
         from nvir.frontend.tree.declarations import Attributes
 
         return Function(name, VOID, attributes=Attributes(builtin=True))
+    if name == "printf":
+        from nvir.frontend.irgen.printf import printf_declaration
+
+        return printf_declaration()
     return None
 
 

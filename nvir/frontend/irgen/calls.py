@@ -1,17 +1,28 @@
-"""Calls.
+"""Calls, in the order of the notes' phases.
 
-Contract, for whoever refines it:
+     1 type       the callee's, through typedefs and a pointer to its routine type
+     2 builtin    a function that the compiler knows: `builtins` lowers it
+     3 special    the four intrinsic numbers that bypass the ABI
+       callee     its value, for a call through a pointer
+     4 args       evaluated in order, or from right to left; they stand in their own slots
+     5 classify   `abi.classify`; a hidden first argument for sret; each argument as its kind asks
+     6 fold       a cast of a function to its own type is the function itself
+     7 debugloc   then printf, which goes its own way
+     8 bundle     preserve_n_data, _control, _after
+     9 emit       the call, its attributes
+    10 return     the value; `agg.tmp` or the sret place; pieces put together
 
     emit_call(g, e)                the value of a call: a scalar, the address for a result of
                                    reference type, None for void
     emit_call_aggregate(g, e, to)  a call that gives an object: the place where it lies, `to`
                                    where that is given
 
-Both sides of a call ask `abi.classify`; `module.function_symbol` gives the callee's symbol.
+`g.events` lists the phases that ran. Both sides of a call ask `abi.classify`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nvir.frontend.irgen import fold
@@ -19,7 +30,7 @@ from nvir.frontend.irgen.abi import ABI, Kind, Passing, classify
 from nvir.frontend.irgen.places import copy, emit_lvalue, generic, typed
 from nvir.frontend.irgen.state import Address, IRGenError
 from nvir.frontend.tree.declarations import Function
-from nvir.frontend.tree.expressions import Call, Expr, Name
+from nvir.frontend.tree.expressions import Call, Cast, Expr, Name, Unary
 from nvir.frontend.tree.layout import align_of
 from nvir.frontend.tree.types import (
     CType,
@@ -27,16 +38,33 @@ from nvir.frontend.tree.types import (
     Pointer,
     Record,
     Reference,
+    is_void,
     is_volatile,
+    same,
     strip,
 )
 from nvir.ir.function import Function as IRFunction
+from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm_values import NvvmCall
-from nvir.ir.types import I1, VOID
+from nvir.ir.types import I1, I8, VOID, StructType, Type, pointer
 from nvir.ir.values import Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
+
+BUNDLES = ("preserve_n_data", "preserve_n_control", "preserve_n_after")
+# Numbers of the real front end's intrinsics that its special handler takes.
+SURFACE_PRIMITIVE, WARP_FIRST, WARP_SECOND, SPECIAL_RETURN = 10214, 10219, 10227, 15752
+
+
+def is_special_intrinsic(number: int) -> bool:
+    """Whether an intrinsic number bypasses the ABI: a surface primitive, the two of a warp (eight
+    apart: one bit), and one that returns in its own way."""
+    warp = (number - WARP_FIRST) & ~(WARP_SECOND - WARP_FIRST) == 0
+    return warp or number in (SURFACE_PRIMITIVE, SPECIAL_RETURN)
+
+
+# ------------------------------------------------------------------ 1 the type
 
 
 def callee_type(e: Expr) -> FunctionType:
@@ -54,23 +82,25 @@ def callee_type(e: Expr) -> FunctionType:
 
 def direct_callee(e: Call) -> Function | None:
     """The declaration that is called, where it is called by name."""
-    return e.callee.decl if isinstance(e.callee, Name) and isinstance(
-        e.callee.decl, Function) else None  # fmt: skip
+    return _named(e.callee)
+
+
+def _named(e: Expr) -> Function | None:
+    return e.decl if isinstance(e, Name) and isinstance(e.decl, Function) else None
+
+
+# -------------------------------------------------------------------- the ways
 
 
 def emit_call(g: IRGenState, e: Call) -> Value | None:
     """A call whose result is a scalar, a reference or nothing."""
-    from nvir.frontend.irgen.builtins import emit_builtin
-    from nvir.frontend.irgen.printf import emit_printf
-
-    f = direct_callee(e)
-    if f is not None and f.attributes.builtin:
-        return emit_builtin(g, e, f)
-    if f is not None and f.name == "printf" and f.body is None:
-        return emit_printf(g, e)
+    other = _other_way(g, e)
+    if other is not None:
+        return other[0]
     made, abi = _emit(g, e, None)
-    if abi.result is None:
-        return None
+    g.events.append("return")
+    if abi is None or abi.result is None:
+        return None if abi is not None else made
     if g.types.value(abi.result.type) is I1:
         return fold.cast(g, "trunc", made, I1, "tobool")
     return made
@@ -78,89 +108,249 @@ def emit_call(g: IRGenState, e: Call) -> Value | None:
 
 def emit_call_aggregate(g: IRGenState, e: Call, to: Address | None) -> Address:
     """A call that gives an object, left at `to` or in a temporary."""
-    from nvir.frontend.irgen.builtins import emit_builtin
-
     t = typed(e)
-    f = direct_callee(e)
-    if f is not None and f.attributes.builtin:
-        p = emit_builtin(g, e, f)
-        assert p is not None
-        return Address(p, t, align_of(t))
+    other = _other_way(g, e)
+    if other is not None:
+        assert other[0] is not None
+        return Address(other[0], t, align_of(t))
     if to is None or to.volatile or is_volatile(t):
-        to = g.alloca(t, "agg.tmp")
+        sret = classify(g.types, callee_type(e.callee), g.options.policy).sret
+        to = g.alloca(t, "tmp" if sret else "agg.tmp")
     made, abi = _emit(g, e, to)
+    g.events.append("return")
+    assert abi is not None
+    assert abi.result is not None
     if not abi.sret:
-        g.builder.store(made, to.pointer, to.align)
+        _put_result(g, made, abi.result, to)
     return to
 
 
-def _emit(g: IRGenState, e: Call, to: Address | None) -> tuple[Value, ABI]:
-    from nvir.frontend.irgen.module import function_symbol
+def _other_way(g: IRGenState, e: Call) -> tuple[Value | None] | None:
+    """Phases 1 to 3: the result of a builtin or a special intrinsic; None for other calls."""
+    from nvir.frontend.irgen.builtins import emit_builtin
 
+    g.events.append("type")
+    callee_type(e.callee)
+    f = direct_callee(e)
+    if f is None:
+        return None
+    if f.attributes.builtin:
+        g.events.append("builtin")
+        return (emit_builtin(g, e, f),)
+    if is_special_intrinsic(f.attributes.intrinsic):
+        g.events.append("special")
+        return (_special(g, e, f),)
+    return None
+
+
+def _special(g: IRGenState, e: Call, f: Function) -> Value | None:
+    """Arguments as they are, objects by address; nothing is classified. The one that returns in
+    its own way leaves its object where its first argument points."""
+    from nvir.frontend.irgen.expressions import emit_aggregate, emit_value
+    from nvir.ir.nvvm import declare
+
+    args: list[Value] = []
+    for a in e.args:
+        whole = isinstance(strip(typed(a)), Record)
+        args.append(generic(g, emit_aggregate(g, a).pointer) if whole else emit_value(g, a))
+    t = typed(e)
+    whole = isinstance(strip(t), Record)
+    place = g.alloca(t, "agg.tmp") if whole else None
+    returns = f.attributes.intrinsic == SPECIAL_RETURN and place is not None
+    if returns and place is not None:
+        args.insert(0, place.pointer)
+    result = VOID if is_void(t) or returns else g.types.memory(t)
+    callee = declare(g.module, f.symbol, result, [a.type for a in args], ("nounwind",))
+    made = g.builder.call(callee, args, "" if result is VOID else f.symbol)
+    if place is None:
+        return None if result is VOID else made
+    if not returns:
+        g.builder.store(made, place.pointer, place.align)
+    return place.pointer
+
+
+# --------------------------------------------------------------- the main road
+
+
+def _emit(g: IRGenState, e: Call, to: Address | None) -> tuple[Value, ABI | None]:
+    """Phases 4 to 9. The ABI is None where printf has gone its own way."""
     f = direct_callee(e)
     t = callee_type(e.callee)
+    g.events.append("callee")
+    callee = _callee(g, e, f)
+    given = _evaluated(g, e, t)
+    g.events.append("classify")
     abi = classify(g.types, f if f is not None else t, g.options.policy)
-    callee: Value
-    if f is not None:
-        callee = function_symbol(g.shared, f)
-    else:
-        from nvir.frontend.irgen.expressions import emit_value
+    if f is not None and f.name == "printf" and f.body is None:
+        from nvir.frontend.irgen.printf import emit_printf
 
-        by_name = isinstance(strip(typed(e.callee)), FunctionType)  # `(*f)(…)`
-        callee = emit_lvalue(g, e.callee).pointer if by_name else emit_value(g, e.callee)
-    args = _arguments(g, e, abi)
+        _debug_location(g, e)
+        g.events.append("printf")
+        return emit_printf(g, e, given), None
+    args: list[Value] = []
     if abi.sret:
+        g.events.append("sret")
         assert to is not None
-        args.insert(0, generic(g, to.pointer))
-    return _build(g, callee, args, abi), abi
+        args.append(generic(g, to.pointer))
+    g.events.append("fixup")
+    args += [
+        _slot(g, a, v, abi.params[k] if k < len(abi.params) else None)
+        for k, (a, v) in enumerate(zip(e.args, given, strict=True))
+    ]
+    g.events.append("fold")
+    callee = _folded(g, e, t, callee)
+    _debug_location(g, e)
+    return _build(g, e, callee, args, abi), abi
 
 
-def _arguments(g: IRGenState, e: Call, abi: ABI) -> list[Value]:
-    """The values for the slots, evaluated in order, or from right to left where the call says
-    so; they stand in their own slots either way."""
+def _callee(g: IRGenState, e: Call, f: Function | None) -> Value:
+    from nvir.frontend.irgen.expressions import emit_value
+    from nvir.frontend.irgen.module import function_symbol
+
+    if f is not None:
+        return function_symbol(g.shared, f) if f.name != "printf" or f.body else _nothing()
+    by_name = isinstance(strip(typed(e.callee)), FunctionType)  # `(*f)(…)`
+    return emit_lvalue(g, e.callee).pointer if by_name else emit_value(g, e.callee)
+
+
+def _nothing() -> Value:
+    """printf itself is never called, so it is not declared."""
+    from nvir.ir.values import undef
+
+    return undef(pointer())
+
+
+def _debug_location(g: IRGenState, e: Call) -> None:
+    g.events.append("debugloc")
+    g.at(e.place)
+
+
+# ------------------------------------------------------------------ 4 arguments
+
+
+def _evaluated(g: IRGenState, e: Call, t: FunctionType) -> list[Value | Address]:
+    """The arguments, evaluated in order or from right to left where the call says so; they are
+    listed in their own order either way. Objects are places, references addresses."""
+    g.events.append("args")
     numbers = range(len(e.args))
+    if e.reversed_order:
+        g.events.append("reverse")
     order = reversed(numbers) if e.reversed_order else numbers
-    made = {k: _argument(g, e.args[k], abi.params[k] if k < len(abi.params) else None)
-            for k in order}  # fmt: skip
+    made = {k: _value(g, e.args[k], t.params[k] if k < len(t.params) else None) for k in order}
     return [made[k] for k in numbers]
 
 
-def _argument(g: IRGenState, e: Expr, p: Passing | None) -> Value:
+def _value(g: IRGenState, e: Expr, wanted: CType | None) -> Value | Address:
     from nvir.frontend.irgen.expressions import emit_aggregate, emit_value
 
-    if p is not None and isinstance(strip(p.type), Reference):
+    if wanted is not None and isinstance(strip(wanted), Reference):
         return generic(g, emit_lvalue(g, e).pointer)
-    t = typed(e)
-    if isinstance(strip(t), Record):
-        place = emit_aggregate(g, e)
-        if p is None or p.kind is Kind.DIRECT:
-            return g.builder.load(place.pointer, g.types.memory(t), "", place.align,
-                                  place.volatile)  # fmt: skip
-        return _in_memory(g, place, t, p)
-    v = emit_value(g, e)
-    return fold.cast(g, "zext", v, g.types.memory(t), "frombool") if v.type is I1 else v
+    if isinstance(strip(typed(e)), Record):
+        return emit_aggregate(g, e)
+    return emit_value(g, e)
 
 
-def _in_memory(g: IRGenState, place: Address, t: CType, p: Passing) -> Value:
-    """An object whose address is passed; byval lets the callee copy, others need one here."""
+# ------------------------------------------------------------------ 5 as slots
+
+
+def _slot(g: IRGenState, e: Expr, v: Value | Address, p: Passing | None) -> Value:
+    """What is passed for an evaluated argument."""
+    if not isinstance(v, Address):
+        if p is not None and p.kind is Kind.INDIRECT:
+            message = "Non-aggregate arguments passed indirectly are not supported!"
+            raise IRGenError(message, e.place)
+        memory = g.types.memory(typed(e))
+        return fold.cast(g, "zext", v, memory, "frombool") if v.type is I1 else v
+    if p is None or p.kind is Kind.DIRECT:
+        t = g.types.memory(v.type)
+        return g.builder.load(v.pointer, t, "", v.align, v.volatile)
     if p.kind is Kind.BYVAL:
-        tmp = g.alloca(t, "byval-temp")
-        copy(g, tmp, place)
+        tmp = g.alloca(v.type, "byval-temp")
+        copy(g, tmp, v)
         return tmp.pointer
     if p.kind is Kind.INDIRECT:
-        return generic(g, place.pointer)
-    return g.builder.load(place.pointer, p.ir, "coerce", place.align)
+        return generic(g, v.pointer)
+    return g.builder.load(v.pointer, p.ir, "coerce", v.align, v.volatile)
 
 
-def _build(g: IRGenState, callee: Value, args: list[Value], abi: ABI) -> Value:
-    name = "call" if abi.result_type is not VOID else ""
+# -------------------------------------------------------------------- 6 folding
+
+
+def _folded(g: IRGenState, e: Call, t: FunctionType, callee: Value) -> Value:
+    """`((int (*)(int))f)(…)` calls f itself, where the cast says f's own type."""
+    from nvir.frontend.irgen.module import function_symbol
+
+    inner = e.callee
+    while isinstance(inner, Cast) or (isinstance(inner, Unary) and inner.op in "&*"):
+        inner = inner.operand
+    f = _named(inner)
+    if f is None or not isinstance(callee, IRFunction) or not _identical(f.type, t):
+        return callee
+    return function_symbol(g.shared, f)
+
+
+def _identical(a: FunctionType, b: FunctionType) -> bool:
+    return (
+        a.variadic == b.variadic
+        and len(a.params) == len(b.params)
+        and same(a.result, b.result)
+        and all(same(p, q) for p, q in zip(a.params, b.params, strict=True))
+    )
+
+
+# --------------------------------------------------------------- 8, 9 the call
+
+
+def _build(g: IRGenState, e: Call, callee: Value, args: list[Value], abi: ABI) -> Value:
+    g.events.append("bundle")
+    bundles = tuple((tag, n) for tag, n in zip(BUNDLES, e.preserve, strict=True) if n >= 0)
+    g.events.append("emit")
+    direct = isinstance(callee, IRFunction) and _takes(callee, args, abi)
+    operands = args if direct else [callee, *args]
+    name = "" if abi.result_type is VOID else str(callee.name) if direct else "call"
+    g.events.append("attributes")
     words = tuple(p.attributes for p in abi.params)
     if abi.sret and abi.result is not None:
         words = (abi.result.attributes, *words)
-    if not isinstance(callee, IRFunction):
-        words = ((), *words)
-    made = g.builder.call(callee, args, name, abi.result_type)
-    info = made.aux
-    info_words = (*words, *((),) * (len(made.operands) - len(words)))
-    made.aux = NvvmCall(len(made.operands), callee=info.callee, arguments=info_words)
-    return made
+    words += ((),) * (len(args) - len(words))
+    info = NvvmCall(
+        len(operands), callee=callee if direct else None,
+        arguments=words if direct else ((), *words), bundles=bundles,
+        callalign=() if direct else _alignments(e, abi),
+    )  # fmt: skip
+    return g.builder.insert("call", operands, abi.result_type, name, info)
+
+
+def _takes(f: IRFunction, args: Sequence[Value], abi: ABI) -> bool:
+    """Whether a function symbol has the signature that a call has; else it is called as a
+    pointer of the type that it was cast to."""
+    types = [a.type for a in f.arguments]
+    given = [a.type for a in args]
+    given = given[: len(types)] if abi.variadic else given
+    return f.return_type is abi.result_type and types == given
+
+
+def _alignments(e: Call, abi: ABI) -> tuple[int, ...]:
+    """`callalign`: the result's alignment (0 for none), then each argument's."""
+    result = align_of(abi.result.type) if abi.result is not None else 0
+    return (result, *(align_of(typed(a)) for a in e.args))
+
+
+# ------------------------------------------------------------------- 10 results
+
+
+def _put_result(g: IRGenState, made: Value, p: Passing, to: Address) -> None:
+    if p.kind is not Kind.COERCE or not isinstance(made.type, StructType):
+        g.builder.store(made, to.pointer, to.align)
+        return
+    at = 0
+    for k, t in enumerate(made.type.elements or ()):
+        part = g.builder.extract_value(made, k, "coerce")
+        _store_at(g, part, t, to, at)
+        at += t.bits // 8
+
+
+def _store_at(g: IRGenState, v: Instruction, t: Type, to: Address, offset: int) -> None:
+    place = g.builder.gep(to.pointer, [offset], I8, True, "coerce.at") if offset else to.pointer
+    align = min(to.align, offset & -offset) if offset else to.align
+    g.builder.store(v, place, align)

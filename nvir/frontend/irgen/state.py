@@ -20,7 +20,7 @@ from nvir.frontend.tree.layout import align_of, size_of
 from nvir.frontend.tree.place import Place
 from nvir.frontend.tree.types import CType, is_volatile
 from nvir.ir.block import Block
-from nvir.ir.errors import NvirError
+from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.instruction import Instruction, Location
 from nvir.ir.module import Module
@@ -112,6 +112,14 @@ class ModuleState:
         self.files: dict[str, int] = {}
         self.metadata: dict[str, list[Any]] = {}
         self.used: list[Value] = []
+        self.warnings: list[tuple[int, Diagnostic]] = []  # the real front end's number, and what
+
+    def warn(self, number: int, message: str, place: Place) -> None:
+        """Tell of a place once."""
+        file = place.file or self.unit.file
+        made = Diagnostic(message, file, place.line, place.column, severity="warning")
+        if (number, made) not in self.warnings:
+            self.warnings.append((number, made))
 
     def file_number(self, name: str) -> int:
         number = self.files.get(name)
@@ -164,6 +172,7 @@ class IRGenState:
         self.label_marks: dict[str, int] = {}  # cleanups pending at the labels passed so far
         self.gotos: dict[str, list[tuple[Block, list[Expr]]]] = {}  # forward, with cleanups
         self.trace: list[str] = []  # the steps of the skeleton as they ran
+        self.events: list[str] = []  # the phases of calls and of inline assembly as they ran
 
     # ------------------------------------------------------------ blocks
 
