@@ -2,19 +2,25 @@
 
     python -m tests.seeds [COVERAGE.md] [--group IR]
 
-Rows are marked in tests by `@pytest.mark.seed("IR-04", …)`. The list itself lies
-beside the project; without it only the marked IDs are printed.
+Rows are marked in tests by `@pytest.mark.seed("IR-04", …)`. A row that describes the
+real binary alone, so that nothing in nvir can be tested against it, stands in
+provenance.py with the reason. The list itself lies beside the project; without it only
+the marked IDs are printed.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+from tests.provenance import PROVENANCE
 
 HERE = Path(__file__).resolve().parent
 LIST = HERE.parent.parent / "shared" / "coverage.md"
-_MARK = re.compile(r"mark\.seed\(([^)]*)\)", re.DOTALL)
+_ID = re.compile(r"[A-Z0-9]+-\d+")
 _ROW = re.compile(r"^\| ((?:[A-Z0-9]+)-\d+)(?: \*\*\w+\*\*)? \|[^|]*\|\s*([^|]*)", re.MULTILINE)
 
 
@@ -22,10 +28,37 @@ def marked(folder: Path = HERE) -> dict[str, list[str]]:
     """ID → the test files that name it in a mark."""
     found: dict[str, list[str]] = {}
     for file in sorted(folder.rglob("test_*.py")):
-        for arguments in _MARK.findall(file.read_text("utf-8")):
-            for name in re.findall(r"[\"']([A-Z0-9]+-\d+)[\"']", arguments):
+        text = file.read_text("utf-8")
+        if "mark.seed" in text:
+            for name in _marks(ast.parse(text)):
                 found.setdefault(name, []).append(str(file.relative_to(folder)))
     return found
+
+
+def _marks(tree: ast.Module) -> Iterator[str]:
+    """The IDs that marks of a file name: literally, or by `*TABLE`, a table of that file by ID."""
+    tables = {
+        t.id: n.value
+        for n in tree.body if isinstance(n, ast.Assign | ast.AnnAssign)
+        for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
+        if isinstance(t, ast.Name) and n.value is not None
+    }  # fmt: skip
+    for call in ast.walk(tree):
+        f = call.func if isinstance(call, ast.Call) else None
+        if not isinstance(f, ast.Attribute) or f.attr != "seed":
+            continue
+        if not (isinstance(f.value, ast.Attribute) and f.value.attr == "mark"):
+            continue
+        assert isinstance(call, ast.Call)
+        for a in call.args:
+            if isinstance(a, ast.Starred) and isinstance(a.value, ast.Name):
+                table = tables[a.value.id]
+                names = table.keys if isinstance(table, ast.Dict) else ast.iter_child_nodes(table)
+            else:
+                names = [a]
+            for x in names:
+                if isinstance(x, ast.Constant) and _ID.fullmatch(str(x.value)):
+                    yield str(x.value)
 
 
 def listed(path: Path = LIST) -> dict[str, str]:
@@ -43,13 +76,15 @@ def main(argv: list[str]) -> int:
         print(" ".join(sorted(tested)))
         return 0
     rows = {k: t for k, t in listed(path).items() if k.startswith(group)}
-    missing = [k for k in rows if k not in tested]
+    missing = [k for k in rows if k not in tested and k not in PROVENANCE]
     for k in missing:
         print(f"{k:8} {rows[k]}")
     unknown = sorted(k for k in tested if k not in listed(path))
     if unknown:
         print("marked but not in the list:", *unknown)
-    print(f"{len(rows) - len(missing)} of {len(rows)} rows have a test")
+    told = sum(k in rows and k not in tested for k in PROVENANCE)
+    print(f"{len(rows) - len(missing)} of {len(rows)} rows have a test or are "
+          f"provenance only ({told})")  # fmt: skip
     return 0
 
 

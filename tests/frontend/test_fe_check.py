@@ -131,7 +131,7 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.seed("EXP-18", "CAL-01", "GLB-05")
+@pytest.mark.seed("EXP-18", "CAL-01", "GLB-05", "DIA-07", "DIA-09")
 @pytest.mark.parametrize(("make", "message"), MISTAKES)
 def test_mistakes_are_told_with_their_place(make, message):
     tree = b.unit(b.kernel("k", PARAMS, make()))

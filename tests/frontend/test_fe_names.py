@@ -154,7 +154,7 @@ def test_each_parameter_has_its_own_place():
     assert g.places[f.params[0]].pointer.name == "a.addr"
 
 
-@pytest.mark.seed("FN-10", "FN-11", "FN-12", "FN-13", "FN-14", "FN-15")
+@pytest.mark.seed("FN-10", "FN-11", "FN-12", "FN-13", "FN-14", "FN-15", "DIA-06")
 def test_abi_variants():
     types: dict[str, t.CType] = {}
     pair = b.record("pair", "int a, int b", types)
@@ -183,7 +183,7 @@ def test_abi_variants():
         variant(Kind.INDIRECT, pointer(), t.INT)
 
 
-@pytest.mark.seed("FN-10")
+@pytest.mark.seed("FN-10", "DIA-06")
 def test_one_argument_too_many():
     f = Function("f", params=(Parameter("v", t.INT),), body=b.block())
     shared = ModuleState(check(b.unit(f)), Options())
@@ -193,7 +193,7 @@ def test_one_argument_too_many():
         irgen_functions.emit_function(shared, f, symbol, abi)
 
 
-@pytest.mark.seed("FN-17", "FN-18")
+@pytest.mark.seed("FN-17", "FN-18", "DIA-06")
 def test_a_declaration_has_one_place():
     f = Function("f", body=b.block())
     g = IRGenState(ModuleState(b.unit(f), Options()), f, function_of(f))

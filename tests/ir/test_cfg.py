@@ -150,7 +150,7 @@ def test_a_while_loop_has_one_back_edge():
     assert f.back_edges == {f.blocks[2]: (f.blocks[1],)}
 
 
-@pytest.mark.seed("IR-06")
+@pytest.mark.seed("IR-06", "GAP-15")
 def test_only_targets_of_back_edges_are_headers():
     """Blocks 2 and 3 are siblings of equal depth inside one loop; neither is a header."""
     f = build([(1,), (2, 3), (4,), (4,), (1, 5), ()])

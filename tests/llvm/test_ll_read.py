@@ -243,7 +243,7 @@ def test_errors_have_a_place(text, place, message):
     assert "^" in str(e.value)
 
 
-@pytest.mark.seed("IR-17")
+@pytest.mark.seed("IR-17", "DIA-10")
 @pytest.mark.parametrize("name", ["memcpy", "memmove"])
 def test_copies_to_constant_memory_are_errors_at_their_place(name):
     text = (

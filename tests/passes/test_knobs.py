@@ -83,6 +83,7 @@ def test_noted_defaults(name):
     assert Knobs(policy="notes").get(name) == default
 
 
+@pytest.mark.seed("GAP-58")
 def test_every_default_is_a_value_that_the_knob_takes():
     for k in all_knobs():
         for value in (k.default, k.observed, k.later):
@@ -90,12 +91,14 @@ def test_every_default_is_a_value_that_the_knob_takes():
                 assert k.read(value) == value, k.name
 
 
+@pytest.mark.seed("GAP-58")
 def test_a_knob_is_read_or_says_why_not():
     for k in all_knobs():
         assert bool(k.readers) != bool(k.inert), k.name
         assert k.meaning
 
 
+@pytest.mark.seed("GAP-58")
 def test_readers_really_read():
     """`readers` is what the sources of the passes show, in both directions."""
     found: dict[str, set[str]] = {}
@@ -134,7 +137,7 @@ def test_a_block_beats_the_module_and_that_beats_the_default():
     assert Knobs().get("HoistLate", block="$L__BB0_2") is None
 
 
-@pytest.mark.seed("LPI-04")
+@pytest.mark.seed("LPI-04", "GAP-45")
 def test_kinds_are_read_back_with_the_right_type():
     knobs = Knobs({"UnrollBudget": "7", "UnrollInstLimit": "0.1", "LoopUnrollLargePartOfShaderPct":
                    "0.1", "LoopUnrollFactorBlocks": "-3-", "LoopUnroll": "off"})  # fmt: skip
@@ -149,6 +152,7 @@ def test_kinds_are_read_back_with_the_right_type():
     assert knobs.get("UnrollInstLimit") == struct.unpack("<f", struct.pack("<f", 0.1))[0] != 0.1
 
 
+@pytest.mark.seed("GAP-45")
 def test_an_alias_is_read_while_unset():
     knobs = Knobs({"LoopUnrollFactor": 3})
     assert knobs.get("LoopUnrollFactorStepL") == 3

@@ -210,7 +210,7 @@ def test_stores_and_atomics_stay():
 SKIPPED = "mov.u32 %r10, 0; setp.gt.u32 %p3, %r2, 3; @%p3 bra S; {what} S:"
 
 
-@pytest.mark.seed("LIC-34")
+@pytest.mark.seed("LIC-34", "GAP-43")
 def test_a_load_that_not_every_iteration_runs_stays():
     body = SKIPPED.format(what="ld.global.u32 %r10, [%rd1];")
     assert "ld.global.u32" not in may_leave(body)
@@ -229,12 +229,14 @@ def test_arithmetic_may_run_where_it_did_not():
     assert "div.u32" in may_leave(SKIPPED.format(what="div.u32 %r10, %r3, %r1;"))
 
 
+@pytest.mark.seed("GAP-43")
 def test_a_load_behind_an_early_exit_stays():
     leave = "setp.gt.u32 %p3, %r2, 3; @%p3 exit; "
     assert may_leave(leave + "ld.global.u32 %r10, [%rd1];") == []
     assert may_leave("ld.global.u32 %r10, [%rd1]; " + leave) == ["ld.global.u32"]
 
 
+@pytest.mark.seed("GAP-43")
 def test_a_while_loop_may_not_run_at_all():
     text = HEADER.format(target="sm_80") + (
         "W: setp.ge.u32 %p1, %r2, %r1; @%p1 bra X; ld.global.u32 %r10, [%rd1];"
@@ -275,7 +277,7 @@ def test_the_mover_can_be_switched_off():
     assert [(r.name, r.code.number, r.args["count"]) for r in remarks] == [("MoverOff", "484", 1)]
 
 
-@pytest.mark.seed("LIC-28", "KNB-74")
+@pytest.mark.seed("LIC-28", "KNB-74", "LPI-06")
 def test_the_guard():
     module = kernel("mul.lo.u32 %r10, %r3, %r1;")
     remarks = nvir.run_passes(module, "licm", knobs={"licm-enable": False})
@@ -283,7 +285,7 @@ def test_the_guard():
     assert module["k"].loops()[0].header.first_non_phi.form.spelling == "mul.lo.u32"
 
 
-@pytest.mark.seed("LIC-28")
+@pytest.mark.seed("LIC-28", "LPI-06", "GAP-44")
 def test_the_limiter_counts_functions_over_all_instances():
     module = kernel("mul.lo.u32 %r10, %r3, %r1;")
     ctx = Driver(Settings()).run(module, "licm<id=0;limit=1>,licm<id=1;limit=1>")
@@ -291,6 +293,7 @@ def test_the_limiter_counts_functions_over_all_instances():
     assert ctx.counters["licm.looked-at"] == 1
 
 
+@pytest.mark.seed("LPI-06", "GAP-44")
 def test_the_guard_counts_blocks():
     module = kernel("mul.lo.u32 %r10, %r3, %r1;")
     ctx = Context(module, Knobs())

@@ -105,7 +105,7 @@ LITERAL = {
 }  # fmt: skip
 
 
-@pytest.mark.seed("LIC-04", "KNB-72")
+@pytest.mark.seed("LIC-04", "KNB-72", "GAP-20")
 @pytest.mark.parametrize("pass_id", range(4))
 def test_block_policy(pass_id):
     for value in (0, 1, 3):
@@ -149,7 +149,7 @@ def test_iteration_limit():
     assert stages.iteration_limit(KnobKind.FLOAT, 9) == 0
 
 
-@pytest.mark.seed("LIC-08")
+@pytest.mark.seed("LIC-08", "GAP-15")
 def test_simple_and_other_loops_are_called_differently():
     assert [(b.name, m) for b, m in stages.calls(loop_of(single("")))] == [
         ("L", Mode.HEADER), ("L", Mode.LATCH)
@@ -224,7 +224,7 @@ def test_an_inner_nounroll_takes_the_safety_away():
     assert not stages.analyze_boundaries(loop_of(module)).multi_depth_safe
 
 
-@pytest.mark.seed("LIC-10")
+@pytest.mark.seed("LIC-10", "GAP-43")
 def test_a_barrier_keeps_everything_in_the_loop():
     module = single("mul.lo.u32 %r10, %r3, %r1; bar.sync 0;")
     assert [(r.name, r.args["reason"]) for r in run(module)] == [("Boundary", "it holds a barrier")]
@@ -233,7 +233,7 @@ def test_a_barrier_keeps_everything_in_the_loop():
 # --------------------------------------------------------------- stage 1: budget
 
 
-@pytest.mark.seed("LIC-12", "KNB-69", "KNB-70")
+@pytest.mark.seed("LIC-12", "KNB-69", "KNB-70", "GAP-41")
 @pytest.mark.parametrize("pass_id", range(4))
 @pytest.mark.parametrize("mode", list(Mode))
 def test_budget_table(pass_id, mode):
@@ -255,7 +255,7 @@ def test_budget_modifiers():
     assert stages.budget(3, Mode.LATCH, simple=False, preds=2, inner=True) == Fraction(10 * 100, 20)
 
 
-@pytest.mark.seed("KNB-69", "LIC-13")
+@pytest.mark.seed("KNB-69", "LIC-13", "GAP-41")
 def test_a_budget_of_nothing_is_no_limit():
     assert stages.budget(0, Mode.HEADER, simple=False, base=0) is None
     assert Verdict(1, None, 1, Fraction(9), 10**6).pays
@@ -342,7 +342,7 @@ def test_effects_block_the_mark():
     assert candidate(m, "ld.global.u32")
 
 
-@pytest.mark.seed("LIC-18", "LIC-19")
+@pytest.mark.seed("LIC-18", "LIC-19", "GAP-21")
 def test_backward_takes_false_marks_back_and_counts():
     m = marked("add.u32 %r10, %r3, 7;", upto=2)
     add = m.by["add.u32"]
@@ -392,7 +392,7 @@ def profit(body: str, pass_id: int = 0, *, cycles=4.0, scoreboard=False, noop=Fa
     return stages.profit(m.items, m.marks, pass_id, of=of, **kw), len(m.items)
 
 
-@pytest.mark.seed("LIC-22")
+@pytest.mark.seed("LIC-22", "GAP-42", "GAP-54")
 def test_score_and_penalty():
     one = "add.u32 %r10, %r3, 7;"
     assert profit(one)[0].score == 1
@@ -406,7 +406,7 @@ def test_score_and_penalty():
     assert profit(one, scoreboard=True, safe=True)[0].score == 6
 
 
-@pytest.mark.seed("LIC-23")
+@pytest.mark.seed("LIC-23", "GAP-41")
 def test_the_profit_test():
     early, n = profit("add.u32 %r10, %r3, 7;")
     assert early.size == n
@@ -427,7 +427,7 @@ def test_an_empty_block():
     assert not stages.profit([], m.marks, 1, Fraction(10), True, (0, 0), of).pays
 
 
-@pytest.mark.seed("LIC-27")
+@pytest.mark.seed("LIC-27", "GAP-42")
 def test_counting():
     m = single("add.u32 %r10, %r3, 7; mov.u32 %r11, %r10;", "%r11")
     items = list(loop_of(m).header)
@@ -570,7 +570,7 @@ def test_loads_behind_stores_stay_out_of_the_set():
     assert m.by["ld.global.u32"] in known
 
 
-@pytest.mark.seed("SET-05")
+@pytest.mark.seed("SET-05", "GAP-21")
 def test_classification_stamps_and_counts():
     m, _ = sets("add.u32 %r11, %r3, 7; add.u32 %r10, %r11, %r2;")
     first, second = (i for i in m.items if i.form.spelling == "add.u32")

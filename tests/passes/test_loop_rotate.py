@@ -65,6 +65,7 @@ DONE:
 """
 
 
+@pytest.mark.seed("GAP-48")
 def test_a_while_loop_becomes_a_guarded_do_while():
     """One block is left of the loop; values that trade places in the header's phis do so still."""
     f, remarks = rotated(WHILE)

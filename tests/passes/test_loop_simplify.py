@@ -242,7 +242,7 @@ def test_a_loop_with_an_unknown_operation_stays(check):
     assert ctx.remarks[0].args["what"] == "frob.u32"
 
 
-@pytest.mark.seed("P18-02")
+@pytest.mark.seed("P18-02", "GAP-16")
 def test_levels_four_and_five_peel_and_two_does_not():
     counts = {}
     for options in ("level=2", "level=4", "level=5", "peel", "level=2;peel"):

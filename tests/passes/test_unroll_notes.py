@@ -192,7 +192,7 @@ def test_inner_loops_come_first():
 NOUNROLL = '.pragma "nounroll";'
 
 
-@pytest.mark.seed("UNR-07", "UNR-08")
+@pytest.mark.seed("UNR-07", "UNR-08", "GAP-17")
 def test_a_pragma_reaches_inner_loops_and_no_siblings():
     nest = loop(loop(MAD, "%r1", "M", "%r6"), "%r1", pragma=NOUNROLL)
     both = verdicts(nest + loop(MAD * 4, "%r1", "N", "%r7"))
@@ -210,7 +210,7 @@ def test_a_latch_without_a_conditional_branch_is_13():
     assert UnrollCode.INDIRECT_EXIT.number == "13"
 
 
-@pytest.mark.seed("UNR-10", "KNB-55", "KNB-27")
+@pytest.mark.seed("UNR-10", "KNB-55", "KNB-27", "IR-14")
 def test_four_causes_and_the_master_knob_give_11():
     convergent = "mov.u32 %r5, %laneid; shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;"
     lanes = "mov.u32 %r1, %laneid;\n" + loop(convergent)
@@ -229,7 +229,7 @@ def test_four_causes_and_the_master_knob_give_11():
 # ------------------------------------------------------------------- steps E to J
 
 
-@pytest.mark.seed("UNR-11")
+@pytest.mark.seed("UNR-11", "GAP-37")
 @pytest.mark.parametrize(
     ("latch", "header", "hot"),
     [(999, 1, False), (1000, 1, True), (1000, 0, False), (3000, 1000, False), (4000, 1000, True),
@@ -281,7 +281,7 @@ def test_the_record_has_the_tools_layout():
 BREAK = "setp.eq.s32 %p5, %r3, 77; @%p5 bra X;\n"
 
 
-@pytest.mark.seed("UNR-13")
+@pytest.mark.seed("UNR-13", "GAP-36")
 def test_an_edge_out_of_the_middle_is_passed_over():
     v = verdict(loop(BREAK + MAD) + "X:\n")
     assert (v.action, v.code, v.step) == ("none", None, "F")
@@ -290,7 +290,7 @@ def test_an_edge_out_of_the_middle_is_passed_over():
     assert "[non-unrolled loops=1]" in remarks[1].message
 
 
-@pytest.mark.seed("UNR-14", "KNB-43", "KNB-49", "KNB-50", "KNB-51")
+@pytest.mark.seed("UNR-14", "KNB-43", "KNB-49", "KNB-50", "KNB-51", "GAP-37")
 def test_what_remains_of_the_cost():
     r = BodyRecord(size=30, call_weight=9, foldable_ldc=2, killed=3, inner_nounroll=5,
                    foldable_addresses=4, cold=10)  # fmt: skip
@@ -346,7 +346,7 @@ def test_outer_loops_need_fetches_where_the_knob_is_off():
 # ------------------------------------------------------------------------ step K
 
 
-@pytest.mark.seed("UNR-19", "UNR-20", "KNB-38")
+@pytest.mark.seed("UNR-19", "UNR-20", "KNB-38", "GAP-18")
 @pytest.mark.parametrize(
     ("T", "cost", "factor"),
     [(1, 199, 1), (1, 200, 4), (2, 99, 2), (2, 100, 2), (2, 150, 2), (3, 1, 0), (64, 1, 0)],
@@ -358,7 +358,7 @@ def test_known_counts_literally(T, cost, factor):
     assert known_factor(1, 99, Rules(full_limit=100)) == 1
 
 
-@pytest.mark.seed("UNR-20", "UNR-21", "KNB-30", "KNB-38")
+@pytest.mark.seed("UNR-20", "UNR-21", "KNB-30", "KNB-38", "GAP-18", "GAP-19")
 @pytest.mark.parametrize(
     ("T", "cost", "factor"),
     [(4, 50, 4), (4, 51, 2), (8, 25, 8), (8, 26, 4), (12, 35, 4), (10, 30, 2), (9, 30, 4),
@@ -376,7 +376,7 @@ def test_a_large_part_of_the_kernel_gets_more_room_repaired(share, factor):
     assert known_factor(4, 63, Rules(literal=False), share) == 2
 
 
-@pytest.mark.seed("UNR-20", "UNR-21", "UNR-45")
+@pytest.mark.seed("UNR-20", "UNR-21", "UNR-45", "GAP-18")
 def test_a_known_count_above_two_is_12_literally_and_unrolled_repaired():
     text = loop(MAD * 10, 8)
     assert verdict(text).code is UnrollCode.NO_FACTOR
@@ -385,7 +385,7 @@ def test_a_known_count_above_two_is_12_literally_and_unrolled_repaired():
     assert UnrollCode.NO_FACTOR.number == "12"
 
 
-@pytest.mark.seed("KNB-33")
+@pytest.mark.seed("KNB-33", "GAP-19")
 def test_bodies_below_the_small_limit_are_fully_unrolled():
     """Size 3 is step, comparison, branch alone; size 4 has one instruction more."""
     count = "mov.u32 %r2, 0;\nL:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, {}; @%p1 bra L;\n"
@@ -405,7 +405,7 @@ def test_the_texture_budget(fetches, knob, budget):
     assert tex_budget(fetches, Rules(tex_budget=knob)) == budget
 
 
-@pytest.mark.seed("UNR-24")
+@pytest.mark.seed("UNR-24", "GAP-37")
 @pytest.mark.parametrize(
     ("tex", "cost", "hot", "multi", "factor"),
     [
@@ -422,7 +422,7 @@ def test_small_bodies_with_fetches(tex, cost, hot, multi, factor):
     assert unknown_factor(r, cost, hot, multi, Rules(literal=False)) == factor
 
 
-@pytest.mark.seed("UNR-25", "UNR-26", "KNB-32")
+@pytest.mark.seed("UNR-25", "UNR-26", "KNB-32", "GAP-37", "GAP-54")
 def test_large_bodies_are_clamped_and_small_ones_get_the_unknown_count():
     r = BodyRecord(size=30)
     assert unknown_factor(r, 21, False, False, Rules()) == 4
@@ -433,7 +433,7 @@ def test_large_bodies_are_clamped_and_small_ones_get_the_unknown_count():
     assert unknown_factor(r, 22, False, False, Rules(literal=False, non_innermost=False)) == 2
 
 
-@pytest.mark.seed("UNR-23", "UNR-49", "KNB-35", "KNB-42", "KNB-45", "KNB-47", "KNB-54")
+@pytest.mark.seed("UNR-23", "UNR-49", "KNB-35", "KNB-42", "KNB-45", "KNB-47", "KNB-54", "GAP-19")
 def test_unknown_counts_are_gated():
     text = loop(MAD * 17)  # size 20
     assert verdict(text, inst_limit=20.0).action == "partial"
@@ -451,7 +451,7 @@ def test_unknown_counts_are_gated():
     assert verdict(known, literal=False, multi_block=False).code is UnrollCode.OTHER
 
 
-@pytest.mark.seed("UNR-27", "KNB-28")
+@pytest.mark.seed("UNR-27", "KNB-28", "GAP-37")
 def test_the_factor_that_a_knob_sets():
     assert verdict(loop(MAD * 50), factor=3).factor == 3
     eight = loop(MAD * 50, 8)
@@ -462,7 +462,7 @@ def test_the_factor_that_a_knob_sets():
 # ------------------------------------------------------------------------ step M
 
 
-@pytest.mark.seed("UNR-28", "UNR-29", "UNR-30", "UNR-31", "UNR-32", "UNR-45")
+@pytest.mark.seed("UNR-28", "UNR-29", "UNR-30", "UNR-31", "UNR-32", "UNR-45", "GAP-36", "GAP-39")
 @pytest.mark.parametrize(
     ("text", "code"),
     [
@@ -636,7 +636,7 @@ def test_partial_unrolling_knows_its_rounds(T, factor, rounds):
     assert (v.action, v.iterations) == ("partial", rounds)
 
 
-@pytest.mark.seed("UNR-48", "KNB-36")
+@pytest.mark.seed("UNR-48", "KNB-36", "GAP-19")
 def test_predicates_are_held_to_their_share():
     """50 % of 7 predicates are 3.5: three may be live at once, four not."""
     make = "".join(f"setp.eq.s32 %p{k}, %r4, {k};\n" for k in range(10, 14))
@@ -659,7 +659,7 @@ def test_3d_textures_must_save():
 # ------------------------------------------------------------- codes, statistics
 
 
-@pytest.mark.seed("UNR-45", "DIA-03")
+@pytest.mark.seed("UNR-45", "DIA-03", "GAP-51")
 def test_there_are_eleven_codes_with_texts_in_the_tools_style():
     assert [c.number for c in UnrollCode] == [
         "7", "11", "12", "13", "14", "15", "16", "17", "18", "19", "24",
@@ -711,7 +711,7 @@ def test_an_unrolled_loop_is_marked_and_has_all_copies():
     assert mads == 5 * 4 + 5  # four copies, and the loop for the rest
 
 
-@pytest.mark.seed("UNR-39")
+@pytest.mark.seed("UNR-39", "GAP-39")
 @pytest.mark.parametrize(("factor", "copies"), [(2, 2 + 1), (3, 3 + 3 + 1), (4, 4 + 3 + 1),
                                                (8, 8 + 7 + 1)])  # fmt: skip
 def test_pieces_are_powers_of_two(factor, copies):

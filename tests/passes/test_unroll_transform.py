@@ -120,7 +120,7 @@ def check(text: str, plan: Plan, bounds, **launching):
 # -------------------------------------------------------------- counts at run time
 
 
-@pytest.mark.seed("UNR-39", "UNR-40", "UNR-42", "UNR-47", "UNR-50")
+@pytest.mark.seed("UNR-39", "UNR-40", "UNR-42", "UNR-47", "UNR-50", "GAP-38")
 @pytest.mark.parametrize("form", ["bottom", "old", "top"])
 @pytest.mark.parametrize(("factor", "pieces"), [(2, False), (3, True), (4, False), (4, True),
                                                 (8, True)])  # fmt: skip
@@ -132,7 +132,7 @@ def test_any_count_at_run_time(form, factor, pieces):
         assert outcome.way.startswith("one test in")
 
 
-@pytest.mark.seed("UNR-39", "UNR-42")
+@pytest.mark.seed("UNR-39", "UNR-42", "GAP-38")
 def test_every_trip_from_0_to_40_with_every_factor():
     for factor in (3, 8):
         text = text_of(SUM, "top", "lt.s32", 1, 0, "%r1")

@@ -125,14 +125,14 @@ def test_an_operand_that_is_not_there_is_skipped():
     assert classify(0x23, 0, (), index=0) == 1
 
 
-@pytest.mark.seed("SWP-03")
+@pytest.mark.seed("SWP-03", "GAP-46")
 def test_a_predicated_instruction_ends_with_two_operands_of_its_guard():
     assert operand_count(0x23, 5) == 5
     assert operand_count(0x23 | 0x1000, 5) == 3
     assert operand_count(0x23 | 0x1000, 1) == 0
 
 
-@pytest.mark.seed("LAT-05")
+@pytest.mark.seed("LAT-05", "GAP-46")
 def test_register_classes():
     assert [register_class_latency(c) for c in (4, 5, 2)] == [26, 20, 20]
     assert register_class_latency(3) == DEFAULT
