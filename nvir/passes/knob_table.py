@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from nvir.passes.knobs import INT_MAX, Knob
 
-_AGGREGATE = "read by the aggregate passes, which are not there yet"
+_AGGREGATE = "the combining of instructions that reads it is not modelled"
+_COPIES = ("lower-aggr-copies",)
+_STRUCT_ARGS = ("lower-struct-args",)
 _FRONTEND = "read by the front end, which is not there yet"
-_BACKEND = "acts in the real back end below the level that nvir works on"
 _SINGLE_THREAD = "which paths one thread alone takes is not worked out"
 _ROTATE = ("loop-rotate",)
 _PEEL = ("loop-peel",)
@@ -27,20 +28,20 @@ _FUSION = "read by loop-fusion, which is not there yet"
 _AGGREGATE_KNOBS = (
     Knob("memmove-unroll-threshold", "INT", 128,
          "a static count of element copies up to this is fully unrolled (unnamed in the binary)",
-         row="KNB-01", origin="assumed", observed=16, inert=_AGGREGATE),
+         row="KNB-01", origin="assumed", observed=16, readers=_COPIES),
     Knob("lower-aggr-unrolled-stores-limit", "INT", 128,
          "most stores of one copy in unrolled form; above it a loop",
-         row="KNB-02", origin="assumed", observed=16, inert=_AGGREGATE),
+         row="KNB-02", origin="assumed", observed=16, readers=_COPIES),
     Knob("large-aggr-store-limit", "INT", 10000,
          "elements above which the stores of an aggregate become a loop",
-         row="KNB-03", origin="observed", inert=_AGGREGATE),
+         row="KNB-03", origin="observed", readers=_COPIES),
     Knob("max-aggr-copy-size", "INT", 128, "largest aggregate copy that is taken apart, bytes",
-         row="KNB-04", origin="observed", inert=_AGGREGATE),
+         row="KNB-04", origin="observed", readers=_COPIES),
     Knob("skiploweraggcopysafechk", "BOOL", False, "leave out the safety check of copy lowering",
-         row="KNB-05", inert=_AGGREGATE),
+         row="KNB-05", readers=_COPIES),
     Knob("devicefn-param-always-local", "BOOL", True,
          "parameter space of device functions is local memory",
-         row="KNB-06", origin="observed", inert=_AGGREGATE),
+         row="KNB-06", origin="observed", readers=_COPIES + _STRUCT_ARGS),
     Knob("max-aggr-lower-size", "INT", 128,
          "aggregates below this many bytes are lowered when instructions are combined",
          row="KNB-07", inert=_AGGREGATE),
@@ -50,22 +51,22 @@ _AGGREGATE_KNOBS = (
          "merge the stores that taking an aggregate apart left behind",
          row="KNB-09", inert=_AGGREGATE),
     Knob("lsa-opt", "BOOL", True, "lowering of struct arguments",
-         row="KNB-10", origin="observed", inert=_AGGREGATE),
+         row="KNB-10", origin="observed", readers=_STRUCT_ARGS),
     Knob("lower-read-only-devicefn-byval", "BOOL", False,
          "also lower byval parameters of device functions that are only read",
-         row="KNB-11", origin="assumed", inert=_AGGREGATE),
+         row="KNB-11", origin="assumed", readers=_STRUCT_ARGS),
     Knob("hoist-load-param", "BOOL", False, "move loads of parameters to the function's entry",
-         row="KNB-12", origin="assumed", inert=_AGGREGATE),
+         row="KNB-12", origin="assumed", readers=_STRUCT_ARGS),
     Knob("nvptx-force-min-byval-param-align", "BOOL", False,
          "byval parameters are aligned to 4 bytes or more",
-         row="KNB-13", origin="assumed", inert=_BACKEND),
+         row="KNB-13", origin="assumed", readers=_STRUCT_ARGS),
     Knob("nvptx-early-byval-copy", "BOOL", False, "copy byval arguments early in the pipeline",
-         row="KNB-14", origin="assumed", inert=_BACKEND),
+         row="KNB-14", origin="assumed", readers=_STRUCT_ARGS),
     Knob("lower-aggr-func-args", "BOOL", False,
          "option of lower-aggr-copies: also the aggregates of function arguments",
-         row="KNB-15", inert=_AGGREGATE),
+         row="KNB-15", readers=_COPIES),
     Knob("opt-byval", "BOOL", False, "option of lower-struct-args: handle byval",
-         row="KNB-16", inert=_AGGREGATE),
+         row="KNB-16", readers=_STRUCT_ARGS),
 )  # fmt: skip
 
 _FRONTEND_KNOBS = (

@@ -36,6 +36,7 @@ ORDER: tuple[tuple[str, str, str], ...] = (
     ("copy-prop", "gvn", "a copy hides that two operands are one value"),
     ("loop-simplify", "loop-rotate", "rotation wants one way in and one way round"),
     ("loop-simplify", "loop-peel", "peeling wants one way in and one way round"),
+    ("lower-struct-args", "lower-aggr-copies", "the copies of parameters are to be lowered too"),
 )
 
 

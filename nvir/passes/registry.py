@@ -113,6 +113,7 @@ Registry = Mapping[str, Pass]
 @functools.cache
 def all_passes() -> dict[str, Pass]:
     """The passes by name."""
+    from nvir.passes.aggregate import lower_aggr_copies, lower_struct_args
     from nvir.passes.llvm import legalize
     from nvir.passes.loop import (
         hot_cold_in_loop,
@@ -181,6 +182,12 @@ def all_passes() -> dict[str, Pass]:
              unroll_decision.CODES, level="ori"),
         Pass("vectorize-memory", vectorize_memory.run, "merges neighbouring loads, stores",
              vectorize_memory.CODES, level="nvvm"),
+        Pass("lower-struct-args", lower_struct_args.run, "struct parameters become scalars, copies",
+             lower_struct_args.CODES, options=lower_struct_args.Options, level="nvvm",
+             unit="module"),
+        Pass("lower-aggr-copies", lower_aggr_copies.run, "copies and struct values become scalars",
+             lower_aggr_copies.CODES, options=lower_aggr_copies.Options, level="nvvm",
+             unit="module", cfg=True),
         Pass("select", select.run, "turns LLVM-like code into operations of PTX", select.CODES,
              options=SelectOptions, level="nvvm", unit="module", cfg=True, required=True,
              makes="ori"),

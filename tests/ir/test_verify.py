@@ -708,7 +708,8 @@ GOOD: dict[str, tuple[Any, ...]] = {
     "fpext": ((F,), DOUBLE), "fptoui": ((F,), I32),
     "fptosi": ((F,), I8), "uitofp": ((I64,), F), "sitofp": ((I8,), F), "ptrtoint": ((P0,), I64),
     "inttoptr": ((I64,), P3), "bitcast": ((F,), I32), "addrspacecast": ((P3,), P0),
-    "splitStruct": ((PAIR,), (I32, F), (PAIR, PAIR)), "freeze": ((PAIR,), PAIR), "atomicrmw add": ((P0, I32), I32, ("monotonic", "", 4)),
+    "splitStruct": ((PAIR,), (I32, F), (PAIR, PAIR)),
+    "freeze": ((PAIR,), PAIR), "atomicrmw add": ((P0, I32), I32, ("monotonic", "", 4)),
     "cmpxchg": ((P0, I32, I32), struct([I32, I1]), ("seq_cst", "seq_cst", "", 4)),
     "fence": ((), VOID, ("seq_cst", "")),
 }  # fmt: skip

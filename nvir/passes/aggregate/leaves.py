@@ -16,7 +16,10 @@ import attrs
 
 from nvir.ir.errors import Unsupported
 from nvir.ir.layout import size_of, store_size, struct_layout
+from nvir.ir.nvvm import const
+from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
 from nvir.ir.types import (
+    I8,
     ArrayType,
     FloatType,
     IntType,
@@ -26,6 +29,7 @@ from nvir.ir.types import (
     VectorType,
     struct,
 )
+from nvir.ir.values import Constant, Undef, Value, constant, undef
 
 
 @attrs.frozen
@@ -86,7 +90,8 @@ def leaf_range(t: Type, path: tuple[int, ...]) -> tuple[int, int]:
             t = t.element
             first += k * leaf_count(t)
         else:
-            assert isinstance(t, StructType) and t.elements is not None
+            assert isinstance(t, StructType)
+            assert t.elements is not None
             first += sum(map(leaf_count, t.elements[:k]))
             t = t.elements[k]
     return first, first + leaf_count(t)
@@ -109,6 +114,31 @@ def gaps(t: Type) -> tuple[tuple[int, int], ...]:
     if end > at:
         out.append((at, end - at))
     return tuple(out)
+
+
+# ---------------------------------------------------------------- constants
+
+
+def constant_leaf(v: Value, path: tuple[int, ...], t: Type) -> Value:
+    """The leaf of a constant aggregate."""
+    for n, k in enumerate(path):
+        if isinstance(v, Poison):
+            return poison(t)
+        if isinstance(v, Undef):
+            return undef(t)
+        if isinstance(v, ConstantExpr):
+            return ConstantExpr("extractvalue", (v,), t, path[n:])
+        assert isinstance(v, Constant)
+        if v.value is None:
+            return zero(t)
+        if isinstance(v.value, bytes):
+            return const(I8, v.value[k])
+        v = v.value[k]
+    return v
+
+
+def zero(t: Type) -> Value:
+    return constant(t, 0 if isinstance(t, IntType | FloatType) else None)
 
 
 # ------------------------------------------------------- the real tool's numbers

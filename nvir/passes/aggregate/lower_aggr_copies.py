@@ -29,7 +29,7 @@ from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import NvvmCall
 from nvir.ir.types import PointerType, pointer
 from nvir.ir.values import Constant, Value
-from nvir.passes.aggregate import split
+from nvir.passes.aggregate import func_args, split, stack
 from nvir.passes.aggregate.copies import Request, lower
 from nvir.passes.aggregate.cutting import Cut
 from nvir.passes.aggregate.objects import (
@@ -49,7 +49,7 @@ LOWERED = passed(
     "{kind} of {bytes} bytes: {count} elements of {unit} and a rest of {rest}, {form}, "
     "{paths}: {why}",
 )
-CODES = (LOWERED, *split.CODES)
+CODES = (LOWERED, *split.CODES, *func_args.CODES, *stack.CODES)
 KINDS = ("memcpy", "memmove", "memset")
 
 
@@ -83,11 +83,14 @@ def run(module: Module, ctx: Context) -> bool:
         unchecked=ctx.knob("skiploweraggcopysafechk"),
     )
     changed = False
+    if ctx.options.lower_aggr_func_args or ctx.knob("lower-aggr-func-args"):
+        changed = func_args.flatten_parameters(module, ctx)
     for f in list(module.functions):
         if f.blocks:
             ctx.function = f
             changed |= split.split_values(f, values, ctx)
             changed |= lower_copies(f, what, ctx)
+            stack.tell(f, ctx)
     ctx.function = None
     if changed:
         drop_unused(module)

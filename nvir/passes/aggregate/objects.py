@@ -18,11 +18,12 @@ from typing import Literal
 import attrs
 
 from nvir.ir.instruction import Instruction
-from nvir.ir.layout import align_of, size_of, struct_layout
+from nvir.ir.layout import align_of
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.ir.symbols import Variable
-from nvir.ir.types import ArrayType, PointerType, StructType, Type, VectorType
-from nvir.ir.values import Argument, Constant, Value
+from nvir.ir.types import PointerType, Type
+from nvir.ir.values import Argument, Value
+from nvir.passes.scalar.addresses import split_indices
 from nvir.passes.select.abi import attribute
 
 STEPS = 64
@@ -51,42 +52,17 @@ def place(p: Value) -> Place:
             break
         name = p.form.name
         if name == "getelementptr" and isinstance(p.operands[0].type, PointerType):
-            steps, step = displacement(p.aux, p.operands[1:])
-            offset, stride = offset + steps, gcd(stride, step)
+            parts = split_indices(p)  # type: ignore[arg-type]  # a constant one reads the same
+            if parts is None:
+                break
+            offset += parts[0]
+            stride = gcd(stride, *(size for _, size in parts[1]))
         elif name not in ("addrspacecast", "bitcast") or not isinstance(
             p.operands[0].type, PointerType
         ):
             break
         p = p.operands[0]
     return Place(p, offset, stride)
-
-
-def displacement(t: Type, indices: tuple[Value, ...]) -> tuple[int, int]:
-    """Bytes that the constant indices of a getelementptr add, and the multiple of the others."""
-    offset = stride = 0
-    for k, index in enumerate(indices):
-        known = index.value if isinstance(index, Constant) else None
-        if isinstance(known, tuple):
-            known = None  # a vector of indices
-        if k == 0:
-            size = size_of(t)
-        elif isinstance(t, StructType):
-            member = int(known or 0)
-            offset += struct_layout(t).offsets[member]
-            t = (t.elements or ())[member]
-            continue
-        elif isinstance(t, ArrayType | VectorType):
-            t = t.element
-            size = size_of(t)
-        else:
-            return 0, 1
-        if known is None and isinstance(index, Constant):
-            known = 0
-        if known is None:
-            stride = gcd(stride, size)
-        else:
-            offset += int(known) * size
-    return offset, stride
 
 
 def alignment(p: Value, said: int = 1) -> int:

@@ -6,7 +6,7 @@
     %r = call {i32, float} @f()                  ==>   %r = call {i32, float} @f()
     %x = extractvalue {i32, float} %r, 1               %r.0, %r.1 = splitStruct %r
 
-Method   In reverse post-order each aggregate value gets a list of its leaves: loads and phis, selects
+Method   In reverse post-order each aggregate value gets a list of its leaves: loads, phis, selects
          and freezes one instruction a leaf, insertvalue and extractvalue none. Values that arrive
          whole (parameters, results of calls, cmpxchg and assembly) are taken apart by splitStruct
          where they arrive; where one leaves (ret, an argument of a call) it is put together again
@@ -31,21 +31,20 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm import Builder, const, declare, variable
-from nvir.ir.nvvm_values import ConstantExpr, InlineAsm, NvvmCall, Poison, poison
+from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.types import (
     I1,
     I8,
     I64,
     VOID,
-    FloatType,
-    IntType,
     PointerType,
     Type,
 )
-from nvir.ir.values import Constant, Undef, Value, constant, undef
+from nvir.ir.values import Constant, Undef, Value, undef
 from nvir.passes.aggregate.copies import aligned_at
 from nvir.passes.aggregate.leaves import (
     composite,
+    constant_leaf,
     gaps,
     is_aggregate,
     leaf_range,
@@ -407,37 +406,13 @@ def _what(i: Instruction) -> str:
     )  # fmt: skip
 
 
-# ---------------------------------------------------------------- constants
-
-
-def constant_leaf(v: Value, path: tuple[int, ...], t: Type) -> Value:
-    """The leaf of a constant aggregate."""
-    for n, k in enumerate(path):
-        if isinstance(v, Poison):
-            return poison(t)
-        if isinstance(v, Undef):
-            return undef(t)
-        if isinstance(v, ConstantExpr):
-            return ConstantExpr("extractvalue", (v,), t, path[n:])
-        assert isinstance(v, Constant)
-        if v.value is None:
-            return zero(t)
-        if isinstance(v.value, bytes):
-            return const(I8, v.value[k])
-        v = v.value[k]
-    return v
-
-
-def zero(t: Type) -> Value:
-    return constant(t, 0 if isinstance(t, IntType | FloatType) else None)
-
-
 # --------------------------------------------------------- calls of intrinsics
 
 
 def move(b: Builder, to: Value, source: Value, size: int, to_align: int, source_align: int) -> None:
     """A memmove, for the lowering of copies to take apart."""
-    assert isinstance(to.type, PointerType) and isinstance(source.type, PointerType)
+    assert isinstance(to.type, PointerType)
+    assert isinstance(source.type, PointerType)
     assert b.module is not None
     name = f"llvm.memmove.p{to.type.space}.p{source.type.space}.i64"
     callee = declare(b.module, name, VOID, [to.type, source.type, I64, I1])
@@ -448,7 +423,8 @@ def move(b: Builder, to: Value, source: Value, size: int, to_align: int, source_
 
 def fill(b: Builder, to: Value, size: int, align: int, volatile: bool) -> None:
     """A memset to zero."""
-    assert isinstance(to.type, PointerType) and b.module is not None
+    assert isinstance(to.type, PointerType)
+    assert b.module is not None
     name = f"llvm.memset.p{to.type.space}.i64"
     callee = declare(b.module, name, VOID, [to.type, I8, I64, I1])
     info = NvvmCall(4, callee=callee, arguments=((("align", align),),))
