@@ -77,7 +77,7 @@ class Unroller:
         self.inside = set(region.blocks)
         self.order = _in_order(region.header, self.inside)
         self.phis = list(region.header.phis)
-        _join_declarations(self.phis)
+        join_declarations(self.phis)
         self.start = {p: incoming(p, region.preheader) for p in self.phis}
         self.carried = {p: incoming(p, region.latch) for p in self.phis}
         self.exits = Exits(region.exits())
@@ -405,7 +405,7 @@ def _in_order(header: Block, inside: set[Block]) -> list[Block]:
     return order
 
 
-def _join_declarations(phis: list[Instruction]) -> None:
+def join_declarations(phis: list[Instruction]) -> None:
     """Let what flows into the phis be declared as they are, since it will stand for them."""
     for phi in phis:
         for k, (v, b) in enumerate(list(phi.incoming)):

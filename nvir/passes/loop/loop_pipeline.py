@@ -1,0 +1,219 @@
+"""Software pipelining (phase 24): iterations of a loop overlap, so that loads are under way early.
+
+    loop-pipeline              depths as the model of the machine prefers
+    loop-pipeline<depth=2>     values of loads are used two steps after them
+    loop-pipeline<force>       also where no gain is predicted
+
+The real assembler was not seen to pipeline loops, and it undoes what it can: it unrolls the kernel
+again and waits where it copies a value in flight. So the kernel carries `.pragma "nounroll"`, and
+is itself unrolled until each value in flight has a register to itself.
+
+Method   1. annotate operands with latency classes   2. check each instruction (60 or 130)
+         3. dependence graph, MII, modulo schedule   4. stages   5. depth by cost
+         6. prologue, kernel, epilogue: pipeline_expand.py
+Needs    CFG annotations. Loops of one block that test at their end (`loop-rotate` makes them).
+Keeps    what the function does, for any number of iterations of any lane.
+Skips    loops with a `Reason`; each is remarked.
+Marks    kernel and rest by `.pragma "nounroll"`.
+Cost     of a loop with loads, some clones of its function: see pipeline_choice.py.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+
+from nvir.analysis.divergence import Divergence, divergence
+from nvir.ir.clone import clone_function
+from nvir.ir.errors import NvirError
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop, natural_loops
+from nvir.passes.context import Context
+from nvir.passes.loop.pipeline_body import Body, is_long_load
+from nvir.passes.loop.pipeline_choice import Choice, choose, machine_for, pipeline
+from nvir.passes.loop.pipeline_expand import PIPELINED, REST
+from nvir.passes.loop.pipeline_feasible import Feasibility, Reason, annotate, infeasible
+from nvir.passes.loop.unroll_decision import decide
+from nvir.passes.loop.unroll_region import Refusals
+from nvir.passes.loop.unroll_transform import NOUNROLL
+from nvir.passes.remarks import Code, analysis, missed, passed
+from nvir.sm.loopgraph import loop_graph
+from nvir.sm.pipeline import LoopSchedule, schedule_loop
+
+PIPELINE = passed(
+    "Pipelined",
+    "{stages} stages, {factor} iterations in the kernel: {before} → {after} cycles an iteration "
+    "predicted (II {ii}, MII {mii}), registers {registers_before} → {registers}, "
+    "blocks an SM {blocks_before} → {blocks}",
+)
+ANNOTATED = analysis(
+    "LatencyClasses", "{operands} operands annotated, {accepted} instructions accepted (130)"
+)
+NOT_PIPELINED: dict[Reason, Code] = {
+    r: missed(
+        "NotPipelined" + r.name.title().replace("_", ""), "not pipelined: {reason}",
+        str(int(Feasibility.REJECT)) if r in (
+            Reason.UNKNOWN, Reason.BARRIER, Reason.CALL, Reason.CONVERGENT, Reason.PINNED,
+            Reason.ASYNC,
+        ) else "",
+    )
+    for r in Reason
+}  # fmt: skip
+CODES = (PIPELINE, ANNOTATED, *NOT_PIPELINED.values())
+LARGEST = 400  # operations of a body: beyond, schedules and simulations take too long
+
+
+@attrs.frozen
+class Options:
+    """depth   steps from a load to the use of its value; 0 leaves it to the model
+    level   where loads are taken to hit
+    force   pipeline also where no gain is predicted
+    """
+
+    depth: int = 0
+    level: Literal["l1", "l2", "dram"] = "l2"
+    force: bool = False
+
+
+def run(function: Function, ctx: Context) -> bool:
+    if not function.back_edges:
+        return False
+    work = _Pipeliner(function, ctx)
+    headers = [x.header for x in natural_loops(function)]
+    changed = False
+    for header in headers:
+        loop = next((x for x in natural_loops(function) if x.header is header), None)
+        if loop is not None and work.loop(loop):
+            changed = True
+    return changed
+
+
+class _Pipeliner:
+    def __init__(self, function: Function, ctx: Context) -> None:
+        self.function, self.ctx = function, ctx
+        self.options: Options = ctx.options
+        self._divergence: Divergence | None = None
+        self._factors: dict[str, int] | None = None
+
+    def loop(self, loop: Loop) -> bool:
+        """Pipeline a loop, or remark why not."""
+        why = self._against(loop)
+        if why is None:
+            choice, made = self._choose(loop)
+            if choice.reason is None:
+                self._apply(loop, choice, made)
+                return True
+            why = choice.reason, choice.what
+        reason, what = why
+        self.ctx.count("not_pipelined")
+        self.ctx.remark(NOT_PIPELINED[reason], loop, reason=reason.text(what))
+        return False
+
+    # ------------------------------------------------------------- reasons
+
+    def _against(self, loop: Loop) -> tuple[Reason, str] | None:
+        """What the loop itself has against it, in the order in which it is asked."""
+        header = loop.header
+        if not loop.is_innermost:
+            return Reason.NOT_INNERMOST, ""
+        if header.flags & {PIPELINED, REST}:
+            return Reason.PIPELINED, ""
+        if len(loop.blocks) > 1:
+            return Reason.SEVERAL_BLOCKS, ""
+        if NOUNROLL in header.pragmas and not self.ctx.knob("OkToPipelineNoUnroll"):
+            return Reason.PRAGMA, ""
+        branch = header.terminator
+        if branch is None or branch.form.name != "bra" or branch.guard is None:
+            return Reason.EARLY_EXIT, branch.form.spelling if branch is not None else ""
+        found = infeasible(header, parts=self._parts(loop))
+        if found is not None:
+            return found[0], found[1].form.spelling
+        refusal = Refusals(self.function).of(loop)
+        if refusal is not None:
+            return Reason.NOT_COPIED, refusal[0].text(refusal[1])
+        if not any(self._moves(i) for i in header):
+            return Reason.NO_LOAD, ""
+        return None
+
+    def _moves(self, i: Instruction) -> bool:
+        if not is_long_load(i):
+            return False
+        several = i.form.name.startswith(("tex", "tld4")) and len(i.results) > 1
+        return not several or bool(self.ctx.knob("PipelineMultiOutputTex"))
+
+    def _parts(self, loop: Loop) -> bool:
+        if not any(i.form.convergent for i in loop.header):
+            return False
+        if self._divergence is None:
+            self._divergence = divergence(self.function)
+        d = self._divergence
+        return loop.header in d.divergent_loops or d.is_divergent_branch(loop.header)
+
+    # ------------------------------------------------------------ the choice
+
+    def _choose(self, loop: Loop) -> tuple[Choice, LoopSchedule | None]:
+        try:
+            found = loop_graph(loop, self.ctx.profile, level=self.options.level)
+            if len(found.operations) > LARGEST:
+                return Choice(Reason.TOO_LARGE, str(len(found.operations))), None
+            made = schedule_loop(found)
+            return self._by_cost(loop), made
+        except NvirError as e:
+            return Choice(Reason.TEMPLATE, str(e)), None
+
+    def _by_cost(self, loop: Loop) -> Choice:
+        scratch = clone_function(self.function)  # bringing it into form changes it
+        scratch.analyze_cfg()
+        body = _body_of(scratch, str(loop.header.name))
+        obstacle = body.test_loads
+        if obstacle is not None:
+            return Choice(Reason.TEST, obstacle.form.spelling)
+        machine = machine_for(self.function, self.ctx.profile, self.options.level)
+        return choose(
+            self.function, loop, body, machine, factors=self._unrolled(),
+            depth=self.options.depth, force=self.options.force,
+            limit=self.ctx.knob("PipelineHoistRRegPressureLimit"),
+        )  # fmt: skip
+
+    def _unrolled(self) -> dict[str, int]:
+        """How often the assembler would unroll each loop by itself."""
+        if self._factors is None:
+            made = decide(self.function, self.ctx)
+            self._factors = {
+                name: d.factor for name, d in made.items() if d.factor is not None and d.factor > 1
+            }
+        return self._factors
+
+    # ------------------------------------------------------------- carry out
+
+    def _apply(self, loop: Loop, choice: Choice, made: LoopSchedule | None) -> None:
+        where = loop.header
+        classes = annotate([i for i in where if not i.form.is_phi], self.ctx.profile)
+        accepted = sum(not i.form.is_phi for i in where)
+        self.ctx.remark(ANNOTATED, loop, operands=len(classes), accepted=accepted)
+        before, after = choice.before, choice.after
+        assert before is not None
+        assert after is not None
+        header = str(where.name)
+        place = loop
+        done = pipeline(self.function, header, choice.depth)
+        self.ctx.count("pipelined")
+        self.ctx.remark(
+            PIPELINE, place, stages=done.stages, factor=done.factor,
+            before=round(before.cycles, 1), after=round(after.cycles, 1),
+            ii=made.ii if made is not None else None, mii=made.mii if made is not None else None,
+            registers_before=before.registers, registers=after.registers,
+            blocks_before=before.blocks, blocks=after.blocks,
+        )  # fmt: skip
+        self._divergence = None
+
+
+def _body_of(function: Function, header: str) -> Body:
+    from nvir.passes.loop.unroll_region import regions
+
+    block = next(b for b in function.blocks if b.name == header)
+    region = regions(function, {block}, Refusals(function).held)[block]
+    loop = next(x for x in natural_loops(function) if x.header is block)
+    return Body(loop, region.preheader)
