@@ -1,0 +1,176 @@
+"""Each role that the notes' function maps name is a function, class or method of nvir.
+
+The maps (rows PRV-*) give roles to addresses of a binary. Nothing in nvir has an address; what
+can be held to is that each role has a name, and for the roles of the loop passes a test of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+
+MEMMOVE = "nvir.passes.aggregate"
+IRGEN = "nvir.frontend.irgen"
+LOOP = "nvir.passes.loop"
+
+# role → where it is
+BUILDERS = {
+    "driver": f"{MEMMOVE}.lower_aggr_copies:run",
+    "compare": "nvir.ir.nvvm:Builder.icmp_unsigned",
+    "conditional branch": "nvir.ir.nvvm:Builder.cbranch",
+    "load, with alignment": "nvir.ir.nvvm:Builder.load",
+    "store, with alignment": "nvir.ir.nvvm:Builder.store",
+    "phi": "nvir.ir.nvvm:Builder.phi",
+    "constant": "nvir.ir.nvvm:const",
+    "binary operation, up": "nvir.ir.nvvm:Builder.add",
+    "binary operation, down": "nvir.ir.nvvm:Builder.sub",
+    "replace all uses": "nvir.ir.values:Value.replace_all_uses_with",
+    "parser of the pass's parameters": "nvir.passes.pipeline:parse_pipeline",
+}
+SPLITTING = {
+    "driver": f"{MEMMOVE}.split:split_values",
+    "getStructLayout": "nvir.ir.layout:struct_layout",
+    "getScalarType": f"{MEMMOVE}.leaves:leaves",
+    "composite type": f"{MEMMOVE}.leaves:composite",
+    "alignment from the data layout": "nvir.ir.layout:align_of",
+    "wrap in a vector": "nvir.ir.types:VectorType",
+    "create splitStruct": f"{MEMMOVE}.split:split_values",
+    "extract": "nvir.ir.nvvm:Builder.extract_value",
+    "split load": "nvir.ir.nvvm:Builder.load",
+    "alignment of an element": f"{MEMMOVE}.copies:aligned_at",
+    "replace all uses": "nvir.ir.values:Value.replace_all_uses_with",
+    "size of pointers and structs": "nvir.ir.layout:size_of",
+}
+EXPRESSIONS = {
+    "EmitExpr": f"{IRGEN}.expressions:emit_value",
+    "EmitStmt": f"{IRGEN}.statements:emit_stmt",
+    "EmitConstExpr": f"{IRGEN}.constants:emit_constant",
+    "EmitBoolExpr": f"{IRGEN}.expressions:emit_bool",
+    "EmitCast": f"{IRGEN}.casts:emit_cast",
+    "EmitBinaryArithCmp": f"{IRGEN}.operators:emit_binary",
+    "EmitAddressOf": f"{IRGEN}.places:emit_lvalue",
+    "EmitBitfieldLoad": f"{IRGEN}.bitfields:load_bit_field",
+    "EmitBitfieldStore": f"{IRGEN}.bitfields:store_bit_field",
+    "EmitSpecialVarAccess": f"{IRGEN}.special:special_value",
+    "EmitSpecialVarMemberAccess": f"{IRGEN}.special:special_component",
+    "LowerPrintfToVprintf": f"{IRGEN}.printf:emit_printf",
+    "CreateBasicBlock": f"{IRGEN}.state:IRGenState.new_block",
+    "SetInsertPoint": f"{IRGEN}.state:IRGenState.start",
+    "GetLLVMType": f"{IRGEN}.types:Types.value",
+    "GetSMVersion": f"{IRGEN}.state:Options",
+    "IsAddressOfExpr": "nvir.frontend.check.base:is_lvalue",
+    "FatalDiag": f"{IRGEN}.state:IRGenError",
+    "determineAddressSpaceAndCreate": f"{IRGEN}.variables:global_symbol",
+    "finalizeGlobals": f"{IRGEN}.module:generate",
+}
+# role → (where it is, the test that shows it)
+UNROLLING = {
+    "execute entry": (f"{LOOP}.loop_unroll:run", "test_a_guard_stops_the_pass_with_a_remark"),
+    "context initialiser": (f"{LOOP}.loop_unroll:rules_of",
+                            "test_the_rules_start_from_the_knob_table"),
+    "driver": (f"{LOOP}.unroll_apply:unroll", "test_any_body"),
+    "cleanup": (f"{LOOP}.unroll_transform:Unroller.finish",
+                "test_what_depends_on_the_variable_alone_is_worked_out"),
+    "CheckNounroll": (f"{LOOP}.unroll_observed:has_pragma",
+                      "test_four_causes_and_the_master_knob_give_11"),
+    "rejection recorder": (f"{LOOP}.unroll_codes:UnrollCode",
+                           "test_there_are_eleven_codes_with_texts_in_the_tools_style"),
+    "ScanLoopBody": (f"{LOOP}.unroll_facts:scan_body",
+                     "test_the_body_record_counts_a_body_made_by_hand"),
+    "LocateBackEdge": ("nvir.ir.loops:natural_loops",
+                       "test_a_latch_without_a_conditional_branch_is_13"),
+    "ExtractBound": (f"{LOOP}.unroll_facts:counted_exit", "test_what_is_wrong_with_an_exit"),
+    "EvaluateAndEmitFullUnroll": (f"{LOOP}.unroll_transform:Unroller.fully",
+                                  "test_any_body_fully"),
+    "ReplicatePartialUnroll": (f"{LOOP}.unroll_counted:unroll_counted",
+                               "test_any_count_at_run_time"),
+    "CFG fix-up": (f"{LOOP}.unroll_transform:Unroller.link",
+                   "test_statistics_come_from_one_record"),
+    "AnalyzeIV": ("nvir.analysis.induction:induction_variables",
+                  "test_a_good_exit_has_kind_stride_and_count"),
+    "VerifyStride": (f"{LOOP}.unroll_facts:stride_fits", "test_strides_must_not_overflow"),
+    "DetectConstantIV": ("nvir.analysis.induction:constant_of", "test_degenerate_bounds_are_18"),
+    "CountFoldableOps": (f"{LOOP}.body_cost:Known.folds",
+                         "test_full_unrolling_wants_something_that_folds"),
+    "statistics": (f"{LOOP}.loop_unroll:UnrollRecord", "test_statistics_come_from_one_record"),
+}  # fmt: skip
+HOISTING = {
+    "wrappers": (f"{LOOP}.licm:Options", "test_four_instances_of_one_pass"),
+    "guard": (f"{LOOP}.licm:guard", "test_the_guard"),
+    "orchestrator": (f"{LOOP}.licm:run", "test_inner_loops_come_first_and_headers_need_an_entry"),
+    "inner worker": (f"{LOOP}.licm_stages:Core", "test_the_calls_of_a_loop_of_several_blocks"),
+    "forward marking": (f"{LOOP}.licm_stages:forward",
+                        "test_forward_marks_what_reads_only_outside"),
+    "backward marking": (f"{LOOP}.licm_stages:backward",
+                         "test_backward_takes_false_marks_back_and_counts"),
+    "invariance test": (f"{LOOP}.licm_stages:is_invariant", "test_the_leaf_test"),
+    "safety check": (f"{LOOP}.licm_region:survey",
+                     "test_a_load_that_not_every_iteration_runs_stays"),
+    "profitability": (f"{LOOP}.licm_stages:profit", "test_the_profit_test"),
+    "propagation": (f"{LOOP}.licm_stages:propagate", "test_stage_4_says_what_stood_in_the_way"),
+    "mover": (f"{LOOP}.licm_region:Nest.leave", "test_a_chain_leaves_in_its_order"),
+    "budget stage": (f"{LOOP}.licm_stages:budget", "test_budget_table"),
+    "counting": (f"{LOOP}.licm_stages:count", "test_counting"),
+    "boundary analysis": (f"{LOOP}.licm_stages:analyze_boundaries", "test_boundaries"),
+    "preheader finder": ("nvir.ir.loops:Loop.preheader", "test_an_existing_preheader_serves"),
+    "flags lookup": (f"{LOOP}.licm_tables:block_policy", "test_block_policy"),
+    "side-effect checker": (f"{LOOP}.licm_region:Blocked", "test_effects_block_the_mark"),
+}  # fmt: skip
+
+
+def found(place: str) -> object:
+    module, _, name = place.partition(":")
+    return functools.reduce(getattr, name.split("."), importlib.import_module(module))
+
+
+@functools.cache
+def names_of_tests() -> frozenset[str]:
+    return frozenset(
+        n.name
+        for file in TESTS.rglob("test_*.py")
+        for n in ast.parse(file.read_text("utf-8")).body if isinstance(n, ast.FunctionDef)
+    )  # fmt: skip
+
+
+def each_has_a_public_place(roles: dict[str, str]) -> None:
+    for role, place in roles.items():
+        assert not place.rpartition(":")[2].startswith("_"), role
+        thing = found(place)
+        assert callable(thing) or isinstance(thing, property), role
+
+
+def each_has_a_test_of_its_own(roles: dict[str, tuple[str, str]]) -> None:
+    each_has_a_public_place({role: place for role, (place, _) in roles.items()})
+    for role, (_, test) in roles.items():
+        assert test in names_of_tests(), f"{role}: no test is named {test}"
+
+
+@pytest.mark.seed("PRV-01")
+def test_copy_lowering_has_one_builder_method_a_role():
+    each_has_a_public_place(BUILDERS)
+
+
+@pytest.mark.seed("PRV-02")
+def test_struct_splitting_has_one_helper_a_role():
+    each_has_a_public_place(SPLITTING)
+
+
+@pytest.mark.seed("PRV-04")
+def test_ir_generation_has_one_function_a_role():
+    each_has_a_public_place(EXPRESSIONS)
+
+
+@pytest.mark.seed("PRV-05")
+def test_the_roles_of_unrolling_have_tests():
+    each_has_a_test_of_its_own(UNROLLING)
+
+
+@pytest.mark.seed("PRV-07")
+def test_the_roles_of_hoisting_have_tests():
+    each_has_a_test_of_its_own(HOISTING)
