@@ -1,7 +1,13 @@
 """Loop unrolling (phase 22): the decision of a policy, carried out.
 
-    loop-unroll              as the policy decides
-    loop-unroll<factor=4>    every loop that can be copied, 4 times
+    L: ld %a, [%p]                  L: .pragma "nounroll"
+       add %s, %s, %a                  ld %a, [%p]
+       add %p, %p, 4                   ld %b, [%p+4]
+       add %i, %i, 1            ==>    add %s, %s, %a
+       setp.lt %q, %i, 64              add %s, %s, %b
+       @%q bra L                       add %p, %p, 8  …
+
+`loop-unroll` does as the policy decides, `loop-unroll<factor=4>` copies every loop that can be.
 
 Policy `observed` does what ptxas was seen to do (unroll_observed.py), policy `notes`
 follows the notes' flow (unroll_notes.py). Under both, knobs override: LoopUnroll,
@@ -9,12 +15,18 @@ LoopUnrollFactor, the block string, the nounroll pragma and knob, and the featur
 knobs switch off. `.pragma "unroll N"` after a loop's label asks for a factor. How the copies
 are made is the same for both: unroll_apply.py.
 
+Method   Inner loops first, all decisions on the function as it is. A known count is divided: its
+         remainder goes ahead of the loop. An unknown one has one overflow-safe test a round and
+         the remainder in pieces or the old loop. Where no such test is safe every copy keeps its
+         own exit tests.
 Needs    CFG annotations. Works best on canonical loops (`loop-simplify`, rotated), after
          copies are resolved; brings loops into the form that it needs itself.
 Keeps    what the function does. Loops with operations that cannot be copied.
 Leaves   moves of literals and exit tests without use, to copy-prop, gvn and dce.
 Marks    an unrolled loop by `.pragma "nounroll"`, so that the assembler does not do it again.
 Cost     linear in the function and in the instructions made.
+Source   the notes on phase 22; what ptxas 13.0 was seen to do (benchmarks/unroll_agreement.py);
+         J. Dongarra, A. Hinds, "Unrolling Loops in Fortran", 1979.
 """
 
 from __future__ import annotations
