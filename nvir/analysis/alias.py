@@ -142,13 +142,34 @@ class AliasAnalysis:
         Asked of `at_least` iterations and more: give 1 where `later` does not come after
         `earlier` in the same iteration. What a loop inside changes counts as unknown.
         """
+        inside = self._inside.get(loop.header)
+        if inside is None:
+            inside = self._inside[loop.header] = set(loop.blocks)
+        return self._apart_by(earlier, later, self.forms.variables(loop.header), inside, at_least)
+
+    def lockstep(
+        self, earlier: Instruction | Access, later: Instruction | Access, loops: Sequence[Loop],
+        at_least: int = 0,
+    ) -> Distance:  # fmt: skip
+        """The same for accesses of several loops, none in another, if they counted together: an
+        iteration of each, in turn. So the loops would be dependent if they were one."""
+        variables: dict[Value, InductionVariable] = {}
+        for loop in loops:
+            variables |= self.forms.variables(loop.header)
+        inside = {b for loop in loops for b in loop.blocks}
+        return self._apart_by(earlier, later, variables, inside, at_least)
+
+    def _apart_by(
+        self, earlier: Instruction | Access, later: Instruction | Access,
+        variables: dict[Value, InductionVariable], inside: set[Block], at_least: int,
+    ) -> Distance:  # fmt: skip
         xs, ys = self._all(earlier), self._all(later)
         if not xs or not ys:
             return Distance(at_least) if _touches(earlier) and _touches(later) else NEVER
         best = NEVER
         for x in xs:
             for y in ys:
-                d = self._distance(x, y, loop, at_least)
+                d = self._distance(x, y, variables, inside, at_least)
                 if d.iterations is None:
                     continue
                 known = best.iterations
@@ -168,15 +189,14 @@ class AliasAnalysis:
             return Alias.MAY
         return _overlap(b.address - a.address, a.size, b.size)
 
-    def _distance(self, a: Access, b: Access, loop: Loop, at_least: int) -> Distance:
+    def _distance(
+        self, a: Access, b: Access, variables: dict[Value, InductionVariable],
+        inside: set[Block], at_least: int,
+    ) -> Distance:  # fmt: skip
         if _apart(a, b):
             return NEVER
         if a.address is None or b.address is None or a.size is None or b.size is None:
             return Distance(at_least)
-        variables = self.forms.variables(loop.header)
-        inside = self._inside.get(loop.header)
-        if inside is None:
-            inside = self._inside[loop.header] = set(loop.blocks)
         stride, gap, rest = _motion(a.address, b.address, variables, inside, self.forms)
         if not rest and not gap.terms:
             return _first_hit(gap, stride, at_least, a.size, b.size)
