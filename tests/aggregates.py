@@ -49,7 +49,7 @@ def memory_call(b: Builder, kind: str, to: Any, source: Any, length: Any, aligns
     spaces = [to.type.space] if fill else [to.type.space, source.type.space]
     name = ".".join([f"llvm.{kind}", *(f"p{s}" for s in spaces), width])
     callee = declare(b.module, name, VOID, [to.type, source.type, length.type, I1])
-    attributes = ((("align", aligns[0]),), () if fill else (("align", aligns[1]),))
+    attributes = ((("align", aligns[0]),), () if fill else (("align", aligns[1]),), (), ())
     info = NvvmCall(4, callee=callee, arguments=attributes)
     return b.insert("call", (to, source, length, constant(I1, int(volatile))), aux=info)
 

@@ -113,7 +113,7 @@ Registry = Mapping[str, Pass]
 @functools.cache
 def all_passes() -> dict[str, Pass]:
     """The passes by name."""
-    from nvir.passes.aggregate import lower_aggr_copies, lower_struct_args
+    from nvir.passes.aggregate import lower_aggr_copies, lower_struct_args, split_structs
     from nvir.passes.llvm import legalize
     from nvir.passes.loop import (
         hot_cold_in_loop,
@@ -188,6 +188,8 @@ def all_passes() -> dict[str, Pass]:
         Pass("lower-struct-args", lower_struct_args.run, "struct parameters become scalars, copies",
              lower_struct_args.CODES, options=lower_struct_args.Options, level="nvvm",
              unit="module"),
+        Pass("split-structs", split_structs.run, "struct values become scalars",
+             split_structs.CODES, level="nvvm"),
         Pass("lower-aggr-copies", lower_aggr_copies.run, "copies and struct values become scalars",
              lower_aggr_copies.CODES, options=lower_aggr_copies.Options, level="nvvm",
              unit="module", cfg=True),

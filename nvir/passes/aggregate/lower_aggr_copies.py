@@ -75,13 +75,17 @@ def limits(ctx: Context) -> Limits:
     )
 
 
-def run(module: Module, ctx: Context) -> bool:
-    what = limits(ctx)
-    values = split.SplitLimits(
+def split_limits(ctx: Context) -> split.SplitLimits:
+    return split.SplitLimits(
         copy_bytes=ctx.knob("max-aggr-copy-size"),
         store_elements=ctx.knob("large-aggr-store-limit"),
         unchecked=ctx.knob("skiploweraggcopysafechk"),
     )
+
+
+def run(module: Module, ctx: Context) -> bool:
+    what = limits(ctx)
+    values = split_limits(ctx)
     changed = False
     if ctx.options.lower_aggr_func_args or ctx.knob("lower-aggr-func-args"):
         changed = func_args.flatten_parameters(module, ctx)

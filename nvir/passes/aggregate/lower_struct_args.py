@@ -33,7 +33,7 @@ from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.module import Module
 from nvir.ir.nvvm import Builder, const, declare
-from nvir.ir.nvvm_values import NvvmCall
+from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.types import I1, I8, I64, VOID, PointerType, Type
 from nvir.ir.values import Argument, Value
 from nvir.passes.aggregate.leaves import composite, is_aggregate, leaf_range, leaves
@@ -140,11 +140,18 @@ def uses_of(p: Value) -> Uses:
                 work.append((u, offset))
             elif name == "load" and "atomic" not in u.form.mods:
                 found.loads.append((u, offset))
-            elif copy_kind(u) in ("memcpy", "memmove") and u.operands[0] is not v:
-                pass
-            else:
+            elif not _only_copied(u, v):
                 found.written = found.written or _how(u, v)
     return found
+
+
+def _only_copied(u: Instruction, v: Value) -> bool:
+    """Whether a call does no more with an address than to copy from it."""
+    if u.operands.count(v) != 1:
+        return False
+    if copy_kind(u) in ("memcpy", "memmove"):
+        return u.operands[1] is v
+    return any(u.operands[k] is v for k, _ in byval_arguments(u))
 
 
 def _how(u: Instruction, v: Value) -> str:
@@ -211,7 +218,7 @@ def copy_memory(b: Builder, to: Value, source: Value, size: int, *aligns: int) -
     assert b.module is not None
     name = f"llvm.memcpy.p{to.type.space}.p{source.type.space}.i64"
     callee = declare(b.module, name, VOID, [to.type, source.type, I64, I1])
-    info = NvvmCall(4, callee=callee, arguments=tuple((("align", n),) for n in aligns))
+    info = NvvmCall(4, callee=callee, arguments=(*((("align", n),) for n in aligns), (), ()))
     b.insert("call", (to, source, const(I64, size), const(I1, 0)), aux=info)
 
 
@@ -245,10 +252,10 @@ def _hoist(f: Function, a: Argument, t: Type, uses: Uses, ctx: Context) -> bool:
 # ------------------------------------------------------------ calls, alignment
 
 
-def _byval_arguments(i: Instruction) -> list[tuple[int, Type]]:
+def byval_arguments(i: Instruction) -> list[tuple[int, Type]]:
     """(position among the operands, type) of what a call passes in memory."""
     info = i.aux
-    if not isinstance(info, CallInfo) or copy_kind(i):
+    if not isinstance(info, CallInfo) or isinstance(info.callee, InlineAsm) or copy_kind(i):
         return []
     first = 0 if info.callee is not None else 1
     params = info.callee.arguments if isinstance(info.callee, Function) else []
@@ -268,7 +275,7 @@ def _copy_for_calls(f: Function, ctx: Context) -> bool:
     changed = False
     for i in list(f.instructions()):
         if i.form.is_call:
-            for k, t in _byval_arguments(i):
+            for k, t in byval_arguments(i):
                 changed |= _pass_copy(f, i, k, t, align_of(t), ctx)
     return changed
 
@@ -305,7 +312,7 @@ def _align_parameters(module: Module, ctx: Context) -> bool:
                 changed = True
         for i in list(f.instructions()):
             if i.form.is_call:
-                for k, t in _byval_arguments(i):
+                for k, t in byval_arguments(i):
                     changed |= _align_argument(f, i, k, t, ctx)
     return changed
 
@@ -321,9 +328,10 @@ def _raised(attributes: tuple[Any, ...], t: Type) -> tuple[Any, ...]:
 
 def _align_argument(f: Function, i: Instruction, k: int, t: Type, ctx: Context) -> bool:
     info = i.aux
-    n = k if info.callee is not None else k - 1
+    first = 0 if info.callee is not None else 1
+    n = k - first
     said = list(info.arguments) if isinstance(info, NvvmCall) else []
-    said += [()] * (len(i.operands) - len(said))
+    said += [()] * (len(i.operands) - first - len(said))
     full = said[n] if memory_type(said[n]) is not None else (*said[n], ("byval", t))
     raised = _raised(full, t)
     if raised is full:

@@ -40,7 +40,7 @@ from nvir.ir.types import (
     PointerType,
     Type,
 )
-from nvir.ir.values import Constant, Undef, Value, undef
+from nvir.ir.values import Argument, Constant, Undef, Value, undef
 from nvir.passes.aggregate.copies import aligned_at
 from nvir.passes.aggregate.leaves import (
     composite,
@@ -110,7 +110,9 @@ class _Splitter:
             return i.form.name not in ("call", "cmpxchg") or any(
                 u.form.name not in ("splitStruct", "ret", "call") for u in i.users
             )
-        return i.form.name not in ("ret", "call", "splitStruct") and any(
+        if i.form.name == "splitStruct":
+            return not arrives(i.operands[0])
+        return i.form.name not in ("ret", "call") and any(
             is_aggregate(v.type) for v in i.operands
         )
 
@@ -199,8 +201,14 @@ class _Splitter:
     # ------------------------------------------------------------ rules
 
     def keep(self, i: Instruction) -> None:
-        self.parts[i.operands[0]] = list(i.results)
-        self.whole[id(self.parts[i.operands[0]])] = i.operands[0]
+        """A splitStruct that is there: of a value that arrives it says the leaves."""
+        v = i.operands[0]
+        if v in self.parts or not arrives(v):
+            self.replaced.update(zip(i.results, self.leaves_of(v), strict=True))
+            self.dead.append(i)
+            return
+        self.parts[v] = list(i.results)
+        self.whole[id(self.parts[v])] = v
 
     def load(self, i: Instruction) -> None:
         if i in self.copies:
@@ -396,6 +404,13 @@ def _pieces(at: int, n: int) -> list[tuple[int, int]]:
     return out
 
 
+def arrives(v: Value) -> bool:
+    """Whether a value comes whole from where nothing can be changed."""
+    if isinstance(v, Instruction):
+        return v.form.name in ("call", "cmpxchg")
+    return isinstance(v, Argument)
+
+
 def _what(i: Instruction) -> str:
     if i.form.name != "call":
         return f"the result of {i.form.name}"
@@ -416,7 +431,7 @@ def move(b: Builder, to: Value, source: Value, size: int, to_align: int, source_
     assert b.module is not None
     name = f"llvm.memmove.p{to.type.space}.p{source.type.space}.i64"
     callee = declare(b.module, name, VOID, [to.type, source.type, I64, I1])
-    attributes = ((("align", to_align),), (("align", source_align),))
+    attributes = ((("align", to_align),), (("align", source_align),), (), ())
     info = NvvmCall(4, callee=callee, arguments=attributes)
     b.insert("call", (to, source, const(I64, size), const(I1, 0)), aux=info)
 
@@ -427,6 +442,6 @@ def fill(b: Builder, to: Value, size: int, align: int, volatile: bool) -> None:
     assert b.module is not None
     name = f"llvm.memset.p{to.type.space}.i64"
     callee = declare(b.module, name, VOID, [to.type, I8, I64, I1])
-    info = NvvmCall(4, callee=callee, arguments=((("align", align),),))
+    info = NvvmCall(4, callee=callee, arguments=((("align", align),), (), (), ()))
     operands = (to, const(I8, 0), const(I64, size), const(I1, int(volatile)))
     b.insert("call", operands, aux=info)
