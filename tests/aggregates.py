@@ -16,24 +16,9 @@ from nvir.ir.nvvm import Builder, declare, function
 from nvir.ir.nvvm_values import NvvmCall
 from nvir.ir.types import I1, I8, I32, I64, VOID, pointer
 from nvir.ir.values import constant
-from nvir.passes.aggregate import lower_aggr_copies, lower_struct_args
-from nvir.passes.pipeline import Pipeline, Step
-from nvir.passes.registry import Pass
-
-COPIES = Pass("lower-aggr-copies", lower_aggr_copies.run, "", lower_aggr_copies.CODES,
-              options=lower_aggr_copies.Options, level="nvvm", unit="module", cfg=True)  # fmt: skip
-ARGS = Pass("lower-struct-args", lower_struct_args.run, "", lower_struct_args.CODES,
-            options=lower_struct_args.Options, level="nvvm", unit="module")  # fmt: skip
-
-
-def step(row: Pass, **options: Any) -> Step:
-    return Step(row, row.options(**options))
-
-
-def apply(module: Module, *steps: Step, **settings: Any) -> Any:
-    """Run steps on a module in place; the remarks."""
-    chosen = steps or (step(COPIES),)
-    return nvir.run_passes(module, Pipeline(tuple(chosen)), verify=True, **settings)
+def apply(module: Module, pipeline: str = "lower-aggr-copies", **settings: Any) -> Any:
+    """Run passes on a module in place, verified before and after each; the remarks."""
+    return nvir.run_passes(module, pipeline, verify=True, **settings)
 
 
 def names(function: Any) -> list[str]:
@@ -81,6 +66,47 @@ def moved(rows: np.ndarray, to: Any, source: Any, sizes: Any) -> np.ndarray:
         line[a : a + n] = bytes(line[b : b + n])
         out[t] = np.frombuffer(bytes(line), np.uint8)
     return out
+
+
+def distances(size: int, align: int) -> list[tuple[int, int]]:
+    """(to, source) for every distance that is a multiple of the alignment: apart and overlapping
+    on both sides."""
+    reach = -(-size // align) * align + align
+    return [(max(d, 0), max(-d, 0)) for d in range(-reach, reach + 1, align)]
+
+
+def check_moves(kind: str, size: int, align: int, **settings: Any) -> Module:
+    """A copy of a known size at all distances against Python's; only those without overlap for
+    memcpy. The lowered module."""
+    pairs = distances(size, align)
+    if kind == "memcpy":
+        pairs = [(a, b) for a, b in pairs if abs(a - b) >= size]
+    row = -(-(2 * size + 4 * align) // 16) * 16
+    rows = np.random.default_rng(size).integers(0, 256, (len(pairs), row), np.uint8)
+    m = mover(kind, size, align, row)
+    apply(m, **settings)
+    to, source = zip(*pairs, strict=True)
+    sizes = [size] * len(pairs)
+    left, right = launch(m, rows, to, source, sizes), moved(rows, to, source, sizes)
+    wrong = np.flatnonzero((left != right).any(axis=1))
+    assert not len(wrong), f"{size} bytes from {source[wrong[0]]} to {to[wrong[0]]}"
+    return m
+
+
+def check_dynamic(align: int, sizes: Any, length: Any = I64, **settings: Any) -> Module:
+    """memmove of lengths of run time, each at all distances, in launches of 1024 threads."""
+    cases = [(n, a, b) for n in sizes for a, b in distances(n, align)]
+    top = max(sizes)
+    row = -(-(2 * top + 4 * align) // 16) * 16
+    m = mover("memmove", None, align, row, length=length)
+    apply(m, **settings)
+    rng = np.random.default_rng(align)
+    for k in range(0, len(cases), 1024):
+        n, to, source = zip(*cases[k : k + 1024], strict=True)
+        rows = rng.integers(0, 256, (len(n), row), np.uint8)
+        dtype = np.uint64 if length is I64 else np.uint32
+        assert np.array_equal(launch(m, rows, to, source, n, dtype), moved(rows, to, source, n))
+    return m
 
 
 def launch(m: Module, rows: np.ndarray, to: Any, source: Any, sizes: Any,

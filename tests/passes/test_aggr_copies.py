@@ -1,0 +1,515 @@
+"""Copies of memory become loads and stores: right for every overlap, and in the real tool's form."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nvir
+from nvir import toolchain
+from nvir.ir.clone import clone_module
+from nvir.ir.errors import ParseError, PassError, VerifyError
+from nvir.ir.nvvm import Builder, function
+from nvir.ir.types import I8, I32, I64, VOID, array, pointer, vector
+from nvir.passes.select import select_module
+from nvir.toolchain import libnvvm
+from tests.aggregates import (
+    apply,
+    check_dynamic,
+    check_moves,
+    launch,
+    memory_call,
+    moved,
+    mover,
+    names,
+)
+from tests.selection import assembles, read
+
+SIZES = (0, 1, 2, 3, 5, 8, 13, 16, 17, 31, 63, 64, 65, 100, 127, 130, 255, 300)
+ALIGNS = (1, 2, 4, 8, 16)
+POLICIES = ("observed", "notes")
+
+
+def body(text: str, policy: str = "observed", **settings):
+    """The kernel `k(a, b, n, c)` with that body, lowered."""
+    m = read(f"""define ptx_kernel void @k(ptr %a, ptr %b, i64 %n, ptr %c) {{
+entry:
+{text}
+  ret void
+}}
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memmove.p1.p3.i64(ptr addrspace(1), ptr addrspace(3), i64, i1)
+declare void @llvm.memmove.p0.p3.i64(ptr, ptr addrspace(3), i64, i1)
+declare void @llvm.memmove.p0.p0.i32(ptr, ptr, i32, i1)
+@tile = internal addrspace(3) global [64 x i8] undef, align 16
+@other = internal addrspace(3) global [64 x i8] undef, align 16
+@table = internal addrspace(4) constant [64 x i8] zeroinitializer, align 16
+""")
+    m.remarks = apply(m, policy=policy, **settings)  # type: ignore[attr-defined]
+    return m
+
+
+def move(size: str, align: int = 4, kind: str = "memmove", volatile: str = "false") -> str:
+    return (f"  call void @llvm.{kind}.p0.p0.i64(ptr align {align} %a, ptr align {align} %b, "
+            f"i64 {size}, i1 {volatile})")  # fmt: skip
+
+
+def accesses(block):
+    """('load' or 'store', first index, type, alignment) in order."""
+    out = []
+    for i in block:
+        if i.form.name in ("load", "store"):
+            p = i.operands[-1]
+            at = p.operands[1].value if p.definer and p.definer.form.name == "getelementptr" else 0
+            t = i.type if i.form.name == "load" else i.operands[0].type
+            out.append((i.form.name, at, t, i.aux))
+    return out
+
+
+# ------------------------------------------------------------ right bytes
+
+
+@pytest.mark.seed("MEM-04", "MEM-14", "MEM-20", "MEM-25", "GAP-01", "GAP-03")
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(("memmove", "memcpy")), st.integers(0, 300), st.sampled_from(ALIGNS),
+       st.sampled_from(POLICIES))  # fmt: skip
+def test_known_sizes_at_every_distance(kind, size, align, policy):
+    check_moves(kind, size, align, policy=policy)
+
+
+@pytest.mark.seed("MEM-12", "MEM-13")
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("align", ALIGNS)
+def test_sizes_of_run_time_at_many_distances(align, policy):
+    rng = random.Random(align)
+    sizes = [0, 1, 2, 7, 129, *(rng.randrange(301) for _ in range(2))]
+    check_dynamic(align, sizes, policy=policy)
+
+
+def test_a_length_of_32_bits_has_no_sign():
+    check_dynamic(4, (0, 3, 40), length=I32)
+    m = body("  call void @llvm.memmove.p0.p0.i32(ptr %a, ptr %b, i32 -4, i1 false)")
+    assert "memmove of 4294967292 bytes" in m.remarks.to_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("align", ALIGNS)
+def test_all_sizes_at_every_distance(align, policy):
+    for size in range(301):
+        check_moves("memmove", size, align, policy=policy)
+    check_dynamic(align, range(0, 301, 1 if align > 2 else 7), policy=policy)
+
+
+@pytest.mark.parametrize("align", (1, 4, 16))
+def test_the_selected_code_moves_the_same_bytes(align):
+    for size in (13, 70, None):
+        m = mover("memmove", size, align, 256)
+        apply(m)
+        ori = select_module(clone_module(m))
+        nvir.verify(ori)
+        assembles(ori)
+        rows = np.random.default_rng(1).integers(0, 256, (9, 256), np.uint8)
+        to = [16 * k for k in (0, 1, 2, 3, 4, 0, 0, 1, 5)]
+        source = [16 * k for k in (0, 0, 0, 4, 5, 1, 4, 2, 5)]
+        sizes = [70 if size is None else size] * 9
+        assert np.array_equal(launch(ori, rows, to, source, sizes),
+                              moved(rows, to, source, sizes))  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 200), st.sampled_from(ALIGNS), st.integers(0, 255), st.booleans(),
+       st.booleans())  # fmt: skip
+def test_fills(size, align, byte, known_size, known_byte):
+    m = nvir.ir.Module("sm_80", level="nvvm")
+    f = function(m, "k", VOID, [("p", pointer(1)), ("x", I8), ("n", I64)], kind="entry")
+    p, x, n = f.params
+    b = Builder(f.block("entry"))
+    length = nvir.ir.nvvm.const(I64, size) if known_size else n
+    value = nvir.ir.nvvm.const(I8, byte) if known_byte else x
+    memory_call(b, "memset", b.gep(p, [16], I8), value, length, (align, align))
+    b.ret_void()
+    apply(m)
+    given_ = np.arange(256, dtype=np.uint8)
+    expected = given_.copy()
+    expected[16 : 16 + size] = byte
+    nvir.launch(m, "k", 1, 1, [given_, np.uint8(byte), np.uint64(size)])
+    assert np.array_equal(given_, expected)
+
+
+# ------------------------------------------------------------------ shape
+
+
+@pytest.mark.seed("MEM-01", "MEM-18")
+def test_no_intrinsic_is_left():
+    m = body("\n".join((move("8"), move("%n", kind="memcpy"), move("300"))))
+    assert not any(i.form.is_call for i in m["k"].instructions())
+    assert not any(str(f.name).startswith("llvm.mem") and "p0.p0.i64" in f.name
+                   for f in m.functions)  # fmt: skip
+
+
+def test_other_calls_stay():
+    m = read("""define ptx_kernel void @k(ptr %a) {
+entry:
+  call void @memmove(ptr %a)
+  ret void
+}
+define void @memmove(ptr %a) {
+entry:
+  ret void
+}""")
+    text = str(m)
+    assert len(apply(m)) == 0
+    assert str(m) == text
+
+
+@pytest.mark.seed("MEM-02")
+def test_the_pipeline_text_of_the_notes():
+    m = body(move("8"))
+    text = "lower-aggr-copies<lower-aggr-func-args>"
+    assert str(nvir.passes.pipeline.parse_pipeline(text)) == text
+    nvir.run_passes(m, text)
+
+
+@pytest.mark.seed("MEM-03", "MEM-07")
+def test_the_four_blocks_of_an_unrolled_copy():
+    m = body(move("8", 1), policy="notes")
+    assert names(m["k"]) == ["entry", "split", "forward.for", "reverse.for", "nonzerotrip"]
+    assert not any(i.is_phi for i in m["k"].instructions())
+    m = body("\n".join([move("8", 1)] * 2), policy="notes")
+    second = names(m["k"])[5:]
+    assert [n.rsplit(".", 1)[0] for n in second] == ["split", "forward.for", "reverse.for",
+                                                     "nonzerotrip"]  # fmt: skip
+
+
+@pytest.mark.seed("MEM-04", "MEM-05", "GAP-02")
+def test_the_direction_is_an_unsigned_comparison_of_addresses():
+    f = body(move("8"))["k"]
+    test, branch = f.blocks[1].instructions
+    assert test.form.spelling == "icmp ult"
+    assert test.operands == (f.params[0], f.params[1])
+    assert [b.name for b in branch.aux] == ["forward.for", "reverse.for"]
+    assert test.operands[0].type.bits == 64
+
+
+@pytest.mark.seed("MEM-09", "MEM-10")
+def test_order_of_unrolled_elements():
+    f = body(move("4", 1), policy="notes")["k"]
+    forward, reverse = accesses(f.blocks[2]), accesses(f.blocks[3])
+    assert [a[:2] for a in forward] == [(k, n) for n in range(4) for k in ("load", "store")]
+    assert [a[:2] for a in reverse] == [(k, n) for n in (3, 2, 1, 0) for k in ("load", "store")]
+
+
+@pytest.mark.seed("MEM-11", "STR-21")
+def test_the_comma_in_a_name():
+    f = body(move("4", 1))["k"]
+    found = {i.name for i in f.instructions() if i.form.name == "getelementptr"}
+    assert found == {"src.memmove.gep.unroll", "dst.memmove.gep,unroll"}
+    f = body(move("4", 1), pipeline="lower-aggr-copies<plain-names>")["k"]
+    found = {i.name for i in f.instructions() if i.form.name == "getelementptr"}
+    assert found == {"src.memmove.gep.unroll", "dst.memmove.gep.unroll"}
+    if toolchain.available("libnvvm"):
+        m = body(move("4", 1))
+        nvir.run_passes(m, "legalize<dialect=llvm7>")
+        assert '%"dst.memmove.gep,unroll"' in nvir.print_ll(m, dialect="llvm7")
+
+
+@pytest.mark.seed("MEM-08", "MEM-12", "MEM-13")
+def test_loops_have_one_phi_in_each_direction():
+    f = body(move("%n", 1))["k"]
+    assert names(f) == ["entry", "split", "forward.for", "reverse.for", "nonzerotrip"]
+    assert [len(list(b.phis)) for b in f.blocks] == [0, 0, 1, 1, 0]
+    up, down = next(f.blocks[2].phis), next(f.blocks[3].phis)
+    (zero, before), (step, again) = up.incoming
+    assert (zero.value, before.name, again.name) == (0, "split", "forward.for")
+    assert step.form.name == "add"
+    (start, _), (step, _) = down.incoming
+    assert (start.form.name, start.operands[1].value) == ("sub", 1)
+    assert f.blocks[3].terminator.operands[0].operands[1].value == -1
+
+
+@pytest.mark.seed("MEM-25", "GAP-03")
+def test_a_length_of_zero():
+    assert [i.form.name for i in body(move("0"))["k"].instructions()] == ["ret"]
+    guard = body(move("%n", 1))["k"].entry.terminator
+    assert [b.name for b in guard.aux] == ["nonzerotrip", "split"]
+    f = body("  %m = or i64 %n, 1\n" + move("%m", 1))["k"]
+    assert [b.name for b in f.entry.terminator.aux] == ["split"]
+
+
+@pytest.mark.parametrize(("align", "element"), [
+    (1, I8), (2, nvir.ir.types.I16), (4, I32), (8, vector(I32, 2)), (16, vector(I32, 4)),
+    (64, vector(I32, 4)),
+])  # fmt: skip
+def test_elements_are_as_wide_as_the_alignment(align, element):
+    f = body(move("64", align, "memcpy"), knobs={"memmove-unroll-threshold": 64,
+             "lower-aggr-unrolled-stores-limit": 64})["k"]  # fmt: skip
+    assert {a[2] for a in accesses(f.entry)} == {element}
+    f = body(move("64", align), policy="notes")["k"]
+    assert {a[2] for a in accesses(f.blocks[2])} == {I8}
+
+
+def test_the_smaller_alignment_counts_and_objects_tell_theirs():
+    text = "  call void @llvm.memcpy.p0.p0.i64(ptr align 16 %a, ptr align 4 %b, i64 8, i1 false)"
+    assert {a[2] for a in accesses(body(text)["k"].entry)} == {I32}
+    text = "  %s = alloca [4 x double]\n  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %a, " \
+        "ptr %s, i64 8, i1 false)"  # fmt: skip
+    assert {a[2] for a in accesses(body(text)["k"].entry)} == {vector(I32, 2)}
+
+
+@pytest.mark.seed("MEM-15", "GAP-05")
+def test_alignments_by_offset():
+    f = body(move("23", 16))["k"]
+    loads = [a[1:] for a in accesses(f.blocks[2]) if a[0] == "load"]
+    assert loads == [(0, vector(I32, 4), 16), (4, I32, 16), (10, nvir.ir.types.I16, 4),
+                     (22, I8, 2)]  # fmt: skip
+    f = body(move("200", 16))["k"]
+    assert {a[3] for a in accesses(f.blocks[2])} <= {16, 4, 8}
+    f = body("  %b4 = getelementptr i8, ptr %b, i64 4\n  call void @llvm.memcpy.p0.p0.i64("
+             "ptr align 16 %a, ptr align 4 %b4, i64 8, i1 false)")["k"]  # fmt: skip
+    assert [a[3] for a in accesses(f.entry)] == [4, 4, 16, 4]
+
+
+@pytest.mark.seed("MEM-16")
+def test_volatile():
+    for kind in ("memmove", "memcpy"):
+        m = body(move("32", 4, kind, "true"))
+        found = [i for i in m["k"].instructions() if i.form.name in ("load", "store")]
+        assert all(i.form.volatile for i in found)
+        assert len(found) == (32 if kind == "memmove" else 16)
+    order = [a[0] for a in accesses(body(move("8", 4, "memcpy", "true"))["k"].entry)]
+    assert order == ["load", "store"] * 2
+    assert assembles(select_module(m)).count("volatile") == 16
+
+
+@pytest.mark.seed("MEM-17")
+def test_aligned_copies_are_vector_accesses_of_ptx():
+    text = assembles(select_module(body(move("16", 16, "memcpy"))))
+    assert text.count("ld.global.v4") == text.count("st.global.v4") == 1
+
+
+@pytest.mark.seed("MEM-19", "GAP-12")
+def test_memcpy_goes_both_ways_by_the_notes_and_forward_as_observed():
+    f = body(move("8", 1, "memcpy"), policy="notes")["k"]
+    assert names(f)[1:4] == ["split", "forward.for", "reverse.for"]
+    f = body(move("8", 4, "memcpy"))["k"]
+    assert [a[0] for a in accesses(f.entry)] == ["load", "load", "store", "store"]
+    assert names(f) == ["entry"]
+    assert {i.name for i in f.instructions() if i.form.name == "getelementptr"} == {
+        "src.memcpy.gep.unroll", "dst.memcpy.gep.unroll"}  # fmt: skip
+    assert "loadstoreloop" in names(body(move("%n", 4, "memcpy"))["k"])
+
+
+@pytest.mark.seed("MEM-22", "MEM-07", "GAP-04")
+@pytest.mark.parametrize("knob", ["memmove-unroll-threshold", "lower-aggr-unrolled-stores-limit"])
+def test_limits_count_elements(knob):
+    def phis(size, align, policy, **knobs):
+        f = body(move(str(size), align), policy=policy, knobs=knobs)["k"]
+        return sum(i.is_phi for i in f.instructions())
+
+    assert (phis(64, 4, "observed"), phis(68, 4, "observed")) == (0, 2)
+    assert (phis(67, 4, "observed"), phis(272, 16, "observed")) == (0, 2)
+    assert (phis(128, 4, "notes"), phis(129, 4, "notes")) == (0, 2)
+    assert (phis(8, 4, "observed", **{knob: 2}), phis(8, 4, "observed", **{knob: 1})) == (0, 2)
+
+
+@pytest.mark.seed("STR-15")
+def test_names_of_the_remainder():
+    f = body(move("13", 4))["k"]
+    forward = [i.name for i in f.blocks[2] if i.form.name == "getelementptr"]
+    reverse = [i.name for i in f.blocks[3] if i.form.name == "getelementptr"]
+    assert forward[-2:] == ["remsrc", "i8dst"]
+    assert reverse[:2] == ["remsrc", "i8dst"]
+    assert len(forward) == 8
+    f = body(move("%n", 4))["k"]
+    assert {"remsrc", "remdst", "i8dst"} <= {i.name for i in f.instructions()}
+    f = body(move("12", 16))["k"]
+    assert any(i.name == "vld" for i in f.instructions())
+
+
+# ------------------------------------------------------- where things lie
+
+
+@pytest.mark.seed("MEM-06")
+def test_different_spaces_are_not_compared():
+    f = body("  %g = addrspacecast ptr %a to ptr addrspace(1)\n"
+             "  call void @llvm.memmove.p1.p3.i64(ptr addrspace(1) align 4 %g, ptr addrspace(3) "
+             "align 4 @tile, i64 8, i1 false)")  # fmt: skip
+    assert names(f["k"]) == ["entry"]
+    text = assembles(select_module(f))
+    assert text.count("ld.shared") == 1 or text.count("ld.shared") == 2
+    assert "st.global" in text
+
+
+def test_a_generic_target_is_compared_as_generic():
+    f = body("  call void @llvm.memmove.p0.p3.i64(ptr align 4 %a, ptr addrspace(3) align 4 @tile, "
+             "i64 8, i1 false)")["k"]  # fmt: skip
+    test = next(i for i in f.instructions() if i.form.name == "icmp")
+    assert {v.type for v in test.operands} == {pointer()}
+    assert any(i.type is I32 and i.operands[0].type is pointer(3) for i in f.instructions()
+               if i.form.name == "load")  # fmt: skip
+
+
+def test_a_cast_tells_the_space():
+    """A generic pointer to a shared variable is read and written as shared."""
+    m = body("  %t = addrspacecast ptr addrspace(3) @tile to ptr\n"
+             "  %u = addrspacecast ptr addrspace(3) @other to ptr\n"
+             "  %v = getelementptr i8, ptr %u, i64 %n\n"
+             "  call void @llvm.memmove.p0.p0.i64(ptr align 4 %t, ptr align 4 %v, i64 8, "
+             "i1 false)")  # fmt: skip
+    found = [i for i in m["k"].instructions() if i.form.name in ("load", "store")]
+    assert {i.operands[-1].type for i in found} == {pointer(3)}
+    assert names(m["k"]) == ["entry"]  # two variables do not overlap
+
+
+@pytest.mark.parametrize(("distance", "blocks"), [
+    (4, ["entry"]), (-4, ["entry"]), (64, ["entry"]), (0, ["entry"]),
+])  # fmt: skip
+def test_a_known_distance_needs_one_direction(distance, blocks):
+    m = body(f"  %d = getelementptr i8, ptr %b, i64 {distance}\n"
+             "  call void @llvm.memmove.p0.p0.i64(ptr align 4 %d, ptr align 4 %b, i64 12, "
+             "i1 false)")  # fmt: skip
+    assert names(m["k"]) == blocks
+    ups = [a[1] for a in accesses(m["k"].entry) if a[0] == "load"]
+    assert ups == ([2, 1, 0] if distance == 4 else [0, 1, 2])
+
+
+def test_a_variable_distance_needs_both():
+    m = body("  %d = getelementptr i8, ptr %b, i64 %n\n"
+             "  call void @llvm.memmove.p0.p0.i64(ptr align 4 %d, ptr align 4 %b, i64 12, "
+             "i1 false)")  # fmt: skip
+    assert len(names(m["k"])) == 5
+
+
+@pytest.mark.seed("MEM-21")
+def test_constant_memory_is_no_target():
+    message = "memmove/memcpy cannot target constant address space"
+    with pytest.raises((ParseError, VerifyError), match=message):
+        read("""define void @k(ptr addrspace(4) %a, ptr %b) {
+entry:
+  call void @llvm.memmove.p4.p0.i64(ptr addrspace(4) %a, ptr %b, i64 4, i1 false)
+  ret void
+}
+declare void @llvm.memmove.p4.p0.i64(ptr addrspace(4), ptr, i64, i1)""")
+    with pytest.raises(PassError, match=message):
+        body("  %t = addrspacecast ptr addrspace(4) @table to ptr\n"
+             "  %u = getelementptr i8, ptr %t, i64 %n\n"
+             "  call void @llvm.memmove.p0.p0.i64(ptr %u, ptr %b, i64 4, i1 false)")  # fmt: skip
+
+
+# --------------------------------------------------------- around the copy
+
+
+@pytest.mark.seed("MEM-24")
+def test_what_follows_and_phis_and_places():
+    m = read("""define ptx_kernel void @k(ptr %a, ptr %b, i64 %n) !dbg !3 {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+  call void @llvm.memmove.p0.p0.i64(ptr %a, ptr %b, i64 %n, i1 false), !dbg !4
+  %j = add i64 %i, 1
+  %c = icmp ult i64 %j, %n
+  br i1 %c, label %loop, label %done, !llvm.loop !5
+done:
+  %r = phi i64 [ %j, %loop ]
+  store i64 %r, ptr %a
+  ret void
+}
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!6}
+!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, emissionKind: LineTablesOnly)
+!1 = !DIFile(filename: "x.cu", directory: "")
+!2 = !DISubroutineType(types: !7)
+!3 = distinct !DISubprogram(name: "k", file: !1, line: 1, type: !2, unit: !0)
+!4 = !DILocation(line: 7, column: 3, scope: !3)
+!5 = distinct !{!5, !8}
+!6 = !{i32 2, !"Debug Info Version", i32 3}
+!7 = !{null}
+!8 = !{!"llvm.loop.unroll.disable"}""")
+    apply(m)
+    f = m["k"]
+    by_name = {b.name: b for b in f.blocks}
+    last = by_name["nonzerotrip"]
+    assert last.first.name == "j"
+    assert {b for phi in by_name["loop"].phis for b in phi.aux} == {by_name["entry"], last}
+    assert next(by_name["done"].phis).aux == (last,)
+    assert "llvm.loop" in last.aux
+    assert by_name["loop"].aux is None
+    made = [i for n in ("split", "forward.for", "reverse.for") for i in by_name[n]]
+    assert {i.loc.line for i in made if i.loc} == {7}
+    assert all(i.loc for i in made)
+
+
+def test_a_module_without_copies_is_left_alone():
+    m = read("define void @f(ptr %p) {\nentry:\n  store i32 1, ptr %p\n  ret void\n}")
+    text = str(m)
+    assert len(apply(m)) == 0
+    assert str(m) == text
+
+
+def test_a_second_run_finds_nothing():
+    m = body(move("13"))
+    text = str(m)
+    assert len(apply(m)) == 0
+    assert str(m) == text
+
+
+def test_remarks_say_bytes_elements_path_and_reason():
+    (r,) = body(move("13"))["k"].module.remarks
+    assert r.args["bytes"] == 13
+    assert r.args["count"] == 3
+    assert r.args["rest"] == 1
+    assert r.args["form"] == "unrolled"
+    assert r.args["paths"] == "both directions"
+    assert r.args["why"] == "the operands may overlap"
+    (r,) = body(move("%n", 4, "memcpy"))["k"].module.remarks
+    assert (r.args["form"], r.args["paths"]) == ("a loop", "forward")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(("dialect", "arch"), [("llvm7", "sm_80"), ("llvm20", "sm_100")])
+def test_libnvvm_takes_the_result(dialect, arch):
+    calls = [move(n, a, kind) for n in ("13", "200", "%n") for a in (1, 4, 16)
+             for kind in ("memmove", "memcpy")]  # fmt: skip
+    for policy in POLICIES:
+        m = body("\n".join(calls), policy=policy)
+        assembles(select_module(clone_module(m)))
+        m.target = arch
+        nvir.run_passes(m, f"legalize<dialect={dialect}>", verify=True)
+        result = libnvvm.compile(nvir.print_ll(m, dialect=dialect), arch)
+        assert result.ok, result.log
+
+
+def test_many_copies_in_one_block_are_linear():
+    """Twice the copies take about twice the time: no block is moved again for each."""
+    import time
+
+    def seconds(n):
+        m = nvir.ir.Module("sm_80", level="nvvm")
+        f = function(m, "k", VOID, [("a", pointer()), ("b", pointer())], kind="entry")
+        a, b = f.params
+        at = Builder(f.block("entry"))
+        for k in range(n):
+            memory_call(at, "memmove", at.gep(a, [k], array(I8, 64)), b, const(k), (4, 4))
+        at.ret_void()
+        start = time.perf_counter()
+        apply(m)
+        assert len(f.blocks) == 4 * n + 1
+        return time.perf_counter() - start
+
+    def const(k):
+        return nvir.ir.nvvm.const(I64, 8 + k % 3)
+
+    seconds(50)
+    small, large = min(seconds(250) for _ in range(2)), seconds(1000)
+    assert large < 12 * small
+
+
