@@ -22,6 +22,7 @@ from nvir.passes.loop.pipeline_body import Body, Layout, by_delays
 from nvir.passes.loop.pipeline_choice import staged
 from nvir.passes.loop.pipeline_expand import PIPELINED, Expanded, expand
 from nvir.passes.loop.unroll_region import Refusals, regions
+from tests.pipeline_loops import trial
 
 HEADER = """.version 8.0
 .target sm_80
@@ -264,3 +265,19 @@ def test_what_is_printed_assembles() -> None:
             texts.append((name, nvir.print_ptx(clone_module(module))))
     for name, text in texts:
         assert toolchain.ptxas(text, arch="sm_80").ok, name
+
+
+def test_random_loops() -> None:
+    made = 0
+    for seed in range(40):
+        failure, stages = trial(seed)
+        assert failure is None, f"seed {seed}: {failure}"
+        made += stages > 0
+    assert made > 20
+
+
+@pytest.mark.slow
+def test_many_random_loops() -> None:
+    for seed in range(100_000, 101_500):
+        failure, _ = trial(seed)
+        assert failure is None, f"seed {seed}: {failure}"

@@ -1,0 +1,213 @@
+"""Random loops of one block, pipelined at random and judged by the interpreter.
+
+    failure = trial(7)      # None, or what went wrong; all follows from the seed
+
+A loop has some loads (read-only, or of the array that it stores to, at offsets that may or may not
+meet), carried registers, arithmetic, predicated instructions, stores, and one of several kinds of
+exit test. It is pipelined at a random depth, or with random legal stages, with or without making
+addresses again, and launched with a trip count of its own in each lane: 0 (as far as a loop that
+tests at its end can), 1, 2, … beyond the stages, and a large one.
+
+    python -m tests.pipeline_loops 1000 5000     # seeds from, to
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+
+import numpy as np
+
+import nvir
+from nvir.analysis.induction import trip_count
+from nvir.ir.errors import LaunchError, NvirError
+from nvir.ir.loops import natural_loops
+from nvir.ir.module import Module
+from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_times
+from nvir.passes.loop.pipeline_choice import staged
+from nvir.passes.loop.pipeline_expand import expand
+from nvir.passes.loop.unroll_region import Refusals, regions
+
+HEADER = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 o, .param .u32 n, .param .u32 m) {
+.reg .pred %p<20>; .reg .b32 %r<60>; .reg .b64 %rd<30>;
+ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [o]; ld.param.u32 %r1, [n]; ld.param.u32 %r6, [m];
+cvta.to.global.u64 %rd1, %rd1; cvta.to.global.u64 %rd2, %rd2; mov.u32 %r50, %tid.x;
+mad.wide.u32 %rd20, %r50, 1024, %rd2; mad.lo.u32 %r51, %r50, %r6, %r1; mov.u64 %rd9, %rd1;
+setp.eq.u32 %p9, %r50, 99;
+"""
+CARRIED, TEMPORARY = range(10, 15), range(20, 28)
+LANES = 13  # of which lane t has about t iterations
+
+
+def random_loop(rng: random.Random) -> str:
+    """The text of a kernel "k" with one loop."""
+    start = rng.choice((0, 0, 1, -3))
+    step = rng.choice((1, 1, 1, 2, 3))
+    out = [HEADER, *(f"mov.u32 %r{c}, {rng.randrange(100)};" for c in CARRIED)]
+    out += [f"mov.u32 %r{t}, {t};" for t in TEMPORARY]
+    out += [f"mov.u32 %r2, {start};", "L:"]
+    body = [_statement(rng) for _ in range(rng.randrange(2, 9))]
+    body += [_load(rng) for _ in range(rng.randrange(1, 4))]
+    rng.shuffle(body)
+    out += body
+    bump = f"add.s32 %r2, %r2, {step};"
+    kind = rng.choice(("new", "old", "ne", "run time", "arithmetic"))
+    if kind == "old":
+        out += ["setp.lt.s32 %p1, %r2, %r51;", bump]
+    elif kind == "ne":
+        out += ["add.s32 %r2, %r2, 1;", f"add.s32 %r3, %r51, {start + 1};",
+                "setp.ne.s32 %p1, %r2, %r3;"]  # fmt: skip
+        out.insert(out.index("L:"), "")
+    elif kind == "run time":
+        out += ["add.s32 %r2, %r2, %r6;", "setp.lt.s32 %p1, %r2, %r51;"]
+    elif kind == "arithmetic":
+        out += [bump, "xor.b32 %r3, %r2, 5;", "setp.lt.u32 %p1, %r3, %r51;",
+                "setp.lt.and.s32 %p1, %r2, 40, %p1;"]  # fmt: skip
+    else:
+        out += [bump, "setp.lt.s32 %p1, %r2, %r51;"]
+    sign = rng.random() < 0.2
+    if sign:
+        out.append("not.pred %p1, %p1;")
+    out.append(f"@{'!' if sign else ''}%p1 bra L;")
+    out += [f"st.global.u32 [%rd20+{900 + 4 * k}], %r{c};"
+            for k, c in enumerate((2, *CARRIED, *TEMPORARY))]  # fmt: skip
+    return "\n".join([*out, "ret; }"]) + "\n"
+
+
+def _register(rng: random.Random) -> str:
+    return f"%r{rng.choice((*CARRIED, *TEMPORARY, 2))}"
+
+
+def _load(rng: random.Random) -> str:
+    t = rng.choice((*TEMPORARY, *CARRIED))
+    guard = rng.choice(("", "", "", "@%p2 ", "@!%p2 "))
+    if rng.random() < 0.2:
+        return (f"{guard}ld.global.nc.u32 %r{t}, [%rd9+{4 * rng.randrange(4)}]; "
+                "add.s64 %rd9, %rd9, 4;")  # fmt: skip
+    array = rng.random()
+    index = _register(rng) if rng.random() < 0.3 else "%r2"
+    if array < 0.7:
+        two = rng.random() < 0.2
+        into = f"v2.u32 {{%r{t}, %r{rng.choice([x for x in TEMPORARY if x != t])}}}"
+        op = f"ld.global.nc.{into}" if two else f"ld.global.nc.u32 %r{t}"
+        mask = 62 if two else 63
+        return (f"and.b32 %r40, {index}, {mask}; mul.wide.u32 %rd3, %r40, 4; "
+                f"add.s64 %rd4, %rd1, %rd3; {guard}{op}, [%rd4+{8 * rng.randrange(3)}];"
+                )  # fmt: skip
+    return (f"and.b32 %r40, {index}, 63; mul.wide.u32 %rd3, %r40, 4; "
+            f"add.s64 %rd4, %rd20, %rd3; "
+            f"{guard}ld.global.u32 %r{t}, [%rd4+{4 * rng.randrange(6)}];")  # fmt: skip
+
+
+def _statement(rng: random.Random) -> str:
+    d, a, b = _register(rng), _register(rng), _register(rng)
+    if d == "%r2":
+        d = f"%r{rng.choice(CARRIED)}"
+    guard = rng.choice(("", "", "", "@%p2 ", "@!%p2 ", "@%p3 "))
+    kind = rng.randrange(9)
+    if kind < 4:
+        op = rng.choice(("add.u32", "sub.u32", "xor.b32", "min.u32", "max.s32", "mul.lo.u32"))
+        return f"{guard}{op} {d}, {a}, {b};"
+    if kind == 4:
+        return f"{guard}mad.lo.u32 {d}, {a}, 3, {b};"
+    if kind == 5:
+        return f"setp.lt.u32 %p{rng.choice((2, 3))}, {a}, {b};"
+    if kind == 6:
+        return f"selp.b32 {d}, {a}, {b}, %p{rng.choice((2, 3))};"
+    if kind == 7:
+        return f"{guard}mov.u32 {d}, {rng.choice((a, '17'))};"
+    return (f"and.b32 %r41, {rng.choice(('%r2', a))}, 63; mul.wide.u32 %rd5, %r41, 4; "
+            f"add.s64 %rd6, %rd20, %rd5; "
+            f"{guard}st.global.u32 [%rd6+{4 * rng.randrange(6)}], {b};")  # fmt: skip
+
+
+def pipelined(text: str, rng: random.Random) -> tuple[Module, int]:
+    """The module with its loop pipelined, and stages; 0 where it cannot be."""
+    module = nvir.read_ptx(text)
+    f = module.functions[0]
+    f.analyze_cfg()
+    header = natural_loops(f)[0].header
+    refusals = Refusals(f)
+    region = regions(f, {header}, refusals.held)[header]
+    loop = next(x for x in natural_loops(f) if x.header is header)
+    body = Body(loop, region.preheader)
+    if body.test_loads is not None:
+        return module, 0
+    found = _stages(body, rng)
+    if found is None or found.count < 2:
+        return module, 0
+    layout = Layout(found, rng.random() < 0.7)
+    factor = rng.choice((0, 0, 0, 1, 2, layout.factor + 1))
+    made = expand(layout, region, trip=trip_count(loop), factor=factor)
+    f.analyze_cfg()
+    nvir.verify(module)
+    return module, made.stages
+
+
+def _stages(body: Body, rng: random.Random) -> Staged | None:
+    if rng.random() < 0.6:
+        return staged(body, rng.choice((1, 1, 2, 3, 4)))
+    ii = rng.choice((2, 5, 10))
+    at, times = 0, {}
+    for i in body.nodes:  # later nodes later, with gaps, so that dependences pull little
+        at += rng.choice((0, 0, 1, ii // 2, ii))
+        times[i] = min(at, 4 * ii)
+    return by_times(body, times, ii)
+
+
+def outcome(module: Module, n: int, lanes: int, m: int) -> bytes | str:
+    data = np.arange(4096, dtype=np.uint32) * np.uint32(2654435761)
+    data[::3] >>= np.uint32(24)
+    out = np.arange(256 * lanes, dtype=np.uint32)
+    try:
+        nvir.launch(module, "k", 1, lanes, [data, out, np.uint32(n), np.uint32(m)],
+                    max_steps=8000)  # fmt: skip
+    except LaunchError as e:
+        return str(e).partition(":")[0]
+    return out.tobytes()
+
+
+def trial(seed: int) -> tuple[str | None, int]:
+    """What went wrong with a random loop, if anything, and the stages that it was given."""
+    rng = random.Random(seed)
+    text = random_loop(rng)
+    before = nvir.read_ptx(text)
+    try:
+        after, stages = pipelined(text, rng)
+    except (NvirError, AssertionError, KeyError) as e:
+        return f"{type(e).__name__}: {e}\n{text}", 0
+    if not stages:
+        return None, 0
+    if seed % 4 == 0:
+        after = nvir.read_ptx(nvir.print_ptx(after))
+    for n, lanes, m in ((0, LANES, 1), (41, 2, 3)):
+        expected = outcome(before, n, lanes, m)
+        if isinstance(expected, bytes) and outcome(after, n, lanes, m) != expected:
+            return f"another result with n = {n}, m = {m}, {stages} stages\n{text}", stages
+    return None, stages
+
+
+def main() -> None:
+    first, last = int(sys.argv[1]), int(sys.argv[2])
+    limit = float(sys.argv[3]) if len(sys.argv) > 3 else float("inf")
+    start, made, failures, seen = time.monotonic(), 0, 0, 0
+    for seed in range(first, last):
+        if time.monotonic() - start > limit:
+            break
+        failure, stages = trial(seed)
+        seen += 1
+        made += stages > 0
+        if failure:
+            failures += 1
+            print(f"seed {seed}: {failure}", flush=True)
+            if failures > 4:
+                break
+    print(f"{seen} loops, {made} pipelined, {failures} failures")
+
+
+if __name__ == "__main__":
+    main()
