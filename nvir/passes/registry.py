@@ -118,6 +118,7 @@ def all_passes() -> dict[str, Pass]:
     from nvir.passes.loop import (
         hot_cold_in_loop,
         licm,
+        loop_fuse,
         loop_peel,
         loop_pipeline,
         loop_rotate,
@@ -172,6 +173,8 @@ def all_passes() -> dict[str, Pass]:
         Pass("loop-pipeline", loop_pipeline.run, "overlaps iterations, loads of later ones first",
              loop_pipeline.CODES, options=loop_pipeline.Options, level="ori", cfg=True,
              phases=(24,)),
+        Pass("loop-fuse", loop_fuse.run, "neighbouring loops that count alike become one",
+             loop_fuse.CODES, options=loop_fuse.Options, level="ori", cfg=True, phases=(59,)),
         Pass("if-convert", if_convert.run, "small branches become predicated code and selects",
              if_convert.CODES, options=if_convert.Options, level="ori", cfg=True, phases=(63,)),
         Pass("phi-moves", phi_moves.run, "phis merge registers of their own",

@@ -11,9 +11,9 @@
     ret i32 %v
 
 Method   All allocas at once. One walk notes for each block which variables it reads before it
-         writes them, and which it writes. A variable is live into the blocks that a backward
-         walk from its early reads reaches; it gets a phi in the iterated dominance frontier of
-         its writes, where live (pruned SSA). A walk of the dominator tree carries the current
+         writes them, and which it writes; data flow over sets of bits finds where they are live.
+         A variable gets a phi in the iterated dominance frontier of its writes, where live
+         (pruned SSA). A walk of the dominator tree carries the current
          value of each variable. Uses of the loads are rewritten at the end, each user once.
 Needs    SSA, dominators.
 Keeps    blocks and edges. Allocas whose address goes anywhere else, those with several
@@ -140,33 +140,46 @@ class _Promotion:
     # -------------------------------------------------------------- phis
 
     def _place_phis(self) -> None:
-        frontiers: dict[Block, list[Block]] | None = None
-        for k, writes in enumerate(self.writes):
-            if not self.reads[k] or not writes:
-                continue  # no block asks for what another one left
-            live = self._live(k)
-            if frontiers is None:
-                frontiers = dominance_frontiers(self.function)
-            work = [b for b in writes if b._rpo_index >= 0]
+        asked = [k for k, reads in enumerate(self.reads) if reads and self.writes[k]]
+        if not asked:
+            return  # no block asks for what another one left
+        live = self._live()
+        frontiers = dominance_frontiers(self.function)
+        for k in asked:
+            work = [b for b in self.writes[k] if b._rpo_index >= 0]
             done: set[Block] = set()
+            bit = 1 << k
             while work:
                 for join in frontiers.get(work.pop(), ()):
-                    if join in live and join not in done:
+                    if join not in done and live[join] & bit:
                         done.add(join)
                         self._add_phi(k, join)
                         work.append(join)
 
-    def _live(self, k: int) -> set[Block]:
-        """The blocks that variable `k` is live into."""
-        live: set[Block] = set()
-        writes = self.writes[k]
-        work = list(self.reads[k])
+    def _live(self) -> dict[Block, int]:
+        """For each block the variables that are live into it, as a set of bits."""
+        read: dict[Block, int] = {}
+        written: dict[Block, int] = {}
+        for noted, bits in ((self.reads, read), (self.writes, written)):
+            for k, blocks in enumerate(noted):
+                for b in blocks:
+                    bits[b] = bits.get(b, 0) | 1 << k
+        rpo = self.function.rpo
+        live = dict.fromkeys(self.function.blocks, 0)
+        work = list(rpo)
+        waiting = set(work)
         while work:
             b = work.pop()
-            if b in live:
-                continue
-            live.add(b)
-            work.extend(p for p in b._preds if p not in writes and p not in live)
+            waiting.discard(b)
+            leaving = 0
+            for s in b._succs:
+                leaving |= live[s]
+            now = read.get(b, 0) | leaving & ~written.get(b, 0)
+            if now != live[b]:
+                live[b] = now
+                again = [p for p in b._preds if p not in waiting]
+                work.extend(again)
+                waiting.update(again)
         return live
 
     def _add_phi(self, k: int, block: Block) -> None:
