@@ -20,10 +20,11 @@ _ROTATE = ("loop-rotate",)
 _PEEL = ("loop-peel",)
 _UNROLL = ("loop-unroll",)
 _DECISION = ("loop-unroll", "unroll-decision")
-_PIPELINE = "read by the software pipeliner, which is not there yet"
+_PIPELINE = "read by the pipeliner of matrix loops, which is not there yet"
+_PIPELINER = ("loop-pipeline",)
 _LICM = ("licm",)
 _NO_FORMULA = "the notes name it, but in no formula"
-_FUSION = "read by loop-fusion, which is not there yet"
+_FUSION = ("loop-fuse",)
 
 _AGGREGATE_KNOBS = (
     Knob("memmove-unroll-threshold", "INT", 128,
@@ -84,7 +85,7 @@ _FRONTEND_KNOBS = (
 _CANON_KNOBS = (
     Knob("LoopMakeSingleEntry", "BOOL", True,
          "single entry and preheader of loops; also gates unrolling and fusion",
-         row="KNB-20", number=487, readers=("loop-simplify", "loop-unroll")),
+         row="KNB-20", number=487, readers=("loop-simplify", "loop-unroll", "loop-fuse")),
     Knob("LoopInversion", "BOOL", True, "rotate while loops into guarded do-while loops",
          row="KNB-21", readers=_ROTATE),
     Knob("LoopInversionBudget", "INT", None, "largest header that is copied by rotation, "
@@ -193,21 +194,22 @@ _PIPELINE_KNOBS = (
          "depth from the registers at hand (1) or fixed (0)",
          row="KNB-61", choices=(0, 1), inert=_PIPELINE),
     Knob("OkToPipelineNoUnroll", "INT", 0, "pipeline also where unrolling was suppressed",
-         row="KNB-62", inert=_PIPELINE),
+         row="KNB-62", readers=_PIPELINER),
     Knob("PipelineHoistCondLimit", "INT", None,
-         "largest condition that is hoisted in a pipelined loop", row="KNB-63", inert=_PIPELINE),
+         "largest condition that is hoisted in a pipelined loop", row="KNB-63",
+         readers=_PIPELINER),
     Knob("PipelineHoistRRegPressureLimit", "INT", None,
-         "register pressure up to which a pipelined body hoists", row="KNB-64", inert=_PIPELINE),
+         "register pressure up to which a pipelined body hoists", row="KNB-64", readers=_PIPELINER),
     Knob("PipelineHoistPRegPressureLimit", "INT", None,
          "predicate pressure up to which a pipelined body hoists",
-         row="KNB-65", inert=_PIPELINE),
+         row="KNB-65", readers=_PIPELINER),
     Knob("PipelineMIOVQToInstRatio", "DOUBLE", None,
          "share of memory queue operations from which pipelining pays",
-         row="KNB-66", inert=_PIPELINE),
+         row="KNB-66", readers=_PIPELINER),
     Knob("PipelineMultiOutputTex", "INT", 0, "also loops with textures of several results",
-         row="KNB-67", inert=_PIPELINE),
+         row="KNB-67", readers=_PIPELINER),
     Knob("PipelineSpecUsesInHeadOnly", "INT", 0, "speculative uses only in the header",
-         row="KNB-68", inert=_PIPELINE),
+         row="KNB-68", inert="iterations begin only where they are certain: nothing is speculated"),
 )  # fmt: skip
 
 _LICM_KNOBS = (
@@ -264,9 +266,9 @@ _LICM_KNOBS = (
 
 _FUSION_KNOBS = (
     Knob("PerformLoopFusion", "INT", 0, "loop fusion as a whole",
-         row="KNB-91", number=519, inert=_FUSION),
+         row="KNB-91", number=519, readers=_FUSION),
     Knob("PerformLoopFusionBudget", "FLOAT", None, "most instructions of a fused body",
-         row="KNB-92", number=520, inert=_FUSION),
+         row="KNB-92", number=520, readers=_FUSION),
 )  # fmt: skip
 
 KNOBS: tuple[Knob, ...] = (

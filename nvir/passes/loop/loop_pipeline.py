@@ -32,7 +32,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline_body import Body, is_long_load
-from nvir.passes.loop.pipeline_choice import Choice, choose, machine_for, pipeline
+from nvir.passes.loop.pipeline_choice import Choice, body_of, choose, machine_for, pipeline
 from nvir.passes.loop.pipeline_expand import PIPELINED, REST
 from nvir.passes.loop.pipeline_feasible import Feasibility, Reason, annotate, infeasible
 from nvir.passes.loop.unroll_decision import decide
@@ -96,6 +96,7 @@ class _Pipeliner:
         self.options: Options = ctx.options
         self._divergence: Divergence | None = None
         self._factors: dict[str, int] | None = None
+        self.textures = bool(ctx.knob("PipelineMultiOutputTex"))
 
     def loop(self, loop: Loop) -> bool:
         """Pipeline a loop, or remark why not."""
@@ -120,13 +121,13 @@ class _Pipeliner:
             return Reason.NOT_INNERMOST, ""
         if header.flags & {PIPELINED, REST}:
             return Reason.PIPELINED, ""
+        leaves = _early_exit(loop)
+        if leaves is not None:
+            return Reason.EARLY_EXIT, leaves
         if len(loop.blocks) > 1:
             return Reason.SEVERAL_BLOCKS, ""
         if NOUNROLL in header.pragmas and not self.ctx.knob("OkToPipelineNoUnroll"):
             return Reason.PRAGMA, ""
-        branch = header.terminator
-        if branch is None or branch.form.name != "bra" or branch.guard is None:
-            return Reason.EARLY_EXIT, branch.form.spelling if branch is not None else ""
         found = infeasible(header, parts=self._parts(loop))
         if found is not None:
             return found[0], found[1].form.spelling
@@ -138,10 +139,7 @@ class _Pipeliner:
         return None
 
     def _moves(self, i: Instruction) -> bool:
-        if not is_long_load(i):
-            return False
-        several = i.form.name.startswith(("tex", "tld4")) and len(i.results) > 1
-        return not several or bool(self.ctx.knob("PipelineMultiOutputTex"))
+        return is_long_load(i, self.textures)
 
     def _parts(self, loop: Loop) -> bool:
         if not any(i.form.convergent for i in loop.header):
@@ -166,16 +164,33 @@ class _Pipeliner:
     def _by_cost(self, loop: Loop) -> Choice:
         scratch = clone_function(self.function)  # bringing it into form changes it
         scratch.analyze_cfg()
-        body = _body_of(scratch, str(loop.header.name))
+        body, _ = body_of(scratch, str(loop.header.name), self.textures)
         obstacle = body.test_loads
         if obstacle is not None:
             return Choice(Reason.TEST, obstacle.form.spelling)
+        limit = self._over_limit(body)
+        if limit is not None:
+            return Choice(Reason.LIMIT, limit)
         machine = machine_for(self.function, self.ctx.profile, self.options.level)
         return choose(
             self.function, loop, body, machine, factors=self._unrolled(),
             depth=self.options.depth, force=self.options.force,
             limit=self.ctx.knob("PipelineHoistRRegPressureLimit"),
         )  # fmt: skip
+
+    def _over_limit(self, body: Body) -> str | None:
+        """Which of the limits that knobs set the body goes beyond."""
+        predicates = sum(r.type.bits == 1 for i in body.nodes for r in i.results)
+        memory = sum(i.form.reads or i.form.writes for i in body.nodes)
+        for name, over, value in (
+            ("PipelineHoistCondLimit", 1, len(body.slice)),
+            ("PipelineHoistPRegPressureLimit", 1, predicates),
+            ("PipelineMIOVQToInstRatio", -1, memory / max(1, len(body.nodes))),
+        ):
+            limit = self.ctx.knob(name)
+            if limit is not None and (value - limit) * over > 0:
+                return f"{value:.3g} where knob {name} is {limit:.3g}"
+        return None
 
     def _unrolled(self) -> dict[str, int]:
         """How often the assembler would unroll each loop by itself."""
@@ -198,7 +213,7 @@ class _Pipeliner:
         assert after is not None
         header = str(where.name)
         place = loop
-        done = pipeline(self.function, header, choice.depth)
+        done = pipeline(self.function, header, choice.depth, self.textures)
         self.ctx.count("pipelined")
         self.ctx.remark(
             PIPELINE, place, stages=done.stages, factor=done.factor,
@@ -210,10 +225,11 @@ class _Pipeliner:
         self._divergence = None
 
 
-def _body_of(function: Function, header: str) -> Body:
-    from nvir.passes.loop.unroll_region import regions
-
-    block = next(b for b in function.blocks if b.name == header)
-    region = regions(function, {block}, Refusals(function).held)[block]
-    loop = next(x for x in natural_loops(function) if x.header is block)
-    return Body(loop, region.preheader)
+def _early_exit(loop: Loop) -> str | None:
+    """Where a loop can be left but at one branch, or None."""
+    for b in loop.blocks:
+        t = b.terminator
+        if t is None or t.form.name != "bra":
+            return t.form.spelling if t is not None else str(b.name)
+    exits = [str(b.name) for b, _ in loop.exits]
+    return (" and ".join(exits) or "no place") if len(exits) != 1 else None

@@ -46,11 +46,16 @@ class Body:
     """The body of a single-block loop with one latch and one way in; see the module docstring.
 
     start, latch   phi -> its value in the first iteration, and from the iteration before
+    textures       fetches of several results count as loads of long latency
     test           nodes that only the back branch reads, in order; they are not among `nodes`
     slice          what the exit test is made of, `test` among it, in order
     """
 
-    def __init__(self, loop: Loop, preheader: Block, alias: AliasAnalysis | None = None) -> None:
+    def __init__(
+        self, loop: Loop, preheader: Block, alias: AliasAnalysis | None = None,
+        textures: bool = False,
+    ) -> None:  # fmt: skip
+        self.textures = textures
         self.loop, self.block = loop, loop.header
         self.phis = list(self.block.phis)
         self.start = {p: _incoming(p, preheader) for p in self.phis}
@@ -166,15 +171,20 @@ class Body:
     @property
     def long_loads(self) -> list[int]:
         """Nodes that load from memory that is far away."""
-        return [n for n, i in enumerate(self.nodes) if is_long_load(i)]
+        return [n for n, i in enumerate(self.nodes) if is_long_load(i, self.textures)]
 
 
-def is_long_load(i: Instruction) -> bool:
-    """Whether an instruction loads from global, local or texture memory."""
+def is_long_load(i: Instruction, textures: bool = True) -> bool:
+    """Whether an instruction loads from global, local or texture memory.
+
+    `textures`: fetches of several results are meant as well.
+    """
     f = i.form
     if not f.reads or f.writes or not i.results:
         return False
-    return f.space in FIRST or f.name.startswith(("tex", "tld4", "suld"))
+    if f.name.startswith(("tex", "tld4", "suld")):
+        return textures or len(i.results) == 1
+    return f.name.startswith("ld") and f.space in FIRST
 
 
 def _incoming(phi: Instruction, block: Block) -> Value:

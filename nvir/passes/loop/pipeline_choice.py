@@ -23,7 +23,7 @@ from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_delays
 from nvir.passes.loop.pipeline_expand import Expanded, expand
 from nvir.passes.loop.pipeline_feasible import Reason
 from nvir.passes.loop.unroll_apply import Plan, unroll
-from nvir.passes.loop.unroll_region import Refusals, regions
+from nvir.passes.loop.unroll_region import Refusals, Region, regions
 from nvir.passes.loop.unroll_transform import UNROLLED
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile
@@ -114,18 +114,23 @@ def staged(body: Body, depth: int) -> Staged | None:
     return by_delays(body, delays) if delays else None
 
 
-def pipeline(function: Function, header: str, depth: int) -> Expanded:
+def pipeline(function: Function, header: str, depth: int, textures: bool = False) -> Expanded:
     """Pipeline the loop of a header by name, at a depth that it can have; analyses anew."""
+    body, region = body_of(function, header, textures)
+    found = staged(body, depth)
+    assert found is not None
+    made = expand(Layout(found), region, trip=trip_count(body.loop))
+    function.analyze_cfg()
+    return made
+
+
+def body_of(function: Function, header: str, textures: bool = False) -> tuple[Body, Region]:
+    """The body of a loop, which is brought into the form that can be expanded."""
     refusals = Refusals(function)
     block = next(b for b in function.blocks if b.name == header)
     region = regions(function, {block}, refusals.held)[block]
     loop = next(x for x in natural_loops(function) if x.header is block)
-    body = Body(loop, region.preheader)
-    found = staged(body, depth)
-    assert found is not None
-    made = expand(Layout(found), region, trip=trip_count(loop))
-    function.analyze_cfg()
-    return made
+    return Body(loop, region.preheader, textures=textures), region
 
 
 def choose(
@@ -154,7 +159,7 @@ def choose(
             break
         scratch = clone_function(function)
         scratch.analyze_cfg()
-        made = pipeline(scratch, header, d)
+        made = pipeline(scratch, header, d, body.textures)
         left = {k: f for k, f in factors.items() if k != header}
         tried[d] = machine.cost(scratch, str(made.kernel.name), made.factor, left)
     unrolled = factors.get(header, 1)

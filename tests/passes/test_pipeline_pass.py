@@ -1,0 +1,197 @@
+"""The pass loop-pipeline: when it pipelines, why not, and what the assembler keeps of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import nvir
+from nvir import toolchain
+from nvir.ir.form import form
+from nvir.ir.instruction import Instruction
+from nvir.passes.knobs import all_knobs
+from nvir.passes.loop import loop_pipeline
+from nvir.passes.loop.pipeline_expand import PIPELINED
+from nvir.passes.loop.pipeline_feasible import Feasibility, Reason, annotate, check
+from nvir.passes.remarks import Remark
+from nvir.report.pipeline_readback import promised_rounds, read_back
+from nvir.sm import profile
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
+HEADER = """.version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 r) g(.param .b32 x);
+.extern .shared .align 16 .b8 s[];
+.visible .entry k(.param .u64 a, .param .u64 o, .param .u32 n) {
+.reg .pred %p<20>; .reg .b32 %r<40>; .reg .f32 %f<19>; .reg .b64 %rd<30>;
+ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [o]; ld.param.u32 %r1, [n];
+cvta.to.global.u64 %rd1, %rd1; cvta.to.global.u64 %rd2, %rd2;
+mov.u32 %r2, 0; mov.u32 %r3, 0; mov.u32 %r20, %tid.x; mov.f32 %f1, 0f00000000;
+"""
+LOAD = """mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3; ld.global.nc.u32 %r5, [%rd4];
+add.u32 %r3, %r3, %r5;
+"""
+STEP = "add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;\n"
+END = "st.global.u32 [%rd2], %r3; ret; }\n"
+
+
+def text_of(body: str = LOAD, step: str = STEP, label: str = "L:") -> str:
+    return HEADER + f"{label}\n" + body + step + END
+
+
+def remarks_of(text: str, options: str = "<force>", **given: object) -> list[Remark]:
+    module = nvir.read_ptx(text)
+    found = nvir.run_passes(module, f"loop-pipeline{options}", verify=True, **given)
+    return [r for r in found if r.pass_name == "loop-pipeline" and r.kind != "analysis"]
+
+
+REFUSED: dict[Reason, str] = {
+    Reason.NOT_INNERMOST: text_of("mov.u32 %r9, 0;\nI:\n" + LOAD +
+                                  "add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 3; @%p2 bra I;\n"),
+    Reason.SEVERAL_BLOCKS: text_of(LOAD + "setp.eq.u32 %p2, %r3, 7; @%p2 bra M; "
+                                   "add.u32 %r3, %r3, 1;\nM:\n"),
+    Reason.EARLY_EXIT: text_of(LOAD + "setp.eq.u32 %p2, %r5, 7; @%p2 bra X;\n",
+                               STEP + "X:\n"),
+    Reason.PRAGMA: text_of(label="L: .pragma \"nounroll\";"),
+    Reason.UNKNOWN: text_of(LOAD + "frobnicate.u32 %r9, %r5;\n"),
+    Reason.BARRIER: text_of(LOAD + "bar.sync 0;\n"),
+    Reason.CALL: text_of(LOAD + "{ .param .b32 q; .param .b32 v; st.param.b32 [q], %r5; "
+                         "call (v), g, (q); ld.param.b32 %r9, [v]; }\n"),
+    Reason.CONVERGENT: text_of(LOAD + "shfl.sync.down.b32 %r9, %r5, 1, 31, -1; "
+                               "add.u32 %r3, %r3, %r9;\n", STEP.replace("%r1;", "%r20;")),
+    Reason.PINNED: text_of(LOAD + "ld.relaxed.gpu.global.u32 %r9, [%rd2];\n"),
+    Reason.ASYNC: text_of(LOAD + "cp.async.commit_group;\n"),
+    Reason.TEST: text_of(step="add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r3, %r1; @%p1 bra L;\n"),
+    Reason.NO_LOAD: text_of("ld.shared.u32 %r5, [s]; add.u32 %r3, %r3, %r5;\n"),
+    Reason.RECURRENCE: text_of("ld.global.u64 %rd1, [%rd1]; add.u32 %r3, %r3, 1;\n"),
+    Reason.SHORT: text_of(step=STEP.replace("%r1;", "1;")),
+}  # fmt: skip
+
+
+@pytest.mark.seed("SWP-04", "SWP-06", "SWP-14", "SWP-17")
+@pytest.mark.parametrize("reason", REFUSED, ids=lambda r: r.name)
+def test_each_reason(reason: Reason) -> None:
+    options = "<depth=2;force>" if reason is Reason.RECURRENCE else "<force>"
+    names = [r.name for r in remarks_of(REFUSED[reason], options)]
+    code = loop_pipeline.NOT_PIPELINED[reason]
+    assert code.name in names
+    if reason is not Reason.NOT_INNERMOST:
+        assert "Pipelined" not in names
+
+
+def test_reasons_that_depend_on_the_run() -> None:
+    """The rest of the closed list."""
+    more = {
+        Reason.NO_GAIN: remarks_of(text_of(LOAD + "ex2.approx.ftz.f32 %f1, %f1;\n" * 40), ""),
+        Reason.LIMIT: remarks_of(text_of(), knobs={"PipelineMIOVQToInstRatio": 0.9}),
+        Reason.TOO_LARGE: remarks_of(text_of(LOAD + "add.u32 %r3, %r3, %r5;\n" * 500)),
+        Reason.REGISTERS: remarks_of(text_of(), knobs={"PipelineHoistRRegPressureLimit": 4}),
+    }  # fmt: skip
+    for reason, found in more.items():
+        names = [r.name for r in found]
+        assert names == [loop_pipeline.NOT_PIPELINED[reason].name], reason
+
+
+def test_a_pipeline_is_not_pipelined_again() -> None:
+    module = nvir.read_ptx(text_of())
+    nvir.run_passes(module, "loop-pipeline<force>")
+    found = nvir.run_passes(module, "loop-pipeline<force>", knobs={"OkToPipelineNoUnroll": 1})
+    names = {r.name for r in found}
+    assert names == {loop_pipeline.NOT_PIPELINED[Reason.PIPELINED].name}
+
+
+@pytest.mark.seed("SWP-02")
+def test_nounroll_is_kept_unless_the_knob_says_so() -> None:
+    text = REFUSED[Reason.PRAGMA]
+    assert [r.name for r in remarks_of(text)] == ["NotPipelinedPragma"]
+    assert [r.name for r in remarks_of(text, knobs={"OkToPipelineNoUnroll": 1})] == ["Pipelined"]
+
+
+@pytest.mark.parametrize(("knob", "limit"), [
+    ("PipelineHoistCondLimit", 1), ("PipelineHoistPRegPressureLimit", 0),
+    ("PipelineMIOVQToInstRatio", 0.5), ("PipelineHoistRRegPressureLimit", 6),
+])  # fmt: skip
+def test_knobs_that_limit(knob: str, limit: float) -> None:
+    text = text_of(LOAD + "setp.gt.u32 %p3, %r5, 9; @%p3 add.u32 %r3, %r3, 1;\n")
+    assert [r.name for r in remarks_of(text)] == ["Pipelined"]
+    (remark,) = remarks_of(text, knobs={knob: limit})
+    assert remark.name in ("NotPipelinedLimit", "NotPipelinedRegisters")
+
+
+@pytest.mark.seed("SWP-19")
+def test_the_remark_says_what_it_costs() -> None:
+    (r,) = remarks_of(text_of(), "<depth=2;force>")
+    assert r.args["stages"] == 3
+    assert r.args["factor"] == 2
+    assert r.args["ii"] >= r.args["mii"] >= 1
+    assert r.args["registers"] >= r.args["registers_before"]
+    assert 0 < r.args["blocks"] <= r.args["blocks_before"]
+
+
+@pytest.mark.seed("SWP-04", "SWP-06")
+def test_the_check_of_an_instruction() -> None:
+    def finding(spelling: str) -> tuple[Feasibility, Reason | None]:
+        found = check(Instruction(form(spelling)))
+        return found.code, found.reason
+
+    assert (Feasibility.REJECT, Feasibility.ACCEPT) == (60, 130)
+    assert finding("add.u32") == (Feasibility.ACCEPT, None)
+    assert finding("ld.global.f32") == (Feasibility.ACCEPT, None)
+    assert finding("bar.sync") == (Feasibility.REJECT, Reason.BARRIER)
+    assert finding("membar.gl") == (Feasibility.REJECT, Reason.BARRIER)
+    assert finding("shfl.sync.down.b32") == (Feasibility.REJECT, Reason.CONVERGENT)
+    assert check(Instruction(form("shfl.sync.down.b32")), parts=False).code == 130
+
+
+@pytest.mark.seed("SWP-03")
+def test_annotation_of_operands() -> None:
+    module = nvir.read_ptx(text_of())
+    f = module.functions[-1]
+    loop = next(b for b in f.blocks if b.name == "L")
+    found = annotate([i for i in loop if not i.form.is_phi], profile("sm_80"))
+    by = {(a.instruction.form.name, a.index): a.latency_class for a in found}
+    assert by["add", 1] == 26  # the loaded value
+    assert ("setp", 0) not in by  # a plain sum has the default class
+
+
+def test_knobs_are_marked() -> None:
+    mine = [k.name for k in all_knobs() if "loop-pipeline" in k.readers]
+    assert len(mine) == 6
+
+
+KEPT = ["reduction.sm_80", "reduction.sm_90", "softmax.sm_80", "spmv_csr.sm_80", "saxpy.sm_80"]
+
+
+@pytest.mark.oracle
+@pytest.mark.seed("SWP-01")
+@pytest.mark.parametrize("name", KEPT)
+def test_the_assembler_keeps_the_schedule(name: str) -> None:
+    module = nvir.read_ptx(EXAMPLES / f"{name}.ptx")
+    nvir.run_passes(module, "loop-simplify,loop-pipeline<force>")
+    kernels = [b for f in module.functions for b in f.blocks if PIPELINED in b.flags]
+    made = toolchain.ptxas(nvir.print_ptx(module), arch=module.target)
+    assert made.ok
+    found = read_back(module, toolchain.read_sass(toolchain.nvdisasm(made.cubin)))
+    assert len(found) == len(kernels) > 0
+    for kernel, back in zip(kernels, found, strict=True):
+        assert 1 in promised_rounds(kernel)
+        assert back.kept, str(back)
+
+
+@pytest.mark.oracle
+def test_an_undone_schedule_is_seen() -> None:
+    """Without the kernel's copies the assembler moves the value in flight, and so waits."""
+    text = text_of(
+        "mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3; add.u32 %r3, %r3, %r7;\n"
+        "mov.u32 %r7, %r6; ld.global.nc.u32 %r6, [%rd4];\n",
+        label='L: .pragma "nounroll";',
+    ).replace("mov.u32 %r2, 0;", "mov.u32 %r2, 0; mov.u32 %r6, 1; mov.u32 %r7, 2;")
+    module = nvir.read_ptx(text)
+    f = module.functions[-1]
+    next(b for b in f.blocks if b.name == "L").flags |= {PIPELINED}
+    made = toolchain.ptxas(text, arch="sm_80")
+    (back,) = read_back(module, toolchain.read_sass(toolchain.nvdisasm(made.cubin)))
+    assert back.promised == (1,)
+    assert back.found in ((0,), (1,))
