@@ -94,7 +94,7 @@ def _split(alloca: Instruction) -> int:
     size = _size(alloca)
     uses = _follow(alloca, size)
     leaves = [leaf for a in uses.accesses for leaf in _scalars(a)]
-    aggregates = len(leaves) != len(uses.accesses)
+    aggregates = any(isinstance(a.type, StructType | ArrayType) for a in uses.accesses)
     if not (uses.others or uses.transfers or aggregates) and len({a.type for a in leaves}) <= 1:
         return 0
     pieces = make_pieces(leaves, _cuts(alloca.aux[0], size, uses, leaves))
