@@ -1,0 +1,645 @@
+"""Phase 59: neighbouring loops that count alike become one."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nvir
+from nvir.ir.clone import clone_module
+from nvir.ir.loops import natural_loops
+from nvir.passes.driver import Driver, Settings
+from nvir.passes.phases import ORI_ORDER, phase
+from tests.equivalence import same_behaviour
+from tests.passes.conftest import body
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
+ON = {"PerformLoopFusion": 1}
+HEAD = """
+    ld.param.u64 %rd1, [a];
+    ld.param.u64 %rd2, [b];
+    ld.param.u32 %r50, [n];
+    mov.u32 %r51, %tid.x;
+    mul.wide.u32 %rd20, %r51, 256;
+    add.s64 %rd1, %rd1, %rd20;
+    add.s64 %rd2, %rd2, %rd20;
+"""
+
+
+def loop(
+    k: int, work: str, start: str = "0", bound: str = "10", step: int = 1, compare: str = "lt.s32"
+) -> str:
+    """Loop k counts %r<k> and steps %rd<10+k>, which begins at the array a, by 4 bytes."""
+    return f"""
+        mov.u32 %r{k}, {start};
+        mov.u64 %rd1{k}, %rd1;
+    L{k}:
+        {work}
+        add.s64 %rd1{k}, %rd1{k}, 4;
+        add.s32 %r{k}, %r{k}, {step};
+        setp.{compare} %p{k}, %r{k}, {bound};
+        @%p{k} bra L{k};
+    """
+
+
+def fused(
+    text: str, pipeline: str = "loop-simplify,loop-fuse", knobs: dict[str, Any] | None = None,
+    runs: bool = True,
+) -> tuple[Any, list[Any]]:  # fmt: skip
+    """(kernel, remarks of loop-fuse) of a body behind HEAD, checked in the interpreter."""
+    module = nvir.read_ptx(body(HEAD + text))
+    before = clone_module(module)
+    driver = Driver(Settings(verify_each=True, check=True))
+    ctx = driver.run(module, pipeline, knobs=ON if knobs is None else knobs)
+    if runs:
+        assert same_behaviour(before, module, "k")
+        assert same_behaviour(before, nvir.read_ptx(nvir.print_ptx(module)), "k")
+    return module["k"], [r for r in ctx.remarks if r.pass_name == "loop-fuse"]
+
+
+LOAD = "ld.global.u32 %r2{k}, [%rd1{k}];"
+STORE = "add.u32 %r2{k}, %r2{k}, {c}; st.global.u32 [%rd1{k}{at}], %r2{k};"
+USE = "st.global.u32 [%rd2+{at}], %r2{k};"
+END = "ret;"
+
+
+def copies(k: int, at: str = "", c: int = 3, **shape: Any) -> str:
+    """A loop that adds c to the elements of a and stores them, `at` bytes further."""
+    return loop(k, LOAD.format(k=k) + STORE.format(k=k, c=c, at=at), **shape)
+
+
+def reads(k: int, at: str = "", **shape: Any) -> str:
+    """A loop that sums the elements of a that are `at` bytes further, and stores the sum in b."""
+    work = f"ld.global.u32 %r2{k}, [%rd1{k}{at}]; add.u32 %r3{k}, %r3{k}, %r2{k};"
+    return f"mov.u32 %r3{k}, 0;" + loop(k, work, **shape)
+
+
+def stored(k: int) -> str:
+    return f"st.global.u32 [%rd2+{4 * k}], %r3{k};"
+
+
+PAIR = copies(1) + reads(2) + stored(2) + END
+
+
+def loops(f: Any) -> int:
+    f.analyze_cfg()
+    return len(natural_loops(f))
+
+
+# --------------------------------------------------------------------- gates
+
+
+@pytest.mark.seed("FUS-01")
+@pytest.mark.parametrize("policy", ["notes", "observed"])
+def test_by_default_nothing_happens(policy: str) -> None:
+    module = nvir.read_ptx(body(HEAD + PAIR))
+    Driver(Settings(verify_each=True, check=True)).run(module, "loop-simplify")
+    text = str(module)
+    ctx = nvir.run_passes(module, "loop-fuse", policy=policy)
+    assert str(module) == text
+    assert not list(ctx)
+
+
+@pytest.mark.seed("FUS-01")
+def test_the_gates() -> None:
+    assert loops(fused(PAIR)[0]) == 1
+    assert loops(fused(PAIR, knobs={"PerformLoopFusion": 0})[0]) == 2
+    f, remarks = fused(PAIR, "loop-fuse", knobs={**ON, "LoopMakeSingleEntry": False})
+    assert [r.name for r in remarks] == ["FusionGated"]
+    assert loops(f) == 2
+    assert not fused("ret;", runs=False)[1]
+
+
+@pytest.mark.seed("FUS-02", "FUS-13")
+def test_the_candidates_are_noted_and_counted() -> None:
+    """What the passes keep for themselves ends with them: a second run starts anew."""
+    module = nvir.read_ptx(body(HEAD + PAIR + copies(3) + END))
+    driver = Driver(Settings(verify_each=True))
+    ctx = driver.run(module, "loop-simplify,loop-fuse<apply=false>", knobs=ON)
+    assert ctx.counters["loop-fuse.candidates"] == 1
+    assert ctx.counters["loop-fuse.fused"] == 0
+    again = driver.run(module, "loop-fuse<apply=false>", knobs=ON)
+    assert again.counters["loop-fuse.candidates"] == 1
+
+
+@pytest.mark.seed("FUS-14")
+def test_without_the_second_pass_nothing_is_fused() -> None:
+    """Legality is asked all the same."""
+    f, remarks = fused(PAIR, "loop-simplify,loop-fuse<apply=false>")
+    assert loops(f) == 2
+    assert [r.name for r in remarks] == ["Fusible"]
+    _, remarks = fused(copies(1) + reads(2, "+4") + stored(2) + END,
+                       "loop-simplify,loop-fuse<apply=false>")  # fmt: skip
+    assert [r.name for r in remarks] == ["MemoryDependence"]
+
+
+# ----------------------------------------------------------------- adjacency
+
+
+@pytest.mark.seed("FUS-04", "FUS-06")
+def test_blocks_that_only_jump_are_followed() -> None:
+    text = copies(1) + "bra E1; E1: bra E2; E2: bra E3; E3:" + reads(2) + stored(2) + END
+    f, remarks = fused(text)
+    assert [r.name for r in remarks] == ["Fused"]
+    assert loops(f) == 1
+
+
+@pytest.mark.seed("FUS-06")
+def test_loops_on_two_sides_of_a_branch_are_no_neighbours() -> None:
+    text = f"""
+        setp.gt.u32 %p9, %r51, 4;
+        @%p9 bra OTHER;
+        {copies(1)}
+        bra END;
+    OTHER:
+        {copies(2)}
+    END:
+        ret;
+    """
+    f, remarks = fused(text)
+    assert [r.name for r in remarks] == ["NotAdjacent"]
+    assert loops(f) == 2
+
+
+@pytest.mark.seed("FUS-03")
+def test_loops_in_a_loop_and_beside_each_other() -> None:
+    """Siblings in an outer loop and at top level; the outer loop is no sibling of the inner."""
+    inner = copies(1) + reads(2) + stored(2)
+    text = f"""
+        mov.u32 %r9, 0;
+    OUT:
+        {inner}
+        add.s32 %r9, %r9, 1;
+        setp.lt.s32 %p9, %r9, 3;
+        @%p9 bra OUT;
+        {copies(3)}{copies(4, c=5)}
+        ret;
+    """
+    f, remarks = fused(text)
+    assert [r.name for r in remarks if r.kind == "passed"] == ["Fused"] * 2
+    assert loops(f) == 3
+
+
+@pytest.mark.seed("FUS-03")
+def test_a_parent_that_is_entered_sideways() -> None:
+    """Control flow that is irreducible in the loop around keeps its loops as they are."""
+    text = f"""
+        mov.u32 %r9, 0;
+    OUT:
+        setp.gt.u32 %p8, %r51, 4;
+        @%p8 bra SIDE;
+    BACK:
+        add.s32 %r49, %r9, 1;
+        setp.gt.u32 %p7, %r9, 1;
+        @%p7 bra GO;
+    SIDE:
+        add.s32 %r48, %r9, 1;
+        setp.gt.u32 %p6, %r9, 5;
+        @%p6 bra BACK;
+    GO:
+        {copies(1)}{reads(2)}{stored(2)}
+        add.s32 %r9, %r9, 1;
+        setp.lt.s32 %p9, %r9, 3;
+        @%p9 bra OUT;
+        ret;
+    """
+    _, remarks = fused(text)
+    assert [r.name for r in remarks] == ["IrreducibleParent"]
+
+
+@pytest.mark.seed("FUS-05")
+def test_a_cold_block_ends_the_search() -> None:
+    def run(pipeline: str) -> list[str]:
+        module = nvir.read_ptx(body(HEAD + PAIR))
+        driver = Driver(Settings(verify_each=True))
+        driver.run(module, "loop-simplify")
+        k = module["k"]
+        first = natural_loops(k)[0]
+        first.exits[0][1].flags |= {"cold"}
+        ctx = driver.run(module, pipeline, knobs=ON)
+        return [r.name for r in ctx.remarks]
+
+    assert run("loop-fuse") == ["ColdBlock"]
+    assert run("loop-fuse<allow-cold>") == ["Fused"]
+
+
+@pytest.mark.parametrize(
+    ("between", "code"),
+    [
+        ("st.global.u32 [%rd2+64], %r51;", "CodeBetween"),
+        ("bar.sync 0;", "CodeBetween"),
+        ("membar.gl;", "CodeBetween"),
+        ("fence.acq_rel.gpu;", "CodeBetween"),
+        ("atom.global.add.u32 %r45, [%rd2+64], 1;", "CodeBetween"),
+        ("ld.volatile.global.u32 %r45, [%rd2+64];", "CodeBetween"),
+        ("add.u32 %r45, %r51, 4;", "Fused"),
+        ("add.u32 %r45, %r1, 4;", "Fused"),
+    ],
+)
+@pytest.mark.seed("FUS-18")
+def test_code_between(between: str, code: str) -> None:
+    """Effects keep the loops apart; what is pure goes before the loop, or behind it if it must."""
+    text = copies(1) + between + reads(2) + stored(2) + "st.global.u32 [%rd2+32], %r45;" + END
+    f, remarks = fused("mov.u32 %r45, 0;" + text)
+    assert [r.name for r in remarks] == [code]
+    assert loops(f) == (1 if code == "Fused" else 2)
+
+
+@pytest.mark.seed("FUS-18")
+def test_a_load_between_goes_where_no_store_is() -> None:
+    """b is not stored to in the first loop's memory only if it is known not to be."""
+    load = "ld.global.u32 %r45, [%rd1+{at}];"
+    tail = "st.global.u32 [%rd2+32], %r45;" + END
+    _, remarks = fused(copies(1) + load.format(at=128) + reads(2) + stored(2) + tail)
+    assert [r.name for r in remarks] == ["Fused"]  # behind: the second loop stores nothing
+    text = copies(1) + load.format(at=8) + copies(2) + tail
+    _, remarks = fused(text)
+    assert [r.name for r in remarks] == ["CodeBetween"]
+
+
+@pytest.mark.parametrize(
+    "operation",
+    ["bar.sync 0;", "membar.cta;", "shfl.sync.idx.b32 %r40, %r51, 0, 31, -1;",
+     "ld.volatile.global.u32 %r40, [%rd2];"],
+)  # fmt: skip
+@pytest.mark.seed("FUS-18")
+def test_ordered_operations_in_a_body(operation: str) -> None:
+    text = copies(1) + loop(2, operation) + END
+    _, remarks = fused(text)
+    assert [r.name for r in remarks] == ["OrderedOperation"]
+
+
+# ------------------------------------------------------ shape, size, trip count
+
+
+@pytest.mark.seed("FUS-08")
+def test_the_latch_is_a_conditional_branch() -> None:
+    """A loop that is tested at its head is none that ends in one."""
+    text = copies(1) + """
+        mov.u32 %r2, 0;
+    H:
+        setp.ge.s32 %p2, %r2, 10;
+        @%p2 bra E;
+        add.s32 %r2, %r2, 1;
+        bra H;
+    E:
+        ret;
+    """
+    _, remarks = fused(text)
+    assert [r.name for r in remarks] == ["TestNotAtEnd"]
+    _, remarks = fused(text, "loop-simplify,loop-rotate,const-fold,loop-simplify,loop-fuse")
+    assert [r.name for r in remarks] == ["Fused"]
+
+
+def test_a_break_keeps_the_loops_apart() -> None:
+    work = "setp.eq.u32 %p8, %r1, 7; @%p8 bra X;"
+    _, remarks = fused(loop(1, work) + "X:" + reads(2) + stored(2) + END)
+    assert [r.name for r in remarks] == ["SeveralExits"]
+
+
+@pytest.mark.seed("FUS-09", "FUS-12")
+def test_the_budget_is_the_largest_size() -> None:
+    _, remarks = fused(PAIR)
+    size = remarks[0].args["instructions"]
+    for budget, name in ((size, "Fused"), (size - 1, "OverFusionBudget")):
+        _, remarks = fused(PAIR, knobs={**ON, "PerformLoopFusionBudget": float(budget)})
+        assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-07")
+def test_each_body_has_a_limit() -> None:
+    for option, name in (("first-limit=30", "Fused"), ("first-limit=3", "TooLarge"),
+                         ("second-limit=3", "TooLarge")):  # fmt: skip
+        _, remarks = fused(PAIR, f"loop-simplify,loop-fuse<{option}>")
+        assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-15")
+@pytest.mark.parametrize(
+    ("one", "other", "name"),
+    [
+        ({"bound": "10"}, {"bound": "11"}, "TripCountsDiffer"),
+        ({"bound": "10"}, {"bound": "20", "step": 2}, "Fused"),
+        ({"bound": "10"}, {"bound": "%r50"}, "TripCountsDiffer"),
+        ({"bound": "%r50"}, {"bound": "%r50"}, "Fused"),
+        ({"bound": "%r50"}, {"bound": "%r49"}, "TripCountsDiffer"),
+        ({"bound": "10", "compare": "lt.s32"}, {"bound": "9", "compare": "le.s32"}, "Fused"),
+        ({"bound": "%r50"}, {"bound": "%r50", "step": 2}, "TripCountsDiffer"),
+    ],
+)
+def test_equal_trip_counts(one: dict[str, Any], other: dict[str, Any], name: str) -> None:
+    text = "and.b32 %r50, %r50, 15; add.u32 %r49, %r50, 1;"
+    _, remarks = fused(text + copies(1, **one) + reads(2, **other) + stored(2) + END)
+    assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-11")
+@pytest.mark.parametrize(
+    ("compare", "mask", "name"),
+    [
+        ("lt.s32", "and.b32 %r50, %r50, 15;", "Fused"),  # n + 1 cannot wrap
+        ("lt.s32", "", "TripCountsDiffer"),  # it may
+        ("ne.s32", "and.b32 %r50, %r50, 15; add.u32 %r50, %r50, 1;", "Fused"),
+        ("ne.s32", "", "Fused"),  # and does not matter
+    ],
+)
+def test_bounds_are_made_normal(compare: str, mask: str, name: str) -> None:
+    """0 to n and 1 to n + 1 count alike, unless n + 1 wraps."""
+    text = mask + "add.s32 %r49, %r50, 1;"
+    shape = {"compare": compare}
+    first = copies(1, bound="%r50", **shape)
+    second = reads(2, start="1", bound="%r49", **shape)
+    _, remarks = fused(text + first + second + stored(2) + END, runs=bool(mask))
+    assert [r.name for r in remarks] == [name]
+    if name == "Fused":
+        assert remarks[0].args["shift"] == 1
+
+
+def test_counting_down_counts_alike() -> None:
+    text = "and.b32 %r50, %r50, 15; add.u32 %r50, %r50, 1;"
+    first = copies(1, bound="%r50", compare="ne.s32")
+    second = reads(2, start="%r50", bound="0", step=-1, compare="ne.s32")
+    _, remarks = fused(text + first + second + stored(2) + END)
+    assert [r.name for r in remarks] == ["Fused"]
+    assert remarks[0].args["shift"] is None
+
+
+@pytest.mark.seed("FUS-12")
+@pytest.mark.parametrize("start", ["0", "5"])
+def test_one_variable_remains(start: str) -> None:
+    work = "add.u32 %r32, %r32, %r2;"
+    text = copies(1) + "mov.u32 %r32, 0;" + loop(2, work, start=start, bound=str(10 + int(start)))
+    f, remarks = fused(text + stored(2) + END, "loop-simplify,loop-fuse,copy-prop,gvn,dce")
+    assert [r.args["shift"] for r in remarks] == [int(start)]
+    f.analyze_cfg()
+    (x,) = natural_loops(f)
+    assert len(list(x.header.phis)) == 3  # the counter, the pointer, the sum
+
+
+# ------------------------------------------------------------------ dependences
+
+
+@pytest.mark.seed("FUS-10")
+@pytest.mark.parametrize(
+    ("second", "name"),
+    [
+        ("add.u32 %r32, %r32, %r21;", "RegisterDependence"),  # the last value of the first loop
+        ("add.u32 %r32, %r32, %r1;", "RegisterDependence"),  # its variable's
+        ("add.u32 %r32, %r32, %r45;", "RegisterDependence"),  # what follows from it
+        ("add.u32 %r32, %r32, %r46;", "Fused"),
+        ("add.u32 %r32, %r32, %r51;", "Fused"),
+    ],
+)
+def test_registers(second: str, name: str) -> None:
+    between = "add.u32 %r45, %r21, 1; add.u32 %r46, %r51, 1;"
+    text = copies(1) + between + "mov.u32 %r32, 0;" + loop(2, second) + stored(2) + END
+    _, remarks = fused(text)
+    assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-10", "FUS-16")
+def test_a_loop_that_goes_on_where_the_first_ended() -> None:
+    text = loop(1, "") + "mov.u32 %r32, 0;" + loop(
+        2, "add.u32 %r32, %r32, %r2;", start="%r1", bound="20"
+    )
+    _, remarks = fused(text + stored(2) + END)
+    assert remarks[0].name in ("RegisterDependence", "TripCountsDiffer")
+
+
+@pytest.mark.seed("FUS-16")
+@pytest.mark.parametrize(
+    ("first", "second", "name", "kind"),
+    [
+        (copies(1), reads(2), "Fused", ""),
+        (copies(1), reads(2, "+4"), "MemoryDependence", "flow"),  # a[i + 1] is not there yet
+        (copies(1), reads(2, "+-4"), "Fused", ""),
+        (copies(1), reads(2, "+40"), "Fused", ""),  # beyond the last iteration
+        (copies(1), reads(2, "+36"), "MemoryDependence", "flow"),
+        (reads(1), copies(2), "Fused", ""),
+        (reads(1), copies(2, "+4"), "MemoryDependence", "anti"),
+        (reads(1), copies(2, "+-4"), "Fused", ""),
+        (loop(1, STORE.format(k=1, c=1, at="")), loop(2, STORE.format(k=2, c=2, at="+8")),
+         "MemoryDependence", "output"),
+        (loop(1, STORE.format(k=1, c=1, at="")), loop(2, STORE.format(k=2, c=2, at="+-8")),
+         "Fused", ""),
+        (loop(1, "st.global.u32 [%rd2], %r1;"), loop(2, USE.format(k=2, at=4)), "Fused", ""),
+        (loop(1, "st.global.u32 [%rd2], %r1;"), loop(2, USE.format(k=2, at=0)),
+         "MemoryDependence", "output"),
+    ],
+)  # fmt: skip
+def test_memory(first: str, second: str, name: str, kind: str) -> None:
+    """Fused only if nothing that the second loop touches is touched by the first one later."""
+    text = "mov.u32 %r31, 0; mov.u32 %r32, 0; mov.u32 %r21, 1; mov.u32 %r22, 1;"
+    moved = "add.s64 %rd1, %rd1, 64;"
+    _, remarks = fused(text + moved + first + second + stored(1) + stored(2) + END)
+    assert [r.name for r in remarks] == [name]
+    assert remarks[0].args.get("kind", "") == kind
+
+
+def test_strides_that_differ() -> None:
+    """Every fourth word and every word meet somewhere."""
+    work = "mul.wide.u32 %rd5, %r1, 16; add.s64 %rd5, %rd1, %rd5; st.global.u32 [%rd5], %r1;"
+    _, remarks = fused(loop(1, work) + reads(2) + stored(2) + END)
+    assert [r.name for r in remarks] == ["MemoryDependence"]
+
+
+# ------------------------------------------------------------------- structure
+
+BRANCHY = """
+    setp.gt.u32 %p8, %r{k}, 4;
+    @%p8 bra S{k};
+    st.global.u32 [%rd1{k}+{at}], %r{k};
+    S{k}:
+"""
+
+
+@pytest.mark.seed("FUS-17")
+def test_several_blocks_are_fused_on_demand_and_if_alike() -> None:
+    one, two = (loop(k, BRANCHY.format(k=k, at=0)) for k in (1, 2))
+    _, remarks = fused(one + two + END)
+    assert [r.name for r in remarks] == ["SeveralBlocks"]
+    f, remarks = fused(one + two + END, "loop-simplify,loop-fuse<multi-block>")
+    assert [r.name for r in remarks] == ["Fused"]
+    assert loops(f) == 1
+    _, remarks = fused(one + copies(2) + END, "loop-simplify,loop-fuse<multi-block>")
+    assert [r.name for r in remarks] == ["BodiesDiffer"]
+
+
+# -------------------------------------------------------------- transformation
+
+
+@pytest.mark.seed("FUS-19", "FUS-20")
+def test_two_bodies(check) -> None:
+    """Repeated instructions are left out, a move is looked through, an invariant goes before."""
+    f, remarks = fused("""
+        mov.u32 %r1, 0;
+    L1:
+        shl.b32 %r11, %r1, 2;
+        st.shared.u32 [tile], %r11;
+        add.s32 %r1, %r1, 1;
+        setp.lt.s32 %p1, %r1, 10;
+        @%p1 bra L1;
+        mul.lo.u32 %r40, %r51, 7;
+        mov.u32 %r2, 0;
+    L2:
+        shl.b32 %r12, %r2, 2;
+        mov.b32 %r13, %r12;
+        add.u32 %r14, %r13, %r40;
+        st.global.u32 [%rd2], %r14;
+        add.s32 %r2, %r2, 1;
+        setp.lt.s32 %p2, %r2, 10;
+        @%p2 bra L2;
+        ret;
+    """)
+    assert [r.name for r in remarks] == ["Fused"]
+    f.analyze_cfg()
+    (x,) = natural_loops(f)
+    (block,) = x.blocks
+    assert [i.form.name for i in block] == [
+        "phi", "shl", "st", "add", "setp", "add", "st", "bra",
+    ]  # fmt: skip
+    assert any(i.form.name == "mul" for i in x.entries[0])
+
+
+@pytest.mark.seed("FUS-20")
+def test_annotations_are_fresh_and_the_next_round_sees_them() -> None:
+    """Five loops become one, two at a time."""
+    text = "".join(copies(k, c=k) for k in range(1, 6)) + END
+    f, remarks = fused(text)
+    assert loops(f) == 1
+    assert len(remarks) == 4
+    assert f.cfg_state == "fresh"
+
+
+GUARDED = """
+    setp.lt.s32 %p10, {n}, 1;
+    @%p10 bra J1;
+    {one}
+J1:
+    {between}
+    setp.lt.s32 %p11, {m}, 1;
+    @%p11 bra J2;
+    {two}
+J2:
+    {tail}
+    ret;
+"""
+
+
+def test_loops_behind_equal_guards() -> None:
+    """`if (n > 0) do … while` twice: one guard remains, values of both ways are kept apart."""
+    text = GUARDED.format(
+        n="%r50", m="%r50", one=copies(1, bound="%r50"), between="add.u32 %r44, %r51, 3;",
+        two=reads(2, bound="%r50"),
+        tail=stored(2) + "st.global.u32 [%rd2+40], %r41; st.global.u32 [%rd2+44], %r44;",
+    )  # fmt: skip
+    text = text.replace("%r21, 3;", "%r21, 3; add.u32 %r41, %r41, %r21;")
+    text = "and.b32 %r50, %r50, 7; mov.u32 %r41, 9; mov.u32 %r32, 8;" + text
+    f, remarks = fused(text)
+    assert [r.name for r in remarks] == ["Fused"]
+    assert loops(f) == 1
+    assert sum(i.form.name == "bra" and i.form.guard is not None for i in f.instructions()) == 2
+
+
+def test_loops_behind_other_guards() -> None:
+    text = GUARDED.format(
+        n="%r50", m="%r51", one=copies(1, bound="%r50"), between="", two=reads(2, bound="%r50"),
+        tail=stored(2),
+    )  # fmt: skip
+    _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8;" + text)
+    assert [r.name for r in remarks] == ["NotAdjacent"]
+    assert "guard" in str(remarks[0].args["what"])
+
+
+def test_values_of_a_guarded_first_loop_may_not_flow() -> None:
+    text = GUARDED.format(
+        n="%r50", m="%r50", one=copies(1, bound="%r50"), between="",
+        two=loop(2, "add.u32 %r32, %r32, %r21;", bound="%r50"), tail=stored(2),
+    )  # fmt: skip
+    _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8; mov.u32 %r21, 4;" + text)
+    assert [r.name for r in remarks] == ["RegisterDependence"]
+
+
+@pytest.mark.seed("FUS-21")
+def test_its_place_among_the_phases() -> None:
+    place = {n: k for k, n in enumerate(ORI_ORDER)}
+    assert place[55] < place[58] < place[59] < place[63] < place[66]
+    assert phase(59).name == "OriLoopFusion"
+    assert phase(59).passes == ("loop-fuse",)
+
+
+# -------------------------------------------------------------------- differential
+
+
+def random_loops(seed: int) -> str:
+    """Two to four loops over a and b with random offsets, bounds, guards and code between."""
+    rng = random.Random(seed)
+    n = rng.choice(["10", "8", "%r50", "%r50"])
+    text = ["and.b32 %r50, %r50, 7; add.u32 %r49, %r50, 1; mov.u32 %r45, 5;"]
+    text += [f"mov.u32 %r2{k}, {k}; mov.u32 %r3{k}, {k};" for k in range(1, 5)]
+    if n[0] == "%" and rng.random() < 0.5:
+        text.append("add.u32 %r50, %r50, 1;")
+    text.append("add.s64 %rd1, %rd1, 64;")
+    guarded = n[0] == "%" and rng.random() < 0.5
+    count = rng.randint(2, 4)
+    for k in range(1, count + 1):
+        if guarded:
+            text.append(f"setp.lt.s32 %p1{k}, %r50, 1; @%p1{k} bra G{k};")
+        work = []
+        for _ in range(rng.randint(1, 3)):
+            at = rng.choice(["", "", "+4", "+-4", "+8", "+-16", "+40"])
+            work.append(rng.choice([
+                f"ld.global.u32 %r2{k}, [%rd1{k}{at}];",
+                f"st.global.u32 [%rd1{k}{at}], %r2{k};",
+                f"add.u32 %r3{k}, %r3{k}, %r2{k};",
+                f"add.u32 %r2{k}, %r{k}, %r51;",
+                f"@%p20 st.global.u32 [%rd1{k}{at}], %r{k};",
+                f"xor.b32 %r3{k}, %r3{k}, %r{rng.choice([45, 51, 21, 31])};",
+            ]))  # fmt: skip
+        bound = n if rng.random() < 0.9 else "9"
+        text.append(loop(k, " ".join(work), bound=bound))
+        if guarded:
+            text.append(f"G{k}:")
+        if rng.random() < 0.4:
+            text.append(rng.choice([
+                "add.u32 %r45, %r45, 3;", f"add.u32 %r45, %r3{k}, 1;", "mul.lo.u32 %r44, %r51, 3;",
+                "ld.global.u32 %r45, [%rd1+4];", "ld.global.u32 %r45, [%rd2+128];",
+            ]))  # fmt: skip
+    text += [stored(k) for k in range(1, count + 1)]
+    return "setp.gt.u32 %p20, %r51, 9;" + "".join(text) + "st.global.u32 [%rd2+80], %r45;" + END
+
+
+def check_random(seed: int, pipeline: str) -> int:
+    _, remarks = fused(random_loops(seed), pipeline)
+    return sum(r.name == "Fused" for r in remarks)
+
+
+@pytest.mark.seed("FUS-21")
+def test_random_loops_behave_the_same() -> None:
+    fusions = sum(check_random(seed, "loop-simplify,loop-fuse") for seed in range(40))
+    fusions += sum(
+        check_random(seed, "loop-simplify,loop-rotate,gvn,loop-fuse,copy-prop,gvn,dce")
+        for seed in range(40, 60)
+    )
+    assert fusions >= 15
+
+
+@pytest.mark.slow
+@pytest.mark.seed("FUS-21")
+def test_many_random_loops_behave_the_same() -> None:
+    assert sum(check_random(seed, "loop-simplify,loop-fuse") for seed in range(1000, 3000)) > 500
+
+
+@pytest.mark.parametrize("name", ["conv3d.sm_80", "softmax.sm_80", "gemm_mma.sm_80", "scan.sm_80"])
+def test_examples_behave_the_same(name: str) -> None:
+    module = nvir.read_ptx(EXAMPLES / f"{name}.ptx")
+    before = clone_module(module)
+    Driver(Settings(verify_each=True)).run(
+        module, "loop-simplify,loop-rotate,gvn,loop-fuse<multi-block>", knobs=ON
+    )
+    for f in module.functions:
+        if f.is_kernel:
+            same_behaviour(before, module, str(f.name))
