@@ -179,7 +179,8 @@ def opcode_index(families: dict[str, tuple[ModuleType, list[Op]]]) -> str:
     )
     return (
         "# Opcodes\n\nOne row an opcode: operands, results, effects. `d` is a result, `[b]` an "
-        "address, `+d` a register that is read and written, `c?` may be left out, `a*` any number.\n\n"
+        "address, `+d` a register that is read and written, `c?` may be left out, `a*` any "
+        "number.\n\n"
         + table(("family", "rows", "holds"), rows)
     )
 
@@ -247,7 +248,8 @@ def knob_page() -> str:
     head = ("knob", "number", "type", "default", "observed", "origin", "read by", "meaning")
     return (
         "# Knobs\n\nSet one with `--knob NAME=VALUE` or `run_passes(…, knobs={…})`. A default is "
-        "the notes' (policy `notes`); where another was observed it holds under policy `observed`.\n\n"
+        "the notes' (policy `notes`); where another was observed it holds under policy "
+        "`observed`.\n\n"
         + table(head, rows)
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 from pathlib import Path
 
@@ -186,7 +187,7 @@ def test_the_trace_is_one_that_browsers_read() -> None:
     busy = [r for r in rows if r["ph"] == "X" and r["pid"] == 1]
     for pipe in {r["tid"] for r in busy}:
         times = sorted((r["ts"], r["ts"] + r["dur"]) for r in busy if r["tid"] == pipe)
-        assert all(a[1] <= b[0] for a, b in zip(times, times[1:], strict=False))
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(times))
 
 
 @pytest.mark.parametrize(
@@ -233,7 +234,8 @@ def test_bounds_hold(names: list[str], warps: int, iterations: int) -> None:
 def test_one_warp_takes_the_cycles_that_ptxas_encodes() -> None:
     place = Path(__file__).parents[2] / "benchmarks" / "simulate.py"
     spec = importlib.util.spec_from_file_location("simulate_benchmark", place)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     campaign = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(campaign)
     rows = campaign.compare(40, 5, "sm_80")
