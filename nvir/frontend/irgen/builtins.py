@@ -1,6 +1,4 @@
-"""Builtins: functions that the compiler knows of itself.
-
-Contract, for whoever fills the registry:
+"""Builtins: functions that the compiler knows of itself, by the rows of `frontend.builtins`.
 
     builtin_declaration(name, args)    asked by the checker for a called name that no scope has:
                                        the declaration (attributes.builtin set) of the builtin of
@@ -8,39 +6,65 @@ Contract, for whoever fills the registry:
     emit_builtin(g, call, f)           asked by `calls.emit_call` for a direct call of a function
                                        whose attributes say builtin: its value, None for void; an
                                        object is left in a temporary, whose address is the value
+
+A name without a row that is an intrinsic's (`__nvvm_*`, `llvm.*`) becomes a call of it. A row that
+needs a later architecture than the one compiled for is refused with the call's place.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nvir.frontend.irgen.state import Address, IRGenError
 from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import Call
-from nvir.frontend.tree.types import VOID, CType
-from nvir.ir.errors import Unsupported
-from nvir.ir.types import VOID as IR_VOID
+from nvir.frontend.tree.types import CType
+from nvir.ir.nvvm import const
 from nvir.ir.values import Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
 
-_BARRIERS = {"__syncthreads": "llvm.nvvm.barrier0", "__syncwarp": "llvm.nvvm.bar.warp.sync"}
-
 
 def builtin_declaration(name: str, args: tuple[CType, ...]) -> Function | None:
-    if name == "__syncthreads" and not args:
-        from nvir.frontend.tree.declarations import Attributes
+    from nvir.frontend.builtins import fallback, registry, texture
 
-        return Function(name, VOID, attributes=Attributes(builtin=True))
     if name == "printf":
         from nvir.frontend.irgen.printf import printf_declaration
 
         return printf_declaration()
-    return None
+    return (
+        registry.declaration(name, args) or texture.declaration(name, args)
+        or fallback.declaration(name, args)
+    )  # fmt: skip
 
 
 def emit_builtin(g: IRGenState, e: Call, f: Function) -> Value | None:
-    if f.name == "__syncthreads":
-        g.call_intrinsic(_BARRIERS[f.name], IR_VOID, [], "", ("convergent", "nounwind"))
-        return None
-    raise Unsupported(f"the builtin {f.name}", where=str(e.place))
+    from nvir.frontend.builtins import fallback, texture
+    from nvir.frontend.builtins.lowering import Work, lower, sm_of
+    from nvir.frontend.builtins.registry import choose
+
+    types = [p.type for p in f.params]
+    found = choose(f.name, tuple(types))
+    args = _arguments(g, e, f)
+    if found is None:
+        if texture.is_texture(f.name):
+            return texture.emit(g, e, f, args)
+        return fallback.emit(g, e, f, args)
+    row, t = found
+    sm = sm_of(g.options.arch)
+    if sm < row.sm:
+        raise IRGenError(f"'{f.name}' requires sm_{row.sm} or higher, not sm_{sm}", e.place)
+    if row.below and sm >= row.below:
+        raise IRGenError(f"'{f.name}' is not supported on sm_{row.below} and higher; use the _sync "
+                         "form", e.place)  # fmt: skip
+    wanted = row.parameter_types(t)
+    for k in range(len(args), len(wanted)):
+        args.append(const(g.types.value(wanted[k]), row.defaults[k] or 0))
+    return lower(Work(g, e, row, t, args, wanted, f.result))
+
+
+def _arguments(g: IRGenState, e: Call, f: Function) -> list[Value | Address]:
+    from nvir.frontend.irgen.calls import evaluated
+
+    return evaluated(g, e, f.type)

@@ -178,7 +178,7 @@ def _emit(g: IRGenState, e: Call, to: Address | None) -> tuple[Value, ABI | None
     t = callee_type(e.callee)
     g.events.append("callee")
     callee = _callee(g, e, f)
-    given = _evaluated(g, e, t)
+    given = evaluated(g, e, t)
     g.events.append("classify")
     abi = classify(g.types, f if f is not None else t, g.options.policy)
     if f is not None and f.name == "printf" and f.body is None:
@@ -228,7 +228,7 @@ def _debug_location(g: IRGenState, e: Call) -> None:
 # ------------------------------------------------------------------ 4 arguments
 
 
-def _evaluated(g: IRGenState, e: Call, t: FunctionType) -> list[Value | Address]:
+def evaluated(g: IRGenState, e: Call, t: FunctionType) -> list[Value | Address]:
     """The arguments, evaluated in order or from right to left where the call says so; they are
     listed in their own order either way. Objects are places, references addresses."""
     g.events.append("args")

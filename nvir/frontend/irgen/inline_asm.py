@@ -34,8 +34,8 @@ from nvir.frontend.tree.layout import size_of
 from nvir.frontend.tree.statements import Asm, AsmOperand
 from nvir.frontend.tree.types import Array, is_aggregate, strip, underlying
 from nvir.ir.types import (
-    F32,
-    F64,
+    DOUBLE,
+    FLOAT,
     I1,
     I16,
     I32,
@@ -61,7 +61,7 @@ TAGS: dict[int, str] = {
 _TAG_OF = {letter: tag for tag, letter in TAGS.items()}
 _THROUGH_POINTER = frozenset((0x14, 0x15, 0x16, 0x18, 0x26, 0x2A))
 _MEMORY = frozenset((0x19, 0x1B, 0x1C))
-_CLASSES: dict[str, Type] = {"h": I16, "r": I32, "l": I64, "q": I128, "f": F32, "d": F64}
+_CLASSES: dict[str, Type] = {"h": I16, "r": I32, "l": I64, "q": I128, "f": FLOAT, "d": DOUBLE}
 _TIED = "tied input/output operands not supported!"
 
 

@@ -24,7 +24,7 @@ from nvir.frontend.tree.types import CHAR, INT, Pointer, Qualified, is_signed, u
 from nvir.ir import nvvm
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm_values import NvvmCall
-from nvir.ir.types import F64, I8, I32, FloatType, IntType, array, pointer
+from nvir.ir.types import DOUBLE, I8, I32, FloatType, IntType, array, pointer
 from nvir.ir.values import Value, constant
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _promoted(g: IRGenState, v: Value, signed: bool) -> Value:
     """C's promotions of variadic arguments; pointers go as generic ones."""
     t = v.type
     if isinstance(t, FloatType) and t.bits < 64:
-        return fold.cast(g, "fpext", v, F64, "conv")
+        return fold.cast(g, "fpext", v, DOUBLE, "conv")
     if isinstance(t, IntType) and t.bits < 32:
         return fold.cast(g, "sext" if signed and t.bits > 1 else "zext", v, I32, "conv")
     return generic(g, v) if v.type.__class__ is pointer().__class__ else v
