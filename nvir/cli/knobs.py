@@ -34,7 +34,8 @@ def command(
 ) -> None:  # fmt: skip
     """List the knobs whose name or meaning matches PATTERN (a regular expression).
 
-    Values are those that hold under --policy and --knob.
+    Defaults are those under --policy; the value is shown where --knob changes it. How many are
+    listed, and how many no pass reads, is printed to standard error.
     """
     try:
         wanted = re.compile(pattern, re.IGNORECASE)
@@ -59,6 +60,8 @@ def command(
         _print_rich(rows, values)
     else:
         _print_plain(rows, values)
+    inert = sum(bool(k.inert) for k in rows)
+    click.echo(f"{len(rows)} of {len(all_knobs())} knobs, {inert} of them inert", err=True)
 
 
 def _as_json(k: Knob, values: Knobs) -> dict[str, Any]:
@@ -87,11 +90,14 @@ def _shown(value: Any) -> str:
 
 def _cells(k: Knob, values: Knobs) -> tuple[str, ...]:
     number = "" if k.number is None else str(k.number)
+    default, value = k.default_for(values.policy), values.get(k.name)
+    changed = "" if value == default else _shown(value)
     status = ", ".join(k.readers) if k.readers else "inert"
-    return k.name, number, k.type, _shown(values.get(k.name)), k.origin, status, k.meaning
+    meaning = f"{k.meaning} [inert: {k.inert}]" if k.inert else k.meaning
+    return k.name, number, k.type, _shown(default), changed, k.origin, status, meaning
 
 
-_HEAD = ("knob", "number", "type", "value", "origin", "read by", "meaning")
+_HEAD = ("knob", "number", "type", "default", "value", "origin", "read by", "meaning")
 
 
 def _print_plain(rows: list[Knob], values: Knobs) -> None:

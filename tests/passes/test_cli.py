@@ -15,6 +15,7 @@ import nvir
 from nvir.cli import main
 from nvir.cli.common import read_module, reports_errors, write_output
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
+from nvir.passes.knobs import all_knobs
 
 PTX = """.version 8.0
 .target sm_80
@@ -239,12 +240,36 @@ def test_errors_become_messages_and_codes():
 def test_knobs_are_listed_and_filtered():
     rows = nvir_("knobs").stdout.splitlines()
     assert len(rows) == 94
-    assert rows[0].split()[:4] == ["knob", "number", "type", "value"]
+    assert rows[0].split()[:4] == ["knob", "number", "type", "default"]
     some = nvir_("knobs", "^unrollbudget$").stdout.splitlines()
     assert len(some) == 2
-    assert some[1].split()[:5] == ["UnrollBudget", "INT", "140", "noted", "unroll-decision"]
+    assert some[1].split()[:4] == ["UnrollBudget", "INT", "140", "noted"]
+    changed = nvir_("knobs", "^unrollbudget$", "--knob", "UnrollBudget=7").stdout.splitlines()
+    assert changed[1].split()[:5] == ["UnrollBudget", "INT", "140", "7", "noted"]
     assert nvir_("knobs", "unset").exit_code == 1
     assert nvir_("knobs", "(").exit_code == 2
+
+
+@pytest.mark.seed("GAP-58")
+def test_knobs_say_why_nobody_reads_them_and_how_many_there_are():
+    all_rows = nvir_("knobs")
+    inert = [k for k in all_knobs() if k.inert]
+    assert all_rows.stderr == f"93 of 93 knobs, {len(inert)} of them inert\n"
+    by_name = {line.split()[0]: line for line in all_rows.stdout.splitlines()}
+    for k in inert:
+        assert by_name[k.name].endswith(f"[inert: {k.inert}]")
+    assert "inert" not in nvir_("knobs", "--active").stdout
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [("UnrolBudget=3", "did you mean UnrollBudget"), ("UnrollBudget=x", "takes an integer"),
+     ("HoistLate=4", "takes one of 0, 1, 2, 3"), ("UnrollBudget=-1", "from 0 to 2147483647")],
+)  # fmt: skip
+def test_a_knob_set_wrongly_is_a_usage_error(setting, told):
+    out = nvir_("knobs", "--knob", setting)
+    assert out.exit_code == 2
+    assert told in out.stderr
 
 
 def test_knobs_as_json_show_what_holds():

@@ -498,14 +498,56 @@ def test_pressure_keeps_constant_loads():
     assert "Hoisted" not in names(run(single(body), HoistCBORRegPressureLimitApplyRate=0))
 
 
-@pytest.mark.seed("KNB-77", "KNB-80", "KNB-86", "KNB-87", "KNB-89", "KNB-90")
+@pytest.mark.seed("KNB-77", "KNB-80", "KNB-90")
 def test_knobs_that_no_formula_names_say_so():
     for name in (
-        "HoistCBOMode", "HoistCBOHighCostSBInstRatioThreshold", "NestedHoistInnerThreshold",
-        "NestedHoistOuterThreshold", "EnableHoistLowLatencyInstMidBlock",
-        "MovWeightForSinkingHoisting",
+        "HoistCBOMode", "HoistCBOHighCostSBInstRatioThreshold", "MovWeightForSinkingHoisting",
     ):  # fmt: skip
         assert "no formula" in knob(name).inert
+
+
+@pytest.mark.seed("KNB-86", "KNB-70")
+@pytest.mark.parametrize("pass_id", range(4))
+def test_the_budget_of_a_loop_inside_another(pass_id):
+    """Per instance, and that of single loops while it is not set itself."""
+    assert Knobs().get("NestedHoistInnerThreshold", pass_id=pass_id) == (100 if pass_id else 22)
+    assert Knobs({"HoistLoopInvBudget": 7}).get("NestedHoistInnerThreshold", pass_id=pass_id) == 7
+    ctx = Context(nested(), Knobs({"NestedHoistInnerThreshold": 5}, "notes"))
+    k = licm.core_knobs(ctx, pass_id)
+    assert (k.cbo_inner, k.cbo) == (5, 100 if pass_id else 22)
+
+
+@pytest.mark.seed("KNB-87", "KNB-69")
+def test_the_budget_of_a_loop_around_another():
+    """One short operation of two instructions' block and header: the budget decides."""
+    text = nested(inner="", outer="mul.hi.u32 %r11, %r3, %r1; xor.b32 %r10, %r11, 7;")
+    verdicts = {}
+    for value in (1, 10, 100):
+        module = nvir.parse_ir(nvir.print_ir(text))
+        remarks = run(module, 1, NestedHoistOuterThreshold=value)
+        told = [r for r in remarks if r.loop == "L" and r.name in ("Hoisted", "NotProfitable")]
+        assert told
+        verdicts[value] = float(told[0].args["budget"])
+    assert verdicts[1] * 10 == verdicts[10]
+    assert verdicts[10] * 10 == verdicts[100]
+
+
+@pytest.mark.seed("KNB-89")
+@pytest.mark.parametrize(
+    ("body", "on", "stays"),
+    [("xor.b32 %r10, %r3, 7;", False, {"xor"}), ("xor.b32 %r10, %r3, 7;", True, set()),
+     ("ex2.approx.f32 %f1, %f2; xor.b32 %r10, %f1, 7;", True, {"ex2", "xor"})],
+)  # fmt: skip
+def test_short_operations_leave_the_middle_where_asked(body, on, stays):
+    """Near miss: what reads an operation that a scoreboard waits for stays with it."""
+    module = nvir.read_ptx(
+        f"{HEADER}L: mov.u32 %r10, 1; setp.gt.u32 %p3, %r2, 3; @%p3 bra S;\n{body}\n"
+        f"add.s32 %r4, %r4, %r10;\nS: add.s32 %r4, %r4, 1;\n{STEP}{TAIL}"
+    )
+    no_budget = {"HoistBudget": 0.001, "HoistLoopInvBudget": 1}
+    run(module, EnableHoistLowLatencyInstMidBlock=on, **no_budget)
+    (loop,) = module["k"].loops()
+    assert {i.form.name for b in loop.blocks for i in b} & {"ex2", "xor"} == stays
 
 
 # ------------------------------------------------------------------- set-based (934)

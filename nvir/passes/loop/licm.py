@@ -142,6 +142,9 @@ def core_knobs(ctx: Context, pass_id: int, header: Block | None = None) -> CoreK
     return CoreKnobs(
         base=ctx.knob("HoistBudget", **at),
         cbo=ctx.knob("HoistLoopInvBudget", **at),
+        base_outer=ctx.knob("NestedHoistOuterThreshold", **at),
+        cbo_inner=ctx.knob("NestedHoistInnerThreshold", **at),
+        middle=ctx.knob("EnableHoistLowLatencyInstMidBlock", **at),
         scale=ctx.knob("HoistConservativeScale", **at),
         sets=ctx.knob("UseNewLoopInvariantRoutineForHoisting", **at),
         permitted=ctx.knob("multi-depth-hoist", **at) and not ctx.knob("DisableNestedHoist", **at),

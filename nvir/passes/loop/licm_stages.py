@@ -13,6 +13,9 @@ finds it right to move, so the literal tables never decide whether a result is r
 Readings (the notes leave them open)
     simple      a loop of a single block
     inner       a loop inside of another; only then the inner loop's divisor applies
+    nested      knobs NestedHoist*: the budgets of a loop inside of another, and around another
+    mid-block   knob EnableHoistLowLatencyInstMidBlock: operations that no scoreboard waits for
+                leave blocks between header and latch whether it pays or not
     counts      header: the header block; body: all blocks of the loop
     safe        every iteration runs the block
     "no-op"     a predicate of the caller; by default a copy, which the machine runs for free
@@ -349,6 +352,9 @@ class CoreKnobs:
 
     base: float = 10.0  # HoistBudget, 483
     cbo: float = 22.0  # HoistLoopInvBudget, 482
+    base_outer: float = 10.0  # NestedHoistOuterThreshold
+    cbo_inner: float = 22.0  # NestedHoistInnerThreshold
+    middle: bool = False  # EnableHoistLowLatencyInstMidBlock
     scale: int = 10  # HoistConservativeScale, 380
     sets: bool = False  # UseNewLoopInvariantRoutineForHoisting, 934
     permitted: bool = True  # knob 220 and not DisableNestedHoist
@@ -417,7 +423,8 @@ class Core:
         amount = budget(
             self.pass_id, mode, simple=simple, preds=len(loop.latches),
             inner=loop.parent is not None or policy is Policy381.CONSERVATIVE,
-            base=k.base, cbo=k.cbo, scale=k.scale,
+            base=k.base_outer if loop.children else k.base,
+            cbo=k.cbo if loop.parent is None else k.cbo_inner, scale=k.scale,
         )  # fmt: skip
         marks = Marks(block.rpo_index)
         scope = Scope(region, self.pass_id, not simple, gone, lambda i: i not in legal)
@@ -435,7 +442,11 @@ class Core:
         found = [i for i in items if i in legal and is_invariant(i, marks)]
         if not verdict.pays:
             eager = self._texture(region) == "aggressive"
-            found = [i for i in found if eager and is_fetch(i.form)]
+            middle = k.middle and mode in (Mode.DOMINATED, Mode.NOT_DOMINATED)
+            found = [
+                i for i in found
+                if (eager and is_fetch(i.form)) or (middle and not self.of.scoreboard(i.form))
+            ]  # fmt: skip
         return verdict, found
 
     def _leaves_twice(self, inner: Loop, outer: Loop) -> bool:
