@@ -226,9 +226,10 @@ def decayed(t: CType) -> CType:
 
 
 def referent(t: CType) -> CType:
-    """The type behind a reference; any other type itself, typedef names kept."""
+    """The type behind a reference, which qualifiers do not change; any other type itself, typedef
+    names kept."""
     inner = t
-    while isinstance(inner, Typedef):
+    while isinstance(inner, Typedef | Qualified):
         inner = inner.type
     return inner.referent if isinstance(inner, Reference) else t
 

@@ -1,0 +1,92 @@
+"""What the parts of the reader ask of each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nvir.frontend.tree import expressions as x
+from nvir.frontend.tree import statements as s
+from nvir.frontend.tree.declarations import Function, Parameter, Variable
+from nvir.frontend.tree.place import Place
+from nvir.frontend.tree.types import CType, Record
+from nvir.ir.errors import Unsupported
+
+if TYPE_CHECKING:
+    from nvir.frontend.cuda.parse import Parsed
+    from nvir.frontend.cuda.types import TypeReader
+
+
+class Base:
+    """The reader's state, and the questions that its parts answer for each other."""
+
+    parsed: Parsed
+    types: TypeReader
+    at: Any
+    declared: dict[int, Variable | Parameter]
+    this: Parameter | None
+    captures: dict[int, str]
+    closures: dict[int, Any]
+    template_values: dict[str, int]
+    temporaries: int
+    order: list[Function]
+
+    place: Callable[[Any], Place]
+    unsupported: Callable[..., Unsupported]
+    function: Callable[[Any], Function]
+    variable: Callable[[Any], Variable]
+    global_variable: Callable[[Any], Variable]
+    record_of: Callable[[CType], Record | None]
+    is_own: Callable[[Any], bool]
+    is_method: Callable[[Any], bool]
+    macro: Callable[[str], list[str] | None]
+    expr: Callable[[Any], x.Expr]
+    effect: Callable[[Any], x.Expr]
+    object_value: Callable[[Any, CType], x.Expr]
+    initial_value: Callable[[Any, CType], x.Expr]
+    construction: Callable[[Any], Any]
+    construct_at: Callable[..., list[s.Stmt] | None]
+    destructor: Callable[[Record | None], Function | None]
+    closure_variable: Callable[[Any], list[s.Stmt]]
+
+    def fresh(self) -> int:
+        self.temporaries += 1
+        return self.temporaries
+
+    def spelled(self, c: Any, most: int) -> str:
+        """The beginning of a cursor's source text."""
+        start = c.extent.start
+        if start.file is None:
+            return ""
+        return self.parsed.text(start.file.name)[start.offset : start.offset + most]
+
+    def number(self, text: str) -> int | None:
+        """The value of a constant in a pragma: numbers, macros, constants, template parameters,
+        and arithmetic on them; None where it is not understood."""
+        for _ in range(8):
+            words = set(re.findall(r"[A-Za-z_]\w*", text))
+            known = {w: self.constant(w) for w in words}
+            if not words:
+                break
+            if any(v is None for v in known.values()):
+                return None
+            text = re.sub(r"[A-Za-z_]\w*", lambda m: f"({known[m[0]]})", text)  # noqa: B023
+        if not re.fullmatch(r"[\d\s+\-*/%()<>]+", text) or "**" in text:
+            return None
+        try:
+            return int(eval(text.replace("/", "//"), {"__builtins__": {}}))
+        except (SyntaxError, ZeroDivisionError, TypeError, ValueError, MemoryError):
+            return None
+
+    def constant(self, name: str) -> int | str | None:
+        if name in self.template_values:
+            return self.template_values[name]
+        body = self.macro(name)
+        if body is not None:
+            return " ".join(body)
+        return self.named_constant(name)
+
+    def named_constant(self, name: str) -> int | None:
+        """The value of a constant variable or enumerator of that name."""
+        raise NotImplementedError

@@ -1,0 +1,492 @@
+"""Calls: functions, methods, operators, constructors, lambdas.
+
+A constructor is a function whose first parameter is `this`; a value `T(a, b)` is a statement
+expression that makes a temporary, constructs it and gives it. Constructors and assignments that
+the compiler writes copy the object.
+
+A lambda is a record with a field for each variable that it captures, a reference or a copy as
+its brackets say; its body is the method `operator()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nvir.frontend.cuda.base import Base
+from nvir.frontend.cuda.expressions import operands
+from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
+from nvir.frontend.tree import expressions as x
+from nvir.frontend.tree import statements as s
+from nvir.frontend.tree.declarations import Function, Parameter, Variable
+from nvir.frontend.tree.types import (
+    CType,
+    Field,
+    Pointer,
+    Record,
+    Reference,
+    is_scalar,
+    strip,
+)
+
+_CONSTRUCTORS = {"CONSTRUCTOR"}
+
+
+class CallReader(Base):
+    """Calls and made objects."""
+
+    def call(self, c: Any) -> x.Expr:
+        self.at = c
+        d = c.referenced
+        kind = d.kind.name if d is not None else ""
+        if kind == "CONSTRUCTOR":
+            return self.constructed(c)
+        if kind in ("CXX_METHOD", "CONVERSION_FUNCTION") and self.is_method(d):
+            return self.method(c, d)
+        if kind == "DESTRUCTOR":
+            return x.IntLiteral(0, type=self.types.read(c.type))
+        if kind in ("FUNCTION_DECL", "CXX_METHOD"):
+            return self.plain(c, d)
+        kids = operands(c)
+        if not kids:
+            raise self.unsupported("a call that libclang does not show", c)
+        args = tuple(self.expr(k) for k in kids[1:])
+        return x.Call(self.expr(kids[0]), args, place=self.place(c))
+
+    def plain(self, c: Any, d: Any) -> x.Expr:
+        name = d.spelling
+        given = list(c.get_arguments())
+        if name.startswith("__builtin_") or name in ("assert",):
+            made = self.clang_builtin(c, name, given)
+            if made is not None:
+                return made
+        f = self.function(d)
+        made = x.Call(self.function_name(f, c), self.arguments(given, d), place=self.place(c))  # type: ignore[attr-defined]
+        if f.attributes.builtin:
+            made.type = f.result
+        return made
+
+    def clang_builtin(self, c: Any, name: str, given: list[Any]) -> x.Expr | None:
+        if name in ("__builtin_expect", "__builtin_assume_aligned"):
+            return self.expr(given[0])
+        known = evaluate(c)
+        t = self.types.read(c.type)
+        if known is not None and is_scalar(t):
+            return self.literal(known, t, c)  # type: ignore[attr-defined]
+        if name in ("__builtin_assume", "__builtin_unreachable", "__builtin_prefetch"):
+            return self.zero(t, c)  # type: ignore[attr-defined]
+        return None
+
+    def arguments(self, given: list[Any], d: Any) -> tuple[x.Expr, ...]:
+        params = list(d.get_arguments())
+        made = []
+        for k, a in enumerate(given):
+            t = self.types.read(params[k].type) if k < len(params) else None
+            if a.location.line == 0 and not operands(a):
+                made.append(self.default_argument(a, d, k))
+            elif t is not None and isinstance(strip(t), Reference):
+                made.append(self.expr(a))
+            else:
+                made.append(self.object_value(a, self.types.read(a.type)))
+        return tuple(made)
+
+    def default_argument(self, a: Any, d: Any, k: int) -> x.Expr:
+        known = evaluate(a)
+        t = self.types.read(a.type)
+        if known is not None and is_scalar(t):
+            return self.literal(known, t, a)  # type: ignore[attr-defined]
+        for declaration in (d, d.canonical, d.get_definition()):
+            params = list(declaration.get_arguments()) if declaration is not None else []
+            start = initialiser(params[k]) if k < len(params) else None
+            if start is None and k < len(params):
+                found = operands(params[k])
+                start = found[-1] if found else None
+            if start is not None:
+                return self.object_value(start, t)
+        raise self.unsupported("a default argument that libclang does not show")
+
+    # -------------------------------------------------------------- methods
+
+    def method(self, c: Any, d: Any) -> x.Expr:
+        at = self.place(c)
+        kids = operands(c)
+        callee = kids[0] if kids else c
+        while callee.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR") and operands(callee):
+            callee = operands(callee)[0]
+        args = list(c.get_arguments())
+        if callee.kind.name == "MEMBER_REF_EXPR" and callee.referenced == d:
+            base, arrow = self.object(callee)  # type: ignore[attr-defined]
+            this = base if arrow else self.address(base, callee)
+        else:  # an operator: the object is the first argument
+            if not args:
+                raise self.unsupported("a call that libclang does not show", c)
+            this = self.address(self.expr(args[0]), c)
+            args = args[1:]
+        if self.is_implicit(d):
+            return self.implicit_assignment(this, args, d, at)
+        f = self.function(d)
+        name = x.Name(f.name, f, place=at)
+        return x.Call(name, (self.upcast(this, f), *self.arguments(args, d)), place=at)
+
+    def upcast(self, this: x.Expr, f: Function) -> x.Expr:
+        return x.Cast(this, type=strip(f.params[0].type), implicit=True, place=this.place)
+
+    def address(self, e: x.Expr, c: Any) -> x.Expr:
+        """The address of an object; of a value, that of a temporary."""
+        if isinstance(e, x.Unary) and e.op == "*":
+            return e.operand
+        if isinstance(e, x.Call | x.StatementExpr | x.Conditional):
+            reference = isinstance(e, x.Call) and isinstance(e.callee, x.Name) and (
+                isinstance(e.callee.decl, Function)
+                and isinstance(strip(e.callee.decl.result), Reference)
+            )  # fmt: skip
+            if not reference:
+                e = x.Temporary(e, place=e.place)
+        return x.Unary("&", e, place=self.place(c))
+
+    def is_implicit(self, d: Any) -> bool:
+        """Whether the compiler wrote a function: it stands where its class does."""
+        parent = d.semantic_parent
+        if parent is None or d.kind.name == "CONVERSION_FUNCTION" or d.spelling == "operator()":
+            return False
+        if any(k.kind.name == "COMPOUND_STMT" for k in (d.get_definition() or d).get_children()):
+            return bool(d.location == parent.location)
+        if d.location == parent.location:
+            return True
+        return bool(d.is_default_method()) if hasattr(d, "is_default_method") else False
+
+    def implicit_assignment(self, this: x.Expr, args: list[Any], d: Any, at: Any) -> x.Expr:
+        if d.spelling != "operator=" or len(args) != 1:
+            raise self.unsupported(f"the implicit function '{d.spelling}'")
+        target = x.Unary("*", this, place=at)
+        return x.Assign("=", target, self.expr(args[0]), place=at)
+
+    # --------------------------------------------------------- constructors
+
+    def construction(self, c: Any) -> Any:
+        """The constructor call behind an initialiser, or None."""
+        while c.kind.name in ("UNEXPOSED_EXPR", "CXX_FUNCTIONAL_CAST_EXPR", "PAREN_EXPR",
+                              "CXX_STATIC_CAST_EXPR", "CSTYLE_CAST_EXPR"):  # fmt: skip
+            kids = operands(c)
+            if len(kids) != 1:
+                return None
+            c = kids[0]
+        if c.kind.name != "CALL_EXPR":
+            return None
+        d = c.referenced
+        return c if d is not None and d.kind.name == "CONSTRUCTOR" else None
+
+    def construct_at(self, this: Callable[[], x.Expr], c: Any, where: Any
+                     ) -> list[s.Stmt] | None:  # fmt: skip
+        """Statements that construct an object at an address; None where its value is to be
+        copied instead, an empty list where nothing is to do."""
+        d = c.referenced
+        given = list(c.get_arguments())
+        at = self.place(where)
+        if self.is_implicit(d) or self.is_closure_type(c):
+            if len(given) == 1:
+                return None
+            return self.default_construction(this, d.semantic_parent, where)
+        f = self.function(d)
+        call = x.Call(x.Name(f.name, f, place=at), (this(), *self.arguments(given, d)), place=at)
+        return [s.ExprStmt(call, place=at)]
+
+    def is_closure_type(self, c: Any) -> bool:
+        return "(lambda at" in c.type.spelling
+
+    def default_construction(self, this: Callable[[], x.Expr], declaration: Any, where: Any
+                             ) -> list[s.Stmt]:  # fmt: skip
+        """What a default constructor does that the compiler writes."""
+        made: list[s.Stmt] = []
+        record = self.types.record(declaration, declaration.type)
+        for f in record.fields or ():
+            if f.base:
+                inner = self.types.declared.get(strip(f.type))  # type: ignore[arg-type]
+                if inner is not None:
+                    made += self.construct_default(
+                        lambda t=f.type: x.Cast(this(), type=Pointer(t), implicit=True),
+                        inner, where,
+                    )  # type: ignore[misc]  # fmt: skip
+        for f in declaration.type.get_fields():
+            made += self.construct_field(this, f, where)
+        return made
+
+    def construct_field(self, this: Callable[[], x.Expr], f: Any, where: Any) -> list[s.Stmt]:
+        at = self.place(where)
+        t = self.types.read(f.type)
+
+        def field() -> x.Expr:
+            return x.Member(this(), f.spelling, arrow=True, place=at)
+
+        start = self.field_default(f)  # type: ignore[attr-defined]
+        if start is not None:
+            return self.set_field(field, start, t, at)
+        inner = strip(t)
+        if isinstance(inner, Record) and inner.name and f.spelling:
+            declaration = self.types.declared.get(inner)
+            if declaration is not None:
+                return self.construct_default(
+                    lambda: x.Unary("&", field(), place=at), declaration, where
+                )
+        return []
+
+    def construct_default(self, this: Callable[[], x.Expr], declaration: Any, where: Any
+                          ) -> list[s.Stmt]:  # fmt: skip
+        """Default construction of a member or base: its own constructor, or the compiler's."""
+        for k in declaration.get_children():
+            if k.kind.name == "CONSTRUCTOR" and k.is_default_constructor():
+                if self.is_implicit(k):
+                    break
+                f = self.function(k)
+                at = self.place(where)
+                name = x.Name(f.name, f, place=at)
+                defaults = [initialiser(p) for p in k.get_arguments()]
+                values = tuple(self.expr(v) for v in defaults if v is not None)
+                return [s.ExprStmt(x.Call(name, (this(), *values), place=at), place=at)]
+        return self.default_construction(this, declaration, where)
+
+    def set_field(self, field: Callable[[], x.Expr], start: Any, t: CType, at: Any
+                  ) -> list[s.Stmt]:  # fmt: skip
+        """A field's initialiser as a statement."""
+        kind = strip(t)
+        built = self.construction(start) if isinstance(kind, Record) else None
+        if built is not None:
+            made = self.construct_at(lambda: x.Unary("&", field(), place=at), built, start)
+            if made is not None:
+                return made
+        value = self.initial_value(start, t)
+        if isinstance(value, x.InitList):
+            value = x.CompoundLiteral(value, type=t, place=at)
+        if hasattr(kind, "element") and isinstance(value, x.CompoundLiteral):
+            return self.copy_elements(field, value, kind, at)
+        return [s.ExprStmt(x.Assign("=", field(), value, place=at), place=at)]
+
+    def copy_elements(self, field: Callable[[], x.Expr], value: x.CompoundLiteral, t: Any, at: Any
+                      ) -> list[s.Stmt]:  # fmt: skip
+        items = value.init.items if isinstance(value.init, x.InitList) else ()
+        made: list[s.Stmt] = []
+        for k in range(t.count or 0):
+            from nvir.frontend.tree.types import INT
+
+            target = x.Index(field(), x.IntLiteral(k, type=INT), place=at)
+            item = items[k] if k < len(items) else None
+            element = strip(t.element)
+            if item is None:
+                item = x.InitList((), place=at)
+            if isinstance(item, x.InitList):
+                if isinstance(element, Record):
+                    item = x.CompoundLiteral(item, type=element, place=at)
+                elif is_scalar(element):
+                    item = x.Cast(x.IntLiteral(0, type=INT, place=at), type=element, place=at)
+                else:
+                    raise self.unsupported("an initialiser of an array of arrays as a member")
+            made.append(s.ExprStmt(x.Assign("=", target, item, place=at), place=at))
+        return made
+
+    def constructed(self, c: Any) -> x.Expr:
+        """An object as a value: `T(a, b)`, or a copy."""
+        t = self.types.read(c.type)
+        at = self.place(c)
+        v = Variable(f"__made{self.fresh()}", strip(t), place=at)
+
+        def this() -> x.Expr:
+            return x.Unary("&", x.Name(v.name, v, place=at), place=at)
+
+        built = self.construct_at(this, c, c)
+        if built is None:
+            return self.expr(next(iter(c.get_arguments())))
+        if not built and not list(c.get_arguments()):
+            return x.CompoundLiteral(x.InitList((), place=at), type=strip(t), place=at)
+        last = s.ExprStmt(x.Name(v.name, v, place=at), place=at)
+        body = s.Compound((s.DeclStmt((v,), place=at), *built, last), place=at)
+        return x.StatementExpr(body, place=at)
+
+    def object_value(self, c: Any, t: CType) -> x.Expr:
+        """A value that is copied to where it goes."""
+        if c.kind.name == "INIT_LIST_EXPR":
+            return self.expr(c)
+        return self.expr(c)
+
+    def member_initialisers(self, c: Any) -> list[s.Stmt]:
+        """What stands between a constructor's parameters and its body, and the defaults of the
+        fields that it leaves out, in the order of the fields."""
+        assert self.this is not None
+        param = self.this
+        at = self.place(c)
+
+        def this() -> x.Expr:
+            return x.Name("this", param, place=at)
+
+        named, bases, whole = self.written_initialisers(c)
+        if whole is not None:
+            built = self.construct_at(this, whole, whole)
+            return built or []
+        made: list[s.Stmt] = []
+        owner = c.semantic_parent
+        record = self.types.record(owner, owner.type)
+        for f in record.fields or ():
+            if f.base:
+                made += self.base_initialiser(f.type, bases, this, c)
+        for f in owner.type.get_fields():
+            start = named.get(pointer_of(f.canonical))
+            if start is None:
+                made += self.construct_field(this, f, c)
+                continue
+            t = self.types.read(f.type)
+            if isinstance(strip(t), Reference):
+                raise self.unsupported("a reference member that a constructor binds", f)
+            made += self.set_field(
+                lambda f=f: x.Member(this(), f.spelling, arrow=True, place=at), start, t, at
+            )  # type: ignore[misc]
+        return made
+
+    def written_initialisers(self, c: Any) -> tuple[dict[int, Any], list[Any], Any]:
+        """By field; of bases; and the constructor that this one delegates to."""
+        named: dict[int, Any] = {}
+        bases: list[Any] = []
+        whole, key = None, None
+        for k in c.get_children():
+            kind = k.kind.name
+            if kind == "MEMBER_REF":
+                key = pointer_of(k.referenced.canonical)
+            elif kind in ("TYPE_REF", "TEMPLATE_REF"):
+                key = None
+            elif kind == "COMPOUND_STMT":
+                break
+            elif k.kind.is_expression():
+                built = self.construction(k)
+                if key is not None:
+                    named[key] = k
+                    key = None
+                elif built is not None and self.types.read(k.type) is self.types.read(
+                    c.semantic_parent.type
+                ):
+                    whole = built
+                else:
+                    bases.append(k)
+        return named, bases, whole
+
+    def base_initialiser(self, t: CType, bases: list[Any], this: Callable[[], x.Expr], c: Any
+                         ) -> list[s.Stmt]:  # fmt: skip
+        at = self.place(c)
+        record = strip(t)
+        assert isinstance(record, Record)
+
+        def base() -> x.Expr:
+            return x.Cast(this(), type=Pointer(t), implicit=True, place=at)
+
+        for k in bases:
+            if strip(self.types.read(k.type)) is record:
+                return self.set_field(lambda: x.Unary("*", base(), place=at), k, t, at)
+        declaration = self.types.declared.get(record)
+        return [] if declaration is None else self.construct_default(base, declaration, c)
+
+    def destructor(self, record: Record | None) -> Function | None:
+        declaration = None if record is None else self.types.declared.get(record)
+        for k in declaration.get_children() if declaration is not None else ():
+            if k.kind.name == "DESTRUCTOR" and not self.is_implicit(k):
+                block = next((b for b in (k.get_definition() or k).get_children()
+                              if b.kind.name == "COMPOUND_STMT"), None)  # fmt: skip
+                if block is not None and list(block.get_children()):
+                    return self.function(k)
+        return None
+
+    # -------------------------------------------------------------- lambdas
+
+    def closure_variable(self, c: Any) -> list[s.Stmt]:
+        start = initialiser(c)
+        made = self.expr(start)
+        v = self.variable(c)
+        v.init = made
+        self.declared[pointer_of(c)] = v
+        return [s.DeclStmt((v,), place=v.place)]
+
+    def closure(self, c: Any) -> x.Expr:
+        """A lambda: its record, filled with what it captures."""
+        record = strip(self.types.read(c.type))
+        assert isinstance(record, Record)
+        at = self.place(c)
+        captured = self.captured(c)
+        by_reference, named, copies = self.capture_list(c)
+        items: list[x.Expr] = []
+        fields: list[Field] = []
+        names: dict[int, str] = {}
+        for key, name, t, value in captured:
+            known = strip(t)
+            inner = known.referent if isinstance(known, Reference) else t
+            reference = name in named or (by_reference and name not in copies)
+            if key == 0:
+                inner, reference = t, False
+            fields.append(Field(name, Reference(inner) if reference else strip(inner)))
+            items.append(value)
+            names[key] = name
+        if record.fields is None:
+            record.set_fields(fields)
+            for d in self.call_operators(c):
+                self.closures[pointer_of(d.canonical)] = names
+        self.closures[pointer_of(c.type.get_declaration())] = names
+        init = x.InitList(tuple(items), type=record, place=at)
+        return x.CompoundLiteral(init, type=record, place=at)
+
+    def call_operators(self, c: Any) -> list[Any]:
+        declaration = c.type.get_declaration()
+        return [k for k in declaration.get_children() if k.spelling == "operator()"]
+
+    def captured_names(self, c: Any) -> dict[int, str]:
+        """The variables that are fields of the closure whose operator() this is."""
+        if c.spelling != "operator()":
+            return {}
+        return self.closures.get(pointer_of(c.semantic_parent), {})
+
+    def captured(self, c: Any) -> list[tuple[int, str, CType, x.Expr]]:
+        """(declaration, name, type, value) of each variable around that a lambda's body names."""
+        found: dict[int, tuple[int, str, CType, x.Expr]] = {}
+        todo = list(c.get_children())
+        while todo:
+            k = todo.pop()
+            todo += k.get_children()
+            if k.kind.name == "CXX_THIS_EXPR" and self.this is not None and 0 not in found:
+                value = x.Name("this", self.this, place=self.place(k))
+                found[0] = (0, "__this", strip(self.this.type), value)
+            if k.kind.name != "DECL_REF_EXPR":
+                continue
+            d = k.referenced
+            if d is None or d.kind.name not in ("VAR_DECL", "PARM_DECL"):
+                continue
+            key = pointer_of(d)
+            local = self.declared.get(key)
+            outer = key in self.captures
+            if key in found or (local is None and not outer):
+                continue
+            if isinstance(local, Variable) and (local.memory or local.storage):
+                continue  # not on the stack: the body names it itself
+            if isinstance(local, Variable) and local in self.globals:  # type: ignore[attr-defined]
+                continue
+            t = self.types.read(d.type)
+            found[key] = (key, d.spelling, t, self.variable_name(k, d))  # type: ignore[attr-defined]
+        return list(found.values())
+
+    def capture_list(self, c: Any) -> tuple[bool, set[str], set[str]]:
+        """(whether the default is by reference, names by reference, names by value)."""
+        by_reference, named, copies = False, set(), set()
+        tokens = [t.spelling for t in c.get_tokens()]
+        depth, pending = 0, False
+        for t in tokens:
+            if t == "[":
+                depth += 1
+            elif t == "]":
+                depth -= 1
+                if depth == 0:
+                    by_reference = by_reference or pending
+                    break
+            elif t == "&":
+                pending = True
+            elif t == ",":
+                by_reference, pending = by_reference or pending, False
+            elif t.isidentifier():
+                (named if pending else copies).add(t)
+                pending = False
+        return by_reference, named, copies
+
+
+__all__ = ["CallReader", "Parameter"]

@@ -1,0 +1,3 @@
+#pragma once
+#include "nvir_cuda.h"
+#define offsetof(t, m) __builtin_offsetof(t, m)

@@ -1,0 +1,161 @@
+"""Parsing a CUDA source with libclang, and what clang says of it.
+
+    parse(text, file, arch, ...) -> Parsed
+
+Clang compiles for the device alone, against nvir's own headers: no CUDA toolkit and no C++
+library is needed. An include that is not found is dropped with a warning, and clang goes on
+after errors, so that host code which needs what is not there does no harm: what is wrong
+outside the functions that a kernel reaches becomes a warning (`Parsed.judge`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from nvir.frontend.cuda.libclang import library
+from nvir.ir.errors import Diagnostic, NvirError
+
+HEADERS = Path(__file__).parent / "include"
+_DETAILED, _KEEP_GOING = 0x01, 0x200
+_NEWEST_OF_CLANG = 90
+_SYNTAX = re.compile(
+    r"^(expected|extraneous|unterminated|missing terminating|unknown type name '__|"
+    r"unbalanced|invalid token|function definition is not allowed)"
+)
+
+
+@attrs.define
+class Parsed:
+    """A translation unit with its source and diagnostics."""
+
+    cindex: Any
+    unit: Any
+    file: str
+    source: str
+    texts: dict[str, str] = attrs.Factory(dict)
+    macros: dict[str, Any] | None = None
+
+    @property
+    def cursor(self) -> Any:
+        return self.unit.cursor
+
+    def is_own(self, name: str) -> bool:
+        return os.path.abspath(name).startswith(str(HEADERS) + os.sep)
+
+    def text(self, name: str) -> str:
+        """The text of a file of the unit; "" where it cannot be read. One byte is one
+        character, so that clang's offsets index it."""
+        found = self.texts.get(name)
+        if found is None:
+            try:
+                found = Path(name).read_bytes().decode("latin-1")
+            except OSError:
+                found = ""
+            self.texts[name] = found
+        return found
+
+    def macro(self, name: str) -> list[str] | None:
+        if self.macros is None:
+            self.macros = {c.spelling: c for c in self.cursor.get_children()
+                           if c.kind.name == "MACRO_DEFINITION"}  # fmt: skip
+        found = self.macros.get(name)
+        return None if found is None else [t.spelling for t in found.get_tokens()][1:]
+
+    # --------------------------------------------------------- diagnostics
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """Everything that clang says, worst first, as `file:line:col` with the source line."""
+        return [self._diagnostic(d) for d in self.unit.diagnostics if d.severity >= 2]
+
+    def _diagnostic(self, d: Any) -> Diagnostic:
+        severity = "error" if d.severity >= 3 else "warning"
+        where = d.location
+        name = where.file.name if where.file is not None else self.file
+        lines = self.text(name).splitlines()
+        line = lines[where.line - 1] if 0 < where.line <= len(lines) else ""
+        return Diagnostic(d.spelling, name, where.line, where.column, line, severity)
+
+    def judge(self, reached: Iterable[Any]) -> tuple[list[Diagnostic], list[Diagnostic]]:
+        """(errors, warnings): an error counts where it lies in a function that is reached, and
+        syntax errors outside of all functions do."""
+        spans = [_span(c) for c in reached]
+        hosts = _functions(self.cursor)
+        errors, warnings = [], []
+        for d in self.diagnostics():
+            if d.severity == "error" and not d.message.endswith("file not found"):
+                inside = any(_within(d, s) for s in spans)
+                alone = _SYNTAX.match(d.message) and not any(_within(d, s) for s in hosts)
+                if inside or (alone and not self.is_own(d.file)):
+                    errors.append(d)
+                    continue
+            warnings.append(attrs.evolve(d, severity="warning"))
+        return errors, warnings
+
+
+def _span(c: Any) -> tuple[str, int, int]:
+    e = c.extent
+    file = e.start.file
+    return (file.name if file is not None else "", e.start.line, e.end.line)
+
+
+def _within(d: Diagnostic, span: tuple[str, int, int]) -> bool:
+    return d.file == span[0] and span[1] <= d.line <= span[2]
+
+
+def _functions(root: Any) -> list[tuple[str, int, int]]:
+    """The extents of all functions with bodies of the source."""
+    spans, todo = [], [root]
+    while todo:
+        for c in todo.pop().get_children():
+            if c.kind.name in ("NAMESPACE", "LINKAGE_SPEC", "STRUCT_DECL", "CLASS_DECL",
+                               "CLASS_TEMPLATE", "UNEXPOSED_DECL"):  # fmt: skip
+                todo.append(c)
+            elif c.kind.name in ("FUNCTION_DECL", "CXX_METHOD", "FUNCTION_TEMPLATE", "CONSTRUCTOR",
+                                 "VAR_DECL"):  # fmt: skip
+                spans.append(_span(c))
+    return spans
+
+
+def arguments(arch: str, include: Sequence[str] = (), define: Sequence[str] = (),
+              std: str = "c++17", fast_math: bool = False) -> list[str]:  # fmt: skip
+    """Clang's command line for a device target."""
+    m = re.match(r"(?:sm|compute)_(\d+)[af]?$", arch)
+    if m is None:
+        raise NvirError(f"'{arch}' is no architecture: sm_80, sm_90a …")
+    number = int(m[1])
+    known = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90]
+    nearest = max([k for k in known if k <= number], default=50)
+    made = ["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-nostdinc",
+            "-nostdinc++", f"--cuda-gpu-arch=sm_{nearest}", f"-std={std}", "-ferror-limit=0",
+            "-Wno-unknown-cuda-version", "-Wno-pass-failed", "-Xclang", "-fnative-half-type",
+            "-Xclang", "-fnative-half-arguments-and-returns", "-fno-exceptions",
+            "-U__CUDA_ARCH__", f"-D__CUDA_ARCH__={number}0", "-D__NVCC__", "-D__CUDACC__",
+            "-isystem", str(HEADERS), "-include", str(HEADERS / "nvir_cuda.h")]  # fmt: skip
+    if fast_math:
+        made.append("-DNVIR_FAST_MATH=1")
+    made += [f"-I{path}" for path in include]
+    return made + [f"-D{text}" for text in define]
+
+
+def parse(text: str, file: str, arch: str, include: Sequence[str] = (),
+          define: Sequence[str] = (), std: str = "c++17", fast_math: bool = False) -> Parsed:  # fmt: skip
+    """Parse a source text; `file` names it, and its folder is searched for includes."""
+    cindex = library()
+    index = cindex.Index.create()
+    name = os.path.abspath(file) if os.sep in file or os.path.exists(file) else file
+    folder = os.path.dirname(name)
+    given = arguments(arch, [*([folder] if folder else []), *include], define, std, fast_math)
+    try:
+        unit = index.parse(name, args=given, unsaved_files=[(name, text)],
+                           options=_DETAILED | _KEEP_GOING)  # fmt: skip
+    except cindex.TranslationUnitLoadError:
+        raise NvirError(f"{file}: libclang cannot read it ({' '.join(given[-6:])})") from None
+    made = Parsed(cindex, unit, name, text)
+    made.texts[name] = text.encode("utf-8", "surrogateescape").decode("latin-1")
+    return made

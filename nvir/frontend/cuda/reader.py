@@ -1,0 +1,390 @@
+"""From clang's cursors to the tree: what is read, and the declarations.
+
+    Reader(parsed).unit() -> Unit     the kernels of a source, and all that they reach
+
+Method   a worklist. The roots are the kernels: functions that are `__global__`, and instances
+         of kernel templates that any function body, also of the host, names. Reading a body
+         finds the functions it calls, which are read in turn. So host code is never read, and
+         a template exists here only as instantiated.
+Cost     linear in the cursors of what is reached.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import attrs
+
+from nvir.frontend.cuda.calls import CallReader
+from nvir.frontend.cuda.expressions import ExpressionReader
+from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
+from nvir.frontend.cuda.parse import Parsed
+from nvir.frontend.cuda.statements import StatementReader
+from nvir.frontend.cuda.text import string_value
+from nvir.frontend.cuda.types import TypeReader
+from nvir.frontend.tree.declarations import (
+    Attributes,
+    Function,
+    LaunchBounds,
+    Parameter,
+    Unit,
+    Variable,
+)
+from nvir.frontend.tree.place import NOWHERE, Place
+from nvir.frontend.tree.types import (
+    CType,
+    Pointer,
+    Record,
+    Reference,
+    qualified,
+    spell,
+    strip,
+)
+from nvir.frontend.tree.vectors import SPECIAL_VARIABLES
+from nvir.ir.errors import Unsupported
+
+_METHODS = {"CXX_METHOD", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION"}
+_BODIES = {"FUNCTION_DECL", "CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR"}
+_SCOPES = {"NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "STRUCT_DECL", "CLASS_DECL"}
+_MEMORY = {"CUDASHARED_ATTR": "shared", "CUDACONSTANT_ATTR": "constant",
+           "CUDADEVICE_ATTR": "device"}  # fmt: skip
+_LIBRARY = {"malloc", "free"}  # what device code links with
+_SUFFIXES = {"unsigned char": "uchar", "unsigned short": "ushort", "unsigned int": "uint",
+             "signed char": "char"}  # fmt: skip
+
+
+@attrs.define
+class Annotations:
+    """What nvir's own header says of a declaration through annotate attributes, and clang's own
+    attributes, by name."""
+
+    names: dict[str, list[int]] = attrs.Factory(dict)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names
+
+    def numbers(self, name: str) -> list[int]:
+        return self.names.get(name, [])
+
+
+class Reader(StatementReader, ExpressionReader, CallReader):
+    """The reading of one translation unit."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        self.parsed = parsed
+        self.types = TypeReader(self)
+        self.at: Any = None  # the cursor that is being read, for messages
+        self.functions: dict[int, Function] = {}
+        self.queue: deque[tuple[Any, Function]] = deque()
+        self.declared: dict[int, Variable | Parameter] = {}
+        self.globals: list[Variable] = []
+        self.order: list[Function] = []
+        self.this: Parameter | None = None
+        self.captures: dict[int, str] = {}  # variables that are fields of the closure around
+        self.closures: dict[int, Any] = {}
+        self.cursors: list[Any] = []  # of the functions that were read
+        self.template_values: dict[str, int] = {}
+        self.temporaries = 0
+        self.files: dict[str, bool] = {}
+
+    # ------------------------------------------------------------- the unit
+
+    def unit(self) -> Unit:
+        for kernel in self.kernels():
+            self.function(kernel)
+        for v in self.device_variables(self.parsed.cursor):
+            self.global_variable(v)
+        while self.queue:
+            cursor, made = self.queue.popleft()
+            self.body(cursor, made)
+        declarations = [*self.globals, *self.order]
+        return Unit(
+            declarations, [r for r in self.types.declared if r.fields is not None],
+            file=self.parsed.file, cplusplus=True, source=self.parsed.source, trusted=True,
+        )  # fmt: skip
+
+    def kernels(self) -> list[Any]:
+        """The kernels of the source, in order, instances of templates behind the others."""
+        found: dict[int, Any] = {}
+        bodies: list[Any] = []
+        todo = [self.parsed.cursor]
+        while todo:
+            for c in todo.pop().get_children():
+                if self.is_own(c):
+                    continue
+                name = c.kind.name
+                if name in _SCOPES:
+                    todo.append(c)
+                if name in _BODIES:
+                    if self.has(c, "CUDAGLOBAL_ATTR"):
+                        if c.is_definition():
+                            found.setdefault(pointer_of(c.canonical), c)
+                    else:
+                        bodies.append(c)
+                elif name in ("VAR_DECL", "FUNCTION_TEMPLATE"):
+                    bodies.append(c)
+        for body in sorted(bodies, key=lambda c: c.location.offset):
+            self.launched(body, found)
+        return sorted(found.values(), key=lambda c: c.location.offset)
+
+    def launched(self, body: Any, found: dict[int, Any]) -> None:
+        """Instances of kernel templates that a body names, through instances of its callees."""
+        todo, seen = [body], set()
+        while todo:
+            for c in todo.pop().get_children():
+                todo.append(c)
+                if c.kind.name != "DECL_REF_EXPR":
+                    continue
+                target = c.referenced
+                if target is None or target.kind.name != "FUNCTION_DECL" or self.is_own(target):
+                    continue
+                key = pointer_of(target.canonical)
+                if key in seen or key in found:
+                    continue
+                seen.add(key)
+                if self.has(target, "CUDAGLOBAL_ATTR"):
+                    found[key] = target.get_definition() or target
+                elif target.get_num_template_arguments() > 0:
+                    todo.append(target)
+
+    def device_variables(self, root: Any) -> list[Any]:
+        found, todo = [], deque([root])
+        while todo:
+            for c in todo.popleft().get_children():
+                if c.kind.name in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
+                    if not self.is_own(c):
+                        todo.append(c)
+                elif c.kind.name == "VAR_DECL" and not self.is_own(c):
+                    external = c.storage_class.name == "EXTERN" and initialiser(c) is None
+                    if not external and any(self.has(c, a) for a in _MEMORY):
+                        found.append(c)
+        return found
+
+    # ----------------------------------------------------------- questions
+
+    def place(self, c: Any) -> Place:
+        where = c.location
+        file = where.file
+        return Place(file.name, where.line, where.column) if file is not None else NOWHERE
+
+    def where(self) -> str:
+        return str(self.place(self.at)) if self.at is not None else self.parsed.file
+
+    def unsupported(self, what: str, c: Any = None) -> Unsupported:
+        c = c if c is not None else self.at
+        return Unsupported(what, where=str(self.place(c)) if c is not None else self.parsed.file)
+
+    def is_own(self, c: Any) -> bool:
+        """Whether a declaration stands in nvir's own headers (or is clang's)."""
+        file = c.location.file
+        if file is None:
+            return True
+        known = self.files.get(file.name)
+        if known is None:
+            known = self.files[file.name] = self.parsed.is_own(file.name)
+        return known
+
+    def has(self, c: Any, attribute: str) -> bool:
+        return any(k.kind.name == attribute for k in c.get_children())
+
+    def annotations(self, c: Any) -> Annotations:
+        made = Annotations()
+        for k in c.get_children():
+            name = k.kind.name
+            if name == "ANNOTATE_ATTR":
+                values = [evaluate(v) for v in k.get_children()]
+                made.names[k.spelling] = [int(v) for v in values if v is not None]
+            elif name.endswith("_ATTR"):
+                made.names[name] = []
+        return made
+
+    def is_closure(self, declaration: Any) -> bool:
+        return "(lambda at" in declaration.type.spelling
+
+    def bases(self, declaration: Any) -> list[Any]:
+        """The types of a class's bases; of an instance, what its template says of itself."""
+        found = [c for c in declaration.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"]
+        if not found and declaration.get_num_template_arguments() > 0:
+            template = self.template_of(declaration)
+            if template is not None:
+                found = [c for c in template.get_children()
+                         if c.kind.name == "CXX_BASE_SPECIFIER"]  # fmt: skip
+                if any(c.type.get_size() < 0 for c in found):
+                    return []
+        return [c.type for c in found]
+
+    def template_of(self, declaration: Any) -> Any:
+        lib = self.parsed.cindex.conf.lib
+        made = lib.clang_getSpecializedCursorTemplate(declaration)
+        return made
+
+    # ----------------------------------------------------------- functions
+
+    def function(self, c: Any) -> Function:
+        """The tree's function of a declaration; its body is read later."""
+        key = pointer_of(c.canonical)
+        found = self.functions.get(key)
+        if found is not None:
+            return found
+        definition = c.get_definition() or c
+        notes = self.annotations(definition)
+        if definition is not c:
+            notes.names.update({k: v for k, v in self.annotations(c).names.items()
+                                if k not in notes})  # fmt: skip
+        made = Function(
+            definition.spelling, self.types.read(definition.result_type),
+            self.parameters(definition, notes), storage=self.storage(definition),
+            variadic=definition.type.kind.name == "FUNCTIONPROTO"
+            and definition.type.is_function_variadic(),
+            link_name=definition.mangled_name.lstrip("\x01"),
+            attributes=self.attributes(notes), place=self.place(definition),
+        )  # fmt: skip
+        self.functions[key] = made
+        if self.is_own(definition) and not definition.is_definition():
+            known = made.name not in _LIBRARY
+            made.attributes = attrs.evolve(made.attributes, builtin=known)
+            self.typed_name(made, definition)
+        if made.link_name.startswith("llvm."):  # the compiler calls the intrinsic itself
+            made.name = made.link_name
+            made.attributes = attrs.evolve(made.attributes, builtin=True)
+        if made.attributes.builtin:
+            return made
+        self.order.append(made)
+        if definition.is_definition():
+            self.queue.append((definition, made))
+        return made
+
+    def typed_name(self, made: Function, c: Any) -> None:
+        """`tex2D<float4>` is the builtin `tex2D_float4`."""
+        if not made.name.startswith(("tex", "surf")) or c.get_num_template_arguments() < 1:
+            return
+        t = strip(self.types.read(c.get_template_argument_type(0)))
+        text = t.name if isinstance(t, Record) else _SUFFIXES.get(spell(t), spell(t))
+        made.name = f"{made.name}_{text}"
+
+    def storage(self, c: Any) -> str:
+        if c.storage_class.name == "STATIC" and c.kind.name == "FUNCTION_DECL":
+            return "static"
+        return "weak" if c.get_num_template_arguments() > 0 else ""
+
+    def attributes(self, notes: Annotations) -> Attributes:
+        bounds = notes.numbers("nvir.launch_bounds")
+        cluster = notes.numbers("nvir.cluster_dims")
+        block = notes.numbers("nvir.block_size")
+        registers = notes.numbers("nvir.maxnreg")
+        inline = next((w for w in ("always", "never") if f"nvir.inline.{w}" in notes), "")
+        return Attributes(
+            kernel="CUDAGLOBAL_ATTR" in notes, inline=inline,
+            launch_bounds=LaunchBounds(*bounds[:3]) if bounds else None,
+            max_registers=registers[0] if registers else 0,
+            cluster_dims=_triple(cluster) if cluster else None,
+            required_block=_triple(block) if block else None,
+            const="CONST_ATTR" in notes,
+        )  # fmt: skip
+
+    def parameters(self, c: Any, notes: Annotations) -> tuple[Parameter, ...]:
+        made: list[Parameter] = []
+        if self.is_method(c):
+            owner = self.types.read(c.semantic_parent.type)
+            t = qualified(owner, const=c.is_const_method())
+            made.append(Parameter("this", Pointer(t), this=True, place=self.place(c)))
+        for k in c.get_arguments():
+            p = Parameter(
+                k.spelling, self.types.read(k.type), place=self.place(k),
+                grid_constant="nvir.grid_constant" in self.annotations(k),
+            )  # fmt: skip
+            self.declared[pointer_of(k)] = p
+            made.append(p)
+        return tuple(made)
+
+    def is_method(self, c: Any) -> bool:
+        if c.kind.name == "FUNCTION_TEMPLATE":
+            return False
+        return c.kind.name in _METHODS and not c.is_static_method()
+
+    def body(self, c: Any, made: Function) -> None:
+        """Read the body of a function that was declared."""
+        block = next((k for k in c.get_children() if k.kind.name == "COMPOUND_STMT"), None)
+        if block is None:
+            return
+        self.cursors.append(c)
+        self.this = made.params[0] if made.params and made.params[0].this else None
+        self.captures = self.captured_names(c)
+        self.template_values = self.template_arguments(c)
+        statements = []
+        if c.kind.name == "CONSTRUCTOR":
+            statements += self.member_initialisers(c)
+        made.body = self.compound(block, before=statements)
+
+    def template_arguments(self, c: Any) -> dict[str, int]:
+        """The values of a template's parameters by name, for pragmas that name them."""
+        values: dict[str, int] = {}
+        while c is not None and c.kind.name not in ("TRANSLATION_UNIT", "NAMESPACE"):
+            count = c.get_num_template_arguments()
+            if count > 0:
+                template = self.template_of(c)
+                names = [k.spelling for k in template.get_children()
+                         if k.kind.name.startswith("TEMPLATE_") and "PARAMETER" in k.kind.name]
+                for k, name in enumerate(names[:count]):
+                    if c.get_template_argument_kind(k).name == "INTEGRAL":
+                        values.setdefault(name, c.get_template_argument_value(k))
+            c = c.semantic_parent
+        return values
+
+    # ----------------------------------------------------------- variables
+
+    def global_variable(self, c: Any) -> Variable:
+        """A variable of a file, a namespace or a class."""
+        key = pointer_of(c.canonical)
+        found = self.declared.get(key)
+        if isinstance(found, Variable):
+            return found
+        if c.spelling in SPECIAL_VARIABLES and self.is_own(c):
+            return SPECIAL_VARIABLES[c.spelling]
+        definition = c.get_definition() or c
+        made = self.variable(definition)
+        if not made.memory:
+            made.memory = "constant"  # clang lets device code read constants of the host
+        made.link_name = definition.mangled_name.lstrip("\x01")
+        if definition.storage_class.name == "STATIC":
+            made.storage = "static"
+        self.declared[key] = made
+        self.globals.append(made)
+        start = initialiser(definition)
+        if start is not None and made.memory != "shared":
+            made.init = self.initial_value(start, made.type)
+        return made
+
+    def variable(self, c: Any) -> Variable:
+        """A variable without its initialiser."""
+        notes = self.annotations(c)
+        memory = next((m for a, m in _MEMORY.items() if a in notes), "")
+        if "nvir.managed" in notes:
+            memory = "managed"
+        t = self.types.read(c.type)
+        extern = c.storage_class.name == "EXTERN" and initialiser(c) is None
+        aligned = notes.numbers("nvir.align")
+        return Variable(
+            c.spelling, t, memory=memory, storage="extern" if extern else "",
+            align=max(aligned, default=0), place=self.place(c),
+        )  # fmt: skip
+
+    def record_of(self, t: CType) -> Record | None:
+        s = strip(t)
+        if isinstance(s, Reference):
+            s = strip(s.referent)
+        return s if isinstance(s, Record) else None
+
+    def macro(self, name: str) -> list[str] | None:
+        """The tokens of a macro, without its name."""
+        return self.parsed.macro(name)
+
+    def macro_string(self, name: str) -> str:
+        tokens = self.macro(name) or []
+        return "".join(string_value(t) for t in tokens if '"' in t)
+
+
+def _triple(numbers: list[int]) -> tuple[int, int, int]:
+    x, y, z = [*numbers, 1, 1][:3]
+    return x, y, z

@@ -1,0 +1,151 @@
+"""What the cursors do not tell and the source text does.
+
+    for_parts(...)    which of a for's three parts are there
+    unroll(...)       the pragma in front of a loop
+    asm_text(...)     template, constraints and clobbers of inline assembly
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+import attrs
+
+_SKIP = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.S)
+_PRAGMA = re.compile(r"#?\s*(?:pragma\s+|_Pragma\s*\(\s*\")(?:GCC\s+|clang\s+)?(unroll|nounroll)\b"
+                     r"[ \t]*\(?([^\n\"]*)")  # fmt: skip
+
+
+def blanked(text: str) -> str:
+    """The text with comments and literals overwritten by blanks, offsets kept."""
+    return _SKIP.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+
+
+def for_header(text: str, start: int) -> tuple[int, int, int] | None:
+    """Offsets of the two semicolons and the closing parenthesis of the `for` that starts at
+    `start`; None where no `for` stands there (a macro)."""
+    clean = blanked(text[start : start + 20000])
+    m = re.match(r"for\s*\(", clean)
+    if m is None:
+        return None
+    depth, found = 0, []
+    for k in range(m.end(), len(clean)):
+        c = clean[k]
+        if c in "([{":
+            depth += 1
+        elif c in ")]}":
+            if depth == 0:
+                return (start + found[0], start + found[1], start + k) if len(found) == 2 else None
+            depth -= 1
+        elif c == ";" and depth == 0:
+            found.append(k)
+    return None
+
+
+def pragma(text: str) -> tuple[str, str] | None:
+    """("unroll" or "nounroll", its argument) of a text that holds such a pragma."""
+    m = _PRAGMA.search(text)
+    if m is None:
+        return None
+    argument = re.sub(r"//.*|/\*.*?\*/", "", m[2]).strip()
+    if argument.endswith(")") and argument.count(")") > argument.count("("):
+        argument = argument[:-1].strip()
+    return m[1], argument
+
+
+# ------------------------------------------------------------------- inline asm
+
+
+@attrs.frozen
+class AsmText:
+    template: str
+    outputs: tuple[tuple[str, str], ...]  # (constraint, name)
+    inputs: tuple[tuple[str, str], ...]
+    clobbers: tuple[str, ...]
+    volatile: bool
+
+
+def string_value(token: str) -> str:
+    """The value of a string literal as it is spelled; raw strings too."""
+    m = re.match(r'(?:u8|u|U|L)?R"([^(]*)\((.*)\)\1"$', token, re.S)
+    if m is not None:
+        return m[2]
+    token = token[token.index('"') :]
+    try:
+        return str(ast.literal_eval(token.replace("\n", "\\n")))
+    except (ValueError, SyntaxError):
+        return token[1:-1]
+
+
+def parse_asm(tokens: list[str]) -> AsmText | None:
+    """The parts of `asm volatile ("…" : outputs : inputs : clobbers)` as a list of tokens."""
+    start = next((k for k, t in enumerate(tokens) if t in ("asm", "__asm__", "__asm")), None)
+    if start is None:
+        return None
+    at, volatile = start + 1, False
+    while at < len(tokens) and tokens[at] != "(":
+        volatile = volatile or tokens[at] in ("volatile", "__volatile__", "__volatile")
+        at += 1
+    sections: list[list[list[str]]] = [[[]]]
+    depth = 0
+    for token in _split_colons(tokens[at + 1 :]):
+        if token in ("(", "[", "{"):
+            depth += 1
+        elif token in (")", "]", "}"):
+            if depth == 0:
+                break
+            depth -= 1
+        if depth == 0 and token == ":":
+            sections.append([[]])
+        elif depth == 0 and token == ",":
+            sections[-1].append([])
+        else:
+            sections[-1][-1].append(token)
+    template = "".join(string_value(t) for t in sections[0][0] if '"' in t)
+    sections += [[[]]] * 4
+    outputs, inputs = (tuple(_operand(o) for o in s if o) for s in sections[1:3])
+    clobbers = tuple(string_value(o[0]) for o in sections[3] if o and '"' in o[0])
+    return AsmText(template, outputs, inputs, clobbers, volatile)
+
+
+def _split_colons(tokens: list[str]) -> list[str]:
+    out: list[str] = []
+    for t in tokens:
+        out += [":", ":"] if t == "::" else [t]
+    return out
+
+
+def _operand(tokens: list[str]) -> tuple[str, str]:
+    name = ""
+    if tokens[0] == "[" and len(tokens) > 2:
+        name, tokens = tokens[1], tokens[3:]
+    text = ""
+    for t in tokens:
+        if '"' not in t:
+            break
+        text += string_value(t)
+    return text, name
+
+
+def cast_target(tokens: list[Any]) -> str:
+    """The last token of the type that a cast names."""
+    if not tokens:
+        return ""
+    if tokens[0] == "(":
+        close, depth = "(", 0
+        for k, t in enumerate(tokens):
+            depth += (t == "(") - (t == ")")
+            if t == ")" and depth == 0:
+                return str(tokens[k - 1])
+        return close
+    depth = 0
+    for k, t in enumerate(tokens):
+        if t == "<":
+            depth += 1
+        elif t in (">", ">>"):
+            depth -= len(t)
+            if depth <= 0:
+                return str(tokens[k - 1])
+    return ""
