@@ -122,6 +122,26 @@ HOISTING = {
     "flags lookup": (f"{LOOP}.licm_tables:block_policy", "test_block_policy"),
     "side-effect checker": (f"{LOOP}.licm_region:Blocked", "test_effects_block_the_mark"),
 }  # fmt: skip
+FUSION = {
+    "entry": (f"{LOOP}.loop_fuse:run", "test_the_gates"),
+    "context": (f"{LOOP}.fuse_plan:Limits", "test_the_candidates_are_noted_and_counted"),
+    "driver": (f"{LOOP}.loop_fuse:fuse", "test_loops_in_a_loop_and_beside_each_other"),
+    "FindAdjacentPair": (f"{LOOP}.fuse_plan:Planner._way",
+                         "test_loops_on_two_sides_of_a_branch_are_no_neighbours"),
+    "DominanceCheck": (f"{LOOP}.fuse_plan:Planner._stage_2", "test_each_body_has_a_limit"),
+    "BuildDefUseSets": (f"{LOOP}.fuse_plan:Planner._registers", "test_registers"),
+    "BuildFusionIV": (f"{LOOP}.loop_fuse:_join_variables", "test_one_variable_remains"),
+    "NormalizeIVBounds": (f"{LOOP}.fuse_plan:Planner._count_alike",
+                          "test_bounds_are_made_normal"),
+    "VerifyStructure": (f"{LOOP}.fuse_plan:Planner._structure",
+                        "test_several_blocks_are_fused_on_demand_and_if_alike"),
+    "CheckDependencies": (f"{LOOP}.fuse_plan:Planner._memory", "test_memory"),
+    "PrepareTransform": (f"{LOOP}.loop_fuse:_clear_way", "test_code_between"),
+    "ApplyFusion": (f"{LOOP}.loop_fuse:_fuse", "test_two_bodies"),
+    "PostCleanup": (f"{LOOP}.loop_fuse:_drop_repeated", "test_two_bodies"),
+    "teardown": (f"{LOOP}.fuse_plan:Candidate",
+                 "test_annotations_are_fresh_and_the_next_round_sees_them"),
+}  # fmt: skip
 
 
 def found(place: str) -> object:
@@ -141,13 +161,17 @@ def names_of_tests() -> frozenset[str]:
 def each_has_a_public_place(roles: dict[str, str]) -> None:
     for role, place in roles.items():
         assert not place.rpartition(":")[2].startswith("_"), role
-        thing = found(place)
-        assert callable(thing) or isinstance(thing, property), role
+        is_there(role, place)
+
+
+def is_there(role: str, place: str) -> None:
+    thing = found(place)
+    assert callable(thing) or isinstance(thing, property), role
 
 
 def each_has_a_test_of_its_own(roles: dict[str, tuple[str, str]]) -> None:
-    each_has_a_public_place({role: place for role, (place, _) in roles.items()})
-    for role, (_, test) in roles.items():
+    for role, (place, test) in roles.items():
+        is_there(role, place)
         assert test in names_of_tests(), f"{role}: no test is named {test}"
 
 
@@ -174,3 +198,8 @@ def test_the_roles_of_unrolling_have_tests():
 @pytest.mark.seed("PRV-07")
 def test_the_roles_of_hoisting_have_tests():
     each_has_a_test_of_its_own(HOISTING)
+
+
+@pytest.mark.seed("PRV-08")
+def test_the_roles_of_fusion_have_tests():
+    each_has_a_test_of_its_own(FUSION)
