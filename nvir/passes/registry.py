@@ -125,6 +125,7 @@ def all_passes() -> dict[str, Pass]:
         loop_simplify,
         loop_unroll,
         split_live_ranges,
+        strength_reduce,
         unroll_decision,
     )
     from nvir.passes.scalar import (
@@ -181,6 +182,8 @@ def all_passes() -> dict[str, Pass]:
              phases=(24,)),
         Pass("loop-fuse", loop_fuse.run, "neighbouring loops that count alike become one",
              loop_fuse.CODES, options=loop_fuse.Options, level="ori", cfg=True, phases=(59,)),
+        Pass("strength-reduce", strength_reduce.run, "products of loop variables become sums",
+             strength_reduce.CODES, options=strength_reduce.Options, level="ori", phases=(21,)),
         Pass("if-convert", if_convert.run, "small branches become predicated code and selects",
              if_convert.CODES, options=if_convert.Options, level="ori", cfg=True, phases=(63,)),
         Pass("phi-moves", phi_moves.run, "phis merge registers of their own",
