@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from nvir import ir, llvm, passes, ptx, report, sm, toolchain
+    from nvir.compiler import compile_cuda
     from nvir.interp.arguments import DeviceArray
     from nvir.interp.grid import LaunchResult, launch
     from nvir.interp.tensormap import TensorMap
@@ -54,6 +55,7 @@ _EXPORTS = {
     "Unsupported": "nvir.ir.errors",
     "VerifyError": "nvir.ir.errors",
     "cfg_dot": "nvir.report.pictures",
+    "compile_cuda": "nvir.compiler",
     "launch": "nvir.interp.grid",
     "parse_ir": "nvir.ir.parse",
     "print_ir": "nvir.ir.text",
@@ -70,7 +72,7 @@ _ROOMS = ("ir", "analysis", "llvm", "gpu", "ptx", "interp", "sm", "passes", "too
 __all__ = [
     "DeviceArray", "LaunchError", "LaunchResult", "Module", "NvirError", "ParseError",
     "PassError", "TensorMap", "Texture", "Unsupported", "VerifyError", "__version__", "cfg_dot",
-    "ir", "launch", "llvm", "parse_ir", "passes", "print_ir", "print_ll", "print_ptx", "ptx",
+    "compile_cuda", "ir", "launch", "llvm", "parse_ir", "passes", "print_ir", "print_ll", "print_ptx", "ptx",
     "read_ll", "read_ptx", "report",
     "run_passes", "sm", "to_networkx", "toolchain", "verify",
 ]  # fmt: skip

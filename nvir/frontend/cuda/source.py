@@ -1,27 +1,19 @@
-"""From a source to a tree and to modules.
-
-`compile_cuda` gives a module of level `ori`, ready for `nvir.launch`, `nvir.print_ptx` and the
-loop passes; `level="nvvm"` stops before selection.
-"""
+"""A CUDA source as a tree: what is given, what clang says of it, what is told to the user."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from nvir.frontend.check import check
 from nvir.frontend.cuda.parse import Parsed, parse
 from nvir.frontend.cuda.reader import Reader
 from nvir.frontend.depth import MAX_NESTING, room
-from nvir.frontend.irgen import Options, generate
 from nvir.frontend.tree.declarations import Unit
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
-from nvir.ir.module import Module
 
 MORE = 40  # diagnostics that are told
 
@@ -97,61 +89,3 @@ def no_kernel(parsed: Parsed) -> Diagnostic:
     else:
         text = "there is no __global__ function with a body"
     return Diagnostic(text, parsed.file, 1, 1, "", "error")
-
-
-def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: str = "ori",
-                 lines: bool = True, **options: Any) -> Module:  # fmt: skip
-    """Compile a CUDA source: a path, or the text itself (a str with a newline, or bytes).
-
-    optimise   0 to 3, as -O
-    level      "ori", what `nvir.launch` and `nvir.print_ptx` take, or "nvvm"
-    Further options are the fields of `Source`. Clang's warnings are the module's diagnostics.
-    """
-    unit, warnings = read_cuda(source, arch, **options)
-    fast = bool(options.get("fast_math")) or (isinstance(source, Source) and source.fast_math)
-    module = lower(check(unit), arch, optimise, level, lines, fast)
-    module.diagnostics += warnings
-    return module
-
-
-def lower(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str = "ori",
-          lines: bool = True, fast_math: bool = False, observe: Any = None) -> Module:  # fmt: skip
-    """A checked tree down to a module. `observe(stage, module)` is called at "nvvm" (as
-    generated), "optimised" and "ori"."""
-    from nvir.passes.driver import run_passes
-
-    module = generate(unit, Options(arch=arch, lines=lines))
-    see = observe or (lambda stage, m: None)
-    see("nvvm", module)
-    first = nvvm_pipeline(optimise)
-    if first:
-        run_passes(module, first)
-        see("optimised", module)
-    if level == "nvvm":
-        return module
-    fast = ";fast-math;ftz;prec-div=false;prec-sqrt=false" if fast_math else ""
-    run_passes(module, f"select<fp-contract=fast{fast}>")
-    last = ori_pipeline(optimise)
-    if last:
-        run_passes(module, last)
-    see("ori", module)
-    return module
-
-
-def nvvm_pipeline(optimise: int) -> str:
-    """The passes of a level on NVVM IR, as far as they exist."""
-    if optimise <= 0:
-        return ""
-    return _known("mem2reg,dce,gvn,dce,vectorize-memory")
-
-
-def ori_pipeline(optimise: int) -> str:
-    """The passes of a level after selection: the assembler does the rest."""
-    return _known("copy-prop,gvn,dce") if optimise > 0 else ""
-
-
-def _known(text: str) -> str:
-    from nvir.passes.registry import all_passes
-
-    have = all_passes()
-    return ",".join(name for name in text.split(",") if name.partition("<")[0] in have)

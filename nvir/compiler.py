@@ -1,0 +1,87 @@
+"""The whole way down: a source or a tree to NVVM IR, through the passes, to ori.
+
+    compile_cuda(source, arch)   a `.cu` file or its text, to a module that runs and prints PTX
+    compile_tree(unit, arch)     the same of a typed tree
+    nvvm_pipeline, ori_pipeline  what a level of optimisation runs
+
+The assembler optimises, too: what it does well (scheduling, allocation, most loops) is left to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nvir.frontend.tree.declarations import Unit
+from nvir.ir.module import Module
+
+
+def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: str = "ori",
+                 lines: bool = True, **options: Any) -> Module:  # fmt: skip
+    """Compile a CUDA source: a path, or the text itself (a str with a newline, or bytes).
+
+    optimise   0 to 3, as -O
+    level      "ori", what `nvir.launch` and `nvir.print_ptx` take, or "nvvm"
+    lines      keep the source's lines in the code
+    Further options: `name`, `include`, `define` (sequences as -I and -D take them), `std`,
+    `fast_math`. Clang's warnings are the module's diagnostics.
+
+    Raises ParseError with clang's diagnostics where a function that a kernel reaches is wrong or
+    no kernel is there, Unsupported with its place for what cannot be compiled.
+    """
+    from nvir.frontend.cuda import read_cuda, source_of
+
+    given = source_of(source, **options)
+    unit, warnings = read_cuda(given, arch)
+    module = compile_tree(unit, arch, optimise, level, lines, given.fast_math)
+    module.diagnostics += warnings
+    return module
+
+
+def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str = "ori",
+                 lines: bool = True, fast_math: bool = False,
+                 observe: Callable[[str, Module], None] | None = None) -> Module:  # fmt: skip
+    """Compile a typed tree. `observe(stage, module)` sees the module at "nvvm" (as generated),
+    "optimised" and "ori"."""
+    from nvir.frontend.check import check
+    from nvir.frontend.irgen import Options, generate
+    from nvir.passes.driver import run_passes
+
+    def stage(name: str, pipeline: str) -> None:
+        if pipeline:
+            run_passes(module, pipeline)
+        if observe is not None:
+            observe(name, module)
+
+    module = generate(check(unit), Options(arch=arch, lines=lines))
+    stage("nvvm", "")
+    stage("optimised", nvvm_pipeline(optimise))
+    if level == "nvvm":
+        return module
+    stage("ori", ",".join(p for p in (select(fast_math), ori_pipeline(optimise)) if p))
+    return module
+
+
+def select(fast_math: bool = False) -> str:
+    """Selection with nvcc's defaults for floating point."""
+    fast = ";fast-math;ftz;prec-div=false;prec-sqrt=false" if fast_math else ""
+    return f"select<fp-contract=fast{fast}>"
+
+
+def nvvm_pipeline(optimise: int) -> str:
+    """The passes of a level on NVVM IR, as far as they exist."""
+    if optimise <= 0:
+        return ""
+    return _known("mem2reg,dce,gvn,dce,vectorize-memory")
+
+
+def ori_pipeline(optimise: int) -> str:
+    """The passes of a level after selection: the assembler does the rest."""
+    return _known("copy-prop,gvn,dce") if optimise > 0 else ""
+
+
+def _known(text: str) -> str:
+    from nvir.passes.registry import all_passes
+
+    have = all_passes()
+    return ",".join(name for name in text.split(",") if name.partition("<")[0] in have)

@@ -1,0 +1,48 @@
+"""The examples compiled from their CUDA sources: the references of tests/interp judge the results."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nvir
+
+pytest.importorskip("clang.cindex")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@functools.cache
+def compiled(name: str) -> Any:
+    """The module behind the name of a PTX file: "sgemm.sm_90" is sgemm.cu for sm_90."""
+    stem, _, arch = name.removeprefix("clang_").partition(".")
+    return nvir.compile_cuda(ROOT / "examples" / f"{stem}.cu", arch)
+
+
+def _references() -> Any:
+    path = ROOT / "tests" / "interp" / "test_examples.py"
+    spec = importlib.util.spec_from_file_location("example_references", path)
+    assert spec is not None
+    made = importlib.util.module_from_spec(spec)
+    assert spec.loader is not None
+    spec.loader.exec_module(made)
+    made.module = compiled  # type: ignore[attr-defined]
+    return made
+
+
+_made = _references()
+rng = _made.rng
+globals().update({k: v for k, v in vars(_made).items() if k.startswith("test_") and "triton" not in k})
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.cu")), ids=lambda p: p.stem)
+def test_the_assembler_takes_it(path: Path) -> None:
+    from nvir.toolchain.ptxas import ptxas
+
+    arch = "sm_90" if "specialised" in path.stem else "sm_80"
+    result = ptxas(nvir.print_ptx(nvir.compile_cuda(path, arch)), arch)
+    assert result.ok, result.log
