@@ -12,6 +12,7 @@ import nvir
 # subcommand -> module with `command`, in the order in which help lists them
 COMMANDS = {
     "report": ("nvir.cli.report", "Loops, registers and occupancy of each kernel."),
+    "explain": ("nvir.cli.explain", "One page about a loop: decisions, knobs, unroll factors."),
     "opt": ("nvir.cli.opt", "Run passes and print PTX or IR."),
     "run": ("nvir.cli.run", "Run a kernel without a GPU."),
     "cfg": ("nvir.cli.cfg", "Draw control-flow graphs as DOT or SVG."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import click
@@ -21,6 +22,9 @@ from nvir.cli.common import (
     write_output,
 )
 from nvir.ir.errors import NvirError
+
+if TYPE_CHECKING:
+    from nvir.passes.knobs import Policy
 
 CROSSED = 3
 
@@ -46,7 +50,7 @@ CROSSED = 3
 @output_option
 @reports_errors
 def command(
-    before: str, after: str, arch: str | None, profile: str | None, policy: str,
+    before: str, after: str, arch: str | None, profile: str | None, policy: Policy,
     block: int | None, dynamic_smem: int, kernel: str | None, fail_on: str | None,
     ask_ptxas: bool, as_json: bool, output: str | None,
 ) -> None:  # fmt: skip

@@ -25,6 +25,7 @@ from nvir.ir.errors import NvirError
 from nvir.ir.module import Module
 
 if TYPE_CHECKING:
+    from nvir.passes.knobs import Policy
     from nvir.report import Launch, ModuleReport
 
 
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 @output_option
 @reports_errors
 def command(
-    file: str, arch: str | None, profile: str | None, policy: str, block: int | None,
+    file: str, arch: str | None, profile: str | None, policy: Policy, block: int | None,
     dynamic_smem: int, kernel: str | None, lines: bool, source: bool, ask_ptxas: bool,
     as_json: bool, output: str | None,
 ) -> None:  # fmt: skip
@@ -103,7 +104,7 @@ def command(
 
 
 def _report(
-    modules: list[Module], arch: str | None, profile: str | None, policy: str, launch: Launch
+    modules: list[Module], arch: str | None, profile: str | None, policy: Policy, launch: Launch
 ) -> ModuleReport:
     from nvir.report import report
     from nvir.report.binaries import join

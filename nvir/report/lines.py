@@ -142,7 +142,7 @@ def line_listing(function: Function, module: Module, text: list[str] | None = No
     held: tuple[LiveValue, ...] = ()
     if peak is not None and peak.instruction is not None and not peak.instruction.is_phi:
         values = live_at(function, peak.instruction, live, machine, factors)
-        held = tuple(_explain(values, peak.instruction, live))
+        held = tuple(explain_values(values, peak.instruction, live))
     return Listing(
         function, tuple(rows), _columns(rows), pressure.max_live, estimate, peak, held, source
     )
@@ -224,7 +224,9 @@ def _columns(rows: list[Row]) -> dict[str, int]:
 # ---------------------------------------------------------------- who and why
 
 
-def _explain(values: list[Value], peak: Instruction, live: Liveness) -> Iterator[LiveValue]:
+def explain_values(
+    values: list[Value], peak: Instruction, live: Liveness
+) -> Iterator[LiveValue]:
     """The values at the peak, widest first, then those that live longest."""
     function = live.function
     loop_of: dict[Block, Loop] = {}

@@ -7,7 +7,7 @@ What no pass can say yet is null with a reason, never invented.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -29,6 +29,9 @@ from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile, profile_for
 from nvir.sm.profile import profile as named_profile
 from nvir.sm.registers import estimate_registers
+
+if TYPE_CHECKING:
+    from nvir.passes.knobs import Knobs, Policy
 
 SCHEMA = "nvir.report/1"
 # The reason of pipeline figures: they are no prediction of the assembler.
@@ -199,9 +202,12 @@ class Launch:
     dynamic_smem: int = 0
 
 
+AS_DECLARED = Launch()  # as the kernel says itself
+
+
 def report(
     module: Module, *, arch: str | None = None, profile: str | None = None,
-    policy: str = "observed", launch: Launch = Launch(),
+    policy: Policy = "observed", launch: Launch = AS_DECLARED,
 ) -> ModuleReport:  # fmt: skip
     """Loops, registers and occupancy of every function with a body.
 
@@ -296,20 +302,53 @@ def _function(
 
 
 def unrolling(
-    f: Function, module: Module, target: str, policy: str
+    f: Function, module: Module, target: str, policy: Policy, knobs: Knobs | None = None
 ) -> dict[str, UnrollDecision]:
-    """What the assembler will do with each loop, by its header. The function stays as it is."""
-    if policy != "observed":
-        return {}  # the flow of the notes transforms, and cannot be asked alone
+    """What becomes of each loop, by its header. The function stays as it is.
+
+    Under `observed` that is the assembler's decision, under `notes` what `loop-unroll` makes of a
+    copy by the notes' flow. `knobs` overrides `policy`.
+    """
     from nvir.passes.context import Context
     from nvir.passes.knobs import Knobs
     from nvir.passes.loop.unroll_decision import decide
 
+    knobs = knobs if knobs is not None else Knobs(policy=policy)
     f.analyze_cfg()
+    if knobs.policy == "notes":
+        return _by_notes(f, module, knobs)
     return {
         header: UnrollDecision(d.action, d.factor, d.code.number if d.code else None, d.reason)
-        for header, d in decide(f, Context(module, Knobs()), target).items()
+        for header, d in decide(f, Context(module, knobs), target).items()
     }
+
+
+def _by_notes(f: Function, module: Module, knobs: Knobs) -> dict[str, UnrollDecision]:
+    from nvir.passes.context import Context
+    from nvir.passes.loop.unroll_codes import FULL, GUARDED, PARTIAL
+    from nvir.passes.loop.unroll_decision import prepared
+    from nvir.passes.registry import all_passes
+
+    if not f.back_edges:
+        return {}
+    ctx = Context(module, knobs)
+    ctx.function = prepared(f, module)
+    ctx.pass_ = all_passes()["loop-unroll"]
+    ctx.options = ctx.pass_.options()
+    ctx.pass_.run(ctx.function, ctx)
+    found: dict[str, UnrollDecision] = {}
+    for r in ctx.remarks:
+        said = r.args.get("reason") or r.args.get("refusal") or r.args.get("why")
+        reason = str(said) if said else r.message
+        if r.code is GUARDED:
+            return {x.header.name: UnrollDecision(reason=reason) for x in natural_loops(f)}
+        if r.code is FULL:
+            found[r.loop] = UnrollDecision("full", None, None, reason)
+        elif r.code is PARTIAL:
+            found[r.loop] = UnrollDecision("partial", int(r.args["factor"] or 0), None, reason)
+        elif r.loop and r.kind == "missed":
+            found[r.loop] = UnrollDecision("none", 1, r.code.number or None, reason)
+    return found
 
 
 def copies(loops: list[Loop], unroll: Mapping[str, UnrollDecision]) -> dict[str, int]:

@@ -1,0 +1,97 @@
+"""`nvir explain`: one page about one loop."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from nvir.cli.common import (
+    arch_option,
+    choose_loop,
+    command_line,
+    json_option,
+    kernel_option,
+    knob_option,
+    output_option,
+    policy_option,
+    profile_option,
+    read_module,
+    reports_errors,
+    write_output,
+)
+from nvir.ir.function import Function
+from nvir.ir.loops import Loop
+from nvir.ir.module import Module
+
+if TYPE_CHECKING:
+    from nvir.passes.knobs import Policy
+
+
+@click.command("explain")
+@click.argument("file")
+@click.option(
+    "--loop", "which", metavar="N|LABEL",
+    help="The loop: its number from 1, as `nvir report` lists loops, or its label. "
+    "The innermost loop that runs most instructions by default.",
+)  # fmt: skip
+@kernel_option
+@arch_option
+@profile_option
+@policy_option
+@knob_option
+@click.option(
+    "--block", type=click.IntRange(1, 1024), metavar="THREADS", help="Threads a block."
+)
+@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES")
+@click.option("--no-vary", is_flag=True, help="Do not look for knobs that change a decision.")
+@json_option
+@output_option
+@reports_errors
+def command(
+    file: str, which: str | None, kernel: str | None, arch: str | None, profile: str | None,
+    policy: Policy, knobs: tuple[str, ...], block: int | None, dynamic_smem: int, no_vary: bool,
+    as_json: bool, output: str | None,
+) -> None:  # fmt: skip
+    """Explain a loop of FILE: what each pass decides, by which numbers, and what would change it.
+
+    Shows structure, trip count, the decision of every loop pass, the knobs that would change it
+    with the value from which they do, and what each unroll factor costs and gains.
+    """
+    from nvir.passes.knobs import Knobs
+    from nvir.report.explain import explain
+    from nvir.report.explain_text import explain_text
+    from nvir.report.model import Launch, machine_for
+
+    with command_line():
+        settings = Knobs.parse(knobs, policy)
+    module = read_module(file)
+    function, loop = _chosen(module, which, kernel, file)
+    if profile is None and policy == "notes":
+        profile = "sm_80_notes"
+    machine = machine_for(profile, arch or module.target, file, [])
+    made = explain(
+        function, loop, module, machine, arch=arch, knobs=settings,
+        launch=Launch(block, dynamic_smem), vary=not no_vary,
+    )  # fmt: skip
+    if as_json:
+        write_output(output, json.dumps(made.to_json(), indent=2, ensure_ascii=False) + "\n")
+    else:
+        write_output(output, explain_text(made))
+
+
+def _chosen(
+    module: Module, which: str | None, kernel: str | None, file: str
+) -> tuple[Function, Loop]:
+    """The loop that is named, else the hottest of the first function that has any."""
+    from nvir.report.explain import hottest
+
+    if which is None:
+        for f in module.functions:
+            if f.blocks and kernel in (None, f.name):
+                f.analyze_cfg()
+                found = hottest(f)
+                if found is not None:
+                    return f, found
+    return choose_loop(module, which, kernel, file)
