@@ -1,5 +1,8 @@
 """`check(pipeline, before, after)`: a rewrite as the reader of a test sees it.
 
+Beside it `checked`, `behave_the_same` and `assemble` for pipelines on whole modules, random
+kernels and the examples.
+
 Bodies are PTX of one kernel with parameters `a`, `b` (u64) and `n` (u32); every
 register is declared by its prefix, as nvcc names them. `body` and `function` turn
 them into modules for tests that look closer.
@@ -7,16 +10,21 @@ them into modules for tests that look closer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import nvir
+from nvir import toolchain
 from nvir.ir.function import Function
 from nvir.ir.module import Module
+from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
+from tests.differential import random_case
 
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "ptx").glob("*.ptx"))
 HEADER = """.version 8.6
 .target sm_90a
 .address_size 64
@@ -57,6 +65,29 @@ def numbered(module: Module) -> str:
     return "\n".join(out)
 
 
+def checked(module: Module, pipeline: str, **knobs: Any) -> Context:
+    """Run a pipeline, verified after each pass, and each pass held to what it declares."""
+    return Driver(Settings(verify_each=True, check=True)).run(module, pipeline, knobs=knobs)
+
+
+def behave_the_same(seeds: Iterable[int], chain: tuple[str, ...], size: int = 30) -> None:
+    """Random kernels do after a chain of passes what they did before."""
+    for seed in seeds:
+        failure = random_case(seed, size, chain).failure()
+        assert failure is None, failure
+
+
+def assemble(paths: Iterable[Path], pipeline: str, **knobs: Any) -> int:
+    """The real assembler takes what a pipeline makes of files; how often it changed something."""
+    changed = 0
+    for path in paths:
+        module = nvir.read_ptx(path)
+        changed += len(checked(module, pipeline, **knobs).remarks.filter(kind="passed"))
+        done = toolchain.ptxas(nvir.print_ptx(module), arch=None)
+        assert done.ok, done.error
+    return changed
+
+
 @pytest.fixture
 def check() -> Callable[..., Any]:
     """Run a pipeline on `before` and compare with `after`, up to the names of values.
@@ -70,7 +101,7 @@ def check() -> Callable[..., Any]:
         module = nvir.read_ptx(body(before))
         wanted = nvir.read_ptx(body(before if after is None else after))
         old = str(module)
-        ctx = Driver(Settings(verify_each=True, check=True)).run(module, pipeline)
+        ctx = checked(module, pipeline)
         assert numbered(module) == numbered(wanted)
         if after is None:
             assert str(module) == old

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +12,11 @@ from hypothesis import strategies as st
 import nvir
 from nvir.ir.clone import clone_module
 from nvir.passes.driver import Driver, Settings
-from tests.differential import random_case
 from tests.equivalence import same_behaviour
 from tests.kernels import random_kernel
-from tests.passes.conftest import body
+from tests.passes.conftest import EXAMPLES, assemble, behave_the_same, body
 from tests.wild_kernels import wild_kernel
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
 HEAD = """
     ld.param.u64 %rd1, [a];
     mov.u32 %r1, %tid.x;
@@ -236,23 +233,12 @@ def test_random_code(seed: int) -> None:
     ("loop-simplify", "loop-rotate", "if-convert<limit=30>", "clean", "print"),
 ])  # fmt: skip
 def test_random_kernels_keep_their_behaviour(chain):
-    for seed in range(12):
-        failure = random_case(seed + 300, 30, chain).failure()
-        assert failure is None, failure
+    behave_the_same(range(300, 312), chain)
 
 
 @pytest.mark.oracle
 def test_printed_examples_assemble():
-    from nvir.toolchain import ptxas
-
-    changed = 0
-    for path in sorted(EXAMPLES.glob("*.ptx"))[::3]:
-        module = nvir.read_ptx(path.read_text())
-        ctx = Driver(Settings(verify_each=True)).run(module, "if-convert<limit=30>")
-        changed += len(ctx.remarks.filter(kind="passed"))
-        done = ptxas(nvir.print_ptx(module), arch=None)
-        assert done.ok, done.error
-    assert changed > 5
+    assert assemble(EXAMPLES[::3], "if-convert<limit=30>") > 5
 
 
 def test_cost_is_linear():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,21 +12,18 @@ import nvir
 from nvir.analysis.induction import trip_count
 from nvir.ir.clone import clone_module
 from nvir.ir.loops import natural_loops
-from nvir.passes.driver import Driver, Settings
 from nvir.passes.loop.region import is_canonical
-from tests.differential import random_case
 from tests.equivalence import same_behaviour
 from tests.kernels import random_kernel
-from tests.passes.conftest import body
+from tests.passes.conftest import EXAMPLES, assemble, behave_the_same, body, checked
 from tests.passes.test_nvvm_level import build
 from tests.wild_kernels import wild_kernel
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
 BOTH = "loop-simplify,loop-rotate"
 
 
 def run(module: Any, pipeline: str = BOTH, **knobs: Any) -> Any:
-    return Driver(Settings(verify_each=True, check=True)).run(module, pipeline, knobs=knobs)
+    return checked(module, pipeline, **knobs)
 
 
 def rotated(text: str, pipeline: str = BOTH, **knobs: Any) -> tuple[Any, dict[str, Any]]:
@@ -263,20 +259,12 @@ def test_random_code(seed: int) -> None:
     (BOTH,), ("print", BOTH, "print"), (BOTH, "loop-peel", "clean", "print"),
 ])  # fmt: skip
 def test_random_kernels_keep_their_behaviour(chain):
-    for seed in range(12):
-        failure = random_case(seed + 50, 30, chain).failure()
-        assert failure is None, failure
+    behave_the_same(range(50, 62), chain)
 
 
 @pytest.mark.oracle
 def test_printed_examples_assemble():
-    from nvir.toolchain import ptxas
-
-    for path in sorted(EXAMPLES.glob("*.ptx"))[1::4]:
-        module = nvir.read_ptx(path.read_text())
-        run(module, BOTH, LoopPeelInversion=True)
-        done = ptxas(nvir.print_ptx(module), arch=None)
-        assert done.ok, done.error
+    assert assemble(EXAMPLES[1::4], BOTH, LoopPeelInversion=True) > 0
 
 
 PIPELINES = (
@@ -284,12 +272,11 @@ PIPELINES = (
     "if-convert<limit=40>,loop-simplify,loop-rotate,split-live-ranges<limit=0>,phi-moves,"
     "hot-cold-in-loop",
 )
-KERNELS = sorted(EXAMPLES.glob("*.ptx"))
 
 
 @pytest.mark.parametrize("path", [
     pytest.param(p, id=p.stem, marks=() if k % 7 == 0 else pytest.mark.slow)
-    for k, p in enumerate(KERNELS)
+    for k, p in enumerate(EXAMPLES)
 ])  # fmt: skip
 def test_examples_keep_their_behaviour(path):
     """All that phases 18, 19, 23, 63 and 108 do here, printed and read again."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,20 +13,23 @@ import nvir
 from nvir.ir.clone import clone_module
 from nvir.ir.function import Function
 from nvir.ir.loops import natural_loops
-from nvir.passes.driver import Driver, Settings
 from nvir.passes.loop.region import is_canonical
-from tests.differential import random_case
 from tests.equivalence import same_behaviour
 from tests.kernels import random_kernel
-from tests.passes.conftest import body, numbered
+from tests.passes.conftest import (
+    EXAMPLES,
+    assemble,
+    behave_the_same,
+    body,
+    checked,
+    numbered,
+)  # fmt: skip
 from tests.passes.test_nvvm_level import build
 from tests.wild_kernels import wild_kernel
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
-
 
 def simplify(module: Any, pipeline: str = "loop-simplify", **knobs: Any) -> Any:
-    return Driver(Settings(verify_each=True, check=True)).run(module, pipeline, knobs=knobs)
+    return checked(module, pipeline, **knobs)
 
 
 def names(ctx: Any, kind: str) -> list[str]:
@@ -314,12 +316,10 @@ def test_every_loop_of_random_code_becomes_canonical(seed: int) -> None:
     ("loop-simplify<convergent;peel>", "clean", "print"),
 ])  # fmt: skip
 def test_random_kernels_keep_their_behaviour(chain):
-    for seed in range(12):
-        failure = random_case(seed, 30, chain).failure()
-        assert failure is None, failure
+    behave_the_same(range(12), chain)
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ptx")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_examples(path):
     module = nvir.read_ptx(path.read_text())
     simplify(module)
@@ -332,13 +332,7 @@ def test_examples(path):
 
 @pytest.mark.oracle
 def test_printed_examples_assemble():
-    from nvir.toolchain import ptxas
-
-    for path in sorted(EXAMPLES.glob("*.ptx"))[::4]:
-        module = nvir.read_ptx(path.read_text())
-        simplify(module, "loop-simplify<peel>")
-        done = ptxas(nvir.print_ptx(module), arch=None)
-        assert done.ok, done.error
+    assert assemble(EXAMPLES[::4], "loop-simplify<peel>") > 0
 
 
 # ----------------------------------------------------------------- speed
