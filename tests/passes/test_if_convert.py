@@ -215,7 +215,7 @@ def test_it_is_phase_63():
 # --------------------------------------------------------------- any code
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.integers(0, 1 << 31))
 def test_random_code(seed: int) -> None:
     module = nvir.read_ptx((wild_kernel if seed % 2 else random_kernel)(seed, 40))
@@ -233,7 +233,7 @@ def test_random_code(seed: int) -> None:
     ("loop-simplify", "loop-rotate", "if-convert<limit=30>", "clean", "print"),
 ])  # fmt: skip
 def test_random_kernels_keep_their_behaviour(chain):
-    behave_the_same(range(300, 312), chain)
+    behave_the_same(range(300, 306), chain)
 
 
 @pytest.mark.oracle

@@ -294,7 +294,7 @@ def copies_survive(seed: int, size: int = 30) -> int:
     return made
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.integers(0, 1 << 31))
 def test_random_tails_copied_keep_the_behaviour(seed: int) -> None:
     copies_survive(seed)
