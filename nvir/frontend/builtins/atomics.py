@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from nvir.frontend.builtins.lowering import Work
 from nvir.frontend.tree.types import is_float, is_signed, underlying
 from nvir.ir.types import FloatType, int_type
@@ -37,4 +40,4 @@ def compare_and_swap(w: Work, scope: str) -> Value:
     return w.give(w.b.extract_value(made, 0))
 
 
-FUNCTIONS = {"atomic": atomic, "compare_and_swap": compare_and_swap}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"atomic": atomic, "compare_and_swap": compare_and_swap}

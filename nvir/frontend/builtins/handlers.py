@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from nvir.frontend.builtins import atomics, inline, memory, tensor, warp
-from nvir.ir.values import Value
 
-FUNCTIONS: dict[str, Callable[..., Value | None]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     **atomics.FUNCTIONS, **inline.FUNCTIONS, **memory.FUNCTIONS, **tensor.FUNCTIONS,
     **warp.FUNCTIONS,
 }  # fmt: skip

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from nvir.frontend.builtins.lowering import Work
 from nvir.frontend.irgen import fold
 from nvir.frontend.tree.types import is_signed, underlying
@@ -31,13 +34,13 @@ def average(w: Work, sign: str, rounding: str) -> Value:
 
 def absolute(w: Work) -> Value:
     x = w.value(0)
-    return w.b.select(w.b.icmp_signed("<", x, 0), w.b.neg(x), x)
+    return w.give(w.b.select(w.b.icmp_signed("<", x, 0), w.b.neg(x), x))
 
 
 def extremum(w: Work, what: str) -> Value:
     a, b = w.value(0), w.value(1)
     compare = w.b.icmp_signed if is_signed(underlying(w.types[0])) else w.b.icmp_unsigned
-    return w.b.select(compare("<" if what == "min" else ">", a, b), a, b)
+    return w.give(w.b.select(compare("<" if what == "min" else ">", a, b), a, b))
 
 
 def bits(w: Work) -> Value:
@@ -159,11 +162,12 @@ def fast(w: Work, what: str) -> Value:
         return _approx(w, "ex2", w.b.fmul(x, scale))
     if what in ("log", "log10"):
         scale = constant(FLOAT, _LN_2 if what == "log" else _LOG10_2)
-        return w.b.fmul(_approx(w, "lg2", x), scale)
+        return w.give(w.b.fmul(_approx(w, "lg2", x), scale))
     if what == "pow":
         return _approx(w, "ex2", w.b.fmul(w.value(1), _approx(w, "lg2", x)))
     sine, cosine = _approx(w, "sin", x), _approx(w, "cos", x)
-    return w.intrinsic("llvm.nvvm.div.approx.f", FLOAT, [sine, cosine])
+    made: Value = w.intrinsic("llvm.nvvm.div.approx.f", FLOAT, [sine, cosine])
+    return made
 
 
 def fast_sincos(w: Work) -> None:
@@ -255,7 +259,7 @@ def lane_masks(w: Work, lanes: str, t: str, cmp: str) -> Value:
     return w.give(w.b.mul(truth, const(I32, 0xFF if lanes == "4" else 0xFFFF)))
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "find_first": find_first, "average": average, "absolute": absolute, "extremum": extremum,
     "bits": bits, "half_of_double": half_of_double, "double_of_halves": double_of_halves,
     "clock": clock, "real": real, "to_integer": to_integer, "subtract": subtract,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from nvir.frontend.builtins.lowering import Work, letter
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.state import Address
@@ -147,7 +150,7 @@ def external(w: Work, name: str) -> Value | None:
 
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "load_cached": load_cached, "store_cached": store_cached, "copy_memory": copy_memory,
     "fill_memory": fill_memory, "copy_async": copy_async, "wait_group": wait_group,
     "wait_barrier": wait_barrier, "arrive_on": arrive_on, "to_space": to_space,

@@ -242,8 +242,8 @@ VIDEO: list[Table] = [({"family": "video", "strategy": "table"}, _video())]
 # Functions of one argument that nvir's own mathematics has, in float and double.
 ONE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
        "atanh", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "cbrt", "erf",
-       "erfc", "sinpi", "cospi", "rcbrt", "logb", "lgamma", "tgamma", "normcdf")  # fmt: skip
-TWO = ("pow", "fmod", "hypot", "atan2", "fdim", "remainder", "nextafter", "rhypot")
+       "erfc", "sinpi", "cospi", "rcbrt", "logb", "normcdf")  # fmt: skip
+TWO = ("pow", "fmod", "hypot", "atan2", "fdim", "nextafter")
 
 
 def _math() -> str:

@@ -9,6 +9,9 @@ Instructions".
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from nvir.frontend.builtins.lowering import Work, letter
 from nvir.frontend.irgen.state import IRGenError
 from nvir.ir.types import DOUBLE, FLOAT, I32, VOID, Type, function_type, struct
@@ -73,7 +76,7 @@ def matrix_product(w: Work, shape: str, kinds: str, d: str, a: str, b: str, c: s
     if "." in kinds:
         spelled = kinds
         td, tc = (_register(k) for k in kinds.split("."))
-        ta = I32
+        ta: Type = I32
     else:
         out = {"s8": "s32", "u8": "s32", "f64": "f64"}.get(kinds, "f32")
         spelled = f"{out}.{kinds}.{kinds}.{out}"
@@ -129,7 +132,7 @@ def warpgroup_product(w: Work, columns: str, kind: str) -> None:
     _stored(w, made, w.value(0), FLOAT, n)
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "matrix_load": matrix_load, "matrix_store": matrix_store, "matrix_product": matrix_product,
     "warp_product": warp_product, "warpgroup_product": warpgroup_product,
 }  # fmt: skip

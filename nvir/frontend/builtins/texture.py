@@ -150,7 +150,10 @@ def emit(g: IRGenState, e: Call, f: Function, args: list[Value | Address]) -> Va
     s = _Site(g, e, f, args)
     if s.m["kind"] == "tex":
         return _sample(s)
-    return _write(s) if s.m["what"] == "write" else _read(s)
+    if s.m["what"] != "write":
+        return _read(s)
+    _write(s)
+    return None
 
 
 def _coordinates(s: _Site, first: int) -> tuple[list[Value], int]:

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from nvir.frontend.builtins.lowering import Work
 from nvir.ir.nvvm import const
 from nvir.ir.types import I1, I32, I64, int_type, struct
@@ -66,4 +69,6 @@ def match_all(w: Work) -> Value:
     return w.give(w.b.extract_value(made, 0))
 
 
-FUNCTIONS = {"shuffle": shuffle, "match_any": match_any, "match_all": match_all}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "shuffle": shuffle, "match_any": match_any, "match_all": match_all,
+}  # fmt: skip
