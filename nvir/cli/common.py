@@ -25,23 +25,24 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 
 STDIO = "-"
-Language = Literal["ptx", "ori", "ll"]
+Language = Literal["ptx", "ori", "ll", "cu"]
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 # ---------------------------------------------------------------- reading
 
 
-def read_module(path: str) -> Module:
-    """The module in a file, or in standard input for "-": PTX, LLVM text, or nvir's own.
+def read_module(path: str, arch: str | None = None) -> Module:
+    """The module in a file, or in standard input for "-": PTX, LLVM text, nvir's own, or CUDA C++,
+    which is compiled (for `arch`, sm_80 where that is not said).
 
-    The extension decides (.ptx, .ll, .nvir), else what the text looks like. Raises
+    The extension decides (.ptx, .ll, .nvir, .cu), else what the text looks like. Raises
     NvirError; warnings of reading go to standard error.
     """
-    return load_module(path)[0]
+    return load_module(path, arch)[0]
 
 
-def load_module(path: str) -> tuple[Module, Language]:
+def load_module(path: str, arch: str | None = None) -> tuple[Module, Language]:
     """As `read_module`, with the language that the text turned out to be in."""
     data = _read(path)
     language = _language(data, path)
@@ -49,6 +50,8 @@ def load_module(path: str) -> tuple[Module, Language]:
         from nvir.llvm.reader import read_ll
 
         module = read_ll(data if path == STDIO else Path(path))
+    elif language == "cu":
+        module = _compiled(data, path, arch)
     elif language == "ori":
         from nvir.ir.parse import parse_ir
 
@@ -60,6 +63,13 @@ def load_module(path: str) -> tuple[Module, Language]:
     for warning in module.diagnostics:
         click.echo(str(warning), err=True)
     return module, language
+
+
+def _compiled(data: bytes, path: str, arch: str | None) -> Module:
+    from nvir.compiler import compile_cuda
+
+    name = path if path != STDIO else "<stdin>"
+    return compile_cuda(data, arch or "sm_80", name=name)
 
 
 def _read(path: str) -> bytes:
@@ -76,17 +86,20 @@ _LLVM = re.compile(
     rb"^(; ModuleID|source_filename|target (datalayout|triple)|define\b|declare\b|%[^\s=]+ = type)",
     re.M,
 )
+_CUDA = re.compile(rb"^[^/\n]*\b__global__\b", re.M)
 _OWN = re.compile(rb"^\s*module\s+(ori|nvvm)\b", re.M)
 
 
 def _language(data: bytes, path: str) -> Language:
-    by_suffix: dict[str, Language] = {".ptx": "ptx", ".nvir": "ori", ".ll": "ll", ".bc": "ll"}
+    by_suffix: dict[str, Language] = {".ptx": "ptx", ".nvir": "ori", ".ll": "ll", ".bc": "ll",
+                                      ".cu": "cu", ".cuh": "cu"}  # fmt: skip
     known = by_suffix.get(Path(path).suffix.lower())
     if known is not None:
         return known
     head = data[:65536]
     looks: tuple[tuple[Language, re.Match[bytes] | None], ...] = (
-        ("ori", _OWN.search(head)), ("ptx", _PTX.search(head)), ("ll", _LLVM.search(head)),
+        ("cu", _CUDA.search(head)), ("ori", _OWN.search(head)), ("ptx", _PTX.search(head)),
+        ("ll", _LLVM.search(head)),
     )  # fmt: skip
     found = [(m.start(), language) for language, m in looks if m is not None]
     return min(found)[1] if found else "ptx"
@@ -106,8 +119,12 @@ def write_output(path: str | None, text: str) -> None:
         return
     if not path:
         raise click.UsageError("-o '': the name of the output is empty")
+    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Write a file whole, as `write_output` does."""
     target = Path(os.path.realpath(path))
-    data = text.encode("utf-8", "surrogateescape")
     try:
         if target.exists() and not stat.S_ISREG(target.stat().st_mode):
             target.write_bytes(data)  # a device or a pipe has nothing to rename

@@ -70,8 +70,9 @@ class Parsed:
     # --------------------------------------------------------- diagnostics
 
     def diagnostics(self) -> list[Diagnostic]:
-        """Everything that clang says, worst first, as `file:line:col` with the source line."""
-        return [self._diagnostic(d) for d in self.unit.diagnostics if d.severity >= 2]
+        """What clang says of the user's files, in order, with the source line."""
+        made = [self._diagnostic(d) for d in self.unit.diagnostics if d.severity >= 2]
+        return [d for d in made if not self.is_own(d.file)]
 
     def _diagnostic(self, d: Any) -> Diagnostic:
         severity = "error" if d.severity >= 3 else "warning"
@@ -91,7 +92,7 @@ class Parsed:
             if d.severity == "error" and not d.message.endswith("file not found"):
                 inside = any(_within(d, s) for s in spans)
                 alone = _SYNTAX.match(d.message) and not any(_within(d, s) for s in hosts)
-                if inside or (alone and not self.is_own(d.file)):
+                if inside or alone:
                     errors.append(d)
                     continue
             warnings.append(attrs.evolve(d, severity="warning"))

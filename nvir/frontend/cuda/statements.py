@@ -15,7 +15,7 @@ from nvir.frontend.tree.declarations import Variable
 from nvir.frontend.tree.types import BOOL, INT, LONG, Array, Pointer, Record, Reference, strip
 
 if TYPE_CHECKING:
-    from nvir.frontend.tree.types import CType
+    pass
 
 _TYPES = {"STRUCT_DECL", "CLASS_DECL", "UNION_DECL", "ENUM_DECL", "TYPEDEF_DECL", "TYPE_ALIAS_DECL",
           "USING_DIRECTIVE", "USING_DECLARATION", "STATIC_ASSERT", "NAMESPACE_ALIAS",

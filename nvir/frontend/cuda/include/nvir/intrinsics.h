@@ -1,15 +1,15 @@
 // Device intrinsics, in terms of NVVM's.
 #pragma once
 #define __NVIR_I(result, name, args, text) __device__ __host__ result name args __NVIR_INTRINSIC(text)
-__NVIR_BUILTIN void __syncthreads();
-__NVIR_I(void, __nvvm_bar_warp, (unsigned), "llvm.nvvm.bar.warp.sync");
-__device__ inline void __syncwarp(unsigned mask = 0xffffffffu) { __nvvm_bar_warp(mask); }
-__NVIR_I(int, __nvvm_bar_popc, (int), "llvm.nvvm.barrier0.popc");
-__NVIR_I(int, __nvvm_bar_and, (int), "llvm.nvvm.barrier0.and");
-__NVIR_I(int, __nvvm_bar_or, (int), "llvm.nvvm.barrier0.or");
-__device__ inline int __syncthreads_count(int p) { return __nvvm_bar_popc(p); }
-__device__ inline int __syncthreads_and(int p) { return __nvvm_bar_and(p); }
-__device__ inline int __syncthreads_or(int p) { return __nvvm_bar_or(p); }
+__device__ void __syncthreads();
+__NVIR_I(void, __nvir_bar_warp, (unsigned), "llvm.nvvm.bar.warp.sync");
+__device__ inline void __syncwarp(unsigned mask = 0xffffffffu) { __nvir_bar_warp(mask); }
+__NVIR_I(int, __nvir_bar_popc, (int), "llvm.nvvm.barrier0.popc");
+__NVIR_I(int, __nvir_bar_and, (int), "llvm.nvvm.barrier0.and");
+__NVIR_I(int, __nvir_bar_or, (int), "llvm.nvvm.barrier0.or");
+__device__ inline int __syncthreads_count(int p) { return __nvir_bar_popc(p); }
+__device__ inline int __syncthreads_and(int p) { return __nvir_bar_and(p); }
+__device__ inline int __syncthreads_or(int p) { return __nvir_bar_or(p); }
 __NVIR_I(void, __threadfence_block, (), "llvm.nvvm.membar.cta");
 __NVIR_I(void, __threadfence, (), "llvm.nvvm.membar.gl");
 __NVIR_I(void, __threadfence_system, (), "llvm.nvvm.membar.sys");
@@ -17,15 +17,15 @@ __NVIR_I(void, __trap, (), "llvm.trap");
 __NVIR_I(void, __brkpt, (), "llvm.debugtrap");
 __NVIR_I(void, __nanosleep, (unsigned), "llvm.nvvm.nanosleep");
 __NVIR_I(unsigned, __activemask, (), "llvm.nvvm.activemask");
-__NVIR_I(unsigned, __nvvm_laneid, (), "llvm.nvvm.read.ptx.sreg.laneid") __NVIR_PURE;
-__NVIR_I(unsigned, __nvvm_lanemask_lt, (), "llvm.nvvm.read.ptx.sreg.lanemask.lt") __NVIR_PURE;
-__NVIR_I(unsigned, __nvvm_smid, (), "llvm.nvvm.read.ptx.sreg.smid");
-__NVIR_I(unsigned, __nvvm_clock, (), "llvm.nvvm.read.ptx.sreg.clock");
-__NVIR_I(unsigned long long, __nvvm_clock64, (), "llvm.nvvm.read.ptx.sreg.clock64");
-__NVIR_I(unsigned long long, __nvvm_globaltimer, (), "llvm.nvvm.read.ptx.sreg.globaltimer");
+__NVIR_I(unsigned, __nvir_laneid, (), "llvm.nvvm.read.ptx.sreg.laneid") __NVIR_PURE;
+__NVIR_I(unsigned, __nvir_lanemask_lt, (), "llvm.nvvm.read.ptx.sreg.lanemask.lt") __NVIR_PURE;
+__NVIR_I(unsigned, __nvir_smid, (), "llvm.nvvm.read.ptx.sreg.smid");
+__NVIR_I(unsigned, __nvir_clock, (), "llvm.nvvm.read.ptx.sreg.clock");
+__NVIR_I(unsigned long long, __nvir_clock64, (), "llvm.nvvm.read.ptx.sreg.clock64");
+__NVIR_I(unsigned long long, __nvir_globaltimer, (), "llvm.nvvm.read.ptx.sreg.globaltimer");
 typedef long clock_t;
-__device__ __host__ inline clock_t clock() { return (int)__nvvm_clock(); }
-__device__ inline long long clock64() { return (long long)__nvvm_clock64(); }
+__device__ __host__ inline clock_t clock() { return (int)__nvir_clock(); }
+__device__ inline long long clock64() { return (long long)__nvir_clock64(); }
 
 // votes and matches
 __NVIR_BUILTIN int __all_sync(unsigned, int); __NVIR_BUILTIN int __any_sync(unsigned, int); __NVIR_BUILTIN int __uni_sync(unsigned, int); __NVIR_BUILTIN unsigned __ballot_sync(unsigned, int);
@@ -68,8 +68,8 @@ __device__ inline unsigned __reduce_or_sync(unsigned m, unsigned v) { return __r
 __device__ inline unsigned __reduce_xor_sync(unsigned m, unsigned v) { return __reduce_xor_sync_u(v, m); }
 
 // bits
-__NVIR_I(int, __nvvm_ctpop32, (unsigned), "llvm.ctpop.i32") __NVIR_PURE;
-__NVIR_I(long long, __nvvm_ctpop64, (unsigned long long), "llvm.ctpop.i64") __NVIR_PURE;
+__NVIR_I(int, __nvir_ctpop32, (unsigned), "llvm.ctpop.i32") __NVIR_PURE;
+__NVIR_I(long long, __nvir_ctpop64, (unsigned long long), "llvm.ctpop.i64") __NVIR_PURE;
 __NVIR_I(unsigned, __brev, (unsigned), "llvm.bitreverse.i32") __NVIR_PURE;
 __NVIR_I(unsigned long long, __brevll, (unsigned long long), "llvm.bitreverse.i64") __NVIR_PURE;
 __NVIR_I(unsigned, __byte_perm, (unsigned, unsigned, unsigned), "llvm.nvvm.prmt") __NVIR_PURE;
@@ -81,19 +81,19 @@ __NVIR_I(int, __mul24, (int, int), "llvm.nvvm.mul24.i") __NVIR_PURE;
 __NVIR_I(unsigned, __umul24, (unsigned, unsigned), "llvm.nvvm.mul24.ui") __NVIR_PURE;
 __NVIR_I(unsigned, __sad, (int, int, unsigned), "llvm.nvvm.sad.i") __NVIR_PURE;
 __NVIR_I(unsigned, __usad, (unsigned, unsigned, unsigned), "llvm.nvvm.sad.ui") __NVIR_PURE;
-__NVIR_I(unsigned, __nvvm_fshl, (unsigned, unsigned, unsigned), "llvm.fshl.i32") __NVIR_PURE;
-__NVIR_I(unsigned, __nvvm_fshr, (unsigned, unsigned, unsigned), "llvm.fshr.i32") __NVIR_PURE;
-__NVIR_I(int, __nvvm_dp4a_ss, (int, int, int), "llvm.nvvm.idp4a.s.s") __NVIR_PURE;
-__NVIR_I(unsigned, __nvvm_dp4a_uu, (unsigned, unsigned, unsigned), "llvm.nvvm.idp4a.u.u") __NVIR_PURE;
-__NVIR_FN int __popc(unsigned v) { return __nvvm_ctpop32(v); }
-__NVIR_FN int __popcll(unsigned long long v) { return (int)__nvvm_ctpop64(v); }
+__NVIR_I(unsigned, __nvir_fshl, (unsigned, unsigned, unsigned), "llvm.fshl.i32") __NVIR_PURE;
+__NVIR_I(unsigned, __nvir_fshr, (unsigned, unsigned, unsigned), "llvm.fshr.i32") __NVIR_PURE;
+__NVIR_I(int, __nvir_dp4a_ss, (int, int, int), "llvm.nvvm.idp4a.s.s") __NVIR_PURE;
+__NVIR_I(unsigned, __nvir_dp4a_uu, (unsigned, unsigned, unsigned), "llvm.nvvm.idp4a.u.u") __NVIR_PURE;
+__NVIR_FN int __popc(unsigned v) { return __nvir_ctpop32(v); }
+__NVIR_FN int __popcll(unsigned long long v) { return (int)__nvir_ctpop64(v); }
 __NVIR_BUILTIN int __clz(int); __NVIR_BUILTIN int __clzll(long long); __NVIR_BUILTIN int __ffs(int); __NVIR_BUILTIN int __ffsll(long long);
-__NVIR_FN unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned n) { return __nvvm_fshl(hi, lo, n); }
-__NVIR_FN unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned n) { return __nvvm_fshr(hi, lo, n); }
+__NVIR_FN unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned n) { return __nvir_fshl(hi, lo, n); }
+__NVIR_FN unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned n) { return __nvir_fshr(hi, lo, n); }
 __NVIR_FN int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
 __NVIR_FN int __rhadd(int a, int b) { return (int)(((long long)a + b + 1) >> 1); }
-__NVIR_FN int __dp4a(int a, int b, int c) { return __nvvm_dp4a_ss(a, b, c); }
-__NVIR_FN unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return __nvvm_dp4a_uu(a, b, c); }
+__NVIR_FN int __dp4a(int a, int b, int c) { return __nvir_dp4a_ss(a, b, c); }
+__NVIR_FN unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return __nvir_dp4a_uu(a, b, c); }
 
 // pointers and caches
 typedef __attribute__((address_space(3))) void __nvir_shared;
@@ -220,12 +220,12 @@ __NVIR_FN unsigned __vadd4(unsigned a, unsigned b) { return ((a & 0x7f7f7f7fu) +
 __NVIR_FN unsigned __vadd2(unsigned a, unsigned b) { return ((a & 0x7fff7fffu) + (b & 0x7fff7fffu)) ^ ((a ^ b) & 0x80008000u); }
 
 // asynchronous copies
-__NVIR_I(void, __nvvm_cp_async_ca_4, (__attribute__((address_space(3))) void *, const __attribute__((address_space(1))) void *), "llvm.nvvm.cp.async.ca.shared.global.4");
-__NVIR_I(void, __nvvm_cp_async_ca_8, (__attribute__((address_space(3))) void *, const __attribute__((address_space(1))) void *), "llvm.nvvm.cp.async.ca.shared.global.8");
-__NVIR_I(void, __nvvm_cp_async_cg_16, (__attribute__((address_space(3))) void *, const __attribute__((address_space(1))) void *), "llvm.nvvm.cp.async.cg.shared.global.16");
-__NVIR_I(void, __nvvm_cp_async_commit, (), "llvm.nvvm.cp.async.commit.group");
-__NVIR_I(void, __nvvm_cp_async_wait_all, (), "llvm.nvvm.cp.async.wait.all");
-__NVIR_I(void, __nvvm_cp_async_wait, (int), "llvm.nvvm.cp.async.wait.group");
+__NVIR_I(void, __nvir_cp_async_ca_4, (__attribute__((address_space(3))) void *, const __attribute__((address_space(1))) void *), "llvm.nvvm.cp.async.ca.shared.global.4");
+__NVIR_I(void, __nvir_cp_async_ca_8, (__attribute__((address_space(3))) void *, const __attribute__((address_space(1))) void *), "llvm.nvvm.cp.async.ca.shared.global.8");
+__NVIR_I(void, __nvir_cp_async_cg_16, (__attribute__((address_space(3))) void *, const __attribute__((address_space(1))) void *), "llvm.nvvm.cp.async.cg.shared.global.16");
+__NVIR_I(void, __nvir_cp_async_commit, (), "llvm.nvvm.cp.async.commit.group");
+__NVIR_I(void, __nvir_cp_async_wait_all, (), "llvm.nvvm.cp.async.wait.all");
+__NVIR_I(void, __nvir_cp_async_wait, (int), "llvm.nvvm.cp.async.wait.group");
 
 // assertions stop the kernel
 __device__ __host__ inline void __nvir_assert(bool ok) { if (!ok) __trap(); }

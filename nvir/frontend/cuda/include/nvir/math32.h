@@ -7,16 +7,16 @@ __NVIR_F1(fabsf, "llvm.fabs.f32"); __NVIR_F1(floorf, "llvm.floor.f32"); __NVIR_F
 __NVIR_F1(sqrtf, "llvm.sqrt.f32"); __NVIR_F1(rsqrtf, "llvm.nvvm.rsqrt.approx.f"); __NVIR_F1(__frsqrt_rn, "llvm.nvvm.rsqrt.approx.f"); __NVIR_F1(__saturatef, "llvm.nvvm.saturate.f");
 __NVIR_F2(fminf, "llvm.minnum.f32"); __NVIR_F2(fmaxf, "llvm.maxnum.f32"); __NVIR_F2(copysignf, "llvm.copysign.f32");
 __NVIR_I(float, fmaf, (float, float, float), "llvm.fma.f32") __NVIR_PURE;
-__NVIR_F1(__nvvm_ex2f, "llvm.nvvm.ex2.approx.f"); __NVIR_F1(__nvvm_lg2f, "llvm.nvvm.lg2.approx.f");
-__NVIR_F1(__sinf, "llvm.nvvm.sin.approx.f"); __NVIR_F1(__cosf, "llvm.nvvm.cos.approx.f"); __NVIR_F1(__nvvm_tanhf, "llvm.nvvm.tanh.approx.f");
+__NVIR_F1(__nvir_ex2f, "llvm.nvvm.ex2.approx.f"); __NVIR_F1(__nvir_lg2f, "llvm.nvvm.lg2.approx.f");
+__NVIR_F1(__sinf, "llvm.nvvm.sin.approx.f"); __NVIR_F1(__cosf, "llvm.nvvm.cos.approx.f"); __NVIR_F1(__nvir_tanhf, "llvm.nvvm.tanh.approx.f");
 __NVIR_F2(__fdividef, "llvm.nvvm.div.approx.f");
-__NVIR_FN float __exp2f(float x) { return __nvvm_ex2f(x); }
-__NVIR_FN float __expf(float x) { return __nvvm_ex2f(x * 1.4426950408889634f); }
-__NVIR_FN float __exp10f(float x) { return __nvvm_ex2f(x * 3.3219280948873623f); }
-__NVIR_FN float __log2f(float x) { return __nvvm_lg2f(x); }
-__NVIR_FN float __logf(float x) { return __nvvm_lg2f(x) * 0.6931471805599453f; }
-__NVIR_FN float __log10f(float x) { return __nvvm_lg2f(x) * 0.3010299956639812f; }
-__NVIR_FN float __powf(float x, float y) { return __nvvm_ex2f(y * __nvvm_lg2f(x)); }
+__NVIR_FN float __exp2f(float x) { return __nvir_ex2f(x); }
+__NVIR_FN float __expf(float x) { return __nvir_ex2f(x * 1.4426950408889634f); }
+__NVIR_FN float __exp10f(float x) { return __nvir_ex2f(x * 3.3219280948873623f); }
+__NVIR_FN float __log2f(float x) { return __nvir_lg2f(x); }
+__NVIR_FN float __logf(float x) { return __nvir_lg2f(x) * 0.6931471805599453f; }
+__NVIR_FN float __log10f(float x) { return __nvir_lg2f(x) * 0.3010299956639812f; }
+__NVIR_FN float __powf(float x, float y) { return __nvir_ex2f(y * __nvir_lg2f(x)); }
 __NVIR_FN float __tanf(float x) { return __fdividef(__sinf(x), __cosf(x)); }
 __NVIR_FN void __sincosf(float x, float *s, float *c) { *s = __sinf(x); *c = __cosf(x); }
 
@@ -28,7 +28,7 @@ __NVIR_FN int __isnanf(float x) { return x != x; }
 __NVIR_FN int __isinff(float x) { return fabsf(x) == __builtin_inff(); }
 __NVIR_FN float fdimf(float a, float b) { return a > b ? a - b : 0.0f; }
 
-__NVIR_FN float exp2f(float x) { return __nvvm_ex2f(x); }
+__NVIR_FN float exp2f(float x) { return __nvir_ex2f(x); }
 __NVIR_FN float expf(float x) {
 #ifdef NVIR_FAST_MATH
     return __expf(x);
@@ -36,14 +36,14 @@ __NVIR_FN float expf(float x) {
     float n = fminf(fmaxf(rintf(x * 1.44269504f), -126.0f), 127.0f);
     float r = fmaf(n, -0.693145752f, x);
     r = fmaf(n, -1.42860677e-6f, r);
-    return __nvvm_ex2f(r * 1.44269504f) * __nvvm_ex2f(n);
+    return __nvir_ex2f(r * 1.44269504f) * __nvir_ex2f(n);
 #endif
 }
 __NVIR_FN float exp10f(float x) {
     float n = fminf(fmaxf(rintf(x * 3.32192809f), -126.0f), 127.0f);
     float r = fmaf(n, -0.301025391f, x);
     r = fmaf(n, -4.60503907e-6f, r);
-    return __nvvm_ex2f(r * 3.32192809f) * __nvvm_ex2f(n);
+    return __nvir_ex2f(r * 3.32192809f) * __nvir_ex2f(n);
 }
 __NVIR_FN float logf(float x) {
 #ifdef NVIR_FAST_MATH

@@ -90,8 +90,7 @@ int getopt(int, char *const *, const char *); extern char *optarg; extern int op
 #define CLOCKS_PER_SEC 1000000
 #define CLOCK_MONOTONIC 1
 #define CLOCK_REALTIME 0
-__host__ __device__ void *operator new(size_t); __host__ __device__ void *operator new[](size_t);
-__host__ __device__ void operator delete(void *) noexcept; __host__ __device__ void operator delete[](void *) noexcept; __host__ __device__ void operator delete(void *, size_t) noexcept;
+void *operator new(size_t); void *operator new[](size_t); void operator delete(void *) noexcept; void operator delete[](void *) noexcept;
 
 // memory functions of device code: loops, as calls of the library's do not exist there
 __NVIR_BIG void *memcpy(void *to, const void *from, size_t n) { char *d = (char *)to; const char *s = (const char *)from; for (size_t i = 0; i < n; ++i) d[i] = s[i]; return to; }

@@ -1,0 +1,220 @@
+"""`nvir compile`: a CUDA source or a typed tree, all the way to PTX or to a cubin."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nvir.cli.common import (
+    STDIO,
+    _read,
+    known_arch,
+    output_option,
+    reports_errors,
+    write_bytes,
+    write_output,
+)
+from nvir.ir.errors import NvirError
+from nvir.ir.module import Module
+
+EMIT = ("tree", "nvvm", "ll", "ori", "ptx", "cubin")
+
+
+def source_options(command: Any) -> Any:
+    """`-I`, `-D`, `-std`: how clang reads a source."""
+    for option in (
+        click.option("--fast-math", "--use_fast_math", is_flag=True,
+                     help="Approximations of functions and divisions will do."),
+        click.option("--std", "-std", default="c++17", show_default=True, metavar="STD",
+                     help="The language's version."),
+        click.option("-D", "define", multiple=True, metavar="NAME[=VALUE]", help="A macro."),
+        click.option("-I", "include", multiple=True, metavar="DIR", help="A folder of headers."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command("compile")
+@click.argument("file")
+@click.option("-O", "optimise", type=click.IntRange(0, 3), default=3, show_default=True,
+              help="How much to optimise.")  # fmt: skip
+@click.option("--arch", metavar="SM", default="sm_80", show_default=True, callback=known_arch,
+              help="Architecture, such as sm_90.")  # fmt: skip
+@click.option("--emit", type=click.Choice(EMIT), help="What to write; by the name of -o, else ptx.")
+@click.option("--keep", metavar="DIR", help="Write every stage into a folder.")
+@click.option("--report", "reports", is_flag=True, help="Report loops and registers at the end.")
+@click.option("--no-lines", is_flag=True, help="Leave out source lines (.loc).")
+@source_options
+@output_option
+@reports_errors
+def command(
+    file: str, optimise: int, arch: str, emit: str | None, keep: str | None, reports: bool,
+    no_lines: bool, include: tuple[str, ...], define: tuple[str, ...], std: str, fast_math: bool,
+    output: str | None,
+) -> None:  # fmt: skip
+    """Compile FILE: CUDA C++ (.cu), a tree as JSON, or a Python program that makes one.
+
+    A Python program holds a variable `unit`, or a function `unit()` or `main()` that returns the
+    tree. No CUDA toolkit is needed, but for --emit cubin, which asks ptxas.
+    """
+    from nvir.compiler import compile_tree
+
+    kind = emit or {".cubin": "cubin", ".nvir": "ori", ".ll": "ll", ".json": "tree"}.get(
+        Path(output or "").suffix, "ptx"
+    )
+    unit, warnings = read_tree(file, arch, include, define, std, fast_math)
+    for w in warnings:
+        click.echo(str(w), err=True)
+    stages: dict[str, str | bytes] = {}
+    wanted = set(EMIT) if keep is not None else {kind}
+
+    def see(stage: str, module: Module) -> None:
+        if stage == "nvvm":
+            _nvvm(stages, module, wanted, "nvvm")
+        elif stage == "optimised" and keep is not None:
+            _nvvm(stages, module, wanted, "optimised")
+
+    level = "nvvm" if wanted <= {"tree", "nvvm", "ll"} else "ori"
+    if "tree" in wanted:
+        from nvir.frontend.tree.json_form import to_json
+
+        stages["tree"] = json.dumps(to_json(unit), indent=1) + "\n"
+    module = None
+    if wanted != {"tree"}:
+        module = compile_tree(unit, arch, optimise, level, not no_lines, fast_math, see)
+        _finish(stages, module, wanted, kind, arch)
+    if keep is not None:
+        _keep(keep, Path(file).stem if file != STDIO else "kernel", stages)
+    made = stages[kind]
+    if keep is None or output is not None:
+        if isinstance(made, bytes):
+            write_bytes(output or f"{Path(file).stem}.cubin", made)
+        else:
+            write_output(output, made)
+    if reports and module is not None and level == "ori":
+        _report(module, arch)
+
+
+def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple[str, ...] = (),
+              std: str = "c++17", fast_math: bool = False) -> tuple[Any, list[Any]]:  # fmt: skip
+    """The tree in a file, by its suffix, and warnings."""
+    suffix = Path(file).suffix.lower()
+    if suffix == ".json":
+        from nvir.frontend.tree.json_form import from_json
+
+        try:
+            data = json.loads(_read(file))
+        except ValueError as e:
+            raise NvirError(f"{file}: {e}") from None
+        return from_json(data), []
+    if suffix == ".py":
+        return _program(file), []
+    from nvir.frontend.cuda import Source, read_cuda
+
+    text = _read(file).decode("utf-8", "surrogateescape")
+    name = "<stdin>" if file == STDIO else file
+    return read_cuda(Source(text, name, include, define, std, fast_math), arch)
+
+
+def _program(file: str) -> Any:
+    """The tree that a Python program makes."""
+    import runpy
+
+    from nvir.frontend.tree.declarations import Unit
+
+    _read(file)
+    try:
+        found = runpy.run_path(file)
+    except NvirError:
+        raise
+    except BaseException as e:  # the program is the user's: whatever it raises is told
+        raise NvirError(f"{file}: {type(e).__name__}: {e}") from None
+    for name in ("unit", "tree", "main"):
+        made = found.get(name)
+        made = made() if callable(made) and not isinstance(made, Unit) else made
+        if isinstance(made, Unit):
+            return made
+    units = [v for v in found.values() if isinstance(v, Unit)]
+    if len(units) == 1:
+        return units[0]
+    raise NvirError(f"{file}: a variable or function `unit` that gives the tree is missing")
+
+
+def _nvvm(stages: dict[str, str | bytes], module: Module, wanted: set[str], name: str) -> None:
+    from nvir.ir.text import print_ir
+
+    if "nvvm" in wanted:
+        stages[name] = print_ir(module)
+    if name == "nvvm" and "ll" in wanted:
+        from nvir.ir.clone import clone_module
+        from nvir.llvm.printer import print_ll
+        from nvir.passes.driver import run_passes
+
+        number = int("".join(c for c in module.target if c.isdigit()) or 80)
+        dialect = "llvm20" if number >= 100 else "llvm7"
+        copy = clone_module(module)
+        run_passes(copy, f"legalize<dialect={dialect}>")
+        stages["ll"] = print_ll(copy, dialect)
+
+
+def _finish(stages: dict[str, str | bytes], module: Module, wanted: set[str], kind: str,
+            arch: str) -> None:  # fmt: skip
+    if module.level != "ori":
+        return
+    if "ori" in wanted:
+        from nvir.ir.text import print_ir
+
+        stages["ori"] = print_ir(module)
+    if wanted & {"ptx", "cubin"}:
+        from nvir.ptx.printer import print_ptx
+
+        stages["ptx"] = print_ptx(module)
+    if "cubin" in wanted:
+        made = _assembled(str(stages["ptx"]), arch, kind == "cubin")
+        if made is not None:
+            stages["cubin"] = made
+
+
+def _assembled(ptx: str, arch: str, needed: bool) -> bytes | None:
+    """The cubin; without ptxas None, or an error where it is what was asked for."""
+    from nvir.toolchain.errors import ToolError
+    from nvir.toolchain.ptxas import ptxas
+
+    try:
+        result = ptxas(ptx, arch)
+    except ToolError:
+        if needed:
+            raise
+        return None
+    if not result.ok:
+        raise NvirError(f"ptxas refuses the code: {result.log.strip()}")
+    return result.cubin
+
+
+def _keep(folder: str, stem: str, stages: dict[str, str | bytes]) -> None:
+    """Every stage as a file: tree, NVVM IR as generated and optimised, ori, PTX, cubin."""
+    names = {"tree": "tree.json", "nvvm": "1.nvvm.nvir", "ll": "1.nvvm.ll",
+             "optimised": "2.optimised.nvir", "ori": "3.ori.nvir", "ptx": "ptx",
+             "cubin": "cubin"}  # fmt: skip
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise NvirError(f"{folder}: {e.strerror or e}") from None
+    for stage, made in stages.items():
+        path = str(place / f"{stem}.{names[stage]}")
+        if isinstance(made, bytes):
+            write_bytes(path, made)
+        else:
+            write_output(path, made)
+
+
+def _report(module: Module, arch: str) -> None:
+    from nvir.report import Launch, report
+    from nvir.report.table import report_text
+
+    made = report(module, arch=arch, profile=None, policy="observed", launch=Launch(None, 0))
+    click.echo(report_text(made), nl=False, err=True)
