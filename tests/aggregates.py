@@ -15,7 +15,10 @@ from nvir.ir import Module
 from nvir.ir.nvvm import Builder, declare, function
 from nvir.ir.nvvm_values import NvvmCall
 from nvir.ir.types import I1, I8, I32, I64, VOID, pointer
-from nvir.ir.values import constant
+from nvir.ir.values import Undef, constant
+from nvir.passes.aggregate.leaves import is_aggregate
+
+
 def apply(module: Module, pipeline: str = "lower-aggr-copies", **settings: Any) -> Any:
     """Run passes on a module in place, verified before and after each; the remarks."""
     return nvir.run_passes(module, pipeline, verify=True, **settings)
@@ -115,3 +118,28 @@ def launch(m: Module, rows: np.ndarray, to: Any, source: Any, sizes: Any,
     args = [given, np.array(to, np.uint64), np.array(source, np.uint64), np.array(sizes, dtype)]
     nvir.launch(m, "k", 1, len(rows), args, max_steps=10_000_000)
     return given
+
+
+def aggregates_left(module: Module) -> list[str]:
+    """Values of struct or array type that are not at an edge: what arrives (parameters, results of
+    calls, cmpxchg) and is taken apart by splitStruct or leaves again, what is put together by
+    insertvalue to leave."""
+    wrong = []
+    for f in module.functions:
+        for i in f.instructions():
+            aggregate = is_aggregate(i.type)
+            name = i.form.name
+            if aggregate and name not in ("call", "cmpxchg", "insertvalue"):
+                wrong.append(str(i))
+            if aggregate and name == "insertvalue":
+                leaving = {u.form.name for u in i.users} <= {"insertvalue", "ret", "call"}
+                whole = i.operands[0]
+                if not leaving or not (
+                    isinstance(whole, Undef) or whole.definer.form.name == "insertvalue"  # type: ignore[union-attr]
+                ):
+                    wrong.append(str(i))
+            if name not in ("ret", "call", "splitStruct", "insertvalue") and any(
+                is_aggregate(v.type) for v in i.operands
+            ):
+                wrong.append(str(i))
+    return wrong

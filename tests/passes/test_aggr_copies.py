@@ -1,4 +1,4 @@
-"""Copies of memory become loads and stores: right for every overlap, and in the real tool's form."""
+"""Copies of memory become loads and stores: right for every overlap, in the real tool's form."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def accesses(block):
 
 
 @pytest.mark.seed("MEM-04", "MEM-14", "MEM-20", "MEM-25", "GAP-01", "GAP-03")
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.sampled_from(("memmove", "memcpy")), st.integers(0, 300), st.sampled_from(ALIGNS),
        st.sampled_from(POLICIES))  # fmt: skip
 def test_known_sizes_at_every_distance(kind, size, align, policy):
@@ -107,7 +107,7 @@ def test_all_sizes_at_every_distance(align, policy):
     check_dynamic(align, range(0, 301, 1 if align > 2 else 7), policy=policy)
 
 
-@pytest.mark.parametrize("align", (1, 4, 16))
+@pytest.mark.parametrize("align", [1, 4, 16])
 def test_the_selected_code_moves_the_same_bytes(align):
     for size in (13, 70, None):
         m = mover("memmove", size, align, 256)
@@ -477,7 +477,7 @@ def test_remarks_say_bytes_elements_path_and_reason():
 @pytest.mark.oracle
 @pytest.mark.parametrize(("dialect", "arch"), [("llvm7", "sm_80"), ("llvm20", "sm_100")])
 def test_libnvvm_takes_the_result(dialect, arch):
-    calls = [move(n, a, kind) for n in ("13", "200", "%n") for a in (1, 4, 16)
+    calls = [move(n, a, kind) for n in ("13", "%n") for a in (1, 16)
              for kind in ("memmove", "memcpy")]  # fmt: skip
     for policy in POLICIES:
         m = body("\n".join(calls), policy=policy)
@@ -509,7 +509,7 @@ def test_many_copies_in_one_block_are_linear():
         return nvir.ir.nvvm.const(I64, 8 + k % 3)
 
     seconds(50)
-    small, large = min(seconds(250) for _ in range(2)), seconds(1000)
-    assert large < 12 * small
+    small, large = min(seconds(150) for _ in range(2)), seconds(750)
+    assert large < 9 * small
 
 

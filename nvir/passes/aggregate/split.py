@@ -203,7 +203,10 @@ class _Splitter:
     def keep(self, i: Instruction) -> None:
         """A splitStruct that is there: of a value that arrives it says the leaves."""
         v = i.operands[0]
-        if v in self.parts or not arrives(v):
+        known = self.parts.get(v)
+        if known is not None and known[:1] == [*i.results[:1]]:
+            return  # made by this pass, at the entry
+        if known is not None or not arrives(v):
             self.replaced.update(zip(i.results, self.leaves_of(v), strict=True))
             self.dead.append(i)
             return
