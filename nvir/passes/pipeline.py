@@ -2,6 +2,7 @@
 
     pipeline = [element {"," element}]
     element  = NAME ["<" option {";" option} ">"]
+             | "default<O" ("0" | "1" | "2" | "3") ">"
              | ("module" | "cgscc" | "function" | "loop" | "loop-mssa") "(" pipeline ")"
     option   = KEY | "no-" KEY | KEY "=" VALUE
 
@@ -21,6 +22,7 @@ from typing import Any, NoReturn
 import attrs
 
 from nvir.ir.errors import Diagnostic, ParseError
+from nvir.passes.presets import preset
 from nvir.passes.registry import Pass, Registry, all_passes
 
 WRAPPERS = ("module", "cgscc", "function", "loop", "loop-mssa")
@@ -34,6 +36,9 @@ PRESETS = {
 # Checked for the presets by a test and for any other pipeline as a warning.
 ORDER: tuple[tuple[str, str, str], ...] = (
     ("copy-prop", "gvn", "a copy hides that two operands are one value"),
+    ("sroa", "mem2reg", "an aggregate in pieces is several variables"),
+    ("mem2reg", "inline", "a body's size in memory says nothing of its size in registers"),
+    ("vectorize-memory", "select", "it works on accesses of the nvvm level"),
     ("loop-simplify", "loop-rotate", "rotation wants one way in and one way round"),
     ("loop-simplify", "loop-peel", "peeling wants one way in and one way round"),
     ("lower-struct-args", "lower-aggr-copies", "the copies of parameters are to be lowered too"),
@@ -164,6 +169,8 @@ class _Reader:
         return Pipeline(tuple(steps))
 
     def element(self, name: str, at: int) -> Iterable[Step]:
+        if name == "default" and self.peek() == "<":
+            return self.default()
         if name in PRESETS and name not in self.passes:
             return _Reader(PRESETS[name], self.passes).read().steps
         found = self.passes.get(name)
@@ -178,6 +185,16 @@ class _Reader:
         except (ValueError, TypeError) as e:
             self.fail(f"pass '{name}': {e}", at)
         return (Step(found, options),)
+
+    def default(self) -> Iterable[Step]:
+        """`default<O2>`: a preset of the nvvm level."""
+        self.expect("<")
+        at, level = self.name("a level such as O2")
+        self.expect(">")
+        try:
+            return _Reader(preset(level), self.passes).read().steps
+        except ValueError as e:
+            self.fail(str(e), at)
 
     def options(self, pass_: Pass, values: dict[str, Any]) -> None:
         table = pass_.option_table()

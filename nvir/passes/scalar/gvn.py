@@ -37,6 +37,7 @@ from nvir.ir.form import Form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.values import SpecialRegister, SymbolOffset, Value
+from nvir.passes.callees import is_pure, may_write
 from nvir.passes.context import Context
 from nvir.passes.remarks import line_of, missed, passed
 from nvir.passes.rewrite import can_stand_for, held_in_place, substitute
@@ -191,8 +192,7 @@ class _Numbering:
     def _key(self, i: Instruction, kind: int, operands: tuple[Value, ...]) -> Any:
         """What must agree, beside the form, for two instructions to be one; None: `i` stays."""
         if kind == _CLOBBER:
-            self._clobber(i)
-            return None
+            return self._call_key(i, operands) if i.form.is_call else self._clobber(i)
         if kind == _PHI:
             return self._phi_key(i, operands)
         aux = i.aux
@@ -205,6 +205,15 @@ class _Numbering:
             self._compare(i, (i.form, operands, aux, cls))
             return (operands, aux, cls, self.memory)
         return (operands, aux, cls)
+
+    def _call_key(self, i: Instruction, operands: tuple[Value, ...]) -> Any:
+        """Calls of nvvm may do less than the row says: read a register, compute."""
+        if i.form.op.level == "nvvm":
+            if is_pure(i):
+                return (i.aux.callee, operands, i.type)
+            if not may_write(i):
+                return None
+        return self._clobber(i)
 
     def _phi_key(self, phi: Instruction, operands: tuple[Value, ...]) -> Any:
         values = set(operands)
