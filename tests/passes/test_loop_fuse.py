@@ -92,7 +92,7 @@ def loops(f: Any) -> int:
 # --------------------------------------------------------------------- gates
 
 
-@pytest.mark.seed("FUS-01")
+@pytest.mark.seed("FUS-01", "KNB-91")
 @pytest.mark.parametrize("policy", ["notes", "observed"])
 def test_by_default_nothing_happens(policy: str) -> None:
     module = nvir.read_ptx(body(HEAD + PAIR))
@@ -103,7 +103,7 @@ def test_by_default_nothing_happens(policy: str) -> None:
     assert not list(ctx)
 
 
-@pytest.mark.seed("FUS-01")
+@pytest.mark.seed("FUS-01", "KNB-91")
 def test_the_gates() -> None:
     assert loops(fused(PAIR)[0]) == 1
     assert loops(fused(PAIR, knobs={"PerformLoopFusion": 0})[0]) == 2
@@ -300,7 +300,7 @@ def test_a_break_keeps_the_loops_apart() -> None:
     assert [r.name for r in remarks] == ["SeveralExits"]
 
 
-@pytest.mark.seed("FUS-09", "FUS-12")
+@pytest.mark.seed("FUS-09", "FUS-12", "KNB-92")
 def test_the_budget_is_the_largest_size() -> None:
     _, remarks = fused(PAIR)
     size = remarks[0].args["instructions"]

@@ -102,13 +102,14 @@ def test_a_pipeline_is_not_pipelined_again() -> None:
     assert names == {loop_pipeline.NOT_PIPELINED[Reason.PIPELINED].name}
 
 
-@pytest.mark.seed("SWP-02")
+@pytest.mark.seed("SWP-02", "KNB-62")
 def test_nounroll_is_kept_unless_the_knob_says_so() -> None:
     text = REFUSED[Reason.PRAGMA]
     assert [r.name for r in remarks_of(text)] == ["NotPipelinedPragma"]
     assert [r.name for r in remarks_of(text, knobs={"OkToPipelineNoUnroll": 1})] == ["Pipelined"]
 
 
+@pytest.mark.seed("KNB-63", "KNB-64", "KNB-65", "KNB-66")
 @pytest.mark.parametrize(("knob", "limit"), [
     ("PipelineHoistCondLimit", 1), ("PipelineHoistPRegPressureLimit", 0),
     ("PipelineMIOVQToInstRatio", 0.5), ("PipelineHoistRRegPressureLimit", 6),
