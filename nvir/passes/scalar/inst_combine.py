@@ -173,7 +173,7 @@ class Combiner:
             self._erase(i)
 
     def _is_dead(self, i: Instruction) -> bool:
-        if i.has_uses:
+        if i.has_uses or (i._results is not None and any(r.has_uses for r in i._results)):
             return False
         form = i.form
         if form.is_call:

@@ -145,8 +145,9 @@ class Simplifier:
     def discard(self, b: Block) -> None:
         """Erase the instructions of a block without edges."""
         for i in reversed(b):
-            if i.has_uses:
-                i.replace_all_uses_with(undef(i.type))
+            for r in i.results:
+                if r.has_uses:
+                    r.replace_all_uses_with(undef(r.type))
             self.function.marks.pop(i, None)
             i.erase()
         self.gone.add(b)
