@@ -14,6 +14,7 @@ COMMANDS = {
     "report": ("nvir.cli.report", "Loops, registers and occupancy of each kernel."),
     "explain": ("nvir.cli.explain", "One page about a loop: decisions, knobs, unroll factors."),
     "opt": ("nvir.cli.opt", "Run passes and print PTX or IR."),
+    "compile": ("nvir.cli.compile", "Compile CUDA C++ or a typed tree to PTX."),
     "run": ("nvir.cli.run", "Run a kernel without a GPU."),
     "cfg": ("nvir.cli.cfg", "Draw control-flow graphs as DOT or SVG."),
     "schedule": ("nvir.cli.schedule", "Modulo schedule of a loop, and what binds it."),
