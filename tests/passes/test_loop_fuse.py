@@ -164,7 +164,7 @@ def test_loops_on_two_sides_of_a_branch_are_no_neighbours() -> None:
     assert loops(f) == 2
 
 
-@pytest.mark.seed("FUS-03")
+@pytest.mark.seed("FUS-03", "GAP-26")
 def test_loops_in_a_loop_and_beside_each_other() -> None:
     """Siblings in an outer loop and at top level; the outer loop is no sibling of the inner."""
     inner = copies(1) + reads(2) + stored(2)
@@ -409,7 +409,7 @@ def test_a_loop_that_goes_on_where_the_first_ended() -> None:
     assert remarks[0].name in ("RegisterDependence", "TripCountsDiffer")
 
 
-@pytest.mark.seed("FUS-16")
+@pytest.mark.seed("FUS-16", "GAP-26")
 @pytest.mark.parametrize(
     ("first", "second", "name", "kind"),
     [
@@ -456,7 +456,7 @@ BRANCHY = """
 """
 
 
-@pytest.mark.seed("FUS-17")
+@pytest.mark.seed("FUS-17", "GAP-26")
 def test_several_blocks_are_fused_on_demand_and_if_alike() -> None:
     one, two = (loop(k, BRANCHY.format(k=k, at=0)) for k in (1, 2))
     _, remarks = fused(one + two + END)

@@ -70,7 +70,7 @@ REFUSED: dict[Reason, str] = {
 }  # fmt: skip
 
 
-@pytest.mark.seed("SWP-04", "SWP-06", "SWP-14", "SWP-17")
+@pytest.mark.seed("SWP-04", "SWP-06", "SWP-14", "SWP-17", "GAP-23")
 @pytest.mark.parametrize("reason", REFUSED, ids=lambda r: r.name)
 def test_each_reason(reason: Reason) -> None:
     options = "<depth=2;force>" if reason is Reason.RECURRENCE else "<force>"
@@ -131,7 +131,7 @@ def test_the_remark_says_what_it_costs() -> None:
     assert 0 < r.args["blocks"] <= r.args["blocks_before"]
 
 
-@pytest.mark.seed("SWP-04", "SWP-06")
+@pytest.mark.seed("SWP-04", "SWP-06", "GAP-23")
 def test_the_check_of_an_instruction() -> None:
     def finding(spelling: str) -> tuple[Feasibility, Reason | None]:
         found = check(Instruction(form(spelling)))
