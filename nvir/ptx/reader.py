@@ -13,12 +13,13 @@ from typing import Any
 
 from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
 from nvir.ir.module import Module
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.types import Type, array
 from nvir.ir.values import Argument, Symbol
 from nvir.ptx.body import BodyReader
-from nvir.ptx.source import Source, TooManyErrors, load
+from nvir.ptx.source import BEGIN_ASM, END_ASM, Source, TooManyErrors, load
 from nvir.ptx.ssa import build
 from nvir.ptx.tokens import Unreadable
 from nvir.ptx.variables import LINKAGE, SPACES, Declarations
@@ -53,6 +54,7 @@ class ModuleReader(Declarations):
         self._check_header()
         self.source.raise_errors()
         self.module.diagnostics.extend(self.source.warnings)
+        _mark_assembly(self.module, self.source)
         return self.module
 
     def _statements(self) -> None:
@@ -363,3 +365,35 @@ class ModuleReader(Declarations):
                 if not self.accept(","):
                     break
             function.directives[token[1:]] = tuple(numbers)
+
+
+def _mark_assembly(module: Module, source: Source) -> None:
+    """Mark "asm" what stands between the comments of inline assembly, its first and last
+    instructions "asm begin" and "asm end"; the printer puts the comments around them again."""
+    text = source.text
+    if BEGIN_ASM not in text:
+        return
+    region_of: dict[int, int] = {}
+    at = text.find(BEGIN_ASM)
+    while at >= 0:
+        end = text.find(END_ASM, at)
+        if end < 0:
+            break
+        first, last = source.line_of(at), source.line_of(end)
+        region_of.update(dict.fromkeys(range(first + 1, last), first))
+        at = text.find(BEGIN_ASM, end)
+    for f in module.functions:
+        before: tuple[int, Instruction] | None = None
+        for i in f.instructions():
+            region = region_of.get(i.line or 0) if not i.form.is_phi else None
+            if before is not None and region != before[0]:
+                f.marks[before[1]].add("asm end")
+                before = None
+            if region is not None:
+                marks = f.marks.setdefault(i, set())
+                marks.add("asm")
+                if before is None:
+                    marks.add("asm begin")
+                before = region, i
+        if before is not None:
+            f.marks[before[1]].add("asm end")

@@ -15,6 +15,7 @@ from nvir.ir.errors import Diagnostic, NvirError, ParseError
 
 _COMMENT_OR_STRING = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _NOT_NEWLINE = re.compile(r"[^\n]")
+BEGIN_ASM, END_ASM = "// begin inline asm", "// end inline asm"
 MAX_ERRORS = 100  # of one file; after that reading it further helps nobody
 
 

@@ -9,7 +9,8 @@ What that takes: any statements with registers of their own in braces, predicate
 labels, constraints c h r l q f d (and b, a predicate), literals n and i, tied operands, several
 outputs. A volatile block or one that clobbers memory keeps its place by what its statements are:
 stores, barriers and unknown mnemonics do not move; a volatile one of pure arithmetic may.
-The first and last instructions are marked `asm begin` and `asm end` in `function.marks`.
+Each instruction is marked `asm` in `function.marks`, the first and last also `asm begin` and `asm
+end`.
 
 What it does not take is an Unsupported that names it: memory operands (`m`), variables that the
 template declares, calls.
@@ -212,6 +213,8 @@ def _mapped(s: Selector, v: Value, mapping: dict[Value, Value]) -> Value:
 
 
 def _mark(s: Selector, moved: list[Instruction]) -> None:
+    for x in moved:
+        s.target.marks.setdefault(x, set()).add("asm")
     if moved:
         s.target.marks.setdefault(moved[0], set()).add("asm begin")
         s.target.marks.setdefault(moved[-1], set()).add("asm end")
