@@ -47,6 +47,24 @@ SPLITTING = {
     "replace all uses": "nvir.ir.values:Value.replace_all_uses_with",
     "size of pointers and structs": "nvir.ir.layout:size_of",
 }
+FUNCTIONS = {
+    "EmitFunction": f"{IRGEN}.functions:emit_function",
+    "GenerateFunctionProlog": f"{IRGEN}.functions:emit_prolog",
+    "EmitParamDecl": f"{IRGEN}.functions:emit_param_decl",
+    "CreateTmpAlloca": f"{IRGEN}.state:IRGenState.alloca",
+    "CreateAllocaInst": f"{IRGEN}.alloca:create_alloca",
+    "IsSRetReturn": f"{IRGEN}.abi:ABI.sret",
+    "IsAggregateType": "nvir.frontend.tree.types:is_aggregate",
+    "EmitCallExpr": f"{IRGEN}.calls:emit_call",
+    "ClassifyABI": f"{IRGEN}.abi:classify",
+    "PrintfExpansion": f"{IRGEN}.printf:emit_printf",
+    "CollectCCAttrs, the list of sret, byval and align": f"{IRGEN}.abi:Passing",
+    "BuiltinLowering": f"{IRGEN}.builtins:emit_builtin",
+    "EmitInlineAsm": f"{IRGEN}.inline_asm:emit_asm",
+    "EmitFunctionAttrs": f"{IRGEN}.metadata:function_annotations",
+    "ReadFunctionAttrs, named metadata": f"{IRGEN}.metadata:setup_function_metadata",
+    "ParsePreserveAttrs, as a field of the tree": "nvir.frontend.tree.declarations:Attributes",
+}
 EXPRESSIONS = {
     "EmitExpr": f"{IRGEN}.expressions:emit_value",
     "EmitStmt": f"{IRGEN}.statements:emit_stmt",
@@ -183,6 +201,11 @@ def test_copy_lowering_has_one_builder_method_a_role():
 @pytest.mark.seed("PRV-02")
 def test_struct_splitting_has_one_helper_a_role():
     each_has_a_public_place(SPLITTING)
+
+
+@pytest.mark.seed("PRV-03")
+def test_function_generation_has_one_function_a_role():
+    each_has_a_public_place(FUNCTIONS)
 
 
 @pytest.mark.seed("PRV-04")
