@@ -19,6 +19,7 @@ from typing import Any
 import attrs
 
 from nvir.frontend.cuda.libclang import library
+from nvir.frontend.cuda.text import instances
 from nvir.ir.errors import Diagnostic, NvirError
 
 HEADERS = Path(__file__).parent / "include"
@@ -40,6 +41,7 @@ class Parsed:
     source: str
     texts: dict[str, str] = attrs.Factory(dict)
     macros: dict[str, Any] | None = None
+    last_line: int = 0
 
     @property
     def cursor(self) -> Any:
@@ -72,7 +74,9 @@ class Parsed:
     def diagnostics(self) -> list[Diagnostic]:
         """What clang says of the user's files, in order, with the source line."""
         made = [self._diagnostic(d) for d in self.unit.diagnostics if d.severity >= 2]
-        return [d for d in made if not self.is_own(d.file)]
+        added = (self.file, self.last_line)  # behind it stands what `parse` appended
+        return [d for d in made if not self.is_own(d.file)
+                and not (d.file == added[0] and d.line > added[1])]  # fmt: skip
 
     def _diagnostic(self, d: Any) -> Diagnostic:
         severity = "error" if d.severity >= 3 else "warning"
@@ -152,11 +156,14 @@ def parse(text: str, file: str, arch: str, include: Sequence[str] = (),
     name = os.path.abspath(file) if os.sep in file or os.path.exists(file) else file
     folder = os.path.dirname(name)
     given = arguments(arch, [*([folder] if folder else []), *include], define, std, fast_math)
+    asked = instances(text)
+    whole = "\n".join([text, "namespace {", *asked, "}"]) if asked else text
     try:
-        unit = index.parse(name, args=given, unsaved_files=[(name, text)],
+        unit = index.parse(name, args=given, unsaved_files=[(name, whole)],
                            options=_DETAILED | _KEEP_GOING)  # fmt: skip
     except cindex.TranslationUnitLoadError:
         raise NvirError(f"{file}: libclang cannot read it ({' '.join(given[-6:])})") from None
     made = Parsed(cindex, unit, name, text)
+    made.last_line = text.count("\n") + 1
     made.texts[name] = text.encode("utf-8", "surrogateescape").decode("latin-1")
     return made

@@ -134,10 +134,10 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         while todo:
             for c in todo.pop().get_children():
                 todo.append(c)
-                if c.kind.name != "DECL_REF_EXPR":
+                if c.kind.name not in ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "CALL_EXPR"):
                     continue
                 target = c.referenced
-                if target is None or target.kind.name != "FUNCTION_DECL" or self.is_own(target):
+                if target is None or target.kind.name not in _BODIES or self.is_own(target):
                     continue
                 key = pointer_of(target.canonical)
                 if key in seen or key in found:
@@ -145,8 +145,16 @@ class Reader(StatementReader, ExpressionReader, CallReader):
                 seen.add(key)
                 if self.has(target, "CUDAGLOBAL_ATTR"):
                     found[key] = target.get_definition() or target
-                elif target.get_num_template_arguments() > 0:
-                    todo.append(target)
+                elif self.is_instance(target):
+                    todo.append(target.get_definition() or target)
+
+    def is_instance(self, c: Any) -> bool:
+        """Whether a function is an instance of a template, or of one's member."""
+        while c is not None and c.kind.name not in ("TRANSLATION_UNIT", "NAMESPACE"):
+            if c.get_num_template_arguments() > 0:
+                return True
+            c = c.semantic_parent
+        return False
 
     def device_variables(self, root: Any) -> list[Any]:
         found, todo = [], deque([root])
@@ -327,7 +335,11 @@ class Reader(StatementReader, ExpressionReader, CallReader):
                 names = [k.spelling for k in template.get_children()
                          if k.kind.name.startswith("TEMPLATE_") and "PARAMETER" in k.kind.name]
                 for k, name in enumerate(names[:count]):
-                    if c.get_template_argument_kind(k).name == "INTEGRAL":
+                    try:
+                        kind = c.get_template_argument_kind(k).name
+                    except ValueError:  # a kind that the binding has no name for: a pack
+                        continue
+                    if kind == "INTEGRAL":
                         values.setdefault(name, c.get_template_argument_value(k))
             c = c.semantic_parent
         return values

@@ -13,7 +13,7 @@ from nvir.frontend.cuda.parse import Parsed, parse
 from nvir.frontend.cuda.reader import Reader
 from nvir.frontend.depth import MAX_NESTING, room
 from nvir.frontend.tree.declarations import Unit
-from nvir.ir.errors import Diagnostic, NvirError, ParseError
+from nvir.ir.errors import Diagnostic, NvirError, ParseError, Unsupported
 
 MORE = 40  # diagnostics that are told
 
@@ -69,13 +69,19 @@ def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, l
             unit = reader.unit()
         except NvirError as e:
             problem = e
+        except (ValueError, LookupError, TypeError, AttributeError, AssertionError,
+                StopIteration, RecursionError) as e:  # fmt: skip
+            # what libclang's binding cannot name, or a shape of the tree that is not foreseen
+            what = f"something that the reader of C++ does not understand ({e!r})"
+            problem = Unsupported(what, where=reader.where())
     errors, warnings = parsed.judge([*reader.cursors, *([reader.at] if problem else [])])
     if errors:
         raise ParseError(errors[:MORE])
     if problem is not None:
         raise problem
     if not any(f.is_kernel for f in unit.functions):
-        raise ParseError([no_kernel(parsed), *warnings[:MORE]])
+        wrong = [d for d in parsed.diagnostics() if d.severity == "error"]
+        raise ParseError([no_kernel(parsed), *wrong[:MORE]])
     return unit, warnings
 
 

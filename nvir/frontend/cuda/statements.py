@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.frontend.cuda.base import Base
 from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
-from nvir.frontend.cuda.text import for_header, parse_asm, pragma
+from nvir.frontend.cuda.text import call_tokens, for_header, parse_asm, pragma, substituted
 from nvir.frontend.tree import expressions as x
 from nvir.frontend.tree import statements as s
 from nvir.frontend.tree.declarations import Variable
-from nvir.frontend.tree.types import BOOL, INT, LONG, Array, Pointer, Record, Reference, strip
+from nvir.frontend.tree.types import BOOL, INT, LONG, Array, Enum, Pointer, Record, Reference, strip
 
 if TYPE_CHECKING:
     pass
@@ -139,7 +139,11 @@ class StatementReader(Base):
 
     def switch(self, c: Any) -> s.Stmt:
         before, kids = self.condition_variables(list(c.get_children()))
-        made = s.Switch(self.expr(kids[0]), self.stmt(kids[-1]), place=self.place(c))
+        cond = self.expr(kids[0])
+        t = strip(self.types.read(kids[0].type))
+        if isinstance(t, Enum):
+            cond = x.Cast(cond, type=t.underlying, implicit=True, place=cond.place)
+        made = s.Switch(cond, self.stmt(kids[-1]), place=self.place(c))
         return s.Compound((*before, made), place=self.place(c)) if before else made
 
     def case(self, c: Any) -> s.Stmt:
@@ -311,7 +315,8 @@ class StatementReader(Base):
         tokens = [t.spelling for t in c.get_tokens()]
         if tokens and tokens[0] not in ("asm", "__asm__", "__asm"):
             body = self.macro(tokens[0])
-            tokens = body if body is not None else tokens
+            call = call_tokens(self.spelled(c, 4000))
+            tokens = substituted(body, call) if body is not None else tokens
         out: list[str] = []
         todo = [(t, 0) for t in reversed(tokens)]
         while todo:

@@ -30,7 +30,8 @@ def for_header(text: str, start: int) -> tuple[int, int, int] | None:
     m = re.match(r"for\s*\(", clean)
     if m is None:
         return None
-    depth, found = 0, []
+    depth = 0
+    found: list[int] = []
     for k in range(m.end(), len(clean)):
         c = clean[k]
         if c in "([{":
@@ -127,6 +128,79 @@ def _operand(tokens: list[str]) -> tuple[str, str]:
             break
         text += string_value(t)
     return text, name
+
+
+def substituted(body: list[str], call: list[str]) -> list[str]:
+    """The body of a macro with its parameters replaced by what a call gives; `#p` by its text."""
+    if body[:1] != ["("] or ")" not in body or call[1:2] != ["("]:
+        return body
+    close = body.index(")")
+    names = [t for t in body[1:close] if t != ","]
+    if not all(re.match(r"\w+$|\.\.\.$", n) for n in names):
+        return body
+    given = dict(zip(names, _arguments(call[2:]), strict=False))
+    out: list[str] = []
+    rest = iter(body[close + 1 :])
+    for t in rest:
+        if t == "#":
+            word = next(rest, "")
+            out.append('"' + " ".join(given.get(word, [word])).replace('"', '\\"') + '"')
+        else:
+            out += given.get(t, [t])
+    return out
+
+
+_TOKEN = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|\w+|\S")
+
+
+def call_tokens(text: str) -> list[str]:
+    """The tokens of the macro call that a text begins with."""
+    made: list[str] = []
+    depth = 0
+    for m in _TOKEN.finditer(text):
+        made.append(m[0])
+        depth += (m[0] == "(") - (m[0] == ")")
+        if (depth == 0 and m[0] == ")") or (depth == 0 and len(made) == 2):
+            break
+    return made
+
+
+def _arguments(tokens: list[str]) -> list[list[str]]:
+    made: list[list[str]] = [[]]
+    depth = 0
+    for t in tokens:
+        depth += (t in ("(", "[", "{")) - (t in (")", "]", "}"))
+        if depth < 0:
+            break
+        if t == "," and depth == 0:
+            made.append([])
+        else:
+            made[-1].append(t)
+    return made
+
+
+_INSTANCE = re.compile(
+    r"^[ \t]*(?:extern\s+)?template\s+(?!<)(?!class\b|struct\b|union\b)"
+    r"(?P<result>[\w:\s*&<>,()]*?[\s*&])(?P<name>[\w:]+)\s*(?P<args><[^;{}()]*>)?\s*"
+    r"\((?P<params>[^;{}]*)\)\s*;", re.M)  # fmt: skip
+_LAUNCH = re.compile(r"([A-Za-z_][\w:]*)\s*(<[^;{}()<>]*(?:<[^;{}()<>]*>[^;{}()<>]*)*>)\s*<<<")
+_QUALIFIERS = re.compile(
+    r"__(?:global|device|host|forceinline|inline|noinline)__|__launch_bounds__\s*\([^()]*\)"
+    r"|\binline\b|\bstatic\b|\bextern\b"
+)
+
+
+def instances(text: str) -> list[str]:
+    """Lines of C++ that name the template instances which a source asks for: explicit
+    instantiations, which libclang does not show, and launches with template arguments."""
+    clean = blanked(text)
+    made: list[str] = []
+    for m in _INSTANCE.finditer(clean):
+        result = _QUALIFIERS.sub(" ", m["result"])
+        name = f"{m['name']}{m['args'] or ''}"
+        made.append(f"static_cast<{result} (*)({m['params']})>(&{name})")
+    made += [f"(void *)&{name}{args}" for name, args in dict.fromkeys(_LAUNCH.findall(clean))]
+    return [" ".join(f"auto __nvir_instance{k} = {v};".split()) for k, v in enumerate(made)]
 
 
 def cast_target(tokens: list[Any]) -> str:

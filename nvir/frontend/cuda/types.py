@@ -131,7 +131,7 @@ class TypeReader:
         fields = self._bases(declaration, t)
         for f in t.get_fields():
             width = f.get_bitfield_width() if f.is_bitfield() else None
-            name = "" if f.is_anonymous() or "(" in f.spelling else f.spelling
+            name = "" if "(" in f.spelling else f.spelling
             fields.append(Field(name, self.read(f.type), width, place=self.reader.place(f)))
         made.set_fields(fields)
         made.align = max(t.get_align(), 1)

@@ -38,6 +38,8 @@ struct grid_group {
 };
 __device__ inline grid_group this_grid() { return grid_group(); }
 template <unsigned N, class P = void> struct thread_block_tile {
+    __device__ thread_block_tile() {}
+    template <class Q> __device__ thread_block_tile(const thread_block_tile<N, Q> &) {}
     __device__ static unsigned mask() { return N == 32 ? 0xffffffffu : ((1u << (N & 31)) - 1u) << (__nvir::lane() & ~(N - 1)); }
     __device__ void sync() const { __syncwarp(mask()); }
     __device__ static unsigned thread_rank() { return __nvir::lane() & (N - 1); }
