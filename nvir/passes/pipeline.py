@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import attrs
 
 from nvir.ir.errors import Diagnostic, ParseError
+from nvir.passes import presets_loops
 from nvir.passes.presets import preset
 from nvir.passes.registry import Pass, Registry, all_passes
 
@@ -30,6 +31,7 @@ WRAPPERS = ("module", "cgscc", "function", "loop", "loop-mssa")
 # Named pipelines, accepted wherever a pass is.
 PRESETS = {
     "clean": "copy-prop,gvn,dce",
+    **presets_loops.PRESETS,
 }
 
 # (earlier, later, why): `later` profits from, or needs, what `earlier` leaves.
