@@ -4,29 +4,37 @@ An operation issues in one slot of the kernel and occupies one of its pipes from
 pipe's interval. Which of several pipes it takes is decided when it is placed. Where every interval
 is one cycle and there is no choice, `nvir.sm.modulo_schedule` does the work, exact search and all.
 
+Then, and where that fails at the first few II, placement by slack (`nvir.sm.slack`) is tried, and
+lives are shortened; CP-SAT settles what is left open, if it is asked to.
+
 Method   Iterative modulo scheduling: operations by height, each in the first free slot of an II
          from its earliest start; else it takes the slot and evicts. II rises from MII. Where that
          fails, operations of crowded pipes are aligned to their interval: no gaps that are too
          short, and a phase for each pipe keeps them out of each other's issue slots.
-Cost     about 10 us an operation and II tried; `budget` placements an operation.
+Cost     some 0.3 ms an operation up to SLACK_LARGEST, above that 10 us an operation and II tried.
 Source   B. R. Rau, "Iterative Modulo Scheduling", MICRO-27, 1994.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from functools import lru_cache
 
 import attrs
 
-from nvir.ir.errors import NvirError
+from nvir.ir.errors import NvirError, Unsupported
 from nvir.sm.loopgraph import LoopGraph
 from nvir.sm.mii import MinimumII, Recurrence, minimum_ii
 from nvir.sm.profile import ResourceBound, resource_bound
-from nvir.sm.schedule.lifetimes import Lifetimes, lifetimes
+from nvir.sm.schedule.lifetimes import Lifetimes, Values, lifetimes, measure, values_of
+from nvir.sm.slack import Shortener, Table, place
 
 PLACEMENTS = 3  # of each operation, at one II
 WORK = 1200  # placements in all from which on II grows in large steps; about 20 ms
+SLACK_LARGEST = 110  # operations up to which placement by slack is tried as well,
+SLACK_TRIES = 4  # at so many II
+BACK = 4  # of the intervals that were passed over, so many are tried in the end
 TIGHT = 0.6  # share of the kernel from which on a pipe's operations are put side by side
 
 
@@ -36,6 +44,7 @@ class LoopSchedule:
 
     times    node -> start, cycles from 0
     pipe     node -> the pipe that it takes ("" for none)
+    lower_bound  no schedule has a smaller II
     """
 
     graph: LoopGraph
@@ -45,6 +54,7 @@ class LoopSchedule:
     bounds: MinimumII
     resources: ResourceBound
     lifetimes: Lifetimes
+    lower_bound: int = 1
 
     @property
     def rec_mii(self) -> int:
@@ -60,7 +70,8 @@ class LoopSchedule:
 
     @property
     def optimal(self) -> bool:
-        return self.ii == self.mii
+        """Whether no smaller II exists."""
+        return self.ii == max(self.mii, self.lower_bound)
 
     @property
     def stages(self) -> int:
@@ -90,23 +101,39 @@ class LoopSchedule:
         return out
 
 
-def schedule_loop(found: LoopGraph) -> LoopSchedule:
-    """The modulo schedule of smallest II that is found.
+def schedule_loop(
+    found: LoopGraph, *, solver: str = "none", budget_s: float = 2.0
+) -> LoopSchedule:
+    """The modulo schedule of smallest II that is found, with few registers.
 
-    Raises NvirError for a loop of which nothing is left but what is hoisted.
+    solver    "none": own methods; "cpsat": also OR-tools, for what they leave open below the II
+              that they found; "auto": that where it is installed
+    budget_s  of CP-SAT's deterministic time, for each II
+    Raises NvirError for a loop of which nothing is left but what is hoisted, and Unsupported for
+    "cpsat" without OR-tools.
     """
+    from nvir.sm.schedule import cpsat
+
+    if solver not in ("none", "auto", "cpsat"):
+        raise NvirError(f"solver {solver!r}: expected 'none', 'auto' or 'cpsat'")
+    if solver == "cpsat" and not cpsat.available():
+        raise Unsupported("solver 'cpsat' without OR-tools (pip install 'nvir[solve]')")
     if not found.operations:
         raise NvirError(f"loop {found.loop.header.name}: no operation is left in its body")
     bounds = minimum_ii(found.graph)
     resources = resource_bound(found.profile, (op.family or "" for op in found.operations))
+    mii = max(bounds.rec_mii, resources.cycles)
     if _is_simple(found):
         ii, times, pipe = _by_graph(found)
     else:
-        ii, times, pipe = _by_reservation(found, max(bounds.rec_mii, resources.cycles))
+        ii, times, pipe = _fewer_registers(found, *_by_reservation(found, mii))
+    lower = mii
+    if solver != "none" and cpsat.available() and ii > mii:
+        lower, (ii, times, pipe) = _by_solver(found, mii, (ii, times, pipe), budget_s)
     live = lifetimes(
         found.graph, ii, times, register_edges=found.register_edges, sizes=found.sizes
     )
-    return LoopSchedule(found, ii, tuple(times), tuple(pipe), bounds, resources, live)
+    return LoopSchedule(found, ii, tuple(times), tuple(pipe), bounds, resources, live, lower)
 
 
 _Placed = tuple[int, list[int], list[str]]
@@ -129,20 +156,85 @@ def _by_graph(found: LoopGraph) -> _Placed:
 
 
 def _by_reservation(found: LoopGraph, mii: int) -> _Placed:
-    ii, tries, work = mii, 0, 0
+    """The first interval that works, rising in growing steps; then those that were passed over."""
+    ii, failed, tries, work = mii, mii - 1, 0, 0
     while True:
-        for aligned in (False, True):
-            table = _Table(found, ii, aligned)
-            done = table.fill()
-            work += table.placed
-            if done:
-                first = min(table.time)
-                pipes = [unit.pipe if unit else "" for unit in table.unit]
-                return ii, [t - first for t in table.time], pipes
-            if not table.crowded:
-                break
+        placed, spent = _attempt(found, ii, tries < SLACK_TRIES)
+        work += spent
+        if placed is not None:
+            break
+        failed = ii
         tries += 1
         ii += 1 + (tries * ii // 64 if work < WORK else ii // 8)
+    for between in range(failed + 1, min(ii, failed + 1 + BACK)):
+        again, _ = _attempt(found, between, True)
+        if again is not None:
+            return again
+    return placed
+
+
+def _attempt(found: LoopGraph, ii: int, slack: bool) -> tuple[_Placed | None, int]:
+    """(schedule at an interval or None, placements made)."""
+    work = 0
+    for aligned in (False, True):
+        table = _Table(found, ii, aligned)
+        done = table.fill()
+        work += table.placed
+        if done:
+            pipes = [unit.pipe if unit else "" for unit in table.unit]
+            return (ii, _from_zero(table.time), pipes), work
+        if not table.crowded:
+            break
+    count = len(found.operations)
+    if slack and count <= SLACK_LARGEST:
+        seeds = range(10 if count <= 40 else 2)
+        placed = place(found, ii, _values(found), seeds, first=True)
+        if placed is not None:
+            return (ii, _from_zero(placed[1]), placed[2]), work
+    return None, work
+
+
+def _from_zero(times: Sequence[int]) -> list[int]:
+    first = min(times)
+    return [t - first for t in times]
+
+
+def _values(found: LoopGraph) -> Values:
+    return values_of(found.graph, found.register_edges, found.sizes)
+
+
+def _fewer_registers(
+    found: LoopGraph, ii: int, times: list[int], pipes: list[str]
+) -> _Placed:
+    """The schedule at the same II with the fewest registers of some that are tried."""
+    values = _values(found)
+    best = (measure(values, ii, times).max_live, times, pipes)
+    table = Table.of(found, ii, times, pipes)
+    if table is not None:
+        best = min(best, Shortener(found, ii, times, table, values).run(), key=lambda x: x[0])
+    count = len(found.operations)
+    if count <= SLACK_LARGEST:
+        seeds = range(2 if count <= 40 else 1)
+        placed = place(found, ii, values, seeds)
+        if placed is not None:
+            best = min(best, placed, key=lambda x: x[0])
+    return ii, _from_zero(best[1]), best[2]
+
+
+def _by_solver(
+    found: LoopGraph, mii: int, placed: _Placed, budget_s: float
+) -> tuple[int, _Placed]:
+    """(lower bound, schedule): the intervals below the one found, asked one by one."""
+    from nvir.sm.pipes_cpsat import solve
+
+    lower = mii
+    for ii in range(mii, placed[0]):
+        verdict, times, pipes = solve(found, ii, budget_s)
+        if verdict:
+            return lower, _fewer_registers(found, ii, times, pipes)
+        if verdict is False and lower == ii:
+            lower = ii + 1
+    return lower, placed
 
 
 class _Table:
