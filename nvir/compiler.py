@@ -2,7 +2,7 @@
 
     compile_cuda(source, arch)   a `.cu` file or its text, to a module that runs and prints PTX
     compile_tree(unit, arch)     the same of a typed tree
-    nvvm_pipeline, ori_pipeline  what a level of optimisation runs
+    pipelines(optimise)          what a level of optimisation runs (nvir.passes.presets)
 
 The assembler optimises, too: what it does well (scheduling, allocation, most loops) is left to it.
 """
@@ -53,35 +53,22 @@ def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str 
         if observe is not None:
             observe(name, module)
 
+    before, after = pipelines(optimise, fast_math)
     module = generate(check(unit), Options(arch=arch, lines=lines))
     stage("nvvm", "")
-    stage("optimised", nvvm_pipeline(optimise))
+    stage("optimised", before)
     if level == "nvvm":
         return module
-    stage("ori", ",".join(p for p in (select(fast_math), ori_pipeline(optimise)) if p))
+    stage("ori", after)
     return module
 
 
-def select(fast_math: bool = False) -> str:
-    """Selection with nvcc's defaults for floating point."""
-    fast = ";fast-math;ftz;prec-div=false;prec-sqrt=false" if fast_math else ""
-    return f"select<fp-contract=fast{fast}>"
+def pipelines(optimise: int, fast_math: bool = False) -> tuple[str, str]:
+    """The passes of a level before selection, and from it on."""
+    from nvir.passes.presets import preset
 
-
-def nvvm_pipeline(optimise: int) -> str:
-    """The passes of a level on NVVM IR, as far as they exist."""
-    if optimise <= 0:
-        return ""
-    return _known("mem2reg,dce,gvn,dce,vectorize-memory")
-
-
-def ori_pipeline(optimise: int) -> str:
-    """The passes of a level after selection: the assembler does the rest."""
-    return _known("copy-prop,gvn,dce") if optimise > 0 else ""
-
-
-def _known(text: str) -> str:
-    from nvir.passes.registry import all_passes
-
-    have = all_passes()
-    return ",".join(name for name in text.split(",") if name.partition("<")[0] in have)
+    before, mark, after = f",{preset(optimise)}".rpartition(",select")
+    if fast_math:
+        options = "fp-contract=fast;fast-math;ftz;prec-div=false;prec-sqrt=false"
+        after = f"<{options}>{after[after.index('>') + 1 :] if after.startswith('<') else after}"
+    return before.removeprefix(","), mark.removeprefix(",") + after

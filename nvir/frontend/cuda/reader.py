@@ -297,9 +297,12 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             owner = self.types.read(c.semantic_parent.type)
             t = qualified(owner, const=c.is_const_method())
             made.append(Parameter("this", Pointer(t), this=True, place=self.place(c)))
-        for k in c.get_arguments():
+        taken: set[str] = set()
+        for number, k in enumerate(c.get_arguments()):
+            name = k.spelling if k.spelling not in taken else f"{k.spelling}_{number}"  # a pack's
+            taken.update({name} - {""})
             p = Parameter(
-                k.spelling, self.types.read(k.type), place=self.place(k),
+                name, self.types.read(k.type), place=self.place(k),
                 grid_constant="nvir.grid_constant" in self.annotations(k),
             )  # fmt: skip
             self.declared[pointer_of(k)] = p

@@ -313,10 +313,10 @@ class StatementReader(Base):
     def expanded(self, c: Any) -> list[str]:
         """The tokens of a statement, macros expanded as far as strings go."""
         tokens = [t.spelling for t in c.get_tokens()]
-        if tokens and tokens[0] not in ("asm", "__asm__", "__asm"):
-            body = self.macro(tokens[0])
-            call = call_tokens(self.spelled(c, 4000))
-            tokens = substituted(body, call) if body is not None else tokens
+        call = call_tokens(self.spelled(c, 4000))
+        body = self.macro(call[0]) if call else None
+        if body is not None:
+            tokens = substituted(body, call)
         out: list[str] = []
         todo = [(t, 0) for t in reversed(tokens)]
         while todo:
