@@ -81,7 +81,8 @@ def loop(rng: random.Random, k: str, depth: int = 1) -> list[str]:
     if rng.random() < 0.3:
         return [
             f"mov.u32 {counter}, 0;", f"H{k}:", '.pragma "nounroll";',
-            f"setp.ge.s32 %p3, {counter}, {bound};", f"@%p3 bra E{k};", *body, f"add.s32 {counter}, {counter}, 1;", f"bra H{k};", f"E{k}:",
+            f"setp.ge.s32 %p3, {counter}, {bound};", f"@%p3 bra E{k};", *body,
+            f"add.s32 {counter}, {counter}, 1;", f"bra H{k};", f"E{k}:",
         ]  # fmt: skip
     kept = ['.pragma "nounroll";'] if rng.random() < 0.7 else []
     return [

@@ -81,10 +81,14 @@ def clone_function(function: Function, module: Module | None = None) -> Function
 
 
 def clone_blocks(
-    blocks: Iterable[Block], mapping: MutableMapping[Any, Any], after: Block | None = None
-) -> list[Block]:
+    blocks: Iterable[Block], mapping: MutableMapping[Any, Any], after: Block | None = None,
+    layout: MutableMapping[Block, list[Block]] | None = None,
+) -> list[Block]:  # fmt: skip
     """Copies of some blocks of one function, placed in layout behind `after` (default: the last
     of them), under names of their own.
+
+    Placing costs the function's blocks. Who copies many regions gives `layout`, which then
+    gets (needing `after`) what is to stand behind which block, for one `place` at the end.
 
     `mapping` says what copied instructions name in place of a value or block; what it
     does not hold is the same in the copy, unless it is copied itself. An instruction
@@ -111,10 +115,23 @@ def clone_blocks(
             if i in function.marks:
                 function.marks[c] = set(function.marks[i])
         mapping.update({k: v for k, v in copies.items() if k not in mapping})
-        at = max(map(function.blocks.index, old)) if after is None else function.blocks.index(after)
-        function.blocks[at + 1 : at + 1] = new
+        if layout is not None and after is not None:
+            layout[after] = [*new, *layout.get(after, ())]
+        else:
+            index = function.blocks.index
+            at = max(map(index, old)) if after is None else index(after)
+            function.blocks[at + 1 : at + 1] = new
         function.cfg_changed()
     return new
+
+
+def place(function: Function, layout: Mapping[Block, list[Block]]) -> None:
+    """Put the copies that `clone_blocks` noted where they belong; linear in the blocks."""
+    blocks: list[Block] = []
+    for b in function.blocks:
+        blocks.append(b)
+        blocks += layout.get(b, ())
+    function.blocks = blocks
 
 
 class _Copies(dict[Any, Any]):

@@ -38,6 +38,7 @@ import attrs
 from nvir.ir.block import Block
 from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
+from nvir.ir.values import Constant
 from nvir.passes.loop import licm_tables as tables
 from nvir.passes.loop.body_cost import never_unrolled, row_of
 from nvir.passes.loop.licm_region import Region, closed, is_fetch, live_into
@@ -64,7 +65,14 @@ class Verdict:
 
     @property
     def pays(self) -> bool:
-        return self.size != 0 and not self.why and self.value >= self.penalty
+        n, d = self.size.numerator, self.size.denominator
+        if not n or self.why:
+            return False
+        if self.budget is None or not self.real:
+            return self.value >= self.penalty
+        # The comparison of `value`, without fractions.
+        b = self.budget
+        return self.score * b.numerator * d >= self.penalty * self.real * n * b.denominator
 
     def numbers(self) -> dict[str, float]:
         """The fields of a remark."""
@@ -85,6 +93,21 @@ def has_long_latency(form: Form) -> bool:
 
 def cost(i: Instruction, arch: int) -> int:
     """How many instructions the real tool has for this one."""
+    f = i.form
+    operands = i._operands
+    if f.name == "mov" or f.n_sources < 0:
+        return _cost(i, arch)
+    key = (f, arch, f.n_sources > 1 and operands[1].__class__ is Constant)
+    known = _COSTS.get(key)
+    if known is None:
+        known = _COSTS[key] = _cost(i, arch)
+    return known
+
+
+_COSTS: dict[tuple[Form, int, bool], int] = {}  # all that a cost but of moves depends on
+
+
+def _cost(i: Instruction, arch: int) -> int:
     f = i.form
     if f.is_phi or f.op.pseudo:
         return 0

@@ -29,6 +29,7 @@ from collections.abc import Set as AbstractSet
 import attrs
 
 from nvir.ir.block import Block
+from nvir.ir.clone import place
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
@@ -121,10 +122,11 @@ def peel(
     and nothing forbids their copies."""
     more: dict[Value, dict[Block, Value]] = {}
     made: list[Block] = []
+    layout: dict[Block, list[Block]] = {}
     ways = [(loop, loop.entries, list(loop.latches)) for loop in loops]  # from one snapshot
     for loop, entries, latches in ways:
         header = loop.header
-        copies = region.copy_region(loop.blocks, after=entries[0])
+        copies = region.copy_region(loop.blocks, entries[0], layout)
         first: Block = copies[header]
         region.keep_entries(first, set(entries))
         region.keep_entries(header, set(latches))
@@ -139,6 +141,7 @@ def peel(
         more |= region.definitions(loop.blocks, copies, set(loop.blocks))
     for b in made:
         b.pragmas = tuple(p for p in b.pragmas if p != "nounroll")
+    place(function, layout)
     function.analyze_cfg()
     repair(function, more, held)
     region.fold_phis(function, made, held)

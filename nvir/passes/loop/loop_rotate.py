@@ -36,6 +36,7 @@ import attrs
 
 from nvir.ir.block import Block
 from nvir.ir.cfg import Place, interpose_all
+from nvir.ir.clone import place
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.values import Value
@@ -152,9 +153,10 @@ def rotate(function: Function, plans: Sequence[_Plan], held: AbstractSet[Value])
     """Rotate loops: canonical ones, whose copies nothing forbids."""
     more: dict[Value, dict[Block, Value]] = {}
     firsts: list[Block] = []
+    layout: dict[Block, list[Block]] = {}
     for p in plans:
         header = p.loop.header
-        copies = region.copy_region([header], after=p.preheader)
+        copies = region.copy_region([header], p.preheader, layout)
         first: Block = copies[header]
         region.keep_entries(first, {p.preheader})
         region.keep_entries(header, {p.latch})
@@ -162,6 +164,7 @@ def rotate(function: Function, plans: Sequence[_Plan], held: AbstractSet[Value])
         more |= region.definitions([header], copies, {header})
         firsts.append(first)
         _move_marks(header, first, p.body)
+    place(function, layout)
     function.analyze_cfg()
     repair(function, more, held)
     region.fold_phis(function, [*firsts, *(p.loop.header for p in plans)], held)

@@ -18,7 +18,7 @@ Cost     linear in the region and in the uses of its values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -88,14 +88,18 @@ def is_canonical(loop: Loop) -> bool:
     return all(p in inside for t in targets for p in t.preds)
 
 
-def copy_region(blocks: Sequence[Block], after: Block | None = None) -> Copies:
+def copy_region(
+    blocks: Sequence[Block], after: Block | None = None,
+    layout: MutableMapping[Block, list[Block]] | None = None,
+) -> Copies:  # fmt: skip
     """Copy blocks; edges among them lead on among the copies, those that leave lead where the
     originals do, and phis there get entries for the copies.
 
-    Nothing leads to the copies yet; annotations are stale.
+    Nothing leads to the copies yet; annotations are stale. With `layout` they are placed later,
+    by `place` (see `clone_blocks`).
     """
     copies: Copies = {}
-    clone_blocks(blocks, copies, after)
+    clone_blocks(blocks, copies, after, layout)
     inside = set(blocks)
     for b in blocks:
         for s in successors(b):
