@@ -3,7 +3,7 @@
 In README.md and docs/ the ```text block after a ```python block is what it prints; the blocks of
 a file share their names. In a ```console block lines after `$ nvir …` are what the command
 prints, where there are any; a line `…` stands for the rest. Both run in a folder that holds
-`examples/` and a `kernel.ptx`.
+`examples/`, a `kernel.ptx` and a `kernel.cu`.
 
 After a change of what is printed: NVIR_UPDATE_DOCS=1 pytest tests/test_docs.py
 """
@@ -36,6 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder as the documents take it to be, the current one."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     shutil.copy(ROOT / "examples" / "sgemm.ptx", tmp_path / "kernel.ptx")
+    shutil.copy(ROOT / "examples" / "saxpy.cu", tmp_path / "kernel.cu")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
