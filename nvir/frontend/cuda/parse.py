@@ -89,10 +89,13 @@ class Parsed:
     def judge(self, reached: Iterable[Any]) -> tuple[list[Diagnostic], list[Diagnostic]]:
         """(errors, warnings): an error counts where it lies in a function that is reached, and
         syntax errors outside of all functions do."""
+        told = self.diagnostics()
+        if not told:
+            return [], []
         spans = [_span(c) for c in reached]
         hosts = _functions(self.cursor)
         errors, warnings = [], []
-        for d in self.diagnostics():
+        for d in told:
             if d.severity == "error" and not d.message.endswith("file not found"):
                 inside = any(_within(d, s) for s in spans)
                 alone = _SYNTAX.match(d.message) and not any(_within(d, s) for s in hosts)

@@ -87,13 +87,15 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         self.template_values: dict[str, int] = {}
         self.temporaries = 0
         self.files: dict[str, bool] = {}
+        self.top = [c for c in parsed.cursor.get_children()
+                    if not c.kind.is_preprocessing() and not self.is_own(c)]  # fmt: skip
 
     # ------------------------------------------------------------- the unit
 
     def unit(self) -> Unit:
         for kernel in self.kernels():
             self.function(kernel)
-        for v in self.device_variables(self.parsed.cursor):
+        for v in self.device_variables():
             self.global_variable(v)
         while self.queue:
             cursor, made = self.queue.popleft()
@@ -108,22 +110,20 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         """The kernels of the source, in order, instances of templates behind the others."""
         found: dict[int, Any] = {}
         bodies: list[Any] = []
-        todo = [self.parsed.cursor]
+        todo = list(self.top)
         while todo:
-            for c in todo.pop().get_children():
-                if self.is_own(c):
-                    continue
-                name = c.kind.name
-                if name in _SCOPES:
-                    todo.append(c)
-                if name in _BODIES:
-                    if self.has(c, "CUDAGLOBAL_ATTR"):
-                        if c.is_definition():
-                            found.setdefault(pointer_of(c.canonical), c)
-                    else:
-                        bodies.append(c)
-                elif name in ("VAR_DECL", "FUNCTION_TEMPLATE"):
+            c = todo.pop()
+            name = c.kind.name
+            if name in _SCOPES:
+                todo += c.get_children()
+            if name in _BODIES:
+                if self.has(c, "CUDAGLOBAL_ATTR"):
+                    if c.is_definition():
+                        found.setdefault(pointer_of(c.canonical), c)
+                else:
                     bodies.append(c)
+            elif name in ("VAR_DECL", "FUNCTION_TEMPLATE"):
+                bodies.append(c)
         for body in sorted(bodies, key=lambda c: c.location.offset):
             self.launched(body, found)
         return sorted(found.values(), key=lambda c: c.location.offset)
@@ -156,17 +156,16 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             c = c.semantic_parent
         return False
 
-    def device_variables(self, root: Any) -> list[Any]:
-        found, todo = [], deque([root])
+    def device_variables(self) -> list[Any]:
+        found, todo = [], deque(self.top)
         while todo:
-            for c in todo.popleft().get_children():
-                if c.kind.name in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
-                    if not self.is_own(c):
-                        todo.append(c)
-                elif c.kind.name == "VAR_DECL" and not self.is_own(c):
-                    external = c.storage_class.name == "EXTERN" and initialiser(c) is None
-                    if not external and any(self.has(c, a) for a in _MEMORY):
-                        found.append(c)
+            c = todo.popleft()
+            if c.kind.name in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
+                todo += c.get_children()
+            elif c.kind.name == "VAR_DECL":
+                external = c.storage_class.name == "EXTERN" and initialiser(c) is None
+                if not external and any(self.has(c, a) for a in _MEMORY):
+                    found.append(c)
         return found
 
     # ----------------------------------------------------------- questions
