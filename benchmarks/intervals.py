@@ -6,8 +6,8 @@
 Of each innermost loop of one block: the bounds (RecMII, ResMII) and which binds, the interval that
 is found, stages, registers live in the kernel (MaxLive) over Huff's lower bound, milliseconds, and
 simulated cycles an iteration of one warp and of eight: as an assembler would order the body, and
-with the kernel of the modulo schedule. With `--solver` OR-tools is asked for each interval below the
-one found, and for a bound on registers that knows the pipes: the least sum of lives, proven.
+with the kernel of the modulo schedule. With `--solver` OR-tools is asked for each interval below
+the one found, and for a bound on registers that knows the pipes: the least sum of lives, proven.
 """
 
 from __future__ import annotations

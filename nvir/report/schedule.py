@@ -85,6 +85,9 @@ def schedule_json(made: LoopSchedule, function: str) -> dict[str, Any]:
     """The document of schema `nvir.schedule/1`, as plain JSON types."""
     found = made.graph
     cycle = made.recurrence
+    number = {
+        i: k for k, i in enumerate(x for x in found.loop.header if not x.form.is_phi)
+    }  # fmt: skip
     return {
         "schema": SCHEMA,
         "function": function,
@@ -108,7 +111,8 @@ def schedule_json(made: LoopSchedule, function: str) -> dict[str, Any]:
                 "time": made.times[n], "slot": made.times[n] % made.ii,
                 "stage": made.times[n] // made.ii, "operation": op.family,
                 "pipe": made.pipe[n] or None, "interval": found.interval[n],
-                "ptx": op.parent.form.spelling, "line": op.line or None,
+                "instruction": number[op.parent], "ptx": op.parent.form.spelling,
+                "line": op.line or None,
                 "results": [register_name(r) for r in op.results],
                 "sources": [register_name(r) for r in op.reads],
             }

@@ -3,6 +3,8 @@
     loop-pipeline              depths as the model of the machine prefers
     loop-pipeline<depth=2>     values of loads are used two steps after them
     loop-pipeline<force>       also where no gain is predicted
+    loop-pipeline<stages=all>  all instructions in the stages of the modulo schedule
+    loop-pipeline<schedule=F>  the loops of a file, by its schedules
 
 The real assembler was not seen to pipeline loops, and it undoes what it can: it unrolls the kernel
 again and waits where it copies a value in flight. So the kernel carries `.pragma "nounroll"`, and
@@ -25,18 +27,20 @@ from typing import Literal
 import attrs
 
 from nvir.analysis.divergence import Divergence, divergence
+from nvir.analysis.induction import trip_count
 from nvir.ir.clone import clone_function
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
-from nvir.passes.loop.pipeline_body import Body, is_long_load
+from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_times, is_long_load
 from nvir.passes.loop.pipeline_choice import Choice, body_of, choose, machine_for, pipeline
-from nvir.passes.loop.pipeline_expand import PIPELINED, REST
+from nvir.passes.loop.pipeline_expand import PIPELINED, REST, expand
 from nvir.passes.loop.pipeline_feasible import Feasibility, Reason, annotate, infeasible
+from nvir.passes.loop.pipeline_file import FileSchedule, ScheduleError, read_schedules, staged_by
 from nvir.passes.loop.unroll_decision import decide
-from nvir.passes.loop.unroll_region import Refusals
+from nvir.passes.loop.unroll_region import Refusals, Region
 from nvir.passes.loop.unroll_transform import NOUNROLL
 from nvir.passes.remarks import Code, analysis, missed, passed
 from nvir.sm.loopgraph import loop_graph
@@ -47,6 +51,9 @@ PIPELINE = passed(
     "{stages} stages, {factor} iterations in the kernel: {before} → {after} cycles an iteration "
     "predicted (II {ii}, MII {mii}), registers {registers_before} → {registers}, "
     "blocks an SM {blocks_before} → {blocks}",
+)
+SCHEDULED = passed(
+    "Scheduled", "{stages} stages by a schedule of II {ii}, {factor} iterations in the kernel"
 )
 ANNOTATED = analysis(
     "LatencyClasses", "{operands} operands annotated, {accepted} instructions accepted (130)"
@@ -61,7 +68,7 @@ NOT_PIPELINED: dict[Reason, Code] = {
     )
     for r in Reason
 }  # fmt: skip
-CODES = (PIPELINE, ANNOTATED, *NOT_PIPELINED.values())
+CODES = (PIPELINE, SCHEDULED, ANNOTATED, *NOT_PIPELINED.values())
 LARGEST = 400  # operations of a body: beyond, schedules and simulations take too long
 
 
@@ -70,17 +77,24 @@ class Options:
     """depth   steps from a load to the use of its value; 0 leaves it to the model
     level   where loads are taken to hit
     force   pipeline also where no gain is predicted
+    stages  "loads": only loads move ahead, since the assembler schedules the rest anew; "all":
+            every instruction is in the stage of its modulo schedule, whatever the gain
+    schedule  a file of schedules: its loops are pipelined by it, no others
     """
 
     depth: int = 0
     level: Literal["l1", "l2", "dram"] = "l2"
     force: bool = False
+    stages: Literal["loads", "all"] = "loads"
+    schedule: str = ""
 
 
 def run(function: Function, ctx: Context) -> bool:
     if not function.back_edges:
         return False
     work = _Pipeliner(function, ctx)
+    if ctx.options.schedule:
+        return work.by_file(read_schedules(ctx.options.schedule))
     headers = [x.header for x in natural_loops(function)]
     changed = False
     for header in headers:
@@ -101,6 +115,10 @@ class _Pipeliner:
     def loop(self, loop: Loop) -> bool:
         """Pipeline a loop, or remark why not."""
         why = self._against(loop)
+        if why is None and self.options.stages == "all":
+            why = self._all(loop)
+            if why is None:
+                return True
         if why is None:
             choice, made = self._choose(loop)
             if choice.reason is None:
@@ -111,6 +129,83 @@ class _Pipeliner:
         self.ctx.count("not_pipelined")
         self.ctx.remark(NOT_PIPELINED[reason], loop, reason=reason.text(what))
         return False
+
+    def by_file(self, schedules: list[FileSchedule]) -> bool:
+        """Pipeline the loops that a file names. Raises ScheduleError where it does not fit."""
+        changed = False
+        for given in schedules:
+            if given.function != str(self.function.name):
+                continue
+            loop = next(
+                (x for x in natural_loops(self.function) if x.header.name == given.loop), None
+            )
+            if loop is None:
+                raise ScheduleError(f"{given.function} has no loop {given.loop}")
+            why = self._against(loop)
+            if why is not None and why[0] not in (Reason.NO_LOAD, Reason.PRAGMA):
+                raise ScheduleError(f"loop {given.loop}: {why[0].text(why[1])}")
+            body, region = body_of(self.function, given.loop)
+            obstacle = body.test_loads
+            if obstacle is not None:
+                raise ScheduleError(
+                    f"loop {given.loop}: {Reason.TEST.text(obstacle.form.spelling)}"
+                )
+            found = staged_by(body, given)
+            if found.count < 2:
+                raise ScheduleError(f"loop {given.loop}: one stage, so nothing overlaps")
+            self._expand(loop, body, region, found, given.ii)
+            changed = True
+        return changed
+
+    def _all(self, loop: Loop) -> tuple[Reason, str] | None:
+        """All instructions in the stages of the modulo schedule; why not, or None if done."""
+        try:
+            graph = loop_graph(loop, self.ctx.profile, level=self.options.level)
+            if len(graph.operations) > LARGEST:
+                return Reason.TOO_LARGE, str(len(graph.operations))
+            made = schedule_loop(graph)
+        except NvirError as e:
+            return Reason.TEMPLATE, str(e)
+        number = {i: k for k, i in enumerate(loop.header)}
+        times: dict[int, int] = {}
+        for t, op in zip(made.times, graph.operations, strict=True):
+            k = number[op.parent]
+            times[k] = min(t, times.get(k, t))
+        header = str(loop.header.name)
+        scratch = clone_function(self.function)  # bringing the loop into form changes it
+        scratch.analyze_cfg()
+        body, _ = body_of(scratch, header)
+        obstacle = body.test_loads
+        if obstacle is not None:
+            return Reason.TEST, obstacle.form.spelling
+        found = _in_stages(body, times, made.ii)
+        if found is None or found.count < 2:
+            return Reason.NO_GAIN, "the modulo schedule has one stage"
+        trip = trip_count(body.loop)
+        count = trip.count if trip is not None else None
+        if count is not None and count < found.count + Layout(found).factor - 1:
+            return Reason.SHORT, str(count)
+        body, region = body_of(self.function, header)
+        found = _in_stages(body, times, made.ii)
+        assert found is not None
+        self._expand(loop, body, region, found, made.ii)
+        return None
+
+    def _expand(
+        self, loop: Loop, body: Body, region: Region, found: Staged, ii: int
+    ) -> None:
+        trip = trip_count(body.loop)
+        layout = Layout(found)
+        count = trip.count if trip is not None else None
+        if count is not None and count < found.count + layout.factor - 1:
+            raise ScheduleError(
+                f"loop {loop.header.name}: {Reason.SHORT.text(str(count))} ({found.count})"
+            )
+        done = expand(layout, region, trip=trip)
+        self.function.analyze_cfg()
+        self.ctx.count("pipelined")
+        self.ctx.remark(SCHEDULED, loop, stages=done.stages, factor=done.factor, ii=ii)
+        self._divergence = None
 
     # ------------------------------------------------------------- reasons
 
@@ -233,3 +328,9 @@ def _early_exit(loop: Loop) -> str | None:
             return t.form.spelling if t is not None else str(b.name)
     exits = [str(b.name) for b, _ in loop.exits]
     return (" and ".join(exits) or "no place") if len(exits) != 1 else None
+
+
+def _in_stages(body: Body, times: dict[int, int], ii: int) -> Staged | None:
+    """The stages of a body by the starts of its instructions, numbered in the block."""
+    starts = {i: times[k] for k, i in enumerate(body.block) if k in times}
+    return by_times(body, starts, ii)
