@@ -151,6 +151,7 @@ class _Blocks:
         self.loop = region.loop
         self.innermost = not self.loop.children
         self.alone = _left_alone(region.items, arch)
+        self._facts: dict[Block, tuple[bool, str, Fraction]] = {}
         self.items: dict[Block, list[Instruction]] = {}
         for i in region.items:
             assert i.block is not None
@@ -245,8 +246,12 @@ class _Blocks:
     def verdict(
         self, b: Block, chosen: Sequence[Instruction], why: str = "", free: bool = False
     ) -> Verdict:
-        items = self.items.get(b, ())
-        weights = tables.score_weights(self.pass_id, any(has_long_latency(i.form) for i in items))
+        facts = self._facts.get(b)
+        if facts is None:  # a block is judged several times
+            items = self.items.get(b, ())
+            long_ = any(has_long_latency(i.form) for i in items)
+            facts = self._facts[b] = (long_, self._left_later(items), self._size(b))
+        weights = tables.score_weights(self.pass_id, facts[0])
         long = weights.long_latency.value
         score = sum(long if has_long_latency(i.form) else cost(i, self.arch) for i in chosen)
         made = [v.definer for v in live_into(self.region, chosen)]
@@ -257,8 +262,8 @@ class _Blocks:
             budget = Fraction(row.value, len(self.loop.latches))
         else:
             budget = Fraction(self.outer) if self.outer else None
-        return Verdict(score, budget, weights.real.value, self.size(b), 0 if free else penalty,
-                       why or self.alone or self._left_later(items))  # fmt: skip
+        return Verdict(score, budget, weights.real.value, facts[2], 0 if free else penalty,
+                       why or self.alone or facts[1])  # fmt: skip
 
     def _left_later(self, items: Iterable[Instruction]) -> str:
         """What in a block leaves it to the later instances, or ""."""
@@ -268,6 +273,10 @@ class _Blocks:
         return f"{warp.form.spelling} beside them leaves them to the later instances"
 
     def size(self, b: Block) -> Fraction:
+        facts = self._facts.get(b)
+        return facts[2] if facts is not None else self._size(b)
+
+    def _size(self, b: Block) -> Fraction:
         n = sum(cost(i, self.arch) for i in self.items.get(b, ()))
         n += tables.PHI_MOVES.value * sum(1 for _ in b.phis)
         n += tables.PHI_MOVES.value * sum(1 for s in b.succs for _ in s.phis)
