@@ -158,6 +158,35 @@ def _of_negation(c: Combiner, i: Instruction) -> Value | None:
     return None
 
 
+def _compare_floats(c: Combiner, i: Instruction) -> Value | None:
+    """Of a value with itself; of an integer as a float with 0, which is one with 0 itself."""
+    x, y = i.operands
+    if i.type.bits != 1 or not i.form.mods:
+        return None
+    predicate = i.form.mods[0]
+    if x is y and predicate in ("olt", "ogt", "one", "ult", "ugt", "une", "ueq", "ule", "uge",
+                                "oeq", "ole", "oge"):  # fmt: skip
+        if predicate in ("olt", "ogt", "one"):
+            return literal(i.type, 0)
+        if predicate in ("ueq", "ule", "uge"):
+            return literal(i.type, 1)
+        kind = "uno" if predicate[0] == "u" else "ord"
+        return c.make(f"fcmp {kind}", (x, y), i.type)
+    if predicate in ("ord", "uno") and x is y and (_is(x, "sitofp") or _is(x, "uitofp")):
+        return literal(i.type, predicate == "ord")
+    if not (_is(x, "sitofp") or _is(x, "uitofp")) or not isinstance(y, Constant):
+        return None
+    n = x.operands[0]
+    if _number(y) != 0 or predicate[1:] not in _SIGNS or not isinstance(n.type, IntType):
+        return None
+    sign = "s" if x.form.name == "sitofp" else "u"
+    relation = predicate[1:] if predicate[1:] in ("eq", "ne") else sign + predicate[1:]
+    return c.make(f"icmp {relation}", (n, literal(n.type, 0)), i.type)
+
+
+_SIGNS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
 def _is(v: Value, name: str) -> TypeGuard[Instruction]:
     return v.__class__ is Instruction and v.form.name == name
 
@@ -224,8 +253,7 @@ def _select(c: Combiner, i: Instruction) -> Value | None:
     if _is(cond, "xor") and isinstance(cond.operands[1], Constant):
         v = cond.operands[1].value
         if v.__class__ is int and v & 1 and cond.type.bits == 1:
-            i.set_operands((cond.operands[0], y, x))
-            return i
+            return c.make("select", (cond.operands[0], y, x), i.type)
     return None
 
 
@@ -343,7 +371,7 @@ RULES_BY_ROW: dict[str, tuple[RuleFunction, ...]] = {
     "getelementptr": (_address,),
     "fadd": (_float_identity, _of_negation), "fsub": (_float_identity, _of_negation),
     "fmul": (_float_identity, _of_negation), "fdiv": (_float_identity, _of_negation),
-    "fneg": (_negation,),
+    "fneg": (_negation,), "fcmp": (_compare_floats,),
     "extractvalue": (_extracted,), "extractelement": (_element,), "select": (_select,),
     "sext": (_unsigned,), "ashr": (_unsigned,), "sdiv": (_unsigned,), "srem": (_unsigned,),
     "and": (_mask,), "xor": (_disjoint,), "icmp": (_compare,),

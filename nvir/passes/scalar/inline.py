@@ -6,11 +6,11 @@
     }                                           …
       %r = call i32 @f(i32 %a)
 
-Method   Callees before callers (strongly connected components of the call graph; calls within one
-         stay, which is what recursion is). Whether a call is inlined its callee decides:
+Method   Callees before callers, in the order of the call graph's strongly connected components.
+         Whether a call is inlined its callee decides:
            always      `alwaysinline`; an internal function with this one call
-           never       `noinline` or `optnone` of the callee or of the call, declarations,
-                       variadic functions, kernels, a body that a linker may replace
+           never       `noinline` or `optnone` of the callee or of the call, declarations, recursive
+                       and variadic functions, kernels, a body that a linker may replace
            by size     instructions, less what literals and an alloca's address as argument
                        save, up to the threshold: a GPU's call spills everything around it, so it
                        is large
@@ -38,7 +38,7 @@ from nvir.ir.values import Constant, Value
 from nvir.passes.callees import attributes
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
-from nvir.passes.scalar.call_graph import components
+from nvir.passes.scalar.call_graph import callees, components
 from nvir.passes.scalar.inline_body import inline_call
 
 INLINED = passed("Inlined", "{callee} is inlined: {reason}")
@@ -74,13 +74,13 @@ class _Inliner:
         self.sizes = {f: sum(1 for _ in f.instructions()) for f in module.functions}
         self.taken = _addresses_taken(module)
         self.calls: dict[Function, int] = {}
-        self.together: dict[Function, int] = {}
+        self.recursive: set[Function] = set()
 
     def run(self) -> bool:
         order = components(self.module)
-        for k, group in enumerate(order):
-            for f in group:
-                self.together[f] = k
+        for group in order:
+            if len(group) > 1 or group[0] in callees(group[0]) or group[0] in self.taken:
+                self.recursive.update(f for f in group if len(group) > 1 or _names_itself(f))
         for f in self.module.functions:
             for i in f.instructions():
                 if (callee := called(i)) is not None:
@@ -125,7 +125,7 @@ class _Inliner:
             return False, ""
         if "noinline" in said or "optnone" in said:
             return False, "it says noinline"
-        if self.together[caller] == self.together[callee]:
+        if callee in self.recursive:
             return False, "it is recursive"
         why = _obstacle(callee, site)
         if why is not None:
@@ -186,6 +186,13 @@ def called(i: Instruction) -> Function | None:
     if not isinstance(callee, Function) or str(callee.name).startswith("llvm."):
         return None
     return callee
+
+
+def _names_itself(f: Function) -> bool:
+    """Whether a body calls its function, or names its address: a copy of it would name itself."""
+    return f in callees(f) or any(
+        f in symbols_in(v) for i in f.instructions() for v in i.operands if v.is_constant
+    )
 
 
 def _obstacle(callee: Function, site: Instruction) -> str | None:

@@ -134,6 +134,8 @@ class Simplifier:
             kept = [(v, p) for v, p in phi.incoming if p is not source]
             phi.set_incoming([v for v, _ in kept], [p for _, p in kept])
         self.again(target)
+        if len(self.preds[target]) == 1:  # which may absorb it now
+            self.again(*self.preds[target])
 
     def remove(self, b: Block) -> None:
         """Take out a block that nothing leads to; what names its values is unreachable too."""

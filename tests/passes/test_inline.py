@@ -1,0 +1,150 @@
+"""inline: which calls are replaced by bodies, and how."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rewrites import keeps_behaviour, rewrites, same_program
+from tests.selection import read
+
+
+def test_returns_meet_in_a_phi():
+    rewrites("inline", """
+        define i32 @f(i1 %c, i32 %x) {
+          br i1 %c, label %a, label %b
+        a:
+          ret i32 %x
+        b:
+          %y = add i32 %x, 1
+          ret i32 %y
+        }
+        define i32 @g(i1 %c, i32 %x) {
+          %r = call i32 @f(i1 %c, i32 %x)
+          %s = mul i32 %r, 3
+          ret i32 %s
+        }""", """
+        define i32 @f(i1 %c, i32 %x) {
+          br i1 %c, label %a, label %b
+        a:
+          ret i32 %x
+        b:
+          %y = add i32 %x, 1
+          ret i32 %y
+        }
+        define i32 @g(i1 %c, i32 %x) {
+          br label %in
+        in:
+          br i1 %c, label %a, label %b
+        a:
+          br label %after
+        b:
+          %y = add i32 %x, 1
+          br label %after
+        after:
+          %r = phi i32 [%x, %a], [%y, %b]
+          %s = mul i32 %r, 3
+          ret i32 %s
+        }""")  # fmt: skip
+
+
+def test_allocas_go_to_the_callers_entry_and_uncalled_functions_go():
+    rewrites("inline,simplify-cfg", """
+        define internal void @f(i32 %x, ptr %out) {
+          %a = alloca i32
+          store i32 %x, ptr %a
+          %v = load volatile i32, ptr %a
+          store i32 %v, ptr %out
+          ret void
+        }
+        define void @g(i1 %c, i32 %x, ptr %out) {
+          br i1 %c, label %do, label %done
+        do:
+          call void @f(i32 %x, ptr %out)
+          br label %done
+        done:
+          ret void
+        }""", """
+        define void @g(i1 %c, i32 %x, ptr %out) {
+          %a = alloca i32
+          br i1 %c, label %do, label %done
+        do:
+          store i32 %x, ptr %a
+          %v = load volatile i32, ptr %a
+          store i32 %v, ptr %out
+          br label %done
+        done:
+          ret void
+        }""")  # fmt: skip
+
+
+CALLS = """
+        define {linkage} i32 @f(i32 %x) {attributes} {{
+          %y = add i32 %x, 1
+          %z = {inner}
+          ret i32 %z
+        }}
+        define i32 @g(i32 %x) {{
+          %r = call i32 @f(i32 %x)
+          %s = call i32 @f(i32 %r)
+          ret i32 %s
+        }}"""
+
+
+@pytest.mark.parametrize(
+    ("linkage", "attributes", "inner", "pipeline", "reason"),
+    [
+        ("", "noinline", "add i32 %y, 2", "inline", "it says noinline"),
+        ("", "", "call i32 @f(i32 %y)", "inline", "it is recursive"),
+        ("weak", "", "add i32 %y, 2", "inline", "a linker may replace it"),
+        ("", "", "add i32 %y, 2", "inline<threshold=1>", "its size 3 is above 1"),
+    ],
+)
+def test_what_is_not_inlined(linkage, attributes, inner, pipeline, reason):
+    text = CALLS.format(linkage=linkage, attributes=attributes, inner=inner)
+    ctx = rewrites(pipeline, text)
+    reasons = {r.args["reason"] for r in ctx.remarks}
+    assert reason in reasons
+
+
+def test_always_inline_and_single_calls_ignore_the_size():
+    text = CALLS.format(linkage="", attributes="alwaysinline", inner="add i32 %y, 2")
+    module = read(text)
+    import nvir
+
+    remarks = nvir.run_passes(module, "inline<threshold=1>")
+    assert [r.args["reason"] for r in remarks] == ["it says alwaysinline"] * 2
+    single = CALLS.format(linkage="internal", attributes="", inner="add i32 %y, 2").replace(
+        "%s = call i32 @f(i32 %r)", "%s = add i32 %r, 0"
+    )
+    module = read(single)
+    remarks = nvir.run_passes(module, "inline<threshold=1>")
+    assert [r.name for r in remarks] == ["Inlined", "FunctionRemoved"]
+    assert [f.name for f in module.functions] == ["g"]
+
+
+def test_a_chain_of_calls_is_inlined_to_its_end():
+    text = "\n".join(
+        f"define internal i32 @f{k}(i32 %x) {{\n"
+        + (f"%y = call i32 @f{k - 1}(i32 %x)\n" if k else "%y = add i32 %x, 1\n")
+        + "ret i32 %y\n}"
+        for k in range(30)
+    )
+    text += """
+        define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out, i32 %n) {
+          %v = call i32 @f29(i32 %n)
+          store i32 %v, ptr addrspace(1) %out
+          ret void
+        }"""
+    copy = keeps_behaviour(read(text), "inline,simplify-cfg")
+    assert [f.name for f in copy.functions] == ["k"]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_programs(seed):
+    same_program(seed, "inline", accepted=seed == 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(400, 500))
+def test_many_random_programs(seed):
+    same_program(seed, "sroa,mem2reg,inline,sroa,mem2reg", accepted=True)
