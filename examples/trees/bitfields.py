@@ -4,6 +4,8 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 px, out, n, i, p, q = names("px out n i p q")
 
 CUDA = r"""

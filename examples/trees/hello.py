@@ -4,6 +4,8 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 out, f, i = names("out f i")
 STDOUT = "".join(f"thread {k}: {k * 1.5:f} {'abcd'[k]} {k << 40} ok\n" for k in range(4)) + "done\n"
 

@@ -4,6 +4,8 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 data, out, n, i, bins = names("data out n i bins")
 
 CUDA = r"""

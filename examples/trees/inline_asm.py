@@ -4,6 +4,8 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 out, x, i, a, c, hi, lo, lane = names("out x i a c hi lo lane")
 
 CUDA = r"""

@@ -4,6 +4,8 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 x, out, n, s, i, d, part, lane, warp = names("x out n s i d part lane warp")
 
 CUDA = r"""
@@ -14,7 +16,8 @@ __device__ int warp_sum(int s) {
 extern "C" __global__ void reduction(const int *x, int *out, int n) {
     __shared__ int part[32];
     int s = 0;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) s += x[i];
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        s += x[i];
     s = warp_sum(s);
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     if (lane == 0) part[warp] = s;

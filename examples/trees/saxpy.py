@@ -4,6 +4,8 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 n, a, x, y, i = names("n a x y i")
 
 CUDA = r"""

@@ -4,8 +4,9 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 A, B, C, n, row, col, acc, t, k, As, Bs = names("A B C n row col acc t k As Bs")
-tx, ty = threadIdx.x, threadIdx.y
 
 CUDA = r"""
 extern "C" __global__ void sgemm(const float *A, const float *B, float *C, int n) {
@@ -28,7 +29,8 @@ def tree():
     return unit(kernel(
         "sgemm", "const float *A, const float *B, float *C, int n",
         let("float As[16][16]", memory="shared"), let("float Bs[16][16]", memory="shared"),
-        let("int row", blockIdx.y * 16 + threadIdx.y), let("int col", blockIdx.x * 16 + threadIdx.x),
+        let("int row", blockIdx.y * 16 + threadIdx.y),
+        let("int col", blockIdx.x * 16 + threadIdx.x),
         let("float acc", 0),
         for_(let("int t", 0), t < n, assign(t, 16, "+="),
              assign(As[threadIdx.y][threadIdx.x], A[row * n + t + threadIdx.x]),

@@ -4,6 +4,8 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 x, y, n, i, m, s, d, row = names("x y n i m s d row")
 ALL = 0xFFFFFFFF
 

@@ -4,6 +4,8 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 text, out, n, i, state, c, start = names("text out n i state c start")
 TEXTS = ["12", "-7", "3.5", "abc", "+1e9", "1e", ".5", "-.25e-3", "", "9x", "1.2.3", "00"]
 

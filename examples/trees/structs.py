@@ -4,6 +4,8 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 out, v, w, s, i, p, q, step, m, k = names("out v w s i p q step m k")
 
 CUDA = r"""

@@ -4,6 +4,8 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 out, tex, x, y, v = names("out tex x y v")
 
 CUDA = r"""

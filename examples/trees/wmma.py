@@ -4,6 +4,8 @@ import numpy as np
 
 from nvir.frontend.build import *  # noqa: F403
 
+# ruff: noqa: F405
+
 a, b, c, fa, fb, fc, k, n = names("a b c fa fb fc k n")
 
 CUDA = r"""

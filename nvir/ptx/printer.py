@@ -233,12 +233,14 @@ class FunctionPrinter:
             i = b.first
             while i is not None:
                 f = i.form
-                if comments.marks and not f.is_phi:
-                    put(comments.before(i))
+                if comments.inside and not f.is_phi:
+                    put(comments.leave(i))
                 if i.loc is not loc and i.loc is not None and not f.is_phi:
                     if i.loc != loc:
                         put(locations(i.loc, said))
                     loc = i.loc
+                if comments.marks and not f.is_phi:
+                    put(comments.enter(i))
                 if special and i in special:
                     for c in copies.get(i, ()):
                         put(f"\tmov.{c.type.cls.name} \t{c.target}, {c.source};\n")
@@ -335,15 +337,16 @@ class Comments:
         self.marks = {i: m for i, m in function.marks.items() if "asm" in m}
         self.inside = False
 
-    def before(self, i: Instruction) -> str:
+    def leave(self, i: Instruction) -> str:
+        """Before the line of an instruction: the end, if it belongs to another text or none."""
         marks = self.marks.get(i)
-        if marks is None:
-            return self.end() if self.inside else ""
-        if self.inside and "asm begin" not in marks:
+        return "" if marks is not None and "asm begin" not in marks else self.end()
+
+    def enter(self, i: Instruction) -> str:
+        if self.inside or i not in self.marks:
             return ""
-        text = (self.end() if self.inside else "") + f"\t{BEGIN_ASM}\n"
         self.inside = True
-        return text
+        return f"\t{BEGIN_ASM}\n"
 
     def end(self) -> str:
         self.inside = False

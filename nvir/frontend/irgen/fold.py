@@ -50,6 +50,8 @@ def fold_cast(row: str, v: Value, to: Type) -> Value | None:
         return None
     if v.value is None and isinstance(to, PointerType):
         return constant(to, None)
+    if row == "bitcast":
+        return _bit_cast(v, to)
     if isinstance(v.type, IntType) and isinstance(to, IntType):
         return _int_cast(row, v, to)
     if isinstance(v.type, IntType) and isinstance(to, FloatType):
@@ -63,6 +65,15 @@ def fold_cast(row: str, v: Value, to: Type) -> Value | None:
     if row == "inttoptr" and v.value == 0:
         return constant(to, None)
     return None
+
+
+def _bit_cast(v: Constant, to: Type) -> Value | None:
+    """The same bits in another type; a floating constant holds its own."""
+    if not isinstance(v.value, int) or not isinstance(v.type, IntType | FloatType):
+        return None
+    if isinstance(to, IntType):
+        return const(to, _unsigned(v))
+    return constant(to, _unsigned(v)) if isinstance(to, FloatType) else None
 
 
 def _unsigned(c: Constant) -> int:

@@ -6,6 +6,10 @@ writes the one that its dialect asks for). What only annotations say is kept in
 Module.aux["metadata"]: preserve_n_*, full_custom_abi, alignments of parameters.
 
     function_annotations(f)   every key of a function with its value, as the notes list them
+    Bundles                   the notes' second stage: attributes emitted once a function
+    reencoded(pairs)          their third: nested tuples, as `kernel_attrs` holds them where
+                              `Options.kernel_attrs` asks for it
+    grid_constants, preserved what consumers ask of a module's metadata
 """
 
 from __future__ import annotations
@@ -34,6 +38,10 @@ def setup_function_metadata(shared: ModuleState, decl: Function, f: IRFunction) 
         words.append("noreturn")
     f.aux = {**(f.aux or {}), "attributes": tuple(words)}
     f.directives.update(launch_directives(a) if a.kernel else {})
+    if shared.options.kernel_attrs:
+        node = reencoded(shared.bundles.emit(decl), len(decl.params))
+        if node:
+            shared.metadata.setdefault("kernel_attrs", []).append((f, *node))
     for node in _extra(decl, f):
         shared.metadata.setdefault("nvvm.annotations", []).append(node)
     _parameters(decl, f)
@@ -103,3 +111,74 @@ def function_annotations(decl: Function) -> list[tuple[str, Any]]:
     if a.custom_abi:
         out.append(("full_custom_abi", CUSTOM_ABI))
     return out
+
+
+# ------------------------------------------------- the notes' second and third stage
+
+PRESERVE = ("preserve_n_data", "preserve_n_control", "preserve_n_after")
+
+
+class Bundles:
+    """Attributes as they are emitted. What is preserved is emitted once: the real front end
+    writes -1 over it in the declaration, here the emitter remembers."""
+
+    def __init__(self) -> None:
+        self.emitted: set[Function] = set()
+
+    def emit(self, decl: Function) -> list[tuple[str, int]]:
+        """(key, value) pairs; one for each `__grid_constant__`, with its 1-based index."""
+        a = decl.attributes
+        out: list[tuple[str, int]] = [("kernel", 1)] if a.kernel else []
+        out += [("grid_constant", k + 1) for k, p in enumerate(decl.params)
+                if a.kernel and p.grid_constant]  # fmt: skip
+        if a.custom_abi:
+            out.append(("full_custom_abi", CUSTOM_ABI))
+        if decl not in self.emitted:
+            self.emitted.add(decl)
+            out += [(key, n) for key, n in zip(PRESERVE, a.preserve, strict=True) if n >= 0]
+        return out
+
+
+def reencoded(pairs: list[tuple[str, int]], params: int) -> tuple[Any, ...]:
+    """The pairs of one function, grouped: `kernel`, the indices under `grid_constant`, what is
+    preserved under `preserve_reg_abi`, then `full_custom_abi`, or `numParams` where there is
+    something preserved without it."""
+    known = dict(pairs)
+    out: list[Any] = ["kernel", 1] if "kernel" in known else []
+    constants = tuple(n for key, n in pairs if key == "grid_constant")
+    if constants:
+        out += ["grid_constant", constants]
+    kept = tuple(x for key in PRESERVE if key in known for x in (key, known[key]))
+    if kept:
+        out += ["preserve_reg_abi", kept]
+    if "full_custom_abi" in known:
+        out += ["full_custom_abi", known["full_custom_abi"] - (1 << 32)]
+    elif kept:
+        out += ["numParams", (params,)]
+    return tuple(out)
+
+
+def _of(module: Any, f: IRFunction, key: str) -> Any:
+    """What `kernel_attrs` says of a function under a key; None where it says nothing."""
+    nodes = (module.aux or {}).get("metadata", {}).get("kernel_attrs", ())
+    for node in nodes:
+        if node and node[0] is f:
+            pairs = dict(zip(node[1::2], node[2::2], strict=True))
+            return pairs.get(key)
+    return None
+
+
+def grid_constants(module: Any, f: IRFunction) -> tuple[int, ...]:
+    """Numbers, from 0, of the parameters that no thread changes: constant memory, not aliased."""
+    return tuple(_int(k) - 1 for k in _of(module, f, "grid_constant") or ())
+
+
+def preserved(module: Any, f: IRFunction) -> dict[str, int]:
+    """How many registers a function preserves: R0 … R(n-1) of data, predicates, across calls."""
+    found = _of(module, f, "preserve_reg_abi") or ()
+    return {key: _int(n) for key, n in zip(found[::2], found[1::2], strict=True)}
+
+
+def _int(x: Any) -> int:
+    """A number of metadata, which is a constant where it was read from text."""
+    return int(getattr(x, "value", x))

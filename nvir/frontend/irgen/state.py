@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from nvir.frontend.irgen.metadata import Bundles
 from nvir.frontend.irgen.types import Types
 from nvir.frontend.tree.declarations import Declaration, Function, Unit, Variable
 from nvir.frontend.tree.expressions import Expr, StringLiteral
@@ -50,6 +51,7 @@ class Options:
     whole_program      device functions are internal: nothing outside the module calls them
     keep_allocapt      leave the marker in, to look at
     libdevice_casts    float to integer through `__nv_float2int_rz` and its like
+    kernel_attrs       attributes of functions as named metadata too, as the notes lay it out
     byval_demotion     names of byval parameters that get a `__val_param` copy
     """
 
@@ -61,6 +63,7 @@ class Options:
     whole_program: bool = True
     keep_allocapt: bool = False
     libdevice_casts: bool = False
+    kernel_attrs: bool = False
     byval_demotion: frozenset[str] = frozenset()
 
 
@@ -112,6 +115,7 @@ class ModuleState:
         self.files: dict[str, int] = {}
         self.metadata: dict[str, list[Any]] = {}
         self.used: list[Value] = []
+        self.bundles = Bundles()
         self.warnings: list[tuple[int, Diagnostic]] = []  # the real front end's number, and what
 
     def warn(self, number: int, message: str, place: Place) -> None:

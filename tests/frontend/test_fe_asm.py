@@ -1,0 +1,273 @@
+"""Inline assembly: templates, constraints, clobbers, results, diagnostics, its way to PTX."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fe_judges import accepted, module_of, run
+
+import nvir
+from nvir.frontend import build as b
+from nvir.frontend.check import check
+from nvir.frontend.irgen import IRGenError, Options
+from nvir.frontend.irgen.functions import emit_function
+from nvir.frontend.irgen.inline_asm import (
+    NOT_VOLATILE,
+    Fragment,
+    clobber,
+    constraint,
+    parse_template,
+    reconstruct,
+)
+from nvir.frontend.irgen.module import function_symbol
+from nvir.frontend.irgen.state import ModuleState
+from nvir.frontend.tree import types as t
+
+out, x, y, n, s = b.names("out x y n s")
+PHASES = ["template", "reconstruction", "constraints", "clobbers", "object", "results", "cleanup"]
+
+
+def kernel(*body, params="", others=()):
+    return b.unit(*others, b.kernel("k", "int *out, int n" + params, b.let("int x", 0),
+                                    b.let("int y", 0), *body))  # fmt: skip
+
+
+def state_of(*body, params="", others=()):
+    unit = check(kernel(*body, params=params, others=others))
+    shared = ModuleState(unit, Options())
+    decl = unit.functions[-1]
+    symbol = function_symbol(shared, decl)
+    return emit_function(shared, decl, symbol, shared.abis[decl])
+
+
+def asm_of(*body, params="", others=()):
+    """The call of the (last) assembly."""
+    g = state_of(*body, params=params, others=others)
+    return [i for i in g.function.instructions() if i.form.is_call][-1]
+
+
+def text(template):
+    return reconstruct(parse_template(template))
+
+
+# -------------------------------------------------------------------- templates
+
+
+@pytest.mark.seed("ASM-01")
+def test_the_phases_run_in_order():
+    g = state_of(b.asm("mov.u32 %0, %1;", [("=r", x)], [("r", n)]))
+    assert g.events == PHASES
+
+
+@pytest.mark.seed("ASM-02")
+def test_fragments():
+    assert parse_template("mov.u32 %0, %tid.x; // %h1") == [
+        Fragment("mov.u32 "), Fragment("", 0), Fragment(", %tid.x; // "), Fragment("", 1, "h"),
+    ]  # fmt: skip
+
+
+@pytest.mark.seed("ASM-03", "ASM-04", "ASM-05", "ASM-06", "ASM-08", "ASM-09")
+@pytest.mark.parametrize(("given", "want"), [
+    ("a$b", "a$$b"), ("%%tid.x", "%tid.x"), ("add %12, %3", "add $12, $3"), ("L%=:", "L${:uid}:"),
+    ("%h0", "${0:h}"), ("mov.u32 %0, %tid.x", "mov.u32 $0, %tid.x"), ("%laneid", "%laneid"),
+    ("", ""), ("100%", "100%"), ("%%%0", "%$0"),
+])  # fmt: skip
+def test_templates(given, want):
+    assert text(given) == want
+
+
+@pytest.mark.seed("ASM-07")
+def test_operands_by_name_are_refused():
+    with pytest.raises(IRGenError, match="symbolic operand reference not supported!") as raised:
+        asm_of(b.asm("mov.u32 %[to], 1;", [("=r", x)]))
+    assert "test_fe_asm.py" in str(raised.value)
+    named = b.s.Asm("mov.u32 %0, 1;", (b.s.AsmOperand("=r", x.node, "to"),))
+    with pytest.raises(IRGenError, match="symbolic operand reference not supported!"):
+        asm_of(named)
+
+
+def test_an_operand_that_is_not_there():
+    with pytest.raises(IRGenError, match="no operand %2 in inline assembly"):
+        asm_of(b.asm("mov.u32 %0, %2;", [("=r", x)], [("r", n)]))
+
+
+@pytest.mark.seed("ASM-10", "ASM-15")
+def test_text_operands():
+    op = b.variable("const char op[]", "add$s", memory="device")
+    call = asm_of(b.asm("%1.s32 %0, %0, 1;", [("+r", x)], [("C", b.name("op"))]), others=[op])
+    assert call.aux.callee.template == "add$$s.s32 $0, $0, 1;"
+    assert call.aux.callee.constraints == "=r,r,0"
+    assert str(call.operands[0].name) == "undef"
+    nul = b.variable("const char op[]", b.init(*(b.char(c) for c in b"a$b\0")), memory="device")
+    call = asm_of(b.asm("%1 %0;", [("=r", x)], [("C", b.name("op"))]), others=[nul])
+    assert call.aux.callee.template == "a$$b $0;"
+
+
+@pytest.mark.seed("ASM-10")
+def test_a_text_operand_is_an_array_of_char():
+    numbers = b.variable("const int op[]", b.init(1, 2), memory="device")
+    with pytest.raises(IRGenError, match="constraint 'C' is no array of char"):
+        asm_of(b.asm("%1 %0;", [("=r", x)], [("C", b.name("op"))]), others=[numbers])
+
+
+# ------------------------------------------------------------------ constraints
+
+
+@pytest.mark.seed("ASM-11", "ASM-15", "ASM-16")
+def test_tags():
+    letters = {k: constraint(k).letters for k in (20, 21, 22, 24, 38, 42)}
+    assert letters == {20: "r", 21: "h", 22: "l", 24: "q", 38: "f", 42: "d"}
+    assert [constraint(k).letters for k in range(10, 20)] == list("0123456789")
+    assert constraint(9).letters == "imr"
+    assert constraint(23).letters == "r"
+    flags = {k: (constraint(k).address, constraint(k).memory)
+             for k in (8, 9, 0x14, 0x15, 0x16, 0x18, 0x19, 0x1B, 0x1C, 0x26, 0x2A, 26)}  # fmt: skip
+    through, memory = (True, False), (False, True)
+    assert flags == {8: (True, True), 9: (True, True), 0x14: through, 0x15: through, 0x16: through,
+                     0x18: through, 0x26: through, 0x2A: through, 0x19: memory, 0x1B: memory,
+                     0x1C: memory, 26: (False, False)}  # fmt: skip
+
+
+@pytest.mark.seed("ASM-12")
+def test_outputs_in_memory_are_indirect():
+    call = asm_of(b.asm("st.u32 %0, %1;", [("=m", x)], [("r", n)]))
+    assert call.aux.callee.constraints == "=*m,r"
+    assert call.operands[0].name.startswith("x")
+    assert call.type.name == "void"
+
+
+@pytest.mark.seed("ASM-13")
+def test_operands_that_are_read_and_written():
+    call = asm_of(b.asm("add.s32 %0, %0, %1;", [("+r", x)], [("n", 4)]))
+    assert call.aux.callee.constraints == "=r,n,0"
+    call = asm_of(b.asm("a %0 %1 %2;", [("=&r", y), ("+r", x)], [("r", n)]))
+    assert call.aux.callee.constraints == "=&r,=r,r,1"
+
+
+@pytest.mark.seed("ASM-14")
+def test_operands_tied_by_a_digit_are_refused():
+    with pytest.raises(IRGenError, match="tied input/output operands not supported!"):
+        asm_of(b.asm("add.s32 %0, %1, 1;", [("=r", x)], [("0", n)]))
+
+
+@pytest.mark.parametrize(("statement", "message"), [
+    (b.asm("a %0;", [("=y", x)]), "unknown asm constraint '=y'"),
+    (b.asm("a %0;", [("r", x)]), "asm output with the constraint 'r'"),
+    (b.asm("a %0;", [], [("=r", x)]), "asm input with the constraint '=r'"),
+    (b.asm("a %0;", [("=l", x)]), r"asm operand type size\(4\) does not match type/size implied"),
+    (b.asm("a %0;", [], [("n", x)]), "the operand of asm constraint 'n' is no constant"),
+])  # fmt: skip
+def test_what_constraints_refuse(statement, message):
+    with pytest.raises(IRGenError, match=message) as raised:
+        asm_of(statement)
+    assert "test_fe_asm.py" in str(raised.value)
+
+
+def test_objects_are_no_operands():
+    with pytest.raises(IRGenError, match="an asm operand must have scalar type"):
+        asm_of(b.let("float4 v"), b.asm("a %0;", [("=r", b.name("v"))]))
+
+
+def test_registers_by_letter():
+    body = [b.let("short h"), b.let("long l"), b.let("float f"), b.let("double d"),
+            b.let("__int128 q")]  # fmt: skip
+    operands = [(f"={c}", b.name(c)) for c in "hlfdq"]
+    call = asm_of(*body, b.asm("x %0, %1, %2, %3, %4;", operands))
+    assert call.aux.callee.constraints == "=h,=l,=f,=d,=q"
+    assert [e.name for e in call.type.elements] == ["i16", "i64", "float", "double", "i128"]
+
+
+# --------------------------------------------------------- clobbers, the object
+
+
+@pytest.mark.seed("ASM-17")
+def test_clobbers():
+    assert (clobber("memory"), clobber("r7")) == ("~{memory}", "~{r7}")
+    call = asm_of(b.asm("a;", clobbers=["memory", "r7"]))
+    assert call.aux.callee.constraints == "~{memory},~{r7}"
+    call = asm_of(b.asm("a %0;", [("=r", x)], clobbers=["memory"]))
+    assert call.aux.callee.constraints == "=r,~{memory}"
+
+
+@pytest.mark.seed("ASM-18", "ASM-20")
+def test_the_type_of_the_object():
+    assert asm_of(b.asm("a;")).type.name == "void"
+    assert asm_of(b.asm("a %0;", [("=r", x)])).type.name == "i32"
+    both = asm_of(b.asm("a %0, %1;", [("=r", x), ("=r", y)]))
+    assert [e.name for e in both.type.elements] == ["i32", "i32"]
+    assert both.aux.callee.flags == ()
+
+
+@pytest.mark.seed("ASM-19", "ASM-20")
+def test_effects_and_the_warning():
+    def effects(*args, **kw):
+        return asm_of(b.asm(*args, **kw)).aux.callee.sideeffect
+
+    assert not effects("a %0;", [("=r", x)])
+    assert effects("a %0;", [("=r", x)], volatile=True)
+    assert effects("a;")
+    assert effects("a %0;", [("=r", x)], clobbers=["memory"])
+    statement = b.asm("mov.u32 %0, 1;", [("=r", x)])
+    g = state_of(statement)
+    ((number, told),) = g.shared.warnings
+    assert (number, NOT_VOLATILE, told.severity) == (0xE9F, 0xE9F, "warning")
+    assert told.line == statement.place.line
+    assert state_of(b.asm("mov.u32 %0, 1;", [("=r", x)], volatile=True)).shared.warnings == []
+
+
+@pytest.mark.seed("ASM-21", "ASM-22")
+def test_results_are_taken_out_and_stored():
+    g = state_of(b.asm("a %0, %1;", [("=r", x), ("=r", y)]))
+    found = [i for i in g.function.instructions() if i.form.name == "extractvalue"]
+    assert [(i.aux, i.name.split(".")[0]) for i in found] == [((0,), "asmresult"),
+                                                              ((1,), "asmresult")]  # fmt: skip
+    stores = [i for i in g.function.instructions()
+              if i.form.name == "store" and i.operands[0] in found]  # fmt: skip
+    assert [i.operands[1].name for i in stores] == ["x", "y"]
+    wide = state_of(b.let("__int128 q"), b.let("__int128 r"),
+                    b.asm("a %0, %1;", [("=q", b.name("q")), ("=q", b.name("r"))]))  # fmt: skip
+    assert sum((i.name or "").startswith("asmresult")
+               for i in wide.function.instructions()) == 2  # fmt: skip
+
+
+@pytest.mark.seed("ASM-23", "ASM-09")
+def test_the_example_of_the_notes():
+    module = module_of(kernel(b.asm("mov.u32 %0, %tid.x;", [("=r", x)], volatile=True),
+                              b.assign(out[0], x)))  # fmt: skip
+    text_ = nvir.print_ll(module, "llvm20")
+    assert 'call i32 asm sideeffect "mov.u32 $0, %tid.x;", "=r"()' in text_
+    (call,) = [i for i in module["k"].instructions() if i.form.is_call]
+    (store,) = call.users
+    assert (store.form.name, store.operands[1].name) == ("store", "x")
+    accepted(module)
+
+
+# ------------------------------------------------------------------ down to PTX
+
+
+def test_the_comments_stand_around_it_in_ptx():
+    module = module_of(kernel(
+        b.asm("add.s32 %0, %1, 3; mul.lo.s32 %0, %0, 2;", [("=r", x)], [("r", n)]),
+        b.asm("membar.gl;"), b.assign(out[0], x)))  # fmt: skip
+    nvir.run_passes(module, "select,dce", verify=True)
+    printed = nvir.print_ptx(module)
+    blocks = [p.split("// end inline asm")[0].split("\n") for p in
+              printed.split("// begin inline asm")[1:]]  # fmt: skip
+    spelled = [[line.split()[0] for line in block if line.strip()] for block in blocks]
+    assert spelled == [["add.s32", "mul.lo.s32"], ["membar.gl;"]]
+    again = nvir.print_ptx(nvir.read_ptx(printed))
+    assert again.count("// begin inline asm") == again.count("// end inline asm") == 2
+    got = np.zeros(1, np.int32)
+    run(nvir.read_ptx(printed), "k", [got, np.int32(4)], block=1)
+    assert got.tolist() == [14]
+
+
+def test_a_bool_and_a_float_as_bits():
+    module = module_of(kernel(
+        b.let("float f", 1.5), b.let("unsigned u"),
+        b.asm("mov.b32 %0, %1;", [("=r", b.name("u"))], [("r", b.name("f"))]),
+        b.assign(out[0], b.name("u") >> 20)))  # fmt: skip
+    got = np.zeros(1, np.int32)
+    run(module, "k", [got, np.int32(4)], block=1)
+    assert got.tolist() == [0x3FC]
+    assert t.INT.bits == 32

@@ -1,0 +1,344 @@
+"""Calls: the phases, the ABI on both sides, what is said of a call; printf."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fe_judges import accepted, calculated, module_of, run
+
+import nvir
+from nvir.frontend import build as b
+from nvir.frontend.check import TreeError, check
+from nvir.frontend.irgen import IRGenError, Options, abi, calls
+from nvir.frontend.irgen.abi import Kind, classify
+from nvir.frontend.irgen.calls import is_special_intrinsic
+from nvir.frontend.irgen.functions import emit_function
+from nvir.frontend.irgen.module import function_symbol
+from nvir.frontend.irgen.state import ModuleState
+from nvir.frontend.irgen.types import Types
+from nvir.frontend.tree import declarations as d
+from nvir.frontend.tree import types as t
+
+out, v, w, n, f = b.names("out v w n f")
+
+
+def record_of(size, align=None):
+    """A record of `size` bytes: of 8-byte members, or of the given alignment's."""
+    kind = {1: t.CHAR, 2: t.SHORT, 4: t.INT, 8: t.LONG}[align or 8]
+    count = size // (align or 8)
+    return b.record(f"r{size}_{align}", [t.Field(f"m{k}", kind) for k in range(count)])
+
+
+def kernel_with(*body, others=(), types=None, **options):
+    tree = b.unit(*others, b.kernel("k", "int *out, int n", *body, types=types), types=types)
+    return module_of(tree, **options)
+
+
+def calls_in(module, name="k"):
+    return [i for i in module[name].instructions() if i.form.is_call]
+
+
+def emitted(unit, name="k", **options):
+    """The state of a function's generation."""
+    unit = check(unit)
+    shared = ModuleState(unit, Options(**options))
+    for g in unit.functions:
+        shared.by_name[g.symbol] = g
+    decl = next(g for g in unit.functions if g.name == name)
+    symbol = function_symbol(shared, decl)
+    return emit_function(shared, decl, symbol, shared.abis[decl])
+
+
+# ------------------------------------------------------------------ the phases
+
+
+@pytest.mark.seed("CAL-01")
+@pytest.mark.parametrize(("callee", "message"), [
+    (b.E(b.x.IntLiteral(3)), "Expected pointer to function!"),
+    (b.cast("int *", 0), "unexpected: Callee does not have routine type!"),
+])  # fmt: skip
+def test_what_cannot_be_called(callee, message):
+    tree = b.unit(b.kernel("k", "int *out", b.call(callee)))
+    with pytest.raises(TreeError, match=message) as raised:
+        check(tree)
+    assert "test_fe_calls.py" in str(raised.value)
+    checked = callee.node
+    checked.type = t.INT if "pointer" in message.split("!")[0] else t.Pointer(t.INT)
+    with pytest.raises(IRGenError, match=message):
+        calls.callee_type(checked)
+
+
+@pytest.mark.seed("CAL-03")
+def test_the_special_intrinsics_bypass_the_abi():
+    found = [k for k in range(10200, 15800) if is_special_intrinsic(k)]
+    assert found == [10214, 10219, 10227, 15752]
+    special = b.function("int warp_thing", "int a", intrinsic=10219)
+    state = emitted(b.unit(special, b.kernel("k", "int *out", b.assign(
+        out[0], b.call("warp_thing", 3)))))  # fmt: skip
+    assert state.events == ["type", "special"]
+    other = b.function("int warp_thing", "int a", intrinsic=10220)
+    state = emitted(b.unit(other, b.kernel("k", "int *out", b.assign(
+        out[0], b.call("warp_thing", 3)))))  # fmt: skip
+    assert "classify" in state.events
+
+
+@pytest.mark.seed("CAL-17")
+def test_the_phases_run_in_order():
+    types: dict[str, t.CType] = {}
+    b.record("big", "int a[9]", types)
+    callee = b.function("big make", "big v", b.ret(v), types=types)
+    unit = b.unit(callee, b.kernel(
+        "k", "int *out", b.let("big w", types=types),
+        b.assign(w, b.call("make", w, reversed_order=True)), types=types), types=types)  # fmt: skip
+    state = emitted(unit, policy="notes")
+    assert state.events == [
+        "type", "callee", "args", "reverse", "classify", "sret", "fixup", "fold", "debugloc",
+        "bundle", "emit", "attributes", "return",
+    ]  # fmt: skip
+
+
+@pytest.mark.seed("CAL-02")
+def test_a_builtin_leaves_an_object_in_a_temporary():
+    state = emitted(b.unit(b.kernel("k", "float4 *out", b.assign(
+        out[0], b.call("__ldg", out + 1)))))  # fmt: skip
+    assert state.events == ["type", "builtin", "args"]
+    assert "agg.tmp" in [i.name for i in state.function.instructions()]
+
+
+@pytest.mark.seed("CAL-04")
+def test_arguments_may_be_evaluated_from_right_to_left():
+    note = b.function("int note", "int *out, int digit",
+                      b.assign(out[0], out[0] * 10 + b.name("digit")), b.ret(b.name("digit")))
+    sub = b.function("int sub", "int a, int c", b.ret(b.name("a") * 100 + b.name("c")))
+
+    def result(reverse):
+        tree = b.unit(note, sub, b.kernel("k", "int *out", b.assign(out[1], b.call(
+            "sub", b.call("note", out, 1), b.call("note", out, 2), reversed_order=reverse))))
+        return calculated(tree, count=2).tolist()
+
+    assert result(False) == [12, 102]
+    assert result(True) == [21, 102]
+
+
+# --------------------------------------------------------------------- the ABI
+
+
+@pytest.mark.seed("CAL-05")
+def test_kinds_by_type():
+    types = Types()
+    many, pair, kernel_arg = record_of(32), record_of(16), record_of(16)
+    for policy in ("observed", "notes"):
+        def kind(of, kernel=False, parameter=None, policy=policy):
+            return abi.classify_param(types, of, policy, kernel, parameter).kind
+
+        assert [kind(of) for of in (t.INT, t.FLOAT, t.Pointer(t.INT))] == [Kind.DIRECT] * 3
+        constant = d.Parameter("p", kernel_arg, grid_constant=True)
+        assert kind(kernel_arg, True, constant) is Kind.BYVAL
+        small, large = (Kind.COERCE, Kind.BYVAL) if policy == "notes" else (Kind.DIRECT,) * 2
+        assert (kind(pair), kind(many)) == (small, large)
+    assert [int(k) for k in (Kind.DIRECT, Kind.INDIRECT, Kind.BYVAL, Kind.COERCE)] == [0, 1, 2, 3]
+
+
+@pytest.mark.seed("CAL-05", "CAL-08")
+@pytest.mark.parametrize(("size", "align", "want"), [
+    (1, 1, "i8"), (2, 2, "i16"), (3, 1, "{i8, i8, i8}"), (4, 4, "i32"), (6, 2, "{i16, i16, i16}"),
+    (8, 8, "i64"), (12, 4, "{i32, i32, i32}"), (16, 8, "{i64, i64}"), (20, 4, None), (0, 1, None),
+])  # fmt: skip
+def test_integers_that_a_size_class_travels_as(size, align, want):
+    made = abi.coerced(size, align)
+    assert (made is None and want is None) or str(made).replace(" ", "") == want.replace(" ", "")
+
+
+@pytest.mark.seed("CAL-06")
+def test_a_scalar_is_never_passed_indirectly():
+    tree = b.unit(b.function("void g", "int a", b.block()),
+                  b.kernel("k", "int *out", b.call("g", 1)))
+    forced = abi.classify_param
+    try:
+        abi.classify_param = lambda types, of, *rest: abi.Passing(
+            of, Kind.INDIRECT, abi.pointer())
+        with pytest.raises(IRGenError, match="Non-aggregate arguments passed indirectly are not "
+                                             "supported!"):  # fmt: skip
+            module_of(tree)
+    finally:
+        abi.classify_param = forced
+
+
+SIZES = [(1, 1), (3, 1), (4, 4), (6, 2), (8, 8), (12, 4), (16, 8), (24, 8), (36, 4), (160, 8)]
+
+
+@pytest.mark.seed("CAL-06", "CAL-07", "CAL-08", "CAL-15")
+@pytest.mark.parametrize("policy", ["observed", "notes"])
+@pytest.mark.parametrize(("size", "align"), SIZES)
+def test_objects_of_every_size_go_there_and_back(size, align, policy):
+    """The callee changes its own copy and returns it; the caller's stays."""
+    r = record_of(size, align)
+    count = size // align
+    last = f"m{count - 1}"
+    change = d.Function("change", result=r, params=(d.Parameter("v", r), d.Parameter("n", t.INT)),
+                        body=b.block(b.assign(getattr(v, last), n, "+="), b.ret(v)))  # fmt: skip
+    tree = b.unit(change, b.kernel(
+        "k", "int *out, int n", b.let((r, "w"), b.init(*range(1, count + 1))),
+        b.let((r, "v"), b.call("change", w, 5)),
+        b.assign(out[0], getattr(v, last)), b.assign(out[1], getattr(w, last)),
+        b.assign(out[2], b.call("change", b.call("change", w, 1), 2).m0)))  # fmt: skip
+    made = calculated(tree, np.int32(0), count=3, policy=policy).tolist()
+    assert made == [count + 5, count, 1 + 3 * (count == 1)]
+    module = module_of(tree, policy=policy)
+    nvir.run_passes(module, "select", verify=True)
+    got = np.zeros(3, np.int32)
+    run(module, "k", [got, np.int32(0)], block=1)
+    assert got.tolist() == made
+
+
+@pytest.mark.seed("CAL-07", "CAL-13")
+def test_attributes_of_a_call_with_a_hidden_result():
+    types: dict[str, t.CType] = {}
+    b.record("big", "double a[9]", types)
+    make = b.function("big make", "big v", b.ret(v), types=types)
+    module = kernel_with(b.let("big w", types=types), b.assign(w, b.call("make", w)),
+                         others=[make], types=types, policy="notes")  # fmt: skip
+    (call,) = [i for i in calls_in(module) if i.aux.callee.name == "make"]
+    big = module["make"].arguments[0].attributes[0][1]
+    assert call.aux.arguments == (
+        (("sret", big), ("align", 8)), (("byval", big), ("align", 8)))  # fmt: skip
+    assert [v.name for v in call.operands] == ["tmp", "byval-temp"]
+    direct = classify(Types(), make, "observed")
+    assert not direct.sret
+
+
+# ------------------------------------------------------------ calls by pointer
+
+
+@pytest.mark.seed("CAL-09")
+def test_a_cast_to_its_own_type_is_folded():
+    g = b.function("int g", "int a", b.ret(b.name("a")))
+    same_type = b.E(b.expr(b.cast("int (*)(int)", b.name("g"))))
+    module = kernel_with(b.assign(out[0], same_type(3)), others=[g])
+    assert calls_in(module)[0].aux.callee is module["g"]
+    other = b.E(b.expr(b.cast("unsigned (*)(unsigned)", b.name("g"))))
+    module = kernel_with(b.assign(out[0], other(3)), others=[
+        b.function("int g", "int a", b.ret(b.name("a")))])  # fmt: skip
+    # one type to LLVM, another to C: LLVM's signature is the same, and the call is direct
+    assert calls_in(module)[0].aux.callee is module["g"]
+    wide = b.E(b.expr(b.cast("int (*)(long)", b.name("g"))))
+    module = kernel_with(b.assign(out[0], wide(3)), others=[
+        b.function("int g", "int a", b.ret(b.name("a")))])  # fmt: skip
+    assert calls_in(module)[0].aux.callee is None
+    text = nvir.print_ll(module, "llvm7")
+    assert "bitcast (i32 (i32)* @g to i32 (i64)*)" in text
+
+
+@pytest.mark.seed("CAL-10")
+def test_a_call_stands_at_its_line():
+    g = b.function("int g", "int a", b.ret(b.name("a")))
+    call = b.call("g", 1)
+    line = call.node.place.line
+    module = kernel_with(b.assign(out[0], call), others=[g])
+    assert calls_in(module)[0].loc.line == line
+
+
+@pytest.mark.seed("CAL-12")
+@pytest.mark.parametrize(("given", "want"), [
+    ((3, -1, 0), (("preserve_n_data", 3), ("preserve_n_after", 0))), ((-1, -1, -1), ()),
+    ((1, 2, 3), (("preserve_n_data", 1), ("preserve_n_control", 2), ("preserve_n_after", 3))),
+])  # fmt: skip
+def test_bundles(given, want):
+    g = b.function("int g", "int a", b.ret(b.name("a")))
+    module = kernel_with(b.assign(out[0], b.call("g", 1, preserve=given)), others=[g])
+    assert calls_in(module)[0].aux.bundles == want
+    text = nvir.print_ll(module, "llvm20")
+    for tag, number in want:
+        assert f'"{tag}"(i32 {number})' in text
+    again = nvir.read_ll(text)
+    assert getattr(calls_in(again)[0].aux, "bundles", ()) == want
+    accepted(module)
+
+
+@pytest.mark.seed("CAL-14", "CAL-16", "CAL-18")
+def test_calls_by_pointer_say_their_alignments():
+    types: dict[str, t.CType] = {}
+    b.record("pair", "double a, int c", types)
+    g = b.function("int g", "int a, double c, pair p", b.ret(b.name("p").c), types=types)
+    nothing = b.function("void h", "", b.block())
+    module = kernel_with(
+        b.let("pair p", b.init(1.0, 7), types=types),
+        b.let("int (*f)(int, double, pair)", b.name("g"), types=types),
+        b.assign(out[0], b.call(f, 1, 2.0, b.name("p"))),
+        b.assign(out[1], b.call("g", 1, 2.0, b.name("p"))), b.call("h"),
+        others=[g, nothing], types=types)  # fmt: skip
+    indirect, direct, silent = calls_in(module)
+    assert (indirect.name, direct.name, silent.name) == ("call", "g", None)
+    assert indirect.aux.callalign == (4, 4, 8, 8)
+    assert direct.aux.callalign == ()
+    text = nvir.print_ll(module, "llvm20")
+    assert f"!{{i32 4, i32 {1 << 16 | 4}, i32 {2 << 16 | 8}, i32 {3 << 16 | 8}}}" in text
+    assert calls_in(nvir.read_ll(text))[0].aux.callalign == (4, 4, 8, 8)
+    accepted(module)
+    nvir.run_passes(module, "select", verify=True)
+    ptx = nvir.print_ptx(module)
+    assert ".callprototype (.param .b32 _) _ (.param .b32 _, " in ptx
+    assert ".param .align 8 .b8 _[16])" in ptx
+    got = np.zeros(2, np.int32)
+    run(module, "k", [got, np.int32(0)], block=1)
+    assert got.tolist() == [7, 7]
+
+
+# ----------------------------------------------------------------------- printf
+
+
+def stores_in(module):
+    names = [i.name for i in module["k"].instructions() if i.name]
+    return [x.split(".")[0] for x in names]
+
+
+@pytest.mark.seed("CAL-11")
+def test_only_a_direct_call_by_that_name_is_printf():
+    declared = b.function("int printf", ["const char *f"], variadic=True)
+    state = emitted(b.unit(declared, b.kernel("k", "int *out", b.call("printf", "x"))))
+    assert "printf" in state.events
+    own = b.function("int printf", "int a", b.ret(b.name("a")))
+    state = emitted(b.unit(own, b.kernel("k", "int *out", b.assign(out[0], b.call("printf", 1)))))
+    assert "printf" not in state.events
+
+
+@pytest.mark.seed("PRF-01", "PRF-02", "PRF-05")
+def test_calls_of_printf_share_a_declaration_and_a_buffer():
+    module = kernel_with(b.call("printf", "%d", n), b.call("printf", "%d %f %d", n, 1.5, n),
+                         b.call("printf", "%d", 1))  # fmt: skip
+    assert [g.name for g in module.functions].count("vprintf") == 1
+    buffers = [i for i in module["k"].instructions()
+               if i.form.name == "alloca" and i.aux[0].name.endswith("x i8]")]  # fmt: skip
+    assert [str(i.aux[0]) for i in buffers] == ["[20 x i8]"]
+    assert buffers[0].block is module["k"].entry
+    got = run(module, "k", [np.zeros(1, np.int32), np.int32(4)], block=1)
+    assert str(got.stdout) in ("44 1.500000 41", "b'44 1.500000 41'")
+    accepted(module)
+
+
+@pytest.mark.seed("PRF-03", "PRF-04")
+def test_arguments_are_promoted_and_aligned():
+    module = kernel_with(b.call("printf", "%c %f %d %f", b.cast("char", n), b.f64(2.5), n,
+                                b.f32(0.5)))  # fmt: skip
+    geps = [i for i in module["k"].instructions() if (i.name or "").startswith("buf.indexed")]
+    assert [int(i.operands[1].value) for i in geps] == [0, 8, 16, 24]
+    (vprintf,) = calls_in(module)
+    assert vprintf.operands[1].aux[1] == 8
+
+
+@pytest.mark.seed("PRF-06", "PRF-07")
+def test_the_result_of_printf_and_no_arguments():
+    module = kernel_with(b.assign(out[0], b.call("printf", "x") + 1))
+    (vprintf,) = calls_in(module)
+    assert vprintf.operands[1].value is None
+    assert vprintf.type.name == "i32"
+    assert vprintf.has_uses
+    assert not any(i.form.name == "alloca" and i.name == "tmp"
+                   for i in module["k"].instructions())  # fmt: skip
+
+
+def test_an_object_is_no_argument_of_printf():
+    types: dict[str, t.CType] = {}
+    b.record("pair", "int a, int c", types)
+    with pytest.raises(IRGenError, match="cannot pass an object to printf"):
+        kernel_with(b.let("pair v", types=types), b.call("printf", "%d", v), types=types)
