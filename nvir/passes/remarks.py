@@ -241,6 +241,9 @@ def _key(text: str) -> str:
 
 # ------------------------------------------------------------------ places
 
+# Where a block has no places at all, many remarks on it would look for one up to its head each.
+LOOK_BACK = 64
+
 
 def locate(function: Function, where: Any) -> tuple[str, str, int, int]:
     """(loop header, file, line, column) of an instruction, block, loop or None (the function).
@@ -271,7 +274,9 @@ def _place(function: Function, where: Any) -> tuple[Location | None, int]:
             line = line or i.line
             i = i.next
     else:
-        while i is not None and i.loc is None:
+        for _ in range(LOOK_BACK):
+            if i is None or i.loc is not None:
+                break
             line = line or i.line
             i = i.prev
     return (i.loc if i is not None else None), line
