@@ -29,20 +29,29 @@ from nvir.cli.common import (
     help="Where loads hit.",
 )  # fmt: skip
 @click.option("--dot", is_flag=True, help="Print the dependence graph as DOT instead.")
+@click.option("--svg", is_flag=True, help="Draw it; the default where the output is named *.svg.")
+@click.option("--trace", is_flag=True, help="Print iterations as a Chrome trace instead.")
+@click.option("--lifetimes", is_flag=True, help="Print how long each register lives as well.")
+@click.option(
+    "--solver", type=click.Choice(["none", "auto", "cpsat"]), default="none", show_default=True,
+    help="Let OR-tools settle the intervals below the one found.",
+)  # fmt: skip
 @arch_option
 @profile_option
 @json_option
 @output_option
 @reports_errors
 def command(
-    file: str, which: str | None, kernel: str | None, level: str, dot: bool, arch: str | None,
-    profile: str | None, as_json: bool, output: str | None,
+    file: str, which: str | None, kernel: str | None, level: str, dot: bool, svg: bool, trace: bool,
+    lifetimes: bool, solver: str, arch: str | None, profile: str | None, as_json: bool,
+    output: str | None,
 ) -> None:  # fmt: skip
     """Show how far a loop of FILE could be software-pipelined, and what binds.
 
     The machine is that of the profile; the assembler itself does not pipeline loops.
     """
     from nvir.report.schedule import schedule_json, schedule_text
+    from nvir.report.schedule_svg import lifetimes_text, schedule_svg, schedule_trace
     from nvir.sm.loopgraph import graph_dot, loop_graph
     from nvir.sm.pipeline import schedule_loop
     from nvir.sm.profile import profile as profile_named
@@ -53,10 +62,15 @@ def command(
     machine = profile_named(profile) if profile else profile_for(arch or module.target)
     policy = "notes" if machine.name == "sm_80_notes" else "observed"
     found = loop_graph(loop, machine, level=level, policy=policy)
-    made = schedule_loop(found)
+    made = schedule_loop(found, solver=solver)
     if dot:
         write_output(output, graph_dot(found, made.times))
     elif as_json:
         write_output(output, json.dumps(schedule_json(made, str(function.name)), indent=2) + "\n")
+    elif trace:
+        write_output(output, schedule_trace(made) + "\n")
+    elif svg or (output is not None and output.lower().endswith(".svg")):
+        write_output(output, schedule_svg(made, str(function.name)))
     else:
-        write_output(output, schedule_text(made, str(function.name)))
+        page = schedule_text(made, str(function.name))
+        write_output(output, page + ("\n" + lifetimes_text(made) if lifetimes else ""))
