@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -486,6 +487,28 @@ def test_libnvvm_takes_the_result(dialect, arch):
         nvir.run_passes(m, f"legalize<dialect={dialect}>", verify=True)
         result = libnvvm.compile(nvir.print_ll(m, dialect=dialect), arch)
         assert result.ok, result.log
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("kind", ["memcpy", "memmove"])
+def test_libnvvm_unrolls_the_same_copies_into_the_same_elements(kind):
+    """The real lowering's limits and widths, up to 16 bytes (it has vectors of 32 above)."""
+    for align, size in ((16, 256), (16, 272), (8, 128), (8, 136), (4, 64), (4, 68), (1, 17)):
+        m = body(move(str(size), align, kind))
+        ours = any(i.is_phi for i in m["k"].instructions())
+        widths = {i.type.name for i in m["k"].instructions() if i.form.name == "load"}
+        plain = read(f"""define ptx_kernel void @k(ptr %a, ptr %b) {{
+entry:
+{move(str(size), align, kind)}
+  ret void
+}}
+declare void @llvm.{kind}.p0.p0.i64(ptr, ptr, i64, i1)""")
+        nvir.run_passes(plain, "legalize<dialect=llvm7>")
+        text = nvir.print_ll(plain, dialect="llvm7")
+        shown = libnvvm.compile(text, "sm_80", ["-Xllc", "-print-isel-input"]).output
+        shown = shown[shown.index("define ") :]
+        assert (" phi " in shown) == ours, (align, size)
+        assert set(re.findall(r"= load ([^,]+),", shown)) == widths, (align, size)
 
 
 def test_many_copies_in_one_block_are_linear():

@@ -13,6 +13,7 @@ from nvir.toolchain import libnvvm
 from tests.aggregate_modules import kernels
 from tests.aggregates import aggregates_left
 from tests.nvvm_modules import THREADS, arguments
+from tests.nvvm_modules import kernels as plain_kernels
 from tests.selection import assembles, run, same
 
 RELAXED = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -77,3 +78,10 @@ def test_many_random_kernels(module, pipeline, policy, knobs):
 @given(kernels(), st.sampled_from((("llvm7", "sm_80"), ("llvm20", "sm_100"))))
 def test_many_are_taken_by_the_real_tools(module, target):
     accepted(*check(module, LOWER, "observed", {}), *target)
+
+
+@settings(max_examples=10, suppress_health_check=RELAXED, deadline=None)
+@given(plain_kernels(8), st.sampled_from(("observed", "notes")))
+def test_kernels_of_all_kinds(module, policy):
+    """Those of the whole level, in which aggregates are few."""
+    check(module, LOWER, policy, {})
