@@ -28,4 +28,5 @@ def case():
     """Kernel, grid, block, arguments; which of them is read back, and what it then holds."""
     rng = np.random.default_rng(1)
     xs, ys = rng.random(300, dtype=np.float32), rng.random(300, dtype=np.float32)
-    return "saxpy", 2, 160, [np.int32(300), np.float32(2.5), xs, ys], 3, np.float32(2.5) * xs + ys
+    args = [np.int32(300), np.float32(2.5), xs, ys]
+    return "saxpy", 2, 160, args, 3, np.float32(2.5) * xs + ys, 1e-6  # fma rounds once
