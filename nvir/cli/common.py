@@ -240,7 +240,8 @@ def command_line() -> Iterator[None]:
 def fail(error: NvirError, code: int = 1) -> NoReturn:
     """Print an error as compilers do and exit."""
     text = str(error)
-    click.echo(text if isinstance(error, ParseError) else f"error: {text}", err=True)
+    placed = isinstance(error, ParseError) or ": error: " in text.partition("\n")[0]
+    click.echo(text if placed else f"error: {text}", err=True)
     sys.exit(code)
 
 

@@ -1,4 +1,4 @@
-"""The examples compiled from their CUDA sources: the references of tests/interp judge the results."""
+"""The examples compiled from their CUDA sources; the references of tests/interp judge them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def _references() -> Any:
 
 _made = _references()
 rng = _made.rng
-globals().update({k: v for k, v in vars(_made).items() if k.startswith("test_") and "triton" not in k})
+globals().update({
+    k: v for k, v in vars(_made).items() if k.startswith("test_") and "triton" not in k
+})
 
 
 @pytest.mark.oracle

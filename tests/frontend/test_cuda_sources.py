@@ -108,8 +108,8 @@ def test_needleman_wunsch(rng: Any) -> None:
     expected = score.copy()
     for i in range(1, n):
         for j in range(1, n):
-            expected[i, j] = max(expected[i - 1, j - 1] + reference[i, j],
-                                 expected[i, j - 1] - penalty, expected[i - 1, j] - penalty)  # fmt: skip
+            gap = max(expected[i, j - 1], expected[i - 1, j]) - penalty
+            expected[i, j] = max(expected[i - 1, j - 1] + reference[i, j], gap)
     nvir.launch(module, kernel(module, "needle"), 1, 16, [reference, score, n, penalty, 1, 1])
     assert (score == expected).all()
 

@@ -27,7 +27,8 @@ class Base:
     declared: dict[int, Variable | Parameter]
     this: Parameter | None
     captures: dict[int, str]
-    closures: dict[int, Any]
+    closures: dict[int, dict[int, str]]
+    globals: list[Variable]
     template_values: dict[str, int]
     temporaries: int
     order: list[Function]
@@ -49,6 +50,15 @@ class Base:
     construct_at: Callable[..., list[s.Stmt] | None]
     destructor: Callable[[Record | None], Function | None]
     closure_variable: Callable[[Any], list[s.Stmt]]
+    literal: Callable[[int | float, CType, Any], x.Expr]
+    zero: Callable[[CType, Any], x.Expr]
+    object: Callable[[Any], tuple[x.Expr, bool]]
+    variable_name: Callable[[Any, Any], x.Expr]
+    function_name: Callable[[Function, Any], x.Name]
+    field_default: Callable[[Any], Any]
+    compound: Callable[..., s.Compound]
+    call: Callable[[Any], x.Expr]
+    closure: Callable[[Any], x.Expr]
 
     def fresh(self) -> int:
         self.temporaries += 1

@@ -18,7 +18,8 @@ from nvir.frontend.cuda.expressions import operands
 from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
 from nvir.frontend.tree import expressions as x
 from nvir.frontend.tree import statements as s
-from nvir.frontend.tree.declarations import Function, Parameter, Variable
+from nvir.frontend.tree.declarations import Function, Variable
+from nvir.frontend.tree.place import Place
 from nvir.frontend.tree.types import (
     CType,
     Field,
@@ -28,8 +29,6 @@ from nvir.frontend.tree.types import (
     is_scalar,
     strip,
 )
-
-_CONSTRUCTORS = {"CONSTRUCTOR"}
 
 
 class CallReader(Base):
@@ -61,7 +60,7 @@ class CallReader(Base):
             if made is not None:
                 return made
         f = self.function(d)
-        made = x.Call(self.function_name(f, c), self.arguments(given, d), place=self.place(c))  # type: ignore[attr-defined]
+        made = x.Call(self.function_name(f, c), self.arguments(given, d), place=self.place(c))
         if f.attributes.builtin:
             made.type = f.result
         return made
@@ -72,9 +71,9 @@ class CallReader(Base):
         known = evaluate(c)
         t = self.types.read(c.type)
         if known is not None and is_scalar(t):
-            return self.literal(known, t, c)  # type: ignore[attr-defined]
+            return self.literal(known, t, c)
         if name in ("__builtin_assume", "__builtin_unreachable", "__builtin_prefetch"):
-            return self.zero(t, c)  # type: ignore[attr-defined]
+            return self.zero(t, c)
         return None
 
     def arguments(self, given: list[Any], d: Any) -> tuple[x.Expr, ...]:
@@ -94,7 +93,7 @@ class CallReader(Base):
         known = evaluate(a)
         t = self.types.read(a.type)
         if known is not None and is_scalar(t):
-            return self.literal(known, t, a)  # type: ignore[attr-defined]
+            return self.literal(known, t, a)
         for declaration in (d, d.canonical, d.get_definition()):
             params = list(declaration.get_arguments()) if declaration is not None else []
             start = initialiser(params[k]) if k < len(params) else None
@@ -115,13 +114,15 @@ class CallReader(Base):
             callee = operands(callee)[0]
         args = list(c.get_arguments())
         if callee.kind.name == "MEMBER_REF_EXPR" and callee.referenced == d:
-            base, arrow = self.object(callee)  # type: ignore[attr-defined]
+            base, arrow = self.object(callee)
             this = base if arrow else self.address(base, callee)
         else:  # an operator: the object is the first argument
             if not args:
                 raise self.unsupported("a call that libclang does not show", c)
             this = self.address(self.expr(args[0]), c)
             args = args[1:]
+        if d.is_virtual_method():
+            raise self.unsupported(f"the virtual function '{d.spelling}'", c)
         if self.is_implicit(d):
             return self.implicit_assignment(this, args, d, at)
         f = self.function(d)
@@ -201,12 +202,10 @@ class CallReader(Base):
         record = self.types.record(declaration, declaration.type)
         for f in record.fields or ():
             if f.base:
-                inner = self.types.declared.get(strip(f.type))  # type: ignore[arg-type]
+                kind = strip(f.type)
+                inner = self.types.declared.get(kind) if isinstance(kind, Record) else None
                 if inner is not None:
-                    made += self.construct_default(
-                        lambda t=f.type: x.Cast(this(), type=Pointer(t), implicit=True),
-                        inner, where,
-                    )  # type: ignore[misc]  # fmt: skip
+                    made += self.construct_default(_seen_as(this, f.type), inner, where)
         for f in declaration.type.get_fields():
             made += self.construct_field(this, f, where)
         return made
@@ -218,7 +217,7 @@ class CallReader(Base):
         def field() -> x.Expr:
             return x.Member(this(), f.spelling, arrow=True, place=at)
 
-        start = self.field_default(f)  # type: ignore[attr-defined]
+        start = self.field_default(f)
         if start is not None:
             return self.set_field(field, start, t, at)
         inner = strip(t)
@@ -335,9 +334,7 @@ class CallReader(Base):
             t = self.types.read(f.type)
             if isinstance(strip(t), Reference):
                 raise self.unsupported("a reference member that a constructor binds", f)
-            made += self.set_field(
-                lambda f=f: x.Member(this(), f.spelling, arrow=True, place=at), start, t, at
-            )  # type: ignore[misc]
+            made += self.set_field(_field_of(this, f.spelling, at), start, t, at)
         return made
 
     def written_initialisers(self, c: Any) -> tuple[dict[int, Any], list[Any], Any]:
@@ -460,15 +457,17 @@ class CallReader(Base):
                 continue
             if isinstance(local, Variable) and (local.memory or local.storage):
                 continue  # not on the stack: the body names it itself
-            if isinstance(local, Variable) and local in self.globals:  # type: ignore[attr-defined]
+            if isinstance(local, Variable) and local in self.globals:
                 continue
             t = self.types.read(d.type)
-            found[key] = (key, d.spelling, t, self.variable_name(k, d))  # type: ignore[attr-defined]
+            found[key] = (key, d.spelling, t, self.variable_name(k, d))
         return list(found.values())
 
     def capture_list(self, c: Any) -> tuple[bool, set[str], set[str]]:
         """(whether the default is by reference, names by reference, names by value)."""
-        by_reference, named, copies = False, set(), set()
+        by_reference = False
+        named: set[str] = set()
+        copies: set[str] = set()
         tokens = [t.spelling for t in c.get_tokens()]
         depth, pending = 0, False
         for t in tokens:
@@ -489,4 +488,10 @@ class CallReader(Base):
         return by_reference, named, copies
 
 
-__all__ = ["CallReader", "Parameter"]
+def _seen_as(this: Callable[[], x.Expr], t: CType) -> Callable[[], x.Expr]:
+    """An object's address as that of its base."""
+    return lambda: x.Cast(this(), type=Pointer(t), implicit=True)
+
+
+def _field_of(this: Callable[[], x.Expr], name: str, at: Place) -> Callable[[], x.Expr]:
+    return lambda: x.Member(this(), name, arrow=True, place=at)

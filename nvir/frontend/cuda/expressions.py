@@ -350,7 +350,7 @@ class ExpressionReader(Base):
 
     def statements(self, c: Any) -> x.Expr:
         block = next(k for k in c.get_children() if k.kind.name == "COMPOUND_STMT")
-        return x.StatementExpr(self.compound(block), place=self.place(c))  # type: ignore[attr-defined]
+        return x.StatementExpr(self.compound(block), place=self.place(c))
 
     # ------------------------------------------------------- initialisation
 

@@ -19,17 +19,13 @@ from typing import Any
 
 from nvir.ir.errors import NvirError
 
-BINARY = {
-    k: s for k, s in enumerate(
+BINARY = dict(enumerate(
         (".*", "->*", "*", "/", "%", "+", "-", "<<", ">>", "<=>", "<", ">", "<=", ">=", "==", "!=",
          "&", "^", "|", "&&", "||", "=", "*=", "/=", "%=", "+=", "-=", "<<=", ">>=", "&=", "^=",
-         "|=", ","), 1)
-}  # fmt: skip
-UNARY = {
-    k: s for k, s in enumerate(
+         "|=", ","), 1))  # fmt: skip
+UNARY = dict(enumerate(
         ("x++", "x--", "++x", "--x", "&", "*", "+", "-", "~", "!", "__real", "__imag",
-         "__extension__", "co_await"), 1)
-}  # fmt: skip
+         "__extension__", "co_await"), 1))  # fmt: skip
 _INT, _FLOAT = 1, 2  # kinds of evaluated results
 
 

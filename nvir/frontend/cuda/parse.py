@@ -152,21 +152,21 @@ def arguments(arch: str, include: Sequence[str] = (), define: Sequence[str] = ()
 
 
 def parse(text: str, file: str, arch: str, include: Sequence[str] = (),
-          define: Sequence[str] = (), std: str = "c++17", fast_math: bool = False) -> Parsed:  # fmt: skip
+          define: Sequence[str] = (), std: str = "c++17",
+          fast_math: bool = False) -> Parsed:  # fmt: skip
     """Parse a source text; `file` names it, and its folder is searched for includes."""
     cindex = library()
     index = cindex.Index.create()
-    name = os.path.abspath(file) if os.sep in file or os.path.exists(file) else file
-    folder = os.path.dirname(name)
-    given = arguments(arch, [*([folder] if folder else []), *include], define, std, fast_math)
+    given = arguments(arch, include, define, std, fast_math)
     asked = instances(text)
-    whole = "\n".join([text, "namespace {", *asked, "}"]) if asked else text
+    data = text.encode("utf-8", "surrogateescape")
+    whole = data + "\n".join(["", "namespace {", *asked, "}", ""]).encode() if asked else data
     try:
-        unit = index.parse(name, args=given, unsaved_files=[(name, whole)],
+        unit = index.parse(file, args=given, unsaved_files=[(file, whole)],
                            options=_DETAILED | _KEEP_GOING)  # fmt: skip
     except cindex.TranslationUnitLoadError:
         raise NvirError(f"{file}: libclang cannot read it ({' '.join(given[-6:])})") from None
-    made = Parsed(cindex, unit, name, text)
+    made = Parsed(cindex, unit, file, text)
     made.last_line = text.count("\n") + 1
-    made.texts[name] = text.encode("utf-8", "surrogateescape").decode("latin-1")
+    made.texts[file] = data.decode("latin-1")
     return made

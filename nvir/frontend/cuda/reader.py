@@ -74,6 +74,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
     def __init__(self, parsed: Parsed) -> None:
         self.parsed = parsed
         self.types = TypeReader(self)
+        self.failed: Place | None = None  # where an Unsupported was raised
         self.at: Any = None  # the cursor that is being read, for messages
         self.functions: dict[int, Function] = {}
         self.queue: deque[tuple[Any, Function]] = deque()
@@ -82,7 +83,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         self.order: list[Function] = []
         self.this: Parameter | None = None
         self.captures: dict[int, str] = {}  # variables that are fields of the closure around
-        self.closures: dict[int, Any] = {}
+        self.closures: dict[int, dict[int, str]] = {}
         self.cursors: list[Any] = []  # of the functions that were read
         self.template_values: dict[str, int] = {}
         self.temporaries = 0
@@ -180,6 +181,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
 
     def unsupported(self, what: str, c: Any = None) -> Unsupported:
         c = c if c is not None else self.at
+        self.failed = self.place(c) if c is not None else None
         return Unsupported(what, where=str(self.place(c)) if c is not None else self.parsed.file)
 
     def is_own(self, c: Any) -> bool:
@@ -222,9 +224,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         return [c.type for c in found]
 
     def template_of(self, declaration: Any) -> Any:
-        lib = self.parsed.cindex.conf.lib
-        made = lib.clang_getSpecializedCursorTemplate(declaration)
-        return made
+        return self.parsed.cindex.conf.lib.clang_getSpecializedCursorTemplate(declaration)
 
     # ----------------------------------------------------------- functions
 

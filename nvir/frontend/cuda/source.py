@@ -18,6 +18,17 @@ from nvir.ir.errors import Diagnostic, NvirError, ParseError, Unsupported
 MORE = 40  # diagnostics that are told
 
 
+class UnsupportedSource(Unsupported):
+    """C++ that the tree cannot say, told as a compiler does: place, source line, caret."""
+
+    def __init__(self, what: str, where: Diagnostic) -> None:
+        super().__init__(what, where=f"{where.file}:{where.line}:{where.col}")
+        self.diagnostic = where
+
+    def __str__(self) -> str:
+        return str(self.diagnostic)
+
+
 @attrs.frozen
 class Source:
     """A source and how clang is to read it.
@@ -78,11 +89,23 @@ def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, l
     if errors:
         raise ParseError(errors[:MORE])
     if problem is not None:
-        raise problem
+        raise _located(problem, reader, parsed)
     if not any(f.is_kernel for f in unit.functions):
         wrong = [d for d in parsed.diagnostics() if d.severity == "error"]
         raise ParseError([no_kernel(parsed), *wrong[:MORE]])
     return unit, warnings
+
+
+def _located(problem: NvirError, reader: Reader, parsed: Parsed) -> NvirError:
+    """An Unsupported with the source line that it is about."""
+    if not isinstance(problem, Unsupported) or reader.at is None:
+        return problem
+    place = reader.failed or reader.place(reader.at)
+    lines = parsed.text(place.file).splitlines()
+    line = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
+    what = str(problem).removeprefix("unsupported: ").rpartition(" at ")[0] or str(problem)
+    told = Diagnostic(f"unsupported: {what}", place.file, place.line, place.column, line, "error")
+    return UnsupportedSource(what, told)
 
 
 def no_kernel(parsed: Parsed) -> Diagnostic:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _TYPES = {"STRUCT_DECL", "CLASS_DECL", "UNION_DECL", "ENUM_DECL", "TYPEDEF_DECL", "TYPE_ALIAS_DECL",
           "USING_DIRECTIVE", "USING_DECLARATION", "STATIC_ASSERT", "NAMESPACE_ALIAS",
-          "UNEXPOSED_DECL", "FUNCTION_DECL", "CLASS_TEMPLATE", "LABEL_REF", "NULL_STMT"}  # fmt: skip
+          "UNEXPOSED_DECL", "FUNCTION_DECL", "CLASS_TEMPLATE"}  # fmt: skip
 
 
 class StatementReader(Base):
@@ -337,7 +337,7 @@ def _guess(k: Any, parts: list[list[Any]]) -> int:
 
 
 def _called(c: Any) -> str:
-    return c.kind.name.lower().replace("_", " ").replace("cxx ", "C++ ")
+    return str(c.kind.name).lower().replace("_", " ").replace("cxx ", "C++ ")
 
 
 _LOOPS: dict[str, Any] = {

@@ -1,0 +1,227 @@
+"""What is told of sources that are wrong, and the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import nvir
+from nvir.cli import main
+from nvir.ir.errors import NvirError, ParseError, Unsupported
+
+pytest.importorskip("clang.cindex")
+GOOD = "__global__ void k(float *p) {\n  p[threadIdx.x] = 2.0f;\n}\n"
+
+
+def run(*args: str, given: str | None = None) -> Any:
+    return CliRunner().invoke(main, ["compile", *args], input=given)
+
+
+def told(tmp_path: Path, text: str, *args: str) -> str:
+    """What the command prints of a wrong source; it exits with 1 and leaves no file."""
+    source, out = tmp_path / "bad.cu", tmp_path / "out.ptx"
+    source.write_text(text)
+    result = run(str(source), "-o", str(out), *args)
+    assert result.exit_code == 1, result.output
+    assert not out.exists()
+    assert "Traceback" not in result.output
+    return str(result.output)
+
+
+def test_syntax_errors_have_place_line_and_caret(tmp_path: Path) -> None:
+    text = told(tmp_path, "__global__ void k(float *p) {\n  p[0] = q + 1;\n  int x = ;\n}\n")
+    assert "bad.cu:2:10: error: use of undeclared identifier 'q'" in text
+    assert "  p[0] = q + 1;\n" in text
+    assert "bad.cu:3:11: error: expected expression" in text
+    lines = text.splitlines()
+    at = next(k for k, line in enumerate(lines) if "q + 1" in line)
+    assert lines[at].index("q") == lines[at + 1].index("^")
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "the file is empty"),
+    ("int main() { return 0; }\n", "there is no __global__ function with a body"),
+    ("template<class T> __global__ void k(T *p) { p[0] = 1; }\n",
+     "the kernel template 'k' is never instantiated"),
+    ("__global__ void k(int *p) { int *q = new int[3]; p[0] = q[0]; }\n",
+     "bad.cu:1:38: error: unsupported: C++ new"),
+    ("struct V { virtual __device__ int f() { return 1; } };\n"
+     "__global__ void k(int *p) { V v; p[0] = v.f(); }\n",
+     "unsupported: the virtual function 'f'"),
+    ("__global__ void k(int *p) { p[0] = gone(1); }\n", "use of undeclared identifier 'gone'"),
+    ("__global__ int k(int *p) { return 1; }\n", "must have void return type"),
+    ("int h(int);\n__global__ void k(int *p) { p[0] = h(1); }\n", "no matching function"),
+    ("__global__ void k(int *p) { p[0] = 1 }\n", "expected ';'"),
+    ("__global__ void k(int *p) { p[0] = 1; \n", "expected '}'"),
+    ("__global__ void k(int *p) { p[0] = " + "(" * 3000 + "1" + ")" * 3000 + "; }\n",
+     "bracket nesting level"),
+])  # fmt: skip
+def test_wrong_sources(tmp_path: Path, text: str, said: str) -> None:
+    assert said in told(tmp_path, text)
+
+
+def test_binary_data_is_an_error(tmp_path: Path) -> None:
+    source = tmp_path / "bin.cu"
+    source.write_bytes(b"\x00\xff\xfe binary __global__")
+    result = run(str(source))
+    assert result.exit_code == 1
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+def test_a_missing_file() -> None:
+    result = run("missing.cu")
+    assert result.exit_code == 1
+    assert "missing.cu: No such file" in result.output
+
+
+def test_missing_includes_and_host_errors_are_warnings(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text('#include "gone.h"\n' + GOOD + "int main() { return gone(); }\n")
+    result = run(str(source), "-o", str(tmp_path / "k.ptx"))
+    assert result.exit_code == 0, result.output
+    assert "k.cu:1:10: warning: 'gone.h' file not found" in result.output
+    assert "warning: use of undeclared identifier 'gone'" in result.output
+    assert ".entry" in (tmp_path / "k.ptx").read_text()
+
+
+def test_includes_and_macros_of_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "mine.h").write_text("#define VALUE (BASE + 2)\n")
+    text = "#include <mine.h>\n" + GOOD.replace("2.0f", "VALUE")
+    module = nvir.compile_cuda(text, include=[str(tmp_path / "inc")], define=["BASE=40"])
+    out = np.zeros(32, np.float32)
+    nvir.launch(module, "_Z1kPf", 1, 32, [out])
+    assert (out == 42).all()
+
+
+@pytest.mark.parametrize("emit", ["tree", "nvvm", "ll", "ori", "ptx"])
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_every_stage_can_be_written(tmp_path: Path, emit: str, level: str) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(GOOD)
+    result = run(str(source), "--emit", emit, f"-O{level}")
+    assert result.exit_code == 0, result.output
+    start = {"tree": "{", "nvvm": "module nvvm", "ori": "module ori", "ptx": "//"}.get(emit, "")
+    assert result.output.lstrip().startswith(start)
+    if emit == "ll":
+        assert "define" in result.output
+
+
+def test_the_trees_json_compiles_to_the_same_code(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(GOOD)
+    tree = run(str(source), "--emit", "tree", "-o", str(tmp_path / "k.json"))
+    assert tree.exit_code == 0, tree.output
+    assert json.loads((tmp_path / "k.json").read_text())["schema"].startswith("nvir.tree")
+    direct, again = run(str(source), "--no-lines"), run(str(tmp_path / "k.json"), "--no-lines")
+    assert again.exit_code == 0, again.output
+    assert direct.output == again.output
+
+
+def test_a_program_that_makes_a_tree(tmp_path: Path) -> None:
+    program = tmp_path / "p.py"
+    program.write_text(
+        "from nvir.frontend import build as b\n"
+        "p, = b.names('p')\n"
+        "unit = b.unit(b.kernel('k', 'int *p', b.assign(p[0], 7)))\n"
+    )
+    result = run(str(program), "--report")
+    assert result.exit_code == 0, result.output
+    assert ".entry k(" in result.output
+    program.write_text("raise RuntimeError('no')\n")
+    wrong = run(str(program))
+    assert wrong.exit_code == 1
+    assert "RuntimeError: no" in wrong.output
+    program.write_text("x = 1\n")
+    assert "`unit`" in run(str(program)).output
+
+
+def test_keep_writes_every_stage(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(GOOD)
+    result = run(str(source), "--keep", str(tmp_path / "stages"))
+    assert result.exit_code == 0, result.output
+    names = {p.name for p in (tmp_path / "stages").iterdir()}
+    assert {"k.tree.json", "k.1.nvvm.nvir", "k.1.nvvm.ll", "k.2.optimised.nvir", "k.3.ori.nvir",
+            "k.ptx"} <= names  # fmt: skip
+
+
+@pytest.mark.oracle
+def test_a_cubin(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(GOOD)
+    result = run(str(source), "--emit", "cubin", "-o", str(tmp_path / "k.cubin"))
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "k.cubin").read_bytes().startswith(b"\x7fELF")
+
+
+def test_source_lines_reach_the_assembler() -> None:
+    ptx = nvir.print_ptx(nvir.compile_cuda(GOOD, name="lines.cu"))
+    assert '.file\t1 "lines.cu"' in ptx
+    assert ".loc\t1 2 " in ptx
+    assert ".loc" not in nvir.print_ptx(nvir.compile_cuda(GOOD, lines=False))
+
+
+def test_other_commands_take_sources(tmp_path: Path) -> None:
+    source = tmp_path / "loop.cu"
+    source.write_text(
+        'extern "C" __global__ void sum(const float *x, float *o, int n) {\n  float s = 0;\n'
+        "  for (int i = 0; i < n; ++i)\n    s += x[i];\n  o[0] = s;\n}\n"
+    )
+    report = CliRunner().invoke(main, ["report", str(source), "--json"])
+    assert report.exit_code == 0, report.output
+    (function,) = json.loads(report.output)["functions"]
+    assert function["name"] == "sum"
+    assert len(function["loops"]) == 1
+    ran = CliRunner().invoke(main, [
+        "run", str(source), "--block", "1", "--arg", "range:f32[5]", "--arg", "zeros:f32[1]",
+        "--arg", "5",
+    ])  # fmt: skip
+    assert ran.exit_code == 0, ran.output
+    assert "[10.0]" in ran.output
+
+
+def test_standard_input() -> None:
+    result = run("-", given=GOOD)
+    assert result.exit_code == 0, result.output
+    assert ".entry _Z1kPf(" in result.output
+
+
+def test_errors_of_the_library() -> None:
+    with pytest.raises(ParseError, match="undeclared identifier"):
+        nvir.compile_cuda("__global__ void k() {\n  nothing();\n}\n")
+    with pytest.raises(Unsupported) as e:
+        nvir.compile_cuda("__global__ void k(int **p) {\n  p[0] = new int;\n}\n", name="n.cu")
+    assert str(e.value).startswith("n.cu:2:10: error: unsupported")
+    with pytest.raises(NvirError, match="no architecture"):
+        nvir.compile_cuda(GOOD, "nothing")
+    with pytest.raises(TypeError):
+        nvir.compile_cuda(3)
+
+
+def test_nvirs_own_headers_are_without_errors() -> None:
+    from nvir.frontend.cuda.parse import HEADERS, parse
+
+    names = sorted(str(p.relative_to(HEADERS)) for p in HEADERS.rglob("*") if p.is_file())
+    text = "".join(f"#include <{n}>\n" for n in names)
+    assert [str(d) for d in parse(text, "all.cu", "sm_90").unit.diagnostics] == []
+    assert len(names) > 60
+
+
+def test_without_libclang(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    code = (
+        "import sys; sys.modules['clang'] = None\n"
+        "import nvir\n"
+        "try: nvir.compile_cuda('__global__ void k() {}\\n')\n"
+        "except nvir.NvirError as e: print(e)\n"
+    )
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'nvir[cuda-src]'" in made.stdout
