@@ -630,7 +630,7 @@ def test_random_loops_behave_the_same() -> None:
 @pytest.mark.slow
 @pytest.mark.seed("FUS-21")
 def test_many_random_loops_behave_the_same() -> None:
-    assert sum(check_random(seed, "loop-simplify,loop-fuse") for seed in range(1000, 3000)) > 500
+    assert sum(check_random(seed, "loop-simplify,loop-fuse") for seed in range(1000, 1500)) > 300
 
 
 @pytest.mark.parametrize("name", ["conv3d.sm_80", "softmax.sm_80", "gemm_mma.sm_80", "scan.sm_80"])
