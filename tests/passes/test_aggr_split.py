@@ -234,6 +234,7 @@ def test_a_union_keeps_all_its_bytes():
     assert np.array_equal(out[1], a)
 
 
+@pytest.mark.seed("MEM-23")
 def test_a_write_between_is_no_copy():
     text = """  %v = load {i8, i32}, ptr %p
   store i32 7, ptr %p
@@ -374,6 +375,23 @@ done:
     assert [p.type for p in m["k"].blocks[1].phis] == [I32, I32, FLOAT, FLOAT]
     assert not aggregates_left(m)
     same(before, run(m, [np.zeros(1, np.int32), np.int32(5)], block=1)[0])
+
+
+def test_blocks_that_are_never_reached():
+    """Even a value that is used before it is made there."""
+    m = read("""define void @f(ptr %p) {
+entry:
+  ret void
+dead:
+  %x = extractvalue {i32, i8} %w, 0
+  store i32 %x, ptr %p
+  %v = load {i32, i8}, ptr %p
+  %w = insertvalue {i32, i8} %v, i32 %x, 0
+  store {i32, i8} %w, ptr %p
+  br label %dead
+}""")
+    apply(m)
+    assert not aggregates_left(m)
 
 
 def test_select_and_freeze():
