@@ -25,7 +25,7 @@ import corpus
 
 from nvir.analysis.liveness import liveness
 from nvir.analysis.pressure import register_pressure
-from nvir.ir import Function, NvirError
+from nvir.ir import Function, Module, NvirError
 from nvir.ptx.reader import read_ptx
 from nvir.report.places import SourceLines
 from nvir.sm.registers import estimate_registers
@@ -71,8 +71,10 @@ def measure(path: Path, arch: str, lines: bool) -> list[Kernel]:
         if lines and estimate.peak is not None and estimate.peak.loc is not None:
             source = SourceLines(f, module, path.read_text().splitlines())
             mine = set(source.places(estimate.peak))
-            hit = _near(mine, _peak_places(f, sass, most, source))
-            first = _near(mine, _peak_places(f, sass, most, source, 1))
+            theirs = _peak_places(module, f, sass, most, source)
+            if theirs:  # else nvdisasm gives the peak no source line
+                hit = _near(mine, theirs)
+                first = _near(mine, _peak_places(module, f, sass, most, source, 1))
         found.append(Kernel(
             path.name, str(f.name), register_pressure(f, live).max_live, estimate.max_live,
             estimate.registers, most, info.registers, hit, first,
@@ -82,12 +84,18 @@ def measure(path: Path, arch: str, lines: bool) -> list[Kernel]:
 
 
 def _peak_places(
-    f: Function, sass: list[SassInstruction], most: int, source: SourceLines, count: int = 10**9
-) -> set[Place]:
-    """The source lines, those of inlined calls included, of the SASS instructions at the peak."""
+    module: Module, f: Function, sass: list[SassInstruction], most: int, source: SourceLines,
+    count: int = 10**9,
+) -> set[Place]:  # fmt: skip
+    """The source lines of the SASS instructions at the peak, those of inlined calls included."""
     peaks = [i for i in sass if i.live.get("GPR", 0) == most and i.line][:count]
     ptx = {i.line[1] for i in peaks if i.line}
-    return {p for i in f.instructions() if i.line in ptx for p in source.places(i)}
+    found = {p for i in f.instructions() if i.line in ptx for p in source.places(i)}
+    for g in module.functions:  # what the assembler inlined stands for its calls
+        if g is not f and any(i.line in ptx for i in g.instructions()):
+            calls = (i for i in f.instructions() if i.form.is_call and i.aux.callee is g)
+            found.update(p for i in calls for p in source.places(i))
+    return found
 
 
 def _near(mine: set[Place], theirs: set[Place]) -> bool:

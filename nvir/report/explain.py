@@ -295,5 +295,5 @@ def _peak(
     values = live_at(function, at, live, machine, factors)
     return Peak(
         count, at.line or None, SourceLines(function, module).place(at),
-        tuple(explain_values(values, at, live)),
+        tuple(explain_values(values, at, live, estimate)),
     )  # fmt: skip

@@ -131,7 +131,7 @@ def line_listing(function: Function, module: Module, text: list[str] | None = No
     machine = profile_for(module.target)
     unroll = unrolling(function, module, module.target, "observed")
     factors = copies(natural_loops(function), unroll)
-    estimate = estimate_registers(function, live, machine, factors)
+    estimate = estimate_registers(function, live, machine, factors, pressure)
     counts = zip(pressure.counts, pressure.predicates, strict=True)
     written = dict(zip(pressure.instructions, counts, strict=True))
     source = SourceLines(function, module, text)
@@ -142,7 +142,7 @@ def line_listing(function: Function, module: Module, text: list[str] | None = No
     held: tuple[LiveValue, ...] = ()
     if peak is not None and peak.instruction is not None and not peak.instruction.is_phi:
         values = live_at(function, peak.instruction, live, machine, factors)
-        held = tuple(explain_values(values, peak.instruction, live))
+        held = tuple(explain_values(values, peak.instruction, live, estimate))
     return Listing(
         function, tuple(rows), _columns(rows), pressure.max_live, estimate, peak, held, source
     )
@@ -225,9 +225,16 @@ def _columns(rows: list[Row]) -> dict[str, int]:
 
 
 def explain_values(
-    values: list[Value], peak: Instruction, live: Liveness
+    values: list[Value], peak: Instruction, live: Liveness, estimate: RegisterEstimate
 ) -> Iterator[LiveValue]:
-    """The values at the peak, widest first, then those that live longest."""
+    """What is live at the peak: what the operation takes inside, then values, widest first, then
+    those that live longest."""
+    inside = estimate.scratch.get(peak, 0)
+    if inside:
+        yield LiveValue(
+            f"({peak.form.spelling})", "", inside, _line_of(peak), _line_of(peak),
+            "taken by the operation itself",
+        )  # fmt: skip
     function = live.function
     loop_of: dict[Block, Loop] = {}
     for x in natural_loops(function):

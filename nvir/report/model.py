@@ -253,7 +253,7 @@ def _function(
     live = liveness(f)
     pressure = register_pressure(f, live)
     natural = natural_loops(f)
-    estimate = estimate_registers(f, live, machine, copies(natural, unroll))
+    estimate = estimate_registers(f, live, machine, copies(natural, unroll), pressure)
     peak = estimate.peak
     line = peak.line if peak is not None else 0
     is_kernel = f.kind == "entry"

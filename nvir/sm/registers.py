@@ -1,8 +1,10 @@
 """The registers that the assembler will use, and where: what reports say of a function.
 
 A thin layer over `sm.regalloc.predict`, which says how it is found. The counts are those of the
-assembler's order, as far as that is modelled; a line that is no operation of its own (a copy, a
-parameter, an address that an access adds up itself) has none.
+assembler's order, as far as that is modelled, and of what a division or another slow operation
+takes inside; a line that is no operation of its own (a copy, a parameter, an address that an access
+adds up itself) has none. Of several lines with the highest count the peak is the one at which most
+is live as written: of the variants tried in benchmarks/pressure.py that agrees best with nvdisasm.
 
 Cost    that of the prediction; `live_at` finds the order again for one instruction.
 """
@@ -13,7 +15,8 @@ from collections.abc import Mapping
 
 import attrs
 
-from nvir.analysis.liveness import Liveness
+from nvir.analysis.liveness import Liveness, liveness
+from nvir.analysis.pressure import RegisterPressure, register_pressure
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.values import Value
@@ -30,10 +33,10 @@ class RegisterEstimate:
 
     registers  a thread
     max_live   of the assembler's order, as far as it is modelled
-    peak       the instruction at which most are live, the first in the text; None of an empty
-               function
-    counts     live registers at each operation in that order
+    peak       the instruction at which most are live; None of an empty function
+    counts     live registers at each operation in that order, its scratch registers included
     spill_bytes  stores and loads of what goes to local memory
+    scratch    how many of its count an operation takes inside, of those that take any
     """
 
     registers: int
@@ -41,19 +44,51 @@ class RegisterEstimate:
     peak: Instruction | None
     counts: dict[Instruction, int]
     spill_bytes: int = 0
+    scratch: dict[Instruction, int] = attrs.Factory(dict)
 
 
 def estimate_registers(
     function: Function, live: Liveness | None = None, profile: Profile | None = None,
-    factors: Mapping[str, int] | None = None,
+    factors: Mapping[str, int] | None = None, pressure: RegisterPressure | None = None,
 ) -> RegisterEstimate:  # fmt: skip
-    """The estimate for one function. `live` saves work where it is known.
+    """The estimate for one function. `live` and `pressure` save work where they are known.
 
     `profile` defaults to that of the module's target, `factors` (copies of the body of each loop
     that the assembler unrolls, by its header's name) to none.
     """
+    live = live if live is not None else liveness(function)
     p = _prediction(function, live, profile, factors)
-    return RegisterEstimate(p.registers, p.max_live, p.peak, p.counts, p.spills.bytes)
+    scratch = _scratch(p)
+    counts = p.counts | {i: p.counts.get(i, 0) + n for i, n in scratch.items()}
+    highest = max(counts.values(), default=p.max_live)
+    at = [i for i, n in counts.items() if n == highest and not i.form.is_phi]
+    if len(at) > 1:
+        at = [_fullest(set(at), pressure or register_pressure(function, live))]
+    peak = at[0] if at else p.peak
+    return RegisterEstimate(p.registers, highest, peak, counts, p.spills.bytes, scratch)
+
+
+def _scratch(p: Prediction) -> dict[Instruction, int]:
+    """Registers that operations take inside, beyond the operands that they overwrite."""
+    found: dict[Instruction, int] = {}
+    widths = p.lowering.code.widths
+    for order in p.orders:
+        for op in order:
+            if op.scratch:
+                more = op.scratch - sum(widths[v] for v in op.sources)
+                if more > found.get(op.parent, 0):
+                    found[op.parent] = more
+    return found
+
+
+def _fullest(wanted: set[Instruction], pressure: RegisterPressure) -> Instruction:
+    """The one of them at which most is live as written, the first of those in the text."""
+    there = [
+        (n, -k, i) for k, (i, n) in enumerate(
+            zip(pressure.instructions, pressure.counts, strict=True)
+        ) if i in wanted
+    ]  # fmt: skip
+    return max(there, key=lambda x: x[:2])[2]
 
 
 def _prediction(
