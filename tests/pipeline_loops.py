@@ -27,6 +27,7 @@ from nvir.ir.module import Module
 from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_times
 from nvir.passes.loop.pipeline_choice import staged
 from nvir.passes.loop.pipeline_expand import expand
+from nvir.passes.loop.pipeline_kernel_only import expand_kernel_only, why_not
 from nvir.passes.loop.unroll_region import Refusals, regions
 
 HEADER = """.version 8.0
@@ -142,6 +143,11 @@ def pipelined(text: str, rng: random.Random) -> tuple[Module, int]:
         return module, 0
     layout = Layout(found, rng.random() < 0.7)
     factor = rng.choice((0, 0, 0, 1, 2, layout.factor + 1))
+    if rng.random() < 0.3 and why_not(body) is None:
+        made = expand_kernel_only(layout, region, factor=factor)
+        f.analyze_cfg()
+        nvir.verify(module)
+        return module, made.stages
     made = expand(layout, region, trip=trip_count(loop), factor=factor)
     f.analyze_cfg()
     nvir.verify(module)

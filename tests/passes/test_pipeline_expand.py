@@ -19,7 +19,7 @@ from nvir.ir.errors import LaunchError
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.passes.loop.pipeline_body import Body, Layout, by_delays
-from nvir.passes.loop.pipeline_choice import staged
+from nvir.passes.loop.pipeline_choice import pipeline, staged
 from nvir.passes.loop.pipeline_expand import PIPELINED, Expanded, expand
 from nvir.passes.loop.unroll_region import Refusals, regions
 from tests.pipeline_loops import trial
@@ -62,7 +62,7 @@ BODIES = {
     "@%p4 ld.global.nc.u32 %r9, [%rd4]; mad.lo.u32 %r8, %r8, 3, %r9;\n",
     "kept load": INDEX + "and.b32 %r11, %r2, 1; setp.eq.u32 %p4, %r11, 0; "
     "@%p4 ld.global.nc.u32 %r9, [%rd4]; mad.lo.u32 %r8, %r8, 3, %r9;\n",
-    "two loads": INDEX + OUT + "ld.global.nc.v2.u32 {%r10, %r11}, [%rd4]; "
+    "two loads": INDEX.replace("255", "254") + OUT + "ld.global.nc.v2.u32 {%r10, %r11}, [%rd4]; "
     "ld.global.nc.u32 %r14, [%rd4+8]; mad.lo.u32 %r3, %r10, %r11, %r3; "
     "sub.u32 %r8, %r14, %r8; st.global.u32 [%rd6], %r8;\n",
     "float": INDEX + "ld.global.nc.f32 %f2, [%rd4]; mul.rn.f32 %f3, %f2, 0f3DCCCCCD; "
@@ -170,6 +170,22 @@ def test_every_body_does_the_same(name: str, depth: int) -> None:
 @pytest.mark.parametrize("name", ["sum", "store", "predicated", "two loads"])
 def test_without_making_addresses_again(name: str) -> None:
     assert check_trips(text_of(BODIES[name]), 2, remake=False)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("name", ["sum", "store", "gather", "pointer", "predicated", "two loads"])
+def test_the_kernel_alone_does_the_same(name: str, depth: int) -> None:
+    text = text_of(BODIES[name])
+    before, after = nvir.read_ptx(text), nvir.read_ptx(text)
+    f = after.functions[0]
+    f.analyze_cfg()
+    made = pipeline(f, "L", depth, kernel_only=True)
+    nvir.verify(after)
+    assert made.rest is None
+    for n, threads, m in ((0, 12, 1), (37, 2, 0), (3, 8, 3)):
+        assert outcome(after, n, threads, m) == outcome(before, n, threads, m)
+    again = nvir.read_ptx(nvir.print_ptx(after))
+    assert outcome(again, 0, 12, 1) == outcome(before, 0, 12, 1)
 
 
 @pytest.mark.seed("SWP-16")

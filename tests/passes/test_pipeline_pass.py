@@ -94,6 +94,27 @@ def test_reasons_that_depend_on_the_run() -> None:
         assert names == [loop_pipeline.NOT_PIPELINED[reason].name], reason
 
 
+def test_the_kernel_alone() -> None:
+    module = nvir.read_ptx(text_of())
+    nvir.run_passes(module, "loop-pipeline<force;depth=2;form=kernel-only>", verify=True)
+    names = [str(b.name) for b in module.functions[-1].blocks]
+    assert "L.kernel" in names
+    assert "L.prologue" not in names
+    assert "L" not in names
+
+
+def test_what_the_kernel_alone_cannot_do() -> None:
+    moved = text_of(
+        "add.u32 %r3, %r3, %r8; mov.u32 %r8, %r7; ld.global.nc.u32 %r7, [%rd1];\n"
+        "add.s64 %rd1, %rd1, 4;\n"
+    ).replace("mov.u32 %r2, 0;", "mov.u32 %r2, 0; mov.u32 %r7, 1; mov.u32 %r8, 2;")
+    module = nvir.read_ptx(moved)
+    found = nvir.run_passes(module, "copy-prop,loop-pipeline<force;form=kernel-only>")
+    assert [r.name for r in found if r.pass_name == "loop-pipeline"] == [
+        loop_pipeline.NOT_PIPELINED[Reason.FORM].name
+    ]
+
+
 def test_a_pipeline_is_not_pipelined_again() -> None:
     module = nvir.read_ptx(text_of())
     nvir.run_passes(module, "loop-pipeline<force>")

@@ -3,6 +3,7 @@
     loop-pipeline              depths as the model of the machine prefers
     loop-pipeline<depth=2>     values of loads are used two steps after them
     loop-pipeline<force>       also where no gain is predicted
+    loop-pipeline<form=kernel-only>   stages guarded, no prologue and epilogue
     loop-pipeline<stages=all>  all instructions in the stages of the modulo schedule
     loop-pipeline<schedule=F>  the loops of a file, by its schedules
 
@@ -39,6 +40,7 @@ from nvir.passes.loop.pipeline_choice import Choice, body_of, choose, machine_fo
 from nvir.passes.loop.pipeline_expand import PIPELINED, REST, expand
 from nvir.passes.loop.pipeline_feasible import Feasibility, Reason, annotate, infeasible
 from nvir.passes.loop.pipeline_file import FileSchedule, ScheduleError, read_schedules, staged_by
+from nvir.passes.loop.pipeline_kernel_only import why_not
 from nvir.passes.loop.unroll_decision import decide
 from nvir.passes.loop.unroll_region import Refusals, Region
 from nvir.passes.loop.unroll_transform import NOUNROLL
@@ -77,6 +79,8 @@ class Options:
     """depth   steps from a load to the use of its value; 0 leaves it to the model
     level   where loads are taken to hit
     force   pipeline also where no gain is predicted
+    form    "prologue": prologue, kernel, epilogue, and the loop for the rest; "kernel-only": the
+            kernel with guarded stages alone
     stages  "loads": only loads move ahead, since the assembler schedules the rest anew; "all":
             every instruction is in the stage of its modulo schedule, whatever the gain
     schedule  a file of schedules: its loops are pipelined by it, no others
@@ -85,6 +89,7 @@ class Options:
     depth: int = 0
     level: Literal["l1", "l2", "dram"] = "l2"
     force: bool = False
+    form: Literal["prologue", "kernel-only"] = "prologue"
     stages: Literal["loads", "all"] = "loads"
     schedule: str = ""
 
@@ -263,6 +268,10 @@ class _Pipeliner:
         obstacle = body.test_loads
         if obstacle is not None:
             return Choice(Reason.TEST, obstacle.form.spelling)
+        alone = self.options.form == "kernel-only"
+        against = why_not(body) if alone else None
+        if against is not None:
+            return Choice(Reason.FORM, against)
         limit = self._over_limit(body)
         if limit is not None:
             return Choice(Reason.LIMIT, limit)
@@ -270,7 +279,7 @@ class _Pipeliner:
         return choose(
             self.function, loop, body, machine, factors=self._unrolled(),
             depth=self.options.depth, force=self.options.force,
-            limit=self.ctx.knob("PipelineHoistRRegPressureLimit"),
+            limit=self.ctx.knob("PipelineHoistRRegPressureLimit"), kernel_only=alone,
         )  # fmt: skip
 
     def _over_limit(self, body: Body) -> str | None:
@@ -308,7 +317,8 @@ class _Pipeliner:
         assert after is not None
         header = str(where.name)
         place = loop
-        done = pipeline(self.function, header, choice.depth, self.textures)
+        alone = self.options.form == "kernel-only"
+        done = pipeline(self.function, header, choice.depth, self.textures, alone)
         self.ctx.count("pipelined")
         self.ctx.remark(
             PIPELINE, place, stages=done.stages, factor=done.factor,

@@ -22,6 +22,7 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_delays
 from nvir.passes.loop.pipeline_expand import Expanded, expand
 from nvir.passes.loop.pipeline_feasible import Reason
+from nvir.passes.loop.pipeline_kernel_only import expand_kernel_only
 from nvir.passes.loop.unroll_apply import Plan, unroll
 from nvir.passes.loop.unroll_region import Refusals, Region, regions
 from nvir.passes.loop.unroll_transform import UNROLLED
@@ -114,12 +115,18 @@ def staged(body: Body, depth: int) -> Staged | None:
     return by_delays(body, delays) if delays else None
 
 
-def pipeline(function: Function, header: str, depth: int, textures: bool = False) -> Expanded:
+def pipeline(
+    function: Function, header: str, depth: int, textures: bool = False,
+    kernel_only: bool = False,
+) -> Expanded:  # fmt: skip
     """Pipeline the loop of a header by name, at a depth that it can have; analyses anew."""
     body, region = body_of(function, header, textures)
     found = staged(body, depth)
     assert found is not None
-    made = expand(Layout(found), region, trip=trip_count(body.loop))
+    if kernel_only:
+        made = expand_kernel_only(Layout(found), region)
+    else:
+        made = expand(Layout(found), region, trip=trip_count(body.loop))
     function.analyze_cfg()
     return made
 
@@ -135,7 +142,7 @@ def body_of(function: Function, header: str, textures: bool = False) -> tuple[Bo
 
 def choose(
     function: Function, loop: Loop, body: Body, machine: Machine, *, factors: Mapping[str, int],
-    depth: int = 0, force: bool = False, limit: int | None = None,
+    depth: int = 0, force: bool = False, limit: int | None = None, kernel_only: bool = False,
 ) -> Choice:  # fmt: skip
     """The depth for a loop that has none of the other reasons against it.
 
@@ -154,12 +161,12 @@ def choose(
             break
         layout = Layout(found)
         count = trip.count if trip is not None else None
-        if count is not None and count < found.count + layout.factor - 1:
+        if count is not None and not kernel_only and count < found.count + layout.factor - 1:
             short = short or count
             break
         scratch = clone_function(function)
         scratch.analyze_cfg()
-        made = pipeline(scratch, header, d, body.textures)
+        made = pipeline(scratch, header, d, body.textures, kernel_only)
         left = {k: f for k, f in factors.items() if k != header}
         tried[d] = machine.cost(scratch, str(made.kernel.name), made.factor, left)
     unrolled = factors.get(header, 1)

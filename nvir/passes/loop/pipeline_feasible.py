@@ -55,6 +55,7 @@ class Reason(enum.Enum):
     NO_LOAD = "it has no load of long latency"
     RECURRENCE = "its loads wait for what the iteration before made: {what}"
     SHORT = "{what} iterations are fewer than the stages"
+    FORM = "a kernel alone cannot do it: {what}"
     LIMIT = "a limit is set: {what}"
     TOO_LARGE = "{what} operations are too many"
     REGISTERS = "no depth leaves enough registers: {what}"
