@@ -62,6 +62,13 @@ KNOWN_BITS = [
     ("i32", "%m = and i32 %a, 31; %n = shl i32 %b, 4; %r = xor i32 %m, %n; ret i32 %r", None),
 ]  # fmt: skip
 
+KNOWN_BITS += [
+    ("i64", "%z = zext i32 %a to i64; %r = urem i64 %z, 10; ret i64 %r",
+     "%t = urem i32 %a, 10; %r = zext i32 %t to i64; ret i64 %r"),
+    ("i64", "%r = urem i64 %l, 10; ret i64 %r", None),
+    ("i64", "%z = zext i32 %a to i64; %r = udiv i64 %z, 4294967299; ret i64 %r", None),
+]  # fmt: skip
+
 FLOATS = [
     ("float", "%r = fmul float %x, 1.0; ret float %r", "ret float %x"),
     ("float", "%r = fadd float %x, -0.0; ret float %r", "ret float %x"),

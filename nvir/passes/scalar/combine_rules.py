@@ -13,7 +13,7 @@ from nvir.ir.floats import FORMATS, number
 from nvir.ir.form import nvvm_form
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm import const
-from nvir.ir.types import I8, I64, FloatType, IntType, PointerType
+from nvir.ir.types import I8, I32, I64, FloatType, IntType, PointerType
 from nvir.ir.values import Constant, Undef, Value, constant, undef
 from nvir.passes.callees import memory_transfer
 from nvir.passes.scalar.addresses import constant_offset
@@ -280,6 +280,20 @@ def _unsigned(c: Combiner, i: Instruction) -> Value | None:
     return c.make({"sdiv": "udiv", "srem": "urem"}[name] + exact, i.operands, i.type)
 
 
+def _narrow_division(c: Combiner, i: Instruction) -> Value | None:
+    """A division of 64 bits whose operands fit in 32: the machine has a short sequence for it."""
+    if i.type is not I64:
+        return None
+    if any(c.bits.zeros(v) >> 32 != (1 << 32) - 1 for v in i.operands):
+        return None
+    x, y = (_low_half(c, v) for v in i.operands)
+    return c.make("zext", (c.make(i.form.spelling, (x, y), I32),), I64)
+
+
+def _low_half(c: Combiner, v: Value) -> Value:
+    return literal(I32, v.value) if isinstance(v, Constant) else c.make("trunc", (v,), I32)
+
+
 def _mask(c: Combiner, i: Instruction) -> Value | None:
     """A mask that keeps all bits that may be set is not needed; one that keeps none is 0."""
     x, m = i.operands
@@ -374,6 +388,7 @@ RULES_BY_ROW: dict[str, tuple[RuleFunction, ...]] = {
     "fneg": (_negation,), "fcmp": (_compare_floats,),
     "extractvalue": (_extracted,), "extractelement": (_element,), "select": (_select,),
     "sext": (_unsigned,), "ashr": (_unsigned,), "sdiv": (_unsigned,), "srem": (_unsigned,),
+    "udiv": (_narrow_division,), "urem": (_narrow_division,),
     "and": (_mask,), "xor": (_disjoint,), "icmp": (_compare,),
     "call": (_nothing,), "store": (_store_of_nothing,), "freeze": (_frozen,),
 }  # fmt: skip
