@@ -164,7 +164,7 @@ def test_a_scalar_is_never_passed_indirectly():
         abi.classify_param = forced
 
 
-SIZES = [(1, 1), (3, 1), (4, 4), (6, 2), (8, 8), (12, 4), (16, 8), (24, 8), (36, 4), (160, 8)]
+SIZES = [(1, 1), (3, 1), (6, 2), (8, 8), (12, 4), (16, 8), (36, 4), (160, 8)]
 
 
 @pytest.mark.seed("CAL-06", "CAL-07", "CAL-08", "CAL-15")
@@ -182,9 +182,13 @@ def test_objects_of_every_size_go_there_and_back(size, align, policy):
         b.let((r, "v"), b.call("change", w, 5)),
         b.assign(out[0], getattr(v, last)), b.assign(out[1], getattr(w, last)),
         b.assign(out[2], b.call("change", b.call("change", w, 1), 2).m0)))  # fmt: skip
-    made = calculated(tree, np.int32(0), count=3, policy=policy).tolist()
-    assert made == [count + 5, count, 1 + 3 * (count == 1)]
     module = module_of(tree, policy=policy)
+    first = np.zeros(3, np.int32)
+    run(module, "k", [first, np.int32(0)], block=1)
+    made = first.tolist()
+    assert made == [count + 5, count, 1 + 3 * (count == 1)]
+    if size in (3, 16, 160):
+        accepted(module)
     nvir.run_passes(module, "select", verify=True)
     got = np.zeros(3, np.int32)
     run(module, "k", [got, np.int32(0)], block=1)
