@@ -183,7 +183,7 @@ class BodyPrinter:
         metadata = self.module.metadata
         if i.form.name == "load" and "invariant" in i.form.mods:
             out += f", !invariant.load {metadata.add('!{}')}"
-        if i.form.is_call and getattr(i.aux, "callalign", ()):
+        if isinstance(i.aux, NvvmCall) and i.aux.callalign:
             words = ", ".join(f"i32 {k << 16 | n}" for k, n in enumerate(i.aux.callalign) if n)
             out += f", !callalign {metadata.add(f'!{{{words}}}')}"
         if i.form.terminator and i.block is not None and isinstance(i.block.aux, dict):

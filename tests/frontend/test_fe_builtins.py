@@ -162,8 +162,8 @@ def test_ptxas_takes_every_row():
     from nvir.toolchain.ptxas import ptxas
 
     for row in ROWS:
-        if row.below or ("e4m3" in row.lowering or "e5m2" in row.lowering):
-            continue  # no target of this ptxas, a later version of PTX
+        if row.below:
+            continue  # this ptxas has no target so old
         result = ptxas(lowered(row), arch=arch_of(row))
         assert result.ok, f"{row.name}: {result.log}"
 

@@ -17,6 +17,7 @@ from nvir.frontend.irgen.state import IRGenError
 from nvir.ir.types import DOUBLE, FLOAT, I32, VOID, Type, function_type, struct
 from nvir.ir.values import Value
 
+FP8_VERSION = (8, 4)  # of PTX, that has products of 8-bit floats
 _LAYOUTS = ("row", "col")
 
 
@@ -99,6 +100,8 @@ def matrix_product(w: Work, shape: str, kinds: str, d: str, a: str, b: str, c: s
 def warp_product(w: Work, shape: str, kinds: str, d: str, a: str, b: str, c: str) -> None:
     """mma.sync of row by column."""
     nd, na, nb, nc = (int(n) for n in (d, a, b, c))
+    if "e4m3" in kinds or "e5m2" in kinds:
+        w.g.module.version = max(w.g.module.version, FP8_VERSION)
     values = [*_loaded(w, w.value(1), I32, na), *_loaded(w, w.value(2), I32, nb),
               *_loaded(w, w.value(3), FLOAT, nc)]  # fmt: skip
     text = (f"mma.sync.aligned.{shape}.row.col.{kinds} {_list(0, nd)}, {_list(nd, na)}, "
