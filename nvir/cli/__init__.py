@@ -13,6 +13,7 @@ import nvir
 COMMANDS = {
     "report": ("nvir.cli.report", "Loops, registers and occupancy of each kernel."),
     "explain": ("nvir.cli.explain", "One page about a loop: decisions, knobs, unroll factors."),
+    "sweep": ("nvir.cli.sweep", "Kernels of many files under many settings, as a table."),
     "opt": ("nvir.cli.opt", "Run passes and print PTX or IR."),
     "compile": ("nvir.cli.compile", "Compile CUDA C++ or a typed tree to PTX."),
     "run": ("nvir.cli.run", "Run a kernel without a GPU."),

@@ -189,6 +189,31 @@ def unrolled(function: Function, module: Module, header: str, factor: int | None
     return copy
 
 
+def unrolled_by(
+    function: Function, module: Module, knobs: Knobs, factor: int
+) -> tuple[Function, dict[str, int]]:
+    """A cleaned copy as `loop-unroll` makes it under some knobs, all loops `factor` times (0: as
+    the policy decides), and the copies in each loop that it left, by the header's name."""
+    copy = clone_function(function, module)
+    copy.analyze_cfg()
+    ctx = Context(module, knobs)
+    ctx.function = copy
+    made: dict[str, int] = {}
+    for name in ("copy-prop", "dce", "loop-unroll", *CLEAN_UP):
+        ctx.pass_ = all_passes()[name]
+        given = {"factor": factor} if name == "loop-unroll" else {}
+        ctx.options = ctx.pass_.options(**given)
+        ctx.pass_.run(copy, ctx)
+        if ctx.pass_.cfg:
+            copy.analyze_cfg()
+    for r in ctx.remarks.filter("^loop-unroll$", kind="passed"):
+        if "factor" in r.args:
+            made[r.loop] = int(r.args["factor"] or 1)
+    merge_chains(copy)
+    copy.analyze_cfg()
+    return copy, made
+
+
 def merge_chains(function: Function) -> None:
     """Join each block to its predecessor where neither has another neighbour on that edge.
 

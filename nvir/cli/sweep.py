@@ -1,0 +1,78 @@
+"""`nvir sweep`: kernels of many files under many settings, over worker processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from nvir.cli.common import arch_option, command_line, policy_option, reports_errors
+from nvir.ir.errors import NvirError
+
+
+def _factors(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> list[int]:
+    try:
+        found = [0 if v.strip() == "auto" else int(v) for v in (value or "auto").split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no list of factors") from None
+    if not all(0 <= n <= 1024 for n in found):
+        raise click.BadParameter("factors are from 1 to 1024, or auto")
+    return list(dict.fromkeys(found))
+
+
+@click.command("sweep")
+@click.argument("path")
+@click.option(
+    "--knob", "ranges", multiple=True, metavar="NAME=A..B[:STEP]",
+    help="Values of a knob: NAME=100..300 takes 5, NAME=100..300:50, NAME=1,2,4.",
+)  # fmt: skip
+@click.option(
+    "--factor", "factors", metavar="N,N", callback=_factors,
+    help="Unroll factors of all loops; auto leaves them to the policy.  [default: auto]",
+)  # fmt: skip
+@arch_option
+@policy_option
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, metavar="N",
+    help="Worker processes; the processors by default.",
+)  # fmt: skip
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
+@click.option(
+    "-o", "--output", default="sweep.jsonl", show_default=True, metavar="FILE",
+    help="Where rows are appended as they come; one that is there is taken up again.",
+)  # fmt: skip
+@reports_errors
+def command(
+    path: str, ranges: tuple[str, ...], factors: list[int], arch: str | None, policy: str,
+    jobs: int, scheduler: str | None, output: str,
+) -> None:  # fmt: skip
+    """Measure each kernel in the files of PATH under every combination of settings.
+
+    Prints instructions, II, registers, blocks an SM and simulated cycles an iteration. Interrupted,
+    it goes on from FILE when it is started again.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from nvir.report.sweep import parse_range, settings_of, sweep, sweep_text
+
+    with command_line():
+        settings = settings_of([parse_range(r) for r in ranges], factors)
+    shown = Console(stderr=True)
+    try:
+        with Progress(console=shown, disable=not sys.stderr.isatty()) as bar:
+            task = bar.add_task("rows", total=None)
+            rows = sweep(
+                Path(path), settings, Path(output), arch=arch, policy=policy, workers=jobs,
+                scheduler=scheduler,
+                progress=lambda n, total: bar.update(task, completed=n, total=total),
+            )  # fmt: skip
+    except OSError as e:
+        raise NvirError(f"{e.filename or output}: {e.strerror or e}") from None
+    click.echo(sweep_text(rows), nl=False)
+    if any(r.get("error") for r in rows):
+        sys.exit(1)

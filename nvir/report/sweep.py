@@ -1,0 +1,265 @@
+"""Kernels of many files under many settings: instructions, II, registers, occupancy, cycles.
+
+A setting is a value for each knob that is varied, and an unroll factor (0: what the policy
+decides). A row is one kernel under one setting: its loops are unrolled by `loop-unroll` on a copy,
+cleaned, and measured. II and cycles are those of the hottest innermost loop, for one iteration of
+it as it is written.
+
+Rows are appended to a file as they come, one JSON object a line, behind a first line that says
+what is swept. A sweep that was interrupted is taken up where it stopped: a last line that is cut
+off is dropped, and rows that are there, of files with the same content, are not made again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from nvir.ir.errors import NvirError
+from nvir.ir.function import Function
+from nvir.ir.module import Module
+from nvir.report.workers import run_all
+
+SCHEMA = "nvir.sweep/1"
+POINTS = 5  # of a range without a step
+WARPS = 8
+SUFFIXES = (".ptx", ".nvir")
+_FIGURES = ("instructions", "ii", "registers", "blocks_per_sm", "cycles")
+
+
+@attrs.frozen
+class Setting:
+    """Values of knobs, and the factor of every loop; 0 leaves it to the policy."""
+
+    knobs: tuple[tuple[str, Any], ...] = ()
+    factor: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {"knobs": dict(self.knobs), "factor": self.factor or "auto"}
+
+
+@attrs.frozen
+class Job:
+    """One row to make. `digest` is of the file's content."""
+
+    file: str
+    digest: str
+    kernel: str
+    setting: Setting
+    arch: str | None
+    policy: str
+
+    @property
+    def key(self) -> str:
+        """What makes a row the same row in a later run."""
+        settings = json.dumps(self.setting.to_json(), sort_keys=True)
+        return f"{self.digest}|{self.file}|{self.kernel}|{settings}|{self.arch}|{self.policy}"
+
+
+def parse_range(text: str) -> tuple[str, list[Any]]:
+    """The knob and values of "NAME=1,2,3", "NAME=100..300" (5 values) or "NAME=100..300:50".
+
+    Raises NvirError for a knob or a value that does not exist.
+    """
+    from nvir.passes.knobs import knob
+
+    name, equals, values = text.partition("=")
+    row = knob(name.strip())
+    if not equals or not values:
+        raise NvirError(f"a range is NAME=A..B, NAME=A..B:STEP or NAME=A,B, not {text!r}")
+    low, dots, rest = values.partition("..")
+    if not dots:
+        return row.name, [row.read(v.strip()) for v in values.split(",")]
+    high, _, step = rest.partition(":")
+    a, b = row.read(low.strip()), row.read(high.strip())
+    if row.type not in ("INT", "FLOAT", "DOUBLE") or b < a:
+        raise NvirError(f"{text!r} is no range of numbers")
+    by = float(step) if step else (b - a) / (POINTS - 1)
+    if by <= 0 and a != b:
+        raise NvirError(f"{text!r}: the step is not above 0")
+    count = int((b - a) / by + 1e-9) + 1 if by else 1
+    if count > 10_000:
+        raise NvirError(f"{text!r} has {count} values")
+    found = [a + k * by for k in range(count)]
+    exact = [round(x) for x in found] if row.type == "INT" else found
+    return row.name, [row.read(x) for x in dict.fromkeys(exact)]
+
+
+def settings_of(ranges: Sequence[tuple[str, list[Any]]], factors: Sequence[int]) -> list[Setting]:
+    """Every combination."""
+    names = [name for name, _ in ranges]
+    return [
+        Setting(tuple(zip(names, values, strict=True)), factor)
+        for values in itertools.product(*(v for _, v in ranges))
+        for factor in factors
+    ]
+
+
+def files_in(path: Path) -> list[Path]:
+    """The files of a folder and those below it, or the one file. Raises NvirError for none."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise NvirError(f"{path}: no such file or folder")
+    found = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+    if not found:
+        raise NvirError(f"{path} holds no file that ends in {', '.join(SUFFIXES)}")
+    return found
+
+
+# ---------------------------------------------------------------- one row
+
+
+@functools.lru_cache(maxsize=2)
+def _module(file: str, digest: str) -> Module:
+    path = Path(file)
+    if path.suffix == ".nvir":
+        from nvir.ir.parse import parse_ir
+
+        return parse_ir(path)
+    from nvir.ptx.reader import read_ptx
+
+    return read_ptx(path)
+
+
+def kernels_of(file: str) -> tuple[str, list[str]]:
+    """(digest of the content, names of the kernels) of a file."""
+    digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+    names = [str(f.name) for f in _module(file, digest).functions if f.blocks and f.kind == "entry"]
+    return digest, names
+
+
+def measure(job: Job) -> dict[str, Any]:
+    """The figures of one row. Raises NvirError."""
+    from nvir.passes.knobs import Knobs
+    from nvir.report.explain import hottest
+    from nvir.report.factors import (
+        blocks_per_sm,
+        cycles,
+        interval,
+        main_loop,
+        size_of,
+        unrolled_by,
+    )
+    from nvir.report.model import AS_DECLARED
+    from nvir.sm.profile import profile_for
+    from nvir.sm.registers import estimate_registers
+
+    module = _module(job.file, job.digest)
+    f: Function = next(f for f in module.functions if f.name == job.kernel)
+    machine = profile_for(job.arch or module.target)
+    f.analyze_cfg()
+    loop = hottest(f)
+    knobs = Knobs(dict(job.setting.knobs), job.policy)  # type: ignore[arg-type]
+    copy, factors = unrolled_by(f, module, knobs, job.setting.factor)
+    registers = estimate_registers(copy, None, machine).registers
+    blocks = blocks_per_sm(copy, registers, machine, AS_DECLARED)
+    row: dict[str, Any] = dict.fromkeys(_FIGURES)
+    row |= {
+        "instructions": size_of(copy.blocks), "registers": registers, "blocks_per_sm": blocks,
+    }  # fmt: skip
+    left = main_loop(copy, loop.header.name) if loop is not None else None
+    if loop is not None and left is not None:
+        n = factors.get(loop.header.name, 1)
+        row["ii"] = interval(left, machine, n)
+        found = cycles(left, machine, n, [WARPS]).get(WARPS)
+        row["cycles"] = round(found, 3) if found is not None else None
+    return row
+
+
+# ---------------------------------------------------------------- the sweep
+
+
+def sweep(
+    path: Path, settings: Sequence[Setting], output: Path, *, arch: str | None = None,
+    policy: str = "observed", workers: int = 2, scheduler: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    work: Callable[[Job], dict[str, Any]] = measure,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Make every row that `output` does not hold yet; all rows, in the order of files, kernels
+    and settings. `progress` is told (rows done, rows in all)."""
+    jobs: list[Job] = []
+    rows: dict[str, dict[str, Any]] = {}
+    unread = []
+    for file in map(str, files_in(path)):
+        try:
+            digest, kernels = kernels_of(file)
+        except (NvirError, OSError) as e:
+            unread.append({"file": file, "kernel": None, "error": str(e)})
+            continue
+        jobs += [Job(file, digest, k, s, arch, policy) for k in kernels for s in settings]
+    known = _taken_up(output)
+    left = [j for j in jobs if j.key not in known]
+    rows = {j.key: known[j.key] for j in jobs if j.key in known}
+    with output.open("a", encoding="utf-8") as out:
+        for done in run_all(work, left, workers, scheduler):
+            rows[done.job.key] = row = _row(done.job, done.result, done.error)
+            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+            out.flush()
+            os.fsync(out.fileno())
+            if progress is not None:
+                progress(len(rows), len(jobs))
+    return [rows[j.key] for j in jobs] + unread
+
+
+def _row(job: Job, figures: dict[str, Any] | None, error: str | None) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA, "key": job.key, "file": job.file, "kernel": job.kernel,
+        **job.setting.to_json(), **(figures or dict.fromkeys(_FIGURES)), "error": error,
+    }  # fmt: skip
+
+
+def _taken_up(output: Path) -> dict[str, dict[str, Any]]:
+    """The rows that are there, by key; what is cut off at the end is taken out of the file."""
+    if not output.exists():
+        return {}
+    data = output.read_bytes()
+    whole = data.rfind(b"\n") + 1
+    found = {}
+    for number, line in enumerate(data[:whole].decode("utf-8", "replace").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            if row["schema"] != SCHEMA:
+                raise ValueError
+            found[row["key"]] = row
+        except (ValueError, KeyError, TypeError):
+            raise NvirError(f"{output}:{number}: no row of a sweep; choose another -o") from None
+    if whole < len(data):
+        with output.open("r+b") as f:
+            f.truncate(whole)
+    return found
+
+
+def sweep_text(rows: Sequence[dict[str, Any]]) -> str:
+    """The table."""
+    names = ("file", "kernel", "setting", "instructions", "II", "registers", "blocks/SM", "cycles")
+    cells = [list(names), *(_cells(r) for r in rows)]
+    widths = [max(len(c[k]) for c in cells) for k in range(len(names))]
+    return "".join(_line(c, widths) for c in cells)
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    shown = [
+        f"{c:<{w}}" if k < 3 else f"{c:>{w}}"
+        for k, (c, w) in enumerate(zip(cells, widths, strict=False))
+    ]
+    return "  ".join([*shown, *cells[len(widths) :]]).rstrip() + "\n"
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    def show(v: Any) -> str:
+        return "–" if v is None else f"{v:.4g}" if isinstance(v, float) else str(v)
+
+    setting = [f"{k}={show(v)}" for k, v in row.get("knobs", {}).items()]
+    setting.append(f"factor={row.get('factor', '–')}")
+    out = [Path(row["file"]).name, str(row["kernel"] or "–"), " ".join(setting)]
+    out += [show(row.get(k)) for k in _FIGURES]
+    return [*out, f"error: {row['error']}"] if row.get("error") else out
