@@ -34,7 +34,7 @@ from nvir.ir.values import Value
 
 Dep = tuple[int, int, int]
 FAR = 1 << 16
-FIRST = "global", "local", "", "param::entry"  # spaces whose loads take long
+FAR_SPACES = "global", "local", ""  # whose loads take long; "" is generic
 _CHEAP = frozenset((
     "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "mov", "cvta", "cvt",
     "min", "max", "selp", "setp", "neg", "shf", "bfe", "lop3",
@@ -184,7 +184,7 @@ def is_long_load(i: Instruction, textures: bool = True) -> bool:
         return False
     if f.name.startswith(("tex", "tld4", "suld")):
         return textures or len(i.results) == 1
-    return f.name.startswith("ld") and f.space in FIRST
+    return f.space in FAR_SPACES
 
 
 def _incoming(phi: Instruction, block: Block) -> Value:
