@@ -214,3 +214,18 @@ def test_mathematics(rng: Any, name: str, dtype: Any, rtol: float) -> None:
         inside = 1 + abs(v) if k in (0, 1, 4) else 1  # the argument's own error
         close = abs(out[k] - expected) <= rtol * inside * (abs(expected) + (k in (0, 1, 4)))
         assert close.all(), (k, x[~close], out[k][~close], expected[~close])
+
+
+@pytest.mark.parametrize("optimise", [0, 3])
+def test_a_tour_of_the_language(optimise: int) -> None:
+    module = compiled("cxx_tour", optimise)
+    view = np.dtype([("data", "u8"), ("rows", "i4"), ("cols", "i4")])
+    t, c = np.array([[1, 2], [3, 4]], np.float32), np.array([[5, 6], [7, 8]], np.float32)
+    here, there = nvir.DeviceArray(t), nvir.DeviceArray(c)
+    out, v = np.zeros(24, np.int32), np.ones((4, 4), np.float32)
+    args = [np.array((here.ptr, 2, 2), view)[()], out, v, np.array((there.ptr, 2, 2), view)[()]]
+    result = nvir.launch(module, kernel(module, "k"), 1, 1, args)
+    assert result.stdout == "zero 2 x\n"
+    assert out.tolist() == [9, 12, 6, 35, 5, 8, 4, -4, -501, 36, 100, -32768, 5, 41, 3, 4, 8, 9, 42,
+                            2, 6, 0, 9, 6]  # fmt: skip
+    assert v[0].tolist() == [2, 2, 2, 2]

@@ -28,6 +28,7 @@ class Base:
     this: Parameter | None
     captures: dict[int, str]
     closures: dict[int, dict[int, str]]
+    bound: dict[int, tuple[Variable, int]]
     globals: list[Variable]
     template_values: dict[str, int]
     temporaries: int

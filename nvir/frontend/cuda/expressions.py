@@ -19,7 +19,7 @@ from nvir.frontend.cuda.libclang import (
 )
 from nvir.frontend.cuda.text import cast_target
 from nvir.frontend.tree import expressions as x
-from nvir.frontend.tree.declarations import Function
+from nvir.frontend.tree.declarations import Function, Variable
 from nvir.frontend.tree.types import (
     BOOL,
     INT,
@@ -95,7 +95,7 @@ class ExpressionReader(Base):
             return e
         at = self.place(c)
         if isinstance(a, Record) and isinstance(b, Record):
-            return x.Cast(e, type=t, implicit=True, kind="base", to_lvalue=True, place=at)
+            return x.Cast(e, type=t, implicit=True, to_lvalue=True, place=at)
         if isinstance(b, Record):
             return e  # a converting constructor stands inside
         return x.Cast(e, type=b, implicit=True, place=at)
@@ -150,7 +150,7 @@ class ExpressionReader(Base):
         if isinstance(s, Record):
             if same(source, t) or inner.kind.name == "INIT_LIST_EXPR":
                 return e
-            return x.Cast(e, type=t, kind="base", to_lvalue=True, place=at)
+            return x.Cast(e, type=t, to_lvalue=True, place=at)
         return x.Cast(e, type=s, place=at)
 
     # ---------------------------------------------------------------- names
@@ -188,6 +188,10 @@ class ExpressionReader(Base):
 
     def variable_name(self, c: Any, d: Any) -> x.Expr:
         at, key = self.place(c), pointer_of(d)
+        if key in self.bound:
+            return self.bound_name(c, *self.bound[key])
+        if d.kind.name not in ("VAR_DECL", "PARM_DECL"):
+            raise self.unsupported(f"the name '{c.spelling}'", c)
         captured = self.captures.get(key)
         if captured is not None and self.this is not None:
             this = x.Name("this", self.this, place=at)
@@ -204,6 +208,18 @@ class ExpressionReader(Base):
                     return known
                 found = self.global_variable(d)
         return x.Name(found.name, found, place=at)
+
+    def bound_name(self, c: Any, v: Variable, k: int) -> x.Expr:
+        """The name of a structured binding: the field or element that it stands for."""
+        at = self.place(c)
+        whole = x.Name(v.name, v, place=at)
+        t = strip(v.type)
+        t = strip(t.referent) if isinstance(t, Reference) else t
+        if isinstance(t, Record) and t.fields is not None and k < len(t.fields):
+            return x.Member(whole, t.fields[k].name, place=at)
+        if isinstance(t, Array):
+            return x.Index(whole, x.IntLiteral(k, type=INT, place=at), place=at)
+        raise self.unsupported(f"the structured binding '{c.spelling}'", c)
 
     def constant_of(self, c: Any, d: Any) -> x.Expr | None:
         """A constant of the host's, which device code sees as its value."""

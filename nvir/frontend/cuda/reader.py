@@ -84,6 +84,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         self.this: Parameter | None = None
         self.captures: dict[int, str] = {}  # variables that are fields of the closure around
         self.closures: dict[int, dict[int, str]] = {}
+        self.bound: dict[int, tuple[Variable, int]] = {}  # names of structured bindings
         self.cursors: list[Any] = []  # of the functions that were read
         self.template_values: dict[str, int] = {}
         self.temporaries = 0

@@ -47,9 +47,26 @@ class StatementReader(Base):
         for k in c.get_children():
             if k.kind.name == "VAR_DECL":
                 made += self.local(k)
+            elif k.kind.name == "UNEXPOSED_DECL" and k.spelling.startswith("["):
+                made += self.bindings(k)
             elif k.kind.name not in _TYPES:
                 raise self.unsupported(_called(k), k)
         return made[0] if len(made) == 1 else s.Compound(tuple(made), False, place=self.place(c))
+
+    def bindings(self, c: Any) -> list[s.Stmt]:
+        """`auto [a, b] = e`: a variable without a name, whose fields the names are."""
+        kids = list(c.get_children())
+        names = [k for k in kids if k.kind.name == "UNEXPOSED_DECL"]
+        start = next(k for k in reversed(kids) if k.kind.is_expression())
+        t = self.types.read(c.type)
+        v = Variable(f"__bound{self.fresh()}", t, place=self.place(c))
+        copy = isinstance(strip(t), Record | Reference)
+        if not copy:
+            raise self.unsupported("structured bindings of a copied array", c)
+        v.init = self.initial_value(start, t)
+        for k, name in enumerate(names):
+            self.bound[pointer_of(name)] = (v, k)
+        return [s.DeclStmt((v,), place=v.place)]
 
     def local(self, c: Any) -> list[s.Stmt]:
         """A variable of a block, and what constructs it."""

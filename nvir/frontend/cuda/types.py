@@ -27,6 +27,7 @@ from nvir.frontend.tree.types import (
     Reference,
     Vector,
     qualified,
+    strip,
 )
 from nvir.frontend.tree.vectors import VECTORS
 from nvir.ir.errors import Unsupported
@@ -153,9 +154,11 @@ class TypeReader:
     def _bases(self, declaration: Any, t: Any) -> list[Field]:
         fields: list[Field] = []
         for base in self.reader.bases(declaration):
-            made = self.read(base)
+            made = strip(self.read(base))
+            if isinstance(made, Record) and not made.fields:
+                continue  # an empty base takes no room; its address is the object's
             fields.append(Field("", made, base=True))
-        if not fields:
+        if not fields and not self.reader.bases(declaration):
             first = next(iter(t.get_fields()), None)
             own = first.get_field_offsetof() if first is not None else 0
             if own > 0:
