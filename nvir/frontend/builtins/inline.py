@@ -9,7 +9,7 @@ from nvir.frontend.builtins.lowering import Work
 from nvir.frontend.irgen import fold
 from nvir.frontend.tree.types import is_signed, underlying
 from nvir.ir.nvvm import const
-from nvir.ir.types import FLOAT, I1, I16, I32, I64, IntType, Type, int_type
+from nvir.ir.types import FLOAT, I1, I16, I32, I64, IntType, int_type
 from nvir.ir.values import Value, constant
 
 
@@ -239,14 +239,10 @@ def convert(w: Work) -> Value:
     source = w.types[0]
     if isinstance(v.type, IntType):
         row = "sitofp" if is_signed(underlying(source)) else "uitofp"
-        return _through_float(w, row, v, to)
+        return fold.cast(w.g, row, v, to)
     if isinstance(to, IntType):
         return fold.cast(w.g, "fptosi" if is_signed(underlying(w.result)) else "fptoui", v, to)
     return w.fit(v, to)
-
-
-def _through_float(w: Work, row: str, v: Value, to: Type) -> Value:
-    return fold.cast(w.g, row, v, to)
 
 
 # ----------------------------------------------------------------- SIMD in a word

@@ -24,8 +24,7 @@ from nvir.frontend.builtins.registry import Builtin
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.state import Address, IRGenError
 from nvir.frontend.tree.expressions import Call
-from nvir.frontend.tree.layout import align_of
-from nvir.frontend.tree.types import CType, Record, is_float, is_signed, is_void, strip, underlying
+from nvir.frontend.tree.types import CType, is_float, is_signed, is_void, underlying
 from nvir.ir.nvvm import const
 from nvir.ir.types import (
     I1,
@@ -259,13 +258,3 @@ def _register(t: Type) -> Type:
     if not isinstance(t, FloatType | IntType | PointerType) and t is not VOID and t.bits == 32:
         return I32
     return t
-
-
-def store_field(w: Work, place: Address, k: int, v: Value) -> None:
-    """Store into field k of an object at a place."""
-    t = w.g.types.memory(place.type)
-    s = strip(place.type)
-    assert isinstance(s, Record)
-    field = (s.fields or ())[k]
-    at = w.b.gep(place.pointer, [0, k], t, True, field.name)
-    w.b.store(w.fit(v, w.g.types.memory(field.type)), at, align_of(field.type))
