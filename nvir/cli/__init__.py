@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import gc
 import importlib
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
@@ -26,8 +30,36 @@ COMMANDS = {
 }
 
 
+@contextlib.contextmanager
+def _as_compilers() -> Iterator[None]:
+    """Usage errors are printed as all others are: `error: …`, behind the usage."""
+    try:
+        yield
+    except click.UsageError as e:
+        e.show = functools.partial(_show, e)  # type: ignore[method-assign]
+        raise
+
+
+def _show(e: click.UsageError, file: Any = None) -> None:
+    ctx = e.ctx
+    if ctx is not None:
+        click.echo(ctx.get_usage(), err=True)
+        names = ctx.help_option_names
+        if names and ctx.command.get_help_option(ctx) is not None:
+            click.echo(f"Try '{ctx.command_path} {names[0]}' for help.\n", err=True)
+    click.echo(f"error: {e.format_message()}", err=True)
+
+
 class _Lazy(click.Group):
     """A group whose subcommands are imported when they are needed."""
+
+    def make_context(self, *args: Any, **kw: Any) -> click.Context:
+        with _as_compilers():
+            return super().make_context(*args, **kw)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _as_compilers():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

@@ -1,9 +1,10 @@
 """Two versions of a module compared, for people and for CI.
 
 Kernels are matched by name. Compared are what a change in a compiler, a flag or a source moves:
-registers, live registers, instructions, shared memory, occupancy, and of each loop (matched by its
-place in the order of headers, as labels are numbered anew by every compilation) body, trip count
-and unrolling. A threshold says how much worse a figure may get:
+registers, live registers, instructions, shared memory, occupancy, and of each loop body, trip count
+and unrolling. Loops are matched by their label and depth where the source line agrees or is not
+known, then by source line and depth; those that are left in their order, as labels are numbered
+anew by every compilation. A threshold says how much worse a figure may get:
 
     registers=+2        at most 2 more          registers=+5%     at most 5 % more
     occupancy=0         no warp fewer           missing=0         no kernel gone
@@ -14,6 +15,7 @@ Source   The wish of projects that pin register counts in CI (quokka#765, imp#15
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -189,12 +191,36 @@ def _function(a: FunctionReport, b: FunctionReport, limits: dict[str, Threshold]
             crossed = None if limit.allows(x, y, m.worse) else str(limit)
         changes.append(Change(m.name, x, y, crossed))
     loops = []
-    for one, other in zip(a.loops, b.loops, strict=False):
+    for one, other in matched(a.loops, b.loops):
         found = _loop(one, other)
         if found:
             loops.append((other.header, found))
     status = "changed" if changes or loops else "same"
     return FunctionDiff(a.name, a.kind, status, tuple(changes), tuple(loops))
+
+
+def matched(
+    before: Sequence[LoopReport], after: Sequence[LoopReport]
+) -> list[tuple[LoopReport, LoopReport]]:
+    """The loops that are one loop in two versions of a function, in the order of the second."""
+    left = list(range(len(before)))
+    free = list(range(len(after)))
+    pairs: list[tuple[int, int]] = []
+    rules: tuple[Callable[[LoopReport, LoopReport], bool], ...] = (
+        lambda x, y: (x.header, x.depth, x.source) == (y.header, y.depth, y.source),
+        lambda x, y: x.source is not None and (x.source, x.depth) == (y.source, y.depth),
+        lambda x, y: (x.source is None or y.source is None)
+        and (x.header, x.depth) == (y.header, y.depth),
+        lambda x, y: True,
+    )
+    for same in rules:
+        for k in list(left):
+            found = next((n for n in free if same(before[k], after[n])), None)
+            if found is not None:
+                pairs.append((found, k))
+                left.remove(k)
+                free.remove(found)
+    return [(before[k], after[n]) for n, k in sorted(pairs)]
 
 
 def _loop(a: LoopReport, b: LoopReport) -> tuple[Change, ...]:

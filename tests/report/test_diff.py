@@ -8,7 +8,7 @@ import pytest
 import nvir
 from nvir.ir.errors import NvirError
 from nvir.report import report
-from nvir.report.diff import DEFAULT, compare, diff_text, parse_thresholds
+from nvir.report.diff import DEFAULT, compare, diff_text, matched, parse_thresholds
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
@@ -72,6 +72,26 @@ def test_loops_are_compared_one_by_one() -> None:
     assert loop[0] == "L"
     assert [(c.metric, c.before, c.after) for c in loop[1]] == [("trip", 8, 9)]
     assert d.to_json()["functions"][0]["loops"][0]["changes"][0]["after"] == 9
+
+
+def test_loops_are_matched_by_label_then_line_then_order() -> None:
+    (one,) = module().functions[0].loops
+
+    def loop(header: str, source: str | None = None, depth: int = 1):
+        return attrs.evolve(one, header=header, source=source, depth=depth)
+
+    def pairs(a, b):
+        return [(x.header, y.header) for x, y in matched(a, b)]
+
+    # One is added before: the others are found by label, or by line under new labels.
+    assert pairs([loop("A"), loop("B")], [loop("N"), loop("A"), loop("B")]) == [
+        ("A", "A"), ("B", "B"),
+    ]  # fmt: skip
+    old = [loop("A", "k.cu:3"), loop("B", "k.cu:9")]
+    new = [loop("A", "k.cu:1"), loop("B", "k.cu:3"), loop("C", "k.cu:9")]
+    assert pairs(old, new) == [("A", "B"), ("B", "C")]
+    assert pairs([loop("A"), loop("B")], [loop("X"), loop("Y")]) == [("A", "X"), ("B", "Y")]
+    assert pairs([loop("A")], []) == []
 
 
 @pytest.mark.parametrize("text", ["regs=2", "registers", "registers=-1", "registers=x", "=2"])
