@@ -229,3 +229,19 @@ def test_a_tour_of_the_language(optimise: int) -> None:
     assert out.tolist() == [9, 12, 6, 35, 5, 8, 4, -4, -501, 36, 100, -32768, 5, 41, 3, 4, 8, 9, 42,
                             2, 6, 0, 9, 6]  # fmt: skip
     assert v[0].tolist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("optimise", [0, 3])
+def test_a_second_tour(optimise: int) -> None:
+    module = compiled("cxx_tour2", optimise)
+    out, s = np.zeros(27, np.float32), np.zeros((), np.dtype([("x", "i4", 3)]))
+    s["x"] = [4, 5, 6]
+    constants = np.zeros(1, np.dtype([("a", "f4"), ("n", "i4"), ("w", "f4", 4), ("src", "u8")]))
+    constants["a"], constants["w"] = 2, [[1, 2, 3, 4]]
+    args = [out, 3, s[()], np.uint8(1), np.int8(65), np.uint8(200), np.int64(10), 2.5,
+            np.int16(-3)]  # fmt: skip
+    nvir.launch(module, kernel(module, "y"), 1, 32, args, globals={"P": constants})
+    assert out.tolist() == [
+        194, 8.5, 6, 9, 13, 3, 15, 199, 198, 18, 6, 274.5, 1, 1, 13, 1, 4.5, 3, 4, 2, 10, 4, 2.5,
+        2.5, 0, 32, 10,
+    ]  # fmt: skip

@@ -391,15 +391,31 @@ class ExpressionReader(Base):
                 if only is s and kids[0].kind.name != "INIT_LIST_EXPR":
                     return self.expr(kids[0])
             items = [self.item(k) for k in kids]
+            if any(isinstance(i, x.Designated) for i in items):
+                return x.InitList(tuple(items), type=_plain(t), place=at)
             items += self.field_defaults(s, len(items), c)
             return x.InitList(tuple(items), type=_plain(t), place=at)
         return x.InitList(tuple(self.item(k) for k in kids), type=_plain(t), place=at)
 
     def item(self, c: Any) -> x.Expr:
+        """An item of braces; `.field = value` and `[index] = value` keep what they name."""
         t = self.types.read(c.type)
+        if c.kind.name == "UNEXPOSED_EXPR" and is_void(t):
+            return self.designated(c)
         if c.kind.name == "INIT_LIST_EXPR":
             return self.braces(c, t)
         return self.object_value(c, t)
+
+    def designated(self, c: Any) -> x.Expr:
+        kids = list(c.get_children())
+        target: str | int | float | None = next(
+            (k.spelling for k in kids if k.kind.name == "MEMBER_REF"), None
+        )
+        if target is None and len(kids) > 1:
+            target = evaluate(kids[0])
+        if not isinstance(target, str | int) or len(kids) != 2:
+            raise self.unsupported("a designator of several steps", c)
+        return x.Designated(target, self.item(kids[-1]), place=self.place(c))
 
     def field_defaults(self, s: Record, given: int, c: Any) -> list[x.Expr]:
         """What fields that braces leave out have by default."""

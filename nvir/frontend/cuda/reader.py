@@ -33,6 +33,7 @@ from nvir.frontend.tree.declarations import (
 )
 from nvir.frontend.tree.place import NOWHERE, Place
 from nvir.frontend.tree.types import (
+    Array,
     CType,
     Pointer,
     Record,
@@ -301,8 +302,10 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         for number, k in enumerate(c.get_arguments()):
             name = k.spelling if k.spelling not in taken else f"{k.spelling}_{number}"  # a pack's
             taken.update({name} - {""})
+            t = self.types.read(k.type)
+            t = Pointer(t.element) if isinstance(t, Array) else t
             p = Parameter(
-                name, self.types.read(k.type), place=self.place(k),
+                name, t, place=self.place(k),
                 grid_constant="nvir.grid_constant" in self.annotations(k),
             )  # fmt: skip
             self.declared[pointer_of(k)] = p
@@ -367,6 +370,9 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         self.declared[key] = made
         self.globals.append(made)
         start = initialiser(definition)
+        built = None if start is None else self.construction(start)
+        if built is not None and not list(built.get_arguments()):
+            start = None  # a default constructor, which does nothing there
         if start is not None and made.memory != "shared":
             made.init = self.initial_value(start, made.type)
         return made
