@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,17 +49,22 @@ if TYPE_CHECKING:
 )
 @click.option("--source", is_flag=True, help="With --lines: show the source lines as well.")
 @click.option("--ptxas", "ask_ptxas", is_flag=True, help="Put what ptxas says beside it.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, metavar="N",
+    help="Worker processes for the files of a folder; the processors by default.",
+)  # fmt: skip
 @json_option
 @output_option
 @reports_errors
 def command(
     file: str, arch: str | None, profile: str | None, policy: Policy, block: int | None,
     dynamic_smem: int, kernel: str | None, lines: bool, source: bool, ask_ptxas: bool,
-    as_json: bool, output: str | None,
+    jobs: int, as_json: bool, output: str | None,
 ) -> None:  # fmt: skip
     """Report the loops, registers and occupancy of each kernel in FILE.
 
-    FILE is PTX, nvir's own text, or a cubin, fat binary, object or executable (by cuobjdump).
+    FILE is PTX, nvir's own text, or a cubin, fat binary, object or executable (by cuobjdump); of a
+    folder it reports a line for each kernel of the files in it.
     """
     if source and not lines:
         raise click.UsageError("--source goes with --lines")
@@ -67,6 +73,11 @@ def command(
     from nvir.report import Launch
 
     launch = Launch(block, dynamic_smem)
+    if file != STDIO and Path(file).is_dir():
+        if lines or ask_ptxas or kernel is not None:
+            raise click.UsageError("a folder goes with no --lines, --ptxas, --kernel")
+        _folder(Path(file), arch, profile, policy, launch, jobs, as_json, output)
+        return
     binary = _binary(file)
     if binary is None:
         modules = [read_module(file)]
@@ -101,6 +112,28 @@ def command(
         print_report(made, make_console())
     else:
         write_output(output, report_text(made))
+
+
+def _folder(
+    path: Path, arch: str | None, profile: str | None, policy: Policy, launch: Launch, jobs: int,
+    as_json: bool, output: str | None,
+) -> None:  # fmt: skip
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from nvir.report.many import FileJob, many_text, report_many
+    from nvir.report.sweep import files_in
+
+    options = FileJob("", arch, profile, policy, launch.block, launch.dynamic_smem)
+    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("files", total=None)
+        document = report_many(
+            files_in(path), options, jobs,
+            lambda n, total: bar.update(task, completed=n, total=total),
+        )
+    write_output(output, json.dumps(document, indent=1) + "\n" if as_json else many_text(document))
+    if any(x["error"] for x in document["files"]):
+        sys.exit(1)
 
 
 def _report(

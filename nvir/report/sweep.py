@@ -118,8 +118,8 @@ def files_in(path: Path) -> list[Path]:
 # ---------------------------------------------------------------- one row
 
 
-@functools.lru_cache(maxsize=2)
-def _module(file: str, digest: str) -> Module:
+def load(file: str) -> Module:
+    """The module in a file of PTX or nvir's own text. Raises NvirError."""
     path = Path(file)
     if path.suffix == ".nvir":
         from nvir.ir.parse import parse_ir
@@ -128,6 +128,11 @@ def _module(file: str, digest: str) -> Module:
     from nvir.ptx.reader import read_ptx
 
     return read_ptx(path)
+
+
+@functools.lru_cache(maxsize=2)
+def _module(file: str, digest: str) -> Module:
+    return load(file)
 
 
 def kernels_of(file: str) -> tuple[str, list[str]]:

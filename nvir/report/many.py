@@ -1,0 +1,87 @@
+"""`nvir report` of a folder: each file in a worker process, a line for each kernel.
+
+A file that cannot be read costs its own entry, with its error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from nvir.report.workers import run_all
+
+SCHEMA = "nvir.reports/1"
+
+
+@attrs.frozen
+class FileJob:
+    """One file to report on, with the options of `nvir report`."""
+
+    file: str
+    arch: str | None = None
+    profile: str | None = None
+    policy: str = "observed"
+    block: int | None = None
+    dynamic_smem: int = 0
+
+
+def report_file(job: FileJob) -> dict[str, Any]:
+    """The document `nvir.report/1` of a file. Raises NvirError."""
+    from nvir.report.model import Launch, report
+    from nvir.report.sweep import load
+
+    made = report(
+        load(job.file), arch=job.arch, profile=job.profile,
+        policy=job.policy,  # type: ignore[arg-type]  # the command line knows the choices
+        launch=Launch(job.block, job.dynamic_smem),
+    )  # fmt: skip
+    return made.to_json()
+
+
+def report_many(
+    files: Sequence[Path], options: FileJob, workers: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The document `nvir.reports/1`: a report or an error for each file, in their order."""
+    jobs = [attrs.evolve(options, file=str(p)) for p in files]
+    found: dict[str, dict[str, Any]] = {}
+    for done in run_all(report_file, jobs, workers):
+        found[done.job.file] = {
+            "file": done.job.file, "report": done.result, "error": done.error
+        }  # fmt: skip
+        if progress is not None:
+            progress(len(found), len(jobs))
+    return {"schema": SCHEMA, "files": [found[j.file] for j in jobs]}
+
+
+def many_text(document: dict[str, Any]) -> str:
+    """A line for each kernel: size, registers, blocks an SM, loops, how many are unrolled."""
+    from nvir.report.table import short
+
+    rows = [("file", "kernel", "instructions", "registers", "blocks/SM", "loops", "unrolled")]
+    failed = []
+    for entry in document["files"]:
+        name = Path(entry["file"]).name
+        if entry["error"]:
+            failed.append(f"{name}: error: {entry['error']}")
+            continue
+        for f in entry["report"]["functions"]:
+            if f["kind"] != "entry":
+                continue
+            o = f["occupancy"]
+            unrolled = sum(x["unroll"]["action"] != "none" for x in f["loops"])
+            rows.append((
+                short(name, 40), short(f["name"], 40), str(f["instructions"]),
+                str(f["registers"]["predicted"]), str(o["blocks_per_sm"]) if o else "–",
+                str(len(f["loops"])), str(unrolled),
+            ))  # fmt: skip
+    widths = [max(len(r[k]) for r in rows) for k in range(len(rows[0]))]
+    lines = [
+        "  ".join(f"{c:<{w}}" if k < 2 else f"{c:>{w}}"
+                  for k, (c, w) in enumerate(zip(r, widths, strict=True))).rstrip()
+        for r in rows
+    ]  # fmt: skip
+    return "\n".join([*lines, *failed]) + "\n"

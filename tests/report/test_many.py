@@ -1,0 +1,34 @@
+"""`nvir report` of a folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples" / "ptx"
+
+
+def test_a_folder_has_a_line_for_each_kernel_and_an_error_for_a_bad_file(tmp_path: Path):
+    for name in ("saxpy", "horner"):
+        shutil.copy(EXAMPLES / f"{name}.sm_80.ptx", tmp_path)
+    (tmp_path / "bad.ptx").write_text(".version 8.0\n.target sm_80\n.entry k() { bogus")
+    command = [sys.executable, "-m", "nvir", "report", str(tmp_path), "-j", "2", "--json"]
+    made = subprocess.run(command, capture_output=True, text=True)
+    assert made.returncode == 1, made.stderr
+    document = json.loads(made.stdout)
+    assert document["schema"] == "nvir.reports/1"
+    assert [Path(x["file"]).name for x in document["files"]] == [
+        "bad.ptx", "horner.sm_80.ptx", "saxpy.sm_80.ptx",
+    ]  # fmt: skip
+    assert [x["error"] is not None for x in document["files"]] == [True, False, False]
+    alone = [sys.executable, "-m", "nvir", "report", str(tmp_path / "saxpy.sm_80.ptx"), "--json"]
+    one = json.loads(subprocess.run(alone, capture_output=True, text=True, check=True).stdout)
+    assert document["files"][2]["report"] == one
+    from nvir.report.many import many_text
+
+    text = many_text(document)
+    assert text.splitlines()[1].split()[:2] == ["horner.sm_80.ptx", "horner"]
+    assert "bad.ptx: error:" in text
