@@ -53,13 +53,14 @@ if TYPE_CHECKING:
     "-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, metavar="N",
     help="Worker processes for the files of a folder; the processors by default.",
 )  # fmt: skip
+@click.option("--html", "as_html", is_flag=True, help="Print one self-contained HTML page.")
 @json_option
 @output_option
 @reports_errors
 def command(
     file: str, arch: str | None, profile: str | None, policy: Policy, block: int | None,
     dynamic_smem: int, kernel: str | None, lines: bool, source: bool, ask_ptxas: bool,
-    jobs: int, as_json: bool, output: str | None,
+    jobs: int, as_html: bool, as_json: bool, output: str | None,
 ) -> None:  # fmt: skip
     """Report the loops, registers and occupancy of each kernel in FILE.
 
@@ -68,14 +69,16 @@ def command(
     """
     if source and not lines:
         raise click.UsageError("--source goes with --lines")
+    if as_html and (lines or as_json):
+        raise click.UsageError("--html goes with neither --lines nor --json")
     if lines and ask_ptxas:
         raise click.UsageError("--ptxas does not go with --lines")
     from nvir.report import Launch
 
     launch = Launch(block, dynamic_smem)
     if file != STDIO and Path(file).is_dir():
-        if lines or ask_ptxas or kernel is not None:
-            raise click.UsageError("a folder goes with no --lines, --ptxas, --kernel")
+        if lines or ask_ptxas or as_html or kernel is not None:
+            raise click.UsageError("a folder goes with no --lines, --ptxas, --html, --kernel")
         _folder(Path(file), arch, profile, policy, launch, jobs, as_json, output)
         return
     binary = _binary(file)
@@ -103,6 +106,15 @@ def command(
             functions=tuple(f for f in made.functions if f.name == kernel),
             diagnostics=tuple(d for d in made.diagnostics if not d.message.startswith(others)),
         )
+    if as_html:
+        from nvir.report.html import html_report
+        from nvir.report.model import machine_for
+
+        if len(modules) != 1:
+            raise click.UsageError("--html needs a file with one module of PTX")
+        machine = machine_for(profile, made.arch, file, [])
+        write_output(output, html_report(made, modules[0], machine))
+        return
     if as_json:
         write_output(output, json.dumps(made.to_json(), indent=2) + "\n")
         return
