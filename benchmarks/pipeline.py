@@ -1,12 +1,12 @@
 """Software pipelining of every loop in examples/: predicted gain, and what the assembler keeps.
 
-    python benchmarks/pipeline.py [FILE ...] [--arch sm_80] [--force] [--json out.json] [--gpu]
+    python benchmarks/pipeline.py [FILE ...] [--arch sm_80] [--force] [--json out.json]
 
 Of each loop that `loop-pipeline` takes: stages, iterations in the kernel, predicted cycles an
 iteration and registers before and after, registers by `ptxas -v`, and whether the machine code keeps
 the schedule: where an instruction reads a load's result in an earlier round than the schedule says,
 the loop counts as not pipelined. Of the others the reason. `--force` pipelines also where no gain is
-predicted, so that more schedules are read back. `--gpu` times loops of its own on a device.
+predicted, so that more schedules are read back.
 """
 
 from __future__ import annotations
