@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 120
 NAME_WIDTH = 88  # of a function's name; mangled ones may have thousands of characters
+SMALL = 72  # columns of output below which every cell has TIGHT characters at most
+TIGHT = 11
 WIDE = 118  # columns of output from which on everything but the reasons stands in the table
 
 
@@ -164,7 +166,9 @@ class _Column:
 
     def most(self, width: int) -> int:
         """The most characters of a cell on output of this width."""
-        return self.wide if width >= WIDE else self.narrow
+        if width >= WIDE:
+            return self.wide
+        return self.narrow if width >= SMALL or self.name == "why" else min(self.narrow, TIGHT)
 
 
 def _nested(x: LoopReport) -> str:

@@ -32,3 +32,21 @@ def test_a_folder_has_a_line_for_each_kernel_and_an_error_for_a_bad_file(tmp_pat
     text = many_text(document)
     assert text.splitlines()[1].split()[:2] == ["horner.sm_80.ptx", "horner"]
     assert "bad.ptx: error:" in text
+
+
+def test_the_table_fits_sixty_columns(monkeypatch):
+    import nvir
+    from nvir.report import report
+    from nvir.report.table import report_text
+
+    monkeypatch.setenv("COLUMNS", "60")
+    made = report(nvir.read_ptx(EXAMPLES / "nbody.sm_80.ptx"))
+    text = report_text(made)
+    lines = text.splitlines()
+    at = next(k for k, line in enumerate(lines) if line.split()[:1] == ["loop"])
+    table = lines[at : at + 3]
+    assert table[0].split() == ["loop", "line", "trip", "body", "live", "unroll", "II"]
+    assert "none (17)" in table[1]
+    assert all(len(line) <= 60 for line in table)
+    ii = [x.pipeline.ii for x in made.functions[0].loops]
+    assert [line.split()[-1] for line in table[1:]] == ["–" if n is None else f"{n:g}" for n in ii]
