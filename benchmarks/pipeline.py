@@ -3,10 +3,10 @@
     python benchmarks/pipeline.py [FILE ...] [--arch sm_80] [--force] [--json out.json]
 
 Of each loop that `loop-pipeline` takes: stages, iterations in the kernel, predicted cycles an
-iteration and registers before and after, registers by `ptxas -v`, and whether the machine code keeps
-the schedule: where an instruction reads a load's result in an earlier round than the schedule says,
-the loop counts as not pipelined. Of the others the reason. `--force` pipelines also where no gain is
-predicted, so that more schedules are read back.
+iteration and registers before and after, registers by `ptxas -v`, and whether the machine code
+keeps the schedule: where an instruction reads a load's result in an earlier round than the schedule
+says, the loop counts as not pipelined. Of the others the reason. `--force` pipelines also where no
+gain is predicted, so that more schedules are read back.
 """
 
 from __future__ import annotations
@@ -46,14 +46,15 @@ def rows_of(path: Path, arch: str | None, options: str) -> Iterator[dict[str, An
     for r in remarks:
         if r.pass_name != "loop-pipeline" or r.kind == "analysis":
             continue
-        row = {"file": path.name, "arch": arch, "function": r.function, "loop": r.loop,
+        row: dict[str, Any] = {"file": path.name, "arch": arch, "function": r.function, "loop": r.loop,
                "remark": r.name, **r.args}  # fmt: skip
         if r.kind == "passed":
             back = found[r.function, f"{r.loop}.kernel"]
-            row |= {
+            more: dict[str, Any] = {
                 "kept": back.kept, "readback": str(back), "promised": back.promised,
                 "found": back.found, "ptxas": [g.get(r.function) for g in registers],
             }  # fmt: skip
+            row.update(more)
         yield row
 
 
