@@ -46,7 +46,8 @@ def rows_of(path: Path, arch: str | None, options: str) -> Iterator[dict[str, An
     for r in remarks:
         if r.pass_name != "loop-pipeline" or r.kind == "analysis":
             continue
-        row: dict[str, Any] = {"file": path.name, "arch": arch, "function": r.function, "loop": r.loop,
+        row: dict[str, Any] = {
+               "file": path.name, "arch": arch, "function": r.function, "loop": r.loop,
                "remark": r.name, **r.args}  # fmt: skip
         if r.kind == "passed":
             back = found[r.function, f"{r.loop}.kernel"]
