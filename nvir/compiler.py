@@ -31,6 +31,7 @@ def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: 
     """
     from nvir.frontend.cuda import read_cuda, source_of
 
+    options.setdefault("unroll", optimise >= 2)
     given = source_of(source, **options)
     unit, warnings = read_cuda(given, arch)
     module = compile_tree(unit, arch, optimise, level, lines, given.fast_math)
@@ -71,4 +72,7 @@ def pipelines(optimise: int, fast_math: bool = False) -> tuple[str, str]:
     if fast_math:
         options = "fp-contract=fast;fast-math;ftz;prec-div=false;prec-sqrt=false"
         after = f"<{options}>{after[after.index('>') + 1 :] if after.startswith('<') else after}"
-    return before.removeprefix(","), mark.removeprefix(",") + after
+    after = mark.removeprefix(",") + after
+    if optimise >= 2:  # the assembler unrolls loops that test at their end
+        after += ",loop-simplify,loop-rotate,const-fold,copy-prop,gvn,dce"
+    return before.removeprefix(","), after

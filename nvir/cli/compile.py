@@ -65,7 +65,7 @@ def command(
     kind = emit or {".cubin": "cubin", ".nvir": "ori", ".ll": "ll", ".json": "tree"}.get(
         Path(output or "").suffix, "ptx"
     )
-    unit, warnings = read_tree(file, arch, include, define, std, fast_math)
+    unit, warnings = read_tree(file, arch, include, define, std, fast_math, optimise >= 2)
     for w in warnings:
         click.echo(str(w), err=True)
     stages: dict[str, str | bytes] = {}
@@ -99,7 +99,8 @@ def command(
 
 
 def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple[str, ...] = (),
-              std: str = "c++17", fast_math: bool = False) -> tuple[Any, list[Any]]:  # fmt: skip
+              std: str = "c++17", fast_math: bool = False,
+              unroll: bool = False) -> tuple[Any, list[Any]]:  # fmt: skip
     """The tree in a file, by its suffix, and warnings."""
     suffix = Path(file).suffix.lower()
     if suffix == ".json":
@@ -116,7 +117,7 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
 
     text = _read(file).decode("utf-8", "surrogateescape")
     name = "<stdin>" if file == STDIO else file
-    return read_cuda(Source(text, name, include, define, std, fast_math), arch)
+    return read_cuda(Source(text, name, include, define, std, fast_math, unroll), arch)
 
 
 def _program(file: str) -> Any:

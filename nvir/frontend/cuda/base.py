@@ -32,6 +32,8 @@ class Base:
     globals: list[Variable]
     template_values: dict[str, int]
     temporaries: int
+    budget: int  # statements and expressions read so far
+    unrolls: bool
     order: list[Function]
 
     place: Callable[[Any], Place]

@@ -56,6 +56,7 @@ class ExpressionReader(Base):
     """Operators, names, members, literals, conversions."""
 
     def expr(self, c: Any) -> x.Expr:
+        self.budget += 1
         rule = _RULES.get(c.kind.name)
         if rule is None:
             self.at = c

@@ -72,8 +72,9 @@ class Annotations:
 class Reader(StatementReader, ExpressionReader, CallReader):
     """The reading of one translation unit."""
 
-    def __init__(self, parsed: Parsed) -> None:
+    def __init__(self, parsed: Parsed, unrolls: bool = False) -> None:
         self.parsed = parsed
+        self.unrolls, self.budget = unrolls, 0
         self.types = TypeReader(self)
         self.failed: Place | None = None  # where an Unsupported was raised
         self.at: Any = None  # the cursor that is being read, for messages

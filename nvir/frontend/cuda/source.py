@@ -36,6 +36,8 @@ class Source:
     name       the file's name; includes are searched in its folder, too
     include, define, std   `-I`, `-D`, `-std`
     fast_math  approximations of functions will do
+    unroll     loops of a constant number of rounds are written out where the source asks for it,
+               and where that frees an array of the block from memory
     """
 
     text: str
@@ -44,6 +46,7 @@ class Source:
     define: tuple[str, ...] = ()
     std: str = "c++17"
     fast_math: bool = False
+    unroll: bool = False
 
 
 def source_of(given: Any, **options: Any) -> Source:
@@ -72,7 +75,7 @@ def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, l
     """
     s = source_of(source, **options)
     parsed = parse(s.text, s.name, arch, s.include, s.define, s.std, s.fast_math)
-    reader = Reader(parsed)
+    reader = Reader(parsed, s.unroll)
     problem: NvirError | None = None
     unit = Unit()
     with room(MAX_NESTING):

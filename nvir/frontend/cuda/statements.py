@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nvir.frontend.cuda.base import Base
 from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
 from nvir.frontend.cuda.text import call_tokens, for_header, parse_asm, pragma, substituted
+from nvir.frontend.cuda.unroll import written_out
 from nvir.frontend.tree import expressions as x
 from nvir.frontend.tree import statements as s
 from nvir.frontend.tree.declarations import Variable
@@ -31,6 +32,7 @@ class StatementReader(Base):
 
     def stmt(self, c: Any) -> s.Stmt:
         self.at = c
+        self.budget += 1
         rule = _RULES.get(c.kind.name)
         if rule is not None:
             made: s.Stmt = rule(self, c)
@@ -184,7 +186,12 @@ class StatementReader(Base):
     # ---------------------------------------------------------------- loops
 
     def for_(self, c: Any, unroll: s.Unroll | None = None) -> s.Stmt:
-        init, cond, step, body = self.for_parts(c)
+        parts = self.for_parts(c)
+        if self.unrolls:
+            made = written_out(self, c, parts, unroll)
+            if made is not None:
+                return made
+        init, cond, step, body = parts
         made_init = None if init is None else self.stmt(init)
         made_cond, inner = None, []
         if isinstance(cond, list):

@@ -1,0 +1,168 @@
+"""Loops that are written out: `#pragma unroll` over a constant number of rounds, and short loops
+that index arrays of the block, which only then can live in registers.
+
+The body is read once a round, each time with variables of its own; the loop variable stays a
+variable, which constant folding then does away with. A loop is left as it is where its variable is
+changed in the body, where it holds a break, a continue, a label or a static variable, and where it
+would grow beyond `MOST` expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nvir.frontend.cuda.libclang import (
+    binary_operator,
+    evaluate,
+    initialiser,
+    pointer_of,
+    unary_operator,
+)
+from nvir.frontend.tree import expressions as x
+from nvir.frontend.tree import statements as s
+
+if TYPE_CHECKING:
+    from nvir.frontend.cuda.statements import StatementReader
+
+MOST = 6000  # expressions and statements of a loop that is written out
+ROUNDS, SHORT = 256, 16
+_STOP = {"BREAK_STMT", "CONTINUE_STMT", "LABEL_STMT", "GOTO_STMT", "LAMBDA_EXPR", "RETURN_STMT",
+         "SWITCH_STMT", "ASM_STMT"}  # fmt: skip
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b, "!=": lambda a, b: a != b,
+}  # fmt: skip
+_STEPS: dict[str, Callable[[int, int], int]] = {
+    "+=": lambda a, b: a + b, "-=": lambda a, b: a - b, "*=": lambda a, b: a * b,
+    "<<=": lambda a, b: a << b if 0 <= b < 32 else 1 << 40, ">>=": lambda a, b: a >> max(b, 0),
+    "/=": lambda a, b: a // b if b and a >= 0 else 1 << 40,
+}  # fmt: skip
+
+
+def rounds(init: Any, cond: Any, step: Any) -> tuple[Any, int] | None:
+    """(the cursor of the loop variable, number of rounds) of a for with constant bounds."""
+    kids = list(init.get_children()) if init is not None and init.kind.name == "DECL_STMT" else []
+    if len(kids) != 1 or kids[0].kind.name != "VAR_DECL" or cond is None or step is None:
+        return None
+    v = kids[0]
+    begin = initialiser(v)
+    value = None if begin is None else evaluate(begin)
+    compare = _COMPARE.get(binary_operator(cond))
+    sides = list(cond.get_children())
+    if not isinstance(value, int) or compare is None or len(sides) != 2:
+        return None
+    end, change = evaluate(sides[1]), _change(step, v)
+    if not _is_name(sides[0], v) or not isinstance(end, int) or change is None:
+        return None
+    count = 0
+    while compare(value, end):
+        count, value = count + 1, change(value)
+        if count > ROUNDS or abs(value) >= 1 << 31:
+            return None
+    return v, count
+
+
+def _change(step: Any, v: Any) -> Callable[[int], int] | None:
+    kids = list(step.get_children())
+    if not kids or not _is_name(kids[0], v):
+        return None
+    if step.kind.name == "UNARY_OPERATOR":
+        amount = {"x++": 1, "++x": 1, "x--": -1, "--x": -1}.get(unary_operator(step))
+        return None if amount is None else lambda a: a + amount
+    operation = _STEPS.get(binary_operator(step))
+    by = evaluate(kids[1]) if len(kids) == 2 else None
+    if operation is None or not isinstance(by, int):
+        return None
+    return lambda a: operation(a, by)
+
+
+def _is_name(c: Any, v: Any) -> bool:
+    while c.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
+        kids = list(c.get_children())
+        if len(kids) != 1:
+            return False
+        c = kids[0]
+    d = c.referenced if c.kind.name == "DECL_REF_EXPR" else None
+    return d is not None and pointer_of(d) == pointer_of(v)
+
+
+def _allows(body: Any, v: Any) -> tuple[bool, bool]:
+    """(whether a body may be copied, whether it indexes an array of the block by the variable)."""
+    indexed, todo = False, [body]
+    while todo:
+        c = todo.pop()
+        kids = list(c.get_children())
+        todo += kids
+        name = c.kind.name
+        if name in _STOP:
+            return False, False
+        if name == "VAR_DECL" and (c.storage_class.name in ("STATIC", "EXTERN") or any(
+            k.kind.name == "CUDASHARED_ATTR" for k in kids)):  # fmt: skip
+            return False, False
+        if name == "VAR_DECL" and c.type.kind.name == "LVALUEREFERENCE" and any(
+            k.kind.name == "DECL_REF_EXPR" and _is_name(k, v) for k in kids
+        ):
+            return False, False
+        if name in ("UNARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR", "BINARY_OPERATOR") and kids:
+            written = name != "BINARY_OPERATOR" or binary_operator(c) == "="
+            if name == "UNARY_OPERATOR":
+                written = unary_operator(c) in ("x++", "x--", "++x", "--x", "&")
+            if written and _is_name(kids[0], v):
+                return False, False
+        if name == "CALL_EXPR" and any(_is_name(a, v) and a.kind.name == "DECL_REF_EXPR"
+                                       for a in c.get_arguments() if a is not None):  # fmt: skip
+            return False, False  # perhaps by reference
+        if name == "ARRAY_SUBSCRIPT_EXPR" and len(kids) == 2:
+            indexed = indexed or (_local_array(kids[0]) and _mentions(kids[1], v))
+    return True, indexed
+
+
+def _local_array(c: Any) -> bool:
+    while c.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR", "ARRAY_SUBSCRIPT_EXPR"):
+        kids = list(c.get_children())
+        if not kids:
+            return False
+        c = kids[0]
+    d = c.referenced if c.kind.name == "DECL_REF_EXPR" else None
+    if d is None or d.kind.name != "VAR_DECL" or d.type.kind.name != "CONSTANTARRAY":
+        return False
+    shared = any(k.kind.name.startswith("CUDA") for k in d.get_children())
+    return not shared and d.semantic_parent.kind.name not in ("TRANSLATION_UNIT", "NAMESPACE")
+
+
+def _mentions(c: Any, v: Any) -> bool:
+    todo = [c]
+    while todo:
+        k = todo.pop()
+        if _is_name(k, v):
+            return True
+        todo += k.get_children()
+    return False
+
+
+def written_out(reader: StatementReader, c: Any, parts: tuple[Any, Any, Any, Any],
+                asked: s.Unroll | None) -> s.Stmt | None:  # fmt: skip
+    """The rounds of a for one behind the other, or None where it is to stay a loop."""
+    init, cond, step, body = parts
+    if asked is not None and asked.count == 1:
+        return None
+    found = None if isinstance(cond, list) else rounds(init, cond, step)
+    if found is None:
+        return None
+    v, count = found
+    wanted = asked is not None and (asked.count is None or asked.count >= count)
+    allowed, indexed = _allows(body, v)
+    if not allowed or not (wanted or (asked is None and indexed and count <= SHORT)):
+        return None
+    start = reader.budget
+    made: list[s.Stmt] = [reader.stmt(init)]
+    for k in range(count):
+        made.append(reader.stmt(body))
+        e: x.Expr = reader.effect(step)
+        made.append(s.ExprStmt(e, place=e.place))
+        used = (reader.budget - start) / (k + 1)
+        if used * count > MOST:
+            return None
+    return s.Compound(tuple(made), place=reader.place(c))
+
