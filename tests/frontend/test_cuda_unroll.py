@@ -1,0 +1,76 @@
+"""Loops that are written out, and those that are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nvir
+from nvir.frontend.tree import statements as s
+
+pytest.importorskip("clang.cindex")
+HEAD = 'extern "C" __global__ void k(float *o, const float *x, int n) {\n'
+
+
+def loops(body: str, unroll: bool = True) -> int:
+    """How many loops the tree of a kernel has."""
+    from nvir.frontend.cuda import read_cuda
+
+    unit, _ = read_cuda(HEAD + body + "\n}\n", unroll=unroll)
+    found, todo = 0, [unit.functions[0].body]
+    while todo:
+        n = todo.pop()
+        found += isinstance(n, s.For | s.While | s.Do)
+        for name in ("body", "then", "other", "init"):
+            inner = getattr(n, name, None)
+            todo += inner if isinstance(inner, tuple) else [inner] if inner is not None else []
+    return found
+
+
+FULL = "#pragma unroll\n"
+
+
+@pytest.mark.parametrize(("body", "left"), [
+    (FULL + "for (int i = 0; i < 4; ++i) o[i] = x[i];", 0),
+    (FULL + "for (int i = 16; i > 0; i >>= 1) o[i] = x[i];", 0),
+    ("#pragma unroll 8\nfor (int i = 0; i < 8; i += 1) o[i] = x[i];", 0),
+    ("#pragma unroll 2\nfor (int i = 0; i < 8; i += 1) o[i] = x[i];", 1),
+    ("#pragma unroll 1\nfor (int i = 0; i < 4; ++i) o[i] = x[i];", 1),
+    ("for (int i = 0; i < 4; ++i) o[i] = x[i];", 1),
+    (FULL + "for (int i = 0; i < n; ++i) o[i] = x[i];", 1),
+    (FULL + "for (int i = 0; i < 4; ++i) { if (x[i] > 2) break; o[i] = x[i]; }", 1),
+    (FULL + "for (int i = 0; i < 8; ++i) { o[i] = x[i]; if (x[i] > 2) i += 2; }", 1),
+    (FULL + "for (int i = 0; i < 4; ++i) { __shared__ float t[4]; t[i] = x[i]; o[i] = t[i]; }", 1),
+    (FULL + "for (int i = 0; i < 100000; ++i) o[i] = x[i];", 1),
+    ("float a[3]; for (int i = 0; i < 3; ++i) a[i] = x[i]; o[0] = a[2];", 0),
+    ("float a[30]; for (int i = 0; i < 30; ++i) a[i] = x[i]; o[0] = a[n];", 1),
+    (FULL + "for (int i = 0; i < 3; ++i)\n" + FULL + "for (int j = 0; j < 2; ++j) o[i + j] = x[j];",
+     0),
+])  # fmt: skip
+def test_which_loops_stay(body: str, left: int) -> None:
+    assert loops(body) == left
+    assert loops(body, unroll=False) >= max(left, 1)
+
+
+@pytest.mark.parametrize("optimise", [0, 2, 3])
+def test_results_do_not_change(optimise: int) -> None:
+    module = nvir.compile_cuda(
+        HEAD + "float a[4], s = 0;\n" + FULL + "for (int i = 0; i < 4; ++i) a[i] = x[i] * i;\n"
+        + FULL + "for (int i = 3; i >= 0; --i) { float t = a[i]; s = 2 * s + t; }\n"
+        "for (int i = 0; i < 4; i += 2) { o[i] = s + a[i]; o[i + 1] = a[i + 1]; }\n}\n",
+        optimise=optimise,
+    )  # fmt: skip
+    x, o = np.array([5, 6, 7, 8], np.float32), np.zeros(4, np.float32)
+    nvir.launch(module, "k", 1, 1, [o, x, 4])
+    a = x * np.arange(4)
+    total = a[0] + 2 * (a[1] + 2 * (a[2] + 2 * a[3]))
+    assert o.tolist() == [total, a[1], total + a[2], a[3]]
+
+
+def test_arrays_of_unrolled_loops_live_in_registers() -> None:
+    text = (
+        HEAD + "float a[8];\n" + FULL + "for (int i = 0; i < 8; ++i) a[i] = x[i];\n"
+        + FULL + "for (int i = 0; i < 8; ++i) o[i] = a[7 - i];\n}\n"
+    )  # fmt: skip
+    assert ".local" not in nvir.print_ptx(nvir.compile_cuda(text))
+    assert ".local" in nvir.print_ptx(nvir.compile_cuda(text, optimise=0))
