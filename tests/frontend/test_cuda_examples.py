@@ -41,7 +41,10 @@ globals().update({
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.cu")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [
+    pytest.param(p, marks=() if p.stem in ("sgemm", "gemm_wmma", "print") else pytest.mark.slow)
+    for p in sorted((ROOT / "examples").glob("*.cu"))
+], ids=lambda p: p.stem)  # fmt: skip
 def test_the_assembler_takes_it(path: Path) -> None:
     from nvir.toolchain.ptxas import ptxas
 
