@@ -7,6 +7,9 @@ SASS instructions (without padding) of each kernel and the geometric mean of nvi
 aim is 1.15 or less for both. nvcc needs a host compiler; sources that it cannot compile alone (a
 header that nobody has) are left out, and counted. Functions of mathematics come from CUDA's own
 library there, from nvir's headers here. `--time` prints processor seconds of compiling instead.
+
+Measured with CUDA 13.0 for sm_80: registers 0.98, instructions 0.96 over 55 kernels. nvcc unrolls
+more loops of unknown counts than ptxas does by itself, so that shorter is not always faster.
 """
 
 from __future__ import annotations
