@@ -60,8 +60,38 @@ def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str 
     stage("optimised", before)
     if level == "nvvm":
         return module
-    stage("ori", after)
+    kept = _latches_to_keep(module)
+    run_passes(module, after)
+    _forbid_unrolling(module, kept)
+    stage("ori", "")
     return module
+
+
+def _latches_to_keep(module: Module) -> set[tuple[str, str]]:
+    """(function, block) of the blocks that go back in loops under `#pragma unroll 1`."""
+    return {
+        (str(f.name), b.name) for f in module.functions for b in f.blocks
+        if isinstance(b.aux, dict)
+        and ("llvm.loop.unroll.disable",) in b.aux.get("llvm.loop", ())
+    }  # fmt: skip
+
+
+def _forbid_unrolling(module: Module, latches: set[tuple[str, str]]) -> None:
+    """Selection keeps the names of blocks: the innermost loop around such a latch is not to be
+    unrolled by the assembler either."""
+    from nvir.ir.loops import natural_loops
+
+    for f in module.functions:
+        wanted = {block for name, block in latches if name == str(f.name)}
+        if not wanted or not f.blocks:
+            continue
+        f.analyze_cfg()
+        for loop in sorted(natural_loops(f), key=lambda x: len(x.blocks)):
+            held = {b.name for b in loop.blocks} & wanted
+            if held:
+                wanted -= held
+                if "nounroll" not in loop.header.pragmas:
+                    loop.header.pragmas = (*loop.header.pragmas, "nounroll")
 
 
 def pipelines(optimise: int, fast_math: bool = False) -> tuple[str, str]:

@@ -74,3 +74,10 @@ def test_arrays_of_unrolled_loops_live_in_registers() -> None:
     )  # fmt: skip
     assert ".local" not in nvir.print_ptx(nvir.compile_cuda(text))
     assert ".local" in nvir.print_ptx(nvir.compile_cuda(text, optimise=0))
+
+
+def test_a_loop_that_must_not_be_unrolled_says_so_to_the_assembler() -> None:
+    loop = "for (int i = 0; i < 9; ++i) o[i] = x[i] * 2;\n}\n"
+    kept = nvir.print_ptx(nvir.compile_cuda(HEAD + "#pragma unroll 1\n" + loop))
+    assert kept.count('.pragma "nounroll"') == 1
+    assert "nounroll" not in nvir.print_ptx(nvir.compile_cuda(HEAD + loop))
