@@ -89,7 +89,7 @@ def _markdown(text: str) -> Iterator[str]:
         lines = part.splitlines()
         if not lines:
             continue
-        if all(line.startswith("    ") for line in lines):
+        if all(line.startswith("  ") for line in lines) and lines[0].startswith("    "):
             yield from ("```text", textwrap.dedent(part), "```", "")
         elif _FIELD.match(lines[0]):
             yield from _fields(lines)

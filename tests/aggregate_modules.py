@@ -80,7 +80,7 @@ class _Aggregates(_Kernel):
             return constant(t, None)
         if how == 1 and leaves(t):
             return self.built(t)
-        return self.b.load(self.place(0, 16), t, align=4)
+        return self.b.load(self.place(0, 24), t, align=4)
 
     def built(self, t: Type) -> Value:
         out: Value = undef(t)
@@ -91,7 +91,7 @@ class _Aggregates(_Kernel):
     def scalar(self, t: Type) -> Value:
         if isinstance(t, IntType):
             return self.value(t)
-        return self.b.load(self.place(0, 16), t, align=4)
+        return self.b.load(self.place(0, 24), t, align=4)
 
     def whole(self) -> None:
         """Load and store, with and without something in between."""

@@ -37,6 +37,7 @@ SCHEMA = "nvir.report/1"
 # The reason of pipeline figures: they are no prediction of the assembler.
 REACHABLE = "what a modulo schedule would reach; ptxas does not pipeline loops"
 ASSUMED_BLOCK = 256
+THOROUGH_BLOCKS = 400  # of a module: beyond that, schedules are the first that fit
 
 
 @attrs.frozen
@@ -217,11 +218,14 @@ def report(
     diagnostics = list(module.diagnostics)
     machine = machine_for(profile, target, module.name, diagnostics)
     functions = []
+    thorough = sum(len(f.blocks) for f in module.functions) <= THOROUGH_BLOCKS
     for f in module.functions:
         if f.blocks:
             with bulk():  # what one function needs is freed before the next
                 unroll = unrolling(f, module, target, policy)
-                functions.append(_function(f, module, machine, launch, diagnostics, unroll))
+                functions.append(
+                    _function(f, module, machine, launch, diagnostics, unroll, thorough)
+                )
     return ModuleReport(module.name, target, policy, tuple(functions), tuple(diagnostics))
 
 
@@ -245,7 +249,7 @@ def machine_for(
 
 def _function(
     f: Function, module: Module, machine: Profile, launch: Launch, diagnostics: list[Diagnostic],
-    unroll: Mapping[str, UnrollDecision],
+    unroll: Mapping[str, UnrollDecision], thorough: bool,
 ) -> FunctionReport:  # fmt: skip
     from nvir.report.schedule import pipeline_figures
 
@@ -289,7 +293,7 @@ def _function(
         )
     alias = AliasAnalysis(AffineForms(f))
     loops = tuple(
-        _loop(x, pressure, module, unroll, pipeline_figures(x, machine, alias))
+        _loop(x, pressure, module, unroll, pipeline_figures(x, machine, alias, thorough=thorough))
         for x in natural
     )
     return FunctionReport(

@@ -24,9 +24,12 @@ MAX_OPERATIONS = 400  # scheduled within a report; larger bodies have bounds alo
 
 
 def pipeline_figures(
-    loop: Loop, profile: Profile, alias: AliasAnalysis | None = None
+    loop: Loop, profile: Profile, alias: AliasAnalysis | None = None, *, thorough: bool = True
 ) -> PipelineFigures:
-    """The pipeline fields of a report; what cannot be said is None, with the reason."""
+    """The pipeline fields of a report; what cannot be said is None, with the reason.
+
+    `thorough` is that of `schedule_loop`.
+    """
     from nvir.report.model import REACHABLE, PipelineFigures
 
     if not loop.is_innermost:
@@ -37,7 +40,7 @@ def pipeline_figures(
         found = loop_graph(loop, profile, alias=alias)
         if len(found.operations) > MAX_OPERATIONS:
             return _bounds_alone(found)
-        made = schedule_loop(found)
+        made = schedule_loop(found, thorough=thorough)
     except NvirError as e:
         return PipelineFigures(reason=str(e))
     return PipelineFigures(

@@ -102,13 +102,15 @@ class LoopSchedule:
 
 
 def schedule_loop(
-    found: LoopGraph, *, solver: str = "none", budget_s: float = 2.0
+    found: LoopGraph, *, solver: str = "none", budget_s: float = 2.0, thorough: bool = True
 ) -> LoopSchedule:
     """The modulo schedule of smallest II that is found, with few registers.
 
     solver    "none": own methods; "cpsat": also OR-tools, for what they leave open below the II
               that they found; "auto": that where it is installed
     budget_s  of CP-SAT's deterministic time, for each II
+    thorough  also try placement by slack: fewer registers, and now and then a smaller II; without
+              it a loop takes a tenth of the time
     Raises NvirError for a loop of which nothing is left but what is hoisted, and Unsupported for
     "cpsat" without OR-tools.
     """
@@ -126,7 +128,9 @@ def schedule_loop(
     if _is_simple(found):
         ii, times, pipe = _by_graph(found)
     else:
-        ii, times, pipe = _fewer_registers(found, *_by_reservation(found, mii))
+        ii, times, pipe = _by_reservation(found, mii, thorough)
+        if thorough:
+            ii, times, pipe = _fewer_registers(found, ii, times, pipe)
     lower = mii
     if solver != "none" and cpsat.available() and ii > mii:
         lower, (ii, times, pipe) = _by_solver(found, mii, (ii, times, pipe), budget_s)
@@ -155,18 +159,18 @@ def _by_graph(found: LoopGraph) -> _Placed:
     return made.ii, list(made.times), [p[0] if p else "" for p in found.pipes]
 
 
-def _by_reservation(found: LoopGraph, mii: int) -> _Placed:
+def _by_reservation(found: LoopGraph, mii: int, slack: bool) -> _Placed:
     """The first interval that works, rising in growing steps; then those that were passed over."""
     ii, failed, tries, work = mii, mii - 1, 0, 0
     while True:
-        placed, spent = _attempt(found, ii, tries < SLACK_TRIES)
+        placed, spent = _attempt(found, ii, slack and tries < SLACK_TRIES)
         work += spent
         if placed is not None:
             break
         failed = ii
         tries += 1
         ii += 1 + (tries * ii // 64 if work < WORK else ii // 8)
-    for between in range(failed + 1, min(ii, failed + 1 + BACK)):
+    for between in range(failed + 1, min(ii, failed + 1 + BACK)) if slack else ():
         again, _ = _attempt(found, between, True)
         if again is not None:
             return again

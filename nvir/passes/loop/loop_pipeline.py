@@ -1,5 +1,14 @@
 """Software pipelining (phase 24): iterations of a loop overlap, so that loads are under way early.
 
+    L: ld %a, [%p]              prologue: ld %a0, [%p]
+       add %s, %s, %a           L: .pragma "nounroll"
+       add %p, %p, 4      ==>      ld %a1, [%p+4]
+       …                           add %s, %s, %a0
+       @%q bra L                   ld %a0, [%p+8]  …  @%q bra L
+                                epilogue: add %s, %s, %a0
+
+Options:
+
     loop-pipeline              depths as the model of the machine prefers
     loop-pipeline<depth=2>     values of loads are used two steps after them
     loop-pipeline<force>       also where no gain is predicted
@@ -19,6 +28,8 @@ Keeps    what the function does, for any number of iterations of any lane.
 Skips    loops with a `Reason`; each is remarked.
 Marks    kernel and rest by `.pragma "nounroll"`.
 Cost     of a loop with loads, some clones of its function: see pipeline_choice.py.
+Source   the notes on phase 24; M. Lam, "Software Pipelining", PLDI 1988 (modulo variable
+         expansion); what ptxas 13.0 keeps of it (benchmarks/pipeline.py).
 """
 
 from __future__ import annotations

@@ -29,9 +29,15 @@ from nvir.passes.loop.unroll_observed import (
     UnrollDecision,
     unroll_decisions,
 )
+from nvir.passes.registry import Pass
 from nvir.passes.remarks import Code, missed, passed
+from nvir.passes.scalar import copy_prop, dce
 
-BEFORE = ("copy-prop", "dce")  # the state in which ptxas decides
+# The state in which ptxas decides. Rows of their own: all passes need not be imported for two.
+BEFORE = (
+    Pass("copy-prop", copy_prop.run, "uses of a copy name its source", copy_prop.CODES),
+    Pass("dce", dce.run, "removes what nobody uses", dce.CODES),
+)
 
 FULL = passed("Full", "the assembler unrolls the loop fully: {reason} "
               "[T = {T}, d = {d}, a = {a}, S = {S}, p = {p}, L = {L}]")  # fmt: skip
@@ -92,16 +98,13 @@ def decide(
 
 def prepared(function: Function, module: Module) -> Function:
     """A copy of the function in the state in which ptxas decides."""
-    from nvir.passes.registry import all_passes
-
     copy = clone_function(function)
     copy.analyze_cfg()
     ctx = Context(module, Knobs())
     ctx.function = copy
-    for name in BEFORE:
-        ctx.pass_ = all_passes()[name]
-        ctx.options = ctx.pass_.options()
-        ctx.pass_.run(copy, ctx)
+    for row in BEFORE:
+        ctx.pass_, ctx.options = row, row.options()
+        row.run(copy, ctx)
     return copy
 
 
