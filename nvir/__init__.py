@@ -72,9 +72,9 @@ _ROOMS = ("ir", "analysis", "llvm", "gpu", "ptx", "interp", "sm", "passes", "too
 __all__ = [
     "DeviceArray", "LaunchError", "LaunchResult", "Module", "NvirError", "ParseError",
     "PassError", "TensorMap", "Texture", "Unsupported", "VerifyError", "__version__", "cfg_dot",
-    "compile_cuda", "ir", "launch", "llvm", "parse_ir", "passes", "print_ir", "print_ll", "print_ptx", "ptx",
-    "read_ll", "read_ptx", "report",
-    "run_passes", "sm", "to_networkx", "toolchain", "verify",
+    "compile_cuda", "ir", "launch", "llvm", "parse_ir", "passes", "print_ir", "print_ll",
+    "print_ptx", "ptx", "read_ll", "read_ptx", "report", "run_passes", "sm", "to_networkx",
+    "toolchain", "verify",
 ]  # fmt: skip
 
 

@@ -19,12 +19,13 @@ from nvir.sm.profile import Profile
 from nvir.sm.simulate.stream import Kind, Stream, Wait, balanced, slot
 from nvir.toolchain.sass import SassInstruction
 
-_NO_RESULT = frozenset(
-    "ST STG STS STL RED BRA EXIT BAR NOP BSSY BSYNC MEMBAR DEPBAR WARPSYNC CALL RET YIELD "
-    "ERRBAR CCTL LDGDEPBAR LDGSTS BREAK KILL BPT NANOSLEEP WARPGROUP SYNCS UTMALDG".split()
-)
-_TWO_PREDICATES = frozenset("ISETP FSETP DSETP HSETP2 PLOP3 UISETP".split())
-_DOUBLE = frozenset("DADD DMUL DFMA".split())
+_NO_RESULT = frozenset((
+    "ST", "STG", "STS", "STL", "RED", "BRA", "EXIT", "BAR", "NOP", "BSSY", "BSYNC", "MEMBAR",
+    "DEPBAR", "WARPSYNC", "CALL", "RET", "YIELD", "ERRBAR", "CCTL", "LDGDEPBAR", "LDGSTS",
+    "BREAK", "KILL", "BPT", "NANOSLEEP", "WARPGROUP", "SYNCS", "UTMALDG",
+))  # fmt: skip
+_TWO_PREDICATES = frozenset(["ISETP", "FSETP", "DSETP", "HSETP2", "PLOP3", "UISETP"])
+_DOUBLE = frozenset(["DADD", "DMUL", "DFMA"])
 _REGISTER = re.compile(r"\b(UR|R|UP|P)(\d+)(\.64)?")
 
 

@@ -90,7 +90,10 @@ def values(rng: random.Random, kinds: str) -> list[int]:
     for kind in kinds:
         n = BITS[kind]
         exponents = {16: 15 << 10, 32: 127 << 23, 64: 1023 << 52}.get(n, 0)
-        edges = (exponents, 2 * exponents, exponents | 1, 0, 1, (1 << n) - 1, 1 << (n - 1), (1 << (n - 1)) - 1, n, n - 1, n + 1, 255, 256)
+        signs = (1 << n) - 1, 1 << (n - 1), (1 << (n - 1)) - 1
+        edges = (
+            exponents, 2 * exponents, exponents | 1, 0, 1, *signs, n, n - 1, n + 1, 255, 256,
+        )  # fmt: skip
         pick = rng.choice(edges) if rng.random() < 0.5 else rng.getrandbits(n)
         out.append(pick & ((1 << n) - 1))
     return out

@@ -54,9 +54,8 @@ class Meaning:
         value, poison, ub = operation(node, [x.value for x in operands], self.widths[node.type])
         if node.row in HARD - {"mul"}:  # division by poison is undefined behaviour
             ub = z3.Or(ub, operands[1].poison)
-        return Term(
-            value, z3.Or(poison, *(x.poison for x in operands)), z3.Or(ub, *(x.ub for x in operands))
-        )
+        poison = z3.Or(poison, *(x.poison for x in operands))
+        return Term(value, poison, z3.Or(ub, *(x.ub for x in operands)))
 
     def choice(self, c: Term, x: Term, y: Term) -> Term:
         picked = c.value == 1

@@ -12,8 +12,8 @@ at an index that is not constant want the copy too. As in the real tool, a devic
 parameters are treated as local memory (`devicefn-param-always-local`) unless they are only read and
 `lower-read-only-devicefn-byval` is set.
 
-Method   Values: `splitStruct` at the entry. Memory: the uses of each byval parameter are walked; who
-         only reads it, at constant places or in a kernel, reads where it was passed.
+Method   Values: `splitStruct` at the entry. Memory: the uses of each byval parameter are walked;
+         who only reads it, at constant places or in a kernel, reads where it was passed.
 Knobs    lsa-opt turns the pass on. hoist-load-param: loads at constant places of a parameter that
          is only read are done once, in the entry. nvptx-force-min-byval-param-align: parameters in
          memory are aligned to 4 bytes at least, here and in calls. nvptx-early-byval-copy: calls
