@@ -15,8 +15,11 @@ def float_bits(t: FloatType, token: str) -> int | None:
     """The bit pattern of a literal, or None where it is none of that type.
 
     Decimal numbers and `0x…` are doubles, and must be exact in the type; `0xH`, `0xR`, `0xL` are
-    the patterns of half, bfloat and fp128 (low word first).
+    the patterns of half, bfloat and fp128 (low word first). `f0x…` is the pattern of the type
+    itself, as newer LLVM prints it.
     """
+    if token.startswith("f0x"):
+        return _own_bits(t, token[3:])
     if token.startswith("0x"):
         return _hex_bits(t, token)
     if not _DECIMAL(token):
@@ -25,6 +28,13 @@ def float_bits(t: FloatType, token: str) -> int | None:
     if x in (float("inf"), -float("inf")):
         return None
     return double_to(t, int.from_bytes(binary.pack("<d", x), "little"))
+
+
+def _own_bits(t: FloatType, digits: str) -> int | None:
+    if not re.fullmatch(r"[0-9A-Fa-f]{1,32}", digits):
+        return None
+    bits = int(digits, 16)
+    return bits if bits >> t.bits == 0 else None
 
 
 def _hex_bits(t: FloatType, token: str) -> int | None:

@@ -309,7 +309,7 @@ class Grammar:
                 if len(token) > MAX_DIGITS:
                     raise Stop("the number is too long", at)
                 return self._integer(t, int(token), at)
-        elif isinstance(t, FloatType) and _NUMBER(token):
+        elif isinstance(t, FloatType) and (_NUMBER(token) or token[:3] == "f0x"):
             bits = float_bits(t, token)
             if bits is None:
                 raise Stop(f"'{token[:40]}' is no {t}", at)

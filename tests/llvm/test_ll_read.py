@@ -78,14 +78,18 @@ def body(text: str, params: str = "ptr %p, i32 %n, float %f"):
 @pytest.mark.parametrize(("text", "bits"), [
     ("1.0", 0x3F800000), ("-0.0", 0x80000000), ("0x3FB99999A0000000", 0x3DCCCCCD),
     ("0x7FF0000000000000", 0x7F800000), ("0x7FF8000000000000", 0x7FC00000),
-    ("0x36A0000000000000", 1), ("1.5e3", 0x44BB8000),
+    ("0x36A0000000000000", 1), ("1.5e3", 0x44BB8000), ("f0x3FB8AA3B", 0x3FB8AA3B),
+    ("f0x7FC00001", 0x7FC00001),
 ])  # fmt: skip
 def test_floats(text, bits):
     i = body(f"  %x = fadd float %f, {text}").entry.first
     assert i.operands[1] is nvir.ir.constant(FLOAT, bits)
 
 
-@pytest.mark.parametrize("text", ["0.1", "0x3FB999999999999A", "0xH3C00", "1", "1e400", "true"])
+@pytest.mark.parametrize(
+    "text",
+    ["0.1", "0x3FB999999999999A", "0xH3C00", "1", "1e400", "true", "f0x", "f0x13FB8AA3B", "f0xG"],
+)
 def test_floats_that_are_none_of_the_type(text):
     with pytest.raises(ParseError):
         body(f"  %x = fadd float %f, {text}")
@@ -184,8 +188,8 @@ def test_tolerated():
         'global i32 0, section "s", comdat($c), align 4\n'
         "define weak_odr dso_local fastcc noundef i32 @f(i32 noundef returned %x) "
         "local_unnamed_addr comdat {\n  #dbg_value(i32 %x, !1, !DIExpression(), !2)\n"
-        "  %r = add i32 %x, 1, !range !3, !tbaa !4 ; a comment with \"quotes\"\n  ret i32 %r\n}\n"
-        "^0 = module: (path: \"x\")\n!3 = !{i32 0, i32 9}\n!4 = !{}\n"
+        '  %r = add i32 %x, 1, !range !3, !tbaa !4 ; a comment with "quotes"\n  ret i32 %r\n}\n'
+        '^0 = module: (path: "x")\n!3 = !{i32 0, i32 9}\n!4 = !{}\n'
     )
     verify(m)
     assert m.name == "b.cu"
