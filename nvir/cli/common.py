@@ -66,10 +66,17 @@ def load_module(path: str, arch: str | None = None) -> tuple[Module, Language]:
 
 
 def _compiled(data: bytes, path: str, arch: str | None) -> Module:
+    """A CUDA source as the PTX that `nvir compile` prints: its registers and lines have names."""
     from nvir.compiler import compile_cuda
+    from nvir.ptx.printer import print_ptx
+    from nvir.ptx.reader import read_ptx
 
     name = path if path != STDIO else "<stdin>"
-    return compile_cuda(data, arch or "sm_80", name=name)
+    compiled = compile_cuda(data, arch or "sm_80", name=name)
+    module = read_ptx(print_ptx(compiled).encode())
+    module.name = compiled.name
+    module.diagnostics[:0] = compiled.diagnostics
+    return module
 
 
 def _read(path: str) -> bytes:
