@@ -21,7 +21,7 @@ SGEMM = Path(__file__).parents[2] / "examples" / "sgemm.ptx"
         (["cfg", "bare.ptx"], 1, "bare.ptx has no function with a body"),
         (["report", "half.ptx"], 1, "half.ptx:"),
         (["report", "missing.ptx"], 1, "missing.ptx: No such file or directory"),
-        (["report", "."], 1, "Is a directory"),
+        (["cfg", "."], 1, "Is a directory"),
         (["report", "empty.ptx"], 1, "empty.ptx:1:1: error: this is no PTX"),
         (["report", "bytes.ptx"], 1, "this is a binary file, not PTX text"),
         (["report", str(SGEMM), "--profile", "bad.json"], 1, "bad.json:1:2: error: not JSON"),
