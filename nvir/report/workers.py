@@ -50,6 +50,22 @@ def run_all(
         yield from _alone(work, suspects)
 
 
+@attrs.frozen
+class _Caught:
+    """What a job raised, in words: an exception itself need not survive the way back."""
+
+    error: str
+
+
+def _guarded(work: Callable[[J], Any], job: J) -> Any:
+    try:
+        return work(job)
+    except NvirError as e:
+        return _Caught(str(e))
+    except Exception as e:
+        return _Caught(f"{type(e).__name__}: {e}")
+
+
 def _executor(workers: int) -> futures.ProcessPoolExecutor:
     # Forking a process with threads (a progress bar) is not safe.
     return futures.ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
@@ -82,7 +98,7 @@ def _submit(
     flying: dict[futures.Future[Any], J],
 ) -> futures.Future[Any]:  # fmt: skip
     try:
-        return pool.submit(work, job)
+        return pool.submit(_guarded, work, job)
     except BrokenProcessPool as e:
         broken: futures.Future[Any] = futures.Future()
         broken.set_exception(e)
@@ -94,7 +110,7 @@ def _alone(work: Callable[[J], Any], jobs: list[J]) -> Iterator[Done]:
     pool = _executor(1)
     try:
         for job in jobs:
-            f = pool.submit(work, job)
+            f = pool.submit(_guarded, work, job)
             futures.wait([f])
             if isinstance(f.exception(), BrokenProcessPool):
                 yield Done(job, error=DIED)
@@ -108,9 +124,10 @@ def _alone(work: Callable[[J], Any], jobs: list[J]) -> Iterator[Done]:
 
 def _done(job: Any, f: futures.Future[Any]) -> Done:
     e = f.exception()
-    if e is None:
-        return Done(job, f.result())
-    return Done(job, error=str(e) if isinstance(e, NvirError) else f"{type(e).__name__}: {e}")
+    if e is not None:
+        return Done(job, error=f"{type(e).__name__}: {e}")
+    result = f.result()
+    return Done(job, error=result.error) if isinstance(result, _Caught) else Done(job, result)
 
 
 def _on_cluster(work: Callable[[Any], Any], jobs: list[Any], scheduler: str) -> Iterator[Done]:
@@ -123,6 +140,6 @@ def _on_cluster(work: Callable[[Any], Any], jobs: list[Any], scheduler: str) -> 
     except (OSError, ValueError) as e:
         raise NvirError(f"{scheduler}: {e}") from None
     with client:
-        job_of = {f.key: (f, job) for job in jobs for f in [client.submit(work, job, pure=False)]}
+        job_of = {f.key: (f, job) for job in jobs for f in [client.submit(_guarded, work, job, pure=False)]}
         for f in as_completed([f for f, _ in job_of.values()]):
             yield _done(job_of[f.key][1], f)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -236,3 +237,13 @@ def test_pictures_have_loops_sources_and_stable_ids() -> None:
     only = run("cfg", str(EXAMPLES / "nested_break.sm_80.ptx"), "--loop", "$L__BB0_5")
     assert "bb5 " in only
     assert "bb0 " not in only
+
+
+def test_a_folder_with_a_broken_file_reports_the_others(tmp_path: Path) -> None:
+    """A job's error comes back from its worker process as the place in the file."""
+    shutil.copy(SGEMM, tmp_path / "good.ptx")
+    (tmp_path / "half.ptx").write_text(Path(SGEMM).read_text("utf-8")[:700])
+    said = run("report", str(tmp_path), code=1)
+    assert "sgemm" in said
+    assert "half.ptx:" in said
+    assert "died" not in said
