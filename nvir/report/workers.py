@@ -140,6 +140,7 @@ def _on_cluster(work: Callable[[Any], Any], jobs: list[Any], scheduler: str) -> 
     except (OSError, ValueError) as e:
         raise NvirError(f"{scheduler}: {e}") from None
     with client:
-        job_of = {f.key: (f, job) for job in jobs for f in [client.submit(_guarded, work, job, pure=False)]}
+        sent = [(client.submit(_guarded, work, job, pure=False), job) for job in jobs]
+        job_of = {f.key: (f, job) for f, job in sent}
         for f in as_completed([f for f, _ in job_of.values()]):
             yield _done(job_of[f.key][1], f)
