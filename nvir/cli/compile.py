@@ -131,7 +131,7 @@ def _program(file: str) -> Any:
         found = runpy.run_path(file)
     except NvirError:
         raise
-    except BaseException as e:  # the program is the user's: whatever it raises is told
+    except (Exception, SystemExit) as e:  # the program is the user's: what it raises is told
         raise NvirError(f"{file}: {type(e).__name__}: {e}") from None
     for name in ("unit", "tree", "main"):
         made = found.get(name)

@@ -7,7 +7,7 @@
 `STAGES` is the table that they are made of: in order, each with the levels that run it and the
 reason why it stands where it stands. A level's pipeline is the stages that name it, joined.
 What the assembler does well it is left: unrolling, scheduling, if-conversion of large blocks,
-motion out of loops (design.md, decision 8).
+motion out of loops (nvir.passes.presets_loops says why).
 
 `FP_CONTRACT` is what `select` may fuse at -O1 and above: products into sums, as nvcc and libnvvm
 do by default (-fmad=true).

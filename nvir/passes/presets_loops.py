@@ -6,7 +6,7 @@
 
 `ROWS` has a row for each phase of the notes' order: the passes that model it, or why there is none.
 
-Prediction and emission differ (design.md, decision 8). The assembler unrolls, hoists, predicates
+Prediction and emission differ. The assembler unrolls, hoists, predicates
 and schedules by itself; if that were done to what it gets, loops would be unrolled twice and values
 hoisted into spills. The emission preset was chosen by benchmarks/emission.py, over the kernels of
 examples/ptx (ratios of geometric means to the unchanged file, ptxas 13.0):

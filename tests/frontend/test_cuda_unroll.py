@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import nvir
+from nvir.frontend.cuda.base import arithmetic
 from nvir.frontend.tree import statements as s
 
 pytest.importorskip("clang.cindex")
@@ -81,3 +82,30 @@ def test_a_loop_that_must_not_be_unrolled_says_so_to_the_assembler() -> None:
     kept = nvir.print_ptx(nvir.compile_cuda(HEAD + "#pragma unroll 1\n" + loop))
     assert kept.count('.pragma "nounroll"') == 1
     assert "nounroll" not in nvir.print_ptx(nvir.compile_cuda(HEAD + loop))
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("4", 4), ("(2 + 3) * 4", 20), ("-7 / 2", -3), ("-7 % 2", -1), ("1 << 4", 16), ("-(3)", -3),
+    ("256 >> 2 + 1", 32),
+])  # fmt: skip
+def test_numbers_in_pragmas_are_counted_as_c_does(text, value):
+    assert arithmetic(text) == value
+
+
+@pytest.mark.parametrize("text", [
+    "1 << 9999999999", "9 ** 9", "9 << 63 << 63", "7 / 0", "1 < 2", "", "4u", "print(1)", "a",
+    "99999999999999999999999", "(" * 5000 + "1" + ")" * 5000, "1 +", "1.5", "'x'", "True",
+])  # fmt: skip
+def test_what_is_no_number_is_none_at_once(text):
+    assert arithmetic(text) is None
+
+
+def test_macros_that_double_do_not_grow_without_bound():
+    macros = "#define A0 1\n" + "".join(
+        f"#define A{k} A{k - 1} + A{k - 1} + A{k - 1} + A{k - 1} + A{k - 1}\n" for k in range(1, 9)
+    )
+    from nvir.frontend.cuda import read_cuda
+
+    body = "#pragma unroll A8\nfor (int i = 0; i < n; i++) o[i] = x[i];"
+    unit, _ = read_cuda(macros + HEAD + body + "\n}\n")
+    assert unit.functions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,47 @@ from nvir.ir.errors import Unsupported
 if TYPE_CHECKING:
     from nvir.frontend.cuda.parse import Parsed
     from nvir.frontend.cuda.types import TypeReader
+
+
+LONGEST = 500  # characters of a constant in a pragma, its macros expanded
+_BITS = 64  # of the numbers on the way
+
+_BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
+    ast.Mod: lambda a, b: abs(a) % abs(b) * (1 if a >= 0 else -1),
+    ast.LShift: lambda a, b: a << b,
+    ast.RShift: lambda a, b: a >> b,
+}
+
+
+def arithmetic(text: str) -> int | None:
+    """The value of integer arithmetic as C has it; None for anything else, and for numbers that
+    do not fit 64 bits. Nothing of the text is ever executed."""
+    try:
+        return _value(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
+        return None
+
+
+def _value(node: ast.expr) -> int:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        value = node.value
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        value = _value(node.operand)
+        value = -value if isinstance(node.op, ast.USub) else value
+    elif isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        left, right = _value(node.left), _value(node.right)
+        if isinstance(node.op, (ast.LShift, ast.RShift)) and not 0 <= right < _BITS:
+            raise ValueError("a shift by more than a number has bits")
+        value = _BINARY[type(node.op)](left, right)
+    else:
+        raise ValueError("no integer arithmetic")
+    if value.bit_length() > _BITS:
+        raise ValueError("too large")
+    return value
 
 
 class Base:
@@ -79,18 +121,15 @@ class Base:
         and arithmetic on them; None where it is not understood."""
         for _ in range(8):
             words = set(re.findall(r"[A-Za-z_]\w*", text))
-            known = {w: self.constant(w) for w in words}
             if not words:
                 break
+            known = {w: self.constant(w) for w in words}
             if any(v is None for v in known.values()):
                 return None
             text = re.sub(r"[A-Za-z_]\w*", lambda m: f"({known[m[0]]})", text)  # noqa: B023
-        if not re.fullmatch(r"[\d\s+\-*/%()<>]+", text) or "**" in text:
-            return None
-        try:
-            return int(eval(text.replace("/", "//"), {"__builtins__": {}}))
-        except (SyntaxError, ZeroDivisionError, TypeError, ValueError, MemoryError):
-            return None
+            if len(text) > LONGEST:  # macros that name each other grow without bound
+                return None
+        return arithmetic(text)
 
     def constant(self, name: str) -> int | str | None:
         if name in self.template_values:

@@ -22,8 +22,9 @@ Skips    the reasons are the codes of `fuse_plan`. Barriers, fences, calls, vola
 Knobs    PerformLoopFusion (519) nonzero, LoopMakeSingleEntry (487) on; PerformLoopFusionBudget
          (520), unset is unlimited. Off by default under both policies.
 Cost     linear, but for the pairs of accesses that are asked about (see fuse_plan).
-Source   The notes' phase 59 with GAP-26; Kennedy, McKinley, "Maximizing Loop Parallelism and
-         Improving Data Locality via Loop Fusion and Distribution", LCPC 1993, for the test.
+Source   The notes' phase 59, anti and output dependences added; Kennedy, McKinley, "Maximizing
+         Loop Parallelism and Improving Data Locality via Loop Fusion and Distribution", LCPC 1993,
+         for the test.
 """
 
 from __future__ import annotations

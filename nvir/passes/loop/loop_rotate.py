@@ -9,7 +9,8 @@
                                                e:    …
 
 One branch an iteration instead of two, and what the body does is done whenever the loop is entered,
-so it may be hoisted. The real knob's text has it the other way round (GAP-48).
+so it may be hoisted. The real knob's text has it the other way round: do-while
+into while.
 
 Method   A copy of the header, with the values that come from outside, takes its place before the
          loop; the header is entered from the latch only and becomes the new latch. All

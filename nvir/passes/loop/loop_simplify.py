@@ -20,9 +20,8 @@ Skips    loops with an unknown operation. Regions that control enters sideways: 
          block there would be a new place for them to be apart.
 Knobs    LoopMakeSingleEntry (487) off leaves only the single latch.
 Cost     linear; blocks only, unless something is to be done.
-Source   The notes' phase 18, with GAP-16 (peeling at levels 4 and 5, or by the flag) and GAP-44
-         (the enabling flag). Exits of their own are not noted; LICM's sinking side and the
-         unroller want them.
+Source   The notes' phase 18, with peeling at levels 4 and 5 or by the flag. Exits of their own are
+         not noted; LICM's sinking side and the unroller want them.
 """
 
 from __future__ import annotations
