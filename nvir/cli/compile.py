@@ -17,6 +17,7 @@ from nvir.cli.common import (
     write_bytes,
     write_output,
 )
+from nvir.ir.document import json_document
 from nvir.ir.errors import NvirError
 from nvir.ir.module import Module
 
@@ -106,13 +107,12 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
     if suffix == ".json":
         from nvir.frontend.tree.json_form import from_json
 
-        try:
-            data = json.loads(_read(file))
-        except ValueError as e:
-            raise NvirError(f"{file}: {e}") from None
-        return from_json(data), []
+        return from_json(json_document(_read(file), file)), []
     if suffix == ".py":
         return _program(file), []
+    if suffix in (".ptx", ".ll", ".nvir"):
+        raise NvirError(f"{file}: takes CUDA sources (.cu) and trees (.json, .py); "
+                        "`nvir opt` reads PTX and LLVM text")  # fmt: skip
     from nvir.frontend.cuda import Source, read_cuda
 
     text = _read(file).decode("utf-8", "surrogateescape")

@@ -13,11 +13,11 @@ number in a user's file. All errors of a file are reported at once, each by its 
 
 from __future__ import annotations
 
-import json
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from nvir.ir.document import json_document
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
 from nvir.sm.profile import (
     MEMORY_LEVELS,
@@ -82,16 +82,7 @@ def _builtin(name: str) -> dict[str, Any]:
 
 
 def _parse(text: str, file: str) -> dict[str, Any]:
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as e:
-        lines = text.splitlines()
-        source = lines[e.lineno - 1] if e.lineno <= len(lines) else ""
-        raise ParseError(
-            Diagnostic(f"not JSON: {e.msg}", file, e.lineno, e.colno, source)
-        ) from None
-    except RecursionError:
-        raise ParseError(Diagnostic("not a profile: nested too deeply", file)) from None
+    data = json_document(text, file)
     if not isinstance(data, dict):
         raise ParseError(Diagnostic("not a profile: the file holds no JSON object", file))
     return data

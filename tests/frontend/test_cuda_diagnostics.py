@@ -225,3 +225,18 @@ def test_without_libclang(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'nvir[cuda-src]'" in made.stdout
+
+
+@pytest.mark.parametrize(("name", "text", "said"), [
+    ("t.json", '{"a": 1,}', "t.json:1:9: error: not JSON"),
+    ("t.json", "[" * 100_000, "t.json: error: not JSON that can be read: nested too deeply"),
+    ("t.json", b"\xff\xfe", "t.json: error: not UTF-8 text"),
+    ("k.ptx", ".version 8.0\n", "takes CUDA sources (.cu) and trees"),
+    ("k.ll", "define void @f()\n", "`nvir opt` reads PTX and LLVM text"),
+])  # fmt: skip
+def test_what_is_no_source_is_told_at_its_place(tmp_path, monkeypatch, name, text, said):
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    result = CliRunner().invoke(main, ["compile", name])
+    assert result.exit_code == 1
+    assert said in result.output

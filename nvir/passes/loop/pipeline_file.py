@@ -13,13 +13,13 @@ there, and no instruction may start before what it depends on.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from nvir.ir.errors import NvirError
+from nvir.ir.document import json_document
+from nvir.ir.errors import NvirError, ParseError
 from nvir.passes.loop.pipeline_body import Body, Staged, by_times
 
 SCHEMA = "nvir.schedule/1"
@@ -51,11 +51,11 @@ class FileSchedule:
 def read_schedules(path: str) -> list[FileSchedule]:
     """The schedules of a file. Raises ScheduleError for anything else."""
     try:
-        made = json.loads(Path(path).read_text(encoding="utf-8"))
+        made = json_document(Path(path).read_bytes(), path)
     except OSError as e:
         raise ScheduleError(f"{path}: {e.strerror}") from None
-    except ValueError as e:
-        raise ScheduleError(f"{path}: not JSON: {e}") from None
+    except ParseError as e:
+        raise ScheduleError(str(e)) from None
     items = made if isinstance(made, list) else [made]
     return [_schedule(x, path) for x in items]
 
