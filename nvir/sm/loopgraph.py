@@ -104,16 +104,32 @@ def loop_graph(
     return _Builder(loop, profile, alias, level, policy).build()
 
 
+def order_edges(
+    loop: Loop, profile: Profile, operations: list[MachineInstruction],
+    alias: AliasAnalysis | None = None,
+) -> list[Edge]:  # fmt: skip
+    """The edges of memory, barriers and control alone, between given operations of the block.
+
+    For code whose registers are known: what follows from those is the caller's to add.
+    """
+    b = _Builder(loop, profile, alias, "l1", "observed", operations)
+    b._order()
+    b._control()
+    return b.edges
+
+
 class _Builder:
     def __init__(
-        self, loop: Loop, profile: Profile, alias: AliasAnalysis | None, level: str, policy: str
-    ) -> None:
+        self, loop: Loop, profile: Profile, alias: AliasAnalysis | None, level: str, policy: str,
+        operations: list[MachineInstruction] | None = None,
+    ) -> None:  # fmt: skip
         self.loop, self.profile, self.level, self.policy = loop, profile, level, policy
         self.alias = alias
         self.block = loop.header
-        expansion = expand([self.block], profile, strict=True)
-        self.operations = variant(expansion, set(self.block.phis))
-        self.expansion = expansion
+        if operations is None:
+            self.expansion = expand([self.block], profile, strict=True)
+            operations = variant(self.expansion, set(self.block.phis))
+        self.operations = operations
         self.edges: list[Edge] = []
         self.carriers: dict[int, Register] = {}
         self._latency: dict[tuple[str, str, bool], int] = {}

@@ -33,6 +33,7 @@ from nvir.sm.regalloc.banks import is_conflict
 from nvir.sm.regalloc.tables import STACK_POINTER
 
 Owner = Value | Temporary
+Incoming = dict[Owner, dict[Block, tuple[Register | None, ...]]]
 PREDICATES = 7
 ROUNDS = 64
 WORD = 4
@@ -65,6 +66,10 @@ class Allocation:
     spill_bytes  bytes a thread of the stores and loads that were put in
     conflicts    operations whose sources lie in one bank
     steps        the operations in order, with those stores and loads
+    live_out     what is live behind a block, what it hands to phis included
+    heads        block → its phis that have registers
+    incoming     phi → predecessor → the register that each of its words comes from, None of a
+                 literal. No move is made: whoever wants code has to add it
     """
 
     general: dict[Owner, int]
@@ -77,10 +82,13 @@ class Allocation:
     steps: tuple[Step, ...] = attrs.field(repr=False)
     live_out: dict[Block, set[Owner]] = attrs.field(repr=False)
     heads: dict[Block, list[Owner]] = attrs.field(repr=False)
+    incoming: Incoming = attrs.field(repr=False, factory=dict)
 
 
 def width(owner: Owner) -> int:
     """General registers of a value; 0 of predicates and the carry, which has no register."""
+    if isinstance(owner, _Part):
+        return width(owner.value)
     if isinstance(owner, Temporary):
         return 0 if owner.is_predicate else 1
     return 0 if is_predicate(owner) or owner.type.name == "cc" else words_of(owner)
@@ -128,6 +136,7 @@ class _Allocator:
         self.heads: dict[Block, list[Owner]] = {b: [] for b in function.rpo}
         self.handed: dict[Block, list[Owner]] = {b: [] for b in function.rpo}
         self.incoming: dict[Owner, list[tuple[Block, tuple[Owner, ...]]]] = {}
+        self.words: Incoming = {}
         for block in function.rpo:
             self.steps[block] = []
             for i in block:
@@ -139,6 +148,7 @@ class _Allocator:
                     if p in self.handed:
                         self.handed[p].extend(owners)
                         self.incoming.setdefault(i, []).append((p, owners))
+                        self.words.setdefault(i, {})[p] = _words(expansion, v, words_of(i))
         for op in expansion.operations:
             home = op.parent.block
             assert home is not None
@@ -285,7 +295,7 @@ class _Allocator:
         return Allocation(
             general, predicates, max(top, STACK_POINTER + 1),
             max(predicates.values(), default=-1) + 1, dict(self.spilled), moved * WORD,
-            conflicts, tuple(steps), self.live_out, self.heads,
+            conflicts, tuple(steps), self.live_out, self.heads, self.words,
         )  # fmt: skip
 
     def _colour(
@@ -354,6 +364,12 @@ def _lowest(free: int, w: int) -> int:
         fit = free & free >> 1
         fit &= fit >> 2 & _QUAD
     return (fit & -fit).bit_length() - 1
+
+
+def _words(expansion: Expansion, v: Value, count: int) -> tuple[Register | None, ...]:
+    if not expansion.registers(v):
+        return (None,) * count
+    return tuple(expansion.resolve((v, w)) for w in range(count))
 
 
 def _owners(registers: Iterable[Register]) -> tuple[Owner, ...]:
