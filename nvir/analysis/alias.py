@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from math import gcd
 
 import attrs
@@ -99,7 +100,6 @@ class AliasAnalysis:
     def __init__(self, forms: AffineForms) -> None:
         self.forms = forms
         self._accesses: dict[Instruction, tuple[Access, ...]] = {}
-        self._inside: dict[Block, set[Block]] = {}
 
     def accesses(self, instruction: Instruction) -> tuple[Access, ...]:
         """What an instruction touches; () where it touches nothing that has an address."""
@@ -142,10 +142,8 @@ class AliasAnalysis:
         Asked of `at_least` iterations and more: give 1 where `later` does not come after
         `earlier` in the same iteration. What a loop inside changes counts as unknown.
         """
-        inside = self._inside.get(loop.header)
-        if inside is None:
-            inside = self._inside[loop.header] = set(loop.blocks)
-        return self._apart_by(earlier, later, self.forms.variables(loop.header), inside, at_least)
+        variables = self.forms.variables(loop.header)
+        return self._apart_by(earlier, later, variables, loop.members, at_least)
 
     def lockstep(
         self, earlier: Instruction | Access, later: Instruction | Access, loops: Sequence[Loop],
@@ -161,7 +159,7 @@ class AliasAnalysis:
 
     def _apart_by(
         self, earlier: Instruction | Access, later: Instruction | Access,
-        variables: dict[Value, InductionVariable], inside: set[Block], at_least: int,
+        variables: dict[Value, InductionVariable], inside: AbstractSet[Block], at_least: int,
     ) -> Distance:  # fmt: skip
         xs, ys = self._all(earlier), self._all(later)
         if not xs or not ys:
@@ -191,7 +189,7 @@ class AliasAnalysis:
 
     def _distance(
         self, a: Access, b: Access, variables: dict[Value, InductionVariable],
-        inside: set[Block], at_least: int,
+        inside: AbstractSet[Block], at_least: int,
     ) -> Distance:  # fmt: skip
         if _apart(a, b):
             return NEVER
@@ -208,7 +206,7 @@ class AliasAnalysis:
 
 
 def _motion(
-    a: Affine, b: Affine, variables: dict[Value, InductionVariable], inside: set[Block],
+    a: Affine, b: Affine, variables: dict[Value, InductionVariable], inside: AbstractSet[Block],
     forms: AffineForms,
 ) -> tuple[int, Affine, int]:  # fmt: skip
     """How b moves each iteration, how far b is ahead of a, and what cannot be told.

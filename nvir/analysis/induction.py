@@ -21,6 +21,7 @@ Cost     Linear in the phis and exits of a loop.
 from __future__ import annotations
 
 import struct
+from collections.abc import Set as AbstractSet
 from math import gcd
 
 import attrs
@@ -78,7 +79,7 @@ class TripCount:
     exit: Block
 
 
-def is_invariant(value: Value, inside: set[Block]) -> bool:
+def is_invariant(value: Value, inside: AbstractSet[Block]) -> bool:
     """Whether a value is made outside of the blocks (constants are)."""
     d = value.definer
     return d is None or d.block not in inside
@@ -112,7 +113,7 @@ def constant_of(value: Value, depth: int = 12) -> int | None:
 
 def induction_variables(loop: Loop) -> list[InductionVariable]:
     """The induction variables of a loop, in the order of its header's phis."""
-    inside = set(loop.blocks)
+    inside = loop.members
     found = []
     for phi in loop.header.phis:
         variable = _variable(phi, loop, inside)
@@ -121,7 +122,7 @@ def induction_variables(loop: Loop) -> list[InductionVariable]:
     return found
 
 
-def _variable(phi: Instruction, loop: Loop, inside: set[Block]) -> InductionVariable | None:
+def _variable(phi: Instruction, loop: Loop, inside: AbstractSet[Block]) -> InductionVariable | None:
     back = {id(v): v for v, b in phi.incoming if b in inside}
     entry = {id(v): v for v, b in phi.incoming if b not in inside}
     if len(back) != 1 or len(entry) != 1:
@@ -174,7 +175,7 @@ def _through_copies(v: Value) -> Value:
 
 
 def _step_of(
-    d: Instruction, inside: set[Block]
+    d: Instruction, inside: AbstractSet[Block]
 ) -> tuple[Value, int | float | Value, int, bool] | None:
     """(previous value, step, bits, is float) of an add or sub with an invariant, or None."""
     f = d.form
@@ -225,7 +226,7 @@ def trip_count(loop: Loop) -> TripCount | None:
     Other exits (a break) may end the loop earlier. Of several counted exits the
     one with the smallest constant count is given.
     """
-    inside = set(loop.blocks)
+    inside = loop.members
     variables = {id(iv.phi): iv for iv in induction_variables(loop)}
     best: TripCount | None = None
     for block, outside in loop.exits:
@@ -243,7 +244,7 @@ def trip_count(loop: Loop) -> TripCount | None:
 
 def _counted_exit(
     loop: Loop, block: Block, outside: Block, variables: dict[int, InductionVariable],
-    inside: set[Block],
+    inside: AbstractSet[Block],
 ) -> TripCount | None:  # fmt: skip
     branch = block.terminator
     if branch is None or branch.form.name != "bra" or branch.guard is None:
@@ -307,7 +308,7 @@ def _comparison(p: Value) -> tuple[Instruction, bool] | None:
 
 
 def _tested(
-    v: Value, variables: dict[int, InductionVariable], inside: set[Block]
+    v: Value, variables: dict[int, InductionVariable], inside: AbstractSet[Block]
 ) -> tuple[InductionVariable, bool] | None:
     """The induction variable that a value is, and whether after its update."""
     v = _through_copies(v)

@@ -87,6 +87,7 @@ def _analyze(function: Function) -> None:
     function._rpo = rpo
     function._back_edges = back
     function._irreducible = [(rpo[a], rpo[b]) for a, b in tree.irreducible]
+    function._loops = None
     function.cfg_state = "fresh"
 
 
@@ -377,6 +378,7 @@ def _patch_snapshot(target: Block, new: Block, sources: list[Block]) -> None:
     """
     function = target.function
     function.cfg_state = "fresh"  # reading it below is meant
+    function._loops = None
     for s in sources:
         s._succs = successors(s)
     new._succs = (target,)

@@ -244,6 +244,7 @@ def _uses(u: Any, copies: Mapping[Any, Any]) -> Any:
 def _copy_snapshot(f: Function, new: Function, copies: _Copies) -> None:
     """The CFG annotations, fresh or stale, as they are. A block deleted since is left out."""
     new._rpo = [copies[b] for b in f._rpo if b in copies]
+    new._loops = None
     new._back_edges = {
         copies[b]: tuple(copies[h] for h in headers if h in copies)
         for b, headers in f._back_edges.items() if b in copies

@@ -13,6 +13,7 @@ from nvir.ir.values import Argument, Symbol
 
 if TYPE_CHECKING:
     from nvir.ir.instruction import Instruction
+    from nvir.ir.loops import Loop
     from nvir.ir.module import Module
 
 
@@ -34,9 +35,9 @@ class Function(Symbol):
     """
 
     __slots__ = (
-        "_back_edges", "_irreducible", "_names", "_next_name", "_rpo", "aux", "blocks", "cfg_state",
-        "directives", "flags", "kind", "linkage", "loaded_params", "loc", "locals", "marks",
-        "module", "params", "pragmas", "prototypes", "return_type", "returns",
+        "_back_edges", "_irreducible", "_loops", "_names", "_next_name", "_rpo", "aux", "blocks",
+        "cfg_state", "directives", "flags", "kind", "linkage", "loaded_params", "loc", "locals",
+        "marks", "module", "params", "pragmas", "prototypes", "return_type", "returns",
     )  # fmt: skip
 
     def __init__(self, name: str, kind: str = "func", module: Module | None = None) -> None:
@@ -61,6 +62,7 @@ class Function(Symbol):
         self._rpo: list[Block] = []
         self._back_edges: dict[Block, tuple[Block, ...]] = {}
         self._irreducible: list[tuple[Block, Block]] = []
+        self._loops: list[Loop] | None = None  # of this snapshot, once asked for
         self._next_name = 0
         self._names: set[str] = set()  # of all its blocks, kept by them
 
@@ -171,7 +173,7 @@ class Function(Symbol):
         self._fresh()
         return {b: b._idom for b in self._rpo}
 
-    def loops(self) -> list[Any]:
+    def loops(self) -> list[Loop]:
         """The natural loops, outer before inner, in reverse post-order of their headers."""
         from nvir.ir.loops import natural_loops
 

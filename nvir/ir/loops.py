@@ -1,10 +1,12 @@
-"""Natural loops, derived from the CFG annotations each time they are asked for.
+"""Natural loops, derived from the CFG annotations.
 
-Nothing here is stored: a pass that edits the control flow asks again.
+They are worked out once for a snapshot of the annotations and shared by all who
+ask, so a `Loop` is not to be changed; a pass that edits the control flow asks again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 import attrs
@@ -33,23 +35,28 @@ class Loop:
     parent: Loop | None = None
     blocks: list[Block] = attrs.Factory(list)
     children: list[Loop] = attrs.Factory(list)
+    _members: frozenset[Block] = attrs.field(default=frozenset(), init=False, repr=False)
 
     def __contains__(self, block: Block) -> bool:
-        return block in self._members()
+        return block in self.members
 
-    def _members(self) -> set[Block]:
-        return set(self.blocks)
+    @property
+    def members(self) -> AbstractSet[Block]:
+        """The blocks as a set; built once."""
+        if not self._members:
+            self._members = frozenset(self.blocks)
+        return self._members
 
     @property
     def exits(self) -> list[tuple[Block, Block]]:
         """Edges (inside, outside) that leave the loop."""
-        inside = self._members()
+        inside = self.members
         return [(b, s) for b in self.blocks for s in b.succs if s not in inside]
 
     @property
     def entries(self) -> list[Block]:
         """Predecessors of the header outside of the loop."""
-        inside = self._members()
+        inside = self.members
         return [p for p in self.header.preds if p not in inside]
 
     @property
@@ -71,9 +78,16 @@ class Loop:
 def natural_loops(function: Function) -> list[Loop]:
     """All natural loops, outer before inner, in reverse post-order of their headers.
 
-    Linear in the sizes of the loops (a block counts once for each loop around it).
+    Linear in the sizes of the loops (a block counts once for each loop around it); when asked
+    again on the same annotations, in the number of loops.
     """
     rpo = function.rpo
+    if function._loops is None:
+        function._loops = _find_loops(function, rpo)
+    return list(function._loops)
+
+
+def _find_loops(function: Function, rpo: list[Block]) -> list[Loop]:
     latches: dict[int, list[int]] = {}
     for source, headers in function.back_edges.items():
         for target in headers:

@@ -8,7 +8,8 @@ once. A value that takes over uses of another spelling of its class (`u32` for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from nvir.ir.form import Form
 from nvir.ir.function import Function
@@ -51,16 +52,53 @@ def substitute(leaders: Mapping[Value, Value]) -> None:
 
     The keys' instructions stay, without uses. Values must form no cycle.
     """
+    final = _ends(leaders)
+    _apply(final, _users(final))
+
+
+@contextmanager
+def substituted(leaders: Mapping[Value, Value]) -> Iterator[None]:
+    """As `substitute`, but only within the block: then all is as it was, down to the order of uses.
+
+    For questions about a function as it would be. Nothing else may be changed meanwhile. Costs
+    what is replaced, where a copy of the function would cost its size.
+    """
+    final = _ends(leaders)
+    users = _users(final)
+    operands = [(u, u._operands) for u in users]
+    values = [
+        (v, v.type, u.copy() if isinstance(u := v._uses, dict) else u)
+        for v in dict.fromkeys((*final, *final.values())) if v.is_tracked
+    ]  # fmt: skip
+    try:
+        _apply(final, users)
+        yield
+    finally:
+        for user, old in operands:
+            user._operands = old
+        for v, type, uses in values:
+            v.type, v._uses = type, uses
+
+
+def _ends(leaders: Mapping[Value, Value]) -> dict[Value, Value]:
+    """Each key with the end of its chain."""
     final: dict[Value, Value] = {}
     for old in leaders:
         _resolve(old, leaders, final)
-    touched: dict[Instruction, None] = {}  # in order, so that equal runs give equal use lists
+    return final
+
+
+def _users(final: Mapping[Value, Value]) -> list[Instruction]:
+    """Who names a key, in order, so that equal runs give equal use lists."""
+    return list(dict.fromkeys(user for old in final for user in old.users))
+
+
+def _apply(final: Mapping[Value, Value], users: Iterable[Instruction]) -> None:
     for old, new in final.items():
-        touched.update(dict.fromkeys(old.users))
         if new.type is not old.type:
             join_spelling(new, old.type)
     find = final.get
-    for user in touched:
+    for user in users:
         user.set_operands(tuple([find(v, v) for v in user.operands]))
 
 

@@ -322,3 +322,18 @@ def test_an_edge_that_is_not_there_is_refused_before_anything_changes():
         insert_preheader(f.blocks[1], [f.blocks[0], f.blocks[2]])
     assert [b.name for b in f.blocks] == ["b0", "b1", "b2"]
     assert f.blocks[0].terminator.aux == (f.blocks[1], f.blocks[2])
+
+
+def test_loops_are_found_once_for_a_snapshot_and_again_after_an_edit():
+    f = build([(1,), (1, 2), ()])
+    (loop,) = natural_loops(f)
+    assert natural_loops(f) == [loop]
+    natural_loops(f).clear()  # the list is the caller's
+    assert natural_loops(f) == [loop]
+    latch = split_edge(f.blocks[1], f.blocks[1])
+    (now,) = natural_loops(f)
+    assert now is not loop
+    assert now.latches == [latch]
+    assert now.members == {f.blocks[1], latch} | set(now.blocks)
+    assert latch in now
+    assert f.blocks[0] not in now

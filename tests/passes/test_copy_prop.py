@@ -6,7 +6,8 @@ import pytest
 
 from nvir.ir.types import B32
 from nvir.passes.driver import Driver, Settings
-from nvir.passes.rewrite import substitute
+from nvir.passes.rewrite import substitute, substituted
+from nvir.passes.scalar import copy_prop
 from tests.passes.conftest import function
 
 
@@ -284,3 +285,34 @@ def test_a_phi_of_thousands_of_copies_is_linear():
         ret;""")
     ctx = Driver(Settings()).run(f.module, "copy-prop")
     assert ctx.counters == {"copy-prop.copies": n, "copy-prop.phis": 1}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_substitution_for_a_while_leaves_no_trace(fails):
+    f = function("""
+        ld.param.u64 %rd1, [a];
+        mov.u32 %u1, %tid.x;
+        mov.b32 %f1, %u1;
+        mov.b32 %f2, %f1;
+        add.f32 %f3, %f2, %f1;
+        add.u32 %u2, %u1, %u1;
+        st.global.f32 [%rd1], %f3;
+        st.global.u32 [%rd1+4], %u2;
+        ret;""")
+
+    def state():
+        values = [v for i in f.instructions() for v in i.results]
+        return [str(f)] + [(v.type, [(u, u.operands) for u in v.users]) for v in values]
+
+    before = state()
+    leaders = copy_prop.copies(f)
+    assert len(leaders) == 2
+    try:
+        with substituted(leaders):
+            assert not any(copy.has_uses for copy in leaders)
+            assert state() != before
+            if fails:
+                raise KeyError
+    except KeyError:
+        pass
+    assert state() == before

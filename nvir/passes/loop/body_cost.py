@@ -19,7 +19,9 @@ Source   measured, see unroll_weights.py.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 import attrs
 
@@ -125,27 +127,30 @@ class Counted:
             yield from x.nest()
 
 
-def body_cost(counted: Counted, arch: int, layout: Mapping[Block, Block | None]) -> BodyCost:
-    """The cost of one iteration. `layout` gives each block the one that follows it in the text."""
-    return _cost(counted, Known(counted, arch), arch, layout)
+def body_cost(
+    counted: Counted, arch: int, layout: Mapping[Block, Block | None],
+    dead: AbstractSet[Instruction] = frozenset(),
+) -> BodyCost:  # fmt: skip
+    """The cost of one iteration. `layout` gives each block the one that follows it in the text;
+    instructions that are `dead` count as if they were gone."""
+    return _cost(counted, Known(counted, arch), arch, layout, dead)
 
 
 def _cost(
-    counted: Counted, known: Known, arch: int, layout: Mapping[Block, Block | None]
-) -> BodyCost:
+    counted: Counted, known: Known, arch: int, layout: Mapping[Block, Block | None],
+    dead: AbstractSet[Instruction],
+) -> BodyCost:  # fmt: skip
     cost = BodyCost()
     loop = counted.loop
-    own = set(loop.blocks)
-    for x in counted.inner:
-        own -= set(x.loop.blocks)
-    inside = set(loop.blocks)
-    control = loop_control(counted)
+    inner = frozenset[Block]().union(*(x.loop.members for x in counted.inner))
+    inside = loop.members
+    control = loop_control(counted, dead)
     offsets: set[tuple[Value, Value]] = set()
     for block in loop.blocks:
-        if block not in own:
+        if block in inner:
             continue
         for i in block:
-            if i in control:
+            if i in dead or i in control:
                 continue
             if i.form.terminator:
                 _count_branch(cost, i, block, known, loop, inside, layout)
@@ -155,7 +160,7 @@ def _cost(
                     cost.scattered = True
     for x in counted.inner:
         copies = x.trip.count if x.trip is not None else None
-        cost.add(_cost(x, known, arch, layout), copies or 0)
+        cost.add(_cost(x, known, arch, layout, dead), copies or 0)
     return cost
 
 
@@ -185,7 +190,9 @@ def _without_constants(v: Value) -> Value:
     return v
 
 
-def loop_control(counted: Counted) -> set[Instruction]:
+def loop_control(
+    counted: Counted, dead: AbstractSet[Instruction] = frozenset()
+) -> set[Instruction]:
     """The instructions that only count: the induction add, its compare, the exit branch."""
     trip = counted.trip
     if trip is None:
@@ -198,17 +205,22 @@ def loop_control(counted: Counted) -> set[Instruction]:
     if branch is not None and branch.guard is not None:
         out.add(branch)
         test = branch.guard.definer
-        while test is not None and test.form.name == "not" and test.results[0].use_count == 1:
+        while test is not None and test.form.name == "not" and _used_once(test, dead):
             out.add(test)
             test = test.operands[0].definer
-        if test is not None and test.form.name == "setp" and test.block in set(counted.loop.blocks):
+        if test is not None and test.form.name == "setp" and test.block in counted.loop.members:
             out.add(test)
     return out
 
 
+def _used_once(value: Value, dead: AbstractSet[Instruction]) -> bool:
+    users = [u for u in value.users if u not in dead]
+    return len(users) == 1 and users[0].operands.count(value) == 1
+
+
 def _count_branch(
     cost: BodyCost, i: Instruction, block: Block, known: Known, loop: Loop,
-    inside: set[Block], layout: Mapping[Block, Block | None],
+    inside: AbstractSet[Block], layout: Mapping[Block, Block | None],
 ) -> None:  # fmt: skip
     guard = i.guard
     if i.form.name not in ("bra", "ret", "exit"):
@@ -235,7 +247,8 @@ def _count(
     offsets: set[tuple[Value, Value]],
 ) -> None:  # fmt: skip
     f = i.form
-    cost.never = cost.never or never_unrolled(i, arch)
+    if not cost.never:
+        cost.never = _never(f, arch)
     w = row_of(i, arch)
     if (f.reads or f.writes) and f.addresses and not f.is_call:
         _count_access(cost, i, known, w.a, w.d, offsets, arch)
@@ -318,7 +331,11 @@ def is_symbol(v: Value) -> bool:
 
 def never_unrolled(i: Instruction, arch: int) -> str:
     """Why a loop that holds the instruction is never unrolled, or ""."""
-    f = i.form
+    return _never(i.form, arch)
+
+
+@functools.cache
+def _never(f: Form, arch: int) -> str:
     if f.is_call:
         return "a call in the body"
     if f.name in _SLOW and "rn" in f.mods and f.type is not None and f.type.is_float:
@@ -389,5 +406,6 @@ class Known:
         return bool(_foldable(i.form) and i.operands and all(self(v) for v in i.operands))
 
 
+@functools.cache
 def _foldable(f: Form) -> bool:
     return f.pure and not f.reads and not f.convergent and not f.is_call and not f.is_phi

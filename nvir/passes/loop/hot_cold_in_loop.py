@@ -48,7 +48,7 @@ def run(function: Function, ctx: Context) -> bool:
     blocks = function.blocks
     at = {b: k for k, b in enumerate(blocks)}
     for loop in loops:
-        inside = set(loop.blocks)
+        inside = loop.members
         cold = cold_blocks(loop)
         places = [at[b] for b in loop.blocks]
         first, last = min(places), max(places)
@@ -68,7 +68,7 @@ def run(function: Function, ctx: Context) -> bool:
 
 def cold_blocks(loop: Loop) -> set[Block]:
     """The cold blocks of a loop; never its header."""
-    inside = set(loop.blocks)
+    inside = loop.members
     cold = {b for b in loop.blocks if b is not loop.header and _is_cold(b)}
     work = list(cold)
     while work:

@@ -138,7 +138,7 @@ def peel(
             region.add_entries(header, latch, again, copies)
         header.flags |= {_PEELED}
         made += [copies[b] for b in loop.blocks]
-        more |= region.definitions(loop.blocks, copies, set(loop.blocks))
+        more |= region.definitions(loop.blocks, copies, loop.members)
     for b in made:
         b.pragmas = tuple(p for p in b.pragmas if p != "nounroll")
     place(function, layout)

@@ -121,7 +121,7 @@ def _plans(function: Function, ctx: Context) -> list[_Plan]:
 
 def _shape(loop: Loop, ctx: Context) -> _Plan | None:
     """The plan of a loop that is tested at its head and not at its end."""
-    header, inside = loop.header, set(loop.blocks)
+    header, inside = loop.header, loop.members
     within = [s for s in header.succs if s in inside]
     if len(within) == len(header.succs):
         ctx.remark(NO_TEST, loop)

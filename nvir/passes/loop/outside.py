@@ -9,6 +9,7 @@ each value carried around a loop (two) or joined.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from nvir.ir.block import Block
@@ -20,15 +21,20 @@ from nvir.passes.loop.body_cost import Counted, is_symbol
 from nvir.passes.loop.unroll_weights import CARRIED, JOINED, OUTSIDE_BASE, weight
 
 
-def outside_size(function: Function, counted: Counted, arch: int, done: Mapping[Block, Any]) -> int:
-    """Instructions of the function that are not in the loop."""
-    inside = set(counted.loop.blocks)
+def outside_size(
+    function: Function, counted: Counted, arch: int, done: Mapping[Block, Any],
+    dead: AbstractSet[Instruction] = frozenset(),
+) -> int:  # fmt: skip
+    """Instructions of the function that are not in the loop and not dead."""
+    inside = counted.loop.members
     params: set[Value] = set()
     headers = set(done) | {counted.loop.header}
     size = OUTSIDE_BASE
     for block in function.blocks:
         out = block not in inside
         for i in block:
+            if i in dead:
+                continue
             f = i.form
             if f.is_phi:
                 size += CARRIED if block in headers else JOINED

@@ -83,7 +83,7 @@ def is_canonical(loop: Loop) -> bool:
     entries = loop.entries
     if len(entries) != 1 or not only_jumps(entries[0]) or len(loop.latches) != 1:
         return False
-    inside = set(loop.blocks)
+    inside = loop.members
     targets = {s for b in loop.blocks for s in b.succs if s not in inside}
     return all(p in inside for t in targets for p in t.preds)
 

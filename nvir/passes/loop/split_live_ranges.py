@@ -105,7 +105,7 @@ def _split(
     loop: Loop, live: Liveness, held: frozenset[Value], code: _Code, moves: Moves
 ) -> tuple[int, int]:
     """Put moves around a loop; how many values got any, and how many moves there are."""
-    inside = set(loop.blocks)
+    inside = loop.members
     (preheader,) = loop.entries
     exits = list(dict.fromkeys(s for _, s in loop.exits))
     values = made = 0

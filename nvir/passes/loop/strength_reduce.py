@@ -106,7 +106,7 @@ class _Reduction:
         held: frozenset[Value],
     ) -> None:  # fmt: skip
         self.loop, self.ctx, self.forms, self.held = loop, ctx, forms, held
-        self.inside = set(loop.blocks)
+        self.inside = loop.members
         self.live = pressure.of_loop(loop)
         self.linear: dict[Value, Linear] = {}
         self.made: list[tuple[Instruction, Instruction]] = []  # root, its phi

@@ -73,7 +73,7 @@ def _test(loop: Loop, trips: dict[Block, TripCount | None]) -> Test | None:
     trip = trips[loop.header]
     if trip is None or trip.exit.loop_depth != loop.depth:
         return None
-    inside = set(loop.blocks)
+    inside = loop.members
     outside = [s for s in trip.exit.succs if s not in inside]
     if len(outside) != 1 or len(trip.exit.succs) != 2:
         return None

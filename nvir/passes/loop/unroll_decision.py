@@ -4,12 +4,12 @@
     loop M: code 12: not unrolled: (64 − 1)·31 = 1953 > 1167; a branch in the body
 
 Method   The rules are those of unroll_observed.py. ptxas decides when dead code is gone and
-         copies are resolved, but before equal computations are merged, so the decision is made
-         on a copy of the function in that state.
+         copies are resolved, but before equal computations are merged. So copies are resolved
+         while the decision is made, and what would be dead is left out of account.
 Needs    CFG annotations.
 Keeps    everything.
-Cost     a clone of the function, two scalar passes, and the loops themselves; a
-         function without loops costs nothing.
+Cost     a search for copies and one for dead code, and the loops themselves; a function
+         without loops costs nothing.
 Source   loops assembled by ptxas 13.0 and read back (benchmarks/unroll_agreement.py).
 """
 
@@ -31,6 +31,7 @@ from nvir.passes.loop.unroll_observed import (
 )
 from nvir.passes.registry import Pass
 from nvir.passes.remarks import Code, missed, passed
+from nvir.passes.rewrite import substituted
 from nvir.passes.scalar import copy_prop, dce
 
 # The state in which ptxas decides. Rows of their own: all passes need not be imported for two.
@@ -90,9 +91,12 @@ def decide(
         unknown_factor=ctx.knob("UnrollUnknownCount"),
         full_limit=ctx.knob("UnrollFullInstLimit"),
     )
-    copy = prepared(function, ctx.module)
-    off = frozenset(x.header for x in natural_loops(copy) if ctx.knob("block-nounroll", x.header))
-    decisions = unroll_decisions(copy, architecture(target or ctx.module.target), limits, off)
+    arch = architecture(target or ctx.module.target)
+    headers = [x.header for x in natural_loops(function)]
+    off = frozenset(h for h in headers if ctx.knob("block-nounroll", h))
+    with substituted(copy_prop.copies(function)):
+        dead = frozenset(dce.dead_instructions(function))
+        decisions = unroll_decisions(function, arch, limits, off, dead)
     return {header.name: made for header, made in decisions.items()}
 
 

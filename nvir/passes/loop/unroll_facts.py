@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
+from collections.abc import Set as AbstractSet
 
 import attrs
 
@@ -100,7 +101,7 @@ def scan_body(loop: Loop, nounroll: Container[Block], arch: int = 80) -> BodyRec
     trip = trip_count(loop)
     counted = Counted(loop, trip)
     known, control = Known(counted, arch), loop_control(counted)
-    inside = set(loop.blocks)
+    inside = loop.members
     for block in loop.blocks:
         for i in block:
             if i.form.op.pseudo:
@@ -207,7 +208,7 @@ def counted_exit(loop: Loop, floats: bool = False) -> CountedExit | tuple[Unroll
     if test is None:
         return UnrollCode.NO_INDUCTION, "the exit depends on no comparison"
     variables = {iv.phi: iv for iv in induction_variables(loop)}
-    inside = set(loop.blocks)
+    inside = loop.members
     sides = [_side(v, loop, variables, inside) for v in test.operands[:2]]
     iv = next((s for s in sides if isinstance(s, InductionVariable)), None)
     if iv is None:
@@ -240,8 +241,9 @@ def _comparison(p: Value) -> Instruction | None:
 
 
 def _side(
-    v: Value, loop: Loop, variables: dict[Instruction, InductionVariable], inside: set[Block]
-) -> InductionVariable | UnrollCode | None:
+    v: Value, loop: Loop, variables: dict[Instruction, InductionVariable],
+    inside: AbstractSet[Block],
+) -> InductionVariable | UnrollCode | None:  # fmt: skip
     """What one side of the comparison is: a variable, what is wrong with it, None if invariant."""
     d = v.definer
     if isinstance(d, Instruction) and d in variables:
@@ -284,7 +286,7 @@ def _class_of(
 
 
 def _bound(
-    iv: InductionVariable, bound: Value, loop: Loop, inside: set[Block]
+    iv: InductionVariable, bound: Value, loop: Loop, inside: AbstractSet[Block]
 ) -> tuple[UnrollCode, str] | None:
     d = bound.definer
     if not is_invariant(bound, inside):

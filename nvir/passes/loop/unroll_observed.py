@@ -13,7 +13,7 @@ figures of the body (body_cost.py), T the trip count and c = d + 3:
                  one that stays a loop stops it
 
 Nothing is transformed here: `unroll_decisions` says what the assembler will do
-with a function as it is given, so the caller removes dead code first.
+with a function as it is given, so the caller says what is dead in it.
 
 Needs    CFG annotations.
 Cost     linear in the sizes of the loops, a block once for each loop around it.
@@ -22,6 +22,7 @@ Source   measured on ptxas 13.0.88; benchmarks/unroll_agreement.py compares.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 import attrs
@@ -30,6 +31,7 @@ from nvir.analysis.divergence import Divergence, divergence
 from nvir.analysis.induction import TripCount, trip_count
 from nvir.ir.block import Block
 from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.loop.body_cost import BodyCost, Counted, body_cost
 from nvir.passes.loop.outside import outside_size
@@ -101,11 +103,13 @@ class UnrollDecision:
 def unroll_decisions(
     function: Function, arch: int, limits: Limits = Limits(),
     switched_off: frozenset[Block] = frozenset(),
+    dead: AbstractSet[Instruction] = frozenset(),
 ) -> dict[Block, UnrollDecision]:  # fmt: skip
     """The decision on each natural loop, by its header.
 
     `arch` is the number of the architecture (80, 90 …); `switched_off` are headers of
-    loops that must stay, beside those under `.pragma "nounroll"`.
+    loops that must stay, beside those under `.pragma "nounroll"`. Instructions that are `dead`
+    count as if they were gone.
     """
     loops = natural_loops(function)
     if not loops:
@@ -116,7 +120,7 @@ def unroll_decisions(
     order = sorted(loops, key=lambda x: (-x.depth, -place[x.header]))
     module = function.module
     everywhere = module is not None and any("nounroll" in p for p in module.pragmas)
-    state = _State(function, arch, limits, layout, loops)
+    state = _State(function, arch, limits, layout, loops, dead)
     for loop in order:
         off = everywhere or loop.header in switched_off or has_pragma(loop)
         state.done[loop.header] = state.decide(loop, off)
@@ -161,10 +165,10 @@ class _State:
 
     def __init__(
         self, function: Function, arch: int, limits: Limits,
-        layout: dict[Block, Block | None], loops: list[Loop],
+        layout: dict[Block, Block | None], loops: list[Loop], dead: AbstractSet[Instruction],
     ) -> None:  # fmt: skip
         self.function, self.arch, self.limits, self.layout = function, arch, limits, layout
-        self.loops = loops
+        self.loops, self.dead = loops, dead
         self.done: dict[Block, UnrollDecision] = {}
         self.counted: dict[Block, Counted] = {}
         self._divergence: Divergence | None = None
@@ -185,7 +189,7 @@ class _State:
             if self.done[x.header].action == "full"
         )  # fmt: skip
         counted = self.counted[loop.header] = Counted(loop, trip, inner)
-        cost = body_cost(counted, self.arch, self.layout)
+        cost = body_cost(counted, self.arch, self.layout, self.dead)
         T = trip.count if trip is not None else None
         facts = UnrollDecision("none", 1, None, "", cost.d, cost.a, cost.S, T=T)
         if off:
@@ -240,7 +244,7 @@ class _State:
         limit = k.budget + k.per_percent * cost.p
         if counted.loop.parent is not None or len(self.done) < len(self.loops) - 1:
             return limit, str(limit)
-        outside = outside_size(self.function, counted, self.arch, self.done)
+        outside = outside_size(self.function, counted, self.arch, self.done, self.dead)
         share = cost.c / (cost.c + outside)
         if share <= k.share:
             return limit, str(limit)

@@ -96,13 +96,12 @@ class Refusals:
         """The refusal and what caused it, None if the loop can be copied."""
         if loop.header is self.function.entry:
             return Refusal.ENTRY, ""
-        inside = set(loop.blocks)
         convergent: Instruction | None = None
         for block in loop.blocks:
             if block in self._sideways:
                 return Refusal.IRREDUCIBLE, ""
             for i in block:
-                found = self._of_instruction(i, inside)
+                found = self._of_instruction(i)
                 if found is not None:
                     return found
                 if i.form.convergent and convergent is None:
@@ -111,7 +110,7 @@ class Refusals:
             return Refusal.CONVERGENT, convergent.form.spelling
         return None
 
-    def _of_instruction(self, i: Instruction, inside: set[Block]) -> tuple[Refusal, str] | None:
+    def _of_instruction(self, i: Instruction) -> tuple[Refusal, str] | None:
         f = i.form
         if f.op.name == "unknown":
             return Refusal.UNKNOWN, f.spelling
@@ -161,7 +160,7 @@ def regions(function: Function, headers: set[Block], held: frozenset[Value]) -> 
 def _close(function: Function, loops: list[Loop], held: frozenset[Value]) -> None:
     """Let every value that leaves a loop go through phis of its exits."""
     for loop in reversed(loops):
-        inside = set(loop.blocks)
+        inside = loop.members
         exits: dict[Block, list[Block]] = {}
         for b, s in loop.exits:
             exits.setdefault(s, []).append(b)

@@ -44,7 +44,7 @@ _REGISTERS = (Instruction, Result, Argument)
 
 
 def run(function: Function, ctx: Context) -> bool:
-    leaders = _find(function)
+    leaders = copies(function)
     if not leaders:
         return False
     substitute(leaders)
@@ -54,14 +54,14 @@ def run(function: Function, ctx: Context) -> bool:
         phis += copy.form.is_phi
         function.marks.pop(copy, None)
         copy.erase()
-    copies = len(leaders) - phis
-    ctx.count("copies", copies)
+    moves = len(leaders) - phis
+    ctx.count("copies", moves)
     ctx.count("phis", phis)
-    ctx.remark(PROPAGATED, copies=copies, phis=phis)
+    ctx.remark(PROPAGATED, copies=moves, phis=phis)
     return True
 
 
-def _find(function: Function) -> dict[Value, Value]:
+def copies(function: Function) -> dict[Value, Value]:
     """Each copy with a value that it copies; chains end at one that is no copy."""
     moves: list[Instruction] = []
     phis: list[Instruction] = []

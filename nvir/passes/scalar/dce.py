@@ -30,7 +30,7 @@ CODES = (REMOVED,)
 
 
 def run(function: Function, ctx: Context) -> bool:
-    dead = _dead(function, _mark(function))
+    dead = dead_instructions(function)
     if not dead:
         return False
     phis = sum(i.form.is_phi for i in dead)
@@ -47,7 +47,9 @@ def run(function: Function, ctx: Context) -> bool:
     return True
 
 
-def _dead(function: Function, alive: set[Instruction]) -> list[Instruction]:
+def dead_instructions(function: Function) -> list[Instruction]:
+    """The instructions that no effect depends on, in layout order."""
+    alive = _mark(function)
     dead = []
     for block in function.blocks:
         i = block.first
