@@ -14,20 +14,23 @@ that reaches it:
 Uses are operands of any kind: written sources, guards, the fallbacks of guarded instructions
 (tied to their results), and phi operands, which count at the end of their incoming block.
 
-Method   For each value: walk backwards from the uses to the definitions; that is where the
-         variable is live. Over these blocks in
-         reverse post-order carry forward the name of the definition that reaches, a block where
-         two meet giving a phi, a name of its own. Names disagree at retreating edges only after
-         the sweep: such blocks get phis as well and the sweep is repeated, until none is
-         found. Each phi is a join of two disjoint paths from different definitions, so they are
-         the iterated dominance frontier's, less those where the variable is dead. All operands
-         are rewritten at the end, each user once.
+Method   Walk backwards from the uses to the definitions: that is where a variable is live. Over
+         these blocks in reverse post-order carry forward the name of the definition that
+         reaches, a block where two meet giving a phi, a name of its own. Names disagree at
+         retreating edges only after the sweep: such blocks get phis as well and the sweep is
+         repeated, until none is found. Each phi is a join of two disjoint paths from different
+         definitions, so they are the iterated dominance frontier's. What reaches a block
+         depends on where a variable is defined alone, so it is worked out once for all
+         variables defined at the same blocks; each then gets the phis that its uses ask for,
+         which leaves out those where it is dead. All operands are rewritten at the end, each
+         user once.
 Needs    fresh CFG annotations (they stay fresh).
 Keeps    declared spellings: a definition takes over uses of another spelling of its class as
          the class, and so does a phi of definitions that differ (see rewrite.py).
 Skips    nothing: `obstacle` tells beforehand which values cannot have two definitions.
-Cost     Linear in the blocks where a variable is live, times the sweeps: one where no phi
-         stands at a loop header, else two or, seldom, more.
+Cost     For each set of definition blocks, the blocks where one of its variables is live, times
+         the sweeps (one where no phi stands at a loop header, else two or, seldom, more); for
+         each variable its uses and phis.
 Source   Cytron et al., "Efficiently Computing Static Single Assignment Form", TOPLAS 13(4),
          1991, for where phis belong; Choi, Cytron, Ferrante, POPL 1991, for pruning.
 """
@@ -47,7 +50,6 @@ from nvir.ir.values import Argument, Constant, Value, undef
 from nvir.passes.rewrite import can_stand_for, join_spelling
 
 Definitions = Mapping[Block, Value]
-_Name = Value | Block  # what reaches a place: a definition, or the phi of a block
 
 
 def obstacle(value: Value, held: AbstractSet[Value]) -> str | None:
@@ -83,9 +85,21 @@ def repair(
     edits = _Edits(function)
     _ = function.rpo  # asks for annotations, and in check mode that they are fresh
     with bulk():
+        variables = []
+        groups: dict[frozenset[Block], _Reach] = {}
         for value, definitions in more.items():
             _check(value, definitions, held)
-            _Variable(value, definitions, edits).repair()
+            variable = _Variable(value, definitions, edits)
+            where = frozenset(variable.definitions)
+            if where not in groups:
+                groups[where] = _Reach(where)
+            variable.reach = groups[where]
+            variable.reach.asked.update(variable.asks())
+            variables.append(variable)
+        for reach in groups.values():
+            reach.carry()
+        for variable in variables:
+            variable.repair()
         edits.apply()
     return edits.phis
 
@@ -142,12 +156,108 @@ class _Edits:
             phi.set_operands(tuple([at.get(k, v) for k, v in enumerate(phi.operands)]))
 
 
+class _Join:
+    """A place where definitions meet: what the phi of its block will be, whatever the variable."""
+
+    __slots__ = ("block",)
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+
+class _Undefined:
+    """What reaches a place that no definition reaches."""
+
+
+_UNDEFINED = _Undefined()
+_Name = Block | _Join | _Undefined  # what reaches a place; a block: the definition at its end
+
+
+class _Reach:
+    """What reaches where, of the variables that are defined at the same blocks.
+
+    asked   blocks at whose head one of them is asked for
+    at      block -> name of what reaches its head, once `carry` has run
+    """
+
+    def __init__(self, defined: frozenset[Block]) -> None:
+        self.defined = defined
+        self.asked: set[Block] = set()
+        self.at: dict[Block, _Name] = {}
+
+    def carry(self) -> None:
+        live = self._live()
+        at, joins = self.at, dict[Block, _Join]()
+        while True:
+            at.clear()
+            for b in live:
+                at[b] = joins[b] if b in joins else self._meet(b)
+            late = [b for b in live if not self._is_join(b) and self._disagrees(b)]
+            if not late:
+                return
+            joins.update((b, _Join(b)) for b in late)
+
+    def leaving(self, block: Block) -> _Name:
+        """What is at the end of a block."""
+        return block if block in self.defined else self.at[block]
+
+    def joins(self, names: Iterable[_Name]) -> list[_Join]:
+        """The joins that stand for the names or lead to one of them, in reverse post-order."""
+        found: set[_Join] = set()
+        work = [x for x in names if isinstance(x, _Join)]
+        while work:
+            join = work.pop()
+            if join not in found:
+                found.add(join)
+                names = [self.leaving(p) for p in join.block._preds if p._rpo_index >= 0]
+                work += [x for x in names if isinstance(x, _Join)]
+        return sorted(found, key=lambda x: x.block._rpo_index)
+
+    def _live(self) -> list[Block]:
+        """The blocks that a variable is live into, in reverse post-order: those that ask for it
+        at their head, and what leads there from the definitions."""
+        defined = self.defined
+        live: set[Block] = set()
+        work = list(self.asked)
+        while work:
+            b = work.pop()
+            if b in live:
+                continue
+            live.add(b)
+            work += [p for p in b._preds if p._rpo_index >= 0 and p not in defined]
+        return sorted(live, key=_rpo_index)
+
+    def _meet(self, block: Block) -> _Name:
+        """What reaches a block from the predecessors known so far; a join if they disagree."""
+        found: _Name | None = None
+        for p in block._preds:
+            if p._rpo_index < 0:
+                continue
+            name = p if p in self.defined else self.at.get(p)
+            if name is None or name is found:
+                continue
+            if found is not None:
+                return _Join(block)
+            found = name
+        return found if found is not None else _UNDEFINED
+
+    def _is_join(self, block: Block) -> bool:
+        name = self.at[block]
+        return isinstance(name, _Join) and name.block is block
+
+    def _disagrees(self, block: Block) -> bool:
+        own = self.at[block]
+        return any(p._rpo_index >= 0 and self.leaving(p) is not own for p in block._preds)
+
+
 class _Variable:
-    """One value, its definitions, and what reaches where.
+    """One value and its definitions.
 
     definitions   block -> what the variable is at its end
-    at            block -> name of what reaches its head, once `_carry` has run
+    reach         what of them reaches where
     """
+
+    reach: _Reach
 
     def __init__(self, value: Value, more: Definitions, edits: _Edits) -> None:
         self.value, self.edits = value, edits
@@ -155,31 +265,16 @@ class _Variable:
         self.home = home_of(value)
         if self.home is not None:
             self.definitions[self.home] = value
-        self.at: dict[Block, _Name] = {}
-        self.made: dict[Block, Instruction] = {}
+        self.made: dict[_Join, Instruction] = {}
+        self.plain: list[tuple[Instruction, Block]] = []  # (user, block at whose head it asks)
+        # (phi, operand, block at whose end it asks)
+        self.merged: list[tuple[Instruction, int, Block]] = []
 
-    def repair(self) -> None:
-        plain, merged = self._uses()
-        asked = [b for _, b in plain]
-        asked += [b for *_, b in merged if b not in self.definitions]
-        self._carry(self._live(asked))
-        self._place_phis()
-        for user, block in plain:
-            new = self._value(self.at[block])
-            if new is not self.value:
-                self.edits.plain.setdefault(user, {})[self.value] = self._take(new)
-        for phi, index, block in merged:
-            new = self._value(self._leaving(block))
-            if new is not self.value:
-                self.edits.merged.setdefault(phi, {})[index] = self._take(new)
-
-    def _uses(self) -> tuple[list[tuple[Instruction, Block]], list[tuple[Instruction, int, Block]]]:
-        """(user, block at whose head it asks), and (phi, operand, block at whose end it asks).
+    def asks(self) -> list[Block]:
+        """Find the uses; the blocks at whose head they ask for the variable.
 
         In its own block a value was and is what comes before its uses.
         """
-        plain: list[tuple[Instruction, Block]] = []
-        merged: list[tuple[Instruction, int, Block]] = []
         value, home = self.value, self.home
         for user in value.users:
             block = user.block
@@ -187,77 +282,42 @@ class _Variable:
                 continue
             if user.form.is_phi:
                 entries = self.edits.entries(user)[value]
-                merged += [(user, k, b) for k, b in entries if b._rpo_index >= 0]
+                self.merged += [(user, k, b) for k, b in entries if b._rpo_index >= 0]
             elif block is not home and block._rpo_index >= 0:
-                plain.append((user, block))
-        return plain, merged
+                self.plain.append((user, block))
+        asked = [b for _, b in self.plain]
+        return asked + [b for *_, b in self.merged if b not in self.definitions]
 
-    def _live(self, asked: Iterable[Block]) -> list[Block]:
-        """The blocks that the variable is live into, in reverse post-order: those that ask for it
-        at their head, and what leads there from the definitions."""
-        live: set[Block] = set()
-        work = list(asked)
-        while work:
-            b = work.pop()
-            if b in live:
-                continue
-            live.add(b)
-            work.extend(
-                p for p in b._preds
-                if p._rpo_index >= 0 and p not in self.definitions and p not in live
-            )  # fmt: skip
-        return sorted(live, key=_rpo_index)
+    def repair(self) -> None:
+        reach = self.reach
+        plain = [(user, reach.at[b]) for user, b in self.plain]
+        merged = [(phi, k, reach.leaving(b)) for phi, k, b in self.merged]
+        self._place_phis(reach.joins([*(x for _, x in plain), *(x for *_, x in merged)]))
+        for user, name in plain:
+            new = self._value(name)
+            if new is not self.value:
+                self.edits.plain.setdefault(user, {})[self.value] = self._take(new)
+        for phi, index, name in merged:
+            new = self._value(name)
+            if new is not self.value:
+                self.edits.merged.setdefault(phi, {})[index] = self._take(new)
 
-    def _carry(self, live: list[Block]) -> None:
-        """Find what reaches the head of each block where the variable is live."""
-        at, phis = self.at, set[Block]()
-        while True:
-            at.clear()
-            for b in live:
-                at[b] = b if b in phis else self._meet(b)
-            late = [b for b in live if at[b] is not b and self._disagrees(b)]
-            if not late:
-                return
-            phis.update(late)
-
-    def _meet(self, block: Block) -> _Name:
-        """What reaches a block from the predecessors known so far; itself if they disagree."""
-        found: _Name | None = None
-        for p in block._preds:
-            if p._rpo_index < 0:
-                continue
-            name = self.definitions.get(p) or self.at.get(p)
-            if name is None or name is found:
-                continue
-            if found is not None:
-                return block
-            found = name
-        return found if found is not None else undef(self.value.type)
-
-    def _disagrees(self, block: Block) -> bool:
-        own = self.at[block]
-        return any(
-            p._rpo_index >= 0 and self._leaving(p) is not own for p in block._preds
-        )  # fmt: skip
-
-    def _leaving(self, block: Block) -> _Name:
-        return self.definitions.get(block) or self.at[block]
-
-    def _place_phis(self) -> None:
-        blocks = [b for b, name in self.at.items() if name is b]
-        if not blocks:
+    def _place_phis(self, joins: list[_Join]) -> None:
+        if not joins:
             return
         type = self._phi_type()
-        value, nothing = self.value, undef(type)
-        for b in blocks:
-            phi = Instruction(self.edits.phi_form, (), type, value.name, ())
-            self.made[b] = b.insert_phi(phi)
+        nothing = undef(type)
+        for x in joins:
+            phi = Instruction(self.edits.phi_form, (), type, self.value.name, ())
+            self.made[x] = x.block.insert_phi(phi)
             self.edits.phis.append(phi)
-        for b in blocks:
+        leaving = self.reach.leaving
+        for x in joins:
+            preds = x.block._preds
             operands = [
-                self._value(self._leaving(p)) if p._rpo_index >= 0 else nothing for p in b._preds
+                self._value(leaving(p)) if p._rpo_index >= 0 else nothing for p in preds
             ]
-            self.made[b].set_incoming(operands, b._preds)
+            self.made[x].set_incoming(operands, preds)
 
     def _phi_type(self) -> Type:
         """The declared type of the variable's phis: that of all definitions, else their class."""
@@ -267,7 +327,9 @@ class _Variable:
         return type.cls if isinstance(type, ScalarType) else type
 
     def _value(self, name: _Name) -> Value:
-        return self.made[name] if isinstance(name, Block) else name
+        if isinstance(name, Block):
+            return self.definitions[name]
+        return self.made[name] if isinstance(name, _Join) else undef(self.value.type)
 
     def _take(self, new: Value) -> Value:
         """`new`, declared so that it can take over uses of the value."""
