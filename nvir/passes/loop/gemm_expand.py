@@ -1,0 +1,419 @@
+"""A tile loop becomes a multistage one: a ring of buffers, filled by asynchronous copies.
+
+    for i in 0 … n-1:                  copies(0, buffer 0); commit
+        loads(i); bar                  if 1 < n: copies(1, buffer 1);  commit       (stages - 1 of
+        arithmetic(i); bar             …                                             these)
+                                  ==>  for i in 0 … n-1:
+                                           wait until stages - 2 groups are pending; bar
+                                           if i+stages-1 < n: copies(i+stages-1, next buffer)
+                                           commit
+                                           arithmetic(i) from buffer i mod stages
+                                       bar, where shared memory is used behind the loop
+
+What is committed in an iteration is one group, empty or not, so the newest stages - 2 groups are
+those of tiles i+1 … i+stages-2, and tile i is there for the thread that waits; for the others it is
+behind the barrier. Behind the same barrier all threads are done with tile i-1, whose buffer is
+the one that is filled next: one barrier an iteration is enough. When the loop is left, only empty
+groups are pending.
+
+The tiles ahead have header phis of their own, and a predicate that stays false once the test failed;
+both are computed from pure instructions that rule 6 of gemm_tiles.py found, so the loop may end
+after any number of iterations. A buffer is chosen by an offset that is added to the base of each
+access, one offset for reads and one for stores of each size of tile; the variables grow in place.
+
+Method   The loading part is copied for each stage of the prologue and for the kernel, stores of
+         loaded values replaced by copies; then the original is taken out.
+Needs    a loop in the form of unroll_region.py, fresh annotations. They are stale afterwards.
+Cost     stages times the loading part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from nvir.analysis.induction import constant_of
+from nvir.ir.block import Block
+from nvir.ir.builder import Builder
+from nvir.ir.cfg import successors
+from nvir.ir.clone import clone_blocks
+from nvir.ir.form import form
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.symbols import Variable
+from nvir.ir.types import B32, PRED, Type, array
+from nvir.ir.values import Symbol, SymbolOffset, Value, integer, undef
+from nvir.passes.loop import region
+from nvir.passes.loop.gemm_copies import Store, Writer, address
+from nvir.passes.loop.gemm_tiles import Tile, TileLoop
+from nvir.passes.loop.unroll_transform import NOUNROLL
+
+PIPELINED = "gemm pipelined"  # flag of a kernel's header
+
+
+@attrs.frozen(eq=False)
+class Expanded:
+    """What a tile loop has become.
+
+    kernel     header of the loop
+    copying    the block of the kernel that commits, behind the copies
+    """
+
+    kernel: Block
+    copying: Block
+    stages: int
+
+
+def expand(
+    tiles: TileLoop, where: Mapping[Instruction, Tile], preheader: Block, stages: int, *,
+    pending: int | None = None, late: bool = False, grows: bool = True,
+) -> Expanded:  # fmt: skip
+    """Replace a tile loop.
+
+    where     the tile of each store
+    stages    buffers of each tile, at least 2
+    pending   groups that may be under way while the arithmetic begins, at most stages − 2
+    late      copies are issued behind the arithmetic of an iteration, not before it
+    grows     the variables grow; on a copy of a function, which shares those of the module, not
+    """
+    most = stages - 2 if pending is None else min(pending, stages - 2)
+    made = _Expander(tiles, where, preheader, stages, most, late).build()
+    for t in tiles.tiles if grows else ():
+        grow(t.variable, t.stride * stages)
+    return made
+
+
+class _Expander:
+    def __init__(
+        self, tiles: TileLoop, where: Mapping[Instruction, Tile], preheader: Block, stages: int,
+        pending: int, late: bool,
+    ) -> None:  # fmt: skip
+        self.t, self.where, self.preheader = tiles, where, preheader
+        self.stages, self.pending, self.late = stages, pending, late
+        self.header, self.latch = tiles.header, tiles.latch
+        (self.exit,) = (s for _, s in tiles.loop.exits)
+        function = self.header.function
+        self.function: Function = function
+        self.strides = list(dict.fromkeys(t.stride for t in tiles.tiles))
+        self.outer = _uses_shared_behind(self.exit, set(tiles.loop.blocks))
+        self.inside = set(tiles.loop.blocks)
+        self.phis = list(self.header.phis)
+        (test,) = (i for i in (self.latch.terminator,) if i is not None)
+        self.test = test
+        self.updates = {p: p.operands[p.aux.index(self.latch)] for p in tiles.ahead}
+        self.number = constant_of(tiles.filled.operands[0])
+
+    def build(self) -> Expanded:
+        t = self.t
+        body = self._split()
+        entered = {p: p.operands[p.aux.index(self.preheader)] for p in t.ahead}
+        kernel = self.function.block(f"{self.header.name}.kernel", after=self.preheader)
+        here, values, active = self._prologue(body, entered, kernel)
+        phis, active_phi, reads, stores = self._head(kernel, here, values, active)
+        self._again(body)
+        self._shift_reads(body, reads)
+        copying, next_active = self._copies(kernel, body, phis, active_phi, stores)
+        b = Builder(copying, copying.last)
+        for stride in self.strides:
+            rotated = self._rotate(b, reads[stride], stride)
+            reads[stride].add(rotated, self.latch)
+            stores[stride].add(reads[stride], self.latch)
+        active_phi.add(next_active, self.latch)
+        self._finish(kernel, set(t.blocks))
+        return Expanded(kernel, copying, self.stages)
+
+    # ---------------------------------------------------------------- frame
+
+    def _split(self) -> Block:
+        """The loading part ends with its last block; the rest of it is a block of its own."""
+        filled = self.t.filled
+        end = filled.block
+        assert end is not None
+        body = self.function.block(f"{self.header.name}.math", after=end)
+        i = filled.next
+        filled.erase()
+        while i is not None:
+            following = i.next
+            i.remove()
+            body.append(i)
+            i = following
+        for s in successors(body):
+            for phi in s.phis:
+                phi.set_incoming(phi.operands, [body if x is end else x for x in phi.aux])
+        end.append(Instruction(form("bra"), aux=(body,)))
+        if self.latch is end:
+            self.latch = body
+        self.t.released.erase()
+        return body
+
+    def _prologue(
+        self, body: Block, entered: dict[Instruction, Value], kernel: Block
+    ) -> tuple[Block, dict[Instruction, Value], Value]:
+        """The first stages; the block they end in, the phis of the tile after them, whether it
+        exists."""
+        here, values = self.preheader, entered
+        last = here.last
+        assert last is not None
+        last.erase()
+        active: Value | None = None
+        after = here
+        for s in range(self.stages - 1):
+            join = self.function.block(f"{self.header.name}.filled{s}", after=after)
+            offsets = {n: integer(n * s) for n in self.strides}
+            head = self._part(body, values, offsets, join, after)
+            leave = Builder(here)
+            if active is None:
+                leave.br(head)
+            else:
+                leave.cond_br(active, head, join)
+            b = Builder(join)
+            b.op("cp.async.commit_group")
+            values, goes_on = self._advance(b, values)
+            active = goes_on if active is None else b.op("and.pred", active, goes_on)
+            here = after = join
+        Builder(here).br(kernel)
+        assert active is not None
+        return here, values, active
+
+    def _head(
+        self, kernel: Block, here: Block, values: Mapping[Instruction, Value], active: Value
+    ) -> tuple[
+        dict[Instruction, Instruction], Instruction, dict[int, Instruction], dict[int, Instruction]
+    ]:
+        """The kernel's phis, its wait and its barrier. Phis of its own lack the back edge."""
+        for phi in list(self.header.phis):
+            phi.remove()
+            kernel.append(phi)
+            phi.set_incoming(phi.operands, [here if x is self.preheader else x for x in phi.aux])
+
+        def phi_of(type: Type, first: Value, name: str | None) -> Instruction:
+            return kernel.insert_phi(Instruction(form("phi"), (first,), type, name, (here,)))
+
+        ahead = {p: phi_of(p.type, values[p], p.name) for p in self.t.ahead}
+        exists = phi_of(PRED, active, None)
+        reads = {n: phi_of(B32, integer(0), None) for n in self.strides}
+        stores = {n: phi_of(B32, integer(n * (self.stages - 1)), None) for n in self.strides}
+        b = Builder(kernel)
+        b.op("cp.async.wait_group", self.pending)
+        b.op("bar.sync", self.number)
+        kernel.pragmas = tuple(dict.fromkeys((*self.header.pragmas, NOUNROLL)))
+        kernel.flags = self.header.flags | {PIPELINED}
+        return ahead, exists, reads, stores
+
+    def _copies(
+        self, kernel: Block, body: Block, phis: dict[Instruction, Instruction], active: Instruction,
+        stores: Mapping[int, Value],
+    ) -> tuple[Block, Value]:  # fmt: skip
+        """The kernel's copies, before the arithmetic or behind it; where they are committed."""
+        copying = self.function.block(f"{self.header.name}.copies", after=kernel)
+        before = self.latch if self.late else kernel
+        rest: Instruction | None = None
+        if self.late:
+            Builder(kernel).br(body)
+            rest = before.last
+            assert rest is not None
+            rest.remove()
+        head = self._part(body, phis, stores, copying, kernel)
+        Builder(before).cond_br(active, head, copying)
+        b = Builder(copying)
+        b.op("cp.async.commit_group")
+        new, goes_on = self._advance(b, phis)
+        exists = b.op("and.pred", active, goes_on)
+        if rest is None:
+            b.br(body)
+        else:
+            copying.append(rest)
+            for s in successors(copying):
+                for phi in s.phis:
+                    aux = [copying if x is self.latch else x for x in phi.aux]
+                    phi.set_incoming(phi.operands, aux)
+            for phi in kernel.phis:
+                aux = [copying if x is self.latch else x for x in phi.aux]
+                phi.set_incoming(phi.operands, aux)
+            self.latch = copying
+        for p, phi in phis.items():
+            phi.add(new[p], self.latch)
+        return copying, exists
+
+    def _finish(self, kernel: Block, gone: set[Block]) -> None:
+        self.test.set_successor(self.header, kernel)
+        if self.outer:
+            first = self.exit.first_non_phi
+            Builder(self.exit, first).op("bar.sync", self.number)
+        for block in gone:
+            for i in block:
+                if i.is_phi:
+                    i.set_incoming((), ())
+                else:
+                    i.set_operands(())
+        for block in gone:
+            for i in list(block):
+                self.function.marks.pop(i, None)
+                i.remove()
+        region.drop(self.function, gone)
+        self.function.cfg_changed()
+
+    # -------------------------------------------------------- loading parts
+
+    def _part(
+        self, body: Block, values: Mapping[Instruction, Value], offsets: Mapping[int, Value],
+        join: Block, after: Block,
+    ) -> Block:  # fmt: skip
+        """A copy of the loading part that copies asynchronously and leads to `join`; its head."""
+        copies: dict[Any, Any] = {p: values.get(p, undef(p.type)) for p in self.phis}
+        copies[body] = join
+        made = clone_blocks(self.t.blocks, copies, after)
+        writer = Writer(copies)
+        for s in self.t.stores:
+            self._store(s, copies, writer, offsets[self.where[s.store].stride])
+        _sweep(made)
+        head: Block = copies[self.header]
+        head.pragmas, head.flags = (), frozenset()
+        return head
+
+    def _store(
+        self, s: Store, copies: dict[Any, Any], writer: Writer, offset: Value
+    ) -> None:
+        store: Instruction = copies[s.store]
+        b = Builder(store.block, store)  # type: ignore[arg-type]
+        base, literal = address(store)
+        base = shifted(b, base, offset)
+        if not s.pieces:
+            store.set_operand(store.form.addresses[0][0], base)
+            return
+        for piece in s.pieces:
+            if store.guard is None:
+                writer.write(piece, b, (base, literal))
+            else:
+                with b.guard(store.guard, store.form.guard == "!"):
+                    writer.write(piece, b, (base, literal))
+        store.erase()
+
+    def _advance(
+        self, b: Builder, values: Mapping[Instruction, Value]
+    ) -> tuple[dict[Instruction, Value], Value]:
+        """The phis of the next tile, and whether there is one."""
+        made = copied(self.t.advance, values, b)
+        test = self.test
+        assert test.guard is not None
+        goes_on = made.get(test.guard, test.guard)
+        stays = test.aux[0] is not self.exit
+        if stays == (test.form.guard == "!"):
+            goes_on = b.op("not.pred", goes_on)
+        return {p: made.get(v, v) for p, v in self.updates.items()}, goes_on
+
+    # ------------------------------------------------------------ arithmetic
+
+    def _again(self, body: Block) -> None:
+        """What the arithmetic uses of the loading part is computed before it once more."""
+        gone = set(self.t.blocks)
+        made = copied(self.t.again, {}, Builder(body, body.first))
+        for old, new in made.items():
+            if not isinstance(old, Value):
+                continue
+            for user in list(old.users):
+                if user.block not in gone and user.block is not None:
+                    user.replace_operand(old, new)
+
+    def _shift_reads(self, body: Block, offsets: Mapping[int, Value]) -> None:
+        """Reads of tiles go to the buffer of the iteration. One sum for each base and tile."""
+        known: dict[tuple[Value, int], Value] = {}
+        for i, k, tile in self.t.reads:
+            at = i.form.addresses[k][0]
+            base = i.operands[at]
+            key = (base, tile.stride)
+            if key not in known:
+                b = self._behind(base, body)
+                known[key] = shifted(b, base, offsets[tile.stride])
+            i.set_operand(at, known[key])
+
+    def _behind(self, base: Value, body: Block) -> Builder:
+        """Where a value is known first within the arithmetic."""
+        d = base.definer
+        if d is None or d.block is None or d.block not in self.inside and d.block is not body:
+            return Builder(body, body.first)
+        if d.is_phi:
+            return Builder(d.block, d.block.first_non_phi)
+        return Builder(d.block, d.next)
+
+    def _rotate(self, b: Builder, offset: Value, stride: int) -> Value:
+        """The offset of the next buffer."""
+        if self.stages == 2:
+            return b.op("sub.s32", stride, offset)  # type: ignore[no-any-return]
+        following = b.op("add.s32", offset, stride)
+        last = b.op("setp.eq.s32", following, stride * self.stages)
+        return b.op("selp.b32", 0, following, last)  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------- helpers
+
+
+def shifted(b: Builder, base: Value, offset: Value) -> Value:
+    """An address of shared memory plus an offset of 32 bits (a literal 0: the address itself)."""
+    if offset is integer(0):
+        return base
+    if isinstance(base, Symbol | SymbolOffset):
+        base = b.op("mov.u32", base)
+    if base.type.bits == 64:
+        wide = offset if offset.is_constant else b.op("cvt.u64.u32", offset)
+        return b.op("add.s64", base, wide)  # type: ignore[no-any-return]
+    return b.op("add.s32", base, offset)  # type: ignore[no-any-return]
+
+
+def copied(
+    instructions: Iterable[Instruction], values: Mapping[Instruction, Value], b: Builder
+) -> dict[Value, Value]:
+    """Copies of pure instructions, operands before users; from old to new values."""
+    made: dict[Value, Value] = dict(values)
+    for i in instructions:
+        new = Instruction(
+            i.form, tuple(made.get(o, o) for o in i.operands), i.type, i.name, i.aux, i.loc
+        )
+        if i._results is not None:
+            new.set_results([r.type for r in i.results], [r.name for r in i.results])
+        b.insert(new)
+        made.update(zip(i.results, new.results, strict=True))
+    return made
+
+
+def grow(v: Variable, size: int) -> None:
+    """Let a shared variable have that many bytes, aligned to 16."""
+    element = v.element_type
+    v.value_type = array(element, size // max(element.bits // 8, 1))
+    v.vector = 1
+    v.align = max(v.align, 16)
+
+
+def _sweep(blocks: Collection[Block]) -> None:
+    """Erase what nothing uses, bottom up."""
+    inside = set(blocks)
+    work = [i for b in blocks for i in b]
+    while work:
+        i = work.pop()
+        if i.block is None or i.has_effect or any(r.has_uses for r in i.results):
+            continue
+        made_of = [d for o in i.operands if (d := o.definer) is not None]
+        i.erase()
+        work += [d for d in made_of if d.block in inside]
+
+
+def _uses_shared_behind(start: Block, inside: set[Block]) -> bool:
+    """Whether shared memory may be accessed after the loop (again by the loop itself, too)."""
+    work, seen = [start], set()
+    while work:
+        b = work.pop()
+        if b in seen:
+            continue
+        if b in inside:
+            return True
+        seen.add(b)
+        for i in b:
+            f = i.form
+            if f.is_call or f.name == "unknown":
+                return True
+            if (f.reads or f.writes) and not f.space.startswith(("global", "param", "local", "const")):
+                return True
+        work += successors(b)
+    return False

@@ -1,0 +1,308 @@
+"""Tile loops become multistage loops of asynchronous copies (the notes' GemmPipeliner).
+
+    L: ld.global %a, [%p]              fill all stages but one by cp.async, a group each
+       st.shared [%s], %a              L: cp.async.wait_group stages-2; bar.sync 0
+       bar.sync 0              ==>        cp.async [%s + next buffer], [%q]; commit_group
+       ld.shared … mma …                  ld.shared [… + this buffer] … mma …
+       bar.sync 0                         bra L
+       … bra L
+
+Options:
+
+    gemm-pipeline              where knob GemmPipelinerEnabled is set; stages as gemm_depth.py says
+    gemm-pipeline<stages=4>    so many stages, whatever the knob
+    gemm-pipeline<dump>        the stages, as the sections `For Dma Loop` and `For Math Loop`
+
+Under policy `notes` only loops with wgmma or integer products are looked at, under `observed` any
+tile loop. The launch stays as it is: same parameters, same dynamic shared memory, static shared
+memory up to 48 KB. Of GemmPipelinerDependenciesPopbl the meaning is assumed: the copies of an
+iteration wait for its arithmetic, else they go before it.
+
+Method   1. recognise the parts: gemm_tiles.py, gemm_copies.py   2. stages: gemm_depth.py, on a copy
+         3. rebuild: gemm_expand.py.   Loops that copy asynchronously already: gemm_async.py
+Needs    CFG annotations; loops that test at their end (`loop-rotate` makes them).
+Keeps    what the kernel does, for any number of iterations; its parameters and launch.
+Skips    loops with a `Reason`; each is remarked.
+Leaves   what dce removes: counters that the arithmetic alone does not need.
+Marks    kernels by `.pragma "nounroll"`: the assembler would unroll them around their waits.
+Cost     of a tile loop, a clone of its function, one prediction of registers, some simulations.
+Source   the notes on sub_92C240; NVIDIA, PTX ISA 9.0 on cp.async; A. Kerr et al., "CUTLASS" (multistage
+         main loops).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import attrs
+
+from nvir.analysis.divergence import Divergence, divergence
+from nvir.analysis.induction import trip_count
+from nvir.ir.clone import clone_function
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop, natural_loops
+from nvir.passes.context import Context
+from nvir.passes.loop import gemm_async
+from nvir.passes.loop.gemm_depth import (
+    FIXED,
+    LEAST_GAIN,
+    OUTSTANDING,
+    Cost,
+    Wish,
+    cost,
+    cycles,
+    decide,
+    room,
+    shared_at,
+    static_shared,
+)
+from nvir.passes.loop.gemm_expand import PIPELINED, Expanded, expand
+from nvir.passes.loop.gemm_reasons import Reason, Refused
+from nvir.passes.loop.gemm_stages import describe, listing, pending_groups
+from nvir.passes.loop.gemm_tiles import Recogniser, TileLoop, is_candidate
+from nvir.passes.loop.pipeline_choice import ASSUMED_BLOCK
+from nvir.passes.loop.unroll_region import Refusals, regions
+from nvir.passes.loop.unroll_transform import NOUNROLL
+from nvir.passes.remarks import Code, analysis, missed, passed
+from nvir.sm.occupancy import occupancy
+from nvir.sm.regalloc.targets import block_threads
+
+MADE = passed(
+    "GemmPipelined",
+    "{stages} stages of {bytes} bytes, {copies} copies a thread: {before} → {after} cycles a tile "
+    "predicted, registers {registers_before} → {registers}, shared memory {shared_before} → "
+    "{shared}, blocks an SM {blocks_before} → {blocks}",
+)
+SHORTENED = passed("GemmShortened", "{before} → {stages} stages under way")
+ALREADY = analysis(
+    "GemmAsync",
+    "copies asynchronously already: {copies} copies a thread, {bulk} bulk copies, {products} "
+    "products of warp groups; {stages} stages in {bytes} bytes of shared memory",
+)
+NOT_DEEPER = missed(
+    "GemmBuffers", "stages stay as they are: {reason}"
+)  # fmt: skip
+NOT_MADE: dict[Reason, Code] = {
+    r: missed("NotGemm" + r.name.title().replace("_", ""), "not pipelined: {reason}")
+    for r in Reason
+}
+CODES = (MADE, SHORTENED, ALREADY, NOT_DEEPER, *NOT_MADE.values())
+_INTEGERS = frozenset(("s8", "u8", "s4", "u4", "b1"))
+
+
+@attrs.frozen
+class Options:
+    """stages   so many, also where the knob is off; 0 leaves it to the model and the knobs
+    dump     the stages of each loop go to standard error
+    """
+
+    stages: int = 0
+    dump: bool = False
+
+
+def run(function: Function, ctx: Context) -> bool:
+    if not function.back_edges:
+        return False
+    work = _Pipeliner(function, ctx)
+    headers = [x.header for x in reversed(natural_loops(function))]  # inner before outer
+    changed = False
+    for header in headers:
+        loop = next((x for x in natural_loops(function) if x.header is header), None)
+        if loop is not None and work.loop(loop):
+            changed = True
+            function.analyze_cfg()
+    return changed
+
+
+class _Pipeliner:
+    def __init__(self, function: Function, ctx: Context) -> None:
+        self.function, self.ctx = function, ctx
+        self.options: Options = ctx.options
+        self._divergence: Divergence | None = None
+        self.wish = Wish(
+            self.options.stages,
+            bool(ctx.knob("GemmPipelinerUseRegisterCalculation")),
+            ctx.knob("GemmPipelinerPipelineDepthEnforceDeltaFull") or 0,
+            ctx.knob("GemmPipelinerPipelineDepthEnforceDeltaPartial") or 0,
+        )
+        self.late = bool(ctx.knob("GemmPipelinerDependenciesPopbl"))
+        self.hashed = bool(ctx.knob("GemmPipelinerScoreboardHashPopbl"))
+
+    def loop(self, loop: Loop) -> bool:
+        """Pipeline a loop, or remark why not."""
+        try:
+            self._against(loop)
+            own = gemm_async.recognise(loop)
+            if own is not None:
+                return self._own(loop, own)
+            found = self._recogniser().loop(loop)
+            trip = trip_count(loop)
+            if trip is not None and trip.count is not None and trip.count < 2:
+                raise Refused(Reason.SHORT, trip.count)
+            self._make(loop, found, trip.count if trip is not None else None)
+        except Refused as e:
+            self.ctx.count("not_pipelined")
+            self.ctx.remark(NOT_MADE[e.reason], loop, reason=e.reason.text(e.what))
+            return False
+        return True
+
+    # -------------------------------------------------------------- reasons
+
+    def _against(self, loop: Loop) -> None:
+        """What needs no look at the parts."""
+        ctx = self.ctx
+        if any(PIPELINED in b.flags for b in loop.blocks):
+            raise Refused(Reason.DONE)
+        if not (ctx.knob("GemmPipelinerEnabled", loop.header) or self.options.stages):
+            raise Refused(Reason.DISABLED)
+        module = ctx.module
+        if _capability(module.target) < 80 or _version(module.version) < (7, 0):
+            raise Refused(Reason.TARGET, f"{module.target} at version {module.version}")
+        if module.address_size != 64:
+            raise Refused(Reason.TARGET, "a module of 32-bit addresses")
+        if ctx.policy == "notes" and not any(_is_matrix(i) for b in loop.blocks for i in b):
+            raise Refused(Reason.MATRIX)
+        if gemm_async.recognise(loop) is None and not is_candidate(loop):
+            raise Refused(Reason.NO_TILE)
+        if NOUNROLL in loop.header.pragmas and not ctx.knob("OkToPipelineNoUnroll"):
+            raise Refused(Reason.PRAGMA)
+        refusal = Refusals(self.function).of(loop)
+        if refusal is not None:
+            raise Refused(Reason.HELD, refusal[0].text(refusal[1]))
+
+    def _own(self, loop: Loop, own: gemm_async.AsyncLoop) -> bool:
+        """A loop with asynchronous copies of its own."""
+        ctx, stages = self.ctx, own.stages
+        ctx.remark(
+            ALREADY, loop, copies=own.copies, bulk=own.bulk, products=own.products, stages=stages,
+            bytes=own.buffers,
+        )  # fmt: skip
+        wanted = self.wish.stages
+        if not wanted and stages is not None:
+            wanted = stages + self.wish.full + self.wish.partial
+        if stages is None:
+            why = "the copies count on barriers in memory, no wait says how many are under way"
+        elif wanted == stages:
+            why = "no other number is asked for"
+        elif wanted > stages:
+            why = f"buffers for {wanted} are not proven to be there"
+        elif wanted < 2:
+            why = Reason.DEPTH.text(str(wanted))
+        elif gemm_async.shorten(own, wanted):
+            ctx.count("shortened")
+            ctx.remark(SHORTENED, loop, before=stages, stages=wanted)
+            return True
+        else:
+            why = "no wait to change"
+        ctx.remark(NOT_DEEPER, loop, reason=why)
+        return False
+
+    def _recogniser(self) -> Recogniser:
+        if self._divergence is None:
+            self._divergence = divergence(self.function)
+        return Recogniser(self.function, self._divergence)
+
+    # ------------------------------------------------------------ the choice
+
+    def _make(self, loop: Loop, found: TileLoop, trip: int | None) -> None:
+        function, profile = self.function, self.ctx.profile
+        used = static_shared(function)
+        before = cost(function, loop, profile, used)
+        most = min(room(found, used), OUTSTANDING + 1)
+        stages = decide(found, used, self.wish, 2, {})  # refuses where there is no room for two
+        after = self._trial(loop, max(2, min(FIXED, most)), used, found)
+        threads = block_threads(function) or ASSUMED_BLOCK
+        fits = {
+            s: occupancy(profile, after.registers, threads, static_smem=shared_at(found, used, s))
+            for s in range(2, most + 1)
+        }
+        blocks = {s: f.blocks_per_sm for s, f in fits.items()}
+        wanted = self.wish.stages or FIXED
+        self._cycles = {s: self._cycles_at(s, fits[s]) for s in fits}
+        if self.wish.calculated and not self.wish.stages:
+            wanted = self._calculated()
+        stages = decide(found, used, self.wish, wanted, blocks)
+        if trip is not None and not self.wish.stages:
+            stages = max(2, min(stages, trip))
+        predicted, shared = self._cycles[stages], shared_at(found, used, stages)
+        table = describe(found, stages, hashed=self.hashed, cycles=predicted)
+        made = self._apply(loop, stages)
+        self.ctx.count("pipelined")
+        self.ctx.remark(
+            MADE, made.kernel, stages=stages, bytes=found.stage_bytes,
+            copies=sum(len(s.pieces) for s in found.stores),
+            before=_rounded(before.cycles), after=_rounded(predicted),
+            registers_before=before.registers, registers=after.registers,
+            shared_before=before.shared, shared=shared,
+            blocks_before=before.blocks, blocks=blocks[stages],
+        )  # fmt: skip
+        if self.options.dump:
+            sys.stderr.write(listing(str(loop.header.name), table))
+
+    def _trial(self, loop: Loop, stages: int, used: int, found: TileLoop) -> Cost:
+        """The cost of the loop with some number of stages, on a copy of the function."""
+        scratch = clone_function(self.function)
+        scratch.analyze_cfg()
+        header = next(b for b in scratch.blocks if b.name == loop.header.name)
+        variables = {t.variable: t.variable.size for t in found.tiles}
+        made = self._expand(scratch, header, stages, trial=True)
+        assert all(v.size == size for v, size in variables.items())
+        scratch.analyze_cfg()
+        self._scratch = next(x for x in natural_loops(scratch) if x.header is made.kernel)
+        return cost(scratch, self._scratch, self.ctx.profile, shared_at(found, used, stages), stages)
+
+    def _cycles_at(self, stages: int, fits: object) -> float | None:
+        threads = block_threads(self.function) or ASSUMED_BLOCK
+        return cycles(self._scratch, self.ctx.profile, threads, fits, stages)
+
+    def _calculated(self) -> int:
+        """The fewest stages whose cycles a tile are about the least."""
+        known = {s: c for s, c in self._cycles.items() if c is not None}
+        if not known:
+            return FIXED
+        least = min(known.values())
+        return min(s for s, c in known.items() if c <= least * (1 + LEAST_GAIN))
+
+    # ------------------------------------------------------------- carry out
+
+    def _apply(self, loop: Loop, stages: int) -> Expanded:
+        made = self._expand(self.function, loop.header, stages)
+        self.function.analyze_cfg()
+        self._divergence = None
+        return made
+
+    def _expand(self, function: Function, header: object, stages: int, trial: bool = False) -> Expanded:
+        held = Refusals(function).held
+        block = next(b for b in function.blocks if b is header)
+        area = regions(function, {block}, held)[block]
+        loop = next(x for x in natural_loops(function) if x.header is block)
+        recogniser = Recogniser(function, divergence(function))
+        tiles = recogniser.loop(loop)
+        where = {s.store: tiles.tile_of(s, recogniser.alias) for s in tiles.stores}
+        return expand(
+            tiles, where, area.preheader, stages, pending=pending_groups(stages, self.hashed),
+            late=self.late, grows=not trial,
+        )  # fmt: skip
+
+
+def _capability(target: str) -> int:
+    found = re.match(r"sm_(\d+)", target)
+    return int(found[1]) if found is not None else 0
+
+
+def _version(text: object) -> tuple[int, ...]:
+    return tuple(int(x) for x in re.findall(r"\d+", str(text))[:2])
+
+
+def _is_matrix(i: Instruction) -> bool:
+    """A product of warp groups, or of integers."""
+    f = i.form
+    if f.name.startswith("wgmma.mma"):
+        return True
+    return f.name.startswith(("mma", "wmma.mma")) and bool(_INTEGERS.intersection(f.mods))
+
+
+def _rounded(x: float | None) -> float | None:
+    return None if x is None else round(x, 1)
