@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nvir.ir.verify import verify
     from nvir.llvm.printer import print_ll
     from nvir.llvm.reader import read_ll
+    from nvir.loading import load
     from nvir.passes.driver import run_passes
     from nvir.ptx.printer import print_ptx
     from nvir.ptx.reader import read_ptx
@@ -57,6 +58,7 @@ _EXPORTS = {
     "cfg_dot": "nvir.report.pictures",
     "compile_cuda": "nvir.compiler",
     "launch": "nvir.interp.grid",
+    "load": "nvir.loading",
     "parse_ir": "nvir.ir.parse",
     "print_ir": "nvir.ir.text",
     "print_ll": "nvir.llvm.printer",
@@ -72,7 +74,7 @@ _ROOMS = ("ir", "analysis", "llvm", "gpu", "ptx", "interp", "sm", "passes", "too
 __all__ = [
     "DeviceArray", "LaunchError", "LaunchResult", "Module", "NvirError", "ParseError",
     "PassError", "TensorMap", "Texture", "Unsupported", "VerifyError", "__version__", "cfg_dot",
-    "compile_cuda", "ir", "launch", "llvm", "parse_ir", "passes", "print_ir", "print_ll",
+    "compile_cuda", "ir", "launch", "llvm", "load", "parse_ir", "passes", "print_ir", "print_ll",
     "print_ptx", "ptx", "read_ll", "read_ptx", "report", "run_passes", "sm", "to_networkx",
     "toolchain", "verify",
 ]  # fmt: skip

@@ -23,6 +23,7 @@ ALLOWED = {
     "gpu": {"ir", "ptx", "toolchain", "interp"},  # arguments mean what they mean there
     "report": {
         "ir", "analysis", "ptx", "llvm", "interp", "sm", "frontend", "passes", "toolchain", "gpu",
+        "loading",  # a file of any language, above the rooms that read them
     },
 }  # fmt: skip
 # notebook pictures of a function are drawn by the room above it, when asked for

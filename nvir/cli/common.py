@@ -9,13 +9,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import re
 import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -23,93 +22,29 @@ from nvir.ir.errors import NvirError, ParseError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
+from nvir.loading import STDIO, Language
 
-STDIO = "-"
-Language = Literal["ptx", "ori", "ll", "cu"]
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 # ---------------------------------------------------------------- reading
 
 
-def read_module(path: str, arch: str | None = None) -> Module:
-    """The module in a file, or in standard input for "-": PTX, LLVM text, nvir's own, or CUDA C++,
-    which is compiled (for `arch`, sm_80 where that is not said).
-
-    The extension decides (.ptx, .ll, .nvir, .cu), else what the text looks like. Raises
-    NvirError; warnings of reading go to standard error.
-    """
-    return load_module(path, arch)[0]
+def read_module(path: str, arch: str | None = None, level: str | None = None) -> Module:
+    """The module in a file, as `nvir.load` reads it; warnings go to standard error."""
+    return read_with_language(path, arch, level)[0]
 
 
-def load_module(path: str, arch: str | None = None) -> tuple[Module, Language]:
+def read_with_language(
+    path: str, arch: str | None = None, level: str | None = None
+) -> tuple[Module, Language]:
     """As `read_module`, with the language that the text turned out to be in."""
-    data = _read(path)
-    language = _language(data, path)
-    if language == "ll":
-        from nvir.llvm.reader import read_ll
+    from nvir.loading import load_as
 
-        module = read_ll(data if path == STDIO else Path(path))
-    elif language == "cu":
-        module = _compiled(data, path, arch)
-    elif language == "ori":
-        from nvir.ir.parse import parse_ir
-
-        module = parse_ir(data if path == STDIO else Path(path))
-    else:
-        from nvir.ptx.reader import read_ptx
-
-        module = read_ptx(data if path == STDIO else Path(path))
+    module, language = load_as(path, arch, level=level)
     for warning in module.diagnostics:
         click.echo(str(warning), err=True)
     return module, language
-
-
-def _compiled(data: bytes, path: str, arch: str | None) -> Module:
-    """A CUDA source as the PTX that `nvir compile` prints: its registers and lines have names."""
-    from nvir.compiler import compile_cuda
-    from nvir.ptx.printer import print_ptx
-    from nvir.ptx.reader import read_ptx
-
-    name = path if path != STDIO else "<stdin>"
-    compiled = compile_cuda(data, arch or "sm_80", name=name)
-    module = read_ptx(print_ptx(compiled).encode())
-    module.name = compiled.name
-    module.diagnostics[:0] = compiled.diagnostics
-    return module
-
-
-def _read(path: str) -> bytes:
-    if path == STDIO:
-        return sys.stdin.buffer.read()
-    try:
-        return Path(path).read_bytes()
-    except OSError as e:
-        raise NvirError(f"{path}: {e.strerror or e}") from None
-
-
-_PTX = re.compile(rb"^\s*\.(version|target|address_size|visible|entry|func)\b", re.M)
-_LLVM = re.compile(
-    rb"^(; ModuleID|source_filename|target (datalayout|triple)|define\b|declare\b|%[^\s=]+ = type)",
-    re.M,
-)
-_CUDA = re.compile(rb"^[^/\n]*\b__global__\b", re.M)
-_OWN = re.compile(rb"^\s*module\s+(ori|nvvm)\b", re.M)
-
-
-def _language(data: bytes, path: str) -> Language:
-    by_suffix: dict[str, Language] = {".ptx": "ptx", ".nvir": "ori", ".ll": "ll", ".bc": "ll",
-                                      ".cu": "cu", ".cuh": "cu"}  # fmt: skip
-    known = by_suffix.get(Path(path).suffix.lower())
-    if known is not None:
-        return known
-    head = data[:65536]
-    looks: tuple[tuple[Language, re.Match[bytes] | None], ...] = (
-        ("cu", _CUDA.search(head)), ("ori", _OWN.search(head)), ("ptx", _PTX.search(head)),
-        ("ll", _LLVM.search(head)),
-    )  # fmt: skip
-    found = [(m.start(), language) for language, m in looks if m is not None]
-    return min(found)[1] if found else "ptx"
 
 
 # ---------------------------------------------------------------- writing

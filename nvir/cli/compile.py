@@ -9,8 +9,6 @@ from typing import Any
 import click
 
 from nvir.cli.common import (
-    STDIO,
-    _read,
     known_arch,
     output_option,
     reports_errors,
@@ -20,6 +18,7 @@ from nvir.cli.common import (
 from nvir.ir.document import json_document
 from nvir.ir.errors import NvirError
 from nvir.ir.module import Module
+from nvir.loading import STDIO, read_bytes
 
 EMIT = ("tree", "nvvm", "ll", "ori", "ptx", "cubin")
 
@@ -107,7 +106,7 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
     if suffix == ".json":
         from nvir.frontend.tree.json_form import from_json
 
-        return from_json(json_document(_read(file), file)), []
+        return from_json(json_document(read_bytes(file), file)), []
     if suffix == ".py":
         return _program(file), []
     if suffix in (".ptx", ".ll", ".nvir"):
@@ -115,7 +114,7 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
                         "`nvir opt` reads PTX and LLVM text")  # fmt: skip
     from nvir.frontend.cuda import Source, read_cuda
 
-    text = _read(file).decode("utf-8", "surrogateescape")
+    text = read_bytes(file).decode("utf-8", "surrogateescape")
     name = "<stdin>" if file == STDIO else file
     return read_cuda(Source(text, name, include, define, std, fast_math, unroll), arch)
 
@@ -126,7 +125,7 @@ def _program(file: str) -> Any:
 
     from nvir.frontend.tree.declarations import Unit
 
-    _read(file)
+    read_bytes(file)
     try:
         found = runpy.run_path(file)
     except NvirError:

@@ -10,7 +10,6 @@ import attrs
 import click
 
 from nvir.cli.common import (
-    STDIO,
     arch_option,
     command_line,
     json_option,
@@ -22,6 +21,7 @@ from nvir.cli.common import (
     write_output,
 )
 from nvir.ir.errors import NvirError
+from nvir.loading import STDIO
 
 if TYPE_CHECKING:
     from nvir.passes.knobs import Policy
@@ -71,7 +71,7 @@ def command(
     made = []
     for file in (before, after):
         one = report(
-            read_module(file), arch=arch, profile=profile, policy=policy,
+            read_module(file, arch, "ori"), arch=arch, profile=profile, policy=policy,
             launch=Launch(block, dynamic_smem),
         )  # fmt: skip
         one = attrs.evolve(one, file=file if file != STDIO else "standard input")

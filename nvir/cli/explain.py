@@ -66,7 +66,7 @@ def command(
 
     with command_line():
         settings = Knobs.parse(knobs, policy)
-    module = read_module(file)
+    module = read_module(file, arch, "ori")
     function, loop = _chosen(module, which, kernel, file)
     if profile is None and policy == "notes":
         profile = "sm_80_notes"

@@ -10,13 +10,13 @@ from typing import Any
 import click
 
 from nvir.cli.common import (
-    STDIO,
     json_option,
     known_profile,
     output_option,
     reports_errors,
     write_output,
 )
+from nvir.loading import STDIO
 from nvir.sm.occupancy import Need, Occupancy, occupancy
 from nvir.sm.profile import Profile, profile
 

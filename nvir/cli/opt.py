@@ -11,10 +11,10 @@ from nvir.cli.common import (
     arch_option,
     command_line,
     knob_option,
-    load_module,
     output_option,
     policy_option,
     profile_option,
+    read_with_language,
     reports_errors,
     write_output,
 )
@@ -106,7 +106,7 @@ def command(
         click.echo(str(steps), err=True)
     for problem in check_order(steps):
         click.echo(f"warning: {problem}", err=True)
-    module, language = load_module(file)
+    module, language = read_with_language(file)
     settings = Settings.from_environment(
         verify_each=verify_each or check, check=check, print_before=print_before,
         print_after=print_after, print_changed=print_changed or "", filter_funcs=filter_funcs,

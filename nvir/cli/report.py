@@ -12,7 +12,6 @@ import attrs
 import click
 
 from nvir.cli.common import (
-    STDIO,
     arch_option,
     json_option,
     output_option,
@@ -24,6 +23,7 @@ from nvir.cli.common import (
 )
 from nvir.ir.errors import NvirError
 from nvir.ir.module import Module
+from nvir.loading import STDIO
 
 if TYPE_CHECKING:
     from nvir.passes.knobs import Policy
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command("report")
-@click.argument("file")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @arch_option
 @profile_option
 @policy_option
@@ -58,14 +58,14 @@ if TYPE_CHECKING:
 @output_option
 @reports_errors
 def command(
-    file: str, arch: str | None, profile: str | None, policy: Policy, block: int | None,
-    dynamic_smem: int, kernel: str | None, lines: bool, source: bool, ask_ptxas: bool,
-    jobs: int, as_html: bool, as_json: bool, output: str | None,
+    files: tuple[str, ...], arch: str | None, profile: str | None, policy: Policy,
+    block: int | None, dynamic_smem: int, kernel: str | None, lines: bool, source: bool,
+    ask_ptxas: bool, jobs: int, as_html: bool, as_json: bool, output: str | None,
 ) -> None:  # fmt: skip
     """Report the loops, registers and occupancy of each kernel in FILE.
 
-    FILE is PTX, nvir's own text, or a cubin, fat binary, object or executable (by cuobjdump); of a
-    folder it reports a line for each kernel of the files in it.
+    FILE is PTX, CUDA C++, LLVM text, nvir's own, or a cubin, fat binary, object or executable (by
+    cuobjdump). Of a folder, or of several files, it reports a line for each kernel.
     """
     if source and not lines:
         raise click.UsageError("--source goes with --lines")
@@ -76,14 +76,17 @@ def command(
     from nvir.report import Launch
 
     launch = Launch(block, dynamic_smem)
-    if file != STDIO and Path(file).is_dir():
+    file = files[0]
+    if len(files) > 1 or (file != STDIO and Path(file).is_dir()):
         if lines or ask_ptxas or as_html or kernel is not None:
-            raise click.UsageError("a folder goes with no --lines, --ptxas, --html, --kernel")
-        _folder(Path(file), arch, profile, policy, launch, jobs, as_json, output)
+            raise click.UsageError(
+                "a folder or several files go with no --lines, --ptxas, --html, --kernel"
+            )
+        _many(files, arch, profile, policy, launch, jobs, as_json, output)
         return
     binary = _binary(file)
     if binary is None:
-        modules = [read_module(file)]
+        modules = [read_module(file, arch, "ori")]
         code_only = None
     else:
         modules, arch, code_only = _open(binary, arch, profile, launch, lines or ask_ptxas)
@@ -126,9 +129,9 @@ def command(
         write_output(output, report_text(made))
 
 
-def _folder(
-    path: Path, arch: str | None, profile: str | None, policy: Policy, launch: Launch, jobs: int,
-    as_json: bool, output: str | None,
+def _many(
+    paths: tuple[str, ...], arch: str | None, profile: str | None, policy: Policy, launch: Launch,
+    jobs: int, as_json: bool, output: str | None,
 ) -> None:  # fmt: skip
     from rich.console import Console
     from rich.progress import Progress
@@ -140,7 +143,7 @@ def _folder(
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("files", total=None)
         document = report_many(
-            files_in(path), options, jobs,
+            [f for p in paths for f in files_in(Path(p))], options, jobs,
             lambda n, total: bar.update(task, completed=n, total=total),
         )
     write_output(output, json.dumps(document, indent=1) + "\n" if as_json else many_text(document))

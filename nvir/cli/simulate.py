@@ -73,7 +73,7 @@ def command(
     from nvir.sm.profile import profile_for
     from nvir.sm.simulate import Memory, loop_stream, schedule_stream, simulate
 
-    module = read_module(file)
+    module = read_module(file, arch, "ori")
     function, loop = choose_loop(module, which, kernel, file)
     machine = profile_named(profile) if profile else profile_for(arch or module.target)
     if order == "pipelined":

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from nvir.loading import load
 from nvir.report.workers import run_all
 
 SCHEMA = "nvir.reports/1"
@@ -31,10 +32,9 @@ class FileJob:
 def report_file(job: FileJob) -> dict[str, Any]:
     """The document `nvir.report/1` of a file. Raises NvirError."""
     from nvir.report.model import Launch, report
-    from nvir.report.sweep import load
 
     made = report(
-        load(job.file), arch=job.arch, profile=job.profile,
+        load(job.file, job.arch, level="ori"), arch=job.arch, profile=job.profile,
         policy=job.policy,  # type: ignore[arg-type]  # the command line knows the choices
         launch=Launch(job.block, job.dynamic_smem),
     )  # fmt: skip

@@ -26,12 +26,12 @@ import attrs
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.module import Module
+from nvir.loading import SUFFIXES, load
 from nvir.report.workers import run_all
 
 SCHEMA = "nvir.sweep/1"
 POINTS = 5  # of a range without a step
 WARPS = 8
-SUFFIXES = (".ptx", ".nvir")
 _FIGURES = ("instructions", "ii", "registers", "blocks_per_sm", "cycles")
 
 
@@ -118,27 +118,16 @@ def files_in(path: Path) -> list[Path]:
 # ---------------------------------------------------------------- one row
 
 
-def load(file: str) -> Module:
-    """The module in a file of PTX or nvir's own text. Raises NvirError."""
-    path = Path(file)
-    if path.suffix == ".nvir":
-        from nvir.ir.parse import parse_ir
-
-        return parse_ir(path)
-    from nvir.ptx.reader import read_ptx
-
-    return read_ptx(path)
-
-
 @functools.lru_cache(maxsize=2)
-def _module(file: str, digest: str) -> Module:
-    return load(file)
+def _module(file: str, digest: str, arch: str | None) -> Module:
+    return load(file, arch, level="ori")
 
 
-def kernels_of(file: str) -> tuple[str, list[str]]:
+def kernels_of(file: str, arch: str | None) -> tuple[str, list[str]]:
     """(digest of the content, names of the kernels) of a file."""
     digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
-    names = [str(f.name) for f in _module(file, digest).functions if f.blocks and f.kind == "entry"]
+    module = _module(file, digest, arch)
+    names = [str(f.name) for f in module.functions if f.blocks and f.kind == "entry"]
     return digest, names
 
 
@@ -158,7 +147,7 @@ def measure(job: Job) -> dict[str, Any]:
     from nvir.sm.profile import profile_for
     from nvir.sm.registers import estimate_registers
 
-    module = _module(job.file, job.digest)
+    module = _module(job.file, job.digest, job.arch)
     f: Function = next(f for f in module.functions if f.name == job.kernel)
     machine = profile_for(job.arch or module.target)
     f.analyze_cfg()
@@ -196,7 +185,7 @@ def sweep(
     unread = []
     for file in map(str, files_in(path)):
         try:
-            digest, kernels = kernels_of(file)
+            digest, kernels = kernels_of(file, arch)
         except (NvirError, OSError) as e:
             unread.append({"file": file, "kernel": None, "error": str(e)})
             continue

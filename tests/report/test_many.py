@@ -50,3 +50,28 @@ def test_the_table_fits_sixty_columns(monkeypatch):
     assert all(len(line) <= 60 for line in table)
     ii = [x.pipeline.ii for x in made.functions[0].loops]
     assert [line.split()[-1] for line in table[1:]] == ["–" if n is None else f"{n:g}" for n in ii]
+
+
+def test_files_of_every_language_stand_in_one_table(tmp_path: Path):
+    source = EXAMPLES.parent / "saxpy.cu"
+    text = tmp_path / "saxpy.ll"
+    run = [sys.executable, "-m", "nvir"]
+    subprocess.run([*run, "compile", str(source), "-o", str(text)], check=True)
+    files = [str(text), str(EXAMPLES / "saxpy.sm_80.ptx")]
+    made = subprocess.run([*run, "report", *files], capture_output=True, text=True, check=True)
+    rows = [line.split() for line in made.stdout.splitlines()[1:]]
+    assert [(r[0], r[1]) for r in rows] == [
+        ("saxpy.ll", "saxpy"), ("saxpy.ll", "saxpy4"),
+        ("saxpy.sm_80.ptx", "saxpy"), ("saxpy.sm_80.ptx", "saxpy4"),
+    ]  # fmt: skip
+    assert all(r[5] == "1" for r in rows if r[1] == "saxpy")  # level nvvm goes through -O3 first
+    assert abs(int(rows[0][2]) - int(rows[2][2])) <= 4
+
+
+def test_several_files_go_with_no_option_of_one(tmp_path: Path):
+    files = [str(EXAMPLES / f"{n}.sm_80.ptx") for n in ("saxpy", "horner")]
+    run = subprocess.run(
+        [sys.executable, "-m", "nvir", "report", *files, "--html"], capture_output=True, text=True
+    )
+    assert run.returncode == 2
+    assert "several files" in run.stderr

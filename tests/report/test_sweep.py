@@ -113,23 +113,46 @@ def test_a_changed_file_is_measured_again(folder: Path, tmp_path: Path):
 
 
 def test_killed_half_way_it_ends_with_the_same_table(folder: Path, tmp_path: Path):
+    options = ["--factor", "1,2,auto", "--knob", "UnrollUnknownCount=2,4"]
+    _killed_and_started_again(folder, tmp_path, options, 4 * 6, kill_at=5)
+
+
+@pytest.mark.slow
+def test_a_hundred_kernels_by_twenty_settings_survive_a_kill(tmp_path: Path):
+    there = tmp_path / "kernels"
+    there.mkdir()
+    small = sorted(EXAMPLES.glob("*.ptx"), key=lambda p: p.stat().st_size)
+    kernels = 0
+    for k in range(1000):
+        text = small[k % 20].read_text()
+        (there / f"{k:03}.ptx").write_text(f"{text}\n// copy {k}\n")
+        kernels += text.count(".entry")
+        if kernels >= 100:
+            break
+    options = ["--knob", "UnrollBudget=100..300", "--factor", "1,2,4,8"]
+    _killed_and_started_again(there, tmp_path, options, kernels * 20, kill_at=kernels * 10)
+
+
+def _killed_and_started_again(
+    folder: Path, tmp_path: Path, options: list[str], rows: int, kill_at: int
+) -> None:
     def command(out: Path) -> list[str]:
-        return [sys.executable, "-m", "nvir", "sweep", str(folder), "--factor", "1,2,auto",
-                "--knob", "UnrollUnknownCount=2,4", "-j", "2", "-o", str(out)]  # fmt: skip
+        return [sys.executable, "-m", "nvir", "sweep", str(folder), *options,
+                "-j", "2", "-o", str(out)]  # fmt: skip
 
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     expected = subprocess.run(command(whole), capture_output=True, text=True, check=True).stdout
-    assert expected.count("\n") == 1 + 4 * 6
+    assert expected.count("\n") == 1 + rows
     process = subprocess.Popen(command(cut), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 120
+    end = time.monotonic() + 1800
     while time.monotonic() < end and process.poll() is None:
-        if cut.exists() and cut.read_bytes().count(b"\n") >= 5:
+        if cut.exists() and cut.read_bytes().count(b"\n") >= kill_at:
             break
         time.sleep(0.01)
     process.kill()
     process.wait()
     before = cut.read_bytes().count(b"\n")
-    assert 5 <= before < 24
+    assert kill_at <= before < rows
     again = subprocess.run(command(cut), capture_output=True, text=True, check=True).stdout
     assert again == expected
-    assert cut.read_bytes().count(b"\n") == 24
+    assert cut.read_bytes().count(b"\n") == rows

@@ -1,0 +1,109 @@
+"""Files of every language as modules: PTX, nvir's own text, LLVM text, CUDA C++.
+
+    load(path)                as it stands: level "ori", or "nvvm" for LLVM text
+    load(path, level="ori")   as PTX: a module of level nvvm goes through -O3 first
+
+The extension decides (.ptx, .nvir, .ll, .cu), else what the text looks like. What is not PTX is
+printed and read back where PTX is asked for, so that registers and lines have the names that a
+user sees in the printed text.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Literal
+
+from nvir.ir.errors import NvirError
+from nvir.ir.module import Module
+
+STDIO = "-"
+SUFFIXES = (".ptx", ".nvir", ".ll", ".cu")
+Language = Literal["ptx", "ori", "ll", "cu"]
+
+
+def load(path: str | Path, arch: str | None = None, *, level: str | None = None) -> Module:
+    """The module in a file, "-" being standard input. CUDA C++ is compiled for `arch` (sm_80
+    where that is not said). Warnings of reading are the module's diagnostics. Raises NvirError."""
+    return load_as(path, arch, level=level)[0]
+
+
+def load_as(
+    path: str | Path, arch: str | None = None, *, level: str | None = None
+) -> tuple[Module, Language]:
+    """As `load`, with the language that the text turned out to be in."""
+    name = str(path)
+    data = read_bytes(name)
+    language = language_of(data, name)
+    given = data if name == STDIO else Path(name)
+    if language == "ll":
+        from nvir.llvm.reader import read_ll
+
+        module = read_ll(given)
+    elif language == "cu":
+        from nvir.compiler import compile_cuda
+
+        shown = name if name != STDIO else "<stdin>"
+        module = _as_ptx(compile_cuda(data, arch or "sm_80", name=shown))
+    elif language == "ori":
+        from nvir.ir.parse import parse_ir
+
+        module = parse_ir(given)
+    else:
+        from nvir.ptx.reader import read_ptx
+
+        module = read_ptx(given)
+    if level == "ori" and module.level == "nvvm":
+        from nvir.compiler import pipelines
+        from nvir.passes.driver import run_passes
+
+        for pipeline in pipelines(3):
+            run_passes(module, pipeline)
+        module = _as_ptx(module)
+    return module, language
+
+
+def _as_ptx(compiled: Module) -> Module:
+    from nvir.ptx.printer import print_ptx
+    from nvir.ptx.reader import read_ptx
+
+    module = read_ptx(print_ptx(compiled).encode())
+    module.name = compiled.name
+    module.diagnostics[:0] = compiled.diagnostics
+    return module
+
+
+def read_bytes(path: str) -> bytes:
+    """The bytes of a file or, for "-", of standard input. Raises NvirError."""
+    if path == STDIO:
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except OSError as e:
+        raise NvirError(f"{path}: {e.strerror or e}") from None
+
+
+_PTX = re.compile(rb"^\s*\.(version|target|address_size|visible|entry|func)\b", re.M)
+_LLVM = re.compile(
+    rb"^(; ModuleID|source_filename|target (datalayout|triple)|define\b|declare\b|%[^\s=]+ = type)",
+    re.M,
+)
+_CUDA = re.compile(rb"^[^/\n]*\b__global__\b", re.M)
+_OWN = re.compile(rb"^\s*module\s+(ori|nvvm)\b", re.M)
+
+
+def language_of(data: bytes, path: str) -> Language:
+    """By the extension, else by what the text looks like."""
+    by_suffix: dict[str, Language] = {".ptx": "ptx", ".nvir": "ori", ".ll": "ll", ".bc": "ll",
+                                      ".cu": "cu", ".cuh": "cu"}  # fmt: skip
+    known = by_suffix.get(Path(path).suffix.lower())
+    if known is not None:
+        return known
+    head = data[:65536]
+    looks: tuple[tuple[Language, re.Match[bytes] | None], ...] = (
+        ("cu", _CUDA.search(head)), ("ori", _OWN.search(head)), ("ptx", _PTX.search(head)),
+        ("ll", _LLVM.search(head)),
+    )  # fmt: skip
+    found = [(m.start(), language) for language, m in looks if m is not None]
+    return min(found)[1] if found else "ptx"
