@@ -57,7 +57,7 @@ def command(
     from nvir.sm.profile import profile as profile_named
     from nvir.sm.profile import profile_for
 
-    module = read_module(file)
+    module = read_module(file, arch, "ori")
     function, loop = choose_loop(module, which, kernel, file)
     machine = profile_named(profile) if profile else profile_for(arch or module.target)
     policy = "notes" if machine.name == "sm_80_notes" else "observed"
