@@ -128,18 +128,19 @@ def _program(file: str) -> Any:
     read_bytes(file)
     try:
         found = runpy.run_path(file)
+        candidates = [found.get(name) for name in ("unit", "tree", "main")]
+        made = [
+            v() if callable(v) and getattr(v, "__module__", "") == found["__name__"] else v
+            for v in candidates  # `unit` may be the builder's function of that name
+        ]
     except NvirError:
         raise
     except (Exception, SystemExit) as e:  # the program is the user's: what it raises is told
         raise NvirError(f"{file}: {type(e).__name__}: {e}") from None
-    for name in ("unit", "tree", "main"):
-        made = found.get(name)
-        made = made() if callable(made) and not isinstance(made, Unit) else made
-        if isinstance(made, Unit):
-            return made
-    units = [v for v in found.values() if isinstance(v, Unit)]
-    if len(units) == 1:
-        return units[0]
+    named = [v for v in made if isinstance(v, Unit)]
+    others = [v for v in found.values() if isinstance(v, Unit)]
+    if named or len(others) == 1:
+        return (named or others)[0]
     raise NvirError(f"{file}: a variable or function `unit` that gives the tree is missing")
 
 

@@ -140,6 +140,16 @@ def test_a_program_that_makes_a_tree(tmp_path: Path) -> None:
     assert "RuntimeError: no" in wrong.output
     program.write_text("x = 1\n")
     assert "`unit`" in run(str(program)).output
+    program.write_text(
+        "from nvir.frontend.build import *\n"  # its `unit` is no tree
+        "p, = names('p')\n"
+        "def tree(): return unit(kernel('k', 'int *p', assign(p[0], 7)))\n"
+    )
+    assert ".entry k(" in run(str(program)).output
+    program.write_text("def unit(): return 1 / 0\n")
+    wrong = run(str(program))
+    assert wrong.exit_code == 1
+    assert "ZeroDivisionError" in wrong.output
 
 
 def test_keep_writes_every_stage(tmp_path: Path) -> None:
