@@ -67,7 +67,10 @@ class Table:
         self.fresh()
         if g.n == self.lanes:  # a copy: x may be a view of another slot
             self.v[slot] = x.copy()
-            self.owned.add(slot)
+            if len(x) == self.lanes:  # one element for all lanes takes no single lane's value
+                self.owned.add(slot)
+            else:
+                self.owned.discard(slot)
             return
         if slot not in self.owned:
             self.own(slot, x)

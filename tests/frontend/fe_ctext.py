@@ -43,6 +43,20 @@ def expr(e: x.Expr) -> str:
             return f"{expr(e.base)}[{expr(e.index)}]"
         case x.Call():
             return f"{expr(e.callee)}({', '.join(map(expr, e.args))})"
+        case x.StringLiteral():
+            return '"' + "".join(f"\\{c:03o}" for c in e.value) + '"'
+        case x.NullPointer():
+            return "((void *)0)"
+        case x.SizeOf():
+            of = t.spell(e.of_type) if e.of_type is not None else expr(e.of_expr)
+            return f"{'_Alignof' if e.align else 'sizeof'}({of})"
+        case x.Designated():
+            at = f".{e.target}" if isinstance(e.target, str) else f"[{e.target}]"
+            return f"{at} = {expr(e.value)}"
+        case x.CompoundLiteral():
+            return f"({t.spell(e.type)}){expr(e.init)}"
+        case x.StatementExpr():
+            return f"({stmt(e.body)})"
         case x.InitList():
             return "{" + ", ".join(expr(i) for i in e.items if i is not None) + "}"
     raise AssertionError(type(e))
@@ -73,7 +87,8 @@ def stmt(n: s.Stmt) -> str:
         case s.Switch():
             return f"switch ({expr(n.cond)}) {stmt(n.body)}"
         case s.Case():
-            return f"case {expr(n.value)}: {stmt(n.body or s.Empty())}"
+            last = "" if n.last is None else f" ... {expr(n.last)}"
+            return f"case {expr(n.value)}{last}: {stmt(n.body or s.Empty())}"
         case s.Default():
             return f"default: {stmt(n.body or s.Empty())}"
         case s.Break():
@@ -91,16 +106,41 @@ def stmt(n: s.Stmt) -> str:
 
 def variable(v: d.Variable) -> str:
     init = "" if v.init is None else f" = {expr(v.init)}"
-    return f"{t.spell(v.type, v.name)}{init};"
+    storage = "static " if v.storage == "static" and not v.memory else ""
+    return f"{storage}{t.spell(v.type, v.name)}{init};"
 
 
 def function(f: d.Function, name: str) -> str:
     params = ", ".join(t.spell(p.type, p.name) for p in f.params)
-    return f"{t.spell(f.result, name)}({params})\n{stmt(f.body)}\n"
+    return f"{t.spell(f.result, f'{name}({params})')}\n{stmt(f.body)}\n"
+
+
+def prototype(f: d.Function) -> str:
+    params = ", ".join(t.spell(p.type, p.name) for p in f.params)
+    return f"static {t.spell(f.result, f'{f.name}({params})')};"
 
 
 def record(r: t.Record) -> str:
-    fields = " ".join(
-        f"{t.spell(f.type, f.name)}{'' if f.bits is None else f' : {f.bits}'};" for f in r.fields
-    )
-    return f"{t.spell(r)} {{ {fields} }};\n"
+    return f"{t.spell(r)} {{ {fields(r)} }};\n"
+
+
+def fields(r: t.Record) -> str:
+    made = []
+    for f in r.fields or ():
+        inner = t.strip(f.type)
+        if not f.name and isinstance(inner, t.Record):
+            made.append(f"{inner.kind} {{ {fields(inner)} }};")
+        else:
+            bits = "" if f.bits is None else f" : {f.bits}"
+            made.append(f"{t.spell(f.type, f.name)}{bits};")
+    return " ".join(made)
+
+
+def declared(kind: t.CType) -> str:
+    """The declaration of a named type; those of the prelude are left out."""
+    if isinstance(kind, t.Record):
+        return record(kind)
+    if isinstance(kind, t.Enum):
+        names = ", ".join(f"{n} = {v}" for n, v in kind.constants)
+        return f"enum {kind.name} {{ {names} }};"
+    return ""
