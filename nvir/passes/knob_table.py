@@ -20,7 +20,7 @@ _ROTATE = ("loop-rotate",)
 _PEEL = ("loop-peel",)
 _UNROLL = ("loop-unroll",)
 _DECISION = ("loop-unroll", "unroll-decision")
-_PIPELINE = "read by the pipeliner of matrix loops, which is not there yet"
+_GEMM = ("gemm-pipeline",)
 _PIPELINER = ("loop-pipeline",)
 _LICM = ("licm",)
 _NO_FORMULA = "the notes name it, but in no formula"
@@ -178,23 +178,24 @@ _UNROLL_KNOBS = (
 
 _PIPELINE_KNOBS = (
     Knob("GemmPipelinerEnabled", "BOOL", False, "pipelining of matrix loops",
-         row="KNB-56", inert=_PIPELINE),
+         row="KNB-56", readers=_GEMM),
     Knob("GemmPipelinerPipelineDepthEnforceDeltaFull", "INT", 0,
-         "added to the depth under full enforcement",
-         row="KNB-57", low=-INT_MAX, inert=_PIPELINE),
+         "added to the depth; the loop is left alone where that does not fit",
+         row="KNB-57", low=-INT_MAX, readers=_GEMM),
     Knob("GemmPipelinerPipelineDepthEnforceDeltaPartial", "INT", 0,
-         "added to the depth under partial enforcement",
-         row="KNB-58", low=-INT_MAX, inert=_PIPELINE),
+         "added to the depth as far as it fits",
+         row="KNB-58", low=-INT_MAX, readers=_GEMM),
     Knob("GemmPipelinerDependenciesPopbl", "BOOL", False,
-         "how dependences between copies and computation are resolved",
-         row="KNB-59", inert=_PIPELINE),
+         "copies of an iteration wait for its computation (meaning assumed)",
+         row="KNB-59", readers=_GEMM),
     Knob("GemmPipelinerScoreboardHashPopbl", "BOOL", False,
-         "how the scoreboards of matrix barriers are tracked", row="KNB-60", inert=_PIPELINE),
+         "stages share six scoreboards by their number (meaning assumed)",
+         row="KNB-60", readers=_GEMM),
     Knob("GemmPipelinerUseRegisterCalculation", "INT", 0,
          "depth from the registers at hand (1) or fixed (0)",
-         row="KNB-61", choices=(0, 1), inert=_PIPELINE),
+         row="KNB-61", choices=(0, 1), readers=_GEMM),
     Knob("OkToPipelineNoUnroll", "INT", 0, "pipeline also where unrolling was suppressed",
-         row="KNB-62", readers=_PIPELINER),
+         row="KNB-62", readers=(*_PIPELINER, *_GEMM)),
     Knob("PipelineHoistCondLimit", "INT", None,
          "largest condition that is hoisted in a pipelined loop", row="KNB-63",
          readers=_PIPELINER),

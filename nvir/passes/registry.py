@@ -116,6 +116,7 @@ def all_passes() -> dict[str, Pass]:
     from nvir.passes.aggregate import lower_aggr_copies, lower_struct_args, split_structs
     from nvir.passes.llvm import legalize
     from nvir.passes.loop import (
+        gemm_pipeline,
         hot_cold_in_loop,
         licm,
         loop_fuse,
@@ -179,6 +180,9 @@ def all_passes() -> dict[str, Pass]:
              loop_unroll.CODES, options=loop_unroll.Options, level="ori", cfg=True, phases=(22,)),
         Pass("loop-pipeline", loop_pipeline.run, "overlaps iterations, loads of later ones first",
              loop_pipeline.CODES, options=loop_pipeline.Options, level="ori", cfg=True,
+             phases=(24,)),
+        Pass("gemm-pipeline", gemm_pipeline.run, "tile loops copy stages ahead, asynchronously",
+             gemm_pipeline.CODES, options=gemm_pipeline.Options, level="ori", cfg=True,
              phases=(24,)),
         Pass("loop-fuse", loop_fuse.run, "neighbouring loops that count alike become one",
              loop_fuse.CODES, options=loop_fuse.Options, level="ori", cfg=True, phases=(59,)),

@@ -47,7 +47,7 @@ from nvir.ir.types import B32, PRED, Type, array
 from nvir.ir.values import Symbol, SymbolOffset, Value, integer, undef
 from nvir.passes.loop import region
 from nvir.passes.loop.gemm_copies import Store, Writer, address
-from nvir.passes.loop.gemm_tiles import Tile, TileLoop
+from nvir.passes.loop.gemm_tiles import TileLoop
 from nvir.passes.loop.unroll_transform import NOUNROLL
 
 PIPELINED = "gemm pipelined"  # flag of a kernel's header
@@ -67,19 +67,18 @@ class Expanded:
 
 
 def expand(
-    tiles: TileLoop, where: Mapping[Instruction, Tile], preheader: Block, stages: int, *,
+    tiles: TileLoop, preheader: Block, stages: int, *,
     pending: int | None = None, late: bool = False, grows: bool = True,
 ) -> Expanded:  # fmt: skip
     """Replace a tile loop.
 
-    where     the tile of each store
     stages    buffers of each tile, at least 2
     pending   groups that may be under way while the arithmetic begins, at most stages − 2
     late      copies are issued behind the arithmetic of an iteration, not before it
     grows     the variables grow; on a copy of a function, which shares those of the module, not
     """
     most = stages - 2 if pending is None else min(pending, stages - 2)
-    made = _Expander(tiles, where, preheader, stages, most, late).build()
+    made = _Expander(tiles, preheader, stages, most, late).build()
     for t in tiles.tiles if grows else ():
         grow(t.variable, t.stride * stages)
     return made
@@ -87,10 +86,9 @@ def expand(
 
 class _Expander:
     def __init__(
-        self, tiles: TileLoop, where: Mapping[Instruction, Tile], preheader: Block, stages: int,
-        pending: int, late: bool,
-    ) -> None:  # fmt: skip
-        self.t, self.where, self.preheader = tiles, where, preheader
+        self, tiles: TileLoop, preheader: Block, stages: int, pending: int, late: bool
+    ) -> None:
+        self.t, self.preheader = tiles, preheader
         self.stages, self.pending, self.late = stages, pending, late
         self.header, self.latch = tiles.header, tiles.latch
         (self.exit,) = (s for _, s in tiles.loop.exits)
@@ -267,7 +265,7 @@ class _Expander:
         made = clone_blocks(self.t.blocks, copies, after)
         writer = Writer(copies)
         for s in self.t.stores:
-            self._store(s, copies, writer, offsets[self.where[s.store].stride])
+            self._store(s, copies, writer, offsets[self.t.where[s.store].stride])
         _sweep(made)
         head: Block = copies[self.header]
         head.pragmas, head.flags = (), frozenset()

@@ -278,11 +278,9 @@ class _Pipeliner:
         block = next(b for b in function.blocks if b is header)
         area = regions(function, {block}, held)[block]
         loop = next(x for x in natural_loops(function) if x.header is block)
-        recogniser = Recogniser(function, divergence(function))
-        tiles = recogniser.loop(loop)
-        where = {s.store: tiles.tile_of(s, recogniser.alias) for s in tiles.stores}
+        tiles = Recogniser(function, divergence(function)).loop(loop)
         return expand(
-            tiles, where, area.preheader, stages, pending=pending_groups(stages, self.hashed),
+            tiles, area.preheader, stages, pending=pending_groups(stages, self.hashed),
             late=self.late, grows=not trial,
         )  # fmt: skip
 

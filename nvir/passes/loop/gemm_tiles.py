@@ -35,7 +35,7 @@ from collections.abc import Sequence
 import attrs
 
 from nvir.analysis.affine import AffineForms
-from nvir.analysis.alias import Access, AliasAnalysis, alias_analysis
+from nvir.analysis.alias import Access, alias_analysis
 from nvir.analysis.divergence import Divergence
 from nvir.analysis.induction import constant_of
 from nvir.ir.block import Block
@@ -48,6 +48,7 @@ from nvir.ir.types import CC
 from nvir.ir.values import SymbolOffset, Value
 from nvir.passes.loop.gemm_copies import Shapes, Store, address, load_of
 from nvir.passes.loop.gemm_reasons import Reason, Refused
+from nvir.passes.loop.gemm_roots import Roots
 from nvir.passes.loop.gemm_slices import Changes, Control, closure, is_movable
 from nvir.passes.rewrite import held_in_place
 
@@ -76,6 +77,7 @@ class TileLoop:
     ahead      header phis that the loading part needs of later iterations
     advance    pure instructions from these phis to their next values and the test
     again      pure instructions of the loading part that the arithmetic needs as well
+    where      the tile of each store
     """
 
     loop: Loop
@@ -88,6 +90,7 @@ class TileLoop:
     ahead: list[Instruction]
     advance: list[Instruction]
     again: list[Instruction]
+    where: dict[Instruction, Tile] = attrs.field(factory=dict)
 
     @property
     def header(self) -> Block:
@@ -101,8 +104,6 @@ class TileLoop:
     def stage_bytes(self) -> int:
         return sum(t.stride for t in self.tiles)
 
-    def tile_of(self, store: Store, forms: AliasAnalysis) -> Tile:
-        return _tile(self.tiles, forms.accesses(store.store)[0])
 
 
 def is_candidate(loop: Loop) -> bool:
@@ -123,6 +124,7 @@ class Recogniser:
         self.function, self.divergence = function, divergence
         self.forms = AffineForms(function)
         self.alias = alias_analysis(self.forms)
+        self.roots = Roots(self.forms)
         self.held = held_in_place(function)
         self.inner = {b: x for x in natural_loops(function) for b in x.blocks}
 
@@ -222,22 +224,21 @@ class Recogniser:
         tiles: dict[Variable, Tile] = {}
         for i in part.instructions():
             if i.form.writes:
-                access = self._shared(i)[0]
-                v = access.root
-                assert isinstance(v, Variable)
+                v = self.roots.of(self._shared(i)[0])
+                assert v is not None
                 if v.linkage == "extern" or v.size == 0:
                     raise Refused(Reason.DYNAMIC, v.name)
                 unit = max(16, v.align, v.element_type.bits // 8)
-                tiles.setdefault(v, Tile(v, -(-v.size // unit) * unit))
+                made.where[i] = tiles.setdefault(v, Tile(v, -(-v.size // unit) * unit))
         made.tiles = list(tiles.values())
         for b in made.loop.blocks:
             for i in b:
                 if not i.form.reads or i.form.is_phi:
                     continue
                 for k, access in enumerate(self._shared(i)):
-                    if access.space not in ("shared", "") or access.root not in tiles:
-                        continue
-                    made.reads.append((i, k, tiles[access.root]))  # type: ignore[index]
+                    root = self.roots.of(access)
+                    if root in tiles and access.space in ("shared", ""):
+                        made.reads.append((i, k, tiles[root]))
         if not made.reads:
             raise Refused(Reason.NO_TILE)
 
@@ -247,10 +248,10 @@ class Recogniser:
         if not found and (i.form.reads or i.form.writes) and not _fetches(i):
             raise Refused(Reason.ADDRESS, i.form.spelling)
         for a in found:
-            known = isinstance(a.root, Variable) and a.root.space == "shared"
-            if a.space in ("shared", "?") and not known:
+            root = self.roots.of(a)
+            if a.space in ("shared", "?") and (root is None or root.space != "shared"):
                 raise Refused(Reason.ADDRESS, i.form.spelling)
-            if a.space == "" and a.root is None:
+            if a.space == "" and root is None and a.root is None:
                 raise Refused(Reason.ADDRESS, i.form.spelling)
         return found
 
@@ -276,12 +277,10 @@ class Recogniser:
                 if i.form.is_phi or not i.operands:
                     continue
                 if i.form.addresses and (i not in users or b not in inside):
-                    for a in self.alias.accesses(i):
-                        if a.root in variables:
-                            raise Refused(Reason.OUTSIDE, a.root.name if a.root else "")
-                        unknown = a.space in ("shared", "?", "") and a.root is None
-                        if unknown:
-                            raise Refused(Reason.ADDRESS, i.form.spelling)
+                    for a in self._shared(i):
+                        root = self.roots.of(a)
+                        if root in variables:
+                            raise Refused(Reason.OUTSIDE, root.name)
                 self._escapes(i, variables)
         module = self.function.module
         for f in module.functions if module is not None else ():
@@ -509,10 +508,6 @@ def _before(a: Instruction, b: Instruction) -> bool:
             return True
         i = i.next
     return False
-
-
-def _tile(tiles: Sequence[Tile], access: Access) -> Tile:
-    return next(t for t in tiles if t.variable is access.root)
 
 
 def _symbol(o: Value) -> Value:
