@@ -166,12 +166,15 @@ def _variable(phi: Instruction, loop: Loop, inside: AbstractSet[Block]) -> Induc
 def _through_copies(v: Value) -> Value:
     for _ in range(16):
         d = v.definer
-        if d is None or d.form.name != "mov" or len(d.operands) != 1 or d.form.guard is not None:
-            return v
-        if "{" in d.form.shape:
+        if d is None or not _is_copy(d):
             return v
         v = d.operands[0]
     return v
+
+
+def _is_copy(d: Instruction) -> bool:
+    f = d.form
+    return f.name == "mov" and f.guard is None and len(d.operands) == 1 and "{" not in f.shape
 
 
 def _step_of(
@@ -226,13 +229,12 @@ def trip_count(loop: Loop) -> TripCount | None:
     Other exits (a break) may end the loop earlier. Of several counted exits the
     one with the smallest constant count is given.
     """
-    inside = loop.members
-    variables = {id(iv.phi): iv for iv in induction_variables(loop)}
+    variables = _Variables(loop)
     best: TripCount | None = None
     for block, outside in loop.exits:
         if not all(block.dominates(latch) for latch in loop.latches):
             continue
-        found = _counted_exit(loop, block, outside, variables, inside)
+        found = _counted_exit(loop, block, outside, variables)
         if found is None:
             continue
         if best is None or (
@@ -243,9 +245,8 @@ def trip_count(loop: Loop) -> TripCount | None:
 
 
 def _counted_exit(
-    loop: Loop, block: Block, outside: Block, variables: dict[int, InductionVariable],
-    inside: AbstractSet[Block],
-) -> TripCount | None:  # fmt: skip
+    loop: Loop, block: Block, outside: Block, variables: _Variables
+) -> TripCount | None:
     branch = block.terminator
     if branch is None or branch.form.name != "bra" or branch.guard is None:
         return None
@@ -258,12 +259,12 @@ def _counted_exit(
     compare = setp.form.mods[0]
     goes_on = compare if stays == holds else _NEGATED.get(compare, "")
     x, y = setp.operands[0], setp.operands[1]
-    tested = _tested(x, variables, inside)
+    tested = variables.tested(x)
     if tested is None:
-        tested = _tested(y, variables, inside)
+        tested = variables.tested(y)
         x, y = y, x
         goes_on = _SWAPPED.get(goes_on, "")
-    if tested is None or not goes_on or not is_invariant(y, inside):
+    if tested is None or not goes_on or not is_invariant(y, loop.members):
         return None
     variable, tests_update = tested
     t = setp.form.type
@@ -307,17 +308,44 @@ def _comparison(p: Value) -> tuple[Instruction, bool] | None:
     return None
 
 
-def _tested(
-    v: Value, variables: dict[int, InductionVariable], inside: AbstractSet[Block]
-) -> tuple[InductionVariable, bool] | None:
-    """The induction variable that a value is, and whether after its update."""
-    v = _through_copies(v)
-    if id(v) in variables:
-        return variables[id(v)], False
-    for iv in variables.values():
-        if _through_copies(iv.update) is v:
-            return iv, True
-    return None
+class _Variables:
+    """The induction variables of a loop that its tests ask for; no others are worked out."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop = loop
+        self._made: dict[Instruction, InductionVariable | None] = {}
+
+    def tested(self, v: Value) -> tuple[InductionVariable, bool] | None:
+        """The induction variable that a value is, and whether after its update."""
+        v = _through_copies(v)
+        if isinstance(v, Instruction) and v.is_phi and v.block is self.loop.header:
+            variable = self._variable(v)
+            if variable is not None:
+                return variable, False
+        updated = (self._variable(phi) for phi in self._carried(v))
+        return next(((iv, True) for iv in updated if iv is not None), None)
+
+    def _variable(self, phi: Instruction) -> InductionVariable | None:
+        if phi not in self._made:
+            self._made[phi] = _variable(phi, self.loop, self.loop.members)
+        return self._made[phi]
+
+    def _carried(self, v: Value) -> list[Instruction]:
+        """The header's phis that are the value, or a copy of it, in the next iteration."""
+        header, inside = self.loop.header, self.loop.members
+        found: set[Instruction] = set()
+        copies = [v]
+        while copies:
+            x = copies.pop()
+            for user in x.users:
+                if user.block is header and user.is_phi:
+                    if any(y is x and b in inside for y, b in user.incoming):
+                        found.add(user)
+                elif _is_copy(user):
+                    copies.append(user)
+        if len(found) < 2:
+            return list(found)
+        return [phi for phi in header.phis if phi in found]
 
 
 def _count(

@@ -360,6 +360,9 @@ def _put(target: Block, sources: Sequence[Block], name: str | None) -> Block:
 def _split_phis(target: Block, new: Block, sources: Sequence[Block]) -> None:
     moved = set(sources)
     for phi in target.phis:
+        if len(moved) == 1 and phi.aux[-1] in moved:
+            phi.aux = (*phi.aux[:-1], new)
+            continue
         inside = [(v, b) for v, b in phi.incoming if b not in moved]
         outside = [(v, b) for v, b in phi.incoming if b in moved]
         value = outside[0][0]

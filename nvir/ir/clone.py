@@ -107,12 +107,14 @@ def clone_blocks(
         copies: dict[Any, Any] = _Outside(mapping)
         new = _named_after(old, function)
         made = _bare_instructions(old, new, copies)
+        marks = function.marks
         for i, c in made:
             c._operands = operands = tuple(map(copies.__getitem__, i._operands))
-            c.aux = _aux(i.aux, copies)
+            if i.aux is not None:
+                c.aux = _aux(i.aux, copies)
             for v in operands:
                 v.add_use(c)
-            if i in function.marks:
+            if marks and i in marks:
                 function.marks[c] = set(function.marks[i])
         mapping.update({k: v for k, v in copies.items() if k not in mapping})
         if layout is not None and after is not None:

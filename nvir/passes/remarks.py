@@ -14,6 +14,7 @@ number, a date or a tag.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import string
@@ -45,8 +46,12 @@ class Code:
     @property
     def fields(self) -> tuple[str, ...]:
         """Names of the arguments that the template takes, in order."""
-        found = [f for _, f, _, _ in _FORMATTER.parse(self.template) if f]
-        return tuple(dict.fromkeys(found))
+        return _fields(self.template)
+
+
+@functools.cache
+def _fields(template: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f for _, f, _, _ in _FORMATTER.parse(template) if f))
 
 
 def passed(name: str, template: str, number: str = "") -> Code:

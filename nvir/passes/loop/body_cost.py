@@ -25,7 +25,7 @@ from collections.abc import Set as AbstractSet
 
 import attrs
 
-from nvir.analysis.induction import TripCount, constant_of
+from nvir.analysis.induction import TripCount, constant_of, is_invariant
 from nvir.ir.block import Block
 from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
@@ -133,7 +133,7 @@ def body_cost(
 ) -> BodyCost:  # fmt: skip
     """The cost of one iteration. `layout` gives each block the one that follows it in the text;
     instructions that are `dead` count as if they were gone."""
-    return _cost(counted, Known(counted, arch), arch, layout, dead)
+    return _cost(counted, Known(counted, arch, dead), arch, layout, dead)
 
 
 def _cost(
@@ -354,19 +354,30 @@ def _never(f: Form, arch: int) -> str:
 class Known:
     """Whether a value is known once the loop's induction variables are."""
 
-    def __init__(self, counted: Counted, arch: int) -> None:
+    def __init__(
+        self, counted: Counted, arch: int, dead: AbstractSet[Instruction] = frozenset()
+    ) -> None:
         self._shared = arch < HOPPER
-        self._phis: set[Instruction] = {p for x in counted.nest() for p in x.loop.header.phis}
+        self._phis: set[Instruction] = set()
         self._cache: dict[Value, bool] = {}
+        phis = [p for x in counted.nest() for p in x.loop.header.phis if p not in dead]
+        inside = counted.loop.members
+        self._phis = {
+            p for p in phis if all(self(v) for v in p.operands if is_invariant(v, inside))
+        }  # fmt: skip
+        outside = self._cache.copy()  # values from outside read no phi of the nest
         while True:  # a phi that is struck may have others fall
             unknown = {x for x in self._phis if not all(self(v) for v in x.operands)}
-            self._cache.clear()
             if not unknown:
                 break
             self._phis -= unknown
+            self._cache = outside.copy()
 
     def __call__(self, v: Value) -> bool:
         """Iterative, because chains of values can be long."""
+        known = self._cache.get(v)
+        if known is not None:
+            return known
         work = [v]
         while work:
             x = work[-1]

@@ -1,8 +1,8 @@
 """Canonical loops: one latch, one preheader, exits of their own.
 
 Method   On one snapshot of the loops, a plan: edges into headers, by whether they come from
-         inside; all at once they get their blocks. On the next snapshot the same for the
-         edges that leave loops.
+         inside; all at once they get their blocks. The same for the edges that leave loops,
+         on the next snapshot where one of them leads to a header.
 Cost     linear; blocks only, unless something is to be done.
 
 What each part is for, and what is skipped: loop_simplify.py.
@@ -43,10 +43,13 @@ def canonicalise(
     may part. Without a context nothing is remarked.
     """
     work = _Work(function, ctx, together, headers)
-    changed = work.apply(work.header_edges(whole))
-    if whole:
-        changed |= work.apply(work.exit_edges())
-    return changed
+    plans = work.header_edges(whole)
+    if not whole:
+        return work.apply(plans)
+    exits = work.exit_edges()
+    if {p.place.target for p in plans}.isdisjoint(p.place.target for p in exits):
+        return work.apply(plans + exits)
+    return work.apply(plans) | work.apply(work.exit_edges())
 
 
 @attrs.frozen

@@ -76,10 +76,9 @@ class _Plan:
 def run(function: Function, ctx: Context) -> bool:
     if not function.back_edges:
         return False
-    plans = _plans(function, ctx)
+    plans, held = _plans(function, ctx)
     if not plans:
         return False
-    held = held_in_place(function)
     plans = _split_body_edges(function, plans)
     for p in plans:
         ctx.count("rotated")
@@ -93,11 +92,12 @@ def run(function: Function, ctx: Context) -> bool:
     return True
 
 
-def _plans(function: Function, ctx: Context) -> list[_Plan]:
+def _plans(function: Function, ctx: Context) -> tuple[list[_Plan], AbstractSet[Value]]:
+    """What to rotate, and the values that are held in place where anything is."""
     loops = natural_loops(function)
     if not ctx.knob("LoopInversion"):
         ctx.remark(DISABLED)
-        return []
+        return [], frozenset()
     given = ctx.knob("LoopInversionBudget")
     budget = BUDGET if given is None else int(given)
     held: frozenset[Value] | None = None
@@ -116,7 +116,7 @@ def _plans(function: Function, ctx: Context) -> list[_Plan]:
             ctx.remark(found[0], loop, done="rotated", what=found[1])
         else:
             plans.append(plan)
-    return plans
+    return plans, held or frozenset()
 
 
 def _shape(loop: Loop, ctx: Context) -> _Plan | None:

@@ -82,7 +82,7 @@ def copies(function: Function) -> dict[Value, Value]:
         source = _copied(move, leaders)
         if source is not None and move not in held and source not in held:
             leaders[move] = source
-    _redundant_phis([p for p in phis if p not in held], leaders)
+    _redundant_phis([p for p in phis if p not in held and not _joins(p, leaders)], leaders)
     return leaders
 
 
@@ -115,6 +115,19 @@ def leader(leaders: dict[Value, Value], v: Value) -> Value:
     while v is not root:
         leaders[v], v = root, leaders[v]
     return root
+
+
+def _joins(phi: Instruction, leaders: dict[Value, Value]) -> bool:
+    """Whether two different values that are no phis meet in a phi: then it is none of them."""
+    one: Value | None = None
+    for v in phi.operands:
+        v = leader(leaders, v)
+        if v is one or (isinstance(v, Instruction) and v.form.is_phi):
+            continue
+        if one is not None:
+            return True
+        one = v
+    return False
 
 
 def _redundant_phis(phis: list[Instruction], leaders: dict[Value, Value]) -> None:
