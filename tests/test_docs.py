@@ -11,6 +11,7 @@ After a change of what is printed: NVIR_UPDATE_DOCS=1 pytest tests/test_docs.py
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -135,3 +136,17 @@ def test_every_key_of_the_report_is_described():
 def test_links_between_documents_lead_somewhere(document: Path):
     for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
         assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_the_pictures_are_those_of_the_code():
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs" / "pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    pictures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pictures)
+    made = pictures.PICTURES["matvec-schedule.svg"]()
+    shown = (ROOT / "docs" / "pictures" / "matvec-schedule.svg").read_text("utf-8")
+    assert shown == made, "run python docs/pictures.py"
+    graph = (ROOT / "docs" / "pictures" / "matvec-cfg.svg").read_text("utf-8")
+    for block in pictures.matvec()["matvec"].blocks:  # which program drew it may differ
+        assert f"<title>{block.name}</title>" in graph or block.name in graph

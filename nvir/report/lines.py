@@ -228,7 +228,8 @@ def explain_values(
     values: list[Value], peak: Instruction, live: Liveness, estimate: RegisterEstimate
 ) -> Iterator[LiveValue]:
     """What is live at the peak: what the operation takes inside, then values, widest first, then
-    those that live longest."""
+    those that live longest, last what the other copies of a loop hold that the assembler unrolls.
+    """
     inside = estimate.scratch.get(peak, 0)
     if inside:
         yield LiveValue(
@@ -257,6 +258,10 @@ def explain_values(
         ))  # fmt: skip
     found.sort(key=lambda v: (-v.registers, -(abs(v.last_use - v.defined)), v.name))
     yield from found
+    rest = estimate.counts.get(peak, 0) - inside - sum(v.registers for v in found)
+    if rest > 0 and inner is not None:
+        at = _line_of(peak)
+        yield LiveValue("(copies)", "", rest, at, at, "in other copies of the unrolled loop")
 
 
 def _line_of(i: Instruction) -> int:

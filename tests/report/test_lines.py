@@ -128,6 +128,9 @@ def test_real_kernels_are_listed_whole(path: Path) -> None:
             assert shown == [i for i in f.instructions() if not i.is_phi]
             assert made.peak is not None
             assert all(v.why for v in made.at_peak)
+            if made.peak is not None and made.at_peak:  # every register has an owner
+                held = sum(v.registers for v in made.at_peak)
+                assert held == made.peak.scheduled, made.function.name
             assert str(f.name) in listing_text(made)
 
 
