@@ -64,8 +64,7 @@ def same_program(seed: int, pipeline: str, accepted: bool = False) -> None:
     """A random typed program of the front end does the same before and after."""
     import numpy as np
     from fe_judges import module_of
-    from fe_random import Program
-    from test_fe_random import INPUTS
+    from fe_random import INPUTS, Program
 
     p = Program(seed)
     module = module_of(p.unit)

@@ -17,6 +17,7 @@ from nvir.frontend.tree import types as t
 INTS = [t.CHAR, t.SCHAR, t.UCHAR, t.SHORT, t.USHORT, t.INT, t.UINT, t.LONG, t.ULONG, t.BOOL]
 ALL = [*INTS, t.FLOAT, t.DOUBLE]
 OUTS = 8
+INPUTS = [(0, 0, 0, 0.0), (-7, 2**32 - 3, -(2**40) + 5, -2.5), (1234567, 99, 2**62 + 11, 1e3)]
 
 
 class Program:

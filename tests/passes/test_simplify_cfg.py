@@ -34,6 +34,30 @@ def test_constant_branches_fold_and_what_is_left_goes():
         }""")  # fmt: skip
 
 
+def test_a_cycle_that_is_cut_off_goes_with_its_phis():
+    """Two phis that are each other's only value stood where a block was to be absorbed."""
+    rewrites("simplify-cfg", EFFECT + """
+        define void @f(i32 %a) {
+        entry:
+          br i1 false, label %head, label %out
+        head:
+          %x = phi i32 [ 0, %entry ], [ %y, %latch ]
+          %y = phi i32 [ 1, %entry ], [ %x, %latch ]
+          call void @effect(i32 %x)
+          br label %latch
+        latch:
+          br label %head
+        out:
+          call void @effect(i32 %a)
+          ret void
+        }""", EFFECT + """
+        define void @f(i32 %a) {
+        entry:
+          call void @effect(i32 %a)
+          ret void
+        }""")  # fmt: skip
+
+
 def test_a_negated_condition_swaps_the_ways():
     rewrites("simplify-cfg", EFFECT + """
         define void @f(i1 %c) {

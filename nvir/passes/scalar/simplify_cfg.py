@@ -99,7 +99,7 @@ class Simplifier:
             ("thread", branch_folding.thread), ("decide", branch_folding.decide),
             ("select", branch_folding.select), ("join", branch_folding.join),
         )  # fmt: skip
-        while self.work:
+        while self.work or self._cut_off():
             b = self.work.pop()
             self.waiting.discard(b)
             if b in self.gone:
@@ -117,6 +117,21 @@ class Simplifier:
             for b in self.gone:
                 self.function._names.discard(b.name)
             self.function.cfg_changed()
+
+    def _cut_off(self) -> bool:
+        """Take out the cycles that edges dropped have left without a way in."""
+        if not self.changes:
+            return False
+        reached = {self.function.entry}
+        todo = [self.function.entry]
+        while todo:
+            new = [s for s in successors(todo.pop()) if s not in reached]
+            reached.update(new)
+            todo += new
+        lost = [b for b in self.function.blocks if b not in reached and b not in self.gone]
+        for b in lost:
+            self.remove(b)
+        return bool(lost)
 
     # ------------------------------------------------------------- edits
 
@@ -258,6 +273,8 @@ class Simplifier:
             return False
         if s.pragmas and s.pragmas != b.pragmas and b.pragmas:
             return False
+        if any(getattr(phi.operands[0], "block", None) is s for phi in s.phis):
+            return False  # a cycle that nothing enters any more: taken out at the end
         last.erase()
         for phi in s.phis:
             phi.replace_with(phi.operands[0])
