@@ -37,6 +37,7 @@ def pages() -> dict[str, str]:
     out["reference/api.md"] = api_page()
     out["reference/knobs.md"] = knob_page()
     out["reference/machines.md"] = machine_page()
+    out["reference/remarks.md"] = remark_page()
     passes = all_passes()
     out["reference/passes/index.md"] = pass_index(passes.values())
     for p in passes.values():
@@ -251,6 +252,26 @@ def knob_page() -> str:
         "the notes' (policy `notes`); where another was observed it holds under policy "
         "`observed`.\n\n"
         + table(head, rows)
+    )
+
+
+def remark_page() -> str:
+    """Every remark of every pass, with the real tool's code where it has one."""
+    from nvir.passes.loop.unroll_codes import UnrollCode
+
+    rows = (
+        (code(c.name), f"[{p.name}](passes/{p.name}.md)", c.kind, cell(c.number), cell(c.template))
+        for p in all_passes().values()
+        for c in p.codes
+    )
+    numbers = ((cell(c.number), cell(c.text), code(c.string)) for c in UnrollCode)
+    return (
+        "# Remarks and reason codes\n\nWhat passes say of each loop or function: `passed` was "
+        "done, `missed` was not, with the reason, `analysis` is a figure. `nvir opt --remarks PASS` "
+        "prints them, `--remarks-file FILE` writes them as JSON, YAML or text.\n\n"
+        + table(("remark", "pass", "kind", "code", "says"), rows)
+        + "\n## Codes of a loop that is not unrolled\n\n"
+        + table(("code", "means", "string"), numbers)
     )
 
 

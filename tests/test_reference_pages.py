@@ -75,3 +75,10 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "reference" / "passes" / "licm" / "index.html").exists()
+
+
+def test_every_remark_has_a_line(pages: dict[str, str]) -> None:
+    page = pages["reference/remarks.md"]
+    for p in all_passes().values():
+        for c in p.codes:
+            assert re.search(rf"^\| `{c.name}` \| \[{p.name}\]", page, re.M), c.name
