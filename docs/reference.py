@@ -267,8 +267,8 @@ def remark_page() -> str:
     numbers = ((cell(c.number), cell(c.text), code(c.string)) for c in UnrollCode)
     return (
         "# Remarks and reason codes\n\nWhat passes say of each loop or function: `passed` was "
-        "done, `missed` was not, with the reason, `analysis` is a figure. `nvir opt --remarks PASS` "
-        "prints them, `--remarks-file FILE` writes them as JSON, YAML or text.\n\n"
+        "done, `missed` was not, with the reason, `analysis` is a figure. `nvir opt --remarks "
+        "PASS` prints them, `--remarks-file FILE` writes them as JSON, YAML or text.\n\n"
         + table(("remark", "pass", "kind", "code", "says"), rows)
         + "\n## Codes of a loop that is not unrolled\n\n"
         + table(("code", "means", "string"), numbers)
