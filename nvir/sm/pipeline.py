@@ -4,14 +4,16 @@ An operation issues in one slot of the kernel and occupies one of its pipes from
 pipe's interval. Which of several pipes it takes is decided when it is placed. Where every interval
 is one cycle and there is no choice, `nvir.sm.modulo_schedule` does the work, exact search and all.
 
-Then, and where that fails at the first few II, placement by slack (`nvir.sm.slack`) is tried, and
-lives are shortened; CP-SAT settles what is left open, if it is asked to.
+Where that fails at the first few II, placement by slack (`nvir.sm.slack`) is tried. At the interval
+found, lives are shortened, and operations trade places (`nvir.sm.exchange`) for fewer registers.
+CP-SAT settles what is left open, if it is asked to.
 
 Method   Iterative modulo scheduling: operations by height, each in the first free slot of an II
          from its earliest start; else it takes the slot and evicts. II rises from MII. Where that
          fails, operations of crowded pipes are aligned to their interval: no gaps that are too
          short, and a phase for each pipe keeps them out of each other's issue slots.
-Cost     some 0.3 ms an operation up to SLACK_LARGEST, above that 10 us an operation and II tried.
+Cost     some 5 ms an operation, at most 200 ms a loop, most of it for registers; without them
+         0.3 ms an operation up to SLACK_LARGEST, above that 10 us an operation and II tried.
 Source   B. R. Rau, "Iterative Modulo Scheduling", MICRO-27, 1994.
 """
 
@@ -24,10 +26,11 @@ from functools import lru_cache
 import attrs
 
 from nvir.ir.errors import NvirError, Unsupported
+from nvir.sm.exchange import Exchange
 from nvir.sm.loopgraph import LoopGraph
 from nvir.sm.mii import MinimumII, Recurrence, minimum_ii
 from nvir.sm.profile import ResourceBound, resource_bound
-from nvir.sm.schedule.lifetimes import Lifetimes, Values, lifetimes, measure, values_of
+from nvir.sm.schedule.lifetimes import Lifetimes, Values, lifetimes, measure, min_avg, values_of
 from nvir.sm.slack import Shortener, Table, place
 
 PLACEMENTS = 3  # of each operation, at one II
@@ -102,15 +105,17 @@ class LoopSchedule:
 
 
 def schedule_loop(
-    found: LoopGraph, *, solver: str = "none", budget_s: float = 2.0, thorough: bool = True
-) -> LoopSchedule:
+    found: LoopGraph, *, solver: str = "none", budget_s: float = 2.0, thorough: bool = True,
+    registers: bool = True,
+) -> LoopSchedule:  # fmt: skip
     """The modulo schedule of smallest II that is found, with few registers.
 
     solver    "none": own methods; "cpsat": also OR-tools, for what they leave open below the II
               that they found; "auto": that where it is installed
     budget_s  of CP-SAT's deterministic time, for each II
-    thorough  also try placement by slack: fewer registers, and now and then a smaller II; without
-              it a loop takes a tenth of the time
+    thorough  also try placement by slack, which now and then finds a smaller II, and see to
+              registers; without it a loop takes a twentieth of the time
+    registers make them few; not needed by those who ask for II alone
     Raises NvirError for a loop of which nothing is left but what is hoisted, and Unsupported for
     "cpsat" without OR-tools.
     """
@@ -129,7 +134,7 @@ def schedule_loop(
         ii, times, pipe = _by_graph(found)
     else:
         ii, times, pipe = _by_reservation(found, mii, thorough)
-        if thorough:
+        if thorough and registers:
             ii, times, pipe = _fewer_registers(found, ii, times, pipe)
     lower = mii
     if solver != "none" and cpsat.available() and ii > mii:
@@ -222,6 +227,11 @@ def _fewer_registers(
         placed = place(found, ii, values, seeds)
         if placed is not None:
             best = min(best, placed, key=lambda x: x[0])
+    if best[0] > min_avg(found.graph, ii, values):
+        table = Table.of(found, ii, best[1], best[2])
+        if table is not None:
+            made = Exchange(found, ii, best[1], table, values).run()
+            best = min(best, made, key=lambda x: x[0])
     return ii, _from_zero(best[1]), best[2]
 
 

@@ -267,7 +267,7 @@ class _Pipeliner:
             found = loop_graph(loop, self.ctx.profile, level=self.options.level)
             if len(found.operations) > LARGEST:
                 return Choice(Reason.TOO_LARGE, str(len(found.operations))), None
-            made = schedule_loop(found)
+            made = schedule_loop(found, registers=False)
             return self._by_cost(loop), made
         except NvirError as e:
             return Choice(Reason.TEMPLATE, str(e)), None

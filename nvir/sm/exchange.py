@@ -1,0 +1,256 @@
+"""Fewer registers at the same interval: operations trade places, annealed.
+
+Where every issue slot of the kernel is taken, no operation can move but by whole intervals. So here
+two operations exchange their slots: one goes to a start within its window, whoever issues in that
+slot takes the slot that becomes free, in the iteration where its lives are shortest. First the sum
+of lives is made small; then the fullest slot counts as well, since MaxLive is the mean of the slots
+and what peaks stand out above it.
+
+Worse states are taken with a probability that falls (simulated annealing), from a fixed seed, so
+that chains of operations whose lives add up to the same drift together to where they end.
+
+Cost    10 us a trial, 20 us where slots are counted; see TRIALS, MOST.
+Source  S. Kirkpatrick et al., "Optimization by Simulated Annealing", Science 220, 1983; the
+        neighbourhood is own work.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+from nvir.sm.loopgraph import LoopGraph
+from nvir.sm.schedule.lifetimes import Values, measure
+from nvir.sm.slack import Table
+
+TRIALS = 300  # of each operation, by the sum of lives; half as many by the fullest slot
+MOST = 10_000
+COLD = 0.3  # cycles: what a trial may make worse in the end
+
+Move = tuple[int, int]  # operation, new start
+
+
+class Exchange:
+    """A schedule whose operations trade places; it is valid whenever a method returns."""
+
+    def __init__(
+        self, found: LoopGraph, ii: int, times: Sequence[int], table: Table, values: Values,
+        seed: int = 1,
+    ) -> None:  # fmt: skip
+        self.ii, self.times, self.table, self.values = ii, list(times), table, values
+        count = len(self.times)
+        self.preds: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        self.succs: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        for src, dst, latency, distance in found.graph.edges:
+            if src != dst:
+                self.preds[dst].append((src, latency - distance * ii))
+                self.succs[src].append((dst, latency - distance * ii))
+        self.uses = [[(m, d * ii) for m, d in uses] for uses in values.uses]
+        touched: list[set[int]] = [{n} if uses else set() for n, uses in enumerate(self.uses)]
+        for producer, uses in enumerate(self.uses):
+            for user, _ in uses:
+                touched[user].add(producer)
+        self.touched = [sorted(v for v in some if values.sizes[v]) for some in touched]
+        self.holders: list[list[int]] = [[] for _ in range(ii)]
+        for n, t in enumerate(self.times):
+            self.holders[t % ii].append(n)
+        self.mates = _mates(found)
+        self.random = random.Random(seed)
+        self.lives = [self._life(n) for n in range(count)]
+        self.live: list[int] = []  # of each slot, while slots are counted
+        self.peak = 0
+
+    def run(self) -> tuple[int, list[int], list[str]]:
+        """(MaxLive, times, pipes): the best that was met."""
+        trials = min(MOST, TRIALS * len(self.times))
+        self._anneal(trials, max(4.0, self.ii / 4))
+        self._count_slots()
+        self._anneal(trials // 2, max(2.0, self.ii / 16))
+        return self.peak, list(self.times), self.table.pipes
+
+    # ------------------------------------------------------------ annealing
+
+    def _anneal(self, trials: int, hot: float) -> None:
+        """Trials while it cools down; ends in the best state that was met."""
+        cost = least = self._cost()
+        times, pipes = list(self.times), self.table.pipes
+        for k in range(trials):
+            change = self._try(hot * (COLD / hot) ** (k / trials))
+            if change:
+                cost += change
+                if cost < least:
+                    least, times, pipes = cost, list(self.times), self.table.pipes
+        self._restore(times, pipes)
+
+    def _cost(self) -> int:
+        return sum(self.lives) + self.peak * self.ii
+
+    def _restore(self, times: list[int], pipes: list[str]) -> None:
+        for n in range(len(times)):
+            self.table.leave(n)
+        self.holders = [[] for _ in range(self.ii)]
+        for n, (t, p) in enumerate(zip(times, pipes, strict=True)):
+            placed = self.table.put(n, t % self.ii, (p,) if p else ())
+            assert placed
+            self.holders[t % self.ii].append(n)
+        self.times = times
+        self.lives = [self._life(n) for n in range(len(times))]
+        if self.live:
+            self._count_slots()
+
+    def _try(self, heat: float) -> int:
+        """One trial; by how much the cost has changed."""
+        moves = self._proposal()
+        if not moves:
+            return 0
+        old = [(n, self.times[n]) for n, _ in moves]
+        some = self.touched[moves[0][0]]
+        if len(moves) > 1:
+            some = [*some, *(v for v in self.touched[moves[1][0]] if v not in some)]
+        peak = self.peak
+        if self.live:
+            self._add(some, -1)
+        for n, t in moves:
+            self.times[n] = t
+        lives = [self._life(v) for v in some]
+        before = [self.lives[v] for v in some]
+        change = sum(lives) - sum(before)
+        for v, life in zip(some, lives, strict=True):
+            self.lives[v] = life
+        if self.live:
+            self._add(some, 1)
+            self.peak = max(self.live)
+            change += (self.peak - peak) * self.ii
+        good = change <= 0 or self.random.random() < math.exp(-change / heat)
+        if good and self._book(old, moves):
+            return change
+        if self.live:
+            self._add(some, -1)
+        for n, t in old:
+            self.times[n] = t
+        for v, life in zip(some, before, strict=True):
+            self.lives[v] = life
+        if self.live:
+            self._add(some, 1)
+            self.peak = peak
+        return 0
+
+    # --------------------------------------------------------------- moves
+
+    def _proposal(self) -> list[Move]:
+        """An operation and a start for it, with who makes room; none where it cannot be."""
+        number, times, ii = self.random.random, self.times, self.ii
+        n = int(number() * len(times))
+        low, high = self._window(n)
+        if low >= high:
+            return []
+        now = times[n]
+        mates = self.mates[n]
+        if mates and number() < 0.5:
+            t = low + (times[mates[int(number() * len(mates))]] - low) % ii
+            if t > high or t == now:
+                return []
+        else:
+            t = low + int(number() * (high - low))
+            t += t >= now
+        slot = t % ii
+        if slot == now % ii or len(self.holders[slot]) < self.table.width:
+            return [(n, t)]
+        some = self.holders[slot]
+        return self._exchange(n, t, some[int(number() * len(some))])
+
+    def _exchange(self, n: int, t: int, m: int) -> list[Move]:
+        """n starts at t, and m, which issues in that slot, where n did, lives being least."""
+        times, ii = self.times, self.ii
+        now, other = times[n], times[m]
+        times[n] = t
+        low, high = self._window(m)
+        best, at = -1, 0
+        for c in range(low + (now - low) % ii, high + 1, ii):
+            times[m] = c
+            if self._fits(n):
+                cost = sum([self._life(v) for v in self.touched[m]])
+                if best < 0 or cost < best:
+                    best, at = cost, c
+        times[n], times[m] = now, other
+        return [(n, t), (m, at)] if best >= 0 else []
+
+    def _window(self, n: int) -> tuple[int, int]:
+        """The starts that neighbours allow, an interval to each side at most."""
+        times = self.times
+        low, high = times[n] - self.ii, times[n] + self.ii
+        for m, weight in self.preds[n]:
+            if times[m] + weight > low:
+                low = times[m] + weight
+        for m, weight in self.succs[n]:
+            if times[m] - weight < high:
+                high = times[m] - weight
+        return low, high
+
+    def _fits(self, n: int) -> bool:
+        times, t = self.times, self.times[n]
+        for m, weight in self.preds[n]:
+            if times[m] + weight > t:
+                return False
+        return all(t + weight <= times[m] for m, weight in self.succs[n])
+
+    def _book(self, old: list[Move], new: list[Move]) -> bool:
+        """Change the table; False, and it stays as it was, where pipes have no room."""
+        table, ii = self.table, self.ii
+        if len(new) == 1 and new[0][1] % ii == old[0][1] % ii:
+            return True
+        held = [table.taken[n] for n, _ in old]
+        for n, _ in old:
+            table.leave(n)
+        placed = [n for n, t in new if table.put(n, t % ii)]
+        if len(placed) == len(new):
+            for (n, t), (_, later) in zip(old, new, strict=True):
+                self.holders[t % ii].remove(n)
+                self.holders[later % ii].append(n)
+            return True
+        for n in placed:
+            table.leave(n)
+        for (n, _), record in zip(old, held, strict=True):
+            assert record is not None
+            back = table.put(n, record[0], (record[1],) if record[1] else ())
+            assert back
+        return False
+
+    # --------------------------------------------------------------- lives
+
+    def _life(self, n: int) -> int:
+        times = self.times
+        end = start = times[n]
+        for m, later in self.uses[n]:
+            if times[m] + later > end:
+                end = times[m] + later
+        return self.values.sizes[n] * (end - start)
+
+    def _count_slots(self) -> None:
+        found = measure(self.values, self.ii, self.times)
+        self.live, self.peak = found.live, found.max_live
+
+    def _add(self, some: Sequence[int], sign: int) -> None:
+        """Count some values in, or out of, the slots in which they live."""
+        live, ii, sizes = self.live, self.ii, self.values.sizes
+        for v in some:
+            size = sizes[v] * sign
+            whole, part = divmod(self.lives[v] // sizes[v], ii)
+            if whole:
+                for slot in range(ii):
+                    live[slot] += whole * size
+            first = self.times[v] % ii
+            for slot in range(first, min(first + part, ii)):
+                live[slot] += size
+            for slot in range(first + part - ii):
+                live[slot] += size
+
+
+def _mates(found: LoopGraph) -> list[list[int]]:
+    """For each operation that keeps its pipes busy longer than a cycle, those that do the same."""
+    kinds: dict[tuple[tuple[str, ...], int], list[int]] = {}
+    for n, kind in enumerate(zip(found.pipes, found.interval, strict=True)):
+        kinds.setdefault(kind, []).append(n)
+    every = zip(found.pipes, found.interval, strict=True)
+    return [kinds[kind] if kind[1] > 1 else [] for kind in every]
