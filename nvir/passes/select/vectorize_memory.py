@@ -28,11 +28,12 @@ from nvir.ir.block import Block
 from nvir.ir.form import nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
-from nvir.ir.layout import align_of, size_of, struct_layout
-from nvir.ir.types import I8, I32, I64, ArrayType, FloatType, IntType, StructType, Type, vector
-from nvir.ir.values import Constant, Value, constant, undef
+from nvir.ir.layout import align_of, size_of
+from nvir.ir.types import I8, I32, I64, FloatType, IntType, Type, vector
+from nvir.ir.values import Value, constant, undef
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
+from nvir.passes.scalar.addresses import split_indices
 
 MERGED = passed("Merged", "{loads} loads and {stores} stores joined neighbours in vector accesses")
 CODES = (MERGED,)
@@ -82,39 +83,13 @@ def _address(pointer: Value) -> tuple[Key, int]:
     for _ in range(MAX_CHAIN):
         if not isinstance(v, Instruction) or v.form.name != "getelementptr":
             break
-        parts = _indices(v)
+        parts = split_indices(v)
         if parts is None:
             break
         offset += parts[0]
         terms.extend(parts[1])
         v = v.operands[0]
     return (v, tuple(sorted(terms, key=lambda term: (id(term[0]), term[1])))), offset
-
-
-def _indices(gep: Instruction) -> tuple[int, list[tuple[Value, int]]] | None:
-    """The constant bytes and the (index, size) terms of a gep; None for one of vectors."""
-    t: Type = gep.aux
-    offset = 0
-    terms: list[tuple[Value, int]] = []
-    for k, v in enumerate(gep.operands[1:]):
-        if k and isinstance(t, StructType):
-            if not isinstance(v, Constant):
-                return None
-            member = v.value or 0
-            offset += struct_layout(t).offsets[member]
-            t = (t.elements or ())[member]
-            continue
-        if k:
-            if not isinstance(t, ArrayType):
-                return None
-            t = t.element
-        if isinstance(v, Constant):
-            offset += (v.value or 0) * size_of(t)
-        elif isinstance(v.type, IntType):
-            terms.append((v, size_of(t)))
-        else:
-            return None
-    return offset, terms
 
 
 # ------------------------------------------------------------------ gathering
