@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +19,10 @@ from nvir.cli.common import (
     reports_errors,
     write_output,
 )
+
+if TYPE_CHECKING:
+    from nvir.ir.loops import Loop
+    from nvir.sm.profile import Profile
 
 
 @click.command("schedule")
@@ -36,6 +41,19 @@ from nvir.cli.common import (
     "--solver", type=click.Choice(["none", "auto", "cpsat"]), default="none", show_default=True,
     help="Let OR-tools settle the intervals below the one found.",
 )  # fmt: skip
+@click.option(
+    "--post-ra", is_flag=True,
+    help="Pipeline it on the registers that allocation gives instead, and list each instruction: "
+    "cycle, stage, pipe, stall count, barriers (set: w results, r operands read), bank conflicts.",
+)
+@click.option(
+    "--spread", is_flag=True,
+    help="With --post-ra: values in registers of their own, as many as cost no occupancy.",
+)
+@click.option(
+    "--registers", type=click.IntRange(min=1), metavar="N",
+    help="With --post-ra: at most N registers a thread; the rest goes to local memory.",
+)
 @arch_option
 @profile_option
 @json_option
@@ -43,8 +61,8 @@ from nvir.cli.common import (
 @reports_errors
 def command(
     file: str, which: str | None, kernel: str | None, level: str, dot: bool, svg: bool, trace: bool,
-    lifetimes: bool, solver: str, arch: str | None, profile: str | None, as_json: bool,
-    output: str | None,
+    lifetimes: bool, solver: str, post_ra: bool, spread: bool, registers: int | None,
+    arch: str | None, profile: str | None, as_json: bool, output: str | None,
 ) -> None:  # fmt: skip
     """Show how far a loop of FILE could be software-pipelined, and what binds.
 
@@ -61,6 +79,16 @@ def command(
     function, loop = choose_loop(module, which, kernel, file)
     machine = profile_named(profile) if profile else profile_for(arch or module.target)
     policy = "notes" if machine.name == "sm_80_notes" else "observed"
+    if post_ra:
+        if dot or svg or trace or lifetimes:
+            raise click.UsageError("--post-ra is a listing, as text or with --json")
+        name = str(function.name)
+        write_output(
+            output, _post_ra(name, loop, machine, level, policy, spread, registers, as_json)
+        )
+        return
+    if spread or registers is not None:
+        raise click.UsageError("--spread and --registers need --post-ra")
     found = loop_graph(loop, machine, level=level, policy=policy)
     made = schedule_loop(found, solver=solver)
     if dot:
@@ -74,3 +102,15 @@ def command(
     else:
         page = schedule_text(made, str(function.name))
         write_output(output, page + ("\n" + lifetimes_text(made) if lifetimes else ""))
+
+
+def _post_ra(
+    function: str, loop: Loop, machine: Profile, level: str, policy: str, spread: bool,
+    registers: int | None, as_json: bool,
+) -> str:  # fmt: skip
+    from nvir.report.post_ra import listing, listing_json, listing_text
+
+    made = listing(loop, machine, level=level, policy=policy, spread=spread, limit=registers)
+    if as_json:
+        return json.dumps(listing_json(made, function), indent=2) + "\n"
+    return listing_text(made, function)

@@ -87,7 +87,7 @@ class Allocation:
 
 def width(owner: Owner) -> int:
     """General registers of a value; 0 of predicates and the carry, which has no register."""
-    if isinstance(owner, _Part):
+    if isinstance(owner, Part):
         return width(owner.value)
     if isinstance(owner, Temporary):
         return 0 if owner.is_predicate else 1
@@ -271,7 +271,7 @@ class _Allocator:
             self.steps[b] = out
 
     def _part(self, v: Owner) -> Owner:
-        part = _Part(v)
+        part = Part(v)
         self.pinned.add(part)
         return part
 
@@ -340,7 +340,7 @@ class _Allocator:
                         busy_p &= ~(1 << predicates[v])
 
 
-class _Part(Temporary):
+class Part(Temporary):
     """A spilled value while one operation reads or writes it."""
 
     __slots__ = ("value",)

@@ -1,0 +1,568 @@
+"""Software pipelining on physical registers: the judge, the executor, and random bodies."""
+
+from __future__ import annotations
+
+import attrs
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+import nvir
+from nvir.ir.errors import NvirError, Unsupported
+from nvir.sm.postra import LoopCode, PhysicalOp, Variant, loop_code, schedule
+from nvir.sm.postra.check import check, compare, emit, require, run_sequential
+from nvir.sm.postra.code import parallel_moves
+from nvir.sm.postra.control import BARRIERS
+from nvir.sm.postra.dependences import dependences, register_carried
+from nvir.sm.postra.place import (
+    has_conflict,
+    place,
+    propagate,
+    stage_liveness,
+    stage_slots,
+)
+from nvir.sm.postra.records import Route, decode, encode
+from nvir.sm.profile import profile
+from nvir.sm.regalloc import allocate
+
+SM80 = profile("sm_80")
+
+
+def op(family: str, writes: str = "", reads: str = "", guard: str = "", role: str = ""):
+    """An operation from text: `op("FFMA", "R4", "R4 R5 R6")`."""
+
+    def registers(text: str):
+        return tuple((w[0], int(w[1:])) for w in text.split())
+
+    g = registers(guard)
+    return PhysicalOp(family, registers(writes), registers(reads) + g, g[0] if g else None,
+                      None, role)  # fmt: skip
+
+
+def code(*operations, profile=SM80, **kw) -> LoopCode:
+    return LoopCode("loop", profile, tuple(operations), **kw)
+
+
+def saxpy(second: str = "R6", third: str = "R8") -> LoopCode:
+    """x and y loaded, one multiply-add, a store; the address and the count carried."""
+    return code(
+        op("LDG.E", second, "R2 R3"),
+        op("LDG.E", third, "R4 R5"),
+        op("FFMA", third, f"{second} R9 {third}"),
+        op("STG.E", "", f"R4 R5 {third}"),
+        op("IADD3", "R2", "R2"),
+        op("IADD3", "R4", "R4"),
+        op("ISETP", "P0", "R2 R10"),
+        op("BRA", "", "", "P0", "branch"),
+    )
+
+
+def verified(c: LoopCode, **kw):
+    """A schedule that judge and executor accept, for trip counts 0 to stages + 3."""
+    made = schedule(c, **kw)
+    require(made)
+    for trips in range(made.stages + 4):
+        assert compare(made, trips) == []
+    return made
+
+
+# ---------------------------------------------------------------- whole loops
+
+
+def test_a_loop_is_pipelined_and_computes_the_same():
+    made = verified(saxpy())
+    assert made.is_pipelined
+    assert made.stages > 1
+    assert made.ii < schedule(saxpy("R8", "R8")).ii
+
+
+@pytest.mark.seed("PRA-10")
+def test_one_register_for_two_values_costs_interval_and_is_named():
+    """Two loads into one register: the second waits for the reader of the first."""
+    shared = code(
+        op("LDG.E", "R6", "R2"), op("FFMA", "R8", "R6 R8 R8"),
+        op("LDG.E", "R6", "R3"), op("FFMA", "R9", "R6 R9 R9"),
+    )  # fmt: skip
+    own = code(
+        op("LDG.E", "R6", "R2"), op("FFMA", "R8", "R6 R8 R8"),
+        op("LDG.E", "R7", "R3"), op("FFMA", "R9", "R7 R9 R9"),
+    )  # fmt: skip
+    a, b = verified(shared), verified(own)
+    load = SM80.latency("LDG.E")
+    assert a.true_ii == b.true_ii == 8  # two loads, four cycles each on the LSU
+    assert a.bound >= 2 * load
+    assert load < b.bound <= load + 2
+    assert {d.register for d in a.raised_by} == {("R", 6)}
+    assert {d.kind for d in a.raised_by} <= {"WAR", "WAW"}
+    assert {(d.source, d.target) for d in a.raised_by} == {(1, 2), (3, 0)}
+    assert "WAR R6" in a.raised_by[0].text(shared)
+
+
+def test_an_accumulator_alone_raises_nothing():
+    made = verified(code(op("FADD", "R4", "R4 R5")))
+    assert made.ii == made.true_ii == 4
+    assert made.raised_by == ()
+
+
+@pytest.mark.seed("GAP-29", "PRA-01")
+def test_placement_searches_no_interval():
+    """The interval and the stages are received: what does not fit is refused, larger ones fit."""
+    c = saxpy()
+    found = dependences(c)
+    made = schedule(c)
+    stages = [made.placement.records[n].stage for n in range(len(c.operations))]
+    slots = [t % made.ii for t in made.times]
+    mask = (1 << made.stages) - 1
+    assert place(c, found, made.bound - 1, stages, mask, slots=slots) is None
+    for ii in (made.ii, made.ii + 1, made.ii + 7):
+        placed = place(c, found, ii, stages, mask, slots=slots)
+        assert placed is not None
+        assert placed.ii == ii
+        assert [placed.records[n].stage for n in sorted(placed.records)] == stages
+    half = place(c, found, made.ii, stages, 1, slots=slots)
+    assert half is not None
+    assert sorted(half.records) == [n for n, s in enumerate(stages) if not s]
+
+
+@pytest.mark.seed("GAP-29")
+def test_what_does_not_overlap_falls_back_to_one_stage():
+    c = code(op("LDG.E", "R2", "R2"), op("LDG.E", "R2", "R2"))
+    made = verified(c)
+    assert not made.is_pipelined
+    assert made.stages == 1
+    assert made.reason
+
+
+def test_a_body_without_operations_is_refused():
+    with pytest.raises(NvirError, match="no operation"):
+        schedule(code())
+
+
+# ---------------------------------------------------------------- dependences, phase A
+
+
+def kinds(c: LoopCode):
+    return {(d.kind, d.source, d.target, d.distance) for d in dependences(c)}
+
+
+@pytest.mark.seed("PRA-02")
+def test_dependences_of_one_register():
+    c = code(op("IADD3", "R4", "R5"), op("FFMA", "R6", "R4"), op("IADD3", "R4", "R6"))
+    assert kinds(c) == {
+        ("RAW", 0, 1, 0), ("WAR", 1, 2, 0), ("WAW", 0, 2, 0), ("WAW", 2, 0, 1),
+        ("RAW", 1, 2, 0), ("WAR", 2, 1, 1), ("WAW", 1, 1, 1),
+    }  # fmt: skip
+
+
+def test_an_access_reads_its_operands_late():
+    store = code(op("STG.E", "", "R2 R4"), op("IADD3", "R4", "R4"))
+    add = code(op("FADD", "R6", "R2 R4"), op("IADD3", "R4", "R4"))
+
+    def war(c):
+        return next(d.cycles for d in dependences(c) if d.kind == "WAR" and d.target == 1)
+
+    assert war(store) == 11
+    assert war(add) == 1
+
+
+def test_a_write_behind_a_load_waits_for_it():
+    c = code(op("LDG.E", "R4", "R2"), op("MOV", "R4", "R5"))
+    assert next(d.cycles for d in dependences(c) if d.kind == "WAW" and not d.distance) == 33
+    c = code(op("HMMA.16816.F32", "R4", "R2"), op("MOV", "R4", "R5"))
+    gap = SM80.latency("HMMA.16816.F32") - SM80.latency("MOV") + 1
+    assert next(d.cycles for d in dependences(c) if d.kind == "WAW" and not d.distance) == gap > 1
+
+
+@pytest.mark.seed("PRA-02")
+def test_phase_a_registers_positive_trips_of_the_asked_stages():
+    c = code(op("LDG.E", "R4", "R2"), op("FADD", "R6", "R4 R6"), op("IADD3", "R2", "R2"))
+    table = register_carried(dependences(c), [0, 1, 0], 0, 1)
+    rows = {(r.stage, r.source, r.target, r.register, r.trips) for t in table.values() for r in t}
+    assert rows == {
+        (0, 0, 1, ("R", 4), 1),  # the load of this pass is added in the next
+        (0, 0, 0, ("R", 4), 1), (0, 2, 0, ("R", 2), 1), (0, 2, 2, ("R", 2), 1),
+        (1, 1, 1, ("R", 6), 1),
+    }  # fmt: skip
+    assert set(register_carried(dependences(c), [0, 1, 0], 1, 1)) == {1}
+    # the WAR of the adding, a stage later, to the next load spans no pass
+    assert not any(r.source == 1 and r.target == 0 for r in table[1])
+
+
+# ---------------------------------------------------------------- phase B
+
+
+@pytest.mark.seed("PRA-03", "GAP-47")
+def test_liveness_bits_by_stage():
+    c = code(op("LDG.E", "R4", "R2"), op("FADD", "R6", "R4 R6"), op("STG.E", "", "R8 R6"),
+             live_out=frozenset({("R", 6)}))  # fmt: skip
+    stages = [0, 1, 2]
+    found = dependences(c)
+    rows = stage_liveness(stage_slots(c, stages, 0b111), found, c.live_out)
+    bits = {f"{r[0]}{r[1]}": (row.live_in, row.live_out) for r, row in rows.items()}
+    assert bits == {
+        "R2": (0b001, 0), "R4": (0b010, 0b001), "R6": (0b110, 0b010), "R8": (0b100, 0),
+    }  # fmt: skip
+    # only the stages that the mask has
+    part = stage_slots(c, stages, 0b101)
+    assert [s.stage for s in part] == [0, 2]
+    rows = stage_liveness(part, found, c.live_out)
+    assert rows["R", 6].live_in == 0b100
+    assert rows["R", 6].live_out == 0
+
+
+@pytest.mark.seed("PRA-03")
+def test_liveness_reaches_the_blocks_behind():
+    c = code(op("FADD", "R6", "R4 R6"), live_out=frozenset({("R", 6)}))
+    rows = stage_liveness(stage_slots(c, [0], 1), dependences(c), c.live_out)
+    behind = propagate(rows, {"exit": frozenset({("R", 6), ("R", 4), ("R", 40)})})
+    assert {r: x.live_in for r, x in behind["exit"].items()} == {("R", 6): 1}
+
+
+# ---------------------------------------------------------------- phase C
+
+
+@pytest.mark.seed("PRA-04")
+def test_the_flags_byte():
+    banks = SM80.banks
+    tensor = banks.bounds[5] - 1
+    for stage in range(8):
+        assert decode(0x10 | stage << 5, stage, 0, banks) is Route.MODULO
+        assert decode(0x01 | stage << 1, stage, 0, banks) is Route.BANK
+        assert decode(0x10 | stage << 5, (stage + 1) % 8, 0, banks) is Route.NONE
+        assert decode(0x01 | stage << 1, (stage + 1) % 8, 0, banks) is Route.NONE
+        assert encode(Route.MODULO, stage) == 0x10 | stage << 5
+        assert encode(Route.BANK, stage) == encode(Route.TENSOR, stage) == 0x01 | stage << 1
+    assert encode(Route.NONE, 3) == 0
+    assert decode(0x11 | 2 << 5 | 2 << 1, 2, 0, banks) is Route.MODULO  # the first that fits
+    assert banks.classify(tensor)[0] in (4, 5)
+    with pytest.raises(NvirError):
+        decode(256, 0, 0, banks)
+    with pytest.raises(Unsupported, match="three bits"):
+        encode(Route.BANK, 8)
+
+
+@pytest.mark.seed("PRA-04")
+def test_the_tensor_gate_in_the_routes():
+    banks = SM80.banks
+    inside = next(r for r in range(1024) if banks.classify(r)[0] == banks.TENSOR)
+    byte = encode(Route.BANK, 1)
+    assert decode(byte, 1, inside, banks, 0) is Route.BANK
+    assert decode(byte, 1, inside, banks, 1) is Route.TENSOR
+    assert decode(byte, 1, inside, banks, 1, blocked=True) is Route.BANK
+    assert decode(byte, 1, inside, banks, 2, blocked=True) is Route.TENSOR
+
+
+def test_carried_operations_go_by_banks_and_others_stand():
+    made = schedule(saxpy())
+    routes = [made.placement.records[n].route for n in range(8)]
+    assert routes[4] is Route.BANK
+    assert routes[7] is Route.MODULO
+
+
+def test_three_sources_in_a_bank_take_the_next_issue_slot():
+    assert has_conflict(op("FFMA", "R0", "R2 R4 R6"))
+    assert not has_conflict(op("FFMA", "R0", "R2 R4 R5"))
+    assert not has_conflict(op("STG.E", "", "R2 R3 R4 R6"))
+    bad = code(*(op("FFMA", f"R{20 + k}", "R2 R4 R6") for k in range(4)))
+    good = code(*(op("FFMA", f"R{20 + k}", "R2 R4 R7") for k in range(4)))
+    assert verified(bad).ii >= verified(good).ii
+    assert "2 issue" in " ".join(check(_moved(verified(bad))))
+
+
+def _moved(made):
+    """The schedule with one operation in the slot behind another's conflict."""
+    t = made.times
+    order = made.order()
+    a, b = order[0], order[1]
+    record = attrs.evolve(made.placement.records[b], cycle=t[a] // made.ii * made.ii
+                          + (t[a] + 1) % made.ii)  # fmt: skip
+    records = {**made.placement.records, b: record}
+    return attrs.evolve(made, placement=attrs.evolve(made.placement, records=records))
+
+
+@pytest.mark.seed("PRA-08")
+def test_records():
+    """maxPredecessorCycle is that of the iteration itself, maxDependencyCycle that of all."""
+    made = schedule(saxpy())
+    for n, r in made.placement.records.items():
+        assert r.stage * made.ii <= r.max_predecessor_cycle <= r.max_dependency_cycle <= r.cycle
+        assert (r.bank, r.offset) == SM80.banks.classify(
+            next((k for c, k in (*made.code.operations[n].writes, *made.code.operations[n].reads)
+                  if c == "R"), 0)
+        )  # fmt: skip
+    assert any(
+        r.max_predecessor_cycle < r.max_dependency_cycle for r in made.placement.records.values()
+    )
+    slots = made.placement.slots
+    assert sorted(n for s in slots for n in s.operations) == list(range(8))
+    assert [s.stage for s in slots] == list(range(made.stages))
+
+
+@pytest.mark.seed("PRA-09")
+def test_the_named_variants():
+    assert {v.value.name for v in Variant} == {
+        "SoftwarePipeline", "LoopScheduler", "TensorScheduler", "DualIssueScheduler",
+        "PrefetchScheduler",
+    }  # fmt: skip
+    assert Variant.named("SoftwarePipeline").value.require() == "nvir.sm.postra.schedule"
+    assert Variant.named("DualIssue") is Variant.DUAL_ISSUE
+    with pytest.raises(Unsupported, match="one instruction a cycle"):
+        Variant.DUAL_ISSUE.value.require()
+    with pytest.raises(Unsupported, match="PrefetchScheduler"):
+        Variant.PREFETCH.value.require()
+    with pytest.raises(Unsupported, match="Magic"):
+        Variant.named("Magic")
+
+
+# ---------------------------------------------------------------- control fields
+
+
+def test_loads_set_barriers_and_readers_wait():
+    made = verified(saxpy())
+    f = made.control.fields
+    assert f[0].write is not None
+    assert f[1].write is not None
+    assert f[0].write != f[1].write
+    assert set(f[2].wait) >= {f[0].write, f[1].write}
+    assert f[3].read is not None  # the store reads what the next iteration overwrites
+    assert sum(x.stall for x in f) == made.ii
+
+
+def test_more_loads_than_barriers_share():
+    many = [op("LDG.E", f"R{10 + k}", "R2") for k in range(9)]
+    adds = [op("FADD", f"R{30 + k}", f"R{10 + k} R{30 + k}") for k in range(9)]
+    made = verified(code(*many, *adds))
+    assert made.control.barriers == BARRIERS
+    few = verified(code(*many[:4], *adds[:4]))
+    assert few.control.barriers <= 4
+    assert few.control.extra == 0
+
+
+# ---------------------------------------------------------------- the judge refuses
+
+
+def shifted(made, n: int, by: int):
+    r = made.placement.records[n]
+    t = r.cycle + by
+    records = {**made.placement.records, n: attrs.evolve(r, cycle=t, stage=t // made.ii)}
+    return attrs.evolve(made, placement=attrs.evolve(made.placement, records=records))
+
+
+def test_the_judge_sees_a_read_that_is_too_early():
+    made = schedule(saxpy())
+    assert any("reads R" in x for x in check(shifted(made, 2, -3)))
+
+
+def test_the_judge_sees_an_overwritten_register():
+    made = schedule(code(op("LDG.E", "R4", "R2"), op("FADD", "R6", "R4 R6")))
+    assert made.ii > 30
+    later = attrs.evolve(made, ii=made.ii - 20)
+    assert check(later)
+
+
+def test_the_judge_sees_a_missing_barrier():
+    made = schedule(saxpy())
+    fields = tuple(attrs.evolve(f, wait=()) for f in made.control.fields)
+    bare = attrs.evolve(made, control=attrs.evolve(made.control, fields=fields))
+    assert any("without a barrier" in x for x in check(bare))
+
+
+def test_the_executor_sees_a_wrong_stage():
+    """An operation moved a whole interval too late reads the next iteration's value."""
+    made = schedule(saxpy())
+    assert compare(shifted(made, 2, made.ii), 9)
+
+
+def test_the_executor_counts_iterations():
+    made = schedule(saxpy())
+    out = emit(made)
+    assert len(out.prologue) == len(out.epilogue) == made.stages - 1
+    assert len(out.kernel.operations) == len(made.code.operations)
+    few = sum(len(p.operations) for p in (*out.prologue, *out.epilogue))
+    assert few == (made.stages - 1) * len(made.code.operations)
+    assert len(run_sequential(made.code, 3).read) == 3 * len(made.code.operations)
+
+
+# ---------------------------------------------------------------- random bodies
+
+FAMILIES = ("IADD3", "FFMA", "MOV", "MUFU", "LDG.E", "LDS", "STS", "DADD", "ISETP", "IMAD")
+
+
+@st.composite
+def bodies(draw):
+    """A body with random operations on a random, often dense, choice of registers."""
+    count = draw(st.integers(1, 9))
+    high = draw(st.integers(2, 14))
+    register = st.integers(2, 2 + high)
+    operations = []
+    for _ in range(count):
+        family = draw(st.sampled_from(FAMILIES))
+        reads = draw(st.lists(register, min_size=0, max_size=3))
+        guard = ("P", draw(st.integers(0, 1))) if draw(st.integers(0, 4)) == 0 else None
+        if family == "STS":
+            writes: tuple = ()
+        elif family == "ISETP":
+            writes = (("P", draw(st.integers(0, 1))),)
+        else:
+            writes = (("R", draw(register)),)
+        sources = tuple(dict.fromkeys(("R", r) for r in reads))
+        operations.append(
+            PhysicalOp(family, writes, sources + ((guard,) if guard else ()), guard)
+        )
+    counted = draw(st.booleans())
+    operations.append(PhysicalOp("BRA", (), (("P", 0),), ("P", 0), None, "branch"))
+    order = []
+    for a in range(count):
+        for b in range(count):
+            if draw(st.integers(0, 30)) == 0:
+                order.append((a, b, 1, int(b <= a)))
+    live = frozenset(("R", draw(register)) for _ in range(draw(st.integers(0, 3))))
+    name = draw(st.sampled_from(("sm_80", "sm_90", "sm_80_notes")))
+    return LoopCode("random", profile(name), tuple(operations), tuple(order), live, counted)
+
+
+@pytest.mark.seed("PRA-10")
+@given(bodies())
+@settings(max_examples=120, deadline=None)
+def test_random_bodies_on_random_registers(body):
+    verified(body)
+
+
+@pytest.mark.slow
+@given(bodies())
+@settings(max_examples=3000, deadline=None)
+def test_many_random_bodies_on_random_registers(body):
+    verified(body)
+
+
+# ---------------------------------------------------------------- parallel moves
+
+
+def test_moves_at_once_become_a_sequence():
+    free = {"R": 20}
+    a, b, c = ("R", 1), ("R", 2), ("R", 3)
+    assert parallel_moves([(a, b), (b, c)], free) == [(a, b), (b, c)]
+    assert parallel_moves([(b, c), (a, b)], free) == [(a, b), (b, c)]
+    assert parallel_moves([(a, a)], free) == []
+    assert free == {"R": 20}
+    swap = parallel_moves([(a, b), (b, a)], free)
+    assert len(swap) == 3
+    assert free == {"R": 21}
+    with pytest.raises(NvirError, match="twice"):
+        parallel_moves([(a, b), (a, c)], free)
+
+
+@given(st.permutations(range(6)), st.lists(st.integers(0, 5), min_size=6, max_size=6))
+def test_moves_do_what_they_say(order, sources):
+    moves = [(("R", k), ("R", sources[k])) for k in order]
+    state = {("R", k): k for k in range(6)}
+    for to, s in parallel_moves(moves, {"R": 6}):
+        state[to] = state[s]
+    assert [state["R", k] for k in range(6)] == sources
+
+
+# ---------------------------------------------------------------- from a function
+
+
+def module(body: str, target: str = "sm_80") -> nvir.Module:
+    return nvir.read_ptx(f".version 8.0\n.target {target}\n.address_size 64\n" + body)
+
+
+DOT = """
+.visible .entry dot(.param .u64 px, .param .u64 py, .param .u64 po, .param .u32 pn) {
+  .reg .pred %p<2>; .reg .f32 %f<6>; .reg .b64 %rd<8>; .reg .b32 %r<6>;
+  ld.param.u64 %rd1, [px]; ld.param.u64 %rd2, [py]; ld.param.u64 %rd3, [po];
+  ld.param.u32 %r1, [pn]; mov.f32 %f1, 0f00000000; mov.u32 %r2, 0;
+loop:
+  ld.global.f32 %f2, [%rd1]; ld.global.f32 %f3, [%rd2]; fma.rn.f32 %f1, %f2, %f3, %f1;
+  add.s64 %rd1, %rd1, 4; add.s64 %rd2, %rd2, 4; add.s32 %r2, %r2, 1;
+  setp.lt.s32 %p1, %r2, %r1; @%p1 bra loop;
+  st.global.f32 [%rd3], %f1; ret;
+}
+"""
+
+
+def first_loop(m: nvir.Module):
+    for f in m.functions:
+        f.analyze_cfg()
+        for loop in f.loops():
+            if len(loop.blocks) == 1:
+                return f, loop
+    raise AssertionError("no loop")
+
+
+def test_a_function_of_ptx():
+    f, loop = first_loop(module(DOT))
+    c = loop_code(loop, SM80)
+    assert c.counted
+    assert c.branch is not None
+    assert {o.family for o in c.operations if o.source is None} <= {"MOV"}
+    made = verified(c)
+    assert made.is_pipelined
+    given_ = allocate(f, SM80)
+    assert {r for o in loop_code(loop, SM80, given_).operations for r in o.writes} == {
+        r for o in c.operations for r in o.writes
+    }
+
+
+def test_spread_gives_values_registers_of_their_own():
+    _, loop = first_loop(module(DOT))
+    plain, spread = loop_code(loop, SM80), loop_code(loop, SM80, spread=True)
+    a, b = verified(plain), verified(spread)
+    assert b.ii <= a.ii
+    assert spread.registers >= plain.registers
+
+
+def test_a_limit_spills_and_the_pipeline_still_holds():
+    """Values in local memory are loads and stores of places, in order like registers."""
+    lines = "".join(f"ld.global.f32 %f{k}, [%rd1+{4 * k}];\n" for k in range(2, 14))
+    sums = "".join(f"fma.rn.f32 %f1, %f{k}, %f{k}, %f1;\n" for k in range(13, 1, -1))
+    text = DOT.replace("%f<6>", "%f<20>").replace(
+        "ld.global.f32 %f2, [%rd1]; ld.global.f32 %f3, [%rd2]; fma.rn.f32 %f1, %f2, %f3, %f1;",
+        lines + sums,
+    )
+    _, loop = first_loop(module(text))
+    c = loop_code(loop, SM80, limit=16)
+    assert any(o.role.startswith("spill") for o in c.operations)
+    verified(c)
+
+
+def test_a_while_loop_keeps_what_is_read_behind_it():
+    text = DOT.replace("setp.lt.s32 %p1, %r2, %r1;", "setp.gt.f32 %p1, %f2, 0f00000000;")
+    _, loop = first_loop(module(text))
+    c = loop_code(loop, SM80)
+    assert not c.counted
+    assert c.live_out
+    verified(c)
+
+
+def test_a_rotation_of_phis_takes_moves():
+    """Fibonacci: the sum is made where the older value was, so two values change places."""
+    text = """
+.visible .entry fib(.param .u64 po, .param .u32 pn) {
+  .reg .pred %p<2>; .reg .b64 %rd<3>; .reg .b32 %r<8>;
+  ld.param.u64 %rd1, [po]; ld.param.u32 %r1, [pn];
+  mov.u32 %r2, 0; mov.u32 %r3, 1; mov.u32 %r4, 0;
+loop:
+  add.s32 %r5, %r2, %r3; mov.u32 %r2, %r3; mov.u32 %r3, %r5;
+  add.s32 %r4, %r4, 1; setp.lt.s32 %p1, %r4, %r1; @%p1 bra loop;
+  st.global.u32 [%rd1], %r2; ret;
+}
+"""
+    _, loop = first_loop(module(text))
+    c = loop_code(loop, SM80)
+    assert 1 <= sum(o.role == "move" for o in c.operations) <= 3
+    verified(c)
+
+
+def test_a_loop_of_two_blocks_is_refused():
+    text = DOT.replace(
+        "add.s64 %rd1, %rd1, 4;",
+        "setp.gt.s32 %p1, %r2, 3; @%p1 bra skip; add.f32 %f1, %f1, %f2; skip: "
+        "add.s64 %rd1, %rd1, 4;",
+    )
+    m = module(text)
+    f = m.functions[0]
+    f.analyze_cfg()
+    with pytest.raises(Unsupported, match="blocks"):
+        loop_code(f.loops()[0], SM80)
