@@ -56,6 +56,20 @@ def substitute(leaders: Mapping[Value, Value]) -> None:
     _apply(final, _users(final))
 
 
+def discard(dead: Iterable[Instruction], function: Function) -> None:
+    """Erase instructions whose results only they themselves name. One visit an operand."""
+    marks = function.marks
+    for i in dead:
+        for v in i._operands:
+            v.drop_use(i)
+        i._operands = ()
+        if i.form.is_phi:
+            i.aux = ()
+        if marks:
+            marks.pop(i, None)
+        i.remove()
+
+
 @contextmanager
 def substituted(leaders: Mapping[Value, Value]) -> Iterator[None]:
     """As `substitute`, but only within the block: then all is as it was, down to the order of uses.
@@ -99,7 +113,14 @@ def _apply(final: Mapping[Value, Value], users: Iterable[Instruction]) -> None:
             join_spelling(new, old.type)
     find = final.get
     for user in users:
-        user.set_operands(tuple([find(v, v) for v in user.operands]))
+        old_operands = user._operands
+        user._operands = operands = tuple([find(v, v) for v in old_operands])
+        for v, new in zip(old_operands, operands, strict=True):
+            if v is not new:
+                new.add_use(user)
+    for old in final:  # all who named it have been rewritten
+        if old.is_tracked:
+            old._uses = None
 
 
 def _resolve(v: Value, leaders: Mapping[Value, Value], final: dict[Value, Value]) -> None:

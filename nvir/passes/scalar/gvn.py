@@ -40,7 +40,7 @@ from nvir.ir.values import SpecialRegister, SymbolOffset, Value
 from nvir.passes.callees import is_pure, may_write
 from nvir.passes.context import Context
 from nvir.passes.remarks import line_of, missed, passed
-from nvir.passes.rewrite import can_stand_for, held_in_place, substitute
+from nvir.passes.rewrite import can_stand_for, discard, held_in_place, substitute
 
 REPLACED = passed(
     "Replaced", "replaced {instructions} instructions that compute a value anew, {loads} of "
@@ -73,13 +73,11 @@ def run(function: Function, ctx: Context) -> bool:
     if not leaders:
         return False
     substitute(leaders)
-    instructions = dict.fromkeys(v.definer for v in leaders)
+    instructions = list(dict.fromkeys(i for v in leaders if (i := v.definer) is not None))
     loads = 0
     for i in instructions:
-        assert i is not None
         loads += i.form.reads
-        function.marks.pop(i, None)
-        i.erase()
+    discard(instructions, function)
     ctx.count("replaced", len(instructions))
     ctx.count("loads", loads)
     ctx.remark(REPLACED, instructions=len(instructions), loads=loads)
@@ -150,16 +148,15 @@ class _Numbering:
             if kind == _SKIP:
                 i = i.next
                 continue
-            operands = i.operands
+            key = i._operands
             if i in stale:
-                operands = tuple([leaders.get(v, v) for v in operands])
-            if kind == _PURE:
-                key = operands
-            elif kind == _COMMUTES:
-                a, b = operands[0], operands[1]
-                key = operands if id(a) < id(b) else (b, a, *operands[2:])
-            else:
-                key = self._key(i, kind, operands)
+                key = tuple([leaders.get(v, v) for v in key])
+            if kind == _COMMUTES:
+                a, b, *rest = key
+                if id(b) < id(a):
+                    key = (b, a, *rest)
+            elif kind != _PURE:
+                key = self._key(i, kind, key)
             if key is not None:
                 first = table.setdefault(key, i)
                 if first is i:
@@ -247,8 +244,14 @@ class _Numbering:
 
     def _merge(self, i: Instruction, first: Instruction) -> None:
         """Let `first`, whose key is that of `i`, replace it if nothing speaks against it."""
+        if i.form.pure and not _worth_keeping(i._operands):
+            return
         olds, news = i.results, first.results
-        if len(olds) != len(news) or (i.form.pure and not _worth_keeping(i.operands)):
+        if len(olds) != len(news):
+            return
+        if len(olds) == 1:
+            if self._may_replace(olds[0], news[0]):
+                self._replace(olds[0], news[0])
             return
         for old, new in zip(olds, news, strict=True):
             if not self._may_replace(old, new):
