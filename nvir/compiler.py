@@ -2,6 +2,7 @@
 
     compile_cuda(source, arch)   a `.cu` file or its text, to a module that runs and prints PTX
     compile_tree(unit, arch)     the same of a typed tree
+    ptx_by_libnvvm(unit, arch)   PTX of a typed tree by NVIDIA's own back end, libdevice linked
     pipelines(optimise)          what a level of optimisation runs (nvir.passes.presets)
 
 The assembler optimises, too: what it does well (scheduling, allocation, most loops) is left to it.
@@ -65,6 +66,45 @@ def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str 
     _forbid_unrolling(module, kept)
     stage("ori", "")
     return module
+
+
+def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, lines: bool = True,
+                   fast_math: bool = False, level: str = "ori",
+                   observe: Callable[[str, Module], None] | None = None) -> str:  # fmt: skip
+    """PTX that libnvvm makes of a typed tree's NVVM IR, with NVIDIA's libdevice linked for the
+    mathematical functions. `optimise` 0 is libnvvm's -opt=0, anything else its -opt=3;
+    `observe` sees the module at "nvvm". Level "nvvm" ends there and gives "".
+
+    Raises ToolMissing where libnvvm or libdevice is not installed, NvirError with libnvvm's words
+    where it refuses the module.
+    """
+    from nvir.frontend.check import check
+    from nvir.frontend.irgen import Options, generate
+    from nvir.ir.errors import NvirError
+    from nvir.llvm.printer import print_ll
+    from nvir.passes.driver import run_passes
+    from nvir.toolchain import libnvvm
+
+    module = generate(check(unit), Options(arch=arch, lines=lines, libdevice=True))
+    if observe is not None:
+        observe("nvvm", module)
+    if level == "nvvm":
+        return ""
+    dialect = dialect_of(arch)
+    run_passes(module, f"legalize<dialect={dialect}>")
+    options = [f"-opt={3 if optimise else 0}"]
+    if fast_math:
+        options += ["-ftz=1", "-prec-sqrt=0", "-prec-div=0", "-fma=1"]
+    result = libnvvm.compile(print_ll(module, dialect), arch, options, libdevice=True)
+    if not result.ok or result.ptx is None:
+        raise NvirError(f"libnvvm refuses the module: {(result.log or result.status).strip()}")
+    return result.ptx
+
+
+def dialect_of(arch: str) -> str:
+    """The NVVM IR that libnvvm takes for an architecture: that of LLVM 20 from sm_100 on."""
+    number = int("".join(c for c in arch if c.isdigit()) or 80)
+    return "llvm20" if number >= 100 else "llvm7"
 
 
 def _latches_to_keep(module: Module) -> set[tuple[str, str]]:

@@ -154,7 +154,8 @@ kernel_option = click.option("--kernel", metavar="NAME", help="Only loops of thi
 
 
 def reports_errors(command: _F) -> _F:
-    """Print an NvirError as `file:line:col: error: …` and exit 1, never with a traceback."""
+    """Print an NvirError as `file:line:col: error: …`, or a tool's, and exit 1, never with a
+    traceback."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kw: Any) -> Any:
@@ -166,6 +167,12 @@ def reports_errors(command: _F) -> _F:
             # The reader went away; keep the interpreter from complaining at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
+        except Exception as e:
+            from nvir.toolchain.errors import ToolError
+
+            if not isinstance(e, ToolError):
+                raise
+            fail(e)  # a tool that is missing or does not answer
 
     return wrapped  # type: ignore[return-value]  # the same signature
 
@@ -179,7 +186,7 @@ def command_line() -> Iterator[None]:
         fail(e, 2)
 
 
-def fail(error: NvirError, code: int = 1) -> NoReturn:
+def fail(error: Exception, code: int = 1) -> NoReturn:
     """Print an error as compilers do and exit."""
     text = str(error)
     placed = isinstance(error, ParseError) or ": error: " in text.partition("\n")[0]

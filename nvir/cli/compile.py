@@ -43,6 +43,9 @@ def source_options(command: Any) -> Any:
               help="How much to optimise.")  # fmt: skip
 @click.option("--arch", metavar="SM", default="sm_80", show_default=True, callback=known_arch,
               help="Architecture, such as sm_90.")  # fmt: skip
+@click.option("--backend", type=click.Choice(("nvir", "libnvvm")), default="nvir",
+              show_default=True,
+              help="Who makes PTX: nvir, or NVIDIA's library with libdevice linked.")  # fmt: skip
 @click.option("--emit", type=click.Choice(EMIT), help="What to write; by the name of -o, else ptx.")
 @click.option("--keep", metavar="DIR", help="Write every stage into a folder.")
 @click.option("--report", "reports", is_flag=True, help="Report loops and registers at the end.")
@@ -51,16 +54,17 @@ def source_options(command: Any) -> Any:
 @output_option
 @reports_errors
 def command(
-    file: str, optimise: int, arch: str, emit: str | None, keep: str | None, reports: bool,
-    no_lines: bool, include: tuple[str, ...], define: tuple[str, ...], std: str, fast_math: bool,
-    output: str | None,
+    file: str, optimise: int, arch: str, backend: str, emit: str | None, keep: str | None,
+    reports: bool, no_lines: bool, include: tuple[str, ...], define: tuple[str, ...], std: str,
+    fast_math: bool, output: str | None,
 ) -> None:  # fmt: skip
     """Compile FILE: CUDA C++ (.cu), a tree as JSON, or a Python program that makes one.
 
     A Python program holds a variable `unit`, or a function `unit()` or `main()` that returns the
-    tree. No CUDA toolkit is needed, but for --emit cubin, which asks ptxas.
+    tree. No CUDA toolkit is needed, but for --emit cubin, which asks ptxas, and for
+    --backend libnvvm.
     """
-    from nvir.compiler import compile_tree
+    from nvir.compiler import compile_tree, ptx_by_libnvvm
 
     kind = emit or {".cubin": "cubin", ".nvir": "ori", ".ll": "ll", ".json": "tree"}.get(
         Path(output or "").suffix, "ptx"
@@ -84,8 +88,14 @@ def command(
         stages["tree"] = json.dumps(to_json(unit), indent=1) + "\n"
     module = None
     if wanted != {"tree"}:
-        module = compile_tree(unit, arch, optimise, level, not no_lines, fast_math, see)
-        _finish(stages, module, wanted, kind, arch)
+        if backend == "nvir":
+            module = compile_tree(unit, arch, optimise, level, not no_lines, fast_math, see)
+        elif ptx := ptx_by_libnvvm(unit, arch, optimise, not no_lines, fast_math, level, see):
+            from nvir.ptx.reader import read_ptx
+
+            module, stages["ptx"] = read_ptx(ptx), ptx
+        if module is not None:
+            _finish(stages, module, wanted, kind, arch)
     if keep is not None:
         _keep(keep, Path(file).stem if file != STDIO else "kernel", stages)
     made = stages[kind]
@@ -150,12 +160,12 @@ def _nvvm(stages: dict[str, str | bytes], module: Module, wanted: set[str], name
     if "nvvm" in wanted:
         stages[name] = print_ir(module)
     if name == "nvvm" and "ll" in wanted:
+        from nvir.compiler import dialect_of
         from nvir.ir.clone import clone_module
         from nvir.llvm.printer import print_ll
         from nvir.passes.driver import run_passes
 
-        number = int("".join(c for c in module.target if c.isdigit()) or 80)
-        dialect = "llvm20" if number >= 100 else "llvm7"
+        dialect = dialect_of(module.target)
         copy = clone_module(module)
         run_passes(copy, f"legalize<dialect={dialect}>")
         stages["ll"] = print_ll(copy, dialect)
@@ -169,7 +179,7 @@ def _finish(stages: dict[str, str | bytes], module: Module, wanted: set[str], ki
         from nvir.ir.text import print_ir
 
         stages["ori"] = print_ir(module)
-    if wanted & {"ptx", "cubin"}:
+    if wanted & {"ptx", "cubin"} and "ptx" not in stages:
         from nvir.ptx.printer import print_ptx
 
         stages["ptx"] = print_ptx(module)

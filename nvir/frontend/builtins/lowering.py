@@ -170,9 +170,10 @@ def _python(w: Work, words: list[str]) -> Value | None:
 
 
 def _mathematics(w: Work, name: str) -> Value:
-    from nvir.frontend.libm import function
+    from nvir.frontend.libm import function, libdevice
 
-    callee = function(w.g.shared, name)
+    make = libdevice if w.g.options.libdevice else function
+    callee = make(w.g.shared, name)
     wanted = [a.type for a in callee.arguments]
     args = [w.fit(w.value(k), t) for k, t in enumerate(wanted)]
     made = w.b.call(callee, args, "" if callee.return_type is VOID else name)

@@ -51,6 +51,7 @@ class Options:
     whole_program      device functions are internal: nothing outside the module calls them
     keep_allocapt      leave the marker in, to look at
     libdevice_casts    float to integer through `__nv_float2int_rz` and its like
+    libdevice          mathematical functions are libdevice's (`__nv_sinf`), for whoever links it
     kernel_attrs       attributes of functions as named metadata too, as the notes lay it out
     byval_demotion     names of byval parameters that get a `__val_param` copy
     """
@@ -63,6 +64,7 @@ class Options:
     whole_program: bool = True
     keep_allocapt: bool = False
     libdevice_casts: bool = False
+    libdevice: bool = False
     kernel_attrs: bool = False
     byval_demotion: frozenset[str] = frozenset()
 

@@ -1,6 +1,7 @@
 """nvir's own mathematics: functions written as trees, generated into the modules that call them.
 
     function(shared, "sinf") -> ir Function    generated at its first use in a module
+    libdevice(shared, "sinf")                  NVIDIA's function of that name, declared
 
 Method   argument reduction and polynomials whose coefficients are the Taylor series' own fractions,
          computed here; double-double arithmetic where a last bit depends on it (pow, hypot).
@@ -25,7 +26,7 @@ from nvir.ir.function import Function as IRFunction
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import ModuleState
 
-__all__ = ["BOUNDS", "NAMES", "function"]
+__all__ = ["BOUNDS", "NAMES", "function", "libdevice"]
 
 
 def function(shared: ModuleState, name: str) -> IRFunction:
@@ -48,4 +49,20 @@ def function(shared: ModuleState, name: str) -> IRFunction:
         check(Unit([*before, f], file="libm", trusted=True))
         known = shared.by_name[symbol] = f
         define(shared, f).linkage = "internal"
+    return function_symbol(shared, known)
+
+
+def libdevice(shared: ModuleState, name: str) -> IRFunction:
+    """NVIDIA's function for `name`, `__nv_sinf`, declared in a module that libdevice is linked to.
+    It has the parameters of nvir's own."""
+    from nvir.frontend.irgen.module import function_symbol
+    from nvir.frontend.tree.declarations import Function
+
+    if name not in NAMES:
+        raise Unsupported(f"the mathematical function {name}")
+    symbol = f"__nv_{name}"
+    known = shared.by_name.get(symbol)
+    if known is None:
+        own = make(name)[0]
+        known = shared.by_name[symbol] = Function(symbol, own.result, own.params)
     return function_symbol(shared, known)
