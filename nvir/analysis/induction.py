@@ -9,31 +9,40 @@ where all are constants and as an expression where not.
 The trip count is how often the loop's body runs: the executions of the header
 for a loop tested at its bottom, one fewer for a test at the top.
 
-Method   Chains of add/sub from the back-edge value to the phi; copies and
-         width changes that keep the value are looked through. Integer counts in
-         closed form on mathematical integers, with wrap-around checked (a
-         comparison that is only met after wrapping gives no count but for
-         `ne`, solved as a congruence). Float counts by running the additions in
-         the float's own arithmetic, to a limit.
+Method   Chains of add, sub and mad from the back-edge value to the phi; copies and
+         width changes that keep the value are looked through. A step may be worked
+         out anew in each iteration, as code that no optimiser has seen has it: by
+         pure operations on values from outside alone. The arithmetic of counts, with
+         wrap-around checked, is that of counting.py.
 Cost     Linear in the phis and exits of a loop.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Set as AbstractSet
-from math import gcd
 
 import attrs
 
+from nvir.analysis import counting
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.symbols import Param
 from nvir.ir.types import IMM
-from nvir.ir.values import Constant, Value
+from nvir.ir.values import Constant, SpecialRegister, Value
 
-FLOAT_LIMIT = 1 << 17  # iterations of a float loop that are run to count them
+TREE = 64  # instructions that a recomputed step is made of, at most
+
+
+@attrs.frozen(eq=False)
+class Recomputed:
+    """An invariant amount that the loop works out anew in each iteration: the product of the
+    factors, modulo the variable's width. No value from outside of the loop holds it."""
+
+    factors: tuple[Value, ...]
+
+
+Step = int | float | Value | Recomputed
 
 
 @attrs.frozen(eq=False)
@@ -41,21 +50,21 @@ class InductionVariable:
     """`phi` is `start` at first and grows by `step` each iteration.
 
     kind    "int", "pointer" (used as an address) or "float"
-    step    an int, a float, or a loop-invariant value
+    step    an int, a float, a value from outside of the loop, or an amount worked out in it
     update  the instruction whose result is the next value
     bits    width of the arithmetic
     """
 
     phi: Instruction
     start: Value
-    step: int | float | Value
+    step: Step
     update: Value
     kind: str
     bits: int
 
     @property
     def is_constant_step(self) -> bool:
-        return not isinstance(self.step, Value)
+        return isinstance(self.step, int | float)
 
 
 @attrs.frozen(eq=False)
@@ -130,7 +139,7 @@ def _variable(phi: Instruction, loop: Loop, inside: AbstractSet[Block]) -> Induc
     update = next(iter(back.values()))
     start = next(iter(entry.values()))
     total: int | float = 0
-    symbolic: Value | None = None
+    symbolic: Value | Recomputed | None = None
     bits = 0
     is_float = False
     v = _through_copies(update)
@@ -145,7 +154,7 @@ def _variable(phi: Instruction, loop: Loop, inside: AbstractSet[Block]) -> Induc
             return None
         v, step, bits, is_float = link[0], link[1], link[2], link[3]
         v = _through_copies(v)
-        if isinstance(step, Value):
+        if not isinstance(step, int | float):
             if symbolic is not None or total:
                 return None
             symbolic = step
@@ -179,37 +188,79 @@ def _is_copy(d: Instruction) -> bool:
 
 def _step_of(
     d: Instruction, inside: AbstractSet[Block]
-) -> tuple[Value, int | float | Value, int, bool] | None:
-    """(previous value, step, bits, is float) of an add or sub with an invariant, or None."""
+) -> tuple[Value, Step, int, bool] | None:
+    """(previous value, step, bits, is float) of an add, sub or mad with an invariant, or None."""
     f = d.form
     t = f.type
+    if f.name == "mad":
+        return _step_of_product(d, inside)
     if f.name not in ("add", "sub") or t is None or len(d.operands) != 2 or "sat" in f.mods:
         return None
     x, y = d.operands
-    if f.name == "add" and is_invariant(x, inside) and not is_invariant(y, inside):
+    if f.name == "add" and _is_steady(x, inside) and not is_invariant(y, inside):
         x, y = y, x
-    if not is_invariant(y, inside):
+    if not _is_steady(y, inside):
         return None
     sign = -1 if f.name == "sub" else 1
     bits = constant_of(y)
     if bits is None:
-        return (x, y, t.bits, t.is_float) if sign > 0 else None
+        amount = y if is_invariant(y, inside) else Recomputed(_factors(y, inside))
+        return (x, amount, t.bits, t.is_float) if sign > 0 else None
     if t.is_float:
         if t.name not in ("f32", "f64"):
             return None
-        return x, sign * _float_of(bits, t.name), t.bits, True
-    return x, sign * _signed(bits, t.bits), t.bits, False
+        return x, sign * counting.float_of(bits, t.name), t.bits, True
+    return x, sign * counting.signed(bits, t.bits), t.bits, False
 
 
-def _signed(value: int, bits: int) -> int:
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> (bits - 1) else value
+def _step_of_product(
+    d: Instruction, inside: AbstractSet[Block]
+) -> tuple[Value, Step, int, bool] | None:
+    """The same of a mad that adds the low half of an invariant product to the variable."""
+    f, t = d.form, d.form.type
+    if t is None or t.is_float or "lo" not in f.mods or "sat" in f.mods or len(d.operands) != 3:
+        return None
+    a, b, x = d.operands
+    if not (_is_steady(a, inside) and _is_steady(b, inside)):
+        return None
+    m, n = constant_of(a), constant_of(b)
+    if m is not None and n is not None:
+        return x, counting.signed(m * n, t.bits), t.bits, False
+    return x, Recomputed((*_factors(a, inside), *_factors(b, inside))), t.bits, False
 
 
-def _float_of(bits: int, name: str) -> float:
-    if name == "f32":
-        return float(struct.unpack("<f", struct.pack("<I", bits & 0xFFFFFFFF))[0])
-    return float(struct.unpack("<d", struct.pack("<Q", bits & (1 << 64) - 1))[0])
+def _is_steady(value: Value, inside: AbstractSet[Block]) -> bool:
+    """Whether a value is the same in every iteration: from outside of the blocks, or made in them
+    from such values by pure operations. Larger trees than `TREE` are taken for changing."""
+    if is_invariant(value, inside):
+        return not (isinstance(value, SpecialRegister) and value.volatile)
+    seen: set[Instruction] = set()
+    work = [value]
+    while work:
+        v = work.pop()
+        if is_invariant(v, inside):
+            if isinstance(v, SpecialRegister) and v.volatile:
+                return False
+            continue
+        d = v.definer
+        assert d is not None
+        if d in seen:
+            continue
+        seen.add(d)
+        f = d.form
+        same = f.invariant or (f.pure and not f.reads)  # or a load that no store can change
+        if f.is_phi or f.guard is not None or f.convergent or not same or len(seen) > TREE:
+            return False
+        work += d.operands
+    return True
+
+
+def _factors(v: Value, inside: AbstractSet[Block]) -> tuple[Value, ...]:
+    """An amount as a product, where the loop multiplies to get it."""
+    d = _through_copies(v).definer
+    if d is None or d.block not in inside or d.form.name != "mul" or "lo" not in d.form.mods:
+        return (v,)
+    return d.operands[:2]
 
 
 def _is_address(phi: Instruction) -> bool:
@@ -287,7 +338,6 @@ _SWAPPED = {
     "lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne",
     "lo": "hi", "hi": "lo", "ls": "hs", "hs": "ls",
 }  # fmt: skip
-_PLAIN = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
 def _comparison(p: Value) -> tuple[Instruction, bool] | None:
@@ -352,86 +402,19 @@ def _count(
     iv: InductionVariable, compare: str, type: str, bits: int, bound: Value, tests_update: bool
 ) -> int | None:
     """For how many iterations k = 0, 1, … the comparison holds before it first fails."""
-    start, end = constant_of(iv.start), constant_of(bound)
-    if start is None or end is None or isinstance(iv.step, Value):
+    start, end, step = constant_of(iv.start), constant_of(bound), iv.step
+    if start is None or end is None or not isinstance(step, int | float):
         return None
     if iv.kind == "float":
-        return _float_count(iv, compare, type, start, end, tests_update)
+        if type not in ("f32", "f64") or not isinstance(step, float):
+            return None
+        x, y = counting.float_of(start, type), counting.float_of(end, type)
+        return counting.float_count(x, step, compare, y, type, tests_update)
     if bits != iv.bits:
         return None
-    step = int(iv.step)
-    first = start + (step if tests_update else 0)
-    if compare in ("ne", "eq"):
-        distance = (end - first) % (1 << bits)
-        if compare == "eq":
-            return (1 if step % (1 << bits) else None) if distance == 0 else 0
-        return _congruence(step, distance, bits)
-    unsigned = type[0] == "u" or compare in _PLAIN
-    compare = _PLAIN.get(compare, compare)
-    lo, hi = (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
-    first = _in_range(first, bits, unsigned)
-    end = _in_range(end, bits, unsigned)
-    if compare in ("gt", "ge"):  # mirror: counting down to a bound is counting up from it
-        first, end, step, lo, hi = -first, -end, -step, -hi, -lo
-    if compare in ("le", "ge"):
-        end += 1
-    if first >= end:
-        return 0
-    if step <= 0:
-        return None  # runs away from the bound and wraps: no count worth the name
-    n = -(-(end - first) // step)
-    last = first + n * step
-    return n if last <= hi else None
-
-
-def _in_range(value: int, bits: int, unsigned: bool) -> int:
-    return value & ((1 << bits) - 1) if unsigned else _signed(value, bits)
-
-
-def _congruence(step: int, distance: int, bits: int) -> int | None:
-    """The smallest n >= 0 with n·step ≡ distance (mod 2**bits), or None."""
-    modulus = 1 << bits
-    g = gcd(step % modulus, modulus)
-    if g == 0 or distance % g:
-        return None
-    m = modulus // g
-    if m == 1:
-        return 0
-    return (distance // g) * pow((step % modulus) // g, -1, m) % m
-
-
-def _float_count(
-    iv: InductionVariable, compare: str, type: str, start: int, end: int, tests_update: bool
-) -> int | None:
-    if type not in ("f32", "f64") or not isinstance(iv.step, float):
-        return None
-    x, bound, step = _float_of(start, type), _float_of(end, type), iv.step
-
-    def rounded(v: float) -> float:
-        if type == "f64":
-            return v
-        try:
-            return float(struct.unpack("<f", struct.pack("<f", v))[0])
-        except OverflowError:
-            return float("inf") if v > 0 else float("-inf")
-
-    holds = _FLOAT_COMPARE.get(compare)
-    if holds is None:
-        return None
-    for n in range(FLOAT_LIMIT):
-        following = rounded(x + step)
-        if not holds(following if tests_update else x, bound):
-            return n
-        if following == x:
-            return None  # the addition is lost: an endless loop
-        x = following
-    return None
-
-
-_FLOAT_COMPARE = {
-    "lt": float.__lt__, "le": float.__le__, "gt": float.__gt__, "ge": float.__ge__,
-    "ne": float.__ne__, "eq": float.__eq__, "neu": float.__ne__,
-}  # fmt: skip
+    step = int(step)
+    first = start + step if tests_update else start
+    return counting.integer_count(first, step, compare, end, type, bits)
 
 
 def _expression(
@@ -440,7 +423,7 @@ def _expression(
     """The trip count over names, e.g. "ceil((n - 1)/16)"; "unknown" where it is none."""
     step = iv.step
     down = compare in ("gt", "ge", "hi", "hs")
-    if isinstance(step, Value):
+    if not isinstance(step, int | float):
         size = describe(step)
     elif compare in ("ne", "eq"):
         down, size = step < 0, str(abs(step))
@@ -470,8 +453,12 @@ def _expression(
     return f"{text} + 1" if at_bottom else f"{text} - 1"
 
 
-def describe(v: Value) -> str:
-    """A short name for a value: a number, a parameter's name, or its register."""
+def describe(v: Value | Recomputed) -> str:
+    """A short name for a value: a number, a parameter's name, or its register; for a product, the
+    names of its factors."""
+    if isinstance(v, Recomputed):
+        text = "·".join(map(describe, v.factors))
+        return f"({text})" if len(v.factors) > 1 else text
     c = constant_of(v)
     if c is not None and not (isinstance(v, Constant) and v.type is not IMM):
         return str(c)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nvir
-from nvir.analysis.induction import induction_variables, trip_count
+from nvir.analysis.induction import Recomputed, induction_variables, trip_count
 from nvir.ir import Function
 from nvir.ir.loops import Loop
 
@@ -171,3 +171,67 @@ def test_a_break_does_not_hide_the_count() -> None:
     END:"""))
     assert trip is not None
     assert trip.count == 10
+
+
+def grid_stride(step: str, update: str) -> str:
+    return f"""
+        ld.param.u32 %r9, [n];
+        mov.u32 %r20, %ntid.x;
+        mov.u32 %r1, %tid.x;
+    L:  st.global.u32 [0], %r1;
+        {step}
+        {update}
+        setp.lt.s32 %p1, %r1, %r9;
+        @%p1 bra L;
+    """
+
+
+PRODUCT = "ceil((n - %tid.x)/(%nctaid.x·%ntid.x))"
+
+
+@pytest.mark.parametrize(
+    ("step", "update", "text"),
+    [
+        ("mov.u32 %r2, %nctaid.x;", "mad.lo.s32 %r1, %r2, %r20, %r1;", PRODUCT),
+        ("mov.u32 %r2, %nctaid.x; mul.lo.s32 %r3, %r2, %r20;", "add.s32 %r1, %r1, %r3;", PRODUCT),
+        ("mov.u32 %r2, %nctaid.x; mul.lo.s32 %r3, %r2, %r20;", "add.s32 %r1, %r3, %r1;", PRODUCT),
+        ("shl.b32 %r3, %r20, 2; or.b32 %r4, %r3, 1;", "add.s32 %r1, %r1, %r4;",
+         "ceil((n - %tid.x)/%r4)"),
+        ("ld.global.nc.u32 %r3, [16];", "add.s32 %r1, %r1, %r3;", "ceil((n - %tid.x)/%r3)"),
+        ("mov.u32 %r3, 4; mov.u32 %r4, 2;", "mad.lo.s32 %r1, %r3, %r4, %r1;",
+         "ceil((n - %tid.x)/8)"),
+        ("mov.u32 %r3, 3;", "add.s32 %r1, %r1, %r3;", "ceil((n - %tid.x)/3)"),
+    ],
+)  # fmt: skip
+def test_a_step_may_be_worked_out_in_the_loop(step, update, text) -> None:
+    """As front ends write it before any optimiser has seen the code: saxpy of examples."""
+    trip = trip_count(only_loop(grid_stride(step, update)))
+    assert trip is not None
+    assert trip.count is None
+    assert trip.text == text
+
+
+@pytest.mark.parametrize(
+    ("step", "update"),
+    [
+        ("ld.global.u32 %r3, [16];", "add.s32 %r1, %r1, %r3;"),  # a store may change it
+        ("mov.u32 %r3, %clock;", "add.s32 %r1, %r1, %r3;"),  # differs from read to read
+        ("add.s32 %r3, %r3, 1;", "add.s32 %r1, %r1, %r3;"),  # carried around the loop
+        ("shl.b32 %r3, %r1, 1;", "add.s32 %r1, %r1, %r3;"),  # of the variable itself
+        ("setp.lt.s32 %p2, %r1, 5; @%p2 mov.u32 %r3, %r20;", "add.s32 %r1, %r1, %r3;"),
+        ("mov.u32 %r3, %nctaid.x;", "mad.hi.s32 %r1, %r3, %r20, %r1;"),
+        ("mov.u32 %r3, %nctaid.x;", "mad.lo.s32 %r1, %r1, %r20, %r3;"),
+        ("mov.u32 %r3, %nctaid.x;", "sub.s32 %r1, %r1, %r3;"),
+    ],
+)
+def test_a_step_that_changes_is_none(step, update) -> None:
+    assert trip_count(only_loop(grid_stride(step, update))) is None
+
+
+def test_a_step_that_no_value_outside_holds_is_told_apart() -> None:
+    (variable,) = induction_variables(
+        only_loop(grid_stride("mov.u32 %r2, %nctaid.x;", "mad.lo.s32 %r1, %r2, %r20, %r1;"))
+    )
+    assert isinstance(variable.step, Recomputed)
+    assert not variable.is_constant_step
+    assert [v.name for v in variable.step.factors] == ["%r2", "%r20"]

@@ -32,7 +32,7 @@ from collections.abc import Mapping
 import attrs
 
 from nvir.analysis.affine import AffineForms
-from nvir.analysis.induction import InductionVariable, induction_variables, is_invariant
+from nvir.analysis.induction import InductionVariable, Recomputed, induction_variables, is_invariant
 from nvir.analysis.pressure import RegisterPressure, register_pressure, width
 from nvir.ir.block import Block
 from nvir.ir.form import form
@@ -125,6 +125,8 @@ class _Reduction:
 
     def _find(self) -> None:
         for iv in induction_variables(self.loop):
+            if isinstance(iv.step, Recomputed):
+                continue  # its step is not there before the loop
             if iv.kind != "float" and iv.phi.type.bits == iv.bits and iv.bits in _BITS:
                 self.linear[iv.phi] = Linear(iv.phi, iv, 1)
         if not self.linear:

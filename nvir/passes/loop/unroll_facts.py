@@ -224,7 +224,7 @@ def counted_exit(loop: Loop, floats: bool = False) -> CountedExit | tuple[Unroll
     if trip is None or trip.variable.phi is not iv.phi or trip.exit not in loop.latches:
         return UnrollCode.IRREGULAR, "the exit test is not of the variable and its bound"
     stride = iv.step
-    assert not isinstance(stride, Value)
+    assert isinstance(stride, int | float)
     away = {ASCENDING: -1, DESCENDING: 1}.get(direction(trip.compare), 0)
     if away * stride > 0:
         return UnrollCode.STRIDE_SIGN, f"stride {stride} under {trip.compare}"
