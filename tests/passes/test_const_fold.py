@@ -21,7 +21,7 @@ from nvir.ir.nvvm import const
 from nvir.ir.types import SCALARS, parse_type
 from nvir.ir.values import constant, integer
 from nvir.passes.driver import Driver, Settings
-from nvir.passes.scalar.const_fold import HOST, evaluate, fold_approximate
+from nvir.passes.scalar.evaluate import HOST, evaluate, fold_approximate
 from tests.differential import random_case
 from tests.equivalence import same_behaviour
 from tests.passes.conftest import body, function

@@ -5,11 +5,7 @@
     %p = setp.lt %b, 50            %p = mov 1
     @%p bra T                      bra T
 
-`evaluate` is the evaluator that every pass may ask, at both levels: the result of one instruction
-from the values of its operands. It calls the folds of the opcode rows, which give what the
-machine gives, bit for bit. The approximate functions have no such result. The real assembler
-evaluates them with the host's mathematics (`HOST`) where their operand is constant; so does
-`evaluate(…, approximate=True)`, within the error that PTX promises.
+What an instruction gives is asked of evaluate.py.
 
 Method   Sparse conditional propagation: values start as unknown, only fall (unknown, one constant,
          varying), and are looked at again when an operand fell. Phis meet the values of the edges
@@ -21,29 +17,24 @@ Keeps    undefined values: they may be anything, but not two things. Values that
 Leaves   moves to copy-prop, dead code to dce.
 Skips    phis of more than 64 entries (each look at one costs its entries). NaNs. Vectors.
 Cost     linear: each value falls twice at most, and each fall costs its uses.
-Source   Wegman, Zadeck, "Constant Propagation with Conditional Branches", TOPLAS 13(2), 1991; the
-         notes' evaluator of pipelined bodies for HOST.
+Source   Wegman, Zadeck, "Constant Propagation with Conditional Branches", TOPLAS 13(2), 1991.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from fractions import Fraction
-
 import attrs
 
-from nvir.ir import floats
 from nvir.ir.block import Block
 from nvir.ir.form import Form, form, nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.types import IMM, FloatType, IntType, ScalarType, Type
-from nvir.ir.values import Constant, Value, constant, integer
+from nvir.ir.types import ScalarType, Type
+from nvir.ir.values import Constant, Value
 from nvir.passes.context import Context
 from nvir.passes.loop.region import drop
 from nvir.passes.remarks import passed
 from nvir.passes.rewrite import held_in_place, substitute
+from nvir.passes.scalar.evaluate import APPROXIMATE, bits_of, evaluate, literal_of
 
 FOLDED = passed("Folded", "{instructions} instructions are constants")
 DECIDED = passed("BranchDecided", "{branch} always leads to {target}")
@@ -60,253 +51,6 @@ class Options:
 
     branches: bool = True
     approximate: bool = False
-
-
-# ------------------------------------------------------------ the evaluator
-
-
-@attrs.frozen
-class HostRow:
-    """A row of the notes' evaluator: the assembler's opcode number, and what it computes.
-
-    `function` is of the host; None where the row's own fold is exact.
-    """
-
-    number: tuple[int, ...]
-    spelling: str
-    function: Callable[[float], float | None] | None
-    what: str
-
-
-def _log2(x: float) -> float | None:
-    return math.log2(x) if x > 0 else None
-
-
-def _exp2(x: float) -> float:
-    try:
-        return float(2.0**x)
-    except OverflowError:
-        return math.inf
-
-
-def _wave(function: Callable[[float], float]) -> Callable[[float], float | None]:
-    """PTX bounds the error of sin and cos up to 100 pi."""
-    return lambda x: function(x) if abs(x) <= 100 * math.pi else None
-
-
-def _reciprocal(x: float) -> float:
-    return 1.0 / x if x != 0 else math.copysign(math.inf, x)
-
-
-def _root(x: float) -> float | None:
-    return math.sqrt(x) if x >= 0 else None
-
-
-def _inverse_root(x: float) -> float | None:
-    if x == 0:
-        return math.copysign(math.inf, x)
-    return 1.0 / math.sqrt(x) if x > 0 else None
-
-
-HOST = (
-    HostRow((38,), "cos.approx", _wave(math.cos), "cos x"),
-    HostRow((215,), "sin.approx", _wave(math.sin), "sin x"),
-    HostRow((59,), "ex2.approx", _exp2, "2 to the power x"),
-    HostRow((106,), "lg2.approx", _log2, "logarithm to base 2, of x > 0 alone"),
-    HostRow((221,), "sqrt.approx", _root, "square root"),
-    HostRow((192,), "rsqrt.approx", _inverse_root, "1 / square root; of 0 infinity"),
-    HostRow((180,), "rcp.approx", _reciprocal, "1 / x; of 0 infinity with its sign"),
-    HostRow((33,), "cvt.rpi", None, "the next whole number above, with the sign of x"),
-    HostRow((68,), "cvt.rmi", None, "the next whole number below, with the sign of x"),
-    HostRow((199,), "cvt.rn.f32.f64", None, "f64 to f32"),
-    HostRow((130,), "mov", None, "a literal"),
-    HostRow((133, 137), "mad", None, "several operands: any row's own fold"),
-)
-_APPROXIMATE = {h.spelling.split(".")[0]: h.function for h in HOST if h.function is not None}
-
-
-def fold_approximate(f: Form, x: int) -> int | None:
-    """An approximate function of a constant, as the host computes it, rounded to nearest.
-
-    Declined: NaN, f64, and subnormals, which the hardware scales in ways of its own.
-    """
-    function = _APPROXIMATE.get(f.name)
-    known = {"approx", "ftz", "f32", "f16", "bf16"}
-    if function is None or "approx" not in f.mods or not known.issuperset(f.mods):
-        return None
-    t = floats.FORMATS.get(f.type.name) if f.type is not None else None
-    if t is None or "!" in f.shape or floats.is_tiny(t, x):
-        return None
-    value = floats.number(t, x)
-    if math.isinf(value) and f.name in ("sin", "cos"):
-        return None
-    y = function(value) if value == value else None
-    bits = floats.pattern(t, y) if y is not None else None
-    return None if bits is None or floats.is_tiny(t, bits) else bits
-
-
-def evaluate(
-    i: Instruction, known: Mapping[Value, int] | None = None, *, approximate: bool = False
-) -> int | None:
-    """The bit pattern of an instruction's only result, or None where it is not known.
-
-    `known` holds the bit patterns of operands that are no literals. A guard that is known decides
-    between the result and its fallback. Never raises for any instruction.
-    """
-    f = i.form
-    if f.op.level == "nvvm":
-        return _evaluate_nvvm(i, known or {})
-    if i._results is not None or not f.pure or f.carry_in or f.carry_out:
-        return None
-    sources = i.operands
-    if f.guard is not None:
-        if f.guard_index < 0:
-            return None
-        guard = bits_of(i.operands[f.guard_index], known, None)
-        if guard is None:
-            return None
-        if (guard & 1) == (f.guard == "!"):
-            return bits_of(i.operands[f.guard_index + 1], known, f)
-        sources = i.operands[: f.n_sources]
-    values = []
-    for v in sources:
-        c = bits_of(v, known, f)
-        if c is None:
-            return None
-        values.append(c)
-    return fold(f, values, approximate=approximate)
-
-
-def fold(f: Form, values: list[int], *, approximate: bool = False) -> int | None:
-    """The fold of an `ori` form's row on bit patterns of its written sources, or None."""
-    made = None
-    if f.op.fold is not None and values:
-        try:
-            made = f.op.fold(f, *values)
-        except (ValueError, ZeroDivisionError, TypeError):  # a shape that the fold does not know
-            return None
-    if made is None and approximate and len(values) == 1:
-        made = fold_approximate(f, values[0])
-    return made if isinstance(made, int) else None
-
-
-def bits_of(v: Value, known: Mapping[Value, int] | None, f: Form | None) -> int | None:
-    """The bit pattern of an operand of an instruction of form `f`: of a literal, or as known."""
-    if v.__class__ is Constant:
-        c = v.value
-        if c.__class__ is not int:
-            return None
-        return None if f is not None and _is_converted(v, f) else int(c)
-    return known.get(v) if known is not None else None
-
-
-def _is_converted(literal: Constant, f: Form) -> bool:
-    """Whether the assembler converts a floating literal to the width of the instruction."""
-    t = literal.type
-    if t is IMM or t.name not in ("f32", "f64"):
-        return False
-    return t.name not in f.mods and f.type is not None and f.type.bits != t.bits
-
-
-_NVVM_FORMATS = {
-    "half": floats.F16, "bfloat": floats.BF16, "float": floats.F32, "double": floats.F64,
-}  # fmt: skip
-_ARITHMETIC: dict[str, Callable[..., int | None]] = {
-    "fadd": floats.add, "fsub": floats.sub, "fmul": floats.mul, "fdiv": floats.div,
-}  # fmt: skip
-_ORDERED: dict[str, Callable[[float, float], bool]] = {
-    "eq": lambda a, b: a == b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
-    "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "ne": lambda a, b: a < b or a > b,
-}  # fmt: skip
-
-
-def _evaluate_nvvm(i: Instruction, known: Mapping[Value, int]) -> int | None:
-    name, to = i.form.name, i.type
-    if name == "select":
-        return _select(i, known)
-    if not isinstance(to, IntType | FloatType) or not i.form.pure or not i.operands:
-        return None
-    values = []
-    for v in i.operands:
-        c = bits_of(v, known, None)
-        if c is None or not isinstance(v.type, IntType | FloatType):
-            return None
-        values.append(c & ((1 << v.type.bits) - 1))
-    of = i.operands[0].type
-    if isinstance(of, IntType) and isinstance(to, IntType):
-        return _fold_integers(i.form, of, to, values)
-    if name in ("bitcast", "freeze"):
-        return values[0]
-    return _fold_floats(i.form, of, to, values)
-
-
-def _select(i: Instruction, known: Mapping[Value, int]) -> int | None:
-    condition, a, b = i.operands
-    c = bits_of(condition, known, None)
-    if c is None or not isinstance(i.type, IntType | FloatType):
-        return None
-    chosen = bits_of(a if c & 1 else b, known, None)
-    return None if chosen is None else chosen & ((1 << i.type.bits) - 1)
-
-
-def _fold_integers(f: Form, of: IntType, to: IntType, values: list[int]) -> int | None:
-    if f.name in ("freeze", "bitcast"):
-        return values[0]
-    if f.op.fold is None:
-        return None
-    width = [to.bits] if f.name in ("trunc", "zext", "sext") else []
-    made = f.op.fold(f, of.bits, *values, *width)
-    return made if isinstance(made, int) else None
-
-
-def _fold_floats(f: Form, of: Type, to: Type, values: list[int]) -> int | None:
-    """Rows whose operands or results are floats; NaN and poison are left alone."""
-    name, source, result = f.name, _NVVM_FORMATS.get(of.name), _NVVM_FORMATS.get(to.name)
-    if source is None:
-        if result is None or name not in ("sitofp", "uitofp"):
-            return None
-        n = values[0]
-        if name == "sitofp" and n >> (of.bits - 1):
-            n -= 1 << of.bits
-        return floats.rounded(Fraction(n), result) if n else 0
-    x = floats.number(source, values[0])
-    if name in ("fptrunc", "fpext"):
-        return floats.pattern(result, x) if result is not None else None
-    if name == "fneg":
-        return values[0] ^ source.sign if x == x else None
-    if name in _ARITHMETIC:
-        return _ARITHMETIC[name](source, *values)
-    if name == "fcmp":
-        return _compare(f, x, floats.number(source, values[1]))
-    if name in ("fptosi", "fptoui") and math.isfinite(x):
-        n, low = int(x), -(1 << to.bits - 1) if name == "fptosi" else 0
-        return n & ((1 << to.bits) - 1) if low <= n < low + (1 << to.bits) else None
-    return None
-
-
-def _compare(f: Form, x: float, y: float) -> int | None:
-    unordered = x != x or y != y
-    for m in f.mods:
-        if m in ("true", "false"):
-            return int(m == "true")
-        if m in ("ord", "uno"):
-            return int(unordered == (m == "uno"))
-        if m[1:] in _ORDERED and m[0] in "ou" and len(m) == 3:
-            return int(m[0] == "u") if unordered else int(_ORDERED[m[1:]](x, y))
-    return None
-
-
-def literal_of(type: Type, bits: int) -> Constant:
-    """The literal of that bit pattern, of a value's type at either level."""
-    bits &= (1 << type.bits) - 1
-    if isinstance(type, ScalarType):
-        return constant(type, bits) if type.name in ("f32", "f64") else integer(bits)
-    if isinstance(type, IntType) and type.bits > 1 and bits >> (type.bits - 1):
-        bits -= 1 << type.bits
-    return constant(type, bits)
-
-
-# ----------------------------------------------------------------- the pass
 
 
 def run(function: Function, ctx: Context) -> bool:
@@ -411,7 +155,7 @@ class Lattice:
             return _CHOOSES if f.name == "select" else _PLAIN if f.pure else _NEVER
         if not f.pure or f.n_results != 1 or f.carry_in or f.carry_out:
             return _NEVER
-        if f.op.fold is None and not (self.approximate and f.name in _APPROXIMATE):
+        if f.op.fold is None and not (self.approximate and f.name in APPROXIMATE):
             return _NEVER
         return _CHOOSES if f.guard is not None else _PLAIN
 

@@ -36,7 +36,7 @@ from nvir.passes.callees import is_pure
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 from nvir.passes.scalar.combine_rules import RULES_BY_ROW, SWAPPED
-from nvir.passes.scalar.const_fold import evaluate, literal_of
+from nvir.passes.scalar.evaluate import evaluate, literal_of
 from nvir.passes.scalar.integer_rules import RULES
 from nvir.passes.scalar.known_bits import KnownBits
 from nvir.passes.scalar.rule_language import Matcher, rewrite
