@@ -1,8 +1,8 @@
 """What each loop pass decides on one loop, and which knob would change its mind.
 
 Every pass is asked alone, on a copy of the function as it is written (resolved copies and dead
-code apart), so that its answer is about the loop that the user sees. The answer is its remarks on
-that loop. A knob that the pass read is then moved away from its value, to both sides, until the
+code apart), so that its answer is about the loop that the user sees; passes that expect what
+loop-simplify makes get it with its blocks around the loops. The answer is its remarks on the loop. A knob that the pass read is then moved away from its value, to both sides, until the
 answer is another one; bisection finds the nearest value at which it is.
 
 Method   Values are tried in steps that double, up to `REACH` times the value, then bisected
@@ -38,6 +38,7 @@ DIGITS = 0.005  # relative precision of the threshold of a knob that is no integ
 _OUTCOME = ("factor", "copies", "count", "moves")
 _PIPELINED = frozenset(["pipelined"])  # the flag of loops that loop-pipeline made
 _LOOP_PASSES = "nvir.passes.loop."
+_AS_WRITTEN = ("loop-simplify", "unroll-decision")  # what they say is about the loop as it is
 
 
 @attrs.frozen
@@ -138,6 +139,21 @@ class LoopDecisions:
         self.module, self.header, self.knobs, self.profile = module, header, knobs, profile
         self.function = prepared(function, module)
         self.size = sum(len(b) for b in self.function.blocks)
+        self._canonical: Function | None = None
+
+    def _given(self, step: Step) -> Function:
+        """What the pass is asked about: the function, but for the first with canonical loops."""
+        if step.row.name in _AS_WRITTEN:
+            return self.function
+        if self._canonical is None:
+            self._canonical = clone_function(self.function)
+            self._canonical.analyze_cfg()
+            row = all_passes()["loop-simplify"]
+            ctx = Context(self.module, self.knobs, self.profile)
+            ctx.function, ctx.pass_, ctx.options = self._canonical, row, row.options()
+            row.run(self._canonical, ctx)
+            self._canonical.analyze_cfg()
+        return self._canonical
 
     def all(self, vary: bool = True) -> list[Decision]:
         """The decision of every loop pass."""
@@ -160,7 +176,7 @@ class LoopDecisions:
         return attrs.evolve(made, changes=tuple(changes), untried=tuple(untried))
 
     def _ask(self, step: Step, knobs: Knobs) -> Decision:
-        copy = clone_function(self.function)
+        copy = clone_function(self._given(step))
         copy.analyze_cfg()
         if step.row.name == "loop-pipeline":  # it tries all depths on all loops: this one alone
             for x in natural_loops(copy):

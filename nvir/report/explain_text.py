@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
 from collections.abc import Iterable, Iterator
 
@@ -18,8 +19,8 @@ LIVE = 12  # values that are listed
 _LABELS = {
     "unroll-decision": "unroll", "loop-unroll": "unroll", "licm": "hoist", "loop-peel": "peel",
     "loop-rotate": "rotate", "loop-simplify": "simplify", "hot-cold-in-loop": "order",
-    "split-live-ranges": "split", "loop-pipeline": "pipeline", "loop-fusion": "fuse",
-    "strength-reduce": "reduce",
+    "split-live-ranges": "split", "loop-pipeline": "pipeline", "loop-fuse": "fuse",
+    "strength-reduce": "reduce", "gemm-pipeline": "tiles",
 }  # fmt: skip
 
 
@@ -121,9 +122,19 @@ def _label(d: Decision) -> str:
     return _LABELS.get(d.name, d.name)
 
 
+@functools.cache
+def _standard() -> frozenset[str]:
+    """The passes that run unasked: those of the preset `loops`."""
+    from nvir.passes.presets_loops import loops
+
+    return frozenset(step.partition("<")[0] for step in loops().split(","))
+
+
 def _tag(d: Decision) -> str:
     if d.name == "unroll-decision":
         return "phase 22, the assembler's"
+    if d.name not in _standard():
+        return "on request"
     numbers = ", ".join(map(str, d.phases))
     return f"phase {numbers}" if numbers else d.label
 

@@ -24,9 +24,9 @@ from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.remarks import missed, passed
 
-LATCH = passed("SingleLatch", "{latches} back edges to one, from {latch}")
-PREHEADER = passed("Preheader", "{entries} ways in to one, through {preheader}")
-EXIT = passed("OwnExit", "what {edges} edges lead to is led to by the loop alone, in {exit}")
+LATCH = passed("SingleLatch", "one latch, {latch}, for back edges: {latches}")
+PREHEADER = passed("Preheader", "a preheader, {preheader}, for edges into the loop: {entries}")
+EXIT = passed("OwnExit", "an exit block of its own, {exit}, for edges out of the loop: {edges}")
 DIVERGENT = missed(
     "ConvergentContext", "no block on the way from {source} to {target}, where lanes may part"
 )
