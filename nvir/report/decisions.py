@@ -2,8 +2,9 @@
 
 Every pass is asked alone, on a copy of the function as it is written (resolved copies and dead
 code apart), so that its answer is about the loop that the user sees; passes that expect what
-loop-simplify makes get it with its blocks around the loops. The answer is its remarks on the loop. A knob that the pass read is then moved away from its value, to both sides, until the
-answer is another one; bisection finds the nearest value at which it is.
+loop-simplify makes get it with its blocks around the loops. The answer is its remarks on the
+loop. A knob that the pass read is then moved away from its value, to both sides, until the answer
+is another one; bisection finds the nearest value at which it is.
 
 Method   Values are tried in steps that double, up to `REACH` times the value, then bisected
          between the last that kept the decision and the first that changed it. A decision that
