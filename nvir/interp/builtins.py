@@ -48,10 +48,16 @@ def read_string(wave: Any, lane: int, address: int) -> str:
 
 
 def vprintf(wave: Any, g: Any, call: Any) -> None:
+    """Gives the number of arguments that the format took, -1 for a format that is null, as the
+    CUDA C++ Programming Guide (Formatted Output) has it."""
     formats = np.broadcast_to(call.argument(g, 0), (g.n,)).tolist()
     buffers = np.broadcast_to(call.argument(g, 1), (g.n,)).tolist()
     known: dict[int, str] = {}
+    given = []
     for lane, text_at, buffer_at in zip(g.lanes().tolist(), formats, buffers, strict=True):
+        if text_at == 0:
+            given.append(-1)
+            continue
         text = known.get(text_at)
         if text is None:
             text = known[text_at] = read_string(wave, lane, text_at)
@@ -62,8 +68,10 @@ def vprintf(wave: Any, g: Any, call: Any) -> None:
         def string(address: int, lane: int = lane) -> str:
             return read_string(wave, lane, address)
 
-        wave.launch.stdout.append(format_c(text, Buffer(read), string))
-    call.give(g, np.zeros(1, np.uint32))
+        arguments = Buffer(read)
+        wave.launch.stdout.append(format_c(text, arguments, string))
+        given.append(arguments.taken)
+    call.give(g, np.array(given, np.int32).view(np.uint32))
 
 
 def assert_fail(wave: Any, g: Any, call: Any) -> None:

@@ -19,15 +19,17 @@ _FLAGS = re.compile(r"%([-+ #0]*)(\d*)")
 
 
 class Buffer:
-    """Reads arguments one after the other from `read(offset, size) -> bytes`."""
+    """Reads arguments one after the other from `read(offset, size) -> bytes`; `taken` counts
+    them."""
 
     def __init__(self, read: Callable[[int, int], bytes]) -> None:
-        self.read, self.offset = read, 0
+        self.read, self.offset, self.taken = read, 0, 0
 
     def take(self, code: str, size: int) -> int | float:
         self.offset = -(-self.offset // size) * size
         data = self.read(self.offset, size)
         self.offset += size
+        self.taken += 1
         value: int | float = struct.unpack(f"<{code}", data)[0]
         return value
 

@@ -346,3 +346,23 @@ def test_an_object_is_no_argument_of_printf():
     b.record("pair", "int a, int c", types)
     with pytest.raises(IRGenError, match="cannot pass an object to printf"):
         kernel_with(b.let("pair v", types=types), b.call("printf", "%d", v), types=types)
+
+
+def test_printf_gives_how_many_arguments_it_took():
+    """Not how many characters it wrote, which is C's; -1 for a format that is null."""
+    i, out, text = b.names("i out text")
+    tree = b.unit(b.kernel(
+        "k", "int *out, const char *text", b.let("int i", b.threadIdx.x),
+        b.assign(out[0], b.call("printf", "nothing %% here\n")),
+        b.assign(out[1], b.call("printf", "%d %s %5.1f\n", 7, "seven", 7.0)),
+        b.assign(out[2], b.call("printf", "%*d\n", 5, i)),
+        b.assign(out[3], b.call("printf", b.cond(i < 0, text, b.cast("const char *", 0)))),
+    ))  # fmt: skip
+    for level in ("nvvm", "ori"):
+        module = module_of(tree)
+        if level == "ori":
+            nvir.run_passes(module, "select")
+        got = np.zeros(4, np.int32)
+        result = run(module, "k", [got, np.zeros(1, np.int8)], block=1)
+        assert got.tolist() == [0, 3, 2, -1]
+        assert result.stdout == "nothing % here\n7 seven   7.0\n    0\n"
