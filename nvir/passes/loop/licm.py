@@ -36,8 +36,9 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.passes.context import Context
 from nvir.passes.loop import licm_tables as tables
+from nvir.passes.loop.licm_observed import observed
 from nvir.passes.loop.licm_region import Blocked, Nest, Stay, live_into, survey
-from nvir.passes.loop.licm_score import Verdict, observed
+from nvir.passes.loop.licm_score import Verdict
 from nvir.passes.loop.licm_stages import Core, CoreKnobs, iteration_limit
 from nvir.passes.loop.unroll_decision import architecture
 from nvir.passes.remarks import Code, analysis, line_of, missed, passed
@@ -178,8 +179,11 @@ def _decide(loop: Loop, nest: Nest, core: Core | None, ctx: Context, pass_id: in
     if not region.invariant:
         return Decision(loop, stay=tuple(region.stay))
     if core is None:
-        outer = ctx.knob("HoistBudget", loop.header, pass_id=pass_id)
-        leaving, verdict = observed(region, pass_id, architecture(ctx.module.target), outer)
+        leaving, verdict = observed(
+            region, pass_id, architecture(ctx.module.target),
+            outer=ctx.knob("HoistBudget", loop.header, pass_id=pass_id),
+            divergent=ctx.knob("HoistLoopInvBudget", loop.header, pass_id=pass_id),
+        )  # fmt: skip
     else:
         leaving, verdict = core.hoist(region, policy)
     values = len(live_into(region, leaving))

@@ -100,14 +100,19 @@ COUNT_NOOP = Row(1, "noted", "weight of an operation that does nothing")
 COUNT_REAL = Row(30, "noted", "weight of any other operation")
 BODY_SHARE = Row(3, "noted", "divides the body's weight beside the header's")
 
-# The size of a loop as the observed rule divides by it.
-PHI_MOVES = Row(1, "observed", "move at a phi's block, and at the end of each block before it")
-OUTER_SIZE = Row(3, "observed", "size of such a block beside its own instructions")
-# Loops that the first instance leaves to the later ones.
-MIDDLE_RATE = Row(150, "observed", "percent of the header's size up to which the other blocks may "
-                  "lose loads")  # fmt: skip
-LARGE_INNER = Row(266, "observed", "size of an inner loop above which all leaves the one around it")
-NOT_MIDDLE = Row(2, "observed", "instructions that are not counted of the other blocks")
+# The size of a block as the observed rule divides by it.
+PHI_MOVES = Row(1, "observed", "move at a phi, and where a value of another block's phi is made")
+SHORT_LATCH = Row(12, "observed", "size up to which the latch of a nest has its loop control moved "
+                  "to the header")  # fmt: skip
+LOOP_CONTROL = Row(3, "observed", "its size: the step, the comparison, the move for the phi")
+LARGE_INNER = Row(255, "observed", "instructions of an inner loop above which all leaves the one "
+                  "around it")  # fmt: skip
+GUARDED = Row(8, "observed", "instructions of a block up to which its branch becomes a guard")
+GUARDED_LONG = Row(20, "observed", "the same where a load of long latency follows, under the next "
+                   "three rows")  # fmt: skip
+LOADS_SOON = Row(9, "observed", "instructions behind the block among which that load is")
+MERGING = Row(4, "observed", "values at least that merge behind the block")
+LONG_HEADER = Row(10, "observed", "instructions at least of the header")
 FALLBACK_VALUES = Row(2, "observed", "values that do not pay from which the others are tried "
                       "without them")  # fmt: skip
 

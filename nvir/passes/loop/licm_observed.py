@@ -1,0 +1,367 @@
+"""Which invariants leave a loop, as ptxas was observed to decide: block by block.
+
+    score · budget / (real · size) ≥ penalty        (licm_score.py)
+
+    block                               budget   what may leave
+    of an innermost loop                200      all that is invariant
+      that not every iteration runs      22      what holds no register more, no loads
+    of a loop around others              10      what holds no register more; global loads, fetches
+    what left an inner loop              10      what holds no register more, no loads
+
+What an inner loop lost stands between the two loops in a block of its own, which the outer loop
+judges like any other; so it may leave a nest at once or in part.
+
+    size      instructions of the block and the moves that its phis cost
+    score     instructions that leave; 12 times as much for each load of global memory or texture
+              fetch. If the block holds any of these at all, the others count a fifth
+    penalty   values that stay behind to be read
+
+All that may leave a block does, or nothing; but where two or more values of an innermost loop do
+not even pay by themselves, those that do are tried without them.
+
+Beside that
+    branches    loads leave the header only, unless all branches inside are short and become guards
+    large       before sm_90, around a large innermost loop everything leaves
+    warp-wide   before sm_90, blocks with such operations are left to the later instances, which
+                take loops of one block only and want ten times as much
+    slow paths  a call, also one hidden in a division, keeps everything
+
+Source  ptxas 13.0.88: loops in which one thing at a time was varied until an invariant stayed
+        (benchmarks/licm_agreement.py compares on others).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
+
+from nvir.ir.block import Block
+from nvir.ir.form import Form
+from nvir.ir.instruction import Instruction
+from nvir.passes.loop import licm_tables as tables
+from nvir.passes.loop.body_cost import HOPPER, never_unrolled
+from nvir.passes.loop.licm_net import holds_no_more
+from nvir.passes.loop.licm_region import Region, closed, is_fetch, live_into
+from nvir.passes.loop.licm_score import Verdict, cost, has_long_latency
+from nvir.passes.loop.unroll_weights import FENCES, WARP_WIDE
+
+LATER = "a later instance takes loops of one block"
+
+
+def observed(
+    region: Region, pass_id: int, arch: int, outer: float, divergent: float
+) -> tuple[list[Instruction], Verdict]:
+    """What leaves the loop, as ptxas decides, and the numbers of the block that decided.
+
+    `outer` is the budget of loops that hold loops, knob 483, 0: no limit; `divergent` that of
+    blocks that not every iteration runs, knob 482.
+    """
+    rule = _Rule(region, pass_id, arch, outer, divergent)
+    if pass_id > 0 and not rule.one_block:
+        return [], no_verdict("a later instance takes loops of one block")
+    gone: set[Instruction] = set()
+    won: Verdict | None = None
+    tried: Verdict | None = None
+    for b, items in rule.units():
+        leaving, verdict = rule.judge(b, items)
+        if verdict is None:
+            continue
+        if leaving and (won is None or verdict.score > won.score):
+            won = verdict
+        tried = tried or verdict
+        gone.update(leaving)
+    leaving = closed([i for i in region.invariant if i in gone], region)
+    return leaving, won or tried or no_verdict("nothing in it costs anything")
+
+
+def no_verdict(why: str) -> Verdict:
+    return Verdict(0, Fraction(0), 1, Fraction(0), 0, why)
+
+
+class _Rule:
+    """One loop under the observed rule."""
+
+    def __init__(
+        self, region: Region, pass_id: int, arch: int, outer: float, divergent: float
+    ) -> None:
+        self.region, self.pass_id, self.arch = region, pass_id, arch
+        self.outer, self.divergent = outer, divergent
+        self.loop = region.loop
+        self.innermost = not self.loop.children
+        self.alone = _left_alone(region.items, arch)
+        withheld = _withheld(region)
+        self.invariant = [i for i in region.invariant if i not in withheld]
+
+    def units(self) -> Iterable[tuple[Block, list[Instruction]]]:
+        """Blocks of the loop that hold invariants, and what may leave each; what left an inner
+        loop comes under that loop's header."""
+        found: dict[Block, list[Instruction]] = {}
+        if self.pass_id > 0:
+            always = {b for b in self.loop.blocks if self._always(b)}
+            return [(self.loop.header, [i for i in self.invariant if i.block in always])]
+        moved = self.region.nest.moved
+        for i in self.invariant:
+            at = moved.get(i)
+            assert i.block is not None
+            found.setdefault(i.block if at is None else at.header, []).append(i)
+        return found.items()
+
+    def judge(
+        self, b: Block, own: list[Instruction]
+    ) -> tuple[list[Instruction], Verdict | None]:
+        """What leaves a block, and the numbers; None where nothing in it costs anything."""
+        if b in self.inner_headers:
+            return self._judge_lifted(b, own)
+        size, long_ = self._block(b)
+        if self.pass_id > 0:  # branches have become guards: one block
+            rest = [self._block(x) for x in self.loop.blocks if x is not b]
+            size, long_ = size + sum(n for n, _ in rest), long_ or any(y for _, y in rest)
+        always = self._always(b)
+        why = self.alone or self._later(b)
+        chosen = self._worth(own)
+        if not chosen:
+            return [], None
+        if self.around_large and always:
+            return self._all(chosen, size, long_, free=True, why=why)
+        if b is not self.loop.header and any(i.form.reads for i in own) and not self._guarded:
+            chosen = self._worth([i for i in own if not i.form.reads])
+        if self.innermost and always:
+            if self.enclosed_large and self.pass_id > 0:
+                return self._all(chosen, size, long_, free=True, why=why)
+            row = tables.LATCH_BUDGET[min(self.pass_id, 1)]
+            budget = Fraction(row.value, len(self.loop.latches))
+            return self._all_or_some(chosen, size, long_, budget, why)
+        loads = [i for i in chosen if always and has_long_latency(i.form)]
+        chosen = self._worth([*holds_no_more(chosen), *loads])
+        amount = self.outer if always or not self.innermost else self.divergent
+        return self._all(chosen, size, long_, amount, why=why)
+
+    def _judge_lifted(
+        self, b: Block, own: list[Instruction]
+    ) -> tuple[list[Instruction], Verdict | None]:
+        """The same of what left an inner loop."""
+        lifted = self.region.nest.lifted.get(b, ())
+        size = sum(cost(i, self.arch) for i in lifted)
+        if self.around_large:
+            long_ = any(has_long_latency(i.form) for i in lifted)
+            return self._all(self._worth(own), size, long_, free=True, why=self.alone)
+        chosen = self._worth(holds_no_more([i for i in own if not i.form.reads]))
+        return self._all(chosen, size, False, self.outer, why=self.alone)
+
+    # ------------------------------------------------------------- all or nothing
+
+    def _all(
+        self, chosen: list[Instruction], size: int, long_: bool, amount: float = 0,
+        why: str = "", free: bool = False,
+    ) -> tuple[list[Instruction], Verdict]:  # fmt: skip
+        budget = Fraction(amount) if amount else None
+        verdict = self._verdict(chosen, size, long_, budget, why, free)
+        return (chosen if verdict.pays else []), verdict
+
+    def _all_or_some(
+        self, chosen: list[Instruction], size: int, long_: bool, budget: Fraction, why: str
+    ) -> tuple[list[Instruction], Verdict]:
+        verdict = self._verdict(chosen, size, long_, budget, why)
+        if verdict.pays or verdict.why:
+            return (chosen if verdict.pays else []), verdict
+        paying: list[Instruction] = []
+        dropped = 0
+        for maker in dict.fromkeys(v.definer for v in live_into(self.region, chosen)):
+            assert maker is not None
+            chain = worthwhile(chosen, [maker], self.arch)
+            if self._verdict(chain, size, long_, budget, why).pays:
+                paying.append(maker)
+            else:
+                dropped += 1
+        if paying and dropped >= tables.FALLBACK_VALUES.value:
+            some = worthwhile(chosen, paying, self.arch)
+            second = self._verdict(some, size, long_, budget, why)
+            if second.pays:
+                return some, second
+        return [], verdict
+
+    def _verdict(
+        self, chosen: Sequence[Instruction], size: int, long_: bool, budget: Fraction | None,
+        why: str, free: bool = False,
+    ) -> Verdict:  # fmt: skip
+        weights = tables.score_weights(self.pass_id, long_)
+        long = weights.long_latency.value
+        score = sum(long if has_long_latency(i.form) else cost(i, self.arch) for i in chosen)
+        made = (v.definer for v in live_into(self.region, chosen))
+        penalty = 0 if free else sum(d is not None and cost(d, self.arch) > 0 for d in made)
+        shown = Fraction(size)
+        if self.pass_id > 0:
+            shown *= Fraction(tables.COUNT_REAL.value, tables.BODY_SHARE.value)
+        return Verdict(score, budget, weights.real.value, shown, penalty, why)
+
+    def _worth(self, candidates: Sequence[Instruction]) -> list[Instruction]:
+        return worthwhile(candidates, candidates, self.arch)
+
+    # ------------------------------------------------------------------- the loop
+
+    @cached_property
+    def one_block(self) -> bool:
+        """Whether the loop is one block, or will be."""
+        return len(self.loop.blocks) == 1 or self._guarded
+
+    def _later(self, b: Block) -> str:
+        """What leaves a block to the later instances, or "": a warp-wide operation in it, or in
+        all of a nest or of a loop that becomes one block."""
+        if self.pass_id > 0 or self.arch >= HOPPER:
+            return ""
+        blocks = (b,) if self.innermost and not self._guarded else self.loop.blocks
+        warp = next((i for x in blocks for i in x if i.form.name in WARP_WIDE), None)
+        if warp is None:
+            return ""
+        return f"{warp.form.spelling} beside them leaves them to the later instances"
+
+    def _always(self, b: Block) -> bool:
+        """Whether every iteration runs a block."""
+        return all(b.dominates(x) for x in self.loop.latches)
+
+    @cached_property
+    def inner_headers(self) -> frozenset[Block]:
+        return frozenset(x.header for x in self.loop.children)
+
+    @cached_property
+    def around_large(self) -> bool:
+        """Whether a loop inside is so large that everything leaves this one."""
+        return self.arch < HOPPER and any(
+            self._large(x.blocks) for x in self.loop.children if not x.children
+        )
+
+    @cached_property
+    def enclosed_large(self) -> bool:
+        """Whether this is such a loop."""
+        nested = self.loop.parent is not None and self.arch < HOPPER
+        return nested and self._large(self.loop.blocks)
+
+    def _large(self, blocks: Sequence[Block]) -> bool:
+        return sum(cost(i, self.arch) for b in blocks for i in b) > tables.LARGE_INNER.value
+
+    @cached_property
+    def _guarded(self) -> bool:
+        """Whether all branches inside become guards, so that one block is left."""
+        if not self.innermost:
+            return False
+        return all(self._always(b) or self._is_short(b) for b in self.loop.blocks)
+
+    def _is_short(self, b: Block) -> bool:
+        """Whether a block that a branch skips becomes guarded instructions. Longer ones do where
+        several values merge behind it and a load of long latency follows soon."""
+        n = self._instructions(b)
+        if n <= tables.GUARDED.value or n > tables.GUARDED_LONG.value or len(b.succs) != 1:
+            return n <= tables.GUARDED.value
+        join = b.succs[0]
+        first = itertools.islice((i for i in join if not i.form.is_phi), tables.LOADS_SOON.value)
+        return (
+            sum(1 for _ in join.phis) >= tables.MERGING.value
+            and self._instructions(self.loop.header) >= tables.LONG_HEADER.value
+            and any(has_long_latency(i.form) for i in first)
+        )
+
+    # ------------------------------------------------------------------ its blocks
+
+    def _items(self, b: Block) -> Iterable[Instruction]:
+        moved = self.region.nest.moved
+        return (i for i in b if i not in moved)
+
+    def _instructions(self, b: Block) -> int:
+        return sum(cost(i, self.arch) for i in self._items(b))
+
+    def _block(self, b: Block) -> tuple[int, bool]:
+        """The size of a block, and whether it holds loads of long latency."""
+        n = moves = 0
+        long_ = False
+        for i in self._items(b):
+            n += cost(i, self.arch)
+            moves += _moves(i)
+            long_ |= has_long_latency(i.form)
+        moves += sum(
+            p.operands[p.aux.index(b)].is_constant for s in b.succs for p in s.phis
+        )
+        return n + tables.PHI_MOVES.value * moves + self._control(b), long_
+
+    def _control(self, b: Block) -> int:
+        """The loop control that the header of a nest has of a short latch, or the latch less."""
+        latch = self.loop.latches[0]
+        if self.innermost or len(self.loop.latches) > 1 or latch is self.loop.header:
+            return 0
+        if b is not latch and b is not self.loop.header:
+            return 0
+        n = sum(cost(i, self.arch) + tables.PHI_MOVES.value * _moves(i) for i in self._items(latch))
+        if n > tables.SHORT_LATCH.value:
+            return 0
+        control = tables.LOOP_CONTROL.value
+        return control if b is self.loop.header else -control
+
+
+def _moves(i: Instruction) -> int:
+    """The moves for phis at an instruction: one at a phi, unless it is but handed on to another
+    block's; one where a phi's value is made."""
+    n = 1 if i.form.is_phi else 0
+    for r in i.results:
+        for u in r.users:
+            if u.form.is_phi:
+                if n and u.block is not i.block and i.form.is_phi:
+                    return 0
+                n += u is not i and not i.form.is_phi
+    return n
+
+
+def _withheld(region: Region) -> set[Instruction]:
+    """Loads that could leave but that ptxas keeps: behind a fence all, else those of a space
+    that the loop writes, whatever the addresses."""
+    loads = [i for i in region.invariant if i.form.reads and i.form.space != "const"]
+    if not loads:
+        return set()
+    if any(i.form.name in FENCES for i in region.items):
+        return set(loads)
+    written = {_space(s.form) for s in region.stores}
+    if "" in written:
+        written |= {"global", "shared", "local"}
+    return {i for i in loads if not i.form.invariant and not is_fetch(i.form)
+            and (_space(i.form) in written or (written and not i.form.space))}  # fmt: skip
+
+
+def _space(form: Form) -> str:
+    return form.space.partition("::")[0]
+
+
+def _left_alone(items: Iterable[Instruction], arch: int) -> str:
+    """What in the loop keeps everything there, or ""."""
+    for i in items:
+        f = i.form
+        if f.name in FENCES or f.name in WARP_WIDE:
+            continue
+        why = never_unrolled(i, arch)
+        if why:
+            return why
+    return ""
+
+
+def worthwhile(
+    invariant: Sequence[Instruction], wanted: Iterable[Instruction], arch: int
+) -> list[Instruction]:
+    """Those of `wanted` that cost something, with all that they need, in order.
+
+    Copies and changes of sign cost nothing where they are; moved for themselves they would only
+    hold a register.
+    """
+    among = set(invariant)
+    chosen: set[Instruction] = set()
+    work = [i for i in wanted if cost(i, arch)]
+    while work:
+        i = work.pop()
+        if i in chosen:
+            continue
+        chosen.add(i)
+        for v in i.operands:
+            d = v.definer
+            if d is not None and d in among and d not in chosen:
+                work.append(d)
+        if i.form.carry_out:  # a chain moves as a whole
+            work += [u for u in i.results[-1].users if u in among and u not in chosen]
+    return [i for i in invariant if i in chosen]
