@@ -11,6 +11,7 @@ import attrs
 import pytest
 
 import nvir
+from nvir.analysis.induction import trip_count
 from nvir.ir.loops import natural_loops
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
@@ -67,6 +68,18 @@ END = "st.global.u32 [%rd1], %r3; st.global.f32 [%rd1+4], %f2; ret; }\n"
 MAD = "mad.lo.s32 %r3, %r3, %r4, %r4;\n"
 TEX = "tex.1d.v4.f32.s32 {%f10, %f11, %f12, %f13}, [t, {%r2}]; add.f32 %f2, %f2, %f10;\n"
 TEX3 = TEX.replace("1d", "3d").replace("{%r2}", "{%r2, %r2, %r2, %r2}")
+
+
+def scan(loop):
+    return scan_body(loop, set(), trip_count(loop))
+
+
+def runs_of(function):
+    return frequencies(function, {x.header: trip_count(x) for x in natural_loops(function)})
+
+
+def exit_of(loop):
+    return counted_exit(loop, trip_count(loop))
 
 
 def loop(
@@ -242,10 +255,10 @@ def test_hot_is_more_than_999_and_more_than_thrice(latch, header, hot):
 @pytest.mark.seed("UNR-11")
 def test_frequencies_come_from_pragmas_else_from_counts():
     f = kernel(loop(loop(MAD, 5, "M", "%r6"), 7) + loop(MAD, "%r1", "N", "%r7"))
-    runs = {b.name: n for b, n in frequencies(f).items()}
+    runs = {b.name: n for b, n in runs_of(f).items()}
     assert (runs["L"], runs["M"], runs["N"]) == (7, 35, 10)
     f = kernel(loop(MAD, 5, pragma='.pragma "frequency 4000";'))
-    assert {b.name: n for b, n in frequencies(f).items()}["L"] == 4000
+    assert {b.name: n for b, n in runs_of(f).items()}["L"] == 4000
 
 
 @pytest.mark.seed("UNR-12")
@@ -256,7 +269,7 @@ def test_the_body_record_counts_a_body_made_by_hand():
         shl.b32 %r13, %r2, 2; add.s32 %r3, %r3, %r13;
         """ + TEX  # fmt: skip
     f = kernel(loop(body))
-    r = scan_body(natural_loops(f)[0], set())
+    r = scan(natural_loops(f)[0])
     assert (r.size, r.foldable_ldc, r.tex, r.call_weight) == (10 + 2 + 3, 1, 1, 0)
     assert (r.mem_flag, r.memory, r.loads, r.stores) == (1, 4, 3, 1)
     assert (r.cross_edges, r.branches, r.single_exit_reg) == (False, 0, True)
@@ -264,7 +277,7 @@ def test_the_body_record_counts_a_body_made_by_hand():
     assert r.foldable == 2  # the shift and the constant load
     call = "{ .param .b32 a; st.param.b32 [a], %r2; call.uni inner, (a); }\n"
     f = kernel(loop(call + call))
-    assert scan_body(natural_loops(f)[0], set()).call_weight == 18
+    assert scan(natural_loops(f)[0]).call_weight == 18
 
 
 @pytest.mark.seed("UNR-12")
@@ -492,7 +505,7 @@ def test_the_factor_that_a_knob_sets():
 def test_what_is_wrong_with_an_exit(text, code):
     f = kernel(text)
     loops = natural_loops(f)
-    found = counted_exit(loops[0])
+    found = exit_of(loops[0])
     assert isinstance(found, tuple)
     assert found[0].number == code
     v = verdict(text, unknown_multi_block=True)
@@ -510,14 +523,14 @@ def test_degenerate_bounds_are_18():
     f = module["k"]
     f.analyze_cfg()
     loops = natural_loops(f)
-    assert counted_exit(loops[0])[0] is UnrollCode.DEGENERATE
+    assert exit_of(loops[0])[0] is UnrollCode.DEGENERATE
     # The body writes the bound: it is a phi of the header.
     moved = "mov.u32 %r2, 0;\nL:\n" + MAD + \
         "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; mul.lo.s32 %r1, %r1, 3; " \
         "@%p1 bra L;\n"  # fmt: skip
     f = kernel(moved)
     loops = natural_loops(f)
-    assert counted_exit(loops[0])[0] is UnrollCode.DEGENERATE
+    assert exit_of(loops[0])[0] is UnrollCode.DEGENERATE
     assert UnrollCode.DEGENERATE.number == "18"
 
 
@@ -525,20 +538,20 @@ def test_degenerate_bounds_are_18():
 def test_a_good_exit_has_kind_stride_and_count():
     f = kernel(loop(MAD, 9))
     loops = natural_loops(f)
-    found = counted_exit(loops[0])
+    found = exit_of(loops[0])
     assert (found.kind, found.stride, found.trip.count, found.swapped) == (SIGNED, 1, 9, False)
     f = kernel(loop(MAD, test="lo.u32"))
     loops = natural_loops(f)
-    assert (counted_exit(loops[0]).kind, counted_exit(loops[0]).trip.count) == (UNSIGNED, None)
+    assert (exit_of(loops[0]).kind, exit_of(loops[0]).trip.count) == (UNSIGNED, None)
     f = kernel(loop(MAD).replace("%p1, %r2, %r1", "%p1, %r1, %r2").replace("lt.s32", "gt.s32"))
     loops = natural_loops(f)
-    found = counted_exit(loops[0])
+    found = exit_of(loops[0])
     assert (found.swapped, found.direction) == (True, ASCENDING)
     pointer = "L:\nst.global.u32 [%rd2], %r3; add.s64 %rd2, %rd2, 4; " \
         "setp.ne.s64 %p1, %rd2, %rd1; @%p1 bra L;\n"  # fmt: skip
     f = kernel("add.s64 %rd2, %rd1, -64;\n" + pointer)
     loops = natural_loops(f)
-    assert counted_exit(loops[0]).kind == POINTER
+    assert exit_of(loops[0]).kind == POINTER
 
 
 @pytest.mark.seed("UNR-29", "UNR-36")

@@ -173,7 +173,7 @@ def _run(function: Function, ctx: Context) -> bool:
     loops = natural_loops(function)
     decided: dict[Block, Verdict]
     if notes:
-        decided = _by_notes(function, ctx, refusals, entry.override == ALWAYS)
+        decided = _by_notes(function, ctx, loops, refusals, entry.override == ALWAYS)
     else:
         decided = _by_observation(function, ctx, loops, entry.override == ALWAYS)
     plans: dict[Block, Plan] = {}
@@ -262,12 +262,12 @@ def rules_of(ctx: Context) -> Rules:
 
 
 def _by_notes(
-    function: Function, ctx: Context, refusals: Refusals, forced: bool
+    function: Function, ctx: Context, loops: list[Loop], refusals: Refusals, forced: bool
 ) -> dict[Block, Verdict]:
     scan = pre_scan(function)
     if scan.inlinable_calls:
         ctx.count("inlinable_calls", scan.inlinable_calls)
-    off = frozenset(b for b in function.blocks if ctx.knob("block-nounroll", b))
+    off = frozenset(x.header for x in loops if ctx.knob("block-nounroll", x.header))
     decided = notes_decisions(function, rules_of(ctx), off, refusals, forced)
     return {h: _asked(h, v) for h, v in decided.items()}
 

@@ -17,7 +17,7 @@ Cost     linear in the loop.
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from collections.abc import Set as AbstractSet
 
 import attrs
@@ -95,10 +95,11 @@ OFFSETS = {
 RECORD_SIZE = 68  # bytes
 
 
-def scan_body(loop: Loop, nounroll: Container[Block], arch: int = 80) -> BodyRecord:
+def scan_body(
+    loop: Loop, nounroll: Container[Block], trip: TripCount | None, arch: int = 80
+) -> BodyRecord:
     """The record of a loop; `nounroll` are the blocks that must not be copied."""
     r = BodyRecord()
-    trip = trip_count(loop)
     counted = Counted(loop, trip)
     known, control = Known(counted, arch), loop_control(counted)
     inside = loop.members
@@ -197,7 +198,9 @@ def stride_fits(kind: int, stride: int | float, factor: int, bits: int) -> bool:
     return abs(total) < 1 << bits
 
 
-def counted_exit(loop: Loop, floats: bool = False) -> CountedExit | tuple[UnrollCode, str]:
+def counted_exit(
+    loop: Loop, trip: TripCount | None, floats: bool = False
+) -> CountedExit | tuple[UnrollCode, str]:
     """The exit of the latch, or the code of the first thing that is wrong with it (step M)."""
     if len(loop.latches) != 1:
         return UnrollCode.IRREGULAR, f"{len(loop.latches)} back edges"
@@ -220,7 +223,6 @@ def counted_exit(loop: Loop, floats: bool = False) -> CountedExit | tuple[Unroll
     wrong = _bound(iv, bound, loop, inside)
     if wrong is not None:
         return wrong
-    trip = trip_count(loop)
     if trip is None or trip.variable.phi is not iv.phi or trip.exit not in loop.latches:
         return UnrollCode.IRREGULAR, "the exit test is not of the variable and its bound"
     stride = iv.step
@@ -309,11 +311,12 @@ def _bound(
 _FREQUENCY = re.compile(r"frequency\s+(\d+)")
 
 
-def frequencies(function: Function) -> dict[Block, int]:
-    """How often each reachable block runs: as a pragma says, else iterations of its loops."""
+def frequencies(function: Function, trips: Mapping[Block, TripCount | None]) -> dict[Block, int]:
+    """How often each reachable block runs: as a pragma says, else iterations of its loops, whose
+    trip counts are given by their headers."""
     runs = dict.fromkeys(function.rpo, 1)
     for loop in natural_loops(function):
-        trip = trip_count(loop)
+        trip = trips[loop.header]
         n = trip.count if trip is not None and trip.count is not None else UNKNOWN_ITERATIONS
         for b in loop.blocks:
             runs[b] = min(runs[b] * max(n, 1), 1 << 40)
@@ -335,21 +338,24 @@ class PreScan:
 
 def pre_scan(function: Function) -> PreScan:
     """Look at the calls before the loops; exits are looked at in loops that run more than once."""
-    count, multi = 0, False
+    found = []
+    for block in function.blocks:
+        for i in block:
+            callee = getattr(i.aux, "callee", None) if i.form.is_call else None
+            if isinstance(callee, Function) and len(callee.blocks) == 1:
+                found.append((block, callee))
+    if not found:
+        return PreScan()
     repeated: set[Block] = set()
     for loop in natural_loops(function):
         trip = trip_count(loop)
         if trip is None or trip.count is None or trip.count > 1:
             repeated.update(loop.blocks)
-    for block in function.blocks:
-        for i in block:
-            callee = getattr(i.aux, "callee", None) if i.form.is_call else None
-            if not isinstance(callee, Function) or len(callee.blocks) != 1:
-                continue
-            count += 1
-            if block in repeated:
-                leaves = sum(x.form.name in ("ret", "exit", "trap") for x in callee.instructions())
-                multi |= leaves > 1
-    return PreScan(count, multi)
+    multi = any(block in repeated and _leaves_early(callee) for block, callee in found)
+    return PreScan(len(found), multi)
+
+
+def _leaves_early(callee: Function) -> bool:
+    return sum(x.form.name in ("ret", "exit", "trap") for x in callee.instructions()) > 1
 
 

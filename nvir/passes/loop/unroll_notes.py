@@ -21,8 +21,11 @@ Nothing is transformed here.
 
 from __future__ import annotations
 
+import functools
+
 import attrs
 
+from nvir.analysis.induction import trip_count
 from nvir.analysis.pressure import register_pressure
 from nvir.ir.block import Block
 from nvir.ir.function import Function
@@ -233,10 +236,8 @@ class _Flow:
         self.function, self.rules, self.off = function, rules, off
         self.refusals, self.forced = refusals, forced
         self.loops = natural_loops(function)
-        self.runs = frequencies(function)
+        self.trips = {x.header: trip_count(x) for x in self.loops}
         self.number = {b: k for k, b in enumerate(function.blocks)}
-        self.pressure = register_pressure(function) if self.loops else None
-        self.predicates: dict[Block, int] | None = None  # most of each block, once asked for
         self.total = sum(len(b) for b in function.blocks)
         self.inherited: set[Block] = set()  # step A
         for loop in self.loops:
@@ -260,7 +261,7 @@ class _Flow:
         if why:
             none = attrs.evolve(none, refusal=refused)
             return reject(UnrollCode.NOUNROLL, "D", why)
-        r = scan_body(loop, self._staying(loop))
+        r = scan_body(loop, self._staying(loop), self.trips[header])
         cost = remaining_cost(r, self.rules)
         none = attrs.evolve(none, size=r.size, cost=cost, saved=r.saved, refusal=refused)
         if r.cross_edges:
@@ -297,7 +298,7 @@ class _Flow:
     def _factor(self, loop: Loop, r: BodyRecord, none: Verdict, forced: bool) -> Verdict:
         """Steps K to P."""
         rules, cost = self.rules, none.cost
-        exit = counted_exit(loop, rules.floats)
+        exit = counted_exit(loop, self.trips[loop.header], rules.floats)
         T = exit.trip.count if isinstance(exit, CountedExit) else None
         none = attrs.evolve(none, T=T)
         multi = len(loop.blocks) > 1
@@ -385,11 +386,18 @@ class _Flow:
 
     def _predicates(self, loop: Loop) -> int:
         """Most predicates that are live at an instruction of the loop."""
-        pressure = self.pressure
-        assert pressure is not None
-        if self.predicates is None:
-            self.predicates = {}
-            for i, n in zip(pressure.instructions, pressure.predicates, strict=True):
-                if n and i.block is not None:
-                    self.predicates[i.block] = max(n, self.predicates.get(i.block, 0))
         return max(self.predicates.get(b, 0) for b in loop.blocks)
+
+    @functools.cached_property
+    def predicates(self) -> dict[Block, int]:
+        """Most predicates that are live at an instruction of each block."""
+        pressure = register_pressure(self.function)
+        most: dict[Block, int] = {}
+        for i, n in zip(pressure.instructions, pressure.predicates, strict=True):
+            if n and i.block is not None:
+                most[i.block] = max(n, most.get(i.block, 0))
+        return most
+
+    @functools.cached_property
+    def runs(self) -> dict[Block, int]:
+        return frequencies(self.function, self.trips)
