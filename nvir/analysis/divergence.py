@@ -72,9 +72,6 @@ class Divergence:
             return _is_source(value, self.function)
         return at is not None and self._left_apart(value, at)
 
-    def is_uniform(self, value: Value, at: Block | None = None) -> bool:
-        return not self.is_divergent(value, at)
-
     def is_divergent_branch(self, block: Block) -> bool:
         """Whether the lanes that reach the end of a block together may go different ways."""
         t = block.terminator

@@ -178,7 +178,7 @@ NVVM = Table("nvvm")
 
 # Rows that both levels have.
 PHI = ORI.op("phi", "d, a*", pseudo=True, doc="one value for each predecessor block")
-NVVM_PHI = NVVM.op("phi", "d, a*", pseudo=True, doc="one value for each predecessor block")
+NVVM.op("phi", "d, a*", pseudo=True, doc="one value for each predecessor block")
 # An unknown mnemonic reads and writes every register that it names.
 UNKNOWN = ORI.op(
     "unknown", "", reads=True, writes=True, pinned=True, convergent=True,

@@ -21,7 +21,6 @@ from nvir.frontend.cuda.expressions import ExpressionReader
 from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
 from nvir.frontend.cuda.parse import Parsed
 from nvir.frontend.cuda.statements import StatementReader
-from nvir.frontend.cuda.text import string_value
 from nvir.frontend.cuda.types import TypeReader
 from nvir.frontend.tree.declarations import (
     Attributes,
@@ -401,10 +400,6 @@ class Reader(StatementReader, ExpressionReader, CallReader):
     def macro(self, name: str) -> list[str] | None:
         """The tokens of a macro, without its name."""
         return self.parsed.macro(name)
-
-    def macro_string(self, name: str) -> str:
-        tokens = self.macro(name) or []
-        return "".join(string_value(t) for t in tokens if '"' in t)
 
 
 def _triple(numbers: list[int]) -> tuple[int, int, int]:

@@ -43,7 +43,6 @@ from nvir.ir.types import (
     HALF,
     I1,
     I8,
-    VOID,
     StructType,
     Type,
     array,
@@ -91,9 +90,6 @@ class Types:
         if isinstance(s, Arithmetic) and s.kind == "bool":
             return I1
         return self.memory(s)
-
-    def function_result(self, t: CType) -> Type:
-        return VOID if isinstance(strip(t), Void) else self.memory(t)
 
     def _memory(self, t: CType) -> Type:
         s = underlying(t)

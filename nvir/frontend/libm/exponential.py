@@ -33,7 +33,6 @@ LOG2_E = float(1 / ln(2))
 LOG2_10 = float(ln(10) / ln(2))
 LOG10_2_A, LOG10_2_B = parts(ln(2) / ln(10), 2, 32)
 LOG10_E = float(1 / ln(10))
-LN10 = float(ln(10))
 SQRT2 = 2**0.5
 _EXP = factorials(2, 1, 12)  # r²/2! + … + r^13/13!
 _ATANH = [2 * c for c in odd_inverses(12)]  # 2/3, 2/5, …

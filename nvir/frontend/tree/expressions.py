@@ -262,6 +262,3 @@ class StatementExpr(Expr):
     """`({ ...; value; })`: its value is that of the last expression statement."""
 
     body: Compound
-
-
-LVALUES = (Name, StringLiteral, Index, CompoundLiteral, Temporary, Assign)

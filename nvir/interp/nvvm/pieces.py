@@ -18,7 +18,6 @@ from nvir.interp.nvvm.lower import (
     wide_text,
     width,
 )
-from nvir.interp.rows import unsupported
 from nvir.ir.types import PointerType, VectorType
 from nvir.ir.values import integer
 
@@ -196,10 +195,6 @@ def cast(e: Any, results: Any, sources: Any, of: int, to: int) -> None:
             continue
         k = e.constant(shift & (1 << 64) - 1, np.uint64)
         expression(e, r, f"({e.value(a, 'b64')} + {k})")
-
-
-def emit_any(e: Any) -> None:
-    raise unsupported(e.instr)
 
 
 EMITTERS = {

@@ -47,29 +47,3 @@ def constant_offset(gep: Instruction) -> int | None:
     """The distance in bytes of a gep's result from its base, where it is constant."""
     parts = split_indices(gep)
     return parts[0] if parts is not None and not parts[1] else None
-
-
-def root_and_offset(pointer: Value) -> tuple[Value, int]:
-    """What a pointer lies at a constant distance from, and the distance in bytes; casts between
-    address spaces are not looked through."""
-    offset = 0
-    for _ in range(MAX_CHAIN):
-        if not isinstance(pointer, Instruction) or pointer.form.name != "getelementptr":
-            break
-        distance = constant_offset(pointer)
-        if distance is None:
-            break
-        offset += distance
-        pointer = pointer.operands[0]
-    return pointer, offset
-
-
-def root_of(pointer: Value) -> Value:
-    """The object or value that a pointer is made of, by geps and casts alone."""
-    for _ in range(MAX_CHAIN):
-        if not isinstance(pointer, Instruction):
-            break
-        if pointer.form.name not in ("getelementptr", "bitcast", "addrspacecast"):
-            break
-        pointer = pointer.operands[0]
-    return pointer
