@@ -11,7 +11,6 @@ from nvir.ir.types import ArrayType, IntType, StructType, Type, VectorType
 from nvir.ir.values import Constant, Value
 
 Terms = list[tuple[Value, int]]
-MAX_CHAIN = 16  # geps above each other that are looked through
 
 
 def split_indices(gep: Instruction) -> tuple[int, Terms] | None:
