@@ -77,6 +77,8 @@ class _Command(click.Command):
 @click.option("--remarks", metavar="REGEX", help="Print remarks of the passes that match.")
 @click.option("--remarks-file", metavar="FILE",
               help="Write them: .json, .yaml (LLVM's format), else text.")
+@click.option("--readback", is_flag=True,
+              help="Have ptxas assemble the result; remark which software pipelines it keeps.")
 @click.option("--print-pipeline", is_flag=True, help="Print the pipeline as it was understood.")
 @click.option("--list-passes", is_flag=True, is_eager=True, expose_value=False,
               callback=lambda ctx, param, on: _list_passes(ctx, param, on),
@@ -88,7 +90,7 @@ def command(
     print_before: tuple[str, ...], print_after: tuple[str, ...], print_changed: Any,
     filter_funcs: tuple[str, ...], skip: tuple[str, ...], opt_bisect_limit: int | None,
     time_passes: bool, time_trace: str | None, stats: bool, stats_json: str | None,
-    remarks: str | None, remarks_file: str | None, print_pipeline: bool,
+    remarks: str | None, remarks_file: str | None, readback: bool, print_pipeline: bool,
 ) -> None:  # fmt: skip
     """Run passes on the PTX, LLVM text or IR in FILE ('-' is standard input) and print the result.
 
@@ -118,6 +120,8 @@ def command(
         from nvir.passes.select import LOWER
 
         driver.run(module, parse_pipeline(LOWER), knobs=values, profile=machine)
+    if readback:
+        _read_back(module, ctx.remarks, arch, show=wanted is None)
     outputs = [(output, _emitted(module, emit or language, dialect))]
     if remarks_file:
         outputs.append((remarks_file, _remarks_text(ctx.remarks, remarks_file)))
@@ -134,6 +138,21 @@ def command(
         click.echo(time_table(driver.timings), err=True, nl=False)
     if stats:
         click.echo(stats_table(ctx.counters), err=True, nl=False)
+
+
+def _read_back(module: Module, remarks: Remarks, arch: str | None, show: bool) -> None:
+    """Add what ptxas makes of pipelined loops to the remarks; tell it where these are not shown."""
+    from nvir.report.pipeline_readback import readback_remarks
+
+    if module.level != "ori":
+        raise NvirError("--readback needs PTX, or a pipeline that makes it")
+    found = readback_remarks(module, arch)
+    for r in found:
+        remarks.add(r)
+    if not found:
+        click.echo("no loop is pipelined, so there is nothing to read back", err=True)
+    elif show:
+        click.echo("".join(f"{r}\n" for r in found), err=True, nl=False)
 
 
 def _emitted(module: Module, language: str, dialect: str) -> str | None:

@@ -24,6 +24,7 @@ Method   1. annotate operands with latency classes   2. check each instruction (
          3. dependence graph, MII, modulo schedule   4. stages   5. depth by cost
          6. prologue, kernel, epilogue: pipeline_expand.py
 Needs    CFG annotations. Loops of one block that test at their end (`loop-rotate` makes them).
+Readback `nvir opt --readback` has ptxas assemble the result and remarks which schedules it keeps.
 Keeps    what the function does, for any number of iterations of any lane.
 Skips    loops with a `Reason`; each is remarked.
 Marks    kernel and rest by `.pragma "nounroll"`.
@@ -68,6 +69,10 @@ PIPELINE = passed(
 SCHEDULED = passed(
     "Scheduled", "{stages} stages by a schedule of II {ii}, {factor} iterations in the kernel"
 )
+KEPT = analysis(
+    "Kept", "ptxas keeps the schedule: {loads} loads, {ahead} of them used a round later"
+)
+UNDONE = missed("Undone", "not pipelined in the end: ptxas undoes the schedule: {why}")
 ANNOTATED = analysis(
     "LatencyClasses", "{operands} operands annotated, {accepted} instructions accepted (130)"
 )
@@ -81,7 +86,7 @@ NOT_PIPELINED: dict[Reason, Code] = {
     )
     for r in Reason
 }  # fmt: skip
-CODES = (PIPELINE, SCHEDULED, ANNOTATED, *NOT_PIPELINED.values())
+CODES = (PIPELINE, SCHEDULED, ANNOTATED, KEPT, UNDONE, *NOT_PIPELINED.values())
 LARGEST = 400  # operations of a body: beyond, schedules and simulations take too long
 
 
@@ -275,7 +280,7 @@ class _Pipeliner:
     def _by_cost(self, loop: Loop) -> Choice:
         scratch = clone_function(self.function)  # bringing it into form changes it
         scratch.analyze_cfg()
-        body, _ = body_of(scratch, str(loop.header.name), self.textures)
+        body, _ = body_of(scratch, str(loop.header.name), self.textures, words=True)
         obstacle = body.test_loads
         if obstacle is not None:
             return Choice(Reason.TEST, obstacle.form.spelling)

@@ -21,6 +21,7 @@ Cost     linear in instructions and operands; pairs of accesses with a writer.
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Mapping, Sequence
 
 import attrs
@@ -34,6 +35,8 @@ from nvir.ir.values import Value
 
 Dep = tuple[int, int, int]
 FAR = 1 << 16
+_TURNED = re.compile(r"wmma\.load\.(a\b.*\.col|b\b.*\.row)\..*\.b?f16$")
+_FETCHES = "tex", "tld4", "suld"
 FAR_SPACES = "global", "local", ""  # whose loads take long; "" is generic
 _CHEAP = frozenset((
     "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "mov", "cvta", "cvt",
@@ -175,16 +178,27 @@ class Body:
 
 
 def is_long_load(i: Instruction, textures: bool = True) -> bool:
-    """Whether an instruction loads from global, local or texture memory.
+    """Whether an instruction loads from far away, and what it loads can be in flight.
 
-    `textures`: fetches of several results are meant as well.
+    `textures`: fetches of several results are meant as well. Not meant are loads of matrices that
+    the machine turns around: ptxas does that behind the load (MOVM), and waits for it there.
     """
+    if i.form.name.startswith(_FETCHES) and not textures and len(i.results) > 1:
+        return False
+    return loads_from_afar(i) and not is_turned(i)
+
+
+def loads_from_afar(i: Instruction) -> bool:
+    """Whether an instruction loads from global, local or texture memory."""
     f = i.form
     if not f.reads or f.writes or not i.results:
         return False
-    if f.name.startswith(("tex", "tld4", "suld")):
-        return textures or len(i.results) == 1
-    return f.space in FAR_SPACES
+    return f.name.startswith(_FETCHES) or f.space in FAR_SPACES
+
+
+def is_turned(i: Instruction) -> bool:
+    """Whether an instruction loads a matrix that the machine turns around behind the load."""
+    return _TURNED.match(i.form.spelling) is not None
 
 
 def _incoming(phi: Instruction, block: Block) -> Value:
@@ -244,6 +258,9 @@ def by_delays(body: Body, delays: Mapping[int, int]) -> Staged | None:
     forced = {body.index[i] for i in body.slice if i in body.index}
     if any(stages[n] for n in forced):
         return None
+    for n, i in enumerate(body.nodes):
+        if is_turned(i) and n not in forced:  # next to their readers: they cannot be in flight
+            stages[n] = max(stages[n], min(stages[b] + d for a, b, d in body.deps if a == n))
     return Staged(body, tuple(stages), (0,) * len(stages), True)
 
 

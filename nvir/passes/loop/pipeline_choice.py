@@ -23,6 +23,7 @@ from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_delays
 from nvir.passes.loop.pipeline_expand import Expanded, expand
 from nvir.passes.loop.pipeline_feasible import Reason
 from nvir.passes.loop.pipeline_kernel_only import expand_kernel_only
+from nvir.passes.loop.pipeline_words import join_words
 from nvir.passes.loop.unroll_apply import Plan, unroll
 from nvir.passes.loop.unroll_region import Refusals, Region, regions
 from nvir.passes.loop.unroll_transform import UNROLLED
@@ -120,7 +121,7 @@ def pipeline(
     kernel_only: bool = False,
 ) -> Expanded:  # fmt: skip
     """Pipeline the loop of a header by name, at a depth that it can have; analyses anew."""
-    body, region = body_of(function, header, textures)
+    body, region = body_of(function, header, textures, words=True)
     found = staged(body, depth)
     assert found is not None
     if kernel_only:
@@ -131,10 +132,17 @@ def pipeline(
     return made
 
 
-def body_of(function: Function, header: str, textures: bool = False) -> tuple[Body, Region]:
-    """The body of a loop, which is brought into the form that can be expanded."""
+def body_of(
+    function: Function, header: str, textures: bool = False, *, words: bool = False
+) -> tuple[Body, Region]:
+    """The body of a loop, which is brought into the form that can be expanded.
+
+    words   loads of narrow vectors become loads of words, which changes the block's numbering
+    """
     refusals = Refusals(function)
     block = next(b for b in function.blocks if b.name == header)
+    if words:
+        join_words(block)
     region = regions(function, {block}, refusals.held)[block]
     loop = next(x for x in natural_loops(function) if x.header is block)
     return Body(loop, region.preheader, textures=textures), region
