@@ -11,10 +11,14 @@ The assembler optimises, too: what it does well (scheduling, allocation, most lo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nvir.frontend.tree.declarations import Unit
 from nvir.ir.module import Module
+
+if TYPE_CHECKING:
+    from nvir.frontend.irgen import Options
+    from nvir.passes.knobs import Knobs
 
 
 def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: str = "ori",
@@ -42,35 +46,51 @@ def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: 
 
 def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str = "ori",
                  lines: bool = True, fast_math: bool = False,
-                 observe: Callable[[str, Module], None] | None = None) -> Module:  # fmt: skip
+                 observe: Callable[[str, Module], None] | None = None,
+                 knobs: Knobs | None = None) -> Module:  # fmt: skip
     """Compile a typed tree. `observe(stage, module)` sees the module at "nvvm" (as generated),
-    "optimised" and "ori"."""
+    "optimised" and "ori"; `knobs` hold for IR generation and for every pass."""
     from nvir.frontend.check import check
-    from nvir.frontend.irgen import Options, generate
+    from nvir.frontend.irgen import generate
     from nvir.passes.driver import run_passes
 
     def stage(name: str, pipeline: str) -> None:
         if pipeline:
-            run_passes(module, pipeline)
+            run_passes(module, pipeline, knobs=knobs)
         if observe is not None:
             observe(name, module)
 
     before, after = pipelines(optimise, fast_math)
-    module = generate(check(unit), Options(arch=arch, lines=lines))
+    module = generate(check(unit), generation(arch, lines, knobs))
     stage("nvvm", "")
     stage("optimised", before)
     if level == "nvvm":
         return module
     kept = _latches_to_keep(module)
-    run_passes(module, after)
+    run_passes(module, after, knobs=knobs)
     _forbid_unrolling(module, kept)
     stage("ori", "")
     return module
 
 
+def generation(arch: str, lines: bool = True, knobs: Knobs | None = None,
+               libdevice: bool = False) -> Options:  # fmt: skip
+    """The options of IR generation; some are knobs of the real front end."""
+    from nvir.frontend.irgen import Options
+    from nvir.passes.knobs import Knobs
+
+    given = knobs or Knobs()
+    return Options(
+        arch=arch, lines=lines, policy=given.policy, libdevice=libdevice,
+        byval_demotion=frozenset(given.get("byval-names")),
+        plain_char_unsigned=given.get("plain-char-unsigned"),
+    )
+
+
 def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, lines: bool = True,
                    fast_math: bool = False, level: str = "ori",
-                   observe: Callable[[str, Module], None] | None = None) -> str:  # fmt: skip
+                   observe: Callable[[str, Module], None] | None = None,
+                   knobs: Knobs | None = None) -> str:  # fmt: skip
     """PTX that libnvvm makes of a typed tree's NVVM IR, with NVIDIA's libdevice linked for the
     mathematical functions. `optimise` 0 is libnvvm's -opt=0, anything else its -opt=3;
     `observe` sees the module at "nvvm". Level "nvvm" ends there and gives "".
@@ -79,19 +99,19 @@ def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, lines: bo
     where it refuses the module.
     """
     from nvir.frontend.check import check
-    from nvir.frontend.irgen import Options, generate
+    from nvir.frontend.irgen import generate
     from nvir.ir.errors import NvirError
     from nvir.llvm.printer import print_ll
     from nvir.passes.driver import run_passes
     from nvir.toolchain import libnvvm
 
-    module = generate(check(unit), Options(arch=arch, lines=lines, libdevice=True))
+    module = generate(check(unit), generation(arch, lines, knobs, libdevice=True))
     if observe is not None:
         observe("nvvm", module)
     if level == "nvvm":
         return ""
     dialect = dialect_of(arch)
-    run_passes(module, f"legalize<dialect={dialect}>")
+    run_passes(module, f"legalize<dialect={dialect}>", knobs=knobs)
     options = [f"-opt={3 if optimise else 0}"]
     if fast_math:
         options += ["-ftz=1", "-prec-sqrt=0", "-prec-div=0", "-fma=1"]

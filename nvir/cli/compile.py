@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from nvir.cli.common import (
+    command_line,
+    knob_option,
     known_arch,
     output_option,
     reports_errors,
@@ -51,12 +53,13 @@ def source_options(command: Any) -> Any:
 @click.option("--report", "reports", is_flag=True, help="Report loops and registers at the end.")
 @click.option("--no-lines", is_flag=True, help="Leave out source lines (.loc).")
 @source_options
+@knob_option
 @output_option
 @reports_errors
 def command(
     file: str, optimise: int, arch: str, backend: str, emit: str | None, keep: str | None,
     reports: bool, no_lines: bool, include: tuple[str, ...], define: tuple[str, ...], std: str,
-    fast_math: bool, output: str | None,
+    fast_math: bool, knobs: tuple[str, ...], output: str | None,
 ) -> None:  # fmt: skip
     """Compile FILE: CUDA C++ (.cu), a tree as JSON, or a Python program that makes one.
 
@@ -65,7 +68,10 @@ def command(
     --backend libnvvm.
     """
     from nvir.compiler import compile_tree, ptx_by_libnvvm
+    from nvir.passes.knobs import Knobs
 
+    with command_line():
+        given = Knobs.parse(knobs)
     kind = emit or {".cubin": "cubin", ".nvir": "ori", ".ll": "ll", ".json": "tree"}.get(
         Path(output or "").suffix, "ptx"
     )
@@ -89,8 +95,10 @@ def command(
     module = None
     if wanted != {"tree"}:
         if backend == "nvir":
-            module = compile_tree(unit, arch, optimise, level, not no_lines, fast_math, see)
-        elif ptx := ptx_by_libnvvm(unit, arch, optimise, not no_lines, fast_math, level, see):
+            module = compile_tree(unit, arch, optimise, level, not no_lines, fast_math, see,
+                                  given)  # fmt: skip
+        elif ptx := ptx_by_libnvvm(unit, arch, optimise, not no_lines, fast_math, level, see,
+                                   given):  # fmt: skip
             from nvir.ptx.reader import read_ptx
 
             module, stages["ptx"] = read_ptx(ptx), ptx

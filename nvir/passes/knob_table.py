@@ -3,8 +3,8 @@
 Names, numbers, types and defaults are those recovered from the real tools where
 they are known (origin "noted"), measured on release 13.0.88 ("observed"), or
 chosen here because neither says anything ("assumed"). A pass that starts to read
-a knob puts itself into `readers` in place of `inert`; a test holds both to the
-source.
+a knob puts itself into `readers` in place of `inert` ("irgen" is the generation
+of IR from trees); a test holds both to the source.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from nvir.passes.knobs import INT_MAX, Knob
 _AGGREGATE = "the combining of instructions that reads it is not modelled"
 _COPIES = ("lower-aggr-copies",)
 _STRUCT_ARGS = ("lower-struct-args",)
-_FRONTEND = "read by the front end, which is not there yet"
+_GENERATION = ("irgen",)
+_NO_VARIABLES = "debug information is lines: where variables lie is not described"
 _SINGLE_THREAD = "which paths one thread alone takes is not worked out"
 _ROTATE = ("loop-rotate",)
 _PEEL = ("loop-peel",)
@@ -23,7 +24,6 @@ _DECISION = ("loop-unroll", "unroll-decision")
 _GEMM = ("gemm-pipeline",)
 _PIPELINER = ("loop-pipeline",)
 _LICM = ("licm",)
-_NO_FORMULA = "the notes name it, but in no formula"
 _FUSION = ("loop-fuse",)
 
 _AGGREGATE_KNOBS = (
@@ -73,13 +73,13 @@ _AGGREGATE_KNOBS = (
 _FRONTEND_KNOBS = (
     Knob("byval-names", "SET", frozenset(),
          "functions whose parameters may be demoted to __val_param (unnamed in the binary)",
-         row="KNB-17", inert=_FRONTEND),
+         row="KNB-17", readers=_GENERATION),
     Knob("param-debug-info", "BOOL", False,
          "write debug metadata of parameters (unnamed in the binary)",
-         row="KNB-18", origin="assumed", inert=_FRONTEND),
+         row="KNB-18", origin="assumed", inert=_NO_VARIABLES),
     Knob("plain-char-unsigned", "BOOL", False,
          "plain char is uchar, else schar, in texture names (unnamed in the binary)",
-         row="KNB-19", origin="assumed", inert=_FRONTEND),
+         row="KNB-19", origin="assumed", readers=_GENERATION),
 )  # fmt: skip
 
 _CANON_KNOBS = (
@@ -232,14 +232,16 @@ _LICM_KNOBS = (
          row="KNB-75", number=220, origin="assumed", readers=_LICM),
     Knob("UseNewLoopInvariantRoutineForHoisting", "BOOL", False,
          "find invariants by a fixed point over sets", row="KNB-76", number=934, readers=_LICM),
-    Knob("HoistCBOMode", "INT", 0, "mode of hoisting constant loads",
-         row="KNB-77", inert=_NO_FORMULA),
+    Knob("HoistCBOMode", "INT", 0,
+         "constant loads leave where it pays (0) or always, within the limits below (1)",
+         row="KNB-77", choices=(0, 1), readers=_LICM),
     Knob("HoistCBOLoad", "INT", None, "hoist constant loads", row="KNB-78", readers=_LICM),
     Knob("HoistCBOFromLoopWithColdNest", "INT", 1,
          "hoist constant loads also out of cold nests",
          row="KNB-79", choices=(0, 1), readers=_LICM),
     Knob("HoistCBOHighCostSBInstRatioThreshold", "INT", None,
-         "scoreboard cost up to which constant loads are hoisted", row="KNB-80", inert=_NO_FORMULA),
+         "share of instructions that a scoreboard guards, percent, up to which constant loads "
+         "leave; unset: any", row="KNB-80", high=100, readers=_LICM),
     Knob("HoistCBOLoadIDOMTravseLimit", "INT", 4,
          "dominators visited for a constant load (spelled as in the binary)",
          row="KNB-81", readers=_LICM),
@@ -263,8 +265,9 @@ _LICM_KNOBS = (
     Knob("EnableHoistLowLatencyInstMidBlock", "BOOL", False,
          "short operations leave blocks between header and latch even where it does not pay",
          row="KNB-89", readers=_LICM),
-    Knob("MovWeightForSinkingHoisting", "DOUBLE", 0.25, "weight of a move",
-         row="KNB-90", inert=_NO_FORMULA),
+    Knob("MovWeightForSinkingHoisting", "DOUBLE", 0.25,
+         "what a move counts in the size of a block that is hoisted from",
+         row="KNB-90", observed=1.0, readers=_LICM),
 )  # fmt: skip
 
 _FUSION_KNOBS = (

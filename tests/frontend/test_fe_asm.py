@@ -59,7 +59,7 @@ def test_the_phases_run_in_order():
     assert g.events == PHASES
 
 
-@pytest.mark.seed("ASM-02")
+@pytest.mark.seed("ASM-02", "GAP-40")
 def test_fragments():
     assert parse_template("mov.u32 %0, %tid.x; // %h1") == [
         Fragment("mov.u32 "), Fragment("", 0), Fragment(", %tid.x; // "), Fragment("", 1, "h"),
@@ -76,7 +76,7 @@ def test_templates(given, want):
     assert text(given) == want
 
 
-@pytest.mark.seed("ASM-07")
+@pytest.mark.seed("ASM-07", "DIA-08")
 def test_operands_by_name_are_refused():
     with pytest.raises(IRGenError, match="symbolic operand reference not supported!") as raised:
         asm_of(b.asm("mov.u32 %[to], 1;", [("=r", x)]))
@@ -113,7 +113,7 @@ def test_a_text_operand_is_an_array_of_char():
 # ------------------------------------------------------------------ constraints
 
 
-@pytest.mark.seed("ASM-11", "ASM-15", "ASM-16")
+@pytest.mark.seed("ASM-11", "ASM-15", "ASM-16", "GAP-40")
 def test_tags():
     letters = {k: constraint(k).letters for k in (20, 21, 22, 24, 38, 42)}
     assert letters == {20: "r", 21: "h", 22: "l", 24: "q", 38: "f", 42: "d"}
@@ -144,7 +144,7 @@ def test_operands_that_are_read_and_written():
     assert call.aux.callee.constraints == "=&r,=r,r,1"
 
 
-@pytest.mark.seed("ASM-14")
+@pytest.mark.seed("ASM-14", "DIA-08")
 def test_operands_tied_by_a_digit_are_refused():
     with pytest.raises(IRGenError, match="tied input/output operands not supported!"):
         asm_of(b.asm("add.s32 %0, %1, 1;", [("=r", x)], [("0", n)]))
@@ -180,7 +180,7 @@ def test_registers_by_letter():
 # --------------------------------------------------------- clobbers, the object
 
 
-@pytest.mark.seed("ASM-17")
+@pytest.mark.seed("ASM-17", "GAP-40")
 def test_clobbers():
     assert (clobber("memory"), clobber("r7")) == ("~{memory}", "~{r7}")
     call = asm_of(b.asm("a;", clobbers=["memory", "r7"]))
@@ -198,7 +198,7 @@ def test_the_type_of_the_object():
     assert both.aux.callee.flags == ()
 
 
-@pytest.mark.seed("ASM-19", "ASM-20")
+@pytest.mark.seed("ASM-19", "ASM-20", "DIA-08", "GAP-40")
 def test_effects_and_the_warning():
     def effects(*args, **kw):
         return asm_of(b.asm(*args, **kw)).aux.callee.sideeffect

@@ -30,7 +30,7 @@ def test_what_is_preserved_is_unset_by_default():
     assert kernel(preserve=(3, 0, -1)).attributes.preserve == (3, 0, -1)
 
 
-@pytest.mark.seed("ATT-02", "ATT-03", "ATT-04", "ATT-05")
+@pytest.mark.seed("ATT-02", "ATT-03", "ATT-04", "ATT-05", "GAP-33")
 def test_the_second_stage_emits_once():
     f = kernel(preserve=(3, -1, 0), custom_abi=True)
     bundles = Bundles()
@@ -44,7 +44,7 @@ def test_the_second_stage_emits_once():
     assert bundles.emit(device) == []
 
 
-@pytest.mark.seed("ATT-06")
+@pytest.mark.seed("ATT-06", "GAP-33")
 def test_the_third_stage_groups():
     pairs = [("kernel", 1), ("grid_constant", 1), ("grid_constant", 3), ("preserve_n_data", 4),
              ("preserve_n_control", 2), ("preserve_n_after", 0)]  # fmt: skip

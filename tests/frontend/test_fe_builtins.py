@@ -10,12 +10,14 @@ from fe_builtins import all_rows, program
 from fe_judges import accepted, calculated, module_of, run
 
 import nvir
+from nvir.compiler import compile_tree
 from nvir.frontend import build as b
 from nvir.frontend.builtins import fallback, numbers, texture
 from nvir.frontend.builtins.registry import STRATEGIES, choose, rows
 from nvir.frontend.check import TreeError, check
 from nvir.frontend.irgen import IRGenError
 from nvir.frontend.tree import types as t
+from nvir.passes.knobs import Knobs
 
 out, x, n, i, p = b.names("out x n i p")
 ROWS = all_rows()
@@ -36,7 +38,7 @@ def test_every_row_has_one_of_five_strategies():
     assert {"__reduce_add_sync", "__mbarrier_try_wait", "__wgmma_fence"} <= gated
 
 
-@pytest.mark.seed("BLT-03", "BLT-07", "BLT-09", "BLT-10", "BLT-13", "BLT-14")
+@pytest.mark.seed("BLT-03", "BLT-07", "BLT-09", "BLT-10", "BLT-13", "BLT-14", "GAP-30")
 def test_numbers_lie_in_their_families_ranges():
     for row in ROWS:
         if row.number is not None:
@@ -50,7 +52,7 @@ def test_numbers_lie_in_their_families_ranges():
     assert numbers.TYPED_ATOMICS == (0xBA, 0xBB, 0xBC)
 
 
-@pytest.mark.seed("BLT-16")
+@pytest.mark.seed("BLT-16", "GAP-30")
 def test_numbers_that_are_known_win_over_ranges():
     assert numbers.family(658) == "memcpy"
     assert numbers.family(656) == "texture"
@@ -376,3 +378,20 @@ def test_an_intrinsic_that_returns_a_struct():
     module = generate(unit, Options())
     members = [i_ for i_ in module["k"].instructions() if i_.form.name == "extractvalue"]
     assert [i_.aux for i_ in members] == [(0,), (1,)]
+
+
+@pytest.mark.seed("KNB-19")
+@pytest.mark.parametrize(("unsigned", "letter"), [(False, "s32"), (True, "u32")])
+def test_plain_char_in_names_of_textures_follows_the_knob(unsigned, letter):
+    """`tex2D_char` is the intrinsic of schar, or of uchar; `tex2D_uchar` is what it says."""
+    def template(name):
+        tree = b.unit(b.kernel("k", "int *out, unsigned long long t", b.assign(
+            b.name("out")[0], b.call(name, b.name("t"), b.f32(1), b.f32(2)))))
+        knobs = Knobs({"plain-char-unsigned": unsigned})
+        module = compile_tree(tree, level="nvvm", optimise=0, knobs=knobs)
+        (found,) = [i.aux.callee.template for i in module["k"].instructions() if i.form.is_call]
+        return found
+
+    assert f".v4.{letter}.f32" in template("tex2D_char")
+    assert ".v4.s32.f32" in template("tex2D_schar")
+    assert ".v4.u32.f32" in template("tex2D_uchar")

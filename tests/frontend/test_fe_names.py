@@ -62,7 +62,7 @@ def test_the_ten_steps_run_in_their_order():
     assert all(hasattr(g, field) for field in fields)
 
 
-@pytest.mark.seed("FN-02", "FN-08", "FN-22")
+@pytest.mark.seed("FN-02", "FN-08", "FN-22", "GAP-52")
 def test_all_ways_lead_to_the_return_block():
     f = state_of(b.function("int f", "int a", b.if_(b.name("a"), b.ret(1)), b.ret(2))).function
     assert blocks_of(f) == ["entry", "if.then", "if.end", "return"]
@@ -70,12 +70,13 @@ def test_all_ways_lead_to_the_return_block():
     assert [str(x.name) for x in f.blocks[-1].preds] == ["if.then", "if.end"]
     stores = [x for x in f.instructions() if x.form.name == "store"]
     assert sum(x.operands[1].name == "retval" for x in stores) == 2
+    assert [x.form.name for x in f.blocks[-1]] == ["load", "ret"]
     assert sum(x.form.name == "ret" for x in f.instructions()) == 1
     empty = state_of(b.function("void f", "", b.block())).function
     assert [x.form.name for x in empty.instructions()] == ["br", "ret"]
 
 
-@pytest.mark.seed("FN-03", "FN-04", "EXP-14")
+@pytest.mark.seed("FN-03", "FN-04", "EXP-14", "GAP-14")
 def test_allocas_stand_before_the_marker():
     def body():
         return b.if_(i, b.let("int deep", 1), b.let("double deeper", 2.0))
@@ -126,7 +127,7 @@ def test_a_section_is_kept():
     assert f.aux["section"] == "hot"
 
 
-@pytest.mark.seed("FN-21")
+@pytest.mark.seed("FN-21", "GAP-13")
 def test_alignments_of_temporaries():
     assert [alloca_align(s, a, "notes") for s, a in ((12, 4), (4096, 8), (1, 1), (0, 1))] == (
         [8, 4096, 1, 1]
@@ -343,7 +344,7 @@ def test_what_is_no_special_variable(change):
     assert not is_special(g, d)
 
 
-@pytest.mark.seed("SPV-01")
+@pytest.mark.seed("SPV-01", "GAP-34")
 def test_device_functions_read_them_too_and_the_host_does_not():
     from nvir.frontend.irgen.special import is_special
     from nvir.frontend.tree.vectors import THREAD_IDX
@@ -357,6 +358,20 @@ def test_device_functions_read_them_too_and_the_host_does_not():
 def test_a_variable_of_that_name_is_a_variable():
     f = kernel_of(b.let("uint3 threadIdx"), b.assign(out[0], b.name("threadIdx").x))
     assert not any(x.form.is_call for x in f.instructions())
+
+
+@pytest.mark.seed("GAP-55", "EXP-03", "EXP-04")
+def test_short_circuits_name_the_block_that_they_come_from():
+    """A left side of several blocks ends in another than it began in."""
+    f = kernel_of(b.assign(out[0], b.lor(b.land(i, j), b.land(j, b.cond(i, j, 0)))))
+    f.analyze_cfg()
+    joins = [x for x in f.instructions() if x.form.name == "phi"]
+    assert len(joins) == 4
+    for phi in joins:
+        assert {p.name for p in phi.aux} == {p.name for p in phi.block.preds}
+    outer = next(x for x in joins if x.block.name == "lor.end")
+    assert {p.name for p in outer.aux} == {"land.end", "land.end2"} or all(
+        p.name.startswith("land.end") for p in outer.aux)
 
 
 # --------------------------------------------------------------------- types
@@ -489,3 +504,13 @@ def test_a_constant_struct_is_laid_out_by_its_fields():
     assert FLOAT in [x.type for x in first.value]
     assert struct([I32]) is not first.type
     accepted(module)
+
+
+@pytest.mark.seed("KNB-17")
+def test_the_knob_of_byval_names_reaches_generation():
+    from nvir.compiler import generation
+    from nvir.passes.knobs import Knobs
+
+    assert generation("sm_80").byval_demotion == frozenset()
+    given = generation("sm_90", knobs=Knobs({"byval-names": "v, w"}, policy="notes"))
+    assert (given.byval_demotion, given.policy, given.arch) == ({"v", "w"}, "notes", "sm_90")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from fe_judges import module_of, run
 from fe_random import OUTS, Program
 
 import nvir
+from nvir import toolchain
+from nvir.compiler import compile_tree
 from nvir.frontend import build as b
 
 out, i, x, y, n = b.names("out i x y n")
@@ -61,3 +65,28 @@ def test_random_programs_on_the_whole_way(seed):
         run(module, p.kernel.name, args, block=1)
         rows.append(out_.tolist())
     assert rows[0] == rows[1]
+
+
+@pytest.mark.seed("GAP-11")
+def test_register_classes_of_small_and_wide_types():
+    """Integers of 8 and 16 bits, half and bfloat in %rs, never in an %h; __int128 in two %rd."""
+    out = b.name("out")
+    tree = b.unit(b.kernel(
+        "k", "short *out, const signed char *c, const half *h, const __int128 *q, const float4 *v",
+        b.let("short s", b.name("c")[0] + out[1]),
+        b.let("half x", b.name("h")[0] + b.name("h")[1]),
+        b.let("__int128 w", b.name("q")[0] + b.name("q")[1]),
+        b.let("float4 z", b.name("v")[0]),
+        b.assign(out[0], b.name("s") + b.cast("short", b.name("x"))
+                 + b.cast("short", b.name("w")) + b.cast("short", b.name("z").y)),
+    ))  # fmt: skip
+    ptx = nvir.print_ptx(compile_tree(tree, optimise=2))
+    files = dict(re.findall(r"\.reg \.(\w+)\s+%(\w+)<", ptx))
+    assert files.get("b16") == "rs"
+    assert "%h" not in ptx
+    assert re.search(r"ld\.global\.s8 \t?%rs", ptx)
+    assert re.search(r"add\.f16 \t?%rs", ptx)
+    assert re.search(r"ld\.global\.v2\.u64 \t?\{%rd\d+, %rd\d+\}", ptx)
+    assert re.search(r"ld\.global\.f32 \t?%f", ptx)
+    if toolchain.available("ptxas"):
+        assert toolchain.ptxas(ptx, "sm_80").ok

@@ -21,8 +21,10 @@ from nvir.frontend.irgen.state import Address, IRGenError
 from nvir.frontend.tree.declarations import Attributes, Function, Parameter
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.types import (
+    CHAR,
     FLOAT,
     INT,
+    SCHAR,
     ULONGLONG,
     VOID,
     Arithmetic,
@@ -69,7 +71,7 @@ def element_type(text: str) -> CType | None:
     """The type behind a suffix."""
     if text in VECTORS:
         return VECTORS[text]
-    plain = {"float": FLOAT, "int": INT}.get(text)
+    plain = {"float": FLOAT, "int": INT, "char": CHAR, "schar": SCHAR}.get(text)
     if plain is not None:
         return plain
     one = VECTORS.get(f"{text}1")
@@ -125,6 +127,8 @@ class _Site:
         if not isinstance(element, Arithmetic) or len(fields) not in (1, 2, 4):
             raise IRGenError(f"'{f.name}' of no texture's element type", e.place)
         self.element = element
+        plain_unsigned = element is CHAR and g.options.plain_char_unsigned
+        self.signed = is_signed(element) and not plain_unsigned
         layered = "a" if m["layered"] else ""
         self.place = f"{layered}{'cube' if m['shape'] == 'Cubemap' else m['shape'].lower()}"
 
@@ -182,7 +186,7 @@ def _sample(s: _Site) -> Value:
     """tex gives four components of 32 bits; those that the type has are kept."""
     real = is_float(s.element)
     t = F32 if real else I32
-    kind = "f32" if real else "s32" if is_signed(s.element) else "u32"
+    kind = "f32" if real else "s32" if s.signed else "u32"
     at, used = _coordinates(s, 1)
     extra = s.args[used:]
     values = [s.value(0), *at]

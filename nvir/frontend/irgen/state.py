@@ -54,6 +54,7 @@ class Options:
     libdevice          mathematical functions are libdevice's (`__nv_sinf`), for whoever links it
     kernel_attrs       attributes of functions as named metadata too, as the notes lay it out
     byval_demotion     names of byval parameters that get a `__val_param` copy
+    plain_char_unsigned  textures of plain char are read as those of unsigned char
     """
 
     arch: str = "sm_80"
@@ -67,6 +68,7 @@ class Options:
     libdevice: bool = False
     kernel_attrs: bool = False
     byval_demotion: frozenset[str] = frozenset()
+    plain_char_unsigned: bool = False
 
 
 @attrs.frozen
