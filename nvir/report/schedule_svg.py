@@ -3,7 +3,10 @@
     left     the kernel: a row for each slot, a column for issue and each pipe; an operation fills
              the cycles that it keeps its pipe busy, in the colour of its stage
     right    the registers: a column for each value, from its start to its last use, modulo II, in
-             the colour of the stage that makes it; where iterations overlap, columns side by side
+             the colour of the stage that makes it; where iterations overlap, columns side by side;
+             then how many are live in each slot, the fullest in bold
+
+Beyond as many stages as there are colours, an operation's stage is written behind its name.
 
 The trace has one cycle as 1 us, a process for each iteration, a row for each pipe.
 
@@ -23,6 +26,8 @@ COLOURS = (  # by stage, then again: distinguishable to most kinds of colour vis
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#ee8866",
 )  # fmt: skip
 ROW, COLUMN, LANE = 18, 118, 12  # pixels: a slot, a pipe, a register
+KEY = 74  # a stage in the legend
+LETTER, TITLE = 6.1, 8.0  # the width of a letter of text and of the title
 TOP, LEFT = 64, 44
 
 
@@ -36,12 +41,14 @@ def schedule_svg(made: LoopSchedule, function: str) -> str:
     pipes = ["issue", *(p for p in found.profile.pipes if p in made.pipe)]
     lanes = _lanes(made)
     right = LEFT + COLUMN * len(pipes) + 30
-    width = right + LANE * max(1, len(lanes)) + 20
-    height = TOP + ROW * ii + 46
     title = (
         f"{function} · loop {found.loop.header.name} · {found.profile.name} · II {ii} "
         f"(MII {made.mii}) · {made.stages} stages · MaxLive {made.max_live}"
     )
+    counts = right + LANE * max(1, len(lanes)) + 26
+    width = max(counts + 20, LEFT + int(TITLE * len(title)) + 20)
+    keys = max(1, (width - LEFT) // KEY)
+    height = TOP + ROW * ii + 28 + 18 * -(-len(_used(made)) // keys)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="monospace" font-size="10">',
@@ -54,8 +61,9 @@ def schedule_svg(made: LoopSchedule, function: str) -> str:
         out += _operation(made, n, pipes)
     for k, lane in enumerate(lanes):
         for first, cycles, stage, name in lane:
-            out += _ring(right + k * LANE, LANE - 3, first, cycles, ii, colour(stage), name)
-    out += _legend(made, TOP + ROW * ii + 18)
+            out += _ring(right + k * LANE, LANE - 3, first, cycles, ii, colour(stage), name,
+                         name.partition(":")[0], upright=True)  # fmt: skip
+    out += [*_live(made, counts), *_legend(made, TOP + ROW * ii + 18, keys)]
     return "\n".join([*out, "</svg>"]) + "\n"
 
 
@@ -77,18 +85,20 @@ def _operation(made: LoopSchedule, n: int, pipes: list[str]) -> list[str]:
     op, t = made.graph.operations[n], made.times[n]
     stage, slot = t // made.ii, t % made.ii
     name = f"{op.family}: {str(op.parent).partition(' !loc ')[0]} (cycle {t}, stage {stage})"
-    out = _ring(LEFT, COLUMN - 6, slot, 1, made.ii, colour(stage), name, str(op.family))
+    label = str(op.family) + (f" ·{stage}" if made.stages > len(COLOURS) else "")
+    out = _ring(LEFT, COLUMN - 6, slot, 1, made.ii, colour(stage), name, label)
     if made.pipe[n]:
         x = LEFT + pipes.index(made.pipe[n]) * COLUMN
         cycles = made.graph.interval[n]
-        out += _ring(x, COLUMN - 6, slot, cycles, made.ii, colour(stage), name, str(op.family))
+        out += _ring(x, COLUMN - 6, slot, cycles, made.ii, colour(stage), name, label)
     return out
 
 
 def _ring(
-    x: int, width: int, first: int, cycles: int, ii: int, fill: str, name: str, label: str = ""
-) -> list[str]:
-    """A box of some cycles from a slot on, which may go on at the top."""
+    x: int, width: int, first: int, cycles: int, ii: int, fill: str, name: str, label: str = "",
+    *, upright: bool = False,
+) -> list[str]:  # fmt: skip
+    """A box of some cycles from a slot on, which may go on at the top; `upright`: its label."""
     out = []
     pieces = [(first, min(cycles, ii - first))]
     if cycles > ii - first:
@@ -99,8 +109,22 @@ def _ring(
             f'<rect x="{x}" y="{y + 1}" width="{width}" height="{length * ROW - 2}" rx="2" '
             f'fill="{fill}" fill-opacity="0.75"><title>{escape(name)}</title></rect>'
         )
-        if label and not k:
-            out.append(f'<text x="{x + 4}" y="{y + 12}">{escape(label)}</text>')
+        text = escape(f"… {label}" if k else label)
+        if upright and LETTER * (len(label) + 2 * k) < length * ROW - 6:
+            out.append(f'<text font-size="9" transform="translate({x + 2} {y + 5}) rotate(90)">'
+                       f"{text}</text>")  # fmt: skip
+        elif label and not upright:
+            out.append(f'<text x="{x + 4}" y="{y + 12}">{text}</text>')
+    return out
+
+
+def _live(made: LoopSchedule, x: int) -> list[str]:
+    """How many registers are live in each slot."""
+    out = [f'<text x="{x}" y="{TOP - 8}" text-anchor="end">live</text>']
+    for slot, count in enumerate(made.lifetimes.live):
+        bold = ' font-weight="bold"' if count == made.max_live else ""
+        y = TOP + slot * ROW + 12
+        out.append(f'<text x="{x}" y="{y}" text-anchor="end"{bold}>{count}</text>')
     return out
 
 
@@ -131,12 +155,19 @@ def _lanes(made: LoopSchedule) -> list[list[tuple[int, int, int, str]]]:
     return lanes
 
 
-def _legend(made: LoopSchedule, y: int) -> list[str]:
+def _used(made: LoopSchedule) -> list[int]:
+    return sorted({t // made.ii for t in made.times})
+
+
+def _legend(made: LoopSchedule, y: int, keys: int) -> list[str]:
+    """The colours of the stages in which something starts, so many in a row."""
     out = []
-    for s in range(made.stages):
-        x = LEFT + s * 74
-        out.append(f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour(s)}"/>')
-        out.append(f'<text x="{x + 16}" y="{y + 10}">stage {s}</text>')
+    for k, s in enumerate(_used(made)):
+        row, place = divmod(k, keys)
+        x, at = LEFT + place * KEY, y + row * 18
+        out.append(f'<rect x="{x}" y="{at}" width="12" height="12" fill="{colour(s)}" '
+                   'fill-opacity="0.75"/>')  # fmt: skip
+        out.append(f'<text x="{x + 16}" y="{at + 10}">stage {s}</text>')
     return out
 
 
