@@ -58,7 +58,7 @@ ROWS: tuple[PhaseRow, ...] = (
     PhaseRow(22, "loop-unroll"),
     PhaseRow(23, "phi-moves"),
     PhaseRow(24, "loop-pipeline"),
-    PhaseRow(25, "", "loop-pipeline keeps accesses in order by itself"),
+    PhaseRow(25, "stage-and-fence", "loop-pipeline keeps ordinary accesses in order by itself"),
     PhaseRow(29, _CLEAN, "the copies of phases 19 and 23 go, equal computations are one"),
     PhaseRow(34, "", "constant banks are the assembler's"),
     PhaseRow(35, "licm<id=0>"),

@@ -126,6 +126,7 @@ def all_passes() -> dict[str, Pass]:
         loop_simplify,
         loop_unroll,
         split_live_ranges,
+        stage_and_fence,
         strength_reduce,
         unroll_decision,
     )
@@ -184,6 +185,8 @@ def all_passes() -> dict[str, Pass]:
         Pass("gemm-pipeline", gemm_pipeline.run, "tile loops copy stages ahead, asynchronously",
              gemm_pipeline.CODES, options=gemm_pipeline.Options, level="ori", cfg=True,
              phases=(24,)),
+        Pass("stage-and-fence", stage_and_fence.run, "puts in waits that asynchronous copies lack",
+             stage_and_fence.CODES, level="ori", phases=(25,)),
         Pass("loop-fuse", loop_fuse.run, "neighbouring loops that count alike become one",
              loop_fuse.CODES, options=loop_fuse.Options, level="ori", cfg=True, phases=(59,)),
         Pass("strength-reduce", strength_reduce.run, "products of loop variables become sums",

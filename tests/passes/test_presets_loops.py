@@ -41,7 +41,7 @@ def test_the_order_has_no_contradiction() -> None:
 def test_each_phase_is_run_or_says_why_not() -> None:
     for row in ROWS:
         assert bool(row.passes) or bool(row.why), row
-    assert {r.number for r in unsupported()} == {3, 15, 20, 25, 34, 53, 55, 56, 70, 78, 85, 87}
+    assert {r.number for r in unsupported()} == {3, 15, 20, 34, 53, 55, 56, 70, 78, 85, 87}
     for row in supported():
         for step in parse_pipeline(row.passes):
             assert step.pass_.level in ("ori", "both")
