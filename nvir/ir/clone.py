@@ -20,6 +20,7 @@ Cost     Linear; about 1.5 µs an instruction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping
+from itertools import islice
 from operator import is_not
 from typing import Any
 
@@ -105,6 +106,7 @@ def clone_blocks(
     function = old[0].function
     with bulk():
         copies: dict[Any, Any] = _Outside(mapping)
+        given = len(copies)
         new = _named_after(old, function)
         made = _bare_instructions(old, new, copies)
         marks = function.marks
@@ -116,7 +118,7 @@ def clone_blocks(
                 v.add_use(c)
             if marks and i in marks:
                 function.marks[c] = set(function.marks[i])
-        mapping.update({k: v for k, v in copies.items() if k not in mapping})
+        mapping.update(islice(copies.items(), given, None))  # what was not given
         if layout is not None and after is not None:
             layout[after] = [*new, *layout.get(after, ())]
         else:

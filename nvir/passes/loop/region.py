@@ -165,8 +165,8 @@ def fold_phis(function: Function, blocks: Iterable[Block], held: AbstractSet[Val
     leaders: dict[Value, Value] = {}
     for b in blocks:
         for phi in b.phis:
-            one = phi.operands[0]
-            if any(v is not one for v in phi.operands) or one is phi or phi in held:
+            one, *others = phi.operands
+            if any(v is not one for v in others) or one is phi or phi in held:
                 continue
             literal = isinstance(one, Constant) and phi.form.op.level == "ori"
             if not literal and one not in held and can_stand_for(one, phi):
@@ -192,7 +192,7 @@ def merge_into(block: Block, pred: Block) -> None:
         pred.append(i)
     for s in successors(pred):
         for phi in s.phis:
-            phi.set_incoming(phi.operands, [pred if b is block else b for b in phi.aux])
+            phi.aux = tuple([pred if b is block else b for b in phi.aux])
     block.function.cfg_changed()
 
 

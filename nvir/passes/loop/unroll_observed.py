@@ -33,6 +33,8 @@ from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.symbols import Param
+from nvir.ir.values import Constant, Value
 from nvir.passes.loop.body_cost import BodyCost, Counted, body_cost
 from nvir.passes.loop.outside import outside_size
 from nvir.passes.loop.unroll_codes import UnrollCode
@@ -174,10 +176,15 @@ class _State:
         self._divergence: Divergence | None = None
 
     def is_divergent(self, trip: TripCount) -> bool:
-        """Whether lanes may count differently. The analysis is made when it is first asked."""
+        """Whether lanes may count differently. The analysis is made when it is first needed."""
+        ends = [
+            v for v in (trip.variable.start, trip.bound)
+            if not _is_plainly_uniform(v, self.function)
+        ]  # fmt: skip
+        if not ends:
+            return False
         if self._divergence is None:
             self._divergence = divergence(self.function)
-        ends = (trip.variable.start, trip.bound)
         return any(self._divergence.is_divergent(v) for v in ends)
 
     def decide(self, loop: Loop, off: bool) -> UnrollDecision:
@@ -294,6 +301,20 @@ class _State:
             most = SMALL_WITH_LOADS if cost.loads else small - 1
             return facts.none(UnrollCode.NO_FACTOR, f"unknown trip count and c = {c} > {most}")
         return facts.partial(factor, reason)
+
+
+def _is_plainly_uniform(v: Value, function: Function) -> bool:
+    """Whether a value is a literal or a kernel's parameter, read outside of all loops."""
+    d = v.definer
+    if d is None:
+        return isinstance(v, Constant)
+    f = d.form
+    if f.guard is not None or f.pinned or d.block is None or d.block.loop_depth:
+        return False
+    if f.name == "mov" and len(d.operands) == 1:
+        return isinstance(d.operands[0], Constant)
+    parameter = f.name == "ld" and f.space == "param" and isinstance(d.operands[0], Param)
+    return parameter and function.is_kernel
 
 
 def _partial_factor(T: int, cost: BodyCost) -> int:

@@ -19,6 +19,7 @@ Cost     linear in the sizes of the loops, a block once for each loop around it.
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Collection, Iterable
 
 import attrs
@@ -88,9 +89,13 @@ class Refusals:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.held = held_in_place(function)
         self._divergence: Divergence | None = None
         self._sideways = {b for _, b in function.irreducible_edges}
+
+    @functools.cached_property
+    def held(self) -> frozenset[Value]:
+        """The values that asynchronous operations hold in place; found when asked."""
+        return held_in_place(self.function)
 
     def of(self, loop: Loop) -> tuple[Refusal, str] | None:
         """The refusal and what caused it, None if the loop can be copied."""
