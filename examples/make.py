@@ -30,6 +30,7 @@ ALSO = {
     "reduction": ("sm_90", "sm_100"),
     "softmax": ("sm_90",),
     "gemm_mma": ("sm_90",),
+    "gemm_tile": ("sm_90",),
 }
 CLANG = ("sgemm", "nested_break", "switch_heavy", "struct_by_value")
 

@@ -256,7 +256,7 @@ def expected(s: Shape, n: int, limit: int | None = None) -> np.ndarray:
                     "pointer": lambda k=k, ta=ta: ta[k],
                 }[s.math]()  # fmt: skip
                 y = {"unrolled": tb[at], "direct": tb[0], "loop": tb[k], "pointer": tb[at]}[s.math]
-                acc = (acc + x * y) * np.uint32(5)
+                acc = (acc + x * np.broadcast_to(y, t.shape)) * np.uint32(5)
             if s.table:
                 acc = acc + (t * 4).astype(np.uint32)
             if s.shared:

@@ -7,7 +7,8 @@ Races           For each byte of shared memory who wrote it last and who read it
                 unless a tick of the CTA lies between, or a tick of the warp if both are of one
                 warp. Atomics do not conflict with each other. A barrier for some threads of the
                 CTA, and a wait on an mbarrier, count as a tick for all: no false alarm, but a race
-                across them can be missed.
+                across them can be missed. A cp.async writes when it is issued and again when its
+                thread has waited for it; between, nobody may touch the bytes.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Watch:
         self.write_clock = np.full(size, -1, np.int64)
         self.write_warp_clock = np.full(size, -1, np.int64)
         self.write_atomic = np.zeros(size, bool)
+        self.flying = np.zeros(size, bool)  # an asynchronous copy is on its way there
         self.reader = np.full(size, -1, np.int64)  # -2: more than one
         self.read_clock = np.full(size, -1, np.int64)
         self.read_warp_clock = np.full(size, -1, np.int64)
@@ -101,8 +103,23 @@ class Watch:
                 lanes = self._lanes(c, offsets, which, pos)
                 self._write(offsets, lanes, access.bytes, True)
 
-    def on_copy(self, c: Any, region: Any, offsets: Array, size: int) -> None:
+    def on_issue(self, region: Any, offsets: Array, lanes: Array, size: int) -> None:
+        """A cp.async of some lanes to these bytes begins."""
         self._mark(region, offsets, size)
+        if self.race and region is self.wave.shared:
+            self._write(offsets, lanes, size, False)
+            for k in range(size):
+                self.flying[offsets + k] = True
+
+    def on_arrival(self, region: Any, offsets: Array, lanes: Array, size: int) -> None:
+        """The bytes are there, for the lanes themselves; for others behind a barrier."""
+        if self.race and region is self.wave.shared:
+            now, _, warp_now = self._clocks(lanes)
+            for k in range(size):
+                at = offsets + k
+                self.flying[at] = False
+                self.writer[at], self.write_clock[at] = lanes, now
+                self.write_warp_clock[at], self.write_atomic[at] = warp_now, False
 
     def _mark(self, region: Any, offsets: Array, size: int) -> None:
         if region.written is not None:
@@ -126,6 +143,7 @@ class Watch:
         if not self.ready:
             self._prepare()
         now, warps, warp_now = self._clocks(lanes)
+        self._landed(offsets, size, "read")
         for k in range(size):
             at = offsets + k
             bad = self._conflicts(
@@ -147,6 +165,7 @@ class Watch:
         if not self.ready:
             self._prepare()
         now, warps, warp_now = self._clocks(lanes)
+        self._landed(offsets, size, "written")
         for k in range(size):
             at = offsets + k
             by_writer = self._conflicts(
@@ -167,6 +186,15 @@ class Watch:
                 self._several_writers(at, lanes)
             self.writer[at], self.write_clock[at] = lanes, now
             self.write_warp_clock[at], self.write_atomic[at] = warp_now, atomic
+
+    def _landed(self, offsets: Array, size: int, done: str) -> None:
+        for k in range(size):
+            flying = self.flying[offsets + k]
+            if flying.any():
+                raise Fault(
+                    f"race: shared memory is {done} while an asynchronous copy to it is under way",
+                    int(flying.argmax()),
+                )
 
     def _several_writers(self, at: Array, lanes: Array) -> None:
         if len(at) < 2:

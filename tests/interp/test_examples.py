@@ -81,6 +81,15 @@ def test_warp_specialised_producer_and_consumers(rng: Any) -> None:
     assert (out == (x * x).sum(1)).all()
 
 
+@pytest.mark.parametrize("file", ["gemm_tile.sm_80", "gemm_tile.sm_90"])
+def test_gemm_tile(rng: Any, file: str) -> None:
+    m, n, k = 128, 256, 24
+    a, b = (rng.integers(-3, 4, s).astype(np.float32) for s in ((m, k), (k, n)))
+    c = np.zeros((m, n), np.float32)
+    nvir.launch(module(file), "gemm_tile", (n // 128, m // 128), 256, [a, b, c, m, n, k])
+    np.testing.assert_array_equal(c, a @ b)
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 def test_reduction(rng: Any, arch: str) -> None:
     x, total = whole(rng, 3001), np.zeros(1, np.float32)

@@ -43,7 +43,9 @@ class _Copies:
             self, lanes=self.lanes[p], group=self.group[p], to=self.to[p], of=self.of[p], read=read
         )
 
-    def perform(self) -> None:
+    def perform(self, watch: Any = None) -> None:
+        if watch is not None:
+            watch.on_arrival(self.target, self.to, self.lanes, self.size)
         step = min(self.size, 8)
         shift = step.bit_length() - 1
         for k in range(self.size // step):
@@ -60,6 +62,7 @@ class _Pending:
 
     def __init__(self, wave: Any) -> None:
         self.committed = np.zeros(wave.n, np.int64)
+        self.watch = wave.watch
         self.copies: list[_Copies] = []
 
     def finish(self, lanes: Array, limit: Array | None) -> None:
@@ -70,7 +73,7 @@ class _Pending:
             if limit is not None:
                 due = due & (c.group < limit[c.lanes])
             if due.any():
-                c.keep(due).perform()
+                c.keep(due).perform(self.watch)
                 if due.all():
                     continue
                 rest.append(c.keep(~due))
@@ -140,7 +143,8 @@ def _issue(
             c, space, all_of(of), lanes, size, None if read is None else all_of(read)
         )
         if c.wave.watch is not None:
-            c.wave.watch.on_copy(c, target, to_at, size)
+            to_all = np.broadcast_to(to_at, numbers.shape)
+            c.wave.watch.on_issue(target, to_all, numbers, size)
     except Fault as fault:
         raise blame(fault, c, lanes) from None
     for source, of_at, which in sources:

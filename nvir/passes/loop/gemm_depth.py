@@ -8,7 +8,7 @@ The number of stages is
     adjusted      by the knobs …DepthEnforceDeltaFull, which is insisted on, and …DeltaPartial,
                   which is reduced to what fits
     bounded       by OUTSTANDING copies in flight, by 48 KB of static shared memory, and (not under
-                  full enforcement, nor where asked for) by occupancy: no stage beyond the second
+                  full enforcement, asked for or calculated) by occupancy: no stage beyond the second
                   costs a block an SM
 
 The simulator knows nothing of groups: here the wait of the kernel is made to wait for the copies
@@ -30,7 +30,7 @@ from nvir.ir.symbols import Variable
 from nvir.ir.values import SymbolOffset, Value
 from nvir.passes.loop.gemm_reasons import Reason, Refused
 from nvir.passes.loop.gemm_tiles import TileLoop
-from nvir.passes.loop.pipeline_choice import ASSUMED_BLOCK, ISSUES, PARTITIONS
+from nvir.passes.loop.pipeline_choice import ASSUMED_BLOCK, PARTITIONS
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile
 from nvir.sm.regalloc.predict import predict
@@ -38,6 +38,7 @@ from nvir.sm.regalloc.targets import block_threads
 from nvir.sm.simulate import Stream, Wait, loop_stream, simulate
 
 FIXED = 3
+ISSUES = 12_000  # of one simulation
 OUTSTANDING = 8  # stages whose copies are in flight
 STATIC_LIMIT = 48 * 1024  # bytes of a block
 LEAST_GAIN = 0.01  # of the cycles a tile, for another stage
@@ -55,14 +56,14 @@ class Wish:
 
 @attrs.frozen
 class Cost:
-    """A tile loop as some form of it would run: registers a thread, static shared memory, blocks an
-    SM, cycles of a sub-partition for a tile of one of its warps (None: the simulator cannot say).
+    """A kernel as some form of it would run: registers a thread, static shared memory, blocks an SM,
+    threads of a block (given or assumed).
     """
 
     registers: int
     shared: int
     blocks: int
-    cycles: float | None
+    threads: int
 
 
 def room(tiles: TileLoop, used: int) -> int:
@@ -85,7 +86,7 @@ def decide(tiles: TileLoop, used: int, wish: Wish, wanted: int, blocks: dict[int
     most = min(room(tiles, used), OUTSTANDING + 1)
     if most < 2:
         raise Refused(Reason.STATIC, shared_at(tiles, used, 2))
-    if not wish.stages:
+    if not wish.stages and not wish.calculated:
         while wanted > 2 and blocks.get(wanted, 0) < blocks.get(2, 0):
             wanted -= 1
     wanted = max(2, min(wanted, most))
@@ -100,22 +101,24 @@ def decide(tiles: TileLoop, used: int, wish: Wish, wanted: int, blocks: dict[int
     return max(2, min(wanted + wish.partial, most))
 
 
-def cost(
-    function: Function, loop: Loop, profile: Profile, used: int, stages: int = 0
-) -> Cost:
-    """The cost of a loop; `stages` of a pipelined one. Annotations are fresh."""
+def cost(function: Function, profile: Profile, used: int) -> Cost:
+    """Registers and blocks of a function with so much static shared memory."""
     threads = block_threads(function) or ASSUMED_BLOCK
     registers = predict(function, profile, {}).registers
-    fits = occupancy(profile, registers, threads, static_smem=used)
-    return Cost(registers, used, fits.blocks_per_sm, cycles(loop, profile, threads, fits, stages))
+    return cost_at(registers, threads, used, profile)
 
 
-def cycles(
-    loop: Loop, profile: Profile, threads: int, fits: object, stages: int
-) -> float | None:
-    """Cycles a tile of a warp, all resident warps running; None where the simulator cannot say."""
-    blocks = max(1, getattr(fits, "blocks_per_sm", 1))
-    warps = max(1, blocks * -(-threads // 32) // PARTITIONS)
+def cost_at(registers: int, threads: int, shared: int, profile: Profile) -> Cost:
+    """The same of known registers and threads."""
+    fits = occupancy(profile, registers, threads, static_smem=shared)
+    return Cost(registers, shared, fits.blocks_per_sm, threads)
+
+
+def cycles(loop: Loop, profile: Profile, cost: Cost, stages: int = 0) -> float | None:
+    """Cycles of a sub-partition for a tile of one of its warps, all resident warps running; None
+    where the simulator cannot say. `stages` of a pipelined loop. Annotations are fresh."""
+    threads = cost.threads
+    warps = max(1, max(1, cost.blocks) * -(-threads // 32) // PARTITIONS)
     try:
         stream = loop_stream(loop, profile)
         if stages:

@@ -49,8 +49,10 @@ from nvir.passes.loop import region
 from nvir.passes.loop.gemm_copies import Store, Writer, address
 from nvir.passes.loop.gemm_tiles import TileLoop
 from nvir.passes.loop.unroll_transform import NOUNROLL
+from nvir.passes.scalar.dce import dead_instructions
 
 PIPELINED = "gemm pipelined"  # flag of a kernel's header
+REMEMBERED = 3  # predicates that a kernel carries for tiles known to exist
 
 
 @attrs.frozen(eq=False)
@@ -100,26 +102,23 @@ class _Expander:
         self.phis = list(self.header.phis)
         (test,) = (i for i in (self.latch.terminator,) if i is not None)
         self.test = test
+        self.ahead: dict[Instruction, Instruction] = {}
+        self.exist: list[Instruction] = []
+        self.reads: dict[int, Instruction] = {}
+        self.stores: dict[int, Instruction] = {}
         self.updates = {p: p.operands[p.aux.index(self.latch)] for p in tiles.ahead}
         self.number = constant_of(tiles.filled.operands[0])
 
     def build(self) -> Expanded:
-        t = self.t
         body = self._split()
-        entered = {p: p.operands[p.aux.index(self.preheader)] for p in t.ahead}
         kernel = self.function.block(f"{self.header.name}.kernel", after=self.preheader)
-        here, values, active = self._prologue(body, entered, kernel)
-        phis, active_phi, reads, stores = self._head(kernel, here, values, active)
+        here, values, exist = self._prologue(body, kernel)
+        self._head(kernel, here, values, exist)
         self._again(body)
-        self._shift_reads(body, reads)
-        copying, next_active = self._copies(kernel, body, phis, active_phi, stores)
-        b = Builder(copying, copying.last)
-        for stride in self.strides:
-            rotated = self._rotate(b, reads[stride], stride)
-            reads[stride].add(rotated, self.latch)
-            stores[stride].add(reads[stride], self.latch)
-        active_phi.add(next_active, self.latch)
-        self._finish(kernel, set(t.blocks))
+        self._shift_reads(body)
+        copying = self._copies(kernel, body)
+        self._turn(kernel)
+        self._finish(kernel, here)
         return Expanded(kernel, copying, self.stages)
 
     # ---------------------------------------------------------------- frame
@@ -144,113 +143,144 @@ class _Expander:
         if self.latch is end:
             self.latch = body
         self.t.released.erase()
+        self.inside.add(body)
         return body
 
     def _prologue(
-        self, body: Block, entered: dict[Instruction, Value], kernel: Block
-    ) -> tuple[Block, dict[Instruction, Value], Value]:
-        """The first stages; the block they end in, the phis of the tile after them, whether it
-        exists."""
-        here, values = self.preheader, entered
+        self, body: Block, kernel: Block
+    ) -> tuple[Block, dict[Instruction, Value], list[Value]]:
+        """The first stages; the block they end in, the phis of the tile after them, and whether the
+        tiles from the second on exist."""
+        here = self.preheader
+        values: dict[Instruction, Value] = {
+            p: p.operands[p.aux.index(here)] for p in self.t.ahead
+        }
         last = here.last
         assert last is not None
         last.erase()
-        active: Value | None = None
-        after = here
+        exist: list[Value] = []
         for s in range(self.stages - 1):
-            join = self.function.block(f"{self.header.name}.filled{s}", after=after)
+            join = self.function.block(f"{self.header.name}.filled{s}", after=here)
             offsets = {n: integer(n * s) for n in self.strides}
-            head = self._part(body, values, offsets, join, after)
+            head = self._part(body, values, offsets, join, here)
             leave = Builder(here)
-            if active is None:
-                leave.br(head)
+            if exist:
+                leave.cond_br(exist[-1], head, join)
             else:
-                leave.cond_br(active, head, join)
+                leave.br(head)
             b = Builder(join)
             b.op("cp.async.commit_group")
             values, goes_on = self._advance(b, values)
-            active = goes_on if active is None else b.op("and.pred", active, goes_on)
-            here = after = join
+            exist.append(b.op("and.pred", exist[-1], goes_on) if exist else goes_on)
+            here = join
         Builder(here).br(kernel)
-        assert active is not None
-        return here, values, active
+        return here, values, exist
 
     def _head(
-        self, kernel: Block, here: Block, values: Mapping[Instruction, Value], active: Value
-    ) -> tuple[
-        dict[Instruction, Instruction], Instruction, dict[int, Instruction], dict[int, Instruction]
-    ]:
+        self, kernel: Block, here: Block, values: Mapping[Instruction, Value], exist: list[Value]
+    ) -> None:
         """The kernel's phis, its wait and its barrier. Phis of its own lack the back edge."""
-        for phi in list(self.header.phis):
+        for phi in self.phis:
             phi.remove()
             kernel.append(phi)
             phi.set_incoming(phi.operands, [here if x is self.preheader else x for x in phi.aux])
 
-        def phi_of(type: Type, first: Value, name: str | None) -> Instruction:
+        def phi_of(type: Type, first: Value, name: str | None = None) -> Instruction:
             return kernel.insert_phi(Instruction(form("phi"), (first,), type, name, (here,)))
 
-        ahead = {p: phi_of(p.type, values[p], p.name) for p in self.t.ahead}
-        exists = phi_of(PRED, active, None)
-        reads = {n: phi_of(B32, integer(0), None) for n in self.strides}
-        stores = {n: phi_of(B32, integer(n * (self.stages - 1)), None) for n in self.strides}
+        self.ahead = {p: phi_of(p.type, values[p], p.name) for p in self.t.ahead}
+        known = exist[:-1] if self.stages - 2 <= REMEMBERED else []
+        self.exist = [phi_of(PRED, v) for v in (*known, exist[-1])]
+        self.reads = {n: phi_of(B32, integer(0)) for n in self.strides}
+        self.stores = {}
+        if self.stages > 2:
+            self.stores = {n: phi_of(B32, integer(n * (self.stages - 1))) for n in self.strides}
         b = Builder(kernel)
         b.op("cp.async.wait_group", self.pending)
         b.op("bar.sync", self.number)
         kernel.pragmas = tuple(dict.fromkeys((*self.header.pragmas, NOUNROLL)))
         kernel.flags = self.header.flags | {PIPELINED}
-        return ahead, exists, reads, stores
 
-    def _copies(
-        self, kernel: Block, body: Block, phis: dict[Instruction, Instruction], active: Instruction,
-        stores: Mapping[int, Value],
-    ) -> tuple[Block, Value]:  # fmt: skip
-        """The kernel's copies, before the arithmetic or behind it; where they are committed."""
+    def _copies(self, kernel: Block, body: Block) -> Block:
+        """The kernel's copies, before the arithmetic or behind it; the block that commits them.
+
+        There the offsets and the phis of the next iteration are computed as well.
+        """
         copying = self.function.block(f"{self.header.name}.copies", after=kernel)
         before = self.latch if self.late else kernel
-        rest: Instruction | None = None
         if self.late:
             Builder(kernel).br(body)
-            rest = before.last
-            assert rest is not None
-            rest.remove()
-        head = self._part(body, phis, stores, copying, kernel)
-        Builder(before).cond_br(active, head, copying)
-        b = Builder(copying)
+            self.test.remove()
+        b = Builder(before)
+        following = {n: self._following(b if self.stages == 2 else None, n) for n in self.strides}
+        head = self._part(body, self.ahead, following, copying, kernel)
+        b.cond_br(self.exist[-1], head, copying)
+        b.at_end(copying)
         b.op("cp.async.commit_group")
-        new, goes_on = self._advance(b, phis)
-        exists = b.op("and.pred", active, goes_on)
-        if rest is None:
-            b.br(body)
-        else:
-            copying.append(rest)
-            for s in successors(copying):
-                for phi in s.phis:
+        new, goes_on = self._advance(b, self.ahead)
+        exists = b.op("and.pred", self.exist[-1], goes_on)
+        rotated = {n: self._rotate(b, n, following) for n in self.strides}
+        if self.late:
+            copying.append(self.test)
+            for block in (self.exit, kernel):
+                for phi in block.phis:
                     aux = [copying if x is self.latch else x for x in phi.aux]
                     phi.set_incoming(phi.operands, aux)
-            for phi in kernel.phis:
-                aux = [copying if x is self.latch else x for x in phi.aux]
-                phi.set_incoming(phi.operands, aux)
             self.latch = copying
-        for p, phi in phis.items():
+        else:
+            b.br(body)
+        for p, phi in self.ahead.items():
             phi.add(new[p], self.latch)
-        return copying, exists
+        for now, later in zip(self.exist, [*self.exist[1:], exists], strict=True):
+            now.add(later, self.latch)
+        for n in self.strides:
+            self.reads[n].add(rotated[n], self.latch)
+            if n in self.stores:
+                self.stores[n].add(self.reads[n], self.latch)
+        return copying
 
-    def _finish(self, kernel: Block, gone: set[Block]) -> None:
-        self.test.set_successor(self.header, kernel)
+    def _following(self, b: Builder | None, stride: int) -> Value:
+        """The offset of the buffer that is filled: of two the other, else that of last time."""
+        if b is None:
+            return self.stores[stride]
+        return b.op("sub.s32", stride, self.reads[stride])  # type: ignore[no-any-return]
+
+    def _rotate(self, b: Builder, stride: int, following: Mapping[int, Value]) -> Value:
+        """The offset of the buffer that is read next."""
+        if self.stages == 2:
+            return following[stride]
+        new = b.op("add.s32", self.reads[stride], stride)
+        last = b.op("setp.eq.s32", new, stride * self.stages)
+        return b.op("selp.b32", 0, new, last)  # type: ignore[no-any-return]
+
+    def _turn(self, kernel: Block) -> None:
+        """The way back. What exists of the next tile was found out when its copies were issued, so
+        the arithmetic needs no counter; of many stages, remembering costs more than counting."""
+        if len(self.exist) < self.stages - 1:
+            self.test.set_successor(self.header, kernel)
+            return
+        self.test.erase()
+        Builder(self.latch).cond_br(self.exist[0], kernel, self.exit)
+
+    def _finish(self, kernel: Block, here: Block) -> None:
+        """The original loading part goes, and what only it needed."""
         if self.outer:
-            first = self.exit.first_non_phi
-            Builder(self.exit, first).op("bar.sync", self.number)
-        for block in gone:
-            for i in block:
-                if i.is_phi:
-                    i.set_incoming((), ())
-                else:
-                    i.set_operands(())
-        for block in gone:
-            for i in list(block):
-                self.function.marks.pop(i, None)
-                i.remove()
+            Builder(self.exit, self.exit.first_non_phi).op("bar.sync", self.number)
+        gone = set(self.t.blocks)
+        dead = [i for b in gone for i in b]
+        for i in dead:
+            _forget(i)
+        for i in dead:
+            self.function.marks.pop(i, None)
+            i.remove()
         region.drop(self.function, gone)
+        mine = {b for b in self.function.blocks if b in self.inside or b is kernel}
+        unused = [i for i in dead_instructions(self.function) if i.block in mine]
+        for i in unused:
+            _forget(i)
+        for i in unused:
+            self.function.marks.pop(i, None)
+            i.remove()
         self.function.cfg_changed()
 
     # -------------------------------------------------------- loading parts
@@ -315,7 +345,7 @@ class _Expander:
                 if user.block not in gone and user.block is not None:
                     user.replace_operand(old, new)
 
-    def _shift_reads(self, body: Block, offsets: Mapping[int, Value]) -> None:
+    def _shift_reads(self, body: Block) -> None:
         """Reads of tiles go to the buffer of the iteration. One sum for each base and tile."""
         known: dict[tuple[Value, int], Value] = {}
         for i, k, tile in self.t.reads:
@@ -324,25 +354,17 @@ class _Expander:
             key = (base, tile.stride)
             if key not in known:
                 b = self._behind(base, body)
-                known[key] = shifted(b, base, offsets[tile.stride])
+                known[key] = shifted(b, base, self.reads[tile.stride])
             i.set_operand(at, known[key])
 
     def _behind(self, base: Value, body: Block) -> Builder:
         """Where a value is known first within the arithmetic."""
         d = base.definer
-        if d is None or d.block is None or d.block not in self.inside and d.block is not body:
+        if d is None or d.block is None or d.block not in self.inside:
             return Builder(body, body.first)
         if d.is_phi:
             return Builder(d.block, d.block.first_non_phi)
         return Builder(d.block, d.next)
-
-    def _rotate(self, b: Builder, offset: Value, stride: int) -> Value:
-        """The offset of the next buffer."""
-        if self.stages == 2:
-            return b.op("sub.s32", stride, offset)  # type: ignore[no-any-return]
-        following = b.op("add.s32", offset, stride)
-        last = b.op("setp.eq.s32", following, stride * self.stages)
-        return b.op("selp.b32", 0, following, last)  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------- helpers
@@ -374,6 +396,14 @@ def copied(
         b.insert(new)
         made.update(zip(i.results, new.results, strict=True))
     return made
+
+
+def _forget(i: Instruction) -> None:
+    """Let an instruction name nothing."""
+    if i.is_phi:
+        i.set_incoming((), ())
+    else:
+        i.set_operands(())
 
 
 def grow(v: Variable, size: int) -> None:

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 
 import attrs
 
@@ -49,9 +50,9 @@ from nvir.passes.loop.gemm_depth import (
     FIXED,
     LEAST_GAIN,
     OUTSTANDING,
-    Cost,
     Wish,
     cost,
+    cost_at,
     cycles,
     decide,
     room,
@@ -62,12 +63,10 @@ from nvir.passes.loop.gemm_expand import PIPELINED, Expanded, expand
 from nvir.passes.loop.gemm_reasons import Reason, Refused
 from nvir.passes.loop.gemm_stages import describe, listing, pending_groups
 from nvir.passes.loop.gemm_tiles import Recogniser, TileLoop, is_candidate
-from nvir.passes.loop.pipeline_choice import ASSUMED_BLOCK
-from nvir.passes.loop.unroll_region import Refusals, regions
+from nvir.passes.loop.unroll_region import Refusal, Refusals, regions
 from nvir.passes.loop.unroll_transform import NOUNROLL
 from nvir.passes.remarks import Code, analysis, missed, passed
-from nvir.sm.occupancy import occupancy
-from nvir.sm.regalloc.targets import block_threads
+from nvir.sm.regalloc.predict import predict
 
 MADE = passed(
     "GemmPipelined",
@@ -169,6 +168,8 @@ class _Pipeliner:
         if NOUNROLL in loop.header.pragmas and not ctx.knob("OkToPipelineNoUnroll"):
             raise Refused(Reason.PRAGMA)
         refusal = Refusals(self.function).of(loop)
+        if refusal is not None and refusal[0] is Refusal.CONVERGENT:
+            raise Refused(Reason.DIVERGENT)
         if refusal is not None:
             raise Refused(Reason.HELD, refusal[0].text(refusal[1]))
 
@@ -209,61 +210,46 @@ class _Pipeliner:
     def _make(self, loop: Loop, found: TileLoop, trip: int | None) -> None:
         function, profile = self.function, self.ctx.profile
         used = static_shared(function)
-        before = cost(function, loop, profile, used)
+        before = cost(function, profile, used)
         most = min(room(found, used), OUTSTANDING + 1)
-        stages = decide(found, used, self.wish, 2, {})  # refuses where there is no room for two
-        after = self._trial(loop, max(2, min(FIXED, most)), used, found)
-        threads = block_threads(function) or ASSUMED_BLOCK
-        fits = {
-            s: occupancy(profile, after.registers, threads, static_smem=shared_at(found, used, s))
+        decide(found, used, self.wish, 2, {})  # refuses where there is no room for two
+        trial = self._trial(loop, max(2, min(FIXED, most)))
+        registers = predict(trial.header.function, profile, {}).registers
+        costs = {
+            s: cost_at(registers, before.threads, shared_at(found, used, s), profile)
             for s in range(2, most + 1)
         }
-        blocks = {s: f.blocks_per_sm for s, f in fits.items()}
         wanted = self.wish.stages or FIXED
-        self._cycles = {s: self._cycles_at(s, fits[s]) for s in fits}
         if self.wish.calculated and not self.wish.stages:
-            wanted = self._calculated()
-        stages = decide(found, used, self.wish, wanted, blocks)
+            wanted = _fewest({s: cycles(trial, profile, c, s) for s, c in costs.items()})
+        stages = decide(found, used, self.wish, wanted, {s: c.blocks for s, c in costs.items()})
         if trip is not None and not self.wish.stages:
             stages = max(2, min(stages, trip))
-        predicted, shared = self._cycles[stages], shared_at(found, used, stages)
+        after = costs[stages]
+        unpipelined = cycles(loop, profile, before)
+        predicted = cycles(trial, profile, after, stages)
         table = describe(found, stages, hashed=self.hashed, cycles=predicted)
         made = self._apply(loop, stages)
         self.ctx.count("pipelined")
         self.ctx.remark(
             MADE, made.kernel, stages=stages, bytes=found.stage_bytes,
             copies=sum(len(s.pieces) for s in found.stores),
-            before=_rounded(before.cycles), after=_rounded(predicted),
+            before=_rounded(unpipelined), after=_rounded(predicted),
             registers_before=before.registers, registers=after.registers,
-            shared_before=before.shared, shared=shared,
-            blocks_before=before.blocks, blocks=blocks[stages],
+            shared_before=before.shared, shared=after.shared,
+            blocks_before=before.blocks, blocks=after.blocks,
         )  # fmt: skip
         if self.options.dump:
             sys.stderr.write(listing(str(loop.header.name), table))
 
-    def _trial(self, loop: Loop, stages: int, used: int, found: TileLoop) -> Cost:
-        """The cost of the loop with some number of stages, on a copy of the function."""
+    def _trial(self, loop: Loop, stages: int) -> Loop:
+        """The loop with some number of stages, on a copy of the function."""
         scratch = clone_function(self.function)
         scratch.analyze_cfg()
         header = next(b for b in scratch.blocks if b.name == loop.header.name)
-        variables = {t.variable: t.variable.size for t in found.tiles}
         made = self._expand(scratch, header, stages, trial=True)
-        assert all(v.size == size for v, size in variables.items())
         scratch.analyze_cfg()
-        self._scratch = next(x for x in natural_loops(scratch) if x.header is made.kernel)
-        return cost(scratch, self._scratch, self.ctx.profile, shared_at(found, used, stages), stages)
-
-    def _cycles_at(self, stages: int, fits: object) -> float | None:
-        threads = block_threads(self.function) or ASSUMED_BLOCK
-        return cycles(self._scratch, self.ctx.profile, threads, fits, stages)
-
-    def _calculated(self) -> int:
-        """The fewest stages whose cycles a tile are about the least."""
-        known = {s: c for s, c in self._cycles.items() if c is not None}
-        if not known:
-            return FIXED
-        least = min(known.values())
-        return min(s for s, c in known.items() if c <= least * (1 + LEAST_GAIN))
+        return next(x for x in natural_loops(scratch) if x.header is made.kernel)
 
     # ------------------------------------------------------------- carry out
 
@@ -283,6 +269,15 @@ class _Pipeliner:
             tiles, area.preheader, stages, pending=pending_groups(stages, self.hashed),
             late=self.late, grows=not trial,
         )  # fmt: skip
+
+
+def _fewest(cycles: Mapping[int, float | None]) -> int:
+    """The fewest stages whose cycles a tile are about the least."""
+    known = {s: c for s, c in cycles.items() if c is not None}
+    if not known:
+        return FIXED
+    least = min(known.values())
+    return min(s for s, c in known.items() if c <= least * (1 + LEAST_GAIN))
 
 
 def _capability(target: str) -> int:
