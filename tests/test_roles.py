@@ -122,7 +122,7 @@ HOISTING = {
     "wrappers": (f"{LOOP}.licm:Options", "test_four_instances_of_one_pass"),
     "guard": (f"{LOOP}.licm:guard", "test_the_guard"),
     "orchestrator": (f"{LOOP}.licm:run", "test_inner_loops_come_first_and_headers_need_an_entry"),
-    "inner worker": (f"{LOOP}.licm_stages:Core", "test_the_calls_of_a_loop_of_several_blocks"),
+    "inner worker": (f"{LOOP}.licm_core:Core", "test_the_calls_of_a_loop_of_several_blocks"),
     "forward marking": (f"{LOOP}.licm_stages:forward",
                         "test_forward_marks_what_reads_only_outside"),
     "backward marking": (f"{LOOP}.licm_stages:backward",

@@ -267,7 +267,7 @@ _LICM_KNOBS = (
          row="KNB-89", readers=_LICM),
     Knob("MovWeightForSinkingHoisting", "DOUBLE", 0.25,
          "what a move counts in the size of a block that is hoisted from",
-         row="KNB-90", observed=1.0, readers=_LICM),
+         row="KNB-90", readers=_LICM),
 )  # fmt: skip
 
 _FUSION_KNOBS = (

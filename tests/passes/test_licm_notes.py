@@ -11,7 +11,7 @@ import nvir
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import KnobKind, Knobs, knob
-from nvir.passes.loop import licm, licm_sets
+from nvir.passes.loop import licm, licm_core, licm_sets
 from nvir.passes.loop import licm_stages as stages
 from nvir.passes.loop import licm_tables as tables
 from nvir.passes.loop.licm_region import Nest, survey
@@ -486,8 +486,8 @@ def test_how_far_a_constant_load_may_lie_below_the_header():
     module = single(steps + "ld.const.u32 %r10, [table];")
     loop = loop_of(module)
     load = next(i for b in loop.blocks for i in b if i.form.space == "const")
-    assert stages.idom_steps(load, loop, 4) == 4
-    assert stages.idom_steps(load, loop, 3) == 4  # over the limit
+    assert licm_core.idom_steps(load, loop, 4) == 4
+    assert licm_core.idom_steps(load, loop, 3) == 4  # over the limit
     assert "Hoisted" not in names(run(module, HoistCBOLoadIDOMTravseLimit=3))
     assert "Hoisted" in names(run(module, HoistCBOLoadIDOMTravseLimit=4))
 
@@ -498,12 +498,40 @@ def test_pressure_keeps_constant_loads():
     assert "Hoisted" not in names(run(single(body), HoistCBORRegPressureLimitApplyRate=0))
 
 
-@pytest.mark.seed("KNB-77", "KNB-80", "KNB-90")
-def test_knobs_that_no_formula_names_say_so():
-    for name in (
-        "HoistCBOMode", "HoistCBOHighCostSBInstRatioThreshold", "MovWeightForSinkingHoisting",
-    ):  # fmt: skip
-        assert "no formula" in knob(name).inert
+MANY = "".join(f"xor.b32 %r4, %r4, {k};" for k in range(2, 400))  # nothing pays beside these
+
+
+@pytest.mark.seed("KNB-77")
+def test_a_mode_takes_constant_loads_whether_it_pays_or_not():
+    body = "ld.const.u32 %r10, [table];" + MANY
+    assert "Hoisted" not in names(run(single(body)))
+    assert "Hoisted" in names(run(single(body), HoistCBOMode=1))
+    limited = {"HoistCBOMode": 1, "HoistCBORRegPressureLimitApplyRate": 0}
+    assert "Hoisted" not in names(run(single(body), **limited))
+    product = "mul.lo.u32 %r10, %r3, %r1;" + MANY
+    assert "Hoisted" not in names(run(single(product), HoistCBOMode=1))
+
+
+@pytest.mark.seed("KNB-80")
+def test_scoreboards_keep_constant_loads():
+    body = "ld.const.u32 %r10, [table]; xor.b32 %r4, %r4, 2;"  # one of six waits
+    assert "Hoisted" in names(run(single(body), HoistCBOHighCostSBInstRatioThreshold=17))
+    assert "Hoisted" not in names(run(single(body), HoistCBOHighCostSBInstRatioThreshold=16))
+
+
+@pytest.mark.seed("KNB-90")
+def test_a_move_counts_a_quarter():
+    m = marked("mov.u32 %r10, %r3; mul.lo.u32 %r11, %r3, %r1; xor.b32 %r4, %r4, %r11;")
+    of = stages.Latencies(lambda f: 6.0, lambda f: False, lambda f: False)
+    whole, quarter = (
+        stages.profit(m.items, m.marks, 0, Fraction(10), False, (1, 1), of, weight).size
+        for weight in (Fraction(1), Fraction(1, 4))
+    )
+    copies = sum(stages.is_copy(i.form) for i in m.items)
+    assert copies
+    assert whole - quarter == copies * Fraction(3, 4)
+    ctx = Context(single(""), Knobs({"MovWeightForSinkingHoisting": 0.5}, "notes"))
+    assert licm.core_knobs(ctx, 0).move == Fraction(1, 2)
 
 
 @pytest.mark.seed("KNB-86", "KNB-70")
@@ -652,5 +680,5 @@ def test_remarks_carry_the_numbers_of_the_formula():
     assert r.name == "Hoisted"
     assert {"score", "budget", "real", "size", "value", "penalty"} <= set(r.args)
     ctx = Context(single(""), Knobs(policy="notes"))
-    assert licm.core_knobs(ctx, 0) == stages.CoreKnobs()
+    assert licm.core_knobs(ctx, 0) == licm_core.CoreKnobs()
     assert licm.core_knobs(ctx, 1).cbo == 100

@@ -25,6 +25,8 @@ Source   Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed., section 9.5; the notes o
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Literal
 
 import attrs
@@ -36,10 +38,11 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.passes.context import Context
 from nvir.passes.loop import licm_tables as tables
+from nvir.passes.loop.licm_core import Core, CoreKnobs
 from nvir.passes.loop.licm_observed import observed
 from nvir.passes.loop.licm_region import Blocked, Nest, Stay, live_into, survey
 from nvir.passes.loop.licm_score import Verdict
-from nvir.passes.loop.licm_stages import Core, CoreKnobs, iteration_limit
+from nvir.passes.loop.licm_stages import iteration_limit
 from nvir.passes.loop.unroll_decision import architecture
 from nvir.passes.remarks import Code, analysis, line_of, missed, passed
 
@@ -131,7 +134,11 @@ def decide(function: Function, ctx: Context, pass_id: int, nest: Nest) -> list[D
     """The decision on each loop, innermost first. `nest` learns what leaves; nothing moves."""
     core = None
     if ctx.policy == "notes":
+        knobs: Callable[[Block], CoreKnobs]
         knobs = functools.cache(lambda header: core_knobs(ctx, pass_id, header))
+        if not any("@" in name for name in ctx.knobs.overrides()):  # none for a single loop
+            common = core_knobs(ctx, pass_id)
+            knobs = lambda header: common  # noqa: E731
         core = Core(ctx, pass_id, nest, knobs)
     return [_decide(loop, nest, core, ctx, pass_id) for loop in nest.innermost_first()]
 
@@ -153,11 +160,14 @@ def core_knobs(ctx: Context, pass_id: int, header: Block | None = None) -> CoreK
             ctx.knobs.kind(ratio), ctx.knob("MaxMidHeaderSizeRateForAggressiveHoist", **at)
         ),
         const_loads=ctx.knob("HoistCBOLoad", **at) != 0,
+        const_mode=ctx.knob("HoistCBOMode", **at),
+        scoreboards=ctx.knob("HoistCBOHighCostSBInstRatioThreshold", **at),
         cold_nests=bool(ctx.knob("HoistCBOFromLoopWithColdNest", **at)),
         idom_limit=ctx.knob("HoistCBOLoadIDOMTravseLimit", **at),
         pressure=ctx.knob("HoistCBORRegPressureLimitApplyRate", **at),
         texture_low=ctx.knob("HoistTexToInstRatioLow", **at),
         texture_high=ctx.knob("HoistTexToInstRatioHigh", **at),
+        move=Fraction(ctx.knob("MovWeightForSinkingHoisting", **at)),
     )
 
 

@@ -41,11 +41,11 @@ from nvir.ir.block import Block
 from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
 from nvir.passes.loop import licm_tables as tables
-from nvir.passes.loop.body_cost import HOPPER, never_unrolled
+from nvir.passes.loop.body_cost import never_unrolled
 from nvir.passes.loop.licm_net import holds_no_more
 from nvir.passes.loop.licm_region import Region, closed, is_fetch, live_into
-from nvir.passes.loop.licm_score import Verdict, cost, has_long_latency
-from nvir.passes.loop.unroll_weights import FENCES, WARP_WIDE
+from nvir.passes.loop.licm_score import Exact, Verdict, cost, has_long_latency
+from nvir.passes.loop.unroll_weights import FENCES, HOPPER, WARP_WIDE
 
 LATER = "a later instance takes loops of one block"
 
@@ -76,8 +76,13 @@ def observed(
     return leaving, won or tried or no_verdict("nothing in it costs anything")
 
 
+def exact(x: float) -> Exact:
+    """A knob's number for exact arithmetic; an integer where it is one, which is faster."""
+    return int(x) if x == int(x) else Fraction(x)
+
+
 def no_verdict(why: str) -> Verdict:
-    return Verdict(0, Fraction(0), 1, Fraction(0), 0, why)
+    return Verdict(0, 0, 1, 0, 0, why)
 
 
 class _Rule:
@@ -131,7 +136,8 @@ class _Rule:
             if self.enclosed_large and self.pass_id > 0:
                 return self._all(chosen, size, long_, free=True, why=why)
             row = tables.LATCH_BUDGET[min(self.pass_id, 1)]
-            budget = Fraction(row.value, len(self.loop.latches))
+            n = len(self.loop.latches)
+            budget = row.value if n == 1 else Fraction(row.value, n)
             return self._all_or_some(chosen, size, long_, budget, why)
         loads = [i for i in chosen if always and has_long_latency(i.form)]
         chosen = self._worth([*holds_no_more(chosen), *loads])
@@ -156,12 +162,12 @@ class _Rule:
         self, chosen: list[Instruction], size: int, long_: bool, amount: float = 0,
         why: str = "", free: bool = False,
     ) -> tuple[list[Instruction], Verdict]:  # fmt: skip
-        budget = Fraction(amount) if amount else None
+        budget = exact(amount) if amount else None
         verdict = self._verdict(chosen, size, long_, budget, why, free)
         return (chosen if verdict.pays else []), verdict
 
     def _all_or_some(
-        self, chosen: list[Instruction], size: int, long_: bool, budget: Fraction, why: str
+        self, chosen: list[Instruction], size: int, long_: bool, budget: Exact, why: str
     ) -> tuple[list[Instruction], Verdict]:
         verdict = self._verdict(chosen, size, long_, budget, why)
         if verdict.pays or verdict.why:
@@ -183,7 +189,7 @@ class _Rule:
         return [], verdict
 
     def _verdict(
-        self, chosen: Sequence[Instruction], size: int, long_: bool, budget: Fraction | None,
+        self, chosen: Sequence[Instruction], size: int, long_: bool, budget: Exact | None,
         why: str, free: bool = False,
     ) -> Verdict:  # fmt: skip
         weights = tables.score_weights(self.pass_id, long_)
@@ -191,10 +197,9 @@ class _Rule:
         score = sum(long if has_long_latency(i.form) else cost(i, self.arch) for i in chosen)
         made = (v.definer for v in live_into(self.region, chosen))
         penalty = 0 if free else sum(d is not None and cost(d, self.arch) > 0 for d in made)
-        shown = Fraction(size)
         if self.pass_id > 0:
-            shown *= Fraction(tables.COUNT_REAL.value, tables.BODY_SHARE.value)
-        return Verdict(score, budget, weights.real.value, shown, penalty, why)
+            size = size * tables.COUNT_REAL.value // tables.BODY_SHARE.value
+        return Verdict(score, budget, weights.real.value, size, penalty, why)
 
     def _worth(self, candidates: Sequence[Instruction]) -> list[Instruction]:
         return worthwhile(candidates, candidates, self.arch)
@@ -277,8 +282,9 @@ class _Rule:
         long_ = False
         for i in self._items(b):
             n += cost(i, self.arch)
-            moves += _moves(i)
-            long_ |= has_long_latency(i.form)
+            if i._uses is not None:
+                moves += _moves(i)
+            long_ = long_ or (i.form.reads and has_long_latency(i.form))
         moves += sum(
             p.operands[p.aux.index(b)].is_constant for s in b.succs for p in s.phis
         )
@@ -333,14 +339,17 @@ def _space(form: Form) -> str:
 def _left_alone(items: Iterable[Instruction], arch: int) -> str:
     """What in the loop keeps everything there, or ""."""
     for i in items:
-        f = i.form
-        if f.name in FENCES or f.name in WARP_WIDE:
-            continue
-        why = never_unrolled(i, arch)
+        why = _SLOW.get((i.form, arch))
+        if why is None:
+            f = i.form
+            passing = f.name in FENCES or f.name in WARP_WIDE
+            why = _SLOW[f, arch] = "" if passing else never_unrolled(i, arch)
         if why:
             return why
     return ""
 
+
+_SLOW: dict[tuple[Form, int], str] = {}  # by form and architecture
 
 def worthwhile(
     invariant: Sequence[Instruction], wanted: Iterable[Instruction], arch: int

@@ -28,7 +28,7 @@ Cost     a visit for each loop around an instruction; a load is compared with at
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import attrs
@@ -81,11 +81,15 @@ class Nest:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.loops = natural_loops(function)
-        self.held = held_in_place(function)
         self.moved: dict[Instruction, Loop] = {}
         self.lifted: dict[Block, list[Instruction]] = {}  # by header, in order
         self._kinds: dict[Form, int] = {}
+        self._blocks: dict[Block, Contents] = {}
         self._number = {b: k for k, b in enumerate(function.rpo)}
+
+    @cached_property
+    def held(self) -> Container[Value]:
+        return held_in_place(self.function)
 
     @cached_property
     def alias(self) -> AliasAnalysis:
@@ -108,17 +112,32 @@ class Nest:
         if leaving:
             self.lifted[loop.header] = [*self.lifted.get(loop.header, ()), *leaving]
 
-    def items(self, loop: Loop) -> Iterator[Instruction]:
-        """The loop's instructions in reverse post-order; what an inner loop lost comes first."""
+    def parts(self, loop: Loop) -> Iterator[Contents]:
+        """What the loop holds, in reverse post-order; what an inner loop lost comes first."""
         moved = self.moved
         for b in loop.blocks:
             if b is not loop.header and b in self.lifted:
-                yield from self.lifted[b]
-            i = b.first
-            while i is not None:
-                if i not in moved:
-                    yield i
-                i = i.next
+                yield self._sort(self.lifted[b])
+            known = self._blocks.get(b)
+            if known is None:
+                known = self._blocks[b] = self._sort(list(b))
+            elif known.may_move and moved:
+                left = [i for i in known.items if i not in moved]
+                if len(left) < len(known.items):  # what has moved does not come back
+                    known = self._blocks[b] = self._sort(left)
+            yield known
+
+    def _sort(self, items: list[Instruction]) -> Contents:
+        kind = self.kind
+        may_move = []
+        hazards = []
+        for i in items:
+            k = kind(i.form)
+            if k not in _NEVER:
+                may_move.append((i, k))
+            if k not in _HARMLESS:
+                hazards.append(i)
+        return Contents(items, may_move, hazards)
 
     def kind(self, form: Form) -> int:
         found = self._kinds.get(form)
@@ -127,12 +146,26 @@ class Nest:
         return found
 
 
-STAYS, PURE, CARRY, LOAD, STEADY, CONVERGENT, ORDERED = range(7)
+@attrs.frozen
+class Contents:
+    """Instructions in order; those of them that may move, with their kind; and those that others
+    must not pass."""
+
+    items: list[Instruction]
+    may_move: list[tuple[Instruction, int]]
+    hazards: list[Instruction]
+
+
+PHI, STAYS, PURE, CARRY, LOAD, STEADY, FETCH, CONVERGENT, ORDERED = range(9)
+_NEVER = (PHI, STAYS)
+_HARMLESS = (PHI, PURE, LOAD, STEADY, FETCH)
 
 
 def _kind(form: Form) -> int:
     """What the mover takes a form for; STEADY is a load that no store changes."""
-    if form.is_phi or form.op.pseudo or form.terminator or form.is_call or form.name == "unknown":
+    if form.is_phi or form.op.pseudo:
+        return PHI
+    if form.terminator or form.is_call or form.name == "unknown":
         return STAYS
     if form.op.async_until or form.writes:
         return STAYS
@@ -145,7 +178,9 @@ def _kind(form: Form) -> int:
     if form.reads and not form.op.sync and not form.op.pinned:
         if form.pinned or form.sync:
             return ORDERED
-        return STEADY if form.invariant or is_fetch(form) else LOAD
+        if is_fetch(form):
+            return FETCH
+        return STEADY if form.invariant else LOAD
     return STAYS
 
 
@@ -175,10 +210,16 @@ class Region:
     invariant: list[Instruction] = attrs.Factory(list)
     stay: list[Stay] = attrs.Factory(list)
     items: list[Instruction] = attrs.Factory(list)
+    may_move: list[tuple[Instruction, int]] = attrs.Factory(list)
 
     @cached_property
     def inside(self) -> frozenset[Block]:
         return frozenset(self.loop.blocks)
+
+    @cached_property
+    def members(self) -> frozenset[Instruction]:
+        """All that runs in the loop."""
+        return frozenset(self.items)
 
     @cached_property
     def leaving(self) -> list[Block]:
@@ -191,6 +232,10 @@ class Region:
             if ends or any(s not in inside for s in b.succs):
                 out[b] = None
         return list(out)
+
+    @cached_property
+    def fetches(self) -> int:
+        return sum(k == FETCH for _, k in self.may_move)
 
     @property
     def size(self) -> int:
@@ -216,11 +261,14 @@ class Region:
 
 def survey(loop: Loop, nest: Nest) -> Region:
     """What of the loop may move."""
-    region = Region(loop, nest, items=list(nest.items(loop)))
-    for i in region.items:
+    region = Region(loop, nest)
+    hazards: list[Instruction] = []
+    for part in nest.parts(loop):
+        region.items += part.items
+        region.may_move += part.may_move
+        hazards += part.hazards
+    for i in hazards:
         f = i.form
-        if nest.kind(f) in (PURE, LOAD, STEADY):
-            continue
         if f.name == "unknown":
             region.unknown = region.unknown or i
         if f.is_call:
@@ -246,20 +294,14 @@ def _waits(form: Form) -> bool:
 
 def _find(region: Region) -> None:
     leaving: set[Instruction] = set()
-    kind_of, moved, loop, inside = region.nest.kind, region.nest.moved, region.loop, region.inside
-    for i in region.items:
-        kind = kind_of(i.form)
-        if kind == STAYS:
-            continue
-        for v in i.operands:
+    moved, loop, inside = region.nest.moved, region.loop, region.inside
+    for i, kind in region.may_move:
+        for v in i._operands:
             d = v if v.__class__ is Instruction else v.definer
-            if d is None or d in leaving:
+            if d is None or d.block not in inside or d in leaving:
                 continue
             at = moved.get(d)
-            if at is None:
-                if d.block in inside:
-                    break
-            elif at is not loop and at.header in inside:
+            if at is None or (at is not loop and at.header in inside):
                 break
         else:
             if kind == CARRY:
@@ -291,9 +333,9 @@ def _why_not(i: Instruction, kind: int, region: Region) -> Stay | None:
         changed = _changed(i, region)
         if changed is not None:
             return changed
-    elif region.call is not None and is_fetch(i.form):
-        return Stay(i, Blocked.CALL, region.call)
-    if is_fetch(i.form):
+    if kind == FETCH:
+        if region.call is not None:
+            return Stay(i, Blocked.CALL, region.call)
         for s in region.stores:
             if s.form.name.startswith("su"):
                 return Stay(i, Blocked.STORE, s)

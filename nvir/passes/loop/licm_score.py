@@ -24,15 +24,17 @@ from nvir.ir.values import Constant, Value
 from nvir.passes.loop.body_cost import row_of
 from nvir.passes.loop.licm_region import is_fetch
 
+Exact = int | Fraction
+
 
 @attrs.frozen
 class Verdict:
     """The numbers of one decision; `why` names what decided beside them, or is empty."""
 
     score: int
-    budget: Fraction | None  # None: no limit
+    budget: Exact | None  # None: no limit
     real: int
-    size: Fraction
+    size: Exact
     penalty: int
     why: str = ""
 

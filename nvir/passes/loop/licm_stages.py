@@ -6,16 +6,14 @@
     4  transitive   what reads only marked results is marked as well
     5  profit       score · budget / (weight · size) ≥ penalty, block by block
 
-Marks are named fields (`Marks`): `def_block` of a value is the block that it is made in, or
-OUTSIDE once it is external or to be hoisted. What the stages mark is hoisted only if licm_region.py
-finds it right to move, so the literal tables never decide whether a result is right.
+licm_core.py runs them. Marks are named fields (`Marks`): `def_block` of a value is the block that
+it is made in, or OUTSIDE once it is external or to be hoisted. What the stages mark is hoisted only
+if licm_region.py finds it right to move, so the literal tables never decide whether a result is
+right.
 
 Readings (the notes leave them open)
     simple      a loop of a single block
     inner       a loop inside of another; only then the inner loop's divisor applies
-    nested      knobs NestedHoist*: the budgets of a loop inside of another, and around another
-    mid-block   knob EnableHoistLowLatencyInstMidBlock: operations that no scoreboard waits for
-                leave blocks between header and latch whether it pays or not
     counts      header: the header block; body: all blocks of the loop
     safe        every iteration runs the block
     "no-op"     a predicate of the caller; by default a copy, which the machine runs for free
@@ -30,26 +28,24 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property
 
 import attrs
 
-from nvir.analysis.pressure import RegisterPressure, register_pressure
 from nvir.ir.block import Block
 from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
-from nvir.ir.types import CC
-from nvir.ir.values import SpecialRegister, Value
-from nvir.passes.context import Context
+from nvir.ir.types import CC, VOID
+from nvir.ir.values import Value
 from nvir.passes.knobs import KnobKind
 from nvir.passes.loop import licm_tables as tables
-from nvir.passes.loop.licm_region import Nest, Region, closed, is_fetch
+from nvir.passes.loop.licm_region import Region
 from nvir.passes.loop.licm_score import Verdict
-from nvir.passes.loop.licm_tables import Mode, Policy381
+from nvir.passes.loop.licm_tables import Mode
 from nvir.passes.loop.unroll_observed import has_pragma
 
 OUTSIDE = -1
+WHOLE = Fraction(1)
 
 
 class State(enum.Enum):
@@ -80,6 +76,15 @@ class Marks:
         """Whether a value made in the block may leave it, as far as the marks say."""
         return self.made_in(v) != self.index
 
+    def all_leave(self, i: Instruction) -> bool:
+        """Whether that holds of all results; of one without any too."""
+        if i._results is None:
+            if i.type is VOID:
+                return True
+            found = self.def_block.get(i)
+            return (home(i) if found is None else found) != self.index
+        return all(self.is_candidate(r) for r in i._results)
+
     def external(self, v: Value) -> None:
         self.state[v] = State.EXTERNAL
         self.use_count[v] = 0
@@ -92,7 +97,7 @@ def home(v: Value) -> int:
 
 
 def is_register(v: Value) -> bool:
-    return not v.is_constant and not isinstance(v, SpecialRegister) and v.definer is not None
+    return v.definer is not None  # literals, symbols and special registers have none
 
 
 def skipped_by_last(i: Instruction, v: Value) -> bool:
@@ -150,33 +155,34 @@ class Scope:
     def in_range(self, v: Value) -> bool:
         """Whether a value is made between the loop's header and its deepest block."""
         d = v.definer
-        return d is not None and d not in self.gone and self.region.holds(d)
+        return d is not None and d in self.region.members and d not in self.gone
 
 
 def forward(items: Sequence[Instruction], marks: Marks, scope: Scope) -> None:
     """Stage 2: mark operations whose registers are all made outside, looking at operands from the
     last to the first."""
+    members, gone, blocked = scope.region.members, scope.gone, scope.blocked
+    last, deep, index = scope.pass_id == 3, scope.multi_depth, marks.index
+    uses, state, def_block = marks.use_count, marks.state, marks.def_block
     for i in items:
-        for v in i.operands:
-            if is_register(v):
-                marks.use_count[v] = 0
+        registers = [v for v in i._operands if v.__class__ is Instruction or is_register(v)]
+        for v in registers:
+            uses[v] = 0
         invariant = True
-        for v in reversed(i.operands):
-            if not is_register(v) or (scope.pass_id == 3 and skipped_by_last(i, v)):
+        for v in reversed(registers):
+            if last and skipped_by_last(i, v):
                 continue
             d = v.definer
-            if home(v) == marks.index and d not in scope.gone and scope.in_range(v):
+            if d in members and d not in gone and (deep or home(v) == index):
                 invariant = False
                 break
-            if scope.multi_depth and scope.in_range(v):
-                invariant = False
-                break
-            marks.external(v)
-        invariant = invariant and not scope.blocked(i)
+            state[v] = State.EXTERNAL
+            uses[v] = 0
+        invariant = invariant and not blocked(i)
         for r in i.results:
-            marks.state[r] = State.INVARIANT if invariant else State.VARIANT
+            state[r] = State.INVARIANT if invariant else State.VARIANT
             if invariant:
-                marks.def_block[r] = OUTSIDE
+                def_block[r] = OUTSIDE
 
 
 def backward(items: Sequence[Instruction], marks: Marks, scope: Scope) -> None:
@@ -184,31 +190,39 @@ def backward(items: Sequence[Instruction], marks: Marks, scope: Scope) -> None:
 
     No clearing before, no marks on sources; the stamp comes whatever was there.
     """
+    state, def_block, uses = marks.state, marks.def_block, marks.use_count
+    index, variant = marks.index, State.VARIANT
     for i in items:
-        stays = scope.blocked(i) or any(marks.state.get(r) is State.VARIANT for r in i.results)
-        for r in i.results:
+        results = i.results
+        stays = scope.blocked(i)
+        for r in results:
+            stays = stays or state.get(r) is variant
+        for r in results:
             if stays:
-                marks.def_block[r] = marks.index
-                marks.state[r] = State.VARIANT
-            if marks.def_block.get(r) != marks.index:
-                marks.use_count[r] = marks.use_count.get(r, 0) + 1
+                def_block[r] = index
+                state[r] = variant
+            elif def_block.get(r) != index:
+                uses[r] = uses.get(r, 0) + 1
 
 
 def propagate(items: Sequence[Instruction], marks: Marks, scope: Scope) -> int:
     """Stage 4: what reads only external and marked values is marked too. Returns a mask of what
     stood in the way: 1 memory, 2 other effects."""
     mask = 0
+    members, gone, index = scope.region.members, scope.gone, marks.index
     for i in items:
-        if not i.results or all(marks.is_candidate(r) for r in i.results):
+        if marks.all_leave(i):
             continue
         if scope.blocked(i):
             mask |= 1 if i.form.reads or i.form.writes else 2
             continue
-        if all(
-            not is_register(v) or not scope.in_range(v)
-            or (home(v) == marks.index and marks.is_candidate(v))
-            for v in i.operands
-        ):  # fmt: skip
+        for v in i._operands:
+            d = v.definer
+            if d in members and d not in gone and not (
+                home(v) == index and marks.is_candidate(v)
+            ):
+                break
+        else:
             for r in i.results:
                 marks.def_block[r] = OUTSIDE
                 marks.state[r] = State.INVARIANT
@@ -217,9 +231,9 @@ def propagate(items: Sequence[Instruction], marks: Marks, scope: Scope) -> int:
 
 def is_invariant(i: Instruction, marks: Marks) -> bool:
     """The leaf test of stages 4 and 5, of every result (the real tool looks at the last alone)."""
-    return bool(i.operands or i.results) and bool(i.results) and all(
-        marks.is_candidate(r) for r in i.results
-    )  # fmt: skip
+    return i.type is not VOID and marks.all_leave(i) if i._results is None else (
+        bool(i._results) and marks.all_leave(i)
+    )
 
 
 # ------------------------------------------------------------------------- stage 5
@@ -236,13 +250,14 @@ class Latencies:
 
 def profit(
     items: Sequence[Instruction], marks: Marks, pass_id: int, budget: Fraction | None, safe: bool,
-    counts: tuple[int, int], of: Latencies,
+    counts: tuple[int, int], of: Latencies, move: Fraction = WHOLE,
 ) -> Verdict:  # fmt: skip
-    """The score and the penalty of a block's invariants. `counts`: weights of header and body."""
+    """The score and the penalty of a block's invariants. `counts`: weights of header and body;
+    `move`: what a copy counts beside another operation in the first instance's size."""
     weights = tables.score_weights(pass_id, safe)
     score = penalty = 0
     for i in items:
-        if not is_invariant(i, marks):
+        if not marks.all_leave(i) or not is_invariant(i, marks):
             continue
         f = i.form
         score += weights.long_latency.value if of.noop(f) else 1
@@ -255,7 +270,8 @@ def profit(
             penalty += each * len(i.results)
     header, body = counts
     if pass_id == 0:
-        size = Fraction(len(items))
+        copies = 0 if move == 1 else sum(is_copy(i.form) for i in items)
+        size = len(items) - copies + move * copies
     else:
         size = Fraction(body, tables.BODY_SHARE.value) + header
     return Verdict(score, budget, weights.real.value, size, penalty)
@@ -263,10 +279,16 @@ def profit(
 
 def count(items: Iterable[Instruction], noop: Callable[[Form], bool]) -> int:
     """The weight of instructions as the later instances divide by it."""
-    return sum(
-        (tables.COUNT_NOOP if noop(i.form) else tables.COUNT_REAL).value
-        for i in items if not (i.form.is_phi or i.form.op.pseudo)
-    )  # fmt: skip
+    known: dict[Form, int] = {}
+    total = 0
+    for i in items:
+        f = i.form
+        n = known.get(f)
+        if n is None:
+            row = tables.COUNT_NOOP if noop(f) else tables.COUNT_REAL
+            n = known[f] = 0 if f.is_phi or f.op.pseudo else row.value
+        total += n
+    return total
 
 
 # ----------------------------------------------------------------- boundary analysis
@@ -303,8 +325,10 @@ def analyze_boundaries(loop: Loop, permitted: bool = True) -> Boundaries:
     external = barrier = indirect = False
     for b in loop.blocks:
         external |= b is not loop.header and any(p not in inside for p in b.preds)
-        for i in b:
-            barrier |= i.form.op.sync
+        i = b.first
+        while i is not None:
+            barrier = barrier or i.form.op.sync
+            i = i.next
         t = b.terminator
         indirect |= t is not None and t.form.name.startswith("brx")
     return Boundaries(
@@ -343,172 +367,5 @@ def nested_allowed(
     return allowed and simple and body > 1 and preds == 1 and small
 
 
-# ------------------------------------------------------------------------ the core
-
-
-@attrs.frozen
-class CoreKnobs:
-    """What the stages read of the knobs, for one loop; the pass fills it in (licm.py)."""
-
-    base: float = 10.0  # HoistBudget, 483
-    cbo: float = 22.0  # HoistLoopInvBudget, 482
-    base_outer: float = 10.0  # NestedHoistOuterThreshold
-    cbo_inner: float = 22.0  # NestedHoistInnerThreshold
-    middle: bool = False  # EnableHoistLowLatencyInstMidBlock
-    scale: int = 10  # HoistConservativeScale, 380
-    sets: bool = False  # UseNewLoopInvariantRoutineForHoisting, 934
-    permitted: bool = True  # knob 220 and not DisableNestedHoist
-    ratio: int = 2  # MaxMidHeaderSizeRateForAggressiveHoist
-    const_loads: bool = True  # HoistCBOLoad
-    cold_nests: bool = True  # HoistCBOFromLoopWithColdNest
-    idom_limit: int = 4  # HoistCBOLoadIDOMTravseLimit
-    pressure: int = 80  # HoistCBORRegPressureLimitApplyRate
-    texture_low: float = 0.03  # HoistTexToInstRatioLow
-    texture_high: float = 0.045  # HoistTexToInstRatioHigh
-
-
-class Core:
-    """The stages under the knobs of a run; `knobs` gives those of a loop's header."""
-
-    def __init__(
-        self, ctx: Context, pass_id: int, nest: Nest, knobs: Callable[[Block], CoreKnobs],
-        noop: Callable[[Form], bool] | None = None,
-    ) -> None:  # fmt: skip
-        self.pass_id, self.nest, self.knobs = pass_id, nest, knobs
-        self.of = latencies(ctx, noop or is_copy)
-        self.counts: dict[Block, tuple[int, int]] = {}  # header and body weights by loop
-
-    @cached_property
-    def pressure(self) -> RegisterPressure:
-        return register_pressure(self.nest.function)
-
-    def boundaries(self, region: Region) -> Boundaries:
-        return analyze_boundaries(region.loop, self.knobs(region.loop.header).permitted)
-
-    def hoist(self, region: Region, policy: Policy381) -> tuple[list[Instruction], Verdict]:
-        """What leaves the loop, in order, and the verdict on the block that decided last."""
-        loop = region.loop
-        by_block: dict[Block, list[Instruction]] = {}
-        deeper = {b for x in loop.children for b in x.blocks}
-        for i in region.items:
-            if i in self.nest.moved or i.block not in deeper:
-                by_block.setdefault(self.nest.site(i), []).append(i)
-        head = count(by_block.get(loop.header, ()), self.of.noop)
-        self.counts[loop.header] = head, count(region.items, self.of.noop)
-        legal = self._legal(region)
-        gone: set[Instruction] = set()
-        chosen: Verdict | None = None
-        tried: Verdict | None = None
-        for block, mode in calls(loop):
-            inner = next((x for x in loop.children if x.header is block), None)
-            if inner is not None and not self._leaves_twice(inner, loop):
-                continue
-            items = [i for i in by_block.get(block, ()) if i not in gone]
-            verdict, found = self._block(items, block, mode, region, policy, legal, gone)
-            tried = verdict
-            if found:
-                gone.update(found)
-                chosen = verdict
-        leaving = closed([i for i in region.invariant if i in gone], region)
-        assert tried is not None
-        return leaving, chosen or tried
-
-    def _block(
-        self, items: list[Instruction], block: Block, mode: Mode, region: Region,
-        policy: Policy381, legal: set[Instruction], gone: set[Instruction],
-    ) -> tuple[Verdict, list[Instruction]]:  # fmt: skip
-        loop = region.loop
-        simple = len(loop.blocks) == 1
-        k = self.knobs(loop.header)
-        amount = budget(
-            self.pass_id, mode, simple=simple, preds=len(loop.latches),
-            inner=loop.parent is not None or policy is Policy381.CONSERVATIVE,
-            base=k.base_outer if loop.children else k.base,
-            cbo=k.cbo if loop.parent is None else k.cbo_inner, scale=k.scale,
-        )  # fmt: skip
-        marks = Marks(block.rpo_index)
-        scope = Scope(region, self.pass_id, not simple, gone, lambda i: i not in legal)
-        if k.sets:
-            from nvir.passes.loop.licm_sets import build_invariant_set, classify
-
-            classify(items, build_invariant_set(items, scope), marks)
-        else:
-            forward(items, marks, scope)
-            backward(items, marks, scope)
-            propagate(items, marks, scope)
-        safe = mode is not Mode.NOT_DOMINATED
-        counts = self.counts[loop.header]
-        verdict = profit(items, marks, self.pass_id, amount, safe, counts, self.of)
-        found = [i for i in items if i in legal and is_invariant(i, marks)]
-        if not verdict.pays:
-            eager = self._texture(region) == "aggressive"
-            middle = k.middle and mode in (Mode.DOMINATED, Mode.NOT_DOMINATED)
-            found = [
-                i for i in found
-                if (eager and is_fetch(i.form)) or (middle and not self.of.scoreboard(i.form))
-            ]  # fmt: skip
-        return verdict, found
-
-    def _leaves_twice(self, inner: Loop, outer: Loop) -> bool:
-        header, body = self.counts.get(inner.header, (0, 0))
-        k = self.knobs(outer.header)
-        return nested_allowed(
-            allowed=k.permitted, simple=len(inner.blocks) == 1, body=body,
-            preds=len(inner.entries), header=header, ratio=k.ratio,
-        )  # fmt: skip
-
-    def _legal(self, region: Region) -> set[Instruction]:
-        """What may move, less what the knobs on textures and constant loads keep."""
-        legal = set(region.invariant)
-        if self._texture(region) == "conservative":
-            legal = {i for i in legal if not is_fetch(i.form)}
-        loads = {i for i in legal if i.form.space == "const"}
-        return legal - {i for i in loads if not self._takes_const(i, region.loop)}
-
-    def _takes_const(self, i: Instruction, loop: Loop) -> bool:
-        """Whether a constant load may leave, by the CBO knobs."""
-        k = self.knobs(loop.header)
-        if not k.const_loads or idom_steps(i, loop, k.idom_limit) > k.idom_limit:
-            return False
-        if not k.cold_nests and any("cold" in b.flags for b in loop.blocks):
-            return False
-        return 100 * self.pressure.of_loop(loop) <= k.pressure * tables.REGISTERS.value
-
-    def _texture(self, region: Region) -> str:
-        fetches = sum(is_fetch(i.form) for i in region.items)
-        if not fetches:
-            return "default"
-        k = self.knobs(region.loop.header)
-        return tables.texture_mode(fetches, region.size, k.texture_low, k.texture_high)
-
-
-def idom_steps(i: Instruction, loop: Loop, limit: int) -> int:
-    """Dominators between an instruction's block and the loop's header, at most one over `limit`."""
-    block: Block | None = i.block
-    steps = 0
-    while block is not None and block is not loop.header and steps <= limit:
-        block = block.idom
-        steps += 1
-    return steps
-
-
 def is_copy(form: Form) -> bool:
     return form.name == "mov" or form.op.pseudo or form.is_phi
-
-
-def latencies(ctx: Context, noop: Callable[[Form], bool]) -> Latencies:
-    """Latencies of the run's machine profile, worked out once a form."""
-    from nvir.sm.latency import CONVERT, GLOBAL, SPECIAL, TEXTURE, class_cycles, latency_class
-
-    known: dict[Form, tuple[float, bool]] = {}
-
-    def facts(form: Form) -> tuple[float, bool]:
-        found = known.get(form)
-        if found is None:
-            code = latency_class(form.spelling, ctx.profile)
-            waits = form.reads or code in (SPECIAL, CONVERT, TEXTURE, GLOBAL)
-            found = known[form] = class_cycles(ctx.profile, code), waits
-        return found
-
-    return Latencies(lambda f: facts(f)[0], lambda f: facts(f)[1], noop)
-
