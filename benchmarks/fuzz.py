@@ -1,39 +1,77 @@
-"""A campaign against nvir's passes, printers and readers: random kernels, judged twice.
+"""A campaign against nvir: random kernels through its passes, and broken input of all kinds.
 
-    python benchmarks/fuzz.py --seconds 60 --seed 0     # until the time is over
-    python benchmarks/fuzz.py --seed 4711 --count 1     # one case again
-    python benchmarks/fuzz.py --chain copy-prop,gvn,dce # always the same steps
+    python benchmarks/fuzz.py --seconds 60              # all jobs share the time
+    python benchmarks/fuzz.py --job passes --seconds 600 --totals totals.json
+    python benchmarks/fuzz.py --job passes --seed 4711 --count 1 --chain licm,print
 
-Judge one is the interpreter: tests/differential.py runs each kernel before and after a random
-chain of passes and round trips. Judge two is ptxas, where there is one: it must take every kernel
-as generated and as nvir prints it after the chain, in batches of `--batch` on a thread of its own.
-Case k has the seed `--seed` + k. A failure is shrunk to a small kernel and printed with its seed;
-each defect (same kind at the same step) once, the others are counted. The exit status is 1 if
-there was any.
+Jobs: `passes`, here; `ptx`, `ir`, `pipelines`, `cli`, which fuzz_inputs.py describes.
 
-Goal: 50 kernel checks a second on one core. A check is everything that judge one does.
+A check is a kernel and a pipeline: random passes with random options, knobs and policy, and round
+trips, changed the kernel, and it was launched before and after on the same inputs with the same
+result in every byte. Each kernel is read and launched once and goes through `--chains` random
+pipelines, each of which is judged after each of its steps: every beginning of a pipeline is one.
+A step that left the code as it was, to the letter, or made what was judged before, is not launched
+again and no check; such steps are counted apart. tests/differential.py does all this (judge one).
+Judge two is ptxas, where there is one: it must take each `--assemble`th check's kernel as generated
+and as nvir prints it afterwards, in batches on a thread of its own.
+
+Kernel k has the seed `--seed` + k. A failure is shrunk to a small kernel and printed with the
+command that makes it again; each defect (same kind at the same step) once, the others are counted.
+The exit status is 1 if there was any. A table at the end tells how often each pass ran and how
+often it changed anything.
+
+`--totals FILE` adds the figures to those of earlier runs in FILE, and goes on at the seed where
+they ended: a nightly job that is stopped at any time loses a minute at most.
+
+Goal: 50 checks a second on one core, all of judge one counted.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import gc
+import itertools
+import json
+import os
 import re
+import subprocess
 import sys
 import time
+import zlib
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import attrs
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
+
+import fuzz_inputs  # noqa: E402
 
 import nvir  # noqa: E402
 from nvir import toolchain  # noqa: E402
-from tests.differential import Case, Failure, random_case, report, shrink  # noqa: E402
+from nvir.ir.function import Function  # noqa: E402
+from nvir.passes.knobs import Knobs  # noqa: E402
+from nvir.passes.loop import pipeline_choice  # noqa: E402
+from tests.differential import (  # noqa: E402
+    Case,
+    Failure,
+    Outcome,
+    Shared,
+    Verdict,
+    Watch,
+    random_cases,
+    report,
+    shrink,
+)
+from tests.random_pipelines import Recipe  # noqa: E402
 
 _NAMES = re.compile(r"(?<![\w%$.])(k|mix|fact|table)(?=_param|\b)")
+_COLLECT = 40  # kernels between collections: modules are full of cycles, and cost more to scan
 
 
 def merge(texts: list[str]) -> str:
@@ -68,90 +106,239 @@ def refused(cases: list[tuple[Case, str]]) -> list[Failure]:
 
 
 @attrs.define
-class Campaign:
-    """Counts and findings."""
+class Figures:
+    """What a campaign counted. All of it adds up over runs."""
 
-    batch: int
-    shrink_seconds: float
-    checked: int = 0
-    empty: int = 0
+    kernels: int = 0
+    verdicts: Counter[Verdict] = attrs.field(factory=Counter)
     assembled: int = 0
     seconds: float = 0.0  # of one core, within judge one
+    watch: Watch = attrs.field(factory=Watch)
     defects: Counter[tuple[str, str]] = attrs.field(factory=Counter)
+    commits: Counter[str] = attrs.field(factory=Counter)  # checks of each
+
+    @property
+    def checked(self) -> int:
+        return self.verdicts["checked"] + self.verdicts["failed"]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kernels": self.kernels, "verdicts": dict(self.verdicts), "assembled": self.assembled,
+            "seconds": round(self.seconds, 1), "runs": dict(self.watch.runs),
+            "changed": dict(self.watch.changed), "commits": dict(self.commits),
+            "defects": [[step, kind, n] for (step, kind), n in self.defects.items()],
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Figures:
+        return cls(
+            data["kernels"], Counter(data["verdicts"]), data["assembled"], data["seconds"],
+            Watch(Counter(data["runs"]), Counter(data["changed"])),
+            Counter({(step, kind): n for step, kind, n in data["defects"]}),
+            Counter(data["commits"]),
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        v = self.verdicts
+        lines = [
+            f"{self.checked} checks of {self.kernels} kernels in {self.seconds:.1f} s of a core: "
+            f"{self.checked / max(self.seconds, 1e-9):.1f} a second (goal 50); beside them "
+            f"{v['unchanged']} steps that changed nothing, {v['repeated']} that led to what was "
+            f"judged already, {v['empty']} kernels without a result; "
+            f"{self.assembled} through ptxas",
+            f"{'pass':32} {'runs':>8} {'changed':>8}",
+        ]
+        for name, n in sorted(self.watch.runs.items()):
+            lines.append(f"{name:32} {n:8} {self.watch.changed[name]:8}")
+        for (step, kind), count in self.defects.most_common():
+            lines.append(f"DEFECT {count:5} x {kind} at '{step}'")
+        return "\n".join(lines)
+
+
+@attrs.define
+class Campaign:
+    """Runs cases; tells each defect once, shrunk."""
+
+    batch: int = 32
+    shrink_seconds: float = 30.0
+    assemble_each: int = 4
+    figures: Figures = attrs.field(factory=Figures)
+    commit: str = ""
+    assembler: ThreadPoolExecutor | None = None
     _waiting: list[tuple[Case, str]] = attrs.field(factory=list)
     _running: list[Future[list[Failure]]] = attrs.field(factory=list)
 
-    def check(self, case: Case, assembler: ThreadPoolExecutor | None) -> None:
-        start = time.thread_time()
-        failure, module = case.run()
-        self.seconds += time.thread_time() - start
-        self.checked += 1
-        if failure is not None:
-            self.found(failure)
-        elif module is None:
-            self.empty += 1
-        elif assembler is not None:
-            self._waiting.append((case, nvir.print_ptx(module)))
-            if len(self._waiting) >= self.batch:
-                self.assemble(assembler)
+    def kernel(self, cases: list[Case], *, each: bool = True) -> None:
+        """Check pipelines of one kernel."""
+        self.figures.kernels += 1
+        shared, start = None, time.thread_time()
+        with contextlib.suppress(nvir.NvirError):  # of which the case tells
+            shared = Shared(cases[0])
+        for case in cases:
+            for outcome in case.run(shared, self.figures.watch, each=each):
+                self.figures.seconds += time.thread_time() - start
+                self.count(outcome)
+                start = time.thread_time()
+                if outcome.verdict == "empty":
+                    return
+        if len(self._waiting) >= self.batch:
+            self.assemble()
 
-    def assemble(self, assembler: ThreadPoolExecutor) -> None:
+    def count(self, outcome: Outcome) -> None:
+        figures = self.figures
+        figures.verdicts[outcome.verdict] += 1
+        if outcome.failure is not None:
+            self.found(outcome.failure)
+        elif outcome.verdict == "checked":
+            figures.commits[self.commit] += 1
+            if self.assembler and outcome.module and figures.checked % self.assemble_each == 0:
+                self._waiting.append((outcome.case, nvir.print_ptx(outcome.module)))
+
+    def assemble(self) -> None:
         """Send what waits; tell what came back."""
+        assert self.assembler is not None
         if self._waiting:
-            self._running.append(assembler.submit(refused, self._waiting))
-            self.assembled += len(self._waiting)
+            self._running.append(self.assembler.submit(refused, self._waiting))
+            self.figures.assembled += len(self._waiting)
             self._waiting = []
         while self._running and (self._running[0].done() or len(self._running) > 4):
-            for failure in self._running.pop(0).result():
-                self.found(failure)
+            self.collect()
 
-    def drain(self, assembler: ThreadPoolExecutor) -> None:
+    def collect(self) -> None:
+        for failure in self._running.pop(0).result():
+            self.found(failure)
+
+    def drain(self) -> None:
         """Wait for all batches."""
-        self.assemble(assembler)
-        for running in self._running:
-            for failure in running.result():
-                self.found(failure)
+        if self.assembler is not None:
+            self.assemble()
+        while self._running:
+            self.collect()
 
     def found(self, failure: Failure) -> None:
         key = (failure.step, failure.kind)
-        self.defects[key] += 1
-        if self.defects[key] > 1:
+        self.figures.defects[key] += 1
+        if self.figures.defects[key] > 1:
             return
         if failure.kind != "ptxas refuses":
             failure = shrink(failure, self.shrink_seconds)
         print(f"\n{report(failure)}", flush=True)
 
 
-def main() -> int:
+class Totals:
+    """The figures of several runs, in a file."""
+
+    def __init__(self, path: Path | None, seed: int) -> None:
+        self.path, self.seed, self.figures = path, seed, Figures()
+        self.saved = time.monotonic()
+        if path is not None and path.exists():
+            data = json.loads(path.read_text())
+            self.seed, self.figures = data["next"], Figures.from_json(data)
+
+    def save(self, seed: int, *, now: bool = False) -> None:
+        """Write them, once a minute or `now`; the file is never half-written."""
+        if self.path is None or not (now or time.monotonic() - self.saved > 60):
+            return
+        self.saved = time.monotonic()
+        beside = self.path.with_name(self.path.name + ".part")
+        beside.write_text(json.dumps({"next": seed, **self.figures.to_json()}, indent=1))
+        os.replace(beside, self.path)
+
+
+def commit() -> str:
+    """The revision of the tree, with a mark where files differ from it; "" without git."""
+    words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=10"]
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def choose_freely() -> None:
+    """Let loop-pipeline prefer any depth: its model of the machine takes longer than all else, and
+    what is judged is the code that it makes."""
+
+    def cost(self: Any, function: Function, header: str, *rest: Any) -> pipeline_choice.Cost:
+        size = sum(1 for _ in function.instructions())
+        return pipeline_choice.Cost(32, 0, 4, 1.0 + zlib.crc32(f"{header} {size}".encode()) % 97)
+
+    pipeline_choice.Machine.cost = cost  # type: ignore[method-assign, assignment]
+
+
+def passes(args: argparse.Namespace, seconds: float) -> bool:
+    """The job `passes`; whether it found nothing."""
+    recipe = None
+    if args.chain:
+        knobs = tuple(Knobs.parse(args.knob, args.policy).overrides().items())
+        recipe = Recipe(tuple(filter(None, args.chain.split(","))), knobs, args.policy)
+    choose_freely()
+    totals = Totals(args.totals, args.seed)
+    campaign = Campaign(args.batch, args.shrink, args.assemble, totals.figures, commit())
+    end = time.monotonic() + seconds
+    seed = totals.seed
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            if toolchain.available("ptxas") and args.assemble:
+                campaign.assembler = pool
+            for seed in seeds(totals.seed, args, campaign, end):
+                count = 1 if recipe else args.chains
+                cases = random_cases(seed, count, args.size, recipe)
+                campaign.kernel(cases, each=recipe is None)
+                if seed % _COLLECT == 0:
+                    gc.collect()
+                totals.save(seed + 1)
+            campaign.drain()
+        totals.save(seed + 1, now=True)
+    finally:
+        gc.enable()
+    print(totals.figures, flush=True)
+    return not campaign.figures.defects
+
+
+def seeds(
+    first: int, args: argparse.Namespace, campaign: Campaign, end: float
+) -> Iterator[int]:
+    """Seeds until the time, the kernels or the checks that were asked for are done."""
+    before = campaign.figures.checked
+    for seed in itertools.islice(itertools.count(first), args.count):
+        if time.monotonic() > end or campaign.figures.checked - before >= args.checks:
+            return
+        yield seed
+
+
+def main(argv: list[str] | None = None) -> int:
+    jobs = ("passes", *fuzz_inputs.JOBS)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60.0, help="stop after this time")
-    parser.add_argument("--count", type=int, default=1 << 60, help="stop after so many kernels")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first case")
-    parser.add_argument("--size", type=int, default=0, help="statements a kernel (default mixed)")
-    parser.add_argument("--chain", default="", help="steps, comma separated (default random)")
-    parser.add_argument("--batch", type=int, default=32, help="kernels a run of ptxas")
-    parser.add_argument("--no-ptxas", action="store_true", help="leave judge two out")
-    parser.add_argument("--shrink", type=float, default=30.0, help="seconds to shrink a failure")
-    args = parser.parse_args()
-    chain = tuple(filter(None, args.chain.split(",")))
-    campaign = Campaign(args.batch, args.shrink)
-    start = time.monotonic()
-    with ThreadPoolExecutor(1) as pool:
-        use = None if args.no_ptxas or not toolchain.available("ptxas") else pool
-        for k in range(args.count):
-            if time.monotonic() - start > args.seconds:
-                break
-            campaign.check(random_case(args.seed + k, args.size, chain), use)
-        if use is not None:
-            campaign.drain(use)
-    print(
-        f"{campaign.checked} kernel checks in {campaign.seconds:.1f} s of a core: "
-        f"{campaign.checked / max(campaign.seconds, 1e-9):.1f} a second (goal 50); "
-        f"{campaign.empty} without a result to compare; {campaign.assembled} through ptxas"
-    )
-    for (step, kind), count in campaign.defects.most_common():
-        print(f"  {count:5} x {kind} at '{step}'")
-    return 1 if campaign.defects else 0
+    add = parser.add_argument
+    add("--job", choices=("all", *jobs), default="all")
+    add("--seconds", type=float, default=60.0, help="stop after this time")
+    add("--seed", type=int, default=0, help="seed of the first case")
+    add("--count", type=int, default=1 << 60, help="stop after so many kernels or inputs a job")
+    add("--checks", type=int, default=1 << 60, help="stop after so many checks")
+    add("--chains", type=int, default=4, help="random pipelines for each kernel")
+    add("--size", type=int, default=0, help="statements a kernel (default mixed)")
+    add("--chain", default="", help="steps, comma separated (default random)")
+    add("--knob", action="append", default=[], help="NAME=VALUE, with --chain")
+    add("--policy", choices=("observed", "notes"), default="observed", help="with --chain")
+    add("--totals", type=Path, help="file of figures to add to, and to go on from")
+    add("--batch", type=int, default=32, help="kernels a run of ptxas")
+    add("--assemble", type=int, default=4, help="ptxas takes every so manieth check; 0: none")
+    add("--shrink", type=float, default=30.0, help="seconds to shrink a failure")
+    args = parser.parse_args(argv)
+    chosen = jobs if args.job == "all" else (args.job,)
+    shares = {"passes": 4}
+    whole = sum(shares.get(job, 1) for job in chosen)
+    fine = True
+    for job in chosen:
+        seconds = args.seconds * shares.get(job, 1) / whole
+        if job == "passes":
+            fine &= passes(args, seconds)
+        else:
+            fine &= fuzz_inputs.job(job, args.seed, args.count, seconds)
+    return 0 if fine else 1
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@
     failure = case.failure()              # None, or what went wrong
     print(report(shrink(failure)))        # the smallest kernel and chain that fail alike
 
+    for case in random_cases(7, 10):      # one kernel, ten chains: read and launched once
+        for outcome in case.run(shared, each=True): ...   # judged after each step
+
 A chain is a pipeline text of nvir's passes in which four more steps may stand: `print` (PTX and
 back), `text` (nvir's own text and back), `clone`, and `shuffle` (every register under another
 name, blocks in another order, so that printing leans on neither). The module is launched before the
@@ -24,9 +27,10 @@ import re
 import shlex
 import time
 import traceback
-import typing
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Literal
 
 import attrs
 
@@ -35,14 +39,74 @@ from nvir.ir.clone import clone_module
 from nvir.ir.errors import PassError
 from nvir.ir.module import Module
 from nvir.ir.values import Undef
-from nvir.passes import Driver, Settings, all_passes
+from nvir.ir.verify import verify
+from nvir.passes import Driver, Settings
+from nvir.passes.knobs import Policy
+from nvir.passes.pipeline import Step, parse_pipeline
 from tests.equivalence import FLAVOURS, Behaviour, again, check_same, inputs, run
 from tests.kernels import random_kernel
+from tests.loop_kernels import loop_kernel
+from tests.random_pipelines import ROUND_TRIPS, Recipe, random_chain, random_recipe
 from tests.wild_kernels import wild_kernel
 
-ROUND_TRIPS = ("print", "text", "clone", "shuffle")
+__all__ = ["ROUND_TRIPS", "Case", "Failure", "apply", "random_case", "random_cases",
+           "random_chain", "report", "shrink", "smaller"]  # fmt: skip
+
 LAUNCHES = (((1,), (32,)), ((1,), (32,)), ((2,), (64,)), ((1,), (48,)))
+LARGE = 500  # instructions of a kernel that is changed no further
 MAX_STEPS = 200_000  # a random kernel of the generator's sizes ends long before
+
+Verdict = Literal["checked", "unchanged", "repeated", "empty", "failed"]
+
+
+@attrs.define
+class Watch:
+    """How often each pass ran and how often it changed something, by what it was asked to be:
+    `licm<id=2> notes`."""
+
+    runs: Counter[str] = attrs.field(factory=Counter)
+    changed: Counter[str] = attrs.field(factory=Counter)
+
+    def over(self, step: Step, policy: Policy) -> Step:
+        """The step, with its pass counted."""
+        name, run = step.pass_.name, step.pass_.run
+        if name in ("licm", "loop-unroll", "loop-fuse", "loop-pipeline"):
+            name += f"<id={step.options.id}> {policy}" if name == "licm" else f" {policy}"
+        self.runs[name] += 1
+        seen: list[bool] = []
+
+        def counted(unit: Any, ctx: Any) -> bool:
+            changed = run(unit, ctx)
+            if changed and not seen:
+                seen.append(True)
+                self.changed[name] += 1
+            return changed
+
+        return attrs.evolve(step, pass_=attrs.evolve(step.pass_, run=counted))
+
+
+class Shared:
+    """A kernel read and launched once, for all cases that begin with it; texts of modules that
+    were judged already."""
+
+    def __init__(self, case: Case) -> None:
+        self.module = nvir.read_ptx(case.text)
+        self.original = nvir.print_ir(self.module)
+        self.before = case.before(self.module)
+        self.judged = {self.original}
+
+
+@attrs.frozen
+class Outcome:
+    """What came of a case, which may end before the chain that was asked for. "checked": both were
+    launched and compared; "unchanged": the code is the same as one step before, to the letter;
+    "repeated": it was judged already; "empty": the kernel itself fails. `module` is as the chain
+    left it, until the next outcome is asked for."""
+
+    verdict: Verdict
+    case: Case
+    failure: Failure | None = None
+    module: Module | None = None
 
 
 @attrs.frozen
@@ -54,56 +118,117 @@ class Case:
     chain: tuple[str, ...]
     grid: tuple[int, ...] = (1,)
     block: tuple[int, ...] = (32,)
-    asked: tuple[str, ...] = ()  # options that fuzz.py needs beside the seed to make it again
+    size: int = 0  # that fuzz.py was asked for
+    knobs: tuple[tuple[str, Any], ...] = ()
+    policy: Policy = "observed"
 
     def failure(self) -> Failure | None:
         """Run it. None also where the kernel itself fails, so that there is nothing to compare."""
-        return self.run()[0]
+        return next((o.failure for o in self.run() if o.failure is not None), None)
 
-    def run(self) -> tuple[Failure | None, Module | None]:
-        """The failure, or the module as the chain left it."""
-        step = "read"
+    def run(
+        self, shared: Shared | None = None, watch: Watch | None = None, *, each: bool = False
+    ) -> Iterator[Outcome]:
+        """Judge the module at the chain's end; or after `each` step, until one fails or the code
+        has become large. `shared` is that of other cases with the same kernel and launch."""
+        step, done = "read", 0
         try:
-            module = nvir.read_ptx(self.text)
-            step = "launch"
-            before = self.before(module)
-            if before.error:
-                return None, None
-            for step in self.steps():
-                module = apply(module, step, self.seed % 4 == 0)
-            step = "compare"
-            after = again(module, before)
-            check_same(before, after)
+            shared = Shared(self) if shared is None else shared
+            if shared.before.error:
+                yield Outcome("empty", self)
+                return
+            module, text = clone_module(shared.module), shared.original
+            for step, done in self.steps(each):
+                module = self.apply(module, step, watch)
+                if each or done == len(self.chain):
+                    step, before = "compare", text
+                    text = nvir.print_ir(module)
+                    verdict = self.judge(module, text, before, shared)
+                    yield Outcome(verdict, self.upto(done), None, module)
+                    if sum(1 for _ in module["k"].instructions()) > LARGE:
+                        return
         except AssertionError as e:
             if step != "compare":
-                return Failure(self, step, "AssertionError", _where(e)), None
-            return Failure(self, step, "wrong result", str(e)), None
+                yield self.upto(done).failed(step, "AssertionError", _where(e))
+            else:
+                yield self.upto(done).failed(step, "wrong result", str(e))
         except Exception as e:  # whatever a defect raises
             if isinstance(e, PassError):
                 step = e.pass_name
-            return Failure(self, step, _kind(e), _where(e)), None
-        return None, module
+            yield self.upto(done).failed(step, _kind(e), _where(e))
 
-    def steps(self) -> Iterator[str]:
-        """The chain with neighbouring passes as one pipeline, for speed."""
+    @staticmethod
+    def judge(module: Module, text: str, before: str, shared: Shared) -> Verdict:
+        """Launch and compare, unless that code was judged. AssertionError where it differs."""
+        if text == before:
+            return "unchanged"
+        if text in shared.judged:
+            return "repeated"
+        check_same(shared.before, again(module, shared.before))
+        shared.judged.add(text)
+        return "checked"
+
+    def upto(self, steps: int) -> Case:
+        """The case that ends after so many steps of the chain."""
+        return attrs.evolve(self, chain=self.chain[:steps])
+
+    def failed(self, step: str, kind: str, message: str) -> Outcome:
+        return Outcome("failed", self, Failure(self, step, kind, message))
+
+    def steps(self, each: bool = False) -> Iterator[tuple[str, int]]:
+        """The steps of the chain, with the number of those done behind each; unless `each` is
+        wanted, neighbouring passes are one pipeline, for speed."""
+        if each:
+            yield from ((step, n + 1) for n, step in enumerate(self.chain))
+            return
+        done = 0
         for alone, group in itertools.groupby(self.chain, key=ROUND_TRIPS.__contains__):
-            steps = list(group)
-            yield from steps if alone else [",".join(steps)]
+            for steps in [[s] for s in group] if alone else [list(group)]:
+                done += len(steps)
+                yield ",".join(steps), done
+
+    def apply(self, module: Module, step: str, watch: Watch | None = None) -> Module:
+        """`apply` under the case's knobs. Each pass is verified and held to its word on every
+        fourth kernel; on the others the pipeline's end is verified."""
+        if step in ROUND_TRIPS:
+            return apply(module, step)
+        steps = list(parse_pipeline(step))
+        if watch is not None:
+            steps = [watch.over(s, self.policy) for s in steps]
+        strict = self.seed % 4 == 0
+        driver = Driver(Settings(verify_each=strict, check=strict))
+        driver.run(module, steps, knobs=dict(self.knobs), policy=self.policy)
+        if not strict:
+            verify(module)
+        return module
 
     def before(self, module: Module) -> Behaviour:
         """What the kernel does before anything is done to it."""
         given = inputs(module, "k", self.seed, FLAVOURS[0], self.grid, self.block)
         return run(module, "k", given, seed=self.seed, flavour=FLAVOURS[0], max_steps=MAX_STEPS)
 
+    def command(self) -> str:
+        """The options of fuzz.py that make it again."""
+        words = ["--job", "passes", "--seed", str(self.seed), "--count", "1"]
+        words += ["--size", str(self.size)] if self.size else []
+        words += ["--chain", ",".join(self.chain)]
+        for name, value in self.knobs:
+            words += ["--knob", f"{name}={value}"]
+        if self.policy != "observed":
+            words += ["--policy", self.policy]
+        return shlex.join(words)
+
 
 @attrs.frozen
 class Failure:
-    """What went wrong with a case: at which step, of what kind, and the message."""
+    """What went wrong with a case: at which step, of what kind, and the message. `command` are the
+    options of fuzz.py that show it, where these are not the case's (which was shrunk)."""
 
     case: Case
     step: str
     kind: str
     message: str
+    command: str = ""
 
     def like(self, other: Failure | None) -> bool:
         """Whether the other is most likely the same defect."""
@@ -155,35 +280,30 @@ def shuffle(module: Module) -> None:
 # ------------------------------------------------------------------ random cases
 
 
-def random_chain(rng: random.Random, length: int) -> tuple[str, ...]:
-    """Steps: any passes of level ori with any options that are choices, and round trips."""
-    passes = [p for p in all_passes().values() if p.level in ("ori", "both")]
-    steps = []
-    for _ in range(length):
-        if rng.random() < 0.3:
-            steps.append(rng.choice(ROUND_TRIPS))
-            continue
-        chosen, options = rng.choice(passes), []
-        for o in chosen.option_table().values():
-            values = ("true", "false") if o.type is bool else typing.get_args(o.type)
-            if values and all(isinstance(v, str) for v in values) and rng.random() < 0.4:
-                options.append(f"{o.key}={rng.choice(values)}")
-        steps.append(chosen.name + (f"<{';'.join(options)}>" if options else ""))
-    if rng.random() < 0.6:
-        steps.append("print")  # leaving SSA is the hardest step
-    return tuple(steps)
+_GENERATORS: tuple[Callable[[int, int], str], ...] = (
+    loop_kernel, loop_kernel, loop_kernel, wild_kernel, wild_kernel, random_kernel,
+)  # fmt: skip
+
+
+def random_cases(seed: int, count: int, size: int = 0, recipe: Recipe | None = None) -> list[Case]:
+    """Cases of one kernel of about `size` statements, default 4 to 30; all follow from the seed.
+
+    The kernel and its launch do not depend on the recipe nor on how many cases are wanted.
+    """
+    rng = random.Random(f"case {seed}")
+    statements = size or rng.choice((4, 8, 8, 12, 12, 12, 20, 30))
+    grid, block = rng.choice(LAUNCHES)
+    text = rng.choice(_GENERATORS)(seed, statements)
+    cases = []
+    for k in range(count):
+        r = recipe or random_recipe(random.Random(f"recipe {seed} {k}"))
+        cases.append(Case(seed, text, r.chain, grid, block, size, r.knobs, r.policy))
+    return cases
 
 
 def random_case(seed: int, size: int = 0, chain: tuple[str, ...] = ()) -> Case:
-    """A case that follows from the seed; about `size` statements, default 4 to 50."""
-    rng = random.Random(f"case {seed}")
-    asked = ("--size", str(size)) if size else ()
-    asked += ("--chain", ",".join(chain)) if chain else ()
-    size = size or rng.choice((4, 8, 8, 12, 12, 20, 20, 30, 50))
-    grid, block = rng.choice(LAUNCHES)
-    chain = chain or random_chain(rng, rng.randint(1, 5))
-    kernel = wild_kernel if rng.random() < 0.6 else random_kernel
-    return Case(seed, kernel(seed, size), chain, grid, block, asked)
+    """The first case of the seed's kernel, or that with a given chain and no knobs."""
+    return random_cases(seed, 1, size, Recipe(chain) if chain else None)[0]
 
 
 # --------------------------------------------------------------------- shrinking
@@ -192,10 +312,11 @@ def random_case(seed: int, size: int = 0, chain: tuple[str, ...] = ()) -> Case:
 def report(failure: Failure) -> str:
     """The failure as a person wants it: kind, chain, seed, kernel."""
     case = failure.case
-    command = shlex.join(("--seed", str(case.seed), "--count", "1", *case.asked))
+    done = ",".join(case.chain) + "".join(f" {name}={value}" for name, value in case.knobs)
+    done += f" policy {case.policy}" if case.policy != "observed" else ""
     return (
-        f"{failure.kind} at step '{failure.step}' of {','.join(case.chain)}: {failure.message}\n"
-        f"reproduce: python benchmarks/fuzz.py {command}"
+        f"{failure.kind} at step '{failure.step}' of {done}: {failure.message}\n"
+        f"reproduce: python benchmarks/fuzz.py {failure.command or case.command()}"
         f"   (launch: grid {case.grid}, block {case.block}, input seed {case.seed})\n"
         f"{case.text}"
     )
@@ -203,8 +324,11 @@ def report(failure: Failure) -> str:
 
 def shrink(failure: Failure, seconds: float = 30.0) -> Failure:
     """The smallest case found in that time that fails alike."""
-    deadline = time.monotonic() + seconds
-    failure = _shorter_chain(failure)
+    small = _shrink(_shorter_chain(failure), time.monotonic() + seconds)
+    return attrs.evolve(small, command=failure.command or failure.case.command())
+
+
+def _shrink(failure: Failure, deadline: float) -> Failure:
     lines = failure.case.text.split("\n")
     alive = list(range(len(lines)))
     last = None
@@ -233,6 +357,11 @@ def _shorter_chain(failure: Failure) -> Failure:
             failure = found
         else:
             k += 1
+    for knob in failure.case.knobs:
+        knobs = tuple(x for x in failure.case.knobs if x != knob)
+        found = attrs.evolve(failure.case, knobs=knobs).failure()
+        if found is not None and failure.like(found):
+            failure = found
     return failure
 
 

@@ -18,6 +18,7 @@ equivalence.py, enough for 256 threads. A seed always gives the same text.
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 from hypothesis import strategies as st
@@ -36,6 +37,24 @@ _POOLS: dict[str, tuple[str, int]] = {
 _INT = {"r": ("u32", "s32"), "d": ("u64", "s64"), "h": ("u16", "s16")}
 _FLOAT = {"f": "f32", "e": "f64", "g": "f16"}
 _BITS = {"r": 32, "d": 64, "h": 16, "f": 32, "e": 64, "g": 16}
+
+_REGISTER = re.compile(r"%[rdhfegp]\d+\b")
+# what the registers of a pool hold at first
+_INITIAL = {
+    "d": "mul.wide.s32 {to}, {of}, {c};",
+    "h": "cvt.u16.u32 {to}, {of};",
+    "f": "cvt.rn.f32.s32 {to}, {of};",
+    "e": "cvt.rn.f64.s32 {to}, {of};",
+    "g": "cvt.rn.f16.s32 {to}, {of};",
+    "p": "setp.gt.s32 {to}, {of}, {t};",
+}
+_RESULTS = (
+    *((f"st.global.b32 [%own+{4 * k}]", f"%r{k}") for k in range(4)),
+    ("st.global.b64 [%own+16]", "%d0"),
+    ("st.global.f32 [%own+24]", "%f0"), ("st.global.f32 [%own+28]", "%f1"),
+    ("st.global.f64 [%own+32]", "%e0"),
+    ("st.global.b16 [%own+40]", "%h0"), ("st.global.b16 [%own+42]", "%g0"),
+)  # fmt: skip
 
 HEADER = """\
 .version 8.0
@@ -130,10 +149,11 @@ class _Kernel:
         self.loops: list[tuple[str, str, bool]] = []  # (continue, break, uniform)
 
     def text(self) -> str:
-        self.initialise()
         self.statements(0)
         self.results()
-        body = "\n".join(self.out)
+        code, self.out = self.out, []
+        self.initialise(set(_REGISTER.findall("\n".join(code))))
+        body = "\n".join((*self.out, *code))
         declared = [f"\t.reg .{t} %{c}<{n}>;" for c, (t, n) in _POOLS.items()]
         declared.append(f"\t.reg .b32 %n, %me, %gid, %t<4>, %c<{self.counters + 1}>;")
         declared.append("\t.reg .b64 %in, %out, %own, %a<3>;")
@@ -180,34 +200,26 @@ class _Kernel:
         """A register, or a literal that a bit position may be."""
         return self.reg("r") if self.rng.random() < 0.5 else str(self.rng.randrange(40))
 
-    def initialise(self) -> None:
-        """Every register gets a value that depends on the thread or the input."""
-        for k in range(_POOLS["r"][1]):
-            self.put(f"mad.lo.s32 %r{k}, %gid, {2 * k + 1}, {k * 17};")
-        self.load_input("r")
-        for k in range(_POOLS["d"][1]):
-            self.put(f"mul.wide.s32 %d{k}, %r{k}, {k * 1000 - 1500};")
-        for k in range(_POOLS["h"][1]):
-            self.put(f"cvt.u16.u32 %h{k}, %r{k};")
-        for k in range(_POOLS["f"][1]):
-            self.put(f"cvt.rn.f32.s32 %f{k}, %r{k};")
-        for k in range(_POOLS["e"][1]):
-            self.put(f"cvt.rn.f64.s32 %e{k}, %r{k};")
-        for k in range(_POOLS["g"][1]):
-            self.put(f"cvt.rn.f16.s32 %g{k}, %r{k};")
-        for k in range(_POOLS["p"][1]):
-            self.put(f"setp.gt.s32 %p{k}, %r{k}, {k * 40};")
+    def initialise(self, named: set[str]) -> None:
+        """Each register that is named gets a value that depends on the thread or the input."""
+        words = [f"%r{k}" for k in range(_POOLS["r"][1]) if f"%r{k}" in named]
+        for r in words:
+            k = int(r[2:])
+            self.put(f"mad.lo.s32 {r}, %gid, {2 * k + 1}, {k * 17};")
+        if words:
+            self.load_input("r", self.rng.choice(words), self.rng.choice(words))
+        for pool, text in _INITIAL.items():
+            for k in range(_POOLS[pool][1]):
+                if f"%{pool}{k}" in named:
+                    of = words[k % len(words)] if words else "%gid"
+                    self.put(text.format(to=f"%{pool}{k}", of=of, c=1000 * k - 1500, t=40 * k))
 
     def results(self) -> None:
-        """Everything that is live ends in the thread's own words."""
-        for k in range(4):
-            self.put(f"st.global.b32 [%own+{4 * k}], %r{k};")
-        self.put("st.global.b64 [%own+16], %d0;")
-        self.put("st.global.f32 [%own+24], %f0;")
-        self.put("st.global.f32 [%own+28], %f1;")
-        self.put("st.global.f64 [%own+32], %e0;")
-        self.put("st.global.b16 [%own+40], %h0;")
-        self.put("st.global.b16 [%own+42], %g0;")
+        """Everything that the code names ends in the thread's own words."""
+        named = set(_REGISTER.findall("\n".join(self.out)))
+        for store, register in _RESULTS:
+            if register in named:
+                self.put(f"{store}, {register};")
 
     def statements(self, depth: int) -> None:
         """A run of statements."""
@@ -342,11 +354,11 @@ class _Kernel:
 
     # --------------------------------------------------------------- memory
 
-    def load_input(self, pool: str) -> None:
+    def load_input(self, pool: str, to: str = "", of: str = "") -> None:
         """A load of `in` at a word that a register chooses."""
-        self.put(f"and.b32 %t0, {self.reg('r')}, {IN_WORDS - 1};")
+        self.put(f"and.b32 %t0, {of or self.reg('r')}, {IN_WORDS - 1};")
         self.put("mad.wide.u32 %a0, %t0, 4, %in;")
-        self.put(f"ld.global.{'f32' if pool == 'f' else 'u32'} {self.reg(pool)}, [%a0];")
+        self.put(f"ld.global.{'f32' if pool == 'f' else 'u32'} {to or self.reg(pool)}, [%a0];")
 
     def memory(self) -> None:
         r = self.rng

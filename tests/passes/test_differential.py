@@ -7,6 +7,7 @@ runs the same for as long as one likes.
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from pathlib import Path
@@ -20,10 +21,14 @@ from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.passes import Pass, all_passes
 from nvir.passes.context import Context
+from nvir.passes.knobs import Knobs, all_knobs
+from nvir.passes.pipeline import parse_pipeline
 from tests.differential import (
     ROUND_TRIPS,
     Case,
     Failure,
+    Shared,
+    Watch,
     apply,
     random_case,
     random_chain,
@@ -31,6 +36,7 @@ from tests.differential import (
     shrink,
     smaller,
 )
+from tests.random_pipelines import NOT_DRAWN, passes_of, random_recipe
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import fuzz
@@ -181,8 +187,68 @@ def test_a_campaign_counts_a_defect_once(capsys: pytest.CaptureFixture[str]) -> 
     """The first failure of a kind is shrunk and printed, its likes are counted."""
     campaign = fuzz.Campaign(batch=8, shrink_seconds=1)
     for seed in (1, 2):
-        campaign.check(Case(seed, "not PTX\n", ("dce",)), None)
-    campaign.check(random_case(3, 5, ("dce",)), None)
-    assert campaign.checked == 3
-    assert list(campaign.defects.values()) == [2]
+        campaign.kernel([Case(seed, "not PTX\n", ("dce",))])
+    campaign.kernel([random_case(3, 5, ("dce",))])
+    assert campaign.figures.kernels == 3
+    assert campaign.figures.verdicts == {"failed": 2, "checked": 1}
+    assert list(campaign.figures.defects.values()) == [2]
     assert capsys.readouterr().out.count("reproduce:") == 1
+
+
+def test_each_step_is_judged_and_counted_once() -> None:
+    """What changed nothing, or led to what was judged, is no check; passes are counted."""
+    case = random_case(3, 12, ("dce", "dce", "clone", "print", "shuffle", "dce"))
+    shared, watch = Shared(case), Watch()
+    outcomes = list(case.run(shared, watch, each=True))
+    assert [o.verdict for o in outcomes] == [
+        "checked", "unchanged", "unchanged", "checked", "checked", "unchanged"
+    ]  # fmt: skip
+    assert [len(o.case.chain) for o in outcomes] == [1, 2, 3, 4, 5, 6]
+    assert watch.runs == {"dce": 3}
+    assert watch.changed == {"dce": 1}
+    assert [o.verdict for o in random_case(3, 12, ("dce",)).run(shared)] == ["repeated"]
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_failure_within_a_chain_names_its_beginning() -> None:
+    """What a wrong step of a judged chain is told with ends in that step, and fails alone."""
+    failing = first_failure(("clone", "swap-a-subtraction", "print", "dce")).case
+    outcomes = list(failing.run(each=True))
+    assert [o.verdict for o in outcomes] == ["unchanged", "failed"]
+    assert outcomes[-1].case.chain == ("clone", "swap-a-subtraction")
+    assert outcomes[-1].case.failure() == outcomes[-1].failure
+
+
+def test_figures_add_up_over_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second run goes on where the first ended; both together are one run of that length."""
+    totals = tmp_path / "totals.json"
+    words = ["--job", "passes", "--assemble", "0", "--size", "6", "--chains", "1", "--seed", "40"]
+    for _ in range(2):
+        assert fuzz.main([*words, "--totals", str(totals), "--count", "2"]) == 0
+    both = json.loads(totals.read_text())
+    assert fuzz.main([*words, "--totals", str(tmp_path / "once.json"), "--count", "4"]) == 0
+    once = json.loads((tmp_path / "once.json").read_text())
+    assert (both["next"], both["kernels"]) == (44, 4)
+    for key in ("verdicts", "runs", "changed", "commits"):
+        assert both[key] == once[key]
+    assert "beside them" in capsys.readouterr().out
+
+
+def test_recipes_hold_every_pass_option_and_knob() -> None:
+    """Some hundred recipes draw all that a pipeline of level ori can be asked for; all are read."""
+    rng = random.Random(1)
+    recipes = [random_recipe(rng) for _ in range(1500)]
+    ori = [p for p in all_passes().values() if p.level != "nvvm"]
+    steps = [s for r in recipes for s in parse_pipeline(",".join(passes_of(r.chain)))]
+    assert {s.pass_.name for s in steps} == {p.name for p in ori}
+    for p in ori:
+        for o in p.option_table().values():
+            values = {getattr(s.options, o.field) for s in steps if s.pass_ is p}
+            assert len(values) > 1 or o.key in NOT_DRAWN, (p.name, o.key)
+    names = {p.name for p in ori}
+    wanted = {k.name for k in all_knobs() if not names.isdisjoint(k.readers)}
+    assert {name for r in recipes for name, _ in r.knobs} == wanted
+    assert {r.policy for r in recipes} == {"observed", "notes"}
+    assert steps
+    for r in recipes[:200]:
+        Knobs(dict(r.knobs), r.policy)

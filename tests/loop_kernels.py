@@ -1,0 +1,496 @@
+"""Random kernels that aim at the loop passes.
+
+    text = loop_kernel(seed, size)      # PTX with one kernel "k", as of kernels.py
+
+To what kernels.py makes are added, so that every pass has something to do and something to refuse:
+
+Loops     tested at the top, at the end, under a guard or in the middle; counting up, down, by
+          steps that are literals or registers, by shifts; in 32 and 64 bits, floats, and pointers
+          that walk to an end; trip counts that are known, the same for all threads, or not;
+          conditions that load; several exits and latches, ways in from the side, nests.
+Bodies    chains of operations on registers written once, whose inputs are invariants (literals,
+          parameters, constants, words of memory, all loaded inside the loop), loop variables or
+          both; addresses affine in the variables of a nest; words carried through local memory;
+          accumulators; small branches, guarded loads and stores, slow paths that stand behind the
+          kernel's end, traps that nothing reaches; calls; exchanges through shared memory.
+Pairs     neighbours that count alike, the second reading what the first wrote, at distances from
+          -1 to 1, with and without code between them.
+Pragmas   nounroll, now and then.
+
+Loops run 0 to 8 times, inner ones fewer, so that a launch is short.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import attrs
+
+from tests.kernels import _Kernel
+
+
+@attrs.frozen
+class Index:
+    """A loop variable in scope: its register, and the least and largest value that it takes in
+    the body, where they are known to the generator (then `of` is what a chain may address by)."""
+
+    register: str
+    bits: int
+    low: int = 0
+    high: int = 1 << 20
+
+
+def loop_kernel(seed: int, size: int = 40) -> str:
+    """The PTX text of a kernel "k" of about `size` statements."""
+    return _Loops(random.Random(f"loops {seed}"), size).text()
+
+
+class _Loops(_Kernel):
+    def __init__(self, rng: random.Random, size: int) -> None:
+        super().__init__(rng, size)
+        self.fresh: dict[str, int] = dict.fromkeys(("i", "j", "y", "v", "w", "b"), 0)
+        self.indices: list[Index] = []
+        self.pointers: list[str] = []
+        self.behind: list[str] = []
+
+    def text(self) -> str:
+        text = super().text()
+        types = {"i": "b32", "j": "b64", "y": "f32", "v": "b32", "w": "b64", "b": "pred"}
+        declared = "".join(
+            f"\t.reg .{types[c]} %{c}<{n + 1}>;\n" for c, n in self.fresh.items() if n
+        )
+        at = text.index("\tld.param.u64 %in")
+        end = text.rindex("\tret;\n}")
+        behind = "\n".join(("\tret;", *self.behind, "}\n"))
+        return text[:at] + declared + text[at:end] + behind
+
+    def new(self, pool: str) -> str:
+        self.fresh[pool] += 1
+        return f"%{pool}{self.fresh[pool]}"
+
+    # ------------------------------------------------------------ statements
+
+    def statement(self, depth: int) -> None:
+        r = self.rng
+        kinds: list[tuple[Callable[[], None], int]] = [
+            (self.chain, 8), (self.wide_chain, 2), (self.accumulate, 4), (self.invariant, 3),
+            (self.small_branch, 3), (self.guarded_access, 2), (self.slow_path, 1),
+        ]  # fmt: skip
+        if self.pointers:
+            kinds.append((self.through_pointer, 5))
+        if depth < 3 and self.left > 2:
+            kinds += [(lambda: self.counted(depth), 12 if depth == 0 else 4)]
+            if depth < 2:
+                kinds += [(lambda: self.pair(depth), 3), (lambda: self.array(depth), 2)]
+        if self.loops:
+            kinds.append((self.leave_loop, 1))
+        if r.random() < 0.25:
+            super().statement(depth)
+            return
+        chosen, weights = zip(*kinds, strict=True)
+        r.choices(chosen, weights)[0]()
+
+    def atom_source(self) -> str:
+        """A 32-bit input of a chain: mostly what the loop does not change or counts."""
+        r = self.rng
+        narrow = [x.register for x in self.indices if x.bits == 32]
+        if narrow and r.random() < 0.55:
+            return r.choice(narrow)
+        if r.random() < 0.6:
+            return r.choice(("%n", "%me", "%gid", str(r.choice((1, 2, 3, 4, 5, 8, 12, -1, 100)))))
+        return self.reg("r")
+
+    def operation(self, inputs: list[str]) -> str:
+        """One operation of 32 bits on some of the inputs, into a register of its own."""
+        r = self.rng
+        d = self.new("v")
+        a = r.choice([x for x in inputs if x.startswith("%")] or ["%me"])
+        b, c = r.choice(inputs), r.choice(inputs)
+        self.put(
+            r.choice((
+                f"add.s32 {d}, {a}, {b};", f"sub.s32 {d}, {a}, {b};", f"mul.lo.s32 {d}, {a}, {b};",
+                f"mad.lo.s32 {d}, {a}, {b}, {c};", f"mad.lo.s32 {d}, {a}, {b}, {c};",
+                f"shl.b32 {d}, {a}, {r.randrange(5)};", f"xor.b32 {d}, {a}, {b};",
+                f"and.b32 {d}, {a}, {b};", f"max.s32 {d}, {a}, {b};",
+                f"shr.u32 {d}, {a}, {r.randrange(1, 9)};", f"add.s32 {d}, {a}, {b};",
+            ))
+        )  # fmt: skip
+        return d
+
+    def chain(self) -> None:
+        """Operations on registers written once; the last is added up, loaded at, or kept."""
+        r = self.rng
+        inputs = [self.atom_source() for _ in range(3)]
+        for _ in range(r.randint(1, 4)):
+            inputs.append(self.operation(inputs))
+            if r.random() < 0.5:
+                del inputs[0]
+        last = inputs[-1]
+        if r.random() < 0.4:
+            t, a = self.new("v"), self.new("w")
+            self.put(f"and.b32 {t}, {last}, 1023;")
+            self.put(f"mad.wide.u32 {a}, {t}, 4, %in;")
+            last = self.new("v")
+            self.put(f"ld.global{r.choice(('', '.nc'))}.u32 {last}, [{a}];")
+        self.add_up(last)
+
+    def wide_chain(self) -> None:
+        """The same in 64 bits."""
+        r = self.rng
+        a = next((x for x in (self.atom_source() for _ in range(4)) if x.startswith("%")), "%me")
+        wide = [x.register for x in self.indices if x.bits == 64]
+        w = self.new("w")
+        self.put(f"mul.wide.{r.choice(('u32', 's32'))} {w}, {a}, {r.choice((3, 4, 12, 1000))};")
+        if wide:
+            more = self.new("w")
+            self.put(f"mad.lo.s64 {more}, {r.choice(wide)}, {r.choice((w, '7', '12'))}, {w};")
+            w = more
+        self.put(f"add.s64 {self.reg('d')}, {self.reg('d')}, {w};")
+
+    def add_up(self, value: str) -> None:
+        r = self.rng
+        d = self.reg("r")
+        self.put(
+            r.choice((f"add.s32 {d}, {d}, {value};", f"xor.b32 {d}, {d}, {value};",
+                      f"mad.lo.s32 {d}, {d}, 3, {value};", f"mov.b32 {d}, {value};"))
+        )  # fmt: skip
+
+    def accumulate(self) -> None:
+        """A sum of floats or integers, sometimes under a guard."""
+        r = self.rng
+        f, x = self.reg("f"), r.choice(("%x", "0f3F000000", self.reg("f")))
+        self.guarded(
+            r.choice((
+                f"fma.rn.f32 {f}, {x}, {self.reg('f')}, {f};", f"add.rn.f32 {f}, {f}, {x};",
+                f"add.s32 {self.reg('r')}, {self.reg('r')}, {self.atom_source()};",
+                f"max.s32 {self.reg('r')}, {self.reg('r')}, {self.atom_source()};",
+            ))
+        )  # fmt: skip
+
+    def invariant(self) -> None:
+        """What a loop need not do again: a parameter, a constant, a word of memory, arithmetic."""
+        r = self.rng
+        v = self.new("v")
+        kind = r.randrange(5)
+        if kind == 0:
+            self.put(f"ld.param.u32 {v}, [k_param_2];")
+        elif kind == 1:
+            self.put(f"ld.const.u32 {v}, [table+{4 * r.randrange(16)}];")
+        elif kind == 2:
+            self.put(f"ld.global.u32 {v}, [%own+{4 * r.randrange(8)}];")
+        elif kind == 3:
+            self.put(f"ld.global{r.choice(('', '.nc'))}.u32 {v}, [%in+{4 * r.randrange(64)}];")
+        else:
+            self.put(f"mul.lo.s32 {v}, %gid, {r.randrange(3, 99)};")
+            v2 = self.new("v")
+            self.put(f"{r.choice(('mul.hi', 'add', 'div'))}.s32 {v2}, {v}, {r.choice((7, 12))};")
+            v = v2
+        self.add_up(v)
+
+    def simple(self) -> None:
+        """One operation that a guard may stand before."""
+        r = self.rng
+        kind = r.randrange(5)
+        if kind == 0:
+            self.put(f"st.global.b32 [%own+{4 * r.randrange(8)}], {self.reg('r')};")
+        elif kind == 1:
+            self.put(f"ld.global.b32 {self.reg('r')}, [%in+{4 * r.randrange(64)}];")
+        elif kind == 2:
+            self.put(f"add.rn.f32 {self.reg('f')}, {self.reg('f')}, %x;")
+        else:
+            self.put(f"mad.lo.s32 {self.reg('r')}, {self.reg('r')}, 5, {self.atom_source()};")
+
+    def small_branch(self) -> None:
+        """A triangle or a diamond of a few operations."""
+        r = self.rng
+        other, end = self.label(), self.label()
+        p = self.reg("p")
+        if r.random() < 0.6:
+            p = self.new("b")
+            self.put(f"setp.{r.choice(('lt', 'eq', 'ge'))}.s32 {p}, {self.reg('r')}, "
+                     f"{self.atom_source()};")  # fmt: skip
+        two = r.random() < 0.5
+        self.put(f"@{r.choice(('', '!'))}{p} bra {other if two else end};")
+        for _ in range(r.randint(1, 3)):
+            self.simple()
+        if two:
+            self.put(f"bra {end};")
+            self.out.append(f"{other}:")
+            for _ in range(r.randint(1, 2)):
+                self.simple()
+        self.out.append(f"{end}:")
+
+    def guarded_access(self) -> None:
+        r = self.rng
+        guard = f"@{r.choice(('', '!'))}{self.reg('p')} "
+        if r.random() < 0.5:
+            self.put(f"{guard}ld.global.b32 {self.reg('r')}, [%own+{4 * r.randrange(8)}];")
+        else:
+            self.put(f"{guard}st.global.b32 [%own+{4 * r.randrange(8)}], {self.reg('r')};")
+
+    def slow_path(self) -> None:
+        """A branch to code behind the kernel's end, and back; or to a trap that is not reached."""
+        r = self.rng
+        away, back = self.label(), self.label()
+        if r.random() < 0.4:
+            p = self.new("b")
+            self.put(f"setp.gt.u32 {p}, %n, 1000;")
+            self.put(f"@{p} bra {away};")
+            self.behind += [f"{away}:", "\ttrap;", "\tret;"]
+            return
+        self.put(f"@{self.reg('p')} bra {away};")
+        self.out.append(f"{back}:")
+        code, self.out = self.out, []
+        for _ in range(r.randint(1, 2)):
+            self.simple()
+        self.behind += [f"{away}:", *self.out, f"\tbra {back};"]
+        self.out = code
+
+    def through_pointer(self) -> None:
+        r = self.rng
+        v = self.new("v")
+        self.put(f"ld.global.u32 {v}, [{r.choice(self.pointers)}+{4 * r.randrange(3)}];")
+        self.add_up(v)
+
+    # ----------------------------------------------------------------- loops
+
+    def trips(self, depth: int) -> tuple[str, str]:
+        """How often: (kind, literal or register)."""
+        r = self.rng
+        kind = r.choice(("known", "known", "uniform", "thread"))
+        if kind == "known":
+            return kind, str(r.choice(((1, 2, 3, 4, 5, 8), (1, 2, 3, 4), (1, 2, 2, 3))[depth]))
+        v = self.new("v")
+        of = "%n" if kind == "uniform" else self.reg("r")
+        self.put(f"and.b32 {v}, {of}, {(7, 3, 1)[depth]};")
+        return kind, v
+
+    def counted(self, depth: int) -> None:
+        """A loop of any of the shapes, around statements."""
+        r = self.rng
+        kind, trips = self.trips(depth)
+        shape = r.choice(("end", "end", "guard", "top", "top", "middle"))
+        if shape in ("end", "middle") and kind != "known":
+            more = self.new("v")
+            self.put(f"max.u32 {more}, {trips}, 1;")
+            trips = more
+        variable = r.choices(
+            (self.narrow, self.wide, self.floating_count, self.pointer, self.shifted),
+            (8, 3, 1, 3, 1),
+        )[0]
+        step, test, index = variable(trips)
+        self.around(depth, shape, kind != "thread", step, test, index)
+
+    def around(
+        self, depth: int, shape: str, uniform: bool, step: str, test: Callable[[str], str],
+        index: Index | str | None,
+    ) -> None:  # fmt: skip
+        """The blocks of a loop; `test(p)` says how predicate `p` becomes "once more"."""
+        r = self.rng
+        head, tail, end = self.label(), self.label(), self.label()
+        go, leave = self.new("b"), r.random() < 0.3
+        side = shape == "end" and r.random() < 0.08
+        uniform = uniform and not leave and not side
+
+        def check(target: str, stay: bool) -> None:
+            self.put(test(go))
+            self.put(f"@{'' if stay else '!'}{go} bra {target};")
+
+        if shape == "guard":
+            check(end, False)
+        if side:
+            middle = self.label()
+            self.put(f"@{self.reg('p')} bra {middle};")
+        if r.random() < 0.08:
+            self.out.append('\t.pragma "nounroll";')
+        self.out.append(f"{head}:")
+        if shape == "top":
+            if r.random() < 0.25:
+                self.loaded_exit(end)
+                uniform = False
+            check(end, False)
+        self.scope(depth, uniform, (tail, end) if leave else None, index, shape == "middle")
+        if side:
+            self.out.append(f"{middle}:")
+            self.chain()
+        if r.random() < 0.1:  # a second latch
+            skip = self.label()
+            self.put(f"@{self.reg('p')} bra {skip};")
+            self.put(step)
+            if shape != "top":
+                check(end, False)
+            self.put(f"bra {head};")
+            self.out.append(f"{skip}:")
+        self.out.append(f"{tail}:")
+        self.put(step)
+        if shape == "top":
+            self.put(f"bra{r.choice(('', '.uni'))} {head};")
+        elif shape == "middle":
+            check(end, False)
+            self.scope(depth, False, None, None, True)
+            self.put(f"bra {head};")
+        else:
+            check(head, True)
+        self.out.append(f"{end}:")
+
+    def scope(
+        self, depth: int, uniform: bool, leave: tuple[str, str] | None, index: Index | str | None,
+        short: bool,
+    ) -> None:  # fmt: skip
+        """The statements of a body, with its variable in sight."""
+        keep = self.loops, self.indices, self.pointers
+        self.loops = [*self.loops, (*leave, False)] if leave else []
+        if isinstance(index, Index):
+            self.indices = [*self.indices, index]
+        elif index:
+            self.pointers = [*self.pointers, index]
+        if short:
+            self.inside(uniform, self.chain)
+        else:
+            self.inside(uniform, lambda: self.statements(depth + 1))
+        self.loops, self.indices, self.pointers = keep
+
+    def loaded_exit(self, end: str) -> None:
+        """Leave where a word of memory says so."""
+        v, p = self.new("v"), self.new("b")
+        if self.pointers:
+            self.put(f"ld.global.u32 {v}, [{self.rng.choice(self.pointers)}];")
+        else:
+            self.put(f"ld.global.u32 {v}, [%own+{4 * self.rng.randrange(8)}];")
+        self.put(f"and.b32 {v}, {v}, 7;")
+        self.put(f"setp.eq.s32 {p}, {v}, 5;")
+        self.put(f"@{p} bra {end};")
+
+    # Variables: each writes the start and gives (step, test, what bodies see).
+
+    def narrow(self, trips: str) -> tuple[str, Callable[[str], str], Index]:
+        r = self.rng
+        i, by = self.new("i"), r.choice((1, 1, 1, 2, 3, 4, -1, -1, -2, -3))
+        start = r.choice((0, 0, 0, 1, 5, -3, 30))
+        step = str(by)
+        self.put(f"mov.u32 {i}, {start};")
+        if trips.isdigit():
+            bound, high = str(start + by * int(trips)), max(start, start + by * int(trips))
+        else:
+            bound, high = self.new("v"), 1 << 20
+            self.put(f"mad.lo.s32 {bound}, {trips}, {by}, {start};")
+        if r.random() < 0.1:
+            step = self.new("v")
+            self.put(f"mov.u32 {step}, {by};")
+            if r.random() < 0.5:  # not a literal to the eye
+                self.put(f"add.s32 {step}, %n, {by};")
+                self.put(f"sub.s32 {step}, {step}, %n;")
+        signed = start < 0 or by < 0 or r.random() < 0.6
+        return f"add.s32 {i}, {i}, {step};", self.test(i, by, bound, signed, 32), \
+            Index(i, 32, 0, high)  # fmt: skip
+
+    def test(self, i: str, by: int, bound: str, signed: bool, bits: int) -> Callable[[str], str]:
+        r = self.rng
+        t = f"{'s' if signed else 'u'}{bits}"
+        near = "ne" if r.random() < 0.3 else "lt" if by > 0 else "gt"
+        if near != "ne" and bound.lstrip("-").isdigit() and abs(by) == 1 and r.random() < 0.3 \
+                and int(bound) > 1:  # fmt: skip
+            near, bound = ("le", str(int(bound) - 1)) if by > 0 else ("ge", str(int(bound) + 1))
+        if r.random() < 0.1 and near in ("lt", "gt"):
+            return lambda p: f"setp.{'gt' if near == 'lt' else 'lt'}.{t} {p}, {bound}, {i};" \
+                if bound.startswith("%") else f"setp.{near}.{t} {p}, {i}, {bound};"  # fmt: skip
+        return lambda p: f"setp.{near}.{t} {p}, {i}, {bound};"
+
+    def wide(self, trips: str) -> tuple[str, Callable[[str], str], Index]:
+        r = self.rng
+        j, by = self.new("j"), r.choice((1, 2, 4, -1))
+        start = r.choice((0, 0, 7))
+        self.put(f"mov.u64 {j}, {start};")
+        if trips.isdigit():
+            bound = str(start + by * int(trips))
+        else:
+            bound = self.new("w")
+            self.put(f"cvt.s64.s32 {bound}, {trips};")
+            self.put(f"mad.lo.s64 {bound}, {bound}, {by}, {start};")
+        return f"add.s64 {j}, {j}, {by};", self.test(j, by, bound, by < 0, 64), Index(j, 64)
+
+    def floating_count(self, trips: str) -> tuple[str, Callable[[str], str], None]:
+        r = self.rng
+        y = self.new("y")
+        self.put(f"mov.f32 {y}, 0f00000000;")
+        bound = self.new("y")
+        self.put(f"cvt.rn.f32.u32 {bound}, {trips};")
+        if r.random() < 0.5:
+            self.put(f"mov.f32 {bound}, 0f40400000;")  # 3.0
+        near = r.choice(("lt", "lt", "neu"))
+        return f"add.rn.f32 {y}, {y}, 0f3F800000;", \
+            lambda p: f"setp.{near}.f32 {p}, {y}, {bound};", None  # fmt: skip
+
+    def pointer(self, trips: str) -> tuple[str, Callable[[str], str], str]:
+        r = self.rng
+        j, end = self.new("j"), self.new("w")
+        by = r.choice((4, 4, 8, 16, -4))
+        self.put(f"add.s64 {j}, %in, {256 + 4 * r.randrange(64)};")
+        if trips.isdigit():
+            self.put(f"add.s64 {end}, {j}, {by * int(trips)};")
+        else:
+            self.put(f"mul.wide.s32 {end}, {trips}, {by};")
+            self.put(f"add.s64 {end}, {end}, {j};")
+        near = "ne" if r.random() < 0.5 else "lt" if by > 0 else "gt"
+        return f"add.s64 {j}, {j}, {by};", lambda p: f"setp.{near}.u64 {p}, {j}, {end};", j
+
+    def shifted(self, trips: str) -> tuple[str, Callable[[str], str], Index]:
+        i, bound = self.new("i"), self.new("v")
+        self.put(f"mov.u32 {i}, 1;")
+        self.put(f"mov.u32 {bound}, 1;")
+        self.put(f"shl.b32 {bound}, {bound}, {trips};")
+        return f"shl.b32 {i}, {i}, 1;", lambda p: f"setp.lt.u32 {p}, {i}, {bound};", \
+            Index(i, 32)  # fmt: skip
+
+    # ---------------------------------------------------------------- arrays
+
+    def pair(self, depth: int) -> None:
+        """Two or three neighbours that count alike."""
+        r = self.rng
+        kind, trips = self.trips(max(depth, 1))
+        guard = kind != "known" or r.random() < 0.3
+        again = r.random() < 0.9
+        for k in range(r.choice((2, 2, 2, 3))):
+            if k and r.random() < 0.25:
+                self.chain()
+            self.array_loop(trips if again or not k else "3", guard)
+
+    def array(self, depth: int) -> None:
+        _, trips = self.trips(max(depth, 1))
+        self.array_loop(trips, True)
+
+    def array_loop(self, trips: str, guard: bool) -> None:
+        """i from 0: words of the thread's local array from words of it and of the input."""
+        r = self.rng
+        self.uses.add("local")
+        i, p = self.new("i"), self.new("b")
+        head, end = self.label(), self.label()
+        self.put(f"mov.u32 {i}, 0;")
+        if guard:
+            self.put(f"setp.lt.s32 {p}, {i}, {trips};")
+            self.put(f"@!{p} bra {end};")
+        self.out.append(f"{head}:")
+        offset, at, a, base = (self.new("w") for _ in range(4))
+        self.put(f"mul.wide.u32 {offset}, {i}, 4;")
+        self.put(f"mov.u64 {base}, depot;")
+        self.put(f"add.s64 {at}, {base}, {offset};")
+        self.put(f"add.s64 {a}, %in, {offset};")
+        for _ in range(r.randint(1, 3)):
+            v, kind = self.new("v"), r.randrange(4)
+            if kind == 0:
+                self.put(f"ld.local.u32 {v}, [{at}+{4 * r.randrange(4, 7)}];")
+                self.add_up(v)
+            elif kind == 1:
+                self.put(f"ld.global.u32 {v}, [{a}+{4 * r.randrange(32)}];")
+                self.put(f"st.local.u32 [{at}+{4 * r.randrange(4, 7)}], {v};")
+            elif kind == 2:
+                self.put(f"mad.lo.s32 {v}, {i}, {r.randrange(2, 9)}, {self.atom_source()};")
+                self.put(f"st.local.u32 [{at}+{4 * r.randrange(4, 7)}], {v};")
+            else:
+                self.put(f"ld.global.u32 {v}, [{a}];")
+                self.add_up(v)
+        self.put(f"add.s32 {i}, {i}, 1;")
+        self.put(f"setp.lt.s32 {p}, {i}, {trips};")
+        self.put(f"@{p} bra {head};")
+        self.out.append(f"{end}:")
