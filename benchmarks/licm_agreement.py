@@ -3,7 +3,7 @@
     python benchmarks/licm_agreement.py [--count 400] [--seed 1] [--arch sm_80,sm_90]
                                         [--files DIR ...] [--misses] [--json out.json]
 
-Generated: kernels of one loop, with or without a branch, or of two nested ones, all under
+Generated: kernels of one loop, with or without a branch, or of two or three nested ones, all under
 `.pragma "nounroll"`. Each invariant carries a mark that survives assembly: a literal, an address
 offset or an operation that nothing else has. In how many loops the mark lies in the machine
 code says what ptxas did; in how many the instruction lies after `licm<id=0>,licm<id=1>`, what nvir
@@ -15,10 +15,7 @@ conversions and MUFU operations that nvir calls invariant are looked up by their
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
-import re
 import struct
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +25,8 @@ import attrs
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from unroll_agreement import sass_loops
+import agreement
+from agreement import sass_loops
 
 import nvir
 from nvir import toolchain
@@ -180,7 +178,7 @@ class Writer:
         return self.rnd.choice((2, 5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100, 150, 200, 300))
 
     def loop(self, label: str, level: int, body: list[str]) -> list[str]:
-        i, p, limit = f"%r{10 + level}", f"%p{1 + level}", f"%r{1 + level}"
+        i, p, limit = f"%r{10 + level}", f"%p{1 + level}", f"%r{1 + level % 2}"
         test = f"add.s32 {i}, {i}, 1; setp.lt.s32 {p}, {i}, {limit}; @{p} bra {label};"
         return [f"mov.u32 {i}, 0;", f"{label}:", '.pragma "nounroll";', *body, test]
 
@@ -190,7 +188,7 @@ class Writer:
                 *then, "SKIP:", *self.memory(0), *self.section(self.size() // 2, 2)]  # fmt: skip
 
     def kernel(self) -> Specimen:
-        shape = self.rnd.choice(("single", "single", "single", "branch", "nest"))
+        shape = self.rnd.choice(("single", "single", "single", "branch", "nest", "deep"))
         pointers = ["add.s64 %rd60, %rd1, 4096; add.s64 %rd61, %rd1, 8192;"]
         if shape == "single":
             body = [*self.memory(0), *self.section(self.size(), 4)]
@@ -198,6 +196,10 @@ class Writer:
             body = self.branchy()
         else:
             inner = self.loop("M", 1, [*self.memory(1), *self.section(self.size(), 3)])
+            if shape == "deep":
+                around = self.section(self.rnd.choice((0, 2, 5, 20, 60)), 2)
+                inner = [*around, *inner, *self.noise(self.rnd.choice((0, 2, 10)))]
+                inner = self.loop("N", 2, inner)
             before = self.section(self.rnd.choice((0, 2, 5, 20, 60, 120)), 2)
             body = [*before, *inner, *self.noise(self.rnd.choice((0, 2, 10)))]
         if not self.marks:
@@ -355,46 +357,13 @@ def table(judged: Iterable[Judged], misses: bool = False, by: str = "shape") -> 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    args = agreement.parser(__doc__, count=400, missed="marks").parse_args(argv)
+    return agreement.compare(
+        args,
+        judge_generated,
+        judge_compiled,
+        lambda judged: [table(judged, args.misses), table(judged, by="kind")],
     )
-    parser.add_argument("--count", type=int, default=400, help="generated kernels an architecture")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--arch", default="sm_80,sm_90")
-    parser.add_argument("--files", nargs="*", default=[], help="PTX files or folders of them")
-    parser.add_argument("--sample", type=int, default=0, help="so many of the files, by the seed")
-    parser.add_argument("--misses", action="store_true", help="list the marks that differ")
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args(argv)
-    if not toolchain.available("ptxas"):
-        print("ptxas is not there: nothing to compare with")
-        return 1
-    results: dict[str, list[Judged]] = {}
-    for arch in args.arch.split(",") if args.count else ():
-        results[f"generated, {arch}"] = judge_generated(args.count, args.seed, arch)
-    if args.files:
-        results["compiled"] = judge_files(args.files, args.sample, args.seed)
-    for name, judged in results.items():
-        print(f"{name}\n{table(judged, args.misses)}\n{table(judged, by='kind')}\n")
-    if args.json:
-        body = {name: [attrs.asdict(j) for j in js] for name, js in results.items()}
-        args.json.write_text(json.dumps(body, indent=1))
-    return 0
-
-
-def judge_files(files: Sequence[str], sample: int, seed: int) -> list[Judged]:
-    paths = [p for f in map(Path, files) for p in (sorted(f.rglob("*.ptx")) if f.is_dir() else [f])]
-    if sample and sample < len(paths):
-        paths = random.Random(seed).sample(paths, sample)
-    out: list[Judged] = []
-    for path in paths:
-        named = re.search(r"^\s*\.target\s+(sm_(\d+)\w*)", path.read_text(errors="replace"), re.M)
-        arch = "sm_80" if named is None or int(named[2]) < 80 else named[1]
-        try:
-            out += judge_compiled(path, arch)
-        except nvir.NvirError as e:
-            print(f"{path}: {e}", file=sys.stderr)
-    return out
 
 
 if __name__ == "__main__":

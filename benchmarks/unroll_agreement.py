@@ -16,8 +16,6 @@ A loop is judged only where its own lines speak clearly; the others are counted 
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import re
 import sys
@@ -27,6 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import agreement
+from agreement import sass_loops
 
 import nvir
 from nvir import toolchain
@@ -460,73 +463,6 @@ def _class(counted: Counted, kinds: Sequence[tuple[str, int]], nest: bool) -> st
 # ------------------------------------------------------------------ what ptxas did
 
 
-def sass_loops(code: Sequence[SassInstruction]) -> list[frozenset[int]]:
-    """The natural loops of machine code as sets of instruction numbers, one a header."""
-    at = {i.address: k for k, i in enumerate(code)}
-    leaders = {0}
-    for k, i in enumerate(code):
-        if i.name in ("BRA", "EXIT", "RET", "BRX", "JMP"):
-            leaders.add(k + 1)
-            if i.target in at:
-                leaders.add(at[i.target])
-    starts = sorted(x for x in leaders if x < len(code))
-    block = {}
-    for b, (s, e) in enumerate(zip(starts, [*starts[1:], len(code)], strict=True)):
-        block.update(dict.fromkeys(range(s, e), b))
-    succs = _successors(code, starts, block, at)
-    preds: list[list[int]] = [[] for _ in starts]
-    for b, following in enumerate(succs):
-        for s in following:
-            preds[s].append(b)
-    loops: dict[int, set[int]] = {}
-    dominates = _dominators(succs, preds)
-    for b, following in enumerate(succs):
-        for h in following:
-            if dominates(h, b):
-                body = loops.setdefault(h, {h})
-                work = [b]
-                while work:
-                    x = work.pop()
-                    if x not in body:
-                        body.add(x)
-                        work += preds[x]
-    return [frozenset(k for k in range(len(code)) if block[k] in body) for body in loops.values()]
-
-
-def _successors(
-    code: Sequence[SassInstruction], starts: list[int], block: dict[int, int], at: dict[int, int]
-) -> list[list[int]]:
-    out: list[list[int]] = []
-    for e in [*starts[1:], len(code)]:
-        i = code[e - 1]
-        guarded = bool(i.guard) or any(re.match(r"!?U?P\d", o) for o in i.operands[:-1])
-        following = [block[e]] if e < len(code) else []
-        if i.name in ("BRA", "JMP") and i.target is not None:
-            following = [block[at[i.target]], *(following if guarded else [])]
-        elif i.name in ("EXIT", "RET", "BRX") and not guarded:
-            following = []
-        out.append(following)
-    return out
-
-
-def _dominators(succs: list[list[int]], preds: list[list[int]]) -> Any:
-    import networkx as nx
-
-    graph = nx.DiGraph()
-    graph.add_node(0)
-    graph.add_edges_from((b, s) for b, following in enumerate(succs) for s in following)
-    idom = nx.immediate_dominators(graph, 0)
-
-    def dominates(a: int, b: int) -> bool:
-        if b not in graph or (b and b not in idom):
-            return False  # unreachable
-        while b != a and b:
-            b = idom[b]
-        return a == b
-
-    return dominates
-
-
 def factor_of_marks(code: Sequence[SassInstruction], mode: str, others: Sequence[str]) -> Action:
     """What was done with the loop that `mode` marks; `others` mark the loops around it."""
     op = f"FFMA.{mode.upper()}"
@@ -724,50 +660,17 @@ def table(judged: Iterable[Judged], misses: bool = False) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--count", type=int, default=600, help="generated kernels an architecture")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--arch", default="sm_80,sm_90")
-    parser.add_argument("--files", nargs="*", default=[], help="PTX files or folders of them")
-    parser.add_argument("--sample", type=int, default=0, help="so many of the files, by the seed")
+    parser = agreement.parser(__doc__, count=600, missed="loops")
     parser.add_argument("--largest", type=int, default=400_000, help="bytes of a file at most")
-    parser.add_argument("--misses", action="store_true", help="list the loops that differ")
-    parser.add_argument("--json", type=Path)
     args = parser.parse_args(argv)
-    if not toolchain.available("ptxas"):
-        print("ptxas is not there: nothing to compare with")
-        return 1
-    results: dict[str, list[Judged]] = {}
-    for arch in args.arch.split(",") if args.count else ():
-        results[f"generated, {arch}"] = judge_generated(args.count, args.seed, arch)
-    if args.files:
-        results["compiled"] = judge_files(args.files, args.sample, args.largest, args.seed)
-    for name, judged in results.items():
-        print(f"{name}\n{table(judged, args.misses)}\n")
-    if args.json:
-        body = {name: [attrs.asdict(j) for j in js] for name, js in results.items()}
-        args.json.write_text(json.dumps(body, indent=1))
-    return 0
-
-
-def judge_files(files: Sequence[str], sample: int, largest: int, seed: int) -> list[Judged]:
-    """The loops of PTX files, each assembled for the architecture that it names."""
-    paths = [p for f in map(Path, files) for p in (sorted(f.rglob("*.ptx")) if f.is_dir() else [f])]
-    paths = [p for p in paths if p.stat().st_size <= largest]
-    if sample and sample < len(paths):
-        paths = random.Random(seed).sample(paths, sample)
-    out: list[Judged] = []
     done: set[str] = set()
-    for path in paths:
-        named = re.search(r"^\s*\.target\s+(sm_(\d+)\w*)", path.read_text(errors="replace"), re.M)
-        arch = "sm_80" if named is None or int(named[2]) < 80 else named[1]
-        try:
-            out += judge_compiled(path, arch, done)
-        except (nvir.NvirError, toolchain.ToolError) as error:
-            print(f"{path.name}: {error}", file=sys.stderr)
-    return out
+    return agreement.compare(
+        args,
+        judge_generated,
+        lambda path, arch: judge_compiled(path, arch, done),
+        lambda judged: [table(judged, args.misses)],
+        largest=args.largest,
+    )
 
 
 if __name__ == "__main__":
