@@ -24,7 +24,7 @@ import numpy as np
 
 from nvir.interp.emit import compile_edge, compile_segment
 from nvir.interp.groups import ALL, Group, Node, Table
-from nvir.interp.layout import Array
+from nvir.interp.layout import Array, align_up
 from nvir.interp.leaves import real
 from nvir.interp.memory import Fault, Region
 from nvir.ir.errors import LaunchError
@@ -104,7 +104,7 @@ class Wave:
         """The context of a callee."""
         found = node.children.get((call, plan))
         if found is None:
-            base = node.base + node.plan.frame.size
+            base = align_up(node.base + node.plan.frame.size, plan.frame.align)
             table = self.table(plan, node.depth + 1)
             found = node.children[call, plan] = Node(plan, table, base, node, call, call.after)
             self._reserve(found)

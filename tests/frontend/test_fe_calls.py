@@ -18,6 +18,7 @@ from nvir.frontend.irgen.state import ModuleState
 from nvir.frontend.irgen.types import Types
 from nvir.frontend.tree import declarations as d
 from nvir.frontend.tree import types as t
+from nvir.ir.errors import NvirError
 
 out, v, w, n, f = b.names("out v w n f")
 
@@ -366,3 +367,59 @@ def test_printf_gives_how_many_arguments_it_took():
         result = run(module, "k", [got, np.zeros(1, np.int8)], block=1)
         assert got.tolist() == [0, 3, 2, -1]
         assert result.stdout == "nothing % here\n7 seven   7.0\n    0\n"
+
+
+def over_aligned(align, grid_constant=False):
+    """An object of more alignment than its members', by value to a kernel and on to a function;
+    both say where theirs lies."""
+    types: dict[str, t.CType] = {}
+    big = b.record("big", "int a, int c, double e[3]", types, align=align)
+    place = b.cast("int", b.cast("long", b.addr(v)) % align)
+    callee = b.function("int f", "big v", b.ret(place * 1000 + v.a + b.cast("int", v.e[1])),
+                        types=types, inline="never")  # fmt: skip
+    params = [d.Parameter("out", b.ctype("int *")), d.Parameter("x", t.CHAR),
+              d.Parameter("v", big, grid_constant=grid_constant)]  # fmt: skip
+    return b.unit(callee, b.kernel("k", params, b.assign(out[0], b.call("f", v)),
+                                   b.assign(out[1], place + v.c), types=types), types=types)
+
+
+@pytest.mark.parametrize("policy", ["observed", "notes"])
+@pytest.mark.parametrize("grid_constant", [False, True])
+@pytest.mark.parametrize("align", [16, 32, 128])
+def test_parameters_keep_the_alignment_of_their_record(align, grid_constant, policy):
+    """`.param .align 64`, as nvcc has it: the host lays out a kernel's arguments by it."""
+    made = module_of(over_aligned(align, grid_constant), policy=policy)
+    data = np.zeros(align * -(-32 // align), np.uint8)
+    data[:8].view(np.int32)[:] = [3, 4]
+    data[8:32].view(np.float64)[:] = [1, 2, 3]
+    for level in ("nvvm", "ori"):
+        if level == "ori":
+            nvir.run_passes(made, "select")
+            text = nvir.print_ptx(made)
+            assert f".param .align {align} .b8 k_param_2" in text
+            assert f".param .align {align} .b8 f_param_0" in text
+            assert f".param .align {align} .b8 param0" in text
+        got = np.zeros(2, np.int32)
+        run(made, "k", [got, np.int8(1), data.tobytes()], block=1)
+        assert got.tolist() == [5, 4]
+
+
+def test_no_parameter_is_aligned_to_more_than_ptx_has():
+    with pytest.raises(NvirError, match="a parameter aligned to 256 bytes: PTX has 128 at most"):
+        nvir.run_passes(module_of(over_aligned(256)), "select")
+
+
+def test_calls_through_pointers_align_their_objects_too():
+    types: dict[str, t.CType] = {}
+    big = b.record("big", "int a, int c", types, align=64)
+    callee = b.function("int f", "big v", b.ret(v.a + v.c), types=types, inline="never")
+    tree = b.unit(callee, b.kernel(
+        "k", "int *out, int n", b.let("int (*p)(big)", b.name("f"), types=types),
+        b.let((big, "w"), b.init(n, 2)), b.assign(out[0], b.call(b.name("p"), w)),
+        types=types), types=types)  # fmt: skip
+    made = module_of(tree)
+    nvir.run_passes(made, "select")
+    assert ".callprototype (.param .b32 _) _ (.param .align 64 .b8 _[64])" in nvir.print_ptx(made)
+    got = np.zeros(1, np.int32)
+    run(made, "k", [got, np.int32(40)], block=1)
+    assert got.tolist() == [42]

@@ -2,7 +2,7 @@
 
 A kernel's scalars have their own width (`.param .u8`), a function's integers below 32 bits
 are widened to `.b32`. Vectors, aggregates, i128 and `byval` memory are arrays of bytes with the
-alignment of their type.
+alignment of their type, or the one that `nvvm.annotations` or `callalign` give.
 
 Source: PTX Writer's Guide to Interoperability; what nvcc prints.
 """
@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function
 from nvir.ir.layout import align_of, size_of
+from nvir.ir.module import Module
 from nvir.ir.symbols import Param
 from nvir.ir.types import B8, I32, SCALARS, FloatType, IntType, PointerType, Type, array
 from nvir.ir.values import Argument, Value
@@ -41,24 +43,46 @@ def _is_narrow(t: Type) -> bool:
     return isinstance(t, IntType) and t.bits < 32
 
 
+MAX_ALIGN = 128  # of parameters in PTX
+
+
+def alignments(module: Module) -> dict[str, dict[int, int]]:
+    """function → place → bytes: the alignments that `nvvm.annotations` give to results (place 0)
+    and parameters (from 1), where they are more than the type's."""
+    aux = module.aux if isinstance(module.aux, dict) else {}
+    found: dict[str, dict[int, int]] = {}
+    for node in aux.get("metadata", {}).get("nvvm.annotations", ()):
+        for key, word in zip(node[1::2], node[2::2], strict=False):
+            if key == "align" and isinstance(word, int):
+                found.setdefault(str(node[0].name), {})[word >> 16] = word & 0xFFFF
+    return found
+
+
 def parameter(
-    name: str, t: Type, index: int, kernel: bool, attributes: tuple[Any, ...] = (), hint: str = ""
+    name: str, t: Type, index: int, kernel: bool, attributes: tuple[Any, ...] = (), hint: str = "",
+    least: int = 0,
 ) -> Param:  # fmt: skip
-    """The declaration of a parameter or result of type `t`; `hint` is its name in the source."""
+    """The declaration of a parameter or result of type `t`; `hint` is its name in the source,
+    `least` the alignment that it has at least if it is an object."""
     text = {"name": hint} if hint else {}
     memory = attribute(attributes, "byval")
     if isinstance(memory, Type):
         given = attribute(attributes, "align") or 0
-        align = max(int(given), align_of(memory))
-        return Param(name, array(B8, max(size_of(memory), 1)), index, align=align, attributes=text)
+        return _object(name, memory, max(int(given), least), index, text)
     if not _is_scalar(t):
-        return Param(name, array(B8, max(size_of(t), 1)), index, align=align_of(t),
-                     attributes=text)  # fmt: skip
+        return _object(name, t, least, index, text)
     if kernel and isinstance(t, PointerType):
         space = SPACE_NAMES.get(t.space) or "global"
         align = attribute(attributes, "align") or 1
         text["ptr"] = f".{space} .align {align}"
     return Param(name, SCALARS[_declared(t, kernel)], index, attributes=text)
+
+
+def _object(name: str, t: Type, least: int, index: int, text: dict[str, str]) -> Param:
+    align = max(align_of(t), least)
+    if align > MAX_ALIGN:
+        raise Unsupported(f"a parameter aligned to {align} bytes: PTX has {MAX_ALIGN} at most")
+    return Param(name, array(B8, max(size_of(t), 1)), index, align=align, attributes=text)
 
 
 def _declared(t: Type, kernel: bool) -> str:
@@ -68,15 +92,18 @@ def _declared(t: Type, kernel: bool) -> str:
     return f"u{bits}" if kernel else f"b{max(bits, 32)}"
 
 
-def declare(f: Function, target: Function) -> None:
-    """The parameters and results of an ori function from those of its nvvm source."""
+def declare(f: Function, target: Function, aligned: dict[int, int]) -> None:
+    """The parameters and results of an ori function from those of its nvvm source; `aligned` are
+    their given alignments by place."""
     kernel = f.is_kernel
     for k, a in enumerate(f.params):
         name = f"{target.name}_param_{k}"
-        p = parameter(name, a.type, k, kernel, a.attributes, str(a.name or ""))
+        p = parameter(name, a.type, k, kernel, a.attributes, str(a.name or ""),
+                      aligned.get(k + 1, 0))  # fmt: skip
         target.params.append(p)
     if parts(f.return_type):
-        target.returns.append(parameter("func_retval0", f.return_type, 0, False))
+        target.returns.append(parameter("func_retval0", f.return_type, 0, False,
+                                        least=aligned.get(0, 0)))  # fmt: skip
 
 
 # ----------------------------------------------------------- moving a value

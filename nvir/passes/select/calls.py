@@ -63,15 +63,19 @@ def _emit(
     passed: list[Param] = []
     n = sum(isinstance(v, Param) for v in s.target.locals)
     address = s.pointer(i.operands[0]) if callee is None else None
+    aligned = s.module.alignments.get(str(callee.name), {}) if callee is not None else dict(
+        enumerate(getattr(i.aux, "callalign", ())))
     for k, v in enumerate(given):
         attributes = _attributes(i.aux, callee, k)
-        p = abi.parameter(f"param{n + k}", v.type, k, False, attributes)
+        p = abi.parameter(f"param{n + k}", v.type, k, False, attributes,
+                          least=aligned.get(k + 1, 0))  # fmt: skip
         s.target.locals.append(p)
         passed.append(p)
         _pass(s, p, v, attributes)
     returned: list[Param] = []
     if parts(i.type):
-        returned.append(abi.parameter(f"retval{n + len(given)}", i.type, 0, False))
+        returned.append(abi.parameter(f"retval{n + len(given)}", i.type, 0, False,
+                                      least=aligned.get(0, 0)))  # fmt: skip
         s.target.locals.extend(returned)
     operands: tuple[Value, ...] = tuple(passed)
     info = CallInfo(len(passed), return_params=tuple(returned))

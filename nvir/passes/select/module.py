@@ -48,6 +48,7 @@ class ModuleSelector:
         self.symbols: dict[Symbol, Symbol] = {}
         self.names: set[str] = set()
         self.named = _named(source)
+        self.alignments = abi.alignments(source)
         self.selected: list[Selector] = []
 
     # ------------------------------------------------------------- names
@@ -110,7 +111,7 @@ class ModuleSelector:
         new.linkage = _linkage(f.linkage, declared=not f.blocks)
         new.loc = f.loc
         new.pragmas, new.flags = f.pragmas, set(f.flags)
-        abi.declare(f, new)
+        abi.declare(f, new, self.alignments.get(name, {}))
         new.directives = {n: v for n, v in f.directives.items() if n in _DIRECTIVES}
         self.symbols[f] = self.target.add_function(new)
 
