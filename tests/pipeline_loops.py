@@ -29,13 +29,14 @@ from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_times
 from nvir.passes.loop.pipeline_choice import staged
 from nvir.passes.loop.pipeline_expand import expand
 from nvir.passes.loop.pipeline_kernel_only import expand_kernel_only, why_not
+from nvir.passes.loop.pipeline_words import join_words
 from nvir.passes.loop.unroll_region import Refusals, regions
 
 HEADER = """.version 8.0
 .target sm_80
 .address_size 64
 .visible .entry k(.param .u64 a, .param .u64 o, .param .u64 c, .param .u32 m) {
-.reg .pred %p<20>; .reg .b32 %r<60>; .reg .b64 %rd<30>;
+.reg .pred %p<20>; .reg .b16 %rs<9>; .reg .b32 %r<60>; .reg .b64 %rd<30>;
 ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [o]; ld.param.u64 %rd8, [c]; ld.param.u32 %r6, [m];
 cvta.to.global.u64 %rd1, %rd1; cvta.to.global.u64 %rd2, %rd2; cvta.to.global.u64 %rd8, %rd8;
 mov.u32 %r50, %tid.x; mad.wide.u32 %rd20, %r50, 1024, %rd2; mad.wide.u32 %rd7, %r50, 4, %rd8;
@@ -64,8 +65,10 @@ def random_loop(rng: random.Random, at_top: bool = False) -> str:
         test = f"setp.{'lt' if negated else 'ge'}.s32 %p1, %r2, %r51; @{negated}%p1 bra X;"
         out.insert(out.index("L:") + 1, test)
         return "\n".join([*out, bump, "bra L;", "X:", *_results()]) + "\n"
-    kind = rng.choice(("new", "old", "ne", "run time", "arithmetic"))
-    if kind == "old":
+    kind = rng.choice(("new", "old", "ne", "run time", "arithmetic", "loaded"))
+    if kind == "loaded":
+        out += [bump, "ld.global.nc.u32 %r52, [%rd7];", "setp.lt.s32 %p1, %r2, %r52;"]
+    elif kind == "old":
         out += ["setp.lt.s32 %p1, %r2, %r51;", bump]
     elif kind == "ne":
         out += ["add.s32 %r2, %r2, 1;", f"add.s32 %r3, %r51, {start + 1};",
@@ -103,6 +106,9 @@ def _load(rng: random.Random) -> str:
                 "add.s64 %rd9, %rd9, 4;")  # fmt: skip
     array = rng.random()
     index = _register(rng) if rng.random() < 0.3 else "%r2"
+    if array < 0.15:
+        return (f"and.b32 %r40, {index}, 62; mul.wide.u32 %rd3, %r40, 4; add.s64 %rd4, %rd1, %rd3; "
+                + _narrow_load(rng))  # fmt: skip
     if array < 0.7:
         two = rng.random() < 0.2
         into = f"v2.u32 {{%r{t}, %r{rng.choice([x for x in TEMPORARY if x != t])}}}"
@@ -114,6 +120,22 @@ def _load(rng: random.Random) -> str:
     return (f"and.b32 %r40, {index}, 63; mul.wide.u32 %rd3, %r40, 4; "
             f"add.s64 %rd4, %rd20, %rd3; "
             f"{guard}ld.global.u32 %r{t}, [%rd4+{4 * rng.randrange(6)}];")  # fmt: skip
+
+
+def _narrow_load(rng: random.Random) -> str:
+    """A load of several narrow elements, into words or into halves that are then used."""
+    count = rng.choice((2, 4))
+    kind = rng.choice(("u8", "s8", "b8", "u16", "s16", "b16"))
+    op = f"ld.global.nc.v{count}.{kind}"
+    if rng.random() < 0.5:
+        into = ", ".join(f"%r{t}" for t in rng.sample(TEMPORARY, count))
+        return f"{op} {{{into}}}, [%rd4+{8 * rng.randrange(3)}];"
+    into = ", ".join(f"%rs{k}" for k in range(count))
+    used = rng.sample(range(count), 2)
+    return f"{op} {{{into}}}, [%rd4+{8 * rng.randrange(3)}]; " + " ".join(
+        f"cvt.{rng.choice(('u32.u16', 's32.s16'))} %r{rng.choice(TEMPORARY)}, %rs{k};"
+        for k in used
+    )
 
 
 def _statement(rng: random.Random) -> str:
@@ -153,6 +175,8 @@ def pipelined(text: str, rng: random.Random, rotate: bool = False) -> tuple[Modu
     f.analyze_cfg()
     header = natural_loops(f)[0].header
     refusals = Refusals(f)
+    if rng.random() < 0.5:
+        join_words(header)
     region = regions(f, {header}, refusals.held)[header]
     loop = next(x for x in natural_loops(f) if x.header is header)
     body = Body(loop, region.preheader)

@@ -24,8 +24,8 @@ from nvir.sm.loopgraph import LoopGraph
 from nvir.sm.schedule.lifetimes import Values, measure
 from nvir.sm.slack import Table
 
-TRIALS = 300  # of each operation, by the sum of lives; half as many by the fullest slot
-MOST = 10_000
+TRIALS = 600  # of each operation, by the sum of lives; half as many by the fullest slot
+MOST = 12_000
 COLD = 0.3  # cycles: what a trial may make worse in the end
 
 Move = tuple[int, int]  # operation, new start

@@ -23,7 +23,7 @@ from nvir.sm.schedule.lifetimes import Values, measure
 
 __all__ = ["available", "least_live", "solve"]
 
-OUTER = 3  # seconds of the clock for one of deterministic time: a safety for a loaded machine
+OUTER = 10  # seconds of the clock for one of deterministic time: a safety for a loaded machine
 LARGEST = 60_000  # operations times II beyond which the model costs more than it can earn
 
 

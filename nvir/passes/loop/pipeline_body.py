@@ -165,11 +165,28 @@ class Body:
 
     @property
     def test_loads(self) -> Instruction | None:
-        """Why the exit test cannot run ahead: the first instruction of it that is not pure."""
+        """Why the exit test cannot run ahead: the first instruction of it that has to wait its turn.
+
+        It is neither pure nor a load that every iteration makes of the same place.
+        """
         for i in self.slice:
-            if not i.form.pure or any(r.type.name == "cc" for r in i.results):
+            if any(r.type.name == "cc" for r in i.results):
+                return i
+            if not i.form.pure and not self.is_same_load(i):
                 return i
         return None
+
+    def is_same_load(self, i: Instruction) -> bool:
+        """Whether each iteration loads the same from the same place, so that any may do it early.
+
+        The first iteration runs in any case, so the place can be read; no store changes it.
+        """
+        f = i.form
+        same = f.reads and not (f.writes or f.volatile or f.pinned or f.convergent)
+        constant = f.invariant or f.space.startswith("param")
+        return bool(same and constant and f.guard is None) and not any(
+            v in self.latch or self.definer(v) is not None for v in i.operands
+        )
 
     @property
     def long_loads(self) -> list[int]:

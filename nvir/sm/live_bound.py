@@ -1,0 +1,109 @@
+"""Registers that every schedule of a loop at an interval needs: a linear program with cuts.
+
+Starts of operations and ends of lives are the unknowns, dependences the constraints, the sum of
+lives the objective; over II it bounds MaxLive (R. Huff, 1993). Dependences alone know nothing of
+slots and pipes. So cuts are added, each for operations that take turns: they issue in different
+slots, and those of one pipe start as far apart as each keeps it busy.
+
+    readers    of a value: the last can start no earlier than all before it have had their turn
+    makers     of the operands of one operation: together they live at least as long as their turns
+               before it add up to
+
+Turns are taken on one unit by operations that are ready at different times and take equally long:
+in the order in which they become ready both the last start and the sum of starts are least.
+
+Cost    O(n^3) in numpy for distances; a linear program of n unknowns and the edges (GLOP).
+Source  R. Huff, "Lifetime-Sensitive Modulo Scheduling", PLDI 1993; the cuts are own work.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from nvir.sm.loopgraph import LoopGraph
+from nvir.sm.schedule.lifetimes import Values
+from nvir.sm.slack import NEVER, distances
+
+
+def least_lives(found: LoopGraph, ii: int, values: Values) -> int:
+    """A sum of lives, cycles times registers, that no schedule at an II undercuts.
+
+    0 where the linear program found no answer. Needs OR-tools (extra `solve`).
+    """
+    from ortools.linear_solver import pywraplp
+
+    d = distances(found, ii)
+    if d is None:
+        return 0
+    solver = pywraplp.Solver.CreateSolver("GLOP")
+    count = len(found.operations)
+    free = solver.infinity()
+    starts = [solver.NumVar(-free, free, "") for _ in range(count)]
+    for src, dst, latency, distance in found.graph.edges:
+        if src != dst:
+            solver.Add(starts[dst] - starts[src] >= latency - distance * ii)
+    made: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+    lives = []
+    for n, uses in enumerate(values.uses):
+        if not uses or not values.sizes[n]:
+            continue
+        life = solver.NumVar(0, free, "")
+        for m, later in uses:
+            solver.Add(starts[n] + life >= starts[m] + later * ii)
+            made[m].append((n, later))
+        last = {m: later for m, later in sorted(uses, key=lambda use: use[1]) if m != n}
+        ready = [(m, _gap(d, n, m, later * ii)) for m, later in last.items()]
+        if ready:
+            solver.Add(life >= max((turns[-1] for turns in _turns(found, ready)), default=0))
+        lives.append(values.sizes[n] * life)
+    for m, operands in enumerate(made):
+        makers = [(n, later) for n, later in dict.fromkeys(operands) if n != m]
+        if len(makers) > 1:
+            _makers(solver, starts, found, ii, d, m, makers)
+    solver.Minimize(sum(lives))
+    if solver.Solve() != pywraplp.Solver.OPTIMAL:
+        return 0
+    return int(math.ceil(solver.Objective().Value() - 1e-6))
+
+
+def _gap(d: Any, a: int, b: int, later: int) -> int:
+    """Cycles from a to the use of its value by b, at least."""
+    return int(d[a, b]) + later if d[a, b] > NEVER // 2 else 1
+
+
+def _turns(found: LoopGraph, ready: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+    """When operations start at the earliest, of those that share a resource; for each resource."""
+    if found.profile.issue_width == 1:
+        yield _in_turn(sorted(t for _, t in ready), 1)
+    for pipe in {p for n, _ in ready for p in found.pipes[n]}:
+        if found.profile.pipes[pipe].units == 1:
+            group = [(n, t) for n, t in ready if found.pipes[n] == (pipe,)]
+            if len(group) > 1:
+                cycles = min(found.interval[n] for n, _ in group)
+                yield _in_turn(sorted(t for _, t in group), cycles)
+
+
+def _in_turn(ready: Iterable[int], cycles: int) -> list[int]:
+    starts: list[int] = []
+    for t in ready:
+        starts.append(max(t, starts[-1] + cycles) if starts else t)
+    return starts
+
+
+def _makers(
+    solver: Any, starts: Sequence[Any], found: LoopGraph, ii: int, d: Any, m: int,
+    makers: Sequence[tuple[int, int]],
+) -> None:  # fmt: skip
+    """The cuts for who makes the operands of m: all together, and two by two."""
+    groups = [tuple(makers), *itertools.combinations(makers, 2)]
+    for group in dict.fromkeys(groups):
+        ready = [(n, _gap(d, n, m, later * ii)) for n, later in group]
+        if len({n for n, _ in ready}) < len(ready):
+            continue
+        lives = [starts[m] + later * ii - starts[n] for n, later in group]
+        for turns in _turns(found, ready):
+            if len(turns) == len(group):
+                solver.Add(sum(lives) >= sum(turns))
