@@ -95,16 +95,22 @@ class Core:
         return register_pressure(self.nest.function)
 
     def boundaries(self, region: Region) -> Boundaries:
-        return analyze_boundaries(region.loop, self.knobs(region.loop.header).permitted)
+        permitted = self.knobs(region.loop.header).permitted
+        return analyze_boundaries(region.loop, permitted, region.hazards)
 
     def hoist(self, region: Region, policy: Policy381) -> tuple[list[Instruction], Verdict]:
         """What leaves the loop, in order, and the verdict on the block that decided last."""
         loop = region.loop
         by_block: dict[Block, list[Instruction]] = {}
         deeper = {b for x in loop.children for b in x.blocks}
+        moved = self.nest.moved
         for i in region.items:
-            if i in self.nest.moved or i.block not in deeper:
-                by_block.setdefault(self.nest.site(i), []).append(i)
+            at = moved.get(i)
+            if at is not None:
+                by_block.setdefault(at.header, []).append(i)
+            elif i.block not in deeper:
+                assert i.block is not None
+                by_block.setdefault(i.block, []).append(i)
         head = count(by_block.get(loop.header, ()), self.of.noop)
         self.counts[loop.header] = head, count(region.items, self.of.noop)
         legal = self._legal(region)

@@ -282,9 +282,11 @@ class _Rule:
         long_ = False
         for i in self._items(b):
             n += cost(i, self.arch)
-            if i._uses is not None:
+            u = i._uses
+            if u.__class__ is not Instruction or u.form.is_phi or i.form.is_phi:
                 moves += _moves(i)
-            long_ = long_ or (i.form.reads and has_long_latency(i.form))
+            if i.form.reads and has_long_latency(i.form):
+                long_ = True
         moves += sum(
             p.operands[p.aux.index(b)].is_constant for s in b.succs for p in s.phis
         )

@@ -128,14 +128,16 @@ class Nest:
             yield known
 
     def _sort(self, items: list[Instruction]) -> Contents:
-        kind = self.kind
+        known = self._kinds.get
         may_move = []
         hazards = []
         for i in items:
-            k = kind(i.form)
-            if k not in _NEVER:
+            k = known(i.form)
+            if k is None:
+                k = self.kind(i.form)
+            if k > STAYS:
                 may_move.append((i, k))
-            if k not in _HARMLESS:
+            if k == STAYS or k > FETCH:
                 hazards.append(i)
         return Contents(items, may_move, hazards)
 
@@ -156,9 +158,8 @@ class Contents:
     hazards: list[Instruction]
 
 
-PHI, STAYS, PURE, CARRY, LOAD, STEADY, FETCH, CONVERGENT, ORDERED = range(9)
-_NEVER = (PHI, STAYS)
-_HARMLESS = (PHI, PURE, LOAD, STEADY, FETCH)
+# STAYS and those above FETCH are looked at before anything else may pass them.
+PHI, STAYS, PURE, LOAD, STEADY, FETCH, CARRY, CONVERGENT, ORDERED = range(9)
 
 
 def _kind(form: Form) -> int:
@@ -198,6 +199,8 @@ class Region:
     invariant  what may move, in an order in which it can run
     stay       what has invariant operands and may not
     size       instructions, phis and debug marks excluded
+    may_move   instructions that may move, as far as their kind says, with it
+    hazards    instructions that others must not pass without a look
     """
 
     loop: Loop
@@ -211,6 +214,7 @@ class Region:
     stay: list[Stay] = attrs.Factory(list)
     items: list[Instruction] = attrs.Factory(list)
     may_move: list[tuple[Instruction, int]] = attrs.Factory(list)
+    hazards: list[Instruction] = attrs.Factory(list)
 
     @cached_property
     def inside(self) -> frozenset[Block]:
@@ -262,12 +266,11 @@ class Region:
 def survey(loop: Loop, nest: Nest) -> Region:
     """What of the loop may move."""
     region = Region(loop, nest)
-    hazards: list[Instruction] = []
     for part in nest.parts(loop):
         region.items += part.items
         region.may_move += part.may_move
-        hazards += part.hazards
-    for i in hazards:
+        region.hazards += part.hazards
+    for i in region.hazards:
         f = i.form
         if f.name == "unknown":
             region.unknown = region.unknown or i
@@ -325,8 +328,11 @@ def _why_not(i: Instruction, kind: int, region: Region) -> Stay | None:
         return Stay(i, Blocked.HELD)
     if kind == CONVERGENT:
         return Stay(i, Blocked.CONVERGENT)
-    if kind == ORDERED or any(isinstance(v, SpecialRegister) and v.volatile for v in i.operands):
+    if kind == ORDERED:
         return Stay(i, Blocked.VOLATILE)
+    for v in i._operands:
+        if v.__class__ is SpecialRegister and v.volatile:
+            return Stay(i, Blocked.VOLATILE)
     if kind == PURE:
         return None
     if kind == LOAD:

@@ -318,17 +318,19 @@ class Boundaries:
         return ""
 
 
-def analyze_boundaries(loop: Loop, permitted: bool = True) -> Boundaries:
-    """Run for every loop, single-block ones included."""
+def analyze_boundaries(
+    loop: Loop, permitted: bool = True, hazards: Iterable[Instruction] | None = None
+) -> Boundaries:
+    """Run for every loop, single-block ones included. `hazards`: those of its instructions that may
+    order memory, where they are known."""
     inside = set(loop.blocks)
     depth = loop.header.loop_depth
-    external = barrier = indirect = False
+    external = indirect = False
+    if hazards is None:
+        hazards = (i for b in loop.blocks for i in b)
+    barrier = any(i.form.op.sync for i in hazards)
     for b in loop.blocks:
         external |= b is not loop.header and any(p not in inside for p in b.preds)
-        i = b.first
-        while i is not None:
-            barrier = barrier or i.form.op.sync
-            i = i.next
         t = b.terminator
         indirect |= t is not None and t.form.name.startswith("brx")
     return Boundaries(
