@@ -25,6 +25,7 @@ from nvir.sm.postra.schedule import PostRaSchedule, schedule
 from nvir.sm.profile import Profile
 
 SCHEMA = "nvir.post_ra/1"
+SHOWN = 12  # of the pairs that raise the interval; JSON has all
 
 
 @attrs.frozen(eq=False)
@@ -123,7 +124,9 @@ def _raised(found: Listing) -> list[str]:
             f"raised     {made.true_ii} → {made.bound} by registers that are used again "
             f"(without: pipes and true dependences):"
         )
-        out += [f"             {d.text(code)}" for d in made.raised_by]
+        out += [f"             {d.text(code)}" for d in made.raised_by[:SHOWN]]
+        if len(made.raised_by) > SHOWN:
+            out.append(f"             … and {len(made.raised_by) - SHOWN} more on the same cycle")
     if made.ii > made.bound:
         out.append(f"placement  {made.bound} → {made.ii}: no schedule was found below")
     extra = len(code.operations) - len(found.before.graph.operations)
