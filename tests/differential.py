@@ -139,10 +139,10 @@ class Case:
                 return
             module, text = clone_module(shared.module), shared.original
             for step, done in self.steps(each):
-                module = self.apply(module, step, watch)
+                module, changed = self.apply(module, step, watch)
                 if each or done == len(self.chain):
                     step, before = "compare", text
-                    text = nvir.print_ir(module)
+                    text = nvir.print_ir(module) if changed else before
                     verdict = self.judge(module, text, before, shared)
                     yield Outcome(verdict, self.upto(done), None, module)
                     if sum(1 for _ in module["k"].instructions()) > LARGE:
@@ -187,20 +187,21 @@ class Case:
                 done += len(steps)
                 yield ",".join(steps), done
 
-    def apply(self, module: Module, step: str, watch: Watch | None = None) -> Module:
-        """`apply` under the case's knobs. Each pass is verified and held to its word on every
-        fourth kernel; on the others the pipeline's end is verified."""
+    def apply(self, module: Module, step: str, watch: Watch | None = None) -> tuple[Module, bool]:
+        """`apply` under the case's knobs, and whether anything changed. Each pass is verified and
+        held to its word on every fourth kernel; on the others the pipeline's end is verified."""
         if step in ROUND_TRIPS:
-            return apply(module, step)
-        steps = list(parse_pipeline(step))
-        if watch is not None:
-            steps = [watch.over(s, self.policy) for s in steps]
+            return apply(module, step), True
+        watch = Watch() if watch is None else watch
+        before = sum(watch.changed.values())
+        steps = [watch.over(s, self.policy) for s in parse_pipeline(step)]
         strict = self.seed % 4 == 0
         driver = Driver(Settings(verify_each=strict, check=strict))
         driver.run(module, steps, knobs=dict(self.knobs), policy=self.policy)
-        if not strict:
+        changed = sum(watch.changed.values()) > before
+        if changed and not strict:
             verify(module)
-        return module
+        return module, changed
 
     def before(self, module: Module) -> Behaviour:
         """What the kernel does before anything is done to it."""

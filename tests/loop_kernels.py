@@ -12,7 +12,8 @@ Bodies    chains of operations on registers written once, whose inputs are invar
           parameters, constants, words of memory, all loaded inside the loop), loop variables or
           both; addresses affine in the variables of a nest; words carried through local memory;
           accumulators; small branches, guarded loads and stores, slow paths that stand behind the
-          kernel's end, traps that nothing reaches; calls; exchanges through shared memory.
+          kernel's end, traps that nothing reaches; calls; exchanges through shared memory; tiles
+          that all threads fill and read, round by round, some by asynchronous copies.
 Pairs     neighbours that count alike, the second reading what the first wrote, at distances from
           -1 to 1, with and without code between them.
 Pragmas   nounroll, now and then.
@@ -79,6 +80,8 @@ class _Loops(_Kernel):
         ]  # fmt: skip
         if self.pointers:
             kinds.append((self.through_pointer, 5))
+        if self.uniform:
+            kinds.append((self.tile, 2))
         if depth < 3 and self.left > 2:
             kinds += [(lambda: self.counted(depth), 12 if depth == 0 else 4)]
             if depth < 2:
@@ -451,17 +454,25 @@ class _Loops(_Kernel):
         kind, trips = self.trips(max(depth, 1))
         guard = kind != "known" or r.random() < 0.3
         again = r.random() < 0.9
-        for k in range(r.choice((2, 2, 2, 3))):
-            if k and r.random() < 0.25:
+        count = r.choice((2, 2, 2, 3))
+        sums = [self.new("v") for _ in range(count)] if r.random() < 0.8 else []
+        for v in sums:
+            self.put(f"mov.u32 {v}, {r.choice(('0', '%me'))};")
+        for k in range(count):
+            if k and r.random() < 0.15:
                 self.chain()
-            self.array_loop(trips if again or not k else "3", guard)
+            to = sums[k] if sums else self.reg("r")
+            self.array_loop(trips if again or not k else "3", guard, to)
+        for v in sums:
+            self.add_up(v)
 
     def array(self, depth: int) -> None:
         _, trips = self.trips(max(depth, 1))
-        self.array_loop(trips, True)
+        self.array_loop(trips, True, self.reg("r"))
 
-    def array_loop(self, trips: str, guard: bool) -> None:
-        """i from 0: words of the thread's local array from words of it and of the input."""
+    def array_loop(self, trips: str, guard: bool, to: str) -> None:
+        """i from 0: words of the thread's local array from words of it and of the input; sums go
+        to a register."""
         r = self.rng
         self.uses.add("local")
         i, p = self.new("i"), self.new("b")
@@ -478,19 +489,67 @@ class _Loops(_Kernel):
         self.put(f"add.s64 {a}, %in, {offset};")
         for _ in range(r.randint(1, 3)):
             v, kind = self.new("v"), r.randrange(4)
+            here = f"[{at}+{4 * r.randrange(4, 7)}]"
             if kind == 0:
-                self.put(f"ld.local.u32 {v}, [{at}+{4 * r.randrange(4, 7)}];")
-                self.add_up(v)
+                self.put(f"ld.local.u32 {v}, {here};")
+                self.put(f"mad.lo.s32 {to}, {to}, 3, {v};")
             elif kind == 1:
                 self.put(f"ld.global.u32 {v}, [{a}+{4 * r.randrange(32)}];")
-                self.put(f"st.local.u32 [{at}+{4 * r.randrange(4, 7)}], {v};")
+                self.put(f"st.local.u32 {here}, {v};")
             elif kind == 2:
                 self.put(f"mad.lo.s32 {v}, {i}, {r.randrange(2, 9)}, {self.atom_source()};")
-                self.put(f"st.local.u32 [{at}+{4 * r.randrange(4, 7)}], {v};")
+                self.put(f"st.local.u32 {here}, {v};")
             else:
                 self.put(f"ld.global.u32 {v}, [{a}];")
-                self.add_up(v)
+                self.put(f"add.s32 {to}, {to}, {v};")
         self.put(f"add.s32 {i}, {i}, 1;")
         self.put(f"setp.lt.s32 {p}, {i}, {trips};")
         self.put(f"@{p} bra {head};")
         self.out.append(f"{end}:")
+
+    # ----------------------------------------------------------------- tiles
+
+    def tile(self) -> None:
+        """Where all threads are: each round words go to shared memory and neighbours take them."""
+        r = self.rng
+        self.uses.add("shared")
+        trips = str(r.choice((1, 2, 3, 5, 8)))
+        if r.random() < 0.4:
+            trips = self.new("v")
+            self.put(f"and.b32 {trips}, %n, 7;")
+            self.put(f"max.u32 {trips}, {trips}, 1;")
+        i, go, head = self.new("i"), self.new("b"), self.label()
+        mine, near, v, x = (self.new("v") for _ in range(4))
+        source, word = self.new("w"), self.new("w")
+        self.put(f"mov.u32 {near}, arena;")
+        self.put(f"shl.b32 {mine}, %me, 2;")
+        self.put(f"add.s32 {mine}, {mine}, {near};")
+        self.put("mov.u32 %t2, %ntid.x;")
+        self.put(f"add.s32 %t0, %me, {r.randrange(1, 32)};")
+        self.put("rem.u32 %t0, %t0, %t2;")
+        self.put("shl.b32 %t0, %t0, 2;")
+        self.put(f"add.s32 {near}, {near}, %t0;")
+        self.put("and.b32 %t0, %gid, 255;")
+        self.put(f"mul.wide.u32 {word}, %t0, 4;")
+        self.put(f"add.s64 {source}, %in, {word};")
+        self.put("bar.sync 0;")
+        self.put(f"mov.u32 {i}, 0;")
+        self.out.append(f"{head}:")
+        if r.random() < 0.25:
+            self.put(f"cp.async.ca.shared.global [{mine}], [{source}], 4;")
+            self.put("cp.async.commit_group;")
+            self.put("cp.async.wait_group 0;")
+        else:
+            self.put(f"ld.global.u32 {v}, [{source}];")
+            self.put(f"st.shared.u32 [{mine}], {v};")
+        self.put("bar.sync 0;")
+        self.put(f"ld.shared.u32 {x}, [{near}];")
+        to = self.reg("r")
+        self.put(f"mad.lo.s32 {to}, {x}, {r.choice(('3', i, '%n'))}, {to};")
+        if r.random() < 0.5:
+            self.chain()
+        self.put("bar.sync 0;")
+        self.put(f"add.s64 {source}, {source}, {4 * r.choice((1, 32, 100))};")
+        self.put(f"add.s32 {i}, {i}, 1;")
+        self.put(f"setp.{r.choice(('lt.s32', 'ne.s32', 'lt.u32'))} {go}, {i}, {trips};")
+        self.put(f"@{go} bra {head};")

@@ -6,9 +6,9 @@
     recipe.policy      "observed" or "notes"
 
 A chain is a pipeline text, step by step, in which round trips may stand (differential.py). Half
-of the chains begin with what loop passes need. Passes that do little unless they are told to have
-the option that tells them, mostly. Every option of every pass is drawn, and every knob that a
-drawn pass reads.
+of the chains begin with what loop passes need, and what a pass needs often stands before it.
+Passes that do little unless they are told to have the option that tells them, mostly. Every
+option of every pass is drawn, and every knob that a drawn pass reads.
 """
 
 from __future__ import annotations
@@ -36,14 +36,24 @@ _OFTEN = {  # (pass, option): values, and how often one is given
     ("strength-reduce", "pressure"): (("0", "16", "1000"), 0.3),
     ("loop-unroll", "force-factor"): (("2", "3", "4", "8"), 0.3),
     ("loop-unroll", "factor"): (("0", "1", "2", "3", "4", "7"), 0.3),
+    ("gemm-pipeline", "stages"): (("2", "3", "4"), 0.9),
     ("licm", "id"): (("0", "1", "2", "3"), 0.8),
 }
 _RANGES = ((3, 108), (18, 66), (3, 35))  # of phases
 # the presets without what simulates; the whole ones are drawn now and then
 _FAST = ("clean", "emission", *(loops(*r).replace(",loop-pipeline", "") for r in _RANGES))
+_LEAD = {  # what often stands before a pass, for it needs what that makes
+    "loop-fuse": "loop-simplify,loop-rotate,loop-simplify", "gemm-pipeline": "loop-rotate",
+    "loop-pipeline": "loop-rotate", "split-live-ranges": "loop-simplify",
+    "loop-peel": "loop-simplify", "loop-unroll": "loop-rotate", "strength-reduce": "loop-simplify",
+}  # fmt: skip
 NOT_DRAWN = ("schedule",)  # options that name files
 _NUMBERS = ("0", "1", "2", "3", "4", "8", "20", "64", "400")
-_WEIGHT = {"loop-pipeline": 2, "unroll-decision": 1, "licm": 8, "loop-unroll": 8, "loop-fuse": 6}
+_WEIGHT = {  # else 4
+    "loop-pipeline": 3, "unroll-decision": 0.3, "licm": 10, "loop-unroll": 9, "loop-fuse": 5,
+    "stage-and-fence": 1, "gemm-pipeline": 2, "dce": 3, "loop-simplify": 2, "loop-rotate": 3,
+    "copy-prop": 3, "phi-moves": 3, "loop-peel": 5,
+}  # fmt: skip
 _FACTORS = ("-", "+", "-2-", "+2+", "+3+", "-1-+4+")
 
 
@@ -91,7 +101,10 @@ def random_chain(rng: random.Random, length: int) -> tuple[str, ...]:
         elif chance < 0.203:
             steps.append(rng.choice(sorted(PRESETS)))
         else:
-            steps.append(random_step(rng, rng.choices(passes, weights)[0]))
+            chosen = rng.choices(passes, weights)[0]
+            if rng.random() < 0.4 and not any(s.startswith("loop-rotate") for s in steps[-3:]):
+                steps += filter(None, _LEAD.get(chosen.name, "").split(","))
+            steps.append(random_step(rng, chosen))
     if rng.random() < 0.5:
         steps.append("print")  # leaving SSA is the hardest step
     return tuple(steps)
