@@ -205,7 +205,8 @@ def _math(s: Shape, b_name: str, b_at: int) -> str:
             out.append(f"ld.shared.u32 %r80, [ta+{4 * k}]; ld.shared.u32 %r81, [{b_name}+{b_at}];")
             out.append(use)
     elif s.math == "loop":
-        out.append(f"mov.u32 %r82, 0;\nMATH: shl.b32 %r83, %r82, 2; and.b32 %r83, %r83, {4 * s.threads - 1};")
+        out.append("mov.u32 %r82, 0;\nMATH: shl.b32 %r83, %r82, 2;")
+        out.append(f"and.b32 %r83, %r83, {4 * s.threads - 1};")
         out.append("add.s32 %r84, %r83, %r4; add.s32 %r85, %r83, %r5;")
         out.append(f"ld.shared.u32 %r80, [%r84]; ld.shared.u32 %r81, [%r85+{b_at}]; {use}")
         out.append("add.s32 %r82, %r82, 1; setp.lt.s32 %p6, %r82, 8; @%p6 bra MATH;")
@@ -250,13 +251,9 @@ def expected(s: Shape, n: int, limit: int | None = None) -> np.ndarray:
             at = (t * 7 + 3) & (s.threads - 1)
             steps = {"unrolled": 4, "direct": 4, "loop": 8, "pointer": 8}[s.math]
             for k in range(steps):
-                x = {
-                    "unrolled": lambda k=k, ta=ta: ta[at + k % s.vector],
-                    "direct": lambda k=k, ta=ta: ta[k], "loop": lambda k=k, ta=ta: ta[k],
-                    "pointer": lambda k=k, ta=ta: ta[k],
-                }[s.math]()  # fmt: skip
+                x = ta[at + k % s.vector] if s.math == "unrolled" else ta[k]
                 y = {"unrolled": tb[at], "direct": tb[0], "loop": tb[k], "pointer": tb[at]}[s.math]
-                acc = (acc + x * np.broadcast_to(y, t.shape)) * np.uint32(5)
+                acc = (acc + np.broadcast_to(x, t.shape) * y) * np.uint32(5)
             if s.table:
                 acc = acc + (t * 4).astype(np.uint32)
             if s.shared:

@@ -16,6 +16,8 @@ from tests.gemm_kernels import Shape, tile_kernel
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
 ON = {"GemmPipelinerEnabled": True}
+PLAIN = Shape()
+SGEMM = (EXAMPLES / "sgemm.sm_90.ptx").read_text()
 
 
 def applied(text: str, pipeline: str = "gemm-pipeline<stages=3>", **kw):
@@ -36,7 +38,7 @@ def names(module: Module, name: str) -> list[str]:
     return [i.form.name for i in module[name].instructions() if i.form.name.startswith("cp.async")]
 
 
-def edited(*edits: tuple[str, str], shape: Shape = Shape()) -> str:
+def edited(*edits: tuple[str, str], shape: Shape = PLAIN) -> str:
     text = tile_kernel(shape)
     for old, new in edits:
         assert old in text, old
@@ -92,6 +94,9 @@ REASONS = {
 BY_SETTINGS = {
     Reason.DISABLED: ("gemm-pipeline", {}),
     Reason.MATRIX: ("gemm-pipeline", {"policy": "notes", "knobs": ON}),
+    Reason.NO_GAIN: (
+        "gemm-pipeline", {"knobs": {**ON, "GemmPipelinerUseRegisterCalculation": 1}},
+    ),
     Reason.DEPTH: (
         "gemm-pipeline", {"knobs": {**ON, "GemmPipelinerPipelineDepthEnforceDeltaFull": -2}},
     ),
@@ -121,7 +126,7 @@ def test_a_loop_that_is_left_alone_says_why(reason):
 @pytest.mark.parametrize("reason", BY_SETTINGS, ids=lambda r: r.name)
 def test_settings_say_why(reason):
     pipeline, kw = BY_SETTINGS[reason]
-    assert NOT_MADE[reason].name in missed(applied(edited(), pipeline, **kw)[1])
+    assert NOT_MADE[reason].name in missed(applied(SGEMM, pipeline, **kw)[1])
 
 
 @pytest.mark.seed("GEM-01")
@@ -178,7 +183,7 @@ def test_words_of_a_vector_that_are_stored_apart_are_copied_apart():
     shape = Shape(vector=4)
     store = "st.shared.v4.u32 [%r6+0], {%r40, %r41, %r42, %r43};"
     apart = " ".join(f"st.shared.u32 [%r6+{4 * k}], %r{40 + k};" for k in range(4))
-    module, remarks = applied(edited((store, apart), shape=shape))
+    _, remarks = applied(edited((store, apart), shape=shape))
     assert made(remarks)[0].args["copies"] == 5
     backwards = "st.shared.v4.u32 [%r6+0], {%r43, %r42, %r41, %r40};"
     assert made(applied(edited((store, backwards), shape=shape))[1])[0].args["copies"] == 5
@@ -253,13 +258,15 @@ def test_at_most_eight_stages_are_under_way():
 
 @pytest.mark.seed("KNB-61")
 def test_the_depth_can_be_calculated():
-    """Few warps wait for memory: another stage shortens a tile. Many do not, and two are enough."""
-    calculated = {"GemmPipelinerUseRegisterCalculation": 1}
-    few = edited(("ta[128]", "ta[5000]"), ("limit)\n{", "limit) .maxntid 32, 1, 1\n{"))
-    many = edited()
-    assert (depth(text=few), depth(text=many)) == (3, 3)
-    assert depth(calculated, text=few) > 3
-    assert depth(calculated, text=many) == 2
+    """From the registers follow the warps, from these how long memory is waited for."""
+    calculated = {**ON, "GemmPipelinerUseRegisterCalculation": 1}
+    text = (EXAMPLES / "gemm_tile.sm_90.ptx").read_text()
+    (remark,) = made(applied(text, "gemm-pipeline", knobs=calculated)[1])
+    assert remark.args["after"] < remark.args["before"]
+    assert (remark.args["stages"], depth(text=text)) == (2, 3)
+    assert NOT_MADE[Reason.NO_GAIN].name in missed(
+        applied(SGEMM, "gemm-pipeline", knobs=calculated)[1]
+    )
 
 
 @pytest.mark.seed("KNB-59")

@@ -1,8 +1,8 @@
 """gemm-pipeline: pipelined kernels do what they did, for every number of iterations.
 
-The interpreter moves the bytes of a cp.async when a wait of the thread covers its group, not before,
-so a kernel that waits too little reads what was there; `test_a_missing_wait_is_noticed` proves it.
-Beside the values, races in shared memory and reads of bytes that nobody wrote are checked.
+The interpreter moves the bytes of a cp.async when a wait of the thread covers its group, not
+earlier, so a kernel that waits too little reads what was there. Its race check also refuses any
+access to bytes that a copy is on its way to. `test_a_missing_wait_is_noticed` proves both.
 """
 
 from __future__ import annotations

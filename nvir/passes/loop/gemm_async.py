@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import attrs
 
-from nvir.analysis.alias import alias_analysis
 from nvir.analysis.affine import AffineForms
+from nvir.analysis.alias import alias_analysis
 from nvir.analysis.induction import constant_of
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop

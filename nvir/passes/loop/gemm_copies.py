@@ -10,7 +10,8 @@
 A stored element has a `Shape`: a load; 0; or the choice of a phi, a select or a guard among these,
 with one load in all. Neighbouring elements of one shape are one `Piece` of 4, 8 or 16 bytes, never
 more than the load and the store themselves moved at once, so its alignment is theirs: an access
-of PTX is aligned to its size. Where the choice falls on 0 the copy reads no byte and fills with zero.
+of PTX is aligned to its size. Where the choice falls on 0 the copy reads no byte and fills with
+zero.
 
 Cost     linear in the stored elements and the phis between.
 """
@@ -128,6 +129,24 @@ def load_of(shape: Shape) -> Instruction | None:
         if isinstance(s, Choice):
             work += s.arms
     return None
+
+
+def needed(shape: Shape) -> list[Value]:
+    """What a copy of this shape needs: the load's address, predicates, the phis' branches."""
+    out: list[Value] = []
+    work = [shape]
+    while work:
+        s = work.pop()
+        if isinstance(s, Load):
+            i = s.load
+            out += [o for k, o in enumerate(i.operands) if k < i.form.n_sources]
+            if i.guard is not None:
+                out.append(i.guard)
+        elif isinstance(s, Choice):
+            work += s.arms
+            if s.at.form.name == "selp":
+                out.append(s.at.operands[2])
+    return out
 
 
 class Shapes:

@@ -4,11 +4,11 @@ The number of stages is
 
     asked for     option `stages`; else FIXED; else (GemmPipelinerUseRegisterCalculation 1) where
                   the simulated cycles a tile stop falling, with the warps that the registers of
-                  that form leave on an SM
+                  that form leave on an SM; none where they do not fall at all
     adjusted      by the knobs …DepthEnforceDeltaFull, which is insisted on, and …DeltaPartial,
                   which is reduced to what fits
-    bounded       by OUTSTANDING copies in flight, by 48 KB of static shared memory, and (not under
-                  full enforcement, asked for or calculated) by occupancy: no stage beyond the second
+    bounded       by OUTSTANDING stages in flight and by 48 KB of static shared memory; and where
+                  neither is asked for nor calculated, by occupancy: no stage beyond the second
                   costs a block an SM
 
 The simulator knows nothing of groups: here the wait of the kernel is made to wait for the copies
@@ -56,8 +56,8 @@ class Wish:
 
 @attrs.frozen
 class Cost:
-    """A kernel as some form of it would run: registers a thread, static shared memory, blocks an SM,
-    threads of a block (given or assumed).
+    """A kernel as some form of it would run: registers a thread, static shared memory, blocks an
+    SM, threads of a block (given or assumed).
     """
 
     registers: int
@@ -86,7 +86,7 @@ def decide(tiles: TileLoop, used: int, wish: Wish, wanted: int, blocks: dict[int
     most = min(room(tiles, used), OUTSTANDING + 1)
     if most < 2:
         raise Refused(Reason.STATIC, shared_at(tiles, used, 2))
-    if not wish.stages and not wish.calculated:
+    if not (wish.stages or wish.calculated):
         while wanted > 2 and blocks.get(wanted, 0) < blocks.get(2, 0):
             wanted -= 1
     wanted = max(2, min(wanted, most))

@@ -16,10 +16,12 @@ behind the barrier. Behind the same barrier all threads are done with tile i-1, 
 the one that is filled next: one barrier an iteration is enough. When the loop is left, only empty
 groups are pending.
 
-The tiles ahead have header phis of their own, and a predicate that stays false once the test failed;
-both are computed from pure instructions that rule 6 of gemm_tiles.py found, so the loop may end
-after any number of iterations. A buffer is chosen by an offset that is added to the base of each
-access, one offset for reads and one for stores of each size of tile; the variables grow in place.
+The tiles ahead have header phis of their own, and a predicate that stays false once the test
+failed; both are computed from pure instructions that rule 6 of gemm_tiles.py found, so the loop may
+end after any number of iterations. Whether the next tile exists is known since its copies were
+issued, which spares the arithmetic its counter. A buffer is chosen by an offset that is added to
+the base of each access, one offset for reads and one for stores of each size of tile; the variables
+grow in place.
 
 Method   The loading part is copied for each stage of the prologue and for the kernel, stores of
          loaded values replaced by copies; then the original is taken out.
@@ -339,8 +341,6 @@ class _Expander:
         gone = set(self.t.blocks)
         made = copied(self.t.again, {}, Builder(body, body.first))
         for old, new in made.items():
-            if not isinstance(old, Value):
-                continue
             for user in list(old.users):
                 if user.block not in gone and user.block is not None:
                     user.replace_operand(old, new)
@@ -383,10 +383,10 @@ def shifted(b: Builder, base: Value, offset: Value) -> Value:
 
 
 def copied(
-    instructions: Iterable[Instruction], values: Mapping[Instruction, Value], b: Builder
+    instructions: Iterable[Instruction], values: Mapping[Any, Value], b: Builder
 ) -> dict[Value, Value]:
     """Copies of pure instructions, operands before users; from old to new values."""
-    made: dict[Value, Value] = dict(values)
+    made: dict[Value, Value] = {**values}
     for i in instructions:
         new = Instruction(
             i.form, tuple(made.get(o, o) for o in i.operands), i.type, i.name, i.aux, i.loc
@@ -441,7 +441,8 @@ def _uses_shared_behind(start: Block, inside: set[Block]) -> bool:
             f = i.form
             if f.is_call or f.name == "unknown":
                 return True
-            if (f.reads or f.writes) and not f.space.startswith(("global", "param", "local", "const")):
+            elsewhere = f.space.startswith(("global", "param", "local", "const"))
+            if (f.reads or f.writes) and not elsewhere:
                 return True
         work += successors(b)
     return False

@@ -26,8 +26,8 @@ Skips    loops with a `Reason`; each is remarked.
 Leaves   what dce removes: counters that the arithmetic alone does not need.
 Marks    kernels by `.pragma "nounroll"`: the assembler would unroll them around their waits.
 Cost     of a tile loop, a clone of its function, one prediction of registers, some simulations.
-Source   the notes on sub_92C240; NVIDIA, PTX ISA 9.0 on cp.async; A. Kerr et al., "CUTLASS" (multistage
-         main loops).
+Source   the notes on sub_92C240; NVIDIA, PTX ISA 9.0 on cp.async; the multistage main loops of
+         CUTLASS.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ import attrs
 
 from nvir.analysis.divergence import Divergence, divergence
 from nvir.analysis.induction import trip_count
+from nvir.ir.block import Block
 from nvir.ir.clone import clone_function
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -122,7 +123,7 @@ class _Pipeliner:
         self._divergence: Divergence | None = None
         self.wish = Wish(
             self.options.stages,
-            bool(ctx.knob("GemmPipelinerUseRegisterCalculation")),
+            bool(ctx.knob("GemmPipelinerUseRegisterCalculation")) and not self.options.stages,
             ctx.knob("GemmPipelinerPipelineDepthEnforceDeltaFull") or 0,
             ctx.knob("GemmPipelinerPipelineDepthEnforceDeltaPartial") or 0,
         )
@@ -220,7 +221,7 @@ class _Pipeliner:
             for s in range(2, most + 1)
         }
         wanted = self.wish.stages or FIXED
-        if self.wish.calculated and not self.wish.stages:
+        if self.wish.calculated:
             wanted = _fewest({s: cycles(trial, profile, c, s) for s, c in costs.items()})
         stages = decide(found, used, self.wish, wanted, {s: c.blocks for s, c in costs.items()})
         if trip is not None and not self.wish.stages:
@@ -228,6 +229,9 @@ class _Pipeliner:
         after = costs[stages]
         unpipelined = cycles(loop, profile, before)
         predicted = cycles(trial, profile, after, stages)
+        gains = unpipelined is None or predicted is None or predicted < unpipelined
+        if self.wish.calculated and not gains:
+            raise Refused(Reason.NO_GAIN, f"{_rounded(unpipelined)} → {_rounded(predicted)}")
         table = describe(found, stages, hashed=self.hashed, cycles=predicted)
         made = self._apply(loop, stages)
         self.ctx.count("pipelined")
@@ -259,11 +263,12 @@ class _Pipeliner:
         self._divergence = None
         return made
 
-    def _expand(self, function: Function, header: object, stages: int, trial: bool = False) -> Expanded:
+    def _expand(
+        self, function: Function, header: Block, stages: int, trial: bool = False
+    ) -> Expanded:
         held = Refusals(function).held
-        block = next(b for b in function.blocks if b is header)
-        area = regions(function, {block}, held)[block]
-        loop = next(x for x in natural_loops(function) if x.header is block)
+        area = regions(function, {header}, held)[header]
+        loop = next(x for x in natural_loops(function) if x.header is header)
         tiles = Recogniser(function, divergence(function)).loop(loop)
         return expand(
             tiles, area.preheader, stages, pending=pending_groups(stages, self.hashed),

@@ -151,9 +151,9 @@ class Changes:
                 for p in i.aux
             )
         f = i.form
-        return (f.reads and not f.invariant and not f.space.startswith("param")) or f.is_call or any(
-            isinstance(o, SpecialRegister) and o.volatile for o in i.operands
-        )
+        if f.is_call or (f.reads and not f.invariant and not f.space.startswith("param")):
+            return True
+        return any(isinstance(o, SpecialRegister) and o.volatile for o in i.operands)
 
     def branch(self, b: Block) -> bool:
         """Whether the branch of a block may go another way in another iteration."""

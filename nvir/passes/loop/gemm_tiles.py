@@ -46,7 +46,7 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.symbols import Variable
 from nvir.ir.types import CC
 from nvir.ir.values import SymbolOffset, Value
-from nvir.passes.loop.gemm_copies import Shapes, Store, address, load_of
+from nvir.passes.loop.gemm_copies import Shapes, Store, address, load_of, needed
 from nvir.passes.loop.gemm_reasons import Reason, Refused
 from nvir.passes.loop.gemm_roots import Roots
 from nvir.passes.loop.gemm_slices import Changes, Control, closure, is_movable
@@ -383,11 +383,11 @@ class Recogniser:
                 roots += i.operands
         for s in made.stores:
             for p in s.pieces:
-                roots += _needed(p.shape)
+                roots += needed(p.shape)
         test = latch.terminator
         assert test is not None
         roots += test.operands
-        needed: dict[Instruction, None] = {}
+        asked: dict[Instruction, None] = {}
         done: set[Instruction] = set()
 
         def body(i: Instruction) -> bool:
@@ -398,8 +398,8 @@ class Recogniser:
         pure: list[Value] = [*test.operands]
         while work or pure:
             for phi in work:
-                if phi not in needed:
-                    needed[phi] = None
+                if phi not in asked:
+                    asked[phi] = None
                     pure.append(phi.operands[phi.aux.index(latch)])
             work = []
             for i in closure(pure, body):
@@ -417,8 +417,8 @@ class Recogniser:
                 if d is not None and d.is_phi and d.block is header:
                     work.append(d)
             pure = []
-            work = [x for x in work if x not in needed]
-        made.ahead = [p for p in header.phis if p in needed]
+            work = [x for x in work if x not in asked]
+        made.ahead = [p for p in header.phis if p in asked]
         made.advance = closure(
             [*test.operands, *(p.operands[p.aux.index(latch)] for p in made.ahead)], body
         )
@@ -473,26 +473,6 @@ def _steady(group: list[Instruction], control: Control, changes: Changes) -> boo
     for b in blocks[1:]:
         head = common_dominator(head, b)
     return not changes.runs(head) and control.covers(head, set(blocks))
-
-
-def _needed(shape: object) -> list[Value]:
-    """What a copy of this shape needs: the load's address, predicates, the phis' branches."""
-    from nvir.passes.loop.gemm_copies import Choice, Load
-
-    out: list[Value] = []
-    work = [shape]
-    while work:
-        s = work.pop()
-        if isinstance(s, Load):
-            i = s.load
-            out += [o for k, o in enumerate(i.operands) if k < i.form.n_sources]
-            if i.guard is not None:
-                out.append(i.guard)
-        elif isinstance(s, Choice):
-            work += s.arms
-            if s.at.form.name == "selp":
-                out.append(s.at.operands[2])
-    return out
 
 
 def _before(a: Instruction, b: Instruction) -> bool:
