@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     help="With --post-ra: values in registers of their own, as many as cost no occupancy.",
 )
 @click.option(
+    "--copies", type=click.IntRange(1, 16), default=1, show_default=True, metavar="N",
+    help="With --post-ra: N iterations a pass of the kernel, each with registers of its own.",
+)
+@click.option(
     "--registers", type=click.IntRange(min=1), metavar="N",
     help="With --post-ra: at most N registers a thread; the rest goes to local memory.",
 )
@@ -61,8 +65,8 @@ if TYPE_CHECKING:
 @reports_errors
 def command(
     file: str, which: str | None, kernel: str | None, level: str, dot: bool, svg: bool, trace: bool,
-    lifetimes: bool, solver: str, post_ra: bool, spread: bool, registers: int | None,
-    arch: str | None, profile: str | None, as_json: bool, output: str | None,
+    lifetimes: bool, solver: str, post_ra: bool, spread: bool, copies: int,
+    registers: int | None, arch: str | None, profile: str | None, as_json: bool, output: str | None,
 ) -> None:  # fmt: skip
     """Show how far a loop of FILE could be software-pipelined, and what binds.
 
@@ -84,11 +88,11 @@ def command(
             raise click.UsageError("--post-ra is a listing, as text or with --json")
         name = str(function.name)
         write_output(
-            output, _post_ra(name, loop, machine, level, policy, spread, registers, as_json)
+            output, _post_ra(name, loop, machine, level, policy, spread, copies, registers, as_json)
         )
         return
-    if spread or registers is not None:
-        raise click.UsageError("--spread and --registers need --post-ra")
+    if spread or registers is not None or copies > 1:
+        raise click.UsageError("--spread, --copies and --registers need --post-ra")
     found = loop_graph(loop, machine, level=level, policy=policy)
     made = schedule_loop(found, solver=solver)
     if dot:
@@ -105,12 +109,14 @@ def command(
 
 
 def _post_ra(
-    function: str, loop: Loop, machine: Profile, level: str, policy: str, spread: bool,
+    function: str, loop: Loop, machine: Profile, level: str, policy: str, spread: bool, copies: int,
     registers: int | None, as_json: bool,
 ) -> str:  # fmt: skip
     from nvir.report.post_ra import listing, listing_json, listing_text
 
-    made = listing(loop, machine, level=level, policy=policy, spread=spread, limit=registers)
+    made = listing(
+        loop, machine, level=level, policy=policy, spread=spread, limit=registers, copies=copies
+    )
     if as_json:
         return json.dumps(listing_json(made, function), indent=2) + "\n"
     return listing_text(made, function)

@@ -19,6 +19,7 @@ from nvir.sm.postra.check import require
 from nvir.sm.postra.code import PhysicalOp, reg_name
 from nvir.sm.postra.control import LONGEST_STALL, Fields
 from nvir.sm.postra.dependences import Dependence
+from nvir.sm.postra.expand import expand
 from nvir.sm.postra.lower import loop_code
 from nvir.sm.postra.place import has_conflict
 from nvir.sm.postra.schedule import PostRaSchedule, schedule
@@ -35,23 +36,26 @@ class Listing:
     before: LoopSchedule
     after: PostRaSchedule
     spread: bool
+    copies: int = 1
 
 
 def listing(
     loop: Loop, profile: Profile, *, level: str = "l1", policy: str = "observed",
-    spread: bool = False, limit: int | None = None,
+    spread: bool = False, limit: int | None = None, copies: int = 1,
 ) -> Listing:  # fmt: skip
     """Schedule a loop of one block before and behind allocation; the second is checked.
 
     spread   values get registers of their own, see `nvir.sm.postra.lower`
     limit    registers a thread
+    copies   iterations that make one pass of the kernel, each with registers of its own
     Raises Unsupported as `loop_code` does, NvirError if the judge refuses the schedule (a bug).
     """
     before = schedule_loop(loop_graph(loop, profile, level=level, policy=policy), thorough=False)
     code = loop_code(loop, profile, spread=spread, limit=limit)
+    code = expand(code, copies, limit)
     after = schedule(code, level=level, policy=policy)
     require(after, level=level, policy=policy)
-    return Listing(before, after, spread)
+    return Listing(before, after, spread, copies)
 
 
 # ---------------------------------------------------------------- text
@@ -69,9 +73,10 @@ def listing_text(found: Listing, function: str) -> str:
         f"{made.control.barriers} barriers",
         f"before     II {before.ii}, {before.stages} stages, registers unlimited "
         f"(MaxLive {before.max_live})",
-        f"predicted  {made.cycles} cycles an iteration: II {made.ii}"
+        f"predicted  {made.cycles / found.copies:g} cycles an iteration: II {made.ii}"
         + (f", branch {made.branch_cycles}" if made.branch_cycles else "")
-        + (f", shared barriers {made.control.extra}" if made.control.extra else ""),
+        + (f", shared barriers {made.control.extra}" if made.control.extra else "")
+        + (f", for {found.copies} iterations" if found.copies > 1 else ""),
         "",
         *_table(made),
         "",
@@ -129,7 +134,7 @@ def _raised(found: Listing) -> list[str]:
             out.append(f"             … and {len(made.raised_by) - SHOWN} more on the same cycle")
     if made.ii > made.bound:
         out.append(f"placement  {made.bound} → {made.ii}: no schedule was found below")
-    extra = len(code.operations) - len(found.before.graph.operations)
+    extra = len(code.operations) - found.copies * len(found.before.graph.operations)
     moves = sum(op.role == "move" for op in code.operations)
     spills = sum(op.role.startswith("spill") for op in code.operations)
     if extra > 0:
@@ -144,8 +149,7 @@ def _raised(found: Listing) -> list[str]:
         out.append("try        --spread: values in registers of their own")
     elif made.raised_by:
         out.append(
-            "           what is left are registers rewritten in each iteration: only copies of the "
-            "kernel with others (modulo variable expansion) go below"
+            "try        --copies N: what is left are registers that each iteration writes again"
         )
     return out or ["The registers cost nothing: the interval is that of pipes and dependences."]
 
@@ -165,6 +169,7 @@ def listing_json(found: Listing, function: str) -> dict[str, Any]:
         "barriers": made.control.barriers, "registers": code.registers,
         "before": {"ii": before.ii, "stages": before.stages, "max_live": before.max_live},
         "true_ii": made.true_ii, "bound": made.bound, "spread": found.spread,
+        "copies": found.copies,
         "raised_by": [_dependence(d) for d in made.raised_by],
         "hoisted": [str(op) for op in code.hoisted],
         "live": {

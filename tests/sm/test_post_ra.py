@@ -14,6 +14,7 @@ from nvir.sm.postra.check import check, compare, emit, require, run_sequential
 from nvir.sm.postra.code import parallel_moves
 from nvir.sm.postra.control import BARRIERS
 from nvir.sm.postra.dependences import dependences, register_carried
+from nvir.sm.postra.expand import expand, instances, own_registers
 from nvir.sm.postra.place import (
     has_conflict,
     place,
@@ -566,3 +567,68 @@ def test_a_loop_of_two_blocks_is_refused():
     f.analyze_cfg()
     with pytest.raises(Unsupported, match="blocks"):
         loop_code(f.loops()[0], SM80)
+
+
+# ---------------------------------------------------------------- copies with own registers
+
+
+def same_as_copies(c: LoopCode, copies: int) -> None:
+    """The copies, one round, leave what as many rounds of the body leave in carried registers."""
+    wide = expand(c, copies)
+    names: dict[object, int] = {}
+    few = run_sequential(c, 2 * copies, names)
+    position = {k: n for k, (_, n) in enumerate(instances(c, copies))}
+    state = _symbolic(wide, 2, names, position)
+    own = own_registers(c)
+    for r, symbol in few.registers.items():
+        if r not in own:
+            assert state.get(r) == symbol, r
+
+
+def _symbolic(c: LoopCode, rounds: int, names: dict, position: dict) -> dict:
+    """The registers behind some rounds, each operation known by its number in one copy."""
+    state: dict = {}
+    for _ in range(rounds):
+        for n, o in enumerate(c.operations):
+            values = tuple(
+                state[r] if r in state else names.setdefault(("before", r), len(names))
+                for r in o.reads
+            )
+            for k, r in enumerate(o.writes):
+                if o.role == "move" and values:
+                    state[r] = values[0]
+                else:
+                    key = (position.get(n, -1), k, values)
+                    state[r] = names.setdefault(key, len(names))
+    return state
+
+
+def test_copies_with_registers_of_their_own_lower_the_interval():
+    c = code(
+        op("LDG.E", "R6", "R2 R3"), op("FADD", "R8", "R8 R6"), op("IADD3", "R2", "R2"),
+        op("ISETP", "P0", "R2 R10"), op("BRA", "", "", "P0", "branch"), registers=11,
+    )  # fmt: skip
+    plain, wide = verified(c), verified(expand(c, 4))
+    assert own_registers(c) == {("R", 6), ("P", 0)}
+    assert wide.ii / 4 < plain.ii / 2
+    assert [o.role for o in wide.code.operations].count("branch") == 1
+    same_as_copies(c, 4)
+
+
+def test_copies_that_cannot_be():
+    c = code(op("LDG.E", "R6", "R2"), op("FADD", "R8", "R8 R6"), registers=12)
+    assert expand(c, 1) is c
+    with pytest.raises(NvirError, match="positive"):
+        expand(c, 0)
+    with pytest.raises(NvirError, match="registers, 16 are there"):
+        expand(c, 3, limit=16)
+    with pytest.raises(Unsupported, match="trip count"):
+        expand(attrs.evolve(c, counted=False), 2)
+
+
+@given(bodies(), st.integers(2, 3))
+@settings(max_examples=40, deadline=None)
+def test_copies_of_random_bodies(body, copies):
+    body = attrs.evolve(body, counted=True)
+    verified(expand(body, copies))
+    same_as_copies(body, copies)

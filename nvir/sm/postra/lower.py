@@ -26,6 +26,7 @@ from nvir.sm.operation import MachineInstruction, Register
 from nvir.sm.postra.code import LoopCode, PhysicalOp, Reg, parallel_moves
 from nvir.sm.profile import Profile
 from nvir.sm.regalloc.allocation import (
+    PREDICATES,
     Allocation,
     Owner,
     Part,
@@ -257,7 +258,7 @@ class _Builder:
         count = self.a.predicate_count
         for s in steps:
             for v in s.results:
-                if v in self.predicates and v not in keep and count < _PREDICATES:
+                if v in self.predicates and v not in keep and count < PREDICATES:
                     self.predicates[v] = count
                     count += 1
         return steps
@@ -334,4 +335,3 @@ class _Builder:
             yield numbers[a], numbers[b], cycles, distance
 
 
-_PREDICATES = 7  # P0 … P6
