@@ -292,7 +292,7 @@ def random_cases(seed: int, count: int, size: int = 0, recipe: Recipe | None = N
     The kernel and its launch do not depend on the recipe nor on how many cases are wanted.
     """
     rng = random.Random(f"case {seed}")
-    statements = size or rng.choice((4, 8, 8, 12, 12, 12, 20, 30))
+    statements = size or rng.choice((4, 6, 8, 8, 10, 12, 16, 30))
     grid, block = rng.choice(LAUNCHES)
     text = rng.choice(_GENERATORS)(seed, statements)
     cases = []
