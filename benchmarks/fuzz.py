@@ -4,7 +4,7 @@
     python benchmarks/fuzz.py --job passes --seconds 600 --totals totals.json
     python benchmarks/fuzz.py --job passes --seed 4711 --count 1 --chain licm,print
 
-Jobs: `passes`, here; `ptx`, `ir`, `pipelines`, `cli`, which fuzz_inputs.py describes.
+Jobs: `passes`, here; `ptx`, `ir`, `pipelines`, `cli`, which tests/fuzz_inputs.py describes.
 
 A check is a kernel and a pipeline: random passes with random options, knobs and policy, and round
 trips, changed the kernel, and it was launched before and after on the same inputs with the same
@@ -48,15 +48,14 @@ from typing import Any
 import attrs
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
-
-import fuzz_inputs  # noqa: E402
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import nvir  # noqa: E402
 from nvir import toolchain  # noqa: E402
 from nvir.ir.function import Function  # noqa: E402
 from nvir.passes.knobs import Knobs  # noqa: E402
 from nvir.passes.loop import pipeline_choice  # noqa: E402
+from tests import fuzz_inputs  # noqa: E402
 from tests.differential import (  # noqa: E402
     Case,
     Failure,

@@ -141,7 +141,7 @@ def _exchange(rng: random.Random, text: str, pattern: str, values: Any) -> str:
     if not found or not values:
         return text
     m = rng.choice(found)
-    return text[: m.start()] + rng.choice(values) + text[m.end() :]
+    return f"{text[: m.start()]}{rng.choice(values)}{text[m.end() :]}"
 
 
 def _stray(rng: random.Random, text: str, other: str) -> str:
