@@ -3,17 +3,18 @@
     python benchmarks/post_ra.py [--pipelined] [--json FILE] [FILE.ptx ...]
 
 For each loop of one block of the examples (or of the files): the interval with unlimited registers,
-that on the registers of the allocation, that with values spread over registers of their own, and
-what raised it. `--pipelined` adds the kernels that `loop-pipeline` makes of them, which hold
-several iterations already. Every schedule is judged, and executed with symbols for values for trip
-counts 0 to stages + 3; the last columns compare the predicted cycles of an iteration with the
-simulator's for one warp.
+that on the registers of the allocation, that with values spread over registers of their own, that
+of several copies with registers of their own (all for one iteration), and what raised the first.
+`--pipelined` adds the kernels that `loop-pipeline` makes of them, which hold several iterations
+already. Every schedule is judged, and executed with symbols for values for trip counts 0 to
+stages + 3; the last columns compare predicted cycles with the simulator's for one warp.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,12 +25,15 @@ from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
 from nvir.sm.loopgraph import loop_graph
 from nvir.sm.pipeline import schedule_loop
-from nvir.sm.postra import loop_code, schedule
+from nvir.sm.postra import LoopCode, loop_code, schedule
 from nvir.sm.postra.check import check, compare
+from nvir.sm.postra.expand import expand
 from nvir.sm.postra.stream import kernel_stream
 from nvir.sm.profile import profile_for
 from nvir.sm.simulate import simulate
 
+KINDS = ("plain", "spread", "copies")
+COPIES = 6  # at most
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
 
 
@@ -54,24 +58,33 @@ def rows(path: Path, pipelined: bool) -> Iterator[dict[str, Any]]:
             try:
                 before = schedule_loop(loop_graph(loop, profile), thorough=False)
                 row["before"] = before.ii
-                for name, spread in (("plain", False), ("spread", True)):
-                    code = loop_code(loop, profile, spread=spread)
-                    made = schedule(code)
-                    faults = check(made)
-                    for trips in range(made.stages + 4):
-                        faults += compare(made, trips)
-                    ran = simulate(kernel_stream(made), warps=1, iterations=32)
-                    row[name] = {
-                        "ii": made.ii, "stages": made.stages, "true": made.true_ii,
-                        "bound": made.bound, "registers": code.registers,
-                        "cycles": made.cycles, "simulated": ran.cycles_per_iteration,
-                        "faults": len(faults),
-                        "moves": sum(o.role == "move" for o in code.operations),
-                        "raised": [d.text(code) for d in made.raised_by],
-                    }  # fmt: skip
+                code = loop_code(loop, profile)
+                row["plain"] = measured(code, 1)
+                code = loop_code(loop, profile, spread=True)
+                row["spread"] = measured(code, 1)
+                wanted = math.ceil(row["spread"]["ii"] / before.ii)
+                copies = min(COPIES, wanted) if code.counted else 1
+                row["copies"] = measured(expand(code, copies), copies)
             except NvirError as e:
                 row["error"] = str(e)
             yield row
+
+
+def measured(code: LoopCode, copies: int) -> dict[str, Any]:
+    """Figures of a body on its registers, an iteration each."""
+    made = schedule(code)
+    faults = check(made)
+    for trips in range(made.stages + 4):
+        faults += compare(made, trips)
+    ran = simulate(kernel_stream(made), warps=1, iterations=32)
+    return {
+        "copies": copies, "ii": made.ii / copies, "stages": made.stages,
+        "true": made.true_ii / copies, "bound": made.bound / copies,
+        "registers": code.registers, "cycles": made.cycles / copies,
+        "simulated": ran.cycles_per_iteration / copies, "faults": len(faults),
+        "moves": sum(o.role == "move" for o in code.operations),
+        "raised": [d.text(code) for d in made.raised_by],
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -90,32 +103,31 @@ def main() -> None:
 
 
 def show(found: list[dict[str, Any]]) -> None:
-    print(f"{'loop':46} {'before':>6} │ {'II':>5} {'st':>2} {'regs':>4} │ {'II':>5} {'st':>2} "
-          f"{'regs':>4} {'cycles':>6} {'simul.':>6}  raised by")  # fmt: skip
-    good = [r for r in found if "spread" in r]
+    head = f"{'II':>6} {'st':>2} {'regs':>4}"
+    print(f"{'loop':42} {'before':>6} │ {head} │ {head} │ {head} {'x':>2} {'cycles':>6} "
+          f"{'simul.':>6}  raised by")  # fmt: skip
+    good = [r for r in found if "copies" in r]
     for r in found:
-        name = f"{r['file']} {r['loop']}"[:46]
-        if "error" in r:
-            print(f"{name:46} {r['error'][:80]}")
+        name = f"{r['file']} {r['loop']}"[:42]
+        if r not in good:
+            print(f"{name:42} {r['error'][:80]}")
             continue
-        p, s = r["plain"], r["spread"]
-        why = s["raised"][0] if s["raised"] else ""
-        print(f"{name:46} {r['before']:6} │ {p['ii']:5} {p['stages']:2} {p['registers']:4} │ "
-              f"{s['ii']:5} {s['stages']:2} {s['registers']:4} {s['cycles']:6} "
-              f"{s['simulated']:6.1f}  {why}")  # fmt: skip
-    if not good:
-        return
-    for name in ("plain", "spread"):
-        ratio = statistics.geometric_mean(r[name]["ii"] / r["before"] for r in good)
-        kept = sum(r[name]["ii"] <= r["before"] for r in good)
-        piped = sum(r[name]["stages"] > 1 for r in good)
-        faults = sum(r[name]["faults"] for r in good)
-        off = [abs(r[name]["cycles"] / r[name]["simulated"] - 1) for r in good]
+        cells = [f"{x['ii']:6.4g} {x['stages']:2} {x['registers']:4}"
+                 for x in (r[k] for k in KINDS)]  # fmt: skip
+        c = r["copies"]
+        why = r["plain"]["raised"][0] if r["plain"]["raised"] else ""
+        print(f"{name:42} {r['before']:6} │ {' │ '.join(cells)} {c['copies']:2} "
+              f"{c['cycles']:6.4g} {c['simulated']:6.4g}  {why}")  # fmt: skip
+    for kind in KINDS if good else ():
+        ratio = statistics.geometric_mean(r[kind]["ii"] / r["before"] for r in good)
+        kept = sum(r[kind]["ii"] <= r["before"] for r in good)
+        piped = sum(r[kind]["stages"] > 1 for r in good)
+        faults = sum(r[kind]["faults"] for r in good)
+        off = [abs(r[kind]["cycles"] / r[kind]["simulated"] - 1) for r in good]
         near = sum(x <= 0.05 for x in off)
-        print(f"{name}: {len(good)} loops, interval {ratio:.2f} of before (geometric mean), "
-              f"{kept} not raised, {piped} overlap; {faults} faults; "
-              f"prediction within 5 % of the simulator for {near}, "
-              f"median {statistics.median(off):.1%}")  # fmt: skip
+        print(f"{kind}: {len(good)} loops, interval {ratio:.2f} of before (geometric mean), "
+              f"{kept} not raised, {piped} overlap; {faults} faults; prediction within 5 % of the "
+              f"simulator for {near}, median {statistics.median(off):.1%}")  # fmt: skip
 
 
 if __name__ == "__main__":
