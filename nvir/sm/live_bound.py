@@ -66,7 +66,8 @@ def least_lives(found: LoopGraph, ii: int, values: Values) -> int:
     solver.Minimize(sum(lives))
     if solver.Solve() != pywraplp.Solver.OPTIMAL:
         return 0
-    return int(math.ceil(solver.Objective().Value() - 1e-6))
+    found_least: int = math.ceil(solver.Objective().Value() - 1e-6)
+    return found_least
 
 
 def _gap(d: Any, a: int, b: int, later: int) -> int:

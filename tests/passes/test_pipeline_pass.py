@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import nvir
 from nvir import toolchain
+from nvir.cli import main
 from nvir.ir.form import form
 from nvir.ir.instruction import Instruction
 from nvir.passes.knobs import all_knobs
@@ -15,7 +18,7 @@ from nvir.passes.loop import loop_pipeline
 from nvir.passes.loop.pipeline_expand import PIPELINED
 from nvir.passes.loop.pipeline_feasible import Feasibility, Reason, annotate, check
 from nvir.passes.remarks import Remark
-from nvir.report.pipeline_readback import promised_rounds, read_back
+from nvir.report.pipeline_readback import promised_rounds, read_back, readback_remarks
 from nvir.sm import profile
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
@@ -67,6 +70,9 @@ REFUSED: dict[Reason, str] = {
     Reason.NO_LOAD: text_of("ld.shared.u32 %r5, [s]; add.u32 %r3, %r3, %r5;\n"),
     Reason.RECURRENCE: text_of("ld.global.u64 %rd1, [%rd1]; add.u32 %r3, %r3, 1;\n"),
     Reason.SHORT: text_of(step=STEP.replace("%r1;", "1;")),
+    Reason.NOT_COPIED: text_of(LOAD + "add.cc.u32 %r8, %r5, %r3;\n").replace(
+        END, "addc.u32 %r9, %r8, 0; st.global.u32 [%rd2+4], %r9;\n" + END),
+    Reason.TEMPLATE: text_of(LOAD + "vadd4.u32.u32.u32 %r9, %r5, %r3, %r3;\n"),
 }  # fmt: skip
 
 
@@ -79,6 +85,50 @@ def test_each_reason(reason: Reason) -> None:
     assert code.name in names
     if reason is not Reason.NOT_INNERMOST:
         assert "Pipelined" not in names
+
+
+def test_the_list_of_reasons_is_closed() -> None:
+    """Each reason has a test: here, or in one of the three below."""
+    elsewhere = {
+        Reason.NO_GAIN, Reason.LIMIT, Reason.TOO_LARGE, Reason.REGISTERS, Reason.FORM,
+        Reason.PIPELINED,
+    }  # fmt: skip
+    assert set(REFUSED) | elsewhere == set(Reason)
+    assert not set(REFUSED) & elsewhere
+    assert set(loop_pipeline.NOT_PIPELINED) == set(Reason)
+
+
+def test_a_test_of_what_every_iteration_loads_runs_ahead() -> None:
+    """The bound is loaded by each iteration from one place that no store changes."""
+    load = "ld.global.nc.u32 %r9, [%rd2+64];"
+    step = "add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r9; @%p1 bra L;\n"
+    assert [r.name for r in remarks_of(text_of(LOAD + load, step))] == ["Pipelined"]
+    near = {
+        "it moves": "add.s64 %rd2, %rd2, 4;" + load,
+        "stores change it": load.replace(".nc", ""),
+        "not always loaded": "setp.lt.u32 %p2, %r2, 5; @%p2 " + load,
+    }
+    for what, body in near.items():
+        found = remarks_of(text_of(LOAD + body, step))
+        assert [r.name for r in found] == ["NotPipelinedTest"], what
+
+
+def test_a_loaded_bound_gives_the_same_result() -> None:
+    text = text_of(
+        LOAD + "ld.global.nc.u32 %r9, [%rd1+64];",
+        "add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r9; @%p1 bra L;\n",
+    )
+    plain, made = nvir.read_ptx(text), nvir.read_ptx(text)
+    nvir.run_passes(made, "loop-pipeline<force;depth=2>", verify=True)
+    for trips in (0, 1, 2, 3, 4, 5, 30):
+        sums = []
+        for module in (plain, made):
+            data = np.arange(64, dtype=np.uint32)
+            data[16] = trips
+            out = np.zeros(4, np.uint32)
+            nvir.launch(module, "k", 1, 1, [data, out, 0])
+            sums.append(int(out[0]))
+        assert sums[0] == sums[1], trips
 
 
 def test_reasons_that_depend_on_the_run() -> None:
@@ -217,3 +267,55 @@ def test_an_undone_schedule_is_seen() -> None:
     (back,) = read_back(module, toolchain.read_sass(toolchain.nvdisasm(made.cubin)))
     assert back.promised == (1,)
     assert back.found in ((0,), (1,))
+
+
+@pytest.mark.oracle
+def test_a_narrow_vector_stays_in_flight_as_a_word() -> None:
+    """Of four bytes the assembler would take the word apart, and wait, where the load stands."""
+    text = text_of(
+        "mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3;\n"
+        "ld.global.nc.v4.u8 {%r5, %r6, %r7, %r8}, [%rd4];\n"
+        "mad.lo.u32 %r3, %r3, %r5, %r6; mad.lo.u32 %r3, %r3, %r7, %r8;\n"
+    )
+    module = nvir.read_ptx(text)
+    nvir.run_passes(module, "loop-pipeline<force;depth=2>", verify=True)
+    (found,) = readback_remarks(module)
+    assert found.name == "Kept"
+    assert found.args == {"loads": 2, "ahead": 2}
+
+
+@pytest.mark.oracle
+def test_matrices_that_are_turned_are_not_in_flight() -> None:
+    module = nvir.read_ptx(EXAMPLES / "gemm_wmma.sm_80.ptx")
+    nvir.run_passes(module, "loop-simplify,loop-pipeline<force>")
+    (found,) = readback_remarks(module)
+    assert found.name == "Kept"
+    assert found.args == {"loads": 32, "ahead": 16}  # of A, while those of B go through MOVM
+
+
+@pytest.mark.oracle
+def test_the_remark_says_what_the_assembler_undoes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without words in flight, as above: the read-back sees the wait."""
+    monkeypatch.setattr("nvir.passes.loop.pipeline_choice.join_words", lambda block: 0)
+    module = nvir.read_ptx(EXAMPLES / "histogram.sm_80.ptx")
+    nvir.run_passes(module, "loop-simplify,loop-pipeline<force>")
+    undone, kept = readback_remarks(module)
+    assert (undone.name, kept.name) == ("Undone", "Kept")
+    assert undone.kind == "missed"
+    assert "PRMT" in str(undone.args["why"])
+    assert "not pipelined in the end" in str(undone)
+
+
+@pytest.mark.oracle
+def test_the_command_reads_back(tmp_path: Path) -> None:
+    path, remarks = tmp_path / "k.ptx", tmp_path / "r.json"
+    path.write_text(text_of())
+    base = ["opt", str(path), "--readback", "--emit", "none"]
+    done = CliRunner().invoke(main, [*base, "-p", "loop-pipeline<force>",
+                                     "--remarks-file", str(remarks)])  # fmt: skip
+    assert done.exit_code == 0
+    assert "ptxas keeps the schedule" in done.output
+    assert '"Kept"' in remarks.read_text()
+    nothing = CliRunner().invoke(main, base)
+    assert nothing.exit_code == 0
+    assert "no loop is pipelined" in nothing.output

@@ -12,10 +12,12 @@ import nvir
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
 from nvir.sm import profile
+from nvir.sm.exchange import Exchange
+from nvir.sm.live_bound import least_lives
 from nvir.sm.loopgraph import LoopGraph, loop_graph
 from nvir.sm.pipeline import LoopSchedule, check_pipes, schedule_loop
-from nvir.sm.pipes_cpsat import solve
-from nvir.sm.schedule.lifetimes import measure, values_of
+from nvir.sm.pipes_cpsat import least_live, solve
+from nvir.sm.schedule.lifetimes import max_live_bound, measure, values_of
 from nvir.sm.slack import Shortener, Table, distances, place
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
@@ -102,6 +104,68 @@ def test_shortened_lives_are_not_longer(seed: int) -> None:
     live, times, pipes = work.run()
     assert live <= made.max_live
     assert valid(found, made.ii, times, pipes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exchanged_operations_are_a_schedule_of_fewer_registers(seed: int) -> None:
+    found = random_graph(seed)
+    made = schedule_loop(found, registers=False)
+    values = values_of(found.graph, found.register_edges, found.sizes)
+    table = Table.of(found, made.ii, made.times, made.pipe)
+    assert table is not None
+    work = Exchange(found, made.ii, made.times, table, values)
+    live, times, pipes = work.run()
+    assert live == measure(values, made.ii, times).max_live <= made.max_live
+    assert live == max(work.live)
+    first = min(times)
+    assert valid(found, made.ii, [t - first for t in times], pipes)
+
+
+def test_exchange_works_where_every_slot_is_taken() -> None:
+    """Nothing can move alone there; the sum of lives of this one is that of the exact solver."""
+    found = graph_of("histogram.sm_80", "$L__BB0_7")
+    made = schedule_loop(found, registers=False)
+    assert made.ii == len(found.operations)
+    values = values_of(found.graph, found.register_edges, found.sizes)
+    table = Table.of(found, made.ii, made.times, made.pipe)
+    assert table is not None
+    work = Exchange(found, made.ii, made.times, table, values)
+    before = sum(work.lives)
+    live, _, _ = work.run()
+    assert live == 8 < made.max_live
+    assert sum(work.lives) == 81 < before
+
+
+@solver
+@pytest.mark.parametrize("seed", range(5))
+def test_bounds_of_registers_hold(seed: int) -> None:
+    """The linear program's bound lies between that of dependences and the proven least."""
+    found = random_graph(seed)
+    made = schedule_loop(found)
+    values = values_of(found.graph, found.register_edges, found.sizes)
+    cuts = -(-least_lives(found, made.ii, values) // made.ii)
+    flow = max_live_bound(found.graph, made.ii, values)
+    assert flow <= cuts <= made.max_live
+    assert least_live(found, made.ii, values, 0.5, made.times) <= made.max_live
+
+
+@solver
+def test_cuts_know_slots_and_pipes() -> None:
+    found = graph_of("softmax.sm_80", "$L__BB0_2")
+    values = values_of(found.graph, found.register_edges, found.sizes)
+    assert max_live_bound(found.graph, 18, values) == 6
+    assert least_lives(found, 18, values) == 111  # which the exact solver proves to be the least
+    assert schedule_loop(found).max_live == 7
+
+
+@solver
+def test_the_fullest_slot_is_proven() -> None:
+    """The sum of lives would fit 9 registers; no schedule has fewer than 10 in its fullest slot."""
+    found = graph_of("horner.sm_80", "$L__BB0_4")
+    made = schedule_loop(found)
+    values = values_of(found.graph, found.register_edges, found.sizes)
+    assert -(-least_lives(found, made.ii, values) // made.ii) <= 9
+    assert least_live(found, made.ii, values, 2.0, made.times) == made.max_live == 10
 
 
 @pytest.mark.parametrize(("name", "header", "ii"), [

@@ -8,7 +8,7 @@ where the load stands, and waits for it there; taken apart by instructions of th
 in the step that uses the elements.
 
 Keeps    what is loaded: the word is as wide and as aligned as the elements were together.
-Skips    loads under a guard, of single elements, of elements that are words.
+Skips    loads under a guard, volatile and ordered ones, of single elements, of words.
 Cost     linear in the block's instructions.
 Source   what ptxas 13.0 makes of examples/histogram.cu, pipelined.
 """
@@ -34,7 +34,7 @@ def join_words(block: Block) -> int:
     gone = []
     for i in list(block):
         found = _NARROW.fullmatch(i.form.spelling)
-        if found is None or i.form.guard is not None or i.form.volatile or not i.form.reads:
+        if found is None or i.form.guard is not None or i.form.pinned:
             continue
         if all(r.type.name in _WIDER for r in i.results):
             _join(block, i, found, new)
