@@ -30,13 +30,21 @@ class Diagnostic:
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}:{self.col}: " if self.line else f"{self.file}: "
-        head = f"{where}{self.severity}: {self.message}"
+        head = f"{where}{self.severity}: {_shortened(self.message)}"
         if not self.source:
             return head
         return f"{head}\n{_excerpt(self.source, self.col)}"
 
 
 _WIDTH = 160
+_MESSAGE = 1000
+
+
+def _shortened(message: str) -> str:
+    """A message that quotes something of megabytes, without its middle."""
+    if len(message) <= _MESSAGE:
+        return message
+    return f"{message[: _MESSAGE // 2]} … {message[-_MESSAGE // 2 :]}"
 
 
 def _excerpt(source: str, col: int) -> str:

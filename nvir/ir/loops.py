@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from nvir.ir.cfg import loop_headers
+from nvir.ir.errors import Unsupported
 
 if TYPE_CHECKING:
     from nvir.ir.block import Block
     from nvir.ir.function import Function
+
+MAX_MEMBERS = 2_000_000  # sizes of all loops of a function, in blocks; a nest of n loops has n²
 
 
 @attrs.define(eq=False)
@@ -79,7 +82,8 @@ def natural_loops(function: Function) -> list[Loop]:
     """All natural loops, outer before inner, in reverse post-order of their headers.
 
     Linear in the sizes of the loops (a block counts once for each loop around it); when asked
-    again on the same annotations, in the number of loops.
+    again on the same annotations, in the number of loops. Raises Unsupported for a function whose
+    loops have more than MAX_MEMBERS blocks together, as absurdly deep nests do.
     """
     rpo = function.rpo
     if function._loops is None:
@@ -94,6 +98,9 @@ def _find_loops(function: Function, rpo: list[Block]) -> list[Loop]:
             latches.setdefault(target._rpo_index, []).append(source._rpo_index)
     if not latches:
         return []
+    if sum(b._loop_depth for b in rpo) > MAX_MEMBERS:
+        deepest = max(b._loop_depth for b in rpo)
+        raise Unsupported(f"loops nested {deepest} deep", where=f"function {function.name}")
     preds = [[p._rpo_index for p in b._preds if p._rpo_index >= 0] for b in rpo]
     header, parent = loop_headers(preds, latches)
     loops: dict[int, Loop] = {}

@@ -114,6 +114,7 @@ class _Reader:
 
     def read(self) -> Module:
         items = self._outline()
+        self._header_datum()
         for k, end, made in items:
             try:
                 self._declaration(k, made)
@@ -231,12 +232,19 @@ class _Reader:
 
     # ----------------------------------------------------- declarations
 
-    def _declaration(self, k: int, made: Any) -> None:
-        if self.header_aux is not None:
-            (line, col), self.header_aux = self.header_aux, None
+    def _header_datum(self) -> None:
+        """The module's `aux`, once all symbols are known."""
+        if self.header_aux is None:
+            return
+        line, col = self.header_aux
+        try:
             c = Cursor(self.line(line), self, col)
             self.module.aux = c.datum()
             c.end()
+        except Unreadable as e:
+            self.error(e.message, line, e.col)
+
+    def _declaration(self, k: int, made: Any) -> None:
         c = Cursor(self.line(k), self)
         if isinstance(made, Function):
             self.function(c, made)

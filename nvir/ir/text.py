@@ -150,7 +150,7 @@ class Names(dict[Any, str]):
     def enter_body(self, function: Function) -> None:
         """Name all that the instructions make, in the order of the text.
 
-        A hint that is its own text and new needs no call: it is the common case.
+        No hint, and one that is its own text and new, need no call: they are the common cases.
         """
         seen = self.seen
         plain = _known_plain if self.level == "ori" else frozenset[str]()
@@ -163,7 +163,10 @@ class Names(dict[Any, str]):
                             self[r]
                 elif i.type is not VOID:
                     hint = i.name
-                    if hint and hint in plain and hint not in seen:
+                    if hint is None:
+                        self[i] = f"%{self.unnamed}"
+                        self.unnamed += 1
+                    elif hint and hint in plain and hint not in seen:
                         self[i] = hint
                         seen[hint] = 1
                     elif i._uses is not None or hint != "_":

@@ -26,9 +26,11 @@ from typing import Any
 
 from nvir.ir.block import Block
 from nvir.ir.cfg import DominatorTree, dominator_tree
+from nvir.ir.errors import Unsupported
 from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.loops import MAX_MEMBERS
 from nvir.ir.types import VOID
 from nvir.ir.values import Argument, Result, undef
 from nvir.ptx.body import SINK, RawBlock, RawFunction
@@ -40,7 +42,7 @@ def build(raw: RawFunction, function: Function, arguments: dict[int, Argument]) 
     _name_blocks(blocks, function)
     order, preds = _numbering(blocks)
     tree = dominator_tree(preds)
-    phis = _place_phis(raw, order, preds, tree, arguments)
+    phis = _place_phis(raw, order, preds, tree, arguments, str(function.name))
     made = {id(b): Block(str(b.name), function) for b in blocks}
     function.blocks = [made[id(b)] for b in blocks]
     _Renaming(raw, order, preds, tree.idom, phis, made).run(arguments)
@@ -104,7 +106,7 @@ def _numbering(blocks: list[RawBlock]) -> tuple[list[RawBlock | None], list[list
 
 def _place_phis(
     raw: RawFunction, order: list[RawBlock | None], preds: list[list[int]], tree: DominatorTree,
-    arguments: Iterable[int],
+    arguments: Iterable[int], function: str,
 ) -> list[list[int]]:  # fmt: skip
     """For each block the registers that need a phi at its head."""
     n = len(order)
@@ -119,7 +121,7 @@ def _place_phis(
             if all(u != d and first[d] <= first[u] < last[d] for u in reads[r]):
                 continue  # the one definition reaches every use
         if frontier is None:
-            frontier = _frontiers(preds, tree.idom)
+            frontier = _frontiers(preds, tree.idom, function)
         _mark_live(r, reads[r], frozenset(sites), preds, live)
         work = sites
         while work:
@@ -170,8 +172,9 @@ def _writes(
     return writes
 
 
-def _frontiers(preds: list[list[int]], idom: list[int]) -> list[list[int]]:
-    """The dominance frontier of each block."""
+def _frontiers(preds: list[list[int]], idom: list[int], function: str) -> list[list[int]]:
+    """The dominance frontier of each block. A nest of n loops has n² entries: see MAX_MEMBERS."""
+    size = 0
     frontier: list[list[int]] = [[] for _ in preds]
     for join, sources in enumerate(preds):
         if len(sources) < 2:
@@ -181,7 +184,10 @@ def _frontiers(preds: list[list[int]], idom: list[int]) -> list[list[int]]:
                 if frontier[p] and frontier[p][-1] == join:
                     break  # another source came this way
                 frontier[p].append(join)
+                size += 1
                 p = idom[p]
+        if size > MAX_MEMBERS:
+            raise Unsupported("loops nested this deep", where=f"function {function}")
     return frontier
 
 

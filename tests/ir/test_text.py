@@ -594,3 +594,14 @@ def test_equality_up_to_renaming_sees_every_other_change(old, new):
 def test_a_symbol_declared_nowhere_still_prints():
     i = Instruction(form("mov.u64", "%s, %s"), (Symbol(t.B64, "ghost"),), t.B64, "%rd1")
     assert instruction_text(i) == "%rd1: b64 = mov.u64 @ghost"
+
+
+def test_the_aux_of_a_module_without_declarations_comes_back():
+    m = Module()
+    m.aux = (1, ("two", ()))
+    assert parse_ir(print_ir(m)).aux == m.aux
+
+
+def test_what_is_wrong_in_the_aux_of_a_module_is_told_at_its_place():
+    with pytest.raises(ParseError, match=r"^<text>:1:61: "):
+        parse_ir("module ori target sm_80 version 8.0 address_size 64 aux (1, @nope)\n")

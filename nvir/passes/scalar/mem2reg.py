@@ -28,9 +28,11 @@ from __future__ import annotations
 
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
+from nvir.ir.errors import Unsupported
 from nvir.ir.form import nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.loops import MAX_MEMBERS
 from nvir.ir.types import Type
 from nvir.ir.values import Constant, Value, undef
 from nvir.passes.callees import is_lifetime
@@ -254,7 +256,9 @@ class _Promotion:
 
 
 def dominance_frontiers(function: Function) -> dict[Block, list[Block]]:
-    """For each block the joins that it reaches just beyond what it dominates."""
+    """For each block the joins that it reaches just beyond what it dominates. A nest of n loops
+    has n² of them: raises Unsupported beyond MAX_MEMBERS."""
+    size = 0
     out: dict[Block, list[Block]] = {}
     for join in function.rpo:
         preds = [p for p in join._preds if p._rpo_index >= 0]
@@ -267,5 +271,8 @@ def dominance_frontiers(function: Function) -> dict[Block, list[Block]]:
                 if found and found[-1] is join:
                     break
                 found.append(join)
+                size += 1
                 runner = runner._idom
+        if size > MAX_MEMBERS:
+            raise Unsupported("loops nested this deep", where=f"function {function.name}")
     return out

@@ -23,12 +23,21 @@ from nvir.ir.module import Module, default_version
 from nvir.ir.nvvm_values import symbols_in
 from nvir.ir.symbols import Variable
 from nvir.ir.types import B8, B64, SCALARS, ArrayType, FloatType, IntType, PointerType, array
-from nvir.ir.values import Symbol, SymbolOffset, Value, constant, integer
+from nvir.ir.values import (
+    Constant,
+    Symbol,
+    SymbolOffset,
+    Undef,
+    Value,
+    constant,
+    integer,
+)
 from nvir.passes.select import abi, constants
 from nvir.passes.select.function import select_function
 from nvir.passes.select.options import Options
 from nvir.passes.select.selector import Selector
 
+MAX_INITIAL = 1 << 28  # bytes of an initial value that is not all zeroes
 _NOT_IN_NAMES = re.compile(r"[^\w$]")
 _DIRECTIVES = ("maxntid", "reqntid", "minnctapersm", "maxnreg", "maxclusterrank",
                "reqnctapercluster", "explicitcluster", "noreturn")  # fmt: skip
@@ -136,7 +145,11 @@ class ModuleSelector:
     def _initialise(self, v: Variable) -> None:
         new = self.symbols[v]
         assert isinstance(new, Variable)
+        if isinstance(v.init, Undef) or (isinstance(v.init, Constant) and v.init.value is None):
+            return  # zeroes, of which there may be any number
         t = v.value_type
+        if size_of(t) > MAX_INITIAL:
+            raise Unsupported(f"an initial value of {size_of(t)} bytes, {v.name}")
         data, found = bytearray(size_of(t)), dict[int, Value]()
         constants.place(v.init, t, 0, data, found)
         if v.space in ("shared", "local"):

@@ -1,0 +1,137 @@
+"""Absurd input ends soon, in bounded memory, with one message and no traceback."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+N = 100_000
+HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
+BODY = """.visible .entry k(.param .u64 p) {
+.reg .b32 %r<9>; .reg .b64 %rd<3>; .reg .pred %p<3>;
+ld.param.u64 %rd1, [p];
+mov.u32 %r1, 0;
+"""
+ORI = "module ori target sm_80 version 8.0 address_size 64"
+NVVM = ORI.replace("ori", "nvvm")
+
+
+def kernel(body: str, registers: int = 9) -> str:
+    return f"{HEAD}{BODY.replace('%r<9>', f'%r<{registers}>')}{body}\nret;\n}}\n"
+
+
+def loops(n: int) -> str:
+    """n loops, each around the next."""
+    heads = "".join(f"L{k}:\nadd.s32 %r1, %r1, 1;\n" for k in range(n))
+    latches = "".join(
+        f"setp.lt.s32 %p1, %r1, {k};\n@%p1 bra L{k};\n" for k in reversed(range(n))
+    )  # fmt: skip
+    return kernel(heads + latches)
+
+
+PTX = {
+    "parentheses": kernel(f"mov.u32 %r1, {'(' * N}1{')' * N};"),
+    "scopes left open": kernel("{\n" * N),
+    "loops": loops(3000),
+    "an integer of many digits": kernel(f"mov.u32 %r1, {'9' * N};"),
+    "registers": kernel("", 4_000_000_000),
+}
+OWN = {
+    "nested data": f"{ORI} aux {'(' * N}{')' * N}\n",
+    "an integer of many digits":
+        f"{ORI}\nfunc @f() {{\nentry:\n  %r: b32 = mov.u32 {'9' * N}\n  ret\n}}\n",
+    "a size of many digits": f"{ORI}\nglobal @a: shared [{'9' * 6000} x b8]\n",
+    "nested types": f"{NVVM}\nglobal @a: global {'[2 x ' * N}i32{']' * N}\n",
+}  # fmt: skip
+LLVM = {
+    "nested types": f"@a = global {'[2 x ' * N}i32{']' * N} zeroinitializer\n",
+    "nested expressions": f"@a = global i64 {'add (i64 ' * N}1{', i64 1)' * N}\n",
+    "an initial value": "@a = addrspace(1) global {[1000000000000 x i8], i32} "
+        "{[1000000000000 x i8] zeroinitializer, i32 1}\n",
+    "an integer of many digits":
+        f"define void @f() {{\n  %a = add i32 {'9' * N}, 1\n  ret void\n}}\n",
+}  # fmt: skip
+JSON = {"nested": "[" * N + "]" * N, "an integer of many digits": f'{{"schema": {"9" * N}}}'}
+CASES = [
+    *((name, "k.ptx", text, "report") for name, text in PTX.items()),
+    *((name, "k.nvir", text, "opt") for name, text in OWN.items()),
+    *((name, "k.ll", text, "opt -p select") for name, text in LLVM.items()),
+    *((name, "k.json", text, command) for name, text in JSON.items()
+      for command in ("compile", "schedule")),
+]  # fmt: skip
+
+
+def run(words: list[str], folder) -> subprocess.CompletedProcess[str]:
+    """`nvir words` in a process of at most 2 GB."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+        resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+
+    return subprocess.run(
+        [sys.executable, "-m", "nvir", *words], cwd=folder, preexec_fn=limit,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "command"),
+    [pytest.param(file, text, command, id=f"{command} {file}: {name}")
+     for name, file, text, command in CASES],
+)  # fmt: skip
+def test_absurd_files_end_in_an_error(name, text, command, tmp_path):
+    (tmp_path / name).write_text(text)
+    command, *options = command.split()
+    result = run([command, name, *options], tmp_path)
+    assert "Traceback" not in result.stderr
+    assert "error" in result.stderr
+    assert result.returncode in (1, 2)
+    assert len(result.stderr) < 10_000, "a message of readable length"
+
+
+TAKEN = {
+    "scopes": ("k.ptx", kernel("{\n" * N + "}\n" * N), ["report"]),
+    "shared memory": ("k.ptx", kernel(".shared .b8 s[99999999999];\nmov.u32 %r1, s;"), ["report"]),
+    "nested braces of zeroes": (
+        "k.ptx", f"{HEAD}.global .u32 a[2] = {'{' * N}0{'}' * N};\n", ["report"]
+    ),
+    "nested metadata": ("k.ll", f"!0 = {'!{' * N}{'}' * N}\n", ["opt", "-p", "dce"]),
+    "zeroes": (
+        "k.ll", "@a = addrspace(3) global [1000000000000 x i8] undef\n"
+        "define void @f() {\n  %p = getelementptr i8, ptr addrspace(3) @a, i64 5\n"
+        "  store i8 1, ptr addrspace(3) %p\n  ret void\n}\n", ["opt", "-p", "select"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "words"), TAKEN.values(), ids=TAKEN)
+def test_what_is_large_but_holds_nothing_is_taken(name, text, words, tmp_path):
+    (tmp_path / name).write_text(text)
+    result = run([words[0], name, *words[1:]], tmp_path)
+    assert result.returncode == 0, result.stderr
+
+
+COUNTED = kernel(
+    "L:\nst.global.u32 [%rd1], %r1;\nadd.s32 %r1, %r1, 1;\n"
+    "setp.lt.s32 %p1, %r1, 1000000000;\n@%p1 bra L;"
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report", "k.ptx", "--knob", "UnrollBudget=1000000000"],
+        ["opt", "k.ptx", "-p", "loop-simplify,loop-unroll<factor=1000000000>"],
+    ],
+    ids=["budget", "factor"],
+)
+def test_enormous_unrolling_is_bounded(words, tmp_path):
+    """It is refused, or done within bounds; never tried."""
+    (tmp_path / "k.ptx").write_text(COUNTED)
+    result = run(words, tmp_path)
+    assert "Traceback" not in result.stderr
+    assert result.returncode in (0, 1, 2)
+    assert len(result.stdout) < 1_000_000
