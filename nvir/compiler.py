@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from nvir.passes.knobs import Knobs
 
 
+# what `#pragma unroll N` asks for; the assembler is told to leave the result alone
+UNROLL_ASKED = "loop-unroll<asked>,const-fold,copy-prop,gvn,dce"
+
+
 def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: str = "ori",
                  lines: bool = True, **options: Any) -> Module:  # fmt: skip
     """Compile a CUDA source: a path, or the text itself (a str with a newline, or bytes).
@@ -66,9 +70,7 @@ def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str 
     stage("optimised", before)
     if level == "nvvm":
         return module
-    kept = _latches_to_keep(module)
-    run_passes(module, after, knobs=knobs)
-    _forbid_unrolling(module, kept)
+    lower(module, after, optimise, knobs)
     stage("ori", "")
     return module
 
@@ -127,31 +129,54 @@ def dialect_of(arch: str) -> str:
     return "llvm20" if number >= 100 else "llvm7"
 
 
-def _latches_to_keep(module: Module) -> set[tuple[str, str]]:
-    """(function, block) of the blocks that go back in loops under `#pragma unroll 1`."""
-    return {
-        (str(f.name), b.name) for f in module.functions for b in f.blocks
-        if isinstance(b.aux, dict)
-        and ("llvm.loop.unroll.disable",) in b.aux.get("llvm.loop", ())
-    }  # fmt: skip
+def lower(module: Module, pipeline: str, optimise: int = 3, knobs: Knobs | None = None) -> None:
+    """Bring an optimised module of level nvvm to ori by the second of `pipelines`, and do with its
+    loops what their metadata asks for."""
+    from nvir.passes.driver import run_passes
+
+    asked = _asked(module)
+    run_passes(module, pipeline, knobs=knobs)
+    if asked and _mark(module, asked) and optimise >= 2:
+        run_passes(module, UNROLL_ASKED, knobs=knobs)
+    for f in module.functions:  # what could not be done is nothing for the assembler
+        for b in f.blocks:
+            b.pragmas = tuple(p for p in b.pragmas if not p.startswith("unroll"))
 
 
-def _forbid_unrolling(module: Module, latches: set[tuple[str, str]]) -> None:
-    """Selection keeps the names of blocks: the innermost loop around such a latch is not to be
-    unrolled by the assembler either."""
+def _asked(module: Module) -> dict[tuple[str, str], str]:
+    """(function, block) of blocks that go back in a loop -> the pragma that its metadata means."""
+    found = {}
+    for f in module.functions:
+        for b in f.blocks:
+            if not isinstance(b.aux, dict):
+                continue
+            for key, *value in b.aux.get("llvm.loop", ()):
+                if key == "llvm.loop.unroll.disable":
+                    found[str(f.name), b.name] = "nounroll"
+                elif key == "llvm.loop.unroll.full":
+                    found[str(f.name), b.name] = "unroll"
+                elif key == "llvm.loop.unroll.count" and value:
+                    found[str(f.name), b.name] = f"unroll {value[0]}"
+    return found
+
+
+def _mark(module: Module, asked: dict[tuple[str, str], str]) -> bool:
+    """Put the pragmas on headers: selection keeps the names of blocks, so a loop is the innermost
+    around what was its latch. Tells whether any loop is to be unrolled."""
     from nvir.ir.loops import natural_loops
 
+    unroll = False
     for f in module.functions:
-        wanted = {block for name, block in latches if name == str(f.name)}
+        wanted = {block: p for (name, block), p in asked.items() if name == str(f.name)}
         if not wanted or not f.blocks:
             continue
         f.analyze_cfg()
         for loop in sorted(natural_loops(f), key=lambda x: len(x.blocks)):
-            held = {b.name for b in loop.blocks} & wanted
-            if held:
-                wanted -= held
-                if "nounroll" not in loop.header.pragmas:
-                    loop.header.pragmas = (*loop.header.pragmas, "nounroll")
+            held = [b.name for b in loop.blocks if b.name in wanted]
+            pragmas = [wanted.pop(name) for name in held]
+            loop.header.pragmas = tuple(dict.fromkeys([*loop.header.pragmas, *pragmas]))
+            unroll |= any(p != "nounroll" for p in pragmas)
+    return unroll
 
 
 def pipelines(optimise: int, fast_math: bool = False) -> tuple[str, str]:

@@ -55,11 +55,12 @@ def load_as(
 
         module = read_ptx(given)
     if level == "ori" and module.level == "nvvm":
-        from nvir.compiler import pipelines
+        from nvir.compiler import lower, pipelines
         from nvir.passes.driver import run_passes
 
-        for pipeline in pipelines(3):
-            run_passes(module, pipeline)
+        before, after = pipelines(3)
+        run_passes(module, before)
+        lower(module, after)
         module = _as_ptx(module)
     return module, language
 

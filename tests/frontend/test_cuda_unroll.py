@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -109,3 +111,54 @@ def test_macros_that_double_do_not_grow_without_bound():
     body = "#pragma unroll A8\nfor (int i = 0; i < n; i++) o[i] = x[i];"
     unit, _ = read_cuda(macros + HEAD + body + "\n}\n")
     assert unit.functions
+
+
+def factors(source: str) -> list[int]:
+    """How often each loop of the PTX multiplies, outermost in the text first."""
+    f = nvir.compile_cuda(source).functions[0]
+    f.analyze_cfg()
+    return [sum(i.form.name in ("mul", "fma") and i.form.spelling.endswith("f32")
+                for b in x.blocks for i in b) for x in f.loops()]  # fmt: skip
+
+
+def _counted(pragma: str, loop: str) -> str:
+    return (
+        "extern \"C\" __global__ void k(const float *a, float *o, int n) {\n"
+        f"float s = 0;\n{pragma}\n{loop}\no[threadIdx.x] = s; }}\n"
+    )
+
+
+def test_a_factor_below_the_number_of_rounds_is_carried_out() -> None:
+    known = "for (int i = 0; i < 64; i++) s += a[i] * 2.0f;"
+    assert factors(_counted("#pragma unroll 8", known)) == [8]
+    assert factors(_counted("#pragma unroll 1", known)) == [1]
+    unknown = "for (int i = 0; i < n; i++) s += a[i] * 2.0f;"
+    assert factors(_counted("#pragma unroll 4", unknown))[0] == 4  # and a loop for the rest
+    assert factors(_counted("", unknown)) == [1]
+    text = nvir.print_ptx(nvir.compile_cuda(_counted("#pragma unroll 4", unknown)))
+    assert '.pragma "unroll' not in text
+    assert '.pragma "nounroll"' in text
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 64, 67])
+def test_an_unrolled_loop_counts_the_same(n: int) -> None:
+    loop = "for (int i = 0; i < n; i++) s += a[i] * 2.0f;"
+    a = np.arange(128, dtype=np.float32)
+    results = []
+    for pragma in ("", "#pragma unroll 4", "#pragma unroll 7"):
+        out = np.zeros(32, np.float32)
+        module = nvir.compile_cuda(_counted(pragma, loop))
+        nvir.launch(module, "k", grid=1, block=32, args=[a, out, np.int32(n)])
+        results.append(out)
+    assert (results[0] == 2 * a[:n].sum()).all()
+    assert all((r == results[0]).all() for r in results)
+
+
+def test_metadata_of_llvm_text_asks_as_a_pragma_does(tmp_path: Path) -> None:
+    loop = "for (int i = 0; i < n; i++) s += a[i] * 2.0f;"
+    asked = nvir.compile_cuda(_counted("#pragma unroll 4", loop), level="nvvm")
+    file = tmp_path / "k.ll"
+    file.write_text(nvir.print_ll(asked))
+    f = nvir.load(file, level="ori").functions[0]
+    f.analyze_cfg()
+    assert sum(i.form.name == "fma" for i in f.loops()[0].header) == 4

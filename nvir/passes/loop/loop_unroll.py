@@ -12,8 +12,9 @@
 Policy `observed` does what ptxas was seen to do (unroll_observed.py), policy `notes`
 follows the notes' flow (unroll_notes.py). Under both, knobs override: LoopUnroll,
 LoopUnrollFactor, the block string, the nounroll pragma and knob, and the features that
-knobs switch off. `.pragma "unroll N"` after a loop's label asks for a factor. How the copies
-are made is the same for both: unroll_apply.py.
+knobs switch off. `.pragma "unroll N"` after a loop's label asks for a factor;
+`loop-unroll<asked>` does what pragmas ask for and nothing else. How the copies are made is the same
+for both: unroll_apply.py.
 
 Method   Inner loops first, all decisions on the function as it is. A known count is divided: its
          remainder goes ahead of the loop. An unknown one has one overflow-safe test a round and
@@ -79,6 +80,7 @@ class Options:
     floats     policy notes: float induction variables count
     force_factor   policy notes: a forced loop gets 2 to that power copies
     verbose    also the real tool's own lines: back edges, rejection strings
+    asked      only loops for which a pragma asks
     """
 
     factor: int = 0
@@ -87,6 +89,7 @@ class Options:
     floats: bool = False
     force_factor: int = 2
     verbose: bool = False
+    asked: bool = False
 
 
 @attrs.define
@@ -171,6 +174,10 @@ def _run(function: Function, ctx: Context) -> bool:
         return False
     refusals = Refusals(function)
     loops = natural_loops(function)
+    if ctx.options.asked:
+        loops = [x for x in loops if any(map(_ASKED.fullmatch, x.header.pragmas))]
+        if not loops:
+            return False
     decided: dict[Block, Verdict]
     if notes:
         decided = _by_notes(function, ctx, loops, refusals, entry.override == ALWAYS)
