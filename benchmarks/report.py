@@ -5,14 +5,15 @@
 The files are kernels of examples/ptx (nvcc's for sm_80, without line information), repeated under
 new names up to so many lines.
 Times are user times of whole processes, the least of N runs. `nvir report` must take at most three
-times what ptxas takes. `--profile` prints where nvir's time goes.
+times what ptxas takes, and memory in proportion to the file. `--profile` prints where
+nvir's time goes.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -61,14 +62,18 @@ def generate(lines: int) -> str:
     return "\n".join(parts)
 
 
-def user_time(command: list[str], repeat: int) -> float:
-    """The least user time of several runs of a command, in seconds. Raises when one fails."""
-    best = float("inf")
+def user_time(command: list[str], repeat: int) -> tuple[float, float]:
+    """The least user time of several runs of a command, in seconds, and the peak memory of the
+    last, in MB. Raises when one fails."""
+    best, peak = float("inf"), 0.0
     for _ in range(repeat):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        best = min(best, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
-    return best
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command)
+        best, peak = min(best, used.ru_utime), used.ru_maxrss / 1024
+    return best, peak
 
 
 def profile(path: Path) -> None:
@@ -100,15 +105,16 @@ def main() -> None:
             if given.profile:
                 profile(path)
                 continue
-            theirs = user_time(
+            theirs, _ = user_time(
                 [ptxas, "-arch=sm_80", "-O3", str(path), "-o", "/dev/null"], given.repeat
             )
             nvir = [sys.executable, "-c", "from nvir.cli import main; main()", "report", str(path)]
-            ours = user_time(nvir, given.repeat)
+            ours, peak = user_time(nvir, given.repeat)
             worst = max(worst, ours / theirs)
             print(
                 f"{path.read_text().count(chr(10)):>7} lines   ptxas -O3 {theirs:6.2f} s   "
-                f"nvir report {ours:6.2f} s   ratio {ours / theirs:.2f}"
+                f"nvir report {ours:6.2f} s   ratio {ours / theirs:.2f}   "
+                f"{peak:.0f} MB"
             )
     if not given.profile:
         verdict = "holds" if worst <= LIMIT else "FAILS"
