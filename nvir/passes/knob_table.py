@@ -2,9 +2,10 @@
 
 Names, numbers, types and defaults are those recovered from the real tools where
 they are known (origin "noted"), measured on release 13.0.88 ("observed"), or
-chosen here because neither says anything ("assumed"). A pass that starts to read
-a knob puts itself into `readers` in place of `inert` ("irgen" is the generation
-of IR from trees); a test holds both to the source.
+chosen here because neither says anything ("assumed"): a default, or what a named
+knob does. A pass that starts to read a knob puts itself into `readers` in place of
+`inert` ("irgen" is the generation of IR from trees); a test holds both to the
+source.
 """
 
 from __future__ import annotations
@@ -234,14 +235,14 @@ _LICM_KNOBS = (
          "find invariants by a fixed point over sets", row="KNB-76", number=934, readers=_LICM),
     Knob("HoistCBOMode", "INT", 0,
          "constant loads leave where it pays (0) or always, within the limits below (1)",
-         row="KNB-77", choices=(0, 1), readers=_LICM),
+         row="KNB-77", origin="assumed", choices=(0, 1), readers=_LICM),
     Knob("HoistCBOLoad", "INT", None, "hoist constant loads", row="KNB-78", readers=_LICM),
     Knob("HoistCBOFromLoopWithColdNest", "INT", 1,
          "hoist constant loads also out of cold nests",
          row="KNB-79", choices=(0, 1), readers=_LICM),
     Knob("HoistCBOHighCostSBInstRatioThreshold", "INT", None,
          "share of instructions that a scoreboard guards, percent, up to which constant loads "
-         "leave; unset: any", row="KNB-80", high=100, readers=_LICM),
+         "leave; unset: any", row="KNB-80", origin="assumed", high=100, readers=_LICM),
     Knob("HoistCBOLoadIDOMTravseLimit", "INT", 4,
          "dominators visited for a constant load (spelled as in the binary)",
          row="KNB-81", readers=_LICM),
@@ -267,7 +268,7 @@ _LICM_KNOBS = (
          row="KNB-89", readers=_LICM),
     Knob("MovWeightForSinkingHoisting", "DOUBLE", 0.25,
          "what a move counts in the size of a block that is hoisted from",
-         row="KNB-90", readers=_LICM),
+         row="KNB-90", origin="assumed", readers=_LICM),
 )  # fmt: skip
 
 _FUSION_KNOBS = (
