@@ -165,7 +165,7 @@ class Body:
 
     @property
     def test_loads(self) -> Instruction | None:
-        """Why the exit test cannot run ahead: the first instruction of it that has to wait its turn.
+        """Why the exit test cannot run ahead: the first of its instructions that has to wait.
 
         It is neither pure nor a load that every iteration makes of the same place.
         """
