@@ -242,7 +242,7 @@ _LICM_KNOBS = (
          row="KNB-79", choices=(0, 1), readers=_LICM),
     Knob("HoistCBOHighCostSBInstRatioThreshold", "INT", None,
          "share of instructions that a scoreboard guards, percent, up to which constant loads "
-         "leave; unset: any", row="KNB-80", origin="assumed", high=100, readers=_LICM),
+         "leave; without it any", row="KNB-80", origin="assumed", high=100, readers=_LICM),
     Knob("HoistCBOLoadIDOMTravseLimit", "INT", 4,
          "dominators visited for a constant load (spelled as in the binary)",
          row="KNB-81", readers=_LICM),
