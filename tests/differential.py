@@ -36,7 +36,7 @@ import attrs
 
 import nvir
 from nvir.ir.clone import clone_module
-from nvir.ir.errors import PassError
+from nvir.ir.errors import PassError, VerifyError
 from nvir.ir.module import Module
 from nvir.ir.values import Undef
 from nvir.ir.verify import verify
@@ -155,6 +155,8 @@ class Case:
         except Exception as e:  # whatever a defect raises
             if isinstance(e, PassError):
                 step = e.pass_name
+            elif isinstance(e, VerifyError):
+                step = "verify"
             yield self.upto(done).failed(step, _kind(e), _where(e))
 
     @staticmethod
