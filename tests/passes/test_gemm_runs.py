@@ -144,6 +144,17 @@ def test_shapes_of_tile_kernels(shape):
         np.testing.assert_array_equal(run(module, shape, n, limit), want)
 
 
+@pytest.mark.parametrize("stages", [2, 3, 6])
+def test_a_counter_in_the_loading_part(stages):
+    """The test behind the arithmetic needs what the loading part computed: it is computed again."""
+    shape = Shape(counter="down")
+    step = "add.s32 %r21, %r21, -1;"
+    text = tile_kernel(shape).replace(step, "").replace("LOOP:", f"LOOP: {step}")
+    module = pipelined(text, stages)
+    for n in (0, 1, stages, 9):
+        np.testing.assert_array_equal(run(module, shape, n), expected(shape, n))
+
+
 # ------------------------------------------------- the checks notice what is wrong
 
 
@@ -164,6 +175,14 @@ def test_a_missing_wait_is_noticed(stages):
     assert wrong(module, shape)
     with pytest.raises(LaunchError, match="while an asynchronous copy to it is under way"):
         run(module, shape, 7)
+
+
+@pytest.mark.parametrize("name", ["sgemm.sm_80", "gemm_mma.sm_80", "gemm_tile.sm_90"])
+def test_the_pass_that_puts_in_waits_finds_none_missing(name):
+    module = example(name, 3)
+    before = nvir.print_ir(module)
+    nvir.run_passes(module, "stage-and-fence")
+    assert nvir.print_ir(module) == before
 
 
 def test_a_missing_barrier_is_noticed():

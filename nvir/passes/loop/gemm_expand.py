@@ -116,9 +116,9 @@ class _Expander:
         kernel = self.function.block(f"{self.header.name}.kernel", after=self.preheader)
         here, values, exist = self._prologue(body, kernel)
         self._head(kernel, here, values, exist)
+        copying = self._copies(kernel, body)  # from the original instructions, untouched so far
         self._again(body)
         self._shift_reads(body)
-        copying = self._copies(kernel, body)
         self._turn(kernel)
         self._finish(kernel, here)
         return Expanded(kernel, copying, self.stages)
@@ -265,7 +265,7 @@ class _Expander:
         Builder(self.latch).cond_br(self.exist[0], kernel, self.exit)
 
     def _finish(self, kernel: Block, here: Block) -> None:
-        """The original loading part goes, and what only it needed."""
+        """The original loading part goes, and what then nothing needs."""
         if self.outer:
             Builder(self.exit, self.exit.first_non_phi).op("bar.sync", self.number)
         gone = set(self.t.blocks)
@@ -276,8 +276,7 @@ class _Expander:
             self.function.marks.pop(i, None)
             i.remove()
         region.drop(self.function, gone)
-        mine = {b for b in self.function.blocks if b in self.inside or b is kernel}
-        unused = [i for i in dead_instructions(self.function) if i.block in mine]
+        unused = dead_instructions(self.function)
         for i in unused:
             _forget(i)
         for i in unused:

@@ -23,7 +23,6 @@ Method   1. recognise the parts: gemm_tiles.py, gemm_copies.py   2. stages: gemm
 Needs    CFG annotations; loops that test at their end (`loop-rotate` makes them).
 Keeps    what the kernel does, for any number of iterations; its parameters and launch.
 Skips    loops with a `Reason`; each is remarked.
-Leaves   what dce removes: counters that the arithmetic alone does not need.
 Marks    kernels by `.pragma "nounroll"`: the assembler would unroll them around their waits.
 Cost     of a tile loop, a clone of its function, one prediction of registers, some simulations.
 Source   the notes on sub_92C240; NVIDIA, PTX ISA 9.0 on cp.async; the multistage main loops of
