@@ -20,11 +20,8 @@ run, in turns, by the least CPU time of several runs.
 
 Measured {date}, on {machine}.
 
-## At {size} operations
-
-Microseconds an operation (for dominators: a block). In brackets how many times as long as nvir it
-takes: above 1 nvir is faster, below 1 slower.
-
+Tables give microseconds an operation (for dominators: a block), and in brackets how many times as
+long as nvir a peer takes: above 1 nvir is faster, below 1 slower.
 """
 
 _STEPS = """
@@ -45,6 +42,10 @@ What the steps are:
 An instruction of nvir takes {bytes:.0f} bytes, with its uses and its share of everything (the aim
 is at most {limit}).
 
+Other claims have their own scripts: `benchmarks/report.py` (a whole `nvir report` beside
+`ptxas -O3`, with its peak memory), `benchmarks/read.py` (reading, printing and analysing PTX by
+size), `benchmarks/cfg.py` (shapes of control flow).
+
 ## How cost grows
 
 """
@@ -54,14 +55,13 @@ def write(figures: list[Figure], bytes_each: float, docs: Path) -> None:
     """Write the page and one plot for each step that was measured at several sizes."""
     import peer_programs
 
-    size = _shown_size(figures)
-    parts = [_HEAD.format(date=datetime.date.today().isoformat(), machine=_machine(), size=size)]
-    parts.append(_table(figures, size))
+    parts = [_HEAD.format(date=datetime.date.today().isoformat(), machine=_machine())]
+    parts += [_table(figures, n) for n in _shown_sizes(figures)]
     parts.append(_aims(figures))
     parts.append(_STEPS.format(bytes=bytes_each, limit=BYTES, trips=peer_programs.TRIPS))
     parts.append(_growth(figures))
     folder = docs / "performance"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for step in dict.fromkeys(f.step for f in figures):
         chosen = [f for f in figures if f.step == step]
         if len({f.n for f in chosen}) > 1:
@@ -75,9 +75,9 @@ def _machine() -> str:
     return f"{os.cpu_count()} cores shared with other work, CPython {platform.python_version()}"
 
 
-def _shown_size(figures: list[Figure]) -> int:
-    """The largest size at which anything stands beside nvir."""
-    return max((f.n for f in figures if f.library != "nvir"), default=figures[-1].n)
+def _shown_sizes(figures: list[Figure]) -> list[int]:
+    """The two largest sizes at which anything stands beside nvir."""
+    return sorted({f.n for f in figures if f.library != "nvir"})[-2:]
 
 
 def _table(figures: list[Figure], size: int) -> str:
@@ -88,7 +88,7 @@ def _table(figures: list[Figure], size: int) -> str:
         ours = at[step, "nvir"]
         cells = [_beside(at.get((step, x)), ours) for x in libraries]
         rows.append([step, _short(ours), *cells])
-    return _markdown(rows)
+    return f"\n## At {size:,} operations\n\n{_markdown(rows)}"
 
 
 def _aims(figures: list[Figure]) -> str:

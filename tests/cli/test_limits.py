@@ -58,7 +58,7 @@ JSON = {"nested": "[" * N + "]" * N, "an integer of many digits": f'{{"schema": 
 CASES = [
     *((name, "k.ptx", text, "report") for name, text in PTX.items()),
     *((name, "k.nvir", text, "opt") for name, text in OWN.items()),
-    *((name, "k.ll", text, "opt -p select") for name, text in LLVM.items()),
+    *((name, "k.ll", text, "opt -p select --emit ptx") for name, text in LLVM.items()),
     *((name, "k.json", text, command) for name, text in JSON.items()
       for command in ("compile", "schedule")),
 ]  # fmt: skip
@@ -102,7 +102,8 @@ TAKEN = {
     "zeroes": (
         "k.ll", "@a = addrspace(3) global [1000000000000 x i8] undef\n"
         "define void @f() {\n  %p = getelementptr i8, ptr addrspace(3) @a, i64 5\n"
-        "  store i8 1, ptr addrspace(3) %p\n  ret void\n}\n", ["opt", "-p", "select"],
+        "  store i8 1, ptr addrspace(3) %p\n  ret void\n}\n",
+        ["opt", "-p", "select", "--emit", "ptx"],
     ),
 }  # fmt: skip
 
