@@ -253,7 +253,8 @@ def commit() -> str:
         return ""
 
 
-def choose_freely() -> None:
+@contextlib.contextmanager
+def choose_freely() -> Iterator[None]:
     """Let loop-pipeline prefer any depth: its model of the machine takes longer than all else, and
     what is judged is the code that it makes."""
 
@@ -261,7 +262,25 @@ def choose_freely() -> None:
         size = sum(1 for _ in function.instructions())
         return pipeline_choice.Cost(32, 0, 4, 1.0 + zlib.crc32(f"{header} {size}".encode()) % 97)
 
-    pipeline_choice.Machine.cost = cost  # type: ignore[method-assign, assignment]
+    machine: Any = pipeline_choice.Machine
+    modelled, machine.cost = machine.cost, cost
+    try:
+        yield
+    finally:
+        machine.cost = modelled
+
+
+@contextlib.contextmanager
+def without_collector() -> Iterator[None]:
+    """Whoever makes much that is soon garbage collects it himself."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
 
 
 def passes(args: argparse.Namespace, seconds: float) -> bool:
@@ -270,29 +289,21 @@ def passes(args: argparse.Namespace, seconds: float) -> bool:
     if args.chain:
         knobs = tuple(Knobs.parse(args.knob, args.policy).overrides().items())
         recipe = Recipe(tuple(filter(None, args.chain.split(","))), knobs, args.policy)
-    choose_freely()
     totals = Totals(args.totals, args.seed)
     campaign = Campaign(args.batch, args.shrink, args.assemble, totals.figures, commit())
     end = time.monotonic() + seconds
     seed = totals.seed
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            if toolchain.available("ptxas") and args.assemble:
-                campaign.assembler = pool
-            for seed in seeds(totals.seed, args, campaign, end):
-                count = 1 if recipe else args.chains
-                cases = random_cases(seed, count, args.size, recipe)
-                campaign.kernel(cases, each=recipe is None)
-                if seed % _COLLECT == 0:
-                    gc.collect()
-                totals.save(seed + 1)
-            campaign.drain()
+    with choose_freely(), without_collector(), ThreadPoolExecutor(1) as pool:
+        if toolchain.available("ptxas") and args.assemble:
+            campaign.assembler = pool
+        for seed in seeds(totals.seed, args, campaign, end):
+            count = 1 if recipe else args.chains
+            campaign.kernel(random_cases(seed, count, args.size, recipe), each=recipe is None)
+            if seed % _COLLECT == 0:
+                gc.collect()
+            totals.save(seed + 1)
+        campaign.drain()
         totals.save(seed + 1, now=True)
-    finally:
-        gc.enable()
     print(totals.figures, flush=True)
     return not campaign.figures.defects
 
