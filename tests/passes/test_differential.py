@@ -226,6 +226,8 @@ def test_figures_add_up_over_runs(tmp_path: Path, capsys: pytest.CaptureFixture[
     for _ in range(2):
         assert fuzz.main([*words, "--totals", str(totals), "--count", "2"]) == 0
     both = json.loads(totals.read_text())
+    assert fuzz.main([*words, "--totals", str(totals), "--count", "0"]) == 0
+    assert json.loads(totals.read_text()) == both
     assert fuzz.main([*words, "--totals", str(tmp_path / "once.json"), "--count", "4"]) == 0
     once = json.loads((tmp_path / "once.json").read_text())
     assert (both["next"], both["kernels"]) == (44, 4)
