@@ -2,7 +2,7 @@
 
     python benchmarks/fuzz.py --seconds 60              # all jobs share the time
     python benchmarks/fuzz.py --job passes --seconds 600 --totals totals.json
-    python benchmarks/fuzz.py --job passes --seed 4711 --count 1 --chain licm,print
+    python benchmarks/fuzz.py --seed 4711 --count 1 --chain licm,print
 
 Jobs: `passes`, here; `ptx`, `ir`, `pipelines`, `cli`, which tests/fuzz_inputs.py describes.
 
@@ -325,7 +325,7 @@ def main(argv: list[str] | None = None) -> int:
     jobs = ("passes", *fuzz_inputs.JOBS)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--job", choices=("all", *jobs), default="all")
+    add("--job", choices=("all", *jobs), help="default all, with --chain passes")
     add("--seconds", type=float, default=60.0, help="stop after this time")
     add("--seed", type=int, default=0, help="seed of the first case")
     add("--count", type=int, default=1 << 60, help="stop after so many kernels or inputs a job")
@@ -340,16 +340,17 @@ def main(argv: list[str] | None = None) -> int:
     add("--assemble", type=int, default=4, help="ptxas takes every so manieth check; 0: none")
     add("--shrink", type=float, default=30.0, help="seconds to shrink a failure")
     args = parser.parse_args(argv)
-    chosen = jobs if args.job == "all" else (args.job,)
+    job = args.job or ("passes" if args.chain else "all")
+    chosen = jobs if job == "all" else (job,)
     shares = {"passes": 4}
     whole = sum(shares.get(job, 1) for job in chosen)
     fine = True
-    for job in chosen:
-        seconds = args.seconds * shares.get(job, 1) / whole
-        if job == "passes":
+    for name in chosen:
+        seconds = args.seconds * shares.get(name, 1) / whole
+        if name == "passes":
             fine &= passes(args, seconds)
         else:
-            fine &= fuzz_inputs.job(job, args.seed, args.count, seconds)
+            fine &= fuzz_inputs.job(name, args.seed, args.count, seconds)
     return 0 if fine else 1
 
 

@@ -212,7 +212,7 @@ class Case:
 
     def command(self) -> str:
         """The options of fuzz.py that make it again."""
-        words = ["--job", "passes", "--seed", str(self.seed), "--count", "1"]
+        words = ["--seed", str(self.seed), "--count", "1"]
         words += ["--size", str(self.size)] if self.size else []
         words += ["--chain", ",".join(self.chain)]
         for name, value in self.knobs:

@@ -81,11 +81,11 @@ class _Loops(_Kernel):
         if self.pointers:
             kinds.append((self.through_pointer, 5))
         if self.uniform:
-            kinds.append((self.tile, 2))
+            kinds.append((self.tile, 3))
         if depth < 3 and self.left > 2:
             kinds += [(lambda: self.counted(depth), 12 if depth == 0 else 4)]
             if depth < 2:
-                kinds += [(lambda: self.pair(depth), 3), (lambda: self.array(depth), 2)]
+                kinds += [(lambda: self.pair(depth), 6), (lambda: self.array(depth), 1)]
         if self.loops:
             kinds.append((self.leave_loop, 1))
         if r.random() < 0.25:

@@ -102,7 +102,7 @@ def random_chain(rng: random.Random, length: int) -> tuple[str, ...]:
             steps.append(rng.choice(sorted(PRESETS)))
         else:
             chosen = rng.choices(passes, weights)[0]
-            if rng.random() < 0.4 and not any(s.startswith("loop-rotate") for s in steps[-3:]):
+            if rng.random() < 0.6 and not any(s.startswith("loop-rotate") for s in steps[-3:]):
                 steps += filter(None, _LEAD.get(chosen.name, "").split(","))
             steps.append(random_step(rng, chosen))
     if rng.random() < 0.5:
