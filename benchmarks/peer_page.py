@@ -18,7 +18,7 @@ which is pure Python, with [xDSL](https://xdsl.dev) (pure Python), llvmlite (its
 are Python, the rest is LLVM), networkx, and LLVM's own `opt` and `llc` on the same programs in one
 run, in turns, by the least CPU time of several runs.
 
-Measured {date}, on {machine}.
+Measured {date}, on {machine}. {note}
 
 Tables give microseconds an operation (for dominators: a block), and in brackets how many times as
 long as nvir a peer takes: above 1 nvir is faster, below 1 slower.
@@ -51,11 +51,11 @@ size), `benchmarks/cfg.py` (shapes of control flow).
 """
 
 
-def write(figures: list[Figure], bytes_each: float, docs: Path) -> None:
+def write(figures: list[Figure], bytes_each: float, docs: Path, note: str) -> None:
     """Write the page and one plot for each step that was measured at several sizes."""
     import peer_programs
 
-    parts = [_HEAD.format(date=datetime.date.today().isoformat(), machine=_machine())]
+    parts = [_HEAD.format(date=datetime.date.today().isoformat(), machine=_machine(), note=note)]
     parts += [_table(figures, n) for n in _shown_sizes(figures)]
     parts.append(_aims(figures))
     parts.append(_STEPS.format(bytes=bytes_each, limit=BYTES, trips=peer_programs.TRIPS))

@@ -287,6 +287,7 @@ def once(run: Run) -> float:
 
 
 def measure(sizes: list[int], repeat: int, peers: frozenset[str]) -> Iterator[Figure]:
+    all_passes()  # imports them, which is no part of any step
     with tempfile.TemporaryDirectory() as folder:
         for n in sizes:
             for step, runs in steps(n, peers, Path(folder)):
@@ -351,6 +352,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--docs", type=Path, help="write performance.md and its plots here")
     parser.add_argument("--from-json", type=Path, help="take these figures instead of measuring")
+    parser.add_argument("--note", default="", help="what the page says about this measurement")
     given = parser.parse_args()
     if given.from_json:
         data = json.loads(given.from_json.read_text("utf-8"))
@@ -366,7 +368,7 @@ def main() -> int:
     if given.docs:
         import peer_page
 
-        peer_page.write(figures, size, given.docs)
+        peer_page.write(figures, size, given.docs, given.note)
     short = shortfalls(figures, size)
     for line in short:
         print(f"falls short: {line}")
