@@ -89,12 +89,12 @@ def generation(arch: str, lines: bool = True, knobs: Knobs | None = None,
     )
 
 
-def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, lines: bool = True,
-                   fast_math: bool = False, level: str = "ori",
+def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, fast_math: bool = False,
+                   level: str = "ori",
                    observe: Callable[[str, Module], None] | None = None,
                    knobs: Knobs | None = None) -> str:  # fmt: skip
-    """PTX that libnvvm makes of a typed tree's NVVM IR, with NVIDIA's libdevice linked for the
-    mathematical functions. `optimise` 0 is libnvvm's -opt=0, anything else its -opt=3;
+    """PTX, without source lines, that libnvvm makes of a typed tree's NVVM IR, with NVIDIA's
+    libdevice linked for the mathematical functions. `optimise` 0 is libnvvm's -opt=0, anything else its -opt=3;
     `observe` sees the module at "nvvm". Level "nvvm" ends there and gives "".
 
     Raises ToolMissing where libnvvm or libdevice is not installed, NvirError with libnvvm's words
@@ -107,7 +107,7 @@ def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, lines: bo
     from nvir.passes.driver import run_passes
     from nvir.toolchain import libnvvm
 
-    module = generate(check(unit), generation(arch, lines, knobs, libdevice=True))
+    module = generate(check(unit), generation(arch, False, knobs, libdevice=True))
     if observe is not None:
         observe("nvvm", module)
     if level == "nvvm":

@@ -47,7 +47,7 @@ def source_options(command: Any) -> Any:
               help="Architecture, such as sm_90.")  # fmt: skip
 @click.option("--backend", type=click.Choice(("nvir", "libnvvm")), default="nvir",
               show_default=True,
-              help="Who makes PTX: nvir, or NVIDIA's library with libdevice linked.")  # fmt: skip
+              help="Who makes PTX: nvir, or NVIDIA's library, libdevice linked (no .loc).")  # fmt: skip
 @click.option("--emit", type=click.Choice(EMIT), help="What to write; by the name of -o, else ptx.")
 @click.option("--keep", metavar="DIR", help="Write every stage into a folder.")
 @click.option("--report", "reports", is_flag=True, help="Report loops and registers at the end.")
@@ -97,8 +97,7 @@ def command(
         if backend == "nvir":
             module = compile_tree(unit, arch, optimise, level, not no_lines, fast_math, see,
                                   given)  # fmt: skip
-        elif ptx := ptx_by_libnvvm(unit, arch, optimise, not no_lines, fast_math, level, see,
-                                   given):  # fmt: skip
+        elif ptx := ptx_by_libnvvm(unit, arch, optimise, fast_math, level, see, given):
             from nvir.ptx.reader import read_ptx
 
             module, stages["ptx"] = read_ptx(ptx), ptx

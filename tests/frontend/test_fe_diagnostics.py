@@ -258,7 +258,7 @@ def mutated(draw):
     return data
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutated())
 def test_a_mutated_tree_gives_errors_of_nvir_alone(data):
     """Through the checker, generation, the passes and the printer; a pass that fails of itself,

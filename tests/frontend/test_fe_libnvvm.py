@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from fe_judges import module_of, run
 
 import nvir
+from nvir import toolchain
 from nvir.cli import main
 from nvir.compiler import ptx_by_libnvvm
 from nvir.frontend import build as b
@@ -43,7 +44,7 @@ def test_libdevice_and_the_own_mathematics_agree(real, kind):
     x, y = (rng.uniform(0.05, 0.95, N).astype(kind) for _ in range(2))
     theirs = np.zeros((len(one) + len(TWO)) * N, kind)
     ours = np.zeros_like(theirs)
-    ptx = ptx_by_libnvvm(all_functions(real, one, TWO), lines=False)
+    ptx = ptx_by_libnvvm(all_functions(real, one, TWO))
     assert "__nvir_" not in ptx
     nvir.launch(nvir.read_ptx(ptx), "k", 1, N, [theirs, x, y])
     run(module_of(all_functions(real, one, TWO)), "k", [ours, x, y], block=N)
@@ -78,6 +79,7 @@ def test_the_command_compiles_by_libnvvm(tmp_path, arch):
     assert result.exit_code == 0, result.output
     assert f".target {arch}" in made.read_text()
     assert "NVVM Compiler" in made.read_text()
+    assert toolchain.ptxas(made.read_text(), arch).ok
 
 
 def test_the_ir_for_libnvvm_declares_libdevice():
