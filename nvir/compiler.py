@@ -94,8 +94,8 @@ def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, fast_math
                    observe: Callable[[str, Module], None] | None = None,
                    knobs: Knobs | None = None) -> str:  # fmt: skip
     """PTX, without source lines, that libnvvm makes of a typed tree's NVVM IR, with NVIDIA's
-    libdevice linked for the mathematical functions. `optimise` 0 is libnvvm's -opt=0, anything else its -opt=3;
-    `observe` sees the module at "nvvm". Level "nvvm" ends there and gives "".
+    libdevice linked for the mathematical functions. `optimise` 0 is libnvvm's -opt=0, anything
+    else its -opt=3; `observe` sees the module at "nvvm". Level "nvvm" ends there and gives "".
 
     Raises ToolMissing where libnvvm or libdevice is not installed, NvirError with libnvvm's words
     where it refuses the module.

@@ -47,7 +47,7 @@ def source_options(command: Any) -> Any:
               help="Architecture, such as sm_90.")  # fmt: skip
 @click.option("--backend", type=click.Choice(("nvir", "libnvvm")), default="nvir",
               show_default=True,
-              help="Who makes PTX: nvir, or NVIDIA's library, libdevice linked (no .loc).")  # fmt: skip
+              help="Who makes PTX: nvir, or NVIDIA's library with libdevice.")  # fmt: skip
 @click.option("--emit", type=click.Choice(EMIT), help="What to write; by the name of -o, else ptx.")
 @click.option("--keep", metavar="DIR", help="Write every stage into a folder.")
 @click.option("--report", "reports", is_flag=True, help="Report loops and registers at the end.")
