@@ -160,6 +160,7 @@ def test_a_skipped_block_loses_nothing_that_holds_a_register_more():
 
 
 INPUTS = "".join(f"ld.global.f32 %f{40 + k}, [%rd1+{8 + 4 * k}];\n" for k in range(12))
+INPUTS += "ld.global.u32 %r12, [%rd1+80];\n"
 STEP = "add.s32 {0}, {0}, 1; setp.lt.s32 {1}, {0}, %r1; @{1} bra {2};\n"
 
 
@@ -217,6 +218,15 @@ def test_a_wider_result_holds_a_register_more():
             + "st.global.f64 [%rd1+128], %fd2;" + END
         )  # fmt: skip
         assert depths(module, "cvt.f64.f32") == [depth]
+
+
+def test_a_predicate_holds_a_register_like_any_value():
+    text = "setp.lt.s32 %p5, {}, 7; selp.f32 %f9, %f3, %f1, %p5; add.f32 %f3, %f9, %f3;\n"
+    own_input, parameter = text.format("%r12"), text.format("%r1")
+    for body, depth in ((own_input, 0), (parameter, 1)):
+        assert min(depths(nest("", body), "setp.lt.s32")) == depth
+    both = own_input + text.replace("%p5", "%p6").format("%r12")  # it ends at neither
+    assert min(depths(nest("", both), "setp.lt.s32")) == 1
 
 
 def test_what_left_an_inner_loop_is_judged_as_one_block():

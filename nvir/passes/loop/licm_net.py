@@ -9,7 +9,7 @@ those of the inputs that nothing else reads. A value with several readers ends a
 is an input like any other, and has to be free by itself.
 
     parameters, literals, addresses   in the constant bank or the instruction: never a register
-    predicates                        none of these registers
+    predicates                        as any other register
     special registers that all lanes share are read as cheaply before the loop
 
 Cost    a visit an instruction.
@@ -93,6 +93,5 @@ def _needs(root: Instruction, net: dict[Instruction, int], free: set[Instruction
 
 
 def registers(v: Value) -> int:
-    """Registers of 32 bits that a value takes."""
-    bits = v.type.bits
-    return 0 if bits == 1 else max(1, -(-bits // 32))
+    """Registers of 32 bits that a value takes; a predicate counts as one."""
+    return max(1, -(-v.type.bits // 32))
