@@ -59,36 +59,57 @@ def _analyze(function: Function) -> None:
         b._succs = successors(b)
         b._preds = []
         b._rpo_index = -1
-        b._loop_depth = 0
-        b._idom = None
-        b._dom_first = b._dom_last = -1
     for b in blocks:
         for s in b._succs:
             s._preds.append(b)
     rpo = reverse_post_order(blocks[0]) if blocks else []
     for k, b in enumerate(rpo):
         b._rpo_index = k
-    preds = [[p._rpo_index for p in b._preds if p._rpo_index >= 0] for b in rpo]
+    preds = [[p._rpo_index for p in b._preds] for b in rpo]
+    if len(rpo) < len(blocks):
+        preds = [[p for p in sources if p >= 0] for sources in preds]
+        _forget_unreachable(blocks)
     tree = dominator_tree(preds)
-    header, parent = loop_headers(preds, tree.latches)
-    depth = [0] * len(rpo)
-    back: dict[Block, tuple[Block, ...]] = {}
-    for k, b in enumerate(rpo):
-        h = header[k]
-        if h == k:
-            depth[k] = depth[parent[k]] + 1 if parent[k] >= 0 else 1
-            for latch in tree.latches[k]:
-                back[rpo[latch]] = (*back.get(rpo[latch], ()), b)
-        elif h >= 0:
-            depth[k] = depth[h]
-        b._loop_depth = depth[k]
-        b._idom = rpo[tree.idom[k]] if k else None
-        b._dom_first, b._dom_last = tree.first[k], tree.last[k]
+    depth, back = _loop_annotations(rpo, preds, tree)
+    for b, d, k, first, last in zip(rpo, depth, tree.idom, tree.first, tree.last, strict=True):
+        b._loop_depth = d
+        b._idom = rpo[k]
+        b._dom_first = first
+        b._dom_last = last
+    if rpo:
+        rpo[0]._idom = None
     function._rpo = rpo
     function._back_edges = back
     function._irreducible = [(rpo[a], rpo[b]) for a, b in tree.irreducible]
     function._loops = None
     function.cfg_state = "fresh"
+
+
+def _forget_unreachable(blocks: Sequence[Block]) -> None:
+    for b in blocks:
+        if b._rpo_index < 0:
+            b._loop_depth = 0
+            b._idom = None
+            b._dom_first = b._dom_last = -1
+
+
+def _loop_annotations(
+    rpo: list[Block], preds: list[list[int]], tree: DominatorTree
+) -> tuple[list[int], dict[Block, tuple[Block, ...]]]:
+    """Loop depth by RPO number, and the map of back edges: source → headers."""
+    depth = [0] * len(rpo)
+    back: dict[Block, tuple[Block, ...]] = {}
+    if not tree.latches:
+        return depth, back
+    header, parent = loop_headers(preds, tree.latches)
+    for k, h in enumerate(header):
+        if h == k:
+            depth[k] = depth[parent[k]] + 1 if parent[k] >= 0 else 1
+            for latch in tree.latches[k]:
+                back[rpo[latch]] = (*back.get(rpo[latch], ()), rpo[k])
+        elif h >= 0:
+            depth[k] = depth[h]
+    return depth, back
 
 
 def reverse_post_order(entry: Block) -> list[Block]:
@@ -98,17 +119,17 @@ def reverse_post_order(entry: Block) -> list[Block]:
     """
     order: list[Block] = []
     entry._rpo_index = 0
-    stack = [(entry, iter(entry._succs))]
-    while stack:
-        block, targets = stack[-1]
-        for t in targets:
+    path, left = [entry], [iter(entry._succs)]
+    while path:
+        for t in left[-1]:
             if t._rpo_index < 0:
                 t._rpo_index = 0
-                stack.append((t, iter(t._succs)))
+                path.append(t)
+                left.append(iter(t._succs))
                 break
         else:
-            order.append(block)
-            stack.pop()
+            order.append(path.pop())
+            left.pop()
     order.reverse()
     return order
 
@@ -178,8 +199,9 @@ def _dominator_round(preds: Sequence[Sequence[int]], idom: list[int]) -> bool:
     depth = [0] * len(preds)
     jump = [0] * len(preds)
     for b in range(1, len(preds)):
-        new = -1
-        for p in preds[b]:
+        sources = preds[b]
+        new = sources[0] if len(sources) == 1 else -1
+        for p in sources:
             if idom[p] < 0 or p == new:
                 continue
             if new < 0:
@@ -231,6 +253,8 @@ def _number(preds: Sequence[Sequence[int]], idom: list[int]) -> DominatorTree:
     last = [first[b] + size[b] for b in range(n)]
     tree = DominatorTree(idom, first, last)
     for h, sources in enumerate(preds):
+        if not sources or max(sources) < h:
+            continue
         for s in sources:
             if s < h:
                 continue
