@@ -112,10 +112,12 @@ class Changes(Expressions):
         if wide and t.is_signed(kind):
             return None
         if rng.random() < 0.15 and not wide and limits(kind)[1] < 1 << 40 and high > 1 << 20:
-            factor = self.narrowed(y, kind, 8)
+            factor, ops = self.narrowed(y, kind, 8).e, ["+=", "-=", "*="]
+            if not t.is_signed(kind):  # what a float gives must not be negative
+                factor, ops = factor & 127, ["+=", "*="]
             first = b.assign(s.e, 0x7FFF, "&=")
-            value = b.cast(rng.choice([t.FLOAT, t.DOUBLE]), factor.e)
-            return b.comma(first, b.assign(s.e, value / 3, rng.choice(["+=", "-=", "*="])))
+            value = b.cast(rng.choice([t.FLOAT, t.DOUBLE]), factor)
+            return b.comma(first, b.assign(s.e, value / 3, rng.choice(ops)))
         x = Ex(None, kind, low, high)
         if op in ("/=", "%="):
             y = self.divisor(y)
