@@ -45,7 +45,7 @@ from nvir.passes.knobs import Policy
 from nvir.passes.pipeline import Step, parse_pipeline
 from tests.equivalence import FLAVOURS, Behaviour, again, check_same, inputs, run
 from tests.kernels import random_kernel
-from tests.loop_kernels import loop_kernel
+from tests.loop_kernels import loop_kernel, theme
 from tests.random_pipelines import ROUND_TRIPS, Recipe, random_chain, random_recipe
 from tests.wild_kernels import wild_kernel
 
@@ -284,8 +284,11 @@ def shuffle(module: Module) -> None:
 
 
 _GENERATORS: tuple[Callable[[int, int], str], ...] = (
-    loop_kernel, loop_kernel, loop_kernel, wild_kernel, wild_kernel, random_kernel,
+    loop_kernel, loop_kernel, loop_kernel, loop_kernel, wild_kernel, wild_kernel, random_kernel,
 )  # fmt: skip
+
+
+_FAVOURED = {"pair": "loop-fuse", "tile": "gemm-pipeline"}
 
 
 def random_cases(seed: int, count: int, size: int = 0, recipe: Recipe | None = None) -> list[Case]:
@@ -296,10 +299,12 @@ def random_cases(seed: int, count: int, size: int = 0, recipe: Recipe | None = N
     rng = random.Random(f"case {seed}")
     statements = size or rng.choice((4, 6, 8, 8, 10, 12, 16, 30))
     grid, block = rng.choice(LAUNCHES)
-    text = rng.choice(_GENERATORS)(seed, statements)
+    generator = rng.choice(_GENERATORS)
+    text = generator(seed, statements)
+    favoured = _FAVOURED.get(theme(seed), "") if generator is loop_kernel else ""
     cases = []
     for k in range(count):
-        r = recipe or random_recipe(random.Random(f"recipe {seed} {k}"))
+        r = recipe or random_recipe(random.Random(f"recipe {seed} {k}"), favoured)
         cases.append(Case(seed, text, r.chain, grid, block, size, r.knobs, r.policy))
     return cases
 

@@ -25,10 +25,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Literal
 
 import attrs
 
 from tests.kernels import _Kernel
+
+Theme = Literal["any", "loop", "pair", "tile"]
 
 
 @attrs.frozen
@@ -44,16 +47,22 @@ class Index:
 
 def loop_kernel(seed: int, size: int = 40) -> str:
     """The PTX text of a kernel "k" of about `size` statements."""
-    return _Loops(random.Random(f"loops {seed}"), size).text()
+    return _Loops(random.Random(f"loops {seed}"), size, theme(seed)).text()
+
+
+def theme(seed: int) -> Theme:
+    """What the kernel of a seed has more of than others."""
+    return random.Random(f"theme {seed}").choice(("any", "any", "loop", "pair", "pair", "tile"))
 
 
 class _Loops(_Kernel):
-    def __init__(self, rng: random.Random, size: int) -> None:
+    def __init__(self, rng: random.Random, size: int, theme: Theme = "any") -> None:
         super().__init__(rng, size)
         self.fresh: dict[str, int] = dict.fromkeys(("i", "j", "y", "v", "w", "b"), 0)
         self.indices: list[Index] = []
         self.pointers: list[str] = []
         self.behind: list[str] = []
+        self.theme = theme
 
     def text(self) -> str:
         text = super().text()
@@ -88,6 +97,14 @@ class _Loops(_Kernel):
                 kinds += [(lambda: self.pair(depth), 6), (lambda: self.array(depth), 1)]
         if self.loops:
             kinds.append((self.leave_loop, 1))
+        if depth == 0 and r.random() < 0.4 and self.theme != "any":
+            if self.theme == "pair":
+                self.pair(depth)
+            elif self.theme == "tile" and self.uniform:
+                self.tile()
+            else:
+                self.counted(depth)
+            return
         if r.random() < 0.25:
             super().statement(depth)
             return

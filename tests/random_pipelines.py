@@ -47,7 +47,8 @@ _LEAD = {  # what often stands before a pass, for it needs what that makes
     "loop-pipeline": "loop-rotate", "split-live-ranges": "loop-simplify",
     "loop-peel": "loop-simplify", "loop-unroll": "loop-rotate", "strength-reduce": "loop-simplify",
 }  # fmt: skip
-NOT_DRAWN = ("schedule",)  # options that name files
+_ENABLED = {"loop-fuse": "PerformLoopFusion", "gemm-pipeline": "GemmPipelinerEnabled"}
+NOT_DRAWN = ("schedule", "dump")  # options that name files or print
 _NUMBERS = ("0", "1", "2", "3", "4", "8", "20", "64", "400")
 _WEIGHT = {  # else 4
     "loop-pipeline": 3, "unroll-decision": 0.3, "licm": 10, "loop-unroll": 9, "loop-fuse": 5,
@@ -66,17 +67,21 @@ class Recipe:
     policy: Policy = "observed"
 
 
-def random_recipe(rng: random.Random) -> Recipe:
-    """A recipe that nvir takes: its pipeline reads and its knobs are in range."""
+def random_recipe(rng: random.Random, favoured: str = "") -> Recipe:
+    """A recipe that nvir takes: its pipeline reads and its knobs are in range. It begins with the
+    `favoured` pass in half of the cases."""
     chain = random_chain(rng, rng.randint(1, 8))
+    if favoured and rng.random() < 0.5:
+        chain = (*_LEAD[favoured].split(","), random_step(rng, all_passes()[favoured]), *chain)
     names = {s.pass_.name for s in parse_pipeline(",".join(passes_of(chain)))}
     readable = [k for k in all_knobs() if not names.isdisjoint(k.readers)]
     knobs = {}
     if rng.random() < 0.5:
         for k in rng.sample(readable, min(len(readable), rng.randint(1, 4))):
             knobs[k.name] = random_value(rng, k)
-    if "loop-fuse" in names and rng.random() < 0.8:
-        knobs["PerformLoopFusion"] = 1
+    for name, knob in _ENABLED.items():
+        if name in names and rng.random() < 0.8:
+            knobs[knob] = 1
     return Recipe(chain, tuple(sorted(knobs.items())), rng.choice(("observed", "notes")))
 
 
@@ -114,6 +119,8 @@ def random_step(rng: random.Random, chosen: Pass) -> str:
     """A pass with some of its options; what it refuses is left out."""
     options: list[str] = []
     for o in chosen.option_table().values():
+        if o.key in NOT_DRAWN:
+            continue
         values, chance = _OFTEN.get((chosen.name, o.key), (_values(o.type), 0.25))
         if not values or rng.random() >= chance:
             continue
