@@ -1,10 +1,10 @@
 """The driver: runs pipelines, and does for every pass what no pass does itself.
 
 It times, verifies, dumps, bisects, names the pass in a crash, collects remarks
-and counters, renews the CFG annotations, and holds each pass to its row: a pass
-that does not declare `cfg` must leave blocks and edges alone, one that says it
-changed nothing must have changed nothing (checked under `check`), one for one
-level is not run on the other.
+and counters, renews the CFG annotations where a pass did not, and holds each
+pass to its row: a pass that does not declare `cfg` must leave blocks and edges
+alone, one that says it changed nothing must have changed nothing (checked under
+`check`), one for one level is not run on the other.
 
 A failure leaves the module as it was before the failing pass. Rather than copy
 the module before each pass, which would cost more than most passes, one copy is
@@ -197,11 +197,12 @@ class _Run:
                 self._execute(step, self.module, _bodies(self.module))
                 done.functions.append("")
         else:
-            for function in _bodies(self.module):
-                if self._allowed(pass_, str(function.name)):
-                    ctx.function = function
-                    self._execute(step, function, [function])
-                    done.functions.append(str(function.name))
+            with bulk():  # what passes make mostly stays
+                for function in _bodies(self.module):
+                    if self._allowed(pass_, str(function.name)):
+                        ctx.function = function
+                        self._execute(step, function, [function])
+                        done.functions.append(str(function.name))
         if self.settings.verify_each and done.functions:
             verify(self.module)
         self.done.append(done)
@@ -233,8 +234,9 @@ class _Run:
         if shown:
             self.dumps.before(pass_.name, name, text)
         shape = _shape(functions, self.settings.check) if not pass_.cfg else None
+        snapshots = {f: f._rpo for f in functions}
         start = time.perf_counter()
-        with bulk():  # what passes make mostly stays
+        with bulk():
             changed = pass_.run(unit, self.ctx)
         end = time.perf_counter()
         self.driver.timings.append(Timing(pass_.name, name, start - self.begin, end - start))
@@ -243,7 +245,10 @@ class _Run:
         if shape is not None:
             self._hold_to_shape(pass_, functions, shape)
         for f in _bodies(self.module) if isinstance(unit, Module) else functions:
-            if f.cfg_state != "fresh" or (pass_.cfg and changed):
+            if f.cfg_state == "fresh" and f._rpo is not snapshots.get(f, f._rpo):
+                if self.settings.check:
+                    _hold_to_snapshot(f)
+            elif f.cfg_state != "fresh" or (pass_.cfg and changed):
                 f.analyze_cfg()
         self._after(pass_, unit, name, text, changed, shown)
 
@@ -322,6 +327,14 @@ class _Run:
         self.module.__dict__.update(fresh.__dict__)
         for f in self.module.functions:
             f.module = self.module
+
+
+def _hold_to_snapshot(f: Function) -> None:
+    """A pass that renewed the annotations itself must have done so after its last change."""
+    before = [(b._succs, b._preds) for b in f.blocks]
+    f.analyze_cfg()
+    if before != [(b._succs, b._preds) for b in f.blocks]:
+        raise VerifyError("it left annotations of another control flow", str(f.name))
 
 
 def _bodies(module: Module) -> list[Function]:

@@ -14,9 +14,8 @@ into while.
 
 Method   A copy of the header, with the values that come from outside, takes its place before the
          loop; the header is entered from the latch only and becomes the new latch. All
-         loops of the function are changed on one snapshot, then values of the headers get
-         phis where the two ways meet (ssa_update), phis of one entry are folded, headers are
-         appended to their latch, and the new preheaders and exits are made (loop-simplify).
+         loops of the function are changed on one snapshot (rotate_apply.py), then the new
+         preheaders and exits are made (loop-simplify).
 Needs    fresh CFG annotations, canonical loops (loop-simplify).
 Keeps    what each thread does and in what order: the header is run as often as before.
 Leaves   a guard that a constant decides to the scalar passes.
@@ -30,23 +29,20 @@ Source   The notes' phase 18; LLVM's LoopRotation for the steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 import attrs
 
-from nvir.ir.block import Block
 from nvir.ir.cfg import Place, interpose_all
-from nvir.ir.clone import place
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.loop import loop_peel, region
 from nvir.passes.loop.canonical import canonicalise
+from nvir.passes.loop.rotate_apply import Plan, rotate
 from nvir.passes.remarks import analysis, missed, passed
 from nvir.passes.rewrite import held_in_place
-from nvir.passes.ssa_update import repair
 
 BUDGET = 16  # instructions of a header that is copied, where the knob is unset
 
@@ -60,17 +56,6 @@ NO_TEST = analysis("NoTestInHeader", "not rotated: the header leads nowhere out 
 AT_END = analysis("TestAtEnd", "not rotated: {latch} tests at the end of the loop")
 MANY_WAYS = missed("ManyWaysIn", "not rotated: the header leads to {ways} blocks of the loop")
 CODES = (ROTATED, DISABLED, TOO_LARGE, NO_TEST, AT_END, MANY_WAYS, *loop_peel.CODES)
-
-
-@attrs.frozen
-class _Plan:
-    """A loop to rotate: the only way in, the only way round, where the header goes in, its size."""
-
-    loop: Loop
-    preheader: Block
-    latch: Block
-    body: Block
-    size: int
 
 
 def run(function: Function, ctx: Context) -> bool:
@@ -92,7 +77,7 @@ def run(function: Function, ctx: Context) -> bool:
     return True
 
 
-def _plans(function: Function, ctx: Context) -> tuple[list[_Plan], AbstractSet[Value]]:
+def _plans(function: Function, ctx: Context) -> tuple[list[Plan], AbstractSet[Value]]:
     """What to rotate, and the values that are held in place where anything is."""
     loops = natural_loops(function)
     if not ctx.knob("LoopInversion"):
@@ -119,7 +104,7 @@ def _plans(function: Function, ctx: Context) -> tuple[list[_Plan], AbstractSet[V
     return plans, held or frozenset()
 
 
-def _shape(loop: Loop, ctx: Context) -> _Plan | None:
+def _shape(loop: Loop, ctx: Context) -> Plan | None:
     """The plan of a loop that is tested at its head and not at its end."""
     header, inside = loop.header, loop.members
     within = [s for s in header.succs if s in inside]
@@ -137,10 +122,10 @@ def _shape(loop: Loop, ctx: Context) -> _Plan | None:
         ctx.remark(region.NOT_CANONICAL, loop, done="rotated")
         return None
     size = sum(not i.form.is_phi for i in header)
-    return _Plan(loop, loop.entries[0], loop.latches[0], within[0], size)
+    return Plan(loop, loop.entries[0], loop.latches[0], within[0], size)
 
 
-def _split_body_edges(function: Function, plans: list[_Plan]) -> list[_Plan]:
+def _split_body_edges(function: Function, plans: list[Plan]) -> list[Plan]:
     """Let the header be the only way to the block that becomes the loop's new header."""
     shared = [p for p in plans if len(p.body.preds) > 1]
     places = [
@@ -148,39 +133,3 @@ def _split_body_edges(function: Function, plans: list[_Plan]) -> list[_Plan]:
     ]
     bodies = dict(zip(shared, interpose_all(function, places), strict=True))
     return [attrs.evolve(p, body=bodies.get(p, p.body)) for p in plans]
-
-
-def rotate(function: Function, plans: Sequence[_Plan], held: AbstractSet[Value]) -> None:
-    """Rotate loops: canonical ones, whose copies nothing forbids."""
-    more: dict[Value, dict[Block, Value]] = {}
-    firsts: list[Block] = []
-    layout: dict[Block, list[Block]] = {}
-    for p in plans:
-        header = p.loop.header
-        copies = region.copy_region([header], p.preheader, layout)
-        first: Block = copies[header]
-        region.keep_entries(first, {p.preheader})
-        region.keep_entries(header, {p.latch})
-        region.redirect(p.preheader, header, first)
-        more |= region.definitions([header], copies, {header})
-        firsts.append(first)
-        _move_marks(header, first, p.body)
-    place(function, layout)
-    function.analyze_cfg()
-    repair(function, more, held)
-    region.fold_phis(function, [*firsts, *(p.loop.header for p in plans)], held)
-    joins = [(first, p.preheader) for first, p in zip(firsts, plans, strict=True)]
-    joins += [(p.loop.header, p.latch) for p in plans if region.only_jumps(p.latch)]
-    merged = [(block, pred) for block, pred in joins if block.first_non_phi is block.first]
-    for block, pred in merged:
-        region.merge_into(block, pred)
-    region.drop(function, {block for block, _ in merged})
-    function.analyze_cfg()
-
-
-def _move_marks(header: Block, copy: Block, body: Block) -> None:
-    """Pragmas and flags of the loop go with its header."""
-    body.pragmas += tuple(p for p in header.pragmas if p not in body.pragmas)
-    body.flags |= header.flags
-    header.pragmas = copy.pragmas = ()
-    header.flags = copy.flags = frozenset()

@@ -74,7 +74,7 @@ def why_not_copied(
 def only_jumps(block: Block) -> bool:
     """Whether a block leads to one place, whatever happens: no guarded `exit` ends it."""
     last = block.last
-    return last is not None and len(block.succs) == 1 and last.form.name in ("bra", "br")
+    return last is not None and len(successors(block)) == 1 and last.form.name in ("bra", "br")
 
 
 def is_canonical(loop: Loop) -> bool:
@@ -166,10 +166,9 @@ def fold_phis(function: Function, blocks: Iterable[Block], held: AbstractSet[Val
     for b in blocks:
         for phi in b.phis:
             one, *others = phi.operands
-            if any(v is not one for v in others) or one is phi or phi in held:
+            if any(v is not one for v in others) or one is phi:
                 continue
-            literal = isinstance(one, Constant) and phi.form.op.level == "ori"
-            if not literal and one not in held and can_stand_for(one, phi):
+            if folds(one, phi, held):
                 leaders[phi] = one
     substitute(leaders)
     for gone in leaders:
@@ -177,6 +176,14 @@ def fold_phis(function: Function, blocks: Iterable[Block], held: AbstractSet[Val
         function.marks.pop(gone, None)
         gone.erase()
     return len(leaders)
+
+
+def folds(one: Value, phi: Instruction, held: AbstractSet[Value]) -> bool:
+    """Whether the only value of a phi may take over its uses."""
+    if phi in held or one in held:
+        return False
+    literal = isinstance(one, Constant) and phi.form.op.level == "ori"
+    return not literal and can_stand_for(one, phi)
 
 
 def merge_into(block: Block, pred: Block) -> None:
@@ -187,9 +194,18 @@ def merge_into(block: Block, pred: Block) -> None:
     last = pred.last
     assert last is not None
     last.erase()
-    for i in block:
-        i.remove()
-        pred.append(i)
+    i = block.first
+    while i is not None:
+        i.block = pred
+        i = i.next
+    before, i = pred.last, block.first
+    assert i is not None
+    i.prev = before
+    if before is None:
+        pred.first = i
+    else:
+        before.next = i
+    pred.last, block.first, block.last = block.last, None, None
     for s in successors(pred):
         for phi in s.phis:
             phi.aux = tuple([pred if b is block else b for b in phi.aux])
