@@ -47,6 +47,7 @@ class Program:
         self.handles: dict[int, Any] = {}
         self.textures: dict[Any, Any] = {}
         self._constants: dict[tuple[int, Any], Array] = {}
+        self._named: dict[Function, list[Symbol]] = {}
         self.reached = self._reached()
         self._place_functions()
         self._place_shared()
@@ -77,7 +78,7 @@ class Program:
             self.shared.offsets[v] = self.dynamic
 
     def _shared_variables(self) -> Iterable[Variable]:
-        used = set(self._symbols())
+        used = {v for f in self.reached for v in self._named[f]}
         for v in self.module.globals:
             if v.space == "shared" and v in used:
                 yield v
@@ -89,39 +90,30 @@ class Program:
         found = [self.kernel]
         seen = {self.kernel}
         for f in found:
+            named = self._named[f] = self._symbols_of(f)
+            targets = [v for v in named if isinstance(v, Function)]
             for i in f.instructions():
-                targets = [v for v in self._named(i) if isinstance(v, Function)]
-                callee = getattr(i.aux, "callee", None) if i.form.is_call else None
-                if isinstance(callee, Function):
-                    targets.append(callee)
-                if i.form.is_call and callee is None:
-                    targets.extend(g for g in self.module.functions if not g.is_kernel)
-                for t in targets:
-                    if t not in seen:
-                        seen.add(t)
-                        found.append(t)
+                if i.form.is_call:
+                    callee = getattr(i.aux, "callee", None)
+                    if isinstance(callee, Function):
+                        targets.append(callee)
+                    elif callee is None:
+                        targets.extend(g for g in self.module.functions if not g.is_kernel)
+            for t in targets:
+                if t not in seen:
+                    seen.add(t)
+                    found.append(t)
         return found
 
-    def _named(self, i: Any) -> Iterable[Any]:
-        """The symbols that the operands of an instruction name, and at ori other operands."""
-        if self.rows.level == "ori":
-            yield from i.operands
-            return
-        from nvir.ir.nvvm_values import symbols_in
+    def _symbols_of(self, function: Function) -> list[Symbol]:
+        """The functions and variables that the operands of a function name."""
+        operands: Iterable[Any] = (v for i in function.instructions() for v in i.operands)
+        if self.rows.level != "ori":
+            from nvir.ir.nvvm_values import symbols_in
 
-        for v in i.operands:
-            if v.is_constant:
-                yield from symbols_in(v)
-
-    def _symbols(self) -> Iterable[Symbol]:
-        """The variables that reached functions name."""
-        for f in self.reached:
-            for i in f.instructions():
-                for v in self._named(i):
-                    if isinstance(v, SymbolOffset):
-                        yield v.symbol
-                    elif isinstance(v, Variable):
-                        yield v
+            operands = [s for v in operands if v.is_constant for s in symbols_in(v)]
+        named = dict.fromkeys(v for v in operands if isinstance(v, (Symbol, SymbolOffset)))
+        return [v.symbol if isinstance(v, SymbolOffset) else v for v in named]
 
     # -------------------------------------------------------------- memory
 
