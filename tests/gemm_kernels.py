@@ -37,6 +37,8 @@ class Shape:
     shared    the arithmetic needs a value that the loading part computes
     one       both tiles are one variable
     generic   the arithmetic reads by generic addresses
+    fixed     the block's shape is declared
+    pointed   a and b are declared to be aligned to 16 bytes
     """
 
     threads: int = 32
@@ -52,6 +54,8 @@ class Shape:
     shared: bool = False
     one: bool = False
     generic: bool = False
+    fixed: bool = False
+    pointed: bool = False
     target: str = "sm_80"
 
     @property
@@ -75,10 +79,11 @@ def tile_case(seed: int) -> Shape:
 
 def tile_kernel(s: Shape) -> str:
     """The kernel's PTX."""
+    pointer = ".ptr .global .align 16 " if s.pointed else ""
     out = [
         f".version 8.0\n.target {s.target}\n.address_size 64",
-        ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n,"
-        " .param .u32 limit)\n{",
+        f".visible .entry k(.param .u64 {pointer}a, .param .u64 {pointer}b, .param .u64 c,"
+        f" .param .u32 n, .param .u32 limit)\n{f'.reqntid {s.threads} ' if s.fixed else ''}{{",
         ".reg .pred %p<40>; .reg .b32 %r<200>; .reg .b64 %rd<80>;",
     ]
     tile_b = 4 * s.words

@@ -8,7 +8,8 @@ Races           For each byte of shared memory who wrote it last and who read it
                 warp. Atomics do not conflict with each other. A barrier for some threads of the
                 CTA, and a wait on an mbarrier, count as a tick for all: no false alarm, but a race
                 across them can be missed. A cp.async writes when it is issued and again when its
-                thread has waited for it; between, nobody may touch the bytes.
+                thread has waited for it; between, nobody may touch the bytes. So does a bulk copy
+                that an mbarrier counts, until a thread has seen the phase complete.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class Watch:
     def __init__(self, wave: Any, uninit: bool, race: bool) -> None:
         self.wave, self.uninit, self.race = wave, uninit, race
         self.ready = False
+        # offset of an mbarrier -> (parity of the phase, first byte, bytes) of copies it counts
+        self._counted: dict[int, list[tuple[int, int, int]]] = {}
 
     def _prepare(self) -> None:
         wave = self.wave
@@ -120,6 +123,25 @@ class Watch:
                 self.flying[at] = False
                 self.writer[at], self.write_clock[at] = lanes, now
                 self.write_warp_clock[at], self.write_atomic[at] = warp_now, False
+
+    def on_bulk(
+        self, region: Any, first: int, size: int, lane: int, barrier: int, parity: int
+    ) -> None:
+        """A bulk copy that a phase of an mbarrier counts begins."""
+        self.on_issue(region, np.arange(first, first + size), np.full(size, lane), 1)
+        if self.race and region is self.wave.shared:
+            self._counted.setdefault(barrier, []).append((parity, first, size))
+
+    def on_phase(self, barriers: Array, parities: Array) -> None:
+        """Threads have seen phases complete: what these and earlier ones count is there."""
+        if not self._counted:
+            return
+        for at, parity in set(zip(barriers.tolist(), parities.tolist(), strict=True)):
+            copies = self._counted.get(at, [])
+            done = max((k + 1 for k, c in enumerate(copies) if c[0] == parity), default=0)
+            for _, first, size in copies[:done]:
+                self.flying[first : first + size] = False
+            del copies[:done]
 
     def _mark(self, region: Any, offsets: Array, size: int) -> None:
         if region.written is not None:

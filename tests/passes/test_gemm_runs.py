@@ -40,15 +40,21 @@ def example(name: str, stages: int, **kw):
     return pipelined((EXAMPLES / f"{name}.ptx").read_text(), stages, **kw)
 
 
-@pytest.mark.parametrize(("name", "stages"), [
-    ("sgemm.sm_80", 2), ("sgemm.sm_90", 3), ("clang_sgemm.sm_80", 5),
+MORE = pytest.mark.slow  # of what the others show already
+
+
+@pytest.mark.parametrize(("name", "stages", "tiles"), [
+    ("sgemm.sm_90", 3, [0, 1, 4]), ("clang_sgemm.sm_80", 2, [0, 3]),
+    *(pytest.param(name, stages, trips(stages), marks=MORE) for name, stages in (
+        ("sgemm.sm_80", 2), ("sgemm.sm_90", 3), ("clang_sgemm.sm_80", 5),
+    )),
 ])  # fmt: skip
-def test_sgemm_of_any_size(name, stages):
+def test_sgemm_of_any_size(name, stages, tiles):
     """Odd sizes: every guard of loads and stores is true for some elements and false for others."""
     module = example(name, stages)
     rng = np.random.default_rng(stages)
-    for tiles in trips(stages):
-        m, n, k = 19, 21, max(0, 16 * tiles - 5)
+    for count in tiles:
+        m, n, k = 19, 21, max(0, 16 * count - 5)
         a = rng.integers(-3, 4, (m, max(k, 1))).astype(np.float32)
         b = rng.integers(-3, 4, (max(k, 1), n)).astype(np.float32)
         c = rng.integers(-3, 4, (m, n)).astype(np.float32)
@@ -59,12 +65,12 @@ def test_sgemm_of_any_size(name, stages):
 
 
 @pytest.mark.parametrize(("name", "stages", "late"), [
-    ("gemm_tile.sm_80", 3, False), ("gemm_tile.sm_90", 2, True),
+    ("gemm_tile.sm_90", 2, True), pytest.param("gemm_tile.sm_80", 3, False, marks=MORE),
 ])  # fmt: skip
 def test_gemm_tile(name, stages, late):
     module = example(name, stages, knobs=LATE if late else None)
     rng = np.random.default_rng(stages)
-    for tiles in (0, 1, stages + 1):
+    for tiles in (0, stages + 1):
         k = 8 * tiles
         a = rng.integers(-3, 4, (128, max(k, 1))).astype(np.float32)
         b = rng.integers(-3, 4, (max(k, 1), 128)).astype(np.float32)
@@ -73,7 +79,9 @@ def test_gemm_tile(name, stages, late):
         np.testing.assert_array_equal(c, a[:, :k] @ b[:k])
 
 
-@pytest.mark.parametrize(("arch", "stages"), [("sm_80", 3), ("sm_90", 2)])
+@pytest.mark.parametrize(("arch", "stages"), [
+    ("sm_80", 3), pytest.param("sm_90", 2, marks=MORE),
+])  # fmt: skip
 def test_gemm_mma(arch, stages):
     """The loading part holds a loop of its own, the arithmetic ldmatrix and mma."""
     module = example(f"gemm_mma.{arch}", stages)
@@ -94,7 +102,7 @@ def test_a_shortened_multistage_loop_does_the_same(stages):
     module = nvir.read_ptx(text)
     nvir.run_passes(module, f"gemm-pipeline<stages={stages}>", verify=True)
     rng = np.random.default_rng(0)
-    for k in (0, 8, 16, 24, 64):
+    for k in (0, 8, 24):
         a = rng.integers(-3, 4, (64, max(k, 1))).astype(np.float32)
         b = rng.integers(-3, 4, (max(k, 1), 64)).astype(np.float32)
         c = np.ones((64, 64), np.float32)
@@ -116,9 +124,9 @@ def same_for(seed: int, counts: list[int] | None = None) -> None:
         np.testing.assert_array_equal(got, expected(shape, n, limit), f"{shape} n={n}")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(5))
 def test_random_tile_kernels(seed):
-    same_for(seed, [0, 1, 2 + seed % 5, 9])
+    same_for(seed, [0, 1, 3 + seed % 5])
 
 
 @pytest.mark.slow
@@ -138,9 +146,9 @@ def test_shapes_of_tile_kernels(shape):
     limit = 5 * shape.words // 2 if shape.guard != "none" else None
     original = nvir.read_ptx(tile_kernel(shape))
     module = pipelined(tile_kernel(shape), 3)
-    for n in (0, 1, 4):
+    np.testing.assert_array_equal(run(original, shape, 2, limit), expected(shape, 2, limit))
+    for n in (1, 4):
         want = expected(shape, n, limit)
-        np.testing.assert_array_equal(run(original, shape, n, limit), want)
         np.testing.assert_array_equal(run(module, shape, n, limit), want)
 
 
@@ -177,7 +185,9 @@ def test_a_missing_wait_is_noticed(stages):
         run(module, shape, 7)
 
 
-@pytest.mark.parametrize("name", ["sgemm.sm_80", "gemm_mma.sm_80", "gemm_tile.sm_90"])
+@pytest.mark.parametrize("name", [
+    "sgemm.sm_80", "gemm_mma.sm_80", pytest.param("gemm_tile.sm_90", marks=MORE),
+])  # fmt: skip
 def test_the_pass_that_puts_in_waits_finds_none_missing(name):
     module = example(name, 3)
     before = nvir.print_ir(module)

@@ -4,7 +4,7 @@ cp.async      The addresses are checked when it is issued, but the bytes move on
               the thread covers its group (or an mbarrier arrival is asked for), so that a kernel
               without the wait reads what was there before.
 Bulk          Copies move at once and then count their bytes on the mbarrier; groups need no
-              waiting.
+              waiting. The race check has the bytes on their way until a phase is waited for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nvir.interp.memory import Fault, Region
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.atoms import Atomic, atomic_of, make_atomic, perform
 from nvir.interp.rows.memory import _SPACES, space_of, vector_length
-from nvir.interp.rows.objects import _EVERY, add_bytes, arrive, object_address, update
+from nvir.interp.rows.objects import _EVERY, add_bytes, arrive, object_address, unpack, update
 from nvir.ir.types import PRED
 
 
@@ -259,7 +259,10 @@ def _bulk(
                 target = _remote(c, one(to), rank)
                 _move(c, here, to_space, target, of_space, one(of), n, atomic)
                 if barrier is not None:
-                    _count(c, here, _remote(c, one(barrier), rank), n)
+                    counter = _remote(c, one(barrier), rank)
+                    if c.wave.watch is not None and n and atomic is None:
+                        _watch(c, here, to_space, target, n, counter)
+                    _count(c, here, counter, n)
         except Fault as fault:
             fault.lane = int(c.lane_numbers()[k])
             raise
@@ -311,6 +314,15 @@ def _move(
     offsets = np.arange(to_at, to_at + n, atomic.size)
     values = source.data[of_at : of_at + n].view(f"u{atomic.size}")
     perform(atomic, target, offsets, values, None, 0, False)
+
+
+def _watch(c: Any, here: Array, space: str, to: Array, n: int, barrier: Array) -> None:
+    """Tell the checks of a copy that the present phase of an mbarrier counts."""
+    region, first = _span(c, here, space, to, n, True)
+    ((counters, at, _),) = locate(c, "shared", barrier, here, 8, True)
+    *_, parity = unpack(int(counters.views[8][int(at[0]) >> 3]))
+    lane = int(c.lane_numbers()[int(here[0])])
+    c.wave.watch.on_bulk(region, first, n, lane, int(at[0]), parity)
 
 
 def _count(c: Any, here: Array, barrier: Array, n: int) -> None:

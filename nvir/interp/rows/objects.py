@@ -212,7 +212,10 @@ def _test(
                 raise Fault("this mbarrier was not initialised", at, int(where[at]))
             mine = slice(None) if which is None else which
             now = (words >> np.uint64(_PARITY)) & np.uint64(1)
-            done[lanes[mine]] = now != wanted[mine]
+            seen = now != wanted[mine]
+            done[lanes[mine]] = seen
+            if c.wave.watch is not None:
+                c.wave.watch.on_phase(offsets[seen], wanted[mine][seen])
     except Fault as fault:
         raise blame(fault, c, lanes) from None
     if c.wave.watch is not None:

@@ -313,6 +313,10 @@ class Writer:
             piece.size, *rest,
         )  # fmt: skip
 
+    def base(self, piece: Piece) -> Value:
+        """The base of the address that a piece is copied from."""
+        return self._base(piece.shape)
+
     def _size(self, shape: Shape, full: int) -> Value | None:
         """The bytes that are read; None: all."""
         if isinstance(shape, Load):

@@ -53,6 +53,11 @@ class Wish:
     full: int = 0
     partial: int = 0
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether a depth is asked for, which is made even where no gain is predicted."""
+        return bool(self.stages or self.full or self.partial)
+
 
 @attrs.frozen
 class Cost:

@@ -23,6 +23,9 @@ issued, which spares the arithmetic its counter. A buffer is chosen by an offset
 the base of each access, one offset for reads and one for stores of each size of tile; the variables
 grow in place.
 
+Where copies are made in bulk (gemm_bulk.py), a stage has an mbarrier as well, found by an offset of
+its own, and its wait is a loop of one block at the head; without other copies the groups go.
+
 Method   The loading part is copied for each stage of the prologue and for the kernel, stores of
          loaded values replaced by copies; then the original is taken out.
 Needs    a loop in the form of unroll_region.py, fresh annotations. They are stale afterwards.
@@ -48,6 +51,7 @@ from nvir.ir.symbols import Variable
 from nvir.ir.types import B32, PRED, Type, array
 from nvir.ir.values import Symbol, SymbolOffset, Value, integer, undef
 from nvir.passes.loop import region
+from nvir.passes.loop.gemm_bulk import BARRIER, Barriers, Plan
 from nvir.passes.loop.gemm_copies import Store, Writer, address
 from nvir.passes.loop.gemm_tiles import TileLoop
 from nvir.passes.loop.unroll_transform import NOUNROLL
@@ -72,7 +76,7 @@ class Expanded:
 
 def expand(
     tiles: TileLoop, preheader: Block, stages: int, *,
-    pending: int | None = None, late: bool = False, grows: bool = True,
+    pending: int | None = None, late: bool = False, grows: bool = True, bulk: Plan | None = None,
 ) -> Expanded:  # fmt: skip
     """Replace a tile loop.
 
@@ -80,9 +84,10 @@ def expand(
     pending   groups that may be under way while the arithmetic begins, at most stages − 2
     late      copies are issued behind the arithmetic of an iteration, not before it
     grows     the variables grow; on a copy of a function, which shares those of the module, not
+    bulk      what is copied in bulk
     """
     most = stages - 2 if pending is None else min(pending, stages - 2)
-    made = _Expander(tiles, preheader, stages, most, late).build()
+    made = _Expander(tiles, preheader, stages, most, late, bulk).build()
     for t in tiles.tiles if grows else ():
         grow(t.variable, t.stride * stages)
     return made
@@ -90,8 +95,9 @@ def expand(
 
 class _Expander:
     def __init__(
-        self, tiles: TileLoop, preheader: Block, stages: int, pending: int, late: bool
-    ) -> None:
+        self, tiles: TileLoop, preheader: Block, stages: int, pending: int, late: bool,
+        bulk: Plan | None,
+    ) -> None:  # fmt: skip
         self.t, self.preheader = tiles, preheader
         self.stages, self.pending, self.late = stages, pending, late
         self.header, self.latch = tiles.header, tiles.latch
@@ -99,6 +105,12 @@ class _Expander:
         function = self.header.function
         self.function: Function = function
         self.strides = list(dict.fromkeys(t.stride for t in tiles.tiles))
+        self.bulk = bulk.rows if bulk is not None else {}
+        self.grouped = any(p not in self.bulk for s in tiles.stores for p in s.pieces)
+        self.barriers: Barriers | None = None
+        if bulk is not None and bulk.rows:
+            self.barriers = Barriers(bulk, function, stages)
+            self.strides.append(BARRIER)  # no tile's: those are multiples of 16
         self.outer = _uses_shared_behind(self.exit, set(tiles.loop.blocks))
         self.inside = set(tiles.loop.blocks)
         self.phis = list(self.header.phis)
@@ -115,8 +127,8 @@ class _Expander:
         body = self._split()
         kernel = self.function.block(f"{self.header.name}.kernel", after=self.preheader)
         here, values, exist = self._prologue(body, kernel)
-        self._head(kernel, here, values, exist)
-        copying = self._copies(kernel, body)  # from the original instructions, untouched so far
+        ready = self._head(kernel, here, values, exist)
+        copying = self._copies(kernel, ready, body)  # from the original part, untouched so far
         self._again(body)
         self._shift_reads(body)
         self._turn(kernel)
@@ -160,6 +172,8 @@ class _Expander:
         last = here.last
         assert last is not None
         last.erase()
+        if self.barriers is not None:
+            self.barriers.begin(Builder(here), self.number)
         exist: list[Value] = []
         for s in range(self.stages - 1):
             join = self.function.block(f"{self.header.name}.filled{s}", after=here)
@@ -171,7 +185,7 @@ class _Expander:
             else:
                 leave.br(head)
             b = Builder(join)
-            b.op("cp.async.commit_group")
+            self._commit(b)
             values, goes_on = self._advance(b, values)
             exist.append(b.op("and.pred", exist[-1], goes_on) if exist else goes_on)
             here = join
@@ -180,8 +194,9 @@ class _Expander:
 
     def _head(
         self, kernel: Block, here: Block, values: Mapping[Instruction, Value], exist: list[Value]
-    ) -> None:
-        """The kernel's phis, its wait and its barrier. Phis of its own lack the back edge."""
+    ) -> Block:
+        """The kernel's phis, its wait and its barrier; the block behind these. Phis of its own lack
+        the back edge."""
         for phi in self.phis:
             phi.remove()
             kernel.append(phi)
@@ -197,31 +212,47 @@ class _Expander:
         self.stores = {}
         if self.stages > 2:
             self.stores = {n: phi_of(B32, integer(n * (self.stages - 1))) for n in self.strides}
-        b = Builder(kernel)
-        b.op("cp.async.wait_group", self.pending)
+        ready = kernel
+        if self.barriers is not None:
+            self.parity = phi_of(B32, integer(0))
+            b = Builder(kernel)
+            barrier = shifted(b, self.barriers.base, self.reads[BARRIER])
+            waiting = self.function.block(f"{self.header.name}.wait", after=kernel)
+            ready = self.function.block(f"{self.header.name}.ready", after=waiting)
+            b.br(waiting)
+            self.barriers.wait(Builder(waiting), barrier, self.parity, waiting, ready)
+        b = Builder(ready)
+        if self.grouped:
+            b.op("cp.async.wait_group", self.pending)
         b.op("bar.sync", self.number)
         kernel.pragmas = tuple(dict.fromkeys((*self.header.pragmas, NOUNROLL)))
         kernel.flags = self.header.flags | {PIPELINED}
+        return ready
 
-    def _copies(self, kernel: Block, body: Block) -> Block:
+    def _commit(self, b: Builder) -> None:
+        if self.grouped:
+            b.op("cp.async.commit_group")
+
+    def _copies(self, kernel: Block, ready: Block, body: Block) -> Block:
         """The kernel's copies, before the arithmetic or behind it; the block that commits them.
 
         There the offsets and the phis of the next iteration are computed as well.
         """
-        copying = self.function.block(f"{self.header.name}.copies", after=kernel)
-        before = self.latch if self.late else kernel
+        copying = self.function.block(f"{self.header.name}.copies", after=ready)
+        before = self.latch if self.late else ready
         if self.late:
-            Builder(kernel).br(body)
+            Builder(ready).br(body)
             self.test.remove()
         b = Builder(before)
         following = {n: self._following(b if self.stages == 2 else None, n) for n in self.strides}
-        head = self._part(body, self.ahead, following, copying, kernel)
+        head = self._part(body, self.ahead, following, copying, ready, again=True)
         b.cond_br(self.exist[-1], head, copying)
         b.at_end(copying)
-        b.op("cp.async.commit_group")
+        self._commit(b)
         new, goes_on = self._advance(b, self.ahead)
         exists = b.op("and.pred", self.exist[-1], goes_on)
         rotated = {n: self._rotate(b, n, following) for n in self.strides}
+        parity = self._turned(b, rotated) if self.barriers is not None else None
         if self.late:
             copying.append(self.test)
             for block in (self.exit, kernel):
@@ -239,6 +270,8 @@ class _Expander:
             self.reads[n].add(rotated[n], self.latch)
             if n in self.stores:
                 self.stores[n].add(self.reads[n], self.latch)
+        if parity is not None:
+            self.parity.add(parity, self.latch)
         return copying
 
     def _following(self, b: Builder | None, stride: int) -> Value:
@@ -254,6 +287,12 @@ class _Expander:
         new = b.op("add.s32", self.reads[stride], stride)
         last = b.op("setp.eq.s32", new, stride * self.stages)
         return b.op("selp.b32", 0, new, last)  # type: ignore[no-any-return]
+
+    def _turned(self, b: Builder, rotated: Mapping[int, Value]) -> Value:
+        """The parity of the next stage's phase: another one where the ring begins again."""
+        begins = b.op("setp.eq.s32", rotated[BARRIER], 0)
+        other = b.op("xor.b32", self.parity, 1)
+        return b.op("selp.b32", other, self.parity, begins)  # type: ignore[no-any-return]
 
     def _turn(self, kernel: Block) -> None:
         """The way back. What exists of the next tile was found out when its copies were issued, so
@@ -288,23 +327,38 @@ class _Expander:
 
     def _part(
         self, body: Block, values: Mapping[Instruction, Value], offsets: Mapping[int, Value],
-        join: Block, after: Block,
+        join: Block, after: Block, again: bool = False,
     ) -> Block:  # fmt: skip
-        """A copy of the loading part that copies asynchronously and leads to `join`; its head."""
+        """A copy of the loading part that copies asynchronously and leads to `join`; its head.
+        `again`: the buffers were read before."""
         copies: dict[Any, Any] = {p: values.get(p, undef(p.type)) for p in self.phis}
         copies[body] = join
         made = clone_blocks(self.t.blocks, copies, after)
         writer = Writer(copies)
+        barrier = self._expect(copies, offsets, again)
         for s in self.t.stores:
-            self._store(s, copies, writer, offsets[self.t.where[s.store].stride])
+            self._store(s, copies, writer, offsets[self.t.where[s.store].stride], barrier)
         _sweep(made)
         head: Block = copies[self.header]
         head.pragmas, head.flags = (), frozenset()
         return head
 
+    def _expect(
+        self, copies: dict[Any, Any], offsets: Mapping[int, Value], again: bool
+    ) -> Value | None:
+        """The barrier of a stage that is copied in bulk, told what to expect."""
+        if self.barriers is None:
+            return None
+        first: Instruction = copies[self.t.stores[0].store]
+        b = Builder(first.block, first)  # type: ignore[arg-type]
+        barrier = shifted(b, self.barriers.base, offsets[BARRIER])
+        self.barriers.expect(b, barrier, again)
+        return barrier
+
     def _store(
-        self, s: Store, copies: dict[Any, Any], writer: Writer, offset: Value
-    ) -> None:
+        self, s: Store, copies: dict[Any, Any], writer: Writer, offset: Value,
+        barrier: Value | None,
+    ) -> None:  # fmt: skip
         store: Instruction = copies[s.store]
         b = Builder(store.block, store)  # type: ignore[arg-type]
         base, literal = address(store)
@@ -313,7 +367,13 @@ class _Expander:
             store.set_operand(store.form.addresses[0][0], base)
             return
         for piece in s.pieces:
-            if store.guard is None:
+            if piece in self.bulk:
+                assert self.barriers is not None
+                assert barrier is not None
+                at = address(piece.load)[1] + piece.source
+                to = (base, literal + piece.offset)
+                self.barriers.copy(b, piece, to, (writer.base(piece), at), barrier)
+            elif store.guard is None:
                 writer.write(piece, b, (base, literal))
             else:
                 with b.guard(store.guard, store.form.guard == "!"):

@@ -9,8 +9,10 @@
 
 Options:
 
-    gemm-pipeline              where knob GemmPipelinerEnabled is set; stages as gemm_depth.py says
-    gemm-pipeline<stages=4>    so many stages, whatever the knob
+    gemm-pipeline              where knob GemmPipelinerEnabled is set; stages as gemm_depth.py
+                               says, and none where the simulator sees no gain in them
+    gemm-pipeline<stages=4>    so many stages, whatever the knob and the simulator say
+    gemm-pipeline<no-bulk>     copies by cp.async also where rows could be copied in bulk
     gemm-pipeline<dump>        the stages, as the sections `For Dma Loop` and `For Math Loop`
 
 Under policy `notes` only loops with wgmma or integer products are looked at, under `observed` any
@@ -19,7 +21,8 @@ memory up to 48 KB. Of GemmPipelinerDependenciesPopbl the meaning is assumed: th
 iteration wait for its arithmetic, else they go before it.
 
 Method   1. recognise the parts: gemm_tiles.py, gemm_copies.py   2. stages: gemm_depth.py, on a copy
-         3. rebuild: gemm_expand.py.   Loops that copy asynchronously already: gemm_async.py
+         3. rows copied in bulk: gemm_bulk.py   4. rebuild: gemm_expand.py.   Loops that copy
+         asynchronously already: gemm_async.py
 Needs    CFG annotations; loops that test at their end (`loop-rotate` makes them).
 Keeps    what the kernel does, for any number of iterations; its parameters and launch.
 Skips    loops with a `Reason`; each is remarked.
@@ -46,10 +49,12 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
 from nvir.passes.loop import gemm_async
+from nvir.passes.loop.gemm_bulk import Plan, plan
 from nvir.passes.loop.gemm_depth import (
     FIXED,
     LEAST_GAIN,
     OUTSTANDING,
+    STATIC_LIMIT,
     Wish,
     cost,
     cost_at,
@@ -74,6 +79,11 @@ MADE = passed(
     "predicted, registers {registers_before} → {registers}, shared memory {shared_before} → "
     "{shared}, blocks an SM {blocks_before} → {blocks}",
 )
+BULK = passed(
+    "GemmBulk",
+    "{tile}: {copies} bulk copies a stage, of rows of {bytes} bytes",
+)
+NOT_BULK = missed("GemmNotBulk", "{tile} is not copied in bulk: {reason}")
 SHORTENED = passed("GemmShortened", "{before} → {stages} stages under way")
 ALREADY = analysis(
     "GemmAsync",
@@ -87,17 +97,19 @@ NOT_MADE: dict[Reason, Code] = {
     r: missed("NotGemm" + r.name.title().replace("_", ""), "not pipelined: {reason}")
     for r in Reason
 }
-CODES = (MADE, SHORTENED, ALREADY, NOT_DEEPER, *NOT_MADE.values())
+CODES = (MADE, BULK, NOT_BULK, SHORTENED, ALREADY, NOT_DEEPER, *NOT_MADE.values())
 _INTEGERS = frozenset(("s8", "u8", "s4", "u4", "b1"))
 
 
 @attrs.frozen
 class Options:
     """stages   so many, also where the knob is off; 0 leaves it to the model and the knobs
+    bulk     copy rows in bulk where that is proven to be right (gemm_bulk.py), from sm_90 on
     dump     the stages of each loop go to standard error
     """
 
     stages: int = 0
+    bulk: bool = True
     dump: bool = False
 
 
@@ -229,10 +241,11 @@ class _Pipeliner:
         unpipelined = cycles(loop, profile, before)
         predicted = cycles(trial, profile, after, stages)
         gains = unpipelined is None or predicted is None or predicted < unpipelined
-        if self.wish.calculated and not gains:
-            raise Refused(Reason.NO_GAIN, f"{_rounded(unpipelined)} → {_rounded(predicted)}")
+        if not (gains or self.wish.is_fixed):
+            cycles_of = f"{_rounded(unpipelined)} → {_rounded(predicted)} cycles a tile"
+            raise Refused(Reason.NO_GAIN, f"{cycles_of} at {stages} stages")
         table = describe(found, stages, hashed=self.hashed, cycles=predicted)
-        made = self._apply(loop, stages)
+        made, bulk = self._apply(loop, stages)
         self.ctx.count("pipelined")
         self.ctx.remark(
             MADE, made.kernel, stages=stages, bytes=found.stage_bytes,
@@ -242,21 +255,31 @@ class _Pipeliner:
             shared_before=before.shared, shared=after.shared,
             blocks_before=before.blocks, blocks=after.blocks,
         )  # fmt: skip
+        if bulk is not None:
+            self._tell(bulk, found, made)
         if self.options.dump:
             sys.stderr.write(listing(str(loop.header.name), table))
+
+    def _tell(self, bulk: Plan, found: TileLoop, made: Expanded) -> None:
+        """What is copied in bulk, and why other tiles are not."""
+        for name, row, copies in bulk.copies:
+            self.ctx.count("bulk")
+            self.ctx.remark(BULK, made.kernel, tile=name, copies=copies, bytes=row.bytes)
+        for variable, why in bulk.refused.items():
+            self.ctx.remark(NOT_BULK, made.kernel, tile=variable.name, reason=str(why))
 
     def _trial(self, loop: Loop, stages: int) -> Loop:
         """The loop with some number of stages, on a copy of the function."""
         scratch = clone_function(self.function)
         scratch.analyze_cfg()
         header = next(b for b in scratch.blocks if b.name == loop.header.name)
-        made = self._expand(scratch, header, stages, trial=True)
+        made, _ = self._expand(scratch, header, stages, trial=True)
         scratch.analyze_cfg()
         return next(x for x in natural_loops(scratch) if x.header is made.kernel)
 
     # ------------------------------------------------------------- carry out
 
-    def _apply(self, loop: Loop, stages: int) -> Expanded:
+    def _apply(self, loop: Loop, stages: int) -> tuple[Expanded, Plan | None]:
         made = self._expand(self.function, loop.header, stages)
         self.function.analyze_cfg()
         self._divergence = None
@@ -264,15 +287,23 @@ class _Pipeliner:
 
     def _expand(
         self, function: Function, header: Block, stages: int, trial: bool = False
-    ) -> Expanded:
+    ) -> tuple[Expanded, Plan | None]:
+        """The loop rebuilt; and what is copied in bulk, where the machine can. Trials copy by
+        cp.async: the simulator knows nothing of the engine."""
         held = Refusals(function).held
         area = regions(function, {header}, held)[header]
         loop = next(x for x in natural_loops(function) if x.header is header)
         tiles = Recogniser(function, divergence(function)).loop(loop)
-        return expand(
+        module, bulk = self.ctx.module, None
+        can = _capability(module.target) >= 90 and _version(module.version) >= (8, 0)
+        if can and self.options.bulk and not trial:
+            left = STATIC_LIMIT - shared_at(tiles, static_shared(function), stages)
+            bulk = plan(tiles, left, stages)
+        made = expand(
             tiles, area.preheader, stages, pending=pending_groups(stages, self.hashed),
-            late=self.late, grows=not trial,
+            late=self.late, grows=not trial, bulk=bulk,
         )  # fmt: skip
+        return made, bulk
 
 
 def _fewest(cycles: Mapping[int, float | None]) -> int:

@@ -35,7 +35,7 @@ class Reason(enum.Enum):
     HELD = "{what}"
     SHORT = "{what} iterations"
     STATIC = "{what} bytes of static shared memory for the least depth, 49152 are the limit"
-    NO_GAIN = "no gain predicted: {what} cycles a tile"
+    NO_GAIN = "no gain predicted: {what}"
     DEPTH = "knobs ask for {what} stages"
 
     def text(self, what: str = "") -> str:
