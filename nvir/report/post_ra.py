@@ -137,9 +137,14 @@ def _raised(found: Listing) -> list[str]:
     extra = len(code.operations) - found.copies * len(found.before.graph.operations)
     moves = sum(op.role == "move" for op in code.operations)
     spills = sum(op.role.startswith("spill") for op in code.operations)
+    tuples = sum(op.role == "tuple move" for op in code.operations)
     if extra > 0:
-        kinds = [f"{moves} moves of phis" if moves else "", f"{spills} of spills" if spills else ""]
-        rest = extra - moves - spills
+        kinds = [
+            f"{moves} moves of phis" if moves else "",
+            f"{tuples} moves into tuples" if tuples else "",
+            f"{spills} of spills" if spills else "",
+        ]
+        rest = extra - moves - spills - tuples
         if rest > 0:
             kinds.append(f"{rest} of the whole function's code, not joined or not hoisted")
         out.append(f"more       {extra} instructions: {', '.join(k for k in kinds if k)}")

@@ -189,8 +189,8 @@ def check(made: PostRaSchedule, *, level: str = "l1", policy: str = "observed") 
     if sorted(records) != list(range(len(made.code.operations))):
         return ["not every operation has a cycle"]
     return [
-        *_stages(made), *_resources(made), *_order(made), *_Line(made, level, policy).faults(),
-        *_barriers(made),
+        *_stages(made), *_tuples(made), *_resources(made), *_order(made),
+        *_Line(made, level, policy).faults(), *_barriers(made),
     ]  # fmt: skip
 
 
@@ -211,6 +211,16 @@ def _stages(made: PostRaSchedule) -> Iterator[str]:
         for n, t in enumerate(made.times):
             if t % made.ii > at:
                 yield f"operation {n} issues behind the branch"
+
+
+def _tuples(made: PostRaSchedule) -> Iterator[str]:
+    """What the machine names by its first register is consecutive, and aligned."""
+    for n, op in enumerate(made.code.operations):
+        for t in op.tuples:
+            first = t[0][1]
+            wanted = tuple(("R", first + k) for k in range(len(t)))
+            if t != wanted or first % (2 if len(t) == 2 else 4):
+                yield f"operation {n}: {', '.join(map(reg_name, t))} is no aligned tuple"
 
 
 def _resources(made: PostRaSchedule) -> Iterator[str]:

@@ -36,6 +36,7 @@ class PhysicalOp:
 
     writes, reads  registers; the guard is among the reads
     source         the machine instruction that it is; None of moves and of what spilling put in
+    tuples         registers that the operation names as one: they are consecutive
     role           "" or "branch" (back to the header), "move" (a phi's value for the next
                    iteration), "spill load", "spill store"
     """
@@ -46,6 +47,7 @@ class PhysicalOp:
     guard: Reg | None = None
     source: MachineInstruction | None = None
     role: str = ""
+    tuples: tuple[tuple[Reg, ...], ...] = ()
 
     def __str__(self) -> str:
         made = ", ".join(map(reg_name, self.writes))

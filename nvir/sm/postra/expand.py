@@ -31,13 +31,24 @@ QUAD = 4
 
 
 def own_registers(code: LoopCode) -> set[Reg]:
-    """Registers whose values end within the iteration that made them."""
+    """Registers whose values end within the iteration that made them.
+
+    What an operation names as one tuple stays together: none of it, if not all of it is such.
+    """
     written: set[Reg] = set()
     carried: set[Reg] = set(code.live_out)
     for op in code.operations:
         carried.update(r for r in op.reads if r not in written)
         written.update(op.writes)
-    return {r for r in written - carried if r[0] != "M"}
+    own = {r for r in written - carried if r[0] != "M"}
+    mixed = [t for op in code.operations for t in op.tuples if not own.issuperset(t)]
+    while mixed:
+        own.difference_update(*mixed)
+        mixed = [
+            t for op in code.operations for t in op.tuples
+            if not own.issuperset(t) and not own.isdisjoint(t)
+        ]  # fmt: skip
+    return own
 
 
 def expand(code: LoopCode, copies: int, limit: int | None = None) -> LoopCode:
@@ -142,4 +153,5 @@ def _renamed(
     return attrs.evolve(
         op, writes=tuple(map(to, op.writes)), reads=tuple(map(to, op.reads)),
         guard=None if op.guard is None else to(op.guard),
+        tuples=tuple(tuple(map(to, t)) for t in op.tuples),
     )  # fmt: skip

@@ -1,15 +1,14 @@
 """From a function's allocation to the body of one loop on physical registers.
 
-    phis     a phi and the value that the body hands it share one register where their lives allow,
-             in a place that is free for both; else a move stands before the branch
+    phis     what the body hands a phi that has another register is moved before the branch
+    tuples   moves in front of vector operations, and which registers these name as one
     spread   values that do not outlive the body get registers of their own, as long as there are
-             unused ones: two values in one register order their lives, and iterations overlap less.
-             What the loop does not change leaves the body if its result finds a free register
+             unused ones, what stands in one tuple together: two values in one register order their
+             lives, and iterations overlap less. What the loop does not change leaves the body if
+             its result finds a free register
     rare     operations that only unusual inputs reach are left out, as in `sm.loopgraph`
 
-Method   Live sets around each step, from the allocation's; a place fits a value if nobody else that
-         is live anywhere with it has one of its registers.
-Cost     the live set of each point once for each of the loop's phis that is in it; else linear.
+Cost     linear in the body, but for the search of free registers.
 """
 
 from __future__ import annotations
@@ -22,21 +21,14 @@ from nvir.ir.block import Block
 from nvir.ir.errors import Unsupported
 from nvir.ir.loops import Loop
 from nvir.sm.loopgraph import order_edges
-from nvir.sm.operation import MachineInstruction, Register
+from nvir.sm.operation import MachineInstruction
 from nvir.sm.postra.code import LoopCode, PhysicalOp, Reg, parallel_moves
 from nvir.sm.profile import Profile
-from nvir.sm.regalloc.allocation import (
-    PREDICATES,
-    Allocation,
-    Owner,
-    Part,
-    Step,
-    allocate,
-    is_predicate,
-    width,
-)
+from nvir.sm.regalloc.allocation import PREDICATES, Allocation, allocate
+from nvir.sm.regalloc.step import Part, Step, width
 from nvir.sm.regalloc.tables import STACK_POINTER
 from nvir.sm.regalloc.targets import RESERVED, block_threads, register_limit, targets
+from nvir.sm.regalloc.units import Owner
 
 
 def loop_code(
@@ -79,10 +71,9 @@ class _Builder:
 
     def build(self, spread: bool, alias: AliasAnalysis | None) -> LoopCode:
         steps = self._kept(self.steps.get(self.block, []))
-        self._coalesce()
         if spread:
             steps = self._spread(steps)
-        operations = self._moves([self._lower(s) for s in steps])
+        operations = self._moves([op for s in steps for op in self._lower(s)])
         counted = trip_count(self.loop) is not None
         top = max((r[1] + 1 for op in operations for r in (*op.writes, *op.reads) if r[0] == "R"),
                   default=0)  # fmt: skip
@@ -110,32 +101,36 @@ class _Builder:
         self.ignored = rare - made
         return kept
 
-    def _lower(self, s: Step) -> PhysicalOp:
-        op = s.operation
-        if op is None:
-            place: Reg = ("M", s.slot)
-            owner = (s.sources if s.is_store else s.results)[0]
-            wide = {2: ".64", 4: ".128"}.get(width(owner), "")
-            words = tuple(self._reg((owner, w), s, False) for w in range(width(owner)))
-            if s.is_store:
-                return PhysicalOp(f"STL{wide}", (place,), words, role="spill store")
-            return PhysicalOp(f"LDL{wide}", words, (place,), role="spill load")
-        writes = tuple(dict.fromkeys(self._reg(r, s, True) for r in op.results))
-        reads = tuple(dict.fromkeys(
-            self._reg(r, s, False) for r in op.reads if r not in self.ignored
+    def _lower(self, s: Step) -> list[PhysicalOp]:
+        written = tuple(dict.fromkeys(self._place(*r) for r in s.written))
+        if s.moves:
+            return [
+                PhysicalOp("MOV", (self._place(to, 0),), () if r is None else (self._place(*r),),
+                           role="tuple move")
+                for to, r in s.moves
+            ]  # fmt: skip
+        read = tuple(dict.fromkeys(
+            self._place(*r) for r in s.read if r not in self.ignored
         ))  # fmt: skip
+        if s.operation is None:
+            wide = {2: ".64", 4: ".128"}.get(len(written or read), "")
+            place: Reg = ("M", s.slot)
+            if s.is_store:
+                return [PhysicalOp(f"STL{wide}", (place,), read, role="spill store")]
+            return [PhysicalOp(f"LDL{wide}", written, (place,), role="spill load")]
+        op = s.operation
         guard = None
         if op.guard is not None and op.guard not in self.ignored:
-            guard = self._reg(op.guard, s, False)
+            guard = self._place(*s.read[len(op.sources)])
         role = "branch" if op.parent.form.terminator else ""
-        return PhysicalOp(op.family or "", writes, reads, guard, op, role)
-
-    def _reg(self, register: Register, s: Step, written: bool) -> Reg:
-        owner, word = register
-        if owner in self.a.spilled:
-            parts = s.results if written else s.sources
-            owner = next((p for p in parts if isinstance(p, Part) and p.value is owner), owner)
-        return self._place(owner, word)
+        tuples = [tuple(self._place(*s.read[p]) for p in row) for row in s.tuples]
+        tuples += [tuple(self._place(*s.written[p]) for p in row) for row in s.made]
+        for registers in (s.read, s.written):
+            for v in dict.fromkeys(v for v, _ in registers if width(v) > 1):
+                tuples.append(tuple(self._place(v, w) for w in range(width(v))))
+        return [PhysicalOp(
+            op.family or "", written, read, guard, op, role, tuple(dict.fromkeys(tuples)),
+        )]  # fmt: skip
 
     def _place(self, owner: Owner, word: int) -> Reg:
         if owner in self.general:
@@ -143,56 +138,6 @@ class _Builder:
         if owner in self.predicates:
             return "P", self.predicates[owner]
         return "C", self.carry.setdefault(owner, len(self.carry))
-
-    # ------------------------------------------------------------- phis
-
-    def _coalesce(self) -> None:
-        """One place for a phi and what the body hands it, where their lives allow."""
-        pairs = [(phi, self._handed(phi)) for phi in self.a.heads.get(self.block, ())]
-        apart = [(p, v) for p, v in pairs if v and self._place(v, 0) != self._place(p, 0)]
-        around = self._neighbours({x for pair in apart for x in pair if x is not None})
-        for phi, v in apart:
-            assert v is not None
-            if v in around[phi]:
-                continue
-            table = self.predicates if is_predicate(phi) else self.general
-            busy = 0
-            for other in (around[phi] | around[v]) - {phi, v}:
-                if other in table:
-                    busy |= ((1 << max(1, width(other))) - 1) << table[other]
-            w = max(1, width(phi))
-            top = self.a.predicate_count
-            if table is self.general:
-                top = self.a.registers
-                busy |= 1 << STACK_POINTER
-            for base in dict.fromkeys((table[phi], table[v], *range(0, top, w))):
-                if base % w == 0 and base + w <= top and not busy >> base & ((1 << w) - 1):
-                    table[phi] = table[v] = base
-                    break
-
-    def _neighbours(self, wanted: set[Owner]) -> dict[Owner, set[Owner]]:
-        """Who is live together with each of these, anywhere in the function."""
-        found: dict[Owner, set[Owner]] = {v: set() for v in wanted}
-        for block in (self.steps.keys() | self.a.live_out.keys()) if wanted else ():
-            for point in self._points(block):
-                for v in point & wanted:
-                    found[v] |= point
-        return found
-
-    def _handed(self, phi: Owner) -> Owner | None:
-        """The value that the body hands a phi, if it is one of the same width of the body's."""
-        words = self.a.incoming.get(phi, {}).get(self.block, ())
-        owners = {r[0] for r in words if r is not None}
-        if len(owners) != 1 or None in words:
-            return None
-        v = owners.pop()
-        same = [r[1] for r in words if r is not None] == list(range(len(words)))
-        if not same or v in self.a.spilled or phi in self.a.spilled:
-            return None
-        known = v in self.general or v in self.predicates
-        if width(v) != width(phi) or not known or is_predicate(v) != is_predicate(phi):
-            return None
-        return v
 
     def _points(self, block: Block) -> list[set[Owner]]:
         """What is live around each step of a block."""
@@ -252,9 +197,11 @@ class _Builder:
         steps = self._hoist(steps, unused, taken)
         still = {v for s in steps for v in s.results}
         for v in dict.fromkeys(v for v in made if v in still):
-            if not taken.isdisjoint(self._range(v)):
+            rows = self._together(v)
+            if any(not taken.isdisjoint(self._range(x)) for x in rows) and still.issuperset(rows):
                 self._move_to(v, unused)
-            taken.update(self._range(v))
+            for x in rows:
+                taken.update(self._range(x))
         count = self.a.predicate_count
         for s in steps:
             for v in s.results:
@@ -262,6 +209,10 @@ class _Builder:
                     self.predicates[v] = count
                     count += 1
         return steps
+
+    def _together(self, v: Owner) -> list[Owner]:
+        """What keeps its distance from a value: the members of its unit."""
+        return [x for x, _ in self.a.units[v][0].members if x in self.general]
 
     def _hoist(self, steps: list[Step], unused: set[int], taken: set[int]) -> list[Step]:
         """Without pure operations that the loop does not change, whose results find registers."""
@@ -275,21 +226,25 @@ class _Builder:
                 op is None or not op.parent.form.pure or any(v in made for v in s.sources)
                 or any(v not in self.general or v in keep for v in s.results)
             )
+            stays = stays or any(len(self._together(v)) > 1 for v in s.results)
             if stays or not all(self._move_to(v, unused) for v in s.results):
                 kept.append(s)
                 continue
             made.difference_update(s.results)
             for v in s.results:
                 taken.update(self._range(v))
-            self.hoisted.append(self._lower(s))
+            self.hoisted += self._lower(s)
         return kept
 
     def _move_to(self, v: Owner, unused: set[int]) -> bool:
-        w = width(v)
+        """Give a value, and what must stand beside it, registers that nobody uses."""
+        unit, _ = self.a.units[v]
+        w = len(unit.words)
         for base in sorted(unused):
-            if base % w == 0 and all(base + k in unused for k in range(w)):
+            if base % unit.step == unit.phase and all(base + k in unused for k in range(w)):
                 unused.difference_update(range(base, base + w))
-                self.general[v] = base
+                for x in self._together(v):
+                    self.general[x] = base + self.a.units[x][1]
                 return True
         return False
 

@@ -2,15 +2,16 @@
 
 `allocate` gives every value of `sm.machine`'s list a register: general ones (R0, R2 … R254; R1 is
 the stack pointer, R255 reads as zero) and predicates (P0 … P6; P7 reads as true). A 64-bit value
-has an even pair, a 128-bit one a quad whose number four divides. What does not fit the limit goes
-to local memory: it is stored behind its definition and loaded anew before each use. Predicates
-beyond the seventh are numbered on: the assembler packs such into general registers.
+has an even pair, and what a vector operation reads or writes consecutive registers from a multiple
+of two or four on (`tuples`); where no one place suits all that read a value, it is moved. What does
+not fit the limit goes to local memory: it is stored behind its definition and loaded anew before
+each use. Predicates beyond the seventh are numbered on: the assembler packs such into general
+registers.
 
-Method   Live sets by a backward data-flow over the list; then definitions are coloured in an order
-         in which they dominate their uses (see `colour`), the lowest free place first. Under SSA
-         this needs no more than the largest number of live registers, but for alignment.
-         Spilled is what is live where too many are, the value with the fewest uses a register
-         first; then all is done again.
+Method   Live sets by a backward data-flow over the list; values are joined to units (`joining`),
+         and these get the lowest free place in an order in which definitions dominate their uses
+         (`units`). Where that is beyond the limit, less is joined; spilled is what is live where
+         too many are, the value with the fewest uses a register first; then all is done again.
 Cost     near linear: each round visits each operand a few times.
 """
 
@@ -23,35 +24,23 @@ import attrs
 from nvir.ir.block import Block
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
-from nvir.ir.types import PRED
 from nvir.ir.values import Value
 from nvir.sm.fusion import fuse
 from nvir.sm.machine import Expansion
 from nvir.sm.operation import MachineInstruction, Register, Temporary, words_of
 from nvir.sm.profile import Profile
 from nvir.sm.regalloc.banks import is_conflict
+from nvir.sm.regalloc.joining import Joining, Layout, join
+from nvir.sm.regalloc.step import Incoming, Part, Step, moving, owners_of, width
 from nvir.sm.regalloc.tables import STACK_POINTER
+from nvir.sm.regalloc.tuples import Tuples, tuples_of
+from nvir.sm.regalloc.units import Owner, Unit
 
-Owner = Value | Temporary
-Incoming = dict[Owner, dict[Block, tuple[Register | None, ...]]]
 PREDICATES = 7
 ROUNDS = 64
 WORD = 4
-
-
-@attrs.define(eq=False)
-class Step:
-    """One operation with what it reads and writes, as whole values.
-
-    operation  None of a load or store that spilling put in
-    """
-
-    block: Block
-    operation: MachineInstruction | None
-    results: tuple[Owner, ...]
-    sources: tuple[Owner, ...]
-    slot: int = -1  # byte of local memory of a load or store that was put in
-    is_store: bool = False
+# What is joined, and whether large units get their places first, which wastes less between them.
+_ATTEMPTS = ((Joining.ALL, False), (Joining.ALL, True), (Joining.NEEDED, True))
 
 
 @attrs.frozen(eq=False)
@@ -70,6 +59,8 @@ class Allocation:
     heads        block → its phis that have registers
     incoming     phi → predecessor → the register that each of its words comes from, None of a
                  literal. No move is made: whoever wants code has to add it
+    units        value → its unit and its place in it: what stands together (see `units`)
+    moved        moves that tuples take
     """
 
     general: dict[Owner, int]
@@ -83,19 +74,8 @@ class Allocation:
     live_out: dict[Block, set[Owner]] = attrs.field(repr=False)
     heads: dict[Block, list[Owner]] = attrs.field(repr=False)
     incoming: Incoming = attrs.field(repr=False, factory=dict)
-
-
-def width(owner: Owner) -> int:
-    """General registers of a value; 0 of predicates and the carry, which has no register."""
-    if isinstance(owner, Part):
-        return width(owner.value)
-    if isinstance(owner, Temporary):
-        return 0 if owner.is_predicate else 1
-    return 0 if is_predicate(owner) or owner.type.name == "cc" else words_of(owner)
-
-
-def is_predicate(owner: Owner) -> bool:
-    return owner.is_predicate if isinstance(owner, Temporary) else owner.type is PRED
+    units: dict[Owner, tuple[Unit, int]] = attrs.field(repr=False, factory=dict)
+    moved: int = 0
 
 
 def allocate(function: Function, profile: Profile, *, limit: int | None = None) -> Allocation:
@@ -116,9 +96,10 @@ def allocate(function: Function, profile: Profile, *, limit: int | None = None) 
         a.find_live_sets()
         if a.spill():
             continue
-        found = a.result()
-        if found.registers <= most:
-            return found
+        for joining, large_first in _ATTEMPTS:
+            found = a.result(joining, large_first)
+            if found.registers <= most:
+                return found
         a.aim -= 1  # alignment took more than what is live: spill further
     raise NvirError(f"{function.name}: {most} registers are too few, whatever is spilled")
 
@@ -144,7 +125,7 @@ class _Allocator:
                     break
                 self.heads[block].append(i)
                 for v, p in zip(i.operands, i.aux, strict=True):
-                    owners = _owners(expansion.registers(v))
+                    owners = owners_of(expansion.registers(v))
                     if p in self.handed:
                         self.handed[p].extend(owners)
                         self.incoming.setdefault(i, []).append((p, owners))
@@ -152,11 +133,12 @@ class _Allocator:
         for op in expansion.operations:
             home = op.parent.block
             assert home is not None
-            self.steps[home].append(Step(home, op, _owners(op.results), _owners(op.reads)))
+            self.steps[home] += _steps_of(home, op, tuples_of(op, expansion))
         self.live_in: dict[Block, set[Owner]] = {}
         self.live_out: dict[Block, set[Owner]] = {}
         self.spilled: dict[Owner, int] = {}
         self.slots = 0
+        self.mates: dict[Owner, dict[Owner, None]] = {}
         self.pinned: set[Owner] = set()  # what spilling made: it lives for one operation
 
     # ------------------------------------------------------------------ liveness
@@ -201,40 +183,68 @@ class _Allocator:
             for s in self.steps[b]:
                 for v in (*s.sources, *s.results):
                     uses[v] = uses.get(v, 0) + weight
+        self.mates = self._mates() if self.aim < self.most else {}
         chosen: dict[Owner, None] = {}
         for b in self.function.rpo:
-            for live in self._points(b):
-                need = sum(width(v) for v in live if v not in chosen) + 1  # and R1
-                if need <= self.aim:
-                    continue
-                ranked = sorted(
-                    (v for v in live if width(v) and v not in chosen and v not in self.pinned),
-                    key=lambda v: (uses.get(v, 0) / width(v), str(v.name)),
-                )
-                for v in ranked:
-                    chosen[v] = None
-                    need -= width(v)
-                    if need <= self.aim:
-                        break
-                else:
-                    if need > self.aim and not ranked:
-                        raise NvirError(
-                            f"{self.function.name}: one operation needs {need} registers or more, "
-                            f"{self.most} are there"
-                        )
+            live = set(self.live_out[b])
+            held = self._held(live, chosen)
+            for s in reversed(self.steps[b]):
+                made = [v for v in s.results if v not in live]
+                if held + self._held(made, chosen) >= self.aim:  # R1 is taken as well
+                    self._relieve(live | set(made), chosen, uses)
+                    held = self._held(live, chosen)
+                ends = [v for v in s.results if v in live]
+                live.difference_update(ends)
+                begins = [v for v in s.sources if v not in live]
+                live.update(begins)
+                held += self._held(begins, chosen) - self._held(ends, chosen)
+            self._relieve(live | set(self.heads[b]), chosen, uses)
         for v in chosen:
             self._put_away(v)
         return bool(chosen)
 
-    def _points(self, block: Block) -> Iterable[set[Owner]]:
-        """What is live around each step of a block, and at its start."""
-        live = set(self.live_out[block])
-        yield live
-        for s in reversed(self.steps[block]):
-            yield live | set(s.results)
-            live = (live - set(s.results)) | set(s.sources)
-            yield live
-        yield live | set(self.heads[block])
+    @staticmethod
+    def _held(values: Iterable[Owner], chosen: dict[Owner, None]) -> int:
+        """Registers of those that stay in registers."""
+        return sum(width(v) for v in values if v not in chosen)
+
+    def _relieve(self, live: set[Owner], chosen: dict[Owner, None], uses: dict[Owner, int]) -> None:
+        """Choose among what is live at one point until the rest fits."""
+        need = self._held(live, chosen) + 1
+        if need <= self.aim:
+            return
+        ranked = sorted(
+            (v for v in live if width(v) and v not in chosen and v not in self.pinned),
+            key=lambda v: (uses.get(v, 0) / width(v), str(v.name)),
+        )
+        if not ranked:
+            raise NvirError(
+                f"{self.function.name}: one operation needs {need} registers or more, "
+                f"{self.most} are there"
+            )
+        for v in ranked:
+            if v in chosen:
+                continue
+            # half a tuple that stays keeps the other half's registers from other tuples
+            for x in (v, *(m for m in self.mates.get(v, ()) if m in live and m not in chosen)):
+                chosen[x] = None
+                need -= width(x)
+            if need <= self.aim:
+                break
+
+    def _mates(self) -> dict[Owner, dict[Owner, None]]:
+        """What stands in a tuple with a value, where it may be spilled."""
+        found: dict[Owner, dict[Owner, None]] = {}
+        for steps in self.steps.values():
+            for s in steps:
+                for registers, rows in ((s.read, s.tuples), (s.written, s.made)):
+                    for row in rows:
+                        owners = {registers[p][0]: None for p in row}
+                        for v in owners:
+                            found.setdefault(v, {}).update(
+                                (o, None) for o in owners if o is not v and o not in self.pinned
+                            )
+        return found
 
     def _put_away(self, v: Owner) -> None:
         """Give a value a place in memory, and its uses a register each."""
@@ -246,29 +256,57 @@ class _Allocator:
         for b in self.function.rpo:
             if v in self.heads[b]:
                 self.heads[b].remove(v)
-                for p, owners in self.incoming.get(v, ()):  # who hands it over stores it
-                    for o in owners:
-                        if o in self.spilled:
-                            part = self._part(o)
-                            self.steps[p].append(Step(p, None, (part,), (), self.spilled[o]))
-                            o = part
-                        self.steps[p].append(Step(p, None, (), (o,), slot, True))
+                for p in self.words.get(v, {}):
+                    self._hand_over(v, p, slot)
         for b in self.function.rpo:
             out: list[Step] = []
-            for s in self.steps[b]:
+            writes = [k for k, s in enumerate(self.steps[b]) if v in s.results]
+            if all(sum(o is v for o, _ in self.steps[b][k].written) == w for k in writes):
+                spans = [(k, k) for k in writes]
+            else:  # its words are made one by one
+                spans = [(writes[0], writes[-1])]
+            for k, s in enumerate(self.steps[b]):
+                if spans and k == spans[0][0]:
+                    whole = self._part(v)
+                    s.put(v, whole, reads=False, writes=True)
+                elif spans and k > spans[0][0]:
+                    s.put(v, whole, reads=True, writes=True)
                 if v in s.sources:
                     part = self._part(v)
-                    out.append(Step(b, None, (part,), (), slot))
-                    s.sources = tuple(part if x is v else x for x in s.sources)
+                    out.append(_access(b, part, slot, False))
+                    s.put(v, part, reads=True, writes=False)
                 out.append(s)
-                if v in s.results:
-                    part = self._part(v)
-                    s.results = tuple(part if x is v else x for x in s.results)
-                    out.append(Step(b, None, (), (part,), slot, True))
+                if spans and k == spans[0][1]:
+                    out.append(_access(b, whole, slot, True))
+                    del spans[0]
             if v in self.handed[b]:  # to the phi of a successor, from memory
-                out.append(Step(b, None, (self._part(v),), (), slot))
+                out.append(_access(b, self._part(v), slot, False))
                 self.handed[b] = [x for x in self.handed[b] if x is not v]
             self.steps[b] = out
+
+    def _hand_over(self, phi: Owner, p: Block, slot: int) -> None:
+        """A predecessor stores what it hands a phi that lives in memory, word by word if mixed."""
+        parts: dict[Owner, Owner] = {}
+        found: list[Register | None] = []
+        for register in self.words[phi][p]:
+            if register is not None:
+                owner, w = register
+                if owner in self.spilled and owner not in parts:
+                    parts[owner] = self._part(owner)
+                    self.steps[p].append(_access(p, parts[owner], self.spilled[owner], False))
+                register = parts.get(owner, owner), w
+            found.append(register)
+        first = found[0] if found else None
+        if first is not None and found == [(first[0], w) for w in range(width(first[0]))]:
+            self.steps[p].append(_access(p, first[0], slot, True))
+            return
+        for w, register in enumerate(found):
+            if register is None:
+                literal = Temporary("literal", False)
+                self.pinned.add(literal)
+                self.steps[p].append(moving(p, [(literal, None)]))
+                register = (literal, 0)
+            self.steps[p].append(Step(p, None, (), (register,), slot + WORD * w, True))
 
     def _part(self, v: Owner) -> Owner:
         part = Part(v)
@@ -277,16 +315,15 @@ class _Allocator:
 
     # ------------------------------------------------------------------ colouring
 
-    def result(self) -> Allocation:
-        general: dict[Owner, int] = {}
-        predicates: dict[Owner, int] = {}
-        for b in self.function.rpo:
-            self._colour(b, general, predicates)
-        steps = [s for b in self.function.rpo for s in self.steps[b]]
+    def result(self, joining: Joining, large_first: bool) -> Allocation:
+        """Registers for everything, whatever that takes."""
+        layout = Layout(self.function.rpo, self.steps, self.heads, self.live_in, self.live_out)
+        tupled = join(layout, self.incoming, joining)
+        general, predicates = tupled.colour(large_first)
+        steps = tupled.steps
         top = max((r + width(v) for v, r in general.items()), default=0)
-        moved = sum(
-            width(v) for s in steps if s.operation is None for v in (*s.results, *s.sources)
-        )
+        spilling = [s for s in steps if s.slot >= 0]
+        moved = sum(width(v) for s in spilling for v in (*s.results, *s.sources))
         conflicts = tuple(
             s for s in steps
             if s.operation is not None
@@ -296,74 +333,8 @@ class _Allocator:
             general, predicates, max(top, STACK_POINTER + 1),
             max(predicates.values(), default=-1) + 1, dict(self.spilled), moved * WORD,
             conflicts, tuple(steps), self.live_out, self.heads, self.words,
+            tupled.units.place, sum(len(s.moves) for s in steps),
         )  # fmt: skip
-
-    def _colour(
-        self, block: Block, general: dict[Owner, int], predicates: dict[Owner, int]
-    ) -> None:
-        busy, busy_p = 1 << STACK_POINTER, 0
-        for v in self.live_in[block]:
-            if v in general:
-                busy |= ((1 << width(v)) - 1) << general[v]
-            elif v in predicates:
-                busy_p |= 1 << predicates[v]
-        last: dict[Owner, int] = dict.fromkeys(self.live_out[block], len(self.steps[block]))
-        for k in range(len(self.steps[block]) - 1, -1, -1):
-            for v in (*self.steps[block][k].sources, *self.steps[block][k].results):
-                last.setdefault(v, k)
-        for k in range(-1, len(self.steps[block])):
-            step = self.steps[block][k] if k >= 0 else None
-            results = step.results if step is not None else tuple(self.heads[block])
-            if step is not None:
-                for v in step.sources:
-                    if last[v] == k and v not in results:
-                        if v in general:
-                            busy &= ~(((1 << width(v)) - 1) << general[v])
-                        elif v in predicates:
-                            busy_p &= ~(1 << predicates[v])
-            for v in results:
-                w = width(v)
-                if w and v not in general:
-                    general[v] = _lowest(~busy & _ALL, w)
-                if w:
-                    busy |= ((1 << w) - 1) << general[v]
-                elif is_predicate(v):
-                    if v not in predicates:
-                        free = ~busy_p
-                        predicates[v] = (free & -free).bit_length() - 1
-                    busy_p |= 1 << predicates[v]
-            for v in results:
-                if last.get(v, k) == k:
-                    if v in general:
-                        busy &= ~(((1 << width(v)) - 1) << general[v])
-                    elif v in predicates:
-                        busy_p &= ~(1 << predicates[v])
-
-
-class Part(Temporary):
-    """A spilled value while one operation reads or writes it."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Owner) -> None:
-        super().__init__(f"{value.name}.spill", False)
-        self.value = value
-
-
-_ALL = (1 << 1024) - 1
-_EVEN = int("01" * 512, 2)
-_QUAD = int("0001" * 256, 2)
-
-
-def _lowest(free: int, w: int) -> int:
-    if w == 1:
-        fit = free
-    elif w == 2:
-        fit = free & free >> 1 & _EVEN
-    else:
-        fit = free & free >> 1
-        fit &= fit >> 2 & _QUAD
-    return (fit & -fit).bit_length() - 1
 
 
 def _words(expansion: Expansion, v: Value, count: int) -> tuple[Register | None, ...]:
@@ -372,37 +343,29 @@ def _words(expansion: Expansion, v: Value, count: int) -> tuple[Register | None,
     return tuple(expansion.resolve((v, w)) for w in range(count))
 
 
-def _owners(registers: Iterable[Register]) -> tuple[Owner, ...]:
-    return tuple(dict.fromkeys(owner for owner, _ in registers))
+def _access(block: Block, part: Owner, slot: int, is_store: bool) -> Step:
+    """A load of a spilled value, or its store."""
+    words: tuple[Register, ...] = tuple((part, w) for w in range(max(1, width(part))))
+    return Step(block, None, () if is_store else words, words if is_store else (), slot, is_store)
 
 
-def check_allocation(a: Allocation) -> None:
-    """Raise NvirError where two live values share a register or one is not aligned.
-
-    Independent of how the allocation was made: it walks the steps backwards from the live sets.
-    """
-    blocks: dict[Block, list[Step]] = {}
-    for s in a.steps:
-        blocks.setdefault(s.block, []).append(s)
-    for block, steps in blocks.items():
-        live = set(a.live_out[block])
-        for s in reversed(steps):
-            _check_point(live | set(s.results), a)
-            live = (live - set(s.results)) | set(s.sources)
-            _check_point(live, a)
-        _check_point(live | set(a.heads[block]), a)
-
-
-def _check_point(live: set[Owner], a: Allocation) -> None:
-    taken: dict[int, Owner] = {}
-    for v in live:
-        w = width(v)
-        if not w:
-            continue
-        r = a.general[v]
-        if r % w or (not r <= STACK_POINTER - w and r <= STACK_POINTER < r + w):
-            raise NvirError(f"{v.name}: R{r} cannot hold {w} registers")
-        for k in range(r, r + w):
-            if k in taken:
-                raise NvirError(f"{v.name} and {taken[k].name} share R{k}")
-            taken[k] = v
+def _steps_of(block: Block, op: MachineInstruction, tuples: Tuples) -> list[Step]:
+    """An operation, behind the moves that fill what a vector has of literals."""
+    read = list(op.reads)
+    moves: list[tuple[Temporary, Register | None]] = []
+    rows: list[tuple[int, ...]] = []
+    for row in tuples.read:
+        places = list(row)
+        for k, place in enumerate(row):
+            if place < 0:
+                filled = Temporary("literal", False)
+                moves.append((filled, None))
+                places[k] = len(read)
+                read.append((filled, 0))
+        rows.append(tuple(places))
+    steps = [moving(block, moves)] if moves else []
+    made = Step(
+        block, op, op.results, tuple(read), tuples=tuple(rows), made=tuples.written,
+        ties=tuples.ties,
+    )  # fmt: skip
+    return [*steps, made]
