@@ -1,7 +1,7 @@
 """How often nvir hoists what the real ptxas hoists: generated loops, and loops of compilers.
 
     python benchmarks/licm_agreement.py [--count 400] [--seed 1] [--arch sm_80,sm_90]
-                                        [--files DIR ...] [--misses] [--json out.json]
+                                        [--files DIR ...] [--sink] [--misses] [--json out.json]
 
 Generated: kernels of one loop, with or without a branch, or of two or three nested ones, all under
 `.pragma "nounroll"`. Each invariant carries a mark that survives assembly: a literal, an address
@@ -9,13 +9,17 @@ offset or an operation that nothing else has. In how many loops the mark lies in
 code says what ptxas did; in how many the instruction lies after `licm<id=0>,licm<id=1>`, what nvir
 expects. A mark that is gone, or stands at several depths, is counted as unclear.
 
-Compiled: loops of real PTX. ptxas notes the PTX line of each instruction (-lineinfo); loads,
-conversions and MUFU operations that nvir calls invariant are looked up by their line.
+Compiled: loops of real PTX. ptxas notes the PTX line of each instruction (-lineinfo); what nvir
+calls invariant is looked up by its line. Clear are the marks whose line has instructions at one
+depth only, one of them that of the operation and of nothing else. Since compilers hoist before
+they write PTX, `--sink` first puts invariants back into the loops (licm_sink.py).
 """
 
 from __future__ import annotations
 
+import functools
 import random
+import re
 import struct
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -26,10 +30,15 @@ import attrs
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import agreement
+import licm_sink
 from agreement import sass_loops
 
 import nvir
 from nvir import toolchain
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.values import SpecialRegister
+from nvir.passes.loop.licm_region import Nest, survey
 from nvir.toolchain import SassInstruction
 
 CHUNK = 100  # kernels of one assembly
@@ -271,64 +280,100 @@ def _written(module: nvir.Module, s: Specimen) -> dict[str, int]:
 
 # ---------------------------------------------------------- loops of compilers
 
-# Operations of which each is one machine instruction of these names.
+# Machine instructions that an operation becomes, where it is one or the same at both halves.
+_INTEGER = ("IADD3", "IADD", "VIADD", "IMAD")
+_MINIMUM = ("IMNMX", "VIMNMX", "FMNMX")
+_LOGIC, _SPECIAL = ("LOP3",), ("MUFU",)
 MACHINE = {
     "ld.global": ("LDG",), "ld.shared": ("LDS",), "ld.const": ("LDC",), "ld": ("LD",),
-    "ex2": ("MUFU",), "lg2": ("MUFU",), "rcp": ("MUFU",), "rsqrt": ("MUFU",), "tex": ("TEX",),
-    "cvt": ("I2F", "F2I", "F2F"), "fma": ("FFMA", "DFMA"), "mul": ("FMUL", "DMUL"),
-    "setp": ("ISETP", "FSETP"), "popc": ("POPC",),
+    "ex2": _SPECIAL, "lg2": _SPECIAL, "rcp": _SPECIAL, "rsqrt": _SPECIAL, "sqrt": _SPECIAL,
+    "sin": _SPECIAL, "cos": _SPECIAL, "tex": ("TEX",), "popc": ("POPC",),
+    "cvt": ("I2F", "I2FP", "F2I", "F2F", "F2FP"), "fma": ("FFMA", "DFMA", "HFMA2"),
+    "add": (*_INTEGER, "FADD", "DADD", "HADD2"), "sub": (*_INTEGER, "FADD", "DADD", "HADD2"),
+    "mul": ("IMAD", "SHF", "FMUL", "DMUL", "HMUL2"), "mad": ("IMAD",), "shl": ("SHF", "IMAD"),
+    "shr": ("SHF",), "and": _LOGIC, "or": _LOGIC, "xor": _LOGIC, "not": _LOGIC,
+    "setp": ("ISETP", "FSETP", "DSETP"), "selp": ("SEL", "FSEL"), "min": _MINIMUM,
+    "max": _MINIMUM, "mov": ("S2R", "S2UR"), "prmt": ("PRMT",), "bfe": ("SHF", "SGXT"),
 }  # fmt: skip
 
 
-def judge_compiled(path: Path, arch: str) -> list[Judged]:
-    """The instructions of one file's loops whose operands are invariant and that may move."""
-    from nvir.passes.loop.licm_region import Nest, survey
+def judge_compiled(path: Path, arch: str, sink: int | None = None) -> list[Judged]:
+    """The instructions of one file's loops whose operands are invariant and that may move.
 
+    `sink`: the seed by which invariants are put back first.
+    """
     text = path.read_text(errors="replace")
-    made = toolchain.ptxas(text, arch, options=("-lineinfo",))
-    if not made.ok or made.cubin is None:
-        return []
+    if sink is not None:
+        text = licm_sink.sunk(text, f"{sink} {path.name}")
+        text = re.sub(r"(?m)^(\s*\.target\s+)sm_\d+[a-z]?", rf"\g<1>{arch}", text, count=1)
     module = nvir.read_ptx(text)
     nvir.run_passes(module, "copy-prop,dce")
-    candidates: dict[str, dict[int, int]] = {}
-    for f in module.functions:
-        if f.kind == "entry" and f.blocks and f.back_edges:
-            nest = Nest(f)
-            found = {i.line: i for x in nest.loops for i in survey(x, nest).invariant}
-            candidates[str(f.name)] = {
-                n: i.block.loop_depth for n, i in found.items() if n and i.block and _machine(i)
-            }
+    candidates = {f.name: _candidates(f) for f in module.functions if f.kind == "entry"}
     if not any(candidates.values()):
+        return []
+    made = toolchain.ptxas(text, arch, options=("-lineinfo",))
+    if not made.ok or made.cubin is None:
         return []
     nvir.run_passes(module, "licm<id=0>,licm<id=1>")
     code = toolchain.disassemble(made.cubin, live=False, lines="ptx")
     out: list[Judged] = []
     for f in module.functions:
-        lines = candidates.get(str(f.name)) or {}
+        lines = candidates.get(f.name)
         if not lines:
             continue
         f.analyze_cfg()
-        now = {i.line: (i, b.loop_depth) for b in f.rpo for i in b if i.line in lines}
         sass = code.get(str(f.name), [])
-        deep = depths(sass)
-        for line, written in lines.items():
-            if line not in now:
-                continue
-            i, after = now[line]
-            names = _machine(i)
-            seen = {d for s, d in zip(sass, deep, strict=True)
-                    if s.line and s.line[1] == line and s.name in names}  # fmt: skip
-            depth = seen.pop() if len(seen) == 1 else None
-            if depth is not None and depth > written:
-                depth = None
-            out.append(Judged(f"{path.name}:{f.name}:{line}", "compiled", i.form.name, depth, after,
-                              written))  # fmt: skip
+        seen: dict[int, list[tuple[SassInstruction, int]]] = {}
+        for s, d in zip(sass, depths(sass), strict=True):
+            if s.line:
+                seen.setdefault(s.line[1], []).append((s, d))
+        for b in f.rpo:
+            for i in b:
+                if i.line in lines:
+                    written = lines.pop(i.line)
+                    depth = _depth(i, seen.get(i.line, ()))
+                    name = f"{path.name}:{f.name}:{i.line}"
+                    out.append(Judged(name, "compiled", i.form.name,
+                                      None if depth is None or depth > written else depth,
+                                      b.loop_depth, written))  # fmt: skip
     return out
 
 
-def _machine(i: object) -> tuple[str, ...]:
-    form = i.form  # type: ignore[attr-defined]
-    return MACHINE.get(f"{form.name}.{form.space}" if form.space else form.name, ())
+def _candidates(f: Function) -> dict[int, int]:
+    """Lines of the invariants that can be found again, and their depth."""
+    if not f.blocks or not f.back_edges:
+        return {}
+    nest = Nest(f)
+    found = (i for x in nest.loops for i in survey(x, nest).invariant)
+    return {i.line: i.block.loop_depth for i in found if i.line and i.block and _machine(i)}
+
+
+def _depth(i: Instruction, seen: Sequence[tuple[SassInstruction, int]]) -> int | None:
+    """Where an invariant lies in the machine code, if that is clear."""
+    found = {d for _, d in seen}
+    own = any(_name(s) in _machine(i) and not _fused(s) for s, _ in seen)
+    return found.pop() if own and len(found) == 1 else None
+
+
+def _machine(i: Instruction) -> tuple[str, ...]:
+    f = i.form
+    if f.name == "mov" and not isinstance(i.operands[0], SpecialRegister):
+        return ()
+    return MACHINE.get(f"{f.name}.{f.space}" if f.space else f.name, ())
+
+
+def _name(s: SassInstruction) -> str:
+    """The opcode, that of the uniform pipe too."""
+    return s.name.removeprefix("U")
+
+
+def _fused(s: SassInstruction) -> bool:
+    """Whether an instruction of three inputs uses them all: it may be two operations in one."""
+    if s.opcode.removeprefix("U").startswith(("IMAD.IADD", "IMAD.SHL")):
+        return False
+    if _name(s) not in ("IADD3", "LOP3", "IMAD"):
+        return False
+    return not any(o.lstrip("-~").startswith(("RZ", "URZ")) for o in s.operands[1:])
 
 
 # ------------------------------------------------------------------------ tables
@@ -357,11 +402,14 @@ def table(judged: Iterable[Judged], misses: bool = False, by: str = "shape") -> 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    args = agreement.parser(__doc__, count=400, missed="marks").parse_args(argv)
+    parser = agreement.parser(__doc__, count=400, missed="marks")
+    parser.add_argument("--sink", action="store_true", help="put invariants back into the files")
+    args = parser.parse_args(argv)
+    seed = args.seed if args.sink else None
     return agreement.compare(
         args,
         judge_generated,
-        judge_compiled,
+        functools.partial(judge_compiled, sink=seed),
         lambda judged: [table(judged, args.misses), table(judged, by="kind")],
     )
 

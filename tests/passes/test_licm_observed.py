@@ -159,6 +159,28 @@ def test_a_skipped_block_loses_nothing_that_holds_a_register_more():
     assert leaving(module) == 0
 
 
+def middle(body: str, fill: int, skipped: int = 20) -> nvir.Module:
+    """A loop of header, middle and latch with skipped blocks between; the body is in the middle."""
+    return nvir.read_ptx(
+        f"{HEADER}L: {FMA}setp.gt.f32 %p3, %f3, %f1; @%p3 bra S;\n{FMA * skipped}S: {body}"
+        f"{FMA * fill}setp.gt.f32 %p4, %f3, %f2; @%p4 bra T;\n{FMA * skipped}T: {FMA}"
+        "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n" + END
+    )
+
+
+def test_blocks_between_header_and_latch_are_judged_like_skipped_ones():
+    # 22·1 / size: beside the others the product, its reader, the comparison, two moves
+    assert leaving(middle(MUL.format(5), 16)) == 1
+    assert leaving(middle(MUL.format(5), 17)) == 0
+    assert leaving(middle(MUL.format(5).replace("%f4", "%f1"), 3)) == 0  # holds a register more
+
+
+def test_loads_leave_the_middle_where_branches_become_guards():
+    load = "ld.global.nc.f32 %f5, [%rd1+80]; fma.rn.f32 %f3, %f3, %f5, %f2;\n"
+    assert leaving(middle(load, 3)) == 0
+    assert leaving(middle(load, 9, skipped=3)) == 1
+
+
 INPUTS = "".join(f"ld.global.f32 %f{40 + k}, [%rd1+{8 + 4 * k}];\n" for k in range(12))
 INPUTS += "ld.global.u32 %r12, [%rd1+80];\n"
 STEP = "add.s32 {0}, {0}, 1; setp.lt.s32 {1}, {0}, %r1; @{1} bra {2};\n"

@@ -3,8 +3,8 @@
     score · budget / (real · size) ≥ penalty        (licm_score.py)
 
     block                               budget   what may leave
-    of an innermost loop                200      all that is invariant
-      that not every iteration runs      22      what holds no register more, no loads
+    header, latch of an innermost loop  200      all that is invariant
+      others of its blocks               22      what holds no register more, no loads
     of a loop around others              10      what holds no register more; global loads, fetches
     what left an inner loop              10      what holds no register more, no loads
 
@@ -56,7 +56,7 @@ def observed(
     """What leaves the loop, as ptxas decides, and the numbers of the block that decided.
 
     `outer` is the budget of loops that hold loops, knob 483, 0: no limit; `divergent` that of
-    blocks that not every iteration runs, knob 482.
+    the other blocks of an innermost loop, knob 482.
     """
     rule = _Rule(region, pass_id, arch, outer, divergent)
     if pass_id > 0 and not rule.one_block:
@@ -132,7 +132,7 @@ class _Rule:
             return self._all(chosen, size, long_, free=True, why=why)
         if b is not self.loop.header and any(i.form.reads for i in own) and not self._guarded:
             chosen = self._worth([i for i in own if not i.form.reads])
-        if self.innermost and always:
+        if self.innermost and always and (b is self.loop.header or b in self.loop.latches):
             if self.enclosed_large and self.pass_id > 0:
                 return self._all(chosen, size, long_, free=True, why=why)
             row = tables.LATCH_BUDGET[min(self.pass_id, 1)]
@@ -141,7 +141,7 @@ class _Rule:
             return self._all_or_some(chosen, size, long_, budget, why)
         loads = [i for i in chosen if always and has_long_latency(i.form)]
         chosen = self._worth([*holds_no_more(chosen), *loads])
-        amount = self.outer if always or not self.innermost else self.divergent
+        amount = self.divergent if self.innermost else self.outer
         return self._all(chosen, size, long_, amount, why=why)
 
     def _judge_lifted(
