@@ -19,6 +19,12 @@ EXAMPLES = ROOT / "examples" / "ptx"
 pytestmark = pytest.mark.oracle
 
 
+@pytest.fixture(autouse=True)
+def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The predicted cycles are the matter of test_gemm_pipeline.py, and most of the time."""
+    monkeypatch.setattr("nvir.passes.loop.gemm_pipeline.cycles", lambda *_: None)
+
+
 def benchmark() -> ModuleType:
     path = ROOT / "benchmarks" / "gemm_pipeline.py"
     spec = importlib.util.spec_from_file_location("gemm_pipeline_benchmark", path)

@@ -25,6 +25,12 @@ PLAIN = Shape(fixed=True, pointed=True, target="sm_90")
 BULK = "cp.async.bulk"
 
 
+@pytest.fixture(autouse=True)
+def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The predicted cycles are the matter of test_gemm_pipeline.py, and most of the time."""
+    monkeypatch.setattr("nvir.passes.loop.gemm_pipeline.cycles", lambda *_: None)
+
+
 def applied(text: str, stages: int = 3, options: str = "", **kw):
     module = nvir.read_ptx(text)
     remarks = nvir.run_passes(module, f"gemm-pipeline<stages={stages}{options}>", verify=True, **kw)
@@ -169,6 +175,15 @@ def test_a_branch_that_all_threads_take_alike_does_no_harm():
     assert len(rows(applied(text)[1])) == 2
 
 
+def test_warps_that_leave_earlier_would_be_missed():
+    """The loop's count depends on tid.y: a warp has one, the block has two."""
+    text = edited((".reqntid 32 ", ".reqntid 32, 2 "), ("ta[128]", "ta[256]"),
+                  ("mov.u32 %r3, %tid.x;", "mov.u32 %r3, %tid.x; mov.u32 %r92, %tid.y;"
+                   "add.s32 %r91, %r1, %r92;"),
+                  ("setp.lt.s32 %p2, %r22, %r1;", "setp.lt.s32 %p2, %r22, %r91;"))  # fmt: skip
+    assert set(reasons(applied(text)[1]).values()) == {Why.APART.text()}
+
+
 # ---------------------------------------------------------------- forms of threads
 
 FORMS = """.version 8.0
@@ -228,6 +243,9 @@ def test_what_is_added_by_all_threads_alike_is_kept_apart():
     "ld.global.u32 %r5, [%rd1]; cvt.s64.s32 %rd2, %r5;",
     "shl.b32 %r5, %r4, 2; or.b32 %r6, %r5, %r2; cvt.s64.s32 %rd2, %r6;",  # bits overlap
     "mov.u32 %r5, %clock; cvt.s64.s32 %rd2, %r5;",
+    "mov.u32 %r5, %laneid; cvt.s64.s32 %rd2, %r5;",
+    "add.u16x2 %r5, %r2, %r4; cvt.s64.s32 %rd2, %r5;",  # no carry between the halves
+    "setp.eq.s32 %p1, %r2, 0; selp.b32 %r5, 1, 0, %p1; cvt.s64.s32 %rd2, %r5;",
 ])  # fmt: skip
 def test_what_may_wrap_or_is_loaded_is_not_known(source):
     assert form_of(source, "%rd2") is None

@@ -19,6 +19,17 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
 ON = {"GemmPipelinerEnabled": True}
 PLAIN = Shape()
 SGEMM = (EXAMPLES / "sgemm.sm_90.ptx").read_text()
+WITH_FIGURES = (
+    "test_settings_say_why", "test_the_knob_turns_it_on", "test_the_depth_can_be_calculated",
+    "test_no_loop_is_made_slower_unless_a_depth_is_asked_for",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def unsimulated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most tests are about what is done, not about the cycles predicted of it, which take time."""
+    if request.function.__name__ not in WITH_FIGURES:
+        monkeypatch.setattr("nvir.passes.loop.gemm_pipeline.cycles", lambda *_: None)
 
 
 def applied(text: str, pipeline: str = "gemm-pipeline<stages=3>", **kw):

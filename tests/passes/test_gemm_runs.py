@@ -22,6 +22,12 @@ CHECKS = ("bounds", "race", "uninit")
 LATE = {"GemmPipelinerDependenciesPopbl": True}
 
 
+@pytest.fixture(autouse=True)
+def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The predicted cycles are the matter of test_gemm_pipeline.py, and most of the time."""
+    monkeypatch.setattr("nvir.passes.loop.gemm_pipeline.cycles", lambda *_: None)
+
+
 def pipelined(text: str, stages: int, **kw):
     module = nvir.read_ptx(text)
     remarks = nvir.run_passes(module, f"gemm-pipeline<stages={stages}>", verify=True, **kw)

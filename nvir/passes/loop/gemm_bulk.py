@@ -7,7 +7,8 @@
 What is proven, each else being refused with its own reason:
 
  1. it is a kernel of known block (`.reqntid`), no other loop around, no branch in the loading part;
-    and all threads come to the loop: none of the branches before depends on the thread
+    and all threads come to each iteration: neither its test nor a branch before depends on the
+    thread (a barrier asks that of warps that are left, a count of bytes of the whole block)
  2. a copy has no guard and fills with no zeros
  3. of W threads in line, W times the same places further: their global addresses follow each other,
     and so do their shared ones (gemm_lanes.py); W · size is a multiple of 16, and of LEAST_ROW
@@ -58,7 +59,7 @@ class Why(enum.Enum):
     BLOCK = "the shape of the block is not given by .reqntid"
     NESTED = "another loop is around it"
     BRANCHES = "the loading part branches"
-    APART = "a branch before the loop may depend on the thread"
+    APART = "a branch that leads to the loop may depend on the thread"
     ROOM = "no room for {what} bytes of barriers"
     GUARD = "{what} is guarded or fills with zeros"
     ADDRESS = "the address of {what} is not known for each thread"
@@ -157,7 +158,7 @@ def _against(tiles: TileLoop, lanes: LaneForms, free: int, stages: int) -> NotBu
         return NotBulk(Why.BRANCHES)
     if (stages + 1) * BARRIER > free:
         return NotBulk(Why.ROOM, stages * BARRIER)
-    if any(not _is_shared_branch(b, lanes) for b in _leading_to(tiles)):
+    if any(not _is_shared_branch(b, lanes) for b in (*_leading_to(tiles), tiles.latch)):
         return NotBulk(Why.APART)
     return None
 

@@ -32,6 +32,7 @@ from nvir.ir.symbols import Param, Variable
 from nvir.ir.types import SCALARS, ScalarType
 from nvir.ir.values import Constant, SpecialRegister, Symbol, SymbolOffset, Value
 
+_ODD = frozenset(("sat", "hi", "relu"))
 ANY = 1 << 64  # divides the shared part of a value that has none
 _POINTED = re.compile(r"\.align\s+(\d+)")
 Factor = tuple[Value, bool]  # a symbol, and whether its bits are read as a signed number
@@ -187,16 +188,15 @@ class LaneForms:
         made = self._sum(d, forms)
         if made is not None:
             return _wrapped(made, d.type.bits)
-        if all(x.is_shared for x in forms):
-            return self._shared(1)
-        return None
+        return self._shared(1) if forms and all(x.is_shared for x in forms) else None
 
     def _sum(self, d: Instruction, x: list[Lanes]) -> Lanes | None:
         """The form of an operation of integers; None for another."""
         f, t = d.form, d.form.type
         if f.name in ("mov", "cvta") and len(x) == 1:
             return x[0]
-        if t is None or t.is_float or "sat" in f.mods or "hi" in f.mods:
+        packed = t is not None and "x" in t.name
+        if t is None or t.is_float or packed or _ODD.intersection(f.mods):
             return None
         if f.name == "cvt":
             return _converted(d, x[0])
@@ -287,7 +287,10 @@ def _extended(x: Lanes, source: int, signed: bool) -> Lanes | None:
 
 
 def _converted(d: Instruction, x: Lanes) -> Lanes | None:
-    to, source = (SCALARS[m] for m in d.form.mods if m in SCALARS)
+    types = [SCALARS[m] for m in d.form.mods if m in SCALARS]
+    if len(types) != 2:
+        return None
+    to, source = types
     if to.is_float or source.is_float or to.bits < d.type.bits:
         return None
     x = _wrapped(x, source.bits)
