@@ -2,8 +2,8 @@
 
 A line an instruction, in the order of the kernel: slot, cycle of its iteration, stage, pipe, stall
 count, the barriers that it waits for and sets, registers, bank conflict. The yield hint is not
-modelled. Behind it stands what the registers cost: the interval before and after allocation, and
-the pairs of instructions that raised it.
+modelled. Behind it stands what the registers cost: the interval before and after allocation, the
+pairs of instructions that raised it, and what the first of them means.
 """
 
 from __future__ import annotations
@@ -132,6 +132,7 @@ def _raised(found: Listing) -> list[str]:
         out += [f"             {d.text(code)}" for d in made.raised_by[:SHOWN]]
         if len(made.raised_by) > SHOWN:
             out.append(f"             … and {len(made.raised_by) - SHOWN} more on the same cycle")
+        out += _in_words(found)
     if made.ii > made.bound:
         out.append(f"placement  {made.bound} → {made.ii}: no schedule was found below")
     extra = len(code.operations) - found.copies * len(found.before.graph.operations)
@@ -157,6 +158,24 @@ def _raised(found: Listing) -> list[str]:
             "try        --copies N: what is left are registers that each iteration writes again"
         )
     return out or ["The registers cost nothing: the interval is that of pipes and dependences."]
+
+
+def _in_words(found: Listing) -> list[str]:
+    """What the register means that binds first: one iteration at a time between write and read."""
+    code, d = found.after.code, found.after.raised_by[0]
+    if d.register is None:
+        return []
+    name = reg_name(d.register)
+    makers = [op.family for op in code.operations if d.register in op.writes]
+    lines = [f"that is    {d.words(code)}:"]
+    if any(f.startswith("LD") for f in makers):
+        lines.append(
+            f"           {name} is taken from the load until its value was read, so the load of "
+            "the next iteration starts behind that"
+        )
+    else:
+        lines.append(f"           one value of {name} at a time, so iterations wait for each other")
+    return lines
 
 
 # ---------------------------------------------------------------- JSON

@@ -8,8 +8,10 @@
 
 There are six barriers. An operation holds one from its issue to the first instruction that waits
 for it; on physical registers that is at most one interval, so arcs around the kernel are coloured.
-Where six are too few, arcs share one: who waits then waits for all that is in flight on it. The
-barrier is taken with which that costs least, and `extra` says how many cycles it adds.
+Where six are too few, arcs share one: a barrier counts what is in flight on it, and who waits for
+it waits for all of that. The barrier is taken with which that costs least by itself; what all of
+them add to a pass, `extra`, is found by letting passes follow each other until they take the same
+time. `waits` are the same waits for whoever simulates the kernel (`nvir.sm.postra.stream`).
 The yield hint is not modelled: the real tool's rule for it is not known.
 
 Cost    arcs times barriers, on slots as bits.
@@ -32,6 +34,7 @@ from nvir.sm.postra.dependences import (
 
 BARRIERS = 6
 LONGEST_STALL = 15
+PASSES = 16  # until passes of a kernel take the same time: a few stages
 
 
 @attrs.frozen
@@ -46,11 +49,26 @@ class Fields:
 
 @attrs.frozen
 class Control:
-    """Fields by operation; barriers in use; cycles a pass that shared barriers may add."""
+    """Fields by operation; barriers in use; cycles a pass that shared barriers add; all waits."""
 
     fields: tuple[Fields, ...]
     barriers: int
     extra: int
+    waits: tuple[BarrierWait, ...] = ()
+
+
+@attrs.frozen
+class BarrierWait:
+    """`waiter` issues `lands` cycles after what `setter` issued last, `passes` before, or later.
+
+    is_read   the setter signals that it has read its operands, not that its result is there
+    """
+
+    waiter: int
+    setter: int
+    passes: int
+    lands: int
+    is_read: bool
 
 
 @attrs.frozen
@@ -70,7 +88,7 @@ def control(
 ) -> Control:
     """The control fields of a kernel with these cycles."""
     arcs = _arcs(code, found, ii, times, level)
-    barrier, extra = _colour(arcs, ii)
+    barrier = _colour(arcs, ii)
     waits: dict[int, set[int]] = {}
     sets: dict[tuple[int, str], int] = {}
     for arc, b in zip(arcs, barrier, strict=True):
@@ -82,14 +100,54 @@ def control(
         follow = order[(k + 1) % len(order)]
         gap = times[follow] % ii - times[n] % ii + (ii if k + 1 == len(order) else 0)
         stall[n] = gap
+    all_waits = _waits(arcs, barrier, {n: k for k, n in enumerate(order)})
     return Control(
         tuple(
             Fields(stall[n], sets.get((n, "write")), sets.get((n, "read")),
                    tuple(sorted(waits.get(n, ()))))
             for n in range(len(times))
         ),
-        len(set(barrier)), extra,
+        len(set(barrier)), _added(all_waits, order, stall, ii), tuple(all_waits),
     )  # fmt: skip
+
+
+def _waits(
+    arcs: Sequence[_Arc], barrier: Sequence[int], place: dict[int, int]
+) -> list[BarrierWait]:
+    """Who waits for what: every waiter for all that signals its barrier."""
+    members: dict[int, list[_Arc]] = {}
+    waiters: dict[int, set[int]] = {}
+    for arc, b in zip(arcs, barrier, strict=True):
+        members.setdefault(b, []).append(arc)
+        waiters.setdefault(b, set()).add(arc.waiter)
+    return [
+        BarrierWait(n, a.node, int(place[a.node] >= place[n]), a.lands, a.kind == "read")
+        for b, found in waiters.items() for n in sorted(found) for a in members[b]
+    ]  # fmt: skip
+
+
+def _added(
+    waits: Sequence[BarrierWait], order: Sequence[int], stall: dict[int, int], ii: int
+) -> int:
+    """Cycles by which a pass is longer than the interval, because of its waits."""
+    of: dict[int, list[BarrierWait]] = {}
+    for w in waits:
+        of.setdefault(w.waiter, []).append(w)
+    before: dict[int, int] = {}
+    now, starts = 0, []
+    for _ in range(PASSES):
+        issued: dict[int, int] = {}
+        for n in order:
+            for w in of.get(n, ()):
+                at = (before if w.passes else issued).get(w.setter)
+                if at is not None:
+                    now = max(now, at + w.lands)
+            issued[n] = now
+            now += stall[n]
+        before = issued
+        starts.append(issued[order[0]])
+    half = PASSES // 2
+    return -(-(starts[-1] - starts[-1 - half]) // half) - ii
 
 
 def _arcs(
@@ -115,7 +173,7 @@ def _arcs(
         if key not in first or end < first[key][0]:
             first[key] = (end, d.target, lands)
     arcs = [
-        _Arc(n, kind, times[n], end, waiter, lands)
+        _Arc(n, kind, times[n], end, waiter, min(lands, end - times[n]))
         for (n, kind), (end, waiter, lands) in first.items()
     ]
     # who waits for a write has also waited for the operands of the same operation to be read
@@ -124,12 +182,12 @@ def _arcs(
     return sorted(arcs, key=lambda a: (a.start % ii, a.start, a.node))
 
 
-def _colour(arcs: Sequence[_Arc], ii: int) -> tuple[list[int], int]:
-    """(barrier of each arc, cycles that sharing adds)."""
+def _colour(arcs: Sequence[_Arc], ii: int) -> list[int]:
+    """The barrier of each arc."""
     full = (1 << ii) - 1
     held = [0] * BARRIERS
     members: list[list[_Arc]] = [[] for _ in range(BARRIERS)]
-    out, extra = [], 0
+    out: list[int] = []
     for a in arcs:
         bits = ((1 << min(ii, max(1, a.end - a.start))) - 1) << a.start % ii
         bits = (bits | bits >> ii) & full
@@ -140,11 +198,10 @@ def _colour(arcs: Sequence[_Arc], ii: int) -> tuple[list[int], int]:
             costs = [sum(_delay(a, m, ii) + _delay(m, a, ii) for m in members[b])
                      for b in range(BARRIERS)]  # fmt: skip
             b = costs.index(min(costs))
-            extra += costs[b]
         held[b] |= bits
         members[b].append(a)
         out.append(b)
-    return out, extra
+    return out
 
 
 def _delay(a: _Arc, other: _Arc, ii: int) -> int:

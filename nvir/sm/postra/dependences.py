@@ -16,7 +16,11 @@ kernel: those whose distance and difference of stages together are positive.
 
 Source  notes on ptxas, phase 4 of its software pipeliner (after register allocation). READ_CYCLES:
         assumed, from the range 9 to 20 that Huerta et al., "Analyzing Modern NVIDIA GPU Cores",
-        2025, measured for the release of operands by memory instructions.
+        2025, measured for the release of operands by memory instructions. Machine code has no
+        figure for it: ptxas 13.0.88 signals by scoreboard, and the first to wait for that stands as
+        little as 2 cycles behind, where nothing else can issue (examples, sm_80; medians: STG 14 of
+        7 places, LDG 12 of 42, STS 7 of 15). Which operations signal that they have read was
+        observed there: all accesses, SHFL, and now and then DFMA, MUFU and conversions.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ from nvir.sm.postra.code import LoopCode, PhysicalOp, Reg, reg_name
 from nvir.sm.profile import Profile
 
 Kind = Literal["RAW", "WAR", "WAW", "order"]
-READ_CYCLES = 11
+READ_CYCLES = 11  # assumed, see above
 _LATE_READERS = frozenset((
     "load", "load_shared", "store", "store_shared", "atomic", "atomic_shared", "copy", "texture",
     "shuffle", "load_constant",
@@ -62,6 +66,18 @@ class Dependence:
             f"{self.kind}{where}: {a.family} ({self.source}) → {b.family} ({self.target}), "
             f"{self.cycles} cycles{later}"
         )
+
+    def words(self, code: LoopCode) -> str:
+        """What the dependence means where it is a false one."""
+        a, b = code.operations[self.source], code.operations[self.target]
+        if self.register is None or not self.is_false:
+            return self.text(code)
+        name = reg_name(self.register)
+        before = "of the iteration before " if self.distance else ""
+        first, second = f"{a.family} ({self.source})", f"{b.family} ({self.target})"
+        if self.kind == "WAR":
+            return f"{second} may not write {name} until {first} {before}has read it"
+        return f"{second} may not write {name} until {first} {before}has written it"
 
 
 def read_cycles(profile: Profile, op: PhysicalOp) -> int:

@@ -89,7 +89,10 @@ class PostRaSchedule:
 
     @property
     def cycles(self) -> int:
-        """Predicted cycles an iteration of one warp: the interval, the branch, shared barriers."""
+        """Predicted cycles an iteration of one warp: the interval, the branch, shared barriers.
+
+        The bandwidth of memory is not in it: that is the simulator's.
+        """
         return self.ii + self.branch_cycles + self.control.extra
 
 

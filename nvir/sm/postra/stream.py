@@ -1,8 +1,11 @@
 """A post-RA schedule as a stream for the cycle simulator.
 
 Slots stand in the order of the kernel; each waits for what it reads, so many passes before as the
-stages and distances say. A warp issues in order, so registers that are written again after a fixed
-latency need no wait of their own; operands that an access reads late are not simulated.
+stages and distances say, and for all that signals the barriers that it waits for (six at most, so
+several loads may share one). A warp issues in order, so registers that are written again after a
+fixed latency need no wait of their own; operands that an access reads late are waited for behind
+stores alone: what a load reads is read long before its result is there, which is what its slot
+tells the simulator.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import attrs
 
 from nvir.sm.postra.code import PhysicalOp
 from nvir.sm.postra.schedule import PostRaSchedule
+from nvir.sm.profile import LatencyRow, Profile
 from nvir.sm.simulate.stream import Kind, Slot, Stream, Wait, slot
 
 
@@ -25,6 +29,10 @@ def kernel_stream(made: PostRaSchedule) -> Stream:
         if d.kind == "RAW":
             apart = d.distance + stage[d.target] - stage[d.source]
             waits[d.target].append(Wait(place[d.source], apart, d.cycles))
+    levels = [bool(_row(code.profile, op).levels) for op in code.operations]
+    for w in made.control.waits:
+        if not (w.is_read and levels[w.setter]):
+            waits[w.waiter].append(Wait(place[w.setter], w.passes, w.lands))
     slots: list[Slot] = []
     for n in order:
         op, record = code.operations[n], made.placement.records[n]
@@ -45,6 +53,10 @@ def kernel_stream(made: PostRaSchedule) -> Stream:
         pipes = (record.pipe,) if record.pipe else ()
         slots.append(attrs.evolve(made_slot, pipes=pipes))
     return Stream(code.profile, tuple(slots), code.name)
+
+
+def _row(profile: Profile, op: PhysicalOp) -> LatencyRow:
+    return profile.latencies[profile.units[profile.operation(op.family).unit].writes]
 
 
 def _width(op: PhysicalOp) -> int:

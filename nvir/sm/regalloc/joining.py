@@ -83,23 +83,24 @@ class Layout:
             at += _STEP
         for v in leaving:
             end[v] = at + (v in behind)
+        for v, first in begin.items():
+            self._live(v, first, end.get(v, first + 1))
         for follow in b.succs:  # moves to its phis stand at the end of this block
             for v in self.heads[follow]:
-                begin.setdefault(v, at)
-                end[v] = at + 1
-        for v, first in begin.items():
-            if width(v):
-                life = self.general.setdefault(v, [])
-            elif is_predicate(v):
-                life = self.predicates.setdefault(v, [])
-            else:
-                continue
-            last = end.get(v, first + 1)
-            if life and life[-1][1] == first:
-                life[-1] = (life[-1][0], last)
-            else:
-                life.append((first, last))
+                self._live(v, at, at + 1)
         return at + 1
+
+    def _live(self, v: Owner, first: int, last: int) -> None:
+        if width(v):
+            life = self.general.setdefault(v, [])
+        elif is_predicate(v):
+            life = self.predicates.setdefault(v, [])
+        else:
+            return
+        if life and life[-1][1] >= first:
+            life[-1] = (life[-1][0], max(last, life[-1][1]))
+        else:
+            life.append((first, last))
 
     def at(self, block: Block, index: int) -> int:
         """Where a step begins."""
