@@ -39,7 +39,7 @@ mov.u32 %r4, 0; mov.u32 %r2, 0;
 """
 LOOP = """L:
 {body}
-add.s32 %r4, %r4, {used};
+xor.b32 %r4, %r4, {used};
 add.s32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;
 st.global.u32 [%rd5], %r4; ret; }}
 """

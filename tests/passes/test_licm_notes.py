@@ -88,7 +88,7 @@ def test_annotations_are_renewed_after_every_instance():
     changed the control flow, so that depths and numbers are those of the new function."""
     module = nvir.read_ptx(
         f"{HEADER}setp.eq.u32 %p9, %r3, 1; @%p9 bra L; mov.u32 %r2, 1;\n"
-        f"L: mul.lo.u32 %r10, %r3, %r1; add.s32 %r4, %r4, %r10;\n{STEP}{TAIL}"
+        f"L: mul.lo.u32 %r10, %r3, %r1; xor.b32 %r4, %r4, %r10;\n{STEP}{TAIL}"
     )
     Driver(Settings(check=True, verify_each=True)).run(module, "licm<id=0>,licm<id=1>")
     function = module["k"]
@@ -124,7 +124,7 @@ def test_block_policy(pass_id):
 
 
 def test_the_policy_of_one_block_holds_for_its_loop():
-    module = single("mul.lo.u32 %r10, %r3, %r1;")
+    module = single("and.b32 %r10, %r3, %r1;")
     remarks = nvir.run_passes(module, "licm", knobs={"HoistLate@L": 3})
     assert [(r.name, r.code.number, r.args["value"]) for r in remarks] == [
         ("BlockPolicy", "381", "3")

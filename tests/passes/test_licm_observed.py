@@ -65,6 +65,24 @@ def test_a_product_and_its_sum_are_one():
     assert leaving(loop(body, 202)) == 0
 
 
+@pytest.mark.parametrize(("operation", "own"), [
+    ("shl.b32 %r20, %r20, 3; add.s32 %r21, %r20, %r1;", 1),
+    ("shl.b32 %r20, %r20, 3; xor.b32 %r21, %r20, %r1;", 2),
+    ("mul.lo.s32 %r20, %r20, %r1; add.s32 %r21, %r20, %r1;", 1),
+    ("mul.lo.s32 %r20, %r20, %r1; xor.b32 %r21, %r20, %r1;", 2),
+    ("mul.lo.s32 %r20, %r20, %r1; add.s32 %r22, %r20, 9; add.s32 %r21, %r20, %r22;", 2),
+    ("mul.hi.s32 %r20, %r20, %r1; add.s32 %r21, %r20, %r1;", 2),
+    ("mul.wide.u32 %rd2, %r20, 4; add.s64 %rd3, %rd2, %rd1;", 1),
+    ("shl.b64 %rd2, %rd4, 4; add.s64 %rd3, %rd2, %rd1;", 2),
+])  # fmt: skip
+def test_a_scaled_sum_is_one(operation, own):
+    """`own`: how many the machine has for them."""
+    address = "[%rd3]" if "rd3" in operation else "[%r21]"
+    space = "global" if "rd3" in operation else "shared"
+    body = f"xor.b32 %r20, %r2, 7; {operation} st.{space}.f32 {address}, %f3;\n"
+    flips("cvt.u64.u32 %rd4, %r2; " * ("rd4" in operation) + MUL.format(5) + body, 200 + 2 - own, 1)
+
+
 def test_two_values_cost_two_registers():
     flips(MUL.format(5) + MUL.format(6), 200, 2)
 

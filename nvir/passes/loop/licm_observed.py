@@ -11,7 +11,8 @@
 What an inner loop lost stands between the two loops in a block of its own, which the outer loop
 judges like any other; so it may leave a nest at once or in part.
 
-    size      instructions of the block and the moves that its phis cost
+    size      instructions of the block and the moves that its phis cost; a shift or product of
+              32 bits that only sums read is part of them, and stays with those that vary
     score     instructions that leave; 12 times as much for each load of global memory or texture
               fetch. If the block holds any of these at all, the others count a fifth
     penalty   values that stay behind to be read

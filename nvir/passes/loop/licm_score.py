@@ -79,7 +79,7 @@ def cost(i: Instruction, arch: int) -> int:
     operands = i._operands
     if f.name == "mov" or f.n_sources < 0:
         return _cost(i, arch)
-    if f.name == "mul" and _fused(i):
+    if f.name in _PARTS and (_scales(i) or (f.name == "mul" and _fused(i))):
         return 0
     key = (f, arch, f.n_sources > 1 and operands[1].__class__ is Constant)
     known = _COSTS.get(key)
@@ -91,12 +91,36 @@ def cost(i: Instruction, arch: int) -> int:
 _COSTS: dict[tuple[Form, int, bool], int] = {}  # all that a cost but of moves depends on
 
 
+_PARTS = frozenset(("mul", "shl"))
+
+
+def _scales(i: Instruction) -> bool:
+    """Whether a shift or product is but a part of the sums that read it: so it is in 32 bits."""
+    f = i.form
+    if f.guard is not None or f.type is None or f.type.bits != 32 or f.type.is_float:
+        return False
+    known = i._operands[1].__class__ is Constant if f.name == "shl" else "lo" in f.mods
+    if not known or not i.has_uses:
+        return False
+    return all(_sums(u, 32) for u in i.users)
+
+
+def _sums(i: Instruction, bits: int) -> bool:
+    """Whether an instruction adds integers of so many bits."""
+    f = i.form
+    plain = f.name == "add" and f.guard is None and not f.carry_out
+    return plain and f.type is not None and f.type.bits == bits and not f.type.is_float
+
+
 def _fused(i: Instruction) -> bool:
     """Whether a product is but a part of the sum that alone reads it."""
     user = i._uses
-    if user.__class__ is not Instruction or i.form.type is None or not i.form.type.is_float:
+    if user.__class__ is not Instruction or i.form.type is None:
         return False
     other = user.form
+    if not i.form.type.is_float:
+        wide = "wide" in i.form.mods and i.form.type.bits == 32 and i.form.guard is None
+        return wide and _sums(user, 64)
     return (
         other.name in ("add", "sub") and other.type is i.form.type and other.guard is None
         and i.form.guard is None and not _ROUNDED.intersection(other.mods)
