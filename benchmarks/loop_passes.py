@@ -123,9 +123,10 @@ def run(module: Any, policy: Any) -> dict[str, float]:
         with bulk():
             for f in module.functions:
                 ctx.function = f
-                snapshot = f._rpo
+                snapshot, blocks = f._rpo, list(f.blocks)
                 changed = step.pass_.run(f, ctx)
-                if f.cfg_state != "fresh" or (changed and f._rpo is snapshot):
+                moved = f._rpo is snapshot and f.blocks != blocks
+                if f.cfg_state != "fresh" or (changed and moved):
                     f.analyze_cfg()
         times[name] = time.process_time() - start
     return times

@@ -132,12 +132,19 @@ def induction_variables(loop: Loop) -> list[InductionVariable]:
 
 
 def _variable(phi: Instruction, loop: Loop, inside: AbstractSet[Block]) -> InductionVariable | None:
-    back = {id(v): v for v, b in phi.incoming if b in inside}
-    entry = {id(v): v for v, b in phi.incoming if b not in inside}
-    if len(back) != 1 or len(entry) != 1:
+    update: Value | None = None
+    start: Value | None = None
+    for v, b in phi.incoming:
+        if b in inside:
+            if v is not (update or v):
+                return None
+            update = v
+        elif v is not (start or v):
+            return None
+        else:
+            start = v
+    if update is None or start is None:
         return None
-    update = next(iter(back.values()))
-    start = next(iter(entry.values()))
     total: int | float = 0
     symbolic: Value | Recomputed | None = None
     bits = 0
@@ -372,8 +379,11 @@ class _Variables:
             variable = self._variable(v)
             if variable is not None:
                 return variable, False
-        updated = (self._variable(phi) for phi in self._carried(v))
-        return next(((iv, True) for iv in updated if iv is not None), None)
+        for phi in self._carried(v):
+            variable = self._variable(phi)
+            if variable is not None:
+                return variable, True
+        return None
 
     def _variable(self, phi: Instruction) -> InductionVariable | None:
         if phi not in self._made:

@@ -105,20 +105,25 @@ def clone_blocks(
         return []
     function = old[0].function
     with bulk():
-        copies: dict[Any, Any] = _Outside(mapping)
+        copies = mapping if isinstance(mapping, Renaming) else Renaming(mapping)
         given = len(copies)
         new = _named_after(old, function)
         made = _bare_instructions(old, new, copies)
-        marks = function.marks
+        marks, lookup = function.marks, copies.__getitem__
         for i, c in made:
-            c._operands = operands = tuple(map(copies.__getitem__, i._operands))
+            c._operands = operands = tuple(map(lookup, i._operands))
             if i.aux is not None:
                 c.aux = _aux(i.aux, copies)
             for v in operands:
-                v.add_use(c)
+                u = v._uses
+                if u is None:
+                    v._uses = c
+                elif u is not UNTRACKED:
+                    v.add_use(c)
             if marks and i in marks:
                 function.marks[c] = set(function.marks[i])
-        mapping.update(islice(copies.items(), given, None))  # what was not given
+        if copies is not mapping:
+            mapping.update(islice(copies.items(), given, None))  # what was not given
         if layout is not None and after is not None:
             layout[after] = [*new, *layout.get(after, ())]
         else:
@@ -162,8 +167,9 @@ class _Copies(dict[Any, Any]):
         return _Copies(self)
 
 
-class _Outside(dict[Any, Any]):
-    """Old object → new one; what is not copied is itself."""
+class Renaming(dict[Any, Any]):
+    """Old object → new one; what is not copied is itself. A mapping of `clone_blocks` that is one
+    is filled as it is."""
 
     def __missing__(self, x: Any) -> Any:
         return x
@@ -285,7 +291,7 @@ def _bare_instructions(
     """Fill blocks with copies that have no operands and no aux yet; (original, copy) of each."""
     make = Instruction.__new__
     made: list[tuple[Instruction, Instruction]] = []
-    given = set(copies) if copies.__class__ is _Outside else frozenset()
+    given = set(copies) if copies.__class__ is Renaming else frozenset()
     for b, block in zip(blocks, new, strict=True):
         copies[b] = block
         block.pragmas, block.flags, block.loc, block.line = b.pragmas, b.flags, b.loc, b.line

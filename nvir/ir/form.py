@@ -221,6 +221,8 @@ class Form:
         self.n_results, self.n_operands = len(results), n
         self.result_types = tuple(results)
         self.ties, self.addresses, self.slots = tuple(ties), tuple(addresses), tuple(slots)
+        if ties and op.async_until:
+            HOLDING.add(self)
 
     # ---------------------------------------------------------- templates
 
@@ -323,6 +325,7 @@ def missing_operands(f: Form) -> str | None:
     return None
 
 
+HOLDING: set[Form] = set()  # all made so far that hold registers while an operation is in flight
 _forms: dict[tuple[str, str, str | None, bool], Form] = {}
 _nvvm_forms: dict[str, Form] = {}
 

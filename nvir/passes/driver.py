@@ -234,7 +234,7 @@ class _Run:
         if shown:
             self.dumps.before(pass_.name, name, text)
         shape = _shape(functions, self.settings.check) if not pass_.cfg else None
-        snapshots = {f: f._rpo for f in functions}
+        before = {f: (f._rpo, list(f.blocks)) for f in functions}
         start = time.perf_counter()
         with bulk():
             changed = pass_.run(unit, self.ctx)
@@ -245,11 +245,10 @@ class _Run:
         if shape is not None:
             self._hold_to_shape(pass_, functions, shape)
         for f in _bodies(self.module) if isinstance(unit, Module) else functions:
-            if f.cfg_state == "fresh" and f._rpo is not snapshots.get(f, f._rpo):
-                if self.settings.check:
-                    _hold_to_snapshot(f)
-            elif f.cfg_state != "fresh" or (pass_.cfg and changed):
+            if f.cfg_state != "fresh" or f not in before:
                 f.analyze_cfg()
+            elif pass_.cfg and changed:
+                self._keep_snapshot(f, *before[f])
         self._after(pass_, unit, name, text, changed, shown)
 
     def _after(
@@ -266,6 +265,17 @@ class _Run:
     def _shown(self, function: str) -> bool:
         patterns = self.settings.filter_funcs
         return not patterns or any(fnmatchcase(function, p) for p in patterns)
+
+    def _keep_snapshot(self, f: Function, rpo: list[Block], blocks: list[Block]) -> None:
+        """After a pass that may have changed the control flow: edits note that the annotations
+        are stale, so these hold if they were renewed, or no block has come, gone or moved."""
+        if f._rpo is rpo and f.blocks != blocks:
+            f.analyze_cfg()
+        elif self.settings.check:
+            told = [(b._succs, b._preds, b._idom, b._loop_depth) for b in f.blocks]
+            f.analyze_cfg()
+            if told != [(b._succs, b._preds, b._idom, b._loop_depth) for b in f.blocks]:
+                raise VerifyError("its CFG annotations are not those of its code", str(f.name))
 
     @staticmethod
     def _text(unit: Function | Module) -> str:
@@ -327,14 +337,6 @@ class _Run:
         self.module.__dict__.update(fresh.__dict__)
         for f in self.module.functions:
             f.module = self.module
-
-
-def _hold_to_snapshot(f: Function) -> None:
-    """A pass that renewed the annotations itself must have done so after its last change."""
-    before = [(b._succs, b._preds) for b in f.blocks]
-    f.analyze_cfg()
-    if before != [(b._succs, b._preds) for b in f.blocks]:
-        raise VerifyError("it left annotations of another control flow", str(f.name))
 
 
 def _bodies(module: Module) -> list[Function]:

@@ -250,6 +250,9 @@ class Knobs:
 
 def knob(name: str) -> Knob:
     """The row of that name. Raises NvirError with the nearest names."""
+    row = _known.get(name)
+    if row is not None:
+        return row
     from nvir.passes.knob_table import BY_NAME
 
     row = BY_NAME.get(name)
@@ -258,7 +261,11 @@ def knob(name: str) -> Knob:
         by_case = [n for n in BY_NAME if n.lower() == name.lower()]
         hint = f"; did you mean {' or '.join(by_case or near)}?" if by_case or near else ""
         raise NvirError(f"no knob is named {name!r}{hint}")
+    _known[name] = row
     return row
+
+
+_known: dict[str, Knob] = {}  # rows that were asked for: passes ask for each loop
 
 
 def all_knobs() -> tuple[Knob, ...]:

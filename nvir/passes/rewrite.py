@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from nvir.ir.form import Form
+from nvir.ir.form import HOLDING
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.types import ScalarType, Type
@@ -29,18 +29,15 @@ def held_in_place(function: Function) -> frozenset[Value]:
     """Values that asynchronous operations read and write in one register.
 
     While the operation is in flight no copy of them can be made, so they must
-    not be merged with others. One visit an instruction.
+    not be merged with others. One visit an instruction, none where no program so far had such.
     """
+    if not HOLDING:
+        return frozenset()
     held: set[Value] = set()
-    tied: dict[Form, bool] = {}
     for block in function.blocks:
         i = block.first
         while i is not None:
-            form = i.form
-            found = tied.get(form)
-            if found is None:
-                found = tied[form] = bool(form.op.async_until and form.ties)
-            if found:
+            if i.form in HOLDING:
                 held.update(i.results[r] for r, _ in i.ties)
                 held.update(i.operands[k] for _, k in i.ties)
             i = i.next

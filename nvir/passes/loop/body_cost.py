@@ -22,6 +22,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 import attrs
 
@@ -312,12 +313,12 @@ def _count_access(
 
 def row_of(i: Instruction, arch: int) -> Weight:
     """The weight of an instruction."""
-    sources = i.sources
-    w = weight(i.form, arch, len(sources) > 1 and isinstance(sources[1], Constant))
-    if i.form.name == "mov" and w.d == 0:
-        v = sources[0]
-        if isinstance(v, SpecialRegister):
-            return ONE
+    f = i.form
+    sources = i._operands if f.n_sources >= 0 else i.sources
+    second = (f.n_sources if f.n_sources >= 0 else len(sources)) > 1
+    w = weight(f, arch, second and isinstance(sources[1], Constant))
+    if f.name == "mov" and w.d == 0 and isinstance(sources[0], SpecialRegister):
+        return ONE
     return w
 
 
@@ -375,30 +376,43 @@ class Known:
 
     def __call__(self, v: Value) -> bool:
         """Iterative, because chains of values can be long."""
-        known = self._cache.get(v)
+        cache = self._cache
+        known = cache.get(v)
         if known is not None:
             return known
         work = [v]
         while work:
             x = work[-1]
-            if x in self._cache:
+            if x in cache:
                 work.pop()
                 continue
             needed = self._needs(x)
-            if isinstance(needed, bool):
-                self._cache[x] = needed
+            if needed.__class__ is bool:
+                cache[x] = needed
                 work.pop()
                 continue
-            open_ = [y for y in needed if y not in self._cache]
-            if open_:
-                work += open_
-                continue
-            self._cache[x] = all(self._cache[y] for y in needed)
-            work.pop()
-        return self._cache[v]
+            value: bool | None = True
+            for y in needed:
+                found = cache.get(y)
+                if found is None:
+                    work.append(y)
+                    value = None
+                elif value and not found:
+                    value = False
+            if value is not None:
+                cache[x] = value
+                work.pop()
+        return cache[v]
 
-    def _needs(self, v: Value) -> bool | tuple[Value, ...]:
-        if isinstance(v, Constant):
+    def _needs(self, v: Value) -> Any:
+        """Whether a value is known; a tuple: if these all are."""
+        kind = v.__class__
+        if kind is Instruction:
+            f = v.form  # type: ignore[attr-defined]
+            if f.is_phi:
+                return v in self._phis
+            return (v._operands or False) if _foldable(f) else False  # type: ignore[attr-defined]
+        if kind is Constant:
             return True
         if isinstance(v, (Undef, Param)):
             return False
@@ -414,7 +428,8 @@ class Known:
         return d.operands if _foldable(d.form) and d.operands else False
 
     def folds(self, i: Instruction) -> bool:
-        return bool(_foldable(i.form) and i.operands and all(self(v) for v in i.operands))
+        operands = i._operands
+        return bool(operands) and _foldable(i.form) and all(map(self, operands))
 
 
 @functools.cache

@@ -120,18 +120,20 @@ class Nest:
                 yield self._sort(self.lifted[b])
             known = self._blocks.get(b)
             if known is None:
-                known = self._blocks[b] = self._sort(list(b))
+                known = self._blocks[b] = self._sort(b)
             elif known.may_move and moved:
                 left = [i for i in known.items if i not in moved]
                 if len(left) < len(known.items):  # what has moved does not come back
                     known = self._blocks[b] = self._sort(left)
             yield known
 
-    def _sort(self, items: list[Instruction]) -> Contents:
+    def _sort(self, source: Iterable[Instruction]) -> Contents:
         known = self._kinds.get
+        items = []
         may_move = []
         hazards = []
-        for i in items:
+        for i in source:
+            items.append(i)
             k = known(i.form)
             if k is None:
                 k = self.kind(i.form)
@@ -272,15 +274,20 @@ def survey(loop: Loop, nest: Nest) -> Region:
         region.hazards += part.hazards
     for i in region.hazards:
         f = i.form
-        if f.name == "unknown":
+        known = _HAZARDS.get(f)
+        if known is None:
+            known = _HAZARDS[f] = _hazards_of(f)
+        if not known:
+            continue
+        if known & UNKNOWN:
             region.unknown = region.unknown or i
-        if f.is_call:
+        if known & CALL:
             region.call = region.call or i
-        elif f.sync or (f.op.async_until and not f.writes) or _waits(f):
+        elif known & SYNC:
             region.sync = region.sync or i
-        if f.writes:
+        if known & STORE:
             region.stores.append(i)
-        if f.carry_in or f.carry_out:
+        if known & CARRIES:
             region.carried_in |= any(
                 v.type is CC and v.definer is not None and not region.holds(v.definer)
                 for v in i.operands
@@ -288,6 +295,18 @@ def survey(loop: Loop, nest: Nest) -> Region:
     if region.unknown is None:
         _find(region)
     return region
+
+
+UNKNOWN, CALL, SYNC, STORE, CARRIES = 1, 2, 4, 8, 16
+_HAZARDS: dict[Form, int] = {}  # by form: which of these it is
+
+
+def _hazards_of(f: Form) -> int:
+    sync = f.sync or (f.op.async_until and not f.writes) or _waits(f)
+    return (
+        UNKNOWN * (f.name == "unknown") | CALL * f.is_call | SYNC * bool(sync)
+        | STORE * f.writes | CARRIES * (f.carry_in or f.carry_out)
+    )  # fmt: skip
 
 
 def _waits(form: Form) -> bool:

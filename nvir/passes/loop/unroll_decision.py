@@ -15,6 +15,7 @@ Source   loops assembled by ptxas 13.0 and read back (benchmarks/unroll_agreemen
 
 from __future__ import annotations
 
+import functools
 import re
 
 from nvir.ir.clone import clone_function
@@ -112,6 +113,7 @@ def prepared(function: Function, module: Module) -> Function:
     return copy
 
 
+@functools.cache
 def architecture(target: str) -> int:
     """80 of "sm_80", 90 of "sm_90a"."""
     found = re.search(r"\d+", target)

@@ -38,7 +38,7 @@ import attrs
 
 from nvir.ir.block import Block
 from nvir.ir.cfg import successors
-from nvir.ir.clone import clone_blocks
+from nvir.ir.clone import Renaming, clone_blocks
 from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -126,7 +126,7 @@ class Unroller:
 
     def copy(self, given: Copy) -> Copy:
         """One more copy, in which the header's phis are what is given, else phis of its own."""
-        mapping = dict(given)
+        mapping = Renaming(given)
         moves = self.folder.fold(mapping) if given else []
         new = clone_blocks(self.order, mapping, after=self.last)
         for move in reversed(moves):
