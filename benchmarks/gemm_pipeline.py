@@ -6,7 +6,9 @@ For each example and number of stages: cycles a tile by nvir's simulator (of a w
 sub-partition with as many warps as fit), registers by nvir and by `ptxas -v`, static shared memory,
 blocks an SM; and what is read back from the machine code: copies of an iteration (LDGSTS), groups
 left under way at its wait (DEPBAR), and whether every copy stands behind the only wait of its
-iteration, so that nothing waits for it before the next. With a GPU, both forms are timed on a
+iteration, so that nothing waits for it before the next. Rows copied in bulk follow a plus sign:
+copies of a block and stage, and bytes of each; the copies before it are those that threads would
+make of all tiles, and the cycles are of these. With a GPU, both forms are timed on a
 product of SIZE cubed: wall time of a launch less that of one with k = 0, which has the same
 compilation and the same copies to and from the device.
 """
@@ -34,19 +36,20 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
 FILES = (
     "sgemm.sm_80", "sgemm.sm_90", "sgemm.sm_100", "clang_sgemm.sm_80", "gemm_mma.sm_80",
     "gemm_mma.sm_90", "gemm_tile.sm_80", "gemm_tile.sm_90", "gemm_cp_async.sm_80",
-    "triton_matmul.sm_80",
-)  # fmt: skip
+    "triton_matmul.sm_80", "gemm_tile.sm_90.reqntid",
+)  # fmt: skip  # .reqntid: the block declared as exact, which rows copied in bulk ask for
 SIZE = 4096
 
 
 @attrs.frozen
 class ReadBack:
-    """The kernel's loop in machine code: copies, groups under way at each wait, and whether all
-    copies stand behind the waits."""
+    """The kernel's loop in machine code: copies, groups under way at each wait, whether all
+    copies stand behind the waits, and bulk copies."""
 
     copies: int
     pending: tuple[int, ...]
     ahead: bool
+    bulk: int = 0
 
     def keeps(self, stages: int) -> bool:
         """Whether the loop overlaps as a ring of so many stages does."""
@@ -75,12 +78,19 @@ def read_back(cubin: bytes, kernel: str) -> ReadBack | None:
     first = waits[0]
     turned = [(k - first) % len(body) for k in (*copies, *closed)]
     behind = len(closed) == 1 and max(turned) == (closed[0] - first) % len(body)
-    return ReadBack(len(copies), pending, behind and len(waits) == 1)
+    bulk = sum(i.name == "UBLKCP" for i in body)
+    return ReadBack(len(copies), pending, behind and len(waits) == 1, bulk)
+
+
+def text_of(name: str) -> str:
+    """An example's PTX; with the suffix `.reqntid` its block is declared as exact."""
+    text = (EXAMPLES / f"{name.removesuffix('.reqntid')}.ptx").read_text()
+    return text.replace(".maxntid", ".reqntid") if name.endswith(".reqntid") else text
 
 
 def row_of(name: str, stages: int) -> dict[str, Any]:
-    path = EXAMPLES / f"{name}.ptx"
-    before, after = nvir.read_ptx(path), nvir.read_ptx(path)
+    text = text_of(name)
+    before, after = nvir.read_ptx(text), nvir.read_ptx(text)
     remarks = nvir.run_passes(after, f"gemm-pipeline<stages={stages}>", verify=True)
     row: dict[str, Any] = {"file": name, "stages": stages}
     made = next((r for r in remarks if r.name == "GemmPipelined"), None)
@@ -89,6 +99,7 @@ def row_of(name: str, stages: int) -> dict[str, Any]:
         row["why"] = "; ".join(r.message for r in said if "no tile" not in r.message)
         return row
     row |= made.args
+    row["bulk"] = [[r.args["copies"], r.args["bytes"]] for r in remarks if r.name == "GemmBulk"]
     if toolchain.available("ptxas") and toolchain.available("nvdisasm"):
         arch = after.target
         done = [toolchain.ptxas(nvir.print_ptx(m), arch=arch) for m in (before, after)]
@@ -127,8 +138,8 @@ def timed(module: Module, name: str) -> float:
 
 
 def on_gpu(row: dict[str, Any]) -> None:
-    path = EXAMPLES / f"{row['file']}.ptx"
-    before, after = nvir.read_ptx(path), nvir.read_ptx(path)
+    text = text_of(row["file"])
+    before, after = nvir.read_ptx(text), nvir.read_ptx(text)
     nvir.run_passes(after, f"gemm-pipeline<stages={row['stages']}>")
     row["ms"] = [timed(m, row["file"]) for m in (before, after)]
 
@@ -148,7 +159,8 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
             continue
         known = r["before"] is not None and r["after"] is not None
         shown.add_row(
-            r["file"], cell(r["stages"]), cell(r["copies"]),
+            r["file"], cell(r["stages"]),
+            " + ".join([cell(r["copies"]), *(f"{n} × {size} B" for n, size in r["bulk"])]),
             f"{r['before']} → {r['after']}" if known else "no model",
             f"×{r['before'] / r['after']:.2f}" if known else "",
             f"{r['registers_before']} → {r['registers']}",
@@ -166,8 +178,6 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the rows")
     given = parser.parse_args()
     rows = [row_of(name, s) for name in FILES for s in given.stages]
-
-
     if gpu.available():
         for r in rows:
             if "why" not in r:

@@ -80,6 +80,8 @@ def test_adjoining_rows_are_one_copy():
     assert "cp.async.wait_group" not in found
     assert (found["mbarrier.init"], found["mbarrier.try_wait"]) == (3, 1)
     assert found[BULK] == 2 * 3  # two stages of the prologue and the kernel
+    (made,) = [r for r in remarks if r.name == "GemmPipelined"]
+    assert made.args["shared"] == 3 * (128 + 128 + 8)
 
 
 def test_rows_with_gaps_are_a_copy_each():
@@ -105,6 +107,12 @@ def test_one_tile_in_bulk_and_one_by_threads():
     found = counts(module, "gemm_tile")
     assert found["cp.async"] == found[BULK] == 3
     assert found["cp.async.wait_group"] == 1
+
+
+def test_the_dump_tells_rows(capsys):
+    applied(tile_kernel(attrs.evolve(PLAIN, copies=2)), options=";dump")
+    said = "  in bulk  ta  2 x 128 bytes a stage, a row of 32 threads each\n"
+    assert said in capsys.readouterr().err
 
 
 def test_an_option_keeps_copies_of_threads():

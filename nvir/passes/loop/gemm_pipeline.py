@@ -49,7 +49,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
 from nvir.passes.loop import gemm_async
-from nvir.passes.loop.gemm_bulk import Plan, plan
+from nvir.passes.loop.gemm_bulk import BARRIER, Plan, plan
 from nvir.passes.loop.gemm_depth import (
     FIXED,
     LEAST_GAIN,
@@ -246,19 +246,20 @@ class _Pipeliner:
             raise Refused(Reason.NO_GAIN, f"{cycles_of} at {stages} stages")
         table = describe(found, stages, hashed=self.hashed, cycles=predicted)
         made, bulk = self._apply(loop, stages)
+        barriers = BARRIER * stages if bulk is not None and bulk.rows else 0
         self.ctx.count("pipelined")
         self.ctx.remark(
             MADE, made.kernel, stages=stages, bytes=found.stage_bytes,
             copies=sum(len(s.pieces) for s in found.stores),
             before=_rounded(unpipelined), after=_rounded(predicted),
             registers_before=before.registers, registers=after.registers,
-            shared_before=before.shared, shared=after.shared,
+            shared_before=before.shared, shared=after.shared + barriers,
             blocks_before=before.blocks, blocks=after.blocks,
         )  # fmt: skip
         if bulk is not None:
             self._tell(bulk, found, made)
         if self.options.dump:
-            sys.stderr.write(listing(str(loop.header.name), table))
+            sys.stderr.write(listing(str(loop.header.name), table) + _bulk_listing(bulk))
 
     def _tell(self, bulk: Plan, found: TileLoop, made: Expanded) -> None:
         """What is copied in bulk, and why other tiles are not."""
@@ -313,6 +314,15 @@ def _fewest(cycles: Mapping[int, float | None]) -> int:
         return FIXED
     least = min(known.values())
     return min(s for s, c in known.items() if c <= least * (1 + LEAST_GAIN))
+
+
+def _bulk_listing(bulk: Plan | None) -> str:
+    """Of the copies above, those that are rows, whose stage is waited for by its own phase."""
+    rows = bulk.copies if bulk is not None else []
+    return "".join(
+        f"  in bulk  {name}  {n} x {row.bytes} bytes a stage, a row of {row.threads} threads each\n"
+        for name, row, n in rows
+    )
 
 
 def _capability(target: str) -> int:

@@ -17,6 +17,7 @@ class Reason(enum.Enum):
     SHAPE = "not a loop of one latch that is left there alone: {what}"
     DIVERGENT = "the threads of a block may leave it apart"
     BARRIERS = "{what} barriers an iteration where a tile loop has two"
+    UNROLLED = "{what} tiles an iteration, as of an unrolled loop (#pragma unroll 1 keeps it whole)"
     ORDER = "{what} is not on its side of the barriers"
     OPERATION = "{what} in the loop"
     WRITES = "{what} writes memory besides the tiles"

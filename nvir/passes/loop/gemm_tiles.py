@@ -105,7 +105,6 @@ class TileLoop:
         return sum(t.stride for t in self.tiles)
 
 
-
 def is_candidate(loop: Loop) -> bool:
     """Whether a loop fills shared memory between barriers: what people would call a tile loop."""
     store = barrier = False
@@ -172,7 +171,8 @@ class Recogniser:
     def _barriers(self, loop: Loop) -> tuple[Instruction, Instruction]:
         found = [i for b in loop.blocks for i in b if i.form.name in _BARRIERS]
         if len(found) != 2:
-            raise Refused(Reason.BARRIERS, len(found))
+            tiles = _tiles(loop, found)
+            raise Refused(Reason.UNROLLED if tiles else Reason.BARRIERS, tiles or len(found))
         for i in found:
             whole = len(i.operands) == 1 and constant_of(i.operands[0]) is not None
             if not whole or i.form.guard is not None:
@@ -473,6 +473,18 @@ def _steady(group: list[Instruction], control: Control, changes: Changes) -> boo
     for b in blocks[1:]:
         head = common_dominator(head, b)
     return not changes.runs(head) and control.covers(head, set(blocks))
+
+
+def _tiles(loop: Loop, barriers: list[Instruction]) -> int:
+    """How many tiles with two barriers each follow one another in an iteration; 0 if none do."""
+    stores = [0] * (len(barriers) + 1)  # by the barriers before them
+    for b in loop.blocks:
+        for i in b:
+            if i.form.name == "st" and i.form.space.startswith("shared"):
+                stores[sum(_before(x, i) for x in barriers)] += 1
+    stores[0] += stores.pop()  # of the iteration before
+    turns = all(n == stores[k % 2] for k, n in enumerate(stores)) and stores[0] != stores[1]
+    return len(barriers) // 2 if barriers and len(barriers) % 2 == 0 and turns else 0
 
 
 def _before(a: Instruction, b: Instruction) -> bool:
