@@ -20,7 +20,7 @@ from nvir.passes.driver import Driver, Settings, run_passes
 from nvir.passes.registry import Pass
 from nvir.passes.remarks import Remarks, analysis, passed
 from nvir.passes.statistics import chrome_trace, stats_json, stats_table, time_table
-from tests.passes.conftest import numbered
+from tests.passes.conftest import body, numbered
 
 TWO = """.version 8.0
 .target sm_80
@@ -262,6 +262,42 @@ def test_false_must_mean_unchanged_under_check():
     run_passes(two(), [Pass("bad", clear, "")])  # unchecked: the price is printing
     with pytest.raises(PassError, match="although it says that it did not"):
         drive([Pass("bad", clear, "")], check=True)
+
+
+BRANCHES = body("""
+    ld.param.u64 %rd1, [a]; ld.param.u32 %r1, [n]; setp.eq.u32 %p1, %r1, 0; @%p1 bra B;
+    st.global.u32 [%rd1], %r1;
+B:  ret;
+""")
+
+
+def test_annotations_are_renewed_where_blocks_moved_and_kept_where_none_did():
+    """Nothing notes that blocks changed places, and predecessors are listed in their order."""
+    def swap(function, ctx):
+        a, b, c = function.blocks
+        function.blocks = [a, c, b]
+        return True
+
+    module = nvir.read_ptx(BRANCHES)
+    drive([LOOK], module)
+    f = module["k"]
+    last = f.blocks[-1]
+    assert last.preds == f.blocks[:2]
+    rpo = f.rpo
+    drive([Pass("same", lambda f, ctx: True, "", cfg=True)], module, check=False)
+    assert f.rpo is rpo
+    drive([Pass("swap", swap, "", cfg=True)], module)
+    assert f.rpo is not rpo
+    assert [b for b in f.blocks if b is not last] == last.preds
+
+
+def test_edges_changed_behind_the_back_are_found_under_check():
+    def cheat(function, ctx):
+        function.entry.terminator.aux = function.entry.terminator.aux[::-1]
+        return True
+
+    with pytest.raises(PassError, match="annotations are not those of its code"):
+        drive([Pass("cheat", cheat, "", cfg=True)], nvir.read_ptx(BRANCHES), check=True)
 
 
 def test_the_answer_must_be_a_bool():

@@ -12,6 +12,7 @@ import nvir
 from nvir.analysis.induction import trip_count
 from nvir.ir.clone import clone_module
 from nvir.ir.loops import natural_loops
+from nvir.passes.loop import rotate_apply
 from nvir.passes.loop.region import is_canonical
 from tests.equivalence import same_behaviour
 from tests.kernels import random_kernel
@@ -253,6 +254,34 @@ def test_random_code(seed: int) -> None:
     ctx = run(module, "loop-rotate", LoopInversionBudget=10_000)
     assert not [r for r in ctx.remarks if r.kind == "passed"]
     same_behaviour(before, module, "k", seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_exit_gives_what_the_general_repair_gives(seed, monkeypatch):
+    """A loop of one exit is rotated without SSA repair; the code is the same."""
+    text = (wild_kernel if seed % 2 else random_kernel)(900 + seed, 60)
+    direct, general = nvir.read_ptx(text), nvir.read_ptx(text)
+    one = run(direct, BOTH, LoopInversionBudget=10_000)
+    monkeypatch.setattr(rotate_apply, "_only_exit", lambda plan, home: None)
+    other = run(general, BOTH, LoopInversionBudget=10_000)
+    assert str(direct) == str(general)
+    assert list(map(str, one.remarks)) == list(map(str, other.remarks))
+
+
+def test_a_literal_that_enters_keeps_a_phi_of_its_own():
+    """Not every operand takes a literal: in the copy of the header it is a phi of one entry."""
+    module = nvir.read_ptx(body(WHILE))
+    loop = natural_loops(module["k"])[0]
+    for phi in loop.header.phis:
+        start = next(k for k, b in enumerate(phi.aux) if b not in loop)
+        if phi.operands[start].form.name == "mov":
+            phi.set_operand(start, phi.operands[start].operands[0])
+    before = clone_module(module)
+    run(module)
+    ones = [p for b in module["k"].blocks for p in b.phis if len(p.operands) == 1]
+    assert ones
+    assert all(p.operands[0].is_constant for p in ones)
+    assert same_behaviour(before, module, "k")
 
 
 @pytest.mark.parametrize("chain", [
