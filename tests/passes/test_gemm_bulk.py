@@ -307,6 +307,17 @@ def test_fences_and_waits_are_complete():
     assert nvir.print_ir(module) == before
 
 
+@pytest.mark.parametrize("others", [
+    "loop-simplify,licm,gvn,copy-prop,dce", "loop-rotate,loop-unroll<force-factor=2>,loop-peel,dce",
+])  # fmt: skip
+def test_other_passes_may_follow(others):
+    module = nvir.read_ptx(tile_kernel(PLAIN))
+    nvir.run_passes(module, f"gemm-pipeline<stages=3>,{others}", verify=True)
+    assert BULK in counts(module)
+    for n in (0, 1, 7):
+        np.testing.assert_array_equal(run(module, PLAIN, n), expected(PLAIN, n))
+
+
 def test_another_pass_leaves_the_loop_alone():
     module, _ = applied(tile_kernel(PLAIN))
     again = nvir.read_ptx(nvir.print_ptx(module))
