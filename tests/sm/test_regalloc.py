@@ -218,6 +218,30 @@ def test_accumulators_of_a_loop_take_no_move() -> None:
     assert len(moves) == 16
 
 
+def test_accumulators_of_wgmma_stay_where_they_are() -> None:
+    """Result and operand are tied; they go round the loop, and out of it, without a move."""
+    regs = ", ".join(f"%f{k}" for k in range(32))
+    zeros = "".join(f"mov.f32 %f{k}, 0f00000000;\n" for k in range(32))
+    f = nvir.read_ptx(f""".version 8.0\n.target sm_90a\n.address_size 64
+        .visible .entry k(.param .u64 a)\n{{
+        .reg .f32 %f<99>; .reg .b64 %rd<9>; .reg .pred %p<3>; .reg .b32 %r<9>;
+        ld.param.u64 %rd1, [a]; ld.global.u64 %rd2, [%rd1]; ld.global.u64 %rd3, [%rd1+8];
+        {zeros} mov.u32 %r1, 4;\nL:\nwgmma.fence.sync.aligned;
+        wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{{regs}}}, %rd2, %rd3, 1, 1, 1, 0, 0;
+        wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
+        add.u32 %r1, %r1, -1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;
+        st.global.v4.f32 [%rd1], {{%f0, %f1, %f2, %f3}}; ret;\n}}""")["k"]
+    a = allocate(f, profile("sm_90"))
+    check_allocation(a)
+    product = next(s for s in a.steps if s.operation is not None
+                   and (s.operation.family or "").startswith("HGMMA"))
+    made = numbers(a, product.written)
+    assert is_row(made, 32)
+    assert {made[w] for w, _ in product.ties} == set(made)
+    assert all(numbers(a, product.read)[r] == made[w] for w, r in product.ties)
+    assert a.moved == 0
+
+
 def test_the_judge_sees_a_broken_tuple() -> None:
     a = allocate(kernel("ld.param.u64 %rd1, [a];" + V4
                         + "st.global.v4.u32 [%rd1+16], {%r1, %r2, %r3, %r4};"), P80)

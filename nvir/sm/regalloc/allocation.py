@@ -40,7 +40,9 @@ PREDICATES = 7
 ROUNDS = 64
 WORD = 4
 # What is joined, and whether large units get their places first, which wastes less between them.
-_ATTEMPTS = ((Joining.ALL, False), (Joining.ALL, True), (Joining.NEEDED, True))
+_ATTEMPTS = (
+    (Joining.ALL, False), (Joining.ALL, True), (Joining.FEWER, True), (Joining.NEEDED, True),
+)  # fmt: skip
 
 
 @attrs.frozen(eq=False)

@@ -130,8 +130,10 @@ def _handed(
             continue
         if held.get(_number(a, register)) != register:
             yield f"{phi.name} is not handed {register[0].name} by {block.name}"
+        place = a.general[phi] + w
         for v in through - {phi}:
-            if width(v) and a.general[v] <= a.general[phi] + w < a.general[v] + width(v):
+            word = place - (a.general[v] if width(v) else 0)
+            if 0 <= word < width(v) and (v, word) != register:  # else it holds that already
                 yield f"{phi.name} overwrites {v.name} at the end of {block.name}"
 
 

@@ -3,6 +3,7 @@
 In this order, what stands in inner loops first:
 
     made    what one operation makes side by side, always
+    lasting phis and what they are handed, where that is read behind the loop as well
     ties    a result and the operand that it must share a register with
     reads   what one operation reads side by side
     phis    a phi and what it is handed, where a unit of several values is at stake
@@ -42,7 +43,8 @@ class Joining(enum.IntEnum):
     """How much is joined: less leaves more freedom, and takes more moves."""
 
     ALL = 0
-    NEEDED = 1
+    FEWER = 1  # without `lasting`
+    NEEDED = 2
 
 
 class Layout:
@@ -60,10 +62,13 @@ class Layout:
         self.general: dict[Owner, Life] = {}
         self.predicates: dict[Owner, Life] = {}
         self.start: dict[Block, int] = {}
+        self.end: dict[Block, int] = {}  # of each block, where phis behind it are written
+        self.behind: dict[Block, set[Owner]] = {}  # live into a block behind it
         now = 0
         for b in blocks:
             self.start[b] = now
             behind = set[Owner]().union(*(live_in[s] for s in b.succs))
+            self.behind[b] = behind
             now = self._block(b, now, live_in[b], live_out[b], behind)
 
     def _block(
@@ -83,6 +88,7 @@ class Layout:
             at += _STEP
         for v in leaving:
             end[v] = at + (v in behind)
+        self.end[b] = at
         for v, first in begin.items():
             self._live(v, first, end.get(v, first + 1))
         for follow in b.succs:  # moves to its phis stand at the end of this block
@@ -153,8 +159,10 @@ def join(
         for row in s.made:
             _, missed = units.row([s.written[p] for p in row])
             assert not missed, "what one operation makes is nothing else's yet"
+    if how is Joining.ALL:
+        _lasting(made, incoming)
     moves: dict[tuple[Block, int], _Moves] = {}
-    again = _last_rows(layout) if how is Joining.ALL else {}
+    again = _last_rows(layout) if how is not Joining.NEEDED else {}
     known: _Rows = {}
     for b, k in sorted(order, key=lambda x: -x[0].loop_depth):
         s = layout.steps[b][k]
@@ -186,6 +194,30 @@ def join(
         made.steps.append(s)
     _phis(made, incoming, how)
     return made
+
+
+def _lasting(
+    made: Joined, incoming: Mapping[Owner, list[tuple[Block, tuple[Owner, ...]]]]
+) -> None:
+    """Join phis with what they are handed where that lives on behind the loop, as accumulators do.
+
+    Where both have one register, nothing is written at the end of the block that hands it over.
+    """
+    units, layout = made.units, made.layout
+    for phi, handed in incoming.items():
+        lasting = [
+            (b, o[0]) for b, o in handed
+            if len(o) == 1 and o[0] in layout.behind.get(b, ()) and o[0] in units.place
+        ]  # fmt: skip
+        if len(lasting) != 1 or phi not in units.place:
+            continue
+        (b, v), (unit, _) = lasting[0], units.place[phi]
+        life, written = layout.general[phi], (layout.end[b], layout.end[b] + 1)
+        if len(unit.members) > 1 or width(v) != width(phi) or written not in life:
+            continue
+        unit.words = [[x for x in life if x != written]] * width(phi)
+        if not units.shift(phi, v, 0):
+            unit.words = [life] * width(phi)
 
 
 def _last_rows(layout: Layout) -> dict[_Row, int]:
@@ -264,7 +296,7 @@ def _phis(
     pairs: list[tuple[int, Owner, Owner]] = []
     for phi, handed in incoming.items():
         for block, owners in handed:
-            if phi in made.predicates.place and how is Joining.ALL:
+            if phi in made.predicates.place and how is not Joining.NEEDED:
                 for v in owners:
                     made.predicates.shift(phi, v, 0)
             elif (
@@ -276,7 +308,7 @@ def _phis(
     for several in (True, False):
         for _, phi, v in pairs:
             wide = max(len(units.place[x][0].words) for x in (phi, v)) > width(phi)
-            if wide is several and (several or how is Joining.ALL):
+            if wide is several and (several or how is not Joining.NEEDED):
                 units.shift(phi, v, 0)
     for _, phi, v in pairs:
         made.friends.setdefault(phi, []).append(v)
