@@ -80,7 +80,8 @@ def test_a_scaled_sum_is_one(operation, own):
     address = "[%rd3]" if "rd3" in operation else "[%r21]"
     space = "global" if "rd3" in operation else "shared"
     body = f"xor.b32 %r20, %r2, 7; {operation} st.{space}.f32 {address}, %f3;\n"
-    flips("cvt.u64.u32 %rd4, %r2; " * ("rd4" in operation) + MUL.format(5) + body, 200 + 2 - own, 1)
+    first = "cvt.u64.u32 %rd4, %r2; " * ("rd4" in operation)
+    flips(first + MUL.format(5) + body, 200 + operation.count(";") - own, 1)
 
 
 def test_two_values_cost_two_registers():
