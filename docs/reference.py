@@ -220,7 +220,7 @@ def pass_page(p: Pass) -> str:
         )))  # fmt: skip
     if p.codes:
         out.append("## Remarks\n\n" + table(("remark", "kind", "code", "says"), (
-            (code(c.name), c.kind, cell(c.number), cell(c.template)) for c in p.codes
+            (code(c.name), c.kind, cell(c.number), cell(c.text)) for c in p.codes
         )))  # fmt: skip
     return "\n".join(out)
 
@@ -260,7 +260,7 @@ def remark_page() -> str:
     from nvir.passes.loop.unroll_codes import UnrollCode
 
     rows = (
-        (code(c.name), f"[{p.name}](passes/{p.name}.md)", c.kind, cell(c.number), cell(c.template))
+        (code(c.name), f"[{p.name}](passes/{p.name}.md)", c.kind, cell(c.number), cell(c.text))
         for p in all_passes().values()
         for c in p.codes
     )

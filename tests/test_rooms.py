@@ -26,8 +26,10 @@ ALLOWED = {
         "loading",  # a file of any language, above the rooms that read them
     },
 }  # fmt: skip
-# notebook pictures of a function are drawn by the room above it, when asked for
-EXCEPTIONS = {("ir", "report", "function.py")}
+# what a notebook shows of an object is made by the room above it, when asked for
+EXCEPTIONS = {
+    ("ir", "report", "function.py"), ("ir", "report", "module.py"), ("sm", "report", "pipeline.py"),
+}  # fmt: skip
 
 
 def imports(file: Path) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.loading import STDIO, Language
 
+NARROWEST, WIDEST = 72, 118  # columns of a page of text
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -62,6 +64,13 @@ def write_output(path: str | None, text: str) -> None:
     if not path:
         raise click.UsageError("-o '': the name of the output is empty")
     write_bytes(path, text.encode("utf-8", "surrogateescape"))
+
+
+def page_width(output: str | None) -> int:
+    """Columns for a page of text: those of the terminal, within bounds; the most in a file."""
+    if output not in (None, STDIO):
+        return WIDEST
+    return min(max(shutil.get_terminal_size((WIDEST, 24)).columns, NARROWEST), WIDEST)
 
 
 def write_bytes(path: str, data: bytes) -> None:

@@ -15,6 +15,7 @@ from nvir.cli.common import (
     kernel_option,
     knob_option,
     output_option,
+    page_width,
     policy_option,
     profile_option,
     read_module,
@@ -78,7 +79,7 @@ def command(
     if as_json:
         write_output(output, json.dumps(made.to_json(), indent=2, ensure_ascii=False) + "\n")
     else:
-        write_output(output, explain_text(made))
+        write_output(output, explain_text(made, page_width(output)))
 
 
 def _chosen(

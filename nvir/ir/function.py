@@ -188,6 +188,11 @@ class Function(Symbol):
         return f"<Function {self.kind} {self.name}, {len(self.blocks)} blocks>"
 
     def _repr_svg_(self) -> str | None:
-        from nvir.report.pictures import notebook_svg
+        from nvir.report.notebook import function_svg
 
-        return notebook_svg(self)
+        return function_svg(self)
+
+    def _repr_html_(self) -> str:
+        from nvir.report.notebook import function_html
+
+        return function_html(self)

@@ -156,6 +156,16 @@ class Module:
     def __repr__(self) -> str:
         return f"<Module {self.name}: {self.level}, {self.target}, {len(self.functions)} functions>"
 
+    def _repr_svg_(self) -> str | None:
+        from nvir.report.notebook import module_svg
+
+        return module_svg(self)
+
+    def _repr_html_(self) -> str:
+        from nvir.report.notebook import module_html
+
+        return module_html(self)
+
 
 # The first PTX ISA version that knows a target; a module is written in the
 # oldest one that serves, but no older than 7.0, so that plain features are there.

@@ -7,6 +7,8 @@ arguments, so text, JSON and YAML cannot disagree. Each pass has a closed set of
     NOT_HOISTED = missed("NotHoisted", "{what} stays: {reason} at line {line}")
     ctx.remark(NOT_HOISTED, instruction, what="ld.global.f32", reason="a store", line=101)
 
+`{count:stays|stay}` is the first word where count is 1, else the second.
+
 YAML is LLVM's remark format (`--- !Missed` … `...`), which opt-viewer and
 opt-stats read. Strings are quoted always, so no value can be taken for a
 number, a date or a tag.
@@ -31,7 +33,20 @@ Kind = Literal["passed", "missed", "analysis", "failure"]
 KINDS: tuple[Kind, ...] = ("passed", "missed", "analysis", "failure")
 Scalar = bool | int | float | str | None
 
-_FORMATTER = string.Formatter()
+_NUMBERED = re.compile(r"\{\w+:[^|{}]*\|([^|{}]*)\}")
+
+
+class _Formatter(string.Formatter):
+    """Also fields of the form `{count:one|many}`; None is what is not known."""
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if value is None:
+            return "unknown"
+        one, bar, many = format_spec.partition("|")
+        return (one if value == 1 else many) if bar else super().format_field(value, format_spec)
+
+
+_FORMATTER = _Formatter()
 
 
 @attrs.frozen
@@ -47,6 +62,11 @@ class Code:
     def fields(self) -> tuple[str, ...]:
         """Names of the arguments that the template takes, in order."""
         return _fields(self.template)
+
+    @property
+    def text(self) -> str:
+        """The template as a reference shows it: words in the plural."""
+        return _NUMBERED.sub(r"\1", self.template)
 
 
 @functools.cache
@@ -102,7 +122,7 @@ class Remark:
 
     @property
     def message(self) -> str:
-        return self.code.template.format_map(self.args)
+        return _FORMATTER.vformat(self.code.template, (), self.args)
 
     def __str__(self) -> str:
         """`file:line:col: remark: message [pass, function, loop]`, as compilers print it."""
@@ -154,7 +174,9 @@ class Remark:
                 yield "String", text
             if name:
                 value = _FORMATTER.convert_field(self.args[name], conversion)
-                yield name, format(value, spec or "")
+                yield "String" if "|" in (spec or "") else name, _FORMATTER.format_field(
+                    value, spec or ""
+                )
 
 
 class Remarks(Sequence[Remark]):
@@ -290,6 +312,16 @@ def _place(function: Function, where: Any) -> tuple[Location | None, int]:
 def line_of(i: Instruction) -> int:
     """The source line of an instruction, else its line in the text that was read; 0: neither."""
     return i.loc.line if i.loc is not None else i.line
+
+
+def place_of(i: Instruction) -> str:
+    """The place of an instruction in words: "sgemm.cu:26", else "line 93" of the text."""
+    function = i.block.function if i.block is not None else None
+    if i.loc is not None and function is not None:
+        name = file_name(function, i.loc.file).rpartition("/")[2]
+        if name:
+            return f"{name}:{i.loc.line}"
+    return f"line {line_of(i)}"
 
 
 def file_name(function: Function, number: int) -> str:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import functools
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from nvir.report.decisions import Decision
 from nvir.report.explain import WARPS, Explanation, is_chosen, trip_text
 from nvir.report.factors import WARPS as TABLE_WARPS
 from nvir.report.factors import FactorRow
+from nvir.report.lines import LiveValue
 from nvir.report.table import short
+
+if TYPE_CHECKING:
+    from nvir.passes.remarks import Remark
 
 WIDTH = 118
 LABEL = 13  # columns of a row's name
@@ -40,9 +46,10 @@ def explain_text(e: Explanation, width: int = WIDTH) -> str:
     rows = [("structure", _structure(e), ""), ("trip count", _trip(e), "induction")]
     rows += [(_label(d), list(_decision(d)), _tag(d)) for d in _shown(e)]
     rows.append(("schedule", list(_schedule(e)), "modulo schedule"))
-    quiet = [d.label for d in e.decisions if not d.remarks and not d.error]
+    told = {d.name for d in e.decisions if d.remarks or d.error}
+    quiet = list(dict.fromkeys(d.name for d in e.decisions if d.name not in told))
     if quiet:
-        rows.append(("silent", [", ".join(quiet)], ""))
+        rows.append(("no remark", [f"of {', '.join(quiet)}"], ""))
     if not e.varied:
         rows.append(("knobs", ["not varied"], ""))
     out = list(head)
@@ -60,10 +67,12 @@ def _row(name: str, lines: Iterable[str], tag: str, width: int) -> Iterator[str]
     for text in lines:
         indent = "  " if text.startswith("--knob") else ""
         mark = f"  [{tag}]" if first and tag else ""
+        kept = "\0" * len(mark)  # the first line leaves room for the tag at its end
         parts = textwrap.wrap(
-            text, room - len(indent) - (len(mark) if first else 0), break_on_hyphens=False,
-            break_long_words=False, subsequent_indent="  ",
+            text, room - len(indent), break_on_hyphens=False, break_long_words=False,
+            initial_indent=kept, subsequent_indent="  ",
         ) or [""]  # fmt: skip
+        parts[0] = parts[0].lstrip("\0")
         for part in parts:
             lead = f"├ {name:{LABEL - 2}} " if first else f"│ {'':{LABEL - 2}} "
             line = f"{lead}{indent}{part}"
@@ -132,7 +141,7 @@ def _standard() -> frozenset[str]:
 
 def _tag(d: Decision) -> str:
     if d.name == "unroll-decision":
-        return "phase 22, the assembler's"
+        return "phase 22"
     if d.name not in _standard():
         return "on request"
     numbers = ", ".join(map(str, d.phases))
@@ -143,7 +152,8 @@ def _decision(d: Decision) -> Iterator[str]:
     if d.error:
         yield d.error
     told = dict.fromkeys(
-        f"code {r.code.number}: {r.message}" if r.code.number else r.message for r in d.remarks
+        f"code {r.code.number}: {r.message}" if r.code.number else r.message
+        for r in (_verdicts(d) if d.changed else d.remarks)
     )
     shown = list(told)
     yield from shown[:REMARKS]
@@ -153,6 +163,11 @@ def _decision(d: Decision) -> Iterator[str]:
         yield f"--knob {c.knob}={_value(c.to)} (now {_value(c.value)}): {c.becomes}"
     if d.untried:
         yield f"--knob not tried for want of time: {', '.join(d.untried)}"
+
+
+def _verdicts(d: Decision) -> list[Remark]:
+    """Without the facts that a pass found on its way to doing something."""
+    return [r for r in d.remarks if r.kind != "analysis"]
 
 
 def _value(v: object) -> str:
@@ -187,17 +202,20 @@ def _schedule(e: Explanation) -> Iterator[str]:
 
 
 def _factors(e: Explanation) -> list[str]:
-    names = ["factor", "instructions", "II/iter", "registers", "blocks/SM"]
-    names += [f"cycles/iter {w}w" for w in TABLE_WARPS]
+    names = ["factor", "instructions", "II", "registers", "blocks/SM"]
+    names += [f"{w} warp{'s' * (w > 1)}" for w in TABLE_WARPS]
     rows = [names, *(_cells(r) for r in e.factors)]
     widths = [max(len(r[k]) for r in rows) for k in range(len(names))]
     out = []
     for k, cells in enumerate(rows):
         row = e.factors[k - 1] if k else None
         lead = "└ " if not k else "→ " if row is not None and is_chosen(row, e.unroll) else "  "
-        text = "   ".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True))
+        text = "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True))
         note = f"   {row.note}" if row is not None and row.note else ""
         out.append(f"{lead}{text}{note}")
+    warps = " and ".join(map(str, TABLE_WARPS))
+    out += ["  II, warps: cycles an iteration of the loop as written, by a modulo schedule",
+            f"  and as simulated with {warps} warps on a sub-partition of the SM"]  # fmt: skip
     return out
 
 
@@ -223,12 +241,37 @@ def _live(e: Explanation, width: int) -> Iterator[str]:
     yield ""
     yield (f"live at the loop's peak ({where + ', ' if where else ''}{p.registers} live; "
            f"{e.registers} registers in all)")  # fmt: skip
-    names = [v.name for v in p.values[:LIVE]]
-    column = min(max(map(len, names), default=0), 20)
-    for v in p.values[:LIVE]:
-        size = f" ({v.registers} registers)" if v.registers > 1 else ""
-        at = f"defined line {v.defined}" if v.defined else "defined before"
-        text = f"  {v.name:<{column}}  {v.type:<5} {v.why}{size}, {at}"
+    groups = _alike(p.values)
+    column = min(max((len(_names(g)) for g in groups[:LIVE]), default=0), 24)
+    yield f"  {'':<{column}}  {'':<5} defined  why"
+    for group in groups[:LIVE]:
+        v = group[0]
+        held = sum(x.registers for x in group)
+        count = f"{len(group)} values, " if len(group) > 1 else ""
+        size = f" ({count}{held} registers)" if held > 1 else ""
+        at = v.defined or "–"
+        text = f"  {_names(group):<{column}}  {v.type:<5} {at:>7}  {v.why}{size}"
         yield text if len(text) <= width else f"{text[: width - 1]}…"
-    if len(p.values) > LIVE:
-        yield f"  … {len(p.values) - LIVE} more"
+    if len(groups) > LIVE:
+        left = groups[LIVE:]
+        count, held = sum(map(len, left)), sum(v.registers for g in left for v in g)
+        yield f"  … {count} more in {held} register{'s' * (held != 1)}"
+
+
+def _alike(values: Iterable[LiveValue]) -> list[list[LiveValue]]:
+    """Values of one type, held for one reason and defined in one place, as a group; the groups
+    in the order of their first values."""
+    groups: dict[object, list[LiveValue]] = {}
+    for v in values:
+        groups.setdefault((v.type, v.why, v.defined), []).append(v)
+    return [sorted(g, key=_natural) for g in groups.values()]
+
+
+def _natural(v: LiveValue) -> tuple[tuple[str, int], ...]:
+    """Key that puts %f9 before %f10."""
+    return tuple((a, int(n or 0)) for a, n in re.findall(r"(\D+)(\d*)", v.name))
+
+
+def _names(group: list[LiveValue]) -> str:
+    first, last = group[0].name, group[-1].name
+    return first if len(group) == 1 else f"{first} {'…' if len(group) > 2 else 'and'} {last}"

@@ -227,14 +227,6 @@ def svg(dot: str) -> str:
     return rendered.decode("utf-8")
 
 
-def notebook_svg(function: Function) -> str | None:
-    """The SVG for a notebook, or None where nothing can render it."""
-    try:
-        return svg(cfg_dot(function))
-    except NvirError:
-        return None
-
-
 def module_dot(module: Module, functions: list[Function], **options: Any) -> str:
     """One DOT text of several graphs, one after another."""
     return "\n".join(cfg_dot(f, **options) for f in functions)

@@ -103,6 +103,16 @@ class LoopSchedule:
                 out[name] = out.get(name, 0) + cycles
         return out
 
+    def _repr_svg_(self) -> str:
+        from nvir.report.notebook import schedule_svg
+
+        return schedule_svg(self)
+
+    def _repr_html_(self) -> str:
+        from nvir.report.notebook import schedule_html
+
+        return schedule_html(self)
+
 
 def schedule_loop(
     found: LoopGraph, *, solver: str = "none", budget_s: float = 2.0, thorough: bool = True,

@@ -91,7 +91,7 @@ def test_opt_tells_what_the_driver_did(ptx, tmp_path):
     assert "copy-prop,dce\n" in out.stderr
     assert "BISECT: running pass (2) dce on k" in out.stderr
     assert "; *** IR Dump After dce on k ***" in out.stderr
-    assert "remark: removed 1 dead instructions" in out.stderr
+    assert "remark: removed 1 dead instruction," in out.stderr
     assert "propagated" not in out.stderr
     assert "wall time" in out.stderr
     assert json.loads(stats.read_text())["dce.removed"] == 1
@@ -103,7 +103,7 @@ def test_opt_writes_remarks_by_extension(ptx, tmp_path, suffix):
     path = tmp_path / f"r.{suffix}"
     nvir_("opt", ptx, "-p", "dce", "--emit", "none", "--remarks-file", path)
     text = path.read_text()
-    assert "dead instructions" in text
+    assert "dead" in text
     assert {"json": "{", "yaml": "--- !Passed", "txt": f"{ptx}"}[suffix] in text
 
 

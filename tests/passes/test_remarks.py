@@ -139,3 +139,14 @@ def test_collection_is_a_list_in_order():
     assert rows.to_text().count("\n") == 2
     rows.truncate(1)
     assert len(rows) == 1
+
+
+def test_words_follow_their_number_and_what_is_unknown_says_so():
+    code = missed("Stay", "{count} {count:value stays|values stay}, T = {T}")
+    assert code.fields == ("count", "T")
+    assert code.text == "{count} values stay, T = {T}"
+    one = Remark(code, "p", "f", {"count": 1, "T": None})
+    assert one.message == "1 value stays, T = unknown"
+    assert Remark(code, "p", "f", {"count": 0, "T": 3}).message == "0 values stay, T = 3"
+    assert "  - String: 'value stays'" in one.to_yaml()
+    assert one.to_yaml().count("- count:") == 1

@@ -34,7 +34,8 @@ from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 
 ORDERED = passed(
-    "HotColdOrdered", "the loop's {hot} blocks stand together, {cold} cold ones behind them"
+    "HotColdOrdered", "the loop's {hot} {hot:block stands|blocks stand} together, "
+    "{cold} cold behind them"
 )
 CODES = (ORDERED,)
 

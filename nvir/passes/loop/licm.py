@@ -44,17 +44,20 @@ from nvir.passes.loop.licm_region import Blocked, Nest, Stay, live_into, survey
 from nvir.passes.loop.licm_score import Verdict
 from nvir.passes.loop.licm_stages import iteration_limit
 from nvir.passes.loop.unroll_decision import architecture
-from nvir.passes.remarks import Code, analysis, line_of, missed, passed
+from nvir.passes.remarks import Code, analysis, missed, passed, place_of
 
 _NUMBERS = "[{score}·{budget:g} / ({real}·{size:g}) = {value:g}, penalty {penalty}]"
-HOISTED = passed("Hoisted", "{count} invariant instructions leave the loop, {loads} of them loads, "
-                 "{values} values live on " + _NUMBERS)  # fmt: skip
-NOT_PAYING = missed("NotProfitable", "{count} invariant instructions stay: too little is saved for "
-                    "the registers " + _NUMBERS)  # fmt: skip
-LEFT_ALONE = missed("LeftAlone", "{count} invariant instructions stay: {reason}")
+_STAYS = "{count} invariant {count:instruction stays|instructions stay}: "
+HOISTED = passed("Hoisted", "{count} invariant {count:instruction leaves|instructions leave} "
+                 "the loop, {loads} of them loads, "
+                 "{values} {values:value lives|values live} on " + _NUMBERS)  # fmt: skip
+NOT_PAYING = missed(
+    "NotProfitable", _STAYS + "too little is saved for the registers " + _NUMBERS
+)
+LEFT_ALONE = missed("LeftAlone", _STAYS + "{reason}")
 STAYS: dict[Blocked, Code] = {
     why: missed("NotHoisted" + why.name.title().replace("_", ""),
-                "{what} at line {at} stays: " + why.value + "{by}")
+                "{what} at {at} stays: " + why.value + "{by}")
     for why in Blocked
 }  # fmt: skip
 UNKNOWN = missed("UnknownOperation", "nothing leaves the loop: {what} is no operation that the "
@@ -63,8 +66,8 @@ NO_ENTRY = missed("NoEntry", "nothing leaves the loop: it begins at the function
 POLICY = missed("BlockPolicy", "nothing leaves the loop: knob HoistLate is {value} for pass {id}",
                 "381")  # fmt: skip
 GUARDED = missed("Guarded", "no loop is looked at: {reason}", "499")
-UNMOVED = analysis("MoverOff", "{count} instructions would leave the loop; knob mover-enable is "
-                   "off", "484")  # fmt: skip
+UNMOVED = analysis("MoverOff", "{count} {count:instruction|instructions} would leave the loop; "
+                   "knob mover-enable is off", "484")  # fmt: skip
 BOUNDARY = missed("Boundary", "nothing leaves the loop: {reason}")
 CODES = (
     HOISTED, NOT_PAYING, LEFT_ALONE, *STAYS.values(), UNKNOWN, NO_ENTRY, POLICY, GUARDED, UNMOVED,
@@ -208,8 +211,8 @@ def _tell(d: Decision, ctx: Context) -> None:
         ctx.remark(d.why, d.loop, **dict(d.fields))
         return
     for s in d.stay:
-        by = f": {s.cause.form.spelling} at line {line_of(s.cause)}" if s.cause else ""
-        what, at = s.instruction.form.spelling, line_of(s.instruction)
+        by = f": {s.cause.form.spelling} at {place_of(s.cause)}" if s.cause else ""
+        what, at = s.instruction.form.spelling, place_of(s.instruction)
         ctx.remark(STAYS[s.why], d.loop, what=what, at=at, by=by)
     v = d.verdict
     if v is None:

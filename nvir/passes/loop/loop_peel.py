@@ -43,7 +43,8 @@ from nvir.passes.ssa_update import repair
 
 LIMIT = 64  # instructions of a loop that peeling copies; assumed
 
-PEELED = passed("Peeled", "the first iteration stands before the loop: {instructions} instructions")
+PEELED = passed("Peeled", "the first iteration stands before the loop: "
+                "{instructions} {instructions:instruction|instructions}")
 TOO_LARGE = missed(
     "TooLargeToPeel", "not peeled: {instructions} instructions, the limit is {limit}"
 )

@@ -62,7 +62,8 @@ from nvir.sm.pipeline import LoopSchedule, schedule_loop
 
 PIPELINE = passed(
     "Pipelined",
-    "{stages} stages, {factor} iterations in the kernel: {before} → {after} cycles an iteration "
+    "{stages} stages, {factor} {factor:iteration|iterations} in the kernel: "
+    "{before} → {after} cycles an iteration "
     "predicted (II {ii}, MII {mii}), registers {registers_before} → {registers}, "
     "blocks an SM {blocks_before} → {blocks}",
 )
@@ -74,7 +75,8 @@ KEPT = analysis(
 )
 UNDONE = missed("Undone", "not pipelined in the end: ptxas undoes the schedule: {why}")
 ANNOTATED = analysis(
-    "LatencyClasses", "{operands} operands annotated, {accepted} instructions accepted (130)"
+    "LatencyClasses", "latencies known of {accepted} {accepted:instruction|instructions} with "
+    "{operands} {operands:operand|operands} (130)"
 )
 NOT_PIPELINED: dict[Reason, Code] = {
     r: missed(

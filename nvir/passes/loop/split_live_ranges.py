@@ -40,7 +40,9 @@ from nvir.passes.rewrite import held_in_place
 from nvir.passes.ssa_update import home_of, obstacle, repair
 
 SPLIT = passed(
-    "LiveRangesSplit", "{values} values have registers of their own in the loop, by {moves} moves; "
+    "LiveRangesSplit", "{values} "
+    "{values:value has a register of its own|values have registers of their own} "
+    "in the loop, by {moves} {moves:move|moves}; "
     "pressure {pressure}, the limit is {limit}"
 )  # fmt: skip
 LOW = analysis("PressureLow", "nothing is split: pressure {pressure}, the limit is {limit}")

@@ -36,9 +36,11 @@ from nvir.passes.remarks import passed
 from nvir.passes.rewrite import held_in_place, substitute
 from nvir.passes.scalar.evaluate import APPROXIMATE, bits_of, evaluate, literal_of
 
-FOLDED = passed("Folded", "{instructions} instructions are constants")
+FOLDED = passed("Folded", "{instructions} "
+                "{instructions:instruction is a constant|instructions are constants}")
 DECIDED = passed("BranchDecided", "{branch} always leads to {target}")
-UNREACHABLE = passed("UnreachableRemoved", "removed {blocks} blocks that nothing leads to")
+UNREACHABLE = passed("UnreachableRemoved", "removed {blocks} {blocks:block|blocks} "
+                     "that nothing leads to")
 CODES = (FOLDED, DECIDED, UNREACHABLE)
 
 _MAX_ENTRIES = 64  # of a phi that is looked into

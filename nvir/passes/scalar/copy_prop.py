@@ -37,7 +37,8 @@ from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 from nvir.passes.rewrite import can_stand_for, held_in_place, substitute
 
-PROPAGATED = passed("Propagated", "propagated {copies} copies and {phis} phis of a single value")
+PROPAGATED = passed("Propagated", "propagated {copies} {copies:copy|copies} and "
+                    "{phis} {phis:phi|phis} of a single value")
 CODES = (PROPAGATED,)
 
 _REGISTERS = (Instruction, Result, Argument)

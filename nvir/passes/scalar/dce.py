@@ -28,7 +28,8 @@ from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 from nvir.passes.rewrite import discard
 
-REMOVED = passed("Removed", "removed {instructions} dead instructions, {phis} of them phis")
+REMOVED = passed("Removed", "removed {instructions} dead {instructions:instruction|instructions}, "
+                 "{phis} of them phis")
 CODES = (REMOVED,)
 
 

@@ -39,7 +39,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.values import SpecialRegister, SymbolOffset, Value
 from nvir.passes.callees import is_pure, may_write
 from nvir.passes.context import Context
-from nvir.passes.remarks import line_of, missed, passed
+from nvir.passes.remarks import line_of, missed, passed, place_of
 from nvir.passes.rewrite import can_stand_for, discard, held_in_place, substitute
 
 REPLACED = passed(
@@ -231,7 +231,7 @@ class _Numbering:
         assert load.block is not None
         if state != self.memory and first.block.dominates(load.block):
             cause = self.causes[self.memory]
-            where = f"{cause.form.spelling} at line {line_of(cause)}" if cause else "other paths"
+            where = f"{cause.form.spelling} at {place_of(cause)}" if cause else "other paths"
             self.read_again.append((load, first, where))
 
     def _is_parameter(self, i: Instruction) -> bool:

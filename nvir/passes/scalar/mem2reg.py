@@ -40,7 +40,8 @@ from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
 from nvir.passes.rewrite import substitute
 
-PROMOTED = passed("Promoted", "{allocas} allocas became values, with {phis} phis")
+PROMOTED = passed("Promoted", "{allocas} {allocas:alloca|allocas} became values, "
+                  "with {phis} {phis:phi|phis}")
 STAYS = missed("StaysInMemory", "{name} ({type}) stays in memory: {reason}")
 CODES = (PROMOTED, STAYS)
 
