@@ -77,6 +77,7 @@ class Base:
     budget: int  # statements and expressions read so far
     unrolls: bool
     order: list[Function]
+    cursors: list[Any]
 
     place: Callable[[Any], Place]
     unsupported: Callable[..., Unsupported]

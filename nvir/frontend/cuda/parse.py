@@ -29,6 +29,10 @@ _SYNTAX = re.compile(
     r"^(expected|extraneous|unterminated|missing terminating|unknown type name '__|"
     r"unbalanced|invalid token|function definition is not allowed)"
 )
+_LAUNCH = re.compile(
+    r"^reference to __global__ function ('.*') in (?:__device__|__global__|__host__ __device__) .*"
+)
+_LAUNCHES = r"unsupported: \1 is launched by device code (dynamic parallelism)"
 
 
 @attrs.define
@@ -84,15 +88,16 @@ class Parsed:
         name = where.file.name if where.file is not None else self.file
         lines = self.text(name).splitlines()
         line = lines[where.line - 1] if 0 < where.line <= len(lines) else ""
-        return Diagnostic(d.spelling, name, where.line, where.column, line, severity)
+        text = _LAUNCH.sub(_LAUNCHES, d.spelling)
+        return Diagnostic(text, name, where.line, where.column, line, severity)
 
     def judge(self, reached: Iterable[Any]) -> tuple[list[Diagnostic], list[Diagnostic]]:
-        """(errors, warnings): an error counts where it lies in a function that is reached, and
-        syntax errors outside of all functions do."""
+        """(errors, warnings): an error counts where it lies in a function that is reached or in
+        a kernel template that the source uses, and syntax errors outside of all functions do."""
         told = self.diagnostics()
         if not told:
             return [], []
-        spans = [_span(c) for c in reached]
+        spans = [_span(c) for c in reached] + self._used_kernel_templates()
         hosts = _functions(self.cursor)
         errors, warnings = [], []
         for d in told:
@@ -104,6 +109,20 @@ class Parsed:
                     continue
             warnings.append(attrs.evolve(d, severity="warning"))
         return errors, warnings
+
+    def _used_kernel_templates(self) -> list[tuple[str, int, int]]:
+        """The extents of the kernel templates that the source names with `<` behind. One that is
+        wrong has no instance that could be reached: left out in silence, it would be missed."""
+        spans, todo = [], list(self.cursor.get_children())
+        while todo:
+            c = todo.pop()
+            if c.kind.name in ("NAMESPACE", "LINKAGE_SPEC"):
+                todo += c.get_children()
+            elif c.kind.name == "FUNCTION_TEMPLATE" and any(
+                k.kind.name == "CUDAGLOBAL_ATTR" for k in c.get_children()
+            ) and re.search(rf"\b{re.escape(c.spelling)}\s*<", self.source):  # fmt: skip
+                spans.append(_span(c))
+        return spans
 
 
 def _span(c: Any) -> tuple[str, int, int]:

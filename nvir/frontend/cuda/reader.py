@@ -16,6 +16,7 @@ from typing import Any
 
 import attrs
 
+from nvir.frontend.builtins.registry import rows
 from nvir.frontend.cuda.calls import CallReader
 from nvir.frontend.cuda.expressions import ExpressionReader
 from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
@@ -259,6 +260,8 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             made.attributes = attrs.evolve(made.attributes, builtin=True)
         if made.attributes.builtin:
             return made
+        if made.name in rows():  # an overload of the program's own hides no builtin
+            made.name = made.link_name
         self.order.append(made)
         if definition.is_definition():
             self.queue.append((definition, made))

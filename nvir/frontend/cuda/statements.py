@@ -320,6 +320,12 @@ class StatementReader(Base):
 
     def asm(self, c: Any) -> s.Stmt:
         tokens = self.expanded(c)
+        starts = [k for k, t in enumerate(tokens) if t in _ASM]
+        if len(starts) > 1:  # a macro of several: which of them this one is, its order tells
+            at = self.order_in_macro(c)
+            if at is None or at[1] != len(starts):
+                raise self.unsupported("inline assembly of a macro with several such statements", c)
+            tokens = tokens[starts[at[0]] :]
         parts = parse_asm(tokens)
         if parts is None:
             raise self.unsupported("inline assembly that a macro builds", c)
@@ -333,6 +339,22 @@ class StatementReader(Base):
         n = len(parts.outputs)
         return s.Asm(parts.template, tuple(made[:n]), tuple(made[n:]), parts.clobbers,
                      parts.volatile or not n, place=self.place(c))  # fmt: skip
+
+    def order_in_macro(self, c: Any) -> tuple[int, int] | None:
+        """(the place of inline assembly among that of the function which begins where it does,
+        how much there is): a macro's statements all begin where the macro is named."""
+        def begin(k: Any) -> tuple[str, int]:
+            return str(k.extent.start.file), k.extent.start.offset
+
+        found: list[Any] = []
+        todo = [self.cursors[-1]] if self.cursors else []
+        while todo:
+            k = todo.pop()
+            todo += reversed(list(k.get_children()))
+            if k.kind.name in ("ASM_STMT", "MS_ASM_STMT") and begin(k) == begin(c):
+                found.append(k)
+        at = next((n for n, k in enumerate(found) if k == c), None)
+        return None if at is None else (at, len(found))
 
     def expanded(self, c: Any) -> list[str]:
         """The tokens of a statement, macros expanded as far as strings go."""
@@ -352,6 +374,9 @@ class StatementReader(Base):
                     continue
             out.append(t)
         return out
+
+
+_ASM = ("asm", "__asm__", "__asm")
 
 
 def _guess(k: Any, parts: list[list[Any]]) -> int:

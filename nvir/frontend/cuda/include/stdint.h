@@ -13,3 +13,14 @@
 #define INT64_MIN (-9223372036854775807L - 1)
 #define UINT64_MAX 18446744073709551615UL
 #define SIZE_MAX 18446744073709551615UL
+#define INT8_C(n) n
+#define INT16_C(n) n
+#define INT32_C(n) n
+#define INT64_C(n) n##L
+#define UINT8_C(n) n
+#define UINT16_C(n) n
+#define UINT32_C(n) n##U
+#define UINT64_C(n) n##UL
+#define INTPTR_MAX INT64_MAX
+#define UINTPTR_MAX UINT64_MAX
+#define PTRDIFF_MAX INT64_MAX
