@@ -11,9 +11,10 @@ Loops     tested at the top, at the end, under a guard or in the middle; countin
 Bodies    chains of operations on registers written once, whose inputs are invariants (literals,
           parameters, constants, words of memory, all loaded inside the loop), loop variables or
           both; addresses affine in the variables of a nest; words carried through local memory;
-          accumulators; small branches, guarded loads and stores, slow paths that stand behind the
-          kernel's end, traps that nothing reaches; calls; exchanges through shared memory; tiles
-          that all threads fill and read, round by round, some by asynchronous copies.
+          words of memory that may or may not be the same; accumulators; small branches, guarded
+          loads and stores, slow paths that stand behind the kernel's end, traps that nothing
+          reaches; calls; exchanges through shared memory; tiles that all threads fill and read,
+          round by round, some by asynchronous copies.
 Pairs     neighbours that count alike, the second reading what the first wrote, at distances from
           -1 to 1, with and without code between them.
 Pragmas   nounroll, now and then.
@@ -86,6 +87,7 @@ class _Loops(_Kernel):
         kinds: list[tuple[Callable[[], None], int]] = [
             (self.chain, 8), (self.wide_chain, 2), (self.accumulate, 4), (self.invariant, 3),
             (self.small_branch, 3), (self.guarded_access, 2), (self.slow_path, 1),
+            (self.some_word, 5),
         ]  # fmt: skip
         if self.pointers:
             kinds.append((self.through_pointer, 5))
@@ -248,6 +250,36 @@ class _Loops(_Kernel):
             self.put(f"{guard}ld.global.b32 {self.reg('r')}, [%own+{4 * r.randrange(8)}];")
         else:
             self.put(f"{guard}st.global.b32 [%own+{4 * r.randrange(8)}], {self.reg('r')};")
+
+    def some_word(self) -> None:
+        """One of the thread's words that data or a loop variable chooses, beside a fixed one: they
+        are the same now and then, which no analysis can rule out."""
+        r = self.rng
+        v, a = self.new("v"), self.new("w")
+        self.put(f"and.b32 {v}, {self.atom_register()}, {r.choice((1, 3, 7))};")
+        self.put(f"mad.wide.u32 {a}, {v}, 4, %own;")
+        chosen, fixed = f"[{a}]", f"[%own+{4 * r.randrange(4)}]"
+        first, second = r.sample((chosen, fixed), 2)
+        x, y = self.reg("r"), self.reg("r")
+        store, load = f"st.global.b32 {first}, {x};", f"ld.global.b32 {y}, {second};"
+        kind = r.randrange(4)
+        if kind == 0:
+            lines = [store, load]
+        elif kind == 1:
+            lines = [load, store]
+        elif kind == 2:
+            again = f"ld.global.b32 {x}, {second};"
+            lines = [again, f"st.global.b32 {first}, {self.reg('r')};", load]
+        else:
+            back = f"ld.global.b32 {y}, {first};"
+            lines = [store, f"st.global.b32 {second}, {self.reg('r')};", back]
+        for line in lines:
+            self.put(line)
+
+    def atom_register(self) -> str:
+        """A source of a chain that is a register."""
+        source = self.atom_source()
+        return source if source.startswith("%") else self.reg("r")
 
     def slow_path(self) -> None:
         """A branch to code behind the kernel's end, and back; or to a trap that is not reached."""
