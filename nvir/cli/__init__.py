@@ -42,6 +42,9 @@ def _as_compilers() -> Iterator[None]:
 
 def _show(e: click.UsageError, file: Any = None) -> None:
     ctx = e.ctx
+    if isinstance(e, click.exceptions.NoArgsIsHelpError):
+        click.echo(e.format_message(), err=True)
+        return
     if ctx is not None:
         click.echo(ctx.get_usage(), err=True)
         names = ctx.help_option_names
@@ -93,6 +96,11 @@ class _Lazy(click.Group):
 def main() -> None:
     """Read PTX, see and transform its loops, judge schedules; no GPU needed.
 
-    FILE is PTX or nvir's own IR text; '-' reads standard input.
+    FILE is PTX, CUDA C++, LLVM text or nvir's own text; '-' reads standard input.
+
+    \b
+    Begin with
+      nvir report kernel.ptx      what there is
+      nvir explain kernel.ptx     why a loop is as it is
     """
     gc.set_threshold(50_000, 20, 20)  # a command makes many objects that all stay alive

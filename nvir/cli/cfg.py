@@ -13,7 +13,7 @@ from nvir.ir.errors import NvirError
 @click.option("--kernel", metavar="NAME", help="Only this function.")
 @click.option("--loop", metavar="LABEL", help="Only the loop with this header.")
 @click.option(
-    "--max-lines", type=click.IntRange(0), default=12, show_default=True,
+    "--max-lines", type=click.IntRange(0), default=12, show_default=True, metavar="N",
     help="Instructions shown of each block; 0 for labels alone.",
 )  # fmt: skip
 @output_option
@@ -21,7 +21,13 @@ from nvir.ir.errors import NvirError
 def command(
     file: str, kernel: str | None, loop: str | None, max_lines: int, output: str | None
 ) -> None:
-    """Draw the control-flow graphs of FILE: DOT, or SVG where the output is named *.svg."""
+    """Draw the control-flow graphs of FILE: DOT, or SVG where the output is named *.svg.
+
+    \b
+    Examples:
+      nvir cfg kernel.ptx -o cfg.dot
+      nvir cfg kernel.ptx --kernel sgemm -o cfg.svg
+    """
     from nvir.report.pictures import module_dot, svg
 
     module = read_module(file)

@@ -216,7 +216,12 @@ def choose_loop(
             f.analyze_cfg()
             loops.extend((f, x) for x in natural_loops(f))
     if not loops:
-        raise click.UsageError(f"no loops in {file}" + (f", function {kernel!r}" if kernel else ""))
+        names = [str(f.name) for f in module.functions if f.blocks]
+        if kernel is not None and kernel not in names:
+            known = f"; there are: {', '.join(names)}" if names else ""
+            raise click.UsageError(f"no function {kernel!r} in {file}{known}")
+        where = f"{file}, function {kernel!r}" if kernel else file
+        raise NvirError(f"{where} has no loop" if names else f"{file} has no function with a body")
     if which is None:
         single = [(f, x) for f, x in loops if len(x.blocks) == 1]
         return single[0] if single else loops[0]

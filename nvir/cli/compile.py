@@ -42,7 +42,7 @@ def source_options(command: Any) -> Any:
 @click.command("compile")
 @click.argument("file")
 @click.option("-O", "optimise", type=click.IntRange(0, 3), default=3, show_default=True,
-              help="How much to optimise.")  # fmt: skip
+              metavar="LEVEL", help="How much to optimise.")  # fmt: skip
 @click.option("--arch", metavar="SM", default="sm_80", show_default=True, callback=known_arch,
               help="Architecture, such as sm_90.")  # fmt: skip
 @click.option("--backend", type=click.Choice(("nvir", "libnvvm")), default="nvir",
@@ -66,6 +66,12 @@ def command(
     A Python program holds a variable `unit`, or a function `unit()` or `main()` that returns the
     tree. No CUDA toolkit is needed, but for --emit cubin, which asks ptxas, and for
     --backend libnvvm.
+
+    \b
+    Examples:
+      nvir compile kernel.cu --arch sm_90 -o kernel.ptx
+      nvir compile kernel.cu --backend libnvvm -O 2
+      nvir compile kernel.cu --emit ll -DTILE=16 -I include
     """
     from nvir.compiler import compile_tree, ptx_by_libnvvm
     from nvir.passes.knobs import Knobs

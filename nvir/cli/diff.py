@@ -36,9 +36,11 @@ CROSSED = 3
 @profile_option
 @policy_option
 @click.option(
-    "--block", type=click.IntRange(1, 1024), metavar="THREADS", help="Threads a block."
+    "--block", type=click.IntRange(1, 1024), metavar="THREADS",
+    help="Threads a block; .reqntid or .maxntid by default, else 256.",
 )
-@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES")
+@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
+              help="Dynamic shared memory at launch.")  # fmt: skip
 @click.option("--kernel", metavar="NAME", help="Only this function.")
 @click.option(
     "--fail-on", metavar="LIMITS", default=None,
@@ -57,6 +59,10 @@ def command(
     """Compare registers, instructions, loops and occupancy of the kernels of two PTX files.
 
     Exit 3 where a kernel of AFTER is worse than that of BEFORE by more than a threshold.
+
+    \b
+    Examples:
+      nvir diff old.ptx new.ptx --fail-on registers=+2,instructions=+5%
     """
     from nvir.report import Launch, report
     from nvir.report.binaries import with_real_registers

@@ -43,9 +43,11 @@ if TYPE_CHECKING:
 @policy_option
 @knob_option
 @click.option(
-    "--block", type=click.IntRange(1, 1024), metavar="THREADS", help="Threads a block."
+    "--block", type=click.IntRange(1, 1024), metavar="THREADS",
+    help="Threads a block; .reqntid or .maxntid by default, else 256.",
 )
-@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES")
+@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
+              help="Dynamic shared memory at launch.")  # fmt: skip
 @click.option("--no-vary", is_flag=True, help="Do not look for knobs that change a decision.")
 @json_option
 @output_option
@@ -59,6 +61,11 @@ def command(
 
     Shows structure, trip count, the decision of every loop pass, the knobs that would change it
     with the value from which they do, and what each unroll factor costs and gains.
+
+    \b
+    Examples:
+      nvir explain kernel.ptx --loop 2
+      nvir explain kernel.ptx --knob UnrollBudget=300 --arch sm_90
     """
     from nvir.passes.knobs import Knobs
     from nvir.report.explain import explain

@@ -36,6 +36,11 @@ def command(
 
     Defaults are those under --policy; the value is shown where --knob changes it. How many are
     listed, and how many no pass reads, is printed to standard error.
+
+    \b
+    Examples:
+      nvir knobs unroll --active
+      nvir knobs --read licm
     """
     try:
         wanted = re.compile(pattern, re.IGNORECASE)

@@ -42,19 +42,24 @@ Row = tuple[int, int, Occupancy]  # registers from, to, and what they give
     help="Machine profile instead.",
 )
 @click.option(
-    "--regs", type=click.IntRange(0, MAX_REGISTERS), required=True, help="Registers a thread."
+    "--regs", type=click.IntRange(0, MAX_REGISTERS), required=True, metavar="N",
+    help="Registers a thread.",
 )
 @click.option(
-    "--block", type=click.IntRange(1, MAX_THREADS), required=True, help="Threads a block."
+    "--block", type=click.IntRange(1, MAX_THREADS), required=True, metavar="THREADS",
+    help="Threads a block.",
 )
 @click.option(
-    "--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES", help="At launch."
+    "--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
+    help="Dynamic shared memory at launch.",
 )
 @click.option(
-    "--static-smem", type=click.IntRange(0), default=0, metavar="BYTES", help="In the kernel."
+    "--static-smem", type=click.IntRange(0), default=0, metavar="BYTES",
+    help="Shared memory that the kernel declares.",
 )
 @click.option(
-    "--barriers", type=click.IntRange(0, 16), default=1, show_default=True, help="Named barriers."
+    "--barriers", type=click.IntRange(0, 16), default=1, show_default=True, metavar="N",
+    help="Named barriers.",
 )
 @json_option
 @output_option
@@ -70,7 +75,13 @@ def command(
     as_json: bool,
     output: str | None,
 ) -> None:
-    """Blocks of a kernel on one SM, the limiter, and the curve over register counts."""
+    """Blocks of a kernel on one SM, the limiter, and the curve over register counts.
+
+    \b
+    Examples:
+      nvir occupancy --arch sm_90 --regs 64 --block 256
+      nvir occupancy --regs 40 --block 128 --static-smem 16384
+    """
     machine = profile(profile_name or arch)
 
     def at(registers: int) -> Occupancy:

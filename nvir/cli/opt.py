@@ -96,6 +96,12 @@ def command(
 
     Without -p nothing is changed: the file is read, and printed again from its IR. LLVM text that
     is printed as PTX is selected first.
+
+    \b
+    Examples:
+      nvir opt kernel.ptx -p copy-prop,gvn,dce -o smaller.ptx
+      nvir opt kernel.ptx -p 'loop-simplify,gemm-pipeline<stages=3>,dce' --remarks gemm --readback
+      nvir opt kernel.ptx --emit ori
     """
     with command_line():
         steps = parse_pipeline(pipeline)

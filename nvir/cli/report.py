@@ -66,6 +66,12 @@ def command(
 
     FILE is PTX, CUDA C++, LLVM text, nvir's own, or a cubin, fat binary, object or executable (by
     cuobjdump). Of a folder, or of several files, it reports a line for each kernel.
+
+    \b
+    Examples:
+      nvir report kernel.ptx
+      nvir report kernel.ptx --lines --kernel sgemm
+      nvir report folder --json -o report.json
     """
     if source and not lines:
         raise click.UsageError("--source goes with --lines")

@@ -164,6 +164,11 @@ def command(
     An argument is a number, TYPE:NUMBER (i32:5, f32:1.5), zeros:TYPE[N], ones:TYPE[N],
     range:TYPE[N], random:TYPE[N]@SEED, bytes:HEX for a struct, or FILE.npy. Arrays may
     have several extents: zeros:f32[16,16].
+
+    \b
+    Examples:
+      nvir run saxpy.ptx --grid 2 --block 32 --arg 50 --arg f32:2 \\
+          --arg range:f32[50] --arg ones:f32[50]
     """
     module = read_module(file)
     name = _kernel_name(module, kernel, file)
@@ -206,9 +211,12 @@ def command(
 def _kernel_name(module: Any, kernel: str | None, file: str) -> str:
     names = [str(f.name) for f in module.kernels]
     if kernel is None:
+        if not names:
+            raise NvirError(f"{file} has no kernel")
         if len(names) != 1:
-            shown = ", ".join(names) or "none"
-            raise click.UsageError(f"choose with --kernel from the kernels of {file}: {shown}")
+            raise click.UsageError(
+                f"choose with --kernel from the kernels of {file}: {', '.join(names)}"
+            )
         return names[0]
     return kernel
 

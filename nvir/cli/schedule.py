@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 @loop_option
 @kernel_option
 @click.option(
-    "--level", type=click.Choice(["l1", "l2", "dram"]), default="l1", show_default=True,
-    help="Where loads hit.",
+    "--memory", "--level", "level", type=click.Choice(["l1", "l2", "dram"]),
+    default="l1", show_default=True,
+    help="Where accesses of global memory hit.",
 )  # fmt: skip
 @click.option("--dot", is_flag=True, help="Print the dependence graph as DOT instead.")
 @click.option("--svg", is_flag=True, help="Draw it; the default where the output is named *.svg.")
@@ -71,6 +72,12 @@ def command(
     """Show how far a loop of FILE could be software-pipelined, and what binds.
 
     The machine is that of the profile; the assembler itself does not pipeline loops.
+
+    \b
+    Examples:
+      nvir schedule kernel.ptx --loop 2
+      nvir schedule kernel.ptx -o schedule.svg
+      nvir schedule kernel.ptx --post-ra --spread
     """
     from nvir.report.schedule import schedule_json, schedule_text
     from nvir.report.schedule_svg import lifetimes_text, schedule_svg, schedule_trace

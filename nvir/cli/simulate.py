@@ -35,11 +35,12 @@ WARPS = (1, 2, 4, 8, 16)
     help="Warps of a block on the sub-partition, which meet at barriers; all by default.",
 )
 @click.option(
-    "--memory", type=click.Choice(["l1", "l2", "dram"]), default="l1", show_default=True,
+    "--memory", "--level", "memory", type=click.Choice(["l1", "l2", "dram"]),
+    default="l1", show_default=True,
     help="Where accesses of global memory hit.",
 )  # fmt: skip
 @click.option(
-    "--sectors", type=click.IntRange(1, 32), default=4, show_default=True,
+    "--sectors", type=click.IntRange(1, 32), default=4, show_default=True, metavar="N",
     help="32-byte sectors that a warp's access touches for each 4 bytes a lane.",
 )
 @click.option(
@@ -47,7 +48,10 @@ WARPS = (1, 2, 4, 8, 16)
     show_default=True,
     help="As an assembler would order the body, as it is written, or as a modulo schedule.",
 )  # fmt: skip
-@click.option("--iterations", type=click.IntRange(4), default=32, show_default=True)
+@click.option(
+    "--iterations", type=click.IntRange(4), default=32, show_default=True, metavar="N",
+    help="Iterations of each warp; the middle half of them is measured.",
+)
 @click.option(
     "--trace", metavar="FILE", help="Write the timeline of the last run as Chrome trace JSON."
 )
@@ -65,6 +69,10 @@ def command(
 
     Tells the cycles until each warp has gone one iteration further, which pipe is busiest and
     what warps wait for. Of a loop of several blocks it takes the longest way through.
+
+    \b
+    Examples:
+      nvir simulate kernel.ptx --loop 2 --warps 8 --memory l2
     """
     from nvir.report.simulation import simulation_json, simulation_text
     from nvir.sm.loopgraph import loop_graph

@@ -54,6 +54,10 @@ def command(
 
     Prints instructions, II, registers, blocks an SM and simulated cycles an iteration. Interrupted,
     it goes on from FILE when it is started again.
+
+    \b
+    Examples:
+      nvir sweep folder --factor 1,2,4 --knob UnrollBudget=100..300 -o sweep.jsonl
     """
     from rich.console import Console
     from rich.progress import Progress

@@ -102,9 +102,21 @@ def load(x: object) -> Source:
     raise TypeError(f"expected a path, a text or bytes, not {type(x).__name__}")
 
 
+def _other_text(data: bytes) -> str:
+    """What a file is that often stands where PTX was meant, or ""."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "UTF-16 text"
+    if data[:256].lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        return "a web page (HTML)"
+    return ""
+
+
 def _decode(data: bytes, file: str) -> Source:
     if data[:3] == b"\xef\xbb\xbf":
         data = data[3:]
+    other = _other_text(data)
+    if other:
+        raise ParseError(Diagnostic(f"this is {other}, not PTX", file, 1, 1))
     data = data.rstrip(b"\0")  # a PTX image in a fatbin ends with zeros
     nul = data.find(b"\0")
     if nul >= 0:

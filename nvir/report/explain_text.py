@@ -254,8 +254,8 @@ def _live(e: Explanation, width: int) -> Iterator[str]:
         yield text if len(text) <= width else f"{text[: width - 1]}…"
     if len(groups) > LIVE:
         left = groups[LIVE:]
-        count, held = sum(map(len, left)), sum(v.registers for g in left for v in g)
-        yield f"  … {count} more in {held} register{'s' * (held != 1)}"
+        more, held = sum(map(len, left)), sum(v.registers for g in left for v in g)
+        yield f"  … {more} more in {held} register{'s' * (held != 1)}"
 
 
 def _alike(values: Iterable[LiveValue]) -> list[list[LiveValue]]:

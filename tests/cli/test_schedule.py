@@ -66,7 +66,7 @@ def test_a_loop_is_chosen_by_number_or_label() -> None:
     [
         (["--loop", "nowhere"], 2, "no loop 'nowhere' in"),
         (["--loop", "99"], 2, "there are: 1 $L__BB0_"),
-        (["--kernel", "nobody"], 2, "no loops in"),
+        (["--kernel", "nobody"], 2, "no function 'nobody' in"),
         (["--profile", "sm_1"], 2, "no machine profile for 'sm_1'"),
     ],
 )

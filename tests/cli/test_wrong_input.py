@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nvir.cli import main
+from nvir.cli import COMMANDS, main
 
 SGEMM = Path(__file__).parents[2] / "examples" / "sgemm.ptx"
 
@@ -24,6 +24,12 @@ SGEMM = Path(__file__).parents[2] / "examples" / "sgemm.ptx"
         (["cfg", "."], 1, "Is a directory"),
         (["report", "empty.ptx"], 1, "empty.ptx:1:1: error: this is no PTX"),
         (["report", "bytes.ptx"], 1, "this is a binary file, not PTX text"),
+        (["report", "page.ptx"], 1, "page.ptx:1:1: error: this is a web page (HTML), not PTX"),
+        (["report", "wide.ptx"], 1, "wide.ptx:1:1: error: this is UTF-16 text, not PTX"),
+        (["explain", "bare.ptx"], 1, "bare.ptx has no function with a body"),
+        (["simulate", "flat.ptx"], 1, "flat.ptx has no loop"),
+        (["schedule", str(SGEMM), "--kernel", "nope"], 2, "no function 'nope' in"),
+        (["run", "bare.ptx"], 1, "bare.ptx has no kernel"),
         (["report", str(SGEMM), "--profile", "bad.json"], 1, "bad.json:1:2: error: not JSON"),
     ],
 )
@@ -33,6 +39,11 @@ def test_wrong_input_is_told(words, status, message, tmp_path, monkeypatch):
     Path("bare.ptx").write_text(".version 8.0\n.target sm_80\n.address_size 64\n")
     Path("half.ptx").write_text(text[: len(text) // 2])
     Path("empty.ptx").write_text("")
+    Path("page.ptx").write_text("\n<!DOCTYPE html>\n<html></html>\n")
+    Path("wide.ptx").write_bytes(text.encode("utf-16"))
+    Path("flat.ptx").write_text(
+        Path("bare.ptx").read_text() + ".visible .entry flat()\n{\n\tret;\n}\n"
+    )
     Path("bytes.ptx").write_bytes(bytes(range(256)))
     Path("bad.json").write_text("{")
     result = CliRunner().invoke(main, words)
@@ -46,3 +57,19 @@ def test_a_target_without_a_profile_is_judged_by_the_nearest():
     result = CliRunner().invoke(main, ["opt", str(SGEMM), "-p", "dce", "--arch", "sm_103"])
     assert result.exit_code == 0
     assert ".target sm_80" in result.stdout
+
+
+def test_no_command_at_all_shows_the_help():
+    result = CliRunner().invoke(main, [])
+    assert result.exit_code == 2
+    assert result.output.count("Usage:") == 1
+    assert "error:" not in result.output
+    assert "explain" in result.output
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_help_has_examples_and_says_what_options_are(name):
+    shown = CliRunner().invoke(main, [name, "--help"]).output
+    assert "Examples:" in shown
+    assert f"nvir {name} " in shown.partition("Examples:")[2]
+    assert "INTEGER" not in shown
