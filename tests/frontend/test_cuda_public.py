@@ -70,6 +70,11 @@ def test_a_wrong_kernel_template_that_nothing_uses_is_not() -> None:
     assert [f.name for f in module.functions if f.is_kernel] == ["_Z4goodPi"]
 
 
+def test_a_namespace_of_a_header_that_is_not_there_stops_nothing() -> None:
+    source = "#include <nowhere/all.cuh>\nusing namespace nowhere;\n__global__ void k(int *p) {}\n"
+    assert [f.name for f in nvir.compile_cuda(source).functions] == ["_Z1kPi"]
+
+
 def test_a_launch_by_device_code_is_named() -> None:
     source = "__global__ void c(int *p) {}\n__global__ void k(int *p) { c<<<1, 32>>>(p); }\n"
     with pytest.raises(NvirError, match=r"unsupported: 'c' is launched by device code"):

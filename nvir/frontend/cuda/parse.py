@@ -26,7 +26,8 @@ HEADERS = Path(__file__).parent / "include"
 _DETAILED, _KEEP_GOING = 0x01, 0x200
 _NEWEST_OF_CLANG = 90
 _SYNTAX = re.compile(
-    r"^(expected|extraneous|unterminated|missing terminating|unknown type name '__|"
+    r"^(expected(?! namespace name)|extraneous|unterminated|missing terminating|"
+    r"unknown type name '__|"
     r"unbalanced|invalid token|function definition is not allowed)"
 )
 _LAUNCH = re.compile(
