@@ -32,7 +32,7 @@ Source   Boissinot et al., "Revisiting Out-of-SSA Translation for Correctness, C
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, KeysView
 
 import attrs
 
@@ -116,7 +116,8 @@ class _Webs:
         names = [(g[0], v) for g in self.same_name for v in g[1:]]
         failed = self._test(components([*links, *names]))
         if failed:
-            again = {v for web in failed for v in web}
+            # in order: which web of a name is made first says which keeps the name
+            again = dict.fromkeys(v for web in failed for v in web).keys()
             clashing = self._test(components([k for k in links if k[0] in again]))
             if clashing:
                 self._isolate(clashing)
@@ -233,7 +234,7 @@ class _Webs:
             self.class_of[node] = a
         return True
 
-    def _join_names(self, values: set[Node]) -> None:
+    def _join_names(self, values: KeysView[Node]) -> None:
         """Last, values of one source register share it where nothing stands against it."""
         mixed = {
             web: len({n.name for n in web.nodes if isinstance(n, Value)}) > 1
