@@ -256,4 +256,5 @@ def _cells(row: dict[str, Any]) -> list[str]:
     setting.append(f"factor={row.get('factor', '–')}")
     out = [Path(row["file"]).name, str(row["kernel"] or "–"), " ".join(setting)]
     out += [show(row.get(k)) for k in _FIGURES]
-    return [*out, f"error: {row['error']}"] if row.get("error") else out
+    error = str(row.get("error") or "").partition("\n")[0]  # a parse error shows its line below
+    return [*out, f"error: {error}"] if error else out
