@@ -254,3 +254,24 @@ def test_recipes_hold_every_pass_option_and_knob() -> None:
     assert steps
     for r in recipes[:200]:
         Knobs(dict(r.knobs), r.policy)
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+def test_a_counter_behind_a_move_outlives_the_loading_part(stages: int) -> None:
+    """Found by the campaign: the move went with the loading part, what it was for stayed."""
+    module = nvir.read_ptx("""
+        .version 8.0
+        .target sm_80
+        .address_size 64
+        .visible .entry k(.param .u64 a) {
+        .reg .b32 %me, %i, %v<5>; .reg .b64 %in, %w<3>; .reg .pred %p;
+        .shared .align 8 .b8 arena[1024];
+        ld.param.u64 %in, [a];
+        mov.u32 %me, %tid.x; mov.u32 %v2, arena; shl.b32 %v1, %me, 2; add.s32 %v1, %v1, %v2;
+        mul.wide.u32 %w1, %me, 4; add.s64 %w2, %in, %w1; bar.sync 0; mov.u32 %i, 0;
+        L: ld.global.u32 %v3, [%w2]; st.shared.u32 [%v1], %v3; bar.sync 0;
+        ld.shared.u32 %v4, [%v2]; bar.sync 0;
+        add.s32 %i, %i, 1; setp.lt.u32 %p, %i, 8; @%p bra L;
+        ret; }""")
+    remarks = nvir.run_passes(module, f"phi-moves,gemm-pipeline<stages={stages}>", verify=True)
+    assert "GemmPipelined" in {r.name for r in remarks}
