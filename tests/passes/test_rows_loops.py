@@ -165,7 +165,7 @@ def test_boundaries_are_told_alone():
 
 @pytest.mark.seed("LPI-06", "LIC-28")
 def test_two_blocks_are_too_few_and_three_are_enough():
-    text = "ld.param.u32 %r1, [n]; mov.u32 %r2, 0; bra L;\n{}L:\nmul.lo.u32 %r4, %r1, %r1; " \
+    text = "ld.param.u32 %r1, [n]; mov.u32 %r2, 0; bra L;\n{}L:\nxor.b32 %r4, %r1, %r1; " \
         "add.u32 %r2, %r2, %r4; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;\n{}"  # fmt: skip
     endless = text.format("", "trap;").replace("@%p1 bra L;\ntrap;", "bra L;")
     for body, blocks in ((endless, 2), (text.format("", "ret;"), 3)):
