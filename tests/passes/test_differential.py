@@ -275,3 +275,21 @@ def test_a_counter_behind_a_move_outlives_the_loading_part(stages: int) -> None:
         ret; }""")
     remarks = nvir.run_passes(module, f"phi-moves,gemm-pipeline<stages={stages}>", verify=True)
     assert "GemmPipelined" in {r.name for r in remarks}
+
+
+def test_carry_flags_stay_in_one_stage() -> None:
+    """Found by the campaign: the two halves of a long product came into stages of their own."""
+    module = nvir.read_ptx("""
+        .version 8.0
+        .target sm_80
+        .address_size 64
+        .visible .entry k(.param .u64 a, .param .u32 n) {
+        .reg .b32 %n, %r<9>; .reg .f32 %f<3>; .reg .b64 %a; .reg .pred %p;
+        ld.param.u64 %a, [a]; ld.param.u32 %n, [n];
+        mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z; mov.u32 %r4, %n;
+        L: mad.lo.cc.u32 %r1, %r3, 0, %r1; madc.hi.u32 %r4, %r1, %r2, %r4;
+        ld.v2.b32 {%f1, %f2}, [%a+8];
+        add.s32 %n, %n, -1; setp.gt.s32 %p, %n, 0; @%p bra L;
+        st.u32 [%a], %r4; ret; }""")
+    remarks = nvir.run_passes(module, "loop-pipeline<depth=2;stages=all>", verify=True)
+    assert "NotPipelinedPinned" in {r.name for r in remarks}

@@ -182,6 +182,9 @@ class _Pipeliner:
 
     def _all(self, loop: Loop) -> tuple[Reason, str] | None:
         """All instructions in the stages of the modulo schedule; why not, or None if done."""
+        for i in loop.header:  # a flag lasts until the next one is made, whichever round's it is
+            if any(r.type.name == "cc" and r.has_uses for r in i.results):
+                return Reason.PINNED, i.form.spelling
         try:
             graph = loop_graph(loop, self.ctx.profile, level=self.options.level)
             if len(graph.operations) > LARGEST:
