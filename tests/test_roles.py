@@ -118,6 +118,22 @@ UNROLLING = {
                          "test_full_unrolling_wants_something_that_folds"),
     "statistics": (f"{LOOP}.loop_unroll:UnrollRecord", "test_statistics_come_from_one_record"),
 }  # fmt: skip
+POSTRA = "nvir.sm.postra"
+PIPELINING = {
+    "operand annotator": (f"{LOOP}.pipeline_feasible:annotate", "test_annotation_of_operands"),
+    "ClassifyLatency": ("nvir.sm.latency:classify", "test_any_instruction_has_one_of_the_classes"),
+    "CheckPipelineFeasibility": (f"{LOOP}.pipeline_feasible:check",
+                                 "test_the_check_of_an_instruction"),
+    "register-class latency": ("nvir.sm.latency:register_class_latency", "test_register_classes"),
+    "ComputeStallCycles": ("nvir.sm.latency:stall_cycles", "test_stall_caps"),
+    "annotation wrapper": (f"{LOOP}.pipeline_feasible:infeasible", "test_each_reason"),
+    "GEMM extension": (f"{LOOP}.gemm_pipeline:run", "test_the_knob_turns_it_on"),
+    "post-RA variant": (f"{POSTRA}.place:place", "test_placement_searches_no_interval"),
+    "FastPathEmit": (f"{POSTRA}.records:decode", "test_the_flags_byte"),
+    "BankAwarePlacement": (f"{POSTRA}.place:has_conflict",
+                           "test_carried_operations_go_by_banks_and_others_stand"),
+    "TensorScheduler hook": (f"{POSTRA}.records:Variant", "test_the_tensor_gate_in_the_routes"),
+}  # fmt: skip
 HOISTING = {
     "wrappers": (f"{LOOP}.licm:Options", "test_four_instances_of_one_pass"),
     "guard": (f"{LOOP}.licm:guard", "test_the_guard"),
@@ -216,6 +232,11 @@ def test_ir_generation_has_one_function_a_role():
 @pytest.mark.seed("PRV-05")
 def test_the_roles_of_unrolling_have_tests():
     each_has_a_test_of_its_own(UNROLLING)
+
+
+@pytest.mark.seed("PRV-06")
+def test_the_roles_of_pipelining_have_tests():
+    each_has_a_test_of_its_own(PIPELINING)
 
 
 @pytest.mark.seed("PRV-07")

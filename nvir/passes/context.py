@@ -46,15 +46,15 @@ class Context:
     def profile(self) -> Any:
         """The machine profile: the one given, else that of the policy and the module's target."""
         if self._profile is None or isinstance(self._profile, str):
-            from nvir import sm
+            from nvir.sm.profile import profile, profile_for
 
             named = self._profile
             if named is None and self.policy == "notes":
                 named = "sm_80_notes"
             if named is not None:
-                self._profile = sm.profile(named)
+                self._profile = profile(named)
             else:
-                self._profile = sm.profile_for(self.module.target)
+                self._profile = profile_for(self.module.target)
         return self._profile
 
     def knob(self, name: str, block: Block | None = None, *, pass_id: int = 0) -> Any:
