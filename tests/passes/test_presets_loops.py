@@ -55,7 +55,8 @@ def test_a_pass_stands_in_the_phase_that_it_models() -> None:
         assert names & set(phase(row.number).passes), row
     run = {s.pass_.name for s in parse_pipeline("loops")}
     assert {p.name for p in all_passes().values() if p.phases and p.level != "nvvm"} - run == {
-        "loop-peel"  # by a knob, inside of loop-rotate
+        "loop-peel",  # by a knob, inside of loop-rotate
+        "gemm-pipeline",  # where it is asked for
     }
 
 

@@ -204,7 +204,7 @@ def _copies(f, module, arch):
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_most_examples_are_within_two_registers(arch) -> None:
     errors = {}
-    for path in examples("*.sm_80.ptx")[::2]:
+    for path in examples("*.sm_80.ptx"):
         result = ptxas(path, arch)
         module = nvir.read_ptx(path)
         for f in module.functions:
