@@ -103,7 +103,7 @@ def allocate(function: Function, profile: Profile, *, limit: int | None = None) 
             if found.registers <= most:
                 return found
         a.aim -= 1  # alignment took more than what is live: spill further
-    raise NvirError(f"{function.name}: {most} registers are too few, whatever is spilled")
+    raise a.too_few()
 
 
 class _Allocator:
@@ -140,8 +140,14 @@ class _Allocator:
         self.live_out: dict[Block, set[Owner]] = {}
         self.spilled: dict[Owner, int] = {}
         self.slots = 0
+        self.number: dict[Owner, int] = {}  # values as they stand, an order for what sets hold
         self.mates: dict[Owner, dict[Owner, None]] = {}
         self.pinned: set[Owner] = set()  # what spilling made: it lives for one operation
+
+    def too_few(self) -> NvirError:
+        return NvirError(
+            f"{self.function.name}: {self.most} registers are too few, whatever is spilled"
+        )
 
     # ------------------------------------------------------------------ liveness
 
@@ -153,7 +159,11 @@ class _Allocator:
         for b in blocks:
             u: set[Owner] = set()
             m: set[Owner] = set(self.heads[b])
+            for v in self.heads[b]:
+                self.number.setdefault(v, len(self.number))
             for s in self.steps[b]:
+                for v in s.results:
+                    self.number.setdefault(v, len(self.number))
                 u.update(v for v in s.sources if v not in m)
                 m.update(s.results)
             used[b], made[b] = u, m
@@ -217,9 +227,9 @@ class _Allocator:
             return
         ranked = sorted(
             (v for v in live if width(v) and v not in chosen and v not in self.pinned),
-            key=lambda v: (uses.get(v, 0) / width(v), str(v.name)),
+            key=lambda v: (uses.get(v, 0) / width(v), self.number[v]),
         )
-        if not ranked:
+        if not ranked and need > self.most:
             raise NvirError(
                 f"{self.function.name}: one operation needs {need} registers or more, "
                 f"{self.most} are there"
@@ -319,7 +329,9 @@ class _Allocator:
 
     def result(self, joining: Joining, large_first: bool) -> Allocation:
         """Registers for everything, whatever that takes."""
-        layout = Layout(self.function.rpo, self.steps, self.heads, self.live_in, self.live_out)
+        entering = {b: sorted(live, key=self.number.__getitem__)
+                    for b, live in self.live_in.items()}  # fmt: skip
+        layout = Layout(self.function.rpo, self.steps, self.heads, entering, self.live_out)
         tupled = join(layout, self.incoming, joining)
         general, predicates = tupled.colour(large_first)
         steps = tupled.steps

@@ -55,7 +55,7 @@ class Layout:
 
     def __init__(
         self, blocks: Sequence[Block], steps: Mapping[Block, list[Step]],
-        heads: Mapping[Block, list[Owner]], live_in: Mapping[Block, set[Owner]],
+        heads: Mapping[Block, list[Owner]], live_in: Mapping[Block, list[Owner]],
         live_out: Mapping[Block, set[Owner]],
     ) -> None:  # fmt: skip
         self.blocks, self.steps, self.heads = blocks, steps, heads
@@ -72,7 +72,7 @@ class Layout:
             now = self._block(b, now, live_in[b], live_out[b], behind)
 
     def _block(
-        self, b: Block, now: int, entering: set[Owner], leaving: set[Owner], behind: set[Owner]
+        self, b: Block, now: int, entering: list[Owner], leaving: set[Owner], behind: set[Owner]
     ) -> int:
         begin = dict.fromkeys(entering, now)
         end: dict[Owner, int] = {}
