@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nvir.frontend.tree.declarations import Unit
-from nvir.ir.module import Module
+from nvir.ir.module import Module, capability
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen import Options
@@ -125,8 +125,7 @@ def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, fast_math
 
 def dialect_of(arch: str) -> str:
     """The NVVM IR that libnvvm takes for an architecture: that of LLVM 20 from sm_100 on."""
-    number = int("".join(c for c in arch if c.isdigit()) or 80)
-    return "llvm20" if number >= 100 else "llvm7"
+    return "llvm20" if capability(arch) >= 100 else "llvm7"
 
 
 def lower(module: Module, pipeline: str, optimise: int = 3, knobs: Knobs | None = None) -> None:

@@ -23,7 +23,7 @@ import numbers
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from nvir.ir.block import Block
 from nvir.ir.errors import NvirError
@@ -33,7 +33,7 @@ from nvir.ir.instruction import CallInfo, Instruction, Location
 from nvir.ir.opcodes import ADDRESS, DEF, ORI, TIED, UNKNOWN, Op, Operand
 from nvir.ir.special import special_register
 from nvir.ir.symbols import Param
-from nvir.ir.types import SCALARS, ScalarType, Type
+from nvir.ir.types import SCALARS, VOID, ScalarType, Type
 from nvir.ir.values import Constant, Value, constant, integer, undef
 
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
@@ -53,6 +53,13 @@ class Builder:
         self._guard: tuple[Value, str] | None = None
 
     # --------------------------------------------------------- placing
+
+    @classmethod
+    def ahead_of(cls, instruction: Instruction) -> Self:
+        """A builder that places its instructions before one that stands in a block."""
+        if instruction.block is None:
+            raise ValueError("the instruction is in no block")
+        return cls(instruction.block, instruction)
 
     @property
     def function(self) -> Function:
@@ -143,6 +150,13 @@ class Builder:
         return made[-1]
 
     # ------------------------------------------------------ any opcode
+
+    def compute(self, spelling: str, *operands: Any) -> Value:
+        """The result of an instruction that has one, by its spelling as `op` takes it."""
+        result = self.op(spelling, *operands)
+        if not isinstance(result, Value) or result.type is VOID:
+            raise NvirError(f"{spelling} has not one result")
+        return result
 
     def op(self, spelling: str, *operands: Any, n: int | None = None, pair: bool = False,
            name: str | None = None, otherwise: Any = None, offset: int = 0) -> Any:  # fmt: skip
@@ -335,17 +349,17 @@ class Builder:
     def global_id(self, axis: str = "x") -> Value:
         """`ctaid·ntid + tid` along an axis, as u32."""
         ctaid, ntid, tid = (self.special(f"{s}.{axis}") for s in ("ctaid", "ntid", "tid"))
-        return self.op("mad.lo.u32", ctaid, ntid, tid)  # type: ignore[no-any-return]
+        return self.compute("mad.lo.u32", ctaid, ntid, tid)
 
     def element(self, base: Any, index: Any, size: int) -> Value:
         """The address of element `index` (32 bits) of an array with elements of `size` bytes."""
         i = self.value(index)
         wide = self.op("mul.wide.s32" if i.type.name[0] == "s" else "mul.wide.u32", i, size)
-        return self.op("add.s64", self.value(base), wide)  # type: ignore[no-any-return]
+        return self.compute("add.s64", self.value(base), wide)
 
     def symbol_address(self, symbol: Value, type: str = "u32") -> Value:
         """The address of a variable in its own space, in a register."""
-        return self.op(f"mov.{type}", symbol)  # type: ignore[no-any-return]
+        return self.compute(f"mov.{type}", symbol)
 
     def barrier(self, number: int = 0) -> Instruction:
         return self.op("bar.sync", number)  # type: ignore[no-any-return]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from typing import Any
 
 import attrs
@@ -177,9 +179,15 @@ _FIRST_VERSION = {
 }  # fmt: skip
 
 
+@functools.cache
+def capability(target: str) -> int:
+    """The number of an architecture: 80 of "sm_80", 90 of "sm_90a"; 0 of a name without one."""
+    found = re.search(r"\d+", target)
+    return int(found[0]) if found is not None else 0
+
+
 def default_version(target: str) -> tuple[int, int]:
     """A PTX ISA version under which `target` may be named."""
     if target in _FIRST_VERSION:
         return max(_FIRST_VERSION[target], (8, 0))
-    digits = "".join(c for c in target if c.isdigit())
-    return (9, 0) if digits and int(digits) >= 100 else (8, 0)
+    return (9, 0) if capability(target) >= 100 else (8, 0)

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from nvir.ir.block import Block
 from nvir.ir.builder import float_constant
@@ -171,6 +171,13 @@ class Builder:
         self.loc: Location | None = None
 
     # --------------------------------------------------------- placing
+
+    @classmethod
+    def ahead_of(cls, instruction: Instruction) -> Self:
+        """A builder that places its instructions before one that stands in a block."""
+        if instruction.block is None:
+            raise ValueError("the instruction is in no block")
+        return cls(instruction.block, instruction)
 
     @property
     def function(self) -> Function:

@@ -12,7 +12,7 @@ from pathlib import Path
 import attrs
 
 from nvir.ir.errors import Diagnostic, NvirError
-from nvir.ir.module import Module
+from nvir.ir.module import Module, capability
 from nvir.report.model import (
     ASSUMED_BLOCK,
     FunctionReport,
@@ -76,8 +76,7 @@ def open_binary(source: bytes | Path, arch: str | None = None) -> Contents:
 
 
 def _age(arch: str) -> tuple[int, str]:
-    digits = "".join(c for c in arch if c.isdigit())
-    return int(digits or 0), arch
+    return capability(arch), arch
 
 
 def report_machine_code(

@@ -21,6 +21,7 @@ import random
 from collections.abc import Sequence
 
 from nvir.sm.loopgraph import LoopGraph
+from nvir.sm.schedule.ims import weights_at
 from nvir.sm.schedule.lifetimes import Values, measure
 from nvir.sm.slack import Table
 
@@ -40,12 +41,7 @@ class Exchange:
     ) -> None:  # fmt: skip
         self.ii, self.times, self.table, self.values = ii, list(times), table, values
         count = len(self.times)
-        self.preds: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-        self.succs: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-        for src, dst, latency, distance in found.graph.edges:
-            if src != dst:
-                self.preds[dst].append((src, latency - distance * ii))
-                self.succs[src].append((dst, latency - distance * ii))
+        self.succs, self.preds = weights_at(found.graph, ii)
         self.uses = [[(m, d * ii) for m, d in uses] for uses in values.uses]
         touched: list[set[int]] = [{n} if uses else set() for n, uses in enumerate(self.uses)]
         for producer, uses in enumerate(self.uses):

@@ -22,12 +22,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from nvir.sm.loopgraph import LoopGraph
+from nvir.sm.schedule.ims import weights_at
 from nvir.sm.schedule.lifetimes import Values, measure
 
 NEVER = -(1 << 40)
 PLACEMENTS = 5  # of each operation, in one attempt
 TIGHT = 0.6  # share of the kernel from which on a pipe's operations are put side by side
-Slots = dict[tuple[str, int], int]
+FOLLOWED = 4  # makers behind makers that are taken to follow
 
 
 def distances(found: LoopGraph, ii: int) -> Any | None:
@@ -352,12 +353,7 @@ class Shortener:
         self.found, self.ii, self.times, self.table = found, ii, list(times), table
         self.values = values
         count = len(self.times)
-        self.preds: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-        self.succs: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-        for src, dst, latency, distance in found.graph.edges:
-            if src != dst:
-                self.preds[dst].append((src, latency - distance * ii))
-                self.succs[src].append((dst, latency - distance * ii))
+        self.succs, self.preds = weights_at(found.graph, ii)
         self.operands: list[list[int]] = [[] for _ in range(count)]
         for producer, uses in enumerate(values.uses):
             for user in {user for user, _ in uses} - {producer}:
@@ -413,19 +409,20 @@ class Shortener:
         assert held is not None
         self.table.leave(n)
         starts = self.table.starts(n)
-        cost = self._cost_follow if late and self.follow else self._cost
-        best, least = now, cost(n, now)
+        depth = FOLLOWED if late and self.follow else 0
+        best, least = now, self._cost(n, now, depth)
         for t in range(now + 1, high + 1) if late else range(now - 1, low - 1, -1):
             if starts >> (t % ii) & 1:
-                c = cost(n, t)
+                c = self._cost(n, t, depth)
                 if c < least or (late and c == least):
                     best, least = t, c
         times[n] = best
         placed = self.table.put(n, best % ii)
         assert placed
 
-    def _cost(self, n: int, t: int) -> int:
-        """The lives of a value and its operands were it made at t."""
+    def _cost(self, n: int, t: int, depth: int = 0) -> int:
+        """The lives of a value and its operands were it made at t; down to `depth`, operands that
+        nothing else reads follow as far as they can."""
         times, ii, values = self.times, self.ii, self.values
         cost = 0
         if values.uses[n]:
@@ -433,19 +430,7 @@ class Shortener:
             cost += values.sizes[n] * max(0, max(ends) - t)
         for p in self.operands[n]:
             end = max((t if m == n else times[m]) + d * ii for m, d in values.uses[p])
-            cost += values.sizes[p] * max(0, end - times[p])
-        return cost
-
-    def _cost_follow(self, n: int, t: int) -> int:
-        """The same, where operands that nothing else reads follow as far as they can."""
-        times, ii, values = self.times, self.ii, self.values
-        cost = 0
-        if values.uses[n]:
-            ends = [(t if m == n else times[m]) + d * ii for m, d in values.uses[n]]
-            cost += values.sizes[n] * max(0, max(ends) - t)
-        for p in self.operands[n]:
-            end = max((t if m == n else times[m]) + d * ii for m, d in values.uses[p])
-            cost += self._width(p, n, 4) * max(0, end - times[p])
+            cost += self._width(p, n, depth) * max(0, end - times[p])
         return cost
 
     def _width(self, producer: int, user: int, depth: int) -> int:

@@ -25,6 +25,7 @@ from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.state import Address, IRGenError
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.types import CType, is_float, is_signed, is_void, underlying
+from nvir.ir.module import capability
 from nvir.ir.nvvm import const
 from nvir.ir.types import (
     I1,
@@ -67,7 +68,7 @@ class Work:
 
     @property
     def sm(self) -> int:
-        return sm_of(self.g.options.arch)
+        return capability(self.g.options.arch)
 
     def value(self, k: int) -> Value:
         v = self.args[k]
@@ -131,11 +132,6 @@ class Work:
     def place(self) -> Address:
         """Where a result that is an object is left."""
         return self.g.alloca(self.result, "agg.tmp")
-
-
-def sm_of(arch: str) -> int:
-    m = re.search(r"\d+", arch)
-    return int(m[0]) if m else 0
 
 
 def letter(t: Type) -> str:

@@ -19,6 +19,7 @@ from nvir.frontend.irgen.state import Address, IRGenError
 from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.types import CType
+from nvir.ir.module import capability
 from nvir.ir.nvvm import const
 from nvir.ir.values import Value
 
@@ -41,7 +42,7 @@ def builtin_declaration(name: str, args: tuple[CType, ...]) -> Function | None:
 
 def emit_builtin(g: IRGenState, e: Call, f: Function) -> Value | None:
     from nvir.frontend.builtins import fallback, texture
-    from nvir.frontend.builtins.lowering import Work, lower, sm_of
+    from nvir.frontend.builtins.lowering import Work, lower
     from nvir.frontend.builtins.registry import choose
 
     types = [p.type for p in f.params]
@@ -52,7 +53,7 @@ def emit_builtin(g: IRGenState, e: Call, f: Function) -> Value | None:
             return texture.emit(g, e, f, args)
         return fallback.emit(g, e, f, args)
     row, t = found
-    sm = sm_of(g.options.arch)
+    sm = capability(g.options.arch)
     if sm < row.sm:
         raise IRGenError(f"'{f.name}' requires sm_{row.sm} or higher, not sm_{sm}", e.place)
     if row.below and sm >= row.below:

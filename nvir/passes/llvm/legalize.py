@@ -117,7 +117,7 @@ def refuse(what: str, dialect: str, i: Instruction) -> Unsupported:
 def _fneg(i: Instruction, dialect: str) -> bool:
     if dialect != "llvm7":
         return False
-    b = Builder(i.block, i)  # type: ignore[arg-type]  # it is in a block
+    b = Builder.ahead_of(i)
     x = i._operands[0]
     i.replace_with(b.fsub(const_like(x, -0.0), x, i.name or "", i.form.mods))
     return True
@@ -137,7 +137,7 @@ def _freeze(i: Instruction, dialect: str) -> bool:
     elif well_defined(x):
         i.replace_with(x)
     else:
-        b = Builder(i.block, i)  # type: ignore[arg-type]
+        b = Builder.ahead_of(i)
         i.replace_with(_moved(b, x, dialect, i))
     return True
 
@@ -175,7 +175,7 @@ def _moved(b: Builder, x: Value, dialect: str, i: Instruction) -> Value:
 def _alloca(i: Instruction, dialect: str) -> bool:
     if getattr(i.type, "space", 0) == 0:
         return False
-    b = Builder(i.block, i)  # type: ignore[arg-type]
+    b = Builder.ahead_of(i)
     new = b.insert("alloca", i._operands, pointer(), i.name or "", i.aux)
     i.replace_with(b.addrspacecast(new, i.type))
     return True
@@ -196,7 +196,7 @@ def _gep(i: Instruction, dialect: str) -> bool:
 
 def _split(i: Instruction, dialect: str) -> bool:
     """splitStruct, NVVM's own, as the extractvalues that it stands for."""
-    b = Builder(i.block, i)  # type: ignore[arg-type]
+    b = Builder.ahead_of(i)
     b.loc = i.loc
     whole = i._operands[0]
     used = [
@@ -220,7 +220,7 @@ def _call(i: Instruction, dialect: str) -> bool:
     base = name.split(".")[0]
     rule = _INTRINSICS.get(base)
     if rule is not None and (dialect == "llvm7" or base in _NEITHER):
-        b = Builder(i.block, i)  # type: ignore[arg-type]
+        b = Builder.ahead_of(i)
         new = rule(b, i, dialect)
         if new is None:
             i.erase()
@@ -241,7 +241,7 @@ def _barrier(i: Instruction, callee: Function) -> bool:
     if kind not in ("all", "count") or callee.module is None:
         return False
     operands: tuple[Value, ...] = i._operands
-    b = Builder(i.block, i)  # type: ignore[arg-type]
+    b = Builder.ahead_of(i)
     if kind == "count":
         asm = InlineAsm("bar.sync $0, $1;", "r,r,~{memory}", ("sideeffect",))
         info = NvvmCall(2, callee=asm, attributes=("convergent", "nounwind"))

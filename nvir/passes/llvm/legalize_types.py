@@ -19,7 +19,7 @@ from typing import Any
 from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.module import Module
+from nvir.ir.module import Module, capability
 from nvir.ir.nvvm import Builder, const
 from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
 from nvir.ir.types import (
@@ -204,7 +204,7 @@ class _Rewriter:
         ):  # fmt: skip
             t = source if element(source) in self.carriers else target
             raise Unsupported(f"{name} of {t}", self.dialect, where)
-        b = Builder(i.block, i)  # type: ignore[arg-type]  # it is in a block
+        b = Builder.ahead_of(i)
         operands = i._operands
         if name in _ARITHMETIC:
             x, y = map(_widened, (b, b), operands)
@@ -227,8 +227,7 @@ class _Rewriter:
 
     def _rounded(self, b: Builder, x: Value) -> Value:
         """The bfloat nearest to a float, ties to even."""
-        digits = "".join(c for c in self.module.target if c.isdigit())
-        if digits and int(digits) < 80:
+        if 0 < capability(self.module.target) < 80:
             raise Unsupported("rounding to bfloat", self.module.target)
         return b.asm(function_type(I16, [FLOAT]), "cvt.rn.bf16.f32 $0, $1;", "=h,f", [x])
 

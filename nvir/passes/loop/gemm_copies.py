@@ -362,8 +362,8 @@ class Writer:
             p, negated = here.guard, here.form.guard == "!"
         if negated:
             arms = arms[::-1]
-        b = Builder(here.block, here)  # type: ignore[arg-type]
-        return b.op(f"selp.{type}", arms[0], arms[1], p)  # type: ignore[no-any-return]
+        b = Builder.ahead_of(here)
+        return b.compute(f"selp.{type}", arms[0], arms[1], p)
 
     def _copy(self, value: Value) -> Value:
         found = self.copies.get(value, value)

@@ -278,7 +278,7 @@ class _Expander:
         """The offset of the buffer that is filled: of two the other, else that of last time."""
         if b is None:
             return self.stores[stride]
-        return b.op("sub.s32", stride, self.reads[stride])  # type: ignore[no-any-return]
+        return b.compute("sub.s32", stride, self.reads[stride])
 
     def _rotate(self, b: Builder, stride: int, following: Mapping[int, Value]) -> Value:
         """The offset of the buffer that is read next."""
@@ -286,13 +286,13 @@ class _Expander:
             return following[stride]
         new = b.op("add.s32", self.reads[stride], stride)
         last = b.op("setp.eq.s32", new, stride * self.stages)
-        return b.op("selp.b32", 0, new, last)  # type: ignore[no-any-return]
+        return b.compute("selp.b32", 0, new, last)
 
     def _turned(self, b: Builder, rotated: Mapping[int, Value]) -> Value:
         """The parity of the next stage's phase: another one where the ring begins again."""
         begins = b.op("setp.eq.s32", rotated[BARRIER], 0)
         other = b.op("xor.b32", self.parity, 1)
-        return b.op("selp.b32", other, self.parity, begins)  # type: ignore[no-any-return]
+        return b.compute("selp.b32", other, self.parity, begins)
 
     def _turn(self, kernel: Block) -> None:
         """The way back. What exists of the next tile was found out when its copies were issued, so
@@ -350,7 +350,7 @@ class _Expander:
         if self.barriers is None:
             return None
         first: Instruction = copies[self.t.stores[0].store]
-        b = Builder(first.block, first)  # type: ignore[arg-type]
+        b = Builder.ahead_of(first)
         barrier = shifted(b, self.barriers.base, offsets[BARRIER])
         self.barriers.expect(b, barrier, again)
         return barrier
@@ -360,7 +360,7 @@ class _Expander:
         barrier: Value | None,
     ) -> None:  # fmt: skip
         store: Instruction = copies[s.store]
-        b = Builder(store.block, store)  # type: ignore[arg-type]
+        b = Builder.ahead_of(store)
         base, literal = address(store)
         base = shifted(b, base, offset)
         if not s.pieces:
@@ -437,8 +437,8 @@ def shifted(b: Builder, base: Value, offset: Value) -> Value:
         base = b.op("mov.u32", base)
     if base.type.bits == 64:
         wide = offset if offset.is_constant else b.op("cvt.u64.u32", offset)
-        return b.op("add.s64", base, wide)  # type: ignore[no-any-return]
-    return b.op("add.s32", base, offset)  # type: ignore[no-any-return]
+        return b.compute("add.s64", base, wide)
+    return b.compute("add.s32", base, offset)
 
 
 def copied(

@@ -34,7 +34,6 @@ Source   the notes on sub_92C240; NVIDIA, PTX ISA 9.0 on cp.async; the multistag
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping
 
@@ -47,6 +46,7 @@ from nvir.ir.clone import clone_function
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.module import capability
 from nvir.passes.context import Context
 from nvir.passes.loop import gemm_async
 from nvir.passes.loop.gemm_bulk import BARRIER, Plan, plan
@@ -169,8 +169,9 @@ class _Pipeliner:
         if not (ctx.knob("GemmPipelinerEnabled", loop.header) or self.options.stages):
             raise Refused(Reason.DISABLED)
         module = ctx.module
-        if _capability(module.target) < 80 or _version(module.version) < (7, 0):
-            raise Refused(Reason.TARGET, f"{module.target} at version {module.version}")
+        if capability(module.target) < 80 or module.version < (7, 0):
+            version = ".".join(map(str, module.version))
+            raise Refused(Reason.TARGET, f"{module.target} at version {version}")
         if module.address_size != 64:
             raise Refused(Reason.TARGET, "a module of 32-bit addresses")
         if ctx.policy == "notes" and not any(_is_matrix(i) for b in loop.blocks for i in b):
@@ -296,7 +297,7 @@ class _Pipeliner:
         loop = next(x for x in natural_loops(function) if x.header is header)
         tiles = Recogniser(function, divergence(function)).loop(loop)
         module, bulk = self.ctx.module, None
-        can = _capability(module.target) >= 90 and _version(module.version) >= (8, 0)
+        can = capability(module.target) >= 90 and module.version >= (8, 0)
         if can and self.options.bulk and not trial:
             left = STATIC_LIMIT - shared_at(tiles, static_shared(function), stages)
             bulk = plan(tiles, left, stages)
@@ -323,15 +324,6 @@ def _bulk_listing(bulk: Plan | None) -> str:
         f"  in bulk  {name}  {n} x {row.bytes} bytes a stage, a row of {row.threads} threads each\n"
         for name, row, n in rows
     )
-
-
-def _capability(target: str) -> int:
-    found = re.match(r"sm_(\d+)", target)
-    return int(found[1]) if found is not None else 0
-
-
-def _version(text: object) -> tuple[int, ...]:
-    return tuple(int(x) for x in re.findall(r"\d+", str(text))[:2])
 
 
 def _is_matrix(i: Instruction) -> bool:

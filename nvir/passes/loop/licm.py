@@ -36,6 +36,7 @@ from nvir.ir.cfg import Place, interpose_all
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.module import capability
 from nvir.passes.context import Context
 from nvir.passes.loop import licm_tables as tables
 from nvir.passes.loop.licm_core import Core, CoreKnobs
@@ -43,7 +44,6 @@ from nvir.passes.loop.licm_observed import observed
 from nvir.passes.loop.licm_region import Blocked, Nest, Stay, live_into, survey
 from nvir.passes.loop.licm_score import Verdict
 from nvir.passes.loop.licm_stages import iteration_limit
-from nvir.passes.loop.unroll_decision import architecture
 from nvir.passes.remarks import Code, analysis, missed, passed, place_of
 
 _NUMBERS = "[{score}·{budget:g} / ({real}·{size:g}) = {value:g}, penalty {penalty}]"
@@ -193,7 +193,7 @@ def _decide(loop: Loop, nest: Nest, core: Core | None, ctx: Context, pass_id: in
         return Decision(loop, stay=tuple(region.stay))
     if core is None:
         leaving, verdict = observed(
-            region, pass_id, architecture(ctx.module.target),
+            region, pass_id, capability(ctx.module.target) or 80,
             outer=ctx.knob("HoistBudget", loop.header, pass_id=pass_id),
             divergent=ctx.knob("HoistLoopInvBudget", loop.header, pass_id=pass_id),
         )  # fmt: skip

@@ -15,13 +15,10 @@ Source   loops assembled by ptxas 13.0 and read back (benchmarks/unroll_agreemen
 
 from __future__ import annotations
 
-import functools
-import re
-
 from nvir.ir.clone import clone_function
 from nvir.ir.function import Function
 from nvir.ir.loops import natural_loops
-from nvir.ir.module import Module
+from nvir.ir.module import Module, capability
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.unroll_observed import (
@@ -92,7 +89,7 @@ def decide(
         unknown_factor=ctx.knob("UnrollUnknownCount"),
         full_limit=ctx.knob("UnrollFullInstLimit"),
     )
-    arch = architecture(target or ctx.module.target)
+    arch = capability(target or ctx.module.target) or 80
     headers = [x.header for x in natural_loops(function)]
     off = frozenset(h for h in headers if ctx.knob("block-nounroll", h))
     with substituted(copy_prop.copies(function)):
@@ -111,10 +108,3 @@ def prepared(function: Function, module: Module) -> Function:
         ctx.pass_, ctx.options = row, row.options()
         row.run(copy, ctx)
     return copy
-
-
-@functools.cache
-def architecture(target: str) -> int:
-    """80 of "sm_80", 90 of "sm_90a"."""
-    found = re.search(r"\d+", target)
-    return int(found[0]) if found else 80

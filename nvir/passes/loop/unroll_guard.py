@@ -70,7 +70,7 @@ class Guard:
         if self.distance == 0:
             return self.bound
         name = "sub" if self.direction > 0 else "add"
-        return b.op(  # type: ignore[no-any-return]
+        return b.compute(
             f"{name}.{self._arithmetic()}", self.bound, integer(self.distance)
         )
 
@@ -79,16 +79,16 @@ class Guard:
         if limit is None or limit.is_constant or limit is self.bound:
             return None
         t = self._arithmetic()
-        return b.op(f"setp.{_BACK[self.direction]}.{t}", limit, self.bound)  # type: ignore[no-any-return]
+        return b.compute(f"setp.{_BACK[self.direction]}.{t}", limit, self.bound)
 
     def holds(self, b: Builder, x: Value, limit: Value | None) -> Value:
         """A predicate: from x on, all the tests hold."""
         if self.compare != "ne":
             assert limit is not None
-            return b.op(f"setp.{self.compare}.{self.type}", x, limit)  # type: ignore[no-any-return]
+            return b.compute(f"setp.{self.compare}.{self.type}", x, limit)
         high, low = (self.bound, x) if self.direction > 0 else (x, self.bound)
         left = b.op(f"sub.{self.type}", high, low)
-        return b.op(f"setp.gt.{self.type}", left, integer(self.distance))  # type: ignore[no-any-return]
+        return b.compute(f"setp.gt.{self.type}", left, integer(self.distance))
 
     def _arithmetic(self) -> str:
         unsigned = self.type[0] != "s" or self.compare in ("lo", "ls", "hi", "hs")

@@ -19,7 +19,7 @@ from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo
 from nvir.ir.layout import align_of, size_of
-from nvir.ir.module import Module, default_version
+from nvir.ir.module import Module, capability, default_version
 from nvir.ir.nvvm_values import symbols_in
 from nvir.ir.symbols import Variable
 from nvir.ir.types import B8, B64, SCALARS, ArrayType, FloatType, IntType, PointerType, array
@@ -52,8 +52,7 @@ class ModuleSelector:
             source.target, version=_version(source), name=source.name,
             address_size=source.address_size,
         )  # fmt: skip
-        digits = "".join(c for c in source.target if c.isdigit())
-        self.sm = int(digits) if digits else 80
+        self.sm = capability(source.target) or 80
         self.symbols: dict[Symbol, Symbol] = {}
         self.names: set[str] = set()
         self.named = _named(source)
