@@ -448,7 +448,7 @@ def test_compute_gives_the_one_result_of_an_instruction():
     b = Builder(Module("sm_80").kernel("k").block("entry"))
     total = b.compute("add.s32", 1, 2)
     assert total.definer.form.spelling == "add.s32"
-    with pytest.raises(NvirError, match="bar.sync"):
+    with pytest.raises(NvirError, match=r"bar\.sync"):
         b.compute("bar.sync", 0)
 
 
@@ -456,7 +456,7 @@ def test_ahead_of_places_before_an_instruction_of_a_block():
     b = Builder(Module("sm_80").kernel("k").block("entry"))
     first = b.compute("mov.u32", 1)
     made = Builder.ahead_of(first).compute("mov.u32", 2)
-    assert [i for i in b.block] == [made, first]
+    assert list(b.block) == [made, first]
     first.erase()
     with pytest.raises(ValueError, match="in no block"):
         Builder.ahead_of(first)
