@@ -15,6 +15,7 @@ objects taken from the module before are then stale.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -41,6 +42,8 @@ from nvir.passes.pipeline import Pipeline, Step, parse_pipeline
 from nvir.passes.registry import Pass
 from nvir.passes.remarks import Remarks
 from nvir.passes.statistics import Timing
+
+COLLECTED = 2_000_000  # objects made since a collection, from which on passes are followed by one
 
 
 @attrs.define
@@ -165,7 +168,14 @@ class _Run:
         snapshot = clone_module(self.module)
         if self.settings.verify_each:
             verify(self.module)
+        with bulk():  # what passes make mostly stays
+            self._steps(snapshot)
+        return self.ctx
+
+    def _steps(self, snapshot: Module) -> None:
         for step in self.steps:
+            if gc.get_count()[0] > COLLECTED:
+                gc.collect(0)
             remarks, counters = len(self.ctx.remarks), self.ctx.counters.copy()
             try:
                 self._step(step)
@@ -177,7 +187,6 @@ class _Run:
                 if failure is None:
                     raise
                 raise failure from e
-        return self.ctx
 
     def _check_levels(self) -> None:
         level = self.module.level
@@ -197,12 +206,11 @@ class _Run:
                 self._execute(step, self.module, _bodies(self.module))
                 done.functions.append("")
         else:
-            with bulk():  # what passes make mostly stays
-                for function in _bodies(self.module):
-                    if self._allowed(pass_, str(function.name)):
-                        ctx.function = function
-                        self._execute(step, function, [function])
-                        done.functions.append(str(function.name))
+            for function in _bodies(self.module):
+                if self._allowed(pass_, str(function.name)):
+                    ctx.function = function
+                    self._execute(step, function, [function])
+                    done.functions.append(str(function.name))
         if self.settings.verify_each and done.functions:
             verify(self.module)
         self.done.append(done)
@@ -236,8 +244,7 @@ class _Run:
         shape = _shape(functions, self.settings.check) if not pass_.cfg else None
         before = {f: (f._rpo, list(f.blocks)) for f in functions}
         start = time.perf_counter()
-        with bulk():
-            changed = pass_.run(unit, self.ctx)
+        changed = pass_.run(unit, self.ctx)
         end = time.perf_counter()
         self.driver.timings.append(Timing(pass_.name, name, start - self.begin, end - start))
         if not isinstance(changed, bool):
