@@ -21,6 +21,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
 
 import attrs
 
@@ -169,27 +170,45 @@ def _close(function: Function, loops: list[Loop], held: frozenset[Value]) -> Non
         exits: dict[Block, list[Block]] = {}
         for b, s in loop.exits:
             exits.setdefault(s, []).append(b)
-        more: dict[Value, dict[Block, Instruction]] = {}
-        for block in loop.blocks:
-            for i in block:
-                for v in i.results:
-                    if not leaves(v, inside):
-                        continue
-                    assert obstacle(v, held) is None
-                    more[v] = {
-                        x: _exit_phi(v, x, p) for x, p in exits.items() if block.dominates(x)
-                    }
-        for v, phis in more.items():
-            for user in v.users:
-                phi = phis.get(user.block) if user.block is not None else None
-                if phi is not None and not user.form.is_phi:
-                    user.replace_operand(v, phi)
-        if more:
-            repair(function, more, held)
-            for phis in more.values():
-                for phi in phis.values():
-                    if not phi.has_uses:
-                        phi.erase()
+        leaving = [
+            (v, block) for block in loop.blocks for i in block for v in i.results
+            if v._uses is not None and leaves(v, inside)
+        ]  # fmt: skip
+        assert all(obstacle(v, held) is None for v, _ in leaving)
+        if len(exits) == 1:
+            ((exit_, preds),) = exits.items()
+            for v, _ in leaving:
+                _close_one(v, exit_, preds, inside)
+        elif leaving:
+            _close_several(function, leaving, exits, held)
+
+
+def _close_one(v: Value, exit_: Block, preds: list[Block], inside: AbstractSet[Block]) -> None:
+    """The only exit dominates every use behind the loop: its phi serves them all."""
+    phi = _exit_phi(v, exit_, preds)
+    for user in v.users:
+        if user.block not in inside and not (user.form.is_phi and user.block is exit_):
+            user.replace_operand(v, phi)
+
+
+def _close_several(
+    function: Function, leaving: list[tuple[Value, Block]], exits: dict[Block, list[Block]],
+    held: frozenset[Value],
+) -> None:  # fmt: skip
+    more = {
+        v: {x: _exit_phi(v, x, p) for x, p in exits.items() if block.dominates(x)}
+        for v, block in leaving
+    }
+    for v, phis in more.items():
+        for user in v.users:
+            phi = phis.get(user.block) if user.block is not None else None
+            if phi is not None and not user.form.is_phi:
+                user.replace_operand(v, phi)
+    repair(function, more, held)
+    for phis in more.values():
+        for phi in phis.values():
+            if not phi.has_uses:
+                phi.erase()
 
 
 def _exit_phi(v: Value, block: Block, preds: list[Block]) -> Instruction:
