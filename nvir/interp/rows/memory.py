@@ -69,10 +69,11 @@ def _parameter(e: Any, access: Access, value: Any, offset: int) -> None:
     if offset >= 0:
         address += int(e.instr.operands[offset].value)
     from nvir.interp.access import gather
+    from nvir.interp.memory import Fault
 
     try:
         at = e.program.arena.locate(np.array([address], np.uint64), access.bytes, False)
-    except Exception:  # out of bounds: the access itself will say so
+    except Fault:  # the access itself will say so
         e.results(
             f"{e.bind(make_load(access))}(c, {e.constant(address, np.uint64)})",
             multiple=access.count > 1,
