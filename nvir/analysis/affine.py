@@ -147,12 +147,17 @@ def _normal(
 
 
 def _sum(a: Affine, b: Affine, sign: int) -> Affine:
+    bits, modulus = min(a.bits, b.bits), min(a.modulus, b.modulus)
+    constant = a.constant + sign * b.constant
+    if sign < 0 and a.terms == b.terms:  # two places in one object
+        return Affine((), _wrap(constant, modulus), modulus, bits)
+    if not b.terms and modulus == a.modulus and bits == a.bits:
+        return Affine(a.terms, _wrap(constant, modulus), modulus, bits)
     terms = {(t.symbol, t.signed): t.coefficient for t in a.terms}
     for t in b.terms:
         key = (t.symbol, t.signed)
         terms[key] = terms.get(key, 0) + sign * t.coefficient
-    bits = min(a.bits, b.bits)
-    return _normal(terms, a.constant + sign * b.constant, min(a.modulus, b.modulus), bits)
+    return _normal(terms, constant, modulus, bits)
 
 
 # ----------------------------------------------------------------- the analysis

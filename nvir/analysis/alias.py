@@ -281,6 +281,9 @@ def _hits(distance: int, modulus: int, size_a: int, size_b: int) -> bool:
 def _first_hit(gap: Affine, stride: int, at_least: int, size_a: int, size_b: int) -> Distance:
     """The least n >= at_least for which gap + n·stride lies in (-size_b, size_a), modulo gap's."""
     modulus = 1 << gap.modulus
+    if stride == 0:  # now or never
+        hits = _hits(gap.constant, modulus, size_a, size_b)
+        return Distance(at_least, gap.is_exact) if hits else NEVER
     begin = gap.constant + stride * at_least
     best: int | None = None
     for wanted in range(1 - size_b, size_a):
