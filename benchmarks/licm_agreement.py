@@ -38,7 +38,8 @@ from nvir import toolchain
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.values import SpecialRegister
-from nvir.passes.loop.licm_region import Nest, survey
+from nvir.passes.loop.licm_nest import Nest
+from nvir.passes.loop.licm_region import survey
 from nvir.toolchain import SassInstruction
 
 CHUNK = 100  # kernels of one assembly

@@ -148,7 +148,7 @@ HOISTING = {
                      "test_a_load_that_not_every_iteration_runs_stays"),
     "profitability": (f"{LOOP}.licm_stages:profit", "test_the_profit_test"),
     "propagation": (f"{LOOP}.licm_stages:propagate", "test_stage_4_says_what_stood_in_the_way"),
-    "mover": (f"{LOOP}.licm_region:Nest.leave", "test_a_chain_leaves_in_its_order"),
+    "mover": (f"{LOOP}.licm_nest:Nest.leave", "test_a_chain_leaves_in_its_order"),
     "budget stage": (f"{LOOP}.licm_stages:budget", "test_budget_table"),
     "counting": (f"{LOOP}.licm_stages:count", "test_counting"),
     "boundary analysis": (f"{LOOP}.licm_stages:analyze_boundaries", "test_boundaries"),

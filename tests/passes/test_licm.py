@@ -14,7 +14,8 @@ from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop import licm
-from nvir.passes.loop.licm_region import Blocked, Nest, survey
+from nvir.passes.loop.licm_nest import Nest
+from nvir.passes.loop.licm_region import Blocked, survey
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

@@ -14,7 +14,8 @@ from nvir.passes.knobs import KnobKind, Knobs, knob
 from nvir.passes.loop import licm, licm_core, licm_sets
 from nvir.passes.loop import licm_stages as stages
 from nvir.passes.loop import licm_tables as tables
-from nvir.passes.loop.licm_region import Nest, survey
+from nvir.passes.loop.licm_nest import Nest
+from nvir.passes.loop.licm_region import survey
 from nvir.passes.loop.licm_score import Verdict
 from nvir.passes.loop.licm_tables import Mode, Policy381
 from nvir.passes.phases import check_phase_order, phase

@@ -27,7 +27,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import attrs
 
@@ -40,12 +40,15 @@ from nvir.ir.module import capability
 from nvir.passes.context import Context
 from nvir.passes.loop import licm_tables as tables
 from nvir.passes.loop.licm_core import Core, CoreKnobs
+from nvir.passes.loop.licm_nest import Nest
 from nvir.passes.loop.licm_observed import observed
-from nvir.passes.loop.licm_region import Blocked, Nest, Stay, live_into, survey
+from nvir.passes.loop.licm_region import Blocked, Stay, live_into, survey
 from nvir.passes.loop.licm_score import Verdict
 from nvir.passes.loop.licm_stages import iteration_limit
+from nvir.passes.loop.licm_weights import Weights
 from nvir.passes.remarks import Code, analysis, missed, passed, place_of
 
+T = TypeVar("T")
 _NUMBERS = "[{score}·{budget:g} / ({real}·{size:g}) = {value:g}, penalty {penalty}]"
 _STAYS = "{count} invariant {count:instruction stays|instructions stay}: "
 HOISTED = passed("Hoisted", "{count} invariant {count:instruction leaves|instructions leave} "
@@ -105,8 +108,9 @@ def run(function: Function, ctx: Context) -> bool:
         return False
     nest = Nest(function)
     decisions = decide(function, ctx, pass_id, nest)
+    moving = ctx.knob("mover-enable")
     for d in decisions:
-        _tell(d, ctx)
+        _tell(d, ctx, moving)
     if not nest.moved or not ctx.knob("mover-enable", pass_id=pass_id):
         return False
     _move(nest)
@@ -135,15 +139,36 @@ def block_count(function: Function) -> int:
 
 def decide(function: Function, ctx: Context, pass_id: int, nest: Nest) -> list[Decision]:
     """The decision on each loop, innermost first. `nest` learns what leaves; nothing moves."""
-    core = None
+    knobs = _of_loops(ctx, lambda header: own_knobs(ctx, pass_id, header))
+    policy: Core | Weights
     if ctx.policy == "notes":
-        knobs: Callable[[Block], CoreKnobs]
-        knobs = functools.cache(lambda header: core_knobs(ctx, pass_id, header))
-        if not any("@" in name for name in ctx.knobs.overrides()):  # none for a single loop
-            common = core_knobs(ctx, pass_id)
-            knobs = lambda header: common  # noqa: E731
-        core = Core(ctx, pass_id, nest, knobs)
-    return [_decide(loop, nest, core, ctx, pass_id) for loop in nest.innermost_first()]
+        for_core = _of_loops(ctx, lambda header: core_knobs(ctx, pass_id, header))
+        policy = Core(ctx, pass_id, nest, for_core)
+    else:
+        policy = Weights(nest, capability(ctx.module.target) or 80)
+    return [_decide(x, nest, policy, knobs(x.header), pass_id) for x in nest.innermost_first()]
+
+
+def _of_loops(ctx: Context, read: Callable[[Block | None], T]) -> Callable[[Block], T]:
+    """Knobs by the header of the loop that they hold for; read once if none is set for a block."""
+    if any("@" in name for name in ctx.knobs.overrides()):
+        return functools.cache(read)
+    common = read(None)
+    return lambda header: common
+
+
+@attrs.frozen
+class OwnKnobs:
+    """What the pass reads of the knobs, for one loop."""
+
+    late: int | None  # HoistLate, 381
+    outer: float  # HoistBudget, 483
+    divergent: float  # HoistLoopInvBudget, 482
+
+
+def own_knobs(ctx: Context, pass_id: int, header: Block | None = None) -> OwnKnobs:
+    names = ("HoistLate", "HoistBudget", "HoistLoopInvBudget")
+    return OwnKnobs(*[ctx.knob(n, header, pass_id=pass_id) for n in names])
 
 
 def core_knobs(ctx: Context, pass_id: int, header: Block | None = None) -> CoreKnobs:
@@ -174,31 +199,30 @@ def core_knobs(ctx: Context, pass_id: int, header: Block | None = None) -> CoreK
     )
 
 
-def _decide(loop: Loop, nest: Nest, core: Core | None, ctx: Context, pass_id: int) -> Decision:
+def _decide(
+    loop: Loop, nest: Nest, by: Core | Weights, knobs: OwnKnobs, pass_id: int
+) -> Decision:
+    """The decision on a loop, by the notes' stages or by observed weights."""
     if not loop.entries:
         return Decision(loop, why=NO_ENTRY)
-    value = ctx.knob("HoistLate", loop.header, pass_id=pass_id)
+    notes = isinstance(by, Core)
     inner = loop.parent is not None
-    policy = tables.block_policy(value, pass_id, inner=inner, literal=core is not None)
+    policy = tables.block_policy(knobs.late, pass_id, inner=inner, literal=notes)
     if policy is tables.Policy381.SKIP:
-        return Decision(loop, why=POLICY, fields=(("value", str(value)), ("id", str(pass_id))))
+        return Decision(loop, why=POLICY, fields=(("value", str(knobs.late)), ("id", str(pass_id))))
     region = survey(loop, nest)
     if region.unknown is not None:
         return Decision(loop, why=UNKNOWN, fields=(("what", region.unknown.form.spelling),))
-    if core is not None:
-        bounds = core.boundaries(region)
+    if isinstance(by, Core):
+        bounds = by.boundaries(region)
         if bounds.reason:
             return Decision(loop, why=BOUNDARY, fields=(("reason", bounds.reason),))
     if not region.invariant:
         return Decision(loop, stay=tuple(region.stay))
-    if core is None:
-        leaving, verdict = observed(
-            region, pass_id, capability(ctx.module.target) or 80,
-            outer=ctx.knob("HoistBudget", loop.header, pass_id=pass_id),
-            divergent=ctx.knob("HoistLoopInvBudget", loop.header, pass_id=pass_id),
-        )  # fmt: skip
+    if isinstance(by, Core):
+        leaving, verdict = by.hoist(region, policy)
     else:
-        leaving, verdict = core.hoist(region, policy)
+        leaving, verdict = observed(region, pass_id, by, knobs.outer, knobs.divergent)
     values = len(live_into(region, leaving))
     nest.leave(loop, leaving)
     return Decision(
@@ -206,7 +230,7 @@ def _decide(loop: Loop, nest: Nest, core: Core | None, ctx: Context, pass_id: in
     )  # fmt: skip
 
 
-def _tell(d: Decision, ctx: Context) -> None:
+def _tell(d: Decision, ctx: Context, moving: bool) -> None:
     if d.why is not None:
         ctx.remark(d.why, d.loop, **dict(d.fields))
         return
@@ -218,7 +242,7 @@ def _tell(d: Decision, ctx: Context) -> None:
     if v is None:
         return
     if d.leaving:
-        if not ctx.knob("mover-enable"):
+        if not moving:
             ctx.remark(UNMOVED, d.loop, count=len(d.leaving))
             return
         loads = sum(i.form.reads for i in d.leaving)

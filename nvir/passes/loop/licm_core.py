@@ -33,7 +33,8 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.passes.context import Context
 from nvir.passes.loop import licm_tables as tables
-from nvir.passes.loop.licm_region import Nest, Region, closed, is_fetch
+from nvir.passes.loop.licm_nest import Nest, is_fetch
+from nvir.passes.loop.licm_region import Region, closed
 from nvir.passes.loop.licm_score import Verdict
 from nvir.passes.loop.licm_stages import (
     Boundaries,

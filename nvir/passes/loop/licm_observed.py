@@ -34,34 +34,36 @@ Source  ptxas 13.0.88: loops in which one thing at a time was varied until an in
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 
 from nvir.ir.block import Block
 from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
 from nvir.passes.loop import licm_tables as tables
-from nvir.passes.loop.body_cost import never_unrolled
+from nvir.passes.loop.licm_nest import is_fetch
 from nvir.passes.loop.licm_net import holds_no_more
-from nvir.passes.loop.licm_region import Region, closed, is_fetch, live_into
-from nvir.passes.loop.licm_score import Exact, Verdict, cost, has_long_latency
+from nvir.passes.loop.licm_region import Region, closed, live_into
+from nvir.passes.loop.licm_score import Exact, Verdict, has_long_latency
+from nvir.passes.loop.licm_weights import Weights, moves_of_literals
 from nvir.passes.loop.unroll_weights import FENCES, HOPPER, WARP_WIDE
 
 LATER = "a later instance takes loops of one block"
 
 
 def observed(
-    region: Region, pass_id: int, arch: int, outer: float, divergent: float
+    region: Region, pass_id: int, weights: Weights, outer: float, divergent: float
 ) -> tuple[list[Instruction], Verdict]:
     """What leaves the loop, as ptxas decides, and the numbers of the block that decided.
 
     `outer` is the budget of loops that hold loops, knob 483, 0: no limit; `divergent` that of
     the other blocks of an innermost loop, knob 482.
     """
-    rule = _Rule(region, pass_id, arch, outer, divergent)
+    rule = _Rule(region, pass_id, weights, outer, divergent)
     if pass_id > 0 and not rule.one_block:
-        return [], no_verdict("a later instance takes loops of one block")
+        return [], no_verdict(LATER)
     gone: set[Instruction] = set()
     won: Verdict | None = None
     tried: Verdict | None = None
@@ -90,13 +92,13 @@ class _Rule:
     """One loop under the observed rule."""
 
     def __init__(
-        self, region: Region, pass_id: int, arch: int, outer: float, divergent: float
+        self, region: Region, pass_id: int, weights: Weights, outer: float, divergent: float
     ) -> None:
-        self.region, self.pass_id, self.arch = region, pass_id, arch
+        self.region, self.pass_id, self.weights = region, pass_id, weights
+        self.cost, self.arch = weights.cost, weights.arch
         self.outer, self.divergent = outer, divergent
         self.loop = region.loop
         self.innermost = not self.loop.children
-        self.alone = _left_alone(region.items, arch)
         withheld = _withheld(region)
         self.invariant = [i for i in region.invariant if i not in withheld]
 
@@ -134,7 +136,7 @@ class _Rule:
         if b is not self.loop.header and any(i.form.reads for i in own) and not self._guarded:
             chosen = self._worth([i for i in own if not i.form.reads])
         if self.innermost and always and (b is self.loop.header or b in self.loop.latches):
-            if self.enclosed_large and self.pass_id > 0:
+            if self.pass_id > 0 and self.enclosed_large:
                 return self._all(chosen, size, long_, free=True, why=why)
             row = tables.LATCH_BUDGET[min(self.pass_id, 1)]
             n = len(self.loop.latches)
@@ -149,10 +151,9 @@ class _Rule:
         self, b: Block, own: list[Instruction]
     ) -> tuple[list[Instruction], Verdict | None]:
         """The same of what left an inner loop."""
-        lifted = self.region.nest.lifted.get(b, ())
-        size = sum(cost(i, self.arch) for i in lifted)
+        size = self.weights.lifted(b)
         if self.around_large:
-            long_ = any(has_long_latency(i.form) for i in lifted)
+            long_ = any(has_long_latency(i.form) for i in self.region.nest.lifted.get(b, ()))
             return self._all(self._worth(own), size, long_, free=True, why=self.alone)
         chosen = self._worth(holds_no_more([i for i in own if not i.form.reads]))
         return self._all(chosen, size, False, self.outer, why=self.alone)
@@ -177,13 +178,13 @@ class _Rule:
         dropped = 0
         for maker in dict.fromkeys(v.definer for v in live_into(self.region, chosen)):
             assert maker is not None
-            chain = worthwhile(chosen, [maker], self.arch)
+            chain = worthwhile(chosen, [maker], self.cost)
             if self._verdict(chain, size, long_, budget, why).pays:
                 paying.append(maker)
             else:
                 dropped += 1
         if paying and dropped >= tables.FALLBACK_VALUES.value:
-            some = worthwhile(chosen, paying, self.arch)
+            some = worthwhile(chosen, paying, self.cost)
             second = self._verdict(some, size, long_, budget, why)
             if second.pays:
                 return some, second
@@ -195,17 +196,26 @@ class _Rule:
     ) -> Verdict:  # fmt: skip
         weights = tables.score_weights(self.pass_id, long_)
         long = weights.long_latency.value
-        score = sum(long if has_long_latency(i.form) else cost(i, self.arch) for i in chosen)
-        made = (v.definer for v in live_into(self.region, chosen))
-        penalty = 0 if free else sum(d is not None and cost(d, self.arch) > 0 for d in made)
+        score = sum([long if has_long_latency(i.form) else self.cost(i) for i in chosen])
+        penalty = 0
+        if not free:
+            made = [v.definer for v in live_into(self.region, chosen)]
+            penalty = sum([d is not None and self.cost(d) > 0 for d in made])
         if self.pass_id > 0:
             size = size * tables.COUNT_REAL.value // tables.BODY_SHARE.value
         return Verdict(score, budget, weights.real.value, size, penalty, why)
 
     def _worth(self, candidates: Sequence[Instruction]) -> list[Instruction]:
-        return worthwhile(candidates, candidates, self.arch)
+        if all(map(self.cost, candidates)):
+            return list(candidates)
+        return worthwhile(candidates, candidates, self.cost)
 
     # ------------------------------------------------------------------- the loop
+
+    @cached_property
+    def alone(self) -> str:
+        """What in the loop keeps everything there, or ""."""
+        return next(filter(None, (self.weights.of(p).slow for p in self.region.parts)), "")
 
     @cached_property
     def one_block(self) -> bool:
@@ -218,7 +228,8 @@ class _Rule:
         if self.pass_id > 0 or self.arch >= HOPPER:
             return ""
         blocks = (b,) if self.innermost and not self._guarded else self.loop.blocks
-        warp = next((i for x in blocks for i in x if i.form.name in WARP_WIDE), None)
+        parts = map(self.region.nest.contents, blocks)
+        warp = next((i for p in parts for i in p.hazards if i.form.name in WARP_WIDE), None)
         if warp is None:
             return ""
         return f"{warp.form.spelling} beside them leaves them to the later instances"
@@ -235,17 +246,18 @@ class _Rule:
     def around_large(self) -> bool:
         """Whether a loop inside is so large that everything leaves this one."""
         return self.arch < HOPPER and any(
-            self._large(x.blocks) for x in self.loop.children if not x.children
+            self._large(x) for x in self.loop.children if not x.children
         )
 
     @cached_property
     def enclosed_large(self) -> bool:
         """Whether this is such a loop."""
         nested = self.loop.parent is not None and self.arch < HOPPER
-        return nested and self._large(self.loop.blocks)
+        return nested and self._large(self.loop)
 
-    def _large(self, blocks: Sequence[Block]) -> bool:
-        return sum(cost(i, self.arch) for b in blocks for i in b) > tables.LARGE_INNER.value
+    def _large(self, loop: Loop) -> bool:
+        cost = sum(self.weights.of_block(b).cost for b in loop.blocks)
+        return cost + self.weights.lifted(loop.header) > tables.LARGE_INNER.value
 
     @cached_property
     def _guarded(self) -> bool:
@@ -257,41 +269,24 @@ class _Rule:
     def _is_short(self, b: Block) -> bool:
         """Whether a block that a branch skips becomes guarded instructions. Longer ones do where
         several values merge behind it and a load of long latency follows soon."""
-        n = self._instructions(b)
+        n = self.weights.of_block(b).cost
         if n <= tables.GUARDED.value or n > tables.GUARDED_LONG.value or len(b.succs) != 1:
             return n <= tables.GUARDED.value
         join = b.succs[0]
         first = itertools.islice((i for i in join if not i.form.is_phi), tables.LOADS_SOON.value)
         return (
             sum(1 for _ in join.phis) >= tables.MERGING.value
-            and self._instructions(self.loop.header) >= tables.LONG_HEADER.value
+            and self.weights.of_block(self.loop.header).cost >= tables.LONG_HEADER.value
             and any(has_long_latency(i.form) for i in first)
         )
 
     # ------------------------------------------------------------------ its blocks
 
-    def _items(self, b: Block) -> Iterable[Instruction]:
-        moved = self.region.nest.moved
-        return (i for i in b if i not in moved)
-
-    def _instructions(self, b: Block) -> int:
-        return sum(cost(i, self.arch) for i in self._items(b))
-
     def _block(self, b: Block) -> tuple[int, bool]:
         """The size of a block, and whether it holds loads of long latency."""
-        n = moves = 0
-        long_ = False
-        for i in self._items(b):
-            n += cost(i, self.arch)
-            u = i._uses
-            if u.__class__ is not Instruction or u.form.is_phi or i.form.is_phi:
-                moves += _moves(i)
-            if i.form.reads and has_long_latency(i.form):
-                long_ = True
-        moves += sum(
-            p.operands[p.aux.index(b)].is_constant for s in b.succs for p in s.phis
-        )
-        return n + tables.PHI_MOVES.value * moves + self._control(b), long_
+        weight = self.weights.of_block(b)
+        moves = weight.moves + moves_of_literals(b)
+        return weight.cost + tables.PHI_MOVES.value * moves + self._control(b), weight.long
 
     def _control(self, b: Block) -> int:
         """The loop control that the header of a nest has of a short latch, or the latch less."""
@@ -300,24 +295,11 @@ class _Rule:
             return 0
         if b is not latch and b is not self.loop.header:
             return 0
-        n = sum(cost(i, self.arch) + tables.PHI_MOVES.value * _moves(i) for i in self._items(latch))
-        if n > tables.SHORT_LATCH.value:
+        weight = self.weights.of_block(latch)
+        if weight.cost + tables.PHI_MOVES.value * weight.moves > tables.SHORT_LATCH.value:
             return 0
         control = tables.LOOP_CONTROL.value
         return control if b is self.loop.header else -control
-
-
-def _moves(i: Instruction) -> int:
-    """The moves for phis at an instruction: one at a phi, unless it is but handed on to another
-    block's; one where a phi's value is made."""
-    n = 1 if i.form.is_phi else 0
-    for r in i.results:
-        for u in r.users:
-            if u.form.is_phi:
-                if n and u.block is not i.block and i.form.is_phi:
-                    return 0
-                n += u is not i and not i.form.is_phi
-    return n
 
 
 def _withheld(region: Region) -> set[Instruction]:
@@ -326,7 +308,7 @@ def _withheld(region: Region) -> set[Instruction]:
     loads = [i for i in region.invariant if i.form.reads and i.form.space != "const"]
     if not loads:
         return set()
-    if any(i.form.name in FENCES for i in region.items):
+    if any(i.form.name in FENCES for i in region.hazards):
         return set(loads)
     written = {_space(s.form) for s in region.stores}
     if "" in written:
@@ -339,24 +321,10 @@ def _space(form: Form) -> str:
     return form.space.partition("::")[0]
 
 
-def _left_alone(items: Iterable[Instruction], arch: int) -> str:
-    """What in the loop keeps everything there, or ""."""
-    for i in items:
-        why = _SLOW.get((i.form, arch))
-        if why is None:
-            f = i.form
-            passing = f.name in FENCES or f.name in WARP_WIDE
-            why = _SLOW[f, arch] = "" if passing else never_unrolled(i, arch)
-        if why:
-            return why
-    return ""
-
-
-_SLOW: dict[tuple[Form, int], str] = {}  # by form and architecture
-
 def worthwhile(
-    invariant: Sequence[Instruction], wanted: Iterable[Instruction], arch: int
-) -> list[Instruction]:
+    invariant: Sequence[Instruction], wanted: Iterable[Instruction],
+    cost: Callable[[Instruction], int],
+) -> list[Instruction]:  # fmt: skip
     """Those of `wanted` that cost something, with all that they need, in order.
 
     Copies and changes of sign cost nothing where they are; moved for themselves they would only
@@ -364,7 +332,7 @@ def worthwhile(
     """
     among = set(invariant)
     chosen: set[Instruction] = set()
-    work = [i for i in wanted if cost(i, arch)]
+    work = [i for i in wanted if cost(i)]
     while work:
         i = work.pop()
         if i in chosen:

@@ -19,31 +19,45 @@ loop or by what moves, and
 Never: effects, convergent operations (the lanes that run them together would be others), volatile
 accesses and registers, values that asynchronous operations hold in place, unknown mnemonics.
 
-Method   One walk over the loop's instructions in reverse post-order; what left an inner loop stands
-         at that loop's head. Nothing is moved yet.
-Cost     a visit for each loop around an instruction; a load is compared with at most
-         `MAX_STORES` stores.
+Method   First the hazards, then the candidates of the loop's blocks (licm_nest.py), in reverse
+         post-order. Nothing is moved yet.
+Cost     a visit for each loop around a candidate; a load is compared with at most `MAX_STORES`
+         stores.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 
 import attrs
 
-from nvir.analysis.affine import AffineForms
 from nvir.analysis.alias import AliasAnalysis
 from nvir.ir.block import Block
-from nvir.ir.form import Form
-from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.ir.symbols import Variable
 from nvir.ir.types import CC
 from nvir.ir.values import SpecialRegister, Value
-from nvir.passes.rewrite import held_in_place
+from nvir.passes.loop.licm_nest import (
+    CALL,
+    CARRIES,
+    CARRY,
+    CONVERGENT,
+    FETCH,
+    HAZARDS,
+    KINDS,
+    LOAD,
+    ORDERED,
+    PURE,
+    STORE,
+    SYNC,
+    UNKNOWN,
+    Contents,
+    Nest,
+)
 
 MAX_STORES = 64  # stores that a load is compared with before the loop is given up
 
@@ -70,143 +84,22 @@ class Stay:
     cause: Instruction | None = None
 
 
-class Nest:
-    """The loops of a function and what leaves them.
-
-    moved     instruction → the outermost loop that it leaves
-    site      instruction → the block at whose place it stands now: its own, or the header of
-              the outermost loop that it leaves
-    """
-
-    def __init__(self, function: Function) -> None:
-        self.function = function
-        self.loops = natural_loops(function)
-        self.moved: dict[Instruction, Loop] = {}
-        self.lifted: dict[Block, list[Instruction]] = {}  # by header, in order
-        self._kinds: dict[Form, int] = {}
-        self._blocks: dict[Block, Contents] = {}
-        self._number = {b: k for k, b in enumerate(function.rpo)}
-
-    @cached_property
-    def held(self) -> Container[Value]:
-        return held_in_place(self.function)
-
-    @cached_property
-    def alias(self) -> AliasAnalysis:
-        return AliasAnalysis(AffineForms(self.function))
-
-    def innermost_first(self) -> list[Loop]:
-        return self.loops[::-1]
-
-    def site(self, i: Instruction) -> Block:
-        loop = self.moved.get(i)
-        assert i.block is not None
-        return i.block if loop is None else loop.header
-
-    def leave(self, loop: Loop, leaving: list[Instruction]) -> None:
-        """Note that instructions, in order, leave a loop."""
-        gone = set(leaving)
-        for inner in {self.moved[i].header for i in leaving if i in self.moved}:
-            self.lifted[inner] = [i for i in self.lifted[inner] if i not in gone]
-        self.moved.update(dict.fromkeys(leaving, loop))
-        if leaving:
-            self.lifted[loop.header] = [*self.lifted.get(loop.header, ()), *leaving]
-
-    def parts(self, loop: Loop) -> Iterator[Contents]:
-        """What the loop holds, in reverse post-order; what an inner loop lost comes first."""
-        moved = self.moved
-        for b in loop.blocks:
-            if b is not loop.header and b in self.lifted:
-                yield self._sort(self.lifted[b])
-            known = self._blocks.get(b)
-            if known is None:
-                known = self._blocks[b] = self._sort(b)
-            elif known.may_move and moved:
-                left = [i for i in known.items if i not in moved]
-                if len(left) < len(known.items):  # what has moved does not come back
-                    known = self._blocks[b] = self._sort(left)
-            yield known
-
-    def _sort(self, source: Iterable[Instruction]) -> Contents:
-        known = self._kinds.get
-        items = []
-        may_move = []
-        hazards = []
-        for i in source:
-            items.append(i)
-            k = known(i.form)
-            if k is None:
-                k = self.kind(i.form)
-            if k > STAYS:
-                may_move.append((i, k))
-            if k == STAYS or k > FETCH:
-                hazards.append(i)
-        return Contents(items, may_move, hazards)
-
-    def kind(self, form: Form) -> int:
-        found = self._kinds.get(form)
-        if found is None:
-            found = self._kinds[form] = _kind(form)
-        return found
-
-
-@attrs.frozen
-class Contents:
-    """Instructions in order; those of them that may move, with their kind; and those that others
-    must not pass."""
-
-    items: list[Instruction]
-    may_move: list[tuple[Instruction, int]]
-    hazards: list[Instruction]
-
-
-# STAYS and those above FETCH are looked at before anything else may pass them.
-PHI, STAYS, PURE, LOAD, STEADY, FETCH, CARRY, CONVERGENT, ORDERED = range(9)
-
-
-def _kind(form: Form) -> int:
-    """What the mover takes a form for; STEADY is a load that no store changes."""
-    if form.is_phi or form.op.pseudo:
-        return PHI
-    if form.terminator or form.is_call or form.name == "unknown":
-        return STAYS
-    if form.op.async_until or form.writes:
-        return STAYS
-    if form.convergent:
-        return STAYS if form.sync else CONVERGENT
-    if form.pure:
-        return CARRY if form.carry_in or form.carry_out else PURE
-    if form.op.pure and form.pinned:
-        return ORDERED  # reads a clock
-    if form.reads and not form.op.sync and not form.op.pinned:
-        if form.pinned or form.sync:
-            return ORDERED
-        if is_fetch(form):
-            return FETCH
-        return STEADY if form.invariant else LOAD
-    return STAYS
-
-
-def is_fetch(form: Form) -> bool:
-    """Texture fetches: what they read must not change while the kernel runs."""
-    return form.name in ("tex", "tld4") or form.name.startswith(("tex.", "tld4."))
-
-
 @attrs.define(eq=False)
 class Region:
     """A loop as the mover sees it.
 
+    inside     its blocks
+    parts      what they hold
     stores     what writes memory; calls, syncs: the first of each kind, or None
     unknown    an operation that the table does not know, or None
     invariant  what may move, in an order in which it can run
     stay       what has invariant operands and may not
-    size       instructions, phis and debug marks excluded
-    may_move   instructions that may move, as far as their kind says, with it
-    hazards    instructions that others must not pass without a look
     """
 
     loop: Loop
     nest: Nest
+    inside: AbstractSet[Block]
+    parts: list[Contents]
     stores: list[Instruction] = attrs.Factory(list)
     call: Instruction | None = None
     sync: Instruction | None = None
@@ -214,17 +107,19 @@ class Region:
     carried_in: bool = False  # a carry from outside is read: nothing may come between
     invariant: list[Instruction] = attrs.Factory(list)
     stay: list[Stay] = attrs.Factory(list)
-    items: list[Instruction] = attrs.Factory(list)
-    may_move: list[tuple[Instruction, int]] = attrs.Factory(list)
-    hazards: list[Instruction] = attrs.Factory(list)
+
+    @property
+    def hazards(self) -> Iterator[Instruction]:
+        """Instructions that others must not pass without a look."""
+        return (i for part in self.parts for i in part.hazards)
 
     @cached_property
-    def inside(self) -> frozenset[Block]:
-        return frozenset(self.loop.blocks)
+    def items(self) -> list[Instruction]:
+        """All that runs in the loop, in order."""
+        return [i for part in self.parts for i in part.items]
 
     @cached_property
     def members(self) -> frozenset[Instruction]:
-        """All that runs in the loop."""
         return frozenset(self.items)
 
     @cached_property
@@ -241,10 +136,11 @@ class Region:
 
     @cached_property
     def fetches(self) -> int:
-        return sum(k == FETCH for _, k in self.may_move)
+        return sum(KINDS[i.form] == FETCH for i in self.items)
 
     @property
     def size(self) -> int:
+        """Instructions, phis and debug marks excluded."""
         return sum(not (i.form.is_phi or i.form.op.pseudo) for i in self.items)
 
     def always_runs(self, i: Instruction) -> bool:
@@ -267,18 +163,9 @@ class Region:
 
 def survey(loop: Loop, nest: Nest) -> Region:
     """What of the loop may move."""
-    region = Region(loop, nest)
-    for part in nest.parts(loop):
-        region.items += part.items
-        region.may_move += part.may_move
-        region.hazards += part.hazards
+    region = Region(loop, nest, loop.members, list(nest.parts(loop)))
     for i in region.hazards:
-        f = i.form
-        known = _HAZARDS.get(f)
-        if known is None:
-            known = _HAZARDS[f] = _hazards_of(f)
-        if not known:
-            continue
+        known = HAZARDS[i.form]
         if known & UNKNOWN:
             region.unknown = region.unknown or i
         if known & CALL:
@@ -297,47 +184,19 @@ def survey(loop: Loop, nest: Nest) -> Region:
     return region
 
 
-UNKNOWN, CALL, SYNC, STORE, CARRIES = 1, 2, 4, 8, 16
-_HAZARDS: dict[Form, int] = {}  # by form: which of these it is
-
-
-def _hazards_of(f: Form) -> int:
-    sync = f.sync or (f.op.async_until and not f.writes) or _waits(f)
-    return (
-        UNKNOWN * (f.name == "unknown") | CALL * f.is_call | SYNC * bool(sync)
-        | STORE * f.writes | CARRIES * (f.carry_in or f.carry_out)
-    )  # fmt: skip
-
-
-def _waits(form: Form) -> bool:
-    """Waiting for copies in flight makes what they wrote visible."""
-    return form.name.startswith(("cp.async.wait", "cp.async.bulk.wait", "wgmma.wait", "griddep"))
-
-
 def _find(region: Region) -> None:
     leaving: set[Instruction] = set()
-    moved, loop, inside = region.nest.moved, region.loop, region.inside
-    for i, kind in region.may_move:
-        for v in i._operands:
-            d = v if v.__class__ is Instruction else v.definer
-            if d is None or d.block not in inside or d in leaving:
-                continue
-            at = moved.get(d)
-            if at is None or (at is not loop and at.header in inside):
-                break
-        else:
+    for part in region.parts:
+        for i, kind in part.may_move:
             if kind == CARRY:
                 _chain(i, region, leaving)
-                continue
-            stay = _why_not(i, kind, region)
-            if stay is None:
-                leaving.add(i)
-                region.invariant.append(i)
-            elif stay.why is not None:
-                region.stay.append(stay)
-            continue
-        if kind == CARRY:
-            _chain(i, region, leaving)
+            elif not any(region.varies(v, leaving) for v in i._operands):
+                stay = _why_not(i, kind, region)
+                if stay is None:
+                    leaving.add(i)
+                    region.invariant.append(i)
+                else:
+                    region.stay.append(stay)
 
 
 def _why_not(i: Instruction, kind: int, region: Region) -> Stay | None:
@@ -468,14 +327,18 @@ def live_into(region: Region, leaving: Iterable[Instruction]) -> list[Value]:
     out = []
     for i in gone:
         for r in i.results:
-            if any(u not in gone and region.holds(u) for u in r.users):
-                out.append(r)
+            for u in r.users:
+                if u not in gone and region.holds(u):
+                    out.append(r)
+                    break
     return out
 
 
 def closed(chosen: Sequence[Instruction], region: Region) -> list[Instruction]:
-    """Those whose operands are all there, carry chains whole or not at all."""
+    """Those of chosen invariants whose operands are all there, carry chains whole or not at all."""
     kept = list(chosen)
+    if len(kept) == len(region.invariant):
+        return kept
     while True:
         among = set(kept)
         left = [

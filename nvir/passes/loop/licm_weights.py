@@ -1,0 +1,187 @@
+"""What instructions and blocks weigh for the rule that ptxas was observed to follow.
+
+    shl %a, %i, 2      part of the sums that read it, where only such do   cost 0
+    div.u32 %b, %c, 7  a sequence                                          cost: its length
+    phi                and what it gets from other instructions            a move each
+
+Method   The cost of a form is worked out once in a process, but for what may be part of its
+         readers. A block is walked once for all questions about it, until something leaves it.
+Cost     one visit an instruction, and for each loop around a block that loses something another.
+Source   as licm_observed.py; unroll_weights.py for the sequences.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import attrs
+
+from nvir.ir.block import Block
+from nvir.ir.form import Form
+from nvir.ir.instruction import Instruction
+from nvir.ir.values import Constant, Value
+from nvir.passes.loop.body_cost import never_unrolled, row_of
+from nvir.passes.loop.licm_nest import Contents, Nest
+from nvir.passes.loop.licm_score import has_long_latency
+from nvir.passes.loop.unroll_weights import FENCES, WARP_WIDE
+
+
+@attrs.frozen
+class Weight:
+    """What instructions are together.
+
+    cost   instructions of the machine, without moves
+    moves  those for phis: at them, and where what they get is made
+    long   whether some are loads of long latency
+    slow   why a loop around them keeps everything, or ""
+    """
+
+    cost: int
+    moves: int
+    long: bool
+    slow: str
+
+
+class Weights:
+    """Weights of a nest's blocks on an architecture, worked out when they are asked for."""
+
+    def __init__(self, nest: Nest, arch: int) -> None:
+        self.nest, self.arch = nest, arch
+        self._costs = costs(arch)
+        self.cost = self._costs.of
+        self._known: dict[Contents, Weight] = {}
+
+    def of(self, part: Contents) -> Weight:
+        known = self._known.get(part)
+        if known is None:
+            known = self._known[part] = self._weigh(part.items)
+        return known
+
+    def of_block(self, b: Block) -> Weight:
+        """The weight of what is left of a block."""
+        return self.of(self.nest.contents(b))
+
+    def lifted(self, header: Block) -> int:
+        """The cost of what left a loop and stands before it."""
+        return sum(map(self.cost, self.nest.lifted.get(header, ())))
+
+    def _weigh(self, items: list[Instruction]) -> Weight:
+        moves = 0
+        for i in items:
+            u = i._uses
+            if i.form.is_phi:
+                moves += _stays_here(i)
+            elif u.__class__ is dict or i._results:
+                moves += sum(u.form.is_phi for r in i.results for u in r.users)
+            elif u is not None:
+                moves += u.form.is_phi
+        forms = {i.form: i for i in items}
+        slow = next(filter(None, map(self._costs.slow, forms.values())), "")
+        return Weight(sum(map(self.cost, items)), moves, any(map(has_long_latency, forms)), slow)
+
+
+def _stays_here(phi: Instruction) -> bool:
+    """Whether a phi's value is not but handed on to another block's phi."""
+    return all(u.block is phi.block for u in phi.users if u.form.is_phi)
+
+
+def moves_of_literals(b: Block) -> int:
+    """The moves at the end of a block for literals that phis get from it."""
+    return sum(p._operands[p.aux.index(b)].is_constant for s in b.succs for p in s.phis)
+
+
+# ---------------------------------------------------------------- single instructions
+
+
+@functools.cache
+def costs(arch: int) -> Costs:
+    return Costs(arch)
+
+
+class Costs:
+    """What an architecture makes of instructions."""
+
+    def __init__(self, arch: int) -> None:
+        self.arch = arch
+        self._slow: dict[Form, str] = {}
+        self._plain: dict[Form, int] = {}
+        self._literal: dict[Form, int] = {}  # where the second operand is one
+
+    def slow(self, i: Instruction) -> str:
+        """Why a loop that holds the instruction keeps everything, or ""."""
+        known = self._slow.get(i.form)
+        if known is None:
+            passing = i.form.name in FENCES or i.form.name in WARP_WIDE
+            known = self._slow[i.form] = "" if passing else never_unrolled(i, self.arch)
+        return known
+
+    def of(self, i: Instruction) -> int:
+        """How many instructions the machine has for it."""
+        operands = i._operands
+        literal = len(operands) > 1 and operands[1].__class__ is Constant
+        known = (self._literal if literal else self._plain).get(i.form)
+        return self._work_out(i, literal) if known is None else known
+
+    def _work_out(self, i: Instruction, literal: bool) -> int:
+        f = i.form
+        if _may_be_part(f):
+            return 0 if _is_part(i) else _cost(i, self.arch)
+        n = _cost(i, self.arch)
+        if f.name != "mov" and (f.n_sources >= 0 or f.is_phi):  # the form says all
+            (self._literal if literal else self._plain)[f] = n
+        return n
+
+
+def _cost(i: Instruction, arch: int) -> int:
+    f = i.form
+    if f.is_phi or f.op.pseudo or (f.name == "bra" and f.guard is None):
+        return 0  # control mostly falls through where a jump is written
+    n = 1 if f.reads or f.writes else row_of(i, arch).d
+    return n + (f.guard is not None and not f.terminator)
+
+
+def _may_be_part(f: Form) -> bool:
+    """Whether products or shifts of a form may be but a part of the sums that read them."""
+    if f.name not in ("mul", "shl") or f.guard is not None or f.type is None:
+        return False
+    if f.type.is_float:
+        return f.name == "mul" and _ROUNDED.isdisjoint(f.mods)
+    return f.type.bits == 32 and (f.name == "shl" or "lo" in f.mods or "wide" in f.mods)
+
+
+def _is_part(i: Instruction) -> bool:
+    """Whether the machine has no instruction for one of these: the only reader of a floating or
+    wide product does it, or all that read another."""
+    f, user = i.form, i._uses
+    assert f.type is not None
+    if f.type.is_float:
+        return user.__class__ is Instruction and _contracts(user, i)
+    if "wide" in f.mods:
+        return user.__class__ is Instruction and _sums(user, 64)
+    if f.name == "shl" and i._operands[1].__class__ is not Constant:
+        return False
+    return i.has_uses and all(_sums(u, 32) for u in i.users)
+
+
+def _sums(i: Instruction, bits: int) -> bool:
+    """Whether an instruction adds integers of so many bits."""
+    f = i.form
+    plain = f.name == "add" and f.guard is None and not f.carry_out
+    return plain and f.type is not None and f.type.bits == bits and not f.type.is_float
+
+
+def _contracts(i: Instruction, product: Instruction) -> bool:
+    """Whether a sum becomes one operation with the product that it reads, no other before it."""
+    f = i.form
+    if f.name not in ("add", "sub") or f.type is not product.form.type or f.guard is not None:
+        return False
+    first = i._operands[0]
+    return _ROUNDED.isdisjoint(f.mods) and (first is product or not _is_lone_product(first))
+
+
+def _is_lone_product(v: Value) -> bool:
+    d = v.definer
+    return d is not None and d.form.name == "mul" and d._uses.__class__ is Instruction
+
+
+_ROUNDED = frozenset(("rn", "rz", "rm", "rp", "sat"))
