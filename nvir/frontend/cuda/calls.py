@@ -40,6 +40,8 @@ class CallReader(Base):
         kind = d.kind.name if d is not None else ""
         if kind == "CONSTRUCTOR":
             return self.constructed(c)
+        if self.calls_result(c):
+            kind = ""
         if kind in ("CXX_METHOD", "CONVERSION_FUNCTION") and self.is_method(d):
             return self.method(c, d)
         if kind == "DESTRUCTOR":
@@ -51,6 +53,20 @@ class CallReader(Base):
             raise self.unsupported("a call that libclang does not show", c)
         args = tuple(self.expr(k) for k in kids[1:])
         return x.Call(self.expr(kids[0]), args, place=self.place(c))
+
+    def calls_result(self, c: Any) -> bool:
+        """Whether what is called is the pointer that a call gives, `pick(k)(x)`: libclang names the
+        inner function."""
+        kids = operands(c)
+        callee = kids[0] if kids else c
+        while callee.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR") and operands(callee):
+            callee = operands(callee)[0]
+        if callee.kind.name != "CALL_EXPR":
+            return False
+        t = callee.type.get_canonical()
+        while t.kind.name in ("POINTER", "LVALUEREFERENCE", "RVALUEREFERENCE"):
+            t = t.get_pointee()
+        return bool(t.kind.name.startswith("FUNCTION"))
 
     def plain(self, c: Any, d: Any) -> x.Expr:
         name = d.spelling

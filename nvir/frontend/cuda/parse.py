@@ -161,7 +161,8 @@ def arguments(arch: str, include: Sequence[str] = (), define: Sequence[str] = ()
     nearest = max([k for k in known if k <= number], default=50)
     made = ["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-nostdinc",
             "-nostdinc++", f"--cuda-gpu-arch=sm_{nearest}", f"-std={std}", "-ferror-limit=0",
-            "-Wno-unknown-cuda-version", "-Wno-pass-failed", "-Xclang", "-fnative-half-type",
+            "-Wno-unknown-cuda-version", "-Wno-pass-failed",
+            "-Wno-error=c++11-narrowing", "-Xclang", "-fnative-half-type",
             "-Xclang", "-fnative-half-arguments-and-returns", "-fno-exceptions",
             "-U__CUDA_ARCH__", f"-D__CUDA_ARCH__={number}0", "-D__NVCC__", "-D__CUDACC__",
             "-isystem", str(HEADERS), "-include", str(HEADERS / "nvir_cuda.h")]  # fmt: skip

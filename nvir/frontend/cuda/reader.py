@@ -35,6 +35,7 @@ from nvir.frontend.tree.place import NOWHERE, Place
 from nvir.frontend.tree.types import (
     Array,
     CType,
+    FunctionType,
     Pointer,
     Record,
     Reference,
@@ -88,6 +89,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         self.closures: dict[int, dict[int, str]] = {}
         self.bound: dict[int, tuple[Variable, int]] = {}  # names of structured bindings
         self.cursors: list[Any] = []  # of the functions that were read
+        self.variables: list[Any] = []  # the cursors of variables of device memory
         self.template_values: dict[str, int] = {}
         self.temporaries = 0
         self.files: dict[str, bool] = {}
@@ -306,7 +308,8 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             name = k.spelling if k.spelling not in taken else f"{k.spelling}_{number}"  # a pack's
             taken.update({name} - {""})
             t = self.types.read(k.type)
-            t = Pointer(t.element) if isinstance(t, Array) else t
+            if isinstance(t, Array | FunctionType):  # as written; what travels is a pointer
+                t = Pointer(t.element if isinstance(t, Array) else t)
             p = Parameter(
                 name, t, place=self.place(k),
                 grid_constant="nvir.grid_constant" in self.annotations(k),
@@ -367,6 +370,8 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         made = self.variable(definition)
         if not made.memory:
             made.memory = "constant"  # clang lets device code read constants of the host
+        else:
+            self.variables.append(definition)
         made.link_name = definition.mangled_name.lstrip("\x01")
         if definition.storage_class.name == "STATIC":
             made.storage = "static"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.frontend.cuda.base import Base
 from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
-from nvir.frontend.cuda.text import call_tokens, for_header, parse_asm, pragma, substituted
+from nvir.frontend.cuda.text import call_tokens, for_header, header, parse_asm, pragma, substituted
 from nvir.frontend.cuda.unroll import written_out
 from nvir.frontend.tree import expressions as x
 from nvir.frontend.tree import statements as s
@@ -157,13 +157,37 @@ class StatementReader(Base):
         return before, kids
 
     def switch(self, c: Any) -> s.Stmt:
+        hidden = self.switch_variables(c)
         before, kids = self.condition_variables(list(c.get_children()))
+        before = hidden + before
         cond = self.expr(kids[0])
         t = strip(self.types.read(kids[0].type))
         if isinstance(t, Enum):
             cond = x.Cast(cond, type=t.underlying, implicit=True, place=cond.place)
         made = s.Switch(cond, self.stmt(kids[-1]), place=self.place(c))
         return s.Compound((*before, made), place=self.place(c)) if before else made
+
+    def switch_variables(self, c: Any) -> list[s.Stmt]:
+        """What `switch (T v = e; …)` declares: libclang leaves it out of the children, and gives
+        it away only where the variable is named."""
+        start = c.extent.start
+        text = self.parsed.text(start.file.name) if start.file is not None else ""
+        found = header(text, start.offset, "switch")
+        if found is None or len(found) < 2:
+            return []
+        declared: dict[int, Any] = {}
+        todo = list(c.get_children())
+        while todo:
+            k = todo.pop()
+            todo += k.get_children()
+            d = k.referenced if k.kind.name == "DECL_REF_EXPR" else None
+            if d is not None and d.kind.name == "VAR_DECL" and d.location.file is not None \
+                    and d.location.file.name == start.file.name \
+                    and start.offset < d.location.offset < found[0]:  # fmt: skip
+                declared[d.location.offset] = d
+        if not declared:
+            raise self.unsupported("what stands before the condition of a switch", c)
+        return [one for at in sorted(declared) for one in self.local(declared[at])]
 
     def case(self, c: Any) -> s.Stmt:
         kids = list(c.get_children())

@@ -26,8 +26,15 @@ def blanked(text: str) -> str:
 def for_header(text: str, start: int) -> tuple[int, int, int] | None:
     """Offsets of the two semicolons and the closing parenthesis of the `for` that starts at
     `start`; None where no `for` stands there (a macro)."""
+    found = header(text, start, "for")
+    return (found[0], found[1], found[2]) if found is not None and len(found) == 3 else None
+
+
+def header(text: str, start: int, keyword: str) -> list[int] | None:
+    """Offsets of the semicolons between a statement's parentheses and of the closing one; None
+    where the keyword does not stand at `start` (a macro)."""
     clean = blanked(text[start : start + 20000])
-    m = re.match(r"for\s*\(", clean)
+    m = re.match(rf"{keyword}\s*\(", clean)
     if m is None:
         return None
     depth = 0
@@ -38,7 +45,7 @@ def for_header(text: str, start: int) -> tuple[int, int, int] | None:
             depth += 1
         elif c in ")]}":
             if depth == 0:
-                return (start + found[0], start + found[1], start + k) if len(found) == 2 else None
+                return [start + at for at in (*found, k)]
             depth -= 1
         elif c == ";" and depth == 0:
             found.append(k)

@@ -162,8 +162,11 @@ class TypeReader:
             first = next(iter(t.get_fields()), None)
             own = first.get_field_offsetof() if first is not None else 0
             if own > 0:
+                virtual = any(k.kind.name in ("CXX_METHOD", "DESTRUCTOR") and k.is_virtual_method()
+                              for k in declaration.get_children())  # fmt: skip
+                what = "virtual functions" if virtual else "a base class of a template"
                 raise Unsupported(
-                    f"'{t.spelling}': a base class or virtual functions of a template",
+                    f"{what} of '{t.spelling}'" if virtual else f"'{t.spelling}': {what}",
                     where=str(self.reader.place(declaration)),
                 )
         return fields

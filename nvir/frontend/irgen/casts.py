@@ -24,6 +24,7 @@ from nvir.ir.types import (
     DOUBLE,
     FLOAT,
     I1,
+    I32,
     I64,
     FloatType,
     IntType,
@@ -116,6 +117,8 @@ _LIBDEVICE: dict[tuple[Type, int], str] = {
 
 def _float_to_int(g: IRGenState, v: Value, want: IntType, signed: bool) -> Value:
     folded = fold.fold_cast("fptosi" if signed else "fptoui", v, want)
+    if folded is None and want.bits < I32.bits:  # as the real front end: what does not fit wraps
+        return fold.cast(g, "trunc", _float_to_int(g, v, I32, signed), want, "conv")
     name = _LIBDEVICE.get((v.type, want.bits))
     if folded is None and g.options.libdevice_casts and name is not None:
         symbol = "__nv_" + name.format("" if signed else "u")

@@ -111,6 +111,7 @@ class ModuleState:
         self.module = Module(options.arch, level="nvvm", name=unit.file)
         self.types = Types()
         self.variables: dict[Variable, Value] = {}
+        self.initialising: dict[Variable, None] = {}  # whose initial values are being made
         self.functions: dict[Function, IRFunction] = {}
         self.abis: dict[Function, ABI] = {}
         self.by_name: dict[str, Any] = {}  # symbols that are taken

@@ -18,6 +18,7 @@ from nvir.frontend.tree.expressions import StringLiteral
 from nvir.frontend.tree.layout import align_of
 from nvir.frontend.tree.types import Array, is_volatile, qualifiers, strip
 from nvir.ir import layout as ir_layout
+from nvir.ir.errors import Unsupported
 from nvir.ir.nvvm import variable
 from nvir.ir.symbols import Variable as IRVariable
 from nvir.ir.values import Value, undef
@@ -40,6 +41,8 @@ def global_symbol(shared: ModuleState, v: Variable, owner: Function | None = Non
     """The module's variable for a declaration, made at its first use."""
     known = shared.variables.get(v)
     if known is not None:
+        if v in shared.initialising:
+            raise _circular(shared, v)
         return known
     space = address_space(v)
     symbol = _symbol(v, owner)
@@ -63,10 +66,21 @@ def _initialise(shared: ModuleState, v: Variable, made: IRVariable, space: int) 
     elif v.init is None:
         made.init = zero(made.value_type)
     else:
+        shared.initialising[v] = None
         value = emit_constant(shared, v.init, v.type)
+        del shared.initialising[v]
         if value is None:
             raise IRGenError(f"the initialiser of '{v.name}' is no constant", v.place)
         made.init, made.value_type = value, value.type
+
+
+def _circular(shared: ModuleState, v: Variable) -> Unsupported:
+    """PTX takes the address of a variable only behind its declaration."""
+    names = [u.name for u in shared.initialising]
+    names = names[list(shared.initialising).index(v) :]
+    what = f"the initial values of {' and '.join(map(repr, names))}, which name each other" \
+        if len(names) > 1 else f"the initial value of '{v.name}', which names itself"  # fmt: skip
+    return Unsupported(what, where=str(v.place))
 
 
 def _symbol(v: Variable, owner: Function | None) -> str:

@@ -6,9 +6,10 @@ from nvir.ir.errors import Unsupported
 from nvir.ir.instruction import Instruction
 from nvir.ir.types import FloatType, PointerType, Type, VectorType
 from nvir.ir.values import Constant, Value, constant, integer
+from nvir.passes.select import wide
 from nvir.passes.select.constants import signed
 from nvir.passes.select.floating import from_float, has_bfloat, kind_of, operand, to_float
-from nvir.passes.select.integer import sext, zext
+from nvir.passes.select.integer import halves, sext, zext
 from nvir.passes.select.lanes import Rule, by_element
 from nvir.passes.select.parts import Part, parts
 from nvir.passes.select.selector import Address, Parts, Selector, width
@@ -63,8 +64,6 @@ def _extend(how: str) -> Rule:
     def scalar(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
         x = args[0]
         if t.bits > 64:
-            from nvir.passes.select.integer import halves
-
             return halves(s, t, x, how)
         low = extended(s, x[0], t, width(r) if r.bits <= 64 else 64, how)
         if r.bits <= 64:
@@ -95,9 +94,14 @@ def _fptrunc(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -
     x = args[0][0]
     if t.name == "float":
         return (from_float(s, r, x),)
+    return (from_double(s, r, x),)
+
+
+def from_double(s: Selector, r: Type, x: Value) -> Value:
+    """A double rounded to a narrower type."""
     if r.name != "bfloat":
-        return (s.op(f"cvt.rn.{kind_of(r)}.f64", x),)
-    return (from_float(s, r, float_to_odd(s, x)),)
+        return s.op(f"cvt.rn.{kind_of(r)}.f64", x)
+    return from_float(s, r, float_to_odd(s, x))
 
 
 def float_to_odd(s: Selector, x: Value) -> Value:
@@ -112,9 +116,13 @@ def float_to_odd(s: Selector, x: Value) -> Value:
 
 def _to_integer(kind: str) -> Rule:
     def scalar(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
-        if r.bits > 64:
-            raise Unsupported(f"{i.form.spelling} of {t} to {r}", where=str(s.source.name))
         name, x = kind_of(t), args[0][0]
+        if r.bits > 64:
+            if name == "f64":
+                return wide.from_double(s, operand(s, name, x), kind == "s")
+            double = s.op("cvt.f64.f32", to_float(s, t, x) if name != "f32" else
+                          operand(s, name, x))  # fmt: skip
+            return wide.from_double(s, double, kind == "s")
         if name == "bf16":
             name, x = "f32", to_float(s, t, x)
         w = width(r)
@@ -131,9 +139,10 @@ def _from_integer(kind: str) -> Rule:
     how = "z" if kind == "u" else "s"
 
     def scalar(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
-        if t.bits > 64:
-            raise Unsupported(f"{i.form.spelling} of {t} to {r}", where=str(s.source.name))
         name, x = kind_of(r), args[0][0]
+        if t.bits > 64:
+            made = wide.to_double(s, halves(s, t, args[0], how), kind == "s", odd=name != "f64")
+            return (made if name == "f64" else from_double(s, r, made),)
         w = max(width(t), 32) if name == "bf16" or t.bits == 1 else width(t)
         x = extended(s, x, t, w, how)
         if isinstance(x, Constant):
@@ -141,8 +150,8 @@ def _from_integer(kind: str) -> Rule:
         if name != "bf16" or has_bfloat(s):
             return (s.op(f"cvt.rn.{name}.{kind}{w}", x),)
         if w == 64:
-            raise Unsupported(f"{i.form.spelling} of {t} to bfloat before sm_90",
-                              where=str(s.source.name))  # fmt: skip
+            high = s.op("shr.s64", x, 63) if kind == "s" else integer(0)
+            return (from_double(s, r, wide.to_double(s, (x, high), kind == "s", odd=True)),)
         return (from_float(s, r, float_to_odd(s, s.op(f"cvt.rn.f64.{kind}32", x))),)
 
     return by_element(scalar)

@@ -43,13 +43,13 @@ def copy_bytes(
     to, source = s.fitting(to.plus(size)).plus(-size), s.fitting(source.plus(size)).plus(-size)
     while at < size:
         text, step = _vectors(at, size - at, align)
-        load = f"ld{volatile}{source.modifier}{text}"
+        load = f"ld{source.ordered(volatile)}{text}"
         loaded = s.emit(load, (source.plus(at).operand,))
         moves.append((at, text, loaded.results))
         at += step
     for offset, text, x in moves:
         values = list(x) if len(x) > 1 else x[0]
-        s.op(f"st{volatile}{to.modifier}{text}", to.plus(offset).operand, values)
+        s.op(f"st{to.ordered(volatile)}{text}", to.plus(offset).operand, values)
 
 
 def copy(s: Selector, i: Instruction, move: bool) -> Parts:
@@ -115,8 +115,8 @@ def _loop(
     at = s.b.phi(B64)
     step = s.op("add.s64", at, -unit if backwards else unit)
     here = step if backwards else at
-    x = s.op(f"ld{volatile}{b.modifier}.{_TYPES[unit]}", (s.op("add.s64", b.base, here), 0))
-    s.op(f"st{volatile}{a.modifier}.{_TYPES[unit]}", (s.op("add.s64", a.base, here), 0), x)
+    x = s.op(f"ld{b.ordered(volatile)}.{_TYPES[unit]}", (s.op("add.s64", b.base, here), 0))
+    s.op(f"st{a.ordered(volatile)}.{_TYPES[unit]}", (s.op("add.s64", a.base, here), 0), x)
     again = s.op("setp.ne.s64", step, 0) if backwards else s.op("setp.lt.u64", step, n)
     s.b.cond_br(again, loop, done)  # type: ignore[arg-type]
     start = n if backwards else integer(0)
@@ -141,7 +141,7 @@ def fill(s: Selector, i: Instruction) -> Parts:
     s.b.cond_br(s.op("setp.ne.s64", n, 0), loop, done)
     s.start(loop)
     at = s.b.phi(B64)
-    s.op(f"st{volatile}{base.modifier}.u8", (s.op("add.s64", base.base, at), 0), x)
+    s.op(f"st{base.ordered(volatile)}.u8", (s.op("add.s64", base.base, at), 0), x)
     step = s.op("add.s64", at, 1)
     s.b.cond_br(s.op("setp.lt.u64", step, n), loop, done)
     at.set_incoming((integer(0), step), (before, loop))
@@ -162,5 +162,5 @@ def _fill_known(s: Selector, a: Address, x: Value, size: int, align: int, volati
     while at < size:
         text, step = _vectors(at, size - at, align)
         value = {16: [word] * 4, 8: [word] * 2, 4: word, 2: half, 1: x}[step]
-        s.op(f"st{volatile}{a.modifier}{text}", a.plus(at).operand, value)
+        s.op(f"st{a.ordered(volatile)}{text}", a.plus(at).operand, value)
         at += step

@@ -34,7 +34,7 @@ from nvir.passes.select.integer import zext
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import Part, parts
 from nvir.passes.select.selector import Address, Parts, Selector
-from nvir.passes.select.spaces import CONST, GLOBAL, LOCAL, PARAM
+from nvir.passes.select.spaces import GLOBAL, LOCAL
 
 _TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}
 _FLOATS = {"half": "b16", "bfloat": "b16", "float": "f32", "double": "f64"}
@@ -238,7 +238,7 @@ def load_value(
     shape = parts(t)
     a = _in_reach(s, a, shape)
     align = known_align(s, a, align)
-    head = f"{name}{order}{a.modifier}{'.nc' if nc else ''}"
+    head = f"{name}{a.ordered(order)}{'.nc' if nc else ''}"
     out: list[Value] = []
     for group in _paired(shape, align):
         out.extend(_load_group(s, head, a, group, align, as_signed))
@@ -322,7 +322,7 @@ def _load(s: Selector, i: Instruction) -> Parts:
         from nvir.passes.select.atomics import atomic_load
 
         return atomic_load(s, i, a)
-    volatile = ".volatile" if i.form.volatile and a.space not in (CONST, PARAM) else ""
+    volatile = ".volatile" if i.form.volatile else ""
     nc = not volatile and a.space == GLOBAL and (
         "invariant" in i.form.mods or _is_read_only(s, i.operands[0])
     )  # fmt: skip
@@ -360,7 +360,7 @@ def store_value(
     shape = parts(t)
     a = _in_reach(s, a, shape)
     align = known_align(s, a, align)
-    head = f"st{order}{a.modifier}"
+    head = f"st{a.ordered(order)}"
     values = dict(zip(shape, x, strict=True))
     for group in _paired(shape, align):
         _store_group(s, head, a, group, align, [values[p] for p in group])

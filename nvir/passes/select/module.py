@@ -10,6 +10,7 @@ words, or, where an address is not aligned, of masked bytes.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -102,6 +103,7 @@ class ModuleSelector:
         for x in source.globals:
             if x in self.symbols and x.init is not None:
                 self._initialise(x)
+        target.globals[:] = in_order_of_names(target.globals)
         for f in source.functions:
             if f in self.symbols and f.blocks:
                 new = self.symbols[f]
@@ -191,6 +193,32 @@ class ModuleSelector:
         assert a.symbol is not None
         generic = constants.is_generic_address(v)
         return SymbolOffset(self.symbol(a.symbol), a.offset, generic)
+
+
+def in_order_of_names(variables: list[Variable]) -> list[Variable]:
+    """The variables, each behind those that its initial value names, else in their order: the
+    assembler takes no address of a variable that it has not read yet."""
+    made: dict[Variable, None] = {}
+    for v in variables:
+        todo: dict[Variable, Iterator[Variable]] = {v: _named_by(v)}  # the way down, innermost last
+        while todo and v not in made:
+            inner = next(reversed(todo))
+            below = next((x for x in todo[inner] if x not in made), None)
+            if below is None:
+                made[inner] = None
+                del todo[inner]
+            elif below in todo:
+                names = ", ".join(str(x.name) for x in todo)
+                raise Unsupported(f"initial values that name each other: {names}")
+            else:
+                todo[below] = _named_by(below)
+    return list(made)
+
+
+def _named_by(v: Variable) -> Iterator[Variable]:
+    words = v.init if isinstance(v.init, tuple) else (v.init,)
+    return iter([w.symbol for w in words if isinstance(w, SymbolOffset)
+                 and isinstance(w.symbol, Variable)])  # fmt: skip
 
 
 def _scalar(t: Any) -> str:

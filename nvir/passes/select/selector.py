@@ -37,7 +37,7 @@ from nvir.ir.values import (
 )
 from nvir.passes.select import constants
 from nvir.passes.select.parts import Part, parts
-from nvir.passes.select.spaces import GENERIC, SPACE_NAMES, Spaces
+from nvir.passes.select.spaces import CONST, GENERIC, LOCAL, PARAM, SPACE_NAMES, Spaces
 
 if TYPE_CHECKING:
     from nvir.passes.select.module import ModuleSelector
@@ -63,6 +63,12 @@ class Address:
         if name is None:
             raise Unsupported(f"address space {self.space}")
         return f".{name}" if name else ""
+
+    def ordered(self, order: str) -> str:
+        """`order`, such as ".volatile", and the space: PTX takes no ".volatile" where no other
+        thread writes."""
+        plain = order == ".volatile" and self.space in (CONST, LOCAL, PARAM)
+        return self.modifier if plain else f"{order}{self.modifier}"
 
     def plus(self, bytes: int) -> Address:
         return Address(self.base, self.offset + bytes, self.space)

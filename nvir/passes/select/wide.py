@@ -1,14 +1,19 @@
-"""Shifts and division of integers of 65 to 128 bits, as two registers of 64.
+"""Shifts, division and conversions of integers of 65 to 128 bits, as two registers of 64.
 
 Shifts compute both cases, below 64 and from there on, and select; PTX's shifts give
 0 (or signs) for amounts of the width and more, which makes the edges right. Division has no
 instruction: a loop shifts the dividend through a remainder, one bit a turn.
+
+To a float: the magnitude is shifted to the top of 128 bits; of the 64 highest the last one also
+tells whether anything below is not zero, so that their conversion rounds as the whole would;
+a power of two brings the result back to its place. From a float: the integer above 2^64, and the
+rest, which is exact.
 """
 
 from __future__ import annotations
 
-from nvir.ir.types import B64, U32, Type
-from nvir.ir.values import Value, integer
+from nvir.ir.types import B64, SCALARS, U32, Type
+from nvir.ir.values import Value, constant, integer
 from nvir.passes.select.integer import chained, halves
 from nvir.passes.select.selector import Parts, Selector
 
@@ -99,3 +104,47 @@ def _unsigned(s: Selector, a: Parts, b: Parts) -> tuple[Parts, Parts]:
         phi.set_incoming((first, following), (before, end))
     s.start(done)
     return (next_low, high), next_rest
+
+
+# ---------------------------------------------------------------- conversions
+
+_BIAS = 1023  # of a double's exponent, behind 52 bits of fraction
+
+
+def to_double(s: Selector, x: Parts, is_signed: bool, odd: bool) -> Value:
+    """A pair as the nearest double; `odd`: with what is cut off told by its last bit, to be
+    rounded once more to a narrower type."""
+    x = s.reg(x[0], "b64"), s.reg(x[1], "b64")
+    minus = s.op("setp.lt.s64", x[1], 0) if is_signed else None
+    if minus is not None:
+        x = choose(s, minus, negated(s, x), x)
+    small = s.op("setp.eq.b64", x[1], 0)
+    below_64 = s.op("add.s32", s.op("clz.b64", x[0]), 64)
+    zeros = s.op("selp.b32", below_64, s.op("clz.b64", x[1]), small)
+    low, high = shift(s, B64, "shl", x, zeros)
+    top = _with_rest(s, high, low)
+    if odd:
+        top = _with_rest(s, s.op("and.b64", top, -2048), s.op("and.b64", top, 2047), 2048)
+    places = s.op("sub.s32", _BIAS + 64, zeros)
+    scale = s.op("mov.f64", s.op("shl.b64", s.op("cvt.u64.u32", places), 52))
+    made = s.op("mul.rn.f64", s.op("cvt.rn.f64.u64", top), scale)
+    return made if minus is None else s.op("selp.f64", s.op("neg.f64", made), made, minus)
+
+
+def _with_rest(s: Selector, x: Value, rest: Value, bit: int = 1) -> Value:
+    """`x` with a bit set where `rest` is not zero."""
+    some = s.op("setp.ne.s64", rest, 0)
+    return s.op("or.b64", x, s.op("selp.b64", bit, 0, some))
+
+
+def from_double(s: Selector, x: Value, is_signed: bool) -> Parts:
+    """A double cut off to a pair."""
+    size = s.op("abs.f64", x) if is_signed else x
+    f64 = SCALARS["f64"]
+    down, up = (constant(f64, _BIAS - 64 << 52), constant(f64, _BIAS + 64 << 52 | 1 << 63))
+    high = s.op("cvt.rzi.u64.f64", s.op("mul.rn.f64", size, down))
+    rest = s.op("fma.rn.f64", s.op("cvt.rn.f64.u64", high), up, size)
+    pair = s.op("cvt.rzi.u64.f64", rest), high
+    if not is_signed:
+        return pair
+    return choose(s, s.op("setp.lt.f64", x, constant(f64, 0)), negated(s, pair), pair)
