@@ -158,6 +158,40 @@ def test_newer_intrinsics():
         legalized("%d = call float @llvm.sin.f32(float %f)", "llvm20")
 
 
+def test_intrinsics_without_a_name_are_assembly():
+    """With the statement of the selection's table; what libnvvm knows stays."""
+    assert legalized("%d = call i32 @llvm.nvvm.redux.sync.umax(i32 %n, i32 -1)") == [
+        '%0 = call i32 asm sideeffect "redux.sync.max.u32 $0, $1, $2;", '
+        '"=r,r,n,~{memory}"(i32 %n, i32 -1) convergent nounwind',
+    ]
+    assert legalized("%d = call i32 @llvm.nvvm.idp4a.s.s(i32 %n, i32 %n, i32 7)") == [
+        '%0 = call i32 asm "dp4a.s32.s32 $0, $1, $2, $3;", "=r,r,r,n"(i32 %n, i32 %n, i32 7) '
+        "nounwind",
+    ]
+    wait = legalized("call void @llvm.nvvm.cp.async.wait.group(i32 1)")
+    assert wait == ['call void asm sideeffect "cp.async.wait_group $0;", "n,~{memory}"(i32 1) '
+                    "convergent nounwind"]  # fmt: skip
+    for dialect in ("llvm7", "llvm20"):
+        mask = legalized("%d = call i32 @llvm.nvvm.activemask()", dialect)
+        assert mask == ['%0 = call i32 asm sideeffect "activemask.b32 $0;", "=r,~{memory}"() '
+                        "convergent nounwind"]  # fmt: skip
+    kept = "%d = call i32 @llvm.nvvm.redux.sync.umax(i32 %n, i32 -1)"
+    assert legalized(kept, "llvm20") == [kept]
+    kept = "%d = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 true)"
+    assert legalized(kept) == [kept]
+
+
+@pytest.mark.parametrize("dialect", ["llvm7", "llvm20"])
+def test_roundings_that_libnvvm_refuses(dialect):
+    near = legalized("%d = call float @llvm.rint.f32(float %f)", dialect)
+    assert near[0].startswith('%0 = call float asm "cvt.rni.f32.f32 $0, $1;", "=f,f"(float %f)')
+    whole = legalized("%d = call float @llvm.round.f32(float %f)", dialect)
+    assert whole[0].startswith('%0 = call float asm "cvt.rzi.f32.f32 $0, $1;", "=f,f"(float %f)')
+    assert len(whole) == 9
+    kept = "%d = call float @llvm.floor.f32(float %f)"
+    assert legalized(kept, dialect) == [kept]
+
+
 def test_stack_memory_in_space_5_is_cast():
     lines = legalized("%a = alloca i32, addrspace(5)\nstore i32 1, ptr addrspace(5) %a", "llvm20")
     assert lines == [

@@ -50,6 +50,7 @@ from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
 from nvir.ir.verify_nvvm import element
 from nvir.passes.aggregate.leaves import leaves
 from nvir.passes.context import Context
+from nvir.passes.llvm import assembly
 from nvir.passes.llvm.atomics import RULES as ATOMICS
 from nvir.passes.llvm.legalize_types import rewrite_types
 from nvir.passes.remarks import Code
@@ -216,7 +217,12 @@ def _call(i: Instruction, dialect: str) -> bool:
         return False
     name = str(callee.name)[5:]
     if name.startswith("nvvm."):
-        return _barrier(i, callee)
+        row = assembly.statement(f"llvm.{name}", dialect)
+        if row is None:
+            return _barrier(i, callee)
+        assembly.as_assembly(i, row)
+        _drop(callee)
+        return True
     base = name.split(".")[0]
     rule = _INTRINSICS.get(base)
     if rule is not None and (dialect == "llvm7" or base in _NEITHER):
@@ -329,12 +335,14 @@ def _vector_reduce(b: Builder, i: Instruction, dialect: str) -> Value:
     return out
 
 
+_ROUNDINGS = ("rint", "nearbyint", "trunc", "round")
 _INTRINSICS: dict[str, Callable[[Builder, Instruction, str], Value | None]] = {
     "umin": _minmax("ult"), "umax": _minmax("ugt"), "smin": _minmax("slt"),
     "smax": _minmax("sgt"), "abs": _abs, "fabs": _fabs, "vector": _vector_reduce,
     "uadd": _overflow_or_saturate, "usub": _overflow_or_saturate,
+    **dict.fromkeys(_ROUNDINGS, assembly.rounding),
 }  # fmt: skip
-_NEITHER = frozenset(("fabs",))  # libnvvm refuses them in both dialects
+_NEITHER = frozenset(("fabs", *_ROUNDINGS))  # libnvvm refuses them in both dialects
 _NO_FORM = frozenset((
     "sin", "cos", "tan", "exp", "exp2", "exp10", "log", "log2", "log10", "pow", "powi", "stacksave",
     "stackrestore", "sincos", "ldexp", "frexp",

@@ -1,0 +1,113 @@
+"""Intrinsics that libnvvm's older dialect has no name for, as inline assembly, and roundings.
+
+    %m = call i32 @llvm.nvvm.activemask()   ==>   %m = call i32 asm sideeffect "activemask.b32 $0;"
+    %y = call float @llvm.rint.f32(float %x)  ==>  %y = call float asm "cvt.rni.f32.f32 $0, $1;"
+
+The statement is that of the selection's own table (passes.select.intrinsic_table), with a
+constraint for each operand: `l` for a pointer, `n` for what PTX takes as a literal only.
+
+Source   libnvvm 13.0 leaves these calls as they are in its PTX, or refuses them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nvir.ir.errors import Unsupported
+from nvir.ir.instruction import Instruction
+from nvir.ir.nvvm import Builder, const_like
+from nvir.ir.nvvm_values import InlineAsm, NvvmCall
+from nvir.ir.types import FloatType, PointerType, Type
+from nvir.ir.values import Constant, Value
+from nvir.passes.select.intrinsic_table import table
+
+_UNKNOWN = re.compile(
+    r"llvm\.nvvm\.(redux\.sync\.(add|and|x?or|u?min|u?max)|activemask|nanosleep|idp[24]a\..*|"
+    r"cp\.async\.(ca|cg)\.shared\.global\.\d+(\.s)?|"
+    r"cp\.async\.(commit\.group|wait\.group|wait\.all))"
+)
+_PURE = re.compile(r"llvm\.nvvm\.idp")
+_NEVER = frozenset(("llvm.nvvm.activemask", "llvm.nvvm.nanosleep"))  # in neither dialect
+_TIMER = "llvm.nvvm.read.ptx.sreg.globaltimer"
+_CONSTRAINTS = {16: "h", 32: "r", 64: "l"}
+
+
+def statement(name: str, dialect: str) -> str | None:
+    """PTX of an intrinsic that libnvvm does not know: a row of the selection's table."""
+    if dialect != "llvm7":
+        return table()[name] if name in _NEVER else None
+    if name == _TIMER:
+        return "mov.u64 %globaltimer"
+    return table().get(name) if _UNKNOWN.fullmatch(name) else None
+
+
+def as_assembly(i: Instruction, row: str) -> None:
+    """Replace a call by its statement."""
+    operands: tuple[Value, ...] = i._operands
+    shift = int(i.type.bits > 0)
+    mnemonic, _, text = row.partition(" ")
+    literals = set()
+
+    def operand(m: re.Match[str]) -> str:
+        k = int(m[1])
+        if isinstance(operands[k], Constant):
+            literals.add(k)
+        return f"${k + shift}"
+
+    text = re.sub(r"\$(\d+)(?::r|\.\d+)?", operand, text)
+    words = ["$0"] * shift + ([text] if text else [])
+    template = f"{mnemonic} {', '.join(words)};" if words else f"{mnemonic};"
+    codes = [f"={_constraint(i.type)}"] if shift else []
+    codes += ["n" if k in literals else _constraint(v.type) for k, v in enumerate(operands)]
+    pure = _PURE.match(str(i.aux.callee.name)) is not None
+    if not pure:
+        codes.append("~{memory}")
+    b = Builder.ahead_of(i)
+    made = _assembly(b, i.type, template, ",".join(codes), operands, pure)
+    if shift:
+        i.replace_with(made)
+    else:
+        i.erase()
+
+
+def _constraint(t: Type) -> str:
+    if isinstance(t, FloatType):
+        return {"float": "f", "double": "d"}.get(t.name, "h")
+    return "l" if isinstance(t, PointerType) else _CONSTRAINTS[t.bits]
+
+
+# ------------------------------------------------------------------- roundings
+
+_MODES = {"rint": "rni", "nearbyint": "rni", "trunc": "rzi"}
+
+
+def rounding(b: Builder, i: Instruction, dialect: str) -> Value:
+    """To an integer, as a float. `round`, half away from zero: cut off, and one more, with the
+    sign of the argument, where a half or more was cut."""
+    x = i._operands[0]
+    if x.type.name not in ("float", "double"):
+        raise Unsupported(f"the intrinsic {i.aux.callee.name} on {dialect}")
+    what = str(i.aux.callee.name).split(".")[1]
+    if what != "round":
+        return _converted(b, x, _MODES[what])
+    cut = _converted(b, x, "rzi")
+    rest = b.fsub(x, cut)
+    far = b.or_(b.fcmp_ordered(">=", rest, const_like(x, 0.5)),
+                b.fcmp_ordered("<=", rest, const_like(x, -0.5)))  # fmt: skip
+    away = b.select(b.fcmp_ordered("<", x, const_like(x, 0.0)), const_like(x, -1.0),
+                    const_like(x, 1.0))  # fmt: skip
+    return b.select(far, b.fadd(cut, away), cut)
+
+
+def _converted(b: Builder, x: Value, mode: str) -> Value:
+    kind, code = ("f32", "f") if x.type.bits == 32 else ("f64", "d")
+    text = f"cvt.{mode}.{kind}.{kind} $0, $1;"
+    return _assembly(b, x.type, text, f"={code},{code}", (x,), pure=True)
+
+
+def _assembly(b: Builder, t: Type, text: str, constraints: str, operands: tuple[Value, ...],
+              pure: bool) -> Instruction:  # fmt: skip
+    asm = InlineAsm(text, constraints, () if pure else ("sideeffect",))
+    attributes = ("nounwind", ("memory", "none")) if pure else ("convergent", "nounwind")
+    info = NvvmCall(len(operands), callee=asm, attributes=attributes)
+    return b.insert("call", operands, t, aux=info)
