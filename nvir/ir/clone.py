@@ -135,11 +135,14 @@ def clone_blocks(
 
 
 def place(function: Function, layout: Mapping[Block, list[Block]]) -> None:
-    """Put the copies that `clone_blocks` noted where they belong; linear in the blocks."""
+    """Put the copies that `clone_blocks` noted where they belong, behind other copies too; linear
+    in the blocks."""
     blocks: list[Block] = []
-    for b in function.blocks:
+    work = function.blocks[::-1]
+    while work:
+        b = work.pop()
         blocks.append(b)
-        blocks += layout.get(b, ())
+        work += reversed(layout.get(b, ()))
     function.blocks = blocks
 
 

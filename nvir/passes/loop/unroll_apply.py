@@ -20,7 +20,7 @@ from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.loop.unroll_counted import unroll_counted
 from nvir.passes.loop.unroll_region import Refusals, Region, regions
-from nvir.passes.loop.unroll_transform import Test, Unroller
+from nvir.passes.loop.unroll_transform import Layout, Test, Unroller
 
 LARGEST = 1 << 17  # instructions of one unrolled loop: beyond, a demand is a mistake
 
@@ -62,10 +62,15 @@ def unroll(
         trips = {x.header: trip_count(x) for x in loops}
         place = {b: k for k, b in enumerate(function.blocks)}
         loops.sort(key=lambda x: (-x.depth, -place[x.header]))
-        return {
-            x.header: _unroll(made[x.header], plans[x.header], trips[x.header], _test(x, trips))
+        layout = Layout()
+        outcomes = {
+            x.header: _unroll(
+                made[x.header], plans[x.header], trips[x.header], _test(x, trips), layout
+            )
             for x in loops
         }
+        layout.apply(function)
+        return outcomes
 
 
 def _test(loop: Loop, trips: dict[Block, TripCount | None]) -> Test | None:
@@ -80,7 +85,9 @@ def _test(loop: Loop, trips: dict[Block, TripCount | None]) -> Test | None:
     return Test(trip.exit, outside[0], trip.exit in loop.latches)
 
 
-def _unroll(region: Region, plan: Plan, trip: TripCount | None, test: Test | None) -> Outcome:
+def _unroll(
+    region: Region, plan: Plan, trip: TripCount | None, test: Test | None, layout: Layout
+) -> Outcome:
     holds = None  # how often the counted test holds before it fails
     if trip is not None and test is not None and trip.count is not None:
         holds = trip.count - test.at_latch
@@ -90,14 +97,14 @@ def _unroll(region: Region, plan: Plan, trip: TripCount | None, test: Test | Non
             return Outcome(0, "the number of iterations is not known here")
         if (holds + 1) * size > LARGEST:
             return Outcome(0, f"{holds + 1}·{size} instructions are too many")
-        Unroller(region, test).fully(holds + 1)
+        Unroller(region, test, layout).fully(holds + 1)
         assert trip is not None
         assert trip.count is not None
         return Outcome(trip.count, "no loop is left", full=True)
     f = plan.factor
     if f < 2 or f * size > LARGEST:
         return Outcome(0, f"{f}·{size} instructions are too many" if f > 1 else "factor 1")
-    u = Unroller(region, test)
+    u = Unroller(region, test, layout)
     if holds is not None and test is not None:
         at = f - 1 if test.at_latch else 0
         if holds >= at:
@@ -105,7 +112,7 @@ def _unroll(region: Region, plan: Plan, trip: TripCount | None, test: Test | Non
             return Outcome(f, f"one test in {f} copies, {(holds - at) % f} copies ahead")
     elif trip is not None and test is not None and unroll_counted(u, trip, f, plan.pieces):
         if plan.rest > 1:
-            Unroller(region, None).uncounted(plan.rest)
+            Unroller(region, None, layout).uncounted(plan.rest)
         rest = "pieces and the loop" if plan.pieces else "the loop"
         return Outcome(f, f"one test in {f} copies, {rest} for the rest")
     u.uncounted(f)

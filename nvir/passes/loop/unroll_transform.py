@@ -38,7 +38,7 @@ import attrs
 
 from nvir.ir.block import Block
 from nvir.ir.cfg import successors
-from nvir.ir.clone import Renaming, clone_blocks
+from nvir.ir.clone import Renaming, clone_blocks, place
 from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -65,14 +65,32 @@ class Test:
     at_latch: bool
 
 
+@attrs.define(eq=False)
+class Layout:
+    """Where the blocks that are made belong and which are gone, until all are placed at once: a
+    function may have thousands of loops."""
+
+    behind: dict[Block, list[Block]] = attrs.Factory(dict)
+    gone: set[Block] = attrs.Factory(set)
+
+    def put(self, block: Block, after: Block) -> None:
+        self.behind[after] = [block, *self.behind.get(after, ())]
+
+    def apply(self, function: Function) -> None:
+        place(function, self.behind)
+        if self.gone:
+            function.blocks = [b for b in function.blocks if b not in self.gone]
+
+
 class Unroller:
     """Unrolls one region; use it once.
 
-    `test` is the counted exit, None where no test may be left out.
+    `test` is the counted exit, None where no test may be left out. `layout` gets what is made:
+    the function's list of blocks is as it was until that is applied.
     """
 
-    def __init__(self, region: Region, test: Test | None) -> None:
-        self.region, self.test = region, test
+    def __init__(self, region: Region, test: Test | None, layout: Layout) -> None:
+        self.region, self.test, self.layout = region, test, layout
         self.function: Function = region.header.function
         self.inside = set(region.blocks)
         self.order = _in_order(region.header, self.inside)
@@ -128,7 +146,7 @@ class Unroller:
         """One more copy, in which the header's phis are what is given, else phis of its own."""
         mapping = Renaming(given)
         moves = self.folder.fold(mapping) if given else []
-        new = clone_blocks(self.order, mapping, after=self.last)
+        new = clone_blocks(self.order, mapping, self.last, self.layout.behind)
         for move in reversed(moves):
             assert new[0].first is not None
             move.insert_before(new[0].first)
@@ -192,7 +210,9 @@ class Unroller:
 
     def new_block(self, name: str) -> Block:
         """An empty block behind the last that was placed."""
-        b = self.function.block(f"{self.region.header.name}.{name}", after=self.last)
+        unique = self.function.unique_block_name(f"{self.region.header.name}.{name}")
+        b = Block(unique, self.function)
+        self.layout.put(b, self.last)
         self.last = b
         self.made.append(b)
         return b
@@ -268,7 +288,8 @@ class Unroller:
 
     def finish(self) -> None:
         self.exits.finish()
-        delete_blocks(self.function, self.dead)
+        empty_blocks(self.function, self.dead)
+        self.layout.gone |= self.dead
         new = [b for b in self.made if b not in self.dead]
         alive = [b for b in (*self.order, *new) if b not in self.dead]
         self.region.grow(new, alive[-1], self.dead)
@@ -346,6 +367,13 @@ def delete_blocks(function: Function, dead: set[Block]) -> None:
     """Delete blocks that nothing outside of them names."""
     if not dead:
         return
+    empty_blocks(function, dead)
+    function.blocks[:] = [b for b in function.blocks if b not in dead]
+    function.cfg_changed()
+
+
+def empty_blocks(function: Function, dead: set[Block]) -> None:
+    """Delete what they hold, and their names."""
     for b in dead:
         for i in b:
             for v in i._operands:
@@ -357,8 +385,6 @@ def delete_blocks(function: Function, dead: set[Block]) -> None:
         for i in reversed(b):
             i._results, i.type = None, VOID
             i.erase()
-    function.blocks[:] = [b for b in function.blocks if b not in dead]
-    function.cfg_changed()
 
 
 def _go_to(block: Block, target: Block) -> None:
