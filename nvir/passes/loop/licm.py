@@ -86,7 +86,7 @@ class Options:
     limit: int = 0
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class Decision:
     """What leaves a loop; `why` is the code of a loop that nothing can leave, with its fields."""
 

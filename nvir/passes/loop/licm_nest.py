@@ -13,7 +13,7 @@ Cost     one visit an instruction, and a candidate for each further loop around 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable
 from functools import cached_property
 
 import attrs
@@ -44,6 +44,7 @@ class Nest:
         self.moved: dict[Instruction, Loop] = {}
         self.lifted: dict[Block, list[Instruction]] = {}
         self._blocks: dict[Block, Contents] = {}
+        self._varying: dict[Block, set[Value]] = {}  # by header, what is made in the loop for good
 
     @cached_property
     def held(self) -> Container[Value]:
@@ -63,90 +64,91 @@ class Nest:
 
     def leave(self, loop: Loop, leaving: list[Instruction]) -> None:
         """Note that instructions, in order, leave a loop."""
+        if not leaving:
+            return
         gone = set(leaving)
         for inner in {self.moved[i].header for i in leaving if i in self.moved}:
             self.lifted[inner] = [i for i in self.lifted[inner] if i not in gone]
         self.moved.update(dict.fromkeys(leaving, loop))
-        if leaving:
-            self.lifted[loop.header] = [*self.lifted.get(loop.header, ()), *leaving]
+        self.lifted[loop.header] = [*self.lifted.get(loop.header, ()), *leaving]
 
     def contents(self, block: Block) -> Contents:
         """What a block of a loop holds, as the last survey found it."""
         return self._blocks[block]
 
-    def parts(self, loop: Loop) -> Iterator[Contents]:
+    def parts(self, loop: Loop) -> list[Contents]:
         """What the loop holds, in reverse post-order; what an inner loop lost comes first."""
-        candidates: set[Instruction] = set()
-        moved = self.moved
+        known, moved, lifted = self._blocks, self.moved, self.lifted
+        before = [self._varying.get(x.header, ()) for x in (loop, *loop.children)]
+        varying = self._varying[loop.header] = set().union(*before)
+        parts = []
         for b in loop.blocks:
-            if b is not loop.header and b in self.lifted:
-                yield self._sort(self.lifted[b], loop, candidates)
-            known = self._blocks.get(b)
-            if known is None or known.depth < loop.depth:
-                items = [i for i in b if i not in moved] if moved else list(b)
-                known = self._blocks[b] = self._sort(items, loop, candidates)
-            elif known.may_move:
-                known = self._blocks[b] = self._narrow(known, loop, candidates)
-            yield known
-
-    def _sort(
-        self, items: list[Instruction], loop: Loop, candidates: set[Instruction]
-    ) -> Contents:
-        """Find the candidates and the hazards among instructions of a loop. `candidates`: those
-        before them, which gets theirs."""
-        moved, inside = self.moved, loop.members
-        may_move = []
-        hazards = []
-        for i in items:
-            kind = KINDS[i.form]
-            if kind == FIXED:
-                continue
-            if kind >= CARRY:
-                hazards.append(i)
-                if kind == STAYS:
-                    continue
-            for v in i._operands:
-                d = v if v.__class__ is Instruction else v.definer
-                if d is None or d.block not in inside or d in candidates:
-                    continue
-                at = moved.get(d)
-                if at is None or (at is not loop and at.header in inside):
-                    if kind == CARRY:
-                        may_move.append((i, kind))
-                    break
-            else:
-                candidates.add(i)
-                may_move.append((i, kind))
-        return Contents(items, may_move, hazards, loop.depth)
-
-    def _narrow(self, known: Contents, loop: Loop, candidates: set[Instruction]) -> Contents:
-        """The same for a block that was sorted for a loop inside: what cannot leave that one
-        cannot leave this one, and what has moved does not come back."""
-        moved = self.moved
-        left = [i for i, _ in known.may_move if i not in moved]
-        items, hazards = known.items, known.hazards
-        if len(left) < len(known.may_move):
-            items = [i for i in items if i not in moved]
-            hazards = [i for i in hazards if i not in moved]
-        may_move = self._sort(left, loop, candidates).may_move
-        if len(may_move) == len(known.may_move):
-            return known
-        return Contents(items, may_move, hazards, loop.depth)
+            if b in lifted and b is not loop.header:
+                parts.append(_sort(lifted[b], varying, loop.depth))
+            part = known.get(b)
+            if part is None:
+                part = _sort(b, varying, loop.depth)
+            elif part.depth < loop.depth:
+                part = _sort((i for i in b if i not in moved), varying, loop.depth)
+            elif part.may_move:
+                part = _narrow(part, moved, varying, loop.depth)
+            known[b] = part
+            parts.append(part)
+        return parts
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Contents:
     """Instructions in order; the candidates among them, with their kind; and the hazards, which
     others must not pass without a look.
 
-    A candidate may move as far as its kind says and reads nothing in the loop but candidates. The
-    links of carry chains are always among them. `depth` is that of the loop.
+    A candidate may move as far as its kind says and reads nothing that varies in the loop; links
+    of carry chains are always among them. `depth` is that of the loop.
     """
 
     items: list[Instruction]
     may_move: list[tuple[Instruction, int]]
     hazards: list[Instruction]
     depth: int
+
+
+def _sort(source: Iterable[Instruction], varying: set[Value], depth: int) -> Contents:
+    """Find candidates and hazards among instructions of a loop. `varying`: what those before them
+    make that is no candidate's; it gets theirs."""
+    items = []
+    may_move = []
+    hazards = []
+    for i in source:
+        items.append(i)
+        kind = KINDS[i.form]
+        if kind >= CARRY:
+            hazards.append(i)
+        if FIXED < kind < STAYS and varying.isdisjoint(i._operands):
+            may_move.append((i, kind))
+            continue
+        if kind == CARRY:
+            may_move.append((i, kind))
+        if i._results is None:
+            varying.add(i)
+        else:
+            varying.update(i._results)
+    return Contents(items, may_move, hazards, depth)
+
+
+def _narrow(
+    known: Contents, moved: Container[Instruction], varying: set[Value], depth: int
+) -> Contents:
+    """The same for a block that was sorted for a loop inside: what varies there varies here, and
+    what has moved does not come back."""
+    left = [i for i, _ in known.may_move if i not in moved]
+    items, hazards = known.items, known.hazards
+    if len(left) < len(known.may_move):
+        items = [i for i in items if i not in moved]
+        hazards = [i for i in hazards if i not in moved]
+    may_move = _sort(left, varying, depth).may_move
+    if len(may_move) == len(known.may_move):
+        return known
+    return Contents(items, may_move, hazards, depth)
 
 
 # What the mover takes a form for. From CARRY on they are hazards; FIXED ones are nothing to it:

@@ -62,7 +62,7 @@ def observed(
     the other blocks of an innermost loop, knob 482.
     """
     rule = _Rule(region, pass_id, weights, outer, divergent)
-    if pass_id > 0 and not rule.one_block:
+    if pass_id > 0 and not rule.guarded and len(region.loop.blocks) > 1:
         return [], no_verdict(LATER)
     gone: set[Instruction] = set()
     won: Verdict | None = None
@@ -89,7 +89,11 @@ def no_verdict(why: str) -> Verdict:
 
 
 class _Rule:
-    """One loop under the observed rule."""
+    """One loop under the observed rule.
+
+    alone    what in the loop keeps everything there, or ""
+    guarded  whether all branches of an innermost loop become guards
+    """
 
     def __init__(
         self, region: Region, pass_id: int, weights: Weights, outer: float, divergent: float
@@ -99,6 +103,8 @@ class _Rule:
         self.outer, self.divergent = outer, divergent
         self.loop = region.loop
         self.innermost = not self.loop.children
+        self.guarded = self.innermost and self._becomes_one_block()
+        self.alone = weights.slow(region.parts)
         withheld = _withheld(region)
         self.invariant = [i for i in region.invariant if i not in withheld]
 
@@ -120,7 +126,7 @@ class _Rule:
         self, b: Block, own: list[Instruction]
     ) -> tuple[list[Instruction], Verdict | None]:
         """What leaves a block, and the numbers; None where nothing in it costs anything."""
-        if b in self.inner_headers:
+        if any(b is x.header for x in self.loop.children):
             return self._judge_lifted(b, own)
         size, long_ = self._block(b)
         if self.pass_id > 0:  # branches have become guards: one block
@@ -131,9 +137,9 @@ class _Rule:
         chosen = self._worth(own)
         if not chosen:
             return [], None
-        if self.around_large and always:
+        if always and self.around_large:
             return self._all(chosen, size, long_, free=True, why=why)
-        if b is not self.loop.header and any(i.form.reads for i in own) and not self._guarded:
+        if b is not self.loop.header and any(i.form.reads for i in own) and not self.guarded:
             chosen = self._worth([i for i in own if not i.form.reads])
         if self.innermost and always and (b is self.loop.header or b in self.loop.latches):
             if self.pass_id > 0 and self.enclosed_large:
@@ -212,22 +218,12 @@ class _Rule:
 
     # ------------------------------------------------------------------- the loop
 
-    @cached_property
-    def alone(self) -> str:
-        """What in the loop keeps everything there, or ""."""
-        return next(filter(None, (self.weights.of(p).slow for p in self.region.parts)), "")
-
-    @cached_property
-    def one_block(self) -> bool:
-        """Whether the loop is one block, or will be."""
-        return len(self.loop.blocks) == 1 or self._guarded
-
     def _later(self, b: Block) -> str:
         """What leaves a block to the later instances, or "": a warp-wide operation in it, or in
         all of a nest or of a loop that becomes one block."""
         if self.pass_id > 0 or self.arch >= HOPPER:
             return ""
-        blocks = (b,) if self.innermost and not self._guarded else self.loop.blocks
+        blocks = (b,) if self.innermost and not self.guarded else self.loop.blocks
         parts = map(self.region.nest.contents, blocks)
         warp = next((i for p in parts for i in p.hazards if i.form.name in WARP_WIDE), None)
         if warp is None:
@@ -236,18 +232,13 @@ class _Rule:
 
     def _always(self, b: Block) -> bool:
         """Whether every iteration runs a block."""
-        return all(b.dominates(x) for x in self.loop.latches)
-
-    @cached_property
-    def inner_headers(self) -> frozenset[Block]:
-        return frozenset(x.header for x in self.loop.children)
+        return b is self.loop.header or all(b.dominates(x) for x in self.loop.latches)
 
     @cached_property
     def around_large(self) -> bool:
         """Whether a loop inside is so large that everything leaves this one."""
-        return self.arch < HOPPER and any(
-            self._large(x) for x in self.loop.children if not x.children
-        )
+        inner = [x for x in self.loop.children if not x.children]
+        return self.arch < HOPPER and any(map(self._large, inner))
 
     @cached_property
     def enclosed_large(self) -> bool:
@@ -256,27 +247,25 @@ class _Rule:
         return nested and self._large(self.loop)
 
     def _large(self, loop: Loop) -> bool:
-        cost = sum(self.weights.of_block(b).cost for b in loop.blocks)
+        cost = sum(self.weights.of(b).cost for b in loop.blocks)
         return cost + self.weights.lifted(loop.header) > tables.LARGE_INNER.value
 
-    @cached_property
-    def _guarded(self) -> bool:
+    def _becomes_one_block(self) -> bool:
         """Whether all branches inside become guards, so that one block is left."""
-        if not self.innermost:
-            return False
-        return all(self._always(b) or self._is_short(b) for b in self.loop.blocks)
+        blocks = self.loop.blocks
+        return len(blocks) == 1 or all(self._always(b) or self._is_short(b) for b in blocks)
 
     def _is_short(self, b: Block) -> bool:
         """Whether a block that a branch skips becomes guarded instructions. Longer ones do where
         several values merge behind it and a load of long latency follows soon."""
-        n = self.weights.of_block(b).cost
+        n = self.weights.of(b).cost
         if n <= tables.GUARDED.value or n > tables.GUARDED_LONG.value or len(b.succs) != 1:
             return n <= tables.GUARDED.value
         join = b.succs[0]
         first = itertools.islice((i for i in join if not i.form.is_phi), tables.LOADS_SOON.value)
         return (
             sum(1 for _ in join.phis) >= tables.MERGING.value
-            and self.weights.of_block(self.loop.header).cost >= tables.LONG_HEADER.value
+            and self.weights.of(self.loop.header).cost >= tables.LONG_HEADER.value
             and any(has_long_latency(i.form) for i in first)
         )
 
@@ -284,7 +273,7 @@ class _Rule:
 
     def _block(self, b: Block) -> tuple[int, bool]:
         """The size of a block, and whether it holds loads of long latency."""
-        weight = self.weights.of_block(b)
+        weight = self.weights.of(b)
         moves = weight.moves + moves_of_literals(b)
         return weight.cost + tables.PHI_MOVES.value * moves + self._control(b), weight.long
 
@@ -295,7 +284,7 @@ class _Rule:
             return 0
         if b is not latch and b is not self.loop.header:
             return 0
-        weight = self.weights.of_block(latch)
+        weight = self.weights.of(latch)
         if weight.cost + tables.PHI_MOVES.value * weight.moves > tables.SHORT_LATCH.value:
             return 0
         control = tables.LOOP_CONTROL.value

@@ -107,6 +107,7 @@ class Region:
     carried_in: bool = False  # a carry from outside is read: nothing may come between
     invariant: list[Instruction] = attrs.Factory(list)
     stay: list[Stay] = attrs.Factory(list)
+    live: dict[frozenset[Instruction], list[Value]] = attrs.Factory(dict)  # of `live_into`
 
     @property
     def hazards(self) -> Iterator[Instruction]:
@@ -163,7 +164,7 @@ class Region:
 
 def survey(loop: Loop, nest: Nest) -> Region:
     """What of the loop may move."""
-    region = Region(loop, nest, loop.members, list(nest.parts(loop)))
+    region = Region(loop, nest, loop.members, nest.parts(loop))
     for i in region.hazards:
         known = HAZARDS[i.form]
         if known & UNKNOWN:
@@ -186,17 +187,20 @@ def survey(loop: Loop, nest: Nest) -> Region:
 
 def _find(region: Region) -> None:
     leaving: set[Instruction] = set()
+    some_stay = False  # until then candidates read only what is made outside or leaves
     for part in region.parts:
         for i, kind in part.may_move:
             if kind == CARRY:
                 _chain(i, region, leaving)
-            elif not any(region.varies(v, leaving) for v in i._operands):
+                some_stay = True
+            elif not (some_stay and any(region.varies(v, leaving) for v in i._operands)):
                 stay = _why_not(i, kind, region)
                 if stay is None:
                     leaving.add(i)
                     region.invariant.append(i)
                 else:
                     region.stay.append(stay)
+                    some_stay = True
 
 
 def _why_not(i: Instruction, kind: int, region: Region) -> Stay | None:
@@ -323,15 +327,17 @@ def _links(last: Instruction) -> list[Instruction] | None:
 
 def live_into(region: Region, leaving: Iterable[Instruction]) -> list[Value]:
     """The values of `leaving` that the rest of the loop reads."""
-    gone = set(leaving)
-    out = []
-    for i in gone:
-        for r in i.results:
-            for u in r.users:
-                if u not in gone and region.holds(u):
-                    out.append(r)
-                    break
-    return out
+    gone = frozenset(leaving)
+    found = region.live.get(gone)
+    if found is None:
+        found = region.live[gone] = []
+        for i in gone:
+            for r in i.results:
+                for u in r.users:
+                    if u not in gone and region.holds(u):
+                        found.append(r)
+                        break
+    return found
 
 
 def closed(chosen: Sequence[Instruction], region: Region) -> list[Instruction]:

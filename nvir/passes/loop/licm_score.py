@@ -13,6 +13,7 @@ licm_observed.py.
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 
@@ -73,6 +74,7 @@ class Verdict:
         }  # fmt: skip
 
 
+@functools.cache
 def has_long_latency(form: Form) -> bool:
     """Whether a result comes from beyond the caches of the core: global loads and fetches."""
     if is_fetch(form):

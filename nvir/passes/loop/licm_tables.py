@@ -84,11 +84,12 @@ SCORES = (
     _weights(False, True, 12, 1),
     _weights(False, False, 30, 1),
 )
+_SCORES = {(w.safe, w.early): w for w in SCORES}
 
 
 def score_weights(pass_id: int, safe: bool) -> ScoreWeights:
     """The row of an instance; `safe`: as observed, the loop has a load of long latency."""
-    return next(w for w in SCORES if w.safe == safe and w.early == (pass_id == 0))
+    return _SCORES[safe, pass_id == 0]
 
 
 LATENCY = Row(4, "noted", "a longer latency, cycles, is a double penalty")

@@ -13,6 +13,7 @@ Source   as licm_observed.py; unroll_weights.py for the sequences.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 
 import attrs
 
@@ -23,23 +24,21 @@ from nvir.ir.values import Constant, Value
 from nvir.passes.loop.body_cost import never_unrolled, row_of
 from nvir.passes.loop.licm_nest import Contents, Nest
 from nvir.passes.loop.licm_score import has_long_latency
-from nvir.passes.loop.unroll_weights import FENCES, WARP_WIDE
+from nvir.passes.loop.unroll_weights import FENCES, WARP_WIDE, weight
 
 
 @attrs.frozen
 class Weight:
-    """What instructions are together.
+    """What the instructions of a block are together.
 
     cost   instructions of the machine, without moves
     moves  those for phis: at them, and where what they get is made
     long   whether some are loads of long latency
-    slow   why a loop around them keeps everything, or ""
     """
 
     cost: int
     moves: int
     long: bool
-    slow: str
 
 
 class Weights:
@@ -51,43 +50,52 @@ class Weights:
         self.cost = self._costs.of
         self._known: dict[Contents, Weight] = {}
 
-    def of(self, part: Contents) -> Weight:
+    def of(self, b: Block) -> Weight:
+        """The weight of what is left of a block."""
+        part = self.nest.contents(b)
         known = self._known.get(part)
         if known is None:
             known = self._known[part] = self._weigh(part.items)
         return known
 
-    def of_block(self, b: Block) -> Weight:
-        """The weight of what is left of a block."""
-        return self.of(self.nest.contents(b))
+    def _weigh(self, items: list[Instruction]) -> Weight:
+        cost = moves = 0
+        long = False
+        fixed, own = self._costs.fixed, self.cost
+        for i in items:
+            f, u = i.form, i._uses
+            n = fixed.get(f)
+            cost += own(i) if n is None else n
+            long |= f.reads and has_long_latency(f)
+            if f.is_phi:
+                moves += _stays_here(i)
+            elif u.__class__ is dict:
+                for reader in u:
+                    moves += reader.form.is_phi
+            elif u is not None:
+                moves += u.form.is_phi
+            elif i._results:
+                moves += sum([reader.form.is_phi for r in i._results for reader in r.users])
+        return Weight(cost, moves, long)
 
     def lifted(self, header: Block) -> int:
         """The cost of what left a loop and stands before it."""
         return sum(map(self.cost, self.nest.lifted.get(header, ())))
 
-    def _weigh(self, items: list[Instruction]) -> Weight:
-        moves = 0
-        for i in items:
-            u = i._uses
-            if i.form.is_phi:
-                moves += _stays_here(i)
-            elif u.__class__ is dict or i._results:
-                moves += sum(u.form.is_phi for r in i.results for u in r.users)
-            elif u is not None:
-                moves += u.form.is_phi
-        forms = {i.form: i for i in items}
-        slow = next(filter(None, map(self._costs.slow, forms.values())), "")
-        return Weight(sum(map(self.cost, items)), moves, any(map(has_long_latency, forms)), slow)
+    def slow(self, parts: Iterable[Contents]) -> str:
+        """Why a loop of such parts keeps everything, or ""."""
+        forms = {i.form: i for part in parts for i in part.items}
+        return next(filter(None, map(self._costs.slow, forms.values())), "")
 
 
 def _stays_here(phi: Instruction) -> bool:
     """Whether a phi's value is not but handed on to another block's phi."""
-    return all(u.block is phi.block for u in phi.users if u.form.is_phi)
+    return {u.block for u in phi.users if u.form.is_phi} <= {phi.block}
 
 
 def moves_of_literals(b: Block) -> int:
     """The moves at the end of a block for literals that phis get from it."""
-    return sum(p._operands[p.aux.index(b)].is_constant for s in b.succs for p in s.phis)
+    return sum([p._operands[p.aux.index(b)].is_constant for s in b.succs for p in s.phis])
 
 
 # ---------------------------------------------------------------- single instructions
@@ -103,33 +111,31 @@ class Costs:
 
     def __init__(self, arch: int) -> None:
         self.arch = arch
+        self.fixed: dict[Form, int] = {}  # costs that the form alone says
+        self._open: set[Form] = set()  # the other forms
         self._slow: dict[Form, str] = {}
-        self._plain: dict[Form, int] = {}
-        self._literal: dict[Form, int] = {}  # where the second operand is one
+
+    def of(self, i: Instruction) -> int:
+        """How many instructions the machine has for it."""
+        n = self.fixed.get(i.form)
+        return self._work_out(i) if n is None else n
+
+    def _work_out(self, i: Instruction) -> int:
+        f = i.form
+        if f not in self._open:
+            if _is_fixed(f, self.arch):
+                self.fixed[f] = _cost(i, self.arch)
+            else:
+                self._open.add(f)
+        return 0 if _may_be_part(f) and _is_part(i) else _cost(i, self.arch)
 
     def slow(self, i: Instruction) -> str:
-        """Why a loop that holds the instruction keeps everything, or ""."""
+        """Why a loop that holds it keeps everything, or ""."""
         known = self._slow.get(i.form)
         if known is None:
             passing = i.form.name in FENCES or i.form.name in WARP_WIDE
             known = self._slow[i.form] = "" if passing else never_unrolled(i, self.arch)
         return known
-
-    def of(self, i: Instruction) -> int:
-        """How many instructions the machine has for it."""
-        operands = i._operands
-        literal = len(operands) > 1 and operands[1].__class__ is Constant
-        known = (self._literal if literal else self._plain).get(i.form)
-        return self._work_out(i, literal) if known is None else known
-
-    def _work_out(self, i: Instruction, literal: bool) -> int:
-        f = i.form
-        if _may_be_part(f):
-            return 0 if _is_part(i) else _cost(i, self.arch)
-        n = _cost(i, self.arch)
-        if f.name != "mov" and (f.n_sources >= 0 or f.is_phi):  # the form says all
-            (self._literal if literal else self._plain)[f] = n
-        return n
 
 
 def _cost(i: Instruction, arch: int) -> int:
@@ -138,6 +144,13 @@ def _cost(i: Instruction, arch: int) -> int:
         return 0  # control mostly falls through where a jump is written
     n = 1 if f.reads or f.writes else row_of(i, arch).d
     return n + (f.guard is not None and not f.terminator)
+
+
+def _is_fixed(f: Form, arch: int) -> bool:
+    """Whether the cost is one for all instructions of a form."""
+    if f.name == "mov" or (f.n_sources < 0 and not f.is_phi) or _may_be_part(f):
+        return False
+    return f.reads or f.writes or weight(f, arch, True).d == weight(f, arch, False).d
 
 
 def _may_be_part(f: Form) -> bool:
@@ -153,21 +166,22 @@ def _is_part(i: Instruction) -> bool:
     """Whether the machine has no instruction for one of these: the only reader of a floating or
     wide product does it, or all that read another."""
     f, user = i.form, i._uses
+    single = user.__class__ is Instruction
     assert f.type is not None
     if f.type.is_float:
-        return user.__class__ is Instruction and _contracts(user, i)
+        return single and _contracts(user, i)
     if "wide" in f.mods:
-        return user.__class__ is Instruction and _sums(user, 64)
+        return single and _summed(user.form) == 64
     if f.name == "shl" and i._operands[1].__class__ is not Constant:
         return False
-    return i.has_uses and all(_sums(u, 32) for u in i.users)
+    return {_summed(u.form) for u in i.users} == {32}
 
 
-def _sums(i: Instruction, bits: int) -> bool:
-    """Whether an instruction adds integers of so many bits."""
-    f = i.form
-    plain = f.name == "add" and f.guard is None and not f.carry_out
-    return plain and f.type is not None and f.type.bits == bits and not f.type.is_float
+@functools.cache
+def _summed(f: Form) -> int:
+    """The bits of the integers that a form adds, 0 if it is no sum."""
+    plain = f.name == "add" and f.guard is None and not f.carry_out and f.type is not None
+    return f.type.bits if plain and f.type is not None and not f.type.is_float else 0
 
 
 def _contracts(i: Instruction, product: Instruction) -> bool:
