@@ -335,6 +335,8 @@ def interpose_all(function: Function, places: Sequence[Place]) -> list[Block]:
 
     No two places may share an edge. Linear, where single splits cost the function's size each.
     """
+    if not places:
+        return []
     state = function.cfg_state
     before: dict[Block, list[Block]] = {}
     behind: dict[Block, list[Block]] = {}
@@ -347,7 +349,7 @@ def interpose_all(function: Function, places: Sequence[Place]) -> list[Block]:
     for b in function.blocks:
         layout += (*before.get(b, ()), b, *behind.get(b, ()))
     function.blocks = layout
-    if made and state == "fresh":
+    if state == "fresh":
         function.analyze_cfg()
     return made
 
@@ -382,11 +384,12 @@ def _put(target: Block, sources: Sequence[Block], name: str | None) -> Block:
 
 
 def _split_phis(target: Block, new: Block, sources: Sequence[Block]) -> None:
+    if len(sources) == 1:
+        for phi in target.phis:
+            _enter_last(phi, sources[0], new)
+        return
     moved = set(sources)
     for phi in target.phis:
-        if len(moved) == 1 and phi.aux[-1] in moved:
-            phi.aux = (*phi.aux[:-1], new)
-            continue
         inside = [(v, b) for v, b in phi.incoming if b not in moved]
         outside = [(v, b) for v, b in phi.incoming if b in moved]
         value = outside[0][0]
@@ -394,6 +397,15 @@ def _split_phis(target: Block, new: Block, sources: Sequence[Block]) -> None:
             values, blocks = zip(*outside, strict=True)
             value = new.append(Instruction(phi.form, values, phi.type, phi.name, blocks))
         phi.set_incoming([*(v for v, _ in inside), value], [*(b for _, b in inside), new])
+
+
+def _enter_last(phi: Instruction, old: Block, new: Block) -> None:
+    """What a phi gets from a block it gets from another one, as its last entry."""
+    k = phi.aux.index(old)
+    phi.aux = (*phi.aux[:k], *phi.aux[k + 1 :], new)
+    values = phi._operands
+    if k < len(values) - 1:
+        phi.set_operands((*values[:k], *values[k + 1 :], values[k]))
 
 
 def _patch_snapshot(target: Block, new: Block, sources: list[Block]) -> None:

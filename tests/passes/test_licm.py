@@ -10,12 +10,15 @@ import pytest
 
 import nvir
 from nvir import toolchain
+from nvir.ir.form import form
+from nvir.ir.opcodes import ORI
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop import licm
-from nvir.passes.loop.licm_nest import Nest
+from nvir.passes.loop.licm_nest import CARRY, KINDS, Nest
 from nvir.passes.loop.licm_region import Blocked, survey
+from nvir.passes.loop.unroll_weights import FENCES, WARP_WIDE
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -385,3 +388,55 @@ def test_cost_is_linear_and_fast():
     small, large = run(100), run(400)
     assert large[0] / large[1] < 3 * small[0] / small[1] + 1e-6
     assert large[1] / large[0] > 30_000  # 100,000 a second where nothing else runs
+
+
+# ------------------------------------------------------- what is looked at only once
+
+WITHIN = """L:
+mul.lo.u32 %r10, %r3, %r1; add.u32 %r11, %r2, 1; mov.u32 %r12, 0;
+M:
+add.u32 %r13, %r10, 5; add.u32 %r14, %r11, 7; xor.b32 %r15, %r14, %r12;
+ld.global.u32 %r16, [%rd1+16]; add.u32 %r17, %r16, %r15; xor.b32 %r4, %r4, %r17;
+add.s32 %r12, %r12, 1; setp.lt.u32 %p2, %r12, %r1; @%p2 bra M;
+st.global.u32 [%rd5], %r13;
+add.s32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;
+st.global.u32 [%rd5], %r4; ret; }
+"""
+
+
+@pytest.mark.parametrize("order", ["LM", "ML", "MLM", "MLL", "LMLM"])
+def test_loops_may_be_surveyed_in_any_order(order):
+    """What an inner loop keeps is looked at in the outer one no more, and the other way round."""
+    function = nvir.read_ptx(HEADER.format(target="sm_80") + WITHIN)["k"]
+    function.analyze_cfg()
+    nest = Nest(function)
+    loops = {x.header.name: x for x in nest.loops}
+    for label in order:
+        found = survey(loops[label], nest)
+    names = [str(i.name) for i in found.invariant if i.name]
+    expected = {"L": ["%r10", "%r12", "%r13"], "M": ["%r13", "%r14", "%r16"]}
+    assert names == expected[order[-1]]
+    assert [s.why for s in found.stay] == [Blocked.STORE] * (order[-1] == "L")
+    assert len(found.items) == sum(len(b) for b in found.loop.blocks)
+
+
+def test_what_left_an_inner_loop_stands_before_it():
+    function = nvir.read_ptx(HEADER.format(target="sm_80") + WITHIN)["k"]
+    function.analyze_cfg()
+    nest = Nest(function)
+    outer, inner = nest.loops
+    nest.leave(inner, list(survey(inner, nest).invariant))
+    assert survey(inner, nest).invariant == []
+    around = survey(outer, nest)
+    assert [str(i.name) for i in around.invariant] == ["%r10", "%r12", "%r13"]
+    assert len(around.items) == sum(len(b) for b in outer.blocks)  # each once
+    lost = [part for part in around.parts if part.items == nest.lifted[inner.header]]
+    assert len(lost) == 1
+
+
+def test_what_orders_or_needs_lanes_is_a_hazard():
+    """The policies look for fences and warp-wide operations among the hazards only."""
+    sought = FENCES | WARP_WIDE
+    forms = [form(name) for name in ORI.rows if name in sought]
+    assert {f.name for f in forms} >= {"membar", "fence", "shfl.sync", "vote.sync"}
+    assert all(KINDS[f] >= CARRY for f in forms)

@@ -9,6 +9,7 @@ import pytest
 
 import nvir
 from nvir import toolchain
+from nvir.passes.loop.licm_weights import Costs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
@@ -317,3 +318,23 @@ def test_agreement_with_the_real_assembler():
     assert same / len(judged) > 0.93
     single = [j for j in judged if j.shape == "single"]
     assert sum(j.ptxas == j.nvir for j in single) / len(single) > 0.95
+
+
+# ------------------------------------------------------------------- what it weighs
+
+
+def test_a_cost_is_that_of_the_form_unless_operands_decide():
+    module = nvir.read_ptx(HEADER + """mul.lo.u32 %r3, %r1, %r2; add.u32 %r4, %r3, 1;
+        mul.lo.u32 %r5, %r1, %r4; xor.b32 %r6, %r5, 3; div.u32 %r7, %r6, %r5; div.u32 %r8, %r6, 7;
+        mov.u32 %r9, %tid.x; mov.u32 %r10, %r9; st.global.u32 [%rd1], %r10;""" + END)  # fmt: skip
+    cost = Costs(80)
+    found: dict[str, list[int]] = {}
+    for _ in range(2):  # what was worked out once is the same again
+        for i in module["k"].entry:
+            found.setdefault(i.form.name, []).append(cost.of(i))
+    assert found["mul"] == [0, 1] * 2  # a sum reads the first, and what is no sum the other
+    assert found["div"] == [21, 18] * 2  # by a literal it is shorter
+    assert found["mov"] == [0, 1, 0] * 2  # a special register is read by an instruction
+    assert found["xor"] == found["st"][:2] == [1, 1]
+    assert {f.name for f in cost.fixed} >= {"xor", "st", "add"}
+    assert {f.name for f in cost.fixed}.isdisjoint(("mul", "div", "mov"))

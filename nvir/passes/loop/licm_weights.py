@@ -5,8 +5,9 @@
     phi                and what it gets from other instructions            a move each
 
 Method   The cost of a form is worked out once in a process, but for what may be part of its
-         readers. A block is walked once for all questions about it, until something leaves it.
-Cost     one visit an instruction, and for each loop around a block that loses something another.
+         readers. A block is walked once for all questions about it, and again where a loop around
+         finds less in it.
+Cost     one visit an instruction for each loop around it at most.
 Source   as licm_observed.py; unroll_weights.py for the sequences.
 """
 

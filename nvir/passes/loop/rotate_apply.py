@@ -148,7 +148,7 @@ class _Rotation:
     ) -> None:  # fmt: skip
         self.plan, self.out, self.home, self.held = plan, out, home, held
         self.in_order = in_order
-        self.header = plan.loop.header
+        self.header, self.inside = plan.loop.header, plan.loop.members
         module = self.header.function.module
         nvvm = module is not None and module.level == "nvvm"
         self.phi_form = nvvm_form("phi") if nvvm else form("phi")
@@ -243,26 +243,24 @@ class _Rotation:
         header = self.header
         here = self.at_end.get(v, v)
         for user in v.users:
-            if user.form.is_phi:
-                if user.block is header:  # carried round: it has been asked for
-                    continue
-                for k, (x, b) in enumerate(user.incoming):
-                    if x is v:
-                        new = self._reaching(v, b, here)
-                        if new is not v:
-                            user.set_operand(k, new)
-            else:
-                assert user.block is not None
-                new = self._reaching(v, user.block, here)
+            block = user.block
+            if not user.form.is_phi:
+                new = here if block is header else self._reaching(v, block, here)
                 if new is not v:
                     user.replace_operand(v, new)
+            elif block is not header:  # there it is carried round, and has been asked for
+                for k, x in enumerate(user._operands):
+                    if x is v:
+                        b = user.aux[k]
+                        new = here if b is header else self._reaching(v, b, here)
+                        if new is not v:
+                            user.set_operand(k, new)
 
-    def _reaching(self, v: Value, block: Block, here: Value) -> Value:
-        """What the value is in a block behind the header; `here` in the header itself."""
-        if block is self.header:
-            return here
+    def _reaching(self, v: Value, block: Block | None, here: Value) -> Value:
+        """What the value is in a block behind the header; `here` where nothing leads."""
+        assert block is not None
         known = self.home.get(block, block)
-        if known in self.plan.loop.members:
+        if known in self.inside:
             return self._in_body(v)
         return self._behind(v) if known._rpo_index >= 0 else here
 
