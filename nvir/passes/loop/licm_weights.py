@@ -69,7 +69,7 @@ class Weights:
             cost += own(i) if n is None else n
             long |= f.reads and has_long_latency(f)
             if f.is_phi:
-                moves += _stays_here(i)
+                moves += _move_at_phi(i)
             elif u.__class__ is dict:
                 for reader in u:
                     moves += reader.form.is_phi
@@ -89,9 +89,13 @@ class Weights:
         return next(filter(None, map(self._costs.slow, forms.values())), "")
 
 
-def _stays_here(phi: Instruction) -> bool:
-    """Whether a phi's value is not but handed on to another block's phi."""
-    return {u.block for u in phi.users if u.form.is_phi} <= {phi.block}
+def _move_at_phi(phi: Instruction) -> int:
+    """One, unless the phi's value is but handed on to another block's."""
+    u, n = phi._uses, 1
+    for reader in u if u.__class__ is dict else phi.users:
+        if reader.form.is_phi and reader.block is not phi.block:
+            n = 0
+    return n
 
 
 def moves_of_literals(b: Block) -> int:
@@ -113,7 +117,7 @@ class Costs:
     def __init__(self, arch: int) -> None:
         self.arch = arch
         self.fixed: dict[Form, int] = {}  # costs that the form alone says
-        self._open: set[Form] = set()  # the other forms
+        self._alone: dict[Form, int] = {}  # those of what is no part of its readers, but may be
         self._slow: dict[Form, str] = {}
 
     def of(self, i: Instruction) -> int:
@@ -123,12 +127,16 @@ class Costs:
 
     def _work_out(self, i: Instruction) -> int:
         f = i.form
-        if f not in self._open:
-            if _is_fixed(f, self.arch):
-                self.fixed[f] = _cost(i, self.arch)
-            else:
-                self._open.add(f)
-        return 0 if _may_be_part(f) and _is_part(i) else _cost(i, self.arch)
+        alone = self._alone.get(f)
+        if alone is None:
+            alone = _cost(i, self.arch)
+            if _is_open(f, self.arch):
+                return alone
+            if not _may_be_part(f):
+                self.fixed[f] = alone
+                return alone
+            self._alone[f] = alone
+        return 0 if _is_part(i) else alone
 
     def slow(self, i: Instruction) -> str:
         """Why a loop that holds it keeps everything, or ""."""
@@ -147,11 +155,12 @@ def _cost(i: Instruction, arch: int) -> int:
     return n + (f.guard is not None and not f.terminator)
 
 
-def _is_fixed(f: Form, arch: int) -> bool:
-    """Whether the cost is one for all instructions of a form."""
-    if f.name == "mov" or (f.n_sources < 0 and not f.is_phi) or _may_be_part(f):
-        return False
-    return f.reads or f.writes or weight(f, arch, True).d == weight(f, arch, False).d
+@functools.cache
+def _is_open(f: Form, arch: int) -> bool:
+    """Whether operands have a say in the cost."""
+    if f.name == "mov" or (f.n_sources < 0 and not f.is_phi):
+        return True
+    return not (f.reads or f.writes) and weight(f, arch, True).d != weight(f, arch, False).d
 
 
 def _may_be_part(f: Form) -> bool:
