@@ -91,7 +91,7 @@ def test_the_list_of_reasons_is_closed() -> None:
     """Each reason has a test: here, or in one of the three below."""
     elsewhere = {
         Reason.NO_GAIN, Reason.LIMIT, Reason.TOO_LARGE, Reason.REGISTERS, Reason.FORM,
-        Reason.PIPELINED,
+        Reason.PIPELINED, Reason.MANY,
     }  # fmt: skip
     assert set(REFUSED) | elsewhere == set(Reason)
     assert not set(REFUSED) & elsewhere
@@ -142,6 +142,19 @@ def test_reasons_that_depend_on_the_run() -> None:
     for reason, found in more.items():
         names = [r.name for r in found]
         assert names == [loop_pipeline.NOT_PIPELINED[reason].name], reason
+
+
+def test_only_so_many_loops_are_judged() -> None:
+    """Judging simulates: a function of thousands of loops would take hours."""
+    one = text_of()
+    loop = one[one.index("mov.u32 %r2, 0;") : one.index(END)]
+    text = one.replace(loop, loop + "".join(
+        loop.replace("L:", f"L{k}:").replace("bra L;", f"bra L{k};") for k in range(3)))  # fmt: skip
+    many = loop_pipeline.NOT_PIPELINED[Reason.MANY].name
+    for judged, refused in ((2, 2), (4, 0), (0, 0)):
+        names = [r.name for r in remarks_of(text, f"<force;depth=1;judged={judged}>")]
+        assert names.count(many) == refused
+        assert names.count("Pipelined") == 4 - refused
 
 
 def test_the_kernel_alone() -> None:

@@ -90,6 +90,7 @@ NOT_PIPELINED: dict[Reason, Code] = {
 }  # fmt: skip
 CODES = (PIPELINE, SCHEDULED, ANNOTATED, KEPT, UNDONE, *NOT_PIPELINED.values())
 LARGEST = 400  # operations of a body: beyond, schedules and simulations take too long
+LARGE = 10_000  # instructions of a function: each judgement predicts the registers of all of them
 
 
 @attrs.frozen
@@ -102,6 +103,7 @@ class Options:
     stages  "loads": only loads move ahead, since the assembler schedules the rest anew; "all":
             every instruction is in the stage of its modulo schedule, whatever the gain
     schedule  a file of schedules: its loops are pipelined by it, no others
+    judged  most loops of a function that are judged by simulation, fewer in large functions; 0: all
     """
 
     depth: int = 0
@@ -110,6 +112,7 @@ class Options:
     form: Literal["prologue", "kernel-only"] = "prologue"
     stages: Literal["loads", "all"] = "loads"
     schedule: str = ""
+    judged: int = 40
 
 
 def run(function: Function, ctx: Context) -> bool:
@@ -133,6 +136,7 @@ class _Pipeliner:
         self.options: Options = ctx.options
         self._divergence: Divergence | None = None
         self._factors: dict[str, int] | None = None
+        self.judged = 0
         self.textures = bool(ctx.knob("PipelineMultiOutputTex"))
 
     def loop(self, loop: Loop) -> bool:
@@ -272,7 +276,15 @@ class _Pipeliner:
 
     # ------------------------------------------------------------ the choice
 
+    def _most(self) -> int:
+        """How many loops are judged in a function of this size."""
+        size = sum(map(len, self.function.blocks))
+        return max(1, self.options.judged * min(LARGE, size) // max(size, 1))
+
     def _choose(self, loop: Loop) -> tuple[Choice, LoopSchedule | None]:
+        if self.options.judged and self.judged >= self._most():
+            return Choice(Reason.MANY, str(self.judged)), None
+        self.judged += 1
         try:
             found = loop_graph(loop, self.ctx.profile, level=self.options.level)
             if len(found.operations) > LARGEST:

@@ -58,6 +58,7 @@ class Reason(enum.Enum):
     FORM = "a kernel alone cannot do it: {what}"
     LIMIT = "a limit is set: {what}"
     TOO_LARGE = "{what} operations are too many"
+    MANY = "{what} loops of the function were judged before it, and option judged allows no more"
     REGISTERS = "no depth leaves enough registers: {what}"
     NO_GAIN = "no depth is predicted to pay: {what}"
 
