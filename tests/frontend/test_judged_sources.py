@@ -182,3 +182,123 @@ def _float_bits(n: int) -> int:
         return abs(size - n), int(f.view(np.int32)) & 1
 
     return int(min(beside, key=key).view(np.int32))
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    ('int a; asm("mov.u32 %0, 1;" : "=l"(a)); o[0] = a;', "asm operand type size(4)"),
+    ('int a; asm("mov.u32 %0, %1;" : "=r"(a) : "n"(v)); o[0] = a;', "'n' is no constant"),
+])  # fmt: skip
+def test_errors_of_ir_generation_show_the_line(body: str, message: str) -> None:
+    source = f'extern "C" __global__ void k(int *o, int v) {{ {body} }}\n'
+    with pytest.raises(nvir.NvirError) as caught:
+        nvir.compile_cuda(source)
+    head, line, caret = str(caught.value).split("\n")
+    assert message in head
+    assert line.strip() == source.strip()
+    assert source.strip()[caret.index("^") - 4] in "av"
+
+
+def test_a_goto_without_a_label_is_an_error() -> None:
+    source = 'extern "C" __global__ void k(int *o) { goto nowhere; }\n'
+    with pytest.raises(ParseError, match="use of undeclared label 'nowhere'"):
+        nvir.compile_cuda(source)
+
+
+def test_clangs_own_functions_of_bits() -> None:
+    source = """extern "C" __global__ void k(long long *out, unsigned a, unsigned long long b) {
+        out[0] = __builtin_popcount(a) + __builtin_popcountll(b) * 100; out[1] = __builtin_clz(a);
+        out[2] = __builtin_ctzll(b); out[3] = __builtin_ffs(a); out[4] = __builtin_parity(a);
+        out[5] = (long long)__builtin_fabs(-2.5 * a); }\n"""
+    a, b = 0x00F01230, 0x8000_0000_0100_0000
+    got = ran(source, 6, np.uint32(a), np.uint64(b))
+    assert got.tolist() == [a.bit_count() + 200, 8, 24, 5, a.bit_count() & 1, int(2.5 * a)]
+    with pytest.raises(Unsupported, match="the function '__builtin_alloca'") as caught:
+        nvir.compile_cuda(
+            '__global__ void k(char *o, int n) { char *p = (char *)alloca(n); o[0] = p[1]; }\n'
+        )
+    assert "kernel.cu:1:55" in str(caught.value)
+
+
+def test_reductions_of_a_warp_know_their_architecture() -> None:
+    source = '__global__ void k(int *o) { o[0] = __reduce_max_sync(~0u, o[threadIdx.x]); }\n'
+    assert "redux.sync.max.s32" in nvir.print_ptx(nvir.compile_cuda(source, "sm_80"))
+    with pytest.raises(nvir.NvirError, match="requires sm_80 or higher, not sm_75"):
+        nvir.compile_cuda(source, "sm_75")
+
+
+def _lanes(x: int, bits: int, signed: bool) -> list[int]:
+    lanes = [x >> k & (1 << bits) - 1 for k in range(0, 32, bits)]
+    return [v - (1 << bits) if signed and v >> bits - 1 else v for v in lanes]
+
+
+def _word(lanes: list[int], bits: int) -> int:
+    return sum((v & (1 << bits) - 1) << bits * k for k, v in enumerate(lanes))
+
+
+def test_numbers_side_by_side() -> None:
+    names = ["__vabsss2(a)", "__vnegss4(a)", "__vhaddu4(a, b)", "__vmaxs2(a, b)", "__vsubus4(a, b)",
+             "__viaddmax_s16x2(a, b, c)", "__vimin3_u16x2(a, b, c)", "__vimax_s16x2_relu(a, b)",
+             "__vibmax_u16x2(a, b, &p, &q)"]  # fmt: skip
+    body = "\n".join(f"out[{k}] = {name};" for k, name in enumerate(names))
+    source = f"""extern "C" __global__ void k(long long *out, unsigned a, unsigned b, unsigned c) {{
+        bool p, q; {body} out[{len(names)}] = p * 2 + q; }}\n"""
+    rng = np.random.default_rng(1)
+    module = nvir.compile_cuda(source)
+    for a, b, c in [(0x80008001, 0x80807FFF, 5), *rng.integers(0, 1 << 32, (4, 3)).tolist()]:
+        out = np.zeros(10, np.int64)
+        nvir.launch(module, "k", 1, 1, [out, np.uint32(a), np.uint32(b), np.uint32(c)])
+        s2, s4 = [_lanes(v, 16, True) for v in (a, b, c)], [_lanes(v, 8, True) for v in (a, b, c)]
+        u2, u4 = [_lanes(v, 16, False) for v in (a, b, c)], [_lanes(v, 8, False) for v in (a, b, c)]
+        wrapped = [_lanes(_word([x + y], 16), 16, True)[0] for x, y in zip(*s2[:2], strict=True)]
+        assert out.tolist() == [
+            _word([min(abs(x), 32767) for x in s2[0]], 16),
+            _word([min(-x, 127) for x in s4[0]], 8),
+            _word([(x + y) >> 1 for x, y in zip(*u4[:2], strict=True)], 8),
+            _word([max(x, y) for x, y in zip(*s2[:2], strict=True)], 16),
+            _word([max(x - y, 0) for x, y in zip(*u4[:2], strict=True)], 8),
+            _word([max(x, y) for x, y in zip(wrapped, s2[2], strict=True)], 16),
+            _word([min(t) for t in zip(*u2, strict=True)], 16),
+            _word([max(x, y, 0) for x, y in zip(*s2[:2], strict=True)], 16),
+            _word([max(x, y) for x, y in zip(*u2[:2], strict=True)], 16),
+            2 * (u2[0][1] >= u2[1][1]) + (u2[0][0] >= u2[1][0]),
+        ]
+
+
+def test_conversions_of_halves_round_as_told() -> None:
+    source = """#include <cuda_fp16.h>
+        extern "C" __global__ void k(long long *out, int n, float f) {
+            half h = __float2half(f); half nan = __ushort_as_half(0x7e00);
+            out[0] = __half_as_ushort(__int2half_rz(n));
+            out[1] = __half_as_ushort(__int2half_ru(n));
+            out[2] = __half2int_rd(h); out[3] = __half2int_ru(h); out[4] = __half2uchar_rz(h);
+            out[5] = __hltu(h, nan) * 2 + __hlt(h, nan); out[6] = __hisinf(h);
+            out[7] = __half_as_ushort(__hmax_nan(h, nan)); out[8] = __ll2double_rz((1LL << 60) - 1)
+                == (double)((1LL << 60) - 128); }\n"""
+    got = ran(source, 9, np.int32(2049), np.float32(2.5))
+    below, above = (int(np.float16(v).view(np.uint16)) for v in (2048, 2050))
+    assert got.tolist() == [below, above, 2, 3, 2, 2, 0, 0x7FFF, 1]
+
+
+def test_matrices_of_tf32_and_double() -> None:
+    source = """#include <mma.h>
+        using namespace nvcuda;
+        extern "C" __global__ void k(float *c, double *z, const float *a, const double *x) {
+            wmma::fragment<wmma::matrix_a, 16, 16, 8, wmma::precision::tf32, wmma::row_major> fa;
+            wmma::fragment<wmma::matrix_b, 16, 16, 8, wmma::precision::tf32, wmma::col_major> fb;
+            wmma::fragment<wmma::accumulator, 16, 16, 8, float> fc;
+            wmma::load_matrix_sync(fa, a, 8); wmma::load_matrix_sync(fb, a, 8);
+            for (int i = 0; i < fa.num_elements; i++) fa.x[i] = wmma::__float_to_tf32(fa.x[i]);
+            wmma::fill_fragment(fc, 1.f); wmma::mma_sync(fc, fa, fb, fc);
+            wmma::store_matrix_sync(c, fc, 16, wmma::mem_row_major);
+            wmma::fragment<wmma::matrix_a, 8, 8, 4, double, wmma::col_major> ga;
+            wmma::fragment<wmma::matrix_b, 8, 8, 4, double, wmma::row_major> gb;
+            wmma::fragment<wmma::accumulator, 8, 8, 4, double> gc;
+            wmma::load_matrix_sync(ga, x, 8); wmma::load_matrix_sync(gb, x, 8);
+            wmma::fill_fragment(gc, 0.0); wmma::mma_sync(gc, ga, gb, gc);
+            wmma::store_matrix_sync(z, gc, 8, wmma::mem_row_major); }\n"""
+    a = (np.arange(128, dtype=np.float32) % 11 - 5).reshape(16, 8)
+    x = np.random.default_rng(2).random((4, 8))
+    c, z = np.zeros((16, 16), np.float32), np.zeros((8, 8))
+    nvir.launch(nvir.compile_cuda(source), "k", 1, 32, [c, z, a, x])
+    assert (c == a @ a.T + 1).all()
+    np.testing.assert_allclose(z, x.T @ x, rtol=1e-14)

@@ -11,8 +11,6 @@ another one, the operands are converted to it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nvir.frontend.check.base import bit_field, is_lvalue, returns_reference, typed
 from nvir.frontend.check.conversions import (
     is_reference,
@@ -23,7 +21,13 @@ from nvir.frontend.check.conversions import (
 from nvir.frontend.check.errors import Mistake
 from nvir.frontend.check.initialisers import check_initialiser
 from nvir.frontend.check.operators import Operators
-from nvir.frontend.tree.declarations import Enumerator, Function, Parameter, Variable
+from nvir.frontend.tree.declarations import (
+    Attributes,
+    Enumerator,
+    Function,
+    Parameter,
+    Variable,
+)
 from nvir.frontend.tree.expressions import (
     Assign,
     Binary,
@@ -48,6 +52,7 @@ from nvir.frontend.tree.expressions import (
     Unary,
 )
 from nvir.frontend.tree.layout import align_of, find_member, size_of
+from nvir.frontend.tree.statements import Compound, Return
 from nvir.frontend.tree.types import (
     CHAR,
     DOUBLE,
@@ -69,9 +74,7 @@ from nvir.frontend.tree.types import (
     spell,
     strip,
 )
-
-if TYPE_CHECKING:
-    pass
+from nvir.frontend.tree.vectors import DIM3, VECTORS
 
 
 class ExpressionChecker(Operators):
@@ -192,7 +195,23 @@ class ExpressionChecker(Operators):
         from nvir.frontend.irgen.builtins import builtin_declaration
 
         e.args = tuple(self.value(a) for a in e.args)
-        return builtin_declaration(callee.name, tuple(unqualified(typed(a)) for a in e.args))
+        known = builtin_declaration(callee.name, tuple(unqualified(typed(a)) for a in e.args))
+        return known or self.constructor(callee.name)
+
+    def constructor(self, name: str) -> Function | None:
+        """`make_float4` and its like: functions of the unit, made at their first use."""
+        t = VECTORS.get(name.removeprefix("make_"))
+        if t is None or t is DIM3 or not name.startswith("make_"):
+            return None
+        made = self.constructors.get(name)
+        if made is None:
+            params = tuple(Parameter(f.name, f.type) for f in t.fields or ())
+            items = tuple(Name(p.name, p) for p in params)
+            body = Compound((Return(CompoundLiteral(InitList(items), type=t)),))
+            made = Function(name, t, params, body, storage="static",
+                            attributes=Attributes(inline="always"))  # fmt: skip
+            self.constructors[name] = made
+        return made
 
     def arguments(self, e: Call, t: FunctionType) -> tuple[Expr, ...]:
         few, many = len(e.args) < len(t.params), len(e.args) > len(t.params) and not t.variadic

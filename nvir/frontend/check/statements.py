@@ -140,6 +140,9 @@ class Checker(ExpressionChecker):
                 self.guarded(self.variable, d)
             elif isinstance(d, Function):
                 self.guarded(self.function_, d)
+        for f in self.constructors.values():
+            self.guarded(self.function_, f)
+            self.unit.declarations.append(f)
 
     def variable(self, v: Variable) -> None:
         t = strip(v.type)

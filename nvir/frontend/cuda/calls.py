@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nvir.frontend.builtins.registry import rows
 from nvir.frontend.cuda.base import Base
 from nvir.frontend.cuda.expressions import operands
 from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
@@ -21,6 +22,7 @@ from nvir.frontend.tree import statements as s
 from nvir.frontend.tree.declarations import Function, Variable
 from nvir.frontend.tree.place import Place
 from nvir.frontend.tree.types import (
+    INT,
     CType,
     Field,
     Pointer,
@@ -29,6 +31,14 @@ from nvir.frontend.tree.types import (
     is_scalar,
     strip,
 )
+
+# clang's function → the row that computes it, what the result is too great by
+_BITS = {
+    f"{name}{suffix}": (own + ("ll" if suffix else ""), less)
+    for name, own, less in (("popcount", "__popc", 0), ("parity", "__popc", 0), ("clz", "__clz", 0),
+                            ("ctz", "__ffs", 1), ("ffs", "__ffs", 0))
+    for suffix in ("", "l", "ll")
+}  # fmt: skip
 
 
 class CallReader(Base):
@@ -90,7 +100,24 @@ class CallReader(Base):
             return self.literal(known, t, c)
         if name in ("__builtin_assume", "__builtin_unreachable", "__builtin_prefetch"):
             return self.zero(t, c)
-        return None
+        if name == "assert":
+            return None
+        return self.own_builtin(c, name.removeprefix("__builtin_"), given)
+
+    def own_builtin(self, c: Any, name: str, given: list[Any]) -> x.Expr:
+        """A function of clang's in terms of one that the compiler lowers."""
+        at = self.place(c)
+        bits = _BITS.get(name)
+        own, less = bits or (name, 0)
+        if own not in rows():
+            raise self.unsupported(f"the function '__builtin_{name}'", c)
+        args = tuple(self.expr(a) for a in given)
+        made: x.Expr = x.Call(x.Name(own, None, place=at), args, place=at)
+        if less:
+            made = x.Binary("-", made, x.IntLiteral(less, type=INT), place=at)
+        if name.startswith("parity"):
+            made = x.Binary("&", made, x.IntLiteral(1, type=INT), place=at)
+        return made
 
     def arguments(self, given: list[Any], d: Any) -> tuple[x.Expr, ...]:
         params = list(d.get_arguments())

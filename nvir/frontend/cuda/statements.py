@@ -327,7 +327,9 @@ class StatementReader(Base):
     # ----------------------------------------------------------- jumps, asm
 
     def goto(self, c: Any) -> s.Stmt:
-        target = next(iter(c.get_children()))
+        target = next(iter(c.get_children()), None)
+        if target is None:
+            raise self.unsupported("a goto whose label libclang does not show", c)
         return s.Goto(target.spelling, place=self.place(c))
 
     def label(self, c: Any) -> s.Stmt:

@@ -28,17 +28,25 @@ def generate(unit: Unit, options: Options | None = None) -> Module:
     """The NVVM IR of a checked unit. Raises `IRGenError` and `Unsupported` with places."""
     shared = ModuleState(unit, options or Options())
     with room(MAX_NESTING), bulk():
-        _translate_types(shared)
-        _reserve_names(shared)
-        for v in unit.variables:
-            if _is_device(v):
-                global_symbol(shared, v)
-        for f in unit.functions:
-            if f.body is not None and (f.attributes.device or f.attributes.kernel):
-                define(shared, f)
+        try:
+            _emit(shared)
+        except IRGenError as e:
+            e.show(unit)
+            raise
     _finalize(shared)
     verify(shared.module)
     return shared.module
+
+
+def _emit(shared: ModuleState) -> None:
+    _translate_types(shared)
+    _reserve_names(shared)
+    for v in shared.unit.variables:
+        if _is_device(v):
+            global_symbol(shared, v)
+    for f in shared.unit.functions:
+        if f.body is not None and (f.attributes.device or f.attributes.kernel):
+            define(shared, f)
 
 
 def _is_device(v: Variable) -> bool:

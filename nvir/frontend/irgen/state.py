@@ -40,6 +40,15 @@ class IRGenError(NvirError):
         self.message, self.place = message, place
         super().__init__(f"{place}: error: {message}" if place.line else message)
 
+    def show(self, unit: Unit) -> None:
+        """Have the message show the source line, as far as the unit has its source."""
+        lines = unit.source.splitlines()
+        p = self.place
+        if 0 < p.line <= len(lines) and p.file in ("", unit.file):
+            line = lines[p.line - 1]
+            told = Diagnostic(self.message, p.file or unit.file, p.line, p.column, line)
+            self.args = (str(told),)
+
 
 @attrs.frozen
 class Options:
@@ -111,6 +120,9 @@ class ModuleState:
         self.module = Module(options.arch, level="nvvm", name=unit.file)
         self.types = Types()
         self.variables: dict[Variable, Value] = {}
+        self.definitions: dict[str, Variable] = {  # what `extern` declarations may mean
+            v.symbol: v for v in unit.variables if v.storage != "extern" or v.init is not None
+        }
         self.initialising: dict[Variable, None] = {}  # whose initial values are being made
         self.functions: dict[Function, IRFunction] = {}
         self.abis: dict[Function, ABI] = {}

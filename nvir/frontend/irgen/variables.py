@@ -47,6 +47,10 @@ def global_symbol(shared: ModuleState, v: Variable, owner: Function | None = Non
     space = address_space(v)
     symbol = _symbol(v, owner)
     if v.storage == "extern" and v.init is None:
+        defined = shared.definitions.get(symbol)
+        if defined is not None:
+            made = shared.variables[v] = global_symbol(shared, defined)
+            return made
         return _external(shared, v, symbol, space)
     made = variable(shared.module, shared.unique_symbol(symbol), shared.types.memory(v.type), space,
                     linkage=_linkage(v, owner, space), align=max(v.align, align_of(v.type)),

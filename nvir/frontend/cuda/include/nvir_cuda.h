@@ -10,3 +10,4 @@
 #include "nvir/math32.h"
 #include "nvir/math64.h"
 #include "nvir/texture.h"
+#include "nvir/registered.h"

@@ -234,3 +234,91 @@ __NVIR_BUILTIN half __shfl_sync(unsigned, half, int, int = 32);
 __NVIR_BUILTIN half __shfl_up_sync(unsigned, half, unsigned, int = 32);
 __NVIR_BUILTIN half __shfl_down_sync(unsigned, half, unsigned, int = 32);
 __NVIR_BUILTIN half __shfl_xor_sync(unsigned, half, int, int = 32);
+
+// conversions that round as told: a half is exact as a float, and an integer goes in one step
+__NVIR_FN half __int2half_rz(int x) { unsigned short r; asm("cvt.rz.f16.s32 %0, %1;" : "=h"(r) : "r"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __int2half_rd(int x) { unsigned short r; asm("cvt.rm.f16.s32 %0, %1;" : "=h"(r) : "r"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __int2half_ru(int x) { unsigned short r; asm("cvt.rp.f16.s32 %0, %1;" : "=h"(r) : "r"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __uint2half_rz(unsigned x) { unsigned short r; asm("cvt.rz.f16.u32 %0, %1;" : "=h"(r) : "r"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __uint2half_rd(unsigned x) { unsigned short r; asm("cvt.rm.f16.u32 %0, %1;" : "=h"(r) : "r"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __uint2half_ru(unsigned x) { unsigned short r; asm("cvt.rp.f16.u32 %0, %1;" : "=h"(r) : "r"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __short2half_rz(short x) { unsigned short r; asm("cvt.rz.f16.s32 %0, %1;" : "=h"(r) : "r"((int)x)); return __ushort_as_half(r); }
+__NVIR_FN half __short2half_rd(short x) { unsigned short r; asm("cvt.rm.f16.s32 %0, %1;" : "=h"(r) : "r"((int)x)); return __ushort_as_half(r); }
+__NVIR_FN half __short2half_ru(short x) { unsigned short r; asm("cvt.rp.f16.s32 %0, %1;" : "=h"(r) : "r"((int)x)); return __ushort_as_half(r); }
+__NVIR_FN half __ushort2half_rn(unsigned short x) { unsigned short r; asm("cvt.rn.f16.u32 %0, %1;" : "=h"(r) : "r"((unsigned)x)); return __ushort_as_half(r); }
+__NVIR_FN half __ushort2half_rz(unsigned short x) { unsigned short r; asm("cvt.rz.f16.u32 %0, %1;" : "=h"(r) : "r"((unsigned)x)); return __ushort_as_half(r); }
+__NVIR_FN half __ushort2half_rd(unsigned short x) { unsigned short r; asm("cvt.rm.f16.u32 %0, %1;" : "=h"(r) : "r"((unsigned)x)); return __ushort_as_half(r); }
+__NVIR_FN half __ushort2half_ru(unsigned short x) { unsigned short r; asm("cvt.rp.f16.u32 %0, %1;" : "=h"(r) : "r"((unsigned)x)); return __ushort_as_half(r); }
+__NVIR_FN half __ll2half_rn(long long x) { unsigned short r; asm("cvt.rn.f16.s64 %0, %1;" : "=h"(r) : "l"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __ll2half_rz(long long x) { unsigned short r; asm("cvt.rz.f16.s64 %0, %1;" : "=h"(r) : "l"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __ll2half_rd(long long x) { unsigned short r; asm("cvt.rm.f16.s64 %0, %1;" : "=h"(r) : "l"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __ll2half_ru(long long x) { unsigned short r; asm("cvt.rp.f16.s64 %0, %1;" : "=h"(r) : "l"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __ull2half_rn(unsigned long long x) { unsigned short r; asm("cvt.rn.f16.u64 %0, %1;" : "=h"(r) : "l"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __ull2half_rz(unsigned long long x) { unsigned short r; asm("cvt.rz.f16.u64 %0, %1;" : "=h"(r) : "l"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __ull2half_rd(unsigned long long x) { unsigned short r; asm("cvt.rm.f16.u64 %0, %1;" : "=h"(r) : "l"(x)); return __ushort_as_half(r); }
+__NVIR_FN half __ull2half_ru(unsigned long long x) { unsigned short r; asm("cvt.rp.f16.u64 %0, %1;" : "=h"(r) : "l"(x)); return __ushort_as_half(r); }
+__NVIR_BUILTIN half __float2half_rz(float); __NVIR_BUILTIN half __float2half_rd(float); __NVIR_BUILTIN half __float2half_ru(float);
+#define __NVIR_TO_INT(T, name, m) \
+    __NVIR_FN long long name##ll_##m(T x) { return __float2ll_##m((float)x); } \
+    __NVIR_FN unsigned long long name##ull_##m(T x) { return __float2ull_##m((float)x); } \
+    __NVIR_FN short name##short_##m(T x) { int n = __float2int_##m((float)x); return (short)(n > 32767 ? 32767 : n < -32768 ? -32768 : n); } \
+    __NVIR_FN unsigned short name##ushort_##m(T x) { unsigned n = __float2uint_##m((float)x); return (unsigned short)(n > 65535u ? 65535u : n); }
+#define __NVIR_TO_WORD(T, name, m) __NVIR_FN int name##int_##m(T x) { return __float2int_##m((float)x); }
+#define __NVIR_TO_UNSIGNED(T, name, m) __NVIR_FN unsigned name##uint_##m(T x) { return __float2uint_##m((float)x); }
+#define __NVIR_TO_INTS(T, name) \
+    __NVIR_TO_INT(T, name, rn) __NVIR_TO_INT(T, name, rz) __NVIR_TO_INT(T, name, ru) __NVIR_TO_INT(T, name, rd) \
+    __NVIR_TO_WORD(T, name, ru) __NVIR_TO_WORD(T, name, rd) \
+    __NVIR_TO_UNSIGNED(T, name, rn) __NVIR_TO_UNSIGNED(T, name, ru) __NVIR_TO_UNSIGNED(T, name, rd) \
+    __NVIR_FN signed char name##char_rz(T x) { int n = __float2int_rz((float)x); return (signed char)(n > 127 ? 127 : n < -128 ? -128 : n); } \
+    __NVIR_FN unsigned char name##uchar_rz(T x) { unsigned n = __float2uint_rz((float)x); return (unsigned char)(n > 255u ? 255u : n); }
+__NVIR_TO_INTS(half, __half2) __NVIR_TO_INTS(__nv_bfloat16, __bfloat162)
+__NVIR_FN __nv_bfloat16 __short2bfloat16_rn(short x) { return (__nv_bfloat16)(float)x; }
+__NVIR_FN __nv_bfloat16 __ushort2bfloat16_rn(unsigned short x) { return (__nv_bfloat16)(float)x; }
+__NVIR_FN __nv_bfloat16 __ll2bfloat16_rn(long long x) { return (__nv_bfloat16)x; }
+__NVIR_FN __nv_bfloat16 __ull2bfloat16_rn(unsigned long long x) { return (__nv_bfloat16)x; }
+
+// comparisons that hold where they cannot tell; masks of pairs
+#define __NVIR_UNORDERED(T, P, name, op) \
+    __NVIR_FN bool __h##name##u(T a, T b) { return !((float)a op (float)b); } \
+    __NVIR_FN P __h##name##u2(P a, P b) { return P(__h##name##u(a.x, b.x) ? (T)1.0f : (T)0.0f, __h##name##u(a.y, b.y) ? (T)1.0f : (T)0.0f); } \
+    __NVIR_FN bool __hb##name##u2(P a, P b) { return __h##name##u(a.x, b.x) && __h##name##u(a.y, b.y); } \
+    __NVIR_FN unsigned __h##name##u2_mask(P a, P b) { return (__h##name##u(a.x, b.x) ? 0xffffu : 0u) | (__h##name##u(a.y, b.y) ? 0xffff0000u : 0u); } \
+    __NVIR_FN unsigned __h##name##2_mask(P a, P b) { return (__h##name(a.x, b.x) ? 0xffffu : 0u) | (__h##name(a.y, b.y) ? 0xffff0000u : 0u); }
+#define __NVIR_UNORDEREDS(T, P) \
+    __NVIR_FN bool __hequ(T a, T b) { return !((float)a < (float)b || (float)a > (float)b); } \
+    __NVIR_FN P __hequ2(P a, P b) { return P(__hequ(a.x, b.x) ? (T)1.0f : (T)0.0f, __hequ(a.y, b.y) ? (T)1.0f : (T)0.0f); } \
+    __NVIR_FN bool __hbequ2(P a, P b) { return __hequ(a.x, b.x) && __hequ(a.y, b.y); } \
+    __NVIR_FN unsigned __hequ2_mask(P a, P b) { return (__hequ(a.x, b.x) ? 0xffffu : 0u) | (__hequ(a.y, b.y) ? 0xffff0000u : 0u); } \
+    __NVIR_FN unsigned __heq2_mask(P a, P b) { return (__heq(a.x, b.x) ? 0xffffu : 0u) | (__heq(a.y, b.y) ? 0xffff0000u : 0u); } \
+    __NVIR_UNORDERED(T, P, ne, ==) __NVIR_UNORDERED(T, P, lt, >=) __NVIR_UNORDERED(T, P, le, >) __NVIR_UNORDERED(T, P, gt, <=) __NVIR_UNORDERED(T, P, ge, <) \
+    __NVIR_FN int __hisinf(T a) { return (float)a == __builtin_inff() ? 1 : (float)a == -__builtin_inff() ? -1 : 0; } \
+    __NVIR_FN P __hisnan2(P a) { return P(a.x != a.x ? (T)1.0f : (T)0.0f, a.y != a.y ? (T)1.0f : (T)0.0f); }
+__NVIR_UNORDEREDS(half, __half2) __NVIR_UNORDEREDS(__nv_bfloat16, __nv_bfloat162)
+
+// kept between 0 and 1; not below 0; NaN where an argument is
+__NVIR_FN half __nvir_unit(half x) { return x > (half)1.0f ? (half)1.0f : x > (half)0.0f ? x : (half)0.0f; }
+__NVIR_FN __half2 __nvir_unit(__half2 v) { return __half2(__nvir_unit(v.x), __nvir_unit(v.y)); }
+__NVIR_FN half __hadd_sat(half a, half b) { return __nvir_unit(a + b); }
+__NVIR_FN half __hsub_sat(half a, half b) { return __nvir_unit(a - b); }
+__NVIR_FN half __hmul_sat(half a, half b) { return __nvir_unit(a * b); }
+__NVIR_FN half __hfma_sat(half a, half b, half c) { return __nvir_unit(__hfma(a, b, c)); }
+__NVIR_FN __half2 __hadd2_sat(__half2 a, __half2 b) { return __nvir_unit(__hadd2(a, b)); }
+__NVIR_FN __half2 __hsub2_sat(__half2 a, __half2 b) { return __nvir_unit(__hsub2(a, b)); }
+__NVIR_FN __half2 __hmul2_sat(__half2 a, __half2 b) { return __nvir_unit(__hmul2(a, b)); }
+__NVIR_FN __half2 __hfma2_sat(__half2 a, __half2 b, __half2 c) { return __nvir_unit(__hfma2(a, b, c)); }
+#define __NVIR_NAN(T, P, nan) \
+    __NVIR_FN T __hmax_nan(T a, T b) { return a != a || b != b ? nan : __hmax(a, b); } \
+    __NVIR_FN T __hmin_nan(T a, T b) { return a != a || b != b ? nan : __hmin(a, b); } \
+    __NVIR_FN P __hmax2_nan(P a, P b) { return P(__hmax_nan(a.x, b.x), __hmax_nan(a.y, b.y)); } \
+    __NVIR_FN P __hmin2_nan(P a, P b) { return P(__hmin_nan(a.x, b.x), __hmin_nan(a.y, b.y)); } \
+    __NVIR_FN T __hfma_relu(T a, T b, T c) { T r = __hfma(a, b, c); return r != r ? nan : (float)r > 0.0f ? r : (T)0.0f; } \
+    __NVIR_FN P __hfma2_relu(P a, P b, P c) { return P(__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)); } \
+    __NVIR_FN P __hcmadd(P a, P b, P c) { T re = __hfma(a.x, b.x, c.x), im = __hfma(a.x, b.y, c.y); return P(__hfma(-a.y, b.y, re), __hfma(a.y, b.x, im)); } \
+    __NVIR_FN T htanh(T a) { return (T)tanhf((float)a); } \
+    __NVIR_FN T hexp10(T a) { return (T)exp10f((float)a); } \
+    __NVIR_FN P h2tanh(P a) { return P(htanh(a.x), htanh(a.y)); } \
+    __NVIR_FN P h2exp10(P a) { return P(hexp10(a.x), hexp10(a.y)); } \
+    __NVIR_FN P h2log10(P a) { return P(hlog10(a.x), hlog10(a.y)); }
+__NVIR_NAN(half, __half2, __ushort_as_half(0x7fff)) __NVIR_NAN(__nv_bfloat16, __nv_bfloat162, __ushort_as_bfloat16(0x7fff))
+__NVIR_FN half htanh_approx(half a) { unsigned short r; asm("tanh.approx.f16 %0, %1;" : "=h"(r) : "h"(__half_as_ushort(a))); return __ushort_as_half(r); }
+__NVIR_FN __half2 h2tanh_approx(__half2 a) { return __half2(htanh_approx(a.x), htanh_approx(a.y)); }

@@ -49,23 +49,9 @@ template <class T> __device__ inline T __shfl(T v, int l, int w = 32) { return _
 template <class T> __device__ inline T __shfl_up(T v, unsigned l, int w = 32) { return __shfl_up_sync(0xffffffffu, v, l, w); }
 template <class T> __device__ inline T __shfl_down(T v, unsigned l, int w = 32) { return __shfl_down_sync(0xffffffffu, v, l, w); }
 template <class T> __device__ inline T __shfl_xor(T v, int l, int w = 32) { return __shfl_xor_sync(0xffffffffu, v, l, w); }
-__NVIR_I(int, __reduce_add_sync_i, (int, unsigned), "llvm.nvvm.redux.sync.add");
-__NVIR_I(int, __reduce_min_sync_i, (int, unsigned), "llvm.nvvm.redux.sync.min");
-__NVIR_I(int, __reduce_max_sync_i, (int, unsigned), "llvm.nvvm.redux.sync.max");
-__NVIR_I(unsigned, __reduce_min_sync_u, (unsigned, unsigned), "llvm.nvvm.redux.sync.umin");
-__NVIR_I(unsigned, __reduce_max_sync_u, (unsigned, unsigned), "llvm.nvvm.redux.sync.umax");
-__NVIR_I(unsigned, __reduce_and_sync_u, (unsigned, unsigned), "llvm.nvvm.redux.sync.and");
-__NVIR_I(unsigned, __reduce_or_sync_u, (unsigned, unsigned), "llvm.nvvm.redux.sync.or");
-__NVIR_I(unsigned, __reduce_xor_sync_u, (unsigned, unsigned), "llvm.nvvm.redux.sync.xor");
-__device__ inline int __reduce_add_sync(unsigned m, int v) { return __reduce_add_sync_i(v, m); }
-__device__ inline unsigned __reduce_add_sync(unsigned m, unsigned v) { return __reduce_add_sync_i(v, m); }
-__device__ inline int __reduce_min_sync(unsigned m, int v) { return __reduce_min_sync_i(v, m); }
-__device__ inline unsigned __reduce_min_sync(unsigned m, unsigned v) { return __reduce_min_sync_u(v, m); }
-__device__ inline int __reduce_max_sync(unsigned m, int v) { return __reduce_max_sync_i(v, m); }
-__device__ inline unsigned __reduce_max_sync(unsigned m, unsigned v) { return __reduce_max_sync_u(v, m); }
-__device__ inline unsigned __reduce_and_sync(unsigned m, unsigned v) { return __reduce_and_sync_u(v, m); }
-__device__ inline unsigned __reduce_or_sync(unsigned m, unsigned v) { return __reduce_or_sync_u(v, m); }
-__device__ inline unsigned __reduce_xor_sync(unsigned m, unsigned v) { return __reduce_xor_sync_u(v, m); }
+#define __NVIR_REDUCE(name) __NVIR_BUILTIN int name(unsigned, int); __NVIR_BUILTIN unsigned name(unsigned, unsigned);
+__NVIR_REDUCE(__reduce_add_sync) __NVIR_REDUCE(__reduce_min_sync) __NVIR_REDUCE(__reduce_max_sync)
+__NVIR_BUILTIN unsigned __reduce_and_sync(unsigned, unsigned); __NVIR_BUILTIN unsigned __reduce_or_sync(unsigned, unsigned); __NVIR_BUILTIN unsigned __reduce_xor_sync(unsigned, unsigned);
 
 // bits
 __NVIR_I(int, __nvir_ctpop32, (unsigned), "llvm.ctpop.i32") __NVIR_PURE;
@@ -203,8 +189,7 @@ __NVIR_FN double __hiloint2double(int h, int l) { return __longlong_as_double(((
     __NVIR_I(double, __dsqrt_##ix, (double), "llvm.nvvm.sqrt." #mode ".d") __NVIR_PURE; \
     __NVIR_I(double, __drcp_##ix, (double), "llvm.nvvm.rcp." #mode ".d") __NVIR_PURE; \
     __NVIR_FN float __fsub_##ix(float a, float b) { return __fadd_##ix(a, -b); } \
-    __NVIR_FN double __dsub_##ix(double a, double b) { return __dadd_##ix(a, -b); } \
-    __NVIR_FN double __ll2double_##mode(long long v) { return (double)v; }
+    __NVIR_FN double __dsub_##ix(double a, double b) { return __dadd_##ix(a, -b); }
 __NVIR_CONVERSION(rn, rn) __NVIR_CONVERSION(rz, rz) __NVIR_CONVERSION(rm, rd) __NVIR_CONVERSION(rp, ru)
 __NVIR_FN double __int2double_rn(int v) { return (double)v; }
 __NVIR_FN double __uint2double_rn(unsigned v) { return (double)v; }

@@ -1,0 +1,82 @@
+"""What an outside judge's trees found: constructors of vectors, declarations before definitions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nvir
+from nvir.compiler import compile_tree
+from nvir.frontend.build import (
+    addr,
+    assign,
+    call,
+    cast,
+    kernel,
+    let,
+    name,
+    names,
+    threadIdx,
+    unit,
+    variable,
+)
+from nvir.frontend.check import TreeError
+from nvir.frontend.tree.declarations import Unit
+from nvir.frontend.tree.json_form import from_json, to_json
+
+o, f, u = names("o f u")
+
+
+def ran(tree: Unit, optimise: int = 3) -> list[int]:
+    out = np.zeros(4, np.int64)
+    nvir.launch(compile_tree(tree, optimise=optimise), "k", 1, 4, [out])
+    return out.tolist()
+
+
+def vectors() -> Unit:
+    t = threadIdx.x
+    return unit(kernel(
+        "k", "long long *o",
+        let("float4 f", call("make_float4", t, 2, 3, 4)),
+        assign(f, call("make_float4", f.w, 1, 0, t)),
+        let("uchar2 u", call("make_uchar2", 300, t)),
+        assign(o[t], cast("int", f.x * 100 + f.w) + u.x * 1000 + u.y),
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("optimise", [0, 3])
+def test_constructors_of_vectors(optimise: int) -> None:
+    assert ran(vectors(), optimise) == [400 + t + 44000 + t for t in range(4)]
+    assert ran(from_json(json.loads(json.dumps(to_json(vectors()))))) == ran(vectors())
+
+
+@pytest.mark.parametrize(("made", "message"), [
+    (call("make_float5", 1), "use of undeclared name 'make_float5'"),
+    (call("float4", 1), "use of undeclared name 'float4'"),
+    (call("make_float4", 1, 2), "too few arguments: 2 for 4"),
+])  # fmt: skip
+def test_what_constructs_no_vector(made: Any, message: str) -> None:
+    with pytest.raises(TreeError, match=message):
+        compile_tree(unit(kernel("k", "long long *o", assign(o[0], cast("int", made)))))
+
+
+def test_a_declaration_before_the_definition_means_the_same_variable() -> None:
+    declared = variable("int later", memory="device", storage="extern")
+    body = kernel("k", "long long *o", assign(o[threadIdx.x], name("later") + 1))
+    before = unit(declared, body, variable("int later", 41, memory="device"))
+    text = nvir.print_ptx(compile_tree(before))
+    assert ".extern" not in text
+    assert ran(before) == [42] * 4
+    alone = nvir.print_ptx(compile_tree(unit(declared, body)))
+    assert ".extern .global .align 4 .u32 later" in alone
+
+
+def test_a_pointer_to_what_is_defined_later() -> None:
+    pointer = variable("int *p", addr(name("later")), memory="device")
+    tree = unit(variable("int later", memory="device", storage="extern"), pointer,
+                variable("int later", 7, memory="device"),
+                kernel("k", "long long *o", assign(o[threadIdx.x], name("p")[0])))  # fmt: skip
+    assert ran(tree) == [7] * 4
