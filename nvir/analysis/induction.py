@@ -77,6 +77,7 @@ class TripCount:
     bound      the invariant value compared with
     tests_update  the variable is compared after its update, not before
     exit       the block that holds the test
+    test       the comparison
     """
 
     count: int | None
@@ -86,6 +87,7 @@ class TripCount:
     bound: Value
     tests_update: bool
     exit: Block
+    test: Instruction
 
 
 def is_invariant(value: Value, inside: AbstractSet[Block]) -> bool:
@@ -287,14 +289,8 @@ def trip_count(loop: Loop) -> TripCount | None:
     Other exits (a break) may end the loop earlier. Of several counted exits the
     one with the smallest constant count is given.
     """
-    variables = _Variables(loop)
     best: TripCount | None = None
-    for block, outside in loop.exits:
-        if not all(block.dominates(latch) for latch in loop.latches):
-            continue
-        found = _counted_exit(loop, block, outside, variables)
-        if found is None:
-            continue
+    for found in counted_exits(loop):
         if best is None or (
             found.count is not None and (best.count is None or found.count < best.count)
         ):
@@ -302,27 +298,60 @@ def trip_count(loop: Loop) -> TripCount | None:
     return best
 
 
+def counted_exits(loop: Loop, loose: bool = False) -> list[TripCount]:
+    """The exits that count and that every iteration passes.
+
+    `loose` takes bounds as well that the loop works out anew in each iteration, and one part of a
+    conjunction under which the loop goes on: the count is then an upper bound, as beside a break.
+    """
+    variables = _Variables(loop)
+    out = []
+    for block, outside in loop.exits:
+        if all(block.dominates(latch) for latch in loop.latches):
+            found = _counted_exit(loop, block, outside, variables, loose)
+            if found is not None:
+                out.append(found)
+    return out
+
+
 def _counted_exit(
-    loop: Loop, block: Block, outside: Block, variables: _Variables
+    loop: Loop, block: Block, outside: Block, variables: _Variables, loose: bool
 ) -> TripCount | None:
     branch = block.terminator
     if branch is None or branch.form.name != "bra" or branch.guard is None:
         return None
-    test = _comparison(branch.guard)
+    stays = branch.aux[0] is not outside  # the branch is taken to stay
+    holds = branch.form.guard != "!"
+    parts: tuple[Value, ...] = (branch.guard,)
+    if loose and stays and holds:
+        d = _through_copies(branch.guard).definer
+        if d is not None and d.form.name == "and" and d.form.guard is None:
+            parts = d.operands
+    for p in parts:
+        found = _counted_test(loop, block, p, stays == holds, variables, loose)
+        if found is not None:
+            return found
+    return None
+
+
+def _counted_test(
+    loop: Loop, block: Block, p: Value, goes_on_if: bool, variables: _Variables, loose: bool
+) -> TripCount | None:
+    test = _comparison(p)
     if test is None:
         return None
     setp, flipped = test
-    stays = branch.aux[0] is not outside  # the branch is taken to stay
-    holds = (branch.form.guard != "!") != flipped  # … when the comparison holds
     compare = setp.form.mods[0]
-    goes_on = compare if stays == holds else _NEGATED.get(compare, "")
+    goes_on = compare if goes_on_if != flipped else _NEGATED.get(compare, "")
     x, y = setp.operands[0], setp.operands[1]
     tested = variables.tested(x)
     if tested is None:
         tested = variables.tested(y)
         x, y = y, x
         goes_on = _SWAPPED.get(goes_on, "")
-    if tested is None or not goes_on or not is_invariant(y, loop.members):
+    if tested is None or not goes_on:
+        return None
+    if not is_invariant(y, loop.members) and not (loose and _is_steady(y, loop.members)):
         return None
     variable, tests_update = tested
     t = setp.form.type
@@ -333,7 +362,7 @@ def _counted_exit(
     if n is not None:
         n = n + 1 if at_bottom else n
     text = str(n) if n is not None else _expression(variable, goes_on, y, tests_update, at_bottom)
-    return TripCount(n, text, variable, f"{goes_on}.{t.name}", y, tests_update, block)
+    return TripCount(n, text, variable, f"{goes_on}.{t.name}", y, tests_update, block, setp)
 
 
 _NEGATED = {

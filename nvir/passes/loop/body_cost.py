@@ -33,6 +33,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.values import Constant, SpecialRegister, SymbolOffset, Undef, Value
+from nvir.passes.loop.unroll_exits import is_conjunction
 from nvir.passes.loop.unroll_weights import (
     ADDRESS_KNOWN,
     CARRIED_BY_NEST,
@@ -146,6 +147,9 @@ def _cost(
     inner = frozenset[Block]().union(*(x.loop.members for x in counted.inner))
     inside = loop.members
     control = loop_control(counted, dead)
+    if counted.trip is not None and is_conjunction(counted.trip):
+        cost.breaks = True  # the conjunction itself counts as the branch
+        cost.branches += 1
     offsets: set[tuple[Value, Value]] = set()
     for block in loop.blocks:
         if block in inner:
@@ -203,14 +207,15 @@ def loop_control(
     if update is not None:
         out.add(update)
     branch = trip.exit.terminator
-    if branch is not None and branch.guard is not None:
-        out.add(branch)
-        test = branch.guard.definer
-        while test is not None and test.form.name == "not" and _used_once(test, dead):
-            out.add(test)
-            test = test.operands[0].definer
-        if test is not None and test.form.name == "setp" and test.block in counted.loop.members:
-            out.add(test)
+    if branch is None or branch.guard is None:
+        return out
+    out.add(branch)
+    test = branch.guard.definer
+    while test is not None and test.form.name == "not" and _used_once(test, dead):
+        out.add(test)
+        test = test.operands[0].definer
+    if trip.test.block in counted.loop.members:
+        out.add(trip.test)
     return out
 
 
@@ -234,12 +239,14 @@ def _count_branch(
         return
     cost.d += 1
     cost.branches += 1
+    leaves = any(t not in inside for t in i.successors) or i.form.name != "bra"
+    cost.breaks |= leaves
     if known(guard):
         return
     cost.a += 1
-    if any(t not in inside for t in i.successors) or i.form.name != "bra":
-        cost.breaks = True
-    elif not all(block.dominates(latch) for latch in loop.latches):
+    if leaves:
+        return
+    if not all(block.dominates(latch) for latch in loop.latches):
         cost.nested = True
 
 
@@ -303,7 +310,11 @@ def _count_access(
             continue
         if plain and known(b):
             cost.extra += ADDRESS_KNOWN
-        if offset >= 0 and not symbol and not _zero(i.operands[offset]):
+        if offset < 0 or _zero(i.operands[offset]):
+            if is_parameter(b):  # an operand like a literal, but not for an address
+                cost.d += 1
+                cost.a += 1
+        elif not symbol:
             key = (b, i.operands[offset])
             if key not in offsets:
                 offsets.add(key)
@@ -320,6 +331,14 @@ def row_of(i: Instruction, arch: int) -> Weight:
     if f.name == "mov" and w.d == 0 and isinstance(sources[0], SpecialRegister):
         return ONE
     return w
+
+
+def is_parameter(v: Value) -> bool:
+    """Whether a value is a kernel's parameter as it is."""
+    d = v.definer
+    while d is not None and d.form.name in ("mov", "cvta") and d.form.guard is None:
+        d = d.operands[0].definer
+    return d is not None and d.form.name == "ld" and d.form.space == "param"
 
 
 def _zero(v: Value) -> bool:

@@ -28,7 +28,7 @@ from typing import Literal
 import attrs
 
 from nvir.analysis.divergence import Divergence, divergence
-from nvir.analysis.induction import TripCount, trip_count
+from nvir.analysis.induction import TripCount
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -38,6 +38,7 @@ from nvir.ir.values import Constant, Value
 from nvir.passes.loop.body_cost import BodyCost, Counted, body_cost
 from nvir.passes.loop.outside import outside_size
 from nvir.passes.loop.unroll_codes import UnrollCode
+from nvir.passes.loop.unroll_exits import COUNT_LIMIT, counted_by, why_not_counted
 from nvir.passes.loop.unroll_weights import (
     BLACKWELL,
     LOOP_CONTROL,
@@ -129,32 +130,6 @@ def unroll_decisions(
     return {x.header: state.done[x.header] for x in loops}
 
 
-def tests_late(trip: TripCount) -> bool:
-    """Whether the exit test at the bottom reads the variable and stands before its step."""
-    update, branch = trip.variable.update.definer, trip.exit.terminator
-    if trip.tests_update or update is None or update.block is not trip.exit or branch is None:
-        return False
-    test = branch.guard.definer if branch.guard is not None else None
-    while update is not None and update is not test:
-        update = update.next
-    return update is None
-
-
-def is_negated(trip: TripCount) -> bool:
-    """Whether the exit branches on the negation of its comparison, by `!` or by `not.pred`.
-
-    ptxas keeps such loops; compilers write them where they do not optimise.
-    """
-    branch = trip.exit.terminator
-    assert branch is not None
-    negated = branch.form.guard == "!"
-    p = branch.guard
-    while p is not None and p.definer is not None and p.definer.form.name == "not":
-        negated = not negated
-        p = p.definer.operands[0]
-    return negated
-
-
 def has_pragma(loop: Loop) -> bool:
     """Whether `.pragma "nounroll"` stands in the loop's first block, anywhere after its label."""
     return "nounroll" in loop.header.pragmas or any(
@@ -188,7 +163,7 @@ class _State:
         return any(self._divergence.is_divergent(v) for v in ends)
 
     def decide(self, loop: Loop, off: bool) -> UnrollDecision:
-        trip = trip_count(loop)
+        trip = counted_by(loop)
         if trip is not None and trip.count is None and trip.text == "unknown":
             trip = None
         inner = tuple(
@@ -210,12 +185,13 @@ class _State:
             return facts.none(UnrollCode.IRREGULAR, f"the inner loop {stays.header.name} stays")
         if trip is None:
             return facts.none(*_why_uncounted(loop))
-        if is_negated(trip):
-            return facts.none(UnrollCode.NO_BOUND, "the exit branch tests a negated predicate")
-        if trip.exit in loop.latches and tests_late(trip):
-            return facts.none(UnrollCode.NO_BOUND, "the exit test comes before the variable's step")
-        if trip.count is not None:
-            return self._known(counted, trip.count, cost, facts)
+        refusal = why_not_counted(loop, trip, self.loops, self.dead)
+        if refusal is not None:
+            return facts.none(*refusal)
+        if T is not None:
+            if T * cost.c >= COUNT_LIMIT:
+                return facts.none(UnrollCode.DEGENERATE, f"{T}·{cost.c} ≥ 2³¹")
+            return self._known(counted, T, cost, facts)
         return self._unknown(cost, facts, trip, trip.exit in loop.latches)
 
     # ------------------------------------------------------------- rules 1 and 2
@@ -268,6 +244,10 @@ class _State:
             return facts.none(
                 UnrollCode.STRIDE_SIGN, "unknown trip count and a stride known at run time only"
             )
+        if _counts_down_unsigned(trip):
+            return facts.none(
+                UnrollCode.STRIDE_SIGN, "an unsigned 64-bit variable that counts down"
+            )
         if cost.breaks or cost.nested or (cost.barrier and cost.branches):
             what = "a break" if cost.breaks else "nested branches" if cost.nested else \
                 "a barrier beside a branch"  # fmt: skip
@@ -301,6 +281,15 @@ class _State:
             most = SMALL_WITH_LOADS if cost.loads else small - 1
             return facts.none(UnrollCode.NO_FACTOR, f"unknown trip count and c = {c} > {most}")
         return facts.partial(factor, reason)
+
+
+def _counts_down_unsigned(trip: TripCount) -> bool:
+    """Whether the step is that of a u64 and negative: as such it is a large positive one."""
+    step, made = trip.variable.step, trip.variable.update.definer
+    return (
+        isinstance(step, int) and step < 0 and trip.variable.bits == 64 and made is not None
+        and made.form.type is not None and made.form.type.name == "u64"
+    )  # fmt: skip
 
 
 def _is_plainly_uniform(v: Value, function: Function) -> bool:
