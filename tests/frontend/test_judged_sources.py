@@ -302,3 +302,31 @@ def test_matrices_of_tf32_and_double() -> None:
     nvir.launch(nvir.compile_cuda(source), "k", 1, 32, [c, z, a, x])
     assert (c == a @ a.T + 1).all()
     np.testing.assert_allclose(z, x.T @ x, rtol=1e-14)
+
+
+FOREIGN = """extern "C" __global__ void k(double *o, float *f) {
+    int q; o[0] = j0(o[1]) + remquo(o[1], o[3], &q) + q; f[0] = erfinvf(f[1]); }
+"""
+
+
+def test_what_only_libdevice_has() -> None:
+    """The back end that links it takes them; nvir's own says what is missing, and where."""
+    with pytest.raises(Unsupported, match=r"'j0', which libdevice has.*kernel\.cu:2:19"):
+        nvir.compile_cuda(FOREIGN)
+    own = nvir.compile_cuda(FOREIGN.replace("j0", "erf").replace("remquo(o[1], o[3], &q) + q", "0")
+                            .replace("erfinvf", "std::sin"))  # fmt: skip
+    assert own.kernels
+
+
+@pytest.mark.oracle
+def test_libdevice_is_linked_for_them() -> None:
+    from nvir.compiler import ptx_by_libnvvm
+    from nvir.frontend.cuda import read_cuda
+
+    text = ptx_by_libnvvm(read_cuda(FOREIGN)[0])
+    assert "__nv_" not in text
+    o, f = np.array([0, 2.5, 0, 0.7]), np.array([0, 0.5], np.float32)
+    nvir.launch(nvir.read_ptx(text), "k", 1, 1, [o, f])
+    j0, quotient = -0.048383776468198, round(2.5 / 0.7)
+    assert o[0] == pytest.approx(j0 + 2.5 - quotient * 0.7 + quotient, rel=1e-12)
+    assert f[0] == pytest.approx(0.476936276204, rel=1e-6)

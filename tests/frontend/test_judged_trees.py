@@ -63,6 +63,24 @@ def test_what_constructs_no_vector(made: Any, message: str) -> None:
         compile_tree(unit(kernel("k", "long long *o", assign(o[0], cast("int", made)))))
 
 
+def test_a_mistake_in_json_shows_its_place() -> None:
+    """That of the innermost node around it, with the source line where the tree has its source."""
+    tree = unit(kernel("k", "long long *o", assign(o[0], 3)))
+    tree.source = "\n".join(f"line {k}" for k in range(1, 400))
+    data = to_json(tree)
+    stmt = data["declarations"][0]["body"]["body"][0]
+    line = int(stmt["expr"]["place"].split(":")[-2])
+    stmt["expr"]["op"] = 5
+    with pytest.raises(nvir.NvirError) as caught:
+        from_json(data)
+    head, shown, caret = str(caught.value).split("\n")
+    assert f":{line}:1: error: declarations[0].body.body.[0].expr.op: str is wanted, not 5" in head
+    assert (shown.strip(), caret.strip()) == (f"line {line}", "^")
+    stmt["expr"]["place"] = "here"
+    with pytest.raises(nvir.NvirError, match=r"^<tree>: declarations\[0\]"):
+        from_json(data)
+
+
 def test_a_declaration_before_the_definition_means_the_same_variable() -> None:
     declared = variable("int later", memory="device", storage="extern")
     body = kernel("k", "long long *o", assign(o[threadIdx.x], name("later") + 1))

@@ -6,6 +6,7 @@
                                     has effects
     py name word ...                a function of `inline` and its relatives
     libm name                       a function of nvir's own mathematics
+    libdevice name                  one that only NVIDIA's libdevice has
 
 Operands: $k an argument; $k:p as a truth value, $k:s3 a pointer into an address space, $k:i64 an
 integer of that width; a number is an i32, true and false i1. {w} is the width of T, {u} is u or
@@ -25,8 +26,9 @@ from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.state import Address, IRGenError
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.types import CType, is_float, is_signed, is_void, underlying
+from nvir.ir.errors import Unsupported
 from nvir.ir.module import capability
-from nvir.ir.nvvm import const
+from nvir.ir.nvvm import const, declare
 from nvir.ir.types import (
     I1,
     I8,
@@ -155,6 +157,8 @@ def lower(w: Work) -> Value | None:
         return _python(w, rest.split())
     if head == "libm":
         return _mathematics(w, rest)
+    if head == "libdevice":
+        return _of_libdevice(w, rest)
     return _intrinsic(w, head, rest.split())
 
 
@@ -174,6 +178,17 @@ def _mathematics(w: Work, name: str) -> Value:
     args = [w.fit(w.value(k), t) for k, t in enumerate(wanted)]
     made = w.b.call(callee, args, "" if callee.return_type is VOID else name)
     return w.give(made) if callee.return_type is not VOID else made
+
+
+def _of_libdevice(w: Work, name: str) -> Value:
+    if not w.g.options.libdevice:
+        what = f"the function '{w.row.name}', which libdevice has: compile with --backend libnvvm"
+        raise Unsupported(what, where=str(w.e.place))
+    types = [w.g.types.value(t) for t in w.types]
+    result = VOID if is_void(w.result) else w.g.types.value(w.result)
+    callee = declare(w.g.module, f"__nv_{name}", result, types, ("nounwind",))
+    args = [w.fit(w.value(k), t) for k, t in enumerate(types)]
+    return w.b.call(callee, args, "" if result is VOID else name)  # type: ignore[no-any-return]
 
 
 _OPERAND = re.compile(r"\$(\d+)(?::(\w+))?$")

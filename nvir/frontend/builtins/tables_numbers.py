@@ -291,4 +291,25 @@ def _math() -> str:
     return "\n".join(lines)
 
 
-MATH: list[Table] = [({"family": "math", "strategy": "delegation"}, _math())]
+# What nvir's own mathematics lacks, by the parameters.
+_FOREIGN = {
+    "({t} x)": ("tgamma", "lgamma", "erfcx", "erfinv", "erfcinv", "normcdfinv", "j0", "j1", "y0",
+                "y1", "cyl_bessel_i0", "cyl_bessel_i1"),
+    "({t} x, {t} y)": ("rhypot", "remainder"),
+    "({t} x, {t} y, {t} z)": ("norm3d", "rnorm3d"),
+    "({t} x, {t} y, {t} z, {t} w)": ("norm4d", "rnorm4d"),
+    "(int n, {t} x)": ("jn", "yn"),
+    "({t} x, {t} y, int *q)": ("remquo",),
+    "(int n, const {t} *p)": ("norm", "rnorm"),
+}  # fmt: skip
+
+
+def _foreign() -> str:
+    return "\n".join(
+        f"{t} {name}{s}{params.format(t=t)} -> libdevice {name}{s}"
+        for t, s in (("double", ""), ("float", "f"))
+        for params, names in _FOREIGN.items() for name in names
+    )  # fmt: skip
+
+
+MATH: list[Table] = [({"family": "math", "strategy": "delegation"}, f"{_math()}\n{_foreign()}")]

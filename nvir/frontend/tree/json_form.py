@@ -55,7 +55,7 @@ from nvir.frontend.tree.types import (
     Void,
 )
 from nvir.frontend.tree.vectors import SPECIAL_VARIABLES, VECTORS
-from nvir.ir.errors import NvirError
+from nvir.ir.errors import Diagnostic, NvirError
 
 SCHEMA = "nvir.tree/1"
 MAX_DEPTH = 400  # of JSON objects in each other; Python's own JSON reader stops near 1000
@@ -237,11 +237,22 @@ class _Reader:
         self.data = data
         self.types: dict[int, Record | Enum] = {}
         self.decls: dict[int, Declaration] = {}
-        self.waiting: list[tuple[Name, int, str]] = []
+        self.waiting: list[tuple[Name, int, str, Any]] = []
         self.path: list[str] = []
+        self.at: Any = None  # the place of the innermost node that has one
 
     def fail(self, message: str) -> TreeFormatError:
-        return TreeFormatError(f"{self.file}: {'.'.join(self.path) or 'tree'}: {message}")
+        return self.told(f"{'.'.join(self.path) or 'tree'}: {message}", self.at)
+
+    def told(self, message: str, at: Any) -> TreeFormatError:
+        """A mistake, with the source place of the innermost node around it that has one."""
+        numbers = at.rsplit(":", 2)[-2:] if isinstance(at, str) else []
+        if len(numbers) != 2 or not all(n.isdecimal() and len(n) < 10 for n in numbers):
+            return TreeFormatError(f"{self.file}: {message}")
+        line, column = map(int, numbers)
+        lines = str(self.data.get("source", "")).splitlines()
+        shown = lines[line - 1] if 0 < line <= len(lines) else ""
+        return TreeFormatError(str(Diagnostic(message, self.file, line, column, shown)))
 
     def unit(self) -> Unit:
         entries = self.get_list(self.data, "types")
@@ -261,9 +272,9 @@ class _Reader:
             if not isinstance(n, Declaration):
                 raise self.fail(f"declarations[{k}] is no declaration")
             u.declarations.append(n)
-        for name, number, path in self.waiting:
+        for name, number, path, at in self.waiting:
             if number not in self.decls:
-                raise TreeFormatError(f"{self.file}: {path}: no declaration has id {number}")
+                raise self.told(f"{path}: no declaration has id {number}", at)
             name.decl = self.decls[number]
         return u
 
@@ -385,6 +396,7 @@ class _Reader:
         if unknown:
             raise self.fail(f"{name} has no {', '.join(sorted(unknown))}")
         given: dict[str, Any] = {}
+        outer, self.at = self.at, d.get("place") or self.at
         for key, hint in hints.items():
             if key in d and not (name == "Name" and key == "decl"):
                 given[key] = self.within(key, self.convert, hint, d[key])
@@ -396,9 +408,10 @@ class _Reader:
             what = f"lacks {', '.join(missing)}" if missing else str(e)
             raise self.fail(f"{name} {what}") from None
         if isinstance(n, Name) and d.get("decl") is not None:
-            self.waiting.append((n, self.get(d, "decl", int), ".".join(self.path)))
+            self.waiting.append((n, self.get(d, "decl", int), ".".join(self.path), self.at))
         if isinstance(n, Declaration) and d.get("id") is not None:
             self.decls[self.get(d, "id", int)] = n
+        self.at = outer
         return n
 
     def place(self, text: Any) -> Place:

@@ -4,7 +4,6 @@
 #include "../limits.h"
 #include "../float.h"
 namespace std {
-using ::abs; using ::sqrt; using ::exp; using ::log; using ::pow; using ::sin; using ::cos; using ::tan; using ::floor; using ::ceil; using ::fabs; using ::fmin; using ::fmax; using ::round; using ::trunc; using ::log2; using ::log10; using ::exp2; using ::tanh; using ::sinh; using ::cosh; using ::asin; using ::acos; using ::atan; using ::atan2; using ::fma; using ::cbrt; using ::hypot; using ::erf; using ::erfc; using ::isnan; using ::isinf; using ::isfinite; using ::fmod; using ::copysign; using ::expm1; using ::log1p; using ::sqrtf; using ::fabsf; using ::rint; using ::lround;
 using ::int8_t; using ::uint8_t; using ::int16_t; using ::uint16_t; using ::int32_t; using ::uint32_t; using ::int64_t; using ::uint64_t; using ::uintptr_t; using ::intptr_t;
 using ::printf; using ::malloc; using ::free; using ::rand; using ::srand; using ::exit; using ::memcpy; using ::memset; using ::strcmp; using ::atoi; using ::atof; using ::strlen; using ::fprintf; using ::time;
 
