@@ -148,8 +148,8 @@ def test_only_so_many_loops_are_judged() -> None:
     """Judging simulates: a function of thousands of loops would take hours."""
     one = text_of()
     loop = one[one.index("mov.u32 %r2, 0;") : one.index(END)]
-    text = one.replace(loop, loop + "".join(
-        loop.replace("L:", f"L{k}:").replace("bra L;", f"bra L{k};") for k in range(3)))  # fmt: skip
+    more = [loop.replace("L:", f"L{k}:").replace("bra L;", f"bra L{k};") for k in range(3)]
+    text = one.replace(loop, loop + "".join(more))
     many = loop_pipeline.NOT_PIPELINED[Reason.MANY].name
     for judged, refused in ((2, 2), (4, 0), (0, 0)):
         names = [r.name for r in remarks_of(text, f"<force;depth=1;judged={judged}>")]

@@ -90,7 +90,7 @@ NOT_PIPELINED: dict[Reason, Code] = {
 }  # fmt: skip
 CODES = (PIPELINE, SCHEDULED, ANNOTATED, KEPT, UNDONE, *NOT_PIPELINED.values())
 LARGEST = 400  # operations of a body: beyond, schedules and simulations take too long
-LARGE = 10_000  # instructions of a function: each judgement predicts the registers of all of them
+LARGE = 2_500  # instructions of a function: each judgement predicts the registers of all of them
 
 
 @attrs.frozen
