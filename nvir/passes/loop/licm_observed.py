@@ -223,12 +223,19 @@ class _Rule:
         all of a nest or of a loop that becomes one block."""
         if self.pass_id > 0 or self.arch >= HOPPER:
             return ""
-        blocks = (b,) if self.innermost and not self.guarded else self.loop.blocks
-        parts = map(self.region.nest.contents, blocks)
-        warp = next((i for p in parts for i in p.hazards if i.form.name in WARP_WIDE), None)
+        alone = self.innermost and not self.guarded
+        warp = self._warp_wide((b,)) if alone else self._warp_wide_anywhere
         if warp is None:
             return ""
         return f"{warp.form.spelling} beside them leaves them to the later instances"
+
+    @cached_property
+    def _warp_wide_anywhere(self) -> Instruction | None:
+        return self._warp_wide(self.loop.blocks)
+
+    def _warp_wide(self, blocks: Iterable[Block]) -> Instruction | None:
+        parts = map(self.region.nest.contents, blocks)
+        return next((i for p in parts for i in p.hazards if i.form.name in WARP_WIDE), None)
 
     def _always(self, b: Block) -> bool:
         """Whether every iteration runs a block."""
