@@ -23,7 +23,8 @@ sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT), str(ROOT / "tests" / "front
 
 from fe_judges import module_of  # noqa: E402
 from fe_random import Program  # noqa: E402
-from selection import geomean, measure  # noqa: E402
+from ratios import geomean  # noqa: E402
+from selection import measure  # noqa: E402
 
 import nvir  # noqa: E402
 from nvir import toolchain  # noqa: E402

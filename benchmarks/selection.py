@@ -12,16 +12,14 @@ loops on the way, nvir leaves that to ptxas: longer code of either may be the fa
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import pathlib
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from typing import Any
 
 import attrs
+from ratios import compare
 
 import nvir
 from nvir import toolchain
@@ -107,8 +105,10 @@ def rows(names: list[str], arch: str) -> Iterator[Row | str]:
             yield Row(source.stem, kernel, ours[kernel], theirs[kernel])
 
 
-def geomean(ratios: list[float]) -> float:
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+def line(row: Row) -> str:
+    name = f"{row.example}: {row.kernel}"[:40]
+    (r, n), (their_r, their_n) = row.nvir, row.libnvvm
+    return f"{name:40} {r:7} / {their_r:6} {n:9} / {their_n:8}"
 
 
 def main() -> None:
@@ -120,22 +120,7 @@ def main() -> None:
     if shutil.which("clang") is None:
         raise SystemExit("clang not found: it makes the LLVM text that both paths start from")
     print(f"{'kernel':40} {'registers':>16} {'SASS':>20}")
-    found: list[Row] = []
-    for row in rows(given.names, given.arch):
-        if isinstance(row, str):
-            print(f"not compared: {row}")
-            continue
-        found.append(row)
-        name = f"{row.example}: {row.kernel}"[:40]
-        (r, n), (their_r, their_n) = row.nvir, row.libnvvm
-        print(f"{name:40} {r:7} / {their_r:6} {n:9} / {their_n:8}")
-    if not found:
-        raise SystemExit("no kernel was compared")
-    means = [geomean([r.nvir[k] / r.libnvvm[k] for r in found]) for k in (0, 1)]
-    print(f"geometric mean of {len(found)}: registers {means[0]:.3f}, SASS {means[1]:.3f}")
-    if given.json:
-        data: Any = {"rows": [attrs.asdict(r) for r in found], "geomean": means}
-        pathlib.Path(given.json).write_text(json.dumps(data, indent=1))
+    compare(rows(given.names, given.arch), line, "libnvvm", "kernel", given.json)
 
 
 if __name__ == "__main__":

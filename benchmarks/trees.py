@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
-import math
 import pathlib
 from collections.abc import Iterator
 from typing import Any
 
 import attrs
 import numpy as np
+from ratios import compare
 
 import nvir
 from nvir import toolchain
@@ -96,8 +95,10 @@ def rows(names: list[str], arch: str, level: int) -> Iterator[Row | str]:
         yield Row(path.stem, ours, theirs)
 
 
-def geomean(ratios: list[float]) -> float:
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+def line(row: Row) -> str:
+    (r, n, good), (their_r, their_n, their_good) = row.nvir, row.nvcc
+    verdict = f"{'right' if good else 'WRONG'} / {'right' if their_good else 'WRONG'}"
+    return f"{row.name:16} {r:7} / {their_r:6} {n:7} / {their_n:6}   {verdict}"
 
 
 def main() -> None:
@@ -108,22 +109,7 @@ def main() -> None:
     parser.add_argument("--json")
     given = parser.parse_args()
     print(f"{'program':16} {'registers':>16} {'SASS':>16}   results (nvir / nvcc)")
-    found: list[Row] = []
-    for row in rows(given.names, given.arch, given.level):
-        if isinstance(row, str):
-            print(f"not compared: {row}")
-            continue
-        found.append(row)
-        (r, n, good), (their_r, their_n, their_good) = row.nvir, row.nvcc
-        verdict = f"{'right' if good else 'WRONG'} / {'right' if their_good else 'WRONG'}"
-        print(f"{row.name:16} {r:7} / {their_r:6} {n:7} / {their_n:6}   {verdict}")
-    if not found:
-        raise SystemExit("no program was compared")
-    means = [geomean([r.nvir[k] / r.nvcc[k] for r in found]) for k in (0, 1)]
-    print(f"geometric mean of {len(found)}: registers {means[0]:.3f}, SASS {means[1]:.3f}")
-    if given.json:
-        data: Any = {"rows": [attrs.asdict(r) for r in found], "geomean": means}
-        pathlib.Path(given.json).write_text(json.dumps(data, indent=1))
+    compare(rows(given.names, given.arch, given.level), line, "nvcc", "program", given.json)
 
 
 if __name__ == "__main__":
