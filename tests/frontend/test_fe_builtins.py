@@ -150,7 +150,9 @@ def lowered(row):
     return nvir.print_ptx(module)
 
 
-SAMPLE = random.Random(3).sample(ROWS, 25)
+FOREIGN = [row for row in ROWS if row.lowering.startswith("libdevice ")]
+OWN = [row for row in ROWS if row not in FOREIGN]
+SAMPLE = random.Random(3).sample(OWN, 25)
 
 
 @pytest.mark.parametrize("row", SAMPLE, ids=lambda r: f"{r.name}:{r.params}")
@@ -158,12 +160,32 @@ def test_rows_become_ptx(row):
     assert ".entry k" in lowered(row)
 
 
+@pytest.mark.parametrize("row", FOREIGN, ids=lambda r: r.name)
+def test_rows_of_libdevice_call_it_or_say_so(row):
+    with pytest.raises(nvir.Unsupported, match=f"'{row.name}', which libdevice has.*:\\d+:1$"):
+        lowered(row)
+    text = nvir.print_ll(module_of(program(row), arch="sm_80", libdevice=True))
+    assert f" @__nv_{row.name}(" in text
+
+
+@pytest.mark.oracle
+def test_libdevice_has_every_function_that_is_declared_of_it():
+    from nvir.compiler import ptx_by_libnvvm
+
+    merged = b.unit()
+    for k, row in enumerate(FOREIGN):
+        one = program(row).declarations[0]
+        one.name = f"k{k}"
+        merged.declarations.append(one)
+    assert "__nv_" not in ptx_by_libnvvm(merged)
+
+
 @pytest.mark.slow
 @pytest.mark.oracle
 def test_ptxas_takes_every_row():
     from nvir.toolchain.ptxas import ptxas
 
-    for row in ROWS:
+    for row in OWN:
         if row.below:
             continue  # this ptxas has no target so old
         result = ptxas(lowered(row), arch=arch_of(row))

@@ -205,7 +205,8 @@ class _Body:
     def packed(self) -> tuple[tuple[Type, ...], list[int]]:
         made = self.body(packed=True)
         if made is None:  # fields that overlap, as only a reader could say
-            raise Unsupported(f"the layout of '{spell(self.info.record)}'")
+            record = self.info.record
+            raise Unsupported(f"the layout of '{spell(record)}'", where=str(record.place))
         return made
 
     def bit_run(self, first: int) -> int:
