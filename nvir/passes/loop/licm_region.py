@@ -28,7 +28,7 @@ Cost     a visit for each loop around a candidate; a load is compared with at mo
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
@@ -108,6 +108,7 @@ class Region:
     invariant: list[Instruction] = attrs.Factory(list)
     stay: list[Stay] = attrs.Factory(list)
     live: dict[frozenset[Instruction], list[Value]] = attrs.Factory(dict)  # of `live_into`
+    met: dict[Hashable, Instruction | None] = attrs.Factory(dict)  # of `_store_met`
 
     @property
     def hazards(self) -> Iterator[Instruction]:
@@ -118,6 +119,14 @@ class Region:
     def items(self) -> list[Instruction]:
         """All that runs in the loop, in order."""
         return [i for part in self.parts for i in part.items]
+
+    @cached_property
+    def places(self) -> list[Instruction]:
+        """The stores, one of those that write the same place."""
+        found: dict[Hashable, Instruction] = {}
+        for s in self.stores:
+            found.setdefault(_place(s), s)
+        return list(found.values())
 
     @cached_property
     def members(self) -> frozenset[Instruction]:
@@ -245,10 +254,24 @@ def _changed(i: Instruction, region: Region) -> Stay | None:
         return Stay(i, Blocked.SYNC, region.sync)
     if len(region.stores) > MAX_STORES:
         return Stay(i, Blocked.STORE, region.stores[0])
-    for s in region.stores:
-        if not _apart(s, i, region):
-            return Stay(i, Blocked.STORE, s)
-    return None
+    met = _store_met(i, region)
+    return Stay(i, Blocked.STORE, met) if met is not None else None
+
+
+def _store_met(load: Instruction, region: Region) -> Instruction | None:
+    """The first store that may touch what a load reads; asked once for each place."""
+    place = _place(load)
+    if place not in region.met:
+        region.met[place] = next((s for s in region.places if not _apart(s, load, region)), None)
+    return region.met[place]
+
+
+def _place(i: Instruction) -> Hashable:
+    """Equal for accesses of the same bytes by the same operands."""
+    operands = i._operands
+    if i.form.name not in ("ld", "st"):
+        return i.form, operands
+    return i.form, tuple([operands[k] for pair in i.form.addresses for k in pair if k >= 0])
 
 
 def _own(i: Instruction, region: Region) -> bool:
