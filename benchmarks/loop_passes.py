@@ -2,6 +2,7 @@
 
     python benchmarks/loop_passes.py [--sizes 1000,10000,100000] [--per-function 500]
                                      [--policy observed] [--profile] [--json out.json]
+    python benchmarks/loop_passes.py FILE.ptx ...    the same of real kernels, all together
 
 The file holds kernels of loops as compilers write them: counted and not, tested at the head and at
 the end, one in another, with conditional bodies, invariant values and loads; most are marked not
@@ -23,6 +24,7 @@ import pstats
 import random
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import nvir
@@ -113,12 +115,13 @@ def count(module: Any) -> int:
 
 def run(module: Any, policy: Any) -> dict[str, float]:
     """CPU seconds of each pass and of the annotations that are renewed after it, as the driver
-    does it; `all` holds the collection as well that follows the chain."""
+    does it; `all` of the chain, `collected` with the collection that may follow it."""
     begin = time.process_time()
     with bulk():
         times = run_chain(module, policy)
+        times["all"] = time.process_time() - begin
     gc.collect(0)
-    return {**times, "all": time.process_time() - begin}
+    return {**times, "collected": time.process_time() - begin}
 
 
 def run_chain(module: Any, policy: Any) -> dict[str, float]:
@@ -139,8 +142,7 @@ def run_chain(module: Any, policy: Any) -> dict[str, float]:
     return times
 
 
-def measure(size: int, args: argparse.Namespace) -> dict[str, Any]:
-    text = file_of(size, args.per_function)
+def measure(text: str, args: argparse.Namespace) -> dict[str, Any]:
     best: dict[str, float] = {}
     for _ in range(args.repeat):
         module = nvir.read_ptx(text)
@@ -153,8 +155,17 @@ def measure(size: int, args: argparse.Namespace) -> dict[str, Any]:
     return {"instructions": n, "after": after, "seconds": best}
 
 
+def total(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    seconds = {step: sum(r["seconds"][step] for r in rows) for step in rows[0]["seconds"]}
+    return {
+        "instructions": sum(r["instructions"] for r in rows),
+        "after": sum(r["after"] for r in rows), "seconds": seconds,
+    }  # fmt: skip
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--sizes", default="1000,10000,100000")
     parser.add_argument("--per-function", type=int, default=500)
     parser.add_argument("--policy", choices=("observed", "notes"), default="observed")
@@ -164,17 +175,21 @@ def main() -> int:
     args = parser.parse_args()
     sizes = [int(s) for s in args.sizes.split(",")]
     args.repeat, repeat = 1, args.repeat
-    measure(500, args)  # tables and profiles are read once for a process
+    measure(file_of(500, 500), args)  # tables and profiles are read once for a process
     args.repeat = repeat
     if args.profile:
         profiler = cProfile.Profile()
-        profiler.runcall(measure, sizes[0], args)
+        profiler.runcall(measure, file_of(sizes[0], args.per_function), args)
         pstats.Stats(profiler).sort_stats("tottime").print_stats(35)
         return 0
-    rows = [measure(size, args) for size in sizes]
-    print(f"policy {args.policy}, functions of about {args.per_function}; instructions a second")
+    if args.files:
+        rows = [total([measure(path.read_text(), args) for path in args.files])]
+    else:
+        rows = [measure(file_of(size, args.per_function), args) for size in sizes]
+    what = f"{len(args.files)} files" if args.files else f"functions of about {args.per_function}"
+    print(f"policy {args.policy}, {what}; instructions a second")
     print(f"{'pass':<15}" + "".join(f"{r['instructions']:>12,}" for r in rows))
-    for step in (*CHAIN, "all"):
+    for step in (*CHAIN, "collected", "all"):
         rates = [r["instructions"] / max(r["seconds"][step], 1e-9) for r in rows]
         print(f"{step:<15}" + "".join(f"{rate:>12,.0f}" for rate in rates))
     seen = [(r["instructions"] + r["after"]) / 2 / r["seconds"]["all"] for r in rows]
