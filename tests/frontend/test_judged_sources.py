@@ -330,3 +330,22 @@ def test_libdevice_is_linked_for_them() -> None:
     j0, quotient = -0.048383776468198, round(2.5 / 0.7)
     assert o[0] == pytest.approx(j0 + 2.5 - quotient * 0.7 + quotient, rel=1e-12)
     assert f[0] == pytest.approx(0.476936276204, rel=1e-6)
+
+
+@pytest.mark.parametrize("text", ["", "// only told", "/* a */ // b\\n", " ; ", "{ }"])
+def test_assembly_that_is_nothing(text: str) -> None:
+    """A barrier for the compiler alone; the operands of one with some are what they were."""
+    source = f"""extern "C" __global__ void k(long long *out, int v) {{
+        asm volatile("{text}"); asm volatile("{text}" ::: "memory");
+        asm volatile("{text}" : "+r"(v)); out[0] = v; }}\n"""
+    assert ran(source, 1, 7).tolist() == [7]
+
+
+def test_comments_in_assembly_hide_no_semicolon() -> None:
+    source = """extern "C" __global__ void k(long long *out, int v) {
+        asm("mov.b32 %0, 3 // three" : "=r"(v)); out[0] = v;
+        asm("add.s32 %0, %0, /* ; */ 1;" : "+r"(v)); out[1] = v;
+        asm("mov.b32 %0, 3; /* not // a line */ add.s32 %0, %0, 2" : "=r"(v)); out[2] = v; }\n"""
+    assert ran(source, 3, 7).tolist() == [3, 4, 5]
+    with pytest.raises(nvir.NvirError, match="inline assembly"):
+        nvir.compile_cuda(source.replace("mov.b32 %0, 3 // three", "mov.b32 %0 3 // three"))

@@ -34,6 +34,7 @@ _CLASSES: dict[str, ScalarType] = {
     "c": B16, "h": B16, "r": B32, "l": B64, "N": B64, "q": B128, "f": F32, "d": F64, "b": PRED,
 }  # fmt: skip
 _LITERALS = "nis"
+_COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _PLACE = re.compile(r"\$\$|\$\{(\d+)(?::\w+)?\}|\$(\d+)|\$\{:uid\}|\$\(|\$\||\$\)")
 _HEAD = ".version {}.{}\n.target {}\n.address_size 64\n"
 
@@ -127,7 +128,7 @@ def _read(
     major, minor = target.version
     head = _HEAD.format(major, minor, target.target)
     results = f"({returned}) " if returned else ""
-    body = "\n".join([*copies, text if text.rstrip().endswith((";", "}")) else f"{text};"])
+    body = "\n".join([*copies, _statements(text)])
     source = f"{head}{symbols}.func {results}$asm({taken})\n{{\n{{\n{body}\n}}\nret;\n}}\n"
     try:
         read = read_ptx(source)
@@ -137,6 +138,14 @@ def _read(
     if function.locals or any(i.form.is_call for i in function.instructions()):
         raise s.fail(f'variables or calls in inline assembly "{asm.template}"')
     return function
+
+
+def _statements(text: str) -> str:
+    """A template without comments; what is left may be nothing, or lack its last semicolon."""
+    text = _COMMENT.sub(lambda m: m[0] if m[0].startswith('"') else " ", text).strip()
+    if not text.strip("; \t\n"):
+        return ""
+    return text if text.endswith((";", "}")) else f"{text};"
 
 
 def _splice(s: Selector, body: Function, given: list[Value], i: Instruction) -> Parts:
