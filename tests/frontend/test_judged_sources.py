@@ -341,6 +341,16 @@ def test_assembly_that_is_nothing(text: str) -> None:
     assert ran(source, 1, 7).tolist() == [7]
 
 
+def test_what_selection_cannot_do_has_its_place() -> None:
+    source = """__global__ void k(int *o) {
+        o[0] = 1;
+        asm volatile("{ .shared .b32 sh; st.shared.b32 [sh], %0; }" :: "r"(o[0])); }\n"""
+    with pytest.raises(Unsupported, match=r"variables or calls .* at .*k.*, kernel\.cu:3:9$"):
+        nvir.compile_cuda(source)
+    with pytest.raises(Unsupported, match=r"variables or calls .* at \w*k\w*$"):
+        nvir.compile_cuda(source, lines=False)
+
+
 def test_comments_in_assembly_hide_no_semicolon() -> None:
     source = """extern "C" __global__ void k(long long *out, int v) {
         asm("mov.b32 %0, 3 // three" : "=r"(v)); out[0] = v;

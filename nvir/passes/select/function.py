@@ -61,10 +61,23 @@ def select_function(s: Selector) -> None:
         if b is not f.entry:
             s.start(s.blocks[b])
         s.here = b
-        _block(s, b, made)
+        try:
+            _block(s, b, made)
+        except Unsupported as e:
+            raise _placed(s, e) from None
     _fill_phis(s, made)
     _sweep(s.target)
     s.target.analyze_cfg()
+
+
+def _placed(s: Selector, e: Unsupported) -> Unsupported:
+    """With the source place of the instruction at hand, if it has one."""
+    at = s.b.loc
+    files = {number: name for number, name, *_ in s.module.source.debug.files}
+    if at is None or at.file not in files:
+        return e
+    place = f"{files[at.file]}:{at.line}:{at.col}"
+    return Unsupported(e.what, e.target, f"{e.where}, {place}" if e.where else place)
 
 
 def _block(s: Selector, b: Block, made: list[tuple[Instruction, list[Instruction]]]) -> None:
