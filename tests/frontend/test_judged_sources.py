@@ -359,3 +359,17 @@ def test_comments_in_assembly_hide_no_semicolon() -> None:
     assert ran(source, 3, 7).tolist() == [3, 4, 5]
     with pytest.raises(nvir.NvirError, match="inline assembly"):
         nvir.compile_cuda(source.replace("mov.b32 %0, 3 // three", "mov.b32 %0 3 // three"))
+
+
+def test_what_lies_outside_of_a_surface() -> None:
+    source = """__global__ void k(float *o, cudaSurfaceObject_t s, cudaTextureObject_t t, int m) {
+        float r; surf2Dread(&r, s, 4, 1); o[0] = r + surf1Dread<float>(s, 4, cudaBoundaryModeZero);
+        surf2DLayeredwrite(r, s, 4, 1, 2, cudaBoundaryModeClamp);
+        o[1] = tex2Dgather<float4>(t, .5f, .5f).x + tex2Dgather<float4>(t, .5f, .5f, 3).y; }\n"""
+    text = nvir.print_ptx(nvir.compile_cuda(source))
+    for piece in ("suld.b.2d.b32.trap", "suld.b.1d.b32.zero", "sust.b.a2d.b32.clamp",
+                  "tld4.r.2d.v4.f32.f32", "tld4.a.2d.v4.f32.f32"):  # fmt: skip
+        assert piece in text, piece
+    wrong = source.replace("4, cudaBoundaryModeZero", "4, (cudaSurfaceBoundaryMode)m")
+    with pytest.raises(nvir.NvirError, match=r"kernel\.cu:2:.*no constant 0, 1 or 2"):
+        nvir.compile_cuda(wrong)

@@ -3,7 +3,8 @@
     tex2D_float4(t, x, y)      the texture's element type is the suffix: float, int, uint, uchar …,
                                with 1, 2 or 4 components
     tex1Dfetch_int(t, i)       by an integer index
-    surf2Dread_uint(s, x, y)   x counts bytes; surf2Dwrite_float(v, s, x, y)
+    surf2Dread_uint(s, x, y)   x counts bytes; surf2Dwrite_float(v, s, x, y); a further argument
+                               says what is outside: 0 zero, 1 the edge, 2 (or none) a trap
 
 Coordinates follow CUDA: 1D, 2D, 3D, Cubemap, 1DLayered, 2DLayered; `Lod` takes a level, `Grad` two
 vectors. Elements of 8 and 16 bits are read as 32 and cut down.
@@ -38,7 +39,7 @@ from nvir.frontend.tree.vectors import VECTORS
 from nvir.ir.types import DOUBLE, I32, I64, Type, function_type, struct
 from nvir.ir.types import FLOAT as F32
 from nvir.ir.types import VOID as NOTHING
-from nvir.ir.values import Value
+from nvir.ir.values import Constant, Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
@@ -86,6 +87,8 @@ def declaration(name: str, args: tuple[CType, ...]) -> Function | None:
     if t is None:
         return None
     params = _parameters(m, t)
+    if m["kind"] == "surf" and len(args) == len(params) + 1:
+        params.append(INT)
     if len(args) != len(params):
         return None
     made = tuple(Parameter(f"a{k}", p) for k, p in enumerate(params))
@@ -252,13 +255,24 @@ def _width(s: _Site) -> tuple[str, Type, str]:
     return f"b{bits}", I32, "r"
 
 
+def _outside(s: _Site, first: int) -> str:
+    """What an access outside of a surface does: the argument behind the coordinates."""
+    k = first + _RANK[s.m["shape"]] + bool(s.m["layered"])
+    if k >= len(s.args):
+        return "trap"
+    mode = s.args[k]
+    if not isinstance(mode, Constant) or mode.value not in (0, 1, 2):
+        raise IRGenError(f"the boundary mode of '{s.f.name}' is no constant 0, 1 or 2", s.e.place)
+    return ("zero", "clamp", "trap")[int(mode.value)]
+
+
 def _read(s: _Site) -> Value:
     at, _ = _coordinates(s, 1)
     kind, t, letter = _width(s)
     n = len(s.fields)
     vector = f".v{n}" if n > 1 else ""
     values = [s.value(0), *at]
-    text = (f"suld.b.{s.place}{vector}.{kind}.trap {_braces(0, n)}, "
+    text = (f"suld.b.{s.place}{vector}.{kind}.{_outside(s, 1)} {_braces(0, n)}, "
             f"[${n}, {{{', '.join(f'${n + 1 + k}' for k in range(len(at)))}}}];")  # fmt: skip
     result = struct([t] * n) if n > 1 else t
     made = s.asm(text, result, values, [f"={letter}"] * n + _letters(values))
@@ -283,7 +297,7 @@ def _write(s: _Site) -> None:
     n = len(parts)
     values = [s.value(1), *at, *parts]
     vector = f".v{n}" if n > 1 else ""
-    text = (f"sust.b.{s.place}{vector}.{kind}.trap "
+    text = (f"sust.b.{s.place}{vector}.{kind}.{_outside(s, 2)} "
             f"[$0, {{{', '.join(f'${1 + k}' for k in range(len(at)))}}}], "
             f"{_braces(1 + len(at), n)};")  # fmt: skip
     s.asm(text, NOTHING, values, [*_letters(values[: -n or None]), *([letter] * n)])
