@@ -373,3 +373,29 @@ def test_what_lies_outside_of_a_surface() -> None:
     wrong = source.replace("4, cudaBoundaryModeZero", "4, (cudaSurfaceBoundaryMode)m")
     with pytest.raises(nvir.NvirError, match=r"kernel\.cu:2:.*no constant 0, 1 or 2"):
         nvir.compile_cuda(wrong)
+
+
+CLUSTER = """#include <cooperative_groups.h>
+    namespace cg = cooperative_groups;
+    __global__ void __cluster_dims__(2, 1, 1) k(int *o) {
+        cg::cluster_group c = cg::this_cluster(); __shared__ int s;
+        s = c.block_rank(); c.sync(); int *p = c.map_shared_rank(&s, 1);
+        o[c.thread_rank()] = *p + c.num_blocks() + c.query_shared_rank(p); c.sync(); }
+"""
+
+
+def test_the_group_of_a_cluster() -> None:
+    text = nvir.print_ptx(nvir.compile_cuda(CLUSTER, "sm_90"))
+    for piece in ("%cluster_ctarank", "mapa.u64", "getctarank.u64", "barrier.cluster.arrive",
+                  "barrier.cluster.wait", ".reqnctapercluster 2"):  # fmt: skip
+        assert piece in text, piece
+    with pytest.raises(ParseError, match="no type named 'cluster_group'"):
+        nvir.compile_cuda(CLUSTER, "sm_80")
+
+
+@pytest.mark.oracle
+def test_ptxas_takes_the_group_of_a_cluster() -> None:
+    from nvir.toolchain.ptxas import ptxas
+
+    result = ptxas(nvir.print_ptx(nvir.compile_cuda(CLUSTER, "sm_90")), "sm_90")
+    assert result.ok, result.log

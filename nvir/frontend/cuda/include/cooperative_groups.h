@@ -194,3 +194,24 @@ template <class G, class T> __device__ inline void memcpy_async(const G &g, T *t
 template <class G> __device__ inline void wait(const G &g) { g.sync(); }
 template <unsigned n, class G> __device__ inline void wait_prior(const G &g) { g.sync(); }
 }
+
+#if __CUDA_ARCH__ >= 900
+namespace cooperative_groups {
+// the blocks of a cluster
+struct cluster_group {
+    __device__ static unsigned block_rank() { unsigned r; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); return r; }
+    __device__ static unsigned num_blocks() { unsigned r; asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(r)); return r; }
+    __device__ static dim3 block_index() { unsigned x, y, z; asm("mov.u32 %0, %%cluster_ctaid.x;" : "=r"(x)); asm("mov.u32 %0, %%cluster_ctaid.y;" : "=r"(y)); asm("mov.u32 %0, %%cluster_ctaid.z;" : "=r"(z)); return dim3(x, y, z); }
+    __device__ static dim3 dim_blocks() { unsigned x, y, z; asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(x)); asm("mov.u32 %0, %%cluster_nctaid.y;" : "=r"(y)); asm("mov.u32 %0, %%cluster_nctaid.z;" : "=r"(z)); return dim3(x, y, z); }
+    __device__ static unsigned num_threads() { return num_blocks() * blockDim.x * blockDim.y * blockDim.z; }
+    __device__ static unsigned size() { return num_threads(); }
+    __device__ static unsigned thread_rank() { return block_rank() * (blockDim.x * blockDim.y * blockDim.z) + (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
+    __device__ static void barrier_arrive() { __cluster_barrier_arrive(); }
+    __device__ static void barrier_wait() { __cluster_barrier_wait(); }
+    __device__ static void sync() { __cluster_barrier_arrive(); __cluster_barrier_wait(); }
+    template <class T> __device__ static T *map_shared_rank(T *p, int rank) { T *r; asm("mapa.u64 %0, %1, %2;" : "=l"(r) : "l"(p), "r"(rank)); return r; }
+    __device__ static unsigned query_shared_rank(const void *p) { unsigned r; asm("getctarank.u64 %0, %1;" : "=r"(r) : "l"(p)); return r; }
+};
+__device__ inline cluster_group this_cluster() { return cluster_group(); }
+}
+#endif
