@@ -92,7 +92,7 @@ def sass_loops(code: Sequence[SassInstruction]) -> list[frozenset[int]]:
     at = {i.address: k for k, i in enumerate(code)}
     leaders = {0}
     for k, i in enumerate(code):
-        if i.name in ("BRA", "EXIT", "RET", "BRX", "JMP"):
+        if i.name in ("BRA", "EXIT", "RET", "BRX", "JMP") or (i.name == "CALL" and i.target in at):
             leaders.add(k + 1)
             if i.target in at:
                 leaders.add(at[i.target])
@@ -130,6 +130,8 @@ def _successors(
         following = [block[e]] if e < len(code) else []
         if i.name in ("BRA", "JMP") and i.target is not None:
             following = [block[at[i.target]], *(following if guarded else [])]
+        elif i.name == "CALL" and i.target in at:  # a far branch, or a call that comes back
+            following = [block[at[i.target]], *following]
         elif i.name in ("EXIT", "RET", "BRX") and not guarded:
             following = []
         out.append(following)

@@ -33,24 +33,28 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.values import Constant, SpecialRegister, SymbolOffset, Undef, Value
-from nvir.passes.loop.unroll_exits import is_conjunction
+from nvir.passes.loop.unroll_exits import is_conjunction, is_empty
 from nvir.passes.loop.unroll_weights import (
     ADDRESS_KNOWN,
     CARRIED_BY_NEST,
+    CONSTANT_REGISTERS,
     CONTROL_OF_COPY,
     FENCES,
     FETCH_SAVING,
+    FREE,
     HOPPER,
     LOOP_CONTROL,
     ONE,
     SHARED_SYMBOL,
+    TWO,
     WARP_WIDE,
     Weight,
+    divided_by_literal,
     weight,
 )
 
 FETCHES = frozenset(("tex", "tld4"))
-_SLOW = frozenset(("div", "sqrt", "rcp"))
+_SLOW = frozenset(("div", "sqrt", "rcp"))  # the exact ones
 _LONG = frozenset(("s64", "u64", "s16", "u16"))
 
 
@@ -155,10 +159,16 @@ def _cost(
         if block in inner:
             continue
         for i in block:
-            if i in dead or i in control:
+            if i in dead:  # but the call of a slow path is made before ptxas sees that
+                cost.never = cost.never or _never(i.form, arch)
                 continue
-            if i.form.terminator:
-                _count_branch(cost, i, block, known, loop, inside, layout)
+            if i in control:
+                continue
+            if i.is_phi:
+                if block is not loop.header:
+                    _count_join(cost, i)
+            elif i.form.terminator:
+                _count_branch(cost, i, block, known, loop, inside, layout, dead)
             else:
                 _count(cost, i, known, arch, offsets)
                 if _is_scattered(cost, i, loop):
@@ -227,6 +237,7 @@ def _used_once(value: Value, dead: AbstractSet[Instruction]) -> bool:
 def _count_branch(
     cost: BodyCost, i: Instruction, block: Block, known: Known, loop: Loop,
     inside: AbstractSet[Block], layout: Mapping[Block, Block | None],
+    dead: AbstractSet[Instruction],
 ) -> None:  # fmt: skip
     guard = i.guard
     if i.form.name not in ("bra", "ret", "exit"):
@@ -236,6 +247,12 @@ def _count_branch(
         if target is not None and target is not loop.header and layout.get(block) is not target:
             cost.d += 1
             cost.a += 1
+        return
+    if len(i.successors) == 2 and is_hollow(block, i.successors, dead):
+        test = guard.definer
+        if test is not None and test.block in inside and _used_once(test, dead):
+            cost.d -= 1
+            cost.a -= not known(test)
         return
     cost.d += 1
     cost.branches += 1
@@ -250,6 +267,23 @@ def _count_branch(
         cost.nested = True
 
 
+def is_hollow(
+    block: Block, ways: tuple[Block, ...], dead: AbstractSet[Instruction]
+) -> bool:
+    """Whether a branch skips nothing: an `if` of which all is dead."""
+    for arm, join in (ways, ways[::-1]):
+        if arm is join:
+            return True
+        if len(arm.preds) == 1 and arm.succs == (join,) and is_empty(arm, dead):
+            return all(_same_from(p, arm, block) for p in join.phis if p not in dead)
+    return False
+
+
+def _same_from(phi: Instruction, a: Block, b: Block) -> bool:
+    values = [v for v, source in phi.incoming if source is a or source is b]
+    return len(values) == 2 and values[0] is values[1]
+
+
 def _count(
     cost: BodyCost, i: Instruction, known: Known, arch: int,
     offsets: set[tuple[Value, Value]],
@@ -258,6 +292,9 @@ def _count(
     if not cost.never:
         cost.never = _never(f, arch)
     w = row_of(i, arch)
+    if w.branches:
+        cost.branches += w.branches
+        cost.nested |= w.branches > 1
     if (f.reads or f.writes) and f.addresses and not f.is_call:
         _count_access(cost, i, known, w.a, w.d, offsets, arch)
         return
@@ -265,11 +302,37 @@ def _count(
     cost.barrier |= f.name in ("bar.sync", "barrier.sync")
     cost.d += w.d
     cost.extra += w.extra
+    if f.name == "add":
+        of_symbol = known.address_addition(i)
+        cost.d += of_symbol
+        cost.a += of_symbol if of_symbol > 0 or not known.folds(i) else 0
     if not known.folds(i):
-        cost.a += w.a
+        cost.a += _left_of(i, w.a, known) if f.name in _FOLD_IN_PART else w.a
     if f.guard is not None:
         cost.d += 1
         cost.a += not known(i.operands[f.guard_index])
+
+
+_FOLD_IN_PART = frozenset(("selp", "slct", "mad", "bfe"))
+
+
+def _left_of(i: Instruction, a: int, known: Known) -> int:
+    """What is left of an instruction of which not all operands are known: a selection is a move,
+    a wide product is one literal, a field is at a known place."""
+    name, v = i.form.name, i.operands
+    if name in ("selp", "slct"):
+        return 0 if known(v[2]) else a
+    if name == "bfe":
+        return 1 if known(v[1]) and known(v[2]) else a
+    return 1 if known(v[0]) and known(v[1]) else a
+
+
+def _count_join(cost: BodyCost, phi: Instruction) -> None:
+    """A literal or parameter that meets other values is moved to their register."""
+    for v in phi.operands:
+        if v.__class__ is Constant or is_parameter(v):
+            cost.d += 1
+            cost.a += 1
 
 
 def _count_access(
@@ -283,54 +346,110 @@ def _count_access(
     cost.loads |= load and f.space in ("global", "local", "")
     near = f.space in ("shared", "shared::cta")
     cost.shared_loads += load and near
-    cost.d += d
-    cost.a += a
+    wider = _extensions(i) if load else 0
+    cost.d += d + wider
+    cost.a += a + wider
     if f.guard is not None:
+        cost.branches += 1  # ptxas branches around it later
         cost.d += 1
-        cost.a += 1
+        cost.a += not known(i.operands[f.guard_index])
     if fetch:
         return
+    plain = (near and f.name in ("ld", "st", "atom", "red")) or (
+        load and f.space in ("const", "param")
+    )
     for base, offset in f.addresses:
-        b = i.operands[base]
-        plain = f.name in ("ld", "st") and (near or (load and f.space == "const"))
-        symbol = is_symbol(b)
-        if symbol and plain and known(b):
-            # The address is a literal of the access; constant memory is an operand.
-            if f.space == "const":
-                cost.a -= a
-            else:
-                cost.d += 1
+        b = _without_moves(i.operands[base])
+        moved = offset >= 0 and not _zero(i.operands[offset])
+        if isinstance(b, (Variable, SymbolOffset)):
+            _count_symbol(cost, i, b, known, a if plain else 0, moved, arch)
             continue
-        if symbol and near and arch >= HOPPER:
-            cost.d += SHARED_SYMBOL
-            cost.a += SHARED_SYMBOL
-            if offset >= 0 and not _zero(i.operands[offset]):
-                cost.d += 1
-                cost.a += 1
-            continue
-        if plain and known(b):
+        if plain and known(b) and f.name in ("ld", "st"):
             cost.extra += ADDRESS_KNOWN
-        if offset < 0 or _zero(i.operands[offset]):
-            if is_parameter(b):  # an operand like a literal, but not for an address
-                cost.d += 1
-                cost.a += 1
-        elif not symbol:
-            key = (b, i.operands[offset])
-            if key not in offsets:
-                offsets.add(key)
-                cost.d += 1
-                cost.a += not known(b)
+        parameter = is_parameter(b)  # an operand like a literal, but not for an address
+        if not moved:
+            cost.d += parameter
+            cost.a += parameter
+            continue
+        key = (b, i.operands[offset])
+        if parameter or key not in offsets:
+            offsets.add(key)
+            cost.d += 1
+            cost.a += not known(b)
+
+
+def _count_symbol(
+    cost: BodyCost, i: Instruction, b: Value, known: Known, a: int, moved: bool, arch: int
+) -> None:
+    """The address is a symbol: a literal of the access in near memory, else made before it.
+
+    `a` is what the access leaves in copies if a literal serves it, else 0.
+    """
+    space = i.form.space
+    extra = 1
+    if a and space in ("const", "param"):  # an operand of what uses it
+        cost.a -= a
+        return
+    if a and known(b):
+        cost.d += 1
+        return
+    if space in ("shared", "shared::cta") and arch >= HOPPER:
+        extra = SHARED_SYMBOL + moved
+    elif space == "local":
+        extra = 2
+    cost.d += extra
+    cost.a += extra
 
 
 def row_of(i: Instruction, arch: int) -> Weight:
     """The weight of an instruction."""
     f = i.form
+    name = f.name
     sources = i._operands if f.n_sources >= 0 else i.sources
-    second = (f.n_sources if f.n_sources >= 0 else len(sources)) > 1
-    w = weight(f, arch, second and isinstance(sources[1], Constant))
-    if f.name == "mov" and w.d == 0 and isinstance(sources[0], SpecialRegister):
-        return ONE
-    return w
+    if name == "mov":
+        return _row_of_move(i, sources[0], arch)
+    n = f.n_sources if f.n_sources >= 0 else len(sources)
+    if name in ("bfe", "bfi"):
+        fixed = isinstance(sources[n - 1], Constant) and isinstance(sources[n - 2], Constant)
+        return weight(f, arch, fixed)
+    second = sources[1] if n > 1 else None
+    if not isinstance(second, Constant):
+        return weight(f, arch)
+    if name in ("div", "rem") and f.type is not None and f.type.name in ("u32", "s32"):
+        v = second.value
+        return divided_by_literal(f, isinstance(v, int) and v > 0 and v & (v - 1) == 0)
+    return weight(f, arch, True)
+
+
+def _extensions(i: Instruction) -> int:
+    """How many instructions extend what a load brings to the registers that take it."""
+    t = i.form.type
+    if t is None or t.bits > 32:
+        return 0
+    results = i.results
+    if len(results) > 1:
+        if t.bits > 16:
+            return 0
+        return 2 * sum(r.has_uses for r in results) if t.bits == 8 else 1
+    wide = getattr(results[0].type, "bits", 0)
+    return int(t.bits == 8 or wide > t.bits)
+
+
+def _row_of_move(i: Instruction, source: Value, arch: int) -> Weight:
+    """Parts that a register is taken apart into are moves; so are some special registers."""
+    if "{" in i.form.shape:
+        return TWO if len([r for r in i.results if r.has_uses]) > 1 else ONE
+    if isinstance(source, SpecialRegister):
+        return _special(str(source.name))
+    return weight(i.form, arch)
+
+
+@functools.cache
+def _special(name: str) -> Weight:
+    stem = name.lstrip("%").partition(".")[0]
+    if stem in CONSTANT_REGISTERS:
+        return FREE
+    return TWO if stem == "warpid" else ONE
 
 
 def is_parameter(v: Value) -> bool:
@@ -339,6 +458,14 @@ def is_parameter(v: Value) -> bool:
     while d is not None and d.form.name in ("mov", "cvta") and d.form.guard is None:
         d = d.operands[0].definer
     return d is not None and d.form.name == "ld" and d.form.space == "param"
+
+
+def _without_moves(v: Value) -> Value:
+    """The symbol that a register was set to; else the value itself."""
+    d = v.definer
+    if d is not None and d.form.name == "mov" and d.form.guard is None and is_symbol(d.operands[0]):
+        return d.operands[0]
+    return v
 
 
 def _zero(v: Value) -> bool:
@@ -360,6 +487,8 @@ def _never(f: Form, arch: int) -> str:
         return "a call in the body"
     if f.name in _SLOW and "rn" in f.mods and f.type is not None and f.type.is_float:
         return f"{f.spelling} in the body is a call"
+    if f.name == "rsqrt" and "f64" in f.mods and "ftz" not in f.mods:
+        return f"{f.spelling} in the body is a call"
     if f.name in ("div", "rem") and f.type is not None and f.type.name in _LONG:
         return f"{f.spelling} in the body is a call"
     if f.name in FENCES:
@@ -378,6 +507,8 @@ class Known:
         self, counted: Counted, arch: int, dead: AbstractSet[Instruction] = frozenset()
     ) -> None:
         self._shared = arch < HOPPER
+        self._header = counted.loop.header
+        self._zero: frozenset[Value] | None = None
         self._phis: set[Instruction] = set()
         self._cache: dict[Value, bool] = {}
         phis = [p for x in counted.nest() for p in x.loop.header.phis if p not in dead]
@@ -433,18 +564,42 @@ class Known:
             return (v._operands or False) if _foldable(f) else False  # type: ignore[attr-defined]
         if kind is Constant:
             return True
-        if isinstance(v, (Undef, Param)):
+        if isinstance(v, Undef):
             return False
         if isinstance(v, SymbolOffset):
             return self._needs(v.symbol)
         if isinstance(v, Variable):
-            return v.space == "const" or (v.space == "shared" and self._shared)
+            return v.space in ("const", "param") or (v.space == "shared" and self._shared)
         d = v.definer
         if d is None:
             return False
         if d.form.is_phi:
             return d in self._phis
         return d.operands if _foldable(d.form) and d.operands else False
+
+    def address_addition(self, i: Instruction) -> int:
+        """What an addition of a symbol's address weighs more than another: the stack's is one more
+        instruction, and where the only variable of its space lies, at 0, there is none."""
+        for v in i.operands:
+            s = _without_moves(v)
+            if s.__class__ is Variable:
+                if s.space == "local":
+                    return 1
+                if s in self._at_zero():
+                    return -1
+        return 0
+
+    def _at_zero(self) -> frozenset[Value]:
+        if self._zero is None:
+            f = self._header.function
+            module = f.module if f is not None else None
+            symbols = [*(f.locals if f is not None else ()), *(module.globals if module else ())]
+            found: list[Value] = []
+            for space in ("shared", "const") if self._shared else ("const",):
+                near = [v for v in symbols if v.space == space]
+                found += near if len(near) == 1 else ()
+            self._zero = frozenset(found)
+        return self._zero
 
     def folds(self, i: Instruction) -> bool:
         operands = i._operands
@@ -453,4 +608,6 @@ class Known:
 
 @functools.cache
 def _foldable(f: Form) -> bool:
-    return f.pure and not f.reads and not f.convergent and not f.is_call and not f.is_phi
+    if f.name == "lop3" or f.reads or f.is_phi:
+        return False
+    return f.pure and not f.convergent and not f.is_call

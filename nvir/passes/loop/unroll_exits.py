@@ -122,7 +122,7 @@ def _turns_round(loop: Loop, trip: TripCount, dead: AbstractSet[Instruction]) ->
         return False
     taken = branch_of(trip).aux[0]
     latch = loop.latches[0]
-    return taken not in loop.members and latch is not trip.exit and _is_empty(latch, dead)
+    return taken not in loop.members and latch is not trip.exit and is_empty(latch, dead)
 
 
 def _is_rotated(loop: Loop, dead: AbstractSet[Instruction]) -> bool:
@@ -134,13 +134,14 @@ def _is_rotated(loop: Loop, dead: AbstractSet[Instruction]) -> bool:
         branch = latch.terminator
         if branch is None or branch.guard is not None or latch is loop.header:
             continue
-        at_end = _is_empty(latch, dead) and len(latch.preds) == 1
+        at_end = is_empty(latch, dead) and len(latch.preds) == 1
         if not at_end or (latch.preds[0] is not loop.header and not loop.children):
             return True
     return False
 
 
-def _is_empty(block: Block, dead: AbstractSet[Instruction]) -> bool:
+def is_empty(block: Block, dead: AbstractSet[Instruction]) -> bool:
+    """Whether a block does nothing but branch on."""
     branch = block.terminator
     if branch is None or branch.guard is not None:
         return False
