@@ -39,6 +39,7 @@ from nvir.passes.loop.unroll_weights import (
     CARRIED_BY_NEST,
     CONSTANT_REGISTERS,
     CONTROL_OF_COPY,
+    DIVISOR_FOLDS,
     FENCES,
     FETCH_SAVING,
     FREE,
@@ -308,6 +309,8 @@ def _count(
         cost.a += of_symbol if of_symbol > 0 or not known.folds(i) else 0
     if not known.folds(i):
         cost.a += _left_of(i, w.a, known) if f.name in _FOLD_IN_PART else w.a
+    elif w.a > DIVISOR_FOLDS:
+        cost.d = cost.d - w.d + divided_by_literal(f, True).d
     if f.guard is not None:
         cost.d += 1
         cost.a += not known(i.operands[f.guard_index])
@@ -323,7 +326,7 @@ def _left_of(i: Instruction, a: int, known: Known) -> int:
     if name in ("selp", "slct"):
         return 0 if known(v[2]) else a
     if name == "bfe":
-        return 1 if known(v[1]) and known(v[2]) else a
+        return 1 if a == 2 and "64" not in i.form.spelling and known(v[1]) and known(v[2]) else a
     return 1 if known(v[0]) and known(v[1]) else a
 
 
@@ -366,7 +369,8 @@ def _count_access(
             continue
         if plain and known(b) and f.name in ("ld", "st"):
             cost.extra += ADDRESS_KNOWN
-        parameter = is_parameter(b)  # an operand like a literal, but not for an address
+        # A parameter is an operand like a literal, but not as an address.
+        parameter = not f.name.startswith("cp.async") and is_parameter(b)
         if not moved:
             cost.d += parameter
             cost.a += parameter
@@ -438,7 +442,8 @@ def _extensions(i: Instruction) -> int:
 def _row_of_move(i: Instruction, source: Value, arch: int) -> Weight:
     """Parts that a register is taken apart into are moves; so are some special registers."""
     if "{" in i.form.shape:
-        return TWO if len([r for r in i.results if r.has_uses]) > 1 else ONE
+        halves = "64" in i.form.spelling and sum(r.has_uses for r in i.results) > 1
+        return TWO if halves else ONE
     if isinstance(source, SpecialRegister):
         return _special(str(source.name))
     return weight(i.form, arch)

@@ -116,13 +116,16 @@ def tests_late(trip: TripCount) -> bool:
 def _turns_round(loop: Loop, trip: TripCount, dead: AbstractSet[Instruction]) -> bool:
     """Whether the exit's branch leaves and nothing is done on the way back to the header.
 
-    ptxas turns the branch of such a loop of one block round: its test is a negated one then.
+    ptxas turns the branch of such a loop round if it is one block (inner loops are straight
+    lines by now): its test is a negated one then.
     """
-    if trip.exit is not loop.header or len(loop.latches) != 1:
+    if len(loop.latches) != 1 or (trip.exit is not loop.header and not loop.children):
         return False
     taken = branch_of(trip).aux[0]
     latch = loop.latches[0]
-    return taken not in loop.members and latch is not trip.exit and is_empty(latch, dead)
+    if taken in loop.members or latch is trip.exit or list(latch.preds) != [trip.exit]:
+        return False
+    return is_empty(latch, dead)
 
 
 def _is_rotated(loop: Loop, dead: AbstractSet[Instruction]) -> bool:

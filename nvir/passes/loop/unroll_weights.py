@@ -88,7 +88,8 @@ _INTEGER_MATH = (
     Weight(("mul",), 4, 4, needs=("hi", "s16")),
     Weight(("mul",), 4, 4, needs=("hi", "u16")),
     *_each("mul min max setp", 3, "s16", "u16", literal=False),
-    *_each("mul min max setp sub", 2, "s16", "u16"),
+    *_each("mul min max setp", 2, "s16", "u16"),
+    *_each("sub", 2, "s16", "u16", literal=False),
     *_each("mad", 3, "wide"),
     *_each("mad", 4, "s16", "u16", literal=False),
     *_each("mad", 3, "s16", "u16"),
@@ -113,7 +114,8 @@ _INTEGER_MATH = (
 _CONVERSIONS = (
     *(Weight(("cvt",), 0, 0, starts=f"cvt.{x}16.{y}32") for x in "us" for y in "us"),
     *_each("cvt", 2, "sat", lacks=("f32", "f16", "f64", "bf16")),
-    *(Weight(("cvt",), 2, 2, needs=(t, "f32"), starts="cvt.r") for t in ("u8", "s8")),
+    *(w for r in "zmnp" for w in _each("cvt", 2, "u8", "s8", starts=f"cvt.r{r}i.")),
+    Weight(("cvt",), 2, 2, starts="cvt.s64.s8"),
     *_each("cvt", 2, "f16x2", "bf16x2", until=90),
     Weight(("cvt",), 4, 4, needs=("tf32",)),
     Weight(("cvta",), 2, 2, needs=("shared",)),
@@ -162,12 +164,12 @@ _FIELDS = (
 # operation, or does not know the space, there is more than one way through it.
 _ATOMIC = ("atom", "red")
 _ATOMICS = (
+    Weight(_ATOMIC, 10, 10, lacks=("global", "shared", "shared::cta")),
     Weight(_ATOMIC, 1, 1, needs=("inc",)),
     Weight(_ATOMIC, 1, 1, needs=("dec",)),
     *_each("atom red", 10, "u32", "s32", "b32", lacks=("exch", "cas")),
     *_each("atom red", 10, "f32", "f64", lacks=("global",)),
     *_each("atom red", 10, "u64", "s64", "b64", lacks=("global", "exch", "cas")),
-    Weight(_ATOMIC, 10, 10, lacks=("global", "shared", "shared::cta")),
 )
 WEIGHTS = (
     *_INTEGER_MATH,
