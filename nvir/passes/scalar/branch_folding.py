@@ -59,6 +59,11 @@ def thread(s: Simplifier, b: Block) -> bool:
         return False
     if target in s.headers and not _keeps_preheader(s, b, target):
         return False
+    if target in s.waiting and only_jumps(target) and b not in s.deferred:
+        s.deferred.add(b)  # the far end of a chain first, or its edges are moved once a block
+        s.again(b)
+        s.work.append(target)
+        return False
     own = {phi: dict(zip(phi.aux, phi.operands, strict=True)) for phi in b.phis}
     if any(not (u.form.is_phi and u.block is target) for phi in own for u in phi.users):
         return False
@@ -103,10 +108,13 @@ def _redirect(s: Simplifier, b: Block, target: Block, moved: list[Block],
               own: dict[Instruction, dict[Block, Value]]) -> None:  # fmt: skip
     stays = len(moved) < len(s.preds[b])
     for phi in target.phis:
-        entries = dict(zip(phi.aux, phi.operands, strict=True))
-        v = entries[b] if stays else entries.pop(b)
-        for p in moved:
-            entries.setdefault(p, _through(v, p, own))
+        known = set(phi.aux)
+        entries: dict[Block, Value] = {}
+        for v, source in phi.incoming:  # in the place of the old entry: uses of the others stay
+            if source is not b or stays:
+                entries[source] = v
+            if source is b:
+                entries |= {p: _through(v, p, own) for p in moved if p not in known}
         phi.set_incoming(list(entries.values()), list(entries))
     for p in moved:
         assert p.last is not None

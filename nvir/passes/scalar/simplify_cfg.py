@@ -73,6 +73,7 @@ class Simplifier:
 
     preds      block -> its predecessors, in an order that does not depend on addresses
     latches    blocks that lead back to a header; headers: of the loops at the start
+    deferred   blocks that only jump, which waited once for the one that they jump to
     gone       blocks that were taken out
     changes    rule -> how often it applied
     """
@@ -86,6 +87,7 @@ class Simplifier:
         self.latches = set(function.back_edges)
         self.headers = {h for headers in function.back_edges.values() for h in headers}
         self.headers.update(b for _, b in function.irreducible_edges)
+        self.deferred: set[Block] = set()
         self.gone: set[Block] = set()
         self.changes: dict[str, int] = {}
         reached = function.rpo
