@@ -56,6 +56,7 @@ from nvir.passes.loop.unroll_weights import (
 
 FETCHES = frozenset(("tex", "tld4"))
 _SLOW = frozenset(("div", "sqrt", "rcp"))  # the exact ones
+_BARRIERS = frozenset(("bar.sync", "barrier.sync", "bar.red", "barrier.red"))
 _LONG = frozenset(("s64", "u64", "s16", "u16"))
 
 
@@ -65,12 +66,14 @@ class BodyCost:
 
     shared_loads, fetches   how many
     loads       a global, local or generic load is in it
+    local_loads a local one
     branches    real branches other than those that count the loop
     breaks      whether one of them leaves the loop; nested: one lies under another
     barrier     whether there is a bar.sync
     warp        whether there is a warp-wide operation
-    scattered   a store or atomic follows a load, at an address that is no pointer which the
-                loop moves by a constant
+    scattered   a store to global memory follows a load, at an address that is no pointer which
+                the loop moves by a constant
+    together    an atomic, an operation of a warp, or such a store to other memory
     never       why such a loop is never unrolled, or ""
     """
 
@@ -80,12 +83,14 @@ class BodyCost:
     shared_loads: int = 0
     fetches: int = 0
     loads: bool = False
+    local_loads: bool = False
     branches: int = 0
     breaks: bool = False
     nested: bool = False
     barrier: bool = False
     warp: bool = False
     scattered: bool = False
+    together: bool = False
     never: str = ""
 
     @property
@@ -111,12 +116,14 @@ class BodyCost:
         self.shared_loads += copies * other.shared_loads
         self.fetches += copies * other.fetches
         self.loads |= other.loads
+        self.local_loads |= other.local_loads
         self.branches += copies * other.branches
         self.breaks |= other.breaks
         self.nested |= other.nested
         self.barrier |= other.barrier
         self.warp |= other.warp
         self.scattered |= other.scattered
+        self.together |= other.together
         self.never = self.never or other.never
 
 
@@ -172,25 +179,43 @@ def _cost(
                 _count_branch(cost, i, block, known, loop, inside, layout, dead)
             else:
                 _count(cost, i, known, arch, offsets)
-                if _is_scattered(cost, i, loop):
-                    cost.scattered = True
+                if i.form.writes or i.form.convergent or i.form.pinned:
+                    _look_at_lanes(cost, i, loop)
     for x in counted.inner:
         copies = x.trip.count if x.trip is not None else None
         cost.add(_cost(x, known, arch, layout, dead), copies or 0)
     return cost
 
 
-def _is_scattered(cost: BodyCost, i: Instruction, loop: Loop) -> bool:
-    """Whether the instruction writes far memory after a load, and not through a moving pointer.
+def _look_at_lanes(cost: BodyCost, i: Instruction, loop: Loop) -> None:
+    """Note what keeps lanes together: operations of a warp, atomics, and stores after a load.
 
-    An atomic operation is a load itself.
+    Of stores those count that do not go through a moving pointer.
     """
     f = i.form
-    if not f.writes or not f.addresses or f.space not in ("global", ""):
-        return False
-    if not cost.loads and f.name not in ("atom", "red"):
-        return False
-    base = _without_constants(i.operands[f.addresses[0][0]])
+    if f.name in _TOGETHER:
+        cost.together = True
+        return
+    if f.name not in ("st", "atom", "red") or not f.addresses:
+        return
+    if f.name != "st":
+        cost.together = True
+        return
+    near = f.space in ("shared", "shared::cta")
+    after = cost.shared_loads > 0 if near or not f.space else False
+    if not near and f.space in ("global", ""):
+        after |= cost.loads
+    if after and _is_scattered(i, loop):
+        cost.scattered |= f.space == "global"
+        cost.together |= f.space != "global"
+
+
+_TOGETHER = WARP_WIDE | {"activemask", "nanosleep"}
+
+
+def _is_scattered(i: Instruction, loop: Loop) -> bool:
+    """Whether a store does not go through a pointer that the loop moves by a constant."""
+    base = _without_constants(i.operands[i.form.addresses[0][0]])
     if not isinstance(base, Instruction) or not base.is_phi:
         return True
     moved = [_without_constants(v) for v, b in base.incoming if b in loop.latches]
@@ -300,7 +325,7 @@ def _count(
         _count_access(cost, i, known, w.a, w.d, offsets, arch)
         return
     cost.warp |= f.name in WARP_WIDE
-    cost.barrier |= f.name in ("bar.sync", "barrier.sync")
+    cost.barrier |= f.name in _BARRIERS
     cost.d += w.d
     cost.extra += w.extra
     if f.name == "add":
@@ -309,7 +334,7 @@ def _count(
         cost.a += of_symbol if of_symbol > 0 or not known.folds(i) else 0
     if not known.folds(i):
         cost.a += _left_of(i, w.a, known) if f.name in _FOLD_IN_PART else w.a
-    elif w.a > DIVISOR_FOLDS:
+    elif w.a >= DIVISOR_FOLDS:
         cost.d = cost.d - w.d + divided_by_literal(f, True).d
     if f.guard is not None:
         cost.d += 1
@@ -349,6 +374,7 @@ def _count_access(
     cost.loads |= load and f.space in ("global", "local", "")
     near = f.space in ("shared", "shared::cta")
     cost.shared_loads += load and near
+    cost.local_loads |= load and f.space == "local"
     wider = _extensions(i) if load else 0
     cost.d += d + wider
     cost.a += a + wider
@@ -370,7 +396,7 @@ def _count_access(
         if plain and known(b) and f.name in ("ld", "st"):
             cost.extra += ADDRESS_KNOWN
         # A parameter is an operand like a literal, but not as an address.
-        parameter = not f.name.startswith("cp.async") and is_parameter(b)
+        parameter = (arch >= HOPPER or not f.name.startswith("cp.async")) and is_parameter(b)
         if not moved:
             cost.d += parameter
             cost.a += parameter
@@ -445,12 +471,14 @@ def _row_of_move(i: Instruction, source: Value, arch: int) -> Weight:
         halves = "64" in i.form.spelling and sum(r.has_uses for r in i.results) > 1
         return TWO if halves else ONE
     if isinstance(source, SpecialRegister):
-        return _special(str(source.name))
+        return _special(str(source.name), arch)
     return weight(i.form, arch)
 
 
 @functools.cache
-def _special(name: str) -> Weight:
+def _special(name: str, arch: int) -> Weight:
+    if arch >= HOPPER:
+        return ONE
     stem = name.lstrip("%").partition(".")[0]
     if stem in CONSTANT_REGISTERS:
         return FREE
@@ -590,6 +618,8 @@ class Known:
             if s.__class__ is Variable:
                 if s.space == "local":
                     return 1
+                if s.space == "shared" and not self._shared:
+                    return SHARED_SYMBOL
                 if s in self._at_zero():
                     return -1
         return 0

@@ -260,13 +260,14 @@ class _State:
             return facts.none(
                 UnrollCode.NO_BOUND, "the exit test reads the variable before its step"
             )
-        if cost.barrier and self.is_divergent(trip):
+        if (cost.barrier or cost.together) and self.is_divergent(trip):
+            what = "a barrier needs" if cost.barrier else "an operation of the body wants"
+            return facts.none(UnrollCode.NOUNROLL, f"lanes leave apart, and {what} them together")
+        near = cost.shared_loads or cost.local_loads
+        if cost.scattered and not near and self.is_divergent(trip):
             return facts.none(
-                UnrollCode.NOUNROLL, "lanes leave apart, and a barrier needs them together"
-            )
-        if cost.scattered and self.is_divergent(trip):
-            return facts.none(
-                UnrollCode.NOUNROLL, "lanes leave apart, and a store at any address follows a load"
+                UnrollCode.NOUNROLL,
+                "lanes leave apart, and a store at any address follows a load, none of near memory",
             )
         c = cost.c
         small = min(5 * cost.shared_loads + 22, 100)

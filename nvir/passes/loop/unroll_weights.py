@@ -87,6 +87,7 @@ _INTEGER_MATH = (
     # Words of 16 bits are computed with in 32: extended before, cut after.
     Weight(("mul",), 4, 4, needs=("hi", "s16")),
     Weight(("mul",), 4, 4, needs=("hi", "u16")),
+    *_each("min max", 1, "s16", "u16", arch=HOPPER),
     *_each("mul min max setp", 3, "s16", "u16", literal=False),
     *_each("mul min max setp", 2, "s16", "u16"),
     *_each("sub", 2, "s16", "u16", literal=False),
@@ -116,11 +117,13 @@ _CONVERSIONS = (
     *_each("cvt", 2, "sat", lacks=("f32", "f16", "f64", "bf16")),
     *(w for r in "zmnp" for w in _each("cvt", 2, "u8", "s8", starts=f"cvt.r{r}i.")),
     Weight(("cvt",), 2, 2, starts="cvt.s64.s8"),
-    *_each("cvt", 2, "f16x2", "bf16x2", until=90),
+    *_each("cvt", 2, "f16x2", "bf16x2"),
     Weight(("cvt",), 4, 4, needs=("tf32",)),
     Weight(("cvta",), 2, 2, needs=("shared",)),
+    Weight(("cvta",), 4, 4, needs=("local",), arch=HOPPER),
     Weight(("cvta",), 2, 2, needs=("local",)),
     Weight(("cvta",), 0, 0),
+    Weight(("isspacep",), 8, 8, needs=("global",), arch=HOPPER),
     Weight(("isspacep",), 6, 6, needs=("global",)),
 )
 _FLOAT_MATH = (
