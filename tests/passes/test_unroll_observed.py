@@ -394,3 +394,55 @@ def test_a_barrier_keeps_loops_that_lanes_leave_apart():
     apart = loop(body).replace("mov.u32 %r2, 0;", "mov.u32 %r2, %tid.x;")
     d = decisions(apart)["L"]
     assert (outcome(d), d.code) == (("none", 1), UnrollCode.NOUNROLL)
+
+
+LOAD = "ld.global.f32 %f5, [%rd1]; add.f32 %f3, %f3, %f5;\n"
+NEAR = "ld.shared.f32 %f6, [%r7]; add.f32 %f3, %f3, %f6;\n"
+FAR_STORE = "st.global.f32 [%rd3], %f3;\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "together"),
+    [
+        (FMA, False),
+        (LOAD + FAR_STORE, True),
+        (FAR_STORE, False),
+        (NEAR + LOAD + FAR_STORE, False),
+        (NEAR + "st.shared.f32 [%r8], %f3;\n", True),
+        ("st.shared.f32 [%r8], %f3;\n", False),
+        (FMA + "atom.shared.exch.b32 %r9, [%r7], %r1;\n", True),
+        (NEAR + "red.global.add.f32 [%rd1], %f3;\n", True),
+        (FMA + "activemask.b32 %r9;\nst.shared.u32 [%r8], %r9;\n", True),
+    ],
+)
+def test_what_keeps_a_loop_that_lanes_leave_apart(body: str, together: bool) -> None:
+    start = "mov.u32 %r7, %tid.x; mov.u32 %r8, %r7; add.s64 %rd3, %rd1, %rd9;\n"
+    text = loop(FMA + body).replace("mov.u32 %r2, 0", "mov.u32 %r2, {}")
+    apart = decisions(start + text.format("%r7"))["L"]
+    alike = decisions(start + text.format("0"))["L"]
+    assert outcome(alike) == ("partial", 4)
+    assert outcome(apart) == (("none", 1) if together else ("partial", 4))
+    assert not together or apart.code is UnrollCode.NOUNROLL
+
+
+@pytest.mark.parametrize(
+    ("body", "partial"),
+    [
+        ("@%p5 fma.rn.f32 %f3, %f3, %f1, %f2;\n", True),
+        ("@%p5 st.global.f32 [%rd3], %f3;\n", False),
+        ("@%p5 ld.shared.f32 %f3, [%r5];\n", False),
+        ("setp.gt.f32 %p5, %f3, %f1; @%p5 bra J; add.f32 %f9, %f3, %f1; J:\n", True),
+        ("setp.gt.f32 %p5, %f3, %f1; @%p5 bra J; add.f32 %f3, %f3, %f1; J:\n", False),
+        ("div.u32 %r9, %r1, %r5; st.shared.u32 [%r5], %r9;\n", True),
+        ("div.s32 %r9, %r1, %r5; st.shared.u32 [%r5], %r9;\n", False),
+    ],
+)
+def test_a_predicated_access_is_a_branch_and_an_empty_if_none(body: str, partial: bool) -> None:
+    made = decision(FMA * 10 + body, 997)
+    assert made.action == ("partial" if partial else "none")
+
+
+def test_the_slow_path_of_a_dead_division_keeps_the_loop() -> None:
+    assert decision(FMA, 8).action == "full"
+    made = decision(FMA + "div.rn.f32 %f9, %f3, %f1;\n", 8)
+    assert made.code is UnrollCode.NOUNROLL
