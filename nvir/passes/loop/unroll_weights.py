@@ -204,7 +204,8 @@ def weight(form: Form, arch: int, literal: bool = False) -> Weight:
         return ONE if "{" in form.shape else FREE
     for row in WEIGHTS:
         if row.fits(form, arch) and (row.literal or not literal):
-            return row
+            divides = literal and row.a >= DIVISOR_FOLDS and form.name in ("div", "rem")
+            return divided_by_literal(form, False) if divides else row
     return ONE
 
 
