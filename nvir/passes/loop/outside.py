@@ -17,7 +17,7 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.symbols import Param
 from nvir.ir.values import Constant, Value
-from nvir.passes.loop.body_cost import Counted, is_symbol
+from nvir.passes.loop.unroll_known import Counted, is_symbol
 from nvir.passes.loop.unroll_weights import CARRIED, JOINED, OUTSIDE_BASE, weight
 
 

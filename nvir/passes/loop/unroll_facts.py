@@ -35,8 +35,9 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.symbols import Param
 from nvir.ir.values import Value
-from nvir.passes.loop.body_cost import Counted, Known, is_symbol, loop_control
+from nvir.passes.loop.body_cost import loop_control
 from nvir.passes.loop.unroll_codes import UnrollCode
+from nvir.passes.loop.unroll_known import Counted, Known, is_symbol
 
 CALL_WEIGHT = 9  # of a call of a function of one block
 FETCHES = frozenset(("tex", "tld4", "suld", "txq"))

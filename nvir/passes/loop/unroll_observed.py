@@ -35,10 +35,11 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.symbols import Param
 from nvir.ir.values import Constant, Value
-from nvir.passes.loop.body_cost import BodyCost, Counted, body_cost
+from nvir.passes.loop.body_cost import BodyCost, body_cost
 from nvir.passes.loop.outside import outside_size
 from nvir.passes.loop.unroll_codes import UnrollCode
 from nvir.passes.loop.unroll_exits import COUNT_LIMIT, counted_by, why_not_counted
+from nvir.passes.loop.unroll_known import Counted
 from nvir.passes.loop.unroll_weights import (
     BLACKWELL,
     LOOP_CONTROL,
