@@ -438,3 +438,30 @@ def test_it_is_linear() -> None:
 
     seconds(1000)
     assert seconds(20_000) < 25 * max(seconds(2000), 0.002)
+
+
+def test_a_block_is_not_left_before_it_was_walked() -> None:
+    """The latch is walked before the block behind the loop, whose branch falls with the counter:
+    what that leads to reads a load that nobody has looked at yet. V goes, U must not."""
+    text = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u32 n) {
+.reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [a]; ld.param.u32 %r1, [n]; setp.ne.u32 %p3, %r1, 0; mov.u32 %r2, 0;
+mov.u32 %r4, 1; setp.eq.u32 %p4, %r4, 2; @%p4 bra V;
+H: setp.eq.u32 %p1, %r2, 0; @%p3 bra B;
+add.u32 %r2, %r2, 1; setp.gt.u32 %p3, %r2, 3; bra H;
+B: ld.global.u32 %r3, [%rd1]; @%p1 bra S;
+ret;
+S: setp.gt.u32 %p2, %r3, 5; @%p2 bra U;
+st.global.u32 [%rd1], 1; ret;
+U: st.global.u32 [%rd1], 2; ret;
+V: st.global.u32 [%rd1], 3; ret; }
+"""
+    for loaded, n, expected in ((4, 1, 1), (6, 1, 2), (6, 0, 6)):
+        module = nvir.read_ptx(text)
+        nvir.run_passes(module, "const-fold", verify=True)
+        data = np.array([loaded], np.uint32)
+        nvir.launch(module, "k", 1, 1, [data, n])
+        assert data[0] == expected

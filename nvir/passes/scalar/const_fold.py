@@ -74,6 +74,7 @@ class Lattice:
 
     varying     values that are no one constant
     reached     blocks that can be reached
+    walked      those of them whose instructions have been visited, or are being so
     taken       for each block that was reached, the successors that it can lead to
     """
 
@@ -82,6 +83,7 @@ class Lattice:
         self.known: dict[Value, int] = {}
         self.varying: set[Value] = set()
         self.reached: set[Block] = set()
+        self.walked: set[Block] = set()
         self.taken: dict[Block, set[Block]] = {}
         self._kinds: dict[Form, int] = {}
         self._held = held_in_place(function)
@@ -95,6 +97,7 @@ class Lattice:
                 self._visit(self._again.pop())
             if self._blocks:
                 block = self._blocks.pop()
+                self.walked.add(block)
                 i = block.first
                 while i is not None:
                     self._visit(i, first=True)
@@ -162,9 +165,11 @@ class Lattice:
         return _CHOOSES if f.guard is not None else _PLAIN
 
     def _fell(self, i: Instruction, first: bool) -> None:
-        again, block, reached = self._again, i.block, self.reached
+        # A block that is yet to be walked must not be left before it: what it leads to would be
+        # worked out from values that nobody has looked at.
+        again, block, walked = self._again, i.block, self.walked
         for user in i.users:
-            if user.block in reached and not (first and user.block is block and not user.is_phi):
+            if user.block in walked and not (first and user.block is block and not user.is_phi):
                 again.append(user)
 
     def _meet(self, phi: Instruction) -> int | None:
