@@ -8,6 +8,10 @@
     of a loop around others              10      what holds no register more; global loads, fetches
     what left an inner loop              10      what holds no register more, no loads
 
+Blocks are those of the machine: a guarded access of memory is branched around, a fence ends what
+comes before it. What lies between such splits is judged by its own size, the first part as a
+header, the last as a latch, others like blocks between; later instances see one block again.
+
 What an inner loop lost stands between the two loops in a block of its own, which the outer loop
 judges like any other; so it may leave a nest at once or in part.
 
@@ -47,10 +51,11 @@ from nvir.passes.loop.licm_nest import is_fetch
 from nvir.passes.loop.licm_net import holds_no_more
 from nvir.passes.loop.licm_region import Region, closed, live_into
 from nvir.passes.loop.licm_score import Exact, Verdict, has_long_latency
-from nvir.passes.loop.licm_weights import Weights, moves_of_literals
+from nvir.passes.loop.licm_weights import Part, Weights, moves_of_literals
 from nvir.passes.loop.unroll_weights import FENCES, HOPPER, WARP_WIDE
 
 LATER = "a later instance takes loops of one block"
+Unit = tuple[Block, list[Instruction], Part | None]
 
 
 def observed(
@@ -67,8 +72,8 @@ def observed(
     gone: set[Instruction] = set()
     won: Verdict | None = None
     tried: Verdict | None = None
-    for b, items in rule.units():
-        leaving, verdict = rule.judge(b, items)
+    for b, items, part in rule.units():
+        leaving, verdict = rule.judge(b, items, part)
         if verdict is None:
             continue
         if leaving and (won is None or verdict.score > won.score):
@@ -108,27 +113,39 @@ class _Rule:
         withheld = _withheld(region)
         self.invariant = [i for i in region.invariant if i not in withheld]
 
-    def units(self) -> Iterable[tuple[Block, list[Instruction]]]:
-        """Blocks of the loop that hold invariants, and what may leave each; what left an inner
-        loop comes under that loop's header."""
+    def units(self) -> Iterable[Unit]:
+        """Blocks of the loop that hold invariants, what may leave each, and its part if it is
+        split; what left an inner loop comes under that loop's header."""
         found: dict[Block, list[Instruction]] = {}
         if self.pass_id > 0:
             always = {b for b in self.loop.blocks if self._always(b)}
-            return [(self.loop.header, [i for i in self.invariant if i.block in always])]
+            return [(self.loop.header, [i for i in self.invariant if i.block in always], None)]
         moved = self.region.nest.moved
         for i in self.invariant:
             at = moved.get(i)
             assert i.block is not None
             found.setdefault(i.block if at is None else at.header, []).append(i)
-        return found.items()
+        return [unit for b, own in found.items() for unit in self._divided(b, own)]
+
+    def _divided(self, b: Block, own: list[Instruction]) -> list[Unit]:
+        """A block's units: itself, or the parts of it that hold invariants."""
+        if any(b is x.header for x in self.loop.children) or not self.weights.of(b).split:
+            return [(b, own, None)]
+        units: list[Unit] = []
+        for part in self.weights.parts(b):
+            among = set(part.items)
+            inside = [i for i in own if i in among]
+            if inside:
+                units.append((b, inside, part))
+        return units
 
     def judge(
-        self, b: Block, own: list[Instruction]
+        self, b: Block, own: list[Instruction], part: Part | None
     ) -> tuple[list[Instruction], Verdict | None]:
         """What leaves a block, and the numbers; None where nothing in it costs anything."""
         if any(b is x.header for x in self.loop.children):
             return self._judge_lifted(b, own)
-        size, long_ = self._block(b)
+        size, long_ = self._block(b, part)
         if self.pass_id > 0:  # branches have become guards: one block
             rest = [self._block(x) for x in self.loop.blocks if x is not b]
             size, long_ = size + sum(n for n, _ in rest), long_ or any(y for _, y in rest)
@@ -139,9 +156,11 @@ class _Rule:
             return [], None
         if always and self.around_large:
             return self._all(chosen, size, long_, free=True, why=why)
-        if b is not self.loop.header and any(i.form.reads for i in own) and not self.guarded:
+        first = b is self.loop.header and (part is None or part.first)
+        last = b in self.loop.latches and (part is None or part.last)
+        if not first and any(i.form.reads for i in own) and not self.guarded:
             chosen = self._worth([i for i in own if not i.form.reads])
-        if self.innermost and always and (b is self.loop.header or b in self.loop.latches):
+        if self.innermost and always and (first or last):
             if self.pass_id > 0 and self.enclosed_large:
                 return self._all(chosen, size, long_, free=True, why=why)
             row = tables.LATCH_BUDGET[min(self.pass_id, 1)]
@@ -278,20 +297,27 @@ class _Rule:
 
     # ------------------------------------------------------------------ its blocks
 
-    def _block(self, b: Block) -> tuple[int, bool]:
-        """The size of a block, and whether it holds loads of long latency."""
-        weight = self.weights.of(b)
-        moves = weight.moves + moves_of_literals(b)
-        return weight.cost + tables.PHI_MOVES.value * moves + self._control(b), weight.long
+    def _block(self, b: Block, part: Part | None = None) -> tuple[int, bool]:
+        """The size of a block or a part of it, and whether it holds loads of long latency."""
+        weight = self.weights.of(b) if part is None else part.weight
+        moves = weight.moves
+        if part is None or part.last:
+            moves += moves_of_literals(b)
+        size = weight.cost + tables.PHI_MOVES.value * moves
+        return size + self._control(b, part), weight.long
 
-    def _control(self, b: Block) -> int:
+    def _control(self, b: Block, part: Part | None) -> int:
         """The loop control that the header of a nest has of a short latch, or the latch less."""
         latch = self.loop.latches[0]
         if self.innermost or len(self.loop.latches) > 1 or latch is self.loop.header:
             return 0
         if b is not latch and b is not self.loop.header:
             return 0
+        if part is not None and not (part.first if b is self.loop.header else part.last):
+            return 0
         weight = self.weights.of(latch)
+        if weight.split:
+            weight = self.weights.parts(latch)[-1].weight
         if weight.cost + tables.PHI_MOVES.value * weight.moves > tables.SHORT_LATCH.value:
             return 0
         control = tables.LOOP_CONTROL.value

@@ -3,6 +3,8 @@
     shl %a, %i, 2      part of the sums that read it, where only such do   cost 0
     div.u32 %b, %c, 7  a sequence                                          cost: its length
     phi                and what it gets from other instructions            a move each
+    @%p st [%a], %x    a block of its own: the part before it ends with a branch, one more; what
+                       a guarded load makes or keeps meets in a phi behind it
 
 Method   The cost of a form is worked out once in a process, but for what may be part of its
          readers. A block is walked once for all questions about it, and again where a loop around
@@ -25,7 +27,9 @@ from nvir.ir.values import Constant, Value
 from nvir.passes.loop.body_cost import never_unrolled, row_of
 from nvir.passes.loop.licm_nest import Contents, Nest
 from nvir.passes.loop.licm_score import has_long_latency
-from nvir.passes.loop.unroll_weights import FENCES, WARP_WIDE, weight
+from nvir.passes.loop.unroll_weights import FENCES, HOPPER, WARP_WIDE, weight
+
+_SPLITTING = frozenset(("membar", "fence"))
 
 
 @attrs.frozen
@@ -35,11 +39,23 @@ class Weight:
     cost   instructions of the machine, without moves
     moves  those for phis: at them, and where what they get is made
     long   whether some are loads of long latency
+    split  whether the machine has branches or fences in it: it is judged in parts
     """
 
     cost: int
     moves: int
     long: bool
+    split: bool = False
+
+
+@attrs.frozen
+class Part:
+    """What lies between two splits of a block, in order; the first or the last of its parts."""
+
+    items: list[Instruction]
+    weight: Weight
+    first: bool
+    last: bool
 
 
 class Weights:
@@ -50,6 +66,7 @@ class Weights:
         self._costs = costs(arch)
         self.cost = self._costs.of
         self._known: dict[Contents, Weight] = {}
+        self._parts: dict[Contents, list[Part]] = {}
 
     def of(self, b: Block) -> Weight:
         """The weight of what is left of a block."""
@@ -59,15 +76,45 @@ class Weights:
             known = self._known[part] = self._weigh(part.items)
         return known
 
+    def parts(self, b: Block) -> list[Part]:
+        """The parts of a block that is split."""
+        contents = self.nest.contents(b)
+        known = self._parts.get(contents)
+        if known is None:
+            known = self._parts[contents] = self._divide(contents.items)
+        return known
+
+    def _divide(self, items: list[Instruction]) -> list[Part]:
+        """The part before a split ends with its branch or fence; before sm_90 half of a fence
+        stands in the part behind it."""
+        parts: list[Part] = []
+        held: list[Instruction] = []
+        behind = merges = 0  # what the split before leaves to this part
+        for i in (*items, None):
+            if i is not None and not splits(i.form):
+                held.append(i)
+                continue
+            w = self._weigh(held)
+            cost, moves = w.cost + behind + (i is not None), w.moves + merges
+            moves += sum([_moves_at_split(v) for v in held])
+            parts.append(Part(held, Weight(cost, moves, w.long), not parts, i is None))
+            if i is not None:
+                held = []
+                behind = int(i.form.guard is None and self.arch < HOPPER)
+                merges = sum([_move_at_join(r) for r in i.results]) if i.form.guard else 0
+        return parts
+
     def _weigh(self, items: list[Instruction]) -> Weight:
         cost = moves = 0
-        long = False
+        long = split = False
         fixed, own = self._costs.fixed, self.cost
         for i in items:
             f, u = i.form, i._uses
             n = fixed.get(f)
             cost += own(i) if n is None else n
-            long |= f.reads and has_long_latency(f)
+            if f.reads or f.writes or f.sync:
+                long |= has_long_latency(f)
+                split |= splits(f)
             if f.is_phi:
                 moves += _move_at_phi(i)
             elif u.__class__ is dict:
@@ -77,7 +124,7 @@ class Weights:
                 moves += u.form.is_phi
             elif i._results:
                 moves += sum([reader.form.is_phi for r in i._results for reader in r.users])
-        return Weight(cost, moves, long)
+        return Weight(cost, moves, long, split)
 
     def lifted(self, header: Block) -> int:
         """The cost of what left a loop and stands before it."""
@@ -96,6 +143,38 @@ def _move_at_phi(phi: Instruction) -> int:
         if reader.form.is_phi and reader.block is not phi.block:
             n = 0
     return n
+
+
+def _moves_at_split(i: Instruction) -> int:
+    """Moves less for a phi that is but handed on to a guarded load, more for another value that
+    one keeps where its guard is false."""
+    n = 0
+    for r in i.results:
+        if any(u.form.is_phi for u in r.users):
+            continue
+        if any(_keeps(u, r) for u in r.users):
+            n += -1 if i.form.is_phi else 1
+    return n
+
+
+def _keeps(i: Instruction, v: Value) -> bool:
+    """Whether a guarded access is another value's source where its guard is false."""
+    n = len(i.results)
+    return n > 0 and i.form.guard is not None and splits(i.form) and v in i._operands[-n:]
+
+
+def _move_at_join(v: Value) -> int:
+    """One, unless what a guarded load makes is but handed on."""
+    return int(not any(u.form.is_phi or _keeps(u, v) for u in v.users))
+
+
+@functools.cache
+def splits(f: Form) -> bool:
+    """Whether the machine's block ends there: guarded accesses of memory are branched around,
+    fences are blocks of their own."""
+    if f.guard is not None:
+        return not f.terminator and (f.reads or f.writes)
+    return f.name in _SPLITTING
 
 
 def moves_of_literals(b: Block) -> int:
