@@ -188,7 +188,8 @@ def _of_libdevice(w: Work, name: str) -> Value:
     result = VOID if is_void(w.result) else w.g.types.value(w.result)
     callee = declare(w.g.module, f"__nv_{name}", result, types, ("nounwind",))
     args = [w.fit(w.value(k), t) for k, t in enumerate(types)]
-    return w.b.call(callee, args, "" if result is VOID else name)  # type: ignore[no-any-return]
+    made: Value = w.b.call(callee, args, "" if result is VOID else name)
+    return made
 
 
 _OPERAND = re.compile(r"\$(\d+)(?::(\w+))?$")

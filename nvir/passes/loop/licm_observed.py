@@ -108,6 +108,7 @@ class _Rule:
         self.outer, self.divergent = outer, divergent
         self.loop = region.loop
         self.innermost = not self.loop.children
+        self.inner_headers = {x.header for x in self.loop.children}
         self.guarded = self.innermost and self._becomes_one_block()
         self.alone = weights.slow(region.parts)
         withheld = _withheld(region)
@@ -129,7 +130,7 @@ class _Rule:
 
     def _divided(self, b: Block, own: list[Instruction]) -> list[Unit]:
         """A block's units: itself, or the parts of it that hold invariants."""
-        if any(b is x.header for x in self.loop.children) or not self.weights.of(b).split:
+        if b in self.inner_headers or not self.weights.of(b).split:
             return [(b, own, None)]
         units: list[Unit] = []
         for part in self.weights.parts(b):
@@ -143,7 +144,7 @@ class _Rule:
         self, b: Block, own: list[Instruction], part: Part | None
     ) -> tuple[list[Instruction], Verdict | None]:
         """What leaves a block, and the numbers; None where nothing in it costs anything."""
-        if any(b is x.header for x in self.loop.children):
+        if b in self.inner_headers:
             return self._judge_lifted(b, own)
         size, long_ = self._block(b, part)
         if self.pass_id > 0:  # branches have become guards: one block

@@ -98,13 +98,11 @@ class Known:
 
     def _needs(self, v: Value) -> Any:
         """Whether a value is known; a tuple: if these all are."""
-        kind = v.__class__
-        if kind is Instruction:
-            f = v.form  # type: ignore[attr-defined]
-            if f.is_phi:
+        if type(v) is Instruction:
+            if v.form.is_phi:
                 return v in self._phis
-            return (v._operands or False) if _foldable(f) else False  # type: ignore[attr-defined]
-        if kind is Constant:
+            return (v._operands or False) if _foldable(v.form) else False
+        if type(v) is Constant:
             return True
         if isinstance(v, Undef):
             return False
