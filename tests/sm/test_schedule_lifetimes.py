@@ -136,6 +136,18 @@ def test_shortening_moves_a_load_to_its_use():
     assert shorten(graph, 2, [0, 0, 20, 21], values)[1] == 19
 
 
+def test_shortening_stops_at_the_last_use_of_its_own_value():
+    """Node 0 may start 3 cycles after its readers, but no later does its value live shorter.
+
+    Moved on nevertheless, it once took the slot of node 1's way back.
+    """
+    edges = [(0, 1, -2, 0), (0, 2, -1, 0), (1, 2, -3, 0)]
+    graph = DependenceGraph(["a", "a", None], edges, {"a": 1})
+    values = values_of(graph)
+    assert sum(measure(values, 3, [1, 0, 0]).lengths) == 0
+    assert sum(measure(values, 3, shorten(graph, 3, [1, 0, 0], values)).lengths) == 0
+
+
 # Register limits
 
 

@@ -99,8 +99,15 @@ class _Mover:
     def _best(self, u: int) -> tuple[int, int]:
         """The starts between which the lives of the value and operands of `u` are least."""
         values, times, ii = self.values, self.times, self.ii
-        slope = -values.sizes[u] if values.uses[u] else 0
-        corners = []  # where u becomes the last use of an operand, with the operand's size
+        slope = 0
+        # where u becomes the last use of an operand, or is late enough to have outlived the other
+        # uses of its own value (a negative latency allows that), with the size of what grows there
+        corners = []
+        others = [times[user] + later * ii for user, later in values.uses[u] if user != u]
+        if others:
+            slope = -values.sizes[u]
+            own = max((later * ii for user, later in values.uses[u] if user == u), default=0)
+            corners.append((max(others) - own, values.sizes[u]))
         for producer in self.operands[u]:
             other, own = times[producer], -FAR
             for user, distance in values.uses[producer]:
