@@ -411,3 +411,26 @@ def test_copies_that_count_on_barriers_are_left_alone():
     assert found[0].args["bulk"] > 0
     assert any("count on barriers" in r.message for r in remarks)
     assert nvir.print_ir(module) == before
+
+
+def test_a_loop_with_one_barrier_is_left_alone():
+    """A reduction tree: each turn halves the threads that add, and waits once."""
+    text = """.version 8.0
+.target sm_80
+.address_size 64
+.shared .align 4 .b8 s[1024];
+.visible .entry k(.param .u64 p) {
+.reg .b64 %rd<9>; .reg .b32 %r<20>; .reg .pred %p<4>;
+ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r3, s;
+add.s32 %r3, %r3, %r2; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd2, %rd1, %rd2;
+ld.global.u32 %r8, [%rd2]; st.shared.u32 [%r3], %r8; mov.u32 %r4, 128; bar.sync 0;
+L: setp.ge.u32 %p1, %r1, %r4; @%p1 bra M;
+shl.b32 %r5, %r4, 2; add.s32 %r6, %r3, %r5; ld.shared.u32 %r7, [%r6]; ld.shared.u32 %r9, [%r3];
+add.s32 %r9, %r9, %r7; st.shared.u32 [%r3], %r9;
+M: bar.sync 0; shr.u32 %r4, %r4, 1; setp.ne.s32 %p2, %r4, 0; @%p2 bra L;
+ld.shared.u32 %r10, [s]; st.global.u32 [%rd2], %r10; ret; }
+"""
+    before = nvir.print_ir(nvir.read_ptx(text))
+    module, remarks = applied(text)
+    assert missed(remarks) == {"NotGemmBarriers"}
+    assert nvir.print_ir(module) == before

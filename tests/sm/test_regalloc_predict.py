@@ -145,6 +145,20 @@ def test_what_does_not_fit_spills_and_what_fits_does_not() -> None:
     assert predict(held(60), P80, limit=32).spills == tight.spills
 
 
+@pytest.mark.parametrize(("type", "count"), [("u32", 520), ("u32", 1100), ("u64", 300)])
+def test_more_may_live_at_once_than_twice_the_file_holds(type, count) -> None:
+    reg = "r" if type == "u32" else "rd"
+    size = int(type[1:]) // 8
+    loads = "".join(f"ld.global.{type} %{reg}{k}, [%rd1+{size * k}];" for k in range(2, count))
+    stores = "".join(f"st.global.{type} [%rd1], %{reg}{k};" for k in range(2, count))
+    text = f"{HEAD}.visible .entry k(.param .u64 a) {{ .reg .b64 %rd<400>; .reg .b32 %r<1200>; " \
+        f"ld.param.u64 %rd1, [a]; {loads}{stores} ret; }}"
+    made = predict(nvir.read_ptx(text)["k"], P80)
+    assert made.registers == 255
+    assert made.spills.store_bytes >= count * size - 4 * 260
+
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6))
 def test_any_kernel_is_predicted_the_same_twice(seed) -> None:

@@ -477,6 +477,8 @@ def _steady(group: list[Instruction], control: Control, changes: Changes) -> boo
 
 def _tiles(loop: Loop, barriers: list[Instruction]) -> int:
     """How many tiles with two barriers each follow one another in an iteration; 0 if none do."""
+    if not barriers or len(barriers) % 2:
+        return 0
     stores = [0] * (len(barriers) + 1)  # by the barriers before them
     for b in loop.blocks:
         for i in b:
@@ -484,7 +486,7 @@ def _tiles(loop: Loop, barriers: list[Instruction]) -> int:
                 stores[sum(_before(x, i) for x in barriers)] += 1
     stores[0] += stores.pop()  # of the iteration before
     turns = all(n == stores[k % 2] for k, n in enumerate(stores)) and stores[0] != stores[1]
-    return len(barriers) // 2 if barriers and len(barriers) % 2 == 0 and turns else 0
+    return len(barriers) // 2 if turns else 0
 
 
 def _before(a: Instruction, b: Instruction) -> bool:

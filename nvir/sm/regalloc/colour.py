@@ -4,8 +4,9 @@ Under SSA the live ranges form a chordal graph, so giving each definition a free
 order in which definitions dominate uses never needs more than the largest number of live
 registers, alignment apart (Hack, Grund and Goos, "Register Allocation for Programs in SSA-Form",
 CC 2006). Free registers are the bits of one integer; a pair or a quad takes aligned neighbours.
+What no register is left for goes beyond the file, however far, and is counted: the caller spills.
 
-Cost    one visit to each operand; integers of 512 bits.
+Cost    one visit to each operand; integers of 512 bits, of more where more live at once.
 """
 
 from __future__ import annotations
@@ -15,13 +16,22 @@ from collections import deque
 from nvir.sm.regalloc.code import STORE, Code, Op, Region
 from nvir.sm.regalloc.tables import CALL_CLOBBERED, CALL_LEAST, RESERVED, STACK_POINTER
 
-ALL = (1 << 512) - 1  # what no register is left for goes beyond the file, and is counted
-EVEN = int("01" * 256, 2)
-QUAD = int("0001" * 128, 2)
-ODD = EVEN << 1
 _MASKS = [(1 << n) - 1 for n in range(65)]
 
 
+class _File:
+    """Sets of the registers that are looked at: all, and those where tuples may begin."""
+
+    __slots__ = ("all", "even", "odd", "quad")
+
+    def __init__(self, size: int) -> None:
+        self.all = (1 << size) - 1
+        self.even = self.all // 0b11
+        self.quad = self.all // 0b1111
+        self.odd = self.even << 1
+
+
+_FILE = _File(512)  # twice what there is: most codes that spill fit as well
 
 
 class Colouring:
@@ -84,6 +94,7 @@ class _Painter:
         self.tuples: list[tuple[int, ...]] = []
         self.base: list[int] = []
         self.held: dict[int, int] = {}  # register → value
+        self.file = _FILE
         self.busy = 1 << STACK_POINTER
         self.cool = 0
         self.cooling: deque[tuple[int, int]] = deque()  # (until, registers)
@@ -181,7 +192,7 @@ class _Painter:
 
     def spare(self, n: int) -> None:
         """Registers that nothing keeps."""
-        free = ALL & ~self.busy
+        free = ~self.busy  # no end
         top = 0
         for _ in range(n):
             low = free & -free
@@ -259,53 +270,58 @@ class _Painter:
         return holder is not None and self.last.get(holder, 1 << 30) <= at
 
     def preference(self, v: int) -> int:
-        """The bank that keeps a value apart from what is read with it: ODD, EVEN or 0 (any)."""
+        """The bank that keeps a value apart from what is read with it: odd, even or 0 (any)."""
         op = self.reader.get(v)
         if op is None or self.widths[v] != 1:
             return 0
         if op.address and op.kind == STORE:
-            return ODD
+            return self.file.odd
         for s in op.sources:
             r = self.register[s]
             if s != v and r >= 0:
-                return EVEN if r & 1 else ODD
+                return self.file.even if r & 1 else self.file.odd
         return 0
 
     def pick(self, width: int, wish: int, bank: int, across: bool = False) -> int:
         """The lowest free place of a width; the wished one if it is free."""
-        free = ALL & ~self.busy
+        file = self.file
+        free = file.all & ~self.busy
         if across:
-            free &= ALL << CALL_CLOBBERED
+            free &= file.all << CALL_CLOBBERED
         full = (1 << width) - 1
         if wish >= 0 and free >> wish & full == full:
             return wish
         limit = self.found.limit
         calm = free & ~self.cool
         if bank and width == 1:
-            r = _lowest(calm & bank, 1)
+            r = _lowest(calm & bank, 1, file)
             if 0 <= r < limit:
                 return r
         if calm != free:
-            r = _lowest(calm, width)
-            if r + width <= limit:
+            r = _lowest(calm, width, file)
+            if 0 <= r <= limit - width:
                 return r
         if bank and width == 1:
-            r = _lowest(free & bank, 1)
+            r = _lowest(free & bank, 1, file)
             if 0 <= r < limit:
                 return r
-        return _lowest(free, width)
+        r = _lowest(free, width, file)
+        if r >= 0:
+            return r
+        self.file = _File(2 * file.all.bit_length())
+        return self.pick(width, wish, bank, across)
 
 
-def _lowest(free: int, width: int) -> int:
+def _lowest(free: int, width: int, file: _File) -> int:
     """The lowest place for a value in a set of free registers; -1 where there is none."""
     if width == 1:
         fit = free
     elif width == 2:
-        fit = free & free >> 1 & EVEN
+        fit = free & free >> 1 & file.even
     else:
         fit = free & free >> 1
         fit &= fit >> 2
-        fit &= QUAD
+        fit &= file.quad
         for k in range(4, width, 4):
             fit &= fit >> 4 if k == 4 else free >> k
     return (fit & -fit).bit_length() - 1
