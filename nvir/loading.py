@@ -48,8 +48,10 @@ def load_as(
         module = _as_ptx(compile_cuda(data, arch or "sm_80", name=shown))
     elif language == "ori":
         from nvir.ir.parse import parse_ir
+        from nvir.ir.verify import verify
 
         module = parse_ir(given)
+        verify(module)  # people write such text by hand
     else:
         from nvir.ptx.reader import read_ptx
 

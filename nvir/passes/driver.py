@@ -29,7 +29,7 @@ from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
 from nvir.ir.cfg import successors
 from nvir.ir.clone import clone_module
-from nvir.ir.errors import NvirError, PassError, Unsupported, VerifyError, expect
+from nvir.ir.errors import NvirError, ParseError, PassError, Unsupported, VerifyError, expect
 from nvir.ir.function import Function
 from nvir.ir.module import Module
 from nvir.ir.verify import verify
@@ -104,10 +104,10 @@ def run_passes(
     profile   a machine profile or its name; the target's by default
     verify    verify the module before and after each pass
 
-    Raises ParseError for a pipeline that cannot be read, NvirError for a knob
-    that does not exist or a value that it does not take, Unsupported for what a
-    pass does not do, and PassError when a pass fails; after the last two the
-    module is as before that pass.
+    Raises ParseError for a pipeline, or a file that an option names, that cannot be read,
+    NvirError for a knob that does not exist or a value that it does not take, Unsupported for
+    what a pass does not do, VerifyError for a broken module on which a pass fails, and PassError
+    when a pass fails by itself. After an error the module is as before the pass that met it.
     """
     driver = Driver(Settings.from_environment(verify_each=verify))
     return driver.run(module, pipeline, knobs=knobs, policy=policy, profile=profile).remarks
@@ -165,7 +165,7 @@ class _Run:
         self._check_levels()
         if not self.steps:
             return self.ctx
-        snapshot = clone_module(self.module)
+        snapshot = _copy(self.module)
         if self.settings.verify_each:
             verify(self.module)
         with bulk():  # what passes make mostly stays
@@ -300,20 +300,25 @@ class _Run:
 
     # --------------------------------------------------------- failures
 
-    def _undo(self, step: Step, error: Exception, snapshot: Module) -> PassError | None:
-        """Restore the module; the error to raise, None for `error` itself."""
+    def _undo(self, step: Step, error: Exception, snapshot: Module) -> NvirError | None:
+        """Restore the module; the error to raise, None for `error` itself.
+
+        Only a fault of the pass is a PassError: not what it says of a file or of what it does not
+        do, nor what it met because the module was broken when it was given to nvir.
+        """
+        given = _broken(snapshot)
         try:
             self._restore(snapshot)
         except Exception as again:  # two faults: tell both, and save what there is
             failure = self._failure(step, error, self.module)
-            return PassError(
+            return given or PassError(
                 failure.pass_name, failure.function,
                 f"{failure.reason}; the module is lost, for it could not be restored ({again})",
                 failure.saved,
             )  # fmt: skip
-        if isinstance(error, Unsupported):
+        if isinstance(error, (Unsupported, ParseError)):
             return None
-        return self._failure(step, error, self.module)
+        return given or self._failure(step, error, self.module)
 
     def _failure(self, step: Step, error: Exception, good: Module) -> PassError:
         """The error to raise; `good` is the last good IR."""
@@ -344,6 +349,22 @@ class _Run:
         self.module.__dict__.update(fresh.__dict__)
         for f in self.module.functions:
             f.module = self.module
+
+
+def _copy(module: Module) -> Module:
+    try:
+        return clone_module(module)
+    except Exception:
+        verify(module)  # says what is broken
+        raise
+
+
+def _broken(module: Module) -> NvirError | None:
+    try:
+        verify(module)
+    except NvirError as e:
+        return e
+    return None
 
 
 def _bodies(module: Module) -> list[Function]:

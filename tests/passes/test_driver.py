@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 import nvir
-from nvir.ir.errors import NvirError, ParseError, PassError, Unsupported
+from nvir.ir.errors import NvirError, ParseError, PassError, Unsupported, VerifyError
 from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -384,6 +384,36 @@ def test_unsupported_is_told_as_it_is_and_undone(crashes):
         run_passes(module, [Pass("refuse", refuse, "")])
     assert str(module) == before
     assert not crashes.exists()
+
+
+EMPTY_BLOCK = """module ori target sm_80
+kernel @k() {
+entry:
+  bra L
+M:
+L:
+  ret
+}
+"""
+
+
+def test_a_broken_module_is_no_fault_of_the_pass(crashes):
+    """It is said what is broken, and no crash folder is left."""
+    module = nvir.parse_ir(EMPTY_BLOCK)
+    before = str(module)
+    with pytest.raises(VerifyError, match="block M is empty"):
+        run_passes(module, [Pass("last", lambda f, _: f.blocks[1].last.form.is_phi, "")])
+    assert str(module) == before
+    assert not crashes.exists()
+
+
+def test_ten_crashes_are_kept(crashes):
+    for _ in range(12):
+        with pytest.raises(PassError) as caught:
+            run_passes(two(), [BOOM])
+    kept = sorted(crashes.iterdir(), key=lambda p: p.stat().st_mtime_ns)
+    assert len(kept) == 10
+    assert Path(caught.value.saved).parent == kept[-1]
 
 
 def test_a_folder_that_cannot_be_written_is_no_second_failure(tmp_path, monkeypatch):

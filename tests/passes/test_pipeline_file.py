@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import nvir
-from nvir.ir.errors import NvirError
+from nvir.ir.errors import ParseError
 from nvir.ir.loops import natural_loops
 from nvir.report.schedule import schedule_json
 from nvir.sm import profile
@@ -104,16 +104,21 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_schedule_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_wrong_schedule_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made, message = WRONG[name]
     if message is None:  # harmless: moved to where it can be
         module, _ = apply(tmp_path, made)
         assert same_behaviour(nvir.read_ptx(TEXT), module, "k", 1)
         return
-    with pytest.raises(NvirError, match=message):
+    monkeypatch.setenv("NVIR_CRASH_DIR", str(tmp_path / "crashes"))
+    with pytest.raises(ParseError, match=message) as caught:
         apply(tmp_path, made)
+    assert str(caught.value).startswith(f"{tmp_path / 's.json'}:")
+    assert not (tmp_path / "crashes").exists()
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(NvirError, match="No such file"):
+    with pytest.raises(ParseError, match="No such file"):
         nvir.run_passes(nvir.read_ptx(TEXT), f"loop-pipeline<schedule={tmp_path}/none>")

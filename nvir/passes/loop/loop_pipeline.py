@@ -51,7 +51,7 @@ from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_times, is_lo
 from nvir.passes.loop.pipeline_choice import Choice, body_of, choose, machine_for, pipeline
 from nvir.passes.loop.pipeline_expand import PIPELINED, REST, expand
 from nvir.passes.loop.pipeline_feasible import Feasibility, Reason, annotate, infeasible
-from nvir.passes.loop.pipeline_file import FileSchedule, ScheduleError, read_schedules, staged_by
+from nvir.passes.loop.pipeline_file import FileSchedule, read_schedules, staged_by
 from nvir.passes.loop.pipeline_kernel_only import why_not
 from nvir.passes.loop.unroll_decision import decide
 from nvir.passes.loop.unroll_region import Refusals, Region
@@ -158,7 +158,7 @@ class _Pipeliner:
         return False
 
     def by_file(self, schedules: list[FileSchedule]) -> bool:
-        """Pipeline the loops that a file names. Raises ScheduleError where it does not fit."""
+        """Pipeline the loops that a file names. Raises ParseError where it does not fit."""
         changed = False
         for given in schedules:
             if given.function != str(self.function.name):
@@ -167,19 +167,23 @@ class _Pipeliner:
                 (x for x in natural_loops(self.function) if x.header.name == given.loop), None
             )
             if loop is None:
-                raise ScheduleError(f"{given.function} has no loop {given.loop}")
+                raise given.wrong(f"{given.function} has no loop {given.loop}")
             why = self._against(loop)
             if why is not None and why[0] not in (Reason.NO_LOAD, Reason.PRAGMA):
-                raise ScheduleError(f"loop {given.loop}: {why[0].text(why[1])}")
+                raise given.wrong(f"loop {given.loop}: {why[0].text(why[1])}")
             body, region = body_of(self.function, given.loop)
             obstacle = body.test_loads
             if obstacle is not None:
-                raise ScheduleError(
+                raise given.wrong(
                     f"loop {given.loop}: {Reason.TEST.text(obstacle.form.spelling)}"
                 )
             found = staged_by(body, given)
             if found.count < 2:
-                raise ScheduleError(f"loop {given.loop}: one stage, so nothing overlaps")
+                raise given.wrong(f"loop {given.loop}: one stage, so nothing overlaps")
+            short = _too_short(body, found)
+            if short is not None:
+                text = f"{Reason.SHORT.text(str(short))} ({found.count})"
+                raise given.wrong(f"loop {given.loop}: {text}")
             self._expand(loop, body, region, found, given.ii)
             changed = True
         return changed
@@ -211,10 +215,9 @@ class _Pipeliner:
         found = _in_stages(body, times, made.ii)
         if found is None or found.count < 2:
             return Reason.NO_GAIN, "the modulo schedule has one stage"
-        trip = trip_count(body.loop)
-        count = trip.count if trip is not None else None
-        if count is not None and count < found.count + Layout(found).factor - 1:
-            return Reason.SHORT, str(count)
+        short = _too_short(body, found)
+        if short is not None:
+            return Reason.SHORT, str(short)
         body, region = body_of(self.function, header)
         found = _in_stages(body, times, made.ii)
         assert found is not None
@@ -224,14 +227,7 @@ class _Pipeliner:
     def _expand(
         self, loop: Loop, body: Body, region: Region, found: Staged, ii: int
     ) -> None:
-        trip = trip_count(body.loop)
-        layout = Layout(found)
-        count = trip.count if trip is not None else None
-        if count is not None and count < found.count + layout.factor - 1:
-            raise ScheduleError(
-                f"loop {loop.header.name}: {Reason.SHORT.text(str(count))} ({found.count})"
-            )
-        done = expand(layout, region, trip=trip)
+        done = expand(Layout(found), region, trip=trip_count(body.loop))
         self.function.analyze_cfg()
         self.ctx.count("pipelined")
         self.ctx.remark(SCHEDULED, loop, stages=done.stages, factor=done.factor, ii=ii)
@@ -371,6 +367,13 @@ def _early_exit(loop: Loop) -> str | None:
             return t.form.spelling if t is not None else str(b.name)
     exits = [str(b.name) for b, _ in loop.exits]
     return (" and ".join(exits) or "no place") if len(exits) != 1 else None
+
+
+def _too_short(body: Body, found: Staged) -> int | None:
+    """The trip count where it is known and does not fill the stages; else None."""
+    trip = trip_count(body.loop)
+    count = trip.count if trip is not None else None
+    return count if count is not None and count < found.count + Layout(found).factor - 1 else None
 
 
 def _in_stages(body: Body, times: dict[int, int], ii: int) -> Staged | None:

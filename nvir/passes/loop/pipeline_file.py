@@ -19,14 +19,17 @@ from typing import Any
 import attrs
 
 from nvir.ir.document import json_document
-from nvir.ir.errors import NvirError, ParseError
+from nvir.ir.errors import Diagnostic, ParseError
 from nvir.passes.loop.pipeline_body import Body, Staged, by_times
 
 SCHEMA = "nvir.schedule/1"
 
 
-class ScheduleError(NvirError):
-    """A schedule that does not fit its loop, or a file that holds none."""
+class ScheduleFileError(ParseError):
+    """A file that holds no schedule, or one that does not fit its loop."""
+
+    def __init__(self, file: str, message: str) -> None:
+        super().__init__(Diagnostic(message, file))
 
 
 @attrs.frozen
@@ -46,67 +49,69 @@ class FileSchedule:
     loop: str
     ii: int
     entries: tuple[Entry, ...]
+    file: str
+
+    def wrong(self, message: str) -> ScheduleFileError:
+        return ScheduleFileError(self.file, message)
 
 
 def read_schedules(path: str) -> list[FileSchedule]:
-    """The schedules of a file. Raises ScheduleError for anything else."""
+    """The schedules of a file. Raises ParseError for anything else."""
     try:
         made = json_document(Path(path).read_bytes(), path)
     except OSError as e:
-        raise ScheduleError(f"{path}: {e.strerror}") from None
-    except ParseError as e:
-        raise ScheduleError(str(e)) from None
+        raise ScheduleFileError(path, str(e.strerror or e)) from None
     items = made if isinstance(made, list) else [made]
     return [_schedule(x, path) for x in items]
 
 
 def _schedule(x: Any, path: str) -> FileSchedule:
     if not isinstance(x, dict) or x.get("schema") != SCHEMA:
-        raise ScheduleError(f'{path}: a schedule is an object with "schema": "{SCHEMA}"')
+        raise ScheduleFileError(path, f'a schedule is an object with "schema": "{SCHEMA}"')
     entries = _field(x, "operations", list, path)
     ii = _field(x, "ii", int, path)
     if ii < 1:
-        raise ScheduleError(f"{path}: ii is {ii}, and has to be 1 or more")
+        raise ScheduleFileError(path, f"ii is {ii}, and has to be 1 or more")
     return FileSchedule(
         _field(x, "function", str, path), _field(x, "loop", str, path), ii,
-        tuple(_entry(e, k, path) for k, e in enumerate(entries)),
+        tuple(_entry(e, k, path) for k, e in enumerate(entries)), path,
     )  # fmt: skip
 
 
 def _entry(x: Any, k: int, path: str) -> Entry:
-    where = f"{path}: operation {k}"
+    where = f"operation {k}: "
     if not isinstance(x, dict):
-        raise ScheduleError(f"{where}: not an object")
+        raise ScheduleFileError(path, f"{where}not an object")
     made = Entry(
-        _field(x, "instruction", int, where), _field(x, "ptx", str, where),
-        _field(x, "time", int, where),
+        _field(x, "instruction", int, path, where), _field(x, "ptx", str, path, where),
+        _field(x, "time", int, path, where),
     )  # fmt: skip
     if made.time < 0:
-        raise ScheduleError(f"{where}: starts at {made.time}, before cycle 0")
+        raise ScheduleFileError(path, f"{where}starts at {made.time}, before cycle 0")
     return made
 
 
-def _field(x: dict[str, Any], key: str, type: type, where: str) -> Any:
+def _field(x: dict[str, Any], key: str, type: type, path: str, where: str = "") -> Any:
     value = x.get(key)
     if not isinstance(value, type) or isinstance(value, bool):
         kinds = {int: "an integer", str: "a string", list: "a list"}
-        raise ScheduleError(f'{where}: "{key}" has to be {kinds[type]}, not {value!r}')
+        raise ScheduleFileError(path, f'{where}"{key}" has to be {kinds[type]}, not {value!r}')
     return value
 
 
 def staged_by(body: Body, given: FileSchedule) -> Staged:
-    """The stages of a body by a file's schedule. Raises ScheduleError where it does not fit."""
+    """The stages of a body by a file's schedule. Raises ParseError where it does not fit."""
     every = [i for i in body.block if not i.form.is_phi]
     times: dict[Any, int] = {}
     for e in given.entries:
         if not 0 <= e.instruction < len(every):
-            raise ScheduleError(
+            raise given.wrong(
                 f"loop {given.loop} has {len(every)} instructions, and none of number "
                 f"{e.instruction}"
             )
         i = every[e.instruction]
         if i.form.spelling != e.ptx:
-            raise ScheduleError(
+            raise given.wrong(
                 f"instruction {e.instruction} of loop {given.loop} is {i.form.spelling}, "
                 f"not {e.ptx}"
             )
@@ -117,14 +122,14 @@ def staged_by(body: Body, given: FileSchedule) -> Staged:
             continue
         if times[second] + distance * given.ii < times[first]:
             behind = f" of {distance} iterations before" if distance else ""
-            raise ScheduleError(
+            raise given.wrong(
                 f"instruction {every.index(second)} ({second.form.spelling}) of loop {given.loop} "
                 f"starts at {times[second]}, before instruction {every.index(first)} "
                 f"({first.form.spelling}){behind}, which starts at {times[first]}"
             )
     found = by_times(body, times, given.ii)
     if found is None:
-        raise ScheduleError(
+        raise given.wrong(
             f"loop {given.loop}: what the exit test is made of has to be in stage 0"
         )
     return found
