@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
+from nvir.ir.document import LARGEST, read_file
 from nvir.ir.errors import NvirError
 from nvir.ir.module import Module
 
@@ -36,7 +37,7 @@ def load_as(
     name = str(path)
     data = read_bytes(name)
     language = language_of(data, name)
-    given = data if name == STDIO else Path(name)
+    given = Path(name) if name != STDIO and Path(name).is_file() else data  # pipes end once
     if language == "ll":
         from nvir.llvm.reader import read_ll
 
@@ -80,9 +81,12 @@ def _as_ptx(compiled: Module) -> Module:
 def read_bytes(path: str) -> bytes:
     """The bytes of a file or, for "-", of standard input. Raises NvirError."""
     if path == STDIO:
-        return sys.stdin.buffer.read()
+        data = sys.stdin.buffer.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise NvirError(f"standard input: larger than {LARGEST >> 20} MiB")
+        return data
     try:
-        return Path(path).read_bytes()
+        return read_file(path)
     except OSError as e:
         raise NvirError(f"{path}: {e.strerror or e}") from None
 

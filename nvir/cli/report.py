@@ -21,6 +21,7 @@ from nvir.cli.common import (
     reports_errors,
     write_output,
 )
+from nvir.ir.document import read_file
 from nvir.ir.errors import NvirError
 from nvir.ir.module import Module
 from nvir.loading import STDIO
@@ -48,6 +49,11 @@ if TYPE_CHECKING:
     "--lines", is_flag=True, help="Each line with its live registers, and who is live at the peak."
 )
 @click.option("--source", is_flag=True, help="With --lines: show the source lines as well.")
+@click.option(
+    "--source-root", metavar="FOLDER", multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="With --source: where source files lie; the folder of FILE by default.",
+)  # fmt: skip
 @click.option("--ptxas", "ask_ptxas", is_flag=True, help="Put what ptxas says beside it.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, metavar="N",
@@ -60,7 +66,8 @@ if TYPE_CHECKING:
 def command(
     files: tuple[str, ...], arch: str | None, profile: str | None, policy: Policy,
     block: int | None, dynamic_smem: int, kernel: str | None, lines: bool, source: bool,
-    ask_ptxas: bool, jobs: int, as_html: bool, as_json: bool, output: str | None,
+    source_root: tuple[Path, ...], ask_ptxas: bool, jobs: int, as_html: bool, as_json: bool,
+    output: str | None,
 ) -> None:  # fmt: skip
     """Report the loops, registers and occupancy of each kernel in FILE.
 
@@ -75,6 +82,8 @@ def command(
     """
     if source and not lines:
         raise click.UsageError("--source goes with --lines")
+    if source_root and not source:
+        raise click.UsageError("--source-root goes with --source")
     if as_html and (lines or as_json):
         raise click.UsageError("--html goes with neither --lines nor --json")
     if lines and ask_ptxas:
@@ -97,7 +106,7 @@ def command(
     else:
         modules, arch, code_only = _open(binary, arch, profile, launch, lines or ask_ptxas)
     if lines:
-        _lines(modules, file, kernel, source, as_json, output, binary is None)
+        _lines(modules, file, kernel, source, source_root, as_json, output, binary is None)
         return
     made = code_only or _report(modules, arch, profile, policy, launch)
     if ask_ptxas:
@@ -178,6 +187,8 @@ def _binary(file: str) -> bytes | Path | None:
             return None
         return sys.stdin.buffer.read()
     try:
+        if not os.path.isfile(file) and os.path.exists(file) and not os.path.isdir(file):
+            return None  # a pipe: what was read of it is gone
         with open(file, "rb") as f:
             head = f.read(8)
     except OSError as e:
@@ -212,16 +223,16 @@ def _known(kernel: str, names: list[str], file: str) -> None:
 
 
 def _lines(
-    modules: list[Module], file: str, kernel: str | None, source: bool, as_json: bool,
-    output: str | None, is_text: bool,
+    modules: list[Module], file: str, kernel: str | None, source: bool,
+    source_root: tuple[Path, ...], as_json: bool, output: str | None, is_text: bool,
 ) -> None:  # fmt: skip
     from nvir.report.lines import line_listing, module_json
     from nvir.report.listing import listing_text, print_listing
     from nvir.report.places import source_text
     from nvir.report.table import make_console
 
-    path = Path(file) if is_text and file != STDIO else None
-    text = path.read_text("utf-8", "replace").splitlines() if path is not None else None
+    path = Path(file) if is_text and file != STDIO and Path(file).is_file() else None
+    text = read_file(path).decode("utf-8", "replace").splitlines() if path is not None else None
     pairs = [(m, f) for m in modules for f in m.functions if f.blocks]
     if kernel is not None:
         _known(kernel, [str(f.name) for _, f in pairs], file)
@@ -232,7 +243,8 @@ def _lines(
         write_output(output, json.dumps(module_json(listings, arch), indent=1) + "\n")
         return
     files = {n: name for m in modules for n, name, _ in m.debug.files}
-    sources = source_text(files, path) if source else None
+    folders = [*([path.parent] if path is not None else []), *source_root]
+    sources = source_text(files, folders) if source else None
     if output in (None, STDIO) and sys.stdout.isatty():
         console = make_console()
         for listing in listings:

@@ -1,11 +1,34 @@
-"""JSON documents that users write: machine profiles, schedules, trees."""
+"""Files that users name, read within bounds; JSON of profiles, schedules and trees."""
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import stat
 from typing import Any
 
 from nvir.ir.errors import Diagnostic, ParseError
+
+LARGEST = 256 << 20  # bytes; PTX of the largest libraries is a tenth of it
+
+
+def read_file(
+    path: str | os.PathLike[str], limit: int = LARGEST, *, regular: bool = False
+) -> bytes:
+    """The bytes of a file. Raises OSError where it cannot be read or holds more than `limit`
+    bytes, as devices do without end; with `regular` also for what is no regular file, without
+    opening it, since opening a pipe may wait for ever."""
+    try:
+        if regular and not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        with open(path, "rb") as f:
+            data = f.read(limit + 1)
+    except ValueError as e:  # a name with a NUL in it
+        raise OSError(errno.EINVAL, str(e)) from None
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit >> 20} MiB")
+    return data
 
 
 def json_document(data: str | bytes, file: str) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 import nvir.ir.nvvm_values  # noqa: F401  # registers its classes with datum
 from nvir.ir.bulk import bulk
 from nvir.ir.datum import Cursor, Unreadable, unquoted
+from nvir.ir.document import read_file
 from nvir.ir.errors import Diagnostic, ParseError
 from nvir.ir.function import Function
 from nvir.ir.instruction import Location
@@ -54,10 +55,9 @@ def _text_of(x: Any) -> tuple[str, str]:
         raise TypeError(f"parse_ir takes text, bytes or a path, not {x.__class__.__name__}")
     file = os.fspath(x)
     try:
-        with open(file, "rb") as f:
-            return f.read().decode("utf-8", "replace"), str(file)
-    except (OSError, ValueError) as e:
-        reason = getattr(e, "strerror", None) or str(e)
+        return read_file(file).decode("utf-8", "replace"), str(file)
+    except OSError as e:
+        reason = e.strerror or str(e)
         raise ParseError(Diagnostic(f"cannot read the file: {reason}", str(file))) from None
 
 

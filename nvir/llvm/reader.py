@@ -16,6 +16,7 @@ import os
 from typing import Any
 
 from nvir.ir.bulk import bulk
+from nvir.ir.document import read_file
 from nvir.ir.errors import Diagnostic, ParseError, Unsupported
 from nvir.ir.function import Function
 from nvir.ir.module import Module
@@ -62,10 +63,9 @@ def _text_of(x: Any) -> tuple[str, str]:
     elif isinstance(x, str | os.PathLike):
         file = str(os.fspath(x))
         try:
-            with open(file, "rb") as f:
-                data = f.read()
-        except (OSError, ValueError) as e:
-            reason = getattr(e, "strerror", None) or str(e)
+            data = read_file(file)
+        except OSError as e:
+            reason = e.strerror or str(e)
             raise ParseError(Diagnostic(f"cannot read the file: {reason}", file)) from None
     else:
         raise TypeError(f"read_ll takes text, bytes or a path, not {x.__class__.__name__}")

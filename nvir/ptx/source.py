@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from pathlib import Path
 
+from nvir.ir.document import read_file
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
 
 _COMMENT_OR_STRING = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
@@ -93,11 +94,10 @@ def load(x: object) -> Source:
     if isinstance(x, str | os.PathLike):
         path = Path(x)
         try:
-            data = path.read_bytes()
+            data = read_file(path)
         except OSError as e:
-            raise NvirError(f"{path}: cannot be read: {e.strerror or e}") from None
-        except ValueError as e:
-            raise NvirError(f"{str(path)[:80]!r}: cannot be read: {e}") from None
+            shown = str(path)[:200]
+            raise NvirError(f"{shown}: cannot be read: {e.strerror or e}") from None
         return _decode(data, str(path))
     raise TypeError(f"expected a path, a text or bytes, not {type(x).__name__}")
 

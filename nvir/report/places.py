@@ -8,14 +8,16 @@ wrote, so all of them are kept.
 from __future__ import annotations
 
 import bisect
-import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+from nvir.ir.document import read_file
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction, Location
 from nvir.ir.module import Module
 
+LARGEST_SOURCE = 16 << 20  # bytes
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)\s*,(.*inlined_at.*)")
 _INLINED = re.compile(r"inlined_at\s+(\d+)\s+(\d+)(?:\s+(\d+))?")
 
@@ -83,18 +85,27 @@ class SourceLines:
         return f"{found[-1][0]}:{found[-1][1]}" if found else None
 
 
-def source_text(paths: dict[int, str], near: Path | None) -> dict[int, list[str]]:
-    """The lines of the `.file`s that can be read, by number; relative names are tried beside
-    `near`, the PTX file, and in its parent folders."""
+def source_text(paths: dict[int, str], folders: Sequence[Path]) -> dict[int, list[str]]:
+    """The lines of the `.file`s that are found, by number.
+
+    PTX comes from anywhere and may name any file of this machine, so only regular files within
+    `folders` are opened: by the name as it stands, then by its last part alone.
+    """
     out: dict[int, list[str]] = {}
-    folders = [near.parent, *near.parent.parents[:2]] if near is not None else []
     for number, name in paths.items():
-        candidates = [Path(name)] if os.path.isabs(name) else [f / name for f in folders]
-        candidates += [f / Path(name).name for f in folders]
-        for path in candidates:
-            try:
-                out[number] = path.read_text("utf-8", "replace").splitlines()
+        for folder in folders:
+            found = _within(folder, name) or _within(folder, name.rsplit("/", 1)[-1])
+            if found is not None:
+                out[number] = found.decode("utf-8", "replace").splitlines()
                 break
-            except (OSError, ValueError):
-                continue
     return out
+
+
+def _within(folder: Path, name: str) -> bytes | None:
+    """The content of a file in a folder or below; None where there is none, or one too large."""
+    try:
+        root = folder.resolve()
+        path = (root / name).resolve()  # links are followed before it is asked where it lies
+        return read_file(path, LARGEST_SOURCE, regular=True) if root in path.parents else None
+    except (OSError, ValueError, RuntimeError):  # a name with a NUL, links in a circle
+        return None

@@ -23,6 +23,7 @@ from typing import Any
 
 import attrs
 
+from nvir.ir.document import read_file
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.module import Module
@@ -125,7 +126,7 @@ def _module(file: str, digest: str, arch: str | None) -> Module:
 
 def kernels_of(file: str, arch: str | None) -> tuple[str, list[str]]:
     """(digest of the content, names of the kernels) of a file."""
-    digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(read_file(file)).hexdigest()[:16]
     module = _module(file, digest, arch)
     names = [str(f.name) for f in module.functions if f.blocks and f.kind == "entry"]
     return digest, names

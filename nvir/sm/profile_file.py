@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from nvir.ir.document import json_document
+from nvir.ir.document import json_document, read_file
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
 from nvir.sm.profile import (
     MEMORY_LEVELS,
@@ -58,7 +58,7 @@ def read_builtin(name: str) -> Profile:
 def read_user(path: Path) -> Profile:
     """A user's file. Raises `ParseError` for what is wrong in it, `NvirError` if unreadable."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path).decode("utf-8")
     except OSError as e:
         raise NvirError(f"cannot read profile {path}: {e.strerror or e}") from None
     except UnicodeDecodeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from nvir.ir import Module
 from nvir.ir.builder import Builder
 from nvir.report.lines import Listing, line_listing, module_json
 from nvir.report.listing import listing_text
-from nvir.report.places import SourceLines, source_text
+from nvir.report.places import LARGEST_SOURCE, SourceLines, source_text
 
 PTX = """.version 8.0
 .target sm_80
@@ -87,12 +88,30 @@ def test_the_peak_tells_who_is_alive_and_why(listing: Listing) -> None:
 
 def test_the_text_has_legend_peak_and_sources(listing: Listing, tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text("\n\n\nsum += v;\nfor (;;)\n")
-    text = listing_text(listing, source_text(listing.source.paths, tmp_path / "k.ptx"))
+    text = listing_text(listing, source_text(listing.source.paths, [tmp_path]))
     assert "^ written  v read  x both  : alive" in text
     assert text.count("◀ peak") == 1
     assert "── k.cu:4 sum += v;" in text
     assert "live at the peak (line" in text
     assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_no_file_outside_the_folders_is_read(tmp_path: Path) -> None:
+    """PTX may name any file: the system's, a pipe that never ends, a link that leads outside."""
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    (inside / "sub").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "secret").write_text("x")
+    (inside / "sub" / "a.cu").write_text("a")
+    (inside / "link").symlink_to(outside / "secret")
+    os.mkfifo(inside / "pipe")
+    with open(inside / "large", "wb") as f:
+        f.truncate(LARGEST_SOURCE + 1)
+    names = ["sub/a.cu", str(inside / "sub" / "a.cu"), str(outside / "secret"), "../out/secret",
+             "link", "pipe", "/dev/zero", "large", "", ".", "a\0b"]  # fmt: skip
+    found = source_text(dict(enumerate(names)), [inside])
+    assert found == {0: ["a"], 1: ["a"]}
+    assert source_text({1: "/build/secret"}, [inside, outside]) == {1: ["x"]}
 
 
 def test_json_has_the_same_facts(listing: Listing) -> None:

@@ -20,6 +20,7 @@ import attrs
 
 from nvir.frontend.cuda.libclang import library
 from nvir.frontend.cuda.text import instances
+from nvir.ir.document import read_file
 from nvir.ir.errors import Diagnostic, NvirError
 
 HEADERS = Path(__file__).parent / "include"
@@ -61,7 +62,7 @@ class Parsed:
         found = self.texts.get(name)
         if found is None:
             try:
-                found = Path(name).read_bytes().decode("latin-1")
+                found = read_file(name, regular=True).decode("latin-1")
             except OSError:
                 found = ""
             self.texts[name] = found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -13,6 +12,7 @@ from nvir.frontend.cuda.parse import Parsed, parse
 from nvir.frontend.cuda.reader import Reader
 from nvir.frontend.depth import MAX_NESTING, room
 from nvir.frontend.tree.declarations import Unit
+from nvir.ir.document import read_file
 from nvir.ir.errors import Diagnostic, NvirError, ParseError, Unsupported
 
 MORE = 40  # diagnostics that are told
@@ -57,7 +57,7 @@ def source_of(given: Any, **options: Any) -> Source:
         return Source(given.decode("utf-8", "surrogateescape"), **options)
     if isinstance(given, os.PathLike) or (isinstance(given, str) and "\n" not in given):
         try:
-            data = Path(given).read_bytes()
+            data = read_file(given)
         except OSError as e:
             raise NvirError(f"{given}: {e.strerror or e}") from None
         options.setdefault("name", os.fspath(given))

@@ -13,12 +13,11 @@ there, and no instruction may start before what it depends on.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import attrs
 
-from nvir.ir.document import json_document
+from nvir.ir.document import json_document, read_file
 from nvir.ir.errors import Diagnostic, ParseError
 from nvir.passes.loop.pipeline_body import Body, Staged, by_times
 
@@ -58,7 +57,7 @@ class FileSchedule:
 def read_schedules(path: str) -> list[FileSchedule]:
     """The schedules of a file. Raises ParseError for anything else."""
     try:
-        made = json_document(Path(path).read_bytes(), path)
+        made = json_document(read_file(path), path)
     except OSError as e:
         raise ScheduleFileError(path, str(e.strerror or e)) from None
     items = made if isinstance(made, list) else [made]
