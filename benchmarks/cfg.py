@@ -18,8 +18,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nvir.ir import Function, Instruction, Module, form, integer
+from nvir.ir import Function, Instruction, Module, integer
 from nvir.ir.block import Block
+from nvir.ir.opcodes import form
 from nvir.ir.types import PRED
 from nvir.ir.values import undef
 

@@ -54,7 +54,7 @@ import nvir  # noqa: E402
 from nvir import toolchain  # noqa: E402
 from nvir.ir.function import Function  # noqa: E402
 from nvir.passes.knobs import Knobs  # noqa: E402
-from nvir.passes.loop import pipeline_choice  # noqa: E402
+from nvir.passes.loop.pipeline import choice as pipeline_choice  # noqa: E402
 from tests import fuzz_inputs  # noqa: E402
 from tests.differential import (  # noqa: E402
     Case,

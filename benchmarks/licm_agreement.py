@@ -35,11 +35,11 @@ from agreement import sass_loops
 
 import nvir
 from nvir import toolchain
+from nvir.analysis.hoisting.nest import Nest
+from nvir.analysis.hoisting.region import survey
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.values import SpecialRegister
-from nvir.passes.loop.licm_nest import Nest
-from nvir.passes.loop.licm_region import survey
 from nvir.toolchain import SassInstruction
 
 CHUNK = 100  # kernels of one assembly

@@ -13,10 +13,11 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from nvir.ir import Function, Instruction, Module, form, integer
+from nvir.ir import Function, Instruction, Module, integer
 from nvir.ir.block import Block
 from nvir.ir.builder import Builder
 from nvir.ir.bulk import bulk
+from nvir.ir.opcodes import form
 from nvir.ir.types import B32, B64, PRED
 from nvir.ir.values import undef
 

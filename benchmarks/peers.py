@@ -33,7 +33,7 @@ import peer_programs as programs
 import nvir
 from nvir.ir.bulk import bulk
 from nvir.ir.clone import clone_module
-from nvir.ir.text import print_ir
+from nvir.ir.text.print import print_ir
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.registry import all_passes

@@ -32,7 +32,7 @@ from rich.table import Table
 
 import nvir
 from nvir import gpu, toolchain
-from nvir.report.pipeline_readback import read_back
+from nvir.report.schedule.readback import read_back
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
 BEFORE = "loop-simplify,loop-rotate,loop-simplify"

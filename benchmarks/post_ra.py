@@ -20,15 +20,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from nvir.sm.postra import LoopCode, loop_code
+
 import nvir
+from nvir.assembler.postra import schedule
+from nvir.assembler.postra.check import check, compare
+from nvir.assembler.postra.expand import expand
+from nvir.assembler.postra.stream import kernel_stream
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
 from nvir.sm.loopgraph import loop_graph
 from nvir.sm.pipeline import schedule_loop
-from nvir.sm.postra import LoopCode, loop_code, schedule
-from nvir.sm.postra.check import check, compare
-from nvir.sm.postra.expand import expand
-from nvir.sm.postra.stream import kernel_stream
 from nvir.sm.profile import profile_for
 from nvir.sm.simulate import simulate
 

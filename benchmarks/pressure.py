@@ -25,10 +25,10 @@ import corpus
 
 from nvir.analysis.liveness import liveness
 from nvir.analysis.pressure import register_pressure
+from nvir.assembler.registers import estimate_registers
 from nvir.ir import Function, Module, NvirError
 from nvir.ptx.reader import read_ptx
 from nvir.report.places import SourceLines
-from nvir.sm.registers import estimate_registers
 from nvir.toolchain import SassInstruction, ToolError, disassemble, ptxas
 
 Place = tuple[str, int]

@@ -6,7 +6,7 @@ For each architecture: how far the prediction is from `ptxas -v`, as a distribut
 and the worst ten with what is known of them. Wanted: within 2 registers on 70 %.
 
 --corpus N    N further files of the collection that tests/corpus.py describes, in two halves by
-              name; the nudges of nvir/sm/regalloc/tables.py were fitted on the first half of
+              name; the nudges of nvir/assembler/regalloc/tables.py were fitted on the first half of
               seed 11, the other constants chosen on all of that sample: another seed is less seen
 --variants    examples/*.cu again through nvcc with other options (-O1, -O3 --use_fast_math …,
               `#pragma unroll` of 1 and 8 on every loop), where nvcc is installed
@@ -29,15 +29,16 @@ import attrs
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import corpus
+from nvir.sm.regalloc import Prediction
 
 import nvir
 from nvir.analysis.liveness import liveness
 from nvir.analysis.pressure import register_pressure
+from nvir.assembler.regalloc import predict
 from nvir.ir import Function, Module, NvirError
 from nvir.ir.loops import natural_loops
 from nvir.report.model import copies, unrolling
 from nvir.sm import profile
-from nvir.sm.regalloc import Prediction, predict
 from nvir.toolchain import ToolError, nvcc_ptx, ptxas
 
 ARCHES = ("sm_80", "sm_90")

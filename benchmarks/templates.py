@@ -194,7 +194,7 @@ def _fill(
     use: Use, sources: list[str], results: list[str], body: list[str], loaded: object
 ) -> str | None:
     """The operation's text: results and sources put into the slots of its shape."""
-    from nvir.ir.form import form
+    from nvir.ir.opcodes.form import form
 
     f = form(use.spelling, use.shape)
     if f.n_sources != len(sources) or f.n_results - f.carry_out != len(results):

@@ -499,7 +499,7 @@ def predict(module: nvir.Module, arch: str) -> dict[str, dict[str, Any]]:
     """The decisions by function and header."""
     from nvir.passes.context import Context
     from nvir.passes.knobs import Knobs
-    from nvir.passes.loop.unroll_decision import decide
+    from nvir.passes.loop.unroll.unroll_decision import decide
 
     ctx = Context(module, Knobs())
     out = {}

@@ -42,7 +42,7 @@ def control_flow() -> str:
 
 def schedule() -> str:
     from nvir.ir.loops import natural_loops
-    from nvir.report.schedule_svg import schedule_svg
+    from nvir.report.schedule.svg import schedule_svg
     from nvir.sm.loopgraph import loop_graph
     from nvir.sm.pipeline import schedule_loop
     from nvir.sm.profile import profile

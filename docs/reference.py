@@ -20,10 +20,11 @@ from types import ModuleType
 
 import click
 
-import nvir.ir.ori
+import nvir.ir.opcodes.ori
 from nvir.cli import COMMANDS
-from nvir.ir import nvvm_rows, opcodes
+from nvir.ir import opcodes
 from nvir.ir.opcodes import ADDRESS, DEF, NVVM, ORI, TIED, Op, Operand
+from nvir.ir.opcodes import nvvm as nvvm_rows
 from nvir.passes.knob_table import KNOBS
 from nvir.passes.registry import NoOptions, Pass, all_passes
 from nvir.sm.profile import PROFILES, profile
@@ -122,8 +123,8 @@ def opcode_families() -> dict[str, tuple[ModuleType, list[Op]]]:
     The table keeps the order in which the files add their rows, so a row whose name is put together
     from parts is of the file of the row before it.
     """
-    modules = {i.name: importlib.import_module(f"nvir.ir.ori.{i.name}")
-               for i in pkgutil.iter_modules(nvir.ir.ori.__path__)}  # fmt: skip
+    modules = {i.name: importlib.import_module(f"nvir.ir.opcodes.ori.{i.name}")
+               for i in pkgutil.iter_modules(nvir.ir.opcodes.ori.__path__)}  # fmt: skip
     spelled: dict[str, str] = {}
     for name, module in modules.items():
         if "op" in vars(module) or "ops" in vars(module):
@@ -257,7 +258,7 @@ def knob_page() -> str:
 
 def remark_page() -> str:
     """Every remark of every pass, with the real tool's code where it has one."""
-    from nvir.passes.loop.unroll_codes import UnrollCode
+    from nvir.assembler.unroll.codes import UnrollCode
 
     rows = (
         (code(c.name), f"[{p.name}](passes/{p.name}.md)", c.kind, cell(c.number), cell(c.text))

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
         VerifyError,
     )
     from nvir.ir.module import Module
-    from nvir.ir.parse import parse_ir
-    from nvir.ir.text import print_ir
+    from nvir.ir.text.parse import parse_ir
+    from nvir.ir.text.print import print_ir
     from nvir.ir.verify import verify
     from nvir.llvm.printer import print_ll
     from nvir.llvm.reader import read_ll
@@ -59,8 +59,8 @@ _EXPORTS = {
     "compile_cuda": "nvir.compiler",
     "launch": "nvir.interp.grid",
     "load": "nvir.loading",
-    "parse_ir": "nvir.ir.parse",
-    "print_ir": "nvir.ir.text",
+    "parse_ir": "nvir.ir.text.parse",
+    "print_ir": "nvir.ir.text.print",
     "print_ll": "nvir.llvm.printer",
     "print_ptx": "nvir.ptx.printer",
     "read_ll": "nvir.llvm.reader",

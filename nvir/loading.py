@@ -48,7 +48,7 @@ def load_as(
         shown = name if name != STDIO else "<stdin>"
         module = _as_ptx(compile_cuda(data, arch or "sm_80", name=shown))
     elif language == "ori":
-        from nvir.ir.parse import parse_ir
+        from nvir.ir.text.parse import parse_ir
         from nvir.ir.verify import verify
 
         module = parse_ir(given)

@@ -25,12 +25,12 @@ from nvir.analysis.induction import trip_count
 from nvir.ir.errors import LaunchError, NvirError
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
-from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_times
-from nvir.passes.loop.pipeline_choice import staged
-from nvir.passes.loop.pipeline_expand import expand
-from nvir.passes.loop.pipeline_kernel_only import expand_kernel_only, why_not
-from nvir.passes.loop.pipeline_words import join_words
-from nvir.passes.loop.unroll_region import Refusals, regions
+from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_times
+from nvir.passes.loop.pipeline.choice import staged
+from nvir.passes.loop.pipeline.expand import expand
+from nvir.passes.loop.pipeline.kernel_only import expand_kernel_only, why_not
+from nvir.passes.loop.pipeline.words import join_words
+from nvir.passes.loop.unroll.prepare import Refusals, regions
 
 HEADER = """.version 8.0
 .target sm_80

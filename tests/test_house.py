@@ -59,8 +59,8 @@ def files() -> dict[str, ast.Module]:
 
 @cache
 def _names() -> frozenset[str]:
-    from nvir.ir.form import form, nvvm_form
     from nvir.ir.opcodes import NVVM, ORI
+    from nvir.ir.opcodes.form import form, nvvm_form
 
     form("ret"), nvvm_form("ret")  # loads the rows
     return frozenset((*ORI.rows, *NVVM.rows))

@@ -118,7 +118,7 @@ UNROLLING = {
                          "test_full_unrolling_wants_something_that_folds"),
     "statistics": (f"{LOOP}.loop_unroll:UnrollRecord", "test_statistics_come_from_one_record"),
 }  # fmt: skip
-POSTRA = "nvir.sm.postra"
+POSTRA = "nvir.assembler.postra"
 PIPELINING = {
     "operand annotator": (f"{LOOP}.pipeline_feasible:annotate", "test_annotation_of_operands"),
     "ClassifyLatency": ("nvir.sm.latency:classify", "test_any_instruction_has_one_of_the_classes"),

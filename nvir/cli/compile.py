@@ -168,7 +168,7 @@ def _program(file: str) -> Any:
 
 
 def _nvvm(stages: dict[str, str | bytes], module: Module, wanted: set[str], name: str) -> None:
-    from nvir.ir.text import print_ir
+    from nvir.ir.text.print import print_ir
 
     if "nvvm" in wanted:
         stages[name] = print_ir(module)
@@ -189,7 +189,7 @@ def _finish(stages: dict[str, str | bytes], module: Module, wanted: set[str], ki
     if module.level != "ori":
         return
     if "ori" in wanted:
-        from nvir.ir.text import print_ir
+        from nvir.ir.text.print import print_ir
 
         stages["ori"] = print_ir(module)
     if wanted & {"ptx", "cubin"} and "ptx" not in stages:

@@ -68,8 +68,8 @@ def command(
       nvir explain kernel.ptx --knob UnrollBudget=300 --arch sm_90
     """
     from nvir.passes.knobs import Knobs
-    from nvir.report.explain import explain
-    from nvir.report.explain_text import explain_text
+    from nvir.report.explain.loop import explain
+    from nvir.report.explain.text import explain_text
     from nvir.report.model import Launch, machine_for
 
     with command_line():
@@ -93,7 +93,7 @@ def _chosen(
     module: Module, which: str | None, kernel: str | None, file: str
 ) -> tuple[Function, Loop]:
     """The loop that is named, else the hottest of the first function that has any."""
-    from nvir.report.explain import hottest
+    from nvir.report.explain.loop import hottest
 
     if which is None:
         for f in module.functions:

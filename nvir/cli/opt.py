@@ -148,7 +148,7 @@ def command(
 
 def _read_back(module: Module, remarks: Remarks, arch: str | None, show: bool) -> None:
     """Add what ptxas makes of pipelined loops to the remarks; tell it where these are not shown."""
-    from nvir.report.pipeline_readback import readback_remarks
+    from nvir.report.schedule.readback import readback_remarks
 
     if module.level != "ori":
         raise NvirError("--readback needs PTX, or a pipeline that makes it")

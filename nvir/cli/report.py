@@ -125,7 +125,7 @@ def command(
             diagnostics=tuple(d for d in made.diagnostics if not d.message.startswith(others)),
         )
     if as_html:
-        from nvir.report.html import html_report
+        from nvir.report.html.page import html_report
         from nvir.report.model import machine_for
 
         if len(modules) != 1:

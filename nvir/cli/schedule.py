@@ -79,8 +79,8 @@ def command(
       nvir schedule kernel.ptx -o schedule.svg
       nvir schedule kernel.ptx --post-ra --spread
     """
-    from nvir.report.schedule import schedule_json, schedule_text
-    from nvir.report.schedule_svg import lifetimes_text, schedule_svg, schedule_trace
+    from nvir.report.schedule.figures import schedule_json, schedule_text
+    from nvir.report.schedule.svg import lifetimes_text, schedule_svg, schedule_trace
     from nvir.sm.loopgraph import graph_dot, loop_graph
     from nvir.sm.pipeline import schedule_loop
     from nvir.sm.profile import profile as profile_named
@@ -119,7 +119,7 @@ def _post_ra(
     function: str, loop: Loop, machine: Profile, level: str, policy: str, spread: bool, copies: int,
     registers: int | None, as_json: bool,
 ) -> str:  # fmt: skip
-    from nvir.report.post_ra import listing, listing_json, listing_text
+    from nvir.report.schedule.post_ra import listing, listing_json, listing_text
 
     made = listing(
         loop, machine, level=level, policy=policy, spread=spread, limit=registers, copies=copies

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import Form
 from nvir.ir.types import VOID, Type
 from nvir.ir.values import Value
 

@@ -16,12 +16,12 @@ from nvir.ir.errors import (
     Unsupported,
     VerifyError,
 )
-from nvir.ir.form import Form, form, nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location, Loose
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.ir.opcodes import NVVM, ORI, Op
+from nvir.ir.opcodes.form import Form, form, nvvm_form
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.values import (
     Argument,

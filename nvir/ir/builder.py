@@ -27,10 +27,10 @@ from typing import Any, Self
 
 from nvir.ir.block import Block
 from nvir.ir.errors import NvirError
-from nvir.ir.form import Form, _load_rows, form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location
 from nvir.ir.opcodes import ADDRESS, DEF, ORI, TIED, UNKNOWN, Op, Operand
+from nvir.ir.opcodes.form import Form, _load_rows, form
 from nvir.ir.special import special_register
 from nvir.ir.symbols import Param
 from nvir.ir.types import SCALARS, VOID, ScalarType, Type

@@ -26,8 +26,8 @@ import attrs
 
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
-from nvir.ir.form import form, nvvm_form
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import form, nvvm_form
 from nvir.ir.types import VOID
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from typing import Any
 import attrs
 
 from nvir.ir.block import Block
-from nvir.ir.datum import fields_of
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.module import Module
 from nvir.ir.symbols import Param, Variable
+from nvir.ir.text.datum import fields_of
 from nvir.ir.types import ArrayType, StructType, Type, VectorType
 from nvir.ir.values import Argument, Constant, Symbol, SymbolOffset, Value
 

@@ -180,7 +180,7 @@ class Function(Symbol):
         return natural_loops(self)
 
     def __str__(self) -> str:
-        from nvir.ir.text import function_text
+        from nvir.ir.text.print import function_text
 
         return function_text(self)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from nvir.ir.form import Form
+from nvir.ir.opcodes.form import Form
 from nvir.ir.types import VOID, Type
 from nvir.ir.values import UNTRACKED, Result, Value
 
@@ -287,7 +287,7 @@ class Instruction(Value):
         self.insert_before(other)
 
     def __str__(self) -> str:
-        from nvir.ir.text import instruction_text
+        from nvir.ir.text.print import instruction_text
 
         return instruction_text(self)
 

@@ -151,7 +151,7 @@ class Module:
         )
 
     def __str__(self) -> str:
-        from nvir.ir.text import print_ir
+        from nvir.ir.text.print import print_ir
 
         return print_ir(self)
 

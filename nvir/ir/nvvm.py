@@ -41,11 +41,11 @@ from typing import Any, Self
 from nvir.ir.block import Block
 from nvir.ir.builder import float_constant
 from nvir.ir.errors import NvirError
-from nvir.ir.form import nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location
 from nvir.ir.module import Module
 from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.symbols import Variable
 from nvir.ir.types import (
     I1,
@@ -62,7 +62,7 @@ from nvir.ir.types import (
 )
 from nvir.ir.types import struct as struct_type
 from nvir.ir.values import Argument, Constant, Value, constant
-from nvir.ir.verify_nvvm import element, member
+from nvir.ir.verify.nvvm import element, member
 
 _SIGNED = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
 _UNSIGNED = {"<": "ult", "<=": "ule", ">": "ugt", ">=": "uge", "==": "eq", "!=": "ne"}

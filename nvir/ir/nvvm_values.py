@@ -15,9 +15,9 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.datum import register
-from nvir.ir.form import Form, nvvm_form
 from nvir.ir.instruction import CallInfo
+from nvir.ir.opcodes.form import Form, nvvm_form
+from nvir.ir.text.datum import register
 from nvir.ir.types import METADATA, Type, pointer
 from nvir.ir.values import UNTRACKED, Constant, Symbol, Undef, Value
 

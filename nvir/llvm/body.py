@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from nvir.ir.block import Block
-from nvir.ir.form import nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.nvvm_values import NvvmCall
+from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import (
     LABEL,
     VOID,
     Type,
 )
 from nvir.ir.values import Value
-from nvir.ir.verify_nvvm import problem
+from nvir.ir.verify.nvvm import problem
 from nvir.llvm.grammar import FLAGS, SIMPLE, Grammar
 from nvir.llvm.instructions import METHODS
 from nvir.llvm.lexer import Stop, name_in

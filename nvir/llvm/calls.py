@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from nvir.ir.form import nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
+from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import METADATA, VOID, FunctionType, Type, pointer
 from nvir.ir.values import Value
 from nvir.llvm.grammar import FLAGS

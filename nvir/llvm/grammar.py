@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-import nvir.ir.nvvm_rows  # noqa: F401  # fills the table
-from nvir.ir.datum import MAX_DEPTH
-from nvir.ir.form import nvvm_form
+import nvir.ir.opcodes.nvvm  # noqa: F401  # fills the table
 from nvir.ir.nvvm_values import ConstantExpr, poison
 from nvir.ir.opcodes import NVVM
+from nvir.ir.opcodes.form import nvvm_form
+from nvir.ir.text.datum import MAX_DEPTH
 from nvir.ir.types import (
     BFLOAT,
     DOUBLE,
@@ -43,7 +43,7 @@ from nvir.ir.types import (
     vector,
 )
 from nvir.ir.values import Symbol, Value, constant, undef
-from nvir.ir.verify_nvvm import element
+from nvir.ir.verify.nvvm import element
 from nvir.llvm.floats import float_bits
 from nvir.llvm.lexer import END, Stop, Text, bytes_in, name_in, unquoted
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nvir.ir.form import nvvm_form
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import (
     I1,
     I32,
@@ -27,7 +27,7 @@ from nvir.ir.types import (
     vector,
 )
 from nvir.ir.values import Constant, Undef, Value, constant
-from nvir.ir.verify_nvvm import element, member
+from nvir.ir.verify.nvvm import element, member
 from nvir.llvm.calls import read_call
 from nvir.llvm.grammar import FLAGS, gep_problem
 from nvir.llvm.lexer import Stop

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nvir.ir.datum import MAX_DEPTH
 from nvir.ir.function import Function
 from nvir.ir.instruction import Location
 from nvir.ir.module import Module
 from nvir.ir.symbols import Variable
+from nvir.ir.text.datum import MAX_DEPTH
 from nvir.ir.values import Constant, Value
 from nvir.llvm.grammar import Grammar
 from nvir.llvm.lexer import Stop, unquoted

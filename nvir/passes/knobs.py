@@ -27,9 +27,9 @@ from typing import Any, Literal
 import attrs
 
 from nvir.ir.errors import NvirError
+from nvir.sm.origin import Origin
 
 KnobType = Literal["BOOL", "INT", "FLOAT", "DOUBLE", "STR", "SET"]
-Origin = Literal["noted", "observed", "assumed"]
 Policy = Literal["observed", "notes"]
 POLICIES: tuple[Policy, ...] = ("observed", "notes")
 

@@ -116,20 +116,17 @@ def all_passes() -> dict[str, Pass]:
     from nvir.passes.aggregate import lower_aggr_copies, lower_struct_args, split_structs
     from nvir.passes.llvm import legalize
     from nvir.passes.loop import (
-        gemm_pipeline,
         hot_cold_in_loop,
         licm,
-        loop_fuse,
-        loop_peel,
-        loop_pipeline,
-        loop_rotate,
-        loop_simplify,
-        loop_unroll,
         split_live_ranges,
         stage_and_fence,
         strength_reduce,
-        unroll_decision,
     )
+    from nvir.passes.loop.fuse import loop_fuse
+    from nvir.passes.loop.pipeline import loop_pipeline
+    from nvir.passes.loop.simplify import loop_peel, loop_rotate, loop_simplify
+    from nvir.passes.loop.tiles import gemm_pipeline
+    from nvir.passes.loop.unroll import loop_unroll, unroll_decision
     from nvir.passes.scalar import (
         const_fold,
         copy_prop,
@@ -137,13 +134,13 @@ def all_passes() -> dict[str, Pass]:
         gvn,
         if_convert,
         inline,
-        inst_combine,
         mem2reg,
         memory_space_opt,
         phi_moves,
         simplify_cfg,
         sroa,
     )
+    from nvir.passes.scalar.combine import inst_combine
     from nvir.passes.select import select, vectorize_memory
     from nvir.passes.select.options import Options as SelectOptions
 

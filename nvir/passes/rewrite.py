@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from nvir.ir.form import HOLDING
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.types import ScalarType, Type
@@ -23,25 +22,6 @@ def can_stand_for(new: Value, old: Value) -> bool:
     if not same_class(old.type, new.type):
         return False
     return _spelling_fits(new.type, old.type) or not isinstance(new, Argument)
-
-
-def held_in_place(function: Function) -> frozenset[Value]:
-    """Values that asynchronous operations read and write in one register.
-
-    While the operation is in flight no copy of them can be made, so they must
-    not be merged with others. One visit an instruction, none where no program so far had such.
-    """
-    if not HOLDING:
-        return frozenset()
-    held: set[Value] = set()
-    for block in function.blocks:
-        i = block.first
-        while i is not None:
-            if i.form in HOLDING:
-                held.update(i.results[r] for r, _ in i.ties)
-                held.update(i.operands[k] for _, k in i.ties)
-            i = i.next
-    return frozenset(held)
 
 
 def substitute(leaders: Mapping[Value, Value]) -> None:

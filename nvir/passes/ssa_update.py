@@ -42,9 +42,9 @@ from collections.abc import Set as AbstractSet
 
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
-from nvir.ir.form import form, nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import form, nvvm_form
 from nvir.ir.types import CC, ScalarType, Type
 from nvir.ir.values import Argument, Constant, Value, undef
 from nvir.passes.rewrite import can_stand_for, join_spelling
@@ -55,7 +55,7 @@ Definitions = Mapping[Block, Value]
 def obstacle(value: Value, held: AbstractSet[Value]) -> str | None:
     """Why a value used outside of its block cannot have a second definition, or None.
 
-    `held` are the values that asynchronous operations hold (`rewrite.held_in_place`).
+    `held` are the values that asynchronous operations hold (`analysis.held`).
     """
     if value.type is CC:
         return "a carry flag crosses blocks"

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import re
 
-from nvir.ir.form import form
 from nvir.ir.instruction import Location
 from nvir.ir.opcodes import DEBUG_LABEL, PRAGMA
+from nvir.ir.opcodes.form import form
 from nvir.ptx.flow import Flow
 from nvir.ptx.names import Scope, find_label
 from nvir.ptx.statements import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.form import Form, form
 from nvir.ir.instruction import CallInfo, Loose
 from nvir.ir.opcodes import UNKNOWN
+from nvir.ir.opcodes.form import Form, form
 from nvir.ir.types import SCALARS
 from nvir.ir.values import undef
 from nvir.ptx.names import Scope

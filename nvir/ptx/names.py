@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.form import Form
+from nvir.ir.opcodes.form import Form
 from nvir.ir.special import special_register
 from nvir.ir.types import F32, F64, SCALARS, ScalarType, Type
 from nvir.ptx.literals import literal, to_f32

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.form import Form, form, missing_operands
 from nvir.ir.instruction import Location
 from nvir.ir.opcodes import UNKNOWN
-from nvir.ir.ori.modifiers import unknown_modifiers
+from nvir.ir.opcodes.form import Form, form, missing_operands
+from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
 from nvir.ir.symbols import Variable
 from nvir.ir.types import CC, IMM
 from nvir.ir.values import Symbol, SymbolOffset, constant, undef

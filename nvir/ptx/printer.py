@@ -16,11 +16,11 @@ from collections.abc import Callable
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
 from nvir.ir.errors import Unsupported, expect
-from nvir.ir.form import Form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location
 from nvir.ir.module import Module
 from nvir.ir.opcodes import DEBUG_LABEL, PRAGMA, UNKNOWN
+from nvir.ir.opcodes.form import Form
 from nvir.ir.types import VOID
 from nvir.ir.values import Argument
 from nvir.ptx import declarations

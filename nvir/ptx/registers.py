@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from nvir.ir.form import Form
 from nvir.ir.function import Function
 from nvir.ir.opcodes import ORI
+from nvir.ir.opcodes.form import Form
 from nvir.ir.special import special_register
 from nvir.ir.types import PRED, SCALARS, ScalarType
 from nvir.ir.values import Argument, Constant, Symbol, SymbolOffset, Undef, Value

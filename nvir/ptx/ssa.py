@@ -27,10 +27,10 @@ from typing import Any
 from nvir.ir.block import Block
 from nvir.ir.cfg import DominatorTree, dominator_tree
 from nvir.ir.errors import Unsupported
-from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import MAX_MEMBERS
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import VOID
 from nvir.ir.values import Argument, Result, undef
 from nvir.ptx.body import SINK, RawBlock, RawFunction

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.form import Form
 from nvir.ir.instruction import Location
+from nvir.ir.opcodes.form import Form
 from nvir.ir.types import Type
 from nvir.ptx.literals import constant_expression
 

@@ -24,6 +24,7 @@ import attrs
 
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.analysis.pressure import register_pressure, width
+from nvir.assembler.registers import RegisterEstimate, estimate_registers, live_at
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -33,7 +34,6 @@ from nvir.ir.values import Value
 from nvir.report.model import copies, unrolling
 from nvir.report.places import SourceLines
 from nvir.sm.profile import profile_for
-from nvir.sm.registers import RegisterEstimate, estimate_registers, live_at
 
 SCHEMA = "nvir.lines/1"
 LEGEND = (

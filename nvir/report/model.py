@@ -16,6 +16,7 @@ from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.induction import TripCount, trip_count
 from nvir.analysis.liveness import liveness
 from nvir.analysis.pressure import RegisterPressure, register_pressure
+from nvir.assembler.registers import estimate_registers
 from nvir.ir.bulk import bulk
 from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.function import Function
@@ -28,7 +29,6 @@ from nvir.report.places import SourceLines
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile, profile_for
 from nvir.sm.profile import profile as named_profile
-from nvir.sm.registers import estimate_registers
 
 if TYPE_CHECKING:
     from nvir.passes.knobs import Knobs, Policy
@@ -119,8 +119,8 @@ class FunctionReport:
     """One function.
 
     max_live    registers live in the PTX as it is written
-    predicted   registers a thread that the assembler is taken to use (`nvir.sm.registers`); of
-                kernels only
+    predicted   registers a thread that the assembler is taken to use
+                (`nvir.assembler.registers`); of kernels only
     peak_line, peak_source   where it needs most: line of the PTX, "file.cu:12"
     real        what ptxas says, where it was asked
     """
@@ -251,7 +251,7 @@ def _function(
     f: Function, module: Module, machine: Profile, launch: Launch, diagnostics: list[Diagnostic],
     unroll: Mapping[str, UnrollDecision], thorough: bool,
 ) -> FunctionReport:  # fmt: skip
-    from nvir.report.schedule import pipeline_figures
+    from nvir.report.schedule.figures import pipeline_figures
 
     f.analyze_cfg()
     live = liveness(f)
@@ -315,7 +315,7 @@ def unrolling(
     """
     from nvir.passes.context import Context
     from nvir.passes.knobs import Knobs
-    from nvir.passes.loop.unroll_decision import decide
+    from nvir.passes.loop.unroll.unroll_decision import decide
 
     knobs = knobs if knobs is not None else Knobs(policy=policy)
     f.analyze_cfg()
@@ -329,8 +329,12 @@ def unrolling(
 
 def _by_notes(f: Function, module: Module, knobs: Knobs) -> dict[str, UnrollDecision]:
     from nvir.passes.context import Context
-    from nvir.passes.loop.unroll_codes import FULL, GUARDED, PARTIAL
-    from nvir.passes.loop.unroll_decision import prepared
+    from nvir.passes.loop.unroll.remarks import (
+    FULL,
+    GUARDED,
+    PARTIAL,
+)
+    from nvir.passes.loop.unroll.unroll_decision import prepared
     from nvir.passes.registry import all_passes
 
     if not f.back_edges:

@@ -64,14 +64,14 @@ def module_html(module: Module) -> str:
 
 def schedule_svg(made: LoopSchedule) -> str:
     """The reservation table and the lifetimes of registers."""
-    from nvir.report.schedule_svg import schedule_svg as draw
+    from nvir.report.schedule.svg import schedule_svg as draw
 
     return draw(made, _function_of(made))
 
 
 def schedule_html(made: LoopSchedule) -> str:
     """The table of `nvir schedule`, above its picture."""
-    from nvir.report.schedule import schedule_text
+    from nvir.report.schedule.figures import schedule_text
 
     return _pre(schedule_text(made, _function_of(made))) + _tag(schedule_svg(made))
 

@@ -134,9 +134,9 @@ def kernels_of(file: str, arch: str | None) -> tuple[str, list[str]]:
 
 def measure(job: Job) -> dict[str, Any]:
     """The figures of one row. Raises NvirError."""
+    from nvir.assembler.registers import estimate_registers
     from nvir.passes.knobs import Knobs
-    from nvir.report.explain import hottest
-    from nvir.report.factors import (
+    from nvir.report.explain.factors import (
         blocks_per_sm,
         cycles,
         interval,
@@ -144,9 +144,9 @@ def measure(job: Job) -> dict[str, Any]:
         size_of,
         unrolled_by,
     )
+    from nvir.report.explain.loop import hottest
     from nvir.report.model import AS_DECLARED
     from nvir.sm.profile import profile_for
-    from nvir.sm.registers import estimate_registers
 
     module = _module(job.file, job.digest, job.arch)
     f: Function = next(f for f in module.functions if f.name == job.kernel)

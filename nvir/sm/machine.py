@@ -22,9 +22,9 @@ from collections.abc import Iterable, Sequence
 
 from nvir.ir.block import Block
 from nvir.ir.errors import Unsupported
-from nvir.ir.form import Form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import Form
 from nvir.ir.symbols import Variable
 from nvir.ir.values import (
     Constant,

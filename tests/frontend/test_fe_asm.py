@@ -11,7 +11,7 @@ from nvir.frontend import build as b
 from nvir.frontend.check import check
 from nvir.frontend.irgen import IRGenError, Options
 from nvir.frontend.irgen.functions import emit_function
-from nvir.frontend.irgen.inline_asm import (
+from nvir.frontend.irgen.intrinsic.inline_asm import (
     NOT_VOLATILE,
     Fragment,
     clobber,

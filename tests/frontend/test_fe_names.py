@@ -11,9 +11,9 @@ from nvir.frontend.irgen import IRGenError, Options, generate
 from nvir.frontend.irgen import functions as irgen_functions
 from nvir.frontend.irgen.abi import ABI, Kind, Passing
 from nvir.frontend.irgen.alloca import alloca_align
+from nvir.frontend.irgen.intrinsic.special_variables import TABLE
 from nvir.frontend.irgen.metadata import function_annotations
 from nvir.frontend.irgen.module import function_symbol
-from nvir.frontend.irgen.special import TABLE
 from nvir.frontend.irgen.state import Address, IRGenState, ModuleState
 from nvir.frontend.irgen.types import Types
 from nvir.frontend.tree import types as t
@@ -333,7 +333,7 @@ def test_the_table_of_special_variables():
     [{"storage": "extern"}, {"template_dependent": True}, {"type": "array"}, {"name": "own"}],
 )
 def test_what_is_no_special_variable(change):
-    from nvir.frontend.irgen.special import is_special
+    from nvir.frontend.irgen.intrinsic.special_variables import is_special
 
     f = Function("f", body=b.block())
     g = IRGenState(ModuleState(b.unit(f), Options()), f, function_of(f))
@@ -346,7 +346,7 @@ def test_what_is_no_special_variable(change):
 
 @pytest.mark.seed("SPV-01", "GAP-34")
 def test_device_functions_read_them_too_and_the_host_does_not():
-    from nvir.frontend.irgen.special import is_special
+    from nvir.frontend.irgen.intrinsic.special_variables import is_special
     from nvir.frontend.tree.vectors import THREAD_IDX
 
     for device in (True, False):

@@ -296,8 +296,8 @@ def test_a_failed_launch_leaves_the_arrays_alone() -> None:
 def test_every_row_of_the_table_has_a_meaning_or_is_known_to_lack_one() -> None:
     """A new opcode needs a meaning here, or a word that it has none."""
     from nvir.interp.rows import ori
-    from nvir.ir.form import form
     from nvir.ir.opcodes import ORI
+    from nvir.ir.opcodes.form import form
 
     form("bra")  # fills the table
     rows = ori()

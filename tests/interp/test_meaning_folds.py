@@ -9,7 +9,7 @@ import pytest
 
 from nvir.interp.meaning import bind
 from nvir.interp.meaning.lanes import fit
-from nvir.ir.form import form
+from nvir.ir.opcodes.form import form
 
 DTYPE = {"p": bool, "h": np.uint16, "r": np.uint32, "d": np.uint64}
 BITS = {"p": 1, "h": 16, "r": 32, "d": 64}

@@ -16,10 +16,10 @@ import nvir
 from nvir import toolchain
 from nvir.ir.builder import Builder, float_constant
 from nvir.ir.errors import NvirError
-from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction, Location
 from nvir.ir.module import Module
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import B32, F32, F64, PRED, SCALARS
 from nvir.ir.values import integer, undef
 from nvir.ir.verify import verify

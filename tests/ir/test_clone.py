@@ -9,13 +9,13 @@ import pytest
 from nvir.ir.block import Block
 from nvir.ir.clone import clone_blocks, clone_function, clone_module
 from nvir.ir.equal import difference, equal_up_to_renaming
-from nvir.ir.form import form, nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location
 from nvir.ir.module import Module
-from nvir.ir.parse import parse_ir
+from nvir.ir.opcodes.form import form, nvvm_form
 from nvir.ir.symbols import Variable
-from nvir.ir.text import print_ir
+from nvir.ir.text.parse import parse_ir
+from nvir.ir.text.print import print_ir
 from nvir.ir.types import B32, I32, VOID, array, pointer, struct
 from nvir.ir.values import Argument, Result, SymbolOffset, Value, constant, integer
 from nvir.ir.verify import verify

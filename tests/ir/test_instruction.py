@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from nvir.ir import Instruction, form, integer
+from nvir.ir import Instruction, integer
 from nvir.ir.builder import Builder
 from nvir.ir.module import Module
+from nvir.ir.opcodes import form
 from nvir.ir.types import SCALARS
 
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import nvir.ir.ori  # noqa: F401  # registers the rows
-from nvir.ir.form import Form
+import nvir.ir.opcodes.ori  # noqa: F401  # registers the rows
 from nvir.ir.opcodes import ORI, UNKNOWN, Op, Table
+from nvir.ir.opcodes.form import Form
 from nvir.ir.special import special_names, special_register
 from nvir.ir.types import SCALARS
 
@@ -248,7 +248,7 @@ def test_registering_all_rows_is_quick(tmp_path: Path) -> None:
     """Under 25 ms of processor time once compiled; the best of four, for a busy machine."""
     code = (
         "import time, nvir.ir.opcodes, nvir.ir.types; t = time.process_time()\n"
-        "import nvir.ir.ori; print(time.process_time() - t)"
+        "import nvir.ir.opcodes.ori; print(time.process_time() - t)"
     )
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = str(tmp_path)

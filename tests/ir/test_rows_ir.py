@@ -6,17 +6,19 @@ import attrs
 import pytest
 
 import nvir
+from nvir.documented.hoist import stages as licm_stages
+from nvir.documented.unroll.steps import Rules
 from nvir.ir import integer, undef
 from nvir.ir.equal import difference, equal_up_to_renaming
-from nvir.ir.form import form, nvvm_form
 from nvir.ir.opcodes import ORI
+from nvir.ir.opcodes.form import form, nvvm_form
 from nvir.ir.types import B32
 from nvir.ir.values import Constant, SpecialRegister
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs
-from nvir.passes.loop import licm_stages, loop_simplify, loop_unroll
-from nvir.passes.loop.unroll_notes import Rules
+from nvir.passes.loop.simplify import loop_simplify
+from nvir.passes.loop.unroll import loop_unroll
 from nvir.sm import loopgraph, pipeline
 from nvir.sm.latency import edge_latency, stall_cycles
 

@@ -22,18 +22,17 @@ from nvir.ir import (
     Unsupported,
     Variable,
     constant,
-    form,
     integer,
     nvvm_form,
     undef,
 )
 from nvir.ir import types as t
-from nvir.ir.datum import register
 from nvir.ir.equal import difference, equal_up_to_renaming, structurally_equal
-from nvir.ir.opcodes import ORI
-from nvir.ir.parse import parse_ir
+from nvir.ir.opcodes import ORI, form
 from nvir.ir.special import special_register
-from nvir.ir.text import instruction_text, print_ir
+from nvir.ir.text.datum import register
+from nvir.ir.text.parse import parse_ir
+from nvir.ir.text.print import instruction_text, print_ir
 from nvir.ir.types import SCALARS
 from nvir.ir.values import Argument, Symbol
 from nvir.ptx.reader import read_ptx

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nvir.ir import Argument, Instruction, Module, Result, SymbolOffset, form, integer, undef
+from nvir.ir import Argument, Instruction, Module, Result, SymbolOffset, integer, undef
 from nvir.ir.block import Block
-from nvir.ir.parse import parse_ir
+from nvir.ir.opcodes import form
 from nvir.ir.special import special_register
+from nvir.ir.text.parse import parse_ir
 from nvir.ir.types import B32, B64, F32, PRED, U32
 from nvir.ir.values import constant, same_class
 

@@ -9,12 +9,12 @@ import pytest
 
 from nvir.ir.block import Block
 from nvir.ir.errors import VerifyError
-from nvir.ir.form import form, nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Loose
 from nvir.ir.module import Module
 from nvir.ir.opcodes import NVVM
-from nvir.ir.parse import parse_ir
+from nvir.ir.opcodes.form import form, nvvm_form
+from nvir.ir.text.parse import parse_ir
 from nvir.ir.types import (
     B32,
     B64,
@@ -35,7 +35,7 @@ from nvir.ir.types import (
 from nvir.ir.types import FLOAT as F
 from nvir.ir.values import Argument, Constant, Result, constant, integer, undef
 from nvir.ir.verify import verify
-from nvir.ir.verify_nvvm import _RULES
+from nvir.ir.verify.nvvm import _RULES
 from nvir.ptx.reader import read_ptx
 from tests.corpus import examples, sample
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import nvir
 from nvir.ir import floats
 from nvir.ir.clone import clone_module
-from nvir.ir.form import form, nvvm_form
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm import const
+from nvir.ir.opcodes.form import form, nvvm_form
 from nvir.ir.types import SCALARS, parse_type
 from nvir.ir.values import constant, integer
 from nvir.passes.driver import Driver, Settings

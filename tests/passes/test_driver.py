@@ -12,9 +12,9 @@ import pytest
 
 import nvir
 from nvir.ir.errors import NvirError, ParseError, PassError, Unsupported, VerifyError
-from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import form
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings, run_passes
 from nvir.passes.registry import Pass

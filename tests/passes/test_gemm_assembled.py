@@ -22,7 +22,7 @@ pytestmark = pytest.mark.oracle
 @pytest.fixture(autouse=True)
 def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The predicted cycles are the matter of test_gemm_pipeline.py, and most of the time."""
-    monkeypatch.setattr("nvir.passes.loop.gemm_pipeline.cycles", lambda *_: None)
+    monkeypatch.setattr("nvir.passes.loop.tiles.gemm_pipeline.cycles", lambda *_: None)
 
 
 def benchmark() -> ModuleType:

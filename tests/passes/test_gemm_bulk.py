@@ -14,9 +14,9 @@ from nvir import toolchain
 from nvir.analysis.affine import AffineForms
 from nvir.ir.errors import LaunchError
 from nvir.ir.loops import natural_loops
-from nvir.passes.loop.gemm_bulk import LEAST_ROW, Why
-from nvir.passes.loop.gemm_expand import PIPELINED
-from nvir.passes.loop.gemm_lanes import LaneForms
+from nvir.passes.loop.tiles.bulk import LEAST_ROW, Why
+from nvir.passes.loop.tiles.multistage import PIPELINED
+from nvir.passes.loop.tiles.thread_forms import LaneForms
 from tests.gemm_kernels import Shape, expected, run, tile_case, tile_kernel
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
@@ -28,7 +28,7 @@ BULK = "cp.async.bulk"
 @pytest.fixture(autouse=True)
 def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The predicted cycles are the matter of test_gemm_pipeline.py, and most of the time."""
-    monkeypatch.setattr("nvir.passes.loop.gemm_pipeline.cycles", lambda *_: None)
+    monkeypatch.setattr("nvir.passes.loop.tiles.gemm_pipeline.cycles", lambda *_: None)
 
 
 def applied(text: str, stages: int = 3, options: str = "", **kw):

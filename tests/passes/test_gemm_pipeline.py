@@ -9,10 +9,10 @@ import pytest
 
 import nvir
 from nvir.ir.module import Module
-from nvir.passes.loop.gemm_expand import PIPELINED
-from nvir.passes.loop.gemm_pipeline import NOT_MADE
-from nvir.passes.loop.gemm_reasons import Reason
-from nvir.passes.loop.gemm_stages import ROOM, StageDescriptor, StageTable, pending_groups
+from nvir.passes.loop.tiles.gemm_pipeline import NOT_MADE
+from nvir.passes.loop.tiles.multistage import PIPELINED
+from nvir.passes.loop.tiles.reasons import Reason
+from nvir.passes.loop.tiles.stages import ROOM, StageDescriptor, StageTable, pending_groups
 from tests.gemm_kernels import Shape, tile_kernel
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
@@ -29,7 +29,7 @@ WITH_FIGURES = (
 def unsimulated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most tests are about what is done, not about the cycles predicted of it, which take time."""
     if request.function.__name__ not in WITH_FIGURES:
-        monkeypatch.setattr("nvir.passes.loop.gemm_pipeline.cycles", lambda *_: None)
+        monkeypatch.setattr("nvir.passes.loop.tiles.gemm_pipeline.cycles", lambda *_: None)
 
 
 def applied(text: str, pipeline: str = "gemm-pipeline<stages=3>", **kw):

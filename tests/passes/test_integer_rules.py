@@ -12,8 +12,8 @@ import itertools
 import attrs
 import pytest
 
-from nvir.passes.scalar.integer_rules import RULES
-from nvir.passes.scalar.rule_language import Any_, Number, Operation, Rule, read_rule
+from nvir.passes.scalar.combine.integer_rules import RULES
+from nvir.passes.scalar.combine.rule_language import Any_, Number, Operation, Rule, read_rule
 
 z3 = pytest.importorskip("z3", reason="z3-solver proves the rules (extra `test`)")
 

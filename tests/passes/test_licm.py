@@ -10,15 +10,15 @@ import pytest
 
 import nvir
 from nvir import toolchain
-from nvir.ir.form import form
+from nvir.analysis.hoisting.nest import CARRY, KINDS, Nest
+from nvir.analysis.hoisting.region import Blocked, survey
+from nvir.assembler.unroll.weights import FENCES, WARP_WIDE
 from nvir.ir.opcodes import ORI
+from nvir.ir.opcodes.form import form
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop import licm
-from nvir.passes.loop.licm_nest import CARRY, KINDS, Nest
-from nvir.passes.loop.licm_region import Blocked, survey
-from nvir.passes.loop.unroll_weights import FENCES, WARP_WIDE
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

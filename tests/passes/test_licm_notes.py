@@ -8,16 +8,18 @@ from types import SimpleNamespace
 import pytest
 
 import nvir
+from nvir.analysis.hoisting.nest import Nest
+from nvir.analysis.hoisting.region import survey
+from nvir.assembler.hoist import tables
+from nvir.assembler.hoist.score import Verdict
+from nvir.assembler.hoist.tables import Mode, Policy381
+from nvir.documented.hoist import core as licm_core
+from nvir.documented.hoist import sets as licm_sets
+from nvir.documented.hoist import stages
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import KnobKind, Knobs, knob
-from nvir.passes.loop import licm, licm_core, licm_sets
-from nvir.passes.loop import licm_stages as stages
-from nvir.passes.loop import licm_tables as tables
-from nvir.passes.loop.licm_nest import Nest
-from nvir.passes.loop.licm_region import survey
-from nvir.passes.loop.licm_score import Verdict
-from nvir.passes.loop.licm_tables import Mode, Policy381
+from nvir.passes.loop import licm
 from nvir.passes.phases import check_phase_order, phase
 from nvir.passes.registry import all_passes
 

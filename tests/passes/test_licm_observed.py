@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import nvir
-from nvir.passes.loop.licm_weights import Costs
+from nvir.assembler.hoist.weights import Costs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 import nvir
-from nvir.passes.loop.licm_nest import Nest
-from nvir.passes.loop.licm_region import survey
-from nvir.passes.loop.licm_weights import Weights
+from nvir.analysis.hoisting.nest import Nest
+from nvir.analysis.hoisting.region import survey
+from nvir.assembler.hoist.weights import Weights
 
 HEADER = """.version 8.0
 .target {arch}

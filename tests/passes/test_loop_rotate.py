@@ -12,8 +12,8 @@ import nvir
 from nvir.analysis.induction import trip_count
 from nvir.ir.clone import clone_module
 from nvir.ir.loops import natural_loops
-from nvir.passes.loop import rotate_apply
 from nvir.passes.loop.region import is_canonical
+from nvir.passes.loop.simplify import rotation as rotate_apply
 from tests.equivalence import same_behaviour
 from tests.kernels import random_kernel
 from tests.passes.conftest import EXAMPLES, assemble, behave_the_same, body, checked

@@ -351,7 +351,7 @@ def chain_of_loops(n: int, latches: int) -> str:
 def seconds(text: str) -> tuple[float, int]:
     from nvir.passes.context import Context
     from nvir.passes.knobs import Knobs
-    from nvir.passes.loop import loop_simplify
+    from nvir.passes.loop.simplify import loop_simplify
     from nvir.passes.registry import all_passes
 
     module = nvir.read_ptx(text)

@@ -11,7 +11,7 @@ import pytest
 import nvir
 from nvir.ir.errors import ParseError
 from nvir.ir.loops import natural_loops
-from nvir.report.schedule import schedule_json
+from nvir.report.schedule.figures import schedule_json
 from nvir.sm import profile
 from nvir.sm.loopgraph import loop_graph
 from nvir.sm.pipeline import schedule_loop

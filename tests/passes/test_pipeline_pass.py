@@ -11,14 +11,14 @@ from click.testing import CliRunner
 import nvir
 from nvir import toolchain
 from nvir.cli import main
-from nvir.ir.form import form
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import form
 from nvir.passes.knobs import all_knobs
-from nvir.passes.loop import loop_pipeline
-from nvir.passes.loop.pipeline_expand import PIPELINED
-from nvir.passes.loop.pipeline_feasible import Feasibility, Reason, annotate, check
+from nvir.passes.loop.pipeline import loop_pipeline
+from nvir.passes.loop.pipeline.expand import PIPELINED
+from nvir.passes.loop.pipeline.feasible import Feasibility, Reason, annotate, check
 from nvir.passes.remarks import Remark
-from nvir.report.pipeline_readback import promised_rounds, read_back, readback_remarks
+from nvir.report.schedule.readback import promised_rounds, read_back, readback_remarks
 from nvir.sm import profile
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
@@ -309,7 +309,7 @@ def test_matrices_that_are_turned_are_not_in_flight() -> None:
 @pytest.mark.oracle
 def test_the_remark_says_what_the_assembler_undoes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without words in flight, as above: the read-back sees the wait."""
-    monkeypatch.setattr("nvir.passes.loop.pipeline_choice.join_words", lambda block: 0)
+    monkeypatch.setattr("nvir.passes.loop.pipeline.choice.join_words", lambda block: 0)
     module = nvir.read_ptx(EXAMPLES / "histogram.sm_80.ptx")
     nvir.run_passes(module, "loop-simplify,loop-pipeline<force>")
     undone, kept = readback_remarks(module)

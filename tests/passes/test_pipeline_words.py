@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nvir
-from nvir.passes.loop.pipeline_words import join_words
+from nvir.passes.loop.pipeline.words import join_words
 
 TEXT = """.version 8.0
 .target sm_80

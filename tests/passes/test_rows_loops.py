@@ -7,17 +7,18 @@ import random
 import pytest
 
 import nvir
+from nvir.assembler.hoist import tables as licm_tables
+from nvir.documented.hoist.sets import ValueSet
+from nvir.documented.hoist.stages import analyze_boundaries
 from nvir.ir import integer
 from nvir.ir.cfg import insert_preheader, split_edge
 from nvir.ir.function import Function
 from nvir.ir.loops import natural_loops
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
-from nvir.passes.loop import licm, licm_tables
-from nvir.passes.loop.canonical import canonicalise
-from nvir.passes.loop.licm_sets import ValueSet
-from nvir.passes.loop.licm_stages import analyze_boundaries
+from nvir.passes.loop import licm
 from nvir.passes.loop.region import is_canonical
+from nvir.passes.loop.simplify.canonical import canonicalise
 from nvir.passes.phases import pass_names, phase
 from nvir.passes.registry import all_passes
 from tests.passes.conftest import function

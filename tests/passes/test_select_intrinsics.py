@@ -9,8 +9,8 @@ import pytest
 
 from nvir.ir import Module
 from nvir.ir.errors import Unsupported
-from nvir.ir.form import form
 from nvir.ir.nvvm import Builder, const, declare, function
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import (
     DOUBLE,
     FLOAT,

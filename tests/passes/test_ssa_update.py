@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nvir
+from nvir.analysis.held import held_in_place
 from nvir.ir import Builder, Module
 from nvir.ir.block import Block
 from nvir.ir.cfg import successors
 from nvir.ir.clone import clone_blocks, clone_module
-from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import CC, SCALARS
 from nvir.ir.values import Undef, integer
-from nvir.passes.rewrite import held_in_place
 from nvir.passes.ssa_update import obstacle, repair
 from tests.equivalence import same_behaviour
 from tests.kernels import random_kernel

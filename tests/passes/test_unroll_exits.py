@@ -15,7 +15,7 @@ import nvir
 from nvir import toolchain
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
-from nvir.passes.loop.unroll_decision import decide
+from nvir.passes.loop.unroll.unroll_decision import decide
 
 BODY = "fma.rz.f32 %f1, %f1, %f2, %f3;\n" + "fma.rn.f32 %f1, %f1, %f2, %f3;\n" * 9
 HEAD = """.version 8.0

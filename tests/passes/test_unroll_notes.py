@@ -12,14 +12,8 @@ import pytest
 
 import nvir
 from nvir.analysis.induction import trip_count
-from nvir.ir.loops import natural_loops
-from nvir.passes.context import Context
-from nvir.passes.driver import Driver, Settings
-from nvir.passes.knobs import Knobs, all_knobs
-from nvir.passes.loop import loop_unroll
-from nvir.passes.loop.loop_unroll import ALWAYS, NEVER, Entry, UnrollRecord, entry_guard, rules_of
-from nvir.passes.loop.unroll_codes import NOT_UNROLLED, UnrollCode
-from nvir.passes.loop.unroll_facts import (
+from nvir.assembler.unroll.codes import UnrollCode
+from nvir.documented.unroll.facts import (
     ASCENDING,
     DESCENDING,
     FLOAT,
@@ -37,7 +31,7 @@ from nvir.passes.loop.unroll_facts import (
     scan_body,
     stride_fits,
 )
-from nvir.passes.loop.unroll_notes import (
+from nvir.documented.unroll.steps import (
     Rules,
     allowance,
     is_hot,
@@ -48,6 +42,22 @@ from nvir.passes.loop.unroll_notes import (
     tex_budget,
     unknown_factor,
     within_budget,
+)
+from nvir.ir.loops import natural_loops
+from nvir.passes.context import Context
+from nvir.passes.driver import Driver, Settings
+from nvir.passes.knobs import Knobs, all_knobs
+from nvir.passes.loop.unroll import loop_unroll
+from nvir.passes.loop.unroll.loop_unroll import (
+    ALWAYS,
+    NEVER,
+    Entry,
+    UnrollRecord,
+    entry_guard,
+    rules_of,
+)
+from nvir.passes.loop.unroll.remarks import (
+    NOT_UNROLLED,
 )
 from nvir.passes.registry import all_passes
 

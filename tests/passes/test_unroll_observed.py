@@ -12,10 +12,10 @@ import pytest
 
 import nvir
 from nvir import toolchain
+from nvir.assembler.unroll.decide import UnrollCode, UnrollDecision
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
-from nvir.passes.loop.unroll_decision import decide
-from nvir.passes.loop.unroll_observed import UnrollCode, UnrollDecision
+from nvir.passes.loop.unroll.unroll_decision import decide
 from nvir.passes.registry import all_passes
 
 HEADER = """.version 8.0

@@ -11,7 +11,9 @@ import nvir
 from nvir import toolchain
 from nvir.ir.loops import natural_loops
 from nvir.passes.driver import Driver, Settings
-from nvir.passes.loop.unroll_codes import CODES
+from nvir.passes.loop.unroll.remarks import (
+    CODES,
+)
 from tests.differential import random_case
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "ptx").glob("*.ptx"))

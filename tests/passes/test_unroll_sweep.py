@@ -12,7 +12,7 @@ import pytest
 import nvir
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
-from nvir.passes.loop.unroll_decision import decide
+from nvir.passes.loop.unroll.unroll_decision import decide
 
 # Text, its size in the body, and in a copy of the fully unrolled loop.
 ROWS = [

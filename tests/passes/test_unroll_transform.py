@@ -18,9 +18,9 @@ from nvir import toolchain
 from nvir.ir.clone import clone_module
 from nvir.ir.errors import LaunchError
 from nvir.ir.loops import natural_loops
-from nvir.passes.loop.unroll_apply import LARGEST, Plan, unroll
-from nvir.passes.loop.unroll_fold import literal
-from nvir.passes.loop.unroll_region import Refusal, Refusals
+from nvir.passes.loop.unroll.apply import LARGEST, Plan, unroll
+from nvir.passes.loop.unroll.fold import literal
+from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 
 HEADER = """.version 8.0
 .target sm_80

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nvir.ir import Function, Instruction, Module, Unsupported, form, integer
+from nvir.ir import Function, Instruction, Module, Unsupported, integer
+from nvir.ir.opcodes import form
 from nvir.ptx.interference import Interference, is_copy
 from nvir.ptx.outofssa import Copy, assign_registers, components, sequentialise
 from nvir.ptx.printer import print_ptx

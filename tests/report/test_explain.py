@@ -14,10 +14,10 @@ from nvir.ir.function import Function
 from nvir.ir.loops import natural_loops
 from nvir.passes.knobs import Knobs
 from nvir.report import report
-from nvir.report.decisions import LoopDecisions, loop_steps
-from nvir.report.explain import Explanation, explain, hottest, is_chosen
-from nvir.report.explain_text import explain_text
-from nvir.report.factors import factor_table, unrolled
+from nvir.report.explain.decisions import LoopDecisions, loop_steps
+from nvir.report.explain.factors import factor_table, unrolled
+from nvir.report.explain.loop import Explanation, explain, hottest, is_chosen
+from nvir.report.explain.text import explain_text
 from nvir.report.model import unrolling
 from nvir.sm.profile import profile_for
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import nvir
 from nvir.cli import main
 from nvir.ir.loops import natural_loops
-from nvir.report.html_pictures import pressure, stretches
+from nvir.report.html.pictures import pressure, stretches
 from nvir.report.lines import line_listing
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples" / "ptx"

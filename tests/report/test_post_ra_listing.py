@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 import nvir
+from nvir.assembler.postra.stream import kernel_stream
 from nvir.cli import main
-from nvir.report.post_ra import SHOWN, listing, listing_json, listing_text
-from nvir.sm.postra.stream import kernel_stream
+from nvir.report.schedule.post_ra import SHOWN, listing, listing_json, listing_text
 from nvir.sm.profile import profile
 from nvir.sm.simulate import simulate
 

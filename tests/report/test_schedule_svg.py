@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import nvir
 from nvir.cli import main
 from nvir.ir.loops import natural_loops
-from nvir.report.schedule_svg import colour, lifetimes_text, schedule_svg, schedule_trace
+from nvir.report.schedule.svg import colour, lifetimes_text, schedule_svg, schedule_trace
 from nvir.sm import profile
 from nvir.sm.loopgraph import loop_graph
 from nvir.sm.pipeline import LoopSchedule, schedule_loop

@@ -6,26 +6,27 @@ import attrs
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
+from nvir.sm.postra import LoopCode, PhysicalOp, Variant, loop_code
 
 import nvir
-from nvir.ir.errors import NvirError, Unsupported
-from nvir.sm.postra import LoopCode, PhysicalOp, Variant, loop_code, schedule
-from nvir.sm.postra.check import check, compare, emit, require, run_sequential
-from nvir.sm.postra.code import parallel_moves
-from nvir.sm.postra.control import BARRIERS
-from nvir.sm.postra.dependences import dependences, register_carried
-from nvir.sm.postra.expand import expand, instances, own_registers
-from nvir.sm.postra.place import (
+from nvir.assembler.postra import schedule
+from nvir.assembler.postra.check import check, compare, emit, require, run_sequential
+from nvir.assembler.postra.code import parallel_moves
+from nvir.assembler.postra.control import BARRIERS
+from nvir.assembler.postra.dependences import dependences, register_carried
+from nvir.assembler.postra.expand import expand, instances, own_registers
+from nvir.assembler.postra.place import (
     has_conflict,
     place,
     propagate,
     stage_liveness,
     stage_slots,
 )
-from nvir.sm.postra.records import Route, decode, encode
-from nvir.sm.postra.stream import kernel_stream
+from nvir.assembler.postra.records import Route, decode, encode
+from nvir.assembler.postra.stream import kernel_stream
+from nvir.assembler.regalloc import allocate
+from nvir.ir.errors import NvirError, Unsupported
 from nvir.sm.profile import profile
-from nvir.sm.regalloc import allocate
 from nvir.sm.simulate import simulate
 
 SM80 = profile("sm_80")
@@ -307,7 +308,7 @@ def test_the_named_variants():
         "SoftwarePipeline", "LoopScheduler", "TensorScheduler", "DualIssueScheduler",
         "PrefetchScheduler",
     }  # fmt: skip
-    assert Variant.named("SoftwarePipeline").value.require() == "nvir.sm.postra.schedule"
+    assert Variant.named("SoftwarePipeline").value.require() == "nvir.assembler.postra.schedule"
     assert Variant.named("DualIssue") is Variant.DUAL_ISSUE
     with pytest.raises(Unsupported, match="one instruction a cycle"):
         Variant.DUAL_ISSUE.value.require()

@@ -10,13 +10,13 @@ from kernels import random_kernel
 from wild_kernels import wild_kernel
 
 import nvir
+from nvir.assembler.regalloc import allocate, check_allocation
+from nvir.assembler.regalloc.banks import is_conflict, placement
+from nvir.assembler.regalloc.check import faults_of
+from nvir.assembler.regalloc.step import width
+from nvir.assembler.regalloc.units import meet, union
 from nvir.ir.errors import NvirError
 from nvir.sm import profile
-from nvir.sm.regalloc import allocate, check_allocation
-from nvir.sm.regalloc.banks import is_conflict, placement
-from nvir.sm.regalloc.check import faults_of
-from nvir.sm.regalloc.step import width
-from nvir.sm.regalloc.units import meet, union
 
 P80 = profile("sm_80")
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"

@@ -12,10 +12,10 @@ from kernels import random_kernel
 
 import nvir
 from nvir.analysis.liveness import liveness
+from nvir.assembler.regalloc import predict
+from nvir.assembler.regalloc.lower import chain, lower
+from nvir.assembler.regalloc.targets import register_limit, targets
 from nvir.sm import profile
-from nvir.sm.regalloc import predict
-from nvir.sm.regalloc.lower import chain, lower
-from nvir.sm.regalloc.targets import register_limit, targets
 from nvir.toolchain import ptxas
 
 P80, P90 = profile("sm_80"), profile("sm_90")
@@ -208,7 +208,7 @@ def test_twenty_thousand_instructions_take_less_than_two_seconds() -> None:
 def _copies(f, module, arch):
     from nvir.passes.context import Context
     from nvir.passes.knobs import Knobs
-    from nvir.passes.loop.unroll_decision import decide
+    from nvir.passes.loop.unroll.unroll_decision import decide
 
     made = decide(f, Context(module, Knobs()), arch)
     return {h: d.factor or d.T for h, d in made.items() if d.action != "none" and (d.factor or d.T)}

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import nvir
 from nvir.analysis.liveness import liveness
 from nvir.analysis.pressure import width
+from nvir.assembler.regalloc.tables import CALL_LEAST, LEAST, RESERVED
+from nvir.assembler.registers import estimate_registers, live_at
 from nvir.ir import Function
-from nvir.sm.regalloc.tables import CALL_LEAST, LEAST, RESERVED
-from nvir.sm.registers import estimate_registers, live_at
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 REGS = ".reg .b32 %r<199>; .reg .b64 %rd<99>; .reg .pred %p<9>; .reg .f32 %f<99>;\n"

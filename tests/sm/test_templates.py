@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import nvir.ir.ori  # noqa: F401
-from nvir.ir.form import form
+import nvir.ir.opcodes.ori  # noqa: F401
 from nvir.ir.opcodes import ORI
+from nvir.ir.opcodes.form import form
 from nvir.ptx.reader import read_ptx
 from nvir.sm import machine, profile
 from nvir.sm.templates import Shape, rows_with_rules, template

@@ -192,7 +192,7 @@ class ExpressionChecker(Operators):
 
     def builtin(self, callee: Name, e: Call) -> Function | None:
         """A function that the compiler knows of itself, for these arguments."""
-        from nvir.frontend.irgen.builtins import builtin_declaration
+        from nvir.frontend.irgen.intrinsic.builtins import builtin_declaration
 
         e.args = tuple(self.value(a) for a in e.args)
         known = builtin_declaration(callee.name, tuple(unqualified(typed(a)) for a in e.args))

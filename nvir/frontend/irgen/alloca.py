@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nvir.ir.form import nvvm_form
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import I1, I32, Type, pointer
 from nvir.ir.values import Value, constant, undef
 

@@ -127,7 +127,7 @@ def emit_call_aggregate(g: IRGenState, e: Call, to: Address | None) -> Address:
 
 def _other_way(g: IRGenState, e: Call) -> tuple[Value | None] | None:
     """Phases 1 to 3: the result of a builtin or a special intrinsic; None for other calls."""
-    from nvir.frontend.irgen.builtins import emit_builtin
+    from nvir.frontend.irgen.intrinsic.builtins import emit_builtin
 
     g.events.append("type")
     callee_type(e.callee)
@@ -182,7 +182,7 @@ def _emit(g: IRGenState, e: Call, to: Address | None) -> tuple[Value, ABI | None
     g.events.append("classify")
     abi = classify(g.types, f if f is not None else t, g.options.policy)
     if f is not None and f.name == "printf" and f.body is None:
-        from nvir.frontend.irgen.printf import emit_printf
+        from nvir.frontend.irgen.intrinsic.printf import emit_printf
 
         _debug_location(g, e)
         g.events.append("printf")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.frontend.check.evaluate import evaluate, round_to
 from nvir.frontend.irgen.casts import emit_cast, test
+from nvir.frontend.irgen.intrinsic.special_variables import special_component, special_value
 from nvir.frontend.irgen.operators import (
     emit_assign,
     emit_assign_place,
@@ -24,7 +25,6 @@ from nvir.frontend.irgen.operators import (
     emit_unary,
 )
 from nvir.frontend.irgen.places import emit_lvalue, load, typed
-from nvir.frontend.irgen.special import special_component, special_value
 from nvir.frontend.irgen.state import Address, IRGenError
 from nvir.frontend.tree.declarations import Enumerator, Variable
 from nvir.frontend.tree.expressions import (

@@ -161,7 +161,7 @@ def _name(g: IRGenState, e: Name) -> Address:
             return followed(g, place, typed(e))
         return place
     if isinstance(d, Variable):
-        from nvir.frontend.irgen.special import special_aggregate
+        from nvir.frontend.irgen.intrinsic.special_variables import special_aggregate
         from nvir.frontend.irgen.variables import global_place
 
         special = special_aggregate(g, e)
@@ -258,7 +258,7 @@ def _lane(g: IRGenState, whole: Address, lane: Value, t: CType) -> Address:
 
 def _member(g: IRGenState, e: Member) -> Address:
     from nvir.frontend.irgen.expressions import emit_value
-    from nvir.frontend.irgen.special import special_component
+    from nvir.frontend.irgen.intrinsic.special_variables import special_component
 
     component = special_component(g, e)
     if component is not None:

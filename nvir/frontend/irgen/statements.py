@@ -21,7 +21,7 @@ from nvir.frontend.irgen.expressions import (
     number,
 )
 from nvir.frontend.irgen.initialisers import emit_init
-from nvir.frontend.irgen.inline_asm import emit_asm
+from nvir.frontend.irgen.intrinsic.inline_asm import emit_asm
 from nvir.frontend.irgen.places import emit_lvalue, generic, typed
 from nvir.frontend.irgen.state import Address, IRGenError, Target
 from nvir.frontend.irgen.variables import global_symbol

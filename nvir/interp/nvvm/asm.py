@@ -23,9 +23,9 @@ import attrs
 from nvir.interp.leaves import Temp, View
 from nvir.interp.nvvm.lower import rename, run
 from nvir.interp.rows import ori, unsupported
-from nvir.ir.form import form
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.opcodes.form import form
 from nvir.ir.special import special_register
 from nvir.ir.types import CC, IMM, PRED, SCALARS, Type
 from nvir.ir.values import Value, integer

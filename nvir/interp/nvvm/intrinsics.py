@@ -25,10 +25,10 @@ from nvir.interp.nvvm.constants import scalars
 from nvir.interp.nvvm.lower import expression, leaves, run
 from nvir.interp.nvvm.pieces import regroup
 from nvir.interp.rows import ori, unsupported
-from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import B32, StructType, Type, VectorType
 from nvir.ir.values import SpecialRegister, Value, integer
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nvir.interp.leaves import Temp, View, real
-from nvir.ir.form import Form, form
+from nvir.ir.opcodes.form import Form, form
 from nvir.ir.types import SCALARS, FloatType, PointerType, Type, VectorType
 from nvir.ir.values import Constant, Value, integer
 

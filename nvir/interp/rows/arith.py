@@ -16,7 +16,7 @@ from nvir.interp.emit import source_marks
 from nvir.interp.layout import register_dtype
 from nvir.interp.meaning import MEANINGS, Mods
 from nvir.interp.meaning.lanes import WIDTH, register
-from nvir.ir.form import Form
+from nvir.ir.opcodes.form import Form
 from nvir.ir.types import IMM
 from nvir.ir.values import Constant
 

@@ -30,6 +30,7 @@ from typing import Any
 
 import attrs
 
+from nvir.analysis.addresses import split_indices
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.layout import align_of, size_of
@@ -44,7 +45,6 @@ from nvir.passes.aggregate.objects import alignment
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 from nvir.passes.rewrite import substitute
-from nvir.passes.scalar.addresses import split_indices
 from nvir.passes.select.abi import attribute
 
 SPLIT = passed("StructParameter", "%{name} ({bytes} bytes) is taken apart at the entry")

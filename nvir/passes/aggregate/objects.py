@@ -17,13 +17,13 @@ from typing import Literal
 
 import attrs
 
+from nvir.analysis.addresses import split_indices
 from nvir.ir.instruction import Instruction
 from nvir.ir.layout import align_of
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.ir.symbols import Variable
 from nvir.ir.types import PointerType, Type
 from nvir.ir.values import Argument, Value
-from nvir.passes.scalar.addresses import split_indices
 from nvir.passes.select.abi import attribute
 
 STEPS = 64

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 from nvir.ir.block import Block
 from nvir.ir.errors import Unsupported
-from nvir.ir.form import nvvm_form
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm import Builder, const_like, declare
+from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import I64, VOID, FloatType, IntType, PointerType, Type, int_type
 from nvir.ir.values import Value, undef
 

@@ -47,7 +47,7 @@ from nvir.ir.types import (
     pointer,
 )
 from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
-from nvir.ir.verify_nvvm import element
+from nvir.ir.verify.nvvm import element
 from nvir.passes.aggregate.leaves import leaves
 from nvir.passes.context import Context
 from nvir.passes.llvm import assembly

@@ -43,7 +43,7 @@ from nvir.ir.types import (
     vector,
 )
 from nvir.ir.values import Constant, Undef, Value, constant, undef
-from nvir.ir.verify_nvvm import element
+from nvir.ir.verify.nvvm import element
 
 _ARITHMETIC = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem"))
 _COMPUTES = _ARITHMETIC | {

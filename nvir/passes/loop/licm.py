@@ -31,6 +31,14 @@ from typing import Any, Literal, TypeVar
 
 import attrs
 
+from nvir.analysis.hoisting.nest import Nest
+from nvir.analysis.hoisting.region import Blocked, Stay, live_into, survey
+from nvir.assembler.hoist import tables
+from nvir.assembler.hoist.decide import observed
+from nvir.assembler.hoist.score import Verdict
+from nvir.assembler.hoist.weights import Weights
+from nvir.documented.hoist.core import Core, CoreKnobs
+from nvir.documented.hoist.stages import iteration_limit
 from nvir.ir.block import Block
 from nvir.ir.cfg import Place, interpose_all
 from nvir.ir.function import Function
@@ -38,14 +46,6 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.module import capability
 from nvir.passes.context import Context
-from nvir.passes.loop import licm_tables as tables
-from nvir.passes.loop.licm_core import Core, CoreKnobs
-from nvir.passes.loop.licm_nest import Nest
-from nvir.passes.loop.licm_observed import observed
-from nvir.passes.loop.licm_region import Blocked, Stay, live_into, survey
-from nvir.passes.loop.licm_score import Verdict
-from nvir.passes.loop.licm_stages import iteration_limit
-from nvir.passes.loop.licm_weights import Weights
 from nvir.passes.remarks import Code, analysis, missed, passed, place_of
 
 T = TypeVar("T")

@@ -24,19 +24,19 @@ from __future__ import annotations
 
 import attrs
 
+from nvir.analysis.held import held_in_place
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.analysis.pressure import register_pressure
 from nvir.ir.block import Block
-from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import ScalarType
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.remarks import analysis, passed
-from nvir.passes.rewrite import held_in_place
 from nvir.passes.ssa_update import home_of, obstacle, repair
 
 SPLIT = passed(

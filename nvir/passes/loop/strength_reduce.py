@@ -32,20 +32,21 @@ from collections.abc import Mapping
 import attrs
 
 from nvir.analysis.affine import AffineForms
+from nvir.analysis.held import held_in_place
 from nvir.analysis.induction import InductionVariable, Recomputed, induction_variables, is_invariant
 from nvir.analysis.pressure import RegisterPressure, register_pressure, width
 from nvir.ir.block import Block
-from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import SCALARS, ScalarType
 from nvir.ir.values import Constant, Value, integer
 from nvir.passes.context import Context
 from nvir.passes.loop import region
-from nvir.passes.loop.unroll_fold import move_of
+from nvir.passes.loop.unroll.fold import move_of
 from nvir.passes.remarks import analysis, missed, passed
-from nvir.passes.rewrite import held_in_place, substitute
+from nvir.passes.rewrite import substitute
 
 REDUCED = passed(
     "StrengthReduced", "{value} ({what}) is carried on by {step}: weight {saved} for {added}"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nvir.analysis.callees import can_speculate
 from nvir.ir.block import Block
-from nvir.ir.form import nvvm_form
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import I1, ArrayType, StructType
 from nvir.ir.values import Constant, Undef, Value, constant
-from nvir.passes.callees import can_speculate
 
 if TYPE_CHECKING:
     from nvir.passes.scalar.simplify_cfg import Simplifier

@@ -24,16 +24,17 @@ from __future__ import annotations
 
 import attrs
 
+from nvir.analysis.held import held_in_place
 from nvir.ir.block import Block
-from nvir.ir.form import Form, form, nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import Form, form, nvvm_form
 from nvir.ir.types import ScalarType, Type
 from nvir.ir.values import Constant, Value
 from nvir.passes.context import Context
 from nvir.passes.loop.region import drop
 from nvir.passes.remarks import passed
-from nvir.passes.rewrite import held_in_place, substitute
+from nvir.passes.rewrite import substitute
 from nvir.passes.scalar.evaluate import APPROXIMATE, bits_of, evaluate, literal_of
 
 FOLDED = passed("Folded", "{instructions} "

@@ -29,13 +29,14 @@ now live in one value; the assembler removes those.
 
 from __future__ import annotations
 
-from nvir.ir.form import Form
+from nvir.analysis.held import held_in_place
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import Form
 from nvir.ir.values import Argument, Result, Undef, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
-from nvir.passes.rewrite import can_stand_for, held_in_place, substitute
+from nvir.passes.rewrite import can_stand_for, substitute
 
 PROPAGATED = passed("Propagated", "propagated {copies} {copies:copy|copies} and "
                     "{phis} {phis:phi|phis} of a single value")

@@ -20,9 +20,9 @@ Source   Cytron, Ferrante, Rosen, Wegman, Zadeck, TOPLAS 13(4), 1991, section 7.
 
 from __future__ import annotations
 
-from nvir.ir.form import Form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import Form
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed

@@ -19,8 +19,8 @@ from fractions import Fraction
 import attrs
 
 from nvir.ir import floats
-from nvir.ir.form import Form
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import Form
 from nvir.ir.types import IMM, FloatType, IntType, ScalarType, Type
 from nvir.ir.values import Constant, Value, constant, integer
 

@@ -32,15 +32,16 @@ from typing import Any
 
 import attrs
 
+from nvir.analysis.callees import is_pure, may_write
+from nvir.analysis.held import held_in_place
 from nvir.ir.block import Block
-from nvir.ir.form import Form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import Form
 from nvir.ir.values import SpecialRegister, SymbolOffset, Value
-from nvir.passes.callees import is_pure, may_write
 from nvir.passes.context import Context
 from nvir.passes.remarks import line_of, missed, passed, place_of
-from nvir.passes.rewrite import can_stand_for, discard, held_in_place, substitute
+from nvir.passes.rewrite import can_stand_for, discard, substitute
 
 REPLACED = passed(
     "Replaced", "replaced {instructions} instructions that compute a value anew, {loads} of "

@@ -29,16 +29,16 @@ from __future__ import annotations
 
 import attrs
 
+from nvir.analysis.call_graph import callees, components
+from nvir.analysis.callees import attributes
 from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.module import Module
 from nvir.ir.nvvm_values import symbols_in
 from nvir.ir.values import Constant, Value
-from nvir.passes.callees import attributes
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
-from nvir.passes.scalar.call_graph import callees, components
 from nvir.passes.scalar.inline_body import inline_call
 
 INLINED = passed("Inlined", "{callee} is inlined: {reason}")

@@ -26,16 +26,16 @@ Source   Cytron et al., TOPLAS 13(4), 1991; Cooper, Harvey, Kennedy, 2001, for t
 
 from __future__ import annotations
 
+from nvir.analysis.callees import is_lifetime
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
 from nvir.ir.errors import Unsupported
-from nvir.ir.form import nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import MAX_MEMBERS
+from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import Type
 from nvir.ir.values import Constant, Value, undef
-from nvir.passes.callees import is_lifetime
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
 from nvir.passes.rewrite import substitute

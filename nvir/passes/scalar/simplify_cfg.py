@@ -37,9 +37,9 @@ from typing import Any
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
 from nvir.ir.cfg import successors
-from nvir.ir.form import nvvm_form
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import I1
 from nvir.ir.values import Constant, Value, undef
 from nvir.passes.context import Context

@@ -18,9 +18,9 @@ from nvir.ir.module import Module
 from nvir.ir.symbols import Param
 from nvir.ir.types import B8, I32, SCALARS, FloatType, IntType, PointerType, Type, array
 from nvir.ir.values import Argument, Value
-from nvir.passes.select.convert import extended, resize
-from nvir.passes.select.memory import load_value, store_value
 from nvir.passes.select.parts import parts
+from nvir.passes.select.rules.convert import extended, resize
+from nvir.passes.select.rules.memory import load_value, store_value
 from nvir.passes.select.selector import Address, Parts, Selector, width
 from nvir.passes.select.spaces import PARAM, SPACE_NAMES
 
@@ -146,8 +146,8 @@ def arguments(s: Selector) -> None:
 
 def _memory(s: Selector, a: Argument, p: Param, t: Type) -> None:
     """A parameter in memory: read where it is, or copied where it is written or escapes."""
-    from nvir.passes.select.copies import copy_bytes
-    from nvir.passes.select.memory import depot
+    from nvir.passes.select.rules.copies import copy_bytes
+    from nvir.passes.select.rules.memory import depot
 
     here = Address(p, 0, PARAM)
     if s.spaces.get(a) != PARAM:

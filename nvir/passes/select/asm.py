@@ -26,8 +26,8 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.types import B16, B32, B64, B128, F32, F64, PRED, PointerType, ScalarType
 from nvir.ir.values import Argument, Constant, Value
-from nvir.passes.select.convert import extended, resize
 from nvir.passes.select.parts import parts
+from nvir.passes.select.rules.convert import extended, resize
 from nvir.passes.select.selector import Parts, Selector
 
 _CLASSES: dict[str, ScalarType] = {
@@ -172,7 +172,7 @@ def _splice(s: Selector, body: Function, given: list[Value], i: Instruction) -> 
 
 def _splice_blocks(s: Selector, body: Function, mapping: dict[Value, Value]) -> Parts:
     """A template with branches: its blocks go between the one at hand and a new one."""
-    from nvir.ir.form import form
+    from nvir.ir.opcodes.form import form
 
     body.analyze_cfg()
     here = s.b.block

@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 from nvir.ir.errors import Unsupported
-from nvir.ir.form import form
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.layout import size_of
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
+from nvir.ir.opcodes.form import form
 from nvir.ir.symbols import Param
 from nvir.ir.types import VOID, Type
 from nvir.ir.values import Value
@@ -96,7 +96,7 @@ def _emit(
 def _pass(s: Selector, p: Param, v: Value, attributes: tuple[Any, ...]) -> None:
     memory = abi.attribute(attributes, "byval")
     if isinstance(memory, Type):
-        from nvir.passes.select.copies import copy_bytes
+        from nvir.passes.select.rules.copies import copy_bytes
         from nvir.passes.select.selector import Address
         from nvir.passes.select.spaces import PARAM
 

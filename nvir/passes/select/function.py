@@ -25,10 +25,10 @@ from nvir.passes.select.selector import Selector
 
 @functools.cache
 def _rules() -> dict[str, Rule]:
-    from nvir.passes.select import (
+    from nvir.passes.select import calls
+    from nvir.passes.select.rules import (
         aggregates,
         atomics,
-        calls,
         compare,
         control,
         convert,

@@ -6,16 +6,16 @@ import functools
 import re
 from collections.abc import Callable
 
-from nvir.ir.form import form
 from nvir.ir.instruction import Instruction
 from nvir.ir.layout import align_of
+from nvir.ir.opcodes.form import form
 from nvir.ir.special import special_register
 from nvir.ir.types import PRED, StructType, Type, VectorType
 from nvir.ir.values import Constant, Value, integer
-from nvir.passes.select import bits, copies, mathematics
 from nvir.passes.select.intrinsic_table import table
 from nvir.passes.select.lanes import Rule, by_element, element
 from nvir.passes.select.parts import parts
+from nvir.passes.select.rules import bits, copies, mathematics
 from nvir.passes.select.selector import Address, Operand, Parts, Selector
 from nvir.passes.select.spaces import GLOBAL, SPACE_NUMBERS
 
@@ -55,7 +55,7 @@ def _find(name: str) -> Rule:
             return functools.partial(_apply, rows[prefix])
         if prefix in own:
             return own[prefix]
-    from nvir.passes.select import tensor
+    from nvir.passes.select.rules import tensor
 
     found = tensor.find(name)
     return found if found is not None else _unknown
@@ -80,7 +80,7 @@ def _own() -> dict[str, Rule]:
 
 
 def _itself(s: Selector, i: Instruction) -> Parts:
-    from nvir.passes.select.convert import RULES
+    from nvir.passes.select.rules.convert import RULES
 
     return RULES["bitcast"](s, i)
 
@@ -177,7 +177,7 @@ def _special(s: Selector, name: str) -> Value:
 
 
 def _cast(s: Selector, i: Instruction, name: str) -> Parts:
-    from nvir.passes.select.convert import RULES
+    from nvir.passes.select.rules.convert import RULES
 
     space = SPACE_NUMBERS["const" if name == "constant" else name]
     if space in (getattr(v.type, "space", -1) for v in (i, i.operands[0])):
@@ -205,7 +205,7 @@ def _read_only(mnemonic: str) -> Rule:
     """llvm.nvvm.ldg.global.{i,f,p} and ldu: the pointer, and its alignment as a number."""
 
     def rule(s: Selector, i: Instruction) -> Parts:
-        from nvir.passes.select.memory import load_value
+        from nvir.passes.select.rules.memory import load_value
 
         a = s.address(i.operands[0])
         if a.space != GLOBAL:
@@ -261,8 +261,8 @@ def _reduce(s: Selector, i: Instruction) -> Parts:
 
 def _combine(s: Selector, i: Instruction, what: str, t: Type, a: Parts, b: Parts) -> Parts:
     from nvir.ir.types import FloatType
-    from nvir.passes.select.atomics import combined
-    from nvir.passes.select.floating import from_float, kind_of, to_float
+    from nvir.passes.select.rules.atomics import combined
+    from nvir.passes.select.rules.floating import from_float, kind_of, to_float
 
     if isinstance(t, FloatType):
         kind = kind_of(t)
@@ -290,7 +290,7 @@ def _atomic(what: str, order: str = "relaxed.gpu") -> Rule:
     """NVVM's older atomic intrinsics: atomic.load.inc.32 and the like."""
 
     def rule(s: Selector, i: Instruction) -> Parts:
-        from nvir.passes.select.atomics import modify
+        from nvir.passes.select.rules.atomics import modify
 
         v = i.operands[1]
         return modify(s, s.address(i.operands[0]), what, v.type, s.one(v), order)

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable
 
 import attrs
 
-from nvir.ir.form import Form
+from nvir.ir.opcodes.form import Form
 from nvir.ir.types import ScalarType
 
 # (kind, index, word): what a name in a template stands for. Word -1: all of them.

@@ -1,0 +1,175 @@
+"""What a call of level nvvm does, as its callee's name and attributes tell.
+
+The row `call` is conservative: it reads, writes and is convergent. A callee narrows that by its
+declaration, and the intrinsics are known by name whether or not the text that they came from
+carries their attributes.
+
+    touches_memory(i)   reads or writes memory, orders it, or may not return
+    is_convergent(i)    depends on which lanes run it together
+    is_pure(i)          the result depends on the operands alone: equal calls are one,
+                        unused ones none
+    is_lifetime(i)      marks where an alloca begins or ends
+    memory_transfer(i)  a copy or a fill of a number of bytes
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import attrs
+
+from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.nvvm_values import InlineAsm, NvvmCall
+from nvir.ir.opcodes.form import Form
+from nvir.ir.values import Constant, Value
+
+# LLVM's own intrinsics over values alone, without the suffix of their types.
+_VALUES = re.compile(
+    r"(?:abs|bitreverse|bswap|canonicalize|ceil|copysign|cos|ctlz|ctpop|cttz|exp2?|expect|fabs|floor"
+    r"|fma|fmuladd|fsh[lr]|is\.fpclass|log|log10|log2|maximum|maxnum|minimum|minnum|nearbyint|powi?"
+    r"|rint|round|roundeven|sin|sqrt|trunc|[su](?:add|sub|mul)\.with\.overflow|[su](?:add|sub|shl)"
+    r"\.sat|[su](?:max|min)|vector\.reduce\.\w+)"
+)
+# NVVM's over values alone: registers that do not change in a thread's life, and arithmetic.
+_NVVM_VALUES = re.compile(
+    r"llvm\.nvvm\.(?:read\.ptx\.sreg\.(?:n?tid|n?ctaid|laneid|warpsize|lanemask|cluster|is_)"
+    r"|(?:add|mul|fma|div|rcp|sqrt|rsqrt|fabs|ceil|floor|trunc|round|saturate|ex2|lg2|sin|cos"
+    r"|fmin|fmax|mulhi|mul24|sad|prmt|fneg|abs|clz|popc|brev|[dfiu]\w*2[dfiuhl]\w*"
+    r"|bitcast|lohi|bf2h)\b)"
+)
+_SUFFIX = re.compile(r"(?:\.(?:v\d+)?(?:i\d+|f\d+|bf16|p\d+))+$")
+# Registers that nothing orders, and those that warp-wide instructions read.
+_VOLATILE = ("clock", "globaltimer", "pm", "smid", "nsmid", "warpid", "nwarpid", "activemask")
+_WARP = ("shfl", "vote", "match", "redux", "barrier", "bar.", "wmma", "mma", "ldmatrix", "elect",
+         "activemask", "stmatrix", "tcgen05", "wgmma", "setmaxnreg", "griddepcontrol")  # fmt: skip
+
+
+def callee_name(i: Instruction) -> str:
+    """The name of the function that a call names; "" for an indirect call and for assembly."""
+    info = i.aux
+    if isinstance(info, CallInfo) and isinstance(info.callee, Function):
+        return str(info.callee.name)
+    return ""
+
+
+def attributes(i: Instruction) -> tuple[Any, ...]:
+    """The attributes of a call: its own and its callee's."""
+    info = i.aux
+    own = info.attributes if isinstance(info, NvvmCall) else ()
+    callee = info.callee if isinstance(info, CallInfo) else None
+    if isinstance(callee, Function) and isinstance(callee.aux, dict):
+        return (*own, *callee.aux.get("attributes", ()))
+    return own
+
+
+@functools.cache
+def _is_value_name(name: str) -> bool:
+    if name.startswith("llvm.nvvm."):
+        tail = name.removeprefix("llvm.nvvm.read.ptx.sreg.")
+        return bool(_NVVM_VALUES.match(name)) and not tail.startswith(_VOLATILE)
+    return name.startswith("llvm.") and bool(_VALUES.fullmatch(_SUFFIX.sub("", name[5:])))
+
+
+@functools.cache
+def _is_silent_name(name: str) -> bool:
+    """An intrinsic that touches no memory that a program can see."""
+    return name.startswith(("llvm.lifetime.", "llvm.assume", "llvm.dbg.", "llvm.invariant.",
+                            "llvm.experimental.noalias", "llvm.nvvm.read.ptx.sreg."))  # fmt: skip
+
+
+def is_pure(i: Instruction) -> bool:
+    """Whether a call's result depends on its operands alone, wherever it stands."""
+    name = callee_name(i)
+    if name.startswith("llvm."):
+        return _is_value_name(name)
+    if isinstance(i.aux, CallInfo) and isinstance(i.aux.callee, InlineAsm):
+        return False
+    found = attributes(i)
+    no_memory = "readnone" in found or ("memory", "none") in found
+    return no_memory and not is_convergent(i) and ("willreturn" in found or "nounwind" in found)
+
+
+def is_convergent(i: Instruction) -> bool:
+    """Whether an instruction must not get other conditions on the way to it."""
+    if not i.form.is_call:
+        return i.form.convergent
+    name = callee_name(i)
+    if name.startswith("llvm.nvvm."):
+        return name[10:].startswith(_WARP)
+    return not name.startswith("llvm.")
+
+
+def touches_memory(i: Instruction) -> bool:
+    """Whether an instruction reads, writes or orders memory, or may do so in a callee."""
+    f: Form = i.form
+    if f.is_call:
+        return not is_pure(i) and not _is_silent_name(callee_name(i))
+    return f.reads or f.writes or f.sync
+
+
+def may_write(i: Instruction) -> bool:
+    """Whether an instruction may change or order memory."""
+    f = i.form
+    if f.is_call:
+        return touches_memory(i) and "readonly" not in attributes(i)
+    return f.writes or f.sync or f.volatile or "atomic" in f.mods
+
+
+def can_speculate(i: Instruction) -> bool:
+    """Whether an instruction may run where it did not before: no effect, no trap."""
+    f = i.form
+    if f.is_call:
+        return is_pure(i)
+    if f.name in ("udiv", "urem"):  # by 0 is undefined; by a number that is not, harmless
+        d = i.operands[1]
+        return isinstance(d, Constant) and isinstance(d.value, int) and d.value != 0
+    if f.name in ("sdiv", "srem"):
+        d = i.operands[1]
+        return isinstance(d, Constant) and isinstance(d.value, int) and d.value not in (0, -1)
+    return f.pure
+
+
+def is_lifetime(i: Instruction) -> bool:
+    return callee_name(i).startswith("llvm.lifetime.")
+
+
+@attrs.frozen
+class Transfer:
+    """A memcpy, memmove (`source` a pointer) or memset (`fill` a byte) of `size` bytes."""
+
+    target: Value
+    size: Value
+    volatile: bool
+    target_align: int
+    source: Value | None = None
+    source_align: int = 1
+    fill: Value | None = None
+    overlaps: bool = False
+
+
+def memory_transfer(i: Instruction) -> Transfer | None:
+    """What a call of llvm.memcpy, .memmove or .memset does, else None."""
+    if not i.form.is_call:
+        return None
+    name = callee_name(i)
+    if not name.startswith(("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")):
+        return None
+    a = i.operands
+    volatile = not (isinstance(a[3], Constant) and not a[3].value)
+    if name.startswith("llvm.memset."):
+        return Transfer(a[0], a[2], volatile, _align(i, 0), fill=a[1])
+    return Transfer(a[0], a[2], volatile, _align(i, 0), source=a[1], source_align=_align(i, 1),
+                    overlaps="memmove" in name)  # fmt: skip
+
+
+def _align(i: Instruction, k: int) -> int:
+    """The alignment that a call states for its operand `k`."""
+    info = i.aux
+    if isinstance(info, NvvmCall) and k < len(info.arguments):
+        for a in info.arguments[k]:
+            if isinstance(a, tuple) and a[0] == "align":
+                return int(a[1])
+    return 1

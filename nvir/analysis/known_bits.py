@@ -1,0 +1,156 @@
+"""Which bits of an integer are known to be zero.
+
+    and i32 %x, 15          the upper 28
+    zext i8 %x to i32       the upper 24
+    %tid.x                  the upper 22: no block has more than 1024 threads
+
+Bounds of special registers are those of every compute capability (CUDA Programming Guide,
+"Compute Capabilities").
+"""
+
+from __future__ import annotations
+
+from nvir.analysis.callees import callee_name
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import IntType
+from nvir.ir.values import Constant, Value
+
+MAX_DEPTH = 4
+
+_SREG = "llvm.nvvm.read.ptx.sreg."
+_BITS = {
+    "tid.x": 10, "tid.y": 10, "tid.z": 6, "ntid.x": 11, "ntid.y": 11, "ntid.z": 7, "laneid": 5,
+    "warpsize": 6, "ctaid.x": 31, "ctaid.y": 16, "ctaid.z": 16, "nctaid.x": 31, "nctaid.y": 16,
+    "nctaid.z": 16,
+}  # fmt: skip
+_COUNTS = ("llvm.ctpop.", "llvm.ctlz.", "llvm.cttz.")
+
+
+class KnownBits:
+    """Masks of zero bits, kept for a run of a pass that replaces values by equal ones only."""
+
+    def __init__(self) -> None:
+        self.found: dict[Instruction, int] = {}
+
+    def zeros(self, v: Value, depth: int = 0) -> int:
+        """A mask of the bits that are zero whenever the value is no poison."""
+        t = v.type
+        if t.__class__ is not IntType:
+            return 0
+        if v.__class__ is Constant:
+            x = v.value
+            return ~x & (1 << t.bits) - 1 if x.__class__ is int else 0
+        if v.__class__ is not Instruction:
+            return 0
+        known = self.found.get(v)
+        if known is not None:
+            return known
+        name = v.form.name
+        if name == "call":
+            made = _of_call(v, t.bits)
+        else:
+            rule = _RULES.get(name)
+            if rule is None:
+                return 0
+            if depth >= MAX_DEPTH:
+                return 0
+            made = rule(self, v, depth + 1, t.bits) & (1 << t.bits) - 1
+        self.found[v] = made
+        return made
+
+
+def _of_call(i: Instruction, bits: int) -> int:
+    name = callee_name(i)
+    full = (1 << bits) - 1
+    if name.startswith(_SREG):
+        n = _BITS.get(name[len(_SREG) :])
+        return full & (-1 << n) if n is not None else 0
+    if name.startswith(_COUNTS):
+        return full & (-1 << bits.bit_length())
+    return 0
+
+
+def _high(bits: int, n: int) -> int:
+    """The upper bits from `n` on."""
+    return ((1 << bits) - 1) & (-1 << n)
+
+
+def _most(zeros: int, bits: int) -> int:
+    """How many bits a number has at most."""
+    return (((1 << bits) - 1) & ~zeros).bit_length()
+
+
+def _zext(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    x = i.operands[0]
+    return k.zeros(x, depth) | _high(bits, x.type.bits)
+
+
+def _trunc(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    return k.zeros(i.operands[0], depth)
+
+
+def _sext(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    x = i.operands[0]
+    zeros = k.zeros(x, depth)
+    return zeros | _high(bits, x.type.bits) if zeros >> (x.type.bits - 1) & 1 else zeros
+
+
+def _and(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    return k.zeros(i.operands[0], depth) | k.zeros(i.operands[1], depth)
+
+
+def _or(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    return k.zeros(i.operands[0], depth) & k.zeros(i.operands[1], depth)
+
+
+def _add(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    a, b = (_most(k.zeros(x, depth), bits) for x in i.operands)
+    return _high(bits, max(a, b) + 1)
+
+
+def _mul(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    a, b = (_most(k.zeros(x, depth), bits) for x in i.operands)
+    return _high(bits, a + b)
+
+
+def _shl(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    n = i.operands[1]
+    if not isinstance(n, Constant) or not 0 <= n.value < bits:
+        return 0
+    by: int = n.value
+    return k.zeros(i.operands[0], depth) << by | (1 << by) - 1
+
+
+def _lshr(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    n = i.operands[1]
+    zeros = k.zeros(i.operands[0], depth)
+    if not isinstance(n, Constant) or not 0 <= n.value < bits:
+        return _high(bits, _most(zeros, bits))
+    by: int = n.value
+    return zeros >> by | _high(bits, bits - by)
+
+
+def _udiv(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    most = _most(k.zeros(i.operands[0], depth), bits)
+    d = i.operands[1]
+    if isinstance(d, Constant) and d.value > 0:
+        most = min(most, (((1 << most) - 1) // d.value).bit_length())
+    return _high(bits, most)
+
+
+def _urem(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    most = _most(k.zeros(i.operands[0], depth), bits)
+    d = i.operands[1]
+    if isinstance(d, Constant) and d.value > 0:
+        return _high(bits, min(most, (d.value - 1).bit_length()))
+    return _high(bits, min(most, _most(k.zeros(d, depth), bits)))
+
+
+def _select(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    return k.zeros(i.operands[1], depth) & k.zeros(i.operands[2], depth)
+
+
+_RULES = {
+    "zext": _zext, "trunc": _trunc, "sext": _sext, "and": _and, "or": _or, "xor": _or, "add": _add,
+    "mul": _mul, "shl": _shl, "lshr": _lshr, "udiv": _udiv, "urem": _urem, "select": _select,
+}  # fmt: skip

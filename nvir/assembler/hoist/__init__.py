@@ -1,0 +1,1 @@
+"""Which invariants ptxas moves out of loops, as it was observed to decide."""

@@ -1,0 +1,311 @@
+"""Phases B and C: what is live in each stage, and a cycle for each operation.
+
+`place` receives the interval and the stage of every operation, and a mask of the stages to be
+placed. It searches no interval: where the operations do not fit it returns None, and whoever owns
+the interval (`nvir.assembler.postra.schedule`) may ask again with a larger one; larger ones keep
+the stages valid, since every dependence spans at least zero passes of the kernel.
+
+    modulo   what nothing carries across iterations stands at the cycle it was given
+    bank     carried operations: the cycle nearest to the given one without a conflict of banks. An
+             operation whose sources overload a bank takes the issue slot behind its own as well;
+             where several may issue in a cycle, no two of them have a register of one class (the
+             notes' seven)
+    tensor   carried in the tensor class, where the gate is open: as modulo
+
+Placed are the modulo ones first. Where the cycle given is taken, both look for the nearest one that
+dependences and the stage allow.
+
+Cost    operations times the slots tried, few.
+Source  notes on ptxas, phase 4, B and C; stages are those set in the mask (their stage loop, from
+        the count of stages to a total, would visit one stage at most).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import attrs
+
+from nvir.assembler.postra.code import LoopCode, PhysicalOp, Reg
+from nvir.assembler.postra.dependences import Dependence
+from nvir.assembler.postra.records import (
+    STAGE_BITS,
+    LivenessRow,
+    Route,
+    SchedulingRecord,
+    StageSlot,
+    decode,
+    encode,
+)
+from nvir.assembler.regalloc.banks import is_conflict
+from nvir.sm.profile import Profile
+
+
+@attrs.frozen(eq=False)
+class Placement:
+    """A cycle for each operation of the stages in the mask, by operation.
+
+    records    operation → its record
+    liveness   register → the stages in which it is live
+    """
+
+    ii: int
+    mask: int
+    records: Mapping[int, SchedulingRecord]
+    slots: tuple[StageSlot, ...]
+    liveness: Mapping[Reg, LivenessRow]
+
+
+def has_conflict(op: PhysicalOp) -> bool:
+    """Whether the general registers that an operation reads overload a bank.
+
+    Only arithmetic reads three at once; accesses to memory read pairs in turn.
+    """
+    sources = [n for kind, n in op.reads if kind == "R"]
+    return len(sources) == 3 and is_conflict(sources)
+
+
+# ---------------------------------------------------------------- phase B
+
+
+def stage_slots(code: LoopCode, stages: Sequence[int], mask: int) -> tuple[StageSlot, ...]:
+    """The stages of the mask with their operations, in the order of the body."""
+    out = []
+    for s in range(mask.bit_length()):
+        if mask >> s & 1:
+            ops = tuple(n for n, stage in enumerate(stages) if stage == s)
+            reads = frozenset(r for n in ops for r in code.operations[n].reads)
+            writes = frozenset(r for n in ops for r in code.operations[n].writes)
+            out.append(StageSlot(s, ops, reads, writes))
+    return tuple(out)
+
+
+def stage_liveness(
+    slots: Sequence[StageSlot], found: Sequence[Dependence], live_out: frozenset[Reg]
+) -> dict[Reg, LivenessRow]:
+    """Register → the stages that find a value in it, and those that leave one.
+
+    A stage finds what an earlier stage, an earlier iteration or the code before the loop wrote; it
+    leaves what another stage, a later iteration or the code behind the loop reads.
+    """
+    stage_of = {n: s.stage for s in slots for n in s.operations}
+    rows: dict[Reg, list[int]] = {}
+    fed: dict[int, set[Reg]] = {n: set() for n in stage_of}
+    for d in found:
+        if d.kind == "RAW" and d.register is not None:
+            if d.target in fed:
+                fed[d.target].add(d.register)
+            a, b = stage_of.get(d.source), stage_of.get(d.target)
+            if a == b and not d.distance:
+                continue
+            row = rows.setdefault(d.register, [0, 0])
+            if b is not None:
+                row[0] |= 1 << b
+            if a is not None:
+                row[1] |= 1 << a
+    for s in slots:
+        for r in s.writes & live_out:
+            rows.setdefault(r, [0, 0])[1] |= 1 << s.stage
+        for r in s.reads:  # written nowhere in the loop
+            if not any(r in fed[n] for n in s.operations):
+                rows.setdefault(r, [0, 0])[0] |= 1 << s.stage
+    return {r: LivenessRow(*row) for r, row in rows.items()}
+
+
+def propagate(
+    rows: Mapping[Reg, LivenessRow], successors: Mapping[str, frozenset[Reg]]
+) -> dict[str, dict[Reg, LivenessRow]]:
+    """Block → its rows: what the loop's stages leave is live into each successor that reads it."""
+    return {
+        name: {r: LivenessRow(rows[r].live_out) for r in sorted(live) if r in rows
+               and rows[r].live_out}
+        for name, live in successors.items()
+    }  # fmt: skip
+
+
+# ---------------------------------------------------------------- phase C
+
+
+def place(
+    code: LoopCode, found: Sequence[Dependence], ii: int, stages: Sequence[int], mask: int, *,
+    slots: Sequence[int] | None = None, pipes: Sequence[str] | None = None, mode: int = 0,
+    blocked: bool = False,
+) -> Placement | None:  # fmt: skip
+    """A cycle for each operation of the stages in the mask; None where they do not fit.
+
+    slots   slot of the kernel, 0 to ii - 1, that each operation should have (default: the earliest)
+    pipes   the pipe that each takes (default: the first of its own)
+    mode, blocked   the tensor gate of the profile, see `decode`
+    """
+    return _Placer(code, found, ii, stages, mask, slots, pipes, mode, blocked).run()
+
+
+def placement_of(
+    code: LoopCode, found: Sequence[Dependence], ii: int, times: Sequence[int],
+    pipes: Sequence[str],
+) -> Placement:  # fmt: skip
+    """The records of operations whose cycles and pipes are known to be right."""
+    stages = [t // ii for t in times]
+    mask = (1 << max(stages) + 1) - 1
+    placer = _Placer(code, found, ii, stages, mask, None, pipes, 0, False)
+    placer.time = dict(enumerate(times))
+    placer.pipe = dict(enumerate(pipes))
+    return placer.result(dict.fromkeys(placer.inside, Route.MODULO))
+
+
+def _outwards(middle: int, low: int, high: int) -> Iterator[int]:
+    """The numbers from low to high, those next to `middle` first."""
+    middle = min(max(middle, low), high)
+    if low <= high:
+        yield middle
+    for away in range(1, high - low + 1):
+        if middle - away >= low:
+            yield middle - away
+        if middle + away <= high:
+            yield middle + away
+
+
+class _Placer:
+    def __init__(
+        self, code: LoopCode, found: Sequence[Dependence], ii: int, stages: Sequence[int],
+        mask: int, slots: Sequence[int] | None, pipes: Sequence[str] | None, mode: int,
+        blocked: bool,
+    ) -> None:  # fmt: skip
+        self.code, self.found, self.ii, self.stages, self.mask = code, found, ii, stages, mask
+        self.profile: Profile = code.profile
+        self.wanted = slots if slots is not None else [0] * len(stages)
+        self.pipes, self.mode, self.blocked = pipes, mode, blocked
+        self.inside = [n for n, s in enumerate(stages) if mask >> s & 1]
+        self.time: dict[int, int] = {}
+        self.pipe: dict[int, str] = {}
+        self.busy: dict[tuple[str, int], int] = {}  # (pipe, unit) → slots as bits
+        self.issued = [0] * ii
+        self.classes: list[set[int]] = [set() for _ in range(ii)]
+        self.preds: dict[int, list[Dependence]] = {n: [] for n in self.inside}
+        self.succs: dict[int, list[Dependence]] = {n: [] for n in self.inside}
+        for d in found:
+            if d.target in self.preds and d.source in self.succs and d.source != d.target:
+                self.preds[d.target].append(d)
+                self.succs[d.source].append(d)
+
+    def run(self) -> Placement | None:
+        if any(d.source == d.target and d.cycles > d.distance * self.ii for d in self.found):
+            return None
+        routes = {n: self._route(n) for n in self.inside}
+        order = sorted(self.inside, key=lambda n: (
+            routes[n] is Route.BANK, self.stages[n] * self.ii + self.wanted[n], n
+        ))  # fmt: skip
+        for n in order:
+            if not self._put(n):
+                return None
+        return self.result(routes)
+
+    def result(self, routes: Mapping[int, Route]) -> Placement:
+        slots = stage_slots(self.code, self.stages, self.mask)
+        slots = tuple(attrs.evolve(
+            s, operations=tuple(sorted(s.operations, key=lambda n: (self.time[n], n)))
+        ) for s in slots)  # fmt: skip
+        live = stage_liveness(slots, self.found, self.code.live_out)
+        records = {n: self._record(n, routes[n]) for n in self.inside}
+        return Placement(self.ii, self.mask, records, slots, live)
+
+    def _carrier(self, n: int) -> Reg | None:
+        """The register in which an operation is carried across iterations, if it is."""
+        for d in (*self.preds[n], *self.succs[n]):
+            trips = d.distance + self.stages[d.target] - self.stages[d.source]
+            if trips > 0 and d.kind == "RAW" and d.register is not None and d.register[0] == "R":
+                return d.register
+        return None
+
+    def _route(self, n: int) -> Route:
+        """By flags byte and stage, as the notes decode it; without the byte for later stages."""
+        stage, carrier = self.stages[n], self._carrier(n)
+        if carrier is None:
+            return Route.MODULO
+        fits = min(stage, STAGE_BITS)
+        return decode(
+            encode(Route.BANK, fits), fits, carrier[1], self.profile.banks, self.mode, self.blocked
+        )
+
+    def _put(self, n: int) -> bool:
+        ii, stage = self.ii, self.stages[n]
+        low, high = stage * ii, stage * ii + ii - 1
+        for d in self.preds[n]:
+            if d.source in self.time:
+                low = max(low, self.time[d.source] + d.cycles - d.distance * ii)
+        for d in self.succs[n]:
+            if d.target in self.time:
+                high = min(high, self.time[d.target] - d.cycles + d.distance * ii)
+        wanted = stage * ii + self.wanted[n]
+        for t in _outwards(wanted, low, high):
+            unit = self._unit(n, t % ii)
+            if unit is not None and self._may_issue(n, t % ii):
+                self._take(n, t, unit)
+                return True
+        return False
+
+    def _names(self, n: int) -> tuple[str, ...]:
+        own = self.profile.operation(self.code.operations[n].family).pipes
+        if self.pipes is not None and self.pipes[n] in own:
+            return (self.pipes[n], *(p for p in own if p != self.pipes[n]))
+        return own
+
+    def _held(self, n: int, slot: int) -> int:
+        """The slots in which an operation keeps its pipe busy, as bits."""
+        cycles = self.profile.operation(self.code.operations[n].family).interval
+        bits = ((1 << min(max(1, cycles), self.ii)) - 1) << slot
+        return (bits | bits >> self.ii) & ((1 << self.ii) - 1)
+
+    def _unit(self, n: int, slot: int) -> tuple[str, int] | None:
+        names = self._names(n)
+        if not names:
+            return "", 0
+        cycles = self.profile.operation(self.code.operations[n].family).interval
+        held = self._held(n, slot)
+        for name in names:
+            units = self.profile.pipes[name].units
+            for u in range(units):
+                if cycles <= self.ii and not self.busy.get((name, u), 0) & held:
+                    return name, u
+        return None
+
+    def _may_issue(self, n: int, slot: int) -> bool:
+        width = self.profile.issue_width
+        op = self.code.operations[n]
+        if not width:  # several issue at once: not two of a bank class
+            mine = {self.profile.banks.classify(r)[0] for kind, r in op.writes if kind == "R"}
+            return mine.isdisjoint(self.classes[slot])
+        if self.issued[slot] >= width:
+            return False
+        if has_conflict(op):
+            return self.ii > 1 and self.issued[(slot + 1) % self.ii] < width
+        return True
+
+    def _take(self, n: int, t: int, unit: tuple[str, int]) -> None:
+        slot = t % self.ii
+        self.time[n], self.pipe[n] = t, unit[0]
+        if unit[0]:
+            self.busy[unit] = self.busy.get(unit, 0) | self._held(n, slot)
+        op = self.code.operations[n]
+        self.issued[slot] += 1
+        if has_conflict(op) and self.profile.issue_width:
+            self.issued[(slot + 1) % self.ii] += 1
+        self.classes[slot].update(
+            self.profile.banks.classify(r)[0] for kind, r in op.writes if kind == "R"
+        )
+
+    def _record(self, n: int, route: Route) -> SchedulingRecord:
+        own = carried = self.stages[n] * self.ii
+        for d in self.preds[n]:
+            ready = self.time[d.source] + d.cycles - d.distance * self.ii
+            carried = max(carried, ready)
+            if not d.distance:
+                own = max(own, ready)
+        op = self.code.operations[n]
+        first = next((r for kind, r in (*op.writes, *op.reads) if kind == "R"), 0)
+        bank, offset = self.profile.banks.classify(first)
+        stage = self.stages[n]
+        flags = encode(route, stage) if stage <= STAGE_BITS else None
+        return SchedulingRecord(
+            self.time[n], stage, self.pipe[n], route, own, carried, flags, bank, offset
+        )

@@ -1,0 +1,231 @@
+"""Software pipelining on physical registers: the interval, the placement, the control fields.
+
+    1. the modulo scheduler (phase 24's, `nvir.sm.pipeline`) finds interval and stages for the graph
+       of the physical registers, false dependences included
+    2. the schedule is turned until the branch stands in the kernel's last slot
+    3. `place` puts each operation at a cycle: banks, pipes, issue
+    4. `control` adds stall counts and scoreboards
+
+The interval has one owner, step 1: `place` only says whether the stages fit. Then the owner raises
+it, a few times; and if that does not help the body is left unpipelined: one stage, in its order.
+What the registers cost is said: the interval without false dependences, and the register and the
+pair of operations on the cycle that binds.
+
+Cost    that of `nvir.sm.pipeline.schedule_loop`, twice where false dependences bind.
+Source  notes on ptxas, its post-RA SoftwarePipeline variant; which passages contradict each other
+        on the interval: one says it is raised there, another that it never is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import attrs
+
+from nvir.assembler.postra.code import LoopCode
+from nvir.assembler.postra.control import Control, control
+from nvir.assembler.postra.dependences import (
+    CarriedDependence,
+    Dependence,
+    dependences,
+    register_carried,
+)
+from nvir.assembler.postra.place import Placement, has_conflict, place, placement_of
+from nvir.ir.errors import NvirError
+from nvir.sm.graph import DependenceGraph
+from nvir.sm.loopgraph import ISSUE, LoopGraph
+from nvir.sm.mii import minimum_ii
+from nvir.sm.pipeline import LoopSchedule, schedule_loop
+from nvir.sm.profile import resource_bound
+
+RAISES = 12  # of the interval, before the loop is left unpipelined
+BRANCH_STALL, BRANCH_GAP = 5, 7  # as in `nvir.sm.simulate.engine`
+
+
+@attrs.frozen(eq=False)
+class PostRaSchedule:
+    """A loop's schedule on physical registers.
+
+    true_ii     the bound of pipes and true dependences: what other registers could reach
+    bound       the bound of all dependences and pipes
+    owner_ii    what the modulo scheduler found; `ii` is that or more
+    raised_by   false dependences on the cycle that binds; empty where none binds
+    carried     phase A's table
+    """
+
+    code: LoopCode
+    dependences: tuple[Dependence, ...]
+    ii: int
+    stages: int
+    true_ii: int
+    bound: int
+    owner_ii: int
+    raised_by: tuple[Dependence, ...]
+    placement: Placement
+    carried: dict[int, tuple[CarriedDependence, ...]]
+    control: Control
+    is_pipelined: bool
+    reason: str = ""
+
+    @property
+    def times(self) -> tuple[int, ...]:
+        return tuple(self.placement.records[n].cycle for n in range(len(self.code.operations)))
+
+    def order(self) -> list[int]:
+        """The operations by slot of the kernel."""
+        t = self.times
+        return sorted(range(len(t)), key=lambda n: (t[n] % self.ii, t[n], n))
+
+    @property
+    def branch_cycles(self) -> int:
+        """Cycles a pass that the taken branch costs beyond the slots behind it."""
+        order, t, ii = self.order(), self.times, self.ii
+        if self.code.branch is None or self.code.profile.issue_width is None or len(order) < 2:
+            return 0
+        after = t[order[0]] % ii + ii - t[self.code.branch] % ii
+        before = t[self.code.branch] % ii - t[order[-2]] % ii
+        return max(0, BRANCH_STALL - after, BRANCH_GAP - after - before)
+
+    @property
+    def cycles(self) -> int:
+        """Predicted cycles an iteration of one warp: the interval, the branch, shared barriers.
+
+        The bandwidth of memory is not in it: that is the simulator's.
+        """
+        return self.ii + self.branch_cycles + self.control.extra
+
+
+def schedule(
+    code: LoopCode, *, level: str = "l1", policy: str = "observed", thorough: bool = False,
+    mode: int = 0,
+) -> PostRaSchedule:  # fmt: skip
+    """Pipeline a loop on its registers.
+
+    level     where loads hit
+    thorough  let the modulo scheduler try placement by slack as well
+    mode      the tensor gate, see `nvir.assembler.postra.records.decode`
+    Raises NvirError for a body without operations, Unsupported for one that the machine lacks.
+    """
+    if not code.operations:
+        raise NvirError(f"loop {code.name}: no operation is left in its body")
+    found = dependences(code, level=level, policy=policy)
+    true = [d for d in found if not d.is_false]
+    families = [op.family for op in code.operations]
+    resources = resource_bound(code.profile, families).cycles
+    graph = _loop_graph(code, found)
+    bounds = minimum_ii(graph.graph)
+    true_ii = max(resources, minimum_ii(_loop_graph(code, true).graph).rec_mii)
+    raised: tuple[Dependence, ...] = ()
+    if bounds.recurrence is not None and bounds.rec_mii > true_ii:
+        raised = tuple(found[e] for e in bounds.recurrence.edges if found[e].is_false)
+    made = schedule_loop(graph, thorough=thorough)
+    placed, reason = _place(code, found, made, mode)
+    pipelined = placed is not None
+    if placed is None:
+        placed = in_order(code, found)
+    if max(r.stage for r in placed.records.values()) == 0:
+        pipelined = False
+        reason = reason or "no two iterations overlap"
+    stages = max(r.stage for r in placed.records.values()) + 1
+    of = [placed.records[n].stage for n in range(len(code.operations))]
+    times = [placed.records[n].cycle for n in range(len(code.operations))]
+    return PostRaSchedule(
+        code, tuple(found), placed.ii, stages, true_ii, max(bounds.rec_mii, resources), made.ii,
+        raised, placed, register_carried(found, of, 0, stages - 1),
+        control(code, found, placed.ii, times, level), pipelined, reason,
+    )  # fmt: skip
+
+
+def _place(
+    code: LoopCode, found: Sequence[Dependence], made: LoopSchedule, mode: int
+) -> tuple[Placement | None, str]:
+    """The placement at the first interval from the owner's on that fits; and why there is none."""
+    times = list(made.times)
+    if code.branch is not None:  # the way back closes the kernel
+        turn = (made.ii - 1 - times[code.branch]) % made.ii
+        times = [t + turn for t in times]
+        first = min(times) // made.ii
+        times = [t - first * made.ii for t in times]
+    stages = [t // made.ii for t in times]
+    slots = [t % made.ii for t in times]
+    mask = (1 << max(stages) + 1) - 1
+    last = max(slots)
+    longest = in_order(code, found)
+    for more in range(RAISES + 1):
+        ii = made.ii + more
+        if ii >= longest.ii:
+            return None, f"one iteration after the other takes {longest.ii} cycles"
+        if code.branch is not None:
+            slots[code.branch] = ii - 1
+        placed = place(code, found, ii, stages, mask, slots=slots, pipes=made.pipe, mode=mode)
+        if placed is not None and _closes(code, placed):
+            return placed, ""
+    return None, f"the operations fit no interval from {made.ii} to {made.ii + RAISES}, {last}"
+
+
+def _closes(code: LoopCode, placed: Placement) -> bool:
+    """Whether nothing issues behind the branch in the kernel."""
+    b = code.branch
+    return b is None or placed.records[b].cycle % placed.ii == placed.ii - 1
+
+
+def in_order(code: LoopCode, found: Sequence[Dependence]) -> Placement:
+    """One stage: the body in its order, each operation as early as that allows."""
+    count = len(code.operations)
+    preds: list[list[Dependence]] = [[] for _ in range(count)]
+    for d in found:
+        if not d.distance:
+            preds[d.target].append(d)
+    profile, t, ii = code.profile, -1, 1
+    times: list[int] = []
+    pipes: list[str] = []
+    free: dict[str, list[int]] = {p: [0] * pipe.units for p, pipe in profile.pipes.items()}
+    for n, op in enumerate(code.operations):
+        t = max([t + 1, *(times[d.source] + d.cycles for d in preds[n])])
+        unit = profile.operation(op.family)
+        name = min(unit.pipes, key=lambda p: min(free[p]), default="")
+        if name:
+            t = max(t, min(free[name]))
+            free[name][free[name].index(min(free[name]))] = t + unit.interval
+            ii = max(ii, t + unit.interval)
+        times.append(t)
+        pipes.append(name)
+        t += has_conflict(op)
+    ii = max(ii, t + 1)
+    for d in found:
+        if d.distance:
+            need = times[d.source] + d.cycles - times[d.target]
+            ii = max(ii, -(-need // d.distance))
+    if code.branch is not None:
+        times[code.branch] = ii - 1
+    return placement_of(code, found, ii, times, pipes)
+
+
+def _loop_graph(code: LoopCode, found: Sequence[Dependence]) -> LoopGraph:
+    """The graph that the modulo scheduler reads; its edges are the dependences, in their order."""
+    profile = code.profile
+    units = [profile.operation(op.family) for op in code.operations]
+    edges = [(d.source, d.target, d.cycles, d.distance) for d in found]
+    limits = {name: pipe.units for name, pipe in profile.pipes.items()}
+    nodes: list[str | None] = [u.pipes[0] if u.pipes else None for u in units]
+    if profile.issue_width:
+        nodes, limits = [ISSUE] * len(units), {ISSUE: profile.issue_width}
+    registers = tuple(k for k, d in enumerate(found) if d.kind == "RAW")
+    sizes = tuple(sum(r[0] == "R" for r in op.writes) for op in code.operations)
+    return LoopGraph(
+        cast(Any, _Named(code.name)), profile, cast(Any, code.operations),
+        DependenceGraph(nodes, edges, limits), tuple(u.pipes for u in units),
+        tuple(max(1, u.interval) for u in units), registers, sizes, {},
+    )  # fmt: skip
+
+
+@attrs.frozen
+class _Named:
+    """What `schedule_loop` asks of a loop: its header's name."""
+
+    name: str
+
+    @property
+    def header(self) -> _Named:
+        return self

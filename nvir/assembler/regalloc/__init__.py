@@ -1,0 +1,18 @@
+"""Register allocation: the colouring of machine code, and what `ptxas -v` will print.
+
+    predict    registers and spills of a function as the assembler would make it
+    allocate   registers for the list of `sm.machine`, proper and within a limit
+
+Of the prediction: `code` is what it works on; `lower`, `order`, `targets` model the assembler,
+`colour` gives registers, `spill` chooses what goes to memory; `tables` has the figures.
+Of the allocation: `step` is what it works on; `tuples` says which registers must be consecutive,
+`joining` and `units` see to it, `check` judges; `banks` counts conflicts.
+"""
+
+from __future__ import annotations
+
+from nvir.assembler.regalloc.allocation import Allocation, allocate
+from nvir.assembler.regalloc.check import check_allocation
+from nvir.assembler.regalloc.predict import Prediction, predict
+
+__all__ = ["Allocation", "Prediction", "allocate", "check_allocation", "predict"]

@@ -1,0 +1,1 @@
+"""Which loops ptxas unrolls, as it was observed to decide."""

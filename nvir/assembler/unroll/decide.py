@@ -1,0 +1,337 @@
+"""How ptxas decides on unrolling, as it was observed: none, full, or a factor.
+
+Loops are taken inner before outer, and the last of the text first. With the
+figures of the body (body_cost.py), T the trip count and c = d + 3:
+
+    0  never     a call or a fence; before Hopper also shuffles and votes
+    1  full      T known and (T - 1)·a <= L, where L = 140 + 46·p; if the loop is alone
+                 in its kernel and makes up more than a quarter of it, L grows with its share
+    2  partial   T known, no branch in the body, savings of 4 % or more: the largest f
+                 with f·d + (T mod f)·a <= 350
+    3  unknown T copies hide the latency of loads: 4, while the body is small
+    4  nests     an inner loop that is unrolled fully is straight-line code of the outer one;
+                 one that stays a loop stops it
+
+Nothing is transformed here: `unroll_decisions` says what the assembler will do
+with a function as it is given, so the caller says what is dead in it.
+
+Needs    CFG annotations.
+Cost     linear in the sizes of the loops, a block once for each loop around it.
+Source   measured on ptxas 13.0.88; benchmarks/unroll_agreement.py compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from typing import Literal
+
+import attrs
+
+from nvir.analysis.divergence import Divergence, divergence
+from nvir.analysis.induction import TripCount
+from nvir.assembler.unroll.body_cost import BodyCost, body_cost
+from nvir.assembler.unroll.codes import UnrollCode
+from nvir.assembler.unroll.exits import COUNT_LIMIT, counted_by, why_not_counted
+from nvir.assembler.unroll.known import Counted
+from nvir.assembler.unroll.outside import outside_size
+from nvir.assembler.unroll.weights import (
+    BLACKWELL,
+    LOOP_CONTROL,
+    PARTIAL_LIMIT,
+    PARTIAL_SAVING,
+    SHARE_STEP,
+    SMALL_WITH_LOADS,
+)
+from nvir.ir.block import Block
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.symbols import Param
+from nvir.ir.values import Constant, Value
+
+Action = Literal["full", "partial", "none"]
+
+
+@attrs.frozen
+class Limits:
+    """The knobs that the rules read, with their defaults."""
+
+    enabled: bool = True  # LoopUnroll
+    budget: int = 140  # UnrollBudget
+    per_percent: int = 46  # LoopUnrollNumExtraInstBase
+    share: float = 0.25  # UnrollFlexableFullLimit
+    unknown_factor: int = 4  # UnrollUnknownCount
+    full_limit: int = 200  # UnrollFullInstLimit
+
+
+@attrs.frozen
+class UnrollDecision:
+    """What happens to a loop, and the numbers that decided.
+
+    action   "full", "partial" or "none"; factor None, > 1 or 1
+    code     why not, None where it is unrolled
+    reason   the deciding comparison
+    d, a, S  see body_cost.py; c = d + 3, p = 100·S/c rounded down
+    L        the limit of rule 1, None where it was not asked
+    T        the trip count, None where it is not known
+    """
+
+    action: Action
+    factor: int | None
+    code: UnrollCode | None
+    reason: str
+    d: int = 0
+    a: int = 0
+    S: int = 0
+    L: int | None = None
+    T: int | None = None
+
+    @property
+    def c(self) -> int:
+        return self.d + LOOP_CONTROL
+
+    @property
+    def p(self) -> int:
+        return 100 * self.S // self.c
+
+    def none(self, code: UnrollCode, reason: str = "") -> UnrollDecision:
+        return attrs.evolve(self, action="none", factor=1, code=code, reason=reason or code.text)
+
+    def full(self, reason: str) -> UnrollDecision:
+        return attrs.evolve(self, action="full", factor=None, code=None, reason=reason)
+
+    def partial(self, factor: int, reason: str) -> UnrollDecision:
+        return attrs.evolve(self, action="partial", factor=factor, code=None, reason=reason)
+
+
+def unroll_decisions(
+    function: Function, arch: int, limits: Limits = Limits(),
+    switched_off: frozenset[Block] = frozenset(),
+    dead: AbstractSet[Instruction] = frozenset(),
+) -> dict[Block, UnrollDecision]:  # fmt: skip
+    """The decision on each natural loop, by its header.
+
+    `arch` is the number of the architecture (80, 90 …); `switched_off` are headers of
+    loops that must stay, beside those under `.pragma "nounroll"`. Instructions that are `dead`
+    count as if they were gone.
+    """
+    loops = natural_loops(function)
+    if not loops:
+        return {}
+    blocks = function.blocks
+    layout: dict[Block, Block | None] = dict(zip(blocks, [*blocks[1:], None], strict=True))
+    place = {b: k for k, b in enumerate(blocks)}
+    order = sorted(loops, key=lambda x: (-x.depth, -place[x.header]))
+    module = function.module
+    everywhere = module is not None and any("nounroll" in p for p in module.pragmas)
+    state = _State(function, arch, limits, layout, loops, dead)
+    for loop in order:
+        off = everywhere or loop.header in switched_off or has_pragma(loop)
+        state.done[loop.header] = state.decide(loop, off)
+    return {x.header: state.done[x.header] for x in loops}
+
+
+def has_pragma(loop: Loop) -> bool:
+    """Whether `.pragma "nounroll"` stands in the loop's first block, anywhere after its label."""
+    return "nounroll" in loop.header.pragmas or any(
+        i.form.name == "pragma" and "nounroll" in str(i.aux) for i in loop.header
+    )
+
+
+class _State:
+    """The decisions so far of one function."""
+
+    def __init__(
+        self, function: Function, arch: int, limits: Limits,
+        layout: dict[Block, Block | None], loops: list[Loop], dead: AbstractSet[Instruction],
+    ) -> None:  # fmt: skip
+        self.function, self.arch, self.limits, self.layout = function, arch, limits, layout
+        self.loops, self.dead = loops, dead
+        self.done: dict[Block, UnrollDecision] = {}
+        self.counted: dict[Block, Counted] = {}
+        self._divergence: Divergence | None = None
+
+    def is_divergent(self, trip: TripCount) -> bool:
+        """Whether lanes may count differently. The analysis is made when it is first needed."""
+        ends = [
+            v for v in (trip.variable.start, trip.bound)
+            if not _is_plainly_uniform(v, self.function)
+        ]  # fmt: skip
+        if not ends:
+            return False
+        if self._divergence is None:
+            self._divergence = divergence(self.function)
+        return any(self._divergence.is_divergent(v) for v in ends)
+
+    def decide(self, loop: Loop, off: bool) -> UnrollDecision:
+        trip = counted_by(loop)
+        if trip is not None and trip.count is None and trip.text == "unknown":
+            trip = None
+        inner = tuple(
+            self.counted[x.header] for x in loop.children
+            if self.done[x.header].action == "full"
+        )  # fmt: skip
+        counted = self.counted[loop.header] = Counted(loop, trip, inner)
+        cost = body_cost(counted, self.arch, self.layout, self.dead)
+        T = trip.count if trip is not None else None
+        facts = UnrollDecision("none", 1, None, "", cost.d, cost.a, cost.S, T=T)
+        if off:
+            return facts.none(UnrollCode.NOUNROLL, '.pragma "nounroll"')
+        if not self.limits.enabled:
+            return facts.none(UnrollCode.NOUNROLL, "knob LoopUnroll is off")
+        if cost.never:
+            return facts.none(UnrollCode.NOUNROLL, cost.never)
+        if len(inner) < len(loop.children):
+            stays = next(x for x in loop.children if self.done[x.header].action != "full")
+            return facts.none(UnrollCode.IRREGULAR, f"the inner loop {stays.header.name} stays")
+        if trip is None:
+            return facts.none(*_why_uncounted(loop))
+        refusal = why_not_counted(loop, trip, self.loops, self.dead)
+        if refusal is not None:
+            return facts.none(*refusal)
+        if T is not None:
+            if T * cost.c >= COUNT_LIMIT:
+                return facts.none(UnrollCode.DEGENERATE, f"{T}·{cost.c} ≥ 2³¹")
+            return self._known(counted, T, cost, facts)
+        return self._unknown(cost, facts, trip, trip.exit in loop.latches)
+
+    # ------------------------------------------------------------- rules 1 and 2
+
+    def _known(
+        self, counted: Counted, T: int, cost: BodyCost, facts: UnrollDecision
+    ) -> UnrollDecision:
+        limit, terms = self._full_limit(counted, cost)
+        facts = attrs.evolve(facts, L=limit)
+        size = max(T - 1, 0) * cost.a
+        copies = f"({T} − 1)·{cost.a} = {size}"
+        if size <= limit:
+            return facts.full(f"{copies} ≤ {terms}")
+        why = f"{copies} > {terms}"
+        if cost.branches:
+            return facts.none(UnrollCode.NO_FACTOR, f"{why}; a branch in the body")
+        gate = 100 * (3 + (5 if cost.fetches else 0)) // cost.c
+        if gate < PARTIAL_SAVING:
+            return facts.none(
+                UnrollCode.NO_FACTOR, f"{why}; copies save {gate} % < {PARTIAL_SAVING} %",
+            )  # fmt: skip
+        factor = _partial_factor(T, cost)
+        if factor < 2:
+            return facts.none(UnrollCode.NO_FACTOR, f"{why}; 2·{cost.d} > {PARTIAL_LIMIT}")
+        rest = f" + {T % factor}·{cost.a}" if T % factor else ""
+        total = factor * cost.d + T % factor * cost.a
+        reason = f"{why}; {factor}·{cost.d}{rest} = {total} ≤ {PARTIAL_LIMIT}"
+        return facts.partial(factor, reason)
+
+    def _full_limit(self, counted: Counted, cost: BodyCost) -> tuple[int, str]:
+        """L of rule 1, and how it came about."""
+        k = self.limits
+        limit = k.budget + k.per_percent * cost.p
+        if counted.loop.parent is not None or len(self.done) < len(self.loops) - 1:
+            return limit, str(limit)
+        outside = outside_size(self.function, counted, self.arch, self.done, self.dead)
+        share = cost.c / (cost.c + outside)
+        if share <= k.share:
+            return limit, str(limit)
+        wider = int(limit * (1 + cost.p * share / SHARE_STEP))
+        return wider, f"{wider} (its share of the kernel is {share:.0%})"
+
+    # -------------------------------------------------------------------- rule 3
+
+    def _unknown(
+        self, cost: BodyCost, facts: UnrollDecision, trip: TripCount, at_latch: bool
+    ) -> UnrollDecision:
+        factor = self.limits.unknown_factor
+        if not trip.variable.is_constant_step:
+            return facts.none(
+                UnrollCode.STRIDE_SIGN, "unknown trip count and a stride known at run time only"
+            )
+        if _counts_down_unsigned(trip):
+            return facts.none(
+                UnrollCode.STRIDE_SIGN, "an unsigned 64-bit variable that counts down"
+            )
+        if cost.breaks or cost.nested or (cost.barrier and cost.branches):
+            what = "a break" if cost.breaks else "nested branches" if cost.nested else \
+                "a barrier beside a branch"  # fmt: skip
+            return facts.none(UnrollCode.IRREGULAR, f"{what} in the body of an unknown trip count")
+        if self.arch < BLACKWELL and (cost.barrier or cost.warp) and trip.variable.bits == 64:
+            return facts.none(
+                UnrollCode.INDUCTION_CLASS, "a barrier or shuffle under a 64-bit induction variable"
+            )
+        if at_latch and not trip.tests_update:
+            return facts.none(
+                UnrollCode.NO_BOUND, "the exit test reads the variable before its step"
+            )
+        if (cost.barrier or cost.together) and self.is_divergent(trip):
+            what = "a barrier needs" if cost.barrier else "an operation of the body wants"
+            return facts.none(UnrollCode.NOUNROLL, f"lanes leave apart, and {what} them together")
+        near = cost.shared_loads or cost.local_loads
+        if cost.scattered and not near and self.is_divergent(trip):
+            return facts.none(
+                UnrollCode.NOUNROLL,
+                "lanes leave apart, and a store at any address follows a load, none of near memory",
+            )
+        c = cost.c
+        small = min(5 * cost.shared_loads + 22, 100)
+        if cost.loads and c <= SMALL_WITH_LOADS:
+            reason = f"c = {c} ≤ {SMALL_WITH_LOADS} with a load"
+        elif c < small:
+            reason = f"c = {c} < {small}"
+        elif cost.fetches in (1, 2) and c < self.limits.full_limit / cost.fetches:
+            factor //= cost.fetches
+            reason = f"c = {c} < {self.limits.full_limit // cost.fetches} with a fetch"
+        else:
+            most = SMALL_WITH_LOADS if cost.loads else small - 1
+            return facts.none(UnrollCode.NO_FACTOR, f"unknown trip count and c = {c} > {most}")
+        return facts.partial(factor, reason)
+
+
+def _counts_down_unsigned(trip: TripCount) -> bool:
+    """Whether the step is that of a u64 and negative: as such it is a large positive one."""
+    step, made = trip.variable.step, trip.variable.update.definer
+    return (
+        isinstance(step, int) and step < 0 and trip.variable.bits == 64 and made is not None
+        and made.form.type is not None and made.form.type.name == "u64"
+    )  # fmt: skip
+
+
+def _is_plainly_uniform(v: Value, function: Function) -> bool:
+    """Whether a value is a literal or a kernel's parameter, read outside of all loops."""
+    d = v.definer
+    if d is None:
+        return isinstance(v, Constant)
+    f = d.form
+    if f.guard is not None or f.pinned or d.block is None or d.block.loop_depth:
+        return False
+    if f.name == "mov" and len(d.operands) == 1:
+        return isinstance(d.operands[0], Constant)
+    parameter = f.name == "ld" and f.space == "param" and isinstance(d.operands[0], Param)
+    return parameter and function.is_kernel
+
+
+def _partial_factor(T: int, cost: BodyCost) -> int:
+    """The largest f < T with f·d + (T mod f)·a within the limit; 1 if there is none."""
+    d, a = max(cost.d, 1), cost.a
+    best = 1
+    for f in range(min(T - 1, PARTIAL_LIMIT // d), 1, -1):
+        if f * cost.d + T % f * a <= PARTIAL_LIMIT:
+            best = f
+            break
+    if cost.fetches == 1 and best > 4:
+        four = best - best % 4
+        if four * cost.d + T % four * a <= PARTIAL_LIMIT:
+            best = four
+    return best
+
+
+def _why_uncounted(loop: Loop) -> tuple[UnrollCode, str]:
+    """Code and text for a loop without a trip count."""
+    for latch in loop.latches:
+        branch = latch.terminator
+        if branch is None or branch.form.name != "bra":
+            return UnrollCode.INDIRECT_EXIT, UnrollCode.INDIRECT_EXIT.text
+    if not loop.exits:
+        return UnrollCode.INDIRECT_EXIT, "the loop has no exit"
+    return UnrollCode.NO_INDUCTION, "no exit test compares an induction variable with a bound"
+
+
+__all__ = ["Limits", "TripCount", "UnrollCode", "UnrollDecision", "unroll_decisions"]

@@ -1,0 +1,1 @@
+"""The notes' loop-invariant code motion: five stages for each block of a loop."""

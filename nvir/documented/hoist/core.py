@@ -1,0 +1,241 @@
+"""The notes' LICM core: for each block of a loop, budget, marks and the test whether it pays.
+
+The stages themselves are in licm_stages.py; here they are run in the order of the real routine,
+over the blocks that it is called for, and what their marks allow is cut down to what is right
+(licm_region.py) and to what the knobs leave.
+
+Readings (the notes name the knobs, but in no formula)
+    nested      knobs NestedHoist*: the budgets of a loop inside of another, and around another
+    mid-block   knob EnableHoistLowLatencyInstMidBlock: operations that no scoreboard waits for
+                leave blocks between header and latch whether it pays or not
+    constants   knobs HoistCBO*: what keeps loads of constant memory in a loop; its mode 1 lets
+                those that are left out whether it pays or not; the scoreboard threshold is the
+                share of instructions, in percent, whose results a scoreboard guards
+    moves       knob MovWeightForSinkingHoisting: what a copy counts in the size of a block
+
+Cost    a few visits an instruction of the loop; blocks without anything that may leave are not
+        marked.
+Source  the notes on ptxas, phases 35, 66, 79 and 88.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
+
+import attrs
+
+from nvir.analysis.hoisting.nest import Nest, is_fetch
+from nvir.analysis.hoisting.region import Region, closed
+from nvir.analysis.pressure import RegisterPressure, register_pressure
+from nvir.assembler.hoist import tables
+from nvir.assembler.hoist.score import Verdict
+from nvir.assembler.hoist.tables import Mode, Policy381
+from nvir.documented.hoist.stages import (
+    Boundaries,
+    Latencies,
+    Marks,
+    Scope,
+    analyze_boundaries,
+    backward,
+    budget,
+    calls,
+    count,
+    forward,
+    is_copy,
+    is_invariant,
+    nested_allowed,
+    profit,
+    propagate,
+)
+from nvir.ir.block import Block
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+from nvir.ir.opcodes.form import Form
+from nvir.passes.context import Context
+
+
+@attrs.frozen
+class CoreKnobs:
+    """What the stages read of the knobs, for one loop; the pass fills it in (licm.py)."""
+
+    base: float = 10.0  # HoistBudget, 483
+    cbo: float = 22.0  # HoistLoopInvBudget, 482
+    base_outer: float = 10.0  # NestedHoistOuterThreshold
+    cbo_inner: float = 22.0  # NestedHoistInnerThreshold
+    middle: bool = False  # EnableHoistLowLatencyInstMidBlock
+    scale: int = 10  # HoistConservativeScale, 380
+    sets: bool = False  # UseNewLoopInvariantRoutineForHoisting, 934
+    permitted: bool = True  # knob 220 and not DisableNestedHoist
+    ratio: int = 2  # MaxMidHeaderSizeRateForAggressiveHoist
+    const_loads: bool = True  # HoistCBOLoad
+    const_mode: int = 0  # HoistCBOMode
+    scoreboards: int | None = None  # HoistCBOHighCostSBInstRatioThreshold, percent
+    cold_nests: bool = True  # HoistCBOFromLoopWithColdNest
+    idom_limit: int = 4  # HoistCBOLoadIDOMTravseLimit
+    pressure: int = 80  # HoistCBORRegPressureLimitApplyRate
+    texture_low: float = 0.03  # HoistTexToInstRatioLow
+    texture_high: float = 0.045  # HoistTexToInstRatioHigh
+    move: Fraction = Fraction(1, 4)  # MovWeightForSinkingHoisting
+
+
+class Core:
+    """The stages under the knobs of a run; `knobs` gives those of a loop's header."""
+
+    def __init__(
+        self, ctx: Context, pass_id: int, nest: Nest, knobs: Callable[[Block], CoreKnobs],
+        noop: Callable[[Form], bool] | None = None,
+    ) -> None:  # fmt: skip
+        self.pass_id, self.nest, self.knobs = pass_id, nest, knobs
+        self.of = latencies(ctx, noop or is_copy)
+        self.counts: dict[Block, tuple[int, int]] = {}  # header and body weights by loop
+
+    @cached_property
+    def pressure(self) -> RegisterPressure:
+        return register_pressure(self.nest.function)
+
+    def boundaries(self, region: Region) -> Boundaries:
+        permitted = self.knobs(region.loop.header).permitted
+        return analyze_boundaries(region.loop, permitted, region.hazards)
+
+    def hoist(self, region: Region, policy: Policy381) -> tuple[list[Instruction], Verdict]:
+        """What leaves the loop, in order, and the verdict on the block that decided last."""
+        loop = region.loop
+        by_block: dict[Block, list[Instruction]] = {}
+        deeper = {b for x in loop.children for b in x.blocks}
+        moved = self.nest.moved
+        for i in region.items:
+            at = moved.get(i)
+            if at is not None:
+                by_block.setdefault(at.header, []).append(i)
+            elif i.block not in deeper:
+                assert i.block is not None
+                by_block.setdefault(i.block, []).append(i)
+        head = count(by_block.get(loop.header, ()), self.of.noop)
+        self.counts[loop.header] = head, count(region.items, self.of.noop)
+        legal = self._legal(region)
+        gone: set[Instruction] = set()
+        chosen: Verdict | None = None
+        tried: Verdict | None = None
+        for block, mode in calls(loop):
+            inner = next((x for x in loop.children if x.header is block), None)
+            if inner is not None and not self._leaves_twice(inner, loop):
+                continue
+            items = [i for i in by_block.get(block, ()) if i not in gone]
+            if block is not loop.header and legal.isdisjoint(items):
+                continue
+            verdict, found = self._block(items, block, mode, region, policy, legal, gone)
+            tried = verdict
+            if found:
+                gone.update(found)
+                chosen = verdict
+        leaving = closed([i for i in region.invariant if i in gone], region)
+        assert tried is not None
+        return leaving, chosen or tried
+
+    def _block(
+        self, items: list[Instruction], block: Block, mode: Mode, region: Region,
+        policy: Policy381, legal: set[Instruction], gone: set[Instruction],
+    ) -> tuple[Verdict, list[Instruction]]:  # fmt: skip
+        loop = region.loop
+        simple = len(loop.blocks) == 1
+        k = self.knobs(loop.header)
+        amount = budget(
+            self.pass_id, mode, simple=simple, preds=len(loop.latches),
+            inner=loop.parent is not None or policy is Policy381.CONSERVATIVE,
+            base=k.base_outer if loop.children else k.base,
+            cbo=k.cbo if loop.parent is None else k.cbo_inner, scale=k.scale,
+        )  # fmt: skip
+        marks = Marks(block.rpo_index)
+        scope = Scope(region, self.pass_id, not simple, gone, lambda i: i not in legal)
+        if k.sets:
+            from nvir.documented.hoist.sets import build_invariant_set, classify
+
+            classify(items, build_invariant_set(items, scope), marks)
+        else:
+            forward(items, marks, scope)
+            backward(items, marks, scope)
+            propagate(items, marks, scope)
+        safe = mode is not Mode.NOT_DOMINATED
+        counts = self.counts[loop.header]
+        verdict = profit(
+            items, marks, self.pass_id, amount, safe, counts, self.of, k.move
+        )
+        found = [i for i in items if i in legal and is_invariant(i, marks)]
+        if not verdict.pays:
+            eager = self._texture(region) == "aggressive"
+            middle = k.middle and mode in (Mode.DOMINATED, Mode.NOT_DOMINATED)
+            found = [
+                i for i in found
+                if (eager and is_fetch(i.form)) or (middle and not self.of.scoreboard(i.form))
+                or (k.const_mode and i.form.space == "const")
+            ]  # fmt: skip
+        return verdict, found
+
+    def _leaves_twice(self, inner: Loop, outer: Loop) -> bool:
+        header, body = self.counts.get(inner.header, (0, 0))
+        k = self.knobs(outer.header)
+        return nested_allowed(
+            allowed=k.permitted, simple=len(inner.blocks) == 1, body=body,
+            preds=len(inner.entries), header=header, ratio=k.ratio,
+        )  # fmt: skip
+
+    def _legal(self, region: Region) -> set[Instruction]:
+        """What may move, less what the knobs on textures and constant loads keep."""
+        legal = set(region.invariant)
+        if self._texture(region) == "conservative":
+            legal = {i for i in legal if not is_fetch(i.form)}
+        loads = {i for i in legal if i.form.space == "const"}
+        return legal - {i for i in loads if not self._takes_const(i, region.loop)}
+
+    def _takes_const(self, i: Instruction, loop: Loop) -> bool:
+        """Whether a constant load may leave, by the CBO knobs."""
+        k = self.knobs(loop.header)
+        if not k.const_loads or idom_steps(i, loop, k.idom_limit) > k.idom_limit:
+            return False
+        if not k.cold_nests and any("cold" in b.flags for b in loop.blocks):
+            return False
+        if k.scoreboards is not None and self._waiting(loop) > k.scoreboards:
+            return False
+        return 100 * self.pressure.of_loop(loop) <= k.pressure * tables.REGISTERS.value
+
+    def _waiting(self, loop: Loop) -> Fraction:
+        """The share of a loop's instructions, in percent, that a scoreboard guards."""
+        forms = [i.form for b in loop.blocks for i in b if not (i.form.is_phi or i.form.op.pseudo)]
+        return Fraction(100 * sum(self.of.scoreboard(f) for f in forms), len(forms) or 1)
+
+    def _texture(self, region: Region) -> str:
+        fetches = region.fetches
+        if not fetches:
+            return "default"
+        k = self.knobs(region.loop.header)
+        return tables.texture_mode(fetches, region.size, k.texture_low, k.texture_high)
+
+
+def idom_steps(i: Instruction, loop: Loop, limit: int) -> int:
+    """Dominators between an instruction's block and the loop's header, at most one over `limit`."""
+    block: Block | None = i.block
+    steps = 0
+    while block is not None and block is not loop.header and steps <= limit:
+        block = block.idom
+        steps += 1
+    return steps
+
+
+def latencies(ctx: Context, noop: Callable[[Form], bool]) -> Latencies:
+    """Latencies of the run's machine profile, worked out once a form."""
+    from nvir.sm.latency import CONVERT, GLOBAL, SPECIAL, TEXTURE, class_cycles, latency_class
+
+    known: dict[Form, tuple[float, bool]] = {}
+
+    def facts(form: Form) -> tuple[float, bool]:
+        found = known.get(form)
+        if found is None:
+            code = latency_class(form.spelling, ctx.profile)
+            waits = form.reads or code in (SPECIAL, CONVERT, TEXTURE, GLOBAL)
+            found = known[form] = class_cycles(ctx.profile, code), waits
+        return found
+
+    return Latencies(lambda f: facts(f)[0], lambda f: facts(f)[1], noop)
+

@@ -1,0 +1,94 @@
+"""The set-based alternative to marking (knob 934): invariants by a fixed point over a bit set.
+
+    A: the set of invariant values of a block grows until nothing changes
+    B: the set is stamped on the values in one walk
+
+The single walk of the default marks needs a stage of its own for chains; here a result enters the
+set as soon as its operands are in it. It only grows, so it ends: each round but the last adds.
+
+The real tool keeps the set in a tree of 256-bit nodes, found by the upper bits of the register's
+number. Here a value has a dense number and the set is one Python integer.
+
+Cost    a visit an instruction and round; with definitions before uses two rounds.
+Source  the notes on ptxas, knob 934.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nvir.documented.hoist.stages import (
+    OUTSIDE,
+    Marks,
+    Scope,
+    State,
+    is_register,
+    skipped_by_last,
+)
+from nvir.ir.instruction import Instruction
+from nvir.ir.values import Value
+
+
+class ValueSet:
+    """A set of values as the bits of an integer; `added` counts the insertions."""
+
+    __slots__ = ("added", "bits", "numbers")
+
+    def __init__(self) -> None:
+        self.bits = 0
+        self.added = 0
+        self.numbers: dict[Value, int] = {}
+
+    def __contains__(self, v: Value) -> bool:
+        n = self.numbers.get(v)
+        return n is not None and bool(self.bits >> n & 1)
+
+    def add(self, v: Value) -> bool:
+        """Insert; whether it was not there."""
+        bit = 1 << self.numbers.setdefault(v, len(self.numbers))
+        if self.bits & bit:
+            return False
+        self.bits |= bit
+        self.added += 1
+        return True
+
+
+def build_invariant_set(items: Sequence[Instruction], scope: Scope) -> ValueSet:
+    """Phase A: the values that do not change while the loop runs, as far as the block says."""
+    known = ValueSet()
+    changed = True
+    while changed:
+        changed = False
+        for i in items:
+            stays = scope.blocked(i)
+            for v in reversed(i.operands):
+                if not is_register(v) or v in known:
+                    continue
+                if scope.pass_id == 3 and skipped_by_last(i, v):
+                    continue
+                if scope.in_range(v):
+                    stays = True
+                else:
+                    changed |= known.add(v)
+            if not stays:
+                for r in i.results:
+                    changed |= known.add(r)
+    return known
+
+
+def classify(items: Sequence[Instruction], known: ValueSet, marks: Marks) -> None:
+    """Phase B: stamp the set on the block's values."""
+    for i in items:
+        for v in i.operands:
+            if not is_register(v):
+                continue
+            marks.use_count[v] = 0 if v in known else marks.use_count.get(v, 0) + 1
+            marks.state.setdefault(v, State.EXTERNAL if v in known else State.VARIANT)
+        for r in i.results:
+            if r in known:
+                marks.def_block[r] = OUTSIDE
+                marks.state[r] = State.INVARIANT
+            else:
+                marks.def_block[r] = marks.index
+                marks.state[r] = State.VARIANT
+                marks.use_count[r] = marks.use_count.get(r, 0) + 1

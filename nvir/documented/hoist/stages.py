@@ -1,0 +1,373 @@
+"""The notes' LICM core: five stages for each block of a loop, in the order of the real routine.
+
+    1  budget       from the knobs, the instance, the kind of loop and the block's mode
+    2  forward      an operation whose registers are all made outside is marked invariant
+    3  backward     marks of operations that must stay are taken back; uses are counted
+    4  transitive   what reads only marked results is marked as well
+    5  profit       score · budget / (weight · size) ≥ penalty, block by block
+
+licm_core.py runs them. Marks are named fields (`Marks`): `def_block` of a value is the block that
+it is made in, or OUTSIDE once it is external or to be hoisted. What the stages mark is hoisted only
+if licm_region.py finds it right to move, so the literal tables never decide whether a result is
+right.
+
+Readings (the notes leave them open)
+    simple      a loop of a single block
+    inner       a loop inside of another; only then the inner loop's divisor applies
+    counts      header: the header block; body: all blocks of the loop
+    safe        every iteration runs the block
+    "no-op"     a predicate of the caller; by default a copy, which the machine runs for free
+    nesting     the penalty lies inside of the invariant branch
+
+Cost    a few visits an instruction of the loop.
+Source  the notes on ptxas, phases 35, 66, 79 and 88.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+import attrs
+
+from nvir.analysis.hoisting.region import Region
+from nvir.assembler.hoist import tables
+from nvir.assembler.hoist.score import Verdict
+from nvir.assembler.hoist.tables import Mode
+from nvir.assembler.unroll.decide import has_pragma
+from nvir.ir.block import Block
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+from nvir.ir.opcodes.form import Form
+from nvir.ir.types import CC, VOID
+from nvir.ir.values import Value
+from nvir.passes.knobs import KnobKind
+
+OUTSIDE = -1
+WHOLE = Fraction(1)
+
+
+class State(enum.Enum):
+    """What a stage says of a value."""
+
+    UNKNOWN = 0
+    EXTERNAL = 1
+    INVARIANT = 2
+    VARIANT = 3
+
+
+class Marks:
+    """The stages' marks on values: where made, how often used in the loop, and the state."""
+
+    __slots__ = ("def_block", "index", "state", "use_count")
+
+    def __init__(self, index: int) -> None:
+        self.index = index  # of the block at hand
+        self.def_block: dict[Value, int] = {}
+        self.use_count: dict[Value, int] = {}
+        self.state: dict[Value, State] = {}
+
+    def made_in(self, v: Value) -> int:
+        found = self.def_block.get(v)
+        return home(v) if found is None else found
+
+    def is_candidate(self, v: Value) -> bool:
+        """Whether a value made in the block may leave it, as far as the marks say."""
+        return self.made_in(v) != self.index
+
+    def all_leave(self, i: Instruction) -> bool:
+        """Whether that holds of all results; of one without any too."""
+        if i._results is None:
+            if i.type is VOID:
+                return True
+            found = self.def_block.get(i)
+            return (home(i) if found is None else found) != self.index
+        return all(self.is_candidate(r) for r in i._results)
+
+    def external(self, v: Value) -> None:
+        self.state[v] = State.EXTERNAL
+        self.use_count[v] = 0
+
+
+def home(v: Value) -> int:
+    """The number of the block that a value is made in, OUTSIDE for none."""
+    d = v.definer
+    return OUTSIDE if d is None or d.block is None else d.block.rpo_index
+
+
+def is_register(v: Value) -> bool:
+    return v.definer is not None  # literals, symbols and special registers have none
+
+
+def skipped_by_last(i: Instruction, v: Value) -> bool:
+    """Whether the last instance passes over an operand: the carry class, but for an addition's
+    carry-in (the operand before the last of the real operation)."""
+    return v.type is CC and not i.form.carry_in
+
+
+# ------------------------------------------------------------------------- stage 1
+
+
+def budget(
+    pass_id: int, mode: Mode, *, simple: bool, preds: int = 1, inner: bool = False,
+    base: float = 10.0, cbo: float = 22.0, scale: int = 10,
+) -> Fraction | None:  # fmt: skip
+    """The block's budget; None is unlimited. `base`, `cbo`, `scale`: knobs 483, 482, 380."""
+    amount = None if base == 0 else Fraction(base)
+    if simple:
+        aggressive = mode >= tables.AGGRESSIVE_MODE.value
+        latch = tables.LATCH_BUDGET[min(pass_id, 1)].value
+        amount = Fraction(latch) if aggressive else Fraction(cbo)
+    if amount is None:
+        return None
+    if pass_id == 3:
+        amount *= tables.LAST_SCALE.value
+    if mode is Mode.LATCH:
+        amount /= max(preds, 1)
+    return amount / scale if inner else amount
+
+
+def iteration_limit(kind: int, value: int) -> int:
+    """The ratio that a nest is held to: 2 unless configured, 0: unlimited."""
+    if kind == KnobKind.DEFAULT:
+        return tables.ITERATIONS.value
+    return value if kind == KnobKind.INT else 0
+
+
+# ------------------------------------------------------------------- stages 2 to 4
+
+
+@attrs.frozen
+class Scope:
+    """What the marking stages know of the loop.
+
+    gone      what has left it already
+    blocked   operations that must stay, whatever their operands
+    """
+
+    region: Region
+    pass_id: int
+    multi_depth: bool
+    gone: set[Instruction]
+    blocked: Callable[[Instruction], bool]
+
+    def in_range(self, v: Value) -> bool:
+        """Whether a value is made between the loop's header and its deepest block."""
+        d = v.definer
+        return d is not None and d in self.region.members and d not in self.gone
+
+
+def forward(items: Sequence[Instruction], marks: Marks, scope: Scope) -> None:
+    """Stage 2: mark operations whose registers are all made outside, looking at operands from the
+    last to the first."""
+    members, gone, blocked = scope.region.members, scope.gone, scope.blocked
+    last, deep, index = scope.pass_id == 3, scope.multi_depth, marks.index
+    uses, state, def_block = marks.use_count, marks.state, marks.def_block
+    for i in items:
+        registers = [v for v in i._operands if v.__class__ is Instruction or is_register(v)]
+        for v in registers:
+            uses[v] = 0
+        invariant = True
+        for v in reversed(registers):
+            if last and skipped_by_last(i, v):
+                continue
+            d = v.definer
+            if d in members and d not in gone and (deep or home(v) == index):
+                invariant = False
+                break
+            state[v] = State.EXTERNAL
+            uses[v] = 0
+        invariant = invariant and not blocked(i)
+        for r in i.results:
+            state[r] = State.INVARIANT if invariant else State.VARIANT
+            if invariant:
+                def_block[r] = OUTSIDE
+
+
+def backward(items: Sequence[Instruction], marks: Marks, scope: Scope) -> None:
+    """Stage 3: whatever must stay has its results stamped with the block, and uses are counted.
+
+    No clearing before, no marks on sources; the stamp comes whatever was there.
+    """
+    state, def_block, uses = marks.state, marks.def_block, marks.use_count
+    index, variant = marks.index, State.VARIANT
+    for i in items:
+        results = i.results
+        stays = scope.blocked(i)
+        for r in results:
+            stays = stays or state.get(r) is variant
+        for r in results:
+            if stays:
+                def_block[r] = index
+                state[r] = variant
+            elif def_block.get(r) != index:
+                uses[r] = uses.get(r, 0) + 1
+
+
+def propagate(items: Sequence[Instruction], marks: Marks, scope: Scope) -> int:
+    """Stage 4: what reads only external and marked values is marked too. Returns a mask of what
+    stood in the way: 1 memory, 2 other effects."""
+    mask = 0
+    members, gone, index = scope.region.members, scope.gone, marks.index
+    for i in items:
+        if marks.all_leave(i):
+            continue
+        if scope.blocked(i):
+            mask |= 1 if i.form.reads or i.form.writes else 2
+            continue
+        for v in i._operands:
+            d = v.definer
+            if d in members and d not in gone and not (
+                home(v) == index and marks.is_candidate(v)
+            ):
+                break
+        else:
+            for r in i.results:
+                marks.def_block[r] = OUTSIDE
+                marks.state[r] = State.INVARIANT
+    return mask
+
+
+def is_invariant(i: Instruction, marks: Marks) -> bool:
+    """The leaf test of stages 4 and 5, of every result (the real tool looks at the last alone)."""
+    return i.type is not VOID and marks.all_leave(i) if i._results is None else (
+        bool(i._results) and marks.all_leave(i)
+    )
+
+
+# ------------------------------------------------------------------------- stage 5
+
+
+@attrs.frozen
+class Latencies:
+    """What stage 5 asks of an operation. `cycles` by the machine profile."""
+
+    cycles: Callable[[Form], float]
+    scoreboard: Callable[[Form], bool]
+    noop: Callable[[Form], bool]
+
+
+def profit(
+    items: Sequence[Instruction], marks: Marks, pass_id: int, budget: Fraction | None, safe: bool,
+    counts: tuple[int, int], of: Latencies, move: Fraction = WHOLE,
+) -> Verdict:  # fmt: skip
+    """The score and the penalty of a block's invariants. `counts`: weights of header and body;
+    `move`: what a copy counts beside another operation in the first instance's size."""
+    weights = tables.score_weights(pass_id, safe)
+    score = penalty = 0
+    for i in items:
+        if not marks.all_leave(i) or not is_invariant(i, marks):
+            continue
+        f = i.form
+        score += weights.long_latency.value if of.noop(f) else 1
+        long = of.cycles(f) > tables.LATENCY.value
+        each = (tables.LONG_PENALTY if long else tables.SHORT_PENALTY).value
+        if of.scoreboard(f):
+            score += weights.real.value * len(i.results)
+            penalty += each * len(i.results)
+        elif long:
+            penalty += each * len(i.results)
+    header, body = counts
+    if pass_id == 0:
+        copies = 0 if move == 1 else sum(is_copy(i.form) for i in items)
+        size = len(items) - copies + move * copies
+    else:
+        size = Fraction(body, tables.BODY_SHARE.value) + header
+    return Verdict(score, budget, weights.real.value, size, penalty)
+
+
+def count(items: Iterable[Instruction], noop: Callable[[Form], bool]) -> int:
+    """The weight of instructions as the later instances divide by it."""
+    known: dict[Form, int] = {}
+    total = 0
+    for i in items:
+        f = i.form
+        n = known.get(f)
+        if n is None:
+            row = tables.COUNT_NOOP if noop(f) else tables.COUNT_REAL
+            n = known[f] = 0 if f.is_phi or f.op.pseudo else row.value
+        total += n
+    return total
+
+
+# ----------------------------------------------------------------- boundary analysis
+
+
+@attrs.frozen
+class Boundaries:
+    """The five results of the boundary analysis; `reason` is why the loop is skipped, or ""."""
+
+    external_pred: bool
+    complex_depth: bool
+    barrier: bool
+    indirect: bool
+    multi_depth_safe: bool
+    permitted: bool = True  # knob 220 and DisableNestedHoist
+
+    @property
+    def reason(self) -> str:
+        if self.external_pred:
+            return "a block inside has a predecessor outside"
+        if self.barrier:
+            return "it holds a barrier"
+        if self.indirect:
+            return "it holds an indirect jump"
+        if self.complex_depth and not self.permitted:
+            return "hoisting over several depths is switched off"
+        return ""
+
+
+def analyze_boundaries(
+    loop: Loop, permitted: bool = True, hazards: Iterable[Instruction] | None = None
+) -> Boundaries:
+    """Run for every loop, single-block ones included. `hazards`: those of its instructions that may
+    order memory, where they are known."""
+    inside = set(loop.blocks)
+    depth = loop.header.loop_depth
+    external = indirect = False
+    if hazards is None:
+        hazards = (i for b in loop.blocks for i in b)
+    barrier = any(i.form.op.sync for i in hazards)
+    for b in loop.blocks:
+        external |= b is not loop.header and any(p not in inside for p in b.preds)
+        t = b.terminator
+        indirect |= t is not None and t.form.name.startswith("brx")
+    return Boundaries(
+        external, any(b.loop_depth != depth for b in loop.blocks), barrier, indirect,
+        not any(has_pragma(x) or "nounroll" in x.header.flags for x in loop.children), permitted,
+    )  # fmt: skip
+
+
+def calls(loop: Loop) -> list[tuple[Block, Mode]]:
+    """From which blocks the core is called to hoist, and how: the header, of a loop of several
+    blocks those that belong to no loop inside (an inner loop's header stands for what that loop
+    lost), last the deepest latch."""
+    out = [(loop.header, Mode.HEADER)]
+    last = loop.latches[-1]
+    if len(loop.blocks) > 1:
+        heads = {x.header for x in loop.children}
+        deeper = {b for x in loop.children for b in x.blocks} - heads
+        for b in loop.blocks:
+            if b is loop.header or b is last or b in deeper:
+                continue
+            if b in loop.latches:
+                mode = Mode.LATCH
+            else:
+                passed = all(b.dominates(x) for x in loop.latches)
+                mode = Mode.DOMINATED if passed else Mode.NOT_DOMINATED
+            out.append((b, mode))
+    out.append((last, Mode.LATCH))
+    return out
+
+
+def nested_allowed(
+    *, allowed: bool, simple: bool, body: int, preds: int, header: int, ratio: int
+) -> bool:
+    """Whether what left an inner loop may leave the next one; `ratio` 0 is unlimited."""
+    small = ratio == 0 or body < header * ratio
+    return allowed and simple and body > 1 and preds == 1 and small
+
+
+def is_copy(form: Form) -> bool:
+    return form.name == "mov" or form.op.pseudo or form.is_phi

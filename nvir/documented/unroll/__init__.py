@@ -1,0 +1,1 @@
+"""The notes' decision on unrolling: steps A to P."""

@@ -1,0 +1,403 @@
+"""The decision on unrolling as the notes on the real tool tell it: steps A to P.
+
+    A  a nounroll mark reaches the loops inside          I  forced by pragma
+    B  headers only, nothing inherited                   J  outer loops: enough fetches?
+    C  the latch ends in a conditional branch: 13        K  the factor
+    D  nounroll, convergence, knob 91: 11                L  the factor that a knob sets
+    E  is it hot?                                        M  variable, bound, stride: 14 .. 19
+    F  the body's record                                 N  is the count a constant?
+    G  the cost that remains                             O  full unrolling: 12 where it shrinks to 1
+    H  the override string                               P  partial unrolling, else 24
+
+The notes contradict their purpose in places. Read literally, a known count above 2
+gives no factor at all (code 12), the penalty for inner loops that stay makes
+unrolling easier, and no loop is ever hot. `Rules.literal` keeps that, as the policy
+`notes` asks; without it the repaired reading holds: full up to 200 instructions, else
+the largest power of two within the budget, entry frequency for hotness, the knob's factor
+before code 12. What the notes name without using, both readings use alike: see `Rules`.
+
+Nothing is transformed here.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import attrs
+
+from nvir.analysis.induction import trip_count
+from nvir.analysis.pressure import register_pressure
+from nvir.assembler.unroll.codes import UnrollCode
+from nvir.assembler.unroll.decide import has_pragma
+from nvir.documented.unroll.facts import (
+    BodyRecord,
+    CountedExit,
+    counted_exit,
+    frequencies,
+    scan_body,
+    stride_fits,
+)
+from nvir.ir.block import Block
+from nvir.ir.function import Function
+from nvir.ir.loops import Loop, natural_loops
+from nvir.passes.loop.unroll.prepare import Refusal, Refusals
+
+HOT_RUNS = 999  # a hot latch runs more often than that
+HOT_RATIO = 3  # and more than that many times as often as its header
+TEX_EACH, TEX_BASE, TEX_MOST = 5, 22, 100  # texture budget of an unknown count: min(5·n + 22, 100)
+SMALL_WITH_TEX = 49  # largest body that counts as small where it fetches
+TEX_GAIN = 10  # instructions that a fetch pays for
+SMALL_COUNT = 2  # path A: counts up to this are unrolled fully
+REDUCED = 4  # path A, too large: 4/T copies
+CLAMPED = 2  # the factor of what is not small
+ALWAYS_ROUND = 4  # a larger factor becomes a multiple of 4 (count 1)
+PREDICATES = 7  # predicate registers of a thread
+BLOCKS_LEAST = 2  # functions of so many blocks have no loop worth the name
+
+
+@attrs.frozen
+class Rules:
+    """The knobs, with the notes' defaults.
+
+    enabled .. penalty_scale   as in the knob table
+    budget         of factor · cost, and `per_percent` more for each percent that folds
+    inst_limit     of the body, where the count is unknown (0: none), as is `unknown_limit`
+    small_limit    bodies below it are unrolled fully, if they stay below full_limit
+    preg_percent   of the predicates that may be live
+    small_body     bodies up to it need no budget (0: off)
+    single_factor  percent by which the saving counts more in kernels of one loop
+    large_share, flexible   repaired: a loop that large gets that much more of full_limit
+    force_factor   a forced loop gets 2 to that power copies
+    """
+
+    literal: bool = True
+    enabled: bool = True  # LoopUnroll
+    factor: int = 0  # LoopUnrollFactor
+    override: str = ""  # LoopUnrollFactorBlocks
+    budget: int = 140  # UnrollBudget
+    per_percent: int = 2  # UnrollExtraInstPerPercentSaving
+    flexible: float = 0.25  # UnrollFlexableFullLimit
+    unknown_count: int = 4  # UnrollUnknownCount
+    small_limit: int = 4  # UnrollSmallLoopLimit
+    large_share: float = 0.4  # LoopUnrollLargePartOfShaderPct
+    inst_limit: float = 20.0  # UnrollInstLimit
+    preg_percent: int = 50  # UnrollPregThreshold
+    full_limit: int = 200  # UnrollFullInstLimit
+    non_innermost: bool = True  # LoopUnrollNonInnermost
+    multi_block: bool = True  # UnrollMultiBlockLoops
+    penalty_scale: float = 0.5  # inner-nounroll-penalty-scale
+    tex_budget: int = 0  # LoopUnrollNumInstTex
+    variable_bounds: bool = True  # UnrollVariableBounds
+    no_overflow_check: bool = False  # DisablePartialUnrollOverflowCheck
+    unknown_limit: int = 0  # UnrollUnknownInstLimit
+    tex3d_percent: int = 0  # UnrollTex3DPercentSavedThreshold
+    cold_scale: int = 0  # UnrollProfiledColdInstsScale
+    ldc_weight: int = 0  # LoopUnrollExtraFoldableLdcWeight
+    address_weight: int = 0  # LoopUnrollFoldableAddrWeight
+    small_body: int = 0  # LoopUnrollNumInstSmallLoop
+    single_factor: int = 0  # LoopUnrollSingleLoopSavedPctFactor
+    unknown_multi_block: bool = False  # LoopUnrollUnknownMultiBlock
+    floats: bool = False
+    force_all: bool = False
+    force_factor: int = 2
+
+
+@attrs.frozen
+class Verdict:
+    """What the notes' flow makes of a loop, and the numbers that decided.
+
+    action     "full", "partial", "none"; `factor` copies (the count, if full)
+    code       None where it is unrolled, and for loops that are passed over without one
+    step       the letter of the deciding step
+    size, cost instructions of the body, and what remains of them after step G
+    saved      percent of the body that folds; limit: what the cost was held against
+    iterations of the partially unrolled loop, where the count is known
+    swapped    the bound is the comparison's first operand: no pieces then
+    """
+
+    action: str
+    factor: int
+    code: UnrollCode | None
+    step: str
+    reason: str
+    T: int | None = None
+    size: int = 0
+    cost: int = 0
+    saved: int = 0
+    limit: int | None = None
+    iterations: int | None = None
+    swapped: bool = False
+    refusal: tuple[Refusal, str] | None = None
+
+
+# ---------------------------------------------------------------- single steps
+
+
+def is_hot(latch: int, header: int) -> bool:
+    """Step E: how often latch and header run."""
+    return latch > HOT_RUNS and header > 0 and latch // header > HOT_RATIO
+
+
+def overridden(text: str, number: int, name: str = "") -> str:
+    """Step H: "skip", "force" or "" for a block, by its number or its name."""
+    if not text:
+        return ""
+    if text == "-" or f"-{number}-" in text or (name and f"-{name}-" in text):
+        return "skip"
+    if text == "+" or f"+{number}+" in text or (name and f"+{name}+" in text):
+        return "force"
+    return ""
+
+
+def remaining_cost(r: BodyRecord, rules: Rules) -> int:
+    """Step G: what a copy costs."""
+    size = r.size
+    if rules.cold_scale:
+        size += r.cold * (rules.cold_scale - 100) // 100
+    penalty = int(rules.penalty_scale * r.inner_nounroll)
+    cost = r.call_weight + size - r.foldable_ldc - r.killed
+    cost -= rules.ldc_weight * r.foldable_ldc + rules.address_weight * r.foldable_addresses
+    return cost - penalty if rules.literal else cost + penalty
+
+
+def known_factor(T: int, cost: int, rules: Rules, share: float = 0.0) -> int:
+    """Step K, count known: the factor, T for full unrolling, 0 for none."""
+    if rules.literal:
+        if 1 <= T <= SMALL_COUNT:
+            return T if rules.full_limit // T > cost else REDUCED // T
+        return 0
+    limit = rules.full_limit
+    if share >= rules.large_share:
+        limit = int(limit * (1 + rules.flexible))
+    if T * cost <= limit:
+        return T
+    fits = [f for f in (64, 32, 16, 8, 4, 2) if f < T and f * cost <= rules.budget]
+    return next((f for f in fits if T % f == 0), fits[0] if fits else 0)
+
+
+def tex_budget(fetches: int, rules: Rules) -> int:
+    """Step K1."""
+    return rules.tex_budget or min(TEX_EACH * fetches + TEX_BASE, TEX_MOST)
+
+
+def unknown_factor(r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rules) -> int:
+    """Steps K2 to K4, count unknown."""
+    factor = 0 if rules.literal else rules.unknown_count
+    if r.tex > 0 and cost <= SMALL_WITH_TEX:
+        if not (hot and multi):
+            factor = rules.unknown_count
+        elif TEX_GAIN * r.tex >= cost:
+            factor = CLAMPED
+        else:
+            factor = min(factor, CLAMPED)
+    elif tex_budget(r.tex, rules) <= cost:
+        factor = min(factor, CLAMPED)
+    else:
+        factor = rules.unknown_count
+    return CLAMPED if factor == 0 and rules.non_innermost else factor
+
+
+def allowance(saved: int, rules: Rules, single: bool = False) -> int:
+    """Instructions that all copies together may have."""
+    if single:
+        saved = saved * (100 + rules.single_factor) // 100
+    return rules.budget + rules.per_percent * saved
+
+
+def within_budget(factor: int, cost: int, limit: int, T: int | None) -> int:
+    """The evaluator's loop: the factor reduced until all copies fit."""
+    if factor > ALWAYS_ROUND and T == 1:
+        factor &= ~3
+    while factor > 1 and factor * cost > limit:
+        factor -= 1
+    return factor
+
+
+# ------------------------------------------------------------------- the flow
+
+
+def notes_decisions(
+    function: Function, rules: Rules, off: frozenset[Block] = frozenset(),
+    refusals: Refusals | None = None, forced: bool = False,
+) -> dict[Block, Verdict]:  # fmt: skip
+    """The verdict on each natural loop, by its header, in reverse post-order backwards.
+
+    `off` are headers that knob 91 names, `forced` a pragma of the module.
+    """
+    flow = _Flow(function, rules, off, refusals or Refusals(function), forced)
+    return {x.header: flow.decide(x) for x in reversed(flow.loops)}
+
+
+class _Flow:
+    def __init__(
+        self, function: Function, rules: Rules, off: frozenset[Block], refusals: Refusals,
+        forced: bool,
+    ) -> None:  # fmt: skip
+        self.function, self.rules, self.off = function, rules, off
+        self.refusals, self.forced = refusals, forced
+        self.loops = natural_loops(function)
+        self.trips = {x.header: trip_count(x) for x in self.loops}
+        self.number = {b: k for k, b in enumerate(function.blocks)}
+        self.total = sum(len(b) for b in function.blocks)
+        self.inherited: set[Block] = set()  # step A
+        for loop in self.loops:
+            if has_pragma(loop):
+                self.inherited.update(b for child in loop.children for b in child.blocks)
+
+    def decide(self, loop: Loop) -> Verdict:
+        header = loop.header
+        none = Verdict("none", 1, None, "B", "")
+
+        def reject(code: UnrollCode, step: str, why: str = "") -> Verdict:
+            return attrs.evolve(none, code=code, step=step, reason=why or code.text)
+
+        if header in self.inherited and not self.rules.force_all:
+            return attrs.evolve(none, reason='a loop around it has .pragma "nounroll"')
+        branch = loop.latches[0].terminator
+        if branch is None or branch.form.name != "bra" or branch.guard is None:
+            return reject(UnrollCode.INDIRECT_EXIT, "C")
+        refused = self.refusals.of(loop)
+        why = self._nounroll(loop, refused)
+        if why:
+            none = attrs.evolve(none, refusal=refused)
+            return reject(UnrollCode.NOUNROLL, "D", why)
+        r = scan_body(loop, self._staying(loop), self.trips[header])
+        cost = remaining_cost(r, self.rules)
+        none = attrs.evolve(none, size=r.size, cost=cost, saved=r.saved, refusal=refused)
+        if r.cross_edges:
+            return attrs.evolve(none, step="F", reason="an edge leaves the body")
+        said = overridden(self.rules.override, self.number[header], header.name)
+        if said == "skip":
+            return attrs.evolve(none, step="H", reason="the override string names the block")
+        forced = self.forced or said == "force"
+        if not self.rules.non_innermost and not forced and TEX_GAIN * r.tex < cost:
+            why = f"{TEX_GAIN}·{r.tex} < {cost}"
+            return reject(UnrollCode.TEXTURE_RATIO, "J", why)
+        return self._factor(loop, r, none, forced)
+
+    def _nounroll(self, loop: Loop, refused: tuple[Refusal, str] | None) -> str:
+        """Step D: why the loop must stay, or ""."""
+        first = loop.header.first
+        module = self.function.module
+        if not self.rules.enabled:
+            return "knob LoopUnroll is off"
+        if refused is not None and refused[0] is Refusal.CONVERGENT:
+            return refused[0].text(refused[1])
+        if has_pragma(loop) or (module is not None and "nounroll" in module.pragmas):
+            return '.pragma "nounroll"'
+        if first is not None and "nounroll" in self.function.marks.get(first, ()):
+            return "the header's first instruction is marked nounroll"
+        return "knob block-nounroll" if loop.header in self.off else ""
+
+    def _staying(self, loop: Loop) -> set[Block]:
+        return {
+            b for child in loop.children for b in child.blocks
+            if has_pragma(child) or b in self.inherited
+        }  # fmt: skip
+
+    def _factor(self, loop: Loop, r: BodyRecord, none: Verdict, forced: bool) -> Verdict:
+        """Steps K to P."""
+        rules, cost = self.rules, none.cost
+        exit = counted_exit(loop, self.trips[loop.header], rules.floats)
+        T = exit.trip.count if isinstance(exit, CountedExit) else None
+        none = attrs.evolve(none, T=T)
+        multi = len(loop.blocks) > 1
+
+        def reject(code: UnrollCode, step: str, why: str = "") -> Verdict:
+            return attrs.evolve(none, code=code, step=step, reason=why or code.text)
+
+        chosen = 0 if rules.literal else rules.factor  # step L, where it is repaired
+        small = r.size < rules.small_limit and T is not None and T * r.size <= rules.full_limit
+        if forced:
+            factor, why = 1 << rules.force_factor, "forced"
+        elif chosen:
+            factor, why = chosen, "knob LoopUnrollFactor"
+        elif T is not None:
+            factor = T if small else known_factor(T, cost, rules, r.size / self.total)
+            why = f"T = {T}, cost {cost}"
+            if factor <= 0:
+                return reject(UnrollCode.NO_FACTOR, "K", f"{why}: no factor")
+        else:
+            limited = self._unknown_refused(r, multi) if isinstance(exit, CountedExit) else None
+            if limited is not None:
+                return reject(limited[0], "K", limited[1])
+            latch = loop.latches[0]
+            entry = loop.header if rules.literal else (loop.preheader or loop.header)
+            hot = is_hot(self.runs.get(latch, 0), self.runs.get(entry, 0))
+            factor = unknown_factor(r, cost, hot, multi, rules)
+            why = f"unknown count, cost {cost}, {'' if hot else 'not '}hot"
+        if rules.literal and rules.factor and not forced:
+            factor, why = rules.factor, "knob LoopUnrollFactor"  # step L
+            chosen = factor
+        if not isinstance(exit, CountedExit):
+            return reject(exit[0], "M", exit[1])
+        return self._emit(loop, r, none, exit, factor, why, bool(forced or chosen), small)
+
+    def _unknown_refused(self, r: BodyRecord, multi: bool) -> tuple[UnrollCode, str] | None:
+        rules = self.rules
+        if not rules.variable_bounds:
+            return UnrollCode.NO_BOUND, "knob UnrollVariableBounds is off"
+        if multi and not rules.unknown_multi_block:
+            return UnrollCode.OTHER, "several blocks and an unknown count"
+        if rules.unknown_limit and r.size > rules.unknown_limit:
+            return UnrollCode.OTHER, f"{r.size} > {rules.unknown_limit} at an unknown count"
+        if rules.inst_limit and r.size > max(rules.inst_limit, rules.small_body):
+            return UnrollCode.OTHER, f"{r.size} > {rules.inst_limit:g} at an unknown count"
+        return None
+
+    def _emit(
+        self, loop: Loop, r: BodyRecord, none: Verdict, exit: CountedExit, factor: int,
+        why: str, forced: bool, small: bool,
+    ) -> Verdict:  # fmt: skip
+        """Steps N to P."""
+        rules, T, cost = self.rules, none.T, none.cost
+        limit = allowance(r.saved, rules, len(self.loops) == 1)
+        none = attrs.evolve(none, limit=limit, swapped=exit.swapped)
+
+        def reject(code: UnrollCode, step: str, text: str) -> Verdict:
+            return attrs.evolve(none, code=code, step=step, reason=f"{why}: {text}")
+
+        if len(loop.blocks) > 1 and not rules.multi_block:
+            return reject(UnrollCode.OTHER, "O", "knob UnrollMultiBlockLoops is off")
+        used = self._predicates(loop)
+        if not forced and 100 * used > rules.preg_percent * PREDICATES:
+            return reject(UnrollCode.OTHER, "O", f"{used} of {PREDICATES} predicates are live")
+        if r.tex3d and r.saved < rules.tex3d_percent:
+            return reject(UnrollCode.OTHER, "O", f"saves {r.saved} % < {rules.tex3d_percent} %")
+        wanted = factor
+        if not (forced or small or factor == T or r.size <= rules.small_body):
+            factor = within_budget(factor, cost, limit, T)
+            if factor <= 1 < wanted:
+                return reject(UnrollCode.NO_FACTOR, "O", f"2·{cost} > {limit}")
+        variable = exit.trip.variable
+        fits = stride_fits(exit.kind, exit.stride, factor, variable.bits)
+        if factor == T and fits and (small or r.foldable or not rules.literal):
+            return attrs.evolve(none, action="full", factor=factor, step="O", reason=why)
+        if factor < 2:
+            return reject(UnrollCode.OTHER, "P", f"factor {factor}")
+        if not fits and not rules.no_overflow_check:
+            return reject(
+                UnrollCode.OTHER, "P", f"{factor - 1} strides of {exit.stride} overflow"
+            )  # fmt: skip
+        rounds = (T - T % factor) // factor if T is not None else None
+        return attrs.evolve(
+            none, action="partial", factor=factor, step="P", reason=why, iterations=rounds
+        )
+
+    def _predicates(self, loop: Loop) -> int:
+        """Most predicates that are live at an instruction of the loop."""
+        return max(self.predicates.get(b, 0) for b in loop.blocks)
+
+    @functools.cached_property
+    def predicates(self) -> dict[Block, int]:
+        """Most predicates that are live at an instruction of each block."""
+        pressure = register_pressure(self.function)
+        most: dict[Block, int] = {}
+        for i, n in zip(pressure.instructions, pressure.predicates, strict=True):
+            if n and i.block is not None:
+                most[i.block] = max(n, most.get(i.block, 0))
+        return most
+
+    @functools.cached_property
+    def runs(self) -> dict[Block, int]:
+        return frequencies(self.function, self.trips)

@@ -1,0 +1,1 @@
+"""What the compiler knows by name: builtins, printf, special variables, inline assembly."""

@@ -1,0 +1,102 @@
+"""Integer arithmetic, and the mnemonics that it shares with the floating types.
+
+`add`, `sub`, `mul`, `mad`, `div`, `abs`, `neg`, `min` and `max` are one row
+each for integers, floats, halves and packed pairs: operands and effects agree.
+The exact integer folds are in `folds`; they decline other types.
+"""
+
+from __future__ import annotations
+
+from nvir.ir.opcodes import ORI
+from nvir.ir.opcodes.ori import folds
+
+op, ops = ORI.op, ORI.ops
+
+# `first`: the mixed forms add.f32.f16 and sub.f32.f16 name the result's type first.
+op("add", "d, a, b", result="first", commutes=True, fold=folds.add, since="1.0",
+   doc="sum; integers wrap unless .sat")  # fmt: skip
+op("sub", "d, a, b", result="first", fold=folds.sub, since="1.0",
+   doc="difference; integers wrap unless .sat")  # fmt: skip
+op("mul", "d, a, b", result="wide", commutes=True, fold=folds.mul, since="1.0",
+   doc="product: its low half, high half, or all of it (.wide)")  # fmt: skip
+op("mad", "d, a, b, c", result="wide", commutes=True, fold=folds.mad, since="1.0",
+   doc="half or all of a * b, plus c")  # fmt: skip
+op("mul24", "d, a, b", commutes=True, fold=folds.mul24, since="1.0",
+   doc="bits 0..31 or 16..47 of the product of two 24-bit numbers")  # fmt: skip
+op("mad24", "d, a, b, c", commutes=True, fold=folds.mad24, since="1.0",
+   doc="a 24-bit product's bits 0..31 or 16..47, plus c")  # fmt: skip
+op("sad", "d, a, b, c", commutes=True, fold=folds.sad, since="1.0",
+   doc="c + |a - b|")  # fmt: skip
+op("div", "d, a, b", fold=folds.div, since="1.0",
+   doc="quotient; of integers truncated towards zero")  # fmt: skip
+op("rem", "d, a, b", fold=folds.rem, since="1.0",
+   doc="remainder, with the sign of the dividend")  # fmt: skip
+op("abs", "d, a", fold=folds.abs_, since="1.0", doc="absolute value")
+op("neg", "d, a", fold=folds.neg, since="1.0", doc="negation")
+op("min", "d, a, b, c?", commutes=True, fold=folds.minimum, since="1.0",
+   doc="the smallest operand; three of f32 since 8.8")  # fmt: skip
+op("max", "d, a, b, c?", commutes=True, fold=folds.maximum, since="1.0",
+   doc="the greatest operand; three of f32 since 8.8")  # fmt: skip
+
+# Extended precision. The carry flag is not written in the text.
+op("add.cc", "d, a, b", commutes=True, carry_out=True, since="1.2",
+   doc="sum; sets the carry flag")  # fmt: skip
+op("addc", "d, a, b", commutes=True, carry_in=True, since="1.2", doc="a + b + carry")
+op("addc.cc", "d, a, b", commutes=True, carry_in=True, carry_out=True, since="1.2",
+   doc="a + b + carry; sets the carry flag")  # fmt: skip
+op("sub.cc", "d, a, b", carry_out=True, since="1.2", doc="difference; sets the borrow")
+op("subc", "d, a, b", carry_in=True, since="3.0", doc="a - (b + borrow)")
+op("subc.cc", "d, a, b", carry_in=True, carry_out=True, since="3.0",
+   doc="a - (b + borrow); sets the borrow")  # fmt: skip
+ops("mad.lo.cc mad.hi.cc", "d, a, b, c", commutes=True, carry_out=True, since="3.0 sm_20",
+    doc="half of a * b, plus c; sets the carry flag")  # fmt: skip
+ops("madc.lo madc.hi", "d, a, b, c", commutes=True, carry_in=True, since="3.0 sm_20",
+    doc="half of a * b, plus c and carry")  # fmt: skip
+ops("madc.lo.cc madc.hi.cc", "d, a, b, c", commutes=True, carry_in=True, carry_out=True,
+    since="3.0 sm_20",
+    doc="half of a * b, plus c and carry; sets the carry flag")  # fmt: skip
+
+# Bits.
+op(
+    "popc",
+    "d, a",
+    bits=True,
+    result="u32",
+    fold=folds.popc,
+    since="2.0 sm_20",
+    doc="number of one bits",
+)
+op(
+    "clz",
+    "d, a",
+    bits=True,
+    result="u32",
+    fold=folds.clz,
+    since="2.0 sm_20",
+    doc="number of leading zeros",
+)
+op("bfind", "d, a", result="u32", fold=folds.bfind, since="2.0 sm_20",
+   doc="position of the highest bit that is no sign bit; all ones if none")  # fmt: skip
+op("brev", "d, a", bits=True, fold=folds.brev, since="2.0 sm_20", doc="the bits in reverse order")
+op("bfe", "d, a, b, c", fold=folds.bfe, since="2.0 sm_20",
+   doc="the field of c bits from bit b on, extended")  # fmt: skip
+op("bfi", "d, a, b, c, e", bits=True, fold=folds.bfi, since="2.0 sm_20",
+   doc="b with a in its field of e bits from bit c on")  # fmt: skip
+op(
+    "bmsk",
+    "d, a, b",
+    bits=True,
+    fold=folds.bmsk,
+    since="7.6 sm_70",
+    doc="a mask of b ones from bit a on",
+)
+op("szext", "d, a, b", fold=folds.szext, since="7.6 sm_70",
+   doc="the low b bits of a, extended by sign or by zero")  # fmt: skip
+op("fns", "d, a, b, c", bits=True, since="6.0 sm_30",
+   doc="position of the c-th one bit of a, counted from bit b")  # fmt: skip
+
+# Dot products of bytes and halves.
+op("dp4a", "d, a, b, c", result="b32", since="5.0 sm_61",
+   doc="c plus the dot product of four bytes and four bytes")  # fmt: skip
+op("dp2a", "d, a, b, c", result="b32", since="5.0 sm_61",
+   doc="c plus the dot product of two halves and two bytes")  # fmt: skip

@@ -1,0 +1,1 @@
+"""nvir's own text: printing and parsing, lossless."""

@@ -1,0 +1,317 @@
+"""What the verifier asks of instructions of `ori`: layout, register classes, guards, ties, carry.
+
+Classes are checked as ptxas does. Registers must have the width of the type,
+whatever its kind; those of `ld`, `st` and `cvt` may be wider. Literals fit every class,
+and symbols may be taken at any width. Rows that `_SOURCES` does not list (matrix
+fragments, textures, descriptors) have their results checked, and their sources only
+for being no predicate where they are an address.
+
+Source: PTX ISA 9.0, "Operand Size Exceeding Instruction-Type Size" and the
+instructions' own pages; held to what ptxas accepts by the corpus of tests/.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nvir.ir.block import Block
+from nvir.ir.cfg import successors
+from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo, Instruction, Loose
+from nvir.ir.opcodes import DEF, TIED, UNKNOWN
+from nvir.ir.opcodes.form import Form, assign_operands, missing_operands, operand_parts
+from nvir.ir.types import B32, CC, PRED, SCALARS, ScalarType, Type
+from nvir.ir.values import Argument, Constant, Value, same_class
+
+if TYPE_CHECKING:
+    from nvir.ir.verify import FunctionCheck
+
+# The classes of a row's sources in the order of its signature; the last letter holds for all
+# that follow.
+#   t  of one of the types that the modifiers name       w  32 bits
+#   l  of the last of these types, or wider              p  predicate
+#   r  of the first result                               .  not checked
+_SOURCES: dict[str, str] = {}
+
+
+def _sources(letters: str, rows: str) -> None:
+    _SOURCES.update(dict.fromkeys(rows.split(), letters))
+
+
+_sources("t", "add sub mul mul24 mad24 div rem abs neg min max sad and or xor not cnot popc clz "
+              "bfind brev sqrt rsqrt rcp sin cos ex2 lg2 tanh copysign testp fma shf add.cc addc "
+              "addc.cc sub.cc subc subc.cc cvta prmt dp4a dp2a bmsk szext isspacep")  # fmt: skip
+_sources("ttr", "mad mad.lo.cc mad.hi.cc madc.lo madc.hi madc.lo.cc madc.hi.cc")
+_sources("tw", "shl shr match.any.sync match.all.sync redux.sync")
+_sources("tww", "bfe")
+_sources("ttww", "bfi")
+_sources("tttwp", "lop3")
+_sources("ttp", "selp setp set")
+_sources("tt.", "slct")
+_sources("ll.", "cvt")
+_sources("w", "shfl shfl.sync elect.sync nanosleep bar.sync barrier.sync bar.arrive")
+_sources("pw", "vote.sync")
+_sources("p", "vote")
+_sources(".l.", "st")
+_sources(".t.", "atom red")
+_WIDER_RESULTS = frozenset(("ld", "ldu", "cvt"))
+
+
+def check_instruction(check: FunctionCheck, i: Instruction) -> bool:
+    """Fail, or tell whether the form and the types alone were what decided."""
+    form = i.form
+    if form.carry_in or form.carry_out:
+        check.carries = True
+    if form.name == "ret":
+        _check_return(check, i)
+        return False
+    if form.is_call or form.op is UNKNOWN:
+        _check_loose(check, i)
+        return False
+    problem = layout_problem(i) or class_problem(i)
+    if problem is not None:
+        check.fail(problem, i)
+    if form.op.async_until and any(o.role == TIED for o in form.op.operands):
+        _check_in_flight(check, i)
+        return False
+    return not (form.carry_in or form.carry_out or form.terminator)
+
+
+# ------------------------------------------------------------ one instruction
+
+
+def layout_problem(i: Instruction) -> str | None:
+    """What is wrong with the number of operands and results, guard, fallbacks, ties, or None."""
+    f, operands, results = i.form, i._operands, i.results
+    lacking = missing_operands(f)
+    if lacking is not None:
+        return lacking
+    if len(operands) != f.n_operands:
+        return f"{f.spelling} has {len(operands)} operands, its form {f.n_operands}"
+    if len(results) != f.n_results:
+        return f"{f.spelling} has {len(results)} results, its form {f.n_results}"
+    if f.guard_index >= 0 and operands[f.guard_index].type is not PRED:
+        return f"the guard is of type {operands[f.guard_index].type}"
+    for r, o in f.ties:
+        if not same_class(operands[o].type, results[r].type):
+            what = "fallback" if 0 <= f.guard_index < o else "tied operand"
+            return (
+                f"{what} {operands[o].name} is of type {operands[o].type}, "
+                f"its result {results[r].type}"
+            )
+    if f.carry_in:
+        carry = operands[f.n_sources + sum(o.role == TIED for o in f.op.operands)]
+        if carry.type is not CC:
+            return f"the carry is of type {carry.type}"
+    return None
+
+
+def class_problem(i: Instruction) -> str | None:
+    """What is wrong with the register classes of results and written sources, or None."""
+    f = i.form
+    for r, wanted in zip(i.results, f.result_types, strict=True):
+        if not _result_fits(r.type, wanted, f.name in _WIDER_RESULTS):
+            return f"a result is of type {r.type}, {f.spelling} makes {wanted}"
+    for base, _ in f.addresses:
+        if i._operands[base].type.bits not in (32, 64) and _in_register(i._operands[base]):
+            return f"the address {i._operands[base].name} is of type {i._operands[base].type}"
+    letters = _SOURCES.get(f.name)
+    types = [SCALARS[m] for m in f.mods if m in SCALARS]
+    if letters is None or not (types or f.name in ("vote", "vote.sync", "nanosleep")):
+        return None
+    hint = any("cache_hint" in m for m in f.mods)
+    for v, k in zip(i._operands, _positions(f), strict=False):
+        if k < 0 or not _in_register(v) or (hint and k > 1):
+            continue
+        wanted_types, wider = _wanted(letters[min(k, len(letters) - 1)], types, i)
+        if wanted_types and not _source_fits(v.type, wanted_types, wider):
+            names = " or ".join(sorted({t.name for t in wanted_types}))
+            return f"{v.name} is of type {v.type}, {f.spelling} takes {names}"
+    return None
+
+
+def _positions(f: Form) -> list[int]:
+    """For each written source the position in the row's signature, results not counted; -1 for
+    the parts of addresses and of moves that pack."""
+    out: list[int] = []
+    k = 0
+    parts = operand_parts(f.shape)
+    for part, operand in zip(parts, assign_operands(parts, f.op.operands), strict=True):
+        if operand.role == DEF:
+            continue
+        if operand.role != TIED:
+            out.extend([-1 if part.startswith("[") else k] * part.count("%s"))
+        k += 1
+    return out
+
+
+def _wanted(letter: str, types: list[ScalarType], i: Instruction) -> tuple[list[ScalarType], bool]:
+    """The types of which a source must have the class of one, and whether it may be wider."""
+    if letter == "t":
+        return types, False
+    if letter == "l":
+        return types[-1:], True
+    if letter == "w":
+        return [B32], False
+    if letter == "p":
+        return [PRED], False
+    result = i.results[0].type if letter == "r" and i.results else None
+    return ([result], False) if isinstance(result, ScalarType) else ([], False)
+
+
+def _in_register(v: Value) -> bool:
+    return v.is_tracked
+
+
+def _source_fits(type: Type, wanted: list[ScalarType], wider: bool) -> bool:
+    if not isinstance(type, ScalarType):
+        return False
+    return any(
+        type.cls is t.cls or (wider and type.bits > t.bits and PRED not in (type, t))
+        for t in wanted
+    )
+
+
+def _result_fits(type: Type, wanted: ScalarType, wider: bool) -> bool:
+    if not isinstance(type, ScalarType):
+        return False
+    if type.cls is wanted.cls:
+        return True
+    special = (PRED, CC)
+    return wider and type.bits > wanted.bits and type not in special and wanted not in special
+
+
+# --------------------------------------------------------- calls and returns
+
+
+def _check_return(check: FunctionCheck, i: Instruction) -> None:
+    """`ret` has an operand for each result that the function returns in a register."""
+    returns = [r for r in check.function.returns if isinstance(r, Argument)]
+    n = i.form.n_operands
+    values = i._operands[n:]
+    if len(values) != len(returns):
+        check.fail(f"ret has {len(values)} values, the function returns {len(returns)}", i)
+    _check_guard(check, i, i.form.guard_index)
+    for v, r in zip(values, returns, strict=True):
+        if not same_class(v.type, r.type):
+            check.fail(f"{v.name} is of type {v.type}, the function returns {r.type}", i)
+
+
+def _check_guard(check: FunctionCheck, i: Instruction, index: int) -> None:
+    if index >= 0 and i._operands[index].type is not PRED:
+        check.fail(f"the guard is of type {i._operands[index].type}", i)
+
+
+def _check_loose(check: FunctionCheck, i: Instruction) -> None:
+    """Calls and unknown mnemonics say themselves how their operands lie."""
+    aux = i.aux
+    if not isinstance(aux, Loose) or (i.form.is_call and not isinstance(aux, CallInfo)):
+        check.fail("calls and unknown mnemonics need their layout as aux", i)
+    guarded = i.form.guard is not None
+    n, results, operands = aux.n_sources, i.results, i._operands
+    expected = n + (1 + len(results) if guarded else 0)
+    if len(operands) != expected:
+        check.fail(f"{len(operands)} operands, its layout has {expected}", i)
+    if aux.guard_index != (n if guarded else -1):
+        check.fail("the layout names another operand as guard", i)
+    _check_guard(check, i, aux.guard_index)
+    for r, o in aux.ties:
+        if not (0 <= r < len(results) and 0 <= o < len(operands)):
+            check.fail("a tie names an operand or result that is not there", i)
+        if not same_class(operands[o].type, results[r].type):
+            check.fail(
+                f"tied operand {operands[o].name} is of type {operands[o].type}, "
+                f"its result {results[r].type}", i
+            )  # fmt: skip
+    if guarded and {r for r, o in aux.ties if o > n} != set(range(len(results))):
+        check.fail("a result has no fallback", i)
+    if isinstance(aux, CallInfo):
+        _check_call(check, i, aux)
+
+
+def _check_call(check: FunctionCheck, i: Instruction, info: CallInfo) -> None:
+    for p in info.return_params:
+        check.in_sight(p, i)  # type: ignore[arg-type]  # they are variables
+    callee, given = info.callee, (*i.results, *info.return_params)
+    if callee is None:
+        if not i.sources:
+            check.fail("an indirect call has no address", i)
+        if info.prototype is not None and info.prototype not in check.function.prototypes:
+            check.fail(f"the function has no prototype {info.prototype}", i)
+        return
+    if not isinstance(callee, Function):
+        return
+    check.in_sight(callee, i)
+    passed, taken = len(i.sources), len(callee.params)
+    if passed != taken:
+        check.fail(f"the call passes {passed} arguments, {callee.name} takes {taken}", i)
+    if len(given) not in (0, len(callee.returns)):
+        check.fail(f"the call takes {len(given)} results of {len(callee.returns)}", i)
+    for v, p in zip((*i.sources, *given), (*callee.params, *callee.returns), strict=False):
+        if isinstance(p, Argument) and not same_class(v.type, p.type):
+            check.fail(f"{v.name} is of type {v.type}, {callee.name} has {p.type} there", i)
+
+
+# --------------------------------------------------------- carry, asynchrony
+
+
+def check_carries(check: FunctionCheck) -> None:
+    """Each use of a carry must see its definition as the last one on every path: there is one
+    carry flag. Forward data flow; a state is the carry that is set, or that paths differ."""
+    out: dict[Block, Any] = {}
+    work = list(reversed(check.order))
+    while work:
+        b = work.pop()
+        state = _carry_through(check, b, out, report=False)
+        if b not in out or out[b] is not state:
+            out[b] = state
+            work.extend(successors(b))
+    for b in check.order:
+        _carry_through(check, b, out, report=True)
+
+
+_PATHS_DIFFER = object()
+
+
+def _carry_through(
+    check: FunctionCheck, block: Block, out: dict[Block, Any], report: bool
+) -> Any:
+    states = [out[p] for p in check.preds[block] if p in out]
+    state = states[0] if states else None
+    if any(s is not state for s in states):
+        state = _PATHS_DIFFER
+    for i in block:
+        f = i.form
+        if f.carry_in or f.carry_out:
+            if report:
+                for v in i._operands:
+                    if v.type is CC and v.is_tracked and v is not state:
+                        check.fail("another carry is set here: live ranges of it overlap", i)
+            if f.carry_out:
+                state = i.results[-1]
+    return state
+
+
+def _check_in_flight(check: FunctionCheck, start: Instruction) -> None:
+    """What `start` reads and writes until its wait has no other use before that.
+
+    A following asynchronous operation may take it over as its own tied operand. A
+    wait for all but n groups ends what was committed before these n.
+    """
+    waits = start.form.op.async_until
+    flying = {start.results[r] for r, _ in start.ties}
+    flying.update(start._operands[o] for _, o in start.ties if start._operands[o].is_tracked)
+    commits = 0
+    i = start.next
+    while i is not None:
+        row = i.form.op
+        tied = {o for _, o in i.ties} if row.async_until == waits else frozenset()
+        for k, v in enumerate(i._operands):
+            if v in flying and k not in tied:
+                check.fail(f"{v.name} is in use until {' or '.join(waits)}", i)
+        if row.name in waits:
+            pending = i._operands[0] if i._operands else None
+            if not isinstance(pending, Constant) or pending.value < commits:
+                return
+        commits += row.name.endswith(".commit_group")
+        i = i.next

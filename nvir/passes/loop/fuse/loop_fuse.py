@@ -1,0 +1,312 @@
+"""Loop fusion: neighbouring loops that count alike become one (phase 59).
+
+    a:  %x = ld [%p]; st [%q], %x            ab:  %x = ld [%p]; st [%q], %x
+        …; @%c bra a                              %y = ld [%q]; st [%s], %y
+    b:  %y = ld [%q]; st [%s], %y    ==>          …; @%d bra ab
+        …; @%d bra b
+
+One test and one counter instead of two, and what the first body stores the second may take from a
+register.
+
+Method   Loops with one parent (or none: top-level siblings too) are asked in pairs, the stages of
+         `fuse_plan` in order; a pair that passes is noted, then all are fused at once, and
+         the fused loops are asked again, so k neighbours take log k rounds. The second loop's
+         blocks follow the first's, its phis move to the common header, and its test is the one
+         that remains. Where both variables count by one step the second becomes the first plus
+         a constant. What the second body does as the first did is not done again.
+Needs    fresh CFG annotations, canonical loops tested at their end (loop-simplify, loop-rotate).
+Keeps    what each thread does; the order of accesses that depend on each other.
+Leaves   tests and counters that nothing uses to dce, moves to copy-prop.
+Skips    the reasons are the codes of `fuse_plan`. Barriers, fences, calls, volatile and convergent
+         operations in a body or between keep their place.
+Knobs    PerformLoopFusion (519) nonzero, LoopMakeSingleEntry (487) on; PerformLoopFusionBudget
+         (520), unset is unlimited. Off by default under both policies.
+Cost     linear, but for the pairs of accesses that are asked about (see fuse_plan).
+Source   The notes' phase 59, anti and output dependences added; Kennedy, McKinley, "Maximizing
+         Loop Parallelism and Improving Data Locality via Loop Fusion and Distribution", LCPC 1993,
+         for the test.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+
+import attrs
+
+from nvir.analysis.held import held_in_place
+from nvir.ir.block import Block
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.opcodes.form import form
+from nvir.ir.types import ScalarType
+from nvir.ir.values import Constant, Value, integer
+from nvir.passes.context import Context
+from nvir.passes.loop import region
+from nvir.passes.loop.fuse import plan as fuse_plan
+from nvir.passes.loop.fuse.plan import Candidate, Limits, Planner, Refused
+from nvir.passes.loop.unroll.fold import move_of
+from nvir.passes.remarks import analysis, passed
+from nvir.passes.rewrite import can_stand_for, substitute
+from nvir.passes.ssa_update import repair
+
+FUSED = passed(
+    "Fused", "fused with {second}: {instructions} instructions, {trips} iterations, shift {shift}"
+)
+POSSIBLE = analysis(
+    "Fusible", "could be fused with {second}: {instructions} instructions, {trips} iterations"
+)
+GATED = analysis("FusionGated", "loop fusion does not run: the knob LoopMakeSingleEntry is off")
+CODES = (FUSED, POSSIBLE, GATED, *fuse_plan.CODES)
+
+
+@attrs.frozen
+class Options:
+    """apply           fuse; without it the candidates are only named
+    multi_block     bodies of several blocks too
+    allow_cold      blocks that a profile calls cold do not end the search
+    first_limit, second_limit   instructions of a body (0: no limit), the notes' two sizes"""
+
+    apply: bool = True
+    multi_block: bool = False
+    allow_cold: bool = False
+    first_limit: int = 0
+    second_limit: int = 0
+
+
+def run(function: Function, ctx: Context) -> bool:
+    if not ctx.knob("PerformLoopFusion") or not function.back_edges:
+        return False
+    if not ctx.knob("LoopMakeSingleEntry"):
+        ctx.remark(GATED)
+        return False
+    held = held_in_place(function)
+    told: set[tuple[Block, Block]] = set()
+    changed = False
+    while True:
+        found = _candidates(function, ctx, held, told)
+        for c in found:
+            ctx.count("candidates")
+            _tell(ctx, c)
+        if not found or not ctx.options.apply:
+            return changed
+        fuse(function, found, held)
+        ctx.count("fused", len(found))
+        changed = True
+
+
+def _candidates(
+    function: Function, ctx: Context, held: frozenset[Value], told: set[tuple[Block, Block]]
+) -> list[Candidate]:
+    """Pairs to fuse, no loop in two of them; a pair that is refused is remarked once."""
+    options: Options = ctx.options
+    limits = Limits(
+        ctx.knob("PerformLoopFusionBudget"), options.first_limit or None,
+        options.second_limit or None, options.multi_block, options.allow_cold,
+    )  # fmt: skip
+    planner = Planner(function, limits, held)
+    families: dict[Loop | None, list[Loop]] = {}
+    for loop in natural_loops(function):
+        families.setdefault(loop.parent, []).append(loop)
+    chosen = []
+    for siblings in families.values():
+        taken: Loop | None = None
+        for first, second in itertools.pairwise(siblings):
+            if first is taken:
+                continue
+            try:
+                chosen.append(planner.candidate(first, second))
+                taken = second
+            except Refused as no:
+                pair = (first.header, second.header)
+                if pair not in told:
+                    told.add(pair)
+                    ctx.remark(no.code, first, second=str(second.header.name), **no.fields)
+    return chosen
+
+
+def _tell(ctx: Context, c: Candidate) -> None:
+    second = str(c.second.header.name)
+    if ctx.options.apply:
+        ctx.remark(FUSED, c.first, second=second, instructions=c.size, trips=c.trips, shift=c.shift)
+    else:
+        ctx.remark(POSSIBLE, c.first, second=second, instructions=c.size, trips=c.trips)
+
+
+# ------------------------------------------------------------ transformation
+
+
+def fuse(function: Function, found: Sequence[Candidate], held: AbstractSet[Value]) -> None:
+    """Fuse candidates that were planned on the function as it is. Annotations are fresh after."""
+    guarded = [c for c in found if c.way.guard is not None]
+    if guarded:
+        _merge_guards(function, guarded, held)
+    gone: set[Block] = set()
+    for c in found:
+        gone |= _fuse(function, c)
+    region.drop(function, gone)
+    function.analyze_cfg()
+
+
+def _merge_guards(function: Function, found: Sequence[Candidate], held: AbstractSet[Value]) -> None:
+    """Let the first guard lead around both loops, and the first loop on to the second."""
+    more: dict[Value, dict[Block, Value]] = {}
+    phis: list[Instruction] = []
+    for c in found:
+        way = c.way
+        guard, join, around = way.guard, way.join, way.around
+        assert guard is not None
+        assert join is not None
+        assert around is not None
+        at = way.chain.index(join)
+        before, behind = way.chain[at - 1], way.chain[at + 1]
+        _move_before_end(way.upward, guard)
+        for phi in list(join.phis):
+            given = {b: _as_register(v, phi, b) for v, b in phi.incoming}
+            more[phi] = {guard: given[guard], before: given[before]}
+            phi.remove()
+            phis.append(phi)
+        _rename_entries(around, join, guard)
+        _rename_entries(behind, join, before)
+        region.redirect(guard, join, around)
+        region.redirect(before, join, behind)
+        way.chain.remove(join)
+        assert join.last is not None
+        join.last.erase()
+    region.drop(function, {c.way.join for c in found if c.way.join is not None})
+    function.analyze_cfg()
+    repair(function, more, held)
+    for phi in phis:
+        function.marks.pop(phi, None)
+        phi.set_incoming((), ())
+
+
+def _as_register(value: Value, like: Instruction, block: Block) -> Value:
+    """A value, or for a literal a move of it at the end of the block."""
+    if not isinstance(value, Constant):
+        return value
+    move = move_of(value, like)
+    _move_before_end([move], block)
+    return move
+
+
+def _rename_entries(block: Block, old: Block, new: Block) -> None:
+    for phi in block.phis:
+        phi.set_incoming(phi.operands, [new if b is old else b for b in phi.aux])
+
+
+def _move_before_end(instructions: Iterable[Instruction], block: Block) -> None:
+    last = block.terminator
+    assert last is not None
+    for i in instructions:
+        i.remove()
+        i.insert_before(last)
+
+
+def _fuse(function: Function, c: Candidate) -> set[Block]:
+    """Fuse one pair; returns the blocks that are to be dropped."""
+    first, second, way = c.first, c.second, c.way
+    preheader, latch = first.entries[0], first.latches[0]
+    header, last = second.header, second.latches[0]
+    _clear_way(function, c, preheader)
+    ended = latch.terminator
+    assert ended is not None
+    ended.erase()
+    latch.append(Instruction(form("bra"), aux=(header,)))
+    _rename_entries(first.header, latch, last)
+    before = way.chain[-1]
+    for phi in list(header.phis):
+        phi.remove()
+        first.header.insert_phi(phi)
+        phi.set_incoming(phi.operands, [preheader if b is before else b for b in phi.aux])
+    region.redirect(last, header, first.header)
+    first.header.pragmas += tuple(p for p in header.pragmas if p not in first.header.pragmas)
+    first.header.flags |= header.flags
+    body = [i for b in second.blocks for i in b]
+    _join_variables(function, c, body)
+    for b in way.chain:
+        assert b.last is not None
+        b.last.erase()
+    region.merge_into(header, latch)
+    _drop_repeated(function, first, latch, body)
+    return {*way.chain, header}
+
+
+def _clear_way(function: Function, c: Candidate, preheader: Block) -> None:
+    """Move what stands between the loops to its side."""
+    way = c.way
+    leaders: dict[Value, Value] = {}
+    for b in way.chain:
+        for phi in b.phis:
+            leaders[phi] = _as_register(phi.operands[0], phi, preheader)
+    substitute(leaders)
+    for old in leaders:
+        assert isinstance(old, Instruction)
+        function.marks.pop(old, None)
+        old.erase()
+    _move_before_end(way.early, preheader)
+    anchor = c.second.exits[0][1].first_non_phi
+    assert anchor is not None
+    for i in way.late:
+        i.remove()
+        i.insert_before(anchor)
+
+
+def _join_variables(function: Function, c: Candidate, body: list[Instruction]) -> None:
+    """Where both variables count alike, the second is the first plus a constant."""
+    one, two = (iv.phi for iv in c.variables)
+    if c.shift is None or not can_stand_for(one, two) or one.type.bits != two.type.bits:
+        return
+    assert isinstance(one.type, ScalarType)
+    new: Value = one
+    if c.shift:
+        bits = one.type.bits
+        sum_ = Instruction(
+            form(f"add.s{bits}", "%s, %s, %s"), (one, integer(c.shift)), two.type, two.name
+        )
+        sum_.loc, sum_.line = two.loc, two.line
+        anchor = c.second.header.first_non_phi
+        assert anchor is not None
+        sum_.insert_before(anchor)
+        body.insert(0, sum_)
+        new = sum_
+    substitute({two: new})
+    function.marks.pop(two, None)
+    two.erase()
+
+
+def _drop_repeated(
+    function: Function, first: Loop, latch: Block, body: Sequence[Instruction]
+) -> None:
+    """What the second body computes as the first did, and its moves, name what there is."""
+    known: dict[object, Instruction] = {}
+    second = set(body)
+    for b in dict.fromkeys((first.header, latch)):
+        for i in b:
+            if i not in second and _is_plain(i):
+                known.setdefault((i.form, i.operands), i)
+    leaders: dict[Value, Value] = {}
+    for i in body:
+        if i.block is None or not _is_plain(i):
+            continue
+        operands = tuple([leaders.get(v, v) for v in i.operands])
+        one: Value | None = known.get((i.form, operands))
+        if one is None and i.form.name == "mov" and len(operands) == 1 and "{" not in i.form.shape:
+            one = operands[0] if operands[0].definer is not None else None
+        if one is not None and can_stand_for(one, i):
+            leaders[i] = one
+    substitute(leaders)
+    for old in leaders:
+        assert isinstance(old, Instruction)
+        function.marks.pop(old, None)
+        old.erase()
+
+
+def _is_plain(i: Instruction) -> bool:
+    f = i.form
+    return (
+        f.pure and not f.is_phi and f.guard is None and i._results is None
+        and not f.carry_in and not f.carry_out
+    )  # fmt: skip

@@ -1,0 +1,146 @@
+"""What may stand in a software pipeline: each instruction of a loop's body, and why not.
+
+The real tool's check answers 60 (reject) or 130 (accept) for an instruction; here the same two
+codes follow from properties of the instruction, since the check as the notes have it compares a
+pipe class and would reject all arithmetic and admit barriers. An accepted instruction keeps two
+operand slots for the latency annotation, as there.
+
+    row of RULES    property of the instruction -> reason
+    annotate        latency class of each register operand (the step before the check)
+    Reason          the closed list of why a loop is not pipelined
+
+Cost     a look at each instruction.
+Source   the notes on ptxas, phase 24, steps 1 and 2.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+
+import attrs
+
+from nvir.ir.block import Block
+from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import Form
+from nvir.ir.values import Constant, Value
+from nvir.sm.latency import latency_class
+from nvir.sm.profile import Profile
+
+
+class Feasibility(enum.IntEnum):
+    """The result of the check of one instruction, by the real tool's numbers."""
+
+    REJECT = 60
+    ACCEPT = 130
+
+
+class Reason(enum.Enum):
+    """Why a loop is not pipelined: the closed list."""
+
+    NOT_INNERMOST = "it holds another loop"
+    SEVERAL_BLOCKS = "its body has several blocks"
+    EARLY_EXIT = "lanes may leave it at {what}"
+    PRAGMA = "it is not to be unrolled, and knob OkToPipelineNoUnroll is 0"
+    PIPELINED = "it is a pipeline already"
+    NOT_COPIED = "it cannot be copied: {what}"
+    UNKNOWN = "{what} is no operation that the table knows"
+    BARRIER = "{what} is a barrier or a fence, which no iteration may cross"
+    CALL = "{what} is a call"
+    CONVERGENT = "lanes leave it apart, and {what} needs them together"
+    PINNED = "{what} has an order that iterations in flight would break"
+    ASYNC = "{what} counts groups of copies, which iterations in flight would change"
+    TEMPLATE = "the machine's model lacks something: {what}"
+    TEST = "its exit test needs what the body loads: {what}"
+    NO_LOAD = "it has no load of long latency"
+    RECURRENCE = "its loads wait for what the iteration before made: {what}"
+    SHORT = "{what} iterations are fewer than the stages"
+    FORM = "a kernel alone cannot do it: {what}"
+    LIMIT = "a limit is set: {what}"
+    TOO_LARGE = "{what} operations are too many"
+    MANY = "{what} loops of the function were judged before it, and option judged allows no more"
+    REGISTERS = "no depth leaves enough registers: {what}"
+    NO_GAIN = "no depth is predicted to pay: {what}"
+
+    def text(self, what: str = "") -> str:
+        return str(self.value).format(what=what)
+
+
+@attrs.frozen
+class Finding:
+    """The check of one instruction: the code, the reason of a rejection, operand slots kept."""
+
+    code: Feasibility
+    reason: Reason | None = None
+    slots: int = 2
+
+
+def _is_async(f: Form) -> bool:
+    return bool(f.op.async_until) or f.name.startswith(("cp.", "wgmma.", "tcgen05."))
+
+
+# property, reason, and the optimisation level from which on it rejects
+RULES: tuple[tuple[Callable[[Form], bool], Reason, int], ...] = (
+    (lambda f: f.name == "unknown", Reason.UNKNOWN, 0),
+    (lambda f: f.is_call, Reason.CALL, 0),
+    (_is_async, Reason.ASYNC, 0),
+    (lambda f: f.sync, Reason.BARRIER, 0),
+    (lambda f: f.terminator and f.name != "bra", Reason.EARLY_EXIT, 0),
+    (lambda f: f.pinned and not f.terminator, Reason.PINNED, 0),
+)
+
+
+def check(i: Instruction, *, parts: bool = True, level: int = 3) -> Finding:
+    """The check of one instruction. `parts`: lanes may leave the loop in different iterations."""
+    for holds, reason, least in RULES:
+        if level >= least and holds(i.form):
+            return Finding(Feasibility.REJECT, reason, len(i.operands))
+    if parts and i.form.convergent:
+        return Finding(Feasibility.REJECT, Reason.CONVERGENT, len(i.operands))
+    return Finding(Feasibility.ACCEPT, slots=min(2, len(i.operands)))
+
+
+def infeasible(block: Block, *, parts: bool) -> tuple[Reason, Instruction] | None:
+    """The first instruction of a body that rejects it, with the reason."""
+    for i in block:
+        if i.form.is_phi or i is block.last:
+            continue
+        found = check(i, parts=parts)
+        if found.reason is not None:
+            return found.reason, i
+    return None
+
+
+@attrs.frozen
+class Annotation:
+    """An operand of the body and its latency class. `index` counts without the guard's operands:
+    of a predicated instruction two are taken off, as the real tool does."""
+
+    instruction: Instruction
+    index: int
+    latency_class: int
+
+
+REWRITES = 6  # the default class: what differs from it is annotated
+
+
+def annotate(instructions: Iterable[Instruction], profile: Profile) -> list[Annotation]:
+    """Latency classes of the register operands that differ from the default class.
+
+    An operand's class is that of the operation that makes it; literals and symbols have none.
+    """
+    made = []
+    for i in instructions:
+        count = len(i.operands) - (2 if i.form.guard is not None and i.results else 0)
+        for k, v in enumerate(i.operands[:count]):
+            code = _class_of(v, profile)
+            if code != REWRITES:
+                made.append(Annotation(i, k, code))
+    return made
+
+
+def _class_of(v: Value, profile: Profile) -> int:
+    d = v.definer
+    if isinstance(v, Constant) or d is None or d.form.is_phi:
+        return REWRITES
+    return latency_class(d.form.spelling, profile)

@@ -1,0 +1,382 @@
+"""Software pipelining (phase 24): iterations of a loop overlap, so that loads are under way early.
+
+    L: ld %a, [%p]              prologue: ld %a0, [%p]
+       add %s, %s, %a           L: .pragma "nounroll"
+       add %p, %p, 4      ==>      ld %a1, [%p+4]
+       …                           add %s, %s, %a0
+       @%q bra L                   ld %a0, [%p+8]  …  @%q bra L
+                                epilogue: add %s, %s, %a0
+
+Options:
+
+    loop-pipeline              depths as the model of the machine prefers
+    loop-pipeline<depth=2>     values of loads are used two steps after them
+    loop-pipeline<force>       also where no gain is predicted
+    loop-pipeline<form=kernel-only>   stages guarded, no prologue and epilogue
+    loop-pipeline<stages=all>  all instructions in the stages of the modulo schedule
+    loop-pipeline<schedule=F>  the loops of a file, by its schedules
+
+The real assembler was not seen to pipeline loops, and it undoes what it can: it unrolls the kernel
+again and waits where it copies a value in flight. So the kernel carries `.pragma "nounroll"`, and
+is itself unrolled until each value in flight has a register to itself.
+
+Method   1. annotate operands with latency classes   2. check each instruction (60 or 130)
+         3. dependence graph, MII, modulo schedule   4. stages   5. depth by cost
+         6. prologue, kernel, epilogue: pipeline_expand.py
+Needs    CFG annotations. Loops of one block that test at their end (`loop-rotate` makes them).
+Readback `nvir opt --readback` has ptxas assemble the result and remarks which schedules it keeps.
+Keeps    what the function does, for any number of iterations of any lane.
+Skips    loops with a `Reason`; each is remarked.
+Marks    kernel and rest by `.pragma "nounroll"`.
+Cost     of a loop with loads, some clones of its function: see pipeline_choice.py.
+Source   the notes on phase 24; M. Lam, "Software Pipelining", PLDI 1988 (modulo variable
+         expansion); what ptxas 13.0 keeps of it (benchmarks/pipeline.py).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+
+from nvir.analysis.divergence import Divergence, divergence
+from nvir.analysis.induction import trip_count
+from nvir.ir.clone import clone_function
+from nvir.ir.errors import NvirError
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop, natural_loops
+from nvir.passes.context import Context
+from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_times, is_long_load
+from nvir.passes.loop.pipeline.choice import Choice, body_of, choose, machine_for, pipeline
+from nvir.passes.loop.pipeline.expand import PIPELINED, REST, expand
+from nvir.passes.loop.pipeline.feasible import Feasibility, Reason, annotate, infeasible
+from nvir.passes.loop.pipeline.kernel_only import why_not
+from nvir.passes.loop.pipeline.schedule_file import FileSchedule, read_schedules, staged_by
+from nvir.passes.loop.unroll.prepare import Refusals, Region
+from nvir.passes.loop.unroll.transform import NOUNROLL
+from nvir.passes.loop.unroll.unroll_decision import decide
+from nvir.passes.remarks import Code, analysis, missed, passed
+from nvir.sm.loopgraph import loop_graph
+from nvir.sm.pipeline import LoopSchedule, schedule_loop
+
+PIPELINE = passed(
+    "Pipelined",
+    "{stages} stages, {factor} {factor:iteration|iterations} in the kernel: "
+    "{before} → {after} cycles an iteration "
+    "predicted (II {ii}, MII {mii}), registers {registers_before} → {registers}, "
+    "blocks an SM {blocks_before} → {blocks}",
+)
+SCHEDULED = passed(
+    "Scheduled", "{stages} stages by a schedule of II {ii}, {factor} iterations in the kernel"
+)
+KEPT = analysis(
+    "Kept", "ptxas keeps the schedule: {loads} loads, {ahead} of them used a round later"
+)
+UNDONE = missed("Undone", "not pipelined in the end: ptxas undoes the schedule: {why}")
+ANNOTATED = analysis(
+    "LatencyClasses", "latencies known of {accepted} {accepted:instruction|instructions} with "
+    "{operands} {operands:operand|operands} (130)"
+)
+NOT_PIPELINED: dict[Reason, Code] = {
+    r: missed(
+        "NotPipelined" + r.name.title().replace("_", ""), "not pipelined: {reason}",
+        str(int(Feasibility.REJECT)) if r in (
+            Reason.UNKNOWN, Reason.BARRIER, Reason.CALL, Reason.CONVERGENT, Reason.PINNED,
+            Reason.ASYNC,
+        ) else "",
+    )
+    for r in Reason
+}  # fmt: skip
+CODES = (PIPELINE, SCHEDULED, ANNOTATED, KEPT, UNDONE, *NOT_PIPELINED.values())
+LARGEST = 400  # operations of a body: beyond, schedules and simulations take too long
+LARGE = 2_500  # instructions of a function: each judgement predicts the registers of all of them
+
+
+@attrs.frozen
+class Options:
+    """depth   steps from a load to the use of its value; 0 leaves it to the model
+    level   where loads are taken to hit
+    force   pipeline also where no gain is predicted
+    form    "prologue": prologue, kernel, epilogue, and the loop for the rest; "kernel-only": the
+            kernel with guarded stages alone
+    stages  "loads": only loads move ahead, since the assembler schedules the rest anew; "all":
+            every instruction is in the stage of its modulo schedule, whatever the gain
+    schedule  a file of schedules: its loops are pipelined by it, no others
+    judged  most loops of a function that are judged by simulation, fewer in large functions; 0: all
+    """
+
+    depth: int = 0
+    level: Literal["l1", "l2", "dram"] = "l2"
+    force: bool = False
+    form: Literal["prologue", "kernel-only"] = "prologue"
+    stages: Literal["loads", "all"] = "loads"
+    schedule: str = ""
+    judged: int = 40
+
+
+def run(function: Function, ctx: Context) -> bool:
+    if not function.back_edges:
+        return False
+    work = _Pipeliner(function, ctx)
+    if ctx.options.schedule:
+        return work.by_file(read_schedules(ctx.options.schedule))
+    headers = [x.header for x in natural_loops(function)]
+    changed = False
+    for header in headers:
+        loop = next((x for x in natural_loops(function) if x.header is header), None)
+        if loop is not None and work.loop(loop):
+            changed = True
+    return changed
+
+
+class _Pipeliner:
+    def __init__(self, function: Function, ctx: Context) -> None:
+        self.function, self.ctx = function, ctx
+        self.options: Options = ctx.options
+        self._divergence: Divergence | None = None
+        self._factors: dict[str, int] | None = None
+        self.judged = 0
+        self.textures = bool(ctx.knob("PipelineMultiOutputTex"))
+
+    def loop(self, loop: Loop) -> bool:
+        """Pipeline a loop, or remark why not."""
+        why = self._against(loop)
+        if why is None and self.options.stages == "all":
+            why = self._all(loop)
+            if why is None:
+                return True
+        if why is None:
+            choice, made = self._choose(loop)
+            if choice.reason is None:
+                self._apply(loop, choice, made)
+                return True
+            why = choice.reason, choice.what
+        reason, what = why
+        self.ctx.count("not_pipelined")
+        self.ctx.remark(NOT_PIPELINED[reason], loop, reason=reason.text(what))
+        return False
+
+    def by_file(self, schedules: list[FileSchedule]) -> bool:
+        """Pipeline the loops that a file names. Raises ParseError where it does not fit."""
+        changed = False
+        for given in schedules:
+            if given.function != str(self.function.name):
+                continue
+            loop = next(
+                (x for x in natural_loops(self.function) if x.header.name == given.loop), None
+            )
+            if loop is None:
+                raise given.wrong(f"{given.function} has no loop {given.loop}")
+            why = self._against(loop)
+            if why is not None and why[0] not in (Reason.NO_LOAD, Reason.PRAGMA):
+                raise given.wrong(f"loop {given.loop}: {why[0].text(why[1])}")
+            body, region = body_of(self.function, given.loop)
+            obstacle = body.test_loads
+            if obstacle is not None:
+                raise given.wrong(
+                    f"loop {given.loop}: {Reason.TEST.text(obstacle.form.spelling)}"
+                )
+            found = staged_by(body, given)
+            if found.count < 2:
+                raise given.wrong(f"loop {given.loop}: one stage, so nothing overlaps")
+            short = _too_short(body, found)
+            if short is not None:
+                text = f"{Reason.SHORT.text(str(short))} ({found.count})"
+                raise given.wrong(f"loop {given.loop}: {text}")
+            self._expand(loop, body, region, found, given.ii)
+            changed = True
+        return changed
+
+    def _all(self, loop: Loop) -> tuple[Reason, str] | None:
+        """All instructions in the stages of the modulo schedule; why not, or None if done."""
+        for i in loop.header:  # a flag lasts until the next one is made, whichever round's it is
+            if any(r.type.name == "cc" and r.has_uses for r in i.results):
+                return Reason.PINNED, i.form.spelling
+        try:
+            graph = loop_graph(loop, self.ctx.profile, level=self.options.level)
+            if len(graph.operations) > LARGEST:
+                return Reason.TOO_LARGE, str(len(graph.operations))
+            made = schedule_loop(graph)
+        except NvirError as e:
+            return Reason.TEMPLATE, str(e)
+        number = {i: k for k, i in enumerate(loop.header)}
+        times: dict[int, int] = {}
+        for t, op in zip(made.times, graph.operations, strict=True):
+            k = number[op.parent]
+            times[k] = min(t, times.get(k, t))
+        header = str(loop.header.name)
+        scratch = clone_function(self.function)  # bringing the loop into form changes it
+        scratch.analyze_cfg()
+        body, _ = body_of(scratch, header)
+        obstacle = body.test_loads
+        if obstacle is not None:
+            return Reason.TEST, obstacle.form.spelling
+        found = _in_stages(body, times, made.ii)
+        if found is None or found.count < 2:
+            return Reason.NO_GAIN, "the modulo schedule has one stage"
+        short = _too_short(body, found)
+        if short is not None:
+            return Reason.SHORT, str(short)
+        body, region = body_of(self.function, header)
+        found = _in_stages(body, times, made.ii)
+        assert found is not None
+        self._expand(loop, body, region, found, made.ii)
+        return None
+
+    def _expand(
+        self, loop: Loop, body: Body, region: Region, found: Staged, ii: int
+    ) -> None:
+        done = expand(Layout(found), region, trip=trip_count(body.loop))
+        self.function.analyze_cfg()
+        self.ctx.count("pipelined")
+        self.ctx.remark(SCHEDULED, loop, stages=done.stages, factor=done.factor, ii=ii)
+        self._divergence = None
+
+    # ------------------------------------------------------------- reasons
+
+    def _against(self, loop: Loop) -> tuple[Reason, str] | None:
+        """What the loop itself has against it, in the order in which it is asked."""
+        header = loop.header
+        if not loop.is_innermost:
+            return Reason.NOT_INNERMOST, ""
+        if header.flags & {PIPELINED, REST}:
+            return Reason.PIPELINED, ""
+        leaves = _early_exit(loop)
+        if leaves is not None:
+            return Reason.EARLY_EXIT, leaves
+        if len(loop.blocks) > 1:
+            return Reason.SEVERAL_BLOCKS, ""
+        if NOUNROLL in header.pragmas and not self.ctx.knob("OkToPipelineNoUnroll"):
+            return Reason.PRAGMA, ""
+        found = infeasible(header, parts=self._parts(loop))
+        if found is not None:
+            return found[0], found[1].form.spelling
+        refusal = Refusals(self.function).of(loop)
+        if refusal is not None:
+            return Reason.NOT_COPIED, refusal[0].text(refusal[1])
+        if not any(self._moves(i) for i in header):
+            return Reason.NO_LOAD, ""
+        return None
+
+    def _moves(self, i: Instruction) -> bool:
+        return is_long_load(i, self.textures)
+
+    def _parts(self, loop: Loop) -> bool:
+        if not any(i.form.convergent for i in loop.header):
+            return False
+        if self._divergence is None:
+            self._divergence = divergence(self.function)
+        d = self._divergence
+        return loop.header in d.divergent_loops or d.is_divergent_branch(loop.header)
+
+    # ------------------------------------------------------------ the choice
+
+    def _most(self) -> int:
+        """How many loops are judged in a function of this size."""
+        size = sum(map(len, self.function.blocks))
+        return max(1, self.options.judged * min(LARGE, size) // max(size, 1))
+
+    def _choose(self, loop: Loop) -> tuple[Choice, LoopSchedule | None]:
+        if self.options.judged and self.judged >= self._most():
+            return Choice(Reason.MANY, str(self.judged)), None
+        self.judged += 1
+        try:
+            found = loop_graph(loop, self.ctx.profile, level=self.options.level)
+            if len(found.operations) > LARGEST:
+                return Choice(Reason.TOO_LARGE, str(len(found.operations))), None
+            made = schedule_loop(found, registers=False)
+            return self._by_cost(loop), made
+        except NvirError as e:
+            return Choice(Reason.TEMPLATE, str(e)), None
+
+    def _by_cost(self, loop: Loop) -> Choice:
+        scratch = clone_function(self.function)  # bringing it into form changes it
+        scratch.analyze_cfg()
+        body, _ = body_of(scratch, str(loop.header.name), self.textures, words=True)
+        obstacle = body.test_loads
+        if obstacle is not None:
+            return Choice(Reason.TEST, obstacle.form.spelling)
+        alone = self.options.form == "kernel-only"
+        against = why_not(body) if alone else None
+        if against is not None:
+            return Choice(Reason.FORM, against)
+        limit = self._over_limit(body)
+        if limit is not None:
+            return Choice(Reason.LIMIT, limit)
+        machine = machine_for(self.function, self.ctx.profile, self.options.level)
+        return choose(
+            self.function, loop, body, machine, factors=self._unrolled(),
+            depth=self.options.depth, force=self.options.force,
+            limit=self.ctx.knob("PipelineHoistRRegPressureLimit"), kernel_only=alone,
+        )  # fmt: skip
+
+    def _over_limit(self, body: Body) -> str | None:
+        """Which of the limits that knobs set the body goes beyond."""
+        predicates = sum(r.type.bits == 1 for i in body.nodes for r in i.results)
+        memory = sum(i.form.reads or i.form.writes for i in body.nodes)
+        for name, over, value in (
+            ("PipelineHoistCondLimit", 1, len(body.slice)),
+            ("PipelineHoistPRegPressureLimit", 1, predicates),
+            ("PipelineMIOVQToInstRatio", -1, memory / max(1, len(body.nodes))),
+        ):
+            limit = self.ctx.knob(name)
+            if limit is not None and (value - limit) * over > 0:
+                return f"{value:.3g} where knob {name} is {limit:.3g}"
+        return None
+
+    def _unrolled(self) -> dict[str, int]:
+        """How often the assembler would unroll each loop by itself."""
+        if self._factors is None:
+            made = decide(self.function, self.ctx)
+            self._factors = {
+                name: d.factor for name, d in made.items() if d.factor is not None and d.factor > 1
+            }
+        return self._factors
+
+    # ------------------------------------------------------------- carry out
+
+    def _apply(self, loop: Loop, choice: Choice, made: LoopSchedule | None) -> None:
+        where = loop.header
+        classes = annotate([i for i in where if not i.form.is_phi], self.ctx.profile)
+        accepted = sum(not i.form.is_phi for i in where)
+        self.ctx.remark(ANNOTATED, loop, operands=len(classes), accepted=accepted)
+        before, after = choice.before, choice.after
+        assert before is not None
+        assert after is not None
+        header = str(where.name)
+        place = loop
+        alone = self.options.form == "kernel-only"
+        done = pipeline(self.function, header, choice.depth, self.textures, alone)
+        self.ctx.count("pipelined")
+        self.ctx.remark(
+            PIPELINE, place, stages=done.stages, factor=done.factor,
+            before=round(before.cycles, 1), after=round(after.cycles, 1),
+            ii=made.ii if made is not None else None, mii=made.mii if made is not None else None,
+            registers_before=before.registers, registers=after.registers,
+            blocks_before=before.blocks, blocks=after.blocks,
+        )  # fmt: skip
+        self._divergence = None
+
+
+def _early_exit(loop: Loop) -> str | None:
+    """Where a loop can be left but at one branch, or None."""
+    for b in loop.blocks:
+        t = b.terminator
+        if t is None or t.form.name != "bra":
+            return t.form.spelling if t is not None else str(b.name)
+    exits = [str(b.name) for b, _ in loop.exits]
+    return (" and ".join(exits) or "no place") if len(exits) != 1 else None
+
+
+def _too_short(body: Body, found: Staged) -> int | None:
+    """The trip count where it is known and does not fill the stages; else None."""
+    trip = trip_count(body.loop)
+    count = trip.count if trip is not None else None
+    return count if count is not None and count < found.count + Layout(found).factor - 1 else None
+
+
+def _in_stages(body: Body, times: dict[int, int], ii: int) -> Staged | None:
+    """The stages of a body by the starts of its instructions, numbered in the block."""
+    starts = {i: times[k] for k, i in enumerate(body.block) if k in times}
+    return by_times(body, starts, ii)

@@ -1,0 +1,1 @@
+"""The form that loop passes expect: canonical, rotated, peeled."""

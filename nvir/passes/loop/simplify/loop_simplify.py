@@ -1,0 +1,69 @@
+"""Loop simplification: the form that all other loop passes expect (phase 18).
+
+    one latch        all back edges to a header come from one block
+    one preheader    the only way in, which does nothing but lead there
+    own exits        blocks that the loop leads to are led to by nothing else
+
+    a:  bra h      b:  bra h                a:  bra pre    b:  bra pre
+    h:  phi [x, a], [y, b],                 pre: phi [x, a], [y, b]; bra h
+            [u, c], [v, d]        ==>       h:  phi [pre's], [latch's]
+        …                                   …
+    c:  @p bra h   d:  bra h                c:  @p bra latch    d:  bra latch
+                                            latch: phi [u, c], [v, d]; bra h
+
+Method   That of canonical.py. Peeling, where it is asked for, comes between two such rounds: the
+         notes have it before, but copies of simple loops are simple.
+Needs    fresh CFG annotations.
+Keeps    every instruction: only jumps and phis come in. A second run changes nothing.
+Skips    loops with an unknown operation. Regions that control enters sideways: they have no
+         header; reported. Under the convergent flag, edges on which lanes may part: a new
+         block there would be a new place for them to be apart.
+Knobs    LoopMakeSingleEntry (487) off leaves only the single latch.
+Cost     linear; blocks only, unless something is to be done.
+Source   The notes' phase 18, with peeling at levels 4 and 5 or by the flag. Exits of their own are
+         not noted; LICM's sinking side and the unroller want them.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from nvir.ir.function import Function
+from nvir.passes.context import Context
+from nvir.passes.loop.simplify import canonical, loop_peel
+from nvir.passes.remarks import missed
+
+IRREDUCIBLE = missed(
+    "Irreducible", "control enters {target} sideways, from {source}: no header, not simplified"
+)
+CODES = (IRREDUCIBLE, *canonical.CODES, *loop_peel.CODES)
+
+
+@attrs.frozen
+class Options:
+    """Options of `loop-simplify`.
+
+    enable      loop optimisation as a whole (bit 0 of the flags at 1368)
+    level       of optimisation; 4 and 5 peel
+    peel        peel at any level (bit 2 of the flags at 1382)
+    convergent  lanes stay together in this code (bit 7 of the flags at 1380); so does the
+                function's flag "convergent"
+    """
+
+    enable: bool = True
+    level: int = 2
+    peel: bool = False
+    convergent: bool = False
+
+
+def run(function: Function, ctx: Context) -> bool:
+    options: Options = ctx.options
+    if not options.enable or not (function.back_edges or function.irreducible_edges):
+        return False
+    for source, target in function.irreducible_edges:
+        ctx.remark(IRREDUCIBLE, target, source=source.name, target=target.name)
+    whole = bool(ctx.knob("LoopMakeSingleEntry"))
+    together = options.convergent or "convergent" in function.flags
+    changed = canonical.canonicalise(function, ctx, whole=whole, together=together)
+    peel = (options.level >= 4 or options.peel) and not together
+    return (peel and loop_peel.peel_loops(function, ctx)) or changed

@@ -1,0 +1,1 @@
+"""Tile loops (matrix products) as multistage loops of asynchronous copies."""

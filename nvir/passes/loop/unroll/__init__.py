@@ -1,0 +1,1 @@
+"""Loop unrolling: decisions carried out."""

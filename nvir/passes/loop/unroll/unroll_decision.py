@@ -1,0 +1,110 @@
+"""What the assembler will do with each loop: a remark for every one, and no change.
+
+    loop L: unrolled 4 times by the assembler: c = 12 ≤ 49 with a load
+    loop M: code 12: not unrolled: (64 − 1)·31 = 1953 > 1167; a branch in the body
+
+Method   The rules are those of unroll_observed.py. ptxas decides when dead code is gone and
+         copies are resolved, but before equal computations are merged. So copies are resolved
+         while the decision is made, and what would be dead is left out of account.
+Needs    CFG annotations.
+Keeps    everything.
+Cost     a search for copies and one for dead code, and the loops themselves; a function
+         without loops costs nothing.
+Source   loops assembled by ptxas 13.0 and read back (benchmarks/unroll_agreement.py).
+"""
+
+from __future__ import annotations
+
+from nvir.assembler.unroll.decide import (
+    Limits,
+    UnrollCode,
+    UnrollDecision,
+    unroll_decisions,
+)
+from nvir.ir.clone import clone_function
+from nvir.ir.function import Function
+from nvir.ir.loops import natural_loops
+from nvir.ir.module import Module, capability
+from nvir.passes.context import Context
+from nvir.passes.knobs import Knobs
+from nvir.passes.registry import Pass
+from nvir.passes.remarks import Code, missed, passed
+from nvir.passes.rewrite import substituted
+from nvir.passes.scalar import copy_prop, dce
+
+# The state in which ptxas decides. Rows of their own: all passes need not be imported for two.
+BEFORE = (
+    Pass("copy-prop", copy_prop.run, "uses of a copy name its source", copy_prop.CODES),
+    Pass("dce", dce.run, "removes what nobody uses", dce.CODES),
+)
+
+FULL = passed("Full", "the assembler unrolls the loop fully: {reason} "
+              "[T = {T}, d = {d}, a = {a}, S = {S}, p = {p}, L = {L}]")  # fmt: skip
+PARTIAL = passed("Partial", "the assembler unrolls the loop {factor} times: {reason} "
+                 "[T = {T}, d = {d}, a = {a}, S = {S}, p = {p}]")  # fmt: skip
+_NONE: dict[UnrollCode, Code] = {
+    code: missed(
+        "NotUnrolled" + code.name.title().replace("_", ""),
+        "the assembler does not unroll the loop: {reason} "
+        "[T = {T}, d = {d}, a = {a}, S = {S}, p = {p}]",
+        code.number,
+    )
+    for code in UnrollCode
+}
+CODES = (FULL, PARTIAL, *_NONE.values())
+
+
+def run(function: Function, ctx: Context) -> bool:
+    decisions = decide(function, ctx)
+    if not decisions:
+        return False
+    for loop in natural_loops(function):
+        made = decisions[loop.header.name]
+        numbers = {"T": made.T, "d": made.d, "a": made.a, "S": made.S, "p": made.p}
+        ctx.count(made.action)
+        if made.action == "full":
+            ctx.remark(FULL, loop, reason=made.reason, L=made.L, **numbers)
+        elif made.action == "partial":
+            ctx.remark(PARTIAL, loop, reason=made.reason, factor=made.factor, **numbers)
+        else:
+            assert made.code is not None
+            ctx.remark(_NONE[made.code], loop, reason=made.reason, **numbers)
+    return False
+
+
+def decide(
+    function: Function, ctx: Context, target: str | None = None
+) -> dict[str, UnrollDecision]:
+    """The decisions by the name of the loop's header. The function stays as it is.
+
+    `target` is the architecture, the module's own by default.
+    """
+    if not function.back_edges:
+        return {}
+    limits = Limits(
+        enabled=ctx.knob("LoopUnroll"),
+        budget=ctx.knob("UnrollBudget"),
+        per_percent=ctx.knob("LoopUnrollNumExtraInstBase"),
+        share=ctx.knob("UnrollFlexableFullLimit"),
+        unknown_factor=ctx.knob("UnrollUnknownCount"),
+        full_limit=ctx.knob("UnrollFullInstLimit"),
+    )
+    arch = capability(target or ctx.module.target) or 80
+    headers = [x.header for x in natural_loops(function)]
+    off = frozenset(h for h in headers if ctx.knob("block-nounroll", h))
+    with substituted(copy_prop.copies(function)):
+        dead = frozenset(dce.dead_instructions(function))
+        decisions = unroll_decisions(function, arch, limits, off, dead)
+    return {header.name: made for header, made in decisions.items()}
+
+
+def prepared(function: Function, module: Module) -> Function:
+    """A copy of the function in the state in which ptxas decides."""
+    copy = clone_function(function)
+    copy.analyze_cfg()
+    ctx = Context(module, Knobs())
+    ctx.function = copy
+    for row in BEFORE:
+        ctx.pass_, ctx.options = row, row.options()
+        row.run(copy, ctx)
+    return copy

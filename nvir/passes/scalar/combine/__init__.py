@@ -1,0 +1,1 @@
+"""Peepholes: rules over integers, proved, and others."""

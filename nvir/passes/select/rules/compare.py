@@ -1,0 +1,128 @@
+"""Comparison and selection: icmp, fcmp, select."""
+
+from __future__ import annotations
+
+from nvir.ir.errors import Unsupported
+from nvir.ir.instruction import Instruction
+from nvir.ir.types import PRED, PointerType, Type, VectorType
+from nvir.ir.values import Constant, Value
+from nvir.passes.select.lanes import Rule, by_element
+from nvir.passes.select.parts import parts
+from nvir.passes.select.rules.floating import as_float
+from nvir.passes.select.rules.integer import halves, sext, zext
+from nvir.passes.select.rules.wide import below
+from nvir.passes.select.selector import Parts, Selector, predicate, width
+
+# PTX's names; those with u hold where an operand is NaN.
+_FLOAT = {
+    "oeq": "eq", "ogt": "gt", "oge": "ge", "olt": "lt", "ole": "le", "one": "ne", "ord": "num",
+    "ueq": "equ", "ugt": "gtu", "uge": "geu", "ult": "ltu", "ule": "leu", "une": "neu",
+    "uno": "nan",
+}  # fmt: skip
+_INTEGER = frozenset(["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
+
+
+def condition(i: Instruction) -> str:
+    """The predicate among an instruction's flags."""
+    for m in i.form.mods:
+        if m in _INTEGER or m in _FLOAT or m in ("true", "false"):
+            return m
+    raise Unsupported(f"{i.form.spelling}: no predicate")
+
+
+def _icmp(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    how = condition(i)
+    if t.bits == 1:
+        return (_of_bits(s, how, args[0][0], args[1][0]),)
+    if t.bits > 64:
+        return (_of_pairs(s, how, t, args[0], args[1]),)
+    a, b = args[0][0], args[1][0]
+    bits = 64 if isinstance(t, PointerType) else t.bits
+    extend = sext if how[0] == "s" else zext
+    a, b = extend(s, a, bits), extend(s, b, bits)
+    w = 64 if bits == 64 else width(t)
+    kind = how[0] if how not in ("eq", "ne") else "s"
+    if isinstance(a, Constant):
+        a = s.reg(a, f"b{w}")
+    return (s.op(f"setp.{how[-2:]}.{kind}{w}", a, b),)
+
+
+def _of_bits(s: Selector, how: str, a: Value, b: Value) -> Value:
+    """Of predicates; as a signed number true is -1."""
+    if how in ("eq", "ne"):
+        differ = s.op("xor.pred", a, b)
+        return differ if how == "ne" else s.op("not.pred", differ)
+    greater = how in ("ugt", "uge", "slt", "sle")  # where a is the one that is set
+    small, large = (b, a) if greater else (a, b)
+    if how in ("ugt", "ult", "sgt", "slt"):
+        return s.op("and.pred", large, s.op("not.pred", small))
+    return s.op("or.pred", large, s.op("not.pred", small))
+
+
+def _of_pairs(s: Selector, how: str, t: Type, a: Parts, b: Parts) -> Value:
+    kind = "s" if how[0] == "s" else "u"
+    a, b = (halves(s, t, x, "s" if kind == "s" else "z") for x in (a, b))
+    if how in ("eq", "ne"):
+        low, high = (s.op("xor.b64", x, y) for x, y in zip(a, b, strict=True))
+        return s.op(f"setp.{how}.s64", s.op("or.b64", low, high), 0)
+    if how[-2] == "g":
+        a, b = b, a
+    return below(s, a, b, kind, or_equal=how[-1] == "e")
+
+
+def _fcmp(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    how = condition(i)
+    if how in ("true", "false"):
+        return (predicate(how == "true"),)
+    kind, a = as_float(s, t, args[0][0])
+    _, b = as_float(s, t, args[1][0])
+    ftz = ".ftz" if s.options.ftz and kind == "f32" else ""
+    return (s.op(f"setp.{_FLOAT[how]}{ftz}.{kind}", a, b),)
+
+
+# ------------------------------------------------------------------- select
+
+
+def chosen(s: Selector, p: Value, a: Value, b: Value, reg: str) -> Value:
+    """a where p, else b, of one register."""
+    if a is b:
+        return a
+    if isinstance(p, Constant):
+        return a if p.value else b
+    if reg != "pred":
+        return s.op(f"selp.{reg}", a, b, p)
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return p if a.value else s.op("not.pred", p)
+    if isinstance(b, Constant) and not b.value:
+        return s.op("and.pred", p, a)
+    if isinstance(a, Constant) and a.value:
+        return s.op("or.pred", p, b)
+    taken, left = s.op("and.pred", p, a), s.op("and.pred", s.op("not.pred", p), b)
+    return s.op("or.pred", taken, left)
+
+
+def _select(s: Selector, i: Instruction) -> Parts:
+    c, a, b = i.operands
+    if isinstance(i.type, PointerType):
+        space = s.spaces.of(i)
+        return (chosen(s, s.one(c), s.held(a, space), s.held(b, space), "b64"),)
+    shape = parts(i.type)
+    conditions = s.use(c)
+    if not isinstance(c.type, VectorType):
+        conditions = conditions * len(shape)
+    else:
+        conditions = tuple(p for p in conditions for _ in range(len(shape) // c.type.count))
+    out = []
+    for p, x, y, part in zip(conditions, s.use(a), s.use(b), shape, strict=True):
+        v = chosen(s, p, x, y, part.reg.name)
+        if part.reg is not PRED and (how := s.extended.get(x)) and s.extended.get(y) == how:
+            s.known(v, *how)
+        out.append(v)
+    return tuple(out)
+
+
+RULES: dict[str, Rule] = {
+    "icmp": by_element(_icmp),
+    "fcmp": by_element(_fcmp),
+    "select": _select,
+}

@@ -1,0 +1,256 @@
+"""Integer arithmetic of every width up to 128 bits, and the extension of registers.
+
+An iN lies in the next wider register with anything above its N bits: sums, products,
+left shifts and bitwise operations need no more. Division, right shifts, comparison and
+conversion to wider types look at those bits and extend first; a literal is extended here,
+and a register that is known to be extended (a load, a mask, another extension) is left alone.
+
+    i1           predicates; sum and difference are xor, the product is and
+    i128         halves with carry; products of 64 bits; shifts by selection
+    x·y + z      mad, the full product of two narrower ones mul.wide
+"""
+
+from __future__ import annotations
+
+from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.form import form
+from nvir.ir.types import I64, IntType, PointerType, Type
+from nvir.ir.values import Constant, Value, integer
+from nvir.passes.select.constants import signed
+from nvir.passes.select.lanes import Rule, by_element
+from nvir.passes.select.selector import Parts, Selector, width
+
+_BITWISE = {"and": "and", "or": "or", "xor": "xor"}
+
+
+# ---------------------------------------------------------------- extension
+
+
+def zext(s: Selector, x: Value, bits: int) -> Value:
+    """The register with zeros above `bits`."""
+    return _extend(s, x, bits, "z")
+
+
+def sext(s: Selector, x: Value, bits: int) -> Value:
+    """The register with the sign above `bits`."""
+    return _extend(s, x, bits, "s")
+
+
+def _extend(s: Selector, x: Value, bits: int, how: str) -> Value:
+    w = 16 if bits <= 16 else 32 if bits <= 32 else 64
+    if isinstance(x, Constant):
+        return integer(x.value & ((1 << bits) - 1) if how == "z" else signed(x.value, bits))
+    if bits == w or s.is_known(x, how, bits):
+        return x
+    return s.cached((how, x, bits), lambda: s.known(_extension(s, x, bits, w, how), how, bits))
+
+
+def _extension(s: Selector, x: Value, bits: int, w: int, how: str) -> Value:
+    if how == "z":
+        made = s.op(f"and.b{w}", x, (1 << bits) - 1)
+    elif bits == 8:
+        made = s.op("cvt.s16.s8", x)
+    else:
+        up = s.op(f"shl.b{w}", x, w - bits)
+        made = s.op(f"shr.s{w}", up, w - bits)
+    return made
+
+
+def halves(s: Selector, t: Type, x: Parts, how: str) -> Parts:
+    """An integer of more than 64 bits with its high half extended."""
+    return x[0], _extend(s, x[1], t.bits - 64, how)
+
+
+# --------------------------------------------------------------- arithmetic
+
+
+def _add(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    return _sum(s, i, t, args, "add")
+
+
+def _sub(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    return _sum(s, i, t, args, "sub")
+
+
+def _sum(s: Selector, i: Instruction, t: Type, args: list[Parts], name: str) -> Parts:
+    (a, b) = args
+    if t.bits == 1:
+        return (s.op("xor.pred", a[0], b[0]),)
+    if t.bits > 64:
+        low, carry = chained(s, f"{name}.cc.u64", a[0], b[0])
+        high, _ = chained(s, f"{name}c.u64", a[1], b[1], carry)
+        return low, high
+    if name == "add" and (fused := _mad(s, i, t)) is not None:
+        return (fused,)
+    return (s.op(f"{name}.s{width(t)}", a[0], b[0]),)
+
+
+def chained(
+    s: Selector, spelling: str, a: Value, b: Value, carry: Value | None = None
+) -> tuple[Value, Value | None]:
+    """An addition that reads or writes the carry flag: its result, and the carry that it sets."""
+    f = form(spelling, "%s, %s, %s")
+    i = Instruction(f, (a, b, carry) if carry is not None else (a, b))
+    i.set_results(f.result_types, [None] * f.n_results)
+    s.b.insert(i)
+    made = i.results
+    return made[0], made[1] if len(made) > 1 else None
+
+
+def _mad(s: Selector, i: Instruction, t: Type) -> Value | None:
+    """A sum with a product that nothing else uses. The product's own instruction is then dead."""
+    if not isinstance(i.type, IntType):
+        return None
+    for k in (0, 1):
+        m = i.operands[k]
+        if isinstance(m, Instruction) and m.form.name == "mul" and m.use_count == 1 \
+                and not _is_power(m.operands[1]):  # fmt: skip
+            x, y = (s.one(v) for v in m.operands)
+            return s.op(f"mad.lo.s{width(t)}", x, y, s.one(i.operands[1 - k]))
+    return None
+
+
+def _is_power(v: Value) -> bool:
+    return isinstance(v, Constant) and isinstance(v.value, int) and v.value > 0 \
+        and not v.value & (v.value - 1)  # fmt: skip
+
+
+def _mul(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    a, b = args
+    if t.bits == 1:
+        return (s.op("and.pred", a[0], b[0]),)
+    if t.bits > 64:
+        return _wide_product(s, a, b)
+    if (full := _full_product(s, i, t)) is not None:
+        return (full,)
+    if isinstance(b[0], Constant) and _is_power(b[0]):
+        return (s.op(f"shl.b{width(t)}", a[0], b[0].value.bit_length() - 1),)
+    return (s.op(f"mul.lo.s{width(t)}", a[0], b[0]),)
+
+
+def _full_product(s: Selector, i: Instruction, t: Type) -> Value | None:
+    """The 64-bit product of two 32-bit numbers that were extended for it: mul.wide."""
+    if not isinstance(i.type, IntType) or t.bits != 64:
+        return None
+    a, b = i.operands
+    if not isinstance(a, Instruction) or a.form.name not in ("sext", "zext"):
+        return None
+    kind = a.form.name
+    x = a.operands[0]
+    if x.type.bits != 32:
+        return None
+    if isinstance(b, Instruction) and b.form.name == kind and b.operands[0].type.bits == 32:
+        y = s.one(b.operands[0])
+    elif isinstance(b, Constant) and _fits(b.value, kind):
+        y = integer(b.value)
+    else:
+        return None
+    return s.op(f"mul.wide.{'s' if kind == 'sext' else 'u'}32", s.one(x), y)
+
+
+def _fits(value: int, kind: str) -> bool:
+    return -(1 << 31) <= value < 1 << 31 if kind == "sext" else 0 <= value < 1 << 32
+
+
+def _wide_product(s: Selector, a: Parts, b: Parts) -> Parts:
+    low = s.op("mul.lo.u64", a[0], b[0])
+    high = s.op("mul.hi.u64", a[0], b[0])
+    high = s.op("mad.lo.u64", a[0], b[1], high)
+    return low, s.op("mad.lo.u64", a[1], b[0], high)
+
+
+def _bitwise(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    name = _BITWISE[i.form.name]
+    if t.bits == 1:
+        if name == "xor" and isinstance(args[1][0], Constant):
+            return (s.op("not.pred", args[0][0]) if args[1][0].value else args[0][0],)
+        return (s.op(f"{name}.pred", args[0][0], args[1][0]),)
+    kind = f"b{width(t) if t.bits <= 64 else 64}"
+    out = tuple(s.op(f"{name}.{kind}", a, b) for a, b in zip(*args, strict=True))
+    zeros = [s.is_known(p, "z", t.bits) or _is_natural(p) for p in (args[0][0], args[1][0])]
+    if any(zeros) if name == "and" else all(zeros):
+        s.known(out[0], "z", min(t.bits, 64))
+    return out
+
+
+def _is_natural(v: Value) -> bool:
+    return isinstance(v, Constant) and v.value >= 0
+
+
+def _divide(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    name = i.form.name
+    sign, what = name[0], name[1:]
+    if t.bits > 64:
+        from nvir.passes.select.rules.wide import divide
+
+        return divide(s, t, args[0], args[1], sign == "s", what)
+    if t.bits == 1:  # by 0 is undefined, so the divisor is 1 (or -1)
+        return (args[0][0],) if what == "div" else (s.op("xor.pred", args[0][0], args[0][0]),)
+    extend = sext if sign == "s" else zext
+    a, b = (extend(s, x[0], t.bits) for x in args)
+    w = width(t)
+    if isinstance(b, Constant) and _is_power(b) and b.value < 1 << (t.bits - 1):
+        made = _by_power(s, sign, what, w, s.reg(a, f"b{w}"), b.value.bit_length() - 1)
+    else:
+        made = s.op(f"{what}.{sign}{w}", s.reg(a, f"b{w}"), b)
+    return (s.known(made, "s" if sign == "s" else "z", t.bits),)
+
+
+def _by_power(s: Selector, sign: str, what: str, w: int, a: Value, k: int) -> Value:
+    """Quotient or remainder by 2^k. A negative dividend is raised by 2^k - 1, so that the shift,
+    which rounds down, rounds towards 0."""
+    if not k:
+        return a if what == "div" else s.op(f"and.b{w}", a, 0)
+    if sign == "u":
+        return s.op(f"shr.u{w}", a, k) if what == "div" else s.op(f"and.b{w}", a, (1 << k) - 1)
+    minus = s.op(f"shr.s{w}", a, w - 1)
+    raised = s.op(f"add.s{w}", a, s.op(f"shr.u{w}", minus, w - k))
+    if what == "div":
+        return s.op(f"shr.s{w}", raised, k)
+    return s.op(f"sub.s{w}", a, s.op(f"and.b{w}", raised, -1 << k))
+
+
+# ------------------------------------------------------------------- shifts
+
+
+def amount(s: Selector, x: Value, t: Type) -> Value:
+    """A shift amount in 32 bits. What does not fit is the width or more, which is poison."""
+    if isinstance(x, Constant):
+        return integer(x.value & ((1 << min(t.bits, 32)) - 1))
+    if t.bits > 32:
+        return s.op("cvt.u32.u64", x)
+    if t.bits > 16:
+        return zext(s, x, t.bits)
+    return s.op("cvt.u32.u16", zext(s, x, t.bits))
+
+
+def _shift(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    name = i.form.name
+    x, by = args
+    if t.bits == 1:  # by 0, else it is poison
+        return x
+    if t.bits > 64:
+        from nvir.passes.select.rules.wide import shift
+
+        return shift(s, t, name, x, amount(s, by[0], I64))
+    w = width(t)
+    n = amount(s, by[0], t)
+    if name == "shl":
+        return (s.op(f"shl.b{w}", x[0], n),)
+    if name == "lshr":
+        return (s.known(s.op(f"shr.u{w}", zext(s, x[0], t.bits), n), "z", t.bits),)
+    return (s.known(s.op(f"shr.s{w}", sext(s, x[0], t.bits), n), "s", t.bits),)
+
+
+def is_integer(t: Type) -> bool:
+    return isinstance(t, IntType | PointerType)
+
+
+RULES: dict[str, Rule] = {
+    "add": by_element(_add),
+    "sub": by_element(_sub),
+    "mul": by_element(_mul),
+    **dict.fromkeys(("and", "or", "xor"), by_element(_bitwise)),
+    **dict.fromkeys(("udiv", "sdiv", "urem", "srem"), by_element(_divide)),
+    **dict.fromkeys(("shl", "lshr", "ashr"), by_element(_shift)),
+}

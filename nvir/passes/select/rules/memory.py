@@ -1,0 +1,461 @@
+"""Loads, stores, address computations and stack memory.
+
+A value of any type is moved part by part. Neighbours of one width go together as `.v2` or
+`.v4` where the alignment proves that the access is aligned to its whole size; 16-bit ones
+pair up in 32-bit words where four would not reach. What is aligned to less than its width, or has
+an odd number of bytes (i24), moves in the largest pieces that are aligned.
+
+    getelementptr        base + index·size, the constant part kept for the access's immediate;
+                         mul.wide where the index is an extended i32; the constant of an
+                         index `i + 3` that cannot wrap joins the immediate
+    alloca               a piece of the function's local depot; where the count is not
+                         constant or the place is in a loop, PTX's alloca
+"""
+
+from __future__ import annotations
+
+from nvir.ir.errors import Unsupported
+from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.layout import align_of, align_up, size_of, struct_layout
+from nvir.ir.symbols import Variable
+from nvir.ir.types import (
+    B8,
+    I1,
+    PRED,
+    ArrayType,
+    FloatType,
+    StructType,
+    Type,
+    VectorType,
+    array,
+)
+from nvir.ir.values import Argument, Constant, Value, integer
+from nvir.passes.select.lanes import Rule
+from nvir.passes.select.parts import Part, parts
+from nvir.passes.select.rules.integer import zext
+from nvir.passes.select.selector import Address, Parts, Selector
+from nvir.passes.select.spaces import GLOBAL, LOCAL
+
+_TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}
+_FLOATS = {"half": "b16", "bfloat": "b16", "float": "f32", "double": "f64"}
+Group = list[Part]
+
+
+# ------------------------------------------------------------------ addresses
+
+
+def _gep(s: Selector, i: Instruction) -> Parts:
+    if isinstance(i.type, VectorType):
+        raise Unsupported("getelementptr of vectors", where=str(s.source.name))
+    base = i.operands[0]
+    if isinstance(base, Constant):
+        a = Address(s.reg(integer(base.value or 0), "b64"), 0, s.spaces.of(i))
+    else:
+        a = s.address(base)
+    t: Type = i.aux
+    first = True
+    for v in i.operands[1:]:
+        if first:
+            size, first = size_of(t), False
+        elif isinstance(t, StructType):
+            assert isinstance(v, Constant)
+            k = v.value or 0
+            a = a.plus(struct_layout(t).offsets[k])
+            t = (t.elements or ())[k]
+            continue
+        else:
+            assert isinstance(t, ArrayType | VectorType)
+            t = t.element
+            size = size_of(t)
+        a = _indexed(s, a, v, size)
+    a = s.fitting(a)
+    s.roots[i] = s.roots.get(base, base)
+    s.addresses[i] = a
+    return (a.base,)
+
+
+def _indexed(s: Selector, a: Address, v: Value, size: int) -> Address:
+    """The address of element v of an array at `a`."""
+    if isinstance(v, Constant):
+        return a.plus((v.value or 0) * size)
+    if not size:
+        return a
+    core, extra, kind = _split_index(v)
+    key = ("element", a.base, core, size, kind)
+
+    def make() -> Value:
+        base = s.register(Address(a.base, 0, a.space))
+        return s.op("add.s64", base, _scaled(s, core, size, kind))
+
+    return Address(s.cached(key, make), a.offset + extra * size, a.space)
+
+
+def _split_index(v: Value) -> tuple[Value, int, str]:
+    """An index as (value, constant to add, extension): `sext(x + 3)` is (x, 3, "s") where x + 3
+    cannot wrap; extension "" for what has 64 bits."""
+    kind = "" if v.type.bits == 64 else "s"
+    if isinstance(v, Instruction) and v.form.name in ("sext", "zext") and v.type.bits == 64:
+        kind = v.form.name[0]
+        if v.operands[0].type is I1:
+            return v, 0, ""
+        v = v.operands[0]
+    if isinstance(v, Instruction) and v.form.name in ("add", "or"):
+        x, c = v.operands
+        mods = v.form.mods
+        safe = {"s": "nsw", "z": "nuw", "": ""}[kind]
+        exact = not safe or safe in mods or "disjoint" in mods or _cannot_wrap(x, c)
+        if isinstance(c, Constant) and exact and (v.form.name == "add" or "disjoint" in mods):
+            return x, int(c.value), kind
+    return v, 0, kind
+
+
+def _cannot_wrap(x: Value, c: Value) -> bool:
+    """Whether x + c stays below half of the type's range, x being small and c not negative."""
+    bound = _bound(x)
+    return bound is not None and isinstance(c, Constant) and c.value >= 0 \
+        and bound + c.value < 1 << (x.type.bits - 1)  # fmt: skip
+
+
+_LIMITS = {"tid": 1023, "ntid": 1024, "laneid": 31, "warpsize": 32}  # of special registers
+
+
+def _bound(v: Value) -> int | None:
+    """The largest number that an unsigned value can be, where its definition shows it."""
+    if isinstance(v, Constant):
+        return v.value if isinstance(v.value, int) and v.value >= 0 else None
+    if not isinstance(v, Instruction):
+        return None
+    name = v.form.name
+    if name == "call" and isinstance(v.aux, CallInfo) and v.aux.callee is not None:
+        words = str(v.aux.callee.name).split(".")
+        return _LIMITS.get(words[5]) if words[:5] == _SPECIAL else None
+    if name in ("and", "lshr") and isinstance(v.operands[1], Constant):
+        c = v.operands[1].value
+        if name == "lshr":
+            return ((1 << v.type.bits) - 1) >> c if 0 < c < v.type.bits else None
+        return c if c >= 0 else None
+    return None
+
+
+_SPECIAL = ["llvm", "nvvm", "read", "ptx", "sreg"]
+
+
+def _scaled(s: Selector, v: Value, size: int, kind: str) -> Value:
+    """index · size in 64 bits."""
+    from nvir.passes.select.rules.convert import extended
+
+    bits = v.type.bits
+    if bits > 64:
+        x, kind = s.use(v)[0], ""
+    else:
+        x = s.one(v)
+    sign = "s" if kind == "s" else "u"
+    if kind and bits <= 32:
+        x = extended(s, x, v.type, 32, kind)
+        if size == 1:
+            return s.op(f"cvt.{sign}64.{sign}32", x)
+        if size < 1 << 31:
+            return s.op(f"mul.wide.{sign}32", s.reg(x, "b32"), size)
+    if kind:
+        x = extended(s, x, v.type, 64, kind)
+    if size & (size - 1) == 0:
+        return x if size == 1 else s.op("shl.b64", x, size.bit_length() - 1)
+    return s.op("mul.lo.s64", x, size)
+
+
+def known_align(s: Selector, a: Address, align: int) -> int:
+    """The alignment of an address: what is said, or what its symbol shows."""
+    if isinstance(a.base, Variable):
+        own = a.base.align or 1
+        here = own if not a.offset else min(own, a.offset & -a.offset)
+        return max(align, here)
+    return align
+
+
+# ---------------------------------------------------------------- the pieces
+
+
+def groups(shape: tuple[Part, ...], align: int) -> list[Group]:
+    """Parts that move together, in order; one that is not aligned stands alone."""
+    out: list[Group] = []
+    k = 0
+    while k < len(shape):
+        first = shape[k]
+        n = 1
+        for wanted in (4, 2):
+            run = shape[k : k + wanted]
+            if len(run) == wanted and wanted * first.bytes <= 16 and _contiguous(run) \
+                    and _alignment(align, first.offset) >= wanted * first.bytes:  # fmt: skip
+                n = wanted
+                break
+        out.append(list(shape[k : k + n]))
+        k += n
+    return out
+
+
+def _contiguous(run: tuple[Part, ...]) -> bool:
+    size = run[0].bytes
+    return size in _TYPES and all(
+        p.bytes == size and p.offset == run[0].offset + j * size for j, p in enumerate(run)
+    )
+
+
+def _alignment(align: int, offset: int) -> int:
+    return min(align, offset & -offset) if offset else align
+
+
+def _pieces(part: Part, align: int) -> list[tuple[int, int]]:
+    """(offset, bytes) of what a part moves in, where it does not move at once."""
+    at, left = part.offset, part.bytes
+    out = []
+    while left:
+        size = min(8, _alignment(align, at), 1 << (left.bit_length() - 1))
+        out.append((at, size))
+        at, left = at + size, left - size
+    return out
+
+
+def spelled(part: Part) -> str:
+    if isinstance(part.scalar, FloatType):
+        return _FLOATS[part.scalar.name]
+    return _TYPES[part.bytes]
+
+
+def _check_bits(t: Type) -> None:
+    if isinstance(t, VectorType) and t.element is I1 and t.count > 1:
+        raise Unsupported(f"{t} in memory")
+
+
+# --------------------------------------------------------------------- loads
+
+
+def load_value(
+    s: Selector, a: Address, t: Type, align: int, order: str = "", nc: bool = False,
+    as_signed: bool = False, name: str = "ld",
+) -> Parts:  # fmt: skip
+    """The parts of a `t` at an address. `order` follows the mnemonic: ".volatile" …"""
+    _check_bits(t)
+    shape = parts(t)
+    a = _in_reach(s, a, shape)
+    align = known_align(s, a, align)
+    head = f"{name}{a.ordered(order)}{'.nc' if nc else ''}"
+    out: list[Value] = []
+    for group in _paired(shape, align):
+        out.extend(_load_group(s, head, a, group, align, as_signed))
+    return tuple(out)
+
+
+def _in_reach(s: Selector, a: Address, shape: tuple[Part, ...]) -> Address:
+    return s.fitting(a) if not shape else s.fitting(a.plus(shape[-1].offset)).plus(
+        -shape[-1].offset
+    )  # fmt: skip
+
+
+def _paired(shape: tuple[Part, ...], align: int) -> list[Group]:
+    """As `groups`, with eight 16-bit parts as one group of four words."""
+    if len(shape) < 8 or any(p.bytes != 2 for p in shape):
+        return groups(shape, align)
+    out: list[Group] = []
+    k = 0
+    while k < len(shape):
+        run = shape[k : k + 8]
+        if len(run) == 8 and _contiguous(run) and _alignment(align, run[0].offset) >= 16:
+            out.append(list(run))
+            k += 8
+        else:
+            out.extend(groups(run, align))
+            k += 8
+    return out
+
+
+def _load_group(
+    s: Selector, head: str, a: Address, group: Group, align: int, as_signed: bool
+) -> list[Value]:
+    first = group[0]
+    at = a.plus(first.offset).operand
+    if len(group) == 8:
+        words = s.ops(f"{head}.v4.b32", at)
+        return [h for w in words for h in s.ops("mov.b32", w, shape="{%s, %s}")]
+    if len(group) > 1:
+        kind = spelled(first)
+        if any(spelled(p) != kind for p in group):
+            kind = f"b{8 * first.bytes}"
+        loaded = s.ops(f"{head}.v{len(group)}.{kind}", at)
+        return [_as_part(s, v, p, kind) for v, p in zip(loaded, group, strict=True)]
+    if first.bytes in _TYPES and _alignment(align, first.offset) >= first.bytes:
+        kind = spelled(first)
+        if as_signed and kind == "u8" and first.bits == 8:
+            return [s.known(s.op(f"{head}.s8", at), "s", 8)]
+        return [_as_part(s, s.op(f"{head}.{kind}", at), first, kind)]
+    return [_load_pieces(s, head, a, first, align)]
+
+
+def _as_part(s: Selector, v: Value, p: Part, kind: str) -> Value:
+    """What was loaded as `kind`, in the register of its part."""
+    if p.reg is PRED:
+        return s.op("setp.ne.s16", s.op("and.b16", v, 1), 0)
+    if kind == "u8":
+        return s.known(v, "z", 8) if p.bits == 8 else v
+    if kind[0] == "b" and p.reg.is_float:
+        return s.op(f"mov.{p.reg.name}", v)
+    return v
+
+
+def _load_pieces(s: Selector, head: str, a: Address, p: Part, align: int) -> Value:
+    w = 16 if p.bytes <= 2 else 32 if p.bytes <= 4 else 64
+    total: Value | None = None
+    for at, size in _pieces(p, align):
+        v = s.op(f"{head}.{_TYPES[size]}", a.plus(at).operand)
+        own = max(16, 8 * size)
+        if own != w:
+            v = s.op(f"cvt.u{w}.u{own}", v)
+        if at > p.offset:
+            v = s.op(f"shl.b{w}", v, 8 * (at - p.offset))
+        total = v if total is None else s.op(f"or.b{w}", total, v)
+    assert total is not None
+    return s.op(f"mov.{p.reg.name}", total) if p.reg.is_float else total
+
+
+def _load(s: Selector, i: Instruction) -> Parts:
+    a = s.address(_pointer(s, i.operands[0]))
+    if "atomic" in i.form.mods:
+        from nvir.passes.select.rules.atomics import atomic_load
+
+        return atomic_load(s, i, a)
+    volatile = ".volatile" if i.form.volatile else ""
+    nc = not volatile and a.space == GLOBAL and (
+        "invariant" in i.form.mods or _is_read_only(s, i.operands[0])
+    )  # fmt: skip
+    return load_value(
+        s, a, i.type, i.aux or align_of(i.type), volatile, nc, _only_signed(i)
+    )  # fmt: skip
+
+
+def _is_read_only(s: Selector, v: Value) -> bool:
+    """Whether nothing in the kernel writes where a pointer leads: `const T *__restrict__`."""
+    root = s.roots.get(v, v)
+    if not isinstance(root, Argument) or not s.source.is_kernel:
+        return False
+    return "noalias" in root.attributes and "readonly" in root.attributes
+
+
+def _pointer(s: Selector, v: Value) -> Value:
+    if isinstance(v.type, VectorType):
+        raise s.fail("an access through a vector of pointers")
+    return v
+
+
+def _only_signed(i: Instruction) -> bool:
+    return i.type.bits == 8 and i.has_uses and all(u.form.name == "sext" for u in i.users)
+
+
+# -------------------------------------------------------------------- stores
+
+
+def store_value(
+    s: Selector, a: Address, x: Parts, t: Type, align: int, order: str = ""
+) -> None:
+    """Write the parts of a `t` to an address."""
+    _check_bits(t)
+    shape = parts(t)
+    a = _in_reach(s, a, shape)
+    align = known_align(s, a, align)
+    head = f"st{a.ordered(order)}"
+    values = dict(zip(shape, x, strict=True))
+    for group in _paired(shape, align):
+        _store_group(s, head, a, group, align, [values[p] for p in group])
+
+
+def _store_group(
+    s: Selector, head: str, a: Address, group: Group, align: int, x: list[Value]
+) -> None:
+    first = group[0]
+    at = a.plus(first.offset).operand
+    if len(group) == 8:
+        words = [s.op("mov.b32", [_h(s, lo), _h(s, hi)]) for lo, hi in
+                 zip(x[::2], x[1::2], strict=True)]  # fmt: skip
+        s.op(f"{head}.v4.b32", at, words)
+        return
+    stored = [_to_memory(s, v, p) for v, p in zip(x, group, strict=True)]
+    if len(group) > 1:
+        kind = spelled(first)
+        if any(spelled(p) != kind for p in group):
+            kind = f"b{8 * first.bytes}"
+        s.op(f"{head}.v{len(group)}.{kind}", at, stored)
+    elif first.bytes in _TYPES and _alignment(align, first.offset) >= first.bytes:
+        s.op(f"{head}.{spelled(first)}", at, stored[0])
+    else:
+        _store_pieces(s, head, a, first, align, stored[0])
+
+
+def _h(s: Selector, v: Value) -> Value:
+    return s.reg(v, "b16")
+
+
+def _to_memory(s: Selector, v: Value, p: Part) -> Value:
+    """A part as a register (or literal) of whole bytes."""
+    if p.reg is PRED:
+        if isinstance(v, Constant):
+            return integer(int(v.value))
+        return s.op("selp.b16", 1, 0, v)
+    return zext(s, v, p.bits) if p.bits % 8 else v
+
+
+def _store_pieces(s: Selector, head: str, a: Address, p: Part, align: int, v: Value) -> None:
+    w = 16 if p.bytes <= 2 else 32 if p.bytes <= 4 else 64
+    if p.reg.is_float:
+        v = s.op(f"mov.b{p.bits}", v)
+    v = s.reg(v, f"b{w}")
+    for at, size in _pieces(p, align):
+        piece = s.op(f"shr.u{w}", v, 8 * (at - p.offset)) if at > p.offset else v
+        s.op(f"{head}.{_TYPES[size]}", a.plus(at).operand, piece)
+
+
+def _store(s: Selector, i: Instruction) -> Parts:
+    v, pointer = i.operands
+    a = s.address(_pointer(s, pointer))
+    if "atomic" in i.form.mods:
+        from nvir.passes.select.rules.atomics import atomic_store
+
+        return atomic_store(s, i, a)
+    order = ".volatile" if i.form.volatile else ""
+    store_value(s, a, s.use(v), v.type, i.aux or align_of(v.type), order)
+    return ()
+
+
+# --------------------------------------------------------------- stack memory
+
+
+def _alloca(s: Selector, i: Instruction) -> Parts:
+    t, align = i.aux
+    align = max(align, align_of(t))
+    n = i.operands[0]
+    if isinstance(n, Constant) and s.here is not None and not s.here.loop_depth:
+        a = depot(s, size_of(t) * n.value, align)
+        s.addresses[i] = a
+        return (a.base,)
+    from nvir.passes.select.rules.convert import extended
+
+    bytes = s.op("mul.lo.s64", s.reg(extended(s, s.one(n), n.type, 64, "z"), "b64"), size_of(t))
+    return (s.op("alloca.u64", bytes, max(align, 8)),)
+
+
+def depot(s: Selector, size: int, align: int) -> Address:
+    """A piece of the function's local memory."""
+    v = s.depot
+    if v is None:
+        name = s.module.fresh_name("__local_depot")
+        v = s.depot = Variable(name, "local", array(B8, 0), align=align)
+        s.target.locals.append(v)
+    used = align_up(v.size if v.dimensions[0] else 0, align)
+    v.value_type = array(B8, max(used + size, 1))
+    v.align = max(v.align, align)
+    return Address(v, used, LOCAL)
+
+
+RULES: dict[str, Rule] = {
+    "getelementptr": _gep,
+    "load": _load,
+    "store": _store,
+    "alloca": _alloca,
+}

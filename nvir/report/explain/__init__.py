@@ -1,0 +1,1 @@
+"""One loop on a page: every decision and its reasons."""

@@ -1,0 +1,286 @@
+"""What each loop pass decides on one loop, and which knob would change its mind.
+
+Every pass is asked alone, on a copy of the function as it is written (resolved copies and dead
+code apart), so that its answer is about the loop that the user sees; passes that expect what
+loop-simplify makes get it with its blocks around the loops. The answer is its remarks on the
+loop. A knob that the pass read is then moved away from its value, to both sides, until the answer
+is another one; bisection finds the nearest value at which it is.
+
+Method   Values are tried in steps that double, up to `REACH` times the value, then bisected
+         between the last that kept the decision and the first that changed it. A decision that
+         changes and changes back between two steps is not seen.
+Cost     for each knob that is read some ten to twenty runs of the pass on a copy.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from nvir.ir.block import Block
+from nvir.ir.clone import clone_function
+from nvir.ir.errors import NvirError
+from nvir.ir.function import Function
+from nvir.ir.loops import natural_loops
+from nvir.ir.module import Module
+from nvir.passes.context import Context
+from nvir.passes.knobs import Knob, Knobs, all_knobs
+from nvir.passes.registry import Pass, all_passes
+from nvir.passes.remarks import Remark
+
+LARGEST = 20_000  # instructions of a function whose knobs are varied
+REACH = 16  # times the value: how far up a knob is moved
+BUDGET_S = 2.5  # for the knobs of one pass; those that are left then are named
+DIGITS = 0.005  # relative precision of the threshold of a knob that is no integer
+# What a remark says was decided; its other fields are the numbers that decided.
+_OUTCOME = ("factor", "copies", "count", "moves")
+_PIPELINED = frozenset(["pipelined"])  # the flag of loops that loop-pipeline made
+_LOOP_PASSES = "nvir.passes.loop."
+_AS_WRITTEN = ("loop-simplify", "unroll-decision")  # what they say is about the loop as it is
+
+
+@attrs.frozen
+class Change:
+    """The nearest value of a knob, above or below its own, with another decision."""
+
+    knob: str
+    value: Any
+    to: Any
+    becomes: str
+
+
+@attrs.frozen
+class Decision:
+    """What one pass says of one loop.
+
+    label    the step as pipelines name it, such as "licm<id=0>"
+    phases   of the real tool that the pass models
+    remarks  on the loop; on the function where the pass looks at no loop of it
+    read     knobs that it read, with their values
+    changes  of knobs that would change the decision
+    untried  knobs for which the time did not suffice
+    error    why the pass could not be asked, or None
+    """
+
+    label: str
+    name: str
+    phases: tuple[int, ...]
+    remarks: tuple[Remark, ...]
+    read: dict[str, Any]
+    changes: tuple[Change, ...] = ()
+    untried: tuple[str, ...] = ()
+    error: str | None = None
+
+    @property
+    def outcome(self) -> tuple[Any, ...]:
+        """What is done, without the numbers that decided it; why nothing is done is no outcome."""
+        return tuple(
+            (r.name, *(r.args[k] for k in _OUTCOME if k in r.args))
+            for r in self.remarks if r.kind == "passed"
+        )  # fmt: skip
+
+    @property
+    def changed(self) -> bool:
+        """Whether the pass does something to the loop."""
+        return any(r.kind == "passed" for r in self.remarks)
+
+
+@attrs.frozen
+class Step:
+    """A pass with options, as a pipeline has it."""
+
+    row: Pass
+    options: Any
+    label: str
+    phases: tuple[int, ...]
+
+
+def loop_steps() -> list[Step]:
+    """The loop passes of the registry in the order of the real tool's phases."""
+    steps = []
+    for row in all_passes().values():
+        if not row.run.__module__.startswith(_LOOP_PASSES) or row.unit != "function":
+            continue
+        if row.level == "nvvm":
+            continue
+        if row.name == "licm":  # one pass, four instances
+            for k, phase in enumerate(row.phases):
+                options = row.options(id=str(k))
+                steps.append(Step(row, options, f"licm<id={k}>", (phase,)))
+            continue
+        steps.append(Step(row, row.options(), row.name, row.phases))
+    unrolling = next((s.phases for s in steps if s.row.name == "loop-unroll"), (22,))
+    return sorted(steps, key=lambda s: (s.phases or unrolling)[0])
+
+
+class _Recorder(Context):
+    """A context that notes which knobs are read."""
+
+    def __init__(self, module: Module, knobs: Knobs, profile: Any) -> None:
+        super().__init__(module, knobs, profile)
+        self.read: dict[str, Any] = {}
+
+    def knob(self, name: str, block: Block | None = None, *, pass_id: int = 0) -> Any:
+        value = super().knob(name, block, pass_id=pass_id)
+        self.read.setdefault(name, value)
+        return value
+
+
+class LoopDecisions:
+    """Asks the loop passes about one loop of a function, which stays as it is."""
+
+    def __init__(
+        self, function: Function, module: Module, header: str, knobs: Knobs, profile: Any = None
+    ) -> None:
+        from nvir.passes.loop.unroll.unroll_decision import prepared
+
+        self.module, self.header, self.knobs, self.profile = module, header, knobs, profile
+        self.function = prepared(function, module)
+        self.size = sum(len(b) for b in self.function.blocks)
+        self._canonical: Function | None = None
+
+    def _given(self, step: Step) -> Function:
+        """What the pass is asked about: the function, but for the first with canonical loops."""
+        if step.row.name in _AS_WRITTEN:
+            return self.function
+        if self._canonical is None:
+            self._canonical = clone_function(self.function)
+            self._canonical.analyze_cfg()
+            row = all_passes()["loop-simplify"]
+            ctx = Context(self.module, self.knobs, self.profile)
+            ctx.function, ctx.pass_, ctx.options = self._canonical, row, row.options()
+            row.run(self._canonical, ctx)
+            self._canonical.analyze_cfg()
+        return self._canonical
+
+    def all(self, vary: bool = True) -> list[Decision]:
+        """The decision of every loop pass."""
+        return [self.decide(s, vary) for s in loop_steps()]
+
+    def decide(self, step: Step, vary: bool = True) -> Decision:
+        """The decision of one pass; with `vary` also what its knobs would change."""
+        made = self._ask(step, self.knobs)
+        if not vary or made.error or self.size > LARGEST:
+            return made
+        changes: list[Change] = []
+        untried = []
+        knobs = [k for k in all_knobs() if k.name in made.read and step.row.name in k.readers]
+        end = time.monotonic() + BUDGET_S
+        for k in knobs:
+            if time.monotonic() > end:
+                untried.append(k.name)
+            else:
+                changes += self._vary(step, made, k)
+        return attrs.evolve(made, changes=tuple(changes), untried=tuple(untried))
+
+    def _ask(self, step: Step, knobs: Knobs) -> Decision:
+        copy = clone_function(self._given(step))
+        copy.analyze_cfg()
+        if step.row.name == "loop-pipeline":  # it tries all depths on all loops: this one alone
+            for x in natural_loops(copy):
+                if x.header.name != self.header:
+                    x.header.flags |= _PIPELINED
+        ctx = _Recorder(self.module, knobs, self.profile)
+        ctx.function, ctx.pass_, ctx.options = copy, step.row, step.options
+        error = None
+        try:
+            step.row.run(copy, ctx)
+        except NvirError as e:
+            error = str(e)
+        of_loop = [r for r in ctx.remarks if r.loop == self.header]
+        told = of_loop or [r for r in ctx.remarks if not r.loop and r.kind != "analysis"]
+        if not told:
+            told = [r for r in ctx.remarks if not r.loop and "Guard" in r.name]
+        return Decision(
+            step.label, step.row.name, step.phases, tuple(told), ctx.read, error=error
+        )
+
+    def _vary(self, step: Step, made: Decision, knob: Knob) -> Iterator[Change]:
+        value = made.read[knob.name]
+
+        def differs(x: Any) -> Decision | None:
+            """The decision with the knob at `x` where it is another one."""
+            try:
+                knobs = Knobs(self.knobs.overrides(), self.knobs.policy)
+                knobs.set(knob.name, x)
+            except NvirError:
+                return None  # out of the knob's range
+            other = self._ask(step, knobs)
+            return other if other.error is None and other.outcome != made.outcome else None
+
+        for candidates in _ways(knob, value):
+            same = value
+            for x in candidates:
+                other = differs(x)
+                if other is None:
+                    same = x
+                    continue
+                if same is not None and knob.type in ("INT", "FLOAT", "DOUBLE"):
+                    while (middle := _between(same, x, value, knob)) is not None:
+                        nearer = differs(middle)
+                        if nearer is None:
+                            same = middle
+                        else:
+                            x, other = middle, nearer
+                yield Change(knob.name, value, x, summary(other))
+                break
+
+
+def _ways(knob: Knob, value: Any) -> Iterator[list[Any]]:
+    """Lists of values to try, nearest first, for each direction in which a knob can be moved."""
+    if knob.type == "BOOL":
+        yield [not value]
+    elif knob.choices:
+        for choice in knob.choices:
+            if choice != value:
+                yield [choice]
+    elif knob.type in ("INT", "FLOAT", "DOUBLE") and value is not None:
+        yield _upwards(knob, value)
+        yield _downwards(knob, value)
+
+
+def _upwards(knob: Knob, value: float) -> list[float]:
+    # A knob that is 0 may be a switch, a factor or a number of instructions: small values first.
+    whole = knob.type == "INT"
+    start = value or (1 if whole else 1 / REACH)
+    out = [start] if not value else []
+    x = start
+    while x < start * REACH or (not value and x < REACH * 16):
+        x = min(x * 2, knob.high)
+        out.append(x)
+        if x >= knob.high:
+            break
+    return out
+
+
+def _downwards(knob: Knob, value: float) -> list[float]:
+    out = []
+    x = value
+    for _ in range(5):
+        x = x // 2 if knob.type == "INT" else x / 2
+        if x <= knob.low:
+            break
+        out.append(x)
+    if value > knob.low:
+        out.append(int(knob.low) if knob.type == "INT" else knob.low)
+    return out
+
+
+def _between(a: float, b: float, value: float, knob: Knob) -> float | None:
+    """A value between two, None where they are near enough."""
+    if knob.type == "INT":
+        return (a + b) // 2 if abs(a - b) > 1 else None
+    if abs(a - b) <= DIGITS * max(abs(a), abs(b), abs(value)):
+        return None
+    return float(f"{(a + b) / 2:.6g}")
+
+
+def summary(decision: Decision) -> str:
+    """What was decided in a few words, without the numbers that decided."""
+    texts = dict.fromkeys(
+        r.message.partition(" [")[0].partition(": ")[0] for r in decision.remarks
+    )
+    return "; ".join(texts) or "nothing is decided"

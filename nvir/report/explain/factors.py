@@ -1,0 +1,288 @@
+"""A loop at several unroll factors: instructions, II, registers, occupancy, simulated cycles.
+
+Each factor is really unrolled, on a copy of the function, and the copy measured after the usual
+clean-up: the body's instructions, the interval of its modulo schedule, the registers and blocks of
+the whole function, and cycles an iteration as the simulator runs the body. Intervals and cycles
+are for one iteration of the loop as it is written.
+
+Other loops stay as they are; the copies that the assembler will make of them count in the
+registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from nvir.analysis.induction import trip_count
+from nvir.assembler.registers import estimate_registers
+from nvir.ir.block import Block
+from nvir.ir.clone import clone_function
+from nvir.ir.errors import Diagnostic, NvirError
+from nvir.ir.function import Function
+from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.module import Module
+from nvir.ir.values import Value
+from nvir.passes.context import Context
+from nvir.passes.knobs import Knobs
+from nvir.passes.loop.region import drop, merge_into
+from nvir.passes.registry import all_passes
+from nvir.passes.rewrite import can_stand_for, substitute
+from nvir.report.model import (
+    AS_DECLARED,
+    Launch,
+    block_size,
+    occupancy_figures,
+    static_shared_memory,
+)
+from nvir.sm.profile import Profile
+
+FACTORS = (1, 2, 4, 8, None)
+WARPS = (1, 8)
+LARGEST = 4096  # instructions of a body that is unrolled for the table
+SIMULATED = 2048  # operations of a body that is simulated
+SCHEDULED = 400  # … that is modulo scheduled
+CLEAN_UP = ("copy-prop", "gvn", "dce")
+
+
+@attrs.frozen
+class FactorRow:
+    """One factor. None stands where a figure cannot be said.
+
+    factor        copies of the body; None: all of them, no loop is left
+    instructions  of the body; of a loop that is gone, of all that stands in its place
+    ii            cycles an iteration that a modulo schedule would reach
+    registers     a thread, of the whole function
+    cycles        warps on the sub-partition -> simulated cycles an iteration
+    note          why a figure is missing, or None
+    """
+
+    factor: int | None
+    instructions: int | None = None
+    ii: float | None = None
+    registers: int | None = None
+    blocks_per_sm: int | None = None
+    cycles: Mapping[int, float] = attrs.Factory(dict)
+    note: str | None = None
+
+
+def size_of(blocks: Iterable[Any]) -> int:
+    """Instructions of some blocks, phis and other pseudo operations aside."""
+    return sum(1 for b in blocks for i in b if not i.form.op.pseudo)
+
+
+def factor_table(
+    function: Function, module: Module, header: str, machine: Profile, *,
+    launch: Launch = AS_DECLARED, copies: Mapping[str, int] | None = None,
+    factors: Sequence[int | None] = FACTORS, warps: Sequence[int] = WARPS,
+) -> list[FactorRow]:  # fmt: skip
+    """A row for each factor that the loop can have. `copies` are those of the other loops."""
+    others = {h: n for h, n in (copies or {}).items() if h != header}
+    loop = _find(function, header)
+    assert loop is not None
+    trip = trip_count(loop)
+    count = trip.count if trip is not None else None
+    body = size_of(loop.blocks)
+    table = _Table(function, module, header, machine, launch, others, warps)
+    rows = []
+    for factor in factors:
+        n = count if factor is None else factor
+        if n is None or n < 1 or (factor is not None and count is not None and n > max(count, 1)):
+            continue
+        if factor is not None and factor > 1 and factor == count:
+            continue  # that is the row of all copies
+        if n * body > LARGEST:
+            note = f"{n} × {body} instructions are not tried"
+            rows.append(FactorRow(factor, note=note))
+            continue
+        rows.append(table.row(factor))
+    return rows
+
+
+def _find(function: Function, header: str) -> Loop | None:
+    if function.cfg_state != "fresh":
+        function.analyze_cfg()
+    return next((x for x in natural_loops(function) if x.header.name == header), None)
+
+
+@attrs.define
+class _Table:
+    function: Function
+    module: Module
+    header: str
+    machine: Profile
+    launch: Launch
+    others: dict[str, int]
+    warps: Sequence[int]
+    single: tuple[int, int] | None = None  # instructions of all and of the loop at factor 1
+
+    def row(self, factor: int | None) -> FactorRow:
+        try:
+            copy = unrolled(self.function, self.module, self.header, factor)
+        except NvirError as e:
+            return FactorRow(factor, note=str(e))
+        loop = main_loop(copy, self.header)
+        if factor != 1 and loop is not None and "unrolled" not in loop.header.flags:
+            return FactorRow(factor, note="the loop cannot be copied")
+        registers, blocks = self._registers(copy)
+        made = FactorRow(factor, self._size(copy, loop, factor), None, registers, blocks)
+        if loop is None:
+            return made
+        try:
+            return attrs.evolve(
+                made, ii=interval(loop, self.machine, factor or 1),
+                cycles=cycles(loop, self.machine, factor or 1, self.warps),
+            )  # fmt: skip
+        except NvirError as e:
+            return attrs.evolve(made, note=str(e))
+
+    def _size(self, copy: Function, loop: Loop | None, factor: int | None) -> int:
+        if loop is not None:
+            return size_of(loop.blocks)
+        if self.single is None:
+            plain = unrolled(self.function, self.module, self.header, 1)
+            left = _find(plain, self.header)
+            self.single = size_of(plain.blocks), size_of(left.blocks) if left is not None else 0
+        everything, body = self.single
+        return size_of(copy.blocks) - (everything - body)
+
+    def _registers(self, copy: Function) -> tuple[int, int | None]:
+        estimate = estimate_registers(copy, None, self.machine, self.others)
+        if copy.kind != "entry":
+            return estimate.registers, None
+        return estimate.registers, blocks_per_sm(copy, estimate.registers, self.machine,
+                                                 self.launch)  # fmt: skip
+
+
+def main_loop(function: Function, header: str) -> Loop | None:
+    """What is left of a loop: where a smaller one does the rest of its count, the larger one."""
+    if function.cfg_state != "fresh":
+        function.analyze_cfg()
+    made = [
+        x for x in natural_loops(function)
+        if x.header.name == header
+        or (x.header.name.startswith(f"{header}.") and "unrolled" in x.header.flags)
+    ]  # fmt: skip
+    return max(made, key=lambda x: size_of(x.blocks), default=None)
+
+
+def unrolled(function: Function, module: Module, header: str, factor: int | None) -> Function:
+    """A cleaned copy of the function whose loop `header` is unrolled; None is fully."""
+    copy = clone_function(function, module)
+    copy.analyze_cfg()
+    for x in natural_loops(copy):
+        asked = ("unroll",) if factor is None else (f"unroll {factor}",)
+        mine = x.header.name == header and factor != 1
+        x.header.pragmas = asked if mine else ("nounroll",)
+    ctx = Context(module, Knobs())
+    ctx.function = copy
+    for name in ("copy-prop", "dce", "loop-unroll", *CLEAN_UP):
+        ctx.pass_ = all_passes()[name]
+        ctx.options = ctx.pass_.options()
+        ctx.pass_.run(copy, ctx)
+        if ctx.pass_.cfg:
+            copy.analyze_cfg()
+    merge_chains(copy)
+    copy.analyze_cfg()
+    return copy
+
+
+def unrolled_by(
+    function: Function, module: Module, knobs: Knobs, factor: int
+) -> tuple[Function, dict[str, int]]:
+    """A cleaned copy as `loop-unroll` makes it under some knobs, all loops `factor` times (0: as
+    the policy decides), and the copies in each loop that it left, by the header's name."""
+    copy = clone_function(function, module)
+    copy.analyze_cfg()
+    ctx = Context(module, knobs)
+    ctx.function = copy
+    made: dict[str, int] = {}
+    for name in ("copy-prop", "dce", "loop-unroll", *CLEAN_UP):
+        ctx.pass_ = all_passes()[name]
+        given = {"factor": factor} if name == "loop-unroll" else {}
+        ctx.options = ctx.pass_.options(**given)
+        ctx.pass_.run(copy, ctx)
+        if ctx.pass_.cfg:
+            copy.analyze_cfg()
+    for r in ctx.remarks.filter("^loop-unroll$", kind="passed"):
+        if "factor" in r.args:
+            made[r.loop] = int(r.args["factor"] or 1)
+    merge_chains(copy)
+    copy.analyze_cfg()
+    return copy, made
+
+
+def merge_chains(function: Function) -> None:
+    """Join each block to its predecessor where neither has another neighbour on that edge.
+
+    Copies of a body without a test between them are one block to every scheduler.
+    """
+    function.analyze_cfg()
+    edges = [
+        (b.preds[0], b) for b in function.rpo[1:]
+        if len(b.preds) == 1 and b.preds[0] is not b and len(b.preds[0].succs) == 1
+    ]  # fmt: skip
+    gone: set[Block] = set()
+    into: dict[Block, Block] = {}
+    for p, b in edges:
+        head = into.get(p, p)
+        last = head.terminator
+        if last is None or last.form.name != "bra":
+            continue
+        leaders: dict[Value, Value] = {phi: phi.operands[0] for phi in b.phis}
+        if not all(can_stand_for(new, old) for old, new in leaders.items()):
+            continue
+        substitute(leaders)
+        for phi in list(b.phis):
+            phi.erase()
+        into[b] = head
+        merge_into(b, head)
+        gone.add(b)
+    drop(function, gone)
+
+
+def interval(loop: Loop, machine: Profile, factor: int) -> float | None:
+    """Cycles an iteration of the loop's modulo schedule; None of several blocks and large ones."""
+    from nvir.sm.loopgraph import loop_graph
+    from nvir.sm.pipeline import schedule_loop
+
+    if len(loop.blocks) != 1:
+        return None
+    found = loop_graph(loop, machine)
+    if not found.operations or len(found.operations) > SCHEDULED:
+        return None
+    return schedule_loop(found).ii / factor
+
+
+def cycles(
+    loop: Loop, machine: Profile, factor: int, warps: Sequence[int]
+) -> dict[int, float]:
+    """Simulated cycles an iteration by warps on the sub-partition; none of nests, large loops."""
+    from nvir.sm.simulate import loop_stream, simulate
+
+    if loop.children:
+        return {}
+    stream = loop_stream(loop, machine)
+    if len(stream.slots) > SIMULATED:
+        return {}
+    out = {}
+    for n in warps:
+        iterations = 16 if n * len(stream.slots) < SIMULATED else 8
+        run = simulate(stream, warps=n, iterations=iterations)
+        out[n] = run.cycles_per_iteration / factor
+    return out
+
+
+def blocks_per_sm(
+    kernel: Function, registers: int, machine: Profile, launch: Launch,
+    diagnostics: list[Diagnostic] | None = None,
+) -> int:  # fmt: skip
+    """Blocks of a kernel that fit on an SM with so many registers a thread."""
+    block, _ = block_size(kernel, launch.block)
+    limit = kernel.directives.get("maxnreg", (registers,))[0]
+    return occupancy_figures(
+        str(kernel.name), machine, min(registers, limit), block, static_shared_memory(kernel),
+        launch, "", diagnostics if diagnostics is not None else [],
+    ).blocks_per_sm  # fmt: skip

@@ -1,0 +1,299 @@
+"""Everything about one loop on one page: what it is, what each pass decides and why, what would
+change that, and what unrolling costs and gains.
+
+The data of `nvir explain`; explain_text.py prints it. Decisions are those that the passes take of
+the loop as it is written (decisions.py), figures of unroll factors are measured on loops that were
+really unrolled (factors.py), and the registers are those of the predicted order (sm.registers).
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from nvir.analysis.induction import TripCount, describe, induction_variables, trip_count
+from nvir.analysis.liveness import Liveness, liveness
+from nvir.assembler.registers import RegisterEstimate, estimate_registers, live_at
+from nvir.ir.errors import NvirError
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.module import Module
+from nvir.passes.knobs import Knobs
+from nvir.report.explain.decisions import LARGEST, Decision, LoopDecisions
+from nvir.report.explain.factors import (
+    FactorRow,
+    blocks_per_sm,
+    cycles,
+    factor_table,
+    interval,
+    size_of,
+)
+from nvir.report.lines import LiveValue, explain_values
+from nvir.report.model import (
+    AS_DECLARED,
+    Launch,
+    PipelineFigures,
+    UnrollDecision,
+    copies,
+    source_place,
+    unrolling,
+)
+from nvir.report.schedule.figures import pipeline_figures
+from nvir.sm.profile import Profile
+
+SCHEMA = "nvir.explain/1"
+WARPS = 8  # on the sub-partition, for the gain of a modulo schedule
+UNKNOWN_TRIPS = 8  # iterations taken for a loop whose count is not known, to find the hottest
+
+
+@attrs.frozen
+class Structure:
+    """The shape of a loop; names are labels. `operations`: the most frequent, with their counts."""
+
+    blocks: int
+    instructions: int
+    latches: tuple[str, ...]
+    preheader: str | None
+    exits: tuple[tuple[str, str], ...]
+    parent: str | None
+    children: tuple[str, ...]
+    operations: tuple[tuple[str, int], ...]
+
+
+@attrs.frozen
+class Peak:
+    """Where in the loop most registers are live. `line` is the PTX's, `source` "file.cu:12"."""
+
+    registers: int
+    line: int | None
+    source: str | None
+    values: tuple[LiveValue, ...]
+
+
+@attrs.frozen
+class Explanation:
+    """The page about one loop.
+
+    trip        the counted exit; None without one
+    variables   induction variables in words
+    unroll      what the policy does with the loop
+    decisions   of every loop pass, in the order of the real tool's phases
+    pipeline    what a modulo schedule would reach
+    pipelined   (cycles an iteration as the body is ordered, as pipelined) at `WARPS` warps
+    registers   of the whole function, with what is unrolled in it
+    """
+
+    function: str
+    kind: str
+    arch: str
+    profile: str
+    policy: str
+    header: str
+    line: int | None
+    source: str | None
+    depth: int
+    structure: Structure
+    trip: TripCount | None
+    variables: tuple[str, ...]
+    unroll: UnrollDecision
+    decisions: tuple[Decision, ...]
+    varied: bool
+    pipeline: PipelineFigures
+    pipelined: tuple[float, float] | None
+    registers: int
+    blocks_per_sm: int | None
+    factors: tuple[FactorRow, ...]
+    peak: Peak | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of schema `nvir.explain/1`, as plain JSON types."""
+        t = self.trip
+        return {
+            "schema": SCHEMA,
+            "function": self.function, "kind": self.kind, "arch": self.arch,
+            "profile": self.profile, "policy": self.policy,
+            "loop": {
+                "header": self.header, "line": self.line, "source": self.source,
+                "depth": self.depth, **attrs.asdict(self.structure),
+                "operations": dict(self.structure.operations),
+            },
+            "trip_count": {
+                "count": t.count if t is not None else None,
+                "text": t.text if t is not None else None,
+                "how": trip_text(t, self.variables),
+                "induction_variables": list(self.variables),
+            },
+            "unroll": attrs.asdict(self.unroll),
+            "decisions": [_decision_json(d) for d in self.decisions],
+            "pipeline": attrs.asdict(self.pipeline) | {
+                "cycles": None if self.pipelined is None
+                else {"warps": WARPS, "before": self.pipelined[0], "after": self.pipelined[1]},
+            },
+            "registers": self.registers,
+            "blocks_per_sm": self.blocks_per_sm,
+            "factors": [
+                attrs.asdict(r, filter=lambda a, _: a.name != "cycles")
+                | {"factor": r.factor if r.factor is not None else "full",
+                   "chosen": is_chosen(r, self.unroll),
+                   "cycles": {str(w): round(n, 3) for w, n in r.cycles.items()}}
+                for r in self.factors
+            ],
+            "peak": None if self.peak is None else attrs.asdict(self.peak),
+        }  # fmt: skip
+
+
+def _decision_json(d: Decision) -> dict[str, Any]:
+    return {
+        "pass": d.label, "phases": list(d.phases), "changes_loop": d.changed, "error": d.error,
+        "remarks": [
+            {"name": r.name, "kind": r.kind, "code": r.code.number or None,
+             "args": dict(r.args), "message": r.message}
+            for r in d.remarks
+        ],
+        "knobs": [attrs.asdict(c) for c in d.changes], "untried_knobs": list(d.untried),
+    }  # fmt: skip
+
+
+def is_chosen(row: FactorRow, unroll: UnrollDecision) -> bool:
+    """Whether a row of the table is what the policy does."""
+    return row.factor == (unroll.factor if unroll.action != "full" else None)
+
+
+def explain(
+    function: Function, loop: Loop, module: Module, machine: Profile, *, arch: str | None = None,
+    knobs: Knobs | None = None, launch: Launch = AS_DECLARED, vary: bool = True,
+) -> Explanation:  # fmt: skip
+    """The explanation of a loop of a function with fresh annotations.
+
+    `knobs` also carries the policy. `vary` looks for knobs that would change a decision.
+    """
+    knobs = knobs if knobs is not None else Knobs()
+    target = arch or module.target
+    header = loop.header.name
+    unroll = unrolling(function, module, target, knobs.policy, knobs)
+    live = liveness(function)
+    factors = copies(natural_loops(function), unroll)
+    estimate = estimate_registers(function, live, machine, factors)
+    asked = LoopDecisions(function, module, header, knobs, machine)
+    decisions = asked.all(vary)
+    return Explanation(
+        str(function.name), function.kind, target, machine.name, knobs.policy, header,
+        loop.header.line or None, source_place(loop, module), loop.depth, _structure(loop),
+        trip_count(loop), _variables(loop), unroll.get(header, UnrollDecision()),
+        tuple(decisions), vary and asked.size <= LARGEST,
+        pipeline_figures(loop, machine), _pipelined(loop, machine), estimate.registers,
+        blocks_per_sm(function, estimate.registers, machine, launch)
+        if function.kind == "entry" else None,
+        tuple(factor_table(function, module, header, machine, launch=launch, copies=factors)),
+        _peak(function, loop, module, machine, live, estimate, factors),
+    )  # fmt: skip
+
+
+def hottest(function: Function) -> Loop | None:
+    """The innermost loop in which most instructions are run; None of a function without loops."""
+    best: tuple[float, Loop] | None = None
+    for x in natural_loops(function):
+        if x.children:
+            continue
+        runs = float(size_of(x.blocks))
+        around: Loop | None = x
+        while around is not None:
+            trip = trip_count(around)
+            known = trip.count if trip is not None else None
+            runs *= UNKNOWN_TRIPS if known is None else max(known, 1)
+            around = around.parent
+        if best is None or runs > best[0]:
+            best = runs, x
+    return best[1] if best is not None else None
+
+
+def _structure(loop: Loop) -> Structure:
+    mix = collections.Counter(
+        i.form.name for b in loop.blocks for i in b if not i.form.op.pseudo and not i.form.is_phi
+    )
+    entry = loop.preheader
+    return Structure(
+        len(loop.blocks), size_of(loop.blocks), tuple(b.name for b in loop.latches),
+        entry.name if entry is not None else None,
+        tuple((b.name, s.name) for b, s in loop.exits),
+        loop.parent.header.name if loop.parent is not None else None,
+        tuple(x.header.name for x in loop.children),
+        tuple(sorted(mix.items(), key=lambda x: (-x[1], x[0]))),
+    )  # fmt: skip
+
+
+def _variables(loop: Loop) -> tuple[str, ...]:
+    out = []
+    for v in induction_variables(loop):
+        step = v.step if v.is_constant_step else describe(v.step)  # type: ignore[arg-type]
+        out.append(f"{v.phi.name or '?'} ({v.kind}) from {describe(v.start)} by {step}")
+    return tuple(out)
+
+
+def trip_text(trip: TripCount | None, variables: tuple[str, ...]) -> str:
+    """How the count was found, or why there is none."""
+    if trip is None:
+        if not variables:
+            return "unknown; nothing in the header changes by an invariant step"
+        return ("unknown; no exit that every iteration passes compares an induction variable "
+                "with an invariant bound")  # fmt: skip
+    v = trip.variable
+    if isinstance(v.step, int | float):
+        step = f"{'down' if v.step < 0 else 'up'} by {abs(v.step)}"
+    else:
+        step = f"by {describe(v.step)}"
+    compare, _, type = trip.compare.partition(".")
+    sign = _SIGNS.get(compare, compare)
+    when = "after" if trip.tests_update else "before"
+    return (f"{trip.text}; counts {v.phi.name or '?'} from {describe(v.start)} {step} while "
+            f"{sign} {describe(trip.bound)} ({type}), tested {when} the step in {trip.exit.name}"
+            )  # fmt: skip
+
+
+_SIGNS = {
+    "lt": "<", "le": "≤", "gt": ">", "ge": "≥", "eq": "=", "ne": "≠",
+    "lo": "<", "ls": "≤", "hi": ">", "hs": "≥",
+}  # fmt: skip
+
+
+def _pipelined(loop: Loop, machine: Profile) -> tuple[float, float] | None:
+    """Simulated cycles an iteration in the assembler's order and as a modulo schedule."""
+    from nvir.sm.loopgraph import loop_graph
+    from nvir.sm.pipeline import schedule_loop
+    from nvir.sm.simulate import schedule_stream, simulate
+
+    try:
+        if loop.children or interval(loop, machine, 1) is None:
+            return None
+        before = cycles(loop, machine, 1, [WARPS]).get(WARPS)
+        stream = schedule_stream(schedule_loop(loop_graph(loop, machine)))
+        after = simulate(stream, warps=WARPS, iterations=16).cycles_per_iteration
+    except NvirError:
+        return None
+    return (before, after) if before is not None else None
+
+
+def _peak(
+    function: Function, loop: Loop, module: Module, machine: Profile, live: Liveness,
+    estimate: RegisterEstimate, factors: Mapping[str, int],
+) -> Peak | None:  # fmt: skip
+    from nvir.report.places import SourceLines
+
+    best: tuple[int, Instruction] | None = None
+    for b in loop.blocks:
+        for i in b:
+            n = estimate.counts.get(i)
+            if n is not None and not i.form.is_phi and (best is None or n > best[0]):
+                best = n, i
+    if best is None:
+        return None
+    count, at = best
+    values = live_at(function, at, live, machine, factors)
+    return Peak(
+        count, at.line or None, SourceLines(function, module).place(at),
+        tuple(explain_values(values, at, live, estimate)),
+    )  # fmt: skip

@@ -1,0 +1,216 @@
+"""`nvir report --html`: a module as one page that needs nothing else.
+
+For each function its figures, its loops, the registers along the code with who is live at the
+peak, and the control-flow graph where something can draw it; for each innermost loop of one block
+the reservation table of its modulo schedule and a timeline of simulated warps. Pictures are inline
+SVG in the page's own colours, which follow the reader's light or dark setting; wide parts scroll
+inside themselves, so that a phone can show them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+
+from nvir.ir.errors import NvirError
+from nvir.ir.function import Function
+from nvir.ir.loops import natural_loops
+from nvir.ir.module import Module
+from nvir.report.html.pictures import EVENTS, pressure, stretches, timeline
+from nvir.report.lines import Listing, LiveValue, line_listing
+from nvir.report.model import FunctionReport, LoopReport, ModuleReport
+from nvir.report.pictures import cfg_dot, svg
+from nvir.sm.profile import Profile
+
+WARPS = 4  # of a timeline
+MAX_BLOCKS = 200  # of a control-flow graph that a page can still show
+_STYLE = """
+:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--dim:#5a6472;--line:#d8dce2;--a:#8db4e2;
+--hot:#d2482d;--ink:#2b5c9e;--soft:#f5f6f8}
+@media(prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e7eb;--dim:#9aa3ad;--line:#333a42;
+--a:#3f6da8;--hot:#ff7a5c;--ink:#a9cbf5;--soft:#1c2026}}
+body{background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-serif;margin:0 auto;
+max-width:72rem;padding:1rem}
+h1{font-size:1.4rem;margin:.2rem 0}h2{font-size:1.15rem;overflow-wrap:anywhere}h3{font-size:1rem}
+section{border-top:1px solid var(--line);margin-top:1.2rem}
+.dim{color:var(--dim)}.wide{overflow-x:auto;max-width:100%;padding-bottom:.4rem}
+.figures{display:flex;flex-wrap:wrap;gap:.5rem;padding:0;margin:0;list-style:none}
+.figures li{background:var(--soft);border-radius:.4rem;padding:.3rem .7rem}
+.figures b{font-size:1.15rem;display:block}
+table{border-collapse:collapse}td,th{padding:.2rem .6rem;text-align:left;white-space:nowrap;
+vertical-align:top;border-bottom:1px solid var(--line)}td.n,th.n{text-align:right}
+td.text{white-space:normal;min-width:14rem}
+summary{cursor:pointer;margin:.4rem 0}nav a{color:var(--ink);margin-right:1rem}
+pre{font:12px/1.4 ui-monospace,monospace;margin:0}
+svg{display:block;max-width:none}svg text{fill:var(--dim);font:11px sans-serif}
+.paper{background:#fff;border-radius:.4rem}.paper svg text{fill:#1b1f24;font:10px monospace}
+.bar{fill:var(--a)}.hot{fill:var(--hot)}.loop{fill:var(--ink)}.grid{stroke:var(--line)}
+.written{fill:none;stroke:var(--ink);stroke-width:1.5}
+"""
+
+
+def html_report(report: ModuleReport, module: Module, machine: Profile) -> str:
+    """The page of a report; `module` is what it was made of."""
+    name = report.file.rsplit("/", 1)[-1]
+    parts = [
+        "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width,initial-scale=1">',
+        f"<title>{escape(name)}</title><style>{_STYLE}</style></head><body>",
+        f'<h1>{escape(name)}</h1><p class="dim">{escape(report.arch)} · policy '
+        f"{escape(report.policy)}</p>",
+    ]  # fmt: skip
+    functions = {str(f.name): f for f in module.functions if f.blocks}
+    shown = [(made, functions[made.name]) for made in report.functions if made.name in functions]
+    if len(shown) > 1:
+        links = "".join(f'<a href="#f{k}">{escape(m.name)}</a> '
+                        for k, (m, _) in enumerate(shown))  # fmt: skip
+        parts.append(f"<nav>{_wide(links)}</nav>")
+    for k, (made, f) in enumerate(shown):
+        parts += _function(k, made, f, module, machine)
+    parts += [f'<p class="dim">{escape(d.severity)}: {escape(d.message)}</p>'
+              for d in report.diagnostics]  # fmt: skip
+    return "\n".join([*parts, "</body></html>"]) + "\n"
+
+
+def _function(
+    number: int, made: FunctionReport, f: Function, module: Module, machine: Profile
+) -> Iterator[str]:
+    kind = "kernel" if made.kind == "entry" else "function"
+    yield f'<section id="f{number}"><h2>{kind} {escape(made.name)}</h2>'
+    items = "".join(f"<li><b>{escape(n)}</b>{escape(what)}</li>" for n, what in _figures(made))
+    yield f'<ul class="figures">{items}</ul>'
+    if made.loops:
+        yield "<h3>Loops</h3>" + _loops(made.loops)
+    listing = line_listing(f, module)
+    yield "<h3>Registers along the code</h3>"
+    yield ('<p class="dim">Bars: live in the order that the assembler is taken to run; line: in '
+           "the order as written; brackets: loops.</p>")  # fmt: skip
+    yield _wide(pressure(listing))
+    yield _live(listing)
+    yield from _graph(f)
+    for x in natural_loops(f):
+        if not x.children and len(x.blocks) == 1:
+            yield from _schedule(f, x.header.name, machine)
+    yield "</section>"
+
+
+def _figures(made: FunctionReport) -> Iterator[tuple[str, str]]:
+    yield str(made.instructions), "instructions"
+    yield str(made.max_live), "registers live as written"
+    if made.predicted is not None:
+        yield str(made.predicted), "registers predicted"
+    if made.real is not None:
+        yield str(made.real.registers), "registers by ptxas"
+    if made.static_smem:
+        yield str(made.static_smem), "bytes of shared memory"
+    o = made.occupancy
+    if o is not None:
+        by = f", limited by {o.limiter}" if o.limiter else ""
+        yield f"{o.blocks_per_sm} × {made.block_size}", f"blocks an SM × threads{by}"
+        yield f"{o.fraction:.0%}", "occupancy"
+
+
+def _wide(inner: str) -> str:
+    return f'<div class="wide">{inner}</div>'
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[object, ...]], text: int = -1) -> str:
+    """A table; numbers stand right, the column `text` breaks its lines."""
+
+    def row(cells: tuple[object, ...], tag: str) -> str:
+        made = []
+        for k, c in enumerate(cells):
+            kind = ' class="n"' if isinstance(c, int | float) or (
+                tag == "th" and rows and isinstance(rows[0][k], int | float)
+            ) else ' class="text"' if k == text and tag == "td" else ""  # fmt: skip
+            made.append(f"<{tag}{kind}>{escape(str(c))}</{tag}>")
+        return f"<tr>{''.join(made)}</tr>"
+
+    return _wide(f"<table>{row(head, 'th')}{''.join(row(r, 'td') for r in rows)}</table>")
+
+
+def _loops(loops: tuple[LoopReport, ...]) -> str:
+    rows: list[tuple[object, ...]] = []
+    for x in loops:
+        u = x.unroll
+        done = f"×{u.factor}" if u.action == "partial" else u.action
+        rows.append((
+            "\N{NO-BREAK SPACE}" * 2 * (x.depth - 1) + x.header, x.line or "–", x.source or "–",
+            x.trip_count if x.trip_count is not None else "unknown", x.instructions, x.max_live,
+            done, x.pipeline.ii if x.pipeline.ii is not None else "–", u.reason or "",
+        ))  # fmt: skip
+    head = ("loop", "line", "source", "trip", "body", "live", "unroll", "II", "why")
+    return _table(head, rows, text=8)
+
+
+def _live(listing: Listing) -> str:
+    """Who is live at the peak: a row for each reason with its values, then each value."""
+    peak = listing.peak
+    if peak is None:
+        return ""
+    reasons: dict[str, list[LiveValue]] = {}
+    for v in listing.at_peak:
+        reason = re.split(r",? ?used at line ", v.why)[0] or "used later"
+        reasons.setdefault(reason, []).append(v)
+    grouped = sorted(reasons.items(), key=lambda x: -sum(v.registers for v in x[1]))
+    rows: list[tuple[object, ...]] = [
+        (reason, sum(v.registers for v in values), ", ".join(v.name for v in values),
+         stretches(sorted({v.defined for v in values if v.defined > 0})))
+        for reason, values in grouped
+    ]  # fmt: skip
+    each: list[tuple[object, ...]] = [
+        (v.name, v.type, v.registers, v.defined, v.why) for v in listing.at_peak
+    ]
+    place = f", {listing.peak_place}" if listing.peak_place else ""
+    total = sum(v.registers for v in listing.at_peak)
+    text = escape(f"Live at the peak: line {peak.line}{place}, {total} registers")
+    grouped_table = _table(("why", "registers", "values", "defined at line"), rows, text=2)
+    whole_table = _table(
+        ("register", "type", "registers", "defined at line", "why it is alive"), each
+    )
+    return (f"<details open><summary>{text}</summary>{grouped_table}"
+            f"<details><summary>Each value</summary>{whole_table}</details></details>")  # fmt: skip
+
+
+def _graph(f: Function) -> Iterator[str]:
+    """The control-flow graph, where there is more than one block and something can draw it."""
+    if not 1 < len(f.blocks) <= MAX_BLOCKS:
+        return
+    try:
+        drawn = svg(cfg_dot(f))
+    except NvirError as e:
+        yield f'<p class="dim">No picture of the control flow: {escape(str(e))}</p>'
+        return
+    inline = re.sub(r' xmlns(:\w+)?="[^"]*"', "", drawn[drawn.index("<svg") :])
+    yield "<details><summary>Control flow</summary>"
+    yield f'<div class="wide paper">{inline}</div></details>'
+
+
+def _schedule(f: Function, header: str, machine: Profile) -> Iterator[str]:
+    """The reservation table and the timeline of a loop; nothing of one that has none."""
+    from nvir.report.schedule.figures import MAX_OPERATIONS, schedule_text
+    from nvir.report.schedule.svg import schedule_svg
+    from nvir.sm.loopgraph import loop_graph
+    from nvir.sm.pipeline import schedule_loop
+    from nvir.sm.simulate import loop_stream, simulate
+
+    loop = next(x for x in natural_loops(f) if x.header.name == header)
+    try:
+        graph = loop_graph(loop, machine)
+        if len(graph.operations) > MAX_OPERATIONS:
+            return
+        made = schedule_loop(graph)
+        run = simulate(loop_stream(loop, machine), warps=WARPS, iterations=4, timeline=True)
+    except NvirError as e:
+        yield f'<p class="dim">loop {escape(header)}: {escape(str(e))}</p>'
+        return
+    yield f"<details><summary>Schedule of loop {escape(header)}: II {made.ii}, {made.stages} "
+    yield f"stages, {run.cycles_per_iteration:g} cycles an iteration of {WARPS} warps</summary>"
+    picture = re.sub(r' xmlns(:\w+)?="[^"]*"', "", schedule_svg(made, str(f.name)))
+    yield f'<div class="wide paper">{picture}</div>'
+    yield f"<p>Issues of {WARPS} warps by cycle, coloured by iteration"
+    yield f" (the first {EVENTS})</p>" if len(run.events) > EVENTS else "</p>"
+    yield _wide(timeline(run))
+    text = escape(schedule_text(made, str(f.name)))
+    yield f"<details><summary>As text</summary>{_wide(f'<pre>{text}</pre>')}</details></details>"
