@@ -57,10 +57,10 @@ FUNCTIONS = {
     "IsAggregateType": "nvir.frontend.tree.types:is_aggregate",
     "EmitCallExpr": f"{IRGEN}.calls:emit_call",
     "ClassifyABI": f"{IRGEN}.abi:classify",
-    "PrintfExpansion": f"{IRGEN}.printf:emit_printf",
+    "PrintfExpansion": "nvir.frontend.irgen.intrinsic.printf:emit_printf",
     "CollectCCAttrs, the list of sret, byval and align": f"{IRGEN}.abi:Passing",
-    "BuiltinLowering": f"{IRGEN}.builtins:emit_builtin",
-    "EmitInlineAsm": f"{IRGEN}.inline_asm:emit_asm",
+    "BuiltinLowering": "nvir.frontend.irgen.intrinsic.builtins:emit_builtin",
+    "EmitInlineAsm": "nvir.frontend.irgen.intrinsic.inline_asm:emit_asm",
     "EmitFunctionAttrs": f"{IRGEN}.metadata:function_annotations",
     "ReadFunctionAttrs, named metadata": f"{IRGEN}.metadata:setup_function_metadata",
     "ParsePreserveAttrs, as a field of the tree": "nvir.frontend.tree.declarations:Attributes",
@@ -75,9 +75,9 @@ EXPRESSIONS = {
     "EmitAddressOf": f"{IRGEN}.places:emit_lvalue",
     "EmitBitfieldLoad": f"{IRGEN}.bitfields:load_bit_field",
     "EmitBitfieldStore": f"{IRGEN}.bitfields:store_bit_field",
-    "EmitSpecialVarAccess": f"{IRGEN}.special:special_value",
-    "EmitSpecialVarMemberAccess": f"{IRGEN}.special:special_component",
-    "LowerPrintfToVprintf": f"{IRGEN}.printf:emit_printf",
+    "EmitSpecialVarAccess": "nvir.frontend.irgen.intrinsic.special_variables:special_value",
+    "EmitSpecialVarMemberAccess": f"{IRGEN}.intrinsic.special_variables:special_component",
+    "LowerPrintfToVprintf": "nvir.frontend.irgen.intrinsic.printf:emit_printf",
     "CreateBasicBlock": f"{IRGEN}.state:IRGenState.new_block",
     "SetInsertPoint": f"{IRGEN}.state:IRGenState.start",
     "GetLLVMType": f"{IRGEN}.types:Types.value",
@@ -89,93 +89,157 @@ EXPRESSIONS = {
 }
 # role → (where it is, the test that shows it)
 UNROLLING = {
-    "execute entry": (f"{LOOP}.loop_unroll:run", "test_a_guard_stops_the_pass_with_a_remark"),
-    "context initialiser": (f"{LOOP}.loop_unroll:rules_of",
-                            "test_the_rules_start_from_the_knob_table"),
-    "driver": (f"{LOOP}.unroll_apply:unroll", "test_any_body"),
-    "cleanup": (f"{LOOP}.unroll_transform:Unroller.finish",
-                "test_what_depends_on_the_variable_alone_is_worked_out"),
-    "CheckNounroll": (f"{LOOP}.unroll_observed:has_pragma",
-                      "test_four_causes_and_the_master_knob_give_11"),
-    "rejection recorder": (f"{LOOP}.unroll_codes:UnrollCode",
-                           "test_there_are_eleven_codes_with_texts_in_the_tools_style"),
-    "ScanLoopBody": (f"{LOOP}.unroll_facts:scan_body",
-                     "test_the_body_record_counts_a_body_made_by_hand"),
-    "LocateBackEdge": ("nvir.ir.loops:natural_loops",
-                       "test_a_latch_without_a_conditional_branch_is_13"),
-    "ExtractBound": (f"{LOOP}.unroll_facts:counted_exit", "test_what_is_wrong_with_an_exit"),
-    "EvaluateAndEmitFullUnroll": (f"{LOOP}.unroll_transform:Unroller.fully",
-                                  "test_any_body_fully"),
-    "ReplicatePartialUnroll": (f"{LOOP}.unroll_counted:unroll_counted",
-                               "test_any_count_at_run_time"),
-    "CFG fix-up": (f"{LOOP}.unroll_transform:Unroller.link",
-                   "test_statistics_come_from_one_record"),
-    "AnalyzeIV": ("nvir.analysis.induction:induction_variables",
-                  "test_a_good_exit_has_kind_stride_and_count"),
-    "VerifyStride": (f"{LOOP}.unroll_facts:stride_fits", "test_strides_must_not_overflow"),
+    "execute entry": (
+        "nvir.passes.loop.unroll.loop_unroll:run",
+        "test_a_guard_stops_the_pass_with_a_remark",
+    ),
+    "context initialiser": (
+        "nvir.passes.loop.unroll.loop_unroll:rules_of",
+        "test_the_rules_start_from_the_knob_table",
+    ),
+    "driver": ("nvir.passes.loop.unroll.apply:unroll", "test_any_body"),
+    "cleanup": (
+        "nvir.passes.loop.unroll.transform:Unroller.finish",
+        "test_what_depends_on_the_variable_alone_is_worked_out",
+    ),
+    "CheckNounroll": (
+        "nvir.assembler.unroll.decide:has_pragma",
+        "test_four_causes_and_the_master_knob_give_11",
+    ),
+    "rejection recorder": (
+        "nvir.passes.loop.unroll.remarks:UnrollCode",
+        "test_there_are_eleven_codes_with_texts_in_the_tools_style",
+    ),
+    "ScanLoopBody": (
+        "nvir.documented.unroll.facts:scan_body",
+        "test_the_body_record_counts_a_body_made_by_hand",
+    ),
+    "LocateBackEdge": (
+        "nvir.ir.loops:natural_loops",
+        "test_a_latch_without_a_conditional_branch_is_13",
+    ),
+    "ExtractBound": (
+        "nvir.documented.unroll.facts:counted_exit",
+        "test_what_is_wrong_with_an_exit",
+    ),
+    "EvaluateAndEmitFullUnroll": (
+        "nvir.passes.loop.unroll.transform:Unroller.fully",
+        "test_any_body_fully",
+    ),
+    "ReplicatePartialUnroll": (
+        "nvir.passes.loop.unroll.counted:unroll_counted",
+        "test_any_count_at_run_time",
+    ),
+    "CFG fix-up": (
+        "nvir.passes.loop.unroll.transform:Unroller.link",
+        "test_statistics_come_from_one_record",
+    ),
+    "AnalyzeIV": (
+        "nvir.analysis.induction:induction_variables",
+        "test_a_good_exit_has_kind_stride_and_count",
+    ),
+    "VerifyStride": ("nvir.documented.unroll.facts:stride_fits", "test_strides_must_not_overflow"),
     "DetectConstantIV": ("nvir.analysis.induction:constant_of", "test_degenerate_bounds_are_18"),
-    "CountFoldableOps": (f"{LOOP}.body_cost:Known.folds",
-                         "test_full_unrolling_wants_something_that_folds"),
-    "statistics": (f"{LOOP}.loop_unroll:UnrollRecord", "test_statistics_come_from_one_record"),
-}  # fmt: skip
+    "CountFoldableOps": (
+        "nvir.assembler.unroll.body_cost:Known.folds",
+        "test_full_unrolling_wants_something_that_folds",
+    ),
+    "statistics": (
+        "nvir.passes.loop.unroll.loop_unroll:UnrollRecord",
+        "test_statistics_come_from_one_record",
+    ),
+}
 POSTRA = "nvir.assembler.postra"
 PIPELINING = {
-    "operand annotator": (f"{LOOP}.pipeline_feasible:annotate", "test_annotation_of_operands"),
+    "operand annotator": (
+        "nvir.passes.loop.pipeline.feasible:annotate",
+        "test_annotation_of_operands",
+    ),
     "ClassifyLatency": ("nvir.sm.latency:classify", "test_any_instruction_has_one_of_the_classes"),
-    "CheckPipelineFeasibility": (f"{LOOP}.pipeline_feasible:check",
-                                 "test_the_check_of_an_instruction"),
+    "CheckPipelineFeasibility": (
+        "nvir.passes.loop.pipeline.feasible:check",
+        "test_the_check_of_an_instruction",
+    ),
     "register-class latency": ("nvir.sm.latency:register_class_latency", "test_register_classes"),
     "ComputeStallCycles": ("nvir.sm.latency:stall_cycles", "test_stall_caps"),
-    "annotation wrapper": (f"{LOOP}.pipeline_feasible:infeasible", "test_each_reason"),
-    "GEMM extension": (f"{LOOP}.gemm_pipeline:run", "test_the_knob_turns_it_on"),
+    "annotation wrapper": ("nvir.passes.loop.pipeline.feasible:infeasible", "test_each_reason"),
+    "GEMM extension": ("nvir.passes.loop.tiles.gemm_pipeline:run", "test_the_knob_turns_it_on"),
     "post-RA variant": (f"{POSTRA}.place:place", "test_placement_searches_no_interval"),
     "FastPathEmit": (f"{POSTRA}.records:decode", "test_the_flags_byte"),
-    "BankAwarePlacement": (f"{POSTRA}.place:has_conflict",
-                           "test_carried_operations_go_by_banks_and_others_stand"),
+    "BankAwarePlacement": (
+        f"{POSTRA}.place:has_conflict",
+        "test_carried_operations_go_by_banks_and_others_stand",
+    ),
     "TensorScheduler hook": (f"{POSTRA}.records:Variant", "test_the_tensor_gate_in_the_routes"),
-}  # fmt: skip
+}
 HOISTING = {
     "wrappers": (f"{LOOP}.licm:Options", "test_four_instances_of_one_pass"),
     "guard": (f"{LOOP}.licm:guard", "test_the_guard"),
     "orchestrator": (f"{LOOP}.licm:run", "test_inner_loops_come_first_and_headers_need_an_entry"),
-    "inner worker": (f"{LOOP}.licm_core:Core", "test_the_calls_of_a_loop_of_several_blocks"),
-    "forward marking": (f"{LOOP}.licm_stages:forward",
-                        "test_forward_marks_what_reads_only_outside"),
-    "backward marking": (f"{LOOP}.licm_stages:backward",
-                         "test_backward_takes_false_marks_back_and_counts"),
-    "invariance test": (f"{LOOP}.licm_stages:is_invariant", "test_the_leaf_test"),
-    "safety check": (f"{LOOP}.licm_region:survey",
-                     "test_a_load_that_not_every_iteration_runs_stays"),
-    "profitability": (f"{LOOP}.licm_stages:profit", "test_the_profit_test"),
-    "propagation": (f"{LOOP}.licm_stages:propagate", "test_stage_4_says_what_stood_in_the_way"),
-    "mover": (f"{LOOP}.licm_nest:Nest.leave", "test_a_chain_leaves_in_its_order"),
-    "budget stage": (f"{LOOP}.licm_stages:budget", "test_budget_table"),
-    "counting": (f"{LOOP}.licm_stages:count", "test_counting"),
-    "boundary analysis": (f"{LOOP}.licm_stages:analyze_boundaries", "test_boundaries"),
+    "inner worker": (
+        "nvir.documented.hoist.core:Core",
+        "test_the_calls_of_a_loop_of_several_blocks",
+    ),
+    "forward marking": (
+        "nvir.documented.hoist.stages:forward",
+        "test_forward_marks_what_reads_only_outside",
+    ),
+    "backward marking": (
+        "nvir.documented.hoist.stages:backward",
+        "test_backward_takes_false_marks_back_and_counts",
+    ),
+    "invariance test": ("nvir.documented.hoist.stages:is_invariant", "test_the_leaf_test"),
+    "safety check": (
+        "nvir.analysis.hoisting.region:survey",
+        "test_a_load_that_not_every_iteration_runs_stays",
+    ),
+    "profitability": ("nvir.documented.hoist.stages:profit", "test_the_profit_test"),
+    "propagation": (
+        "nvir.documented.hoist.stages:propagate",
+        "test_stage_4_says_what_stood_in_the_way",
+    ),
+    "mover": ("nvir.analysis.hoisting.nest:Nest.leave", "test_a_chain_leaves_in_its_order"),
+    "budget stage": ("nvir.documented.hoist.stages:budget", "test_budget_table"),
+    "counting": ("nvir.documented.hoist.stages:count", "test_counting"),
+    "boundary analysis": ("nvir.documented.hoist.stages:analyze_boundaries", "test_boundaries"),
     "preheader finder": ("nvir.ir.loops:Loop.preheader", "test_an_existing_preheader_serves"),
-    "flags lookup": (f"{LOOP}.licm_tables:block_policy", "test_block_policy"),
-    "side-effect checker": (f"{LOOP}.licm_region:Blocked", "test_effects_block_the_mark"),
-}  # fmt: skip
+    "flags lookup": ("nvir.assembler.hoist.tables:block_policy", "test_block_policy"),
+    "side-effect checker": ("nvir.analysis.hoisting.region:Blocked", "test_effects_block_the_mark"),
+}
 FUSION = {
-    "entry": (f"{LOOP}.loop_fuse:run", "test_the_gates"),
-    "context": (f"{LOOP}.fuse_plan:Limits", "test_the_candidates_are_noted_and_counted"),
-    "driver": (f"{LOOP}.loop_fuse:fuse", "test_loops_in_a_loop_and_beside_each_other"),
-    "FindAdjacentPair": (f"{LOOP}.fuse_plan:Planner._way",
-                         "test_loops_on_two_sides_of_a_branch_are_no_neighbours"),
-    "DominanceCheck": (f"{LOOP}.fuse_plan:Planner._stage_2", "test_each_body_has_a_limit"),
-    "BuildDefUseSets": (f"{LOOP}.fuse_plan:Planner._registers", "test_registers"),
-    "BuildFusionIV": (f"{LOOP}.loop_fuse:_join_variables", "test_one_variable_remains"),
-    "NormalizeIVBounds": (f"{LOOP}.fuse_plan:Planner._count_alike",
-                          "test_bounds_are_made_normal"),
-    "VerifyStructure": (f"{LOOP}.fuse_plan:Planner._structure",
-                        "test_several_blocks_are_fused_on_demand_and_if_alike"),
-    "CheckDependencies": (f"{LOOP}.fuse_plan:Planner._memory", "test_memory"),
-    "PrepareTransform": (f"{LOOP}.loop_fuse:_clear_way", "test_code_between"),
-    "ApplyFusion": (f"{LOOP}.loop_fuse:_fuse", "test_two_bodies"),
-    "PostCleanup": (f"{LOOP}.loop_fuse:_drop_repeated", "test_two_bodies"),
-    "teardown": (f"{LOOP}.fuse_plan:Candidate",
-                 "test_annotations_are_fresh_and_the_next_round_sees_them"),
-}  # fmt: skip
+    "entry": ("nvir.passes.loop.fuse.loop_fuse:run", "test_the_gates"),
+    "context": ("nvir.passes.loop.fuse.plan:Limits", "test_the_candidates_are_noted_and_counted"),
+    "driver": (
+        "nvir.passes.loop.fuse.loop_fuse:fuse",
+        "test_loops_in_a_loop_and_beside_each_other",
+    ),
+    "FindAdjacentPair": (
+        "nvir.passes.loop.fuse.plan:Planner._way",
+        "test_loops_on_two_sides_of_a_branch_are_no_neighbours",
+    ),
+    "DominanceCheck": ("nvir.passes.loop.fuse.plan:Planner._stage_2", "test_each_body_has_a_limit"),
+    "BuildDefUseSets": ("nvir.passes.loop.fuse.plan:Planner._registers", "test_registers"),
+    "BuildFusionIV": (
+        "nvir.passes.loop.fuse.loop_fuse:_join_variables",
+        "test_one_variable_remains",
+    ),
+    "NormalizeIVBounds": (
+        "nvir.passes.loop.fuse.plan:Planner._count_alike",
+        "test_bounds_are_made_normal",
+    ),
+    "VerifyStructure": (
+        "nvir.passes.loop.fuse.plan:Planner._structure",
+        "test_several_blocks_are_fused_on_demand_and_if_alike",
+    ),
+    "CheckDependencies": ("nvir.passes.loop.fuse.plan:Planner._memory", "test_memory"),
+    "PrepareTransform": ("nvir.passes.loop.fuse.loop_fuse:_clear_way", "test_code_between"),
+    "ApplyFusion": ("nvir.passes.loop.fuse.loop_fuse:_fuse", "test_two_bodies"),
+    "PostCleanup": ("nvir.passes.loop.fuse.loop_fuse:_drop_repeated", "test_two_bodies"),
+    "teardown": (
+        "nvir.passes.loop.fuse.plan:Candidate",
+        "test_annotations_are_fresh_and_the_next_round_sees_them",
+    ),
+}
 
 
 def found(place: str) -> object:
@@ -188,8 +252,9 @@ def names_of_tests() -> frozenset[str]:
     return frozenset(
         n.name
         for file in TESTS.rglob("test_*.py")
-        for n in ast.parse(file.read_text("utf-8")).body if isinstance(n, ast.FunctionDef)
-    )  # fmt: skip
+        for n in ast.parse(file.read_text("utf-8")).body
+        if isinstance(n, ast.FunctionDef)
+    )
 
 
 def each_has_a_public_place(roles: dict[str, str]) -> None:
