@@ -80,13 +80,13 @@ def print_table(found: list[Row]) -> dict[str, float]:
     for r in found:
         registers, size = (f"{a} / {b}" for a, b in zip(r.nvir, r.nvcc, strict=True))
         print(f"{r.source:28} {short(r.kernel)[:26]:26} {registers:>14} {size:>14}"
-              f"  {r.nvir[1] / r.nvcc[1]:5.2f}")  # fmt: skip
+              f"  {r.nvir[1] / r.nvcc[1]:5.2f}")
     means = {
         "registers": geomean([r.nvir[0] / r.nvcc[0] for r in found]),
         "instructions": geomean([r.nvir[1] / r.nvcc[1] for r in found]),
     }
     print(f"nvir by nvcc, geometric mean of {len(found)} kernels: registers "
-          f"{means['registers']:.3f}, instructions {means['instructions']:.3f}")  # fmt: skip
+          f"{means['registers']:.3f}, instructions {means['instructions']:.3f}")
     return means
 
 

@@ -51,7 +51,7 @@ def assembled(text: str, arch: str) -> dict[str, Made]:
     return {
         name: Made(k.registers or 0, k.spill_stores + k.spill_loads, instructions(code[name]))
         for name, k in result.kernels.items() if name in code
-    }  # fmt: skip
+    }
 
 
 def compare(path: Path, pipeline: str) -> list[tuple[str, Made, Made]]:

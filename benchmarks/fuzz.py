@@ -126,7 +126,7 @@ class Figures:
             "seconds": round(self.seconds, 1), "runs": dict(self.watch.runs),
             "changed": dict(self.watch.changed), "commits": dict(self.commits),
             "defects": [[step, kind, n] for (step, kind), n in self.defects.items()],
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Figures:
@@ -135,7 +135,7 @@ class Figures:
             Watch(Counter(data["runs"]), Counter(data["changed"])),
             Counter({(step, kind): n for step, kind, n in data["defects"]}),
             Counter(data["commits"]),
-        )  # fmt: skip
+        )
 
     def __str__(self) -> str:
         v = self.verdicts

@@ -37,7 +37,7 @@ FILES = (
     "sgemm.sm_80", "sgemm.sm_90", "sgemm.sm_100", "clang_sgemm.sm_80", "gemm_mma.sm_80",
     "gemm_mma.sm_90", "gemm_tile.sm_80", "gemm_tile.sm_90", "gemm_cp_async.sm_80",
     "triton_matmul.sm_80", "gemm_tile.sm_90.reqntid",
-)  # fmt: skip  # .reqntid: the block declared as exact, which rows copied in bulk ask for
+)  # .reqntid: the block declared as exact, which rows copied in bulk ask for
 SIZE = 4096
 
 
@@ -122,7 +122,7 @@ def timed(module: Module, name: str) -> float:
     rng = np.random.default_rng(0)
     half = kernel == "gemm_mma"
     a, b = (rng.standard_normal((SIZE, SIZE)).astype(np.float16 if half else np.float32)
-            for _ in range(2))  # fmt: skip
+            for _ in range(2))
     c = np.zeros((SIZE, SIZE), np.float32)
     tile, block = {"sgemm": (16, (16, 16)), "gemm_mma": (64, 128), "gemm_tile": (128, 256)}[kernel]
     scale: list[Any] = [np.float32(1), np.float32(0)] if kernel == "sgemm" else []
@@ -150,7 +150,7 @@ def on_gpu(row: dict[str, Any]) -> None:
 def table(rows: Sequence[dict[str, Any]]) -> Table:
     shown = Table(title="tile loops: before → after")
     for column in ("file", "stages", "copies", "cycles a tile", "gain", "registers", "ptxas",
-                   "shared", "blocks/SM", "machine code", "ms"):  # fmt: skip
+                   "shared", "blocks/SM", "machine code", "ms"):
         shown.add_column(column, justify="left" if column == "file" else "right")
     cell: Callable[[Any], str] = str
     for r in rows:
@@ -168,7 +168,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
             f"{r['shared_before']} → {r['shared']}", f"{r['blocks_before']} → {r['blocks']}",
             r.get("error") or ("kept" if r.get("kept") else str(r.get("readback", "no tools"))),
             " → ".join(f"{x:.2f}" for x in r.get("ms", ())),
-        )  # fmt: skip
+        )
     return shown
 
 
@@ -187,7 +187,7 @@ def main() -> None:
     Console(width=max(190, Console().width)).print(table(rows))
     made = [r for r in rows if "why" not in r]
     print(f"{len(made)} of {len(rows)} made multistage; machine code keeps "
-          f"{sum(bool(r.get('kept')) for r in made)}")  # fmt: skip
+          f"{sum(bool(r.get('kept')) for r in made)}")
     if given.json:
         given.json.write_text(json.dumps(rows, indent=1))
 

@@ -34,7 +34,7 @@ def operations(module: Any, result: Any) -> int:
 
 
 def timed(name: str, file: str, kernel: str, grid: Any, block: Any, args: list[Any],
-          smem: int = 0) -> None:  # fmt: skip
+          smem: int = 0) -> None:
     module = nvir.read_ptx(PTX / f"{file}.ptx")
     start = time.perf_counter()
     result = nvir.launch(module, kernel, grid, block, args, smem)
@@ -49,14 +49,14 @@ def kernels() -> None:
     a, b = rng.random((n, n), np.float32), rng.random((n, n), np.float32)
     c = np.zeros((n, n), np.float32)
     timed("sgemm 128^3 (goal 10 s)", "sgemm.sm_80", "sgemm", (8, 8), (16, 16),
-          [a, b, c, n, n, n, 1.0, 0.0])  # fmt: skip
+          [a, b, c, n, n, n, 1.0, 0.0])
     x, y = rng.random(1 << 20, np.float32), rng.random(1 << 20, np.float32)
     timed("saxpy 2^20", "saxpy.sm_80", "saxpy", 256, 1024, [1 << 20, 2.0, x, y])
     data, bins = rng.integers(0, 256, 1 << 20).astype(np.uint8), np.zeros(256, np.uint32)
     timed("histogram 2^20", "histogram.sm_80", "histogram", 64, 256, [data, bins, 1 << 20])
     out = np.zeros((256, 256), np.uint16)
     timed("mandelbrot 256^2, limit 200", "mandelbrot.sm_80", "mandelbrot", (16, 32), (16, 8),
-          [out, 256, 256, -2.0, -1.5, 3 / 256, 200])  # fmt: skip
+          [out, 256, 256, -2.0, -1.5, 3 / 256, 200])
     bodies, force = rng.random((1024, 4), np.float32), np.zeros((1024, 3), np.float32)
     timed("nbody 1024", "nbody.sm_80", "nbody", 4, 256, [bodies, force, 1024, 0.1], 256 * 16)
     image, blurred = rng.random((256, 256), np.float32), np.zeros((256, 256), np.float32)
@@ -90,7 +90,7 @@ def wide() -> None:
         seconds = time.perf_counter() - start
         count = operations(module, result)
         print(f"{'wide: ' + name:<34} {seconds:7.2f} s {count / 1e6:9.2f} M ops "
-              f"{count / seconds / 1e6:8.1f} M/s")  # fmt: skip
+              f"{count / seconds / 1e6:8.1f} M/s")
 
 
 def checks(count: int = 60) -> None:

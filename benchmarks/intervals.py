@@ -69,7 +69,7 @@ def generated(seed: int) -> nvir.Module:
             f"ex2.approx.ftz.f32 {d}, {a};", f"ld.shared.f32 {d}, [%r2+{4 * rng.randrange(9)}];",
             f"ld.global.nc.f32 {d}, [%rd1+{4 * rng.randrange(9)}];",
             f"cvt.rzi.s32.f32 %r3, {a}; add.s32 %r3, %r3, %r1; cvt.rn.f32.s32 {d}, %r3;",
-        )))  # fmt: skip
+        )))
     stores = "".join(f"st.global.f32 [%rd1+{4 * k}], %f{k};\n" for k in range(1, 9))
     starts = "".join(f"mov.f32 %f{k}, 0f3F800000;\n" for k in range(1, 9))
     return nvir.read_ptx(f"""\
@@ -116,13 +116,13 @@ def rows_of(
                 "ms": seconds * 1e3, **exact,
                 "cycles": [simulate(body, warps=n).cycles_per_iteration for n in (1, WARPS)],
                 "pipelined": [simulate(kernel, warps=n).cycles_per_iteration for n in (1, WARPS)],
-            }  # fmt: skip
+            }
 
 
 def table(rows: list[dict[str, Any]]) -> Table:
     shown = Table(title=f"cycles an iteration: 1 and {WARPS} warps, as ordered → pipelined")
     for name in ("file", "loop", "ops", "RecMII", "ResMII", "binds", "II", "stages",
-                 "MaxLive/bound", "ms", "1 warp", f"{WARPS} warps"):  # fmt: skip
+                 "MaxLive/bound", "ms", "1 warp", f"{WARPS} warps"):
         shown.add_column(name, justify="left" if name in ("file", "loop", "binds") else "right")
     for r in rows:
         shown.add_row(
@@ -130,14 +130,14 @@ def table(rows: list[dict[str, Any]]) -> Table:
             str(r["res_mii"]), str(r["bottleneck"]), str(r["ii"]), str(r["stages"]),
             f"{r['max_live']}/{r['live_bound']}", f"{r['ms']:.1f}",
             *(f"{a:.0f} → {b:.0f}" for a, b in zip(r["cycles"], r["pipelined"], strict=True)),
-        )  # fmt: skip
+        )
     return shown
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
     at_bound = sum(r["ii"] == max(r["rec_mii"], r["res_mii"]) for r in rows)
     flow, live = (_quartiles([r["max_live"] / max(1, r[bound]) for r in rows])
-                  for bound in ("live_flow", "live_bound"))  # fmt: skip
+                  for bound in ("live_flow", "live_bound"))
     gains = [
         math.exp(statistics.fmean(math.log(r["cycles"][k] / r["pipelined"][k]) for r in rows))
         for k in (0, 1)
@@ -147,7 +147,7 @@ def summary(rows: list[dict[str, Any]]) -> str:
     exact = (
         f"II at the proven optimum in {len(settled) - missed} of {len(settled)} settled loops "
         f"({len(rows) - len(settled)} open); " if settled else ""
-    )  # fmt: skip
+    )
     return exact + (
         f"{len(rows)} loops; II = MII in {at_bound}; MaxLive over the bound of its dependences "
         f"{flow}, over the best bound known {live} (median, quartiles); "
@@ -173,7 +173,7 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
     axes[0].scatter(mii, [r["ii"] for r in rows], s=14)
     axes[0].plot([1, max(mii)], [1, max(mii)], linewidth=0.8, color="grey")
     axes[0].set(title="initiation interval", xlabel="MII, cycles", ylabel="II, cycles",
-                xscale="log", yscale="log")  # fmt: skip
+                xscale="log", yscale="log")
     axes[1].scatter([r["live_bound"] for r in rows], [r["max_live"] for r in rows], s=14)
     top = max(r["max_live"] for r in rows)
     axes[1].plot([0, top], [0, top], linewidth=0.8, color="grey")
@@ -183,7 +183,7 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         axes[2].scatter(size, gain, s=14, label=label)
     axes[2].axhline(1, linewidth=0.8, color="grey")
     axes[2].set(title="predicted gain by pipelining", xlabel="operations", ylabel="times as fast",
-                xscale="log")  # fmt: skip
+                xscale="log")
     axes[2].legend()
     figure.savefig(path)
 

@@ -124,7 +124,7 @@ class Writer:
         """One invariant and the use of its result."""
         rnd, k = self.rnd, len(self.marks)
         kind = rnd.choice(("mul", "mul", "add3", "xor", "ldg", "ldg", "ldnc", "lds", "ldc", "ex2",
-                           "sin", "rcp", "imad", "tex", "min", "fma2"))  # fmt: skip
+                           "sin", "rcp", "imad", "tex", "min", "fma2"))
         if kind in ("ex2", "sin", "rcp", "tex") and kind in self.once:
             kind = "mul"
         self.once.add(kind)
@@ -151,7 +151,7 @@ class Writer:
             "rcp": (f"rcp.approx.ftz.f32 {f}, %f15;", f, mentions("", "MUFU.RCP")),
             "tex": (f"tex.2d.v4.f32.f32 {{{f}, %f{101 + 10 * k}, %f{102 + 10 * k}, "
                     f"%f{103 + 10 * k}}}, [%rd3, {{%f14, %f15}}];", f, mentions("", "TEX")),
-        }[kind]  # fmt: skip
+        }[kind]
         self.marks.append(Mark(kind, marked, how))
         a = self.rnd.randint(10, 13)
         return [text, f"fma.rn.f32 %f{a}, %f{a}, {f}, %f2;"]
@@ -182,7 +182,7 @@ class Writer:
             ["red.global.add.f32 [%rd6], %f10;"],
             ["membar.gl;"],
             ["div.rn.f32 %f12, %f12, %f2;"],
-        ))  # fmt: skip
+        ))
 
     def size(self) -> int:
         return self.rnd.choice((2, 5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100, 150, 200, 300))
@@ -195,7 +195,7 @@ class Writer:
     def branchy(self) -> list[str]:
         then = self.section(self.rnd.choice((3, 12, 25)), 1)
         return [*self.section(self.size() // 2, 2), "setp.gt.f32 %p5, %f10, %f11; @%p5 bra SKIP;",
-                *then, "SKIP:", *self.memory(0), *self.section(self.size() // 2, 2)]  # fmt: skip
+                *then, "SKIP:", *self.memory(0), *self.section(self.size() // 2, 2)]
 
     def kernel(self) -> Specimen:
         shape = self.rnd.choice(("single", "single", "single", "branch", "nest", "deep"))
@@ -261,7 +261,7 @@ def judge_generated(count: int, seed: int, arch: str) -> list[Judged]:
                 Judged(s.name, s.kind, m.kind, observed_depth(code[s.name], deep, m),
                        after.get(m.register, 0), before[s.name].get(m.register, 0))
                 for m in s.marks
-            ]  # fmt: skip
+            ]
     return out
 
 
@@ -295,7 +295,7 @@ MACHINE = {
     "shr": ("SHF",), "and": _LOGIC, "or": _LOGIC, "xor": _LOGIC, "not": _LOGIC,
     "setp": ("ISETP", "FSETP", "DSETP"), "selp": ("SEL", "FSEL"), "min": _MINIMUM,
     "max": _MINIMUM, "mov": ("S2R", "S2UR"), "prmt": ("PRMT",), "bfe": ("SHF", "SGXT"),
-}  # fmt: skip
+}
 
 
 def judge_compiled(path: Path, arch: str, sink: int | None = None) -> list[Judged]:
@@ -336,7 +336,7 @@ def judge_compiled(path: Path, arch: str, sink: int | None = None) -> list[Judge
                     name = f"{path.name}:{f.name}:{i.line}"
                     out.append(Judged(name, "compiled", i.form.name,
                                       None if depth is None or depth > written else depth,
-                                      b.loop_depth, written))  # fmt: skip
+                                      b.loop_depth, written))
     return out
 
 
@@ -398,7 +398,7 @@ def table(judged: Iterable[Judged], misses: bool = False, by: str = "shape") -> 
         out += [
             f"  {j.name} {j.shape} {j.kind}: depth {j.written}, ptxas {j.ptxas}, nvir {j.nvir}"
             for j in every if j.ptxas is not None and j.ptxas != j.nvir
-        ]  # fmt: skip
+        ]
     return "\n".join(out)
 
 

@@ -36,7 +36,7 @@ from nvir.passes.pipeline import parse_pipeline
 CHAIN = (
     "loop-simplify", "loop-rotate", "licm<id=0>", "loop-unroll", "licm<id=1>", "loop-fuse",
     "licm<id=2>", "licm<id=3>",
-)  # fmt: skip
+)
 GOAL = 60_000
 HEADER = """.version 8.6
 .target sm_80
@@ -62,14 +62,14 @@ def work(rng: random.Random, n: int) -> list[str]:
         "mul.wide.s32 %rd5, %r5, 4;", "add.s64 %rd6, %rd1, %rd5;", "ld.global.f32 %f2, [%rd6];",
         "mul.f32 %f3, %f1, %f1;",  # invariant
         "add.s32 %r6, %r2, %r1;", "shl.b32 %r7, %r6, 2;",
-    ]  # fmt: skip
+    ]
     for k in range(max(n - 9, 1)):
         a, b = rng.randint(2, 10 + k), rng.randint(2, 10 + k)
         out.append(rng.choice([
             f"fma.rn.f32 %f{10 + k}, %f{min(a, 3)}, %f{min(b, 3)}, %f{10 + k};",
             f"add.s32 %r{10 + k}, %r{min(a, 7)}, %r{min(b, 7)};",
             f"xor.b32 %r{10 + k}, %r{10 + k}, %r5;",
-        ]))  # fmt: skip
+        ]))
     return [*out, "add.s64 %rd7, %rd2, %rd5;", "st.global.f32 [%rd7], %f3;"]
 
 
@@ -78,7 +78,7 @@ def loop(rng: random.Random, k: str, depth: int = 1) -> list[str]:
     body = work(rng, rng.choice((10, 14, 20, 35)))
     if rng.random() < 0.25:
         body += ["setp.gt.f32 %p2, %f2, %f1;", f"@%p2 bra S{k};", "st.global.u32 [%rd7+64], %r6;",
-                 f"S{k}:"]  # fmt: skip
+                 f"S{k}:"]
     if depth == 1 and rng.random() < 0.3:
         body += loop(rng, f"{k}i", 2)
     counter, bound = f"%r{40 + depth}", rng.choice([*["%r1"] * 8, "4"])
@@ -88,12 +88,12 @@ def loop(rng: random.Random, k: str, depth: int = 1) -> list[str]:
             f"mov.u32 {counter}, 0;", f"H{k}:", '.pragma "nounroll";',
             f"setp.ge.s32 %p3, {counter}, {bound};", f"@%p3 bra E{k};", *body,
             f"add.s32 {counter}, {counter}, 1;", f"bra H{k};", f"E{k}:",
-        ]  # fmt: skip
+        ]
     kept = ['.pragma "nounroll";'] if rng.random() < 0.7 else []
     return [
         f"mov.u32 {counter}, 0;", f"L{k}:", *kept, *body, f"add.s32 {counter}, {counter}, 1;",
         f"setp.lt.s32 %p3, {counter}, {bound};", f"@%p3 bra L{k};",
-    ]  # fmt: skip
+    ]
 
 
 def file_of(size: int, per_function: int, seed: int = 1) -> str:
@@ -160,7 +160,7 @@ def total(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "instructions": sum(r["instructions"] for r in rows),
         "after": sum(r["after"] for r in rows), "seconds": seconds,
-    }  # fmt: skip
+    }
 
 
 def main() -> int:

@@ -61,7 +61,7 @@ def nvir_straight(program: list[Any]) -> Module:
     forms = {
         "add": form("add.s32", "%s, %s, %s"), "sub": form("sub.s32", "%s, %s, %s"),
         "mul": form("mul.lo.s32", "%s, %s, %s"), "xor": form("xor.b32", "%s, %s, %s"),
-    }  # fmt: skip
+    }
     load, store = form("ld.global.u32", "%s, [%s+%s]"), form("st.global.u32", "[%s], %s")
     append = b.append
     base = append(Instruction(form("ld.param.u64", "%s, [%s]"), (b.function.params[0],), B64))
@@ -90,7 +90,7 @@ def nvir_builder(program: list[Any]) -> Module:
         "mul": lambda x, y: b.mul(x, y, type="lo.s32"),
         "xor": lambda x, y: b.xor(x, y, type="b32"),
         "load": lambda x, y: b.load("global.u32", base),
-    }  # fmt: skip
+    }
     values = [make["load"](0, 0) for _ in range(2)]
     for (name, x, y), stored in program:
         i = make[name](values[x], values[y])
@@ -192,7 +192,7 @@ def xdsl_flow(targets: list[tuple[int, ...]]) -> Any:
     for b, to in zip(blocks, targets, strict=True):
         if len(to) == 2:
             b.add_op(cf.ConditionalBranchOp(condition.results[0], blocks[to[0]], [],
-                                            blocks[to[1]], []))  # fmt: skip
+                                            blocks[to[1]], []))
         elif to:
             b.add_op(cf.BranchOp(blocks[to[0]]))
     return Region(blocks)

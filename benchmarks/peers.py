@@ -44,7 +44,7 @@ TARGETS = {
     ("build", "xdsl"): 12.0, ("clone", "xdsl"): 8.0, ("parse", "xdsl"): 20.0,
     ("dead code", "xdsl"): 15.0, ("CSE", "xdsl"): 12.0, ("print", "xdsl"): 30.0,
     ("dominators", "networkx"): 4.0,
-}  # fmt: skip
+}
 BYTES = 500
 
 
@@ -116,7 +116,7 @@ def steps(n: int, peers: frozenset[str], folder: Path) -> Iterator[tuple[str, li
             Run("nvir", lambda: nvir.read_ptx(programs.ptx_loops(n)),
                 nvir_passes("loop-simplify", "loop-unroll"))
         ],
-    }  # fmt: skip
+    }
     with_peers = [
         ("xdsl", lambda: xdsl_runs(n, program, flow)),
         ("llvmlite", lambda: llvmlite_runs(program)),
@@ -303,7 +303,7 @@ def show(step: str, n: int, us: dict[str, float]) -> None:
     beside = "".join(
         f"   {library} {each:.2f} ({each / ours:.2f}x)"
         for library, each in us.items() if library != "nvir"
-    )  # fmt: skip
+    )
     print(f"{n:>8} {step:26} nvir {ours:8.2f} µs{beside}", flush=True)
 
 

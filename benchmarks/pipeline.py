@@ -55,13 +55,13 @@ def rows_of(path: Path, arch: str | None, options: str) -> Iterator[dict[str, An
             continue
         row: dict[str, Any] = {
                "file": path.name, "arch": arch, "function": r.function, "loop": r.loop,
-               "remark": r.name, **r.args}  # fmt: skip
+               "remark": r.name, **r.args}
         if r.kind == "passed":
             back = found[r.function, f"{r.loop}.kernel"]
             more: dict[str, Any] = {
                 "kept": back.kept, "readback": str(back), "promised": back.promised,
                 "found": back.found, "ptxas": [g.get(r.function) for g in registers],
-            }  # fmt: skip
+            }
             row.update(more)
         yield row
 
@@ -102,7 +102,7 @@ LAUNCHES: dict[str, Callable[[], Launch]] = {
         np.arange(4 * SIZE, dtype=np.uint32).astype(np.uint8), np.zeros(256, np.uint32),
         np.int32(4 * SIZE)]),
     "spmv_csr": _spmv,
-}  # fmt: skip
+}
 
 
 def timed(module: nvir.Module, launch: Launch) -> tuple[float, int]:
@@ -115,7 +115,7 @@ def timed(module: nvir.Module, launch: Launch) -> tuple[float, int]:
         loaded = stack.enter_context(inner._loaded(cuda, module))
         buffers = inner._Buffers(cuda, stack)
         data = [buffers.parameter(a, p, k) for k, (a, p) in
-                enumerate(zip(arguments, module[kernel].params, strict=True))]  # fmt: skip
+                enumerate(zip(arguments, module[kernel].params, strict=True))]
         buffers.upload()
         handle = cuda("cuModuleGetFunction", loaded, kernel.encode())
         pointers = np.array([d.ctypes.data for d in data], np.uint64)
@@ -166,7 +166,7 @@ def measured(rows: list[dict[str, Any]], options: str) -> Iterator[str]:
 def table(rows: list[dict[str, Any]]) -> Table:
     shown = Table(title="pipelined loops")
     for name in ("file", "loop", "arch", "stages", "in kernel", "MII", "II", "cycles", "registers",
-                 "ptxas", "blocks/SM", "machine code"):  # fmt: skip
+                 "ptxas", "blocks/SM", "machine code"):
         left = name in ("file", "loop", "machine code")
         shown.add_column(name, justify="left" if left else "right")
     for r in rows:
@@ -177,7 +177,7 @@ def table(rows: list[dict[str, Any]]) -> Table:
                 f"{r['registers_before']} → {r['registers']}",
                 f"{r['ptxas'][0]} → {r['ptxas'][1]}",
                 f"{r['blocks_before']} → {r['blocks']}", r["readback"],
-            )  # fmt: skip
+            )
     return shown
 
 
@@ -185,7 +185,7 @@ def summary(rows: list[dict[str, Any]]) -> str:
     made = [r for r in rows if "kept" in r]
     kept = [r for r in made if r["kept"]]
     reasons = collections.Counter(r["remark"].removeprefix("NotPipelined") for r in rows
-                                  if "kept" not in r)  # fmt: skip
+                                  if "kept" not in r)
     lines = [f"{len(rows)} loops: {len(made)} pipelined, of which ptxas keeps {len(kept)}"]
     if kept:
         gains = [r["before"] / r["after"] for r in kept]
@@ -208,7 +208,7 @@ def main() -> None:
     rows = [
         row for path in given.files or sorted(EXAMPLES.glob("*.ptx"))
         for row in rows_of(path, given.arch, "<force>" if given.force else "")
-    ]  # fmt: skip
+    ]
     console = Console(width=max(170, Console().width))
     console.print(table(rows))
     console.print(summary(rows), highlight=False, soft_wrap=True)

@@ -23,7 +23,7 @@ from typing import Any
 from nvir.sm.postra import LoopCode, loop_code
 
 import nvir
-from nvir.assembler.postra import schedule
+from nvir.assembler.postra import LoopCode, loop_code, schedule
 from nvir.assembler.postra.check import check, compare
 from nvir.assembler.postra.expand import expand
 from nvir.assembler.postra.stream import kernel_stream
@@ -86,7 +86,7 @@ def measured(code: LoopCode, copies: int) -> dict[str, Any]:
         "simulated": ran.cycles_per_iteration / copies, "faults": len(faults),
         "moves": sum(o.role == "move" for o in code.operations),
         "raised": [d.text(code) for d in made.raised_by],
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ def main() -> None:
 def show(found: list[dict[str, Any]]) -> None:
     head = f"{'II':>6} {'st':>2} {'regs':>4}"
     print(f"{'loop':42} {'before':>6} │ {head} │ {head} │ {head} {'x':>2} {'cycles':>6} "
-          f"{'simul.':>6}  raised by")  # fmt: skip
+          f"{'simul.':>6}  raised by")
     good = [r for r in found if "copies" in r]
     for r in found:
         name = f"{r['file']} {r['loop']}"[:42]
@@ -115,11 +115,11 @@ def show(found: list[dict[str, Any]]) -> None:
             print(f"{name:42} {r['error'][:80]}")
             continue
         cells = [f"{x['ii']:6.4g} {x['stages']:2} {x['registers']:4}"
-                 for x in (r[k] for k in KINDS)]  # fmt: skip
+                 for x in (r[k] for k in KINDS)]
         c = r["copies"]
         why = r["plain"]["raised"][0] if r["plain"]["raised"] else ""
         print(f"{name:42} {r['before']:6} │ {' │ '.join(cells)} {c['copies']:2} "
-              f"{c['cycles']:6.4g} {c['simulated']:6.4g}  {why}")  # fmt: skip
+              f"{c['cycles']:6.4g} {c['simulated']:6.4g}  {why}")
     for kind in KINDS if good else ():
         ratio = statistics.geometric_mean(r[kind]["ii"] / r["before"] for r in good)
         kept = sum(r[kind]["ii"] <= r["before"] for r in good)
@@ -129,7 +129,7 @@ def show(found: list[dict[str, Any]]) -> None:
         near = sum(x <= 0.05 for x in off)
         print(f"{kind}: {len(good)} loops, interval {ratio:.2f} of before (geometric mean), "
               f"{kept} not raised, {piped} overlap; {faults} faults; prediction within 5 % of the "
-              f"simulator for {near}, median {statistics.median(off):.1%}")  # fmt: skip
+              f"simulator for {near}, median {statistics.median(off):.1%}")
 
 
 if __name__ == "__main__":

@@ -79,14 +79,14 @@ def measure(path: Path, arch: str, lines: bool) -> list[Kernel]:
             path.name, str(f.name), register_pressure(f, live).max_live, estimate.max_live,
             estimate.registers, most, info.registers, hit, first,
             str(SourceLines(f, module).places(estimate.peak)[:1]) if estimate.peak else "",
-        ))  # fmt: skip
+        ))
     return found
 
 
 def _peak_places(
     module: Module, f: Function, sass: list[SassInstruction], most: int, source: SourceLines,
     count: int = 10**9,
-) -> set[Place]:  # fmt: skip
+) -> set[Place]:
     """The source lines of the SASS instructions at the peak, those of inlined calls included."""
     peaks = [i for i in sass if i.live.get("GPR", 0) == most and i.line][:count]
     ptx = {i.line[1] for i in peaks if i.line}

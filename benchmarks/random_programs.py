@@ -83,7 +83,7 @@ def campaign(first: int, count: int, processes: int) -> int:
             for line in wrong:
                 print(line, flush=True)
             print(f"to {seeds[-1]}: {total['programs']} programs, {differences} differences, "
-                  f"{time.perf_counter() - start:.0f} s", flush=True)  # fmt: skip
+                  f"{time.perf_counter() - start:.0f} s", flush=True)
     for key, value in sorted(total.items()):
         print(f"{key:14} {value}")
     return differences
@@ -103,7 +103,7 @@ def checked(first: int, count: int) -> int:
                 differences += 1
                 continue
             again = run.by_gcc(programs, Path(folder), "clang",
-                               ("-O2", "-w", "-ffp-contract=off"))  # fmt: skip
+                               ("-O2", "-w", "-ffp-contract=off"))
         for p, x, y, z in zip(programs, expected, other, again, strict=True):
             if not x == y == z:
                 print(f"seed {p.seed}: compilers differ")

@@ -16,7 +16,7 @@ def geomean(ratios: list[float]) -> float:
 
 
 def compare(rows: Iterable[Any], show: Callable[[Any], str], other: str, what: str,
-            out: str | None) -> None:  # fmt: skip
+            out: str | None) -> None:
     """Print each row (`show`; a str is why something was not compared) and the geometric means of
     registers and SASS instructions, `row.nvir` by the other compiler's; write all to `out`.
 

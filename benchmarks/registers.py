@@ -34,7 +34,7 @@ from nvir.sm.regalloc import Prediction
 import nvir
 from nvir.analysis.liveness import liveness
 from nvir.analysis.pressure import register_pressure
-from nvir.assembler.regalloc import predict
+from nvir.assembler.regalloc import Prediction, predict
 from nvir.ir import Function, Module, NvirError
 from nvir.ir.loops import natural_loops
 from nvir.report.model import copies, unrolling
@@ -44,7 +44,7 @@ from nvir.toolchain import ToolError, nvcc_ptx, ptxas
 ARCHES = ("sm_80", "sm_90")
 VARIANTS: tuple[tuple[str, ...], ...] = (
     ("-O1",), ("-O2",), ("-O3", "--use_fast_math"), ("-O3", "-fmad=false"), ("-G",),
-)  # fmt: skip
+)
 PRAGMAS = (1, 8)
 LIMITS = (24, 32, 40, 64)
 PER_FILE = 10
@@ -115,7 +115,7 @@ def measure(path: Path, group: str, seen: dict[str, Module]) -> Iterable[Kernel]
             yield Kernel(
                 path.name, str(f.name), group, arch, p.registers, registers,
                 register_pressure(f, live).max_live + 2, note_of(f, p, registers, factors),
-            )  # fmt: skip
+            )
 
 
 def gather(files: Iterable[tuple[Path, str]]) -> list[Kernel]:
@@ -210,7 +210,7 @@ def limits() -> None:
     print(f"whether there are any is right for {agree} of {total} ({agree / max(total, 1):.0%})")
     hits = sum(1 for a, b in pairs if a and b)
     print(f"  both {hits}, nvir alone {sum(not b for _, b in pairs)}, "
-          f"ptxas alone {sum(not a for a, _ in pairs)}; bytes {pairs[:12]}")  # fmt: skip
+          f"ptxas alone {sum(not a for a, _ in pairs)}; bytes {pairs[:12]}")
 
 
 def main() -> None:

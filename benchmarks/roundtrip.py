@@ -162,7 +162,7 @@ def main() -> int:
                 if max(size, ratio) > 1.05 or (options.all and old != new):
                     print(f"differs: {c.name} {name[:60]}: registers {old.registers} -> "
                           f"{new.registers}, instructions {old.instructions} -> "
-                          f"{new.instructions}")  # fmt: skip
+                          f"{new.instructions}")
     print(
         f"{len(sizes)} functions, {same} the same in both figures, {problems} files with problems\n"
         f"registers x{_geomean(registers):.5f}, instructions x{_geomean(sizes):.5f} "

@@ -29,7 +29,7 @@ from nvir.passes.select import LOWER
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
 PIPELINE = LOWER.replace(",select,", ",select<fp-contract=fast>,")
 FLAGS = ("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-O2", "-S",
-         "-emit-llvm")  # fmt: skip
+         "-emit-llvm")
 
 
 @attrs.frozen
@@ -47,7 +47,7 @@ def llvm_text(source: pathlib.Path, arch: str) -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "out.ll")
         command = ["clang", *FLAGS, f"--cuda-gpu-arch={arch}", "-include",
-                   str(EXAMPLES / "clang_cuda.h"), str(source), "-o", str(out)]  # fmt: skip
+                   str(EXAMPLES / "clang_cuda.h"), str(source), "-o", str(out)]
         done = subprocess.run(command, capture_output=True, timeout=60, check=False)
         return out.read_text() if done.returncode == 0 else None
 

@@ -32,7 +32,7 @@ OPERATIONS = (
     "fma.rn.f32 {f}, {g}, {h}, {f};", "add.rn.f32 {f}, {f}, {g};", "mul.rn.f32 {f}, {f}, {g};",
     "min.f32 {f}, {f}, {g};", "xor.b32 {i}, {i}, {j};", "add.s32 {i}, {i}, {j};",
     "mad.lo.s32 {i}, {j}, {k}, {i};", "shl.b32 {i}, {i}, {j};", "min.s32 {i}, {i}, {j};",
-)  # fmt: skip
+)
 HEAD = """.version 8.8
 .target {arch}
 .address_size 64
@@ -87,7 +87,7 @@ def compare(count: int, seed: int, arch: str) -> list[tuple[str, int, float, flo
         rows.append((
             str(function.name), stall_sum(found[0]), model.cycles_per_iteration,
             predicted.cycles_per_iteration,
-        ))  # fmt: skip
+        ))
     return rows
 
 
@@ -114,7 +114,7 @@ def main() -> int:
         off = Counter(model - encoded for _, encoded, model, _ in rows if model != encoded)
         print("              differences in cycles:", dict(sorted(off.items())) or "none")
         print(f"  prediction  equal: {exact / len(rows):.1%}, within a tenth: "
-              f"{near / len(rows):.1%}, mean ratio {ratio:.3f}")  # fmt: skip
+              f"{near / len(rows):.1%}, mean ratio {ratio:.3f}")
     return 0
 
 

@@ -260,7 +260,7 @@ FAMILY = {
     "IMAD.X.MOV": "MOV", "REDG": "RED", "ATOMG": "ATOM", "IMAD32I": "IMAD", "VIMNMX": "IMNMX",
     "IMNMX": "IMNMX", "UIADD3": "IADD", "ULOP3": "LOP3", "USHF": "SHF", "USEL": "SEL",
     "UISETP": "ISETP",
-}  # fmt: skip
+}
 _KEPT = ("MOV", "IADD", "X", "SHL", "WIDE", "HI", "U32", "MMA", "64")
 _AROUND = frozenset(["EXIT", "NOP", "RET", "ULDC", "LDCU", "S2UR"])
 
@@ -339,7 +339,7 @@ class Outcome:
             return "no template; seen " + " ".join(f"{k}*{n}" for k, n in self.seen.items())
         more, less = self.seen - self.expected, self.expected - self.seen
         return " ".join([*(f"+{k}*{n}" for k, n in more.items()),
-                         *(f"-{k}*{n}" for k, n in less.items())])  # fmt: skip
+                         *(f"-{k}*{n}" for k, n in less.items())])
 
 
 def outcomes(uses: Counter[Use], arch: str) -> Iterator[Outcome]:

@@ -115,7 +115,7 @@ class Counted:
             head.append(pragma)
         if self.form == "while":
             return [*head, test, f"@%p{iv} bra {label}_x;", *body, bump, f"bra {label};",
-                    f"{label}_x:"]  # fmt: skip
+                    f"{label}_x:"]
         tail = [test, bump] if self.form == "old" else [bump, test]
         sign = "!" if self.form == "neg" else ""
         return [*head, *body, *tail, f"@{sign}%p{iv} bra {label};", f"{label}_x:"]
@@ -283,7 +283,7 @@ class Body:
         for _ in range(n):
             f = self.new()
             op = self.rnd.choice(("ex2.approx.ftz", "sin.approx", "rsqrt.approx.ftz", "ex2.approx",
-                                  "rcp.approx", "lg2.approx.ftz"))  # fmt: skip
+                                  "rcp.approx", "lg2.approx.ftz"))
             self.out.append(f"{op}.f32 {f}, %f12;")
             self.use(f)
 
@@ -357,7 +357,7 @@ class Body:
 
 MEMORY = (
     "scatter", "ldg", "ldgi", "stg", "lds", "ldsi", "ldst", "ldsc", "ldc", "ldci", "sts", "tex",
-)  # fmt: skip
+)
 PLAIN = ("ivuse", "ivmix", "mufu", "neg", "pred", "int")
 FLOW = ("if", "ivif", "ifelse", "break")
 WARP = ("bar", "membar", "div", "shfl", "vote", "volatile")
@@ -397,13 +397,13 @@ def specimen(name: str, seed: int) -> Specimen:
         note += f" in {outer} {more}"
     lines = [re.sub(r"\bNAME\b", name, x) for x in lines]
     text = "\n".join([f".visible .entry {name}{PARAMS}", "{", PROLOGUE.replace("NAME", name),
-                      *lines, EPILOGUE])  # fmt: skip
+                      *lines, EPILOGUE])
     return Specimen(name, _class(inner, kinds, nest), text, labels, note)
 
 
 def _counted(rnd: random.Random, nest: bool) -> Counted:
     trips = (0, 2, 3, 4, 5, 7, 8) if nest else (0, 0, 0, 2, 3, 4, 5, 7, 8, 10, 13, 16, 20, 24, 32,
-                                                48, 64, 100, 128, 200, 333, 512)  # fmt: skip
+                                                48, 64, 100, 128, 200, 333, 512)
     pragma = rnd.choice(("after", "before")) if rnd.random() < 0.06 else ""
     iv = rnd.choice(("s32", "s32", "s32", "u32", "s64", "f32"))
     form = rnd.choice(("lt", "lt", "lt", "le", "gt", "ne", "while"))
@@ -488,7 +488,7 @@ def observe(specimens: Sequence[Specimen], arch: str) -> list[list[Action]]:
             out.append([
                 factor_of_marks(code[s.name], MARKS[j], MARKS[j + 1 : len(s.labels)])
                 for j in range(len(s.labels))
-            ])  # fmt: skip
+            ])
     return out
 
 
@@ -536,7 +536,7 @@ def judge_generated(count: int, seed: int, arch: str) -> list[Judged]:
                said[s.name][label].reason)
         for s, actions in zip(specimens, seen, strict=True)
         for label, action in zip(s.labels, actions, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 # ---------------------------------------------------------- loops of compilers
@@ -549,7 +549,7 @@ MARKERS = {
     "mma.sync": ("HMMA", "IMMA", "DMMA"), "ldmatrix": ("LDSM",), "ex2": ("MUFU",),
     "atom.global": ("ATOMG", "ATOM"), "red.global": ("RED", "REDG"), "tex": ("TEX", "TLD"),
     "cp.async": ("LDGSTS",), "fma.f16x2": ("HFMA2",), "atom.shared": ("ATOMS",),
-}  # fmt: skip
+}
 
 
 def _marker(i: Any) -> tuple[str, ...]:
@@ -586,7 +586,7 @@ def judge_compiled(path: Path, arch: str, done: set[str]) -> list[Judged]:
             decision = said[str(f.name)][loop.header.name]
             action = _factor_of_lines(loop, at, places)
             out.append(Judged(f"{path.name}:{f.name}:{loop.header.name}", _shape_of(loop, decision),
-                              action, action_of(decision), decision.reason))  # fmt: skip
+                              action, action_of(decision), decision.reason))
     return out
 
 
@@ -601,7 +601,7 @@ def _own_lines(loop: Any) -> dict[int, tuple[str, ...]]:
     return {
         i.line: _marker(i) for b in loop.blocks if b not in inner for i in b
         if i.line and _marker(i)
-    }  # fmt: skip
+    }
 
 
 def _factor_of_lines(
@@ -655,7 +655,7 @@ def table(judged: Iterable[Judged], misses: bool = False) -> str:
         out += [
             f"  {j.name}: ptxas {j.ptxas}, nvir {j.nvir}: {j.reason}"
             for j in every if j.ptxas is not None and j.ptxas != j.nvir
-        ]  # fmt: skip
+        ]
     return "\n".join(out)
 
 

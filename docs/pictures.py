@@ -53,7 +53,7 @@ def schedule() -> str:
 
 PICTURES: dict[str, Callable[[], str]] = {
     "matvec-cfg.svg": control_flow, "matvec-schedule.svg": schedule,
-}  # fmt: skip
+}
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)

@@ -124,7 +124,7 @@ def opcode_families() -> dict[str, tuple[ModuleType, list[Op]]]:
     from parts is of the file of the row before it.
     """
     modules = {i.name: importlib.import_module(f"nvir.ir.opcodes.ori.{i.name}")
-               for i in pkgutil.iter_modules(nvir.ir.opcodes.ori.__path__)}  # fmt: skip
+               for i in pkgutil.iter_modules(nvir.ir.opcodes.ori.__path__)}
     spelled: dict[str, str] = {}
     for name, module in modules.items():
         if "op" in vars(module) or "ops" in vars(module):
@@ -170,7 +170,7 @@ def opcode_page(name: str, module: ModuleType, rows: list[Op]) -> str:
             )
             for r in rows
         ),
-    )  # fmt: skip
+    )
     return f"# {name}\n\n{escape(title)}\n\n{rest}\n\n{body}"
 
 
@@ -213,16 +213,16 @@ def pass_page(p: Pass) -> str:
         out.append("## Options\n\n" + table(("option", "type", "default"), (
             (code(key), cell(_type_name(o.type)), code(o.default))
             for key, o in p.option_table().items()
-        )))  # fmt: skip
+        )))
     knobs = [k for k in KNOBS if p.name in k.readers]
     if knobs:
         out.append("## Knobs\n\n" + table(("knob", "default", "meaning"), (
             (code(k.name), code(k.default), cell(k.meaning)) for k in knobs
-        )))  # fmt: skip
+        )))
     if p.codes:
         out.append("## Remarks\n\n" + table(("remark", "kind", "code", "says"), (
             (code(c.name), c.kind, cell(c.number), cell(c.text)) for c in p.codes
-        )))  # fmt: skip
+        )))
     return "\n".join(out)
 
 
@@ -246,7 +246,7 @@ def knob_page() -> str:
             cell(k.meaning),
         )
         for k in KNOBS
-    )  # fmt: skip
+    )
     head = ("knob", "number", "type", "default", "observed", "origin", "read by", "meaning")
     return (
         "# Knobs\n\nSet one with `--knob NAME=VALUE` or `run_passes(…, knobs={…})`. A default is "
@@ -284,14 +284,14 @@ def machine_page() -> str:
         out.append(table(("unit", "pipes", "busy, cycles", "latency row", "source"), (
             (code(u.name), cell(", ".join(u.pipes)), str(u.interval), code(u.writes), cell(u.src))
             for u in p.units.values()
-        )))  # fmt: skip
+        )))
         out.append(table(("result of", "cycles to its readers", "memory levels", "source"), (
             (
                 code(row), cell(", ".join(f"{k} {v}" for k, v in r.to.items())),
                 cell(", ".join(f"{k} {v}" for k, v in r.levels.items())), cell(r.src),
             )
             for row, r in p.latencies.items()
-        )))  # fmt: skip
+        )))
     return "\n".join(out)
 
 
@@ -316,7 +316,7 @@ API = {
     "Building": ("nvir.ir.module.Module", "nvir.ir.function.Function", "nvir.ir.block.Block",
                  "nvir.ir.builder.Builder", "nvir.ir.nvvm.Builder"),
     "Errors": ("nvir.ir.errors",),
-}  # fmt: skip
+}
 
 
 def api_page() -> str:

@@ -21,7 +21,7 @@ def saxpy(target: str = "sm_80") -> Module:
     """y[i] = a * x[i] + y[i] for i < n."""
     m = Module(target)
     f = m.kernel("saxpy", [("n", "u32"), ("a", "f32"), ("x", "ptr.global.f32"),
-                           ("y", "ptr.global.f32")])  # fmt: skip
+                           ("y", "ptr.global.f32")])
     n, a, x, y = f.params
     entry, work, done = f.block("entry"), f.block("work"), f.block("done")
 
@@ -51,7 +51,7 @@ def sgemm(target: str = "sm_80") -> Module:
     tile_a = m.variable("tile_a", "shared", "f32", TILE * TILE, align=4)
     tile_b = m.variable("tile_b", "shared", "f32", TILE * TILE, align=4)
     f = m.kernel("sgemm", [("n", "u32"), ("a", "ptr.global.f32"), ("b", "ptr.global.f32"),
-                           ("c", "ptr.global.f32")])  # fmt: skip
+                           ("c", "ptr.global.f32")])
     f.directives["reqntid"] = (TILE, TILE, 1)
     n, a, b_matrix, c = f.params
     entry, loop, done = f.block("entry"), f.block("loop"), f.block("done")
@@ -143,7 +143,7 @@ def first_negative(target: str = "sm_80") -> Module:
     of columns. One thread walks over rows in strides; the inner loop breaks."""
     m = Module(target)
     f = m.kernel("first_negative", [("rows", "u32"), ("columns", "u32"), ("a", "ptr.global.s32"),
-                                    ("out", "ptr.global.u32")])  # fmt: skip
+                                    ("out", "ptr.global.u32")])
     rows, columns, a, out = f.params
     entry, each_row = f.block("entry"), f.block("each_row")
     each_column, go_on = f.block("each_column"), f.block("go_on")

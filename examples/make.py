@@ -62,7 +62,7 @@ def with_clang(name: str, clang: str) -> None:
         clang, "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "-nocudainc",
         "-nocudalib", "-std=c++17", "-O3", "-S", "-include", "clang_cuda.h", f"{name}.cu",
         "-o", "-", "-Wno-unknown-cuda-version",
-    ]  # fmt: skip
+    ]
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"clang {name}: {done.stderr}")

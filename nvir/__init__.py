@@ -77,7 +77,7 @@ __all__ = [
     "compile_cuda", "ir", "launch", "llvm", "load", "parse_ir", "passes", "print_ir", "print_ll",
     "print_ptx", "ptx", "read_ll", "read_ptx", "report", "run_passes", "sm", "to_networkx",
     "toolchain", "verify",
-]  # fmt: skip
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -26,7 +26,7 @@ UNROLL_ASKED = "loop-unroll<asked>,const-fold,copy-prop,gvn,dce"
 
 
 def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: str = "ori",
-                 lines: bool = True, **options: Any) -> Module:  # fmt: skip
+                 lines: bool = True, **options: Any) -> Module:
     """Compile a CUDA source: a path, or the text itself (a str with a newline, or bytes).
 
     optimise   0 to 3, as -O
@@ -51,7 +51,7 @@ def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: 
 def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str = "ori",
                  lines: bool = True, fast_math: bool = False,
                  observe: Callable[[str, Module], None] | None = None,
-                 knobs: Knobs | None = None) -> Module:  # fmt: skip
+                 knobs: Knobs | None = None) -> Module:
     """Compile a typed tree. `observe(stage, module)` sees the module at "nvvm" (as generated),
     "optimised" and "ori"; `knobs` hold for IR generation and for every pass."""
     from nvir.frontend.check import check
@@ -76,7 +76,7 @@ def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str 
 
 
 def generation(arch: str, lines: bool = True, knobs: Knobs | None = None,
-               libdevice: bool = False) -> Options:  # fmt: skip
+               libdevice: bool = False) -> Options:
     """The options of IR generation; some are knobs of the real front end."""
     from nvir.frontend.irgen import Options
     from nvir.passes.knobs import Knobs
@@ -92,7 +92,7 @@ def generation(arch: str, lines: bool = True, knobs: Knobs | None = None,
 def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, fast_math: bool = False,
                    level: str = "ori",
                    observe: Callable[[str, Module], None] | None = None,
-                   knobs: Knobs | None = None) -> str:  # fmt: skip
+                   knobs: Knobs | None = None) -> str:
     """PTX, without source lines, that libnvvm makes of a typed tree's NVVM IR, with NVIDIA's
     libdevice linked for the mathematical functions. `optimise` 0 is libnvvm's -opt=0, anything
     else its -opt=3; `observe` sees the module at "nvvm". Level "nvvm" ends there and gives "".

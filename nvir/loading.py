@@ -103,7 +103,7 @@ _OWN = re.compile(rb"^\s*module\s+(ori|nvvm)\b", re.M)
 def language_of(data: bytes, path: str) -> Language:
     """By the extension, else by what the text looks like."""
     by_suffix: dict[str, Language] = {".ptx": "ptx", ".nvir": "ori", ".ll": "ll", ".bc": "ll",
-                                      ".cu": "cu", ".cuh": "cu"}  # fmt: skip
+                                      ".cu": "cu", ".cuh": "cu"}
     known = by_suffix.get(Path(path).suffix.lower())
     if known is not None:
         return known
@@ -111,6 +111,6 @@ def language_of(data: bytes, path: str) -> Language:
     looks: tuple[tuple[Language, re.Match[bytes] | None], ...] = (
         ("cu", _CUDA.search(head)), ("ori", _OWN.search(head)), ("ptx", _PTX.search(head)),
         ("ll", _LLVM.search(head)),
-    )  # fmt: skip
+    )
     found = [(m.start(), language) for language, m in looks if m is not None]
     return min(found)[1] if found else "ptx"

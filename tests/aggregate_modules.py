@@ -47,7 +47,7 @@ DENSE: tuple[Type, ...] = (
 )
 TYPES: tuple[Type, ...] = (
     *DENSE, struct([I8, struct([I32, I8]), array(I16, 3)]), struct([I8, I64]), struct([]),
-)  # fmt: skip
+)
 
 
 @st.composite
@@ -62,7 +62,7 @@ class _Aggregates(_Kernel):
     def steps(self, most: int) -> None:
         actions = [self.arithmetic, self.whole, self.whole, self.change, self.change, self.merge,
                    self.choose, self.called, self.called_in_memory, self.copied, self.copied,
-                   self.filled, self.kept, self.exchanged]  # fmt: skip
+                   self.filled, self.kept, self.exchanged]
         if self.depth < 2:
             actions += [self.branch, self.loop]
         for _ in range(self.draw(st.integers(1, most))):
@@ -232,5 +232,5 @@ class _Aggregates(_Kernel):
             v = self.pool.pop(t)[-1]
             found = leaves(t) if not isinstance(t, VectorType) else ()
             self.add(*(self.b.extract_value(v, x.path) for x in found
-                       if isinstance(x.type, IntType)))  # fmt: skip
+                       if isinstance(x.type, IntType)))
         super().finish()

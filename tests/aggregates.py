@@ -29,7 +29,7 @@ def names(function: Any) -> list[str]:
 
 
 def memory_call(b: Builder, kind: str, to: Any, source: Any, length: Any, aligns: tuple[int, int],
-                volatile: bool = False) -> Any:  # fmt: skip
+                volatile: bool = False) -> Any:
     """A call of memcpy, memmove or (with a byte as `source`) memset."""
     assert b.module is not None
     width = length.type.name
@@ -43,7 +43,7 @@ def memory_call(b: Builder, kind: str, to: Any, source: Any, length: Any, aligns
 
 
 def mover(kind: str, size: int | None, align: int, row: int, space: int = 1,
-          length: Any = I64) -> Module:  # fmt: skip
+          length: Any = I64) -> Module:
     """`k(rows, to, source, lengths)`; `size` None: of run time."""
     m = Module("sm_80", level="nvvm")
     params = [("rows", pointer(space)), *((n, pointer(1)) for n in ("to", "source", "lengths"))]
@@ -113,7 +113,7 @@ def check_dynamic(align: int, sizes: Any, length: Any = I64, **settings: Any) ->
 
 
 def launch(m: Module, rows: np.ndarray, to: Any, source: Any, sizes: Any,
-           dtype: Any = np.uint64) -> np.ndarray:  # fmt: skip
+           dtype: Any = np.uint64) -> np.ndarray:
     given = rows.copy()
     args = [given, np.array(to, np.uint64), np.array(source, np.uint64), np.array(sizes, dtype)]
     nvir.launch(m, "k", 1, len(rows), args, max_steps=10_000_000)

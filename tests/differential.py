@@ -50,7 +50,7 @@ from tests.random_pipelines import ROUND_TRIPS, Recipe, random_chain, random_rec
 from tests.wild_kernels import wild_kernel
 
 __all__ = ["ROUND_TRIPS", "Case", "Failure", "apply", "random_case", "random_cases",
-           "random_chain", "report", "shrink", "smaller"]  # fmt: skip
+           "random_chain", "report", "shrink", "smaller"]
 
 LAUNCHES = (((1,), (32,)), ((1,), (32,)), ((2,), (64,)), ((1,), (48,)))
 LARGE = 500  # instructions of a kernel that is changed no further
@@ -285,7 +285,7 @@ def shuffle(module: Module) -> None:
 
 _GENERATORS: tuple[Callable[[int, int], str], ...] = (
     loop_kernel, loop_kernel, loop_kernel, loop_kernel, wild_kernel, wild_kernel, random_kernel,
-)  # fmt: skip
+)
 
 
 _FAVOURED = {"pair": "loop-fuse", "tile": "gemm-pipeline"}

@@ -83,7 +83,7 @@ def pointers(function: Function) -> set[str]:
 def inputs(
     module: Module, kernel: str, seed: int = 0, flavour: str = "bits",
     grid: tuple[int, ...] = (2,), block: tuple[int, ...] = (64,),
-) -> Inputs:  # fmt: skip
+) -> Inputs:
     """Seeded arguments for a kernel, and a launch that its directives allow."""
     rng = np.random.default_rng([seed, FLAVOURS.index(flavour)])
     f = module[kernel]
@@ -105,7 +105,7 @@ def inputs(
             args.append(int(rng.integers(1, 24)))
     dynamic = 4096 if any(
         v.space == "shared" and v.linkage == "extern" for v in module.globals
-    ) else 0  # fmt: skip
+    ) else 0
     return Inputs(grid, block, tuple(args), dynamic)
 
 
@@ -120,7 +120,7 @@ def _buffer(rng: Any, flavour: str) -> Any:
 def run(
     module: Module, kernel: str, given: Inputs, *, seed: int = 0, flavour: str = "",
     max_steps: int = 500_000,
-) -> Behaviour:  # fmt: skip
+) -> Behaviour:
     """Launch on copies of the inputs."""
     args = [a.copy() if isinstance(a, np.ndarray) else a for a in given.args]
     try:
@@ -162,7 +162,7 @@ def again(module: Module, before: Behaviour) -> Behaviour:
     return run(
         module, before.kernel, before.given, seed=before.seed, flavour=before.flavour,
         max_steps=4_000_000,
-    )  # fmt: skip
+    )
 
 
 def check_same(before: Behaviour, after: Behaviour) -> bool:

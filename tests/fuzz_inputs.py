@@ -61,9 +61,9 @@ _TOKEN = re.compile(r"[\w.$%]+|\s+|.", re.S)
 _NUMBERS = (
     "0", "1", "-1", "2147483647", "4294967296", "18446744073709551616", "1" * 400, "0x", "08",
     "1e999", "0f7fc00000", "0d7ff", "-0", "0b2", "1.5", "nan",
-)  # fmt: skip
+)
 _STRAY = ("\0", "\ufeff", "é", "\\", '"', "'", "{", "}", "(", ")", "<", ">", "[", "]", ";", ",",
-          "%", "@", "!", "/*", "//", "\r", "\x1b", "\ud800", "|", "...")  # fmt: skip
+          "%", "@", "!", "/*", "//", "\r", "\x1b", "\ud800", "|", "...")
 
 
 class TooLong(BaseException):
@@ -161,7 +161,7 @@ def _truncate(rng: random.Random, text: str, other: str) -> str:
 _MUTATIONS: tuple[Callable[[random.Random, str, str], str], ...] = (
     _cut, _cut, _repeat, _swap, _splice, _splice, _number, _name, _name, _stray, _truncate,
     _cut, _repeat, _swap, _splice, _number, _name, _stray, _name, _nest,
-)  # fmt: skip
+)
 
 
 # ------------------------------------------------------------------------- jobs
@@ -253,11 +253,11 @@ def pipeline_text(texts: Texts, rng: random.Random) -> str:
 # ----------------------------------------------------------------- command lines
 
 _FILES = ("good.ptx", "good.ir", "broken.ptx", "broken.ir", "empty.ptx", "bytes.ptx", "missing.ptx",
-          "folder", "broken.json", "list.json", "kernel.cu", "-", "", "out/none/x")  # fmt: skip
+          "folder", "broken.json", "list.json", "kernel.cu", "-", "", "out/none/x")
 _WORDS = ("k", "sm_80", "sm_90a", "sm_1", "0", "-1", "4", "1,2", "1e9", "nan", "dce", "loops",
           "UnrollBudget=3", "UnrollBudget=x", "=", "a=b=c", "é", "0..3", "3..0", "1,,2", "L1",
           "zeros:f32[64]", "zeros:f32[-1]", "range:i32[8]", "random:f32[4]@x",
-          "x" * 5000)  # fmt: skip
+          "x" * 5000)
 _LEFT_OUT = ("scheduler", "jobs", "workers", "help", "version")
 
 
@@ -394,10 +394,10 @@ def job(name: str, seed: int, count: int, seconds: float) -> bool:
                 small = shrunk(this, text, found[0], 30)
                 print(f"\n{name}: {found[0]}: {found[1]}\n"
                       f"reproduce: python benchmarks/fuzz.py --job {name} --seed {seed + tried} "
-                      f"--count 1\n{small[:3000]!r}", flush=True)  # fmt: skip
+                      f"--count 1\n{small[:3000]!r}", flush=True)
         tried += 1
     print(f"{name}: {tried} inputs in {time.process_time() - start:.1f} s of a core, the slowest "
-          f"{slowest[0]:.2f} s (seed {slowest[1]}); {sum(defects.values())} failed")  # fmt: skip
+          f"{slowest[0]:.2f} s (seed {slowest[1]}); {sum(defects.values())} failed")
     for kind, n in defects.most_common():
         print(f"DEFECT {n:5} x {kind}")
     return not defects

@@ -74,7 +74,7 @@ def tile_case(seed: int) -> Shape:
         guard, r.choice(("end", "top")), r.choice(("unrolled", "loop", "pointer", "direct")),
         r.choice(("up", "ne", "down")), r.random() < 0.25, r.random() < 0.3, r.random() < 0.3,
         r.random() < 0.3, r.random() < 0.2,
-    )  # fmt: skip
+    )
 
 
 def tile_kernel(s: Shape) -> str:

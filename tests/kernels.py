@@ -33,7 +33,7 @@ LOCAL_WORDS = 16
 _POOLS: dict[str, tuple[str, int]] = {
     "r": ("b32", 8), "d": ("b64", 4), "h": ("b16", 3), "f": ("f32", 5), "e": ("f64", 3),
     "g": ("b16", 2), "p": ("pred", 4),
-}  # fmt: skip
+}
 _INT = {"r": ("u32", "s32"), "d": ("u64", "s64"), "h": ("u16", "s16")}
 _FLOAT = {"f": "f32", "e": "f64", "g": "f16"}
 _BITS = {"r": 32, "d": 64, "h": 16, "f": 32, "e": 64, "g": 16}
@@ -54,7 +54,7 @@ _RESULTS = (
     ("st.global.f32 [%own+24]", "%f0"), ("st.global.f32 [%own+28]", "%f1"),
     ("st.global.f64 [%own+32]", "%e0"),
     ("st.global.b16 [%own+40]", "%h0"), ("st.global.b16 [%own+42]", "%g0"),
-)  # fmt: skip
+)
 
 HEADER = """\
 .version 8.0
@@ -234,7 +234,7 @@ class _Kernel:
             (self.integer, 10), (self.floating, 8), (self.compare, 4), (self.convert, 3),
             (self.memory, 6), (self.local, 2), (self.atomic, 1), (self.call, 1),
             (self.select, 3), (self.const, 1),
-        ]  # fmt: skip
+        ]
         if depth < 3 and self.left > 3:
             kinds += [(lambda: self.branch(depth), 4), (lambda: self.loop(depth), 4)]
             kinds += [(lambda: self.switch(depth), 1)]
@@ -271,7 +271,7 @@ class _Kernel:
             f"shl.b{bits} {d}, {a}, {u32};", f"shr.{t} {d}, {a}, {u32};",
             f"mul.hi.{t} {d}, {a}, {b};", f"div.{t} {d}, {a}, {b if b != '0' else '3'};",
             f"rem.{t} {d}, {a}, {b if b != '0' else '3'};",
-        ]  # fmt: skip
+        ]
         if t[0] == "s":
             forms += [f"neg.{t} {d}, {a};", f"abs.{t} {d}, {a};"]
         if bits >= 32:
@@ -279,7 +279,7 @@ class _Kernel:
                 f"brev.b{bits} {d}, {a};", f"bfe.{t} {d}, {a}, {field[0]}, {field[1]};",
                 f"bfi.b{bits} {d}, {a}, {c}, {field[0]}, {field[1]};",
                 f"popc.b{bits} {self.reg('r')}, {a};", f"clz.b{bits} {self.reg('r')}, {a};",
-            ]  # fmt: skip
+            ]
         if pool == "r":
             forms += [
                 f"mul.wide.{t} {self.reg('d')}, {a}, {b};",
@@ -288,7 +288,7 @@ class _Kernel:
                 f"prmt.b32 {d}, {a}, {c}, {r.randrange(65536)};",
                 f"shf.l.wrap.b32 {d}, {a}, {c}, {u32};", f"add.sat.s32 {d}, {a}, {c};",
                 f"sad.{t} {d}, {a}, {c}, {self.reg('r')};",
-            ]  # fmt: skip
+            ]
             if r.random() < 0.1:
                 self.put(f"add.cc.u32 {d}, {a}, {c};")
                 self.put(f"addc.u32 {self.reg('r')}, {a}, {c};")
@@ -307,7 +307,7 @@ class _Kernel:
             f"mul.{rnd}{ftz}.{t} {d}, {a}, {b};", f"fma.{rnd}{ftz}.{t} {d}, {a}, {b}, {c};",
             f"min{ftz}.{t} {d}, {a}, {b};", f"max{ftz}.{t} {d}, {a}, {b};",
             f"neg.{t} {d}, {a};", f"abs.{t} {d}, {a};",
-        ]  # fmt: skip
+        ]
         if pool != "g":
             forms += [f"div.{rnd}.{t} {d}, {a}, {b};", f"sqrt.{rnd}.{t} {d}, {a};"]
         self.guarded(r.choice(forms))

@@ -88,7 +88,7 @@ class _Loops(_Kernel):
             (self.chain, 8), (self.wide_chain, 2), (self.accumulate, 4), (self.invariant, 3),
             (self.small_branch, 3), (self.guarded_access, 2), (self.slow_path, 1),
             (self.some_word, 5),
-        ]  # fmt: skip
+        ]
         if self.pointers:
             kinds.append((self.through_pointer, 5))
         if self.uniform:
@@ -153,7 +153,7 @@ class _Loops(_Kernel):
                 f"and.b32 {d}, {a}, {b};", f"max.s32 {d}, {a}, {b};",
                 f"shr.u32 {d}, {a}, {r.randrange(1, 9)};", f"add.s32 {d}, {a}, {b};",
             ))
-        )  # fmt: skip
+        )
         return d
 
     def chain(self) -> None:
@@ -192,7 +192,7 @@ class _Loops(_Kernel):
         self.put(
             r.choice((f"add.s32 {d}, {d}, {value};", f"xor.b32 {d}, {d}, {value};",
                       f"mad.lo.s32 {d}, {d}, 3, {value};", f"mov.b32 {d}, {value};"))
-        )  # fmt: skip
+        )
 
     def accumulate(self) -> None:
         """A sum of floats or integers, sometimes under a guard."""
@@ -204,7 +204,7 @@ class _Loops(_Kernel):
                 f"add.s32 {self.reg('r')}, {self.reg('r')}, {self.atom_source()};",
                 f"max.s32 {self.reg('r')}, {self.reg('r')}, {self.atom_source()};",
             ))
-        )  # fmt: skip
+        )
 
     def invariant(self) -> None:
         """What a loop need not do again: a parameter, a constant, a word of memory, arithmetic."""
@@ -249,7 +249,7 @@ class _Loops(_Kernel):
         if r.random() < 0.6:
             p = self.new("b")
             self.put(f"setp.{r.choice(('lt', 'eq', 'ge'))}.s32 {p}, {self.reg('r')}, "
-                     f"{self.atom_source()};")  # fmt: skip
+                     f"{self.atom_source()};")
         two = r.random() < 0.5
         self.put(f"@{r.choice(('', '!'))}{p} bra {other if two else end};")
         for _ in range(r.randint(1, 3)):
@@ -355,7 +355,7 @@ class _Loops(_Kernel):
     def around(
         self, depth: int, shape: str, uniform: bool, step: str, test: Callable[[str], str],
         index: Index | str | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """The blocks of a loop; `test(p)` says how predicate `p` becomes "once more"."""
         r = self.rng
         head, tail, end = self.label(), self.label(), self.label()
@@ -407,7 +407,7 @@ class _Loops(_Kernel):
     def scope(
         self, depth: int, uniform: bool, leave: tuple[str, str] | None, index: Index | str | None,
         short: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """The statements of a body, with its variable in sight."""
         keep = self.loops, self.indices, self.pointers
         self.loops = [*self.loops, (*leave, False)] if leave else []
@@ -453,18 +453,18 @@ class _Loops(_Kernel):
                 self.put(f"sub.s32 {step}, {step}, %n;")
         signed = start < 0 or by < 0 or r.random() < 0.6
         return f"add.s32 {i}, {i}, {step};", self.test(i, by, bound, signed, 32), \
-            Index(i, 32, 0, high)  # fmt: skip
+            Index(i, 32, 0, high)
 
     def test(self, i: str, by: int, bound: str, signed: bool, bits: int) -> Callable[[str], str]:
         r = self.rng
         t = f"{'s' if signed else 'u'}{bits}"
         near = "ne" if r.random() < 0.3 else "lt" if by > 0 else "gt"
         if near != "ne" and bound.lstrip("-").isdigit() and abs(by) == 1 and r.random() < 0.3 \
-                and int(bound) > 1:  # fmt: skip
+                and int(bound) > 1:
             near, bound = ("le", str(int(bound) - 1)) if by > 0 else ("ge", str(int(bound) + 1))
         if r.random() < 0.1 and near in ("lt", "gt"):
             return lambda p: f"setp.{'gt' if near == 'lt' else 'lt'}.{t} {p}, {bound}, {i};" \
-                if bound.startswith("%") else f"setp.{near}.{t} {p}, {i}, {bound};"  # fmt: skip
+                if bound.startswith("%") else f"setp.{near}.{t} {p}, {i}, {bound};"
         return lambda p: f"setp.{near}.{t} {p}, {i}, {bound};"
 
     def wide(self, trips: str) -> tuple[str, Callable[[str], str], Index]:
@@ -490,7 +490,7 @@ class _Loops(_Kernel):
             self.put(f"mov.f32 {bound}, 0f40400000;")  # 3.0
         near = r.choice(("lt", "lt", "neu"))
         return f"add.rn.f32 {y}, {y}, 0f3F800000;", \
-            lambda p: f"setp.{near}.f32 {p}, {y}, {bound};", None  # fmt: skip
+            lambda p: f"setp.{near}.f32 {p}, {y}, {bound};", None
 
     def pointer(self, trips: str) -> tuple[str, Callable[[str], str], str]:
         r = self.rng
@@ -511,7 +511,7 @@ class _Loops(_Kernel):
         self.put(f"mov.u32 {bound}, 1;")
         self.put(f"shl.b32 {bound}, {bound}, {trips};")
         return f"shl.b32 {i}, {i}, 1;", lambda p: f"setp.lt.u32 {p}, {i}, {bound};", \
-            Index(i, 32)  # fmt: skip
+            Index(i, 32)
 
     # ---------------------------------------------------------------- arrays
 

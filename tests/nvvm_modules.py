@@ -128,7 +128,7 @@ class _Kernel:
     def steps(self, most: int) -> None:
         actions = [self.arithmetic, self.arithmetic, self.shift, self.divide, self.floating,
                    self.compare, self.cast, self.memory, self.vectors, self.aggregate, self.stack,
-                   self.atomic, self.intrinsic]  # fmt: skip
+                   self.atomic, self.intrinsic]
         if self.depth < 2:
             actions += [self.branch, self.loop, self.switch]
         if self.depth == 0:
@@ -178,7 +178,7 @@ class _Kernel:
         t = self.pick((I8, I16, I32, I64))
         name = self.pick(("smin", "umax", "uadd.sat", "ssub.sat", "ctpop", "bitreverse"))
         args = [self.value(t)] if name in ("ctpop", "bitreverse") else [
-            self.value(t), self.value(t)]  # fmt: skip
+            self.value(t), self.value(t)]
         callee = declare(self.module, f"llvm.{name}.{t.name}", t, [t] * len(args))
         self.add(self.b.call(callee, args))
 
@@ -336,7 +336,7 @@ class _Kernel:
                 v = self.b.bitcast(v, int_type(t.bits))
             assert isinstance(v.type, IntType)
             wide = v if v.type is I64 else (
-                self.b.trunc(v, I64) if v.type.bits > 64 else self.b.zext(v, I64))  # fmt: skip
+                self.b.trunc(v, I64) if v.type.bits > 64 else self.b.zext(v, I64))
             total = self.b.add(self.b.mul(total, 31), wide)
         self.b.store(total, self.rows[1], align=4)
         self.b.ret_void()

@@ -72,13 +72,13 @@ def random_loop(rng: random.Random, at_top: bool = False) -> str:
         out += ["setp.lt.s32 %p1, %r2, %r51;", bump]
     elif kind == "ne":
         out += ["add.s32 %r2, %r2, 1;", f"add.s32 %r3, %r51, {start + 1};",
-                "setp.ne.s32 %p1, %r2, %r3;"]  # fmt: skip
+                "setp.ne.s32 %p1, %r2, %r3;"]
         out.insert(out.index("L:"), "")
     elif kind == "run time":
         out += ["add.s32 %r2, %r2, %r6;", "setp.lt.s32 %p1, %r2, %r51;"]
     elif kind == "arithmetic":
         out += [bump, "xor.b32 %r3, %r2, 5;", "setp.lt.u32 %p1, %r3, %r51;",
-                "setp.lt.and.s32 %p1, %r2, 40, %p1;"]  # fmt: skip
+                "setp.lt.and.s32 %p1, %r2, 40, %p1;"]
     else:
         out += [bump, "setp.lt.s32 %p1, %r2, %r51;"]
     sign = rng.random() < 0.2
@@ -91,7 +91,7 @@ def random_loop(rng: random.Random, at_top: bool = False) -> str:
 def _results() -> list[str]:
     """What is behind the loop: every register is stored."""
     return [*(f"st.global.u32 [%rd20+{900 + 4 * k}], %r{c};"
-              for k, c in enumerate((2, *CARRIED, *TEMPORARY))), "ret; }"]  # fmt: skip
+              for k, c in enumerate((2, *CARRIED, *TEMPORARY))), "ret; }"]
 
 
 def _register(rng: random.Random) -> str:
@@ -103,12 +103,12 @@ def _load(rng: random.Random) -> str:
     guard = rng.choice(("", "", "", "@%p2 ", "@!%p2 "))
     if rng.random() < 0.2:
         return (f"{guard}ld.global.nc.u32 %r{t}, [%rd9+{4 * rng.randrange(4)}]; "
-                "add.s64 %rd9, %rd9, 4;")  # fmt: skip
+                "add.s64 %rd9, %rd9, 4;")
     array = rng.random()
     index = _register(rng) if rng.random() < 0.3 else "%r2"
     if array < 0.15:
         return (f"and.b32 %r40, {index}, 62; mul.wide.u32 %rd3, %r40, 4; add.s64 %rd4, %rd1, %rd3; "
-                + _narrow_load(rng))  # fmt: skip
+                + _narrow_load(rng))
     if array < 0.7:
         two = rng.random() < 0.2
         into = f"v2.u32 {{%r{t}, %r{rng.choice([x for x in TEMPORARY if x != t])}}}"
@@ -116,10 +116,10 @@ def _load(rng: random.Random) -> str:
         mask = 62 if two else 63
         return (f"and.b32 %r40, {index}, {mask}; mul.wide.u32 %rd3, %r40, 4; "
                 f"add.s64 %rd4, %rd1, %rd3; {guard}{op}, [%rd4+{8 * rng.randrange(3)}];"
-                )  # fmt: skip
+                )
     return (f"and.b32 %r40, {index}, 63; mul.wide.u32 %rd3, %r40, 4; "
             f"add.s64 %rd4, %rd20, %rd3; "
-            f"{guard}ld.global.u32 %r{t}, [%rd4+{4 * rng.randrange(6)}];")  # fmt: skip
+            f"{guard}ld.global.u32 %r{t}, [%rd4+{4 * rng.randrange(6)}];")
 
 
 def _narrow_load(rng: random.Random) -> str:
@@ -157,7 +157,7 @@ def _statement(rng: random.Random) -> str:
         return f"{guard}mov.u32 {d}, {rng.choice((a, '17'))};"
     return (f"and.b32 %r41, {rng.choice(('%r2', a))}, 63; mul.wide.u32 %rd5, %r41, 4; "
             f"add.s64 %rd6, %rd20, %rd5; "
-            f"{guard}st.global.u32 [%rd6+{4 * rng.randrange(6)}], {b};")  # fmt: skip
+            f"{guard}st.global.u32 [%rd6+{4 * rng.randrange(6)}], {b};")
 
 
 def pipelined(text: str, rng: random.Random, rotate: bool = False) -> tuple[Module, int]:
@@ -215,7 +215,7 @@ def outcome(module: Module, m: int) -> bytes | str:
     counts = np.array(COUNTS, dtype=np.uint32)
     try:
         nvir.launch(module, "k", 1, len(COUNTS), [data, out, counts, np.uint32(m)],
-                    max_steps=8000)  # fmt: skip
+                    max_steps=8000)
     except LaunchError as e:
         return str(e).partition(":")[0]
     return out.tobytes()

@@ -46,7 +46,7 @@ _LEAD = {  # what often stands before a pass, for it needs what that makes
     "loop-fuse": "loop-simplify,loop-rotate,loop-simplify", "gemm-pipeline": "loop-rotate",
     "loop-pipeline": "loop-rotate", "split-live-ranges": "loop-simplify",
     "loop-peel": "loop-simplify", "loop-unroll": "loop-rotate", "strength-reduce": "loop-simplify",
-}  # fmt: skip
+}
 _ENABLED = {"loop-fuse": "PerformLoopFusion", "gemm-pipeline": "GemmPipelinerEnabled"}
 NOT_DRAWN = ("schedule", "dump")  # options that name files or print
 _NUMBERS = ("0", "1", "2", "3", "4", "8", "20", "64", "400")
@@ -54,7 +54,7 @@ _WEIGHT = {  # else 4
     "loop-pipeline": 3, "unroll-decision": 0.3, "licm": 10, "loop-unroll": 9, "loop-fuse": 5,
     "stage-and-fence": 1, "gemm-pipeline": 2, "dce": 3, "loop-simplify": 2, "loop-rotate": 3,
     "copy-prop": 3, "phi-moves": 3, "loop-peel": 5,
-}  # fmt: skip
+}
 _FACTORS = ("-", "+", "-2-", "+2+", "+3+", "-1-+4+")
 
 

@@ -42,7 +42,7 @@ def _marks(tree: ast.Module) -> Iterator[str]:
         for n in tree.body if isinstance(n, ast.Assign | ast.AnnAssign)
         for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
         if isinstance(t, ast.Name) and n.value is not None
-    }  # fmt: skip
+    }
     for call in ast.walk(tree):
         f = call.func if isinstance(call, ast.Call) else None
         if not isinstance(f, ast.Attribute) or f.attr != "seed":
@@ -84,7 +84,7 @@ def main(argv: list[str]) -> int:
         print("marked but not in the list:", *unknown)
     told = sum(k in rows and k not in tested for k in PROVENANCE)
     print(f"{len(rows) - len(missing)} of {len(rows)} rows have a test or are "
-          f"provenance only ({told})")  # fmt: skip
+          f"provenance only ({told})")
     return 0
 
 

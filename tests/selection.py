@@ -44,7 +44,7 @@ def lowered(module: Module) -> Module:
 
 
 def run(module: Module, args: Sequence[Any], kernel: str = "k", grid: Any = 1, block: Any = ROWS,
-        **kw: Any) -> tuple[list[Any], Any]:  # fmt: skip
+        **kw: Any) -> tuple[list[Any], Any]:
     """The arguments after a launch on copies of them, and the result."""
     given = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
     result = nvir.launch(module, kernel, grid, block, given, **kw)
@@ -54,7 +54,7 @@ def run(module: Module, args: Sequence[Any], kernel: str = "k", grid: Any = 1, b
 def check(
     text: str | Module, args: Sequence[Any], target: str = "sm_80",
     options: Options | None = None, assemble: bool = True, **launch: Any,
-) -> Module:  # fmt: skip
+) -> Module:
     """Select, verify, compare with the interpreter's view of the original, and assemble."""
     module = read(text, target) if isinstance(text, str) else text
     ori = select_module(module, options)
@@ -122,7 +122,7 @@ def _floats(t: FloatType, rng: Any) -> Any:
 
 
 def lanes(types: Sequence[Type], results: Sequence[Type], body: Callable[..., Any],
-          target: str = "sm_80") -> Module:  # fmt: skip
+          target: str = "sm_80") -> Module:
     """The kernel `k`: `body(builder, module, *values)` gives one value for each of `results`."""
     module = Module(target, level="nvvm")
     names = [(f"p{k}", pointer(1)) for k in range(len(types) + len(results))]
@@ -143,7 +143,7 @@ def lanes(types: Sequence[Type], results: Sequence[Type], body: Callable[..., An
 def check_lanes(
     types: Sequence[Type], results: Sequence[Type], body: Callable[..., Any],
     data: Sequence[Any] | None = None, target: str = "sm_80", assemble: bool = True,
-) -> Module:  # fmt: skip
+) -> Module:
     """As `check`; NaNs of results are one."""
     module = lanes(types, results, body, target)
     ori = select_module(module)

@@ -42,7 +42,7 @@ MAXIMA = {
 OWNERS = (
     "ir/opcodes", "ir/ori", "ir/nvvm_rows", "ir/intrinsics", "select", "passes/select", "interp",
     "frontend", "llvm", "passes/llvm", "sm/templates/rows",
-)  # fmt: skip
+)
 
 
 @cache
@@ -119,7 +119,7 @@ def _docstrings(tree: ast.Module) -> set[int]:
         for n in ast.walk(tree)
         if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)
         and n.body and isinstance(n.body[0], ast.Expr) and isinstance(n.body[0].value, ast.Constant)
-    }  # fmt: skip
+    }
 
 
 def opcode_lists() -> list[str]:
@@ -221,7 +221,7 @@ def test_a_figure_is_not_above_its_maximum(name):
     'x = ("add", "sub")', 'x = {"ld": 1, "st": 2}', 'x = frozenset(["tex.1d", "tld4"])',
     'x = "atom red st"', 're.compile(r"^(bar|barrier)\\.sync")', 'a == "add" or a == "sub"',
     'n.startswith(("wgmma", "tcgen05"))', 'match x:\n case "add" | "sub": pass',
-])  # fmt: skip
+])
 def test_what_counts_as_an_opcode_list(code, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "files", lambda: {"a.py": ast.parse(code)})
     assert len(opcode_lists()) == 1
@@ -230,7 +230,7 @@ def test_what_counts_as_an_opcode_list(code, monkeypatch):
 @pytest.mark.parametrize("code", [
     'x = ("add",)', 'x = ("global", "shared")', 'raise E("load and store")', 'a == "add"',
     '"""add sub mul"""', 'x = ("a", "b", "c", "add", "d")', 'a == "add" or b == "sub"',
-])  # fmt: skip
+])
 def test_what_does_not(code, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "files", lambda: {"a.py": ast.parse(code)})
     assert not opcode_lists()

@@ -28,13 +28,13 @@ ALLOWED = {
         "documented", "toolchain", "gpu",
         "loading",  # a file of any language, above the rooms that read them
     },
-}  # fmt: skip
+}
 # what a notebook shows of an object is made by the room above it, when asked for
 EXCEPTIONS = {
     ("ir", "report", "function.py"), ("ir", "report", "module.py"), ("sm", "report", "pipeline.py"),
     # until policies register themselves
     ("passes", "documented", "licm.py"), ("passes", "documented", "loop_unroll.py"),
-}  # fmt: skip
+}
 
 
 def imports(file: Path) -> set[str]:

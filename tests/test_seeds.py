@@ -9,7 +9,7 @@ from tests.seeds import LIST, listed, main, marked
 
 COMPLETE = (
     "IR", "LPI", "P18", "UNR", "LIC", "SET", "FUS", "REL", "PIP", "TYP", "LAT", "CF",
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ class _Wild(_Kernel):
         return "\n".join((
             text[:at_head] + "\n".join((*extra, *setup)), text[at_head:after] + "\n".join(moved),
             text[after:],
-        ))  # fmt: skip
+        ))
 
     def statement(self, depth: int) -> None:
         r = self.rng
@@ -59,7 +59,7 @@ class _Wild(_Kernel):
                 (self.copies, self.own_word, self.depot_word, self.own_atomic, self.pack,
                  self.several, self.carry, self.twice, self.sometimes),
                 (6, 6, 4, 1, 2, 2, 1, 1, 2),
-            )[0]  # fmt: skip
+            )[0]
             kind()
         else:
             super().statement(depth)
@@ -86,7 +86,7 @@ class _Wild(_Kernel):
         r = self.rng
         pool = r.choice("rrrdfehp")
         t = "pred" if pool == "p" else f"b{_BITS[pool]}" if pool not in "fe" else \
-            {"f": "f32", "e": "f64"}[pool]  # fmt: skip
+            {"f": "f32", "e": "f64"}[pool]
         names = [f"%{pool}{k}" for k in r.sample(range(_POOLS[pool][1]), 3)]
         kind = r.randrange(4)
         if kind == 0:
@@ -117,7 +117,7 @@ class _Wild(_Kernel):
                 f"mov.b64 {self.reg('d')}, {self.reg('e')};",
                 f"mov.b32 {self.reg('f')}, %r{b};",
             ))
-        )  # fmt: skip
+        )
 
     def several(self) -> None:
         """Two results, of which one may be the operand too."""
@@ -132,7 +132,7 @@ class _Wild(_Kernel):
         if r.random() < 0.4:
             self.put(f"set.{cmp}.u32.s32 {self.reg('r')}, {self.reg('r')}, {self.source('r')};")
             self.put(f"slct.u32.s32 {self.reg('r')}, {self.reg('r')}, {self.source('r')}, "
-                     f"{self.reg('r')};")  # fmt: skip
+                     f"{self.reg('r')};")
 
     def carry(self) -> None:
         r = self.rng
@@ -184,7 +184,7 @@ class _Wild(_Kernel):
             a, b = r.sample(range(_POOLS[pool][1]), 2)
             both = f"{{%{pool}{a}, %{pool}{b}}}"
             ld, st = f"ld{volatile}{space}.v2.b32 {both}, {where};", \
-                f"st{volatile}{space}.v2.b32 {where}, {both};"  # fmt: skip
+                f"st{volatile}{space}.v2.b32 {where}, {both};"
         else:
             type = r.choice(("u8", "s8", "b8")) if width == 8 else f"b{width}"
             ld = f"ld{volatile}{space}.{type} {self.reg(pool)}, {where};"

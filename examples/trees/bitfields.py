@@ -27,7 +27,7 @@ extern "C" __global__ void bitfields(Pixel *px, int *out, int n) {
 def tree():
     types = {}
     record("Pixel", "unsigned r : 5, unsigned g : 6, unsigned b : 5, int bias : 12, "
-                    "unsigned flag : 4", types)  # fmt: skip
+                    "unsigned flag : 4", types)
     return unit(kernel(
         "bitfields", "Pixel *px, int *out, int n",
         let("int i", blockIdx.x * blockDim.x + threadIdx.x),
@@ -38,7 +38,7 @@ def tree():
         assign(px[i], p),
         assign(out[i], p.r + p.g * 100 + p.b * 10000 + p.bias * 7 + p.flag),
         types=types,
-    ), types=types)  # fmt: skip
+    ), types=types)
 
 
 def case():
@@ -54,4 +54,4 @@ def case():
     r, flag = np.where(odd, b_, r), np.where(odd, flag, (flag + 1) & 15)
     want = r + g * 100 + b_ * 10000 + bias * 7 + flag
     return ("bitfields", 2, 32, [words, np.zeros(60, np.int32), np.int32(60)], 1,
-            want.astype(np.int32))  # fmt: skip
+            want.astype(np.int32))

@@ -26,9 +26,9 @@ def tree():
         call("printf", "thread %d: %f %c %lld %s\n", i, i * f, cast("char", ord("a") + i),
              cast("long long", i) << 40, "ok"),
         if_(i == 3, call("printf", "done\n")),
-    ))  # fmt: skip
+    ))
 
 
 def case():
     return ("hello", 1, 4, [np.zeros(4, np.int32), np.float32(1.5)], 0,
-            np.arange(4, dtype=np.int32))  # fmt: skip
+            np.arange(4, dtype=np.int32))

@@ -34,10 +34,10 @@ def tree():
         call("__syncthreads"),
         for_(let("int i", threadIdx.x), i < 256, assign(i, blockDim.x, "+="),
              if_(bins[i], call("atomicAdd", addr(out[i]), bins[i]))),
-    ))  # fmt: skip
+    ))
 
 
 def case():
     values = np.random.default_rng(4).integers(0, 256, 2000).astype(np.uint8)
     return ("histogram", 3, 64, [values, np.zeros(256, np.uint32), np.int32(2000)], 1,
-            np.bincount(values, minlength=256).astype(np.uint32))  # fmt: skip
+            np.bincount(values, minlength=256).astype(np.uint32))

@@ -35,7 +35,7 @@ def tree():
         asm("{ .reg .pred p; setp.gt.u32 p, %1, 99; @p add.u32 %0, %0, 1; }",
             [("+r", hi)], [("r", lane * 10)], ["memory"], volatile=True),
         assign(out[i], lo ^ hi),
-    ))  # fmt: skip
+    ))
 
 
 def case():
@@ -44,4 +44,4 @@ def case():
     high = (product >> 32) + (np.arange(32) * 10 > 99)
     want = ((product & 0xFFFFFFFF) ^ high) & 0xFFFFFFFF
     return ("inline_asm", 1, 32, [np.zeros(32, np.uint32), xs.astype(np.uint32)], 0,
-            want.astype(np.uint32))  # fmt: skip
+            want.astype(np.uint32))

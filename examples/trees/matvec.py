@@ -27,11 +27,11 @@ def tree():
         let("float s", f32(0)),
         for_(let("int i", 0), i < columns, inc(i), assign(s, a[i * rows + row] * x[i], "+=")),
         assign(y[row], s),
-    ))  # fmt: skip
+    ))
 
 
 def case():
     rng = np.random.default_rng(7)
     a, x = rng.random((50, 100), np.float32), rng.random(50, np.float32)  # columns of 100 rows
     return ("matvec", 4, 32, [a, x, np.zeros(100, np.float32), np.int32(100), np.int32(50)], 2,
-            x @ a, 1e-5)  # fmt: skip
+            x @ a, 1e-5)

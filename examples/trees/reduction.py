@@ -36,7 +36,7 @@ def tree():
         for_(let("int d", 16), d > 0, assign(d, 1, ">>="),
              assign(s, call("__shfl_down_sync", u32(0xFFFFFFFF), s, d), "+=")),
         ret(s),
-    )  # fmt: skip
+    )
     return unit(warp_sum, kernel(
         "reduction", "const int *x, int *out, int n",
         let("int part[32]", memory="shared"), let("int s", 0),
@@ -49,10 +49,10 @@ def tree():
         if_(warp == 0,
             assign(s, call("warp_sum", cond(lane < blockDim.x / 32, part[lane], 0))),
             if_(lane == 0, call("atomicAdd", out, s))),
-    ))  # fmt: skip
+    ))
 
 
 def case():
     xs = np.random.default_rng(3).integers(-1000, 1000, 3000).astype(np.int32)
     return ("reduction", 4, 128, [xs, np.zeros(1, np.int32), np.int32(3000)], 1,
-            np.array([xs.sum()], np.int32))  # fmt: skip
+            np.array([xs.sum()], np.int32))

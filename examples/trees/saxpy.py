@@ -21,7 +21,7 @@ def tree():
         "saxpy", "int n, float a, const float *x, float *y",
         let("int i", blockIdx.x * blockDim.x + threadIdx.x),
         if_(i < n, assign(y[i], a * x[i] + y[i])),
-    ))  # fmt: skip
+    ))
 
 
 def case():

@@ -40,7 +40,7 @@ def tree():
                   assign(acc, As[threadIdx.y][k] * Bs[k][threadIdx.x], "+=")),
              call("__syncthreads")),
         assign(C[row * n + col], acc),
-    ))  # fmt: skip
+    ))
 
 
 def case():

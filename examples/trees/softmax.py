@@ -38,11 +38,11 @@ def tree():
         warp_loop(assign(s, call("expf", row[i] - m), "+=")),
         butterfly(assign(s, call("__shfl_xor_sync", u32(ALL), s, d), "+=")),
         warp_loop(assign(y[blockIdx.x * n + i], call("expf", row[i] - m) / s)),
-    ))  # fmt: skip
+    ))
 
 
 def case():
     v = np.random.default_rng(5).normal(0, 3, (4, 100)).astype(np.float32)
     e = np.exp(v.astype(np.float64) - v.max(1, keepdims=True))
     return ("softmax", 4, 32, [v, np.zeros_like(v), np.int32(100)], 1,
-            (e / e.sum(1, keepdims=True)).astype(np.float32), 1e-6)  # fmt: skip
+            (e / e.sum(1, keepdims=True)).astype(np.float32), 1e-6)

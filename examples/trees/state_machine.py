@@ -62,7 +62,7 @@ def tree():
                  case_(ESIGN), case_(EXPONENT), go(cond(digit(), EXPONENT, BAD)), break_(),
                  default(goto("done")))),
         label("done", assign(out[threadIdx.x], state)),
-    ))  # fmt: skip
+    ))
 
 
 def case_(value):
@@ -77,7 +77,7 @@ def reference(s):
     shapes = [(r"", START), (r"[+-]", SIGN), (r"[+-]?\d+", WHOLE), (r"[+-]?\.", DOT),
               (r"[+-]?(\d+\.\d*|\.\d+)", FRACTION), (r"[+-]?(\d+\.?\d*|\.\d+)e", E_),
               (r"[+-]?(\d+\.?\d*|\.\d+)e[+-]", ESIGN),
-              (r"[+-]?(\d+\.?\d*|\.\d+)e[+-]?\d+", EXPONENT)]  # fmt: skip
+              (r"[+-]?(\d+\.?\d*|\.\d+)e[+-]?\d+", EXPONENT)]
     return next((k for shape, k in shapes if re.fullmatch(shape, s)), BAD)
 
 

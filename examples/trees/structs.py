@@ -43,7 +43,7 @@ def tree():
         return function(
             f"Vec {name}", "Vec v, Vec w", assign(v.x, w.x, op), assign(v.y, w.y, op),
             assign(v.z, w.z, op), ret(v), types=types, inline="never",
-        )  # fmt: skip
+        )
 
     grow = function(
         "Mat grow", "Mat m, float k",
@@ -51,9 +51,9 @@ def tree():
              assign(m.row[i], call("add", m.row[i], compound(
                  "Vec", k, k + 1, k + 2, types=types)))),
         ret(m), types=types, inline="never",
-    )  # fmt: skip
+    )
     tag = function("Tagged tag", "Tagged s", assign(s.weight, 2, "*="), inc(s.tag), ret(s),
-                   types=types, inline="never")  # fmt: skip
+                   types=types, inline="never")
     main = kernel(
         "structs", "float *out, Vec v",
         let("int i", threadIdx.x), let("Mat m", init(), types=types), assign(m.row[1], v),
@@ -64,7 +64,7 @@ def tree():
                                              types=types)), types=types),
         assign(out[i * 4], w.x), assign(out[i * 4 + 1], w.y), assign(out[i * 4 + 2], w.z),
         assign(out[i * 4 + 3], s.tag + s.weight), types=types,
-    )  # fmt: skip
+    )
     return unit(each("add", "+="), each("sub", "-="), grow, tag, main, types=types)
 
 
@@ -77,4 +77,4 @@ def case():
         w = one + step if j % 2 else one - step
         rows.append([*w, j + 1 + j * 200])
     return ("structs", 1, 8, [np.zeros(32, np.float32), given.tobytes()], 0,
-            np.array(rows, np.float32).ravel())  # fmt: skip
+            np.array(rows, np.float32).ravel())

@@ -23,7 +23,7 @@ def tree():
         let("int x", threadIdx.x), let("int y", threadIdx.y),
         let("float4 v", call("tex2D_float4", tex, x + f32(0.5), y + f32(0.5))),
         assign(out[y * 8 + x], v.x + call("tex2D_float", tex, x + f32(1), y + f32(0.5))),
-    ))  # fmt: skip
+    ))
 
 
 def case():
@@ -33,4 +33,4 @@ def case():
     right = np.concatenate([texels[:, 1:], texels[:, -1:]], 1)
     want = texels + (texels + right) / 2
     return ("texture", 1, (8, 8), [np.zeros((8, 8), np.float32), Texture(texels, filter="linear")],
-            0, want, 1e-5)  # fmt: skip
+            0, want, 1e-5)

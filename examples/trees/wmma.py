@@ -37,7 +37,7 @@ def tree():
              call(f"{p}_ld_b", fb, cast("const int *", b + k), n, 1),
              call(f"{p}_mma_f32f32", fc, fa, fb, fc, 1, 0)),
         call(f"{p}_st_c_f32", c, fc, 16, 0),
-    ))  # fmt: skip
+    ))
 
 
 def case():

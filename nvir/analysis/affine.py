@@ -541,4 +541,4 @@ def _load(forms: AffineForms, d: Instruction) -> Affine | None:
 _RULES = {
     "add": _add, "sub": _add, "neg": _negation, "mul": _mul, "mad": _mad, "shl": _shl, "or": _or,
     "mov": _copy, "cvta": _copy, "cvt": _cvt, "ld": _load,
-}  # fmt: skip
+}

@@ -136,7 +136,7 @@ class AliasAnalysis:
     def distance(
         self, earlier: Instruction | Access, later: Instruction | Access, loop: Loop,
         at_least: int = 0,
-    ) -> Distance:  # fmt: skip
+    ) -> Distance:
         """After how many iterations of `loop` at the earliest `later` touches what `earlier` does.
 
         Asked of `at_least` iterations and more: give 1 where `later` does not come after
@@ -148,7 +148,7 @@ class AliasAnalysis:
     def lockstep(
         self, earlier: Instruction | Access, later: Instruction | Access, loops: Sequence[Loop],
         at_least: int = 0,
-    ) -> Distance:  # fmt: skip
+    ) -> Distance:
         """The same for accesses of several loops, none in another, if they counted together: an
         iteration of each, in turn. So the loops would be dependent if they were one."""
         variables: dict[Value, InductionVariable] = {}
@@ -160,7 +160,7 @@ class AliasAnalysis:
     def _apart_by(
         self, earlier: Instruction | Access, later: Instruction | Access,
         variables: dict[Value, InductionVariable], inside: AbstractSet[Block], at_least: int,
-    ) -> Distance:  # fmt: skip
+    ) -> Distance:
         xs, ys = self._all(earlier), self._all(later)
         if not xs or not ys:
             return Distance(at_least) if _touches(earlier) and _touches(later) else NEVER
@@ -190,7 +190,7 @@ class AliasAnalysis:
     def _distance(
         self, a: Access, b: Access, variables: dict[Value, InductionVariable],
         inside: AbstractSet[Block], at_least: int,
-    ) -> Distance:  # fmt: skip
+    ) -> Distance:
         if _apart(a, b):
             return NEVER
         if a.address is None or b.address is None or a.size is None or b.size is None:
@@ -208,7 +208,7 @@ class AliasAnalysis:
 def _motion(
     a: Affine, b: Affine, variables: dict[Value, InductionVariable], inside: AbstractSet[Block],
     forms: AffineForms,
-) -> tuple[int, Affine, int]:  # fmt: skip
+) -> tuple[int, Affine, int]:
     """How b moves each iteration, how far b is ahead of a, and what cannot be told.
 
     The first is b's stride; the second b - a with induction variables replaced by their
@@ -346,7 +346,7 @@ _WHOLE = (
     "wmma.load", "wmma.store", "ldmatrix", "stmatrix", "st.bulk", "discard", "prefetch",
     "tensormap.replace", "tensormap.cp_fenceproxy", "multimem.red", "cp.async.bulk",
     "cp.reduce.async.bulk", "multimem.cp.async.bulk", "tex", "tld4", "suld", "sust", "sured",
-)  # fmt: skip
+)
 _MBARRIER_BYTES = 8
 
 
@@ -368,7 +368,7 @@ def _accesses(i: Instruction, forms: AffineForms) -> list[Access]:
             i, address, _size(i), _window(space), root, reads, writes,
             f.invariant or (not writes and root is not None and space == "const")
             or (f.name == "ld" and _is_kernel_param(i, space, root)),
-        ))  # fmt: skip
+        ))
     return out
 
 
@@ -433,7 +433,7 @@ def _is_address_of(param: Param, address: Affine) -> bool:
 _NUMBERS = frozenset((
     "mul", "mad", "shl", "shr", "div", "rem", "cvt", "and", "min", "max", "popc", "clz", "bfe",
     "sad", "mul24",
-))  # fmt: skip
+))
 
 
 def _root(address: Affine, forms: AffineForms, depth: int = 8) -> Value | None:
@@ -496,7 +496,7 @@ def _is_kernel_param(i: Instruction, space: str, root: Value | None) -> bool:
     return (
         space.startswith("param") and function is not None and function.kind == "entry"
         and isinstance(root, Param) and root in function.params
-    )  # fmt: skip
+    )
 
 
 def alias_analysis(forms: AffineForms) -> AliasAnalysis:

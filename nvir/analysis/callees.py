@@ -44,7 +44,7 @@ _SUFFIX = re.compile(r"(?:\.(?:v\d+)?(?:i\d+|f\d+|bf16|p\d+))+$")
 # Registers that nothing orders, and those that warp-wide instructions read.
 _VOLATILE = ("clock", "globaltimer", "pm", "smid", "nsmid", "warpid", "nwarpid", "activemask")
 _WARP = ("shfl", "vote", "match", "redux", "barrier", "bar.", "wmma", "mma", "ldmatrix", "elect",
-         "activemask", "stmatrix", "tcgen05", "wgmma", "setmaxnreg", "griddepcontrol")  # fmt: skip
+         "activemask", "stmatrix", "tcgen05", "wgmma", "setmaxnreg", "griddepcontrol")
 
 
 def callee_name(i: Instruction) -> str:
@@ -77,7 +77,7 @@ def _is_value_name(name: str) -> bool:
 def _is_silent_name(name: str) -> bool:
     """An intrinsic that touches no memory that a program can see."""
     return name.startswith(("llvm.lifetime.", "llvm.assume", "llvm.dbg.", "llvm.invariant.",
-                            "llvm.experimental.noalias", "llvm.nvvm.read.ptx.sreg."))  # fmt: skip
+                            "llvm.experimental.noalias", "llvm.nvvm.read.ptx.sreg."))
 
 
 def is_pure(i: Instruction) -> bool:
@@ -162,7 +162,7 @@ def memory_transfer(i: Instruction) -> Transfer | None:
     if name.startswith("llvm.memset."):
         return Transfer(a[0], a[2], volatile, _align(i, 0), fill=a[1])
     return Transfer(a[0], a[2], volatile, _align(i, 0), source=a[1], source_align=_align(i, 1),
-                    overlaps="memmove" in name)  # fmt: skip
+                    overlaps="memmove" in name)
 
 
 def _align(i: Instruction, k: int) -> int:

@@ -15,7 +15,7 @@ _PLAIN = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _FLOAT_COMPARE = {
     "lt": float.__lt__, "le": float.__le__, "gt": float.__gt__, "ge": float.__ge__,
     "ne": float.__ne__, "eq": float.__eq__, "neu": float.__ne__,
-}  # fmt: skip
+}
 
 
 def signed(value: int, bits: int) -> int:

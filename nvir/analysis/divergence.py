@@ -141,13 +141,13 @@ def _is_source(register: SpecialRegister, function: Function) -> bool:
 _AGREED = frozenset((
     "vote", "vote.sync", "redux.sync", "activemask", "match.all.sync", "txq", "istypep",
     "createpolicy.fractional",
-))  # fmt: skip
+))
 # Results that differ although operands agree.
 _APART = frozenset((
     "atom", "match.any.sync", "mma.sync", "mma.sp.sync", "mma.sp::ordered_metadata.sync",
     "ldmatrix", "movmatrix", "wmma.load", "wmma.mma", "call", "unknown", "alloca", "stacksave",
     "mbarrier.test_wait", "mbarrier.try_wait", "mbarrier.arrive", "mbarrier.arrive_drop",
-))  # fmt: skip
+))
 
 
 def _makes_divergent(i: Instruction, kernel: bool) -> bool | None:

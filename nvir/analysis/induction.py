@@ -369,11 +369,11 @@ _NEGATED = {
     "lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq",
     "lo": "hs", "hs": "lo", "hi": "ls", "ls": "hi",
     "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt", "equ": "ne", "neu": "eq",
-}  # fmt: skip
+}
 _SWAPPED = {
     "lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne",
     "lo": "hi", "hi": "lo", "ls": "hs", "hs": "ls",
-}  # fmt: skip
+}
 
 
 def _comparison(p: Value) -> tuple[Instruction, bool] | None:

@@ -22,7 +22,7 @@ _BITS = {
     "tid.x": 10, "tid.y": 10, "tid.z": 6, "ntid.x": 11, "ntid.y": 11, "ntid.z": 7, "laneid": 5,
     "warpsize": 6, "ctaid.x": 31, "ctaid.y": 16, "ctaid.z": 16, "nctaid.x": 31, "nctaid.y": 16,
     "nctaid.z": 16,
-}  # fmt: skip
+}
 _COUNTS = ("llvm.ctpop.", "llvm.ctlz.", "llvm.cttz.")
 
 
@@ -153,4 +153,4 @@ def _select(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
 _RULES = {
     "zext": _zext, "trunc": _trunc, "sext": _sext, "and": _and, "or": _or, "xor": _or, "add": _add,
     "mul": _mul, "shl": _shl, "lshr": _lshr, "udiv": _udiv, "urem": _urem, "select": _select,
-}  # fmt: skip
+}

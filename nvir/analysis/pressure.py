@@ -44,7 +44,7 @@ class RegisterPressure:
     __slots__ = (
         "block_max", "counts", "function", "instructions", "live", "max_live", "max_predicates",
         "peak", "predicates",
-    )  # fmt: skip
+    )
 
     def __init__(self, function: Function, live: Liveness) -> None:
         self.function = function

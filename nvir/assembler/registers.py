@@ -50,7 +50,7 @@ class RegisterEstimate:
 def estimate_registers(
     function: Function, live: Liveness | None = None, profile: Profile | None = None,
     factors: Mapping[str, int] | None = None, pressure: RegisterPressure | None = None,
-) -> RegisterEstimate:  # fmt: skip
+) -> RegisterEstimate:
     """The estimate for one function. `live` and `pressure` save work where they are known.
 
     `profile` defaults to that of the module's target, `factors` (copies of the body of each loop
@@ -87,14 +87,14 @@ def _fullest(wanted: set[Instruction], pressure: RegisterPressure) -> Instructio
         (n, -k, i) for k, (i, n) in enumerate(
             zip(pressure.instructions, pressure.counts, strict=True)
         ) if i in wanted
-    ]  # fmt: skip
+    ]
     return max(there, key=lambda x: x[:2])[2]
 
 
 def _prediction(
     function: Function, live: Liveness | None, profile: Profile | None,
     factors: Mapping[str, int] | None,
-) -> Prediction:  # fmt: skip
+) -> Prediction:
     if profile is None:
         module = function.module
         profile = profile_for(module.target if module is not None else DEFAULT_TARGET)
@@ -104,7 +104,7 @@ def _prediction(
 def live_at(
     function: Function, instruction: Instruction, live: Liveness, profile: Profile | None = None,
     factors: Mapping[str, int] | None = None,
-) -> list[Value]:  # fmt: skip
+) -> list[Value]:
     """The values that are live at an instruction in that order, in the order of definition.
 
     Of an instruction that is no operation of its own: none. Values that share a register stand

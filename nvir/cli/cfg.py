@@ -15,7 +15,7 @@ from nvir.ir.errors import NvirError
 @click.option(
     "--max-lines", type=click.IntRange(0), default=12, show_default=True, metavar="N",
     help="Instructions shown of each block; 0 for labels alone.",
-)  # fmt: skip
+)
 @output_option
 @reports_errors
 def command(

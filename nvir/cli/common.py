@@ -136,19 +136,19 @@ def _named(find: Callable[[str], Any], value: str | None) -> str | None:
 arch_option = click.option(
     "--arch", metavar="SM", callback=known_arch,
     help="Architecture, such as sm_90; the file's target by default.",
-)  # fmt: skip
+)
 profile_option = click.option(
     "--profile", metavar="NAME|FILE", callback=known_profile,
     help="Machine profile; that of --arch by default.",
-)  # fmt: skip
+)
 policy_option = click.option(
     "--policy", type=click.Choice(["observed", "notes"]), default="observed", show_default=True,
     help="Heuristics as measured on the real assembler, or as the notes describe them.",
-)  # fmt: skip
+)
 knob_option = click.option(
     "--knob", "knobs", multiple=True, metavar="NAME[@BLOCK]=VALUE",
     help="Set a knob, for the whole module or one block. See `nvir knobs`.",
-)  # fmt: skip
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 output_option = click.option(
     "-o", "--output", metavar="FILE", help="Where to write; standard output by default."
@@ -158,7 +158,7 @@ loop_option = click.option(
     "--loop", "which", metavar="N|LABEL",
     help="The loop: its number from 1, as `nvir report` lists loops, or its label. "
     "The first innermost loop of one block by default.",
-)  # fmt: skip
+)
 kernel_option = click.option("--kernel", metavar="NAME", help="Only loops of this function.")
 
 

@@ -34,7 +34,7 @@ def source_options(command: Any) -> Any:
                      help="The language's version."),
         click.option("-D", "define", multiple=True, metavar="NAME[=VALUE]", help="A macro."),
         click.option("-I", "include", multiple=True, metavar="DIR", help="A folder of headers."),
-    ):  # fmt: skip
+    ):
         command = option(command)
     return command
 
@@ -42,12 +42,12 @@ def source_options(command: Any) -> Any:
 @click.command("compile")
 @click.argument("file")
 @click.option("-O", "optimise", type=click.IntRange(0, 3), default=3, show_default=True,
-              metavar="LEVEL", help="How much to optimise.")  # fmt: skip
+              metavar="LEVEL", help="How much to optimise.")
 @click.option("--arch", metavar="SM", default="sm_80", show_default=True, callback=known_arch,
-              help="Architecture, such as sm_90.")  # fmt: skip
+              help="Architecture, such as sm_90.")
 @click.option("--backend", type=click.Choice(("nvir", "libnvvm")), default="nvir",
               show_default=True,
-              help="Who makes PTX: nvir, or NVIDIA's library with libdevice.")  # fmt: skip
+              help="Who makes PTX: nvir, or NVIDIA's library with libdevice.")
 @click.option("--emit", type=click.Choice(EMIT), help="What to write; by the name of -o, else ptx.")
 @click.option("--keep", metavar="DIR", help="Write every stage into a folder.")
 @click.option("--report", "reports", is_flag=True, help="Report loops and registers at the end.")
@@ -60,7 +60,7 @@ def command(
     file: str, optimise: int, arch: str, backend: str, emit: str | None, keep: str | None,
     reports: bool, no_lines: bool, include: tuple[str, ...], define: tuple[str, ...], std: str,
     fast_math: bool, knobs: tuple[str, ...], output: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Compile FILE: CUDA C++ (.cu), a tree as JSON, or a Python program that makes one.
 
     A Python program holds a variable `unit`, or a function `unit()` or `main()` that returns the
@@ -102,7 +102,7 @@ def command(
     if wanted != {"tree"}:
         if backend == "nvir":
             module = compile_tree(unit, arch, optimise, level, not no_lines, fast_math, see,
-                                  given)  # fmt: skip
+                                  given)
         elif ptx := ptx_by_libnvvm(unit, arch, optimise, fast_math, level, see, given):
             from nvir.ptx.reader import read_ptx
 
@@ -123,7 +123,7 @@ def command(
 
 def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple[str, ...] = (),
               std: str = "c++17", fast_math: bool = False,
-              unroll: bool = False) -> tuple[Any, list[Any]]:  # fmt: skip
+              unroll: bool = False) -> tuple[Any, list[Any]]:
     """The tree in a file, by its suffix, and warnings."""
     suffix = Path(file).suffix.lower()
     if suffix == ".json":
@@ -134,7 +134,7 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
         return _program(file), []
     if suffix in (".ptx", ".ll", ".nvir"):
         raise NvirError(f"{file}: takes CUDA sources (.cu) and trees (.json, .py); "
-                        "`nvir opt` reads PTX and LLVM text")  # fmt: skip
+                        "`nvir opt` reads PTX and LLVM text")
     from nvir.frontend.cuda import Source, read_cuda
 
     text = read_bytes(file).decode("utf-8", "surrogateescape")
@@ -185,7 +185,7 @@ def _nvvm(stages: dict[str, str | bytes], module: Module, wanted: set[str], name
 
 
 def _finish(stages: dict[str, str | bytes], module: Module, wanted: set[str], kind: str,
-            arch: str) -> None:  # fmt: skip
+            arch: str) -> None:
     if module.level != "ori":
         return
     if "ori" in wanted:
@@ -222,7 +222,7 @@ def _keep(folder: str, stem: str, stages: dict[str, str | bytes]) -> None:
     """Every stage as a file: tree, NVVM IR as generated and optimised, ori, PTX, cubin."""
     names = {"tree": "tree.json", "nvvm": "1.nvvm.nvir", "ll": "1.nvvm.ll",
              "optimised": "2.optimised.nvir", "ori": "3.ori.nvir", "ptx": "ptx",
-             "cubin": "cubin"}  # fmt: skip
+             "cubin": "cubin"}
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)

@@ -40,13 +40,13 @@ CROSSED = 3
     help="Threads a block; .reqntid or .maxntid by default, else 256.",
 )
 @click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
-              help="Dynamic shared memory at launch.")  # fmt: skip
+              help="Dynamic shared memory at launch.")
 @click.option("--kernel", metavar="NAME", help="Only this function.")
 @click.option(
     "--fail-on", metavar="LIMITS", default=None,
     help="How much worse a figure may get, e.g. registers=+2,instructions=+5%; exit 3 beyond. "
     "By default registers=+2,occupancy=0,missing=0; '' for none.",
-)  # fmt: skip
+)
 @click.option("--ptxas", "ask_ptxas", is_flag=True, help="Compare what ptxas says of registers.")
 @json_option
 @output_option
@@ -55,7 +55,7 @@ def command(
     before: str, after: str, arch: str | None, profile: str | None, policy: Policy,
     block: int | None, dynamic_smem: int, kernel: str | None, fail_on: str | None,
     ask_ptxas: bool, as_json: bool, output: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Compare registers, instructions, loops and occupancy of the kernels of two PTX files.
 
     Exit 3 where a kernel of AFTER is worse than that of BEFORE by more than a threshold.
@@ -79,7 +79,7 @@ def command(
         one = report(
             read_module(file, arch, "ori"), arch=arch, profile=profile, policy=policy,
             launch=Launch(block, dynamic_smem),
-        )  # fmt: skip
+        )
         one = attrs.evolve(one, file=file if file != STDIO else "standard input")
         if ask_ptxas:
             one = with_real_registers(one, Path(file))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     "--loop", "which", metavar="N|LABEL",
     help="The loop: its number from 1, as `nvir report` lists loops, or its label. "
     "The innermost loop that runs most instructions by default.",
-)  # fmt: skip
+)
 @kernel_option
 @arch_option
 @profile_option
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     help="Threads a block; .reqntid or .maxntid by default, else 256.",
 )
 @click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
-              help="Dynamic shared memory at launch.")  # fmt: skip
+              help="Dynamic shared memory at launch.")
 @click.option("--no-vary", is_flag=True, help="Do not look for knobs that change a decision.")
 @json_option
 @output_option
@@ -56,7 +56,7 @@ def command(
     file: str, which: str | None, kernel: str | None, arch: str | None, profile: str | None,
     policy: Policy, knobs: tuple[str, ...], block: int | None, dynamic_smem: int, no_vary: bool,
     as_json: bool, output: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Explain a loop of FILE: what each pass decides, by which numbers, and what would change it.
 
     Shows structure, trip count, the decision of every loop pass, the knobs that would change it
@@ -82,7 +82,7 @@ def command(
     made = explain(
         function, loop, module, machine, arch=arch, knobs=settings,
         launch=Launch(block, dynamic_smem), vary=not no_vary,
-    )  # fmt: skip
+    )
     if as_json:
         write_output(output, json.dumps(made.to_json(), indent=2, ensure_ascii=False) + "\n")
     else:

@@ -31,7 +31,7 @@ from nvir.passes.knobs import Knob, Knobs, all_knobs
 def command(
     pattern: str, read_by: str | None, active: bool, policy: str, knobs: tuple[str, ...],
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """List the knobs whose name or meaning matches PATTERN (a regular expression).
 
     Defaults are those under --policy; the value is shown where --knob changes it. How many are
@@ -53,7 +53,7 @@ def command(
         if (wanted.search(k.name) or wanted.search(k.meaning))
         and (read_by is None or read_by in k.readers)
         and (k.readers or not active)
-    ]  # fmt: skip
+    ]
     if as_json:
         body = {"schema": "nvir.knobs/1", "knobs": [_as_json(k, values) for k in rows]}
         click.echo(json.dumps(body, indent=1))
@@ -76,7 +76,7 @@ def _as_json(k: Knob, values: Knobs) -> dict[str, Any]:
         "range": [k.low, k.high] if k.type in ("INT", "FLOAT", "DOUBLE") else None,
         "choices": list(k.choices) or None, "kind": int(values.kind(k.name)),
         "readers": list(k.readers), "inert": k.inert or None, "meaning": k.meaning,
-    }  # fmt: skip
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -91,7 +91,7 @@ def command(
     filter_funcs: tuple[str, ...], skip: tuple[str, ...], opt_bisect_limit: int | None,
     time_passes: bool, time_trace: str | None, stats: bool, stats_json: str | None,
     remarks: str | None, remarks_file: str | None, readback: bool, print_pipeline: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Run passes on the PTX, LLVM text or IR in FILE ('-' is standard input) and print the result.
 
     Without -p nothing is changed: the file is read, and printed again from its IR. LLVM text that
@@ -119,7 +119,7 @@ def command(
         verify_each=verify_each or check, check=check, print_before=print_before,
         print_after=print_after, print_changed=print_changed or "", filter_funcs=filter_funcs,
         skip=skip, opt_bisect_limit=opt_bisect_limit,
-    )  # fmt: skip
+    )
     driver = Driver(settings)
     ctx = driver.run(module, steps, knobs=values, profile=machine)
     if emit == "ptx" and module.level == "nvvm":

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 @click.option(
     "--block", type=click.IntRange(1, 1024), metavar="THREADS",
     help="Threads a block; .reqntid or .maxntid by default, else 256.",
-)  # fmt: skip
+)
 @click.option(
     "--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
     help="Dynamic shared memory at launch.",
-)  # fmt: skip
+)
 @click.option("--kernel", metavar="NAME", help="Only this function.")
 @click.option(
     "--lines", is_flag=True, help="Each line with its live registers, and who is live at the peak."
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
     "--source-root", metavar="FOLDER", multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="With --source: where source files lie; the folder of FILE by default.",
-)  # fmt: skip
+)
 @click.option("--ptxas", "ask_ptxas", is_flag=True, help="Put what ptxas says beside it.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, metavar="N",
     help="Worker processes for the files of a folder; the processors by default.",
-)  # fmt: skip
+)
 @click.option("--html", "as_html", is_flag=True, help="Print one self-contained HTML page.")
 @json_option
 @output_option
@@ -68,7 +68,7 @@ def command(
     block: int | None, dynamic_smem: int, kernel: str | None, lines: bool, source: bool,
     source_root: tuple[Path, ...], ask_ptxas: bool, jobs: int, as_html: bool, as_json: bool,
     output: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Report the loops, registers and occupancy of each kernel in FILE.
 
     FILE is PTX, CUDA C++, LLVM text, nvir's own, or a cubin, fat binary, object or executable (by
@@ -147,7 +147,7 @@ def command(
 def _many(
     paths: tuple[str, ...], arch: str | None, profile: str | None, policy: Policy, launch: Launch,
     jobs: int, as_json: bool, output: str | None,
-) -> None:  # fmt: skip
+) -> None:
     from rich.console import Console
     from rich.progress import Progress
 
@@ -174,7 +174,7 @@ def _report(
 
     return join([
         report(m, arch=arch, profile=profile, policy=policy, launch=launch) for m in modules
-    ])  # fmt: skip
+    ])
 
 
 def _binary(file: str) -> bytes | Path | None:
@@ -212,7 +212,7 @@ def _open(
         raise NvirError(f"{binary if isinstance(binary, Path) else 'standard input'} holds no PTX")
     return [], contents.arch, report_machine_code(
         binary, contents, profile=profile, launch=launch
-    )  # fmt: skip
+    )
 
 
 def _known(kernel: str, names: list[str], file: str) -> None:
@@ -225,7 +225,7 @@ def _known(kernel: str, names: list[str], file: str) -> None:
 def _lines(
     modules: list[Module], file: str, kernel: str | None, source: bool,
     source_root: tuple[Path, ...], as_json: bool, output: str | None, is_text: bool,
-) -> None:  # fmt: skip
+) -> None:
     from nvir.report.lines import line_listing, module_json
     from nvir.report.listing import listing_text, print_listing
     from nvir.report.places import source_text

@@ -18,7 +18,7 @@ _SCALARS = {
     "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "s8": "i1", "s16": "i2", "s32": "i4",
     "s64": "i8", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "b8": "u1", "b16": "u2",
     "b32": "u4", "b64": "u8", "f16": "f2", "f32": "f4", "f64": "f8",
-}  # fmt: skip
+}
 _ARRAY = re.compile(r"(zeros|ones|range|random):(\w+)\[([\d,x ]+)\](?:@(\d+))?$")
 _SCALAR = re.compile(r"(\w+):(.+)$")
 
@@ -140,25 +140,25 @@ def _shown(bits: Any, type: str) -> str:
 @click.option("--grid", default="1", show_default=True, metavar="X,Y,Z", help="Blocks of the grid.")
 @click.option("--block", default="32", show_default=True, metavar="X,Y,Z", help="Threads a block.")
 @click.option("--arg", "arguments", multiple=True, metavar="VALUE",
-              help="An argument, in the order of the parameters.")  # fmt: skip
+              help="An argument, in the order of the parameters.")
 @click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
-              help="Bytes of dynamic shared memory.")  # fmt: skip
+              help="Bytes of dynamic shared memory.")
 @click.option("--dump", "dumps", multiple=True, metavar="[N=]FILE.npy",
-              help="Save array argument N (from 0), or the arrays in order.")  # fmt: skip
+              help="Save array argument N (from 0), or the arrays in order.")
 @click.option("--check", "checks", multiple=True, type=click.Choice(["uninit", "race"]),
-              help="Report loads of bytes never written, or races in shared memory.")  # fmt: skip
+              help="Report loads of bytes never written, or races in shared memory.")
 @click.option("--trace", type=click.IntRange(0), metavar="THREAD",
-              help="Print each instruction of one thread (numbered over the grid).")  # fmt: skip
+              help="Print each instruction of one thread (numbered over the grid).")
 @click.option("--profile", "profiles", is_flag=True, help="Executed instructions of each block.")
 @click.option("--max-steps", type=click.IntRange(1), default=10**8, metavar="N",
-              help="Stop after so many instructions.")  # fmt: skip
+              help="Stop after so many instructions.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @reports_errors
 def command(
     file: str, kernel: str | None, grid: str, block: str, arguments: tuple[str, ...],
     dynamic_smem: int, dumps: tuple[str, ...], checks: tuple[str, ...], trace: int | None,
     profiles: bool, max_steps: int, as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Run a kernel of FILE on numpy lanes.
 
     An argument is a number, TYPE:NUMBER (i32:5, f32:1.5), zeros:TYPE[N], ones:TYPE[N],
@@ -179,7 +179,7 @@ def command(
     run = Launch(
         module, name, parse_dim(grid), parse_dim(block), dynamic_smem, max_steps,
         ("bounds", *checks),
-    )  # fmt: skip
+    )
     try:
         run.bind(values, {}, {})
     except TypeError as e:
@@ -197,7 +197,7 @@ def command(
         click.echo(json.dumps({
             "schema": "nvir.run/1", "kernel": name, "stdout": result.stdout, "steps": result.steps,
             "profile": rows if profiles else None, "arrays": arrays,
-        }, indent=1))  # fmt: skip
+        }, indent=1))
         return
     click.echo(result.stdout, nl=False)
     if profiles:
@@ -270,7 +270,7 @@ def _profile(module: Any, result: Any) -> list[dict[str, Any]]:
                 rows.append({
                     "function": str(f.name), "block": b.name, "line": b.line or None,
                     "threads": counts[b.name], "instructions": size * counts[b.name],
-                })  # fmt: skip
+                })
     return rows
 
 
@@ -282,7 +282,7 @@ def _print_profile(rows: list[dict[str, Any]]) -> None:
         if r["function"] != function:
             function = r["function"]
             click.echo(f"{function}\n  {'block':<{width}}  {'line':>6} {'threads':>12} "
-                       f"{'instructions':>14}  share")  # fmt: skip
+                       f"{'instructions':>14}  share")
         share = 100 * r["instructions"] / total
         click.echo(
             f"  {r['block']:<{width}}  {r['line'] or '':>6} {r['threads']:>12} "

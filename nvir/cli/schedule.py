@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     "--memory", "--level", "level", type=click.Choice(["l1", "l2", "dram"]),
     default="l1", show_default=True,
     help="Where accesses of global memory hit.",
-)  # fmt: skip
+)
 @click.option("--dot", is_flag=True, help="Print the dependence graph as DOT instead.")
 @click.option("--svg", is_flag=True, help="Draw it; the default where the output is named *.svg.")
 @click.option("--trace", is_flag=True, help="Print iterations as a Chrome trace instead.")
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @click.option(
     "--solver", type=click.Choice(["none", "auto", "cpsat"]), default="none", show_default=True,
     help="Let OR-tools settle the intervals below the one found.",
-)  # fmt: skip
+)
 @click.option(
     "--post-ra", is_flag=True,
     help="Pipeline it on the registers that allocation gives instead, and list each instruction: "
@@ -68,7 +68,7 @@ def command(
     file: str, which: str | None, kernel: str | None, level: str, dot: bool, svg: bool, trace: bool,
     lifetimes: bool, solver: str, post_ra: bool, spread: bool, copies: int,
     registers: int | None, arch: str | None, profile: str | None, as_json: bool, output: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Show how far a loop of FILE could be software-pipelined, and what binds.
 
     The machine is that of the profile; the assembler itself does not pipeline loops.
@@ -118,7 +118,7 @@ def command(
 def _post_ra(
     function: str, loop: Loop, machine: Profile, level: str, policy: str, spread: bool, copies: int,
     registers: int | None, as_json: bool,
-) -> str:  # fmt: skip
+) -> str:
     from nvir.report.schedule.post_ra import listing, listing_json, listing_text
 
     made = listing(

@@ -29,7 +29,7 @@ WARPS = (1, 2, 4, 8, 16)
 @click.option(
     "--warps", multiple=True, type=click.IntRange(1, 64), metavar="N",
     help="Warps on the sub-partition; may be given more than once.  [default: 1 2 4 8 16]",
-)  # fmt: skip
+)
 @click.option(
     "--warps-per-block", type=click.IntRange(1, 64), metavar="N",
     help="Warps of a block on the sub-partition, which meet at barriers; all by default.",
@@ -38,7 +38,7 @@ WARPS = (1, 2, 4, 8, 16)
     "--memory", "--level", "memory", type=click.Choice(["l1", "l2", "dram"]),
     default="l1", show_default=True,
     help="Where accesses of global memory hit.",
-)  # fmt: skip
+)
 @click.option(
     "--sectors", type=click.IntRange(1, 32), default=4, show_default=True, metavar="N",
     help="32-byte sectors that a warp's access touches for each 4 bytes a lane.",
@@ -47,7 +47,7 @@ WARPS = (1, 2, 4, 8, 16)
     "--order", type=click.Choice(["list", "source", "pipelined"]), default="list",
     show_default=True,
     help="As an assembler would order the body, as it is written, or as a modulo schedule.",
-)  # fmt: skip
+)
 @click.option(
     "--iterations", type=click.IntRange(4), default=32, show_default=True, metavar="N",
     help="Iterations of each warp; the middle half of them is measured.",
@@ -64,7 +64,7 @@ def command(
     file: str, which: str | None, kernel: str | None, warps: tuple[int, ...],
     warps_per_block: int | None, memory: str, sectors: int, order: str, iterations: int,
     trace: str | None, arch: str | None, profile: str | None, as_json: bool, output: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Simulate a loop of FILE on one sub-partition of an SM, cycle by cycle.
 
     Tells the cycles until each warp has gone one iteration further, which pipe is busiest and
@@ -94,7 +94,7 @@ def command(
             memory=Memory(memory, sectors), timeline=trace is not None,
         )
         for n in warps or WARPS
-    ]  # fmt: skip
+    ]
     if trace is not None:
         write_output(trace, runs[-1].chrome_trace())
     if as_json:

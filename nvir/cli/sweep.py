@@ -29,27 +29,27 @@ def _factors(
 @click.option(
     "--knob", "ranges", multiple=True, metavar="NAME=A..B[:STEP]",
     help="Values of a knob: NAME=100..300 takes 5, NAME=100..300:50, NAME=1,2,4.",
-)  # fmt: skip
+)
 @click.option(
     "--factor", "factors", metavar="N,N", callback=_factors,
     help="Unroll factors of all loops; auto leaves them to the policy.  [default: auto]",
-)  # fmt: skip
+)
 @arch_option
 @policy_option
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, metavar="N",
     help="Worker processes; the processors by default.",
-)  # fmt: skip
+)
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
 @click.option(
     "-o", "--output", default="sweep.jsonl", show_default=True, metavar="FILE",
     help="Where rows are appended as they come; one that is there is taken up again.",
-)  # fmt: skip
+)
 @reports_errors
 def command(
     path: str, ranges: tuple[str, ...], factors: list[int], arch: str | None, policy: str,
     jobs: int, scheduler: str | None, output: str,
-) -> None:  # fmt: skip
+) -> None:
     """Measure each kernel in the files of PATH under every combination of settings.
 
     Prints instructions, II, registers, blocks an SM and simulated cycles an iteration. Interrupted,
@@ -74,7 +74,7 @@ def command(
                 Path(path), settings, Path(output), arch=arch, policy=policy, workers=jobs,
                 scheduler=scheduler,
                 progress=lambda n, total: bar.update(task, completed=n, total=total),
-            )  # fmt: skip
+            )
     except OSError as e:
         raise NvirError(f"{e.filename or output}: {e.strerror or e}") from None
     click.echo(sweep_text(rows), nl=False)

@@ -165,12 +165,12 @@ def _operator(symbol: str, swap: bool = False) -> Any:
 for _name, _symbol in {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "mod": "%", "lshift": "<<",
     "rshift": ">>", "and": "&", "or": "|", "xor": "^",
-}.items():  # fmt: skip
+}.items():
     setattr(E, f"__{_name}__", _operator(_symbol))
     setattr(E, f"__r{_name}__", _operator(_symbol, swap=True))
 for _name, _symbol in {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
-}.items():  # fmt: skip
+}.items():
     setattr(E, f"__{_name}__", _operator(_symbol))
 
 
@@ -185,7 +185,7 @@ def expr(value: Any) -> x.Expr:
         return x.IntLiteral(int(value), type=BOOL, place=at)
     if isinstance(value, int):
         fits = next((t for t in (INT, LONG, INT128) if -(1 << t.bits - 1) <= value
-                     < 1 << t.bits - 1), None)  # fmt: skip
+                     < 1 << t.bits - 1), None)
         if fits is INT128 or fits is None:
             fits = ULONG if 0 <= value < 1 << 64 else fits or UINT128
         return x.IntLiteral(value, type=fits, place=at)
@@ -299,17 +299,17 @@ def init(*items: Any, **fields: Any) -> E:
 
 
 def compound(t: CType | str, *items: Any, types: dict[str, CType] | None = None,
-             **fields: Any) -> E:  # fmt: skip
+             **fields: Any) -> E:
     """`(type){items}`."""
     literal = init(*items, **fields).node
     return E(x.CompoundLiteral(literal, type=ctype(t, types), place=_here()))
 
 
 def call(function: Any, *args: Any, reversed_order: bool = False,
-         preserve: tuple[int, int, int] = (-1, -1, -1)) -> E:  # fmt: skip
+         preserve: tuple[int, int, int] = (-1, -1, -1)) -> E:
     callee = name(function) if isinstance(function, str) else function
     return E(x.Call(expr(callee), tuple(expr(a) for a in args), reversed_order, preserve,
-                    place=_here()))  # fmt: skip
+                    place=_here()))
 
 
 def temporary(value: Any) -> E:
@@ -345,7 +345,7 @@ def _body(body: tuple[Any, ...]) -> s.Stmt:
 
 def let(declaration: str | tuple[CType, str], init: Any = ..., *, memory: str = "",
         storage: str = "", align: int = 0, cleanup: Any = None,
-        types: dict[str, CType] | None = None) -> s.DeclStmt:  # fmt: skip
+        types: dict[str, CType] | None = None) -> s.DeclStmt:
     """A variable of a block: `let("int i", 0)`, `let("float tile[32]", memory="shared")`."""
     v = variable(declaration, init, memory=memory, storage=storage, align=align, types=types)
     v.cleanup = None if cleanup is None else expr(cleanup)
@@ -377,7 +377,7 @@ def for_(start: Any, c: Any, step: Any, *body: Any, unroll: int | str | None = N
         None if c is None else expr(c),
         None if step is None else expr(step),
         _body(body), _unroll(unroll), place=_here(),
-    )  # fmt: skip
+    )
 
 
 def switch(value: Any, *body: Any) -> s.Switch:
@@ -414,7 +414,7 @@ def ret(value: Any = ...) -> s.Return:
 
 def asm(template: str, outputs: Iterable[tuple[str, Any]] = (),
         inputs: Iterable[tuple[str, Any]] = (), clobbers: Iterable[str] = (),
-        volatile: bool = False) -> s.Asm:  # fmt: skip
+        volatile: bool = False) -> s.Asm:
     """`asm("add.s32 %0, %1, %2;", [("=r", d)], [("r", a), ("r", b)])`."""
     made = [
         tuple(s.AsmOperand(c, expr(e), place=_here()) for c, e in operands)
@@ -428,7 +428,7 @@ def asm(template: str, outputs: Iterable[tuple[str, Any]] = (),
 
 def variable(declaration: str | tuple[CType, str], init: Any = ..., *, memory: str = "",
              storage: str = "", align: int = 0,
-             types: dict[str, CType] | None = None) -> d.Variable:  # fmt: skip
+             types: dict[str, CType] | None = None) -> d.Variable:
     """A variable of a file: `variable("float table[4]", init(...), memory="constant")`."""
     t, text = _declared(declaration, types)
     start = None if init is ... else expr(init)
@@ -456,7 +456,7 @@ def _parameters(params: Any, types: dict[str, CType] | None) -> tuple[d.Paramete
 
 def function(declaration: str, params: Any = (), *body: Any, types: dict[str, CType] | None = None,
              variadic: bool = False, storage: str = "", link_name: str = "",
-             **attributes: Any) -> d.Function:  # fmt: skip
+             **attributes: Any) -> d.Function:
     """`function("float square", "float x", ret(x * x))`; without a body, a declaration.
 
     Parameters are C's text or a sequence of such texts, (type, name) pairs and `Parameter`s.
@@ -467,11 +467,11 @@ def function(declaration: str, params: Any = (), *body: Any, types: dict[str, CT
         text, t, _parameters(params, types), block(*body) if body else None, variadic=variadic,
         storage=storage, link_name=link_name, attributes=d.Attributes(**attributes),
         place=_here(),
-    )  # fmt: skip
+    )
 
 
 def kernel(text: str, params: Any, *body: Any, types: dict[str, CType] | None = None,
-           **attributes: Any) -> d.Function:  # fmt: skip
+           **attributes: Any) -> d.Function:
     """A `__global__` function with a body (`block()` for an empty one)."""
     return function(
         f"void {text}", params, *(body or (None,)), types=types, kernel=True, **attributes
@@ -479,14 +479,14 @@ def kernel(text: str, params: Any, *body: Any, types: dict[str, CType] | None = 
 
 
 def unit(*declarations: d.Declaration, file: str = "<tree>", cplusplus: bool = False,
-         types: dict[str, CType] | None = None) -> d.Unit:  # fmt: skip
+         types: dict[str, CType] | None = None) -> d.Unit:
     """A translation unit; the enumerators of `types` are known by name in it."""
     named = [t for t in (types or {}).values() if isinstance(t, Record | Enum | Typedef)]
     return d.Unit(list(declarations), named, file=file, cplusplus=cplusplus)
 
 
 def record(text: str, fields: str | Iterable[str | Field], types: dict[str, CType] | None = None,
-           kind: str = "struct", packed: bool = False, align: int = 0) -> Record:  # fmt: skip
+           kind: str = "struct", packed: bool = False, align: int = 0) -> Record:
     """`record("pair", "int a, unsigned b : 3", types)`: added to `types` before its fields are
     read, so that it may point to itself."""
     made = Record(text, kind, packed=packed, align=align, place=_here())
@@ -497,7 +497,7 @@ def record(text: str, fields: str | Iterable[str | Field], types: dict[str, CTyp
 
 
 def union(text: str, fields: str | Iterable[str | Field],
-          types: dict[str, CType] | None = None) -> Record:  # fmt: skip
+          types: dict[str, CType] | None = None) -> Record:
     return record(text, fields, types, kind="union")
 
 
@@ -510,7 +510,7 @@ def _field(text: str | Field, types: dict[str, CType] | None) -> Field:
 
 
 def enum(text: str, types: dict[str, CType] | None = None, underlying: CType = UINT,
-         **constants: int) -> Enum:  # fmt: skip
+         **constants: int) -> Enum:
     made = Enum(text, underlying, tuple(constants.items()))
     if types is not None:
         types[text] = made
@@ -531,4 +531,4 @@ __all__ = [
     "names", "parse_declaration", "record", "ret", "s", "s64", "sizeof", "split_parameters",
     "statement_expr", "stmt", "switch", "temporary", "threadIdx", "typedef", "u32", "u64", "union",
     "unit", "variable", "warpSize", "while_", "x",
-]  # fmt: skip
+]

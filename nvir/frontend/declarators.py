@@ -52,10 +52,10 @@ _BASIC: dict[tuple[str, ...], CType] = {
     ("float",): FLOAT, ("double",): DOUBLE, ("bool",): BOOL, ("half",): HALF,
     ("__int128",): INT128, ("__int128", "unsigned"): UINT128, ("_Float16",): HALF,
     ("__bf16",): ARITHMETIC["__bf16"], ("bfloat16",): ARITHMETIC["__bf16"],
-}  # fmt: skip
+}
 _WORDS = {w for key in _BASIC for w in key} | {"signed"}
 _QUALIFIERS = {"const": "const", "volatile": "volatile", "restrict": "restrict",
-               "__restrict__": "restrict"}  # fmt: skip
+               "__restrict__": "restrict"}
 _SPACES = {"__device__": "device", "__shared__": "shared", "__constant__": "constant"}
 
 

@@ -65,7 +65,7 @@ def launch(
     args: Sequence[Any], dynamic_smem: int = 0, *, globals: Mapping[str, Any] | None = None,
     textures: Mapping[Any, Any] | None = None, max_steps: int = 10**8,
     check: Sequence[str] = ("bounds",), driver: Any = None,
-) -> LaunchResult:  # fmt: skip
+) -> LaunchResult:
     """Run a kernel on the first GPU; arguments as for `nvir.launch`.
 
     `max_steps` and `check` are the interpreter's and mean nothing here. What the
@@ -192,7 +192,7 @@ class _Buffers:
 def _run(
     cuda: _Cuda, loaded: Any, function: Function, grid: tuple[int, int, int],
     block: tuple[int, int, int], parameters: list[Any], dynamic_smem: int,
-) -> None:  # fmt: skip
+) -> None:
     handle = cuda("cuModuleGetFunction", loaded, str(function.name).encode())
     if dynamic_smem > _PLAIN_SMEM:
         attribute = getattr(cuda.driver, "CUfunction_attribute", int)(_DYNAMIC_SMEM)

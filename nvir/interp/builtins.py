@@ -97,4 +97,4 @@ def free(wave: Any, g: Any, call: Any) -> None:
 
 BUILTINS: dict[str, Callable[[Any, Any, Any], None]] = {
     "vprintf": vprintf, "__assertfail": assert_fail, "malloc": malloc, "free": free,
-}  # fmt: skip
+}

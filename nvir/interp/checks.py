@@ -155,7 +155,7 @@ class Watch:
     def _conflicts(
         self, other: Array, clock: Array, warp_clock: Array, lanes: Array, now: Array,
         warps: Array, warp_now: Array,
-    ) -> Array:  # fmt: skip
+    ) -> Array:
         """Whether an earlier access by `other` is unordered with one by `lanes`."""
         same_warp = (other >= 0) & (self.wave.warp_of[np.maximum(other, 0)] == warps)
         ordered = same_warp & (warp_clock < warp_now)
@@ -171,7 +171,7 @@ class Watch:
             bad = self._conflicts(
                 self.writer[at], self.write_clock[at], self.write_warp_clock[at], lanes, now,
                 warps, warp_now,
-            )  # fmt: skip
+            )
             if bad.any():
                 self._race("read", "written", int(bad.argmax()), self.writer[at])
             fresh = (self.read_clock[at] == now) & (self.reader[at] != -1)
@@ -193,7 +193,7 @@ class Watch:
             by_writer = self._conflicts(
                 self.writer[at], self.write_clock[at], self.write_warp_clock[at], lanes, now,
                 warps, warp_now,
-            )  # fmt: skip
+            )
             if atomic:
                 by_writer &= ~self.write_atomic[at]
             if by_writer.any():
@@ -201,7 +201,7 @@ class Watch:
             by_reader = self._conflicts(
                 self.reader[at], self.read_clock[at], self.read_warp_clock[at], lanes, now, warps,
                 warp_now,
-            )  # fmt: skip
+            )
             if by_reader.any():
                 self._race("written", "read", int(by_reader.argmax()), self.reader[at])
             if not atomic:

@@ -184,7 +184,7 @@ _COMMON: dict[str, Any] = {
     "take": take, "put": put, "select": select, "where": np.where, "fit": fit,
     "u2": np.uint16, "u4": np.uint32, "u8": np.uint64, "i2": np.int16, "i4": np.int32,
     "i8": np.int64, "f4": np.float32, "f8": np.float64,
-}  # fmt: skip
+}
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -327,7 +327,7 @@ class Emitter:
     def results(
         self, call: str, *, multiple: bool = False, pure: bool = True,
         types: Sequence[str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Assign the results of the instruction from an expression.
 
         `multiple` says that the expression gives a tuple. `types` are the PTX types of what it

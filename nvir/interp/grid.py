@@ -94,7 +94,7 @@ class Launch:
     def __init__(
         self, module: Module, kernel: str, grid: Dim, block: Dim, dynamic_smem: int = 0,
         max_steps: int = 10**8, check: Sequence[str] = ("bounds",),
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not isinstance(module, Module):
             raise TypeError(f"the module is a {type(module).__name__}, not what read_ptx gives")
         self.module = module

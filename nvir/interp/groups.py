@@ -83,7 +83,7 @@ class Node:
     __slots__ = (
         "addresses", "back", "base", "call", "children", "depth", "order", "parent", "plan",
         "table",
-    )  # fmt: skip
+    )
 
     def __init__(
         self, plan: Plan, table: Table, base: int, parent: Node | None, call: Any, back: Any
@@ -111,7 +111,7 @@ class Group:
     __slots__ = (
         "_lanes", "m", "mask", "n", "node", "order", "seg", "sel", "spins", "table", "turn", "v",
         "wave", "whole", "yielding",
-    )  # fmt: skip
+    )
 
     def __init__(self, wave: Wave, node: Node, lanes: Array | None) -> None:
         self.wave = wave

@@ -167,7 +167,7 @@ def locate_within(offsets: Array, limit: int, nbytes: int, write: bool, space: s
         raise Fault(
             f"{what} of {nbytes} bytes out of bounds in {space} memory of {limit} bytes",
             at, int(offsets[at]),
-        )  # fmt: skip
+        )
     if nbytes > 1:
         check_alignment(wide, offsets, nbytes)
     return wide

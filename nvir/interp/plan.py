@@ -59,7 +59,7 @@ def _ways(block: Block, extra: dict[Block, list[Block]]) -> list[Block]:
 _POLLS = frozenset((
     "atom", "nanosleep", "mbarrier.try_wait", "mbarrier.test_wait", "call", "bar.warp.sync",
     "unknown", "atomicrmw", "cmpxchg",
-))  # fmt: skip
+))
 
 
 def _polls(block: Block) -> bool:
@@ -99,7 +99,7 @@ class Segment:
     __slots__ = (
         "block", "compiled", "count", "edges", "first", "instructions", "key", "next", "part",
         "plan", "size", "skip", "special", "term", "whole",
-    )  # fmt: skip
+    )
 
     def __init__(self, plan: Plan, block: Block, key: tuple[int, int]) -> None:
         self.plan, self.block, self.key = plan, block, key

@@ -51,7 +51,7 @@ def _make(wave: Any, name: str) -> Array:
     masks = {
         "lanemask_eq": one << lane, "lanemask_lt": (one << lane) - one,
         "lanemask_le": (one << (lane + one)) - one,
-    }  # fmt: skip
+    }
     if name in masks:
         return _u32(masks[name])
     if name in ("lanemask_ge", "lanemask_gt"):

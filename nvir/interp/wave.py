@@ -164,7 +164,7 @@ class Wave:
         cta, size = self.cta_of[lanes], self.launch.cluster_size
         if int(rank.max()) >= size:
             raise Fault(f"a shared address of CTA {int(rank.max())} of a cluster of {size}",
-                        int(rank.argmax()))  # fmt: skip
+                        int(rank.argmax()))
         return np.asarray(np.where(rank < 0, cta, cta // size * size + rank) * self.shared_step)
 
     # ----------------------------------------------------------- the groups

@@ -44,4 +44,4 @@ __all__ = [
     "ParseError", "PassError", "Result", "SpecialRegister", "Symbol", "SymbolOffset", "Undef",
     "Unsupported", "Value", "Variable", "VerifyError", "constant", "form", "integer",
     "natural_loops", "nvvm_form", "undef",
-]  # fmt: skip
+]

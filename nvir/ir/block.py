@@ -37,7 +37,7 @@ class Block:
         "_dom_first", "_dom_last", "_idom", "_loop_depth", "_name", "_preds", "_rpo_index",
         "_succs", "aux", "first", "flags",
         "function", "last", "line", "loc", "pragmas",
-    )  # fmt: skip
+    )
     first: Instruction | None
     last: Instruction | None
 
@@ -151,7 +151,7 @@ class Block:
             raise VerifyError(
                 "control flow was changed since the annotations were made; "
                 "call analyze_cfg()", f.name, f"block {self.name}"
-            )  # fmt: skip
+            )
 
     @property
     def preds(self) -> list[Block]:

@@ -159,7 +159,7 @@ class Builder:
         return result
 
     def op(self, spelling: str, *operands: Any, n: int | None = None, pair: bool = False,
-           name: str | None = None, otherwise: Any = None, offset: int = 0) -> Any:  # fmt: skip
+           name: str | None = None, otherwise: Any = None, offset: int = 0) -> Any:
         """Any instruction by its PTX spelling and source operands, in PTX's order.
 
         n           results of a vector destination, where the spelling does not say
@@ -187,7 +187,7 @@ class Builder:
     def _fill(
         self, spelling: str, row: Op, operands: Sequence[Any], n: int | None, pair: bool,
         offset: int, sign: str | None,
-    ) -> tuple[Form, list[Value]]:  # fmt: skip
+    ) -> tuple[Form, list[Value]]:
         """The form of a spelling over these operands, and the written sources' values."""
         mods = spelling.split(".")
         type = next((SCALARS[m] for m in reversed(mods) if m in SCALARS), None)
@@ -197,7 +197,7 @@ class Builder:
             _check_count(spelling, positions, operands)
         if any(o.role == DEF for o in row.operands):
             parts.append(_result_shape(n or next((_VECTORS[m] for m in mods if m in _VECTORS), 1),
-                                       pair))  # fmt: skip
+                                       pair))
         for k, x in enumerate(operands):
             o = positions[min(k, len(positions) - 1)] if positions else None
             if o is not None and o.role == ADDRESS:

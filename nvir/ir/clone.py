@@ -84,7 +84,7 @@ def clone_function(function: Function, module: Module | None = None) -> Function
 def clone_blocks(
     blocks: Iterable[Block], mapping: MutableMapping[Any, Any], after: Block | None = None,
     layout: MutableMapping[Block, list[Block]] | None = None,
-) -> list[Block]:  # fmt: skip
+) -> list[Block]:
     """Copies of some blocks of one function, placed in layout behind `after` (default: the last
     of them), under names of their own.
 
@@ -261,7 +261,7 @@ def _copy_snapshot(f: Function, new: Function, copies: _Copies) -> None:
     new._back_edges = {
         copies[b]: tuple(copies[h] for h in headers if h in copies)
         for b, headers in f._back_edges.items() if b in copies
-    }  # fmt: skip
+    }
     new._irreducible = [
         (copies[a], copies[b]) for a, b in f._irreducible if a in copies and b in copies
     ]
@@ -336,7 +336,7 @@ def _aux(aux: Any, copies: dict[Any, Any]) -> Any:
             return attrs.evolve(aux, callee=callee, return_params=params)
         return CallInfo(
             aux.n_sources, aux.guard_index, aux.ties, callee, params, aux.prototype
-        )  # fmt: skip
+        )
     if isinstance(aux, Loose):
         return Loose(aux.n_sources, aux.guard_index, aux.ties)
     return _data(aux, copies)

@@ -30,7 +30,7 @@ _VARIABLE = ("linkage", "space", "align", "vector", "attributes", "loc")
 _FUNCTION = ("kind", "linkage", "directives", "pragmas", "flags", "prototypes", "loc")
 _MODULE = (
     "level", "name", "target", "target_options", "version", "address_size", "pragmas",
-)  # fmt: skip
+)
 
 
 class _Differs(Exception):
@@ -134,7 +134,7 @@ def _modules(a: Module, b: Module, pairs: _Pairs) -> None:
         _require(
             [x.name for x in xs] == [y.name for y in ys], f"module: {key}",
             [x.name for x in xs], [y.name for y in ys],
-        )  # fmt: skip
+        )
         for x, y in zip(xs, ys, strict=True):
             _require(pairs.pair(x, y), f"module: {key}", x, y)
     for x, y in zip(a.globals, b.globals, strict=True):
@@ -203,7 +203,7 @@ def _instructions(i: Instruction, j: Instruction, pairs: _Pairs) -> bool:
     if len(rs) != len(qs) or not all(
         pairs.same(r.type, q.type) and (r.name == q.name or not pairs.exact) for r, q in
         zip(rs, qs, strict=True)
-    ):  # fmt: skip
+    ):
         return False
     if not pairs.pair(i, j) or not all(map(pairs.pair, rs, qs)):
         return False

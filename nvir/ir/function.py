@@ -38,7 +38,7 @@ class Function(Symbol):
         "_back_edges", "_irreducible", "_loops", "_names", "_next_name", "_rpo", "aux", "blocks",
         "cfg_state", "directives", "flags", "kind", "linkage", "loaded_params", "loc", "locals",
         "marks", "module", "params", "pragmas", "prototypes", "return_type", "returns",
-    )  # fmt: skip
+    )
 
     def __init__(self, name: str, kind: str = "func", module: Module | None = None) -> None:
         super().__init__(B64, name)
@@ -147,7 +147,7 @@ class Function(Symbol):
                 raise VerifyError(
                     "control flow was changed since the annotations were made; "
                     "call analyze_cfg()", self.name
-                )  # fmt: skip
+                )
 
     @property
     def rpo(self) -> list[Block]:

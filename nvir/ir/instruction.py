@@ -45,7 +45,7 @@ class Instruction(Value):
 
     __slots__ = (
         "_operands", "_results", "aux", "block", "form", "line", "loc", "next", "prev",
-    )  # fmt: skip
+    )
     block: Block | None
     prev: Instruction | None
     next: Instruction | None

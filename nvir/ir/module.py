@@ -133,7 +133,7 @@ class Module:
     def variable(
         self, name: str, space: str, type: str, count: int | None = None, *, align: int = 0,
         init: Any = None, linkage: str = "",
-    ) -> Variable:  # fmt: skip
+    ) -> Variable:
         """A module-scope variable: `m.variable("tile", "shared", "f32", 256)`."""
         from nvir.ir.types import array
 
@@ -176,7 +176,7 @@ _FIRST_VERSION = {
     "sm_100": (8, 6), "sm_100a": (8, 6), "sm_100f": (8, 8), "sm_101": (8, 6), "sm_101a": (8, 6),
     "sm_103": (8, 8), "sm_103a": (8, 8), "sm_120": (8, 7), "sm_120a": (8, 7), "sm_121": (8, 8),
     "sm_88": (9, 0), "sm_110": (9, 0), "sm_110a": (9, 0),
-}  # fmt: skip
+}
 
 
 @functools.cache

@@ -67,9 +67,9 @@ from nvir.ir.verify.nvvm import element, member
 _SIGNED = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
 _UNSIGNED = {"<": "ult", "<=": "ule", ">": "ugt", ">=": "uge", "==": "eq", "!=": "ne"}
 _ORDERED = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "one",
-            "ord": "ord"}  # fmt: skip
+            "ord": "ord"}
 _UNORDERED = {"<": "ult", "<=": "ule", ">": "ugt", ">=": "uge", "==": "ueq", "!=": "une",
-              "uno": "uno"}  # fmt: skip
+              "uno": "uno"}
 
 
 VARIABLE_SPACES = {0: "global", 1: "global", 3: "shared", 4: "const", 5: "local"}
@@ -78,7 +78,7 @@ VARIABLE_SPACES = {0: "global", 1: "global", 3: "shared", 4: "const", 5: "local"
 def function(
     module: Module, name: str, result: Type = VOID, params: Sequence[tuple[str, Type]] = (),
     kind: str = "func",
-) -> Function:  # fmt: skip
+) -> Function:
     """Add a function to a module of level `nvvm`; `kind` "entry" makes it a kernel."""
     f = Function(name, kind, module)
     f.type = pointer()
@@ -90,19 +90,19 @@ def function(
 def variable(
     module: Module, name: str, typ: Type, space: int = 1, init: Value | None = None,
     linkage: str = "", align: int = 0, constant: bool = False,
-) -> Variable:  # fmt: skip
+) -> Variable:
     """Add a variable in an address space (0 and 1 are global, 3 shared, 4 constant, 5 local)."""
     v = Variable(
         name, VARIABLE_SPACES[space], typ, align=align, init=init, linkage=linkage,
         attributes={"constant": ""} if constant else {}, address_type=pointer(space),
-    )  # fmt: skip
+    )
     return module.add_global(v)
 
 
 def declare(
     module: Module, name: str, result: Type = VOID, params: Sequence[Type] = (),
     attributes: Sequence[Any] = (), variadic: bool = False,
-) -> Function:  # fmt: skip
+) -> Function:
     """The declared function of that name, made at the first call: intrinsics, libdevice."""
     for f in module.functions:
         if f.name == name:
@@ -217,7 +217,7 @@ class Builder:
         return self.function.block(name)
 
     def insert(self, spelling: str, operands: Sequence[Value], type: Type = VOID, name: str = "",
-               aux: Any = None) -> Instruction:  # fmt: skip
+               aux: Any = None) -> Instruction:
         """Place any instruction: the row's name with its flags, operands, result type, aux."""
         form = nvvm_form(spelling)
         if aux is None and form.terminator:
@@ -271,7 +271,7 @@ class Builder:
     # -------------------------------------------------- comparisons
 
     def _compare(self, row: str, table: dict[str, str], cmpop: str, lhs: Any, rhs: Any, name: str,
-                 flags: Sequence[str]) -> Instruction:  # fmt: skip
+                 flags: Sequence[str]) -> Instruction:
         if cmpop not in table:
             raise NvirError(f"no comparison {cmpop!r}; there are {' '.join(table)}")
         a, b = self._two(lhs, rhs)
@@ -285,12 +285,12 @@ class Builder:
         return self._compare("icmp", _UNSIGNED, cmpop, lhs, rhs, name, ())
 
     def fcmp_ordered(self, cmpop: str, lhs: Any, rhs: Any, name: str = "",
-                     flags: Sequence[str] = ()) -> Instruction:  # fmt: skip
+                     flags: Sequence[str] = ()) -> Instruction:
         """False where an operand is NaN; also "ord", true where none is."""
         return self._compare("fcmp", _ORDERED, cmpop, lhs, rhs, name, flags)
 
     def fcmp_unordered(self, cmpop: str, lhs: Any, rhs: Any, name: str = "",
-                       flags: Sequence[str] = ()) -> Instruction:  # fmt: skip
+                       flags: Sequence[str] = ()) -> Instruction:
         """True where an operand is NaN; also "uno", true only there."""
         return self._compare("fcmp", _UNORDERED, cmpop, lhs, rhs, name, flags)
 
@@ -317,34 +317,34 @@ class Builder:
     # -------------------------------------------------------- memory
 
     def alloca(self, typ: Type, size: Value | int = 1, name: str = "",
-               align: int = 0) -> Instruction:  # fmt: skip
+               align: int = 0) -> Instruction:
         """Stack memory for `size` values of a type."""
         count = const(I32, size) if isinstance(size, int) else size
         return self.insert("alloca", (count,), pointer(), name, (typ, align))
 
     def load(self, ptr: Value, typ: Type, name: str = "", align: int = 0,
-             volatile: bool = False) -> Instruction:  # fmt: skip
+             volatile: bool = False) -> Instruction:
         return self.insert(_flag("load", volatile), (ptr,), typ, name, align)
 
     def store(self, value: Value, ptr: Value, align: int = 0,
-              volatile: bool = False) -> Instruction:  # fmt: skip
+              volatile: bool = False) -> Instruction:
         return self.insert(_flag("store", volatile), (value, ptr), aux=align)
 
     def gep(self, ptr: Value, indices: Sequence[Value | int], typ: Type, inbounds: bool = False,
-            name: str = "") -> Instruction:  # fmt: skip
+            name: str = "") -> Instruction:
         """The address of an element; `typ` is what `ptr` points to, ints are i32 indices."""
         values = [const(I32, k) if isinstance(k, int) else k for k in indices]
         spelling = "getelementptr inbounds" if inbounds else "getelementptr"
         return self.insert(spelling, (ptr, *values), ptr.type, name, typ)
 
     def atomic_rmw(self, op: str, ptr: Value, val: Value, ordering: str = "monotonic",
-                   name: str = "", scope: str = "", align: int = 0) -> Instruction:  # fmt: skip
+                   name: str = "", scope: str = "", align: int = 0) -> Instruction:
         aux = (ordering, scope, align)
         return self.insert(f"atomicrmw {op}", (ptr, val), val.type, name, aux)
 
     def cmpxchg(self, ptr: Value, cmp: Value, val: Value, ordering: str = "seq_cst",
                 failordering: str | None = None, name: str = "", scope: str = "",
-                align: int = 0) -> Instruction:  # fmt: skip
+                align: int = 0) -> Instruction:
         """{old value, whether it was exchanged}."""
         aux = (ordering, failordering or ordering, scope, align)
         return self.insert("cmpxchg", (ptr, cmp, val), struct_type([cmp.type, I1]), name, aux)
@@ -364,7 +364,7 @@ class Builder:
         return self.insert(row, (value, ptr), aux=(ordering, scope, align))
 
     def asm(self, ftype: FunctionType, asm: str, constraint: str, args: Sequence[Value],
-            side_effect: bool = False, name: str = "") -> Instruction:  # fmt: skip
+            side_effect: bool = False, name: str = "") -> Instruction:
         """A call of inline assembly; several outputs come as a struct, as in LLVM."""
         callee = InlineAsm(asm, constraint, ("sideeffect",) if side_effect else ())
         if [v.type for v in args] != [*ftype.params]:
@@ -380,7 +380,7 @@ class Builder:
         return self.insert("extractvalue", (agg,), _member(agg.type, path), name, path)
 
     def insert_value(self, agg: Value, value: Value, idx: int | Sequence[int],
-                     name: str = "") -> Instruction:  # fmt: skip
+                     name: str = "") -> Instruction:
         path = (idx,) if isinstance(idx, int) else tuple(idx)
         _member(agg.type, path)
         return self.insert("insertvalue", (agg, value), agg.type, name, path)
@@ -390,12 +390,12 @@ class Builder:
         return self.insert("extractelement", (vec, k), element(vec.type), name)
 
     def insert_element(self, vec: Value, value: Value, idx: Value | int,
-                       name: str = "") -> Instruction:  # fmt: skip
+                       name: str = "") -> Instruction:
         k = const(I32, idx) if isinstance(idx, int) else idx
         return self.insert("insertelement", (vec, value, k), vec.type, name)
 
     def shuffle_vector(self, a: Value, b: Value, lanes: Sequence[int],
-                       name: str = "") -> Instruction:  # fmt: skip
+                       name: str = "") -> Instruction:
         """Lanes of `a` followed by `b` in a new order; -1 for an undefined one."""
         result = vector(element(a.type), len(lanes))
         return self.insert("shufflevector", (a, b), result, name, tuple(lanes))
@@ -439,7 +439,7 @@ class Builder:
         return self.insert("unreachable", ())
 
     def call(self, fn: Function | Value, args: Sequence[Any], name: str = "",
-             result: Type = VOID, flags: Sequence[str] = ()) -> Instruction:  # fmt: skip
+             result: Type = VOID, flags: Sequence[str] = ()) -> Instruction:
         """A call; `result` is the result's type where `fn` is a pointer."""
         spelling = " ".join(("call", *flags))
         if not isinstance(fn, Function):

@@ -55,7 +55,7 @@ def _facts() -> dict[str, _Facts]:
     add(" ".join(f"envreg{i}" for i in range(32)), U32, uniform=True)
     add("total_smem_size aggr_smem_size dynamic_smem_size", U32, uniform=True)
     add("reserved_smem_offset_begin reserved_smem_offset_end reserved_smem_offset_cap "
-        "reserved_smem_offset_0 reserved_smem_offset_1", U32, uniform=True)  # fmt: skip
+        "reserved_smem_offset_0 reserved_smem_offset_1", U32, uniform=True)
     return table
 
 

@@ -85,7 +85,7 @@ _SPELLINGS = {
     "b4x16": 64, "b4x16_p64": 64, "b6x16_p32": 64, "b6p2x16": 64,
     "u4": 8, "s4": 8, "b1": 8,
     "texref": 64, "samplerref": 64, "surfref": 64,
-}  # fmt: skip
+}
 
 
 def _kind(spelling: str) -> str:

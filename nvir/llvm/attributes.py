@@ -32,7 +32,7 @@ OF_NUMBER = frozenset(("align", "alignstack", "dereferenceable", "dereferenceabl
 OF_TEXT = frozenset((
     "memory", "captures", "range", "nofpclass", "initializes", "allockind", "allocsize",
     "vscale_range", "uwtable", "denormal_fpenv",
-))  # fmt: skip
+))
 NAMES = WORDS | OF_TYPE | OF_NUMBER | OF_TEXT
 
 _MEMORY = {
@@ -41,7 +41,7 @@ _MEMORY = {
     "argmem: write": ("argmemonly", "writeonly"),
     "inaccessiblemem: readwrite": ("inaccessiblememonly",),
     "argmem: readwrite, inaccessiblemem: readwrite": ("inaccessiblemem_or_argmemonly",),
-}  # fmt: skip
+}
 
 
 def canonical(name: str, text: str) -> tuple[Any, ...]:
@@ -73,7 +73,7 @@ def known_to_llvm7(a: Any) -> bool:
 
 # Newer words that libnvvm's LLVM 20 does not know; it takes all others of the table.
 _NEWER = frozenset(("coro_elide_safe", "dead_on_return", "nocreateundeforpoison", "nooutline",
-                    "sanitize_alloc_token", "denormal_fpenv"))  # fmt: skip
+                    "sanitize_alloc_token", "denormal_fpenv"))
 
 
 def known_to_llvm20(a: Any) -> bool:

@@ -28,13 +28,13 @@ from nvir.llvm.lexer import Stop, name_in
 _NOT_DONE = frozenset((
     "indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg", "catchswitch", "catchret",
     "cleanupret", "catchpad", "cleanuppad", "ptrtoaddr",
-))  # fmt: skip
+))
 ORDERINGS = frozenset(("unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"))
 MAX_ALIGN = 1 << 32
 # Rows whose other data the methods here have checked: the types decide the rest.
 _BY_TYPES = frozenset((
     "load", "store", "getelementptr", "alloca", "atomicrmw", "cmpxchg", "br", "extractvalue",
-))  # fmt: skip
+))
 
 
 class Forward(Value):

@@ -414,4 +414,4 @@ _METHODS: dict[str, Callable[[BodyPrinter, Instruction], str]] = {
          "xor", "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "freeze"),
         BodyPrinter._operation,
     ),
-}  # fmt: skip
+}

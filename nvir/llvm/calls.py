@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CONVENTIONS = frozenset((
     "ccc", "fastcc", "coldcc", "ptx_kernel", "ptx_device", "spir_func", "spir_kernel", "tailcc",
     "preserve_mostcc", "preserve_allcc", "swiftcc",
-))  # fmt: skip
+))
 _ASM_FLAGS = ("sideeffect", "alignstack", "inteldialect", "unwind")
 # Calls that say something to a debugger or an alias analysis alone.
 SILENT = ("@llvm.dbg.", "@llvm.experimental.noalias.scope.decl", "@llvm.pseudoprobe")
@@ -61,7 +61,7 @@ def read_call(b: Body, row: str) -> Instruction | None:
     if isinstance(t, FunctionType):
         _check_type(t, operands, at)
     direct = isinstance(callee, InlineAsm) or (isinstance(callee, Function) and _fits(
-        callee, result, operands))  # fmt: skip
+        callee, result, operands))
     if isinstance(callee, Function) and not direct:
         _mismatch(b, callee, result, operands, callee_at)
     values = tuple(operands) if direct else (callee, *operands)
@@ -72,7 +72,7 @@ def read_call(b: Body, row: str) -> Instruction | None:
         info: CallInfo = NvvmCall(
             len(values), callee=known, attributes=attributes, arguments=tuple(arguments),
             result=result_attributes, bundles=bundles,
-        )  # fmt: skip
+        )
     else:
         info = CallInfo(len(values), callee=known)
     return Instruction(nvvm_form(spelling), values, result, aux=info)
@@ -199,12 +199,12 @@ def _mismatch(b: Body, f: Function, result: Type, operands: list[Value], at: int
         return
     if len(operands) != len(f.arguments) and not (f.aux and f.aux.get("variadic")):
         raise Stop(f"the call passes {len(operands)} arguments, {f.name} takes "
-                   f"{len(f.arguments)}", at)  # fmt: skip
+                   f"{len(f.arguments)}", at)
     if f.return_type is not result:
         raise Stop(f"{f.name} returns {f.return_type}, not {result}", at)
     for v, p in zip(operands, f.arguments, strict=False):
         if v.type is not p.type and v.type is not VOID:
             raise Stop(f"{v.name or 'an argument'} is of type {v.type}, {f.name} takes {p.type}",
-                       at)  # fmt: skip
+                       at)
 
 

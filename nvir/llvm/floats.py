@@ -57,7 +57,7 @@ def _hex_bits(t: FloatType, token: str) -> int | None:
 
 # Of each format: bits of the exponent and of the fraction.
 _FORMATS = {"half": (5, 10), "bfloat": (8, 7), "float": (8, 23), "double": (11, 52),
-            "fp128": (15, 112)}  # fmt: skip
+            "fp128": (15, 112)}
 
 
 def double_to(t: FloatType, bits: int) -> int | None:

@@ -51,17 +51,17 @@ SIMPLE: dict[str, Type] = {
     "void": VOID, "half": HALF, "bfloat": BFLOAT, "float": FLOAT, "double": DOUBLE, "fp128": FP128,
     "label": LABEL, "metadata": METADATA, "token": TOKEN, "ptr": pointer(),
     **{f"i{n}": int_type(n) for n in (1, 8, 16, 32, 64, 128)},
-}  # fmt: skip
+}
 _UNSUPPORTED_TYPES = ("x86_fp80", "ppc_fp128", "x86_mmx", "x86_amx", "target")
 _MORE_TYPE = frozenset(("*", "addrspace", "("))
 FLAGS = frozenset((
     "nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign",
     "fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc",
-))  # fmt: skip
+))
 _CASTS = frozenset((
     "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "ptrtoint",
     "inttoptr", "bitcast", "addrspacecast",
-))  # fmt: skip
+))
 MAX_DIGITS = 4000
 _INTEGER = re.compile(r"-?\d+\Z", re.ASCII).match
 _NUMBER = re.compile(r"[-+]?\d[\w.+-]*\Z", re.ASCII).match
@@ -464,4 +464,4 @@ def members(t: Type) -> list[Type] | None:
 
 def _bracket_fits(t: Type, opening: str) -> bool:
     return opening == ("{" if isinstance(t, StructType) else "[" if isinstance(t, ArrayType)
-                       else "<")  # fmt: skip
+                       else "<")

@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     from nvir.llvm.body import Body
 
 _BINARY = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or",
-           "xor", "fadd", "fsub", "fmul", "fdiv", "frem")  # fmt: skip
+           "xor", "fadd", "fsub", "fmul", "fdiv", "frem")
 _CASTS = ("trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp",
-          "ptrtoint", "inttoptr", "bitcast", "addrspacecast")  # fmt: skip
+          "ptrtoint", "inttoptr", "bitcast", "addrspacecast")
 _RMW = frozenset((
     "xchg", "add", "sub", "and", "nand", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub",
     "fmax", "fmin", "fmaximum", "fminimum", "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat",
-))  # fmt: skip
+))
 _INT_TESTS = frozenset(("eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"))
 _FLOAT_TESTS = frozenset((
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule",
     "une", "uno", "true",
-))  # fmt: skip
+))
 ONE = constant(I32, 1)
 
 
@@ -59,7 +59,7 @@ def _binary(body: Body, row: str) -> Instruction:
     a, b = values.get(tokens[k]), values.get(tokens[k + 2])
     if a is not None and a.type is t and b is not None and b.type is t and (
         tokens[k + 1] == ","
-    ):  # fmt: skip
+    ):
         body.k = k + 3
     else:
         a = body.value(t)
@@ -366,4 +366,4 @@ METHODS: dict[str, Any] = {
     "switch": _switch, "unreachable": _unreachable, "call": _call,
     "tail": _call, "musttail": _call, "notail": _call,
     **dict.fromkeys(_BINARY, _binary), **dict.fromkeys(_CASTS, _cast),
-}  # fmt: skip
+}

@@ -25,7 +25,7 @@ TOKEN = re.compile(
     r"|\.\.\."
     r"|[-\w$.]+:?"
     r"|![-\w$.]*|#\w+|[^\s\"]|\"", re.ASCII
-)  # fmt: skip
+)
 _COMMENT = re.compile(r'("[^"]*")|;.*')
 END = ""  # the token behind the last one
 

@@ -31,13 +31,13 @@ LAUNCH = {
     "maxclusterrank": ("maxclusterrank", 0),
     "cluster_dim_x": ("reqnctapercluster", 0), "cluster_dim_y": ("reqnctapercluster", 1),
     "cluster_dim_z": ("reqnctapercluster", 2),
-}  # fmt: skip
+}
 # the same as function attributes of newer LLVMs
 ATTRIBUTES = {
     "nvvm.maxntid": "maxntid", "nvvm.reqntid": "reqntid", "nvvm.minctasm": "minnctapersm",
     "nvvm.maxnreg": "maxnreg", "nvvm.maxclusterrank": "maxclusterrank",
     "nvvm.cluster_dim": "reqnctapercluster",
-}  # fmt: skip
+}
 VARIABLE_MARKS = ("managed", "texture", "surface", "sampler")
 _DROPPED = ("llvm.ident", "llvm.dbg.cu", "nvvmir.version", "nvvm.annotations")
 

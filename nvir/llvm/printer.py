@@ -33,7 +33,7 @@ DIALECTS = ("llvm7", "llvm20")
 # PTX's words for linkage, which builders of other levels use.
 _LINKAGE = {"visible": "", "extern": "external"}
 _NEEDS_VALUE = ("internal", "private", "weak", "weak_odr", "linkonce", "linkonce_odr", "common",
-                "appending", "available_externally")  # fmt: skip
+                "appending", "available_externally")
 _ATTRIBUTE_OF = {directive: name for name, directive in ATTRIBUTES.items()}
 
 
@@ -152,7 +152,7 @@ class _Printer:
         return tuple(
             (_ATTRIBUTE_OF[k], ",".join(map(str, v)))
             for k, v in f.directives.items() if k in _ATTRIBUTE_OF
-        )  # fmt: skip
+        )
 
     def attributes(self, attributes: tuple[Any, ...], parameter: bool) -> str:
         """Attributes as text, each behind a blank; those that the dialect does not know are left

@@ -35,11 +35,11 @@ MAX_ERRORS = 100
 LINKAGES = frozenset((
     "private", "internal", "available_externally", "linkonce", "linkonce_odr", "weak", "weak_odr",
     "common", "appending", "extern_weak", "external",
-))  # fmt: skip
+))
 _IGNORED = frozenset((
     "dso_local", "dso_preemptable", "default", "hidden", "protected", "dllimport", "dllexport",
     "unnamed_addr", "local_unnamed_addr", "externally_initialized", "thread_local",
-))  # fmt: skip
+))
 _STARTERS = ("define", "declare", "target", "source_filename", "attributes", "module", "deplibs")
 
 
@@ -297,7 +297,7 @@ class _Reader(Grammar):
         v = Variable(
             _symbol_name(token), VARIABLE_SPACES[space], t, linkage=linkage, attributes=attributes,
             address_type=pointer(space),
-        )  # fmt: skip
+        )
         if linkage not in ("external", "extern_weak"):
             self.initialisers.append((v, self.k))
             self._skip_constant()

@@ -36,7 +36,7 @@ from nvir.llvm.lexer import quoted_bytes, spelled
 CASTS = frozenset((
     "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "ptrtoint",
     "inttoptr", "bitcast", "addrspacecast",
-))  # fmt: skip
+))
 # Flags that the LLVM 7 does not know; each is a promise, so leaving it out is sound.
 NEW_FLAGS = frozenset(("nusw", "nneg", "disjoint", "samesign"))
 

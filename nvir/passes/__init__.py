@@ -19,4 +19,4 @@ __all__ = [
     "Code", "Context", "Driver", "Knob", "KnobKind", "Knobs", "Pass", "Pipeline", "Remark",
     "Remarks", "Settings", "Step", "Timing", "all_knobs", "all_passes", "analysis", "check_order",
     "failure", "knob", "missed", "parse_pipeline", "passed", "run_passes",
-]  # fmt: skip
+]

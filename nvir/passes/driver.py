@@ -238,7 +238,7 @@ class _Run:
         name = "" if isinstance(unit, Module) else str(unit.name)
         shown = self._shown(name)
         text = self._text(unit) if self.settings.check or (shown and self.dumps.wants(pass_.name)) \
-            else ""  # fmt: skip
+            else ""
         if shown:
             self.dumps.before(pass_.name, name, text)
         shape = _shape(functions, self.settings.check) if not pass_.cfg else None
@@ -261,7 +261,7 @@ class _Run:
     def _after(
         self, pass_: Pass, unit: Function | Module, name: str, text: str, changed: bool,
         shown: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Hold `False` to its word, and dump."""
         now = self._text(unit) if text else ""
         if self.settings.check and not changed and now != text:
@@ -315,7 +315,7 @@ class _Run:
                 failure.pass_name, failure.function,
                 f"{failure.reason}; the module is lost, for it could not be restored ({again})",
                 failure.saved,
-            )  # fmt: skip
+            )
         if isinstance(error, (Unsupported, ParseError)):
             return None
         return given or self._failure(step, error, self.module)

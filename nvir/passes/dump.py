@@ -14,7 +14,7 @@ class Dumps:
     def __init__(
         self, before: tuple[str, ...], after: tuple[str, ...], changed: PrintChanged,
         stream: TextIO,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._before, self._after = frozenset(before), frozenset(after)
         self.changed, self.stream = changed, stream
 

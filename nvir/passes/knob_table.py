@@ -69,7 +69,7 @@ _AGGREGATE_KNOBS = (
          row="KNB-15", readers=_COPIES),
     Knob("opt-byval", "BOOL", False, "option of lower-struct-args: handle byval",
          row="KNB-16", readers=_STRUCT_ARGS),
-)  # fmt: skip
+)
 
 _FRONTEND_KNOBS = (
     Knob("byval-names", "SET", frozenset(),
@@ -81,7 +81,7 @@ _FRONTEND_KNOBS = (
     Knob("plain-char-unsigned", "BOOL", False,
          "plain char is uchar, else schar, in texture names (unnamed in the binary)",
          row="KNB-19", origin="assumed", readers=_GENERATION),
-)  # fmt: skip
+)
 
 _CANON_KNOBS = (
     Knob("LoopMakeSingleEntry", "BOOL", True,
@@ -100,7 +100,7 @@ _CANON_KNOBS = (
     Knob("AssertIfPeelingLoopForTexSurf", "BOOL", None,
          "fail when a loop with texture or surface accesses is peeled",
          row="KNB-26", readers=_PEEL),
-)  # fmt: skip
+)
 
 _UNROLL_KNOBS = (
     Knob("LoopUnroll", "BOOL", True, "unrolling as a whole",
@@ -175,7 +175,7 @@ _UNROLL_KNOBS = (
     Knob("block-nounroll", "BOOL", None,
          "do not unroll the loop of this block (unnamed in the binary)",
          row="KNB-55", number=91, readers=_DECISION),
-)  # fmt: skip
+)
 
 _PIPELINE_KNOBS = (
     Knob("GemmPipelinerEnabled", "BOOL", False, "pipelining of matrix loops",
@@ -212,7 +212,7 @@ _PIPELINE_KNOBS = (
          row="KNB-67", readers=_PIPELINER),
     Knob("PipelineSpecUsesInHeadOnly", "INT", 0, "speculative uses only in the header",
          row="KNB-68", inert="iterations begin only where they are certain: nothing is speculated"),
-)  # fmt: skip
+)
 
 _LICM_KNOBS = (
     Knob("HoistBudget", "FLOAT", 10.0, "multiplier of the hoisting budget; 0: no limit",
@@ -269,17 +269,17 @@ _LICM_KNOBS = (
     Knob("MovWeightForSinkingHoisting", "DOUBLE", 0.25,
          "what a move counts in the size of a block that is hoisted from",
          row="KNB-90", origin="assumed", readers=_LICM),
-)  # fmt: skip
+)
 
 _FUSION_KNOBS = (
     Knob("PerformLoopFusion", "INT", 0, "loop fusion as a whole",
          row="KNB-91", number=519, readers=_FUSION),
     Knob("PerformLoopFusionBudget", "FLOAT", None, "most instructions of a fused body",
          row="KNB-92", number=520, readers=_FUSION),
-)  # fmt: skip
+)
 
 KNOBS: tuple[Knob, ...] = (
     *_AGGREGATE_KNOBS, *_FRONTEND_KNOBS, *_CANON_KNOBS, *_UNROLL_KNOBS, *_PIPELINE_KNOBS,
     *_LICM_KNOBS, *_FUSION_KNOBS,
-)  # fmt: skip
+)
 BY_NAME: dict[str, Knob] = {k.name: k for k in KNOBS}

@@ -49,7 +49,7 @@ class KnobKind(enum.IntEnum):
 _KIND_OF: dict[KnobType, KnobKind] = {
     "BOOL": KnobKind.INT, "INT": KnobKind.INT, "FLOAT": KnobKind.FLOAT,
     "DOUBLE": KnobKind.DOUBLE, "STR": KnobKind.TEXT, "SET": KnobKind.TEXT,
-}  # fmt: skip
+}
 
 
 @attrs.frozen
@@ -167,11 +167,11 @@ def _set(value: Any) -> frozenset[str]:
 
 _CONVERT: dict[KnobType, Any] = {
     "BOOL": _bool, "INT": _int, "FLOAT": _single, "DOUBLE": _double, "STR": _text, "SET": _set,
-}  # fmt: skip
+}
 _EXPECTED: dict[KnobType, str] = {
     "BOOL": "true or false", "INT": "an integer", "FLOAT": "a finite number",
     "DOUBLE": "a finite number", "STR": "text", "SET": "names separated by commas",
-}  # fmt: skip
+}
 
 
 def _show(number: float) -> str:

@@ -27,13 +27,13 @@ _NAMES = {
     78: "LateExpansionUnsupportedOps", 79: "OriHoistInvariantsLate2", 87: "FixupGmmaSequence",
     88: "OriHoistInvariantsLate3", 108: "OptimizeHotColdInLoop",
     138: "OriSplitHighPressureLiveRanges",
-}  # fmt: skip
+}
 
 # What phases without a recovered name are known to do.
 _ROLES = {
     33: "liveness", 53: "varying analysis", 55: "late expansion", 61: "liveness",
     63: "predication", 70: "varying analysis", 84: "liveness", 85: "GMMA",
-}  # fmt: skip
+}
 
 # The names that the assembler's dump and skip options use.
 DUMP_NAMES = {
@@ -46,7 +46,7 @@ DUMP_NAMES = {
 ORI_ORDER = (
     3, 13, 15, 16, 18, 19, 21, 22, 23, 24, 25, 29, 34, 35, 55, 58, 59, 63, 65, 66, 78, 79, 87,
     88, 108,
-)  # fmt: skip
+)
 
 # (earlier, later, why)
 ORDER = (

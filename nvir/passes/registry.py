@@ -212,5 +212,5 @@ def all_passes() -> dict[str, Pass]:
         Pass("select", select.run, "turns LLVM-like code into operations of PTX", select.CODES,
              options=SelectOptions, level="nvvm", unit="module", cfg=True, required=True,
              makes="ori"),
-    )  # fmt: skip
+    )
     return {p.name: p for p in rows}

@@ -213,7 +213,7 @@ class Remarks(Sequence[Remark]):
     def filter(
         self, passes: str = "", *, kind: Kind | None = None, function: str | None = None,
         loop: str | None = None,
-    ) -> Remarks:  # fmt: skip
+    ) -> Remarks:
         """Those of passes whose name holds the regular expression `passes`, and so on."""
         wanted = re.compile(passes)
         return Remarks(
@@ -222,7 +222,7 @@ class Remarks(Sequence[Remark]):
             and (kind is None or r.kind == kind)
             and (function is None or r.function == function)
             and (loop is None or r.loop == loop)
-        )  # fmt: skip
+        )
 
     def to_text(self) -> str:
         """One line a remark."""

@@ -60,7 +60,7 @@ def substituted(leaders: Mapping[Value, Value]) -> Iterator[None]:
     values = [
         (v, v.type, u.copy() if isinstance(u := v._uses, dict) else u)
         for v in dict.fromkeys((*final, *final.values())) if v.is_tracked
-    ]  # fmt: skip
+    ]
     try:
         _apply(final, users)
         yield

@@ -44,7 +44,7 @@ def chrome_trace(timings: Sequence[Timing]) -> str:
             "ph": "X", "pid": 0, "tid": 0, "cat": "pass", "name": t.pass_name,
             "ts": round(t.start * 1e6, 1), "dur": round(t.seconds * 1e6, 1),
             "args": {"function": t.function},
-        })  # fmt: skip
+        })
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
 
 

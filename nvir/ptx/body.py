@@ -206,6 +206,6 @@ _RET_FORM = form("ret")
 _VARIABLE_SPACES = frozenset(
     (".local", ".shared", ".param", ".const", ".global", ".tex", ".visible", ".extern", ".weak",
      ".common", ".sampler", ".surf")
-)  # fmt: skip
+)
 
 __all__ = ["SINK", "BodyReader", "RawBlock", "RawFunction"]

@@ -101,7 +101,7 @@ class Operands(Names):
                 self.source.error(
                     f"'{spelling}' writes its operand '{getattr(r, 'name', r)}', "
                     "which is no register", m.start(3)
-                )  # fmt: skip
+                )
                 return
         if SINK in operands:
             self.source.error("'_' can only stand for a result", m.start(4))
@@ -194,7 +194,7 @@ class Operands(Names):
             self.source.warn_once(
                 spelling, f"unknown instruction '{spelling}': taken to read and write "
                 "all registers it names", m.start(3)
-            )  # fmt: skip
+            )
         for word in unknown_modifiers(f):
             self.source.warn_once(
                 f"{f.name}.{word}",

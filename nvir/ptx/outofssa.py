@@ -277,7 +277,7 @@ class _Webs:
             raise Unsupported(
                 f"'{i.form.spelling}' both updates a register and, where its guard is false, "
                 "leaves another value in it", where=f"{self.function.name}"
-            )  # fmt: skip
+            )
         assert i.block is not None
         if operand.is_tracked:
             wishes.append((self._weight(i.block, operand), copy, operand))

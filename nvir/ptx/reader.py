@@ -139,7 +139,7 @@ class ModuleReader(Declarations):
             self.source.warn_once(
                 ".version", f"PTX ISA {m[1]}.{m[2]} is newer than {KNOWN_VERSION[0]}."
                 f"{KNOWN_VERSION[1]}, which nvir knows", start
-            )  # fmt: skip
+            )
 
     def _target(self) -> None:
         self.next()
@@ -327,7 +327,7 @@ class ModuleReader(Declarations):
                 p = Param(
                     name, value_type, len(found), align=align, vector=vector,
                     attributes=attributes, address_type=self._address(),
-                )  # fmt: skip
+                )
                 self.own[name] = p
                 found.append(p)
             more = self.accept(",")

@@ -24,7 +24,7 @@ from nvir.ptx.interference import Node, Split
 PREFIXES = {
     "pred": "%p", "b8": "%rc", "b16": "%rs", "f32": "%f", "b32": "%r", "f64": "%fd", "b64": "%rd",
     "b128": "%rq",
-}  # fmt: skip
+}
 _IDENTIFIER = re.compile(r"(?:[A-Za-z][\w$]*|[_$%][\w$]+)$")
 _valid: set[str] = set()  # memo of spellings that can name a register
 _VALID_LIMIT = 1 << 18
@@ -188,7 +188,7 @@ class Namer:
             elif (
                 name in registers or name is None or name in reserved or name == "_"
                 or not (name in _valid or is_register_name(name))
-            ):  # fmt: skip
+            ):
                 if name == "_" and v._uses is None:
                     names[v] = "_"
                 else:

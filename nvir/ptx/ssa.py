@@ -107,7 +107,7 @@ def _numbering(blocks: list[RawBlock]) -> tuple[list[RawBlock | None], list[list
 def _place_phis(
     raw: RawFunction, order: list[RawBlock | None], preds: list[list[int]], tree: DominatorTree,
     arguments: Iterable[int], function: str,
-) -> list[list[int]]:  # fmt: skip
+) -> list[list[int]]:
     """For each block the registers that need a phi at its head."""
     n = len(order)
     first, last = tree.first, tree.last
@@ -211,7 +211,7 @@ class _Renaming:
     def __init__(
         self, raw: RawFunction, order: list[RawBlock | None], preds: list[list[int]],
         idom: list[int], phis: list[list[int]], made: dict[int, Block],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.raw, self.order, self.preds, self.phis, self.made = raw, order, preds, phis, made
         n = len(order)
         self.children: list[list[int]] = [[] for _ in range(n)]
@@ -277,7 +277,7 @@ class _Renaming:
             i = Instruction(
                 f, tuple([value[v] if v.__class__ is int else v for v in operands]), VOID, None,
                 aux, loc,
-            )  # fmt: skip
+            )
             i.line = line
             append(i)
             if not results:
@@ -316,7 +316,7 @@ class _Renaming:
         i = Instruction(
             f, tuple([value[v] if v.__class__ is int else v for v in operands]), VOID, None,
             targets, loc,
-        )  # fmt: skip
+        )
         i.line = line
         block.append(i)
 

@@ -70,7 +70,7 @@ class RawBlock:
     __slots__ = (
         "falls_through", "index", "items", "line", "loc", "name", "pragmas", "scope", "targets",
         "term",
-    )  # fmt: skip
+    )
 
     def __init__(self, name: str | None, line: int, loc: Location | None) -> None:
         self.name, self.line, self.loc = name, line, loc

@@ -82,7 +82,7 @@ def _age(arch: str) -> tuple[int, str]:
 def report_machine_code(
     source: bytes | Path, contents: Contents, *, profile: str | None = None,
     launch: Launch = _LAUNCH,
-) -> ModuleReport:  # fmt: skip
+) -> ModuleReport:
     """Registers, shared memory and occupancy of the kernels of a binary without PTX."""
     from nvir.toolchain import ToolError, resource_usage
 
@@ -106,7 +106,7 @@ def report_machine_code(
             occupancy_figures(
                 kernel, machine, registers, block, shared, launch, name, diagnostics
             ), (), False, RealFigures(registers),
-        ))  # fmt: skip
+        ))
     if launch.block is None and functions:
         diagnostics.append(
             Diagnostic(f"block size {block} is assumed; give --block", name, severity="note")

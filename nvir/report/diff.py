@@ -141,7 +141,7 @@ class Diff:
                 for f in self.functions
             ],
             "crossings": self.crossings,
-        }  # fmt: skip
+        }
 
 
 def compare(
@@ -230,7 +230,7 @@ def _loop(a: LoopReport, b: LoopReport) -> tuple[Change, ...]:
         return {
             "depth": x.depth, "body": x.instructions, "trip": x.trip_count,
             "max_live": x.max_live, "unroll": unroll, "ii": x.pipeline.ii,
-        }  # fmt: skip
+        }
 
     old, new = facts(a), facts(b)
     return tuple(Change(k, old[k], new[k]) for k in old if old[k] != new[k])

@@ -119,7 +119,7 @@ class Listing:
                 }
                 for r in self.rows
             ],
-        }  # fmt: skip
+        }
 
 
 def line_listing(function: Function, module: Module, text: list[str] | None = None) -> Listing:
@@ -156,7 +156,7 @@ def _name(v: Value) -> str:
 def _block_rows(
     block: Block, live: Liveness, written: dict[Instruction, tuple[int, int]],
     estimate: RegisterEstimate, source: SourceLines, text: list[str] | None,
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     """The rows of a block, made from its end backwards."""
     alive = dict.fromkeys(map(_name, live.live_out_values(block)))
     rows: list[Row] = []
@@ -178,7 +178,7 @@ def _block_rows(
         rows.append(Row(
             i.line, _text(i, text), numbers[-1] if numbers else None, count,
             estimate.counts.get(i), predicates, marks, i,
-        ))  # fmt: skip
+        ))
     for phi in block.phis:
         alive[_name(phi)] = None
     entering = 0
@@ -235,7 +235,7 @@ def explain_values(
         yield LiveValue(
             f"({peak.form.spelling})", "", inside, _line_of(peak), _line_of(peak),
             "taken by the operation itself",
-        )  # fmt: skip
+        )
     function = live.function
     loop_of: dict[Block, Loop] = {}
     for x in natural_loops(function):
@@ -255,7 +255,7 @@ def explain_values(
         last = uses[-1] if uses else 0
         found.append(LiveValue(
             v.name or "?", str(v.type), width(v.type), defined, last, _why(v, peak, inner, live),
-        ))  # fmt: skip
+        ))
     found.sort(key=lambda v: (-v.registers, -(abs(v.last_use - v.defined)), v.name))
     yield from found
     rest = estimate.counts.get(peak, 0) - inside - sum(v.registers for v in found)

@@ -20,7 +20,7 @@ SHOWN_AT_PEAK = 48
 def print_listing(
     listing: Listing, console: Console | None = None,
     sources: dict[int, list[str]] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Print a listing. `sources` has the lines of the source files by number, to show them too."""
     console = console or make_console()
     for line, style in listing_lines(listing, console.width, console.is_terminal, sources):
@@ -41,7 +41,7 @@ def listing_lines(
     out = [(
         f"{kind} {short(str(f.name))}   {e.registers} registers predicted · "
         f"{e.max_live} live at the peak · {listing.max_live} as written", "bold",
-    )]  # fmt: skip
+    )]
     out.append((f"  {LEGEND}", "dim"))
     needed = max(listing.columns.values(), default=-1) + 1
     room = max(width - TEXT_WIDTH - 22, 8) if terminal else MAX_GLYPHS

@@ -37,21 +37,21 @@ def report_file(job: FileJob) -> dict[str, Any]:
         load(job.file, job.arch, level="ori"), arch=job.arch, profile=job.profile,
         policy=job.policy,  # type: ignore[arg-type]  # the command line knows the choices
         launch=Launch(job.block, job.dynamic_smem),
-    )  # fmt: skip
+    )
     return made.to_json()
 
 
 def report_many(
     files: Sequence[Path], options: FileJob, workers: int,
     progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The document `nvir.reports/1`: a report or an error for each file, in their order."""
     jobs = [attrs.evolve(options, file=str(p)) for p in files]
     found: dict[str, dict[str, Any]] = {}
     for done in run_all(report_file, jobs, workers):
         found[done.job.file] = {
             "file": done.job.file, "report": done.result, "error": done.error
-        }  # fmt: skip
+        }
         if progress is not None:
             progress(len(found), len(jobs))
     return {"schema": SCHEMA, "files": [found[j.file] for j in jobs]}
@@ -77,11 +77,11 @@ def many_text(document: dict[str, Any]) -> str:
                 short(name, 40), short(f["name"], 40), str(f["instructions"]),
                 str(f["registers"]["predicted"]), str(o["blocks_per_sm"]) if o else "–",
                 str(len(f["loops"])), str(unrolled),
-            ))  # fmt: skip
+            ))
     widths = [max(len(r[k]) for r in rows) for k in range(len(rows[0]))]
     lines = [
         "  ".join(f"{c:<{w}}" if k < 2 else f"{c:>{w}}"
                   for k, (c, w) in enumerate(zip(r, widths, strict=True))).rstrip()
         for r in rows
-    ]  # fmt: skip
+    ]
     return "\n".join([*lines, *failed]) + "\n"

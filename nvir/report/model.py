@@ -165,7 +165,7 @@ class ModuleReport:
                 }
                 for d in self.diagnostics
             ],
-        }  # fmt: skip
+        }
 
 
 def _function_json(f: FunctionReport) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def _function_json(f: FunctionReport) -> dict[str, Any]:
         ],
         "peak": {"line": f.peak_line, "source": f.peak_source},
         **({} if f.real is None else {"ptxas": attrs.asdict(f.real)}),
-    }  # fmt: skip
+    }
 
 
 @attrs.frozen
@@ -209,7 +209,7 @@ AS_DECLARED = Launch()  # as the kernel says itself
 def report(
     module: Module, *, arch: str | None = None, profile: str | None = None,
     policy: Policy = "observed", launch: Launch = AS_DECLARED,
-) -> ModuleReport:  # fmt: skip
+) -> ModuleReport:
     """Loops, registers and occupancy of every function with a body.
 
     `arch` defaults to the module's target; `profile` names a machine profile or a file.
@@ -250,7 +250,7 @@ def machine_for(
 def _function(
     f: Function, module: Module, machine: Profile, launch: Launch, diagnostics: list[Diagnostic],
     unroll: Mapping[str, UnrollDecision], thorough: bool,
-) -> FunctionReport:  # fmt: skip
+) -> FunctionReport:
     from nvir.report.schedule.figures import pipeline_figures
 
     f.analyze_cfg()
@@ -280,7 +280,7 @@ def _function(
         figures = occupancy_figures(
             str(f.name), machine, min(predicted, limit), block, static, launch, module.name,
             diagnostics,
-        )  # fmt: skip
+        )
     for source, target in f.irreducible_edges:
         diagnostics.append(
             Diagnostic(
@@ -302,7 +302,7 @@ def _function(
         line if line > 0 else None,
         SourceLines(f, module).place(peak) if peak is not None else None,
         block, static, figures, loops,
-    )  # fmt: skip
+    )
 
 
 def unrolling(
@@ -376,7 +376,7 @@ def copies(loops: list[Loop], unroll: Mapping[str, UnrollDecision]) -> dict[str,
 def _loop(
     loop: Loop, pressure: RegisterPressure, module: Module, unroll: Mapping[str, UnrollDecision],
     pipeline: PipelineFigures,
-) -> LoopReport:  # fmt: skip
+) -> LoopReport:
     return LoopReport(
         header=loop.header.name,
         line=loop.header.line or None,
@@ -418,7 +418,7 @@ def block_size(f: Function, given: int | None) -> tuple[int, bool]:
 def occupancy_figures(
     kernel: str, machine: Profile, registers: int, block: int, static: int, launch: Launch,
     file: str, diagnostics: list[Diagnostic],
-) -> OccupancyFigures:  # fmt: skip
+) -> OccupancyFigures:
     """The occupancy of a kernel; a launch that cannot be judged is a warning and 0 blocks."""
     try:
         o = occupancy(machine, registers, block, launch.dynamic_smem, static_smem=static)
@@ -434,7 +434,7 @@ def occupancy_figures(
 _UNIT = {
     "registers": "registers", "shared memory": "bytes of shared memory",
     "warps": "threads a block", "barriers": "barriers",
-}  # fmt: skip
+}
 
 
 def static_shared_memory(kernel: Function) -> int:

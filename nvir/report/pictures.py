@@ -44,7 +44,7 @@ def _quote(text: str) -> str:
     """Text inside a plain DOT string."""
     return "".join(
         f"\\{c}" if c in '\\"' else c if c.isprintable() else " " for c in text
-    )  # fmt: skip
+    )
 
 
 def _lines(block: Block, max_lines: int) -> list[str]:

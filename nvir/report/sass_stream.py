@@ -23,7 +23,7 @@ _NO_RESULT = frozenset((
     "ST", "STG", "STS", "STL", "RED", "BRA", "EXIT", "BAR", "NOP", "BSSY", "BSYNC", "MEMBAR",
     "DEPBAR", "WARPSYNC", "CALL", "RET", "YIELD", "ERRBAR", "CCTL", "LDGDEPBAR", "LDGSTS",
     "BREAK", "KILL", "BPT", "NANOSLEEP", "WARPGROUP", "SYNCS", "UTMALDG",
-))  # fmt: skip
+))
 _TWO_PREDICATES = frozenset(["ISETP", "FSETP", "DSETP", "HSETP2", "PLOP3", "UISETP"])
 _DOUBLE = frozenset(["DADD", "DMUL", "DFMA"])
 _REGISTER = re.compile(r"\b(UR|R|UP|P)(\d+)(\.64)?")

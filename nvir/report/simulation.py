@@ -50,10 +50,10 @@ def simulation_text(stream: Stream, function: str, runs: Sequence[Simulation]) -
             str(r.warps), f"{r.cycles_per_iteration:.1f}", f"{r.cycles_per_warp_iteration:.1f}",
             f"{r.utilisation['issue']:.0%}",
             f"{busiest} {pipes[busiest]:.0%}" if busiest else "–", _stalls(r),
-        )  # fmt: skip
+        )
     out = io.StringIO()
     print(f"{function} · loop {stream.name} · {stream.profile.name} · "
-          f"{len(stream.slots)} operations an iteration\n", file=out)  # fmt: skip
+          f"{len(stream.slots)} operations an iteration\n", file=out)
     Console(file=out, width=100, highlight=False).print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 

@@ -160,7 +160,7 @@ def measure(job: Job) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(_FIGURES)
     row |= {
         "instructions": size_of(copy.blocks), "registers": registers, "blocks_per_sm": blocks,
-    }  # fmt: skip
+    }
     left = main_loop(copy, loop.header.name) if loop is not None else None
     if loop is not None and left is not None:
         n = factors.get(loop.header.name, 1)
@@ -178,7 +178,7 @@ def sweep(
     policy: str = "observed", workers: int = 2, scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
     work: Callable[[Job], dict[str, Any]] = measure,
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     """Make every row that `output` does not hold yet; all rows, in the order of files, kernels
     and settings. `progress` is told (rows done, rows in all)."""
     jobs: list[Job] = []
@@ -209,7 +209,7 @@ def _row(job: Job, figures: dict[str, Any] | None, error: str | None) -> dict[st
     return {
         "schema": SCHEMA, "key": job.key, "file": job.file, "kernel": job.kernel,
         **job.setting.to_json(), **(figures or dict.fromkeys(_FIGURES)), "error": error,
-    }  # fmt: skip
+    }
 
 
 def _taken_up(output: Path) -> dict[str, dict[str, Any]]:

@@ -140,7 +140,7 @@ def _loops(loops: tuple[LoopReport, ...], width: int) -> RenderableType:
         table.add_column(
             c.name, justify="right" if c.number else "left", no_wrap=c.name != "why",
             overflow="fold", min_width=len(c.name),
-        )  # fmt: skip
+        )
     for x in loops:
         table.add_row(*(escape(short(c.cell(x), c.most(width))) for c in columns))
     shown: list[RenderableType] = [Padding(table, (0, 0, 0, 2))]

@@ -96,7 +96,7 @@ def _pool(
 def _submit(
     pool: futures.ProcessPoolExecutor, work: Callable[[J], Any], job: J,
     flying: dict[futures.Future[Any], J],
-) -> futures.Future[Any]:  # fmt: skip
+) -> futures.Future[Any]:
     try:
         return pool.submit(_guarded, work, job)
     except BrokenProcessPool as e:

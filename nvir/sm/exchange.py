@@ -38,7 +38,7 @@ class Exchange:
     def __init__(
         self, found: LoopGraph, ii: int, times: Sequence[int], table: Table, values: Values,
         seed: int = 1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.ii, self.times, self.table, self.values = ii, list(times), table, values
         count = len(self.times)
         self.succs, self.preds = weights_at(found.graph, ii)

@@ -162,4 +162,4 @@ _Rule = Callable[[MachineInstruction, _Makers, "set[int]"], None]
 _RULES: dict[str, _Rule] = {
     "PLOP3": _predicates, "FADD": _sum, "DADD": _sum, "IADD3.X": _address_sum,
     **dict.fromkeys(("LDG", "STG", "LD", "ST", "LDS", "STS"), _access),
-}  # fmt: skip
+}

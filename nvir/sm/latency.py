@@ -69,7 +69,7 @@ DEFAULT = SIMPLE
 # The notes' fourteen rows, with the class 4 that the classifier never returns.
 PIPE_OF_CLASS = {
     1: 0, 4: 2, 6: 5, 7: 1, 8: 8, 9: 0, 10: 0, 11: 0, 12: 4, 14: 4, 16: 2, 20: 5, 26: 4, 31: 6,
-}  # fmt: skip
+}
 
 # The notes' issue slots a cycle by pipe index.
 PIPE_NAMES = ("ALU", "FMA", "DFMA", "MMA", "LSU", "TEX", "BRA/SMEM")
@@ -220,7 +220,7 @@ _CLASS_OF_UNIT = {
     "store": MEMORY, "store_shared": MEMORY, "atomic": MEMORY, "atomic_shared": MEMORY,
     "copy": MEMORY, "shuffle": MEMORY, "special": MEMORY, "barrier": MEMORY, "fence": MEMORY,
     "texture": TEXTURE, "branch": SKIP, "jump": SKIP, "nothing": SKIP,
-}  # fmt: skip
+}
 
 # SASS families whose class is not that of their unit
 _SASS = {
@@ -228,7 +228,7 @@ _SASS = {
     "LEPC": ADDRESS, "F2I": CONVERT, "F2F": CONVERT, "I2F": CONVERT, "FRND": CONVERT,
     "I2FP": CONVERT, "I2I": CONVERT, "F2FP": PAIRED, "SYNCS": SCOREBOARD, "DEPBAR": SCOREBOARD,
     "LDGDEPBAR": SCOREBOARD, "B2R": SCOREBOARD,
-}  # fmt: skip
+}
 
 # PTX: mnemonic with the modifiers that decide, class by class
 _PTX = {
@@ -254,7 +254,7 @@ _PTX = {
     TEXTURE: "tex tld4 txq suld sust sured suq ldu ld.const ld.param",
     GLOBAL: "ld ld.global ld.local",
     SCOREBOARD: "mbarrier",
-}  # fmt: skip
+}
 
 
 @cache
@@ -315,7 +315,7 @@ _LONG_INDEXES = (PIPE_NAMES.index("LSU"), PIPE_NAMES.index("TEX"))
 _LONG_UNITS = frozenset(
     ("load", "load_shared", "load_constant", "store", "store_shared", "atomic", "atomic_shared",
      "copy", "shuffle", "special", "texture", "xu")
-)  # fmt: skip
+)
 
 
 def edge_latency(

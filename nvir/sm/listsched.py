@@ -58,7 +58,7 @@ class BlockSchedule:
 def list_schedule(
     block: Block, profile: Profile, *, register_limit: int | None = None, level: str = "l1",
     alias: AliasAnalysis | None = None,
-) -> BlockSchedule:  # fmt: skip
+) -> BlockSchedule:
     """Schedule a block for one warp on the profile's machine.
 
     register_limit   live registers from which on freeing them comes first; None: never
@@ -73,7 +73,7 @@ def list_schedule(
 def schedule_operations(
     operations: Sequence[MachineInstruction], block: Block, profile: Profile, *,
     register_limit: int | None = None, level: str = "l1", alias: AliasAnalysis | None = None,
-) -> list[MachineInstruction]:  # fmt: skip
+) -> list[MachineInstruction]:
     """Some operations of a block in the order in which `list_schedule` would issue them."""
     some = list(operations)
     edges = dependences(some, profile, level=level, alias=alias)
@@ -84,7 +84,7 @@ def schedule_operations(
 def dependences(
     operations: Sequence[MachineInstruction], profile: Profile, *, level: str = "l1",
     alias: AliasAnalysis | None = None,
-) -> list[Dependence]:  # fmt: skip
+) -> list[Dependence]:
     """What orders the operations of one block: registers, memory, barriers, the terminator."""
     edges = _register_order(operations, profile, level)
     edges += _memory_order(operations, profile, alias)
@@ -108,7 +108,7 @@ def _register_order(
                 cycles = edge_latency(
                     profile, operations[source].family or "", op.family,
                     guard=op.guard == r, level=level,
-                )  # fmt: skip
+                )
                 edges.append((source, n, cycles))
             readers.setdefault(r, []).append(n)
         for r in op.results:
@@ -162,7 +162,7 @@ class _Scheduling:
     def __init__(
         self, operations: list[MachineInstruction], edges: list[Dependence], profile: Profile,
         limit: int | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.operations, self.limit = operations, limit
         count = len(operations)
         self.succs: list[list[tuple[int, int]]] = [[] for _ in range(count)]
@@ -213,7 +213,7 @@ class _Scheduling:
         return BlockSchedule(
             tuple(self.operations), tuple(order), tuple(times), tuple(pipe),
             cycle + 1 if order else 0, lives.most,
-        )  # fmt: skip
+        )
 
     def _relief(
         self, able: list[int], ready: set[int], early: list[int], lives: _Lives

@@ -97,7 +97,7 @@ def _in_turn(ready: Iterable[int], cycles: int) -> list[int]:
 def _makers(
     solver: Any, starts: Sequence[Any], found: LoopGraph, ii: int, d: Any, m: int,
     makers: Sequence[tuple[int, int]],
-) -> None:  # fmt: skip
+) -> None:
     """The cuts for who makes the operands of m: all together, and two by two."""
     groups = [tuple(makers), *itertools.combinations(makers, 2)]
     for group in dict.fromkeys(groups):

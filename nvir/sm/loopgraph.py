@@ -80,7 +80,7 @@ class LoopGraph:
             g.nodes[n].update(
                 family=op.family, line=op.line, ptx=str(op.parent), pipes=self.pipes[n],
                 interval=self.interval[n],
-            )  # fmt: skip
+            )
         return g
 
     def edge_name(self, edge: int) -> str | None:
@@ -92,7 +92,7 @@ class LoopGraph:
 def loop_graph(
     loop: Loop, profile: Profile, *, alias: AliasAnalysis | None = None, level: str = "l1",
     policy: str = "observed",
-) -> LoopGraph:  # fmt: skip
+) -> LoopGraph:
     """The dependence graph of a loop of one block.
 
     `alias` saves work where it is known; `level` is where loads hit. Raises Unsupported for a
@@ -107,7 +107,7 @@ def loop_graph(
 def order_edges(
     loop: Loop, profile: Profile, operations: list[MachineInstruction],
     alias: AliasAnalysis | None = None,
-) -> list[Edge]:  # fmt: skip
+) -> list[Edge]:
     """The edges of memory, barriers and control alone, between given operations of the block.
 
     For code whose registers are known: what follows from those is the caller's to add.
@@ -122,7 +122,7 @@ class _Builder:
     def __init__(
         self, loop: Loop, profile: Profile, alias: AliasAnalysis | None, level: str, policy: str,
         operations: list[MachineInstruction] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.loop, self.profile, self.level, self.policy = loop, profile, level, policy
         self.alias = alias
         self.block = loop.header
@@ -154,7 +154,7 @@ class _Builder:
             DependenceGraph(nodes, self.edges, limits), tuple(o.pipes for o in found),
             tuple(max(1, o.interval) for o in found), tuple(self.carriers), tuple(sizes),
             self.carriers,
-        )  # fmt: skip
+        )
 
     # ------------------------------------------------------------- registers
 
@@ -270,7 +270,7 @@ class _Builder:
 _ORDERED_UNITS = frozenset((
     "load", "load_shared", "store", "store_shared", "atomic", "atomic_shared", "copy", "barrier",
     "fence", "texture", "load_constant",
-))  # fmt: skip
+))
 
 
 def is_memory(profile: Profile, op: MachineInstruction) -> bool:
@@ -306,7 +306,7 @@ def graph_dot(found: LoopGraph, times: Iterable[int] | None = None) -> str:
     """The graph in DOT: registers on the edges, edges to later iterations dashed with distance."""
     when = list(times) if times is not None else None
     out = ["digraph body {", '  node [shape=box, fontname="Courier", fontsize=10];',
-           '  edge [fontname="Courier", fontsize=9];']  # fmt: skip
+           '  edge [fontname="Courier", fontsize=9];']
     for n, op in enumerate(found.operations):
         at = f"{when[n]}: " if when is not None else ""
         out.append(f'  n{n} [label="{at}{op.family}\\n{_quoted(op.parent.form.spelling)}"];')

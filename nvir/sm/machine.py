@@ -148,7 +148,7 @@ class Expansion:
             raise Unsupported(
                 f"no micro-operations for {i.form.spelling} {i.form.shape}".rstrip(),
                 self.profile.name, f"line {i.line}" if i.line else "",
-            )  # fmt: skip
+            )
         results = [(r, w) for r in i.results for w in range(words_of(r))]
         sources = [(v, w) for v in i.operands if _has_register(v) for w in range(words_of(v))]
         self.operations.append(
@@ -158,7 +158,7 @@ class Expansion:
     def _step(
         self, step: Step, i: Instruction, guard: Register | None,
         temporaries: dict[Slot, Register],
-    ) -> None:  # fmt: skip
+    ) -> None:
         if step.family == "=":
             if guard is not None:
                 self._copy(step, i, guard, temporaries)
@@ -197,7 +197,7 @@ class Expansion:
     def _slots(
         self, slots: Sequence[Slot], i: Instruction, temporaries: dict[Slot, Register],
         written: bool = False,
-    ) -> list[Register]:  # fmt: skip
+    ) -> list[Register]:
         """The registers that a template's names stand for in an instruction."""
         out: list[Register] = []
         for slot in slots:
@@ -276,7 +276,7 @@ def shape_of(i: Instruction, capability: int) -> Shape:
 _DATA_IN_REGISTERS = frozenset((
     "st", "atom", "red", "st.async", "red.async", "stmatrix", "mma.sync", "mma.sp.sync",
     "mma.sp::ordered_metadata.sync", "wmma.mma", "wmma.store", "wgmma.mma_async",
-))  # fmt: skip
+))
 
 
 def _is_unread_literal(i: Instruction) -> bool:
@@ -300,4 +300,4 @@ def needs_register(literal: Instruction) -> bool:
 __all__ = [
     "Expansion", "MachineInstruction", "Register", "Temporary", "expand", "literal_of", "machine",
     "register_name", "words_of",
-]  # fmt: skip
+]

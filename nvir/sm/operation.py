@@ -41,7 +41,7 @@ class MachineInstruction:
     def __init__(
         self, family: str | None, results: tuple[Register, ...], sources: tuple[Register, ...],
         guard: Register | None, parent: Instruction, rare: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.family, self.results, self.sources = family, results, sources
         self.guard, self.parent, self.rare = guard, parent, rare
 

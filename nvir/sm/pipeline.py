@@ -117,7 +117,7 @@ class LoopSchedule:
 def schedule_loop(
     found: LoopGraph, *, solver: str = "none", budget_s: float = 2.0, thorough: bool = True,
     registers: bool = True,
-) -> LoopSchedule:  # fmt: skip
+) -> LoopSchedule:
     """The modulo schedule of smallest II that is found, with few registers.
 
     solver    "none": own methods; "cpsat": also OR-tools, for what they leave open below the II
@@ -170,7 +170,7 @@ def _by_graph(found: LoopGraph) -> _Placed:
     made = modulo_schedule(
         found.graph, solver="none", budget_s=0.05, register_edges=found.register_edges,
         sizes=found.sizes,
-    )  # fmt: skip
+    )
     return made.ii, list(made.times), [p[0] if p else "" for p in found.pipes]
 
 

@@ -30,7 +30,7 @@ LARGEST = 60_000  # operations times II beyond which the model costs more than i
 def solve(
     found: LoopGraph, ii: int, limit_s: float, *, hint: Sequence[int] | None = None,
     values: Values | None = None,
-) -> tuple[bool | None, list[int], list[str]]:  # fmt: skip
+) -> tuple[bool | None, list[int], list[str]]:
     """(True, times, pipes), (False, [], []) where no schedule exists, (None, [], []) when open.
 
     hint     times to begin with; values: shorten their lives
@@ -161,9 +161,9 @@ class _Model:
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return None, [], []
         times = [int(solver.value(s)) + self.ii * int(solver.value(k))
-                 for s, k in zip(self.slots, self.stages, strict=True)]  # fmt: skip
+                 for s, k in zip(self.slots, self.stages, strict=True)]
         pipes = [next((p for p, b in some if b is None or solver.boolean_value(b)), "")
-                 for some in self.chosen]  # fmt: skip
+                 for some in self.chosen]
         first = min(times) // self.ii * self.ii
         return True, [t - first for t in times], pipes
 

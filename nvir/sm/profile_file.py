@@ -44,7 +44,7 @@ _MACHINE = (
 _MEMORY = (
     "l1_kib", "l2_kib", "l1_bytes_per_cycle", "l2_bytes_per_cycle", "dram_bytes_per_cycle",
     "sector_bytes", "line_bytes",
-)  # fmt: skip
+)
 _LIMITS = tuple(a.name for a in Limits.__attrs_attrs__)
 _MAY_BE_ZERO = {"issue_width", "bulk_copies", "shared_reserved_per_block", "barriers_bind"}
 
@@ -131,7 +131,7 @@ class _Checker:
         return Profile(
             name, str(data["title"]), capability, int(machine["issue_width"]) or None, pipes, units,
             families, rows, machine, memory, limits, banks, data["sources"], self.figures,
-        )  # fmt: skip
+        )
 
     # -- sections
 

@@ -204,7 +204,7 @@ class Table:
                     m for m, t in enumerate(self.taken)
                     if t is not None and t[1] == p and t[2] == k
                     and self.mask(t[0], self.found.interval[m]) & bits
-                ]  # fmt: skip
+                ]
                 if best is None or len(holders) < len(best):
                     best = holders
         gone += best or []
@@ -306,7 +306,7 @@ class Placement:
         placed_after = any(
             self.times[m] is not None and self.d[n, m] > NEVER // 2
             for m in range(self.count) if m != n
-        )  # fmt: skip
+        )
         top = min(high, low + ii - 1) if placed_after else low + ii - 1
         if self.ends[n] >= 0 or not placed_after:
             for t in range(low, top + 1):
@@ -332,7 +332,7 @@ def _urgency(found: LoopGraph, ii: int) -> Any:
     return np.array([
         0.5 if names and crowded.issuperset(names) and cycles > 1 else 1.0
         for names, cycles in zip(found.pipes, found.interval, strict=True)
-    ])  # fmt: skip
+    ])
 
 
 def _balance(values: Values) -> list[int]:
@@ -442,7 +442,7 @@ class Shortener:
             if m != user:
                 return size
         behind = sum(self._width(p, producer, depth - 1) for p in self.operands[producer]
-                     if self._is_last(p, producer))  # fmt: skip
+                     if self._is_last(p, producer))
         return min(size, behind)
 
     def _is_last(self, p: int, reader: int) -> bool:

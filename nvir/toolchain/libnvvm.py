@@ -154,7 +154,7 @@ class _Child:
             return {
                 "status": "crash", "verified": False, "ptx": None, "log": log, "output": "",
                 "crashed": True,
-            }  # fmt: skip
+            }
         assert isinstance(answer, dict)
         return answer
 

@@ -114,7 +114,7 @@ def test_guarded_values_and_too_many_symbols_are_symbols() -> None:
     many = "".join(f"ld.global.u32 %r{k}, [%rd1+{4 * k}];" for k in range(1, 12))
     sums = "mov.u32 %r20, %r1;" + "".join(f"add.s32 %r20, %r20, %r{k};" for k in range(2, 12))
     f = kernel(f"ld.param.u64 %rd1, [a]; {many} {sums} setp.eq.s32 %p1, %r1, 0; "
-               "mov.u32 %r30, 1; @%p1 add.s32 %r30, %r30, 2; add.s32 %r31, %r30, 1;")  # fmt: skip
+               "mov.u32 %r30, 1; @%p1 add.s32 %r30, %r30, 2; add.s32 %r31, %r30, 1;")
     assert len(form_of(f, "%r20").terms) <= 8
     assert form_of(f, "%r31").terms[0].symbol.name == "%r30"
 
@@ -128,7 +128,7 @@ def test_a_long_chain_needs_no_recursion() -> None:
 
 _OPS = (
     "add", "sub", "mulc", "shl", "wide_s", "wide_u", "cvt_s", "cvt_u", "narrow", "neg", "mad", "or",
-)  # fmt: skip
+)
 
 
 def random_code(rng: random.Random) -> str:
@@ -156,7 +156,7 @@ def random_code(rng: random.Random) -> str:
             "cvt_s": f"cvt.s64.s32 %rd{d}, %r{x};",
             "cvt_u": f"cvt.u64.u32 %rd{d}, %r{x};",
             "mad": f"mad.lo.s64 %rd{d}, %rd{p}, {c}, %rd{q};",
-        }[op])  # fmt: skip
+        }[op])
     return "\n".join(lines)
 
 
@@ -191,14 +191,14 @@ def compute(i: Instruction, read: object, n: int, a: int) -> int:
     if name == "mul" and "wide" in i.form.mods:
         return signed(x[0], 32) * signed(x[1], 32) if "s32" in s else (
             (x[0] & 0xFFFFFFFF) * (x[1] & 0xFFFFFFFF)
-        )  # fmt: skip
+        )
     if name == "cvt":
         return signed(x[0], 32) if s.endswith("s32") else x[0] & (1 << int(s[-2:])) - 1
     return {
         "add": lambda: x[0] + x[1], "sub": lambda: x[0] - x[1], "mul": lambda: x[0] * x[1],
         "mad": lambda: x[0] * x[1] + x[2], "neg": lambda: -x[0], "mov": lambda: x[0],
         "or": lambda: (x[0] & 0xFFFFFFFF) | x[1],
-    }[name]()  # fmt: skip
+    }[name]()
 
 
 @settings(max_examples=150)

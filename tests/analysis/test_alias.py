@@ -40,7 +40,7 @@ def memory(f: Function) -> list[Instruction]:
     return [
         i for i in f.instructions()
         if (i.form.reads or i.form.writes) and not i.form.space.startswith("param")
-    ]  # fmt: skip
+    ]
 
 
 def ask(body: str, kind: str = ".visible .entry") -> Alias:
@@ -70,7 +70,7 @@ def ask(body: str, kind: str = ".visible .entry") -> Alias:
         ("st.global.u32 [%rd1], 0;", "ld.const.u32 %r1, [coefficients];", Alias.NO),
         ("st.global.u32 [table+8], 0;", "ld.global.u32 %r1, [table+8];", Alias.MUST),
     ],
-)  # fmt: skip
+)
 def test_two_accesses(first: str, second: str, answer: Alias) -> None:
     assert ask(f"{first}\n{second}") is answer
 
@@ -84,7 +84,7 @@ def test_a_loaded_pointer_has_no_root() -> None:
     """Neither the pointer from memory nor the 64-bit number added to it is taken for the base."""
     assert ask("ld.param.u64 %rd3, [a]; cvta.to.global.u64 %rd1, %rd3;"
                "add.s64 %rd4, %rd1, %rd2; st.u32 [%rd4], 0; ld.shared.u32 %r1, [tile];"
-               ) is Alias.MAY  # fmt: skip
+               ) is Alias.MAY
 
 
 def test_a_wrapped_index_is_still_no_neighbour() -> None:
@@ -95,7 +95,7 @@ def test_a_wrapped_index_is_still_no_neighbour() -> None:
     """
     assert ask(body) is Alias.NO
     assert ask(body.replace("ld.global.u32 %r2", "ld.global.u64 %rd9")
-               .replace("[%rd4], 0", "[%rd4+4], 0")) is Alias.MAY  # fmt: skip
+               .replace("[%rd4], 0", "[%rd4+4], 0")) is Alias.MAY
 
 
 def test_interleaved_accesses_by_the_greatest_common_divisor() -> None:
@@ -111,7 +111,7 @@ def test_interleaved_accesses_by_the_greatest_common_divisor() -> None:
 
 def test_calls_and_matrix_loads_may_touch_anything() -> None:
     analysis, f = parse("st.shared.u32 [tile], 0;"
-                        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r9];")  # fmt: skip
+                        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r9];")
     x, y = memory(f)
     assert analysis.alias(x, y) is Alias.MAY
 
@@ -206,7 +206,7 @@ def test_distances_are_what_enumeration_finds(seed: int) -> None:
     meets = [
         d for d in range(least, 100)
         if x - other // 8 < y + stride * d < x + bits // 8
-    ]  # fmt: skip
+    ]
     if meets:
         assert found == meets[0]
     else:

@@ -60,7 +60,7 @@ def diverges(d: Divergence, name: str) -> bool:
         ("ld.param.u32 %r2, [n]; setp.eq.u32 %p2, %r2, 0;"
          "mov.u32 %r1, 1; @%p2 mov.u32 %r1, 2;", False),
     ],
-)  # fmt: skip
+)
 def test_sources_and_data(code: str, divergent: bool) -> None:
     assert diverges(analyse(code), "%r1") is divergent
 
@@ -102,7 +102,7 @@ def test_code_behind_the_join_is_uniform_again() -> None:
     d = analyse(BRANCH.format(source="%tid.x", uni="") + """
         ld.param.u32 %r4, [n]; setp.eq.u32 %p2, %r4, 0; mov.u32 %r5, 1; @%p2 bra END;
         mov.u32 %r5, 2;
-    END: add.u32 %r6, %r5, 1;""")  # fmt: skip
+    END: add.u32 %r6, %r5, 1;""")
     assert not diverges(d, "%r6")
 
 

@@ -70,11 +70,11 @@ def test_constant_counts(start, step, compare, bound, type, count) -> None:
 @given(
     start=st.integers(-40, 40), step=st.integers(-5, 5).filter(bool), bound=st.integers(-40, 40),
     compare=st.sampled_from(["lt", "le", "gt", "ge", "ne"]),
-)  # fmt: skip
+)
 def test_counts_are_what_running_gives(start: int, step: int, bound: int, compare: str) -> None:
     trip = trip_count(only_loop(bottom(str(start), str(step), compare, str(bound))))
     holds = {"lt": int.__lt__, "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__,
-             "ne": int.__ne__}[compare]  # fmt: skip
+             "ne": int.__ne__}[compare]
     x, n = start + step, 1
     while holds(x, bound) and n < 200:
         x, n = x + step, n + 1
@@ -122,7 +122,7 @@ def test_kinds_of_variables() -> None:
     found = {iv.phi.name: (iv.kind, iv.step, iv.bits) for iv in induction_variables(loop)}
     assert found == {
         "%rd1": ("pointer", 16, 64), "%r1": ("int", -1, 32), "%f1": ("float", 0.5, 32)
-    }  # fmt: skip
+    }
     trip = trip_count(loop)
     assert trip is not None
     assert trip.count == 100
@@ -202,7 +202,7 @@ PRODUCT = "ceil((n - %tid.x)/(%nctaid.x·%ntid.x))"
          "ceil((n - %tid.x)/8)"),
         ("mov.u32 %r3, 3;", "add.s32 %r1, %r1, %r3;", "ceil((n - %tid.x)/3)"),
     ],
-)  # fmt: skip
+)
 def test_a_step_may_be_worked_out_in_the_loop(step, update, text) -> None:
     """As front ends write it before any optimiser has seen the code: saxpy of examples."""
     trip = trip_count(only_loop(grid_stride(step, update)))

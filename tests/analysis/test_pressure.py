@@ -32,7 +32,7 @@ def test_counts_are_the_larger_side_of_each_instruction() -> None:
         ld.global.u32 %r1, [%rd1];
         ld.global.u32 %r2, [%rd1+4];
         add.s32 %r3, %r1, %r2;
-        st.global.u32 [%rd1], %r3;"""))  # fmt: skip
+        st.global.u32 [%rd1], %r3;"""))
     assert p.counts == [2, 3, 4, 4, 3, 0]
     assert (p.max_live, p.max_predicates) == (4, 0)
     assert p.peak is p.instructions[2]
@@ -50,7 +50,7 @@ def test_fallbacks_keep_the_old_value_alive() -> None:
         mov.u32 %r1, 1;
         setp.eq.u32 %p1, %r1, 0;
         @%p1 mov.u32 %r1, 2;
-        st.global.u32 [0], %r1;"""))  # fmt: skip
+        st.global.u32 [0], %r1;"""))
     assert p.counts[:4] == [1, 1, 1, 1]
     assert p.predicates[2] == 1
 

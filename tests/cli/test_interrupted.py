@@ -50,7 +50,7 @@ def stopped(words: list[str], place: str, number: int, folder: Path) -> int:
     return subprocess.run(
         [sys.executable, "-c", STOPPED, place, str(int(number)), *words], cwd=folder,
         capture_output=True, check=False,
-    ).returncode  # fmt: skip
+    ).returncode
 
 
 @pytest.mark.parametrize("place", ["rename", "middle"])

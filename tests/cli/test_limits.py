@@ -28,7 +28,7 @@ def loops(n: int) -> str:
     heads = "".join(f"L{k}:\nadd.s32 %r1, %r1, 1;\n" for k in range(n))
     latches = "".join(
         f"setp.lt.s32 %p1, %r1, {k};\n@%p1 bra L{k};\n" for k in reversed(range(n))
-    )  # fmt: skip
+    )
     return kernel(heads + latches)
 
 
@@ -45,7 +45,7 @@ OWN = {
         f"{ORI}\nfunc @f() {{\nentry:\n  %r: b32 = mov.u32 {'9' * N}\n  ret\n}}\n",
     "a size of many digits": f"{ORI}\nglobal @a: shared [{'9' * 6000} x b8]\n",
     "nested types": f"{NVVM}\nglobal @a: global {'[2 x ' * N}i32{']' * N}\n",
-}  # fmt: skip
+}
 LLVM = {
     "nested types": f"@a = global {'[2 x ' * N}i32{']' * N} zeroinitializer\n",
     "nested expressions": f"@a = global i64 {'add (i64 ' * N}1{', i64 1)' * N}\n",
@@ -53,7 +53,7 @@ LLVM = {
         "{[1000000000000 x i8] zeroinitializer, i32 1}\n",
     "an integer of many digits":
         f"define void @f() {{\n  %a = add i32 {'9' * N}, 1\n  ret void\n}}\n",
-}  # fmt: skip
+}
 JSON = {"nested": "[" * N + "]" * N, "an integer of many digits": f'{{"schema": {"9" * N}}}'}
 CASES = [
     *((name, "k.ptx", text, "report") for name, text in PTX.items()),
@@ -61,7 +61,7 @@ CASES = [
     *((name, "k.ll", text, "opt -p select --emit ptx") for name, text in LLVM.items()),
     *((name, "k.json", text, command) for name, text in JSON.items()
       for command in ("compile", "schedule")),
-]  # fmt: skip
+]
 
 
 def run(words: list[str], folder) -> subprocess.CompletedProcess[str]:
@@ -74,14 +74,14 @@ def run(words: list[str], folder) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "nvir", *words], cwd=folder, preexec_fn=limit,
         capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "text", "command"),
     [pytest.param(file, text, command, id=f"{command} {file}: {name}")
      for name, file, text, command in CASES],
-)  # fmt: skip
+)
 def test_absurd_files_end_in_an_error(name, text, command, tmp_path):
     (tmp_path / name).write_text(text)
     command, *options = command.split()
@@ -105,7 +105,7 @@ TAKEN = {
         "  store i8 1, ptr addrspace(3) %p\n  ret void\n}\n",
         ["opt", "-p", "select", "--emit", "ptx"],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("name", "text", "words"), TAKEN.values(), ids=TAKEN)

@@ -42,7 +42,7 @@ def test_json_has_the_keys_and_types_of_the_contract() -> None:
     for key, kind in (
         ("header", str), ("line", int), ("depth", int), ("blocks", int), ("instructions", int),
         ("max_live", int),
-    ):  # fmt: skip
+    ):
         assert isinstance(loop[key], kind)
     assert f["peak"]["source"] == "sgemm.cu:26"
     assert any("assumed" in d["message"] for d in document["diagnostics"])
@@ -101,7 +101,7 @@ def test_ptxas_stands_beside_the_prediction() -> None:
     document = json.loads(run("report", SGEMM, "--ptxas", "--json"))
     assert document["functions"][0]["ptxas"] == {
         "registers": 32, "spill_stores": 0, "spill_loads": 0
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_a_fat_binary_gives_the_ptx_inside(cubin: Path, tmp_path: Path) -> None:
         pytest.skip("no fatbinary beside cuobjdump")
     fat = tmp_path / "s.fatbin"
     images = [f"kind=ptx,sm=80,file={SGEMM}", f"kind=elf,sm=80,file={cubin}",
-              f"kind=ptx,sm=90,file={SAXPY}"]  # fmt: skip
+              f"kind=ptx,sm=90,file={SAXPY}"]
     subprocess.run([tool, f"--create={fat}", *(f"--image3={i}" for i in images)], check=True)
     assert "kernel saxpy" in run("report", str(fat))
     assert "kernel sgemm" in run("report", str(fat), "--arch", "sm_80")
@@ -162,7 +162,7 @@ def test_a_binary_without_cuobjdump_says_what_is_missing(
         (None, "No such file"), ("folder", "folder"), (b"", "empty"),
         (b"\x00\x01\xfe binary", "binary"), (b"int main() {}", "error"),
     ],
-)  # fmt: skip
+)
 def test_files_that_are_no_ptx(command: str, content: object, says: str, tmp_path: Path) -> None:
     path = tmp_path / "x.ptx"
     if content == "folder":

@@ -14,7 +14,7 @@ def all_rows() -> list[Builtin]:
 
 # Arguments that must be constants, by the name of the parameter.
 _CONSTANTS = {"layout": 0, "satf": 0, "unused": 0, "n": 32, "negate_a": 0, "negate_b": 0,
-              "transpose_a": 0, "transpose_b": 0}  # fmt: skip
+              "transpose_a": 0, "transpose_b": 0}
 
 
 def program(row: Builtin, of: str | None = None) -> b.d.Unit:

@@ -8,7 +8,7 @@ from nvir.frontend.tree import statements as s
 from nvir.frontend.tree import types as t
 
 _SUFFIX = {"int": "", "unsigned int": "u", "long": "L", "unsigned long": "UL", "long long": "LL",
-           "unsigned long long": "ULL"}  # fmt: skip
+           "unsigned long long": "ULL"}
 
 
 def expr(e: x.Expr) -> str:

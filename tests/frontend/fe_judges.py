@@ -36,12 +36,12 @@ def accepted(module: Module, dialects: tuple[str, ...] = ("llvm7", "llvm20")) ->
 
 
 def run(module: Module, kernel: str, args: list[Any], grid: Any = 1, block: Any = 32,
-        **given: Any) -> Any:  # fmt: skip
+        **given: Any) -> Any:
     return nvir.launch(module, kernel, grid, block, args, **given)
 
 
 def calculated(tree: Unit, *args: Any, count: int = 1, dtype: Any = np.int32, kernel: str = "k",
-               block: Any = 1, **options: Any) -> Any:  # fmt: skip
+               block: Any = 1, **options: Any) -> Any:
     """What the kernel leaves in its first parameter, an array of `count`; libnvvm takes it."""
     module = module_of(tree, **options)
     out = np.zeros(count, dtype)

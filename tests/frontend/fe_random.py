@@ -81,7 +81,7 @@ class Program:
     def int_leaf(self):
         for _ in range(5):
             scalars = [v for v in self.vars if isinstance(v[1], t.Arithmetic)
-                       and v[1].kind != "float"]  # fmt: skip
+                       and v[1].kind != "float"]
             if scalars:
                 name, kind = self.rng.choice(scalars)
                 return b.name(name), kind
@@ -145,10 +145,10 @@ class Program:
     def shift(self, depth):
         wide = self.rng.random() < 0.4
         kind = (t.ULONG if wide else t.UINT) if self.rng.random() < 0.5 else (
-            t.LONG if wide else t.INT)  # fmt: skip
+            t.LONG if wide else t.INT)
         a = b.cast(kind, self.int_expr(depth - 1)[0])
         amount = b.cast(self.rng.choice([t.INT, t.UCHAR]), self.int_expr(depth - 1)[0]) & (
-            63 if wide else 31)  # fmt: skip
+            63 if wide else 31)
         if kind.signed or self.rng.random() < 0.5:
             return a >> amount, kind
         return a << amount, kind
@@ -158,7 +158,7 @@ class Program:
         if depth <= 0 or r < 0.3:
             kind = self.rng.choice([t.FLOAT, t.DOUBLE])
             return b.cast(kind, b.cast(t.SHORT, self.int_expr(depth - 1)[0]) if r < 0.5
-                          else self.int_expr(depth - 1)[0]), kind  # fmt: skip
+                          else self.int_expr(depth - 1)[0]), kind
         (a, ka), (z, kz) = self.float_expr(depth - 1), self.float_expr(depth - 1)
         kind = t.DOUBLE if t.DOUBLE in (ka, kz) else t.FLOAT
         op = self.rng.choice("+-*")
@@ -202,7 +202,7 @@ class Program:
         self.vars, self.assignable = [], []
         params = (b.d.Parameter("v", self.record), b.d.Parameter("by", t.INT))
         return b.d.Function(f"f{self.seed}", result=self.record, params=params,
-                            body=b.block(*body, b.ret(b.name("v"))))  # fmt: skip
+                            body=b.block(*body, b.ret(b.name("v"))))
 
     def object_statement(self):
         """An object through the function, from one object to another, or by `?:`."""
@@ -225,10 +225,10 @@ class Program:
         value = self.float_expr(1)[0] if kind.element.kind == "float" else self.int_expr(2)[0]
         step = b.assign(b.deref(b.inc(b.name(q), prefix=False)), value)
         backward = b.if_(b.name(q) - b.name(name) > 1,
-                         b.assign(b.name(q)[-1], b.name(name)[0]))  # fmt: skip
+                         b.assign(b.name(q)[-1], b.name(name)[0]))
         start = b.name(name) + self.index(kind.count)
         return b.block(b.let((t.Pointer(kind.element), q), start),
-                       b.while_(b.name(q) < end, step, backward))  # fmt: skip
+                       b.while_(b.name(q) < end, step, backward))
 
     def statement(self, depth):
         r = self.rng.random()
@@ -287,13 +287,13 @@ class Program:
             count = self.rng.randint(1, 6)
             n = self.name("r")
             items = [b.cast(kind, b.expr(self.rng.randint(-5, 200)))
-                     for _ in range(self.rng.randint(1, count))]  # fmt: skip
+                     for _ in range(self.rng.randint(1, count))]
             self.vars.append((n, t.Array(kind, count)))
             made = b.let((t.Array(kind, count), n), b.init(*items))
         elif r < 0.4:
             n = self.name("s")
             items = [b.expr(self.rng.randint(-4, 9))
-                     for _ in range(self.rng.randint(1, len(self.record.fields)))]  # fmt: skip
+                     for _ in range(self.rng.randint(1, len(self.record.fields)))]
             made = b.let((self.record, n), b.init(*items))
             self.vars.append((n, self.record))
         else:
@@ -314,7 +314,7 @@ class Program:
         self.helpers, self.vars = saved, []
         params = [b.d.Parameter(n, k) for n, k in zip(names, kinds, strict=True)]
         return b.d.Function(f"h{self.seed}_{len(saved)}", result=result, params=tuple(params),
-                            body=b.block(early, b.ret(value)))  # fmt: skip
+                            body=b.block(early, b.ret(value)))
 
     def make_kernel(self):
         self.vars = [("a", t.INT), ("b", t.UINT), ("c", t.LONG), ("d", t.DOUBLE)]

@@ -42,7 +42,7 @@ class Wild(Changes):
         self.main = self.make_main(size)
         self.kernel = self.make_kernel()
         self.unit = b.unit(*self.globals, *self.helper_units(), *self.functions, self.main,
-                           self.kernel, types=self.types)  # fmt: skip
+                           self.kernel, types=self.types)
 
     def helper_units(self) -> list[Any]:
         return [F2I[n]() for n in sorted(self.used)]
@@ -68,7 +68,7 @@ class Wild(Changes):
 
     def make_helper(self) -> None:
         make = self.rng.choice([self.scalar_helper, self.scalar_helper, self.record_helper,
-                                self.pointer_helper, self.recursive_helper])  # fmt: skip
+                                self.pointer_helper, self.recursive_helper])
         make()
         self.vars = []
 
@@ -133,14 +133,14 @@ class Wild(Changes):
             self.fresh(params)
             self.global_effects = False
             names.append(self.add_function("t", result, params, [b.ret(self.value(result, 2))],
-                                           listed=False))  # fmt: skip
+                                           listed=False))
         self.vars = []
         signature = t.FunctionType(result, tuple(kinds))
         self.table = (f"ft{self.seed}", signature, len(names))
         array = t.Array(t.Pointer(signature), len(names))
         entries = [b.name(n) if self.rng.random() < 0.6 else b.addr(b.name(n)) for n in names]
         self.globals.append(b.variable((array, self.table[0]), b.init(*entries), memory="device",
-                                       storage="static"))  # fmt: skip
+                                       storage="static"))
 
     def make_main(self, size: int) -> Any:
         self.fresh([Var(n, b.ctype(k)) for k, n in PARAMS])
@@ -151,7 +151,7 @@ class Wild(Changes):
         params = [b.d.Parameter("out", t.Pointer(t.LONG))]
         params += [b.d.Parameter(n, b.ctype(k)) for k, n in PARAMS]
         return b.d.Function(f"p{self.seed}", result=t.VOID, params=tuple(params),
-                            body=b.block(*body))  # fmt: skip
+                            body=b.block(*body))
 
     def observe(self) -> list[Any]:
         """Every scalar of every variable into `out`."""
@@ -164,10 +164,10 @@ class Wild(Changes):
             for e, kind in self.leaves(v):
                 at = b.name(h[n % OUTS])
                 made.append(b.stmt(b.assign(at, at * b.u64(MUSTS[n % len(MUSTS)])
-                                            + self.bits_of(e, kind))))  # fmt: skip
+                                            + self.bits_of(e, kind))))
                 n += 1
         return made + [b.stmt(b.assign(b.name("out")[k], b.cast("long", b.name(x))))
-                       for k, x in enumerate(h)]  # fmt: skip
+                       for k, x in enumerate(h)]
 
     # ----------------------------------------------------------------- statements
 
@@ -186,10 +186,10 @@ class Wild(Changes):
         self.budget -= 1
         simple = [self.assignment, self.assignment, self.assignment, self.effects,
                   self.whole_object, self.call_statement, self.walk, self.vector_statement,
-                  self.retarget]  # fmt: skip
+                  self.retarget]
         nested = [self.if_, self.if_, self.loop, self.loop, self.switch, self.switch,
                   self.goto_forward, self.goto_backward, self.goto_into, self.leave_nest,
-                  self.duff, self.block]  # fmt: skip
+                  self.duff, self.block]
         if depth <= 0 or self.budget <= 0 or self.rng.random() < 0.5:
             return self.rng.choice(simple)()
         return self.rng.choice(nested)(depth - 1)
@@ -267,7 +267,7 @@ class Wild(Changes):
     def goto_forward(self, depth: int) -> Any:
         label = self.fresh_name("L")
         return b.block(b.if_(self.condition(2), b.goto(label)), self.block(depth),
-                       b.label(label, self.assignment()))  # fmt: skip
+                       b.label(label, self.assignment()))
 
     def goto_backward(self, depth: int) -> Any:
         if self.loops >= 2:
@@ -304,10 +304,10 @@ class Wild(Changes):
         j, m = self.counter()
         leave = b.if_(self.condition(1), b.goto(out))
         inner = b.for_(b.let(f"int {j}", 0), b.name(j) < m, b.inc(b.name(j)),
-                       b.block(self.assignment(), leave))  # fmt: skip
+                       b.block(self.assignment(), leave))
         self.drop(j)
         outer = b.for_(b.let(f"int {i}", 0), b.name(i) < n, b.inc(b.name(i), False),
-                       b.block(inner, self.assignment()))  # fmt: skip
+                       b.block(inner, self.assignment()))
         self.drop(i)
         self.loops -= 2
         return b.block(outer, b.label(out))

@@ -145,7 +145,7 @@ class Changes(Expressions):
         r = self.rng.random()
         if r < 0.3:
             return b.stmt(b.cond(self.condition(1, True), b.cast("int", self.integer(2, True).e),
-                                 b.comma(self.change(1), 0)))  # fmt: skip
+                                 b.comma(self.change(1), 0)))
         if r < 0.6:
             op = self.rng.choice([b.land, b.lor])
             return b.stmt(op(self.condition(2, True), b.comma(self.change(1), self.condition(1))))
@@ -210,7 +210,7 @@ class Changes(Expressions):
             objects = [v for v in self.assignable() if not v.pointer and not v.volatile and (
                 (v.type is pointee and t.is_aggregate(pointee)) or (
                     isinstance(v.type, t.Array) and v.type.element is pointee
-                    and (v.type.count or 0) >= 5))]  # fmt: skip
+                    and (v.type.count or 0) >= 5))]
             if not objects:
                 return self.assignment()
             v = self.rng.choice(objects)
@@ -220,7 +220,7 @@ class Changes(Expressions):
             return self.whole_object()
         e = self.call_of(f, again, 1)
         plain = [v for v in self.assignable() if t.is_scalar(v.type) and not v.pointer
-                 and not v.static]  # fmt: skip
+                 and not v.static]
         if not plain:
             return b.stmt(e)
         v = self.rng.choice(plain)
@@ -233,15 +233,15 @@ class Changes(Expressions):
         r = self.rng.random()
         if self.text and r < 0.3:
             sums = [v for v in self.assignable() if t.strip(v.type) in (t.UINT, t.ULONG, t.UCHAR)
-                    and not v.pointer]  # fmt: skip
+                    and not v.pointer]
             if sums:
                 p, v = self.fresh_name("c"), b.name(self.rng.choice(sums).name)
                 step = b.assign(v, v * b.u32(31) + b.deref(b.inc(b.name(p), False)))
                 return b.block(b.let((t.Pointer(t.Qualified(t.CHAR, const=True)), p),
                                      b.name(self.text)),
-                               b.while_(b.deref(b.name(p)), step))  # fmt: skip
+                               b.while_(b.deref(b.name(p)), step))
         arrays = [v for v in self.assignable() if isinstance(v.type, t.Array) and not v.pointer
-                  and t.is_scalar(v.type.element)]  # fmt: skip
+                  and t.is_scalar(v.type.element)]
         if not arrays or self.loops >= 2:
             return self.assignment()
         v, q = self.rng.choice(arrays), self.fresh_name("w")
@@ -279,16 +279,16 @@ class Changes(Expressions):
         if self.rng.random() < 0.2:
             return b.stmt(b.assign(b.name(v.name), -x if floating else ~x))
         e = {"+": x + y, "-": x - y, "*": x * y, "&": x & y if not floating else x,
-             "|": x | y if not floating else x, "^": x ^ y if not floating else x}[op]  # fmt: skip
+             "|": x | y if not floating else x, "^": x ^ y if not floating else x}[op]
         return b.stmt(b.assign(b.name(v.name), e))
 
     def retarget(self) -> Any:
         """A pointer to another object of its type."""
         pointers = [v for v in self.vars if v.pointer == 1 and not v.static and not v.fixed
-                    and v.name[0] == "q" and v.target]  # fmt: skip
+                    and v.name[0] == "q" and v.target]
         for v in pointers:
             like = [w for w in self.vars if w.type is v.type and not w.pointer and not w.fixed
-                    and w.name[0] == "v" and t.is_aggregate(w.type)]  # fmt: skip
+                    and w.name[0] == "v" and t.is_aggregate(w.type)]
             if like:
                 w = self.rng.choice(like)
                 at = b.name(w.name) if isinstance(w.type, t.Array) else b.addr(b.name(w.name))

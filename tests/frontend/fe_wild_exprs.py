@@ -106,7 +106,7 @@ class Expressions(Places):
         if r < 0.70:
             op = rng.choice([b.land, b.lor])
             return Ex(op(self.condition(depth - 1, effects), self.condition(depth - 1, effects)),
-                      t.INT, 0, 1)  # fmt: skip
+                      t.INT, 0, 1)
         if r < 0.74:
             return Ex(b.lnot(self.condition(depth - 1, effects)), t.INT, 0, 1)
         if r < 0.81:
@@ -137,7 +137,7 @@ class Expressions(Places):
         r = self.rng.random()
         if r < 0.4:
             return Ex(~x.e, kind, *within(kind, *(limits(kind) if not t.is_signed(kind)
-                                                  else (-high - 1, -low - 1))))  # fmt: skip
+                                                  else (-high - 1, -low - 1))))
         if r < 0.55:
             return Ex(+x.e, kind, low, high)
         if t.is_signed(kind) and low <= limits(kind)[0]:
@@ -196,7 +196,7 @@ class Expressions(Places):
         low, high = self.ends(op, x, y)
         e = {"+": lambda: x.e + y.e, "-": lambda: x.e - y.e, "*": lambda: x.e * y.e,
              "/": lambda: x.e / y.e, "%": lambda: x.e % y.e, "&": lambda: x.e & y.e,
-             "|": lambda: x.e | y.e, "^": lambda: x.e ^ y.e}[op]()  # fmt: skip
+             "|": lambda: x.e | y.e, "^": lambda: x.e ^ y.e}[op]()
         if not signed and (x.low < 0 or y.low < 0):
             low, high = limits(kind)
         return Ex(e, kind, *within(kind, low, high))
@@ -347,7 +347,7 @@ class Expressions(Places):
         choices = [
             (f, again) for f, again in self.callable
             if t.is_scalar(f.result) and t.is_float(f.result) == floating
-        ]  # fmt: skip
+        ]
         if not choices:
             return None
         f, again = self.rng.choice(choices)

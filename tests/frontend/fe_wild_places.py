@@ -55,7 +55,7 @@ class Places(Types):
     # -------------------------------------------------------------- declarations
 
     def add_function(self, prefix: str, result: t.CType, params: list[Var], body: list[Any],
-                     recursive: bool = False, listed: bool = True) -> str:  # fmt: skip
+                     recursive: bool = False, listed: bool = True) -> str:
         name = f"{prefix}{self.seed}_{len(self.functions)}"
         made = [b.d.Parameter(v.name, self.declared_type(v)) for v in params]
         f = b.d.Function(name, result=result, params=tuple(made), body=b.block(*body))
@@ -82,13 +82,13 @@ class Places(Types):
                 t.Array(t.Array(self.scalar(), 2), self.rng.randint(2, 3)),
                 self.rng.choice(self.records), t.Array(self.rng.choice(self.records), 2),
                 t.Array(t.CHAR, self.rng.randint(4, 9)),
-            ])  # fmt: skip
+            ])
             name = f"G{self.seed}_{len(self.globals)}"
             const = not self.single or self.rng.random() < 0.4
             start = self.initialiser(kind) if const or self.rng.random() < 0.8 else ...
             v = b.variable((t.qualified(kind, const=const), name), start,
                            memory="constant" if const and self.rng.random() < 0.5 else "device",
-                           storage="static")  # fmt: skip
+                           storage="static")
             self.globals.append(v)
             self.global_vars.append(Var(name, kind, fixed=const, static=True))
             if self.rng.random() < 0.3:
@@ -98,7 +98,7 @@ class Places(Types):
             text = self.rng.choice(["", "text", "more \\ \"text\"\n", "\xe9\x7f?"])
             kind = t.Pointer(t.Qualified(t.CHAR, const=True))
             self.globals.append(b.variable((kind, name), text.encode("latin-1"), memory="device",
-                                           storage="static"))  # fmt: skip
+                                           storage="static"))
             self.text = name
 
     text = ""
@@ -166,7 +166,7 @@ class Places(Types):
         made = []
         for _ in range(self.rng.randint(0, 2)):
             choices = [v for v in self.vars if not v.pointer and not v.fixed and not v.static
-                       and v.name[0] == "v" and not v.volatile]  # fmt: skip
+                       and v.name[0] == "v" and not v.volatile]
             if not choices:
                 break
             v = self.rng.choice(choices)

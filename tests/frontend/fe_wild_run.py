@@ -99,7 +99,7 @@ def results(module: Module, p: Wild) -> list[list[int]]:
     out = np.zeros(n * OUTS, np.int64)
     kinds = (np.int32, np.uint32, np.int64, np.float64, np.float32)
     args: list[Any] = [np.array([row[k] for row in INPUTS[:n]], kind)
-                       for k, kind in enumerate(kinds)]  # fmt: skip
+                       for k, kind in enumerate(kinds)]
     nvir.launch(module, p.kernel.name, 1, n, [out, *args])
     return [[int(v) for v in row] for row in out.reshape(n, OUTS)]
 

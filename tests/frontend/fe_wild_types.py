@@ -13,7 +13,7 @@ PARAMS = [("int", "a"), ("unsigned", "b"), ("long", "c"), ("double", "d"), ("flo
 MUSTS = (1000003, 6364136223846793005, 2862933555777941757, 3935559000370003845)
 CHARS = [t.CHAR, t.SCHAR, t.UCHAR]
 INTS = [t.BOOL, *CHARS, t.SHORT, t.USHORT, t.INT, t.UINT, t.LONG, t.ULONG, t.LONGLONG,
-        t.ULONGLONG]  # fmt: skip
+        t.ULONGLONG]
 SCALARS = [*INTS, t.INT, t.UINT, t.FLOAT, t.FLOAT, t.DOUBLE, t.DOUBLE]
 VECTOR_TYPES: list[tuple[str, t.CType]] = [
     ("vu4", t.Vector(t.UINT, 4)), ("vf4", t.Vector(t.FLOAT, 4)), ("vd2", t.Vector(t.DOUBLE, 2)),
@@ -40,7 +40,7 @@ def _f2i(kind: t.CType) -> Any:
         low, high = limits(kind)
         top = float(high + 1)
         inside = b.land(b.name("v") > (low - 1.0 if low > -(1 << 52) else float(low)),
-                        b.name("v") < top)  # fmt: skip
+                        b.name("v") < top)
         return b.d.Function(f"f2i_{short_name(kind)}", result=kind, storage="static",
                             params=(b.d.Parameter("v", t.DOUBLE),),
                             body=b.block(b.ret(b.cond(inside, b.cast(kind, b.name("v")), 5))))
@@ -58,7 +58,7 @@ def _bits(name: str, kind: t.CType, image: t.CType, nan: int) -> Any:
             name, result=image, storage="static", params=(b.d.Parameter("v", kind),),
             body=b.block(b.let((u, "u"), b.init(v)),
                          b.if_(v != v, b.ret(b.E(b.x.IntLiteral(nan, type=image)))),
-                         b.ret(b.name("u").i)))  # fmt: skip
+                         b.ret(b.name("u").i)))
 
     return make
 
@@ -70,7 +70,7 @@ def _number(name: str, kind: t.CType) -> Any:
         v = b.name("v")
         return b.d.Function(name, result=kind, storage="static",
                             params=(b.d.Parameter("v", kind),),
-                            body=b.block(b.ret(b.cond(v == v, v, b.cast(kind, 0)))))  # fmt: skip
+                            body=b.block(b.ret(b.cond(v == v, v, b.cast(kind, 0)))))
 
     return make
 
@@ -92,7 +92,7 @@ def prelude() -> str:
         size = kind.count * t.underlying(kind.element).bits // 8
         lines.append(f"typedef {kind.element} {name} __attribute__((vector_size({size})));")
     lines += ["union u_fbits { float x; unsigned i; };",
-              "union u_dbits { double x; unsigned long i; };"]  # fmt: skip
+              "union u_dbits { double x; unsigned long i; };"]
     lines += [f"static {fe_ctext.function(make(), n)}" for n, make in F2I.items()]
     return "\n".join(lines) + "\n"
 
@@ -198,7 +198,7 @@ class Types:
             return (b.f32 if s is t.FLOAT else b.f64)(value)
         low, high = limits(kind)
         value = rng.choice([0, 1, low, high, rng.randint(max(low, -9), min(high, 99)),
-                            rng.randint(low, high)])  # fmt: skip
+                            rng.randint(low, high)])
         if value < 0 and value == -(1 << 63):
             value += 1
         return b.E(b.expr(value)) if value < 1 << 63 else b.u64(value)
@@ -221,7 +221,7 @@ class Types:
                 if flat:
                     return b.init(*(leaf(k) for k in flat[: self.rng.randint(1, len(flat))]))
             return b.init(*(self.initialiser(s.element, leaf)
-                            for _ in range(self.rng.randint(1, n))))  # fmt: skip
+                            for _ in range(self.rng.randint(1, n))))
         return leaf(kind)
 
     def flat(self, kind: t.CType) -> list[t.CType]:

@@ -61,7 +61,7 @@ def test_syntax_errors_have_place_line_and_caret(tmp_path: Path) -> None:
     ("__global__ void k(int *p) { p[0] = 1; \n", "expected '}'"),
     ("__global__ void k(int *p) { p[0] = " + "(" * 3000 + "1" + ")" * 3000 + "; }\n",
      "bracket nesting level"),
-])  # fmt: skip
+])
 def test_wrong_sources(tmp_path: Path, text: str, said: str) -> None:
     assert said in told(tmp_path, text)
 
@@ -159,7 +159,7 @@ def test_keep_writes_every_stage(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     names = {p.name for p in (tmp_path / "stages").iterdir()}
     assert {"k.tree.json", "k.1.nvvm.nvir", "k.1.nvvm.ll", "k.2.optimised.nvir", "k.3.ori.nvir",
-            "k.ptx"} <= names  # fmt: skip
+            "k.ptx"} <= names
 
 
 @pytest.mark.oracle
@@ -192,7 +192,7 @@ def test_other_commands_take_sources(tmp_path: Path) -> None:
     ran = CliRunner().invoke(main, [
         "run", str(source), "--block", "1", "--arg", "range:f32[5]", "--arg", "zeros:f32[1]",
         "--arg", "5",
-    ])  # fmt: skip
+    ])
     assert ran.exit_code == 0, ran.output
     assert "[10.0]" in ran.output
 
@@ -243,7 +243,7 @@ def test_without_libclang(monkeypatch: pytest.MonkeyPatch) -> None:
     ("t.json", b"\xff\xfe", "t.json: error: not UTF-8 text"),
     ("k.ptx", ".version 8.0\n", "takes CUDA sources (.cu) and trees"),
     ("k.ll", "define void @f()\n", "`nvir opt` reads PTX and LLVM text"),
-])  # fmt: skip
+])
 def test_what_is_no_source_is_told_at_its_place(tmp_path, monkeypatch, name, text, said):
     monkeypatch.chdir(tmp_path)
     Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())

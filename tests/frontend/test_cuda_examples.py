@@ -44,7 +44,7 @@ globals().update({
 @pytest.mark.parametrize("path", [
     pytest.param(p, marks=() if p.stem in ("sgemm", "gemm_wmma", "print") else pytest.mark.slow)
     for p in sorted((ROOT / "examples").glob("*.cu"))
-], ids=lambda p: p.stem)  # fmt: skip
+], ids=lambda p: p.stem)
 def test_the_assembler_takes_it(path: Path) -> None:
     from nvir.toolchain.ptxas import ptxas
 

@@ -48,7 +48,7 @@ def test_groups_of_all_kinds() -> None:
         labels = (warp & 3) == (values[t] & 3)
         want = [half.sum(), same.sum(), warp[: t & 31].sum(), (t & 3) + 40,
                 sum(int(v > 50) << n for n, v in enumerate(same)),
-                labels[: (t & 31) + 1].sum()]  # fmt: skip
+                labels[: (t & 31) + 1].sum()]
         assert out[t].tolist() == want
         assert least[t] == same.min()
 
@@ -109,7 +109,7 @@ def test_a_tile_of_sums_lives_in_registers() -> None:
     a, b = rng.standard_normal((2, 3, 8, 4), np.float32)
     out = np.zeros((8, 8), np.float32)
     nvir.launch(module, next(f.name for f in module.functions if f.is_kernel), 1, 1,
-                [out, np.ascontiguousarray(a), np.ascontiguousarray(b), np.int32(3)])  # fmt: skip
+                [out, np.ascontiguousarray(a), np.ascontiguousarray(b), np.int32(3)])
     np.testing.assert_allclose(out, np.einsum("sik,sjk->ij", a, b), rtol=1e-4, atol=1e-5)
 
 

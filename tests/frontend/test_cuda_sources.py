@@ -33,7 +33,7 @@ def kernel(module: Any, text: str) -> str:
 @pytest.mark.oracle
 @pytest.mark.parametrize("path", [
     pytest.param(p, marks=() if p.stem in SAMPLE else pytest.mark.slow) for p in SOURCES
-], ids=lambda p: p.stem)  # fmt: skip
+], ids=lambda p: p.stem)
 @pytest.mark.parametrize("optimise", [3, 0])
 def test_every_source_assembles(path: Path, optimise: int) -> None:
     from nvir.toolchain.ptxas import ptxas
@@ -60,7 +60,7 @@ def test_classes_lambdas_and_overloads() -> None:
     np.testing.assert_allclose(out, expected, rtol=1e-5)
     got = np.zeros(32, np.float32)
     nvir.launch(module, kernel(module, "apply"), 1, 32, [got, np.arange(32, dtype=np.float32), 32,
-                                                         np.float32(3)])  # fmt: skip
+                                                         np.float32(3)])
     assert (got == 3 * np.arange(32) + 1).all()
 
 
@@ -93,7 +93,7 @@ def test_gemm_of_a_suite(rng: Any) -> None:
     module = nvir.compile_cuda(
         (Path(__file__).parent / "cuda_sources" / "poly_gemm.cu").read_text()
         .replace("512", "24"), name="gemm.cu"
-    )  # fmt: skip
+    )
     a, b, c = (rng.integers(-2, 3, (24, 24)).astype(np.float32) for _ in range(3))
     expected = (32412.0 * (a.astype(float) @ b) + 2123.0 * c).astype(np.float32)
     nvir.launch(module, kernel(module, "gemm_kernel"), (1, 3), (32, 8), [a, b, c])
@@ -190,12 +190,12 @@ MATH = [
     lambda v: np.hypot(v, 3), lambda v: np.log1p(abs(v)), lambda v: np.expm1(v / 8),
     lambda v: np.copysign(np.floor(abs(v) + 0.5), v) + np.floor(v) + np.ceil(v) + np.trunc(v)
     + np.rint(v), lambda v: np.sqrt(abs(v)), lambda v: np.log10(abs(v) + 2),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "dtype", "rtol"), [
     ("mathf", np.float32, 2e-6), ("mathd", np.float64, 2e-14),
-])  # fmt: skip
+])
 def test_mathematics(rng: Any, name: str, dtype: Any, rtol: float) -> None:
     import math
 
@@ -227,7 +227,7 @@ def test_a_tour_of_the_language(optimise: int) -> None:
     result = nvir.launch(module, kernel(module, "k"), 1, 1, args)
     assert result.stdout == "zero 2 x\n"
     assert out.tolist() == [9, 12, 6, 35, 5, 8, 4, -4, -501, 36, 100, -32768, 5, 41, 3, 4, 8, 9, 42,
-                            2, 6, 0, 9, 6]  # fmt: skip
+                            2, 6, 0, 9, 6]
     assert v[0].tolist() == [2, 2, 2, 2]
 
 
@@ -239,9 +239,9 @@ def test_a_second_tour(optimise: int) -> None:
     constants = np.zeros(1, np.dtype([("a", "f4"), ("n", "i4"), ("w", "f4", 4), ("src", "u8")]))
     constants["a"], constants["w"] = 2, [[1, 2, 3, 4]]
     args = [out, 3, s[()], np.uint8(1), np.int8(65), np.uint8(200), np.int64(10), 2.5,
-            np.int16(-3)]  # fmt: skip
+            np.int16(-3)]
     nvir.launch(module, kernel(module, "y"), 1, 32, args, globals={"P": constants})
     assert out.tolist() == [
         194, 8.5, 6, 9, 13, 3, 15, 199, 198, 18, 6, 274.5, 1, 1, 13, 1, 4.5, 3, 4, 2, 10, 4, 2.5,
         2.5, 0, 32, 10,
-    ]  # fmt: skip
+    ]

@@ -49,7 +49,7 @@ FULL = "#pragma unroll\n"
     ("float a[30]; for (int i = 0; i < 30; ++i) a[i] = x[i]; o[0] = a[n];", 1),
     (FULL + "for (int i = 0; i < 3; ++i)\n" + FULL + "for (int j = 0; j < 2; ++j) o[i + j] = x[j];",
      0),
-])  # fmt: skip
+])
 def test_which_loops_stay(body: str, left: int) -> None:
     assert loops(body) == left
     assert loops(body, unroll=False) >= max(left, 1)
@@ -62,7 +62,7 @@ def test_results_do_not_change(optimise: int) -> None:
         + FULL + "for (int i = 3; i >= 0; --i) { float t = a[i]; s = 2 * s + t; }\n"
         "for (int i = 0; i < 4; i += 2) { o[i] = s + a[i]; o[i + 1] = a[i + 1]; }\n}\n",
         optimise=optimise,
-    )  # fmt: skip
+    )
     x, o = np.array([5, 6, 7, 8], np.float32), np.zeros(4, np.float32)
     nvir.launch(module, "k", 1, 1, [o, x, 4])
     a = x * np.arange(4)
@@ -74,7 +74,7 @@ def test_arrays_of_unrolled_loops_live_in_registers() -> None:
     text = (
         HEAD + "float a[8];\n" + FULL + "for (int i = 0; i < 8; ++i) a[i] = x[i];\n"
         + FULL + "for (int i = 0; i < 8; ++i) o[i] = a[7 - i];\n}\n"
-    )  # fmt: skip
+    )
     assert ".local" not in nvir.print_ptx(nvir.compile_cuda(text))
     assert ".local" in nvir.print_ptx(nvir.compile_cuda(text, optimise=0))
 
@@ -89,7 +89,7 @@ def test_a_loop_that_must_not_be_unrolled_says_so_to_the_assembler() -> None:
 @pytest.mark.parametrize(("text", "value"), [
     ("4", 4), ("(2 + 3) * 4", 20), ("-7 / 2", -3), ("-7 % 2", -1), ("1 << 4", 16), ("-(3)", -3),
     ("256 >> 2 + 1", 32),
-])  # fmt: skip
+])
 def test_numbers_in_pragmas_are_counted_as_c_does(text, value):
     assert arithmetic(text) == value
 
@@ -97,7 +97,7 @@ def test_numbers_in_pragmas_are_counted_as_c_does(text, value):
 @pytest.mark.parametrize("text", [
     "1 << 9999999999", "9 ** 9", "9 << 63 << 63", "7 / 0", "1 < 2", "", "4u", "print(1)", "a",
     "99999999999999999999999", "(" * 5000 + "1" + ")" * 5000, "1 +", "1.5", "'x'", "True",
-])  # fmt: skip
+])
 def test_what_is_no_number_is_none_at_once(text):
     assert arithmetic(text) is None
 
@@ -118,7 +118,7 @@ def factors(source: str) -> list[int]:
     f = nvir.compile_cuda(source).functions[0]
     f.analyze_cfg()
     return [sum(i.form.name in ("mul", "fma") and i.form.spelling.endswith("f32")
-                for b in x.blocks for i in b) for x in f.loops()]  # fmt: skip
+                for b in x.blocks for i in b) for x in f.loops()]
 
 
 def _counted(pragma: str, loop: str) -> str:

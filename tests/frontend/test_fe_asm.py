@@ -29,7 +29,7 @@ PHASES = ["template", "reconstruction", "constraints", "clobbers", "object", "re
 
 def kernel(*body, params="", others=()):
     return b.unit(*others, b.kernel("k", "int *out, int n" + params, b.let("int x", 0),
-                                    b.let("int y", 0), *body))  # fmt: skip
+                                    b.let("int y", 0), *body))
 
 
 def state_of(*body, params="", others=()):
@@ -63,7 +63,7 @@ def test_the_phases_run_in_order():
 def test_fragments():
     assert parse_template("mov.u32 %0, %tid.x; // %h1") == [
         Fragment("mov.u32 "), Fragment("", 0), Fragment(", %tid.x; // "), Fragment("", 1, "h"),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.seed("ASM-03", "ASM-04", "ASM-05", "ASM-06", "ASM-08", "ASM-09")
@@ -71,7 +71,7 @@ def test_fragments():
     ("a$b", "a$$b"), ("%%tid.x", "%tid.x"), ("add %12, %3", "add $12, $3"), ("L%=:", "L${:uid}:"),
     ("%h0", "${0:h}"), ("mov.u32 %0, %tid.x", "mov.u32 $0, %tid.x"), ("%laneid", "%laneid"),
     ("", ""), ("100%", "100%"), ("%%%0", "%$0"),
-])  # fmt: skip
+])
 def test_templates(given, want):
     assert text(given) == want
 
@@ -121,11 +121,11 @@ def test_tags():
     assert constraint(9).letters == "imr"
     assert constraint(23).letters == "r"
     flags = {k: (constraint(k).address, constraint(k).memory)
-             for k in (8, 9, 0x14, 0x15, 0x16, 0x18, 0x19, 0x1B, 0x1C, 0x26, 0x2A, 26)}  # fmt: skip
+             for k in (8, 9, 0x14, 0x15, 0x16, 0x18, 0x19, 0x1B, 0x1C, 0x26, 0x2A, 26)}
     through, memory = (True, False), (False, True)
     assert flags == {8: (True, True), 9: (True, True), 0x14: through, 0x15: through, 0x16: through,
                      0x18: through, 0x26: through, 0x2A: through, 0x19: memory, 0x1B: memory,
-                     0x1C: memory, 26: (False, False)}  # fmt: skip
+                     0x1C: memory, 26: (False, False)}
 
 
 @pytest.mark.seed("ASM-12")
@@ -156,7 +156,7 @@ def test_operands_tied_by_a_digit_are_refused():
     (b.asm("a %0;", [], [("=r", x)]), "asm input with the constraint '=r'"),
     (b.asm("a %0;", [("=l", x)]), r"asm operand type size\(4\) does not match type/size implied"),
     (b.asm("a %0;", [], [("n", x)]), "the operand of asm constraint 'n' is no constant"),
-])  # fmt: skip
+])
 def test_what_constraints_refuse(statement, message):
     with pytest.raises(IRGenError, match=message) as raised:
         asm_of(statement)
@@ -170,7 +170,7 @@ def test_objects_are_no_operands():
 
 def test_registers_by_letter():
     body = [b.let("short h"), b.let("long l"), b.let("float f"), b.let("double d"),
-            b.let("__int128 q")]  # fmt: skip
+            b.let("__int128 q")]
     operands = [(f"={c}", b.name(c)) for c in "hlfdq"]
     call = asm_of(*body, b.asm("x %0, %1, %2, %3, %4;", operands))
     assert call.aux.callee.constraints == "=h,=l,=f,=d,=q"
@@ -220,20 +220,20 @@ def test_results_are_taken_out_and_stored():
     g = state_of(b.asm("a %0, %1;", [("=r", x), ("=r", y)]))
     found = [i for i in g.function.instructions() if i.form.name == "extractvalue"]
     assert [(i.aux, i.name.split(".")[0]) for i in found] == [((0,), "asmresult"),
-                                                              ((1,), "asmresult")]  # fmt: skip
+                                                              ((1,), "asmresult")]
     stores = [i for i in g.function.instructions()
-              if i.form.name == "store" and i.operands[0] in found]  # fmt: skip
+              if i.form.name == "store" and i.operands[0] in found]
     assert [i.operands[1].name for i in stores] == ["x", "y"]
     wide = state_of(b.let("__int128 q"), b.let("__int128 r"),
-                    b.asm("a %0, %1;", [("=q", b.name("q")), ("=q", b.name("r"))]))  # fmt: skip
+                    b.asm("a %0, %1;", [("=q", b.name("q")), ("=q", b.name("r"))]))
     assert sum((i.name or "").startswith("asmresult")
-               for i in wide.function.instructions()) == 2  # fmt: skip
+               for i in wide.function.instructions()) == 2
 
 
 @pytest.mark.seed("ASM-23", "ASM-09")
 def test_the_example_of_the_notes():
     module = module_of(kernel(b.asm("mov.u32 %0, %tid.x;", [("=r", x)], volatile=True),
-                              b.assign(out[0], x)))  # fmt: skip
+                              b.assign(out[0], x)))
     text_ = nvir.print_ll(module, "llvm20")
     assert 'call i32 asm sideeffect "mov.u32 $0, %tid.x;", "=r"()' in text_
     (call,) = [i for i in module["k"].instructions() if i.form.is_call]
@@ -248,11 +248,11 @@ def test_the_example_of_the_notes():
 def test_the_comments_stand_around_it_in_ptx():
     module = module_of(kernel(
         b.asm("add.s32 %0, %1, 3; mul.lo.s32 %0, %0, 2;", [("=r", x)], [("r", n)]),
-        b.asm("membar.gl;"), b.assign(out[0], x)))  # fmt: skip
+        b.asm("membar.gl;"), b.assign(out[0], x)))
     nvir.run_passes(module, "select,dce", verify=True)
     printed = nvir.print_ptx(module)
     blocks = [p.split("// end inline asm")[0].split("\n") for p in
-              printed.split("// begin inline asm")[1:]]  # fmt: skip
+              printed.split("// begin inline asm")[1:]]
     spelled = [[line.split()[0] for line in block if line.strip()] for block in blocks]
     assert spelled == [["add.s32", "mul.lo.s32"], ["membar.gl;"]]
     again = nvir.print_ptx(nvir.read_ptx(printed))
@@ -266,7 +266,7 @@ def test_a_bool_and_a_float_as_bits():
     module = module_of(kernel(
         b.let("float f", 1.5), b.let("unsigned u"),
         b.asm("mov.b32 %0, %1;", [("=r", b.name("u"))], [("r", b.name("f"))]),
-        b.assign(out[0], b.name("u") >> 20)))  # fmt: skip
+        b.assign(out[0], b.name("u") >> 20)))
     got = np.zeros(1, np.int32)
     run(module, "k", [got, np.int32(4)], block=1)
     assert got.tolist() == [0x3FC]

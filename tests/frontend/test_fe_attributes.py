@@ -36,7 +36,7 @@ def test_the_second_stage_emits_once():
     bundles = Bundles()
     first = bundles.emit(f)
     assert first == [("kernel", 1), ("grid_constant", 2), ("full_custom_abi", 0xFFFFFFFF),
-                     ("preserve_n_data", 3), ("preserve_n_after", 0)]  # fmt: skip
+                     ("preserve_n_data", 3), ("preserve_n_after", 0)]
     again = bundles.emit(f)
     assert not any(key.startswith("preserve") for key, _ in again)
     assert f.attributes.preserve == (3, -1, 0)  # the tree is not touched
@@ -47,10 +47,10 @@ def test_the_second_stage_emits_once():
 @pytest.mark.seed("ATT-06", "GAP-33")
 def test_the_third_stage_groups():
     pairs = [("kernel", 1), ("grid_constant", 1), ("grid_constant", 3), ("preserve_n_data", 4),
-             ("preserve_n_control", 2), ("preserve_n_after", 0)]  # fmt: skip
+             ("preserve_n_control", 2), ("preserve_n_after", 0)]
     kept = ("preserve_n_data", 4, "preserve_n_control", 2, "preserve_n_after", 0)
     assert reencoded(pairs, 3) == ("kernel", 1, "grid_constant", (1, 3), "preserve_reg_abi", kept,
-                                   "numParams", (3,))  # fmt: skip
+                                   "numParams", (3,))
     custom = [*pairs, ("full_custom_abi", CUSTOM_ABI)]
     assert reencoded(custom, 3)[-2:] == ("full_custom_abi", -1)
     assert "numParams" not in reencoded(custom, 3)
@@ -66,7 +66,7 @@ def test_the_layout_of_kernel_attrs_and_who_reads_it():
     assert order == sorted(order)
     assert metadata.grid_constants(module, module["k"]) == (1,)
     assert metadata.preserved(module, module["k"]) == {"preserve_n_data": 3,
-                                                       "preserve_n_after": 0}  # fmt: skip
+                                                       "preserve_n_after": 0}
     again = nvir.read_ll(text)
     assert metadata.grid_constants(again, again["k"]) == (1,)
     plain = module_of(b.unit(kernel()))
@@ -86,7 +86,7 @@ def test_launch_bounds_in_both_dialects_and_ptx():
     nvir.run_passes(module, "select", verify=True)
     ptx = nvir.print_ptx(module)
     for directive in (".maxntid 128", ".minnctapersm 2", ".maxnreg 64", ".reqnctapercluster 2",
-                      ".explicitcluster"):  # fmt: skip
+                      ".explicitcluster"):
         assert directive in ptx, directive
     assert ".reqntid 32, 2, 1" in _ptx(kernel(required_block=(32, 2, 1)))
 
@@ -107,7 +107,7 @@ def test_what_a_module_says_of_itself():
 
 
 @pytest.mark.parametrize(("inline", "word"), [("always", "alwaysinline"), ("never", "noinline"),
-                                              ("inline", "inlinehint")])  # fmt: skip
+                                              ("inline", "inlinehint")])
 def test_inlining_words(inline, word):
     f = b.function("int f", "int a", b.ret(b.name("a")), inline=inline)
     module = module_of(b.unit(f, b.kernel("k", "int *out", b.assign(out[0], b.call("f", 1)))))
@@ -118,7 +118,7 @@ def test_inlining_words(inline, word):
 @pytest.mark.seed("GLB-01", "GLB-02")
 def test_variables_in_ptx():
     made = [b.variable(f"int {m}_v[2]", *([b.init(1, 2)] if m != "shared" else []), memory=m)
-            for m in ("device", "constant", "shared", "managed")]  # fmt: skip
+            for m in ("device", "constant", "shared", "managed")]
     body = [b.assign(out[k], b.name(v.name)[0]) for k, v in enumerate(made)]
     text = _ptx_of(b.unit(*made, b.kernel("k", "int *out", *body)))
     for word in (".global .align 4", ".const .align 4", ".shared .align 4"):

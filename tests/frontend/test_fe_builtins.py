@@ -81,7 +81,7 @@ def _family(k):
 @pytest.mark.seed("BLT-07")
 def test_surface_types():
     assert numbers.SURFACE_TYPES == {0: "generic", 1: "1d", 5: "2d", 7: "3d", 8: "cube",
-                                     10: "a1d", 11: "a2d", 14: "buffer"}  # fmt: skip
+                                     10: "a1d", 11: "a2d", 14: "buffer"}
     assert numbers.surface_intrinsics(5) == (3701, 3702)
     assert numbers.surface_intrinsics(11) == (3698, 3699)
 
@@ -98,7 +98,7 @@ def test_names_of_textures():
 def test_the_table_of_warpgroup_products():
     found = [numbers.wgmma_index(c, shared, s64, flags, variant)
              for c in numbers.WGMMA_N for shared in (False, True) for s64 in (False, True)
-             for flags in range(3) for variant in range(3)]  # fmt: skip
+             for flags in range(3) for variant in range(3)]
     assert sorted(found) == list(range(144))
     assert numbers.wgmma_intrinsic(16, False, False, 0, 0) == 5304
     assert numbers.wgmma_intrinsic(128, True, True, 2, 2) == 5447
@@ -195,7 +195,7 @@ def test_ptxas_takes_every_row():
 @pytest.mark.oracle
 def test_libnvvm_knows_the_intrinsics_of_rows():
     for row in random.Random(5).sample([r for r in ROWS if r.lowering.startswith("llvm")
-                                        and not r.below and r.sm < 90], 6):  # fmt: skip
+                                        and not r.below and r.sm < 90], 6):
         accepted(module_of(program(row)))
 
 
@@ -214,7 +214,7 @@ def test_atomics(suffix):
         b.call(f"atomicXor{suffix}", out + 3, 3), b.call(f"atomicAdd{suffix}", b.name("f"), 0.5),
         b.call(f"atomicExch{suffix}", out + 4, 7),
         b.call(f"atomicCAS{suffix}", out + 5, 0, 9),
-    ))  # fmt: skip
+    ))
     module = module_of(tree)
     for select in (False, True):
         if select:
@@ -229,7 +229,7 @@ def test_atomics(suffix):
 
 def test_words_and_scopes_of_atomics():
     tree = b.unit(b.kernel("k", "int *out", *(b.call(f"atomicAdd{s}", out, 1) for s in (
-        "", "_block", "_system"))))  # fmt: skip
+        "", "_block", "_system"))))
     found = [x_.aux for x_ in module_of(tree)["k"].instructions() if x_.form.name == "atomicrmw"]
     assert [a[1] for a in found] == ["agent", "workgroup", ""]
     assert {a[0] for a in found} == {"monotonic"}
@@ -250,7 +250,7 @@ def test_warps_exchange_values():
                  + b.call("__all_sync", full, i > 5) * 10),
         b.assign(out[128 + i], b.call("__match_any_sync", full, i / 8)),
         b.assign(out[160 + i], b.call("__reduce_add_sync", full, i)),
-    ))  # fmt: skip
+    ))
     k = np.arange(32)
     for select in (False, True):
         module = module_of(tree)
@@ -293,7 +293,7 @@ BITS = [
      0x3E00),
     ("__hfma", lambda: b.cast("int", b.call("__hfma", b.f16(2), b.f16(3), b.f16(4))), 10),
     ("__hlt", lambda: b.call("__hlt", b.f16(2), b.f16(3)), 1),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "make", "want"), BITS, ids=[r[0] for r in BITS])
@@ -318,7 +318,7 @@ def test_copies_and_cached_accesses():
         b.assign(out[0], b.name("w").y), b.call("__stcg", out + 1, 5),
         b.assign(out[2], b.call("__ldcg", out)),
         b.call("memset", out + 3, 1, b.u64(4)), b.call("memcpy", out + 4, out + 3, b.u64(4)),
-    ))  # fmt: skip
+    ))
     v = np.arange(8, dtype=np.float32)
     module = module_of(tree)
     got = np.zeros(8, np.int32)
@@ -333,7 +333,7 @@ def test_asynchronous_copies():
         "k", "int *out, const int *v", tile, b.let("int i", b.threadIdx.x),
         b.call("__pipeline_memcpy_async", b.addr(b.name("tile")[i]), b.name("v") + i, b.u64(4)),
         b.call("__pipeline_commit"), b.call("__pipeline_wait_prior", 0), b.call("__syncthreads"),
-        b.assign(out[i], b.name("tile")[31 - i])))  # fmt: skip
+        b.assign(out[i], b.name("tile")[31 - i])))
     got = np.zeros(32, np.int32)
     module = module_of(tree)
     run(module, "k", [got, np.arange(32, dtype=np.int32)])
@@ -350,7 +350,7 @@ def test_asynchronous_copies():
     (lambda: b.call("__mma_m16n8k32_e4m3_e4m3_f32", p, x, x, p), "sm_80", "requires sm_89"),
     (lambda: b.call("__shfl", n, 0), "sm_80", "is not supported on sm_70 and higher"),
     (lambda: b.call("__nanosleep", b.u32(9)), "sm_60", "requires sm_70 or higher, not sm_60"),
-])  # fmt: skip
+])
 def test_gates(call, arch, message):
     def tree():
         return b.unit(b.kernel("k", "float *p, int *x, int n", b.stmt(call())))
@@ -377,7 +377,7 @@ def test_names_of_intrinsics():
         # bits of an int where a float is taken: a bit cast
         b.assign(out[2], b.call("__nvvm_add_rn_f", 0x3F800000, b.f32(1))),
         b.assign(out[3], b.call("__nvvm_read_ptx_sreg_ntid_x")),
-    )), count=4).tolist()  # fmt: skip
+    )), count=4).tolist()
     assert made == [10, 2, 2, 1]
     with pytest.raises(TreeError, match="use of undeclared name '__no_such_builtin'"):
         check(b.unit(b.kernel("k", "int *out", b.call("__no_such_builtin", 1))))
@@ -394,7 +394,7 @@ def test_an_intrinsic_that_returns_a_struct():
         "k", "int *out", b.let("both r", b.call(b.E(b.x.Name(declared.name, declared)),
                                                 b.u32(0xFFFFFFFF), b.threadIdx.x, 7, 31),
                                types=types),
-        b.assign(out[b.threadIdx.x], b.name("r").v), types=types), types=types))  # fmt: skip
+        b.assign(out[b.threadIdx.x], b.name("r").v), types=types), types=types))
     from nvir.frontend.irgen import Options, generate
 
     module = generate(unit, Options())

@@ -57,7 +57,7 @@ def emitted(unit, name="k", **options):
 @pytest.mark.parametrize(("callee", "message"), [
     (b.E(b.x.IntLiteral(3)), "Expected pointer to function!"),
     (b.cast("int *", 0), "unexpected: Callee does not have routine type!"),
-])  # fmt: skip
+])
 def test_what_cannot_be_called(callee, message):
     tree = b.unit(b.kernel("k", "int *out", b.call(callee)))
     with pytest.raises(TreeError, match=message) as raised:
@@ -75,11 +75,11 @@ def test_the_special_intrinsics_bypass_the_abi():
     assert found == [10214, 10219, 10227, 15752]
     special = b.function("int warp_thing", "int a", intrinsic=10219)
     state = emitted(b.unit(special, b.kernel("k", "int *out", b.assign(
-        out[0], b.call("warp_thing", 3)))))  # fmt: skip
+        out[0], b.call("warp_thing", 3)))))
     assert state.events == ["type", "special"]
     other = b.function("int warp_thing", "int a", intrinsic=10220)
     state = emitted(b.unit(other, b.kernel("k", "int *out", b.assign(
-        out[0], b.call("warp_thing", 3)))))  # fmt: skip
+        out[0], b.call("warp_thing", 3)))))
     assert "classify" in state.events
 
 
@@ -90,18 +90,18 @@ def test_the_phases_run_in_order():
     callee = b.function("big make", "big v", b.ret(v), types=types)
     unit = b.unit(callee, b.kernel(
         "k", "int *out", b.let("big w", types=types),
-        b.assign(w, b.call("make", w, reversed_order=True)), types=types), types=types)  # fmt: skip
+        b.assign(w, b.call("make", w, reversed_order=True)), types=types), types=types)
     state = emitted(unit, policy="notes")
     assert state.events == [
         "type", "callee", "args", "reverse", "classify", "sret", "fixup", "fold", "debugloc",
         "bundle", "emit", "attributes", "return",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.seed("CAL-02")
 def test_a_builtin_leaves_an_object_in_a_temporary():
     state = emitted(b.unit(b.kernel("k", "float4 *out", b.assign(
-        out[0], b.call("__ldg", out + 1)))))  # fmt: skip
+        out[0], b.call("__ldg", out + 1)))))
     assert state.events == ["type", "builtin", "args"]
     assert "agg.tmp" in [i.name for i in state.function.instructions()]
 
@@ -144,7 +144,7 @@ def test_kinds_by_type():
 @pytest.mark.parametrize(("size", "align", "want"), [
     (1, 1, "i8"), (2, 2, "i16"), (3, 1, "{i8, i8, i8}"), (4, 4, "i32"), (6, 2, "{i16, i16, i16}"),
     (8, 8, "i64"), (12, 4, "{i32, i32, i32}"), (16, 8, "{i64, i64}"), (20, 4, None), (0, 1, None),
-])  # fmt: skip
+])
 def test_integers_that_a_size_class_travels_as(size, align, want):
     made = abi.coerced(size, align)
     assert (made is None and want is None) or str(made).replace(" ", "") == want.replace(" ", "")
@@ -159,7 +159,7 @@ def test_a_scalar_is_never_passed_indirectly():
         abi.classify_param = lambda types, of, *rest: abi.Passing(
             of, Kind.INDIRECT, abi.pointer())
         with pytest.raises(IRGenError, match="Non-aggregate arguments passed indirectly are not "
-                                             "supported!"):  # fmt: skip
+                                             "supported!"):
             module_of(tree)
     finally:
         abi.classify_param = forced
@@ -177,12 +177,12 @@ def test_objects_of_every_size_go_there_and_back(size, align, policy):
     count = size // align
     last = f"m{count - 1}"
     change = d.Function("change", result=r, params=(d.Parameter("v", r), d.Parameter("n", t.INT)),
-                        body=b.block(b.assign(getattr(v, last), n, "+="), b.ret(v)))  # fmt: skip
+                        body=b.block(b.assign(getattr(v, last), n, "+="), b.ret(v)))
     tree = b.unit(change, b.kernel(
         "k", "int *out, int n", b.let((r, "w"), b.init(*range(1, count + 1))),
         b.let((r, "v"), b.call("change", w, 5)),
         b.assign(out[0], getattr(v, last)), b.assign(out[1], getattr(w, last)),
-        b.assign(out[2], b.call("change", b.call("change", w, 1), 2).m0)))  # fmt: skip
+        b.assign(out[2], b.call("change", b.call("change", w, 1), 2).m0)))
     module = module_of(tree, policy=policy)
     first = np.zeros(3, np.int32)
     run(module, "k", [first, np.int32(0)], block=1)
@@ -202,11 +202,11 @@ def test_attributes_of_a_call_with_a_hidden_result():
     b.record("big", "double a[9]", types)
     make = b.function("big make", "big v", b.ret(v), types=types)
     module = kernel_with(b.let("big w", types=types), b.assign(w, b.call("make", w)),
-                         others=[make], types=types, policy="notes")  # fmt: skip
+                         others=[make], types=types, policy="notes")
     (call,) = [i for i in calls_in(module) if i.aux.callee.name == "make"]
     big = module["make"].arguments[0].attributes[0][1]
     assert call.aux.arguments == (
-        (("sret", big), ("align", 8)), (("byval", big), ("align", 8)))  # fmt: skip
+        (("sret", big), ("align", 8)), (("byval", big), ("align", 8)))
     assert [v.name for v in call.operands] == ["tmp", "byval-temp"]
     direct = classify(Types(), make, "observed")
     assert not direct.sret
@@ -223,12 +223,12 @@ def test_a_cast_to_its_own_type_is_folded():
     assert calls_in(module)[0].aux.callee is module["g"]
     other = b.E(b.expr(b.cast("unsigned (*)(unsigned)", b.name("g"))))
     module = kernel_with(b.assign(out[0], other(3)), others=[
-        b.function("int g", "int a", b.ret(b.name("a")))])  # fmt: skip
+        b.function("int g", "int a", b.ret(b.name("a")))])
     # one type to LLVM, another to C: LLVM's signature is the same, and the call is direct
     assert calls_in(module)[0].aux.callee is module["g"]
     wide = b.E(b.expr(b.cast("int (*)(long)", b.name("g"))))
     module = kernel_with(b.assign(out[0], wide(3)), others=[
-        b.function("int g", "int a", b.ret(b.name("a")))])  # fmt: skip
+        b.function("int g", "int a", b.ret(b.name("a")))])
     assert calls_in(module)[0].aux.callee is None
     text = nvir.print_ll(module, "llvm7")
     assert "bitcast (i32 (i32)* @g to i32 (i64)*)" in text
@@ -247,7 +247,7 @@ def test_a_call_stands_at_its_line():
 @pytest.mark.parametrize(("given", "want"), [
     ((3, -1, 0), (("preserve_n_data", 3), ("preserve_n_after", 0))), ((-1, -1, -1), ()),
     ((1, 2, 3), (("preserve_n_data", 1), ("preserve_n_control", 2), ("preserve_n_after", 3))),
-])  # fmt: skip
+])
 def test_bundles(given, want):
     g = b.function("int g", "int a", b.ret(b.name("a")))
     module = kernel_with(b.assign(out[0], b.call("g", 1, preserve=given)), others=[g])
@@ -271,7 +271,7 @@ def test_calls_by_pointer_say_their_alignments():
         b.let("int (*f)(int, double, pair)", b.name("g"), types=types),
         b.assign(out[0], b.call(f, 1, 2.0, b.name("p"))),
         b.assign(out[1], b.call("g", 1, 2.0, b.name("p"))), b.call("h"),
-        others=[g, nothing], types=types)  # fmt: skip
+        others=[g, nothing], types=types)
     indirect, direct, silent = calls_in(module)
     assert (indirect.name, direct.name, silent.name) == ("call", "g", None)
     assert indirect.aux.callalign == (4, 4, 8, 8)
@@ -310,10 +310,10 @@ def test_only_a_direct_call_by_that_name_is_printf():
 @pytest.mark.seed("PRF-01", "PRF-02", "PRF-05", "GAP-35")
 def test_calls_of_printf_share_a_declaration_and_a_buffer():
     module = kernel_with(b.call("printf", "%d", n), b.call("printf", "%d %f %d", n, 1.5, n),
-                         b.call("printf", "%d", 1))  # fmt: skip
+                         b.call("printf", "%d", 1))
     assert [g.name for g in module.functions].count("vprintf") == 1
     buffers = [i for i in module["k"].instructions()
-               if i.form.name == "alloca" and i.aux[0].name.endswith("x i8]")]  # fmt: skip
+               if i.form.name == "alloca" and i.aux[0].name.endswith("x i8]")]
     assert [str(i.aux[0]) for i in buffers] == ["[20 x i8]"]
     assert buffers[0].block is module["k"].entry
     got = run(module, "k", [np.zeros(1, np.int32), np.int32(4)], block=1)
@@ -324,7 +324,7 @@ def test_calls_of_printf_share_a_declaration_and_a_buffer():
 @pytest.mark.seed("PRF-03", "PRF-04", "GAP-35")
 def test_arguments_are_promoted_and_aligned():
     module = kernel_with(b.call("printf", "%c %f %d %f", b.cast("char", n), b.f64(2.5), n,
-                                b.f32(0.5)))  # fmt: skip
+                                b.f32(0.5)))
     geps = [i for i in module["k"].instructions() if (i.name or "").startswith("buf.indexed")]
     assert [int(i.operands[1].value) for i in geps] == [0, 8, 16, 24]
     (vprintf,) = calls_in(module)
@@ -339,7 +339,7 @@ def test_the_result_of_printf_and_no_arguments():
     assert vprintf.type.name == "i32"
     assert vprintf.has_uses
     assert not any(i.form.name == "alloca" and i.name == "tmp"
-                   for i in module["k"].instructions())  # fmt: skip
+                   for i in module["k"].instructions())
 
 
 def test_an_object_is_no_argument_of_printf():
@@ -358,7 +358,7 @@ def test_printf_gives_how_many_arguments_it_took():
         b.assign(out[1], b.call("printf", "%d %s %5.1f\n", 7, "seven", 7.0)),
         b.assign(out[2], b.call("printf", "%*d\n", 5, i)),
         b.assign(out[3], b.call("printf", b.cond(i < 0, text, b.cast("const char *", 0)))),
-    ))  # fmt: skip
+    ))
     for level in ("nvvm", "ori"):
         module = module_of(tree)
         if level == "ori":
@@ -376,9 +376,9 @@ def over_aligned(align, grid_constant=False):
     big = b.record("big", "int a, int c, double e[3]", types, align=align)
     place = b.cast("int", b.cast("long", b.addr(v)) % align)
     callee = b.function("int f", "big v", b.ret(place * 1000 + v.a + b.cast("int", v.e[1])),
-                        types=types, inline="never")  # fmt: skip
+                        types=types, inline="never")
     params = [d.Parameter("out", b.ctype("int *")), d.Parameter("x", t.CHAR),
-              d.Parameter("v", big, grid_constant=grid_constant)]  # fmt: skip
+              d.Parameter("v", big, grid_constant=grid_constant)]
     return b.unit(callee, b.kernel("k", params, b.assign(out[0], b.call("f", v)),
                                    b.assign(out[1], place + v.c), types=types), types=types)
 
@@ -416,7 +416,7 @@ def test_calls_through_pointers_align_their_objects_too():
     tree = b.unit(callee, b.kernel(
         "k", "int *out, int n", b.let("int (*p)(big)", b.name("f"), types=types),
         b.let((big, "w"), b.init(n, 2)), b.assign(out[0], b.call(b.name("p"), w)),
-        types=types), types=types)  # fmt: skip
+        types=types), types=types)
     made = module_of(tree)
     nvir.run_passes(made, "select")
     assert ".callprototype (.param .b32 _) _ (.param .align 64 .b8 _[64])" in nvir.print_ptx(made)

@@ -39,7 +39,7 @@ def type_of(e, cplusplus=False):
         (lambda: b.cast("unsigned char", f), "unsigned char"), (lambda: b.deref(q), "const int"),
         (lambda: b.threadIdx.x, "const unsigned int"), (lambda: b.expr("ab"), "char[3]"),
     ],
-)  # fmt: skip
+)
 def test_types_of_expressions(make, expected):
     assert type_of(make()) == expected
 
@@ -53,7 +53,7 @@ def test_common_types():
     pairs = {
         (t.CHAR, t.SHORT): t.INT, (t.UINT, t.LONG): t.LONG, (t.ULONG, t.LONGLONG): t.ULONGLONG,
         (t.HALF, t.FLOAT): t.FLOAT, (t.HALF, t.INT): t.HALF, (t.BOOL, t.BOOL): t.INT,
-    }  # fmt: skip
+    }
     for (a, z), expected in pairs.items():
         assert usual_arithmetic(a, z) is expected
         assert usual_arithmetic(z, a) is expected
@@ -82,7 +82,7 @@ def test_checking_twice_changes_nothing():
         b.let("char text[]", "hello"),
         b.assign(d, c + f), b.switch(c, b.case(1, b.break_())), b.assign(i, b.name("v").b),
         b.if_(p, b.ret()),
-    )  # fmt: skip
+    )
     tree = b.unit(k)
     check(tree)
     once = json.dumps(to_json(tree))
@@ -185,7 +185,7 @@ def test_braces_may_be_left_out():
     types: dict[str, t.CType] = {}
     b.record("pair", "int a, int b", types)
     k = b.kernel("k", "", b.let("pair v[2]", b.init(1, 2, 3), types=types),
-                 b.let("pair w", b.init(b=5), types=types))  # fmt: skip
+                 b.let("pair w", b.init(b=5), types=types))
     check(b.unit(k))
     first = k.body.body[0].variables[0].init
     assert [[it.value for it in row.items] for row in first.items] == [[1, 2], [3]]

@@ -19,7 +19,7 @@ def results(*body, count=1, args=(), params="", types=None, other=(), cplusplus=
     tree = b.unit(
         *other, b.kernel("k", "int *out" + params, *body, types=types), types=types,
         cplusplus=cplusplus,
-    )  # fmt: skip
+    )
     return calculated(tree, *args, count=count).tolist()
 
 
@@ -29,10 +29,10 @@ def test_bases_and_methods():
     two = b.record("two", "int z", types, kind="class")
     both = t.Record("both", "class").set_fields([
         t.Field("one", one, base=True), t.Field("two", two, base=True), t.Field("own", t.INT),
-    ])  # fmt: skip
+    ])
     types["both"] = both
     get = Function("two_get", result=t.INT, params=(Parameter("self", t.Pointer(two), this=True),),
-                   body=b.block(b.ret(b.arrow(b.name("self"), "z"))))  # fmt: skip
+                   body=b.block(b.ret(b.arrow(b.name("self"), "z"))))
     made = results(
         b.let("both v", types=types), b.assign(v.a, 1), b.assign(v.z, 2), b.assign(v.own, 3),
         b.assign(out[0], b.call("two_get", b.addr(v))),
@@ -42,7 +42,7 @@ def test_bases_and_methods():
         b.let("two w", b.cast("two", v, types), types=types), b.assign(out[3], w.z),
         b.assign(out[4], v.a + v.z * 10),
         count=5, types=types, other=[get],
-    )  # fmt: skip
+    )
     assert made == [2, 3, 1, 2, 21]
 
 
@@ -52,7 +52,7 @@ def test_references_to_arrays_and_members():
     total = b.function(
         "int total", [(t.Reference(t.Array(t.INT, 3)), "a")],
         b.ret(b.name("a")[0] + b.name("a")[1] + b.name("a")[2]),
-    )  # fmt: skip
+    )
     made = results(
         b.let("int a[3]", b.init(1, 2, 3)), b.assign(out[0], b.call("total", b.name("a"))),
         b.let("const int &c", 5), b.assign(out[1], b.name("c")),
@@ -62,7 +62,7 @@ def test_references_to_arrays_and_members():
         b.assign(b.name("q"), 40), b.assign(out[4], b.name("a")[0]),
         b.assign(b.inc(b.name("a")[2]), 10, "+="), b.assign(out[5], b.name("a")[2]),
         count=6, types=types, other=[total],
-    )  # fmt: skip
+    )
     assert made == [6, 5, 7, 9, 40, 14]
 
 
@@ -76,7 +76,7 @@ def test_bool_is_a_truth_value():
         b.assign(out[7], b.name("a")[0] + b.name("a")[1] * 2 + b.name("a")[2] * 4),
         count=8, params=", int n, int i", args=[np.int32(512), np.int32(4)],
         other=[b.function("bool flip", "bool x", b.ret(b.lnot(x)))],
-    )  # fmt: skip
+    )
     assert made == [1, 0, 2, 1, 1, 1, 0, 5]
 
 
@@ -86,7 +86,7 @@ def test_wide_integers():
         b.assign(out[0], b.cast("int", v >> 80)), b.assign(out[1], v < 0),
         b.assign(v, -v), b.assign(out[2], b.cast("int", v >> 80)),
         count=3, cplusplus=False,
-    )  # fmt: skip
+    )
     assert made == [15, 0, -15]
 
 
@@ -97,7 +97,7 @@ def test_half_and_bfloat():
         b.assign(out[2], v > b.cast("half", 2)),
         b.assign(out[3], b.cast("float", b.cast("half", w))),
         count=4, params=", float x", args=[np.float32(1.25)],
-    )  # fmt: skip
+    )
     assert made == [10, 10, 1, 1]
 
 
@@ -109,7 +109,7 @@ def test_machine_vectors():
         *(b.assign(out[k], w[k]) for k in range(4)), b.assign(out[4], v.z - w.y),
         b.assign(v, -v & ~w), b.assign(out[5], v.y),
         count=6, types=types,
-    )  # fmt: skip
+    )
     assert made == [100, 6, 12, 21, -3, -2 & ~6]
 
 
@@ -119,7 +119,7 @@ def test_static_tables_and_constants_of_the_file():
         b.let("const float table[3]", b.init(0.5, 1.5, 2.5), storage="static"),
         b.assign(out[0], b.name("table")[i] * 2), b.assign(out[1], b.name("SIZE") * 7),
         count=2, params=", int i", args=[np.int32(2)], other=[size],
-    )  # fmt: skip
+    )
     assert made == [5, 42]
 
 
@@ -130,13 +130,13 @@ def test_pointers_that_know_their_memory():
               b.E(Cast(b.expr(b.name("tile")), type=t.Pointer(t.INT, "shared")))),
         b.assign(p[b.threadIdx.x], b.threadIdx.x + 1), b.call("__syncthreads"),
         b.let("int *q", p), b.assign(out[b.threadIdx.x], b.name("q")[31 - b.threadIdx.x]),
-    ))  # fmt: skip
+    ))
     module = module_of(tree)
     got = np.zeros(32, np.int32)
     run(module, "k", [got])
     assert got.tolist() == list(range(32, 0, -1))
     spaces = {x.operands[1].type.space for x in module["k"].instructions()
-              if x.form.name == "store"}  # fmt: skip
+              if x.form.name == "store"}
     assert 3 in spaces
     accepted(module)
 
@@ -155,7 +155,7 @@ def test_a_readers_tree_without_casts_is_completed():
     f.body = b.block(b.ret(total))
     k = b.kernel("k", "int *out", b.assign(out[0], b.call("f", 3.9, 300)),
                  b.let((b.ctype("float4"), "v"), b.E(InitList((b.expr(1), b.expr(2))))),
-                 b.assign(out[1], v.y))  # fmt: skip
+                 b.assign(out[1], v.y))
     tree = b.unit(f, k, cplusplus=True)
     tree.trusted = True
     assert calculated(tree, count=2).tolist() == [47, 2]

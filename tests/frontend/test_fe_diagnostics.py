@@ -91,7 +91,7 @@ MISTAKES = [
 def test_each_mistake_is_told_with_its_place(make, message):
     fun = b.function("int fun", "int x, int y", b.ret(b.name("x")))
     tree = b.unit(fun, b.kernel("k", PARAMS, b.let("int arr[2]", b.init(1, 2)), make(),
-                                types=TYPES), types=TYPES)  # fmt: skip
+                                types=TYPES), types=TYPES)
     with pytest.raises(TreeError, match=message) as caught:
         check(tree)
     assert len(caught.value.errors) == 1
@@ -122,7 +122,7 @@ TEXTS = [
     ("int ?", "'int \\?' is no declaration"), ("int a b", "'b' is not understood"),
     ("nonsense x", "no type is named 'nonsense'"), ("int (*f)(int", "'\\)' is missing"),
     ("int (*f", "'\\)' is missing"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "message"), TEXTS, ids=[text for text, _ in TEXTS])
@@ -137,7 +137,7 @@ def document():
     b.enum("shade", types, red=1)
     return to_json(b.unit(b.kernel("k", "pair *v, vf4 *w", b.let("int n[2]", b.init(1, 2)),
                                    b.stmt(b.E(b.expr("text"))), types={**types, **TYPES}),
-                          types=types))  # fmt: skip
+                          types=types))
 
 
 def at(data, *path):
@@ -223,7 +223,7 @@ def test_generation_tells_what_the_checker_did_not_see():
 BASES = [json.dumps(to_json(p.unit)) for p in (Wild(3, 3), Wild(5, 3), Wild(8, 3), Program(4))]
 WORDS = ["+", "<<", "!", "x", "int", "float", "void", "", "shared", "&&", "=", "bool", "double"]
 VALUES = st.one_of(st.none(), st.booleans(), st.sampled_from(WORDS), st.just([]), st.just({}),
-                   st.sampled_from([0, 1, -1, 64, 1 << 40, -(1 << 70), 0.5]))  # fmt: skip
+                   st.sampled_from([0, 1, -1, 64, 1 << 40, -(1 << 70), 0.5]))
 
 
 def nodes(data):

@@ -18,7 +18,7 @@ RANGES = {
     "asin": (-1, 1), "acos": (-1, 1), "acosh": (1, 100), "atanh": (-1, 1), "erfc": (-6, 26),
     "erf": (-6, 6), "log1p": (-0.99, 10), "exp": (-700, 709), "exp2": (-1000, 1023),
     "exp10": (-300, 308), "sinh": (-700, 700), "cosh": (-700, 700), "expm1": (-40, 700),
-}  # fmt: skip
+}
 _found = ctypes.util.find_library("m")
 LIBM = ctypes.CDLL(_found) if _found else None
 NEAR_ZERO = ("erf", "sinh", "tanh", "expm1", "atanh", "asin", "log1p", "sin", "tan", "cos")
@@ -52,7 +52,7 @@ def computed(name, real, *xs, grid=N // 128):
         "k", f"{real} *out, {params}",
         b.let("int i", b.blockIdx.x * b.blockDim.x + b.threadIdx.x),
         b.assign(b.name("out")[i], b.call(name, *(b.name(f"x{k}")[i] for k in range(len(xs))))),
-    ))  # fmt: skip
+    ))
     out = np.zeros_like(xs[0])
     run(module_of(tree), "k", [out, *xs], grid=grid, block=len(out) // grid)
     return out
@@ -98,7 +98,7 @@ def test_floats_are_rounded_once(name):
 
 
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1.0, -1.0, 1e308, 0.5,
-                    -0.5, 2.0, -2.0, 1e-310, 2.0**53])  # fmt: skip
+                    -0.5, 2.0, -2.0, 1e-310, 2.0**53])
 
 
 @needs_libm
@@ -135,7 +135,7 @@ def test_what_looks_at_the_bits():
         b.assign(b.name("out")[6], b.call("ilogb", b.name("x"))),
         b.assign(b.name("out")[7], b.call("round", b.f64(0.49999999999999994))),
         b.assign(b.name("out")[8], b.call("round", b.f64(-2.5))),
-    ))  # fmt: skip
+    ))
     out, x = np.zeros(9), -1234.5678
     run(module_of(tree), "k", [out, np.float64(x)], block=1)
     m, e = np.frexp(x)

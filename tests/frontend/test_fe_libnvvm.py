@@ -32,7 +32,7 @@ def all_functions(real, one, two):
     calls = [b.call(f"{n}{s}", x[i]) for n in one] + [b.call(f"{n}{s}", x[i], y[i]) for n in two]
     body = [b.assign(out[b.cast("int", k * N) + i], c) for k, c in enumerate(calls)]
     return b.unit(b.kernel("k", f"{real} *out, const {real} *x, const {real} *y",
-                           b.let("int i", b.threadIdx.x), *body))  # fmt: skip
+                           b.let("int i", b.threadIdx.x), *body))
 
 
 @pytest.mark.oracle

@@ -24,7 +24,7 @@ from nvir.ir.types import FLOAT, I32, I64, pointer, struct
 
 out, i, j, n, p, q, v = b.names("out i j n p q v")
 STEPS = ["type", "metadata", "section", "entry", "allocapt", "return", "retval", "alignment",
-         "insertion", "prolog"]  # fmt: skip
+         "insertion", "prolog"]
 
 
 def kernel_of(*body, params="int *out, int i, int j, float *p, float *q", types=None, **options):
@@ -58,7 +58,7 @@ def test_the_ten_steps_run_in_their_order():
     g = state_of(b.function("int f", "int a", b.ret(b.name("a"))))
     assert g.trace == STEPS
     fields = ("module", "builder", "function", "return_block", "retval", "has_cleanups",
-              "in_kernel", "cleanup_stack", "allocapt", "printf_buffer")  # fmt: skip
+              "in_kernel", "cleanup_stack", "allocapt", "printf_buffer")
     assert all(hasattr(g, field) for field in fields)
 
 
@@ -145,7 +145,7 @@ def test_each_parameter_has_its_own_place():
         Parameter("a", t.INT), Parameter("", t.FLOAT),
         Parameter("self", t.Pointer(t.INT), this=True), Parameter("c", t.CHAR),
         Parameter("d", t.DOUBLE),
-    ), body=b.block())  # fmt: skip
+    ), body=b.block())
     g = state_of(f)
     assert [a.name for a in g.function.arguments] == ["a", "temp_param", "this", "c", "d"]
     stores = [x for x in g.function.instructions() if x.form.name == "store"]
@@ -234,11 +234,11 @@ NAMES = [
      {"for.cond", "for.body", "for.inc", "for.end"}),
     ("EXP-12", lambda: [b.do_(i, b.dec(i))], {"do.body", "do.cond", "do.end"}),
     ("SPV-04", lambda: [b.assign(out[0], b.threadIdx.x)], {"predef_tmp_comp"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.seed("EXP-01", "EXP-02", "EXP-03", "EXP-04", "EXP-06", "EXP-07", "EXP-08", "EXP-09",
-                  "EXP-10", "EXP-11", "EXP-12", "SPV-04")  # fmt: skip
+                  "EXP-10", "EXP-11", "EXP-12", "SPV-04")
 @pytest.mark.parametrize(("row", "make", "expected"), NAMES, ids=[r[0] for r in NAMES])
 def test_names(row, make, expected):
     f = kernel_of(*make())
@@ -263,7 +263,7 @@ def test_names_of_bit_fields():
     b.record("r", "int a : 5, unsigned u : 7", types)
     f = kernel_of(b.let("r v", types=types), b.assign(v.a, b.assign(v.u, v.a)), types=types)
     assert {"highclear", "signext", "bf.value", "bf.prev.cleared", "bf.newval.positioned",
-            "bf.finalcontainerval"} <= names_in(f)  # fmt: skip
+            "bf.finalcontainerval"} <= names_in(f)
 
 
 @pytest.mark.seed("EXP-16")
@@ -298,7 +298,7 @@ def test_pragmas_are_metadata_of_the_latches():
     f = kernel_of(
         b.for_(None, i, b.dec(i), b.inc(j), unroll=4), b.do_(j, b.dec(j), unroll="full"),
         b.while_(i, b.if_(j, b.continue_()), b.dec(i), unroll=1),
-    )  # fmt: skip
+    )
     marks = {str(x.name): x.aux["llvm.loop"] for x in f.blocks if x.aux}
     assert marks == {
         "for.inc": (("llvm.loop.unroll.count", 4),),
@@ -317,7 +317,7 @@ def test_the_table_of_special_variables():
     assert list(TABLE) == ["threadIdx", "blockDim", "blockIdx", "gridDim", "warpSize"]
     assert sum(r is not None for row in TABLE.values() for r in row) == 13
     everything = [getattr(e, c) for e in (b.threadIdx, b.blockDim, b.blockIdx, b.gridDim)
-                  for c in "xyz"]  # fmt: skip
+                  for c in "xyz"]
     f = kernel_of(*(b.assign(out[k], e) for k, e in enumerate([*everything, b.warpSize])))
     calls = [x.aux.callee for x in f.instructions() if x.form.is_call]
     registers = [c.name.removeprefix("llvm.nvvm.read.ptx.sreg.") for c in calls]
@@ -398,7 +398,7 @@ def test_types_of_the_tree():
              t.INT128: "i128", t.BOOL: "i8", t.Pointer(t.INT): "ptr",
              t.Pointer(t.INT, "shared"): "ptr addrspace(3)", t.Array(t.SHORT, 3): "[3 x i16]",
              t.Pointer(t.INT, "constant"): "ptr addrspace(4)",
-             t.Pointer(t.INT, "device"): "ptr addrspace(1)"}  # fmt: skip
+             t.Pointer(t.INT, "device"): "ptr addrspace(1)"}
     assert {k: str(types.memory(k)) for k in given} == given
     assert str(types.value(t.BOOL)) == "i1"
 
@@ -419,9 +419,9 @@ def test_layouts_agree_with_llvms():
             narrow = kind in ("char", "short", "int") and rng.random() < 0.4
             bits = rng.randint(1, 8) if narrow else 0
             fields.append(f"{kind} f{k}" + (f" : {bits}" if bits else
-                                            rng.choice(["", "[3]"])))  # fmt: skip
+                                            rng.choice(["", "[3]"])))
         r = b.record(f"r{number}", ", ".join(fields), packed=rng.random() < 0.3,
-                     align=rng.choice([0, 0, 16]))  # fmt: skip
+                     align=rng.choice([0, 0, 16]))
         types = Types()
         made = types.memory(r)
         wanted = layout(r)
@@ -444,7 +444,7 @@ def test_variables_of_the_module():
     module = module_of(b.unit(*made, k))
     spaces = {g.name: g.type.space for g in module.globals}
     assert spaces == {"device_v": 1, "constant_v": 4, "shared_v": 3, "managed_v": 1, "plain": 1,
-                      "k$tile": 3}  # fmt: skip
+                      "k$tile": 3}
     by_name = {g.name: g for g in module.globals}
     assert "managed" in by_name["managed_v"].attributes
     assert by_name["k$tile"].init.name == "undef"
@@ -469,12 +469,12 @@ def test_kernel_annotations():
         "k", [(t.INT, "n"), Parameter("v", pair, grid_constant=True)], b.block(),
         launch_bounds=LaunchBounds(256, 4), max_registers=64, cluster_dims=(2, 1, 1),
         preserve=(3, -1, 0), custom_abi=True,
-    )  # fmt: skip
+    )
     assert function_annotations(k) == [
         ("kernel", 1), ("nvvm.maxntid", "256,1,1"), ("nvvm.minctasm", "4"), ("nvvm.maxnreg", "64"),
         ("nvvm.cluster_dim", "2,1,1"), ("nvvm.blocksareclusters", ""), ("grid_constant", (2,)),
         ("preserve_n_data", 3), ("preserve_n_after", 0), ("full_custom_abi", 0xFFFFFFFF),
-    ]  # fmt: skip
+    ]
     helper = b.function("void helper", "", b.block())
     module = module_of(b.unit(k, helper))
     f = module["k"]

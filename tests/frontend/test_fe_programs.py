@@ -31,7 +31,7 @@ def test_truth_tables():
         a, z = k & 1, k >> 1
         body += [b.assign(i, a), b.assign(j, z),
                  b.assign(out[2 * k], b.land(i, j)),
-                 b.assign(out[2 * k + 1], b.lor(i, j))]  # fmt: skip
+                 b.assign(out[2 * k + 1], b.lor(i, j))]
     made = results(b.let("int i"), b.let("int j"), *body, count=8)
     assert made == [0, 0, 0, 1, 0, 1, 1, 1]
 
@@ -42,7 +42,7 @@ def test_the_right_side_runs_only_where_it_must():
         b.let("int i", 0), b.let("int j", 0),
         b.land(b.inc(i) > 5, b.inc(j)), b.lor(b.land(i, b.lor(0, i)), b.inc(j)),
         b.assign(out[0], i), b.assign(out[1], j), count=2,
-    )  # fmt: skip
+    )
     assert made == [1, 0]
 
 
@@ -53,7 +53,7 @@ def test_ternaries():
         b.assign(out[0], b.cond(i > 2, b.cond(i > 3, 1, 2), 3)),
         b.assign(out[1], b.cond(1, i, b.inc(i))),
         b.assign(out[2], i), count=3,
-    )  # fmt: skip
+    )
     assert made == [2, 3, 3]
 
 
@@ -67,7 +67,7 @@ def test_pointer_arithmetic():
         b.assign(out[4], q < p), b.assign(out[5], b.lnot(p)),
         b.assign(out[6], b.addr(q[-1]) == b.addr(b.name("a")[1])),
         count=7,
-    )  # fmt: skip
+    )
     assert made == [4, -4, 3, 3, 1, 0, 1]
 
 
@@ -85,7 +85,7 @@ def test_loops_with_break_and_continue():
         b.do_(i < 5, b.assign(acc, 100, "+="), b.if_(i == 9, b.continue_()), b.inc(acc)),
         b.assign(out[2], acc),
         count=3,
-    )  # fmt: skip
+    )
     assert made == [0 + 2 + 4 + 6, 1 + 3 + 4 + 5, 113]
 
 
@@ -99,7 +99,7 @@ def test_switches_fall_through_and_have_ranges():
                         b.case(3, b.assign(acc, 7), last=5)),
                b.assign(out[i + 1], acc)),
         count=9,
-    )  # fmt: skip
+    )
     assert made == [50, 11, 10, 50, 7, 7, 7, 50, 50]
 
 
@@ -110,7 +110,7 @@ def test_goto_makes_loops_and_leaves_them():
         b.label("again", b.inc(i)), b.if_(i < 5, b.goto("again")),
         b.for_(None, None, None, b.for_(None, None, None, b.if_(b.inc(i) > 20, b.goto("out_")))),
         b.label("out_"), b.assign(out[0], i),
-    )  # fmt: skip
+    )
     assert made == [21]
 
 
@@ -124,7 +124,7 @@ def test_a_switch_into_a_loop():
                                  b.case(2, b.inc(acc)), b.case(1, b.inc(acc))))),
         b.assign(out[0], acc),
         params=", int m", args=[np.int32(10)],
-    )  # fmt: skip
+    )
     assert made == [2 + 4 + 4]
 
 
@@ -132,7 +132,7 @@ def test_a_switch_into_a_loop():
 def test_bit_fields():
     types: dict[str, t.CType] = {}
     b.record("bits", "unsigned a : 3, int c : 5, int : 0, unsigned long d : 40, char e, "
-                     "signed char f : 4, unsigned g : 32", types)  # fmt: skip
+                     "signed char f : 4, unsigned g : 32", types)
     made = results(
         b.let("bits v", b.init(9, -3, 5, 1, -2, 7), types=types),
         b.assign(out[0], v.a), b.assign(out[1], v.c), b.assign(out[2], v.d),
@@ -142,7 +142,7 @@ def test_bit_fields():
         b.assign(out[8], b.inc(v.a, prefix=False)), b.assign(v.c, 1, "-="),
         b.assign(out[9], v.c), b.assign(out[10], v.g), b.assign(out[11], v.e),
         count=12, types=types,
-    )  # fmt: skip
+    )
     assert made == [1, -3, 5, 8, 1, -2, 4, 2, 2, 3, 7, 1]
 
 
@@ -156,7 +156,7 @@ def test_records_by_value(policy):
         "pair swap", "pair v, int by",
         b.let("pair w", types=types), b.assign(w.a, b.cast("int", v.b) + b.name("by")),
         b.assign(w.b, v.a), b.ret(w), types=types,
-    )  # fmt: skip
+    )
     tree = program(
         b.let("pair v", b.init(1, 2.5), types=types),
         b.let("nested n", b.init(tag=b.char(7)), types=types),
@@ -170,7 +170,7 @@ def test_records_by_value(policy):
         b.let("pair z", b.cond(v.a, b.call("swap", v, 50), v), types=types),
         b.assign(out[7], b.name("z").a),
         types=types, other=[swap],
-    )  # fmt: skip
+    )
     made = calculated(tree, count=8, policy=policy).tolist()
     assert made == [12, 1, 7, 0, 3, 1, 42, 52]
 
@@ -182,7 +182,7 @@ def test_unions_share_their_bytes():
         b.let("word v", b.init(1.0), types=types), b.assign(out[0], v.u >> 23),
         b.let("word w", b.init(u=0x40490FDB), types=types), b.assign(out[1], w.f * 1000),
         b.assign(out[2], v.c[3]), b.assign(w, v), b.assign(out[3], w.f), count=4, types=types,
-    )  # fmt: skip
+    )
     assert made == [127, 3141, 63, 1]
 
 
@@ -197,7 +197,7 @@ def test_conversions_between_numbers():
         b.assign(out[8], -b.cast("unsigned char", b.name("i"))),
         b.assign(out[9], b.cast("unsigned", x) / 2),
         params=", float f, int i", args=[np.float32(-3.75), np.int32(200)], count=10,
-    )  # fmt: skip
+    )
     assert made[:9] == [-7, 44, -56, 1, -7, -2, 1, 200, -200]
 
 
@@ -215,7 +215,7 @@ def test_variables_of_every_memory():
         b.assign(out[4], b.name("seen")), b.assign(out[5], b.E(b.expr("abc"))[2]),
         b.assign(out[6], b.sizeof(b.name("text"))),
         count=7, other=[table, counter, at, text],
-    )  # fmt: skip
+    )
     assert made == [2, 6, 9, ord("e"), 3, ord("c"), 4]
 
 
@@ -225,7 +225,7 @@ def test_dynamic_shared_memory():
         b.assign(b.name("dyn")[b.threadIdx.x], b.threadIdx.x * 2),
         b.call("__syncthreads"),
         b.assign(out[b.threadIdx.x], b.name("dyn")[31 - b.threadIdx.x]),
-    )  # fmt: skip
+    )
     module = module_of(tree)
     got = np.zeros(32, np.int32)
     run(module, "k", [got], dynamic_smem=128)
@@ -242,7 +242,7 @@ def test_special_variables_as_a_whole():
               b.assign(out[0], v.x * 100 + v.y * 10 + v.z), b.assign(out[1], b.warpSize),
               b.assign(out[2], b.gridDim.x + b.blockIdx.z)),
         types=types,
-    )  # fmt: skip
+    )
     module = module_of(tree)
     got = np.zeros(3, np.int32)
     run(module, "k", [got], grid=(2, 1, 1), block=(4, 3, 2))
@@ -252,11 +252,11 @@ def test_special_variables_as_a_whole():
 
 def test_references_and_compound_assignment():
     bump = b.function("void bump", [(t.Reference(t.INT), "r"), "int by"],
-                      b.assign(b.name("r"), b.name("by"), "+="))  # fmt: skip
+                      b.assign(b.name("r"), b.name("by"), "+="))
     pick = b.d.Function(
         "pick", result=t.Reference(t.INT), params=(b.d.Parameter("p", t.Pointer(t.INT)),),
         body=b.block(b.ret(p[1])),
-    )  # fmt: skip
+    )
     made = results(
         b.let("int a[2]", b.init(1, 2)), b.let("int &r", b.name("a")[1]),
         b.call("bump", b.name("r"), 5), b.call("bump", b.name("a")[0], 7),
@@ -266,7 +266,7 @@ def test_references_and_compound_assignment():
         b.assign(out[3], b.name("c")), b.let("int s", -7), b.assign(s, 2, "/="),
         b.assign(out[4], s), b.assign(s, 1, "<<="), b.assign(out[5], s),
         b.assign(s, 1.9, "*="), b.assign(out[6], s), count=7, other=[bump, pick],
-    )  # fmt: skip
+    )
     assert made == [8, 7, 21, 4, -3, -6, -11]
 
 
@@ -279,7 +279,7 @@ def test_function_pointers_and_recursion():
         b.assign(b.name("f"), b.addr(b.name("twice"))),
         b.assign(out[1], b.E(b.expr(b.deref(b.name("f"))))(21)),
         count=2, other=[fact, twice],
-    )  # fmt: skip
+    )
     assert made == [120, 42]
 
 
@@ -292,7 +292,7 @@ def test_initialisers_with_gaps_and_many_items():
         b.assign(out[4], b.name("t")[1] + b.name("t")[4]),
         b.assign(out[5], b.compound("float4", 1.0, 2.0).y), count=6,
         params=", int n", args=[np.int32(11)],
-    )  # fmt: skip
+    )
     assert made == [30, 5, 11, 0, ord("b"), 2]
 
 
@@ -301,7 +301,7 @@ def test_statement_expressions_and_temporaries():
         b.assign(out[0], b.statement_expr(b.let("int i", 4), b.while_(i < 9, b.inc(i)), i) + 1),
         b.assign(out[1], b.deref(b.addr(b.temporary(b.f32(2.5)))) * 2),
         b.assign(out[2], b.comma(b.assign(out[0], 1, "+="), out[0])), count=3,
-    )  # fmt: skip
+    )
     assert made == [11, 5, 11]
 
 
@@ -311,7 +311,7 @@ def test_volatile_accesses_stay_volatile():
         b.let("volatile int i", 1), b.assign(i, 2), b.stmt(i),
         b.let("volatile int *p", b.addr(i)), b.assign(p[0], 3, "+="),
         b.assign(out[0], i),
-    )  # fmt: skip
+    )
     module = module_of(tree)
     forms = [x.form.spelling for x in module["k"].instructions()]
     assert forms.count("load volatile") == 3
@@ -324,7 +324,7 @@ def test_vectors_of_cuda():
         b.kernel("k", "float4 *out, const float4 *x, float a",
                  b.let("float4 v", x[b.threadIdx.x]), b.assign(v.x, b.name("a"), "*="),
                  b.assign(out[b.threadIdx.x], v)),
-    )  # fmt: skip
+    )
     module = module_of(tree)
     data = np.arange(128, dtype=np.float32)
     got = np.zeros(128, np.float32)
@@ -338,7 +338,7 @@ def test_vectors_of_cuda():
 def test_cleanups_run_at_every_way_out():
     """Destructors: at the end of a scope, at break, continue and return, innermost first."""
     note = b.function("void note", "int *out, int what",
-                      b.assign(out[0], out[0] * 10 + b.name("what")))  # fmt: skip
+                      b.assign(out[0], out[0] * 10 + b.name("what")))
     inner = b.function(
         "int inner", "int *out, int n",
         b.let("int first", 0, cleanup=b.call("note", out, 1)),
@@ -346,14 +346,14 @@ def test_cleanups_run_at_every_way_out():
                b.let("int second", 0, cleanup=b.call("note", out, 2)),
                b.if_(i == n, b.ret(i)), b.if_(i == 0, b.continue_())),
         b.ret(9),
-    )  # fmt: skip
+    )
     made = results(b.assign(out[1], b.call("inner", out, 1)), count=2, other=[note, inner])
     assert made == [221, 1]
 
 
 def test_cleanups_run_where_goto_leaves_their_scopes():
     note = b.function("void note", "int *out, int what",
-                      b.assign(out[0], out[0] * 10 + b.name("what")))  # fmt: skip
+                      b.assign(out[0], out[0] * 10 + b.name("what")))
     made = results(
         b.let("int first", 0, cleanup=b.call("note", out, 1)), b.let("int i", 0),
         b.label("again"),
@@ -363,5 +363,5 @@ def test_cleanups_run_where_goto_leaves_their_scopes():
             b.block(b.let("int third", 0, cleanup=b.call("note", out, 3)), b.goto("out_")),
         ),
         b.label("out_", b.call("note", out, 4)), other=[note],
-    )  # fmt: skip
+    )
     assert made == [223241]

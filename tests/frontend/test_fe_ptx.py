@@ -28,7 +28,7 @@ def scaled():
         b.if_(i < n, b.for_(b.let("int j", 0), b.name("j") < 4, b.inc(b.name("j")),
                             b.assign(out[i], b.call("square", b.name("tile")[
                                 (b.threadIdx.x + b.name("j")) % 64]), "+="), unroll="full")),
-    ))  # fmt: skip
+    ))
 
 
 def test_a_kernel_with_shared_memory_and_calls():
@@ -79,7 +79,7 @@ def test_register_classes_of_small_and_wide_types():
         b.let("float4 z", b.name("v")[0]),
         b.assign(out[0], b.name("s") + b.cast("short", b.name("x"))
                  + b.cast("short", b.name("w")) + b.cast("short", b.name("z").y)),
-    ))  # fmt: skip
+    ))
     ptx = nvir.print_ptx(compile_tree(tree, optimise=2))
     files = dict(re.findall(r"\.reg \.(\w+)\s+%(\w+)<", ptx))
     assert files.get("b16") == "rs"

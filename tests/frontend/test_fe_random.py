@@ -66,7 +66,7 @@ def test_a_constant_argument_then_calls_by_some_threads_alone():
     f = b.function("int f", "int p", b.ret(p * 3))
     k = b.kernel("k", "int *out", b.let("int i", b.threadIdx.x),
                  b.assign(out[i], b.call("f", 5)),
-                 b.if_(i % 2, b.assign(out[i], b.call("f", i))))  # fmt: skip
+                 b.if_(i % 2, b.assign(out[i], b.call("f", i))))
     module = module_of(b.unit(f, k))
     got = np.zeros(6, np.int32)
     run(module, "k", [got], block=6)

@@ -22,7 +22,7 @@ from nvir.ir.errors import NvirError
         "int x", "const float *p", "float *const p", "int a[4][2]", "int (*f)(int, float)",
         "unsigned long long n", "float4 v", "const volatile int *q", "float (*m)[4]", "int &r",
     ],
-)  # fmt: skip
+)
 def test_a_declaration_is_spelled_as_it_was_read(text):
     kind, name = b.parse_declaration(text)
     spelled = t.spell(kind, name)
@@ -43,7 +43,7 @@ def test_a_chain_of_typedefs_leads_to_its_type():
 def test_the_numbers_of_type_nodes():
     rec = b.record("r", "int a")
     tags = {1: t.VOID, 6: t.Pointer(t.INT), 7: t.FunctionType(t.INT), 8: t.Array(t.INT, 2),
-            10: rec, 11: b.union("u", "int a"), 16: t.INT128}  # fmt: skip
+            10: rec, 11: b.union("u", "int a"), 16: t.INT128}
     assert {t.type_tag(v) for v in tags.values()} == set(tags)
     assert all(t.type_tag(v) == k for k, v in tags.items())
     aggregates = [k for k, v in tags.items() if t.is_aggregate(v)]
@@ -143,11 +143,11 @@ def test_members_are_found_through_unnamed_ones_and_bases():
 def test_vectors_have_cudas_alignments():
     sizes = {n: (layout(VECTORS[n]).size, layout(VECTORS[n]).align)
              for n in ("float4", "float3", "double2", "double4", "uchar4", "dim3",
-                      "short2")}  # fmt: skip
+                      "short2")}
     assert sizes == {
         "float4": (16, 16), "float3": (12, 4), "double2": (16, 16), "double4": (32, 16),
         "uchar4": (4, 4), "dim3": (12, 4), "short2": (4, 4),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.seed("TYP-10")
@@ -155,7 +155,7 @@ def test_there_are_the_noted_operators():
     assert len(OPERATORS) >= 40
     noted = {o.name: o.opcode for o in OPERATORS.values() if o.opcode is not None}
     assert noted == {"arraydecay": 0x15, "lnot": 0x1D, "pdiff": 0x34, "land": 0x57, "lor": 0x58,
-                     "cond": 0x67}  # fmt: skip
+                     "cond": 0x67}
 
 
 def sample():
@@ -172,7 +172,7 @@ def sample():
         b.switch(i, b.case(1, b.break_()), b.default(b.ret())),
         b.asm("mov.u32 %0, %%tid.x;", [("=r", i)], volatile=True),
         types=types, launch_bounds=b.d.LaunchBounds(256, 4),
-    )  # fmt: skip
+    )
     table = b.variable("float table[2]", b.init(1.0, (1, 2.0)), memory="constant")
     return b.unit(table, k, file="sample.cu")
 

@@ -56,11 +56,11 @@ def test_variables_stand_behind_those_whose_address_they_hold() -> None:
     ("extern __device__ N b; __device__ N a = {1, &b}; __device__ N b = {2, &a};",
      "'a' and 'b', which name each other"),
     ("__device__ N a = {1, &a};", "'a', which names itself"),
-])  # fmt: skip
+])
 def test_circular_initial_values_are_told(text: str, what: str) -> None:
     """Neither PTX nor libnvvm has them; nvcc refuses the source, too."""
     source = "struct N { int v; N *next; };\n" + text + \
-        '\nextern "C" __global__ void k(long long *o) { o[0] = a.v; }\n'  # fmt: skip
+        '\nextern "C" __global__ void k(long long *o) { o[0] = a.v; }\n'
     with pytest.raises(Unsupported, match=what) as caught:
         nvir.compile_cuda(source)
     assert "kernel.cu:2:" in str(caught.value)
@@ -156,7 +156,7 @@ def test_128_bits_to_floats_and_back() -> None:
     module = nvir.compile_cuda(WIDE)
     tie = (1 << 100) + (1 << 47)  # half way for a double
     cases = [0, 1, -1, 5, tie - 1, tie, tie + 1, tie + (1 << 48), (1 << 127) - 1, -(1 << 127),
-             (1 << 76) + (1 << 52) + 1, -(1 << 64), (1 << 64) - 1]  # fmt: skip
+             (1 << 76) + (1 << 52) + 1, -(1 << 64), (1 << 64) - 1]
     for n in cases:
         d = n / 3
         out = np.zeros(8, np.int64)
@@ -187,7 +187,7 @@ def _float_bits(n: int) -> int:
 @pytest.mark.parametrize(("body", "message"), [
     ('int a; asm("mov.u32 %0, 1;" : "=l"(a)); o[0] = a;', "asm operand type size(4)"),
     ('int a; asm("mov.u32 %0, %1;" : "=r"(a) : "n"(v)); o[0] = a;', "'n' is no constant"),
-])  # fmt: skip
+])
 def test_errors_of_ir_generation_show_the_line(body: str, message: str) -> None:
     source = f'extern "C" __global__ void k(int *o, int v) {{ {body} }}\n'
     with pytest.raises(nvir.NvirError) as caught:
@@ -238,7 +238,7 @@ def _word(lanes: list[int], bits: int) -> int:
 def test_numbers_side_by_side() -> None:
     names = ["__vabsss2(a)", "__vnegss4(a)", "__vhaddu4(a, b)", "__vmaxs2(a, b)", "__vsubus4(a, b)",
              "__viaddmax_s16x2(a, b, c)", "__vimin3_u16x2(a, b, c)", "__vimax_s16x2_relu(a, b)",
-             "__vibmax_u16x2(a, b, &p, &q)"]  # fmt: skip
+             "__vibmax_u16x2(a, b, &p, &q)"]
     body = "\n".join(f"out[{k}] = {name};" for k, name in enumerate(names))
     source = f"""extern "C" __global__ void k(long long *out, unsigned a, unsigned b, unsigned c) {{
         bool p, q; {body} out[{len(names)}] = p * 2 + q; }}\n"""
@@ -314,7 +314,7 @@ def test_what_only_libdevice_has() -> None:
     with pytest.raises(Unsupported, match=r"'j0', which libdevice has.*kernel\.cu:2:19"):
         nvir.compile_cuda(FOREIGN)
     own = nvir.compile_cuda(FOREIGN.replace("j0", "erf").replace("remquo(o[1], o[3], &q) + q", "0")
-                            .replace("erfinvf", "std::sin"))  # fmt: skip
+                            .replace("erfinvf", "std::sin"))
     assert own.kernels
 
 
@@ -368,7 +368,7 @@ def test_what_lies_outside_of_a_surface() -> None:
         o[1] = tex2Dgather<float4>(t, .5f, .5f).x + tex2Dgather<float4>(t, .5f, .5f, 3).y; }\n"""
     text = nvir.print_ptx(nvir.compile_cuda(source))
     for piece in ("suld.b.2d.b32.trap", "suld.b.1d.b32.zero", "sust.b.a2d.b32.clamp",
-                  "tld4.r.2d.v4.f32.f32", "tld4.a.2d.v4.f32.f32"):  # fmt: skip
+                  "tld4.r.2d.v4.f32.f32", "tld4.a.2d.v4.f32.f32"):
         assert piece in text, piece
     wrong = source.replace("4, cudaBoundaryModeZero", "4, (cudaSurfaceBoundaryMode)m")
     with pytest.raises(nvir.NvirError, match=r"kernel\.cu:2:.*no constant 0, 1 or 2"):
@@ -387,7 +387,7 @@ CLUSTER = """#include <cooperative_groups.h>
 def test_the_group_of_a_cluster() -> None:
     text = nvir.print_ptx(nvir.compile_cuda(CLUSTER, "sm_90"))
     for piece in ("%cluster_ctarank", "mapa.u64", "getctarank.u64", "barrier.cluster.arrive",
-                  "barrier.cluster.wait", ".reqnctapercluster 2"):  # fmt: skip
+                  "barrier.cluster.wait", ".reqnctapercluster 2"):
         assert piece in text, piece
     with pytest.raises(ParseError, match="no type named 'cluster_group'"):
         nvir.compile_cuda(CLUSTER, "sm_80")

@@ -44,7 +44,7 @@ def vectors() -> Unit:
         assign(f, call("make_float4", f.w, 1, 0, t)),
         let("uchar2 u", call("make_uchar2", 300, t)),
         assign(o[t], cast("int", f.x * 100 + f.w) + u.x * 1000 + u.y),
-    ))  # fmt: skip
+    ))
 
 
 @pytest.mark.parametrize("optimise", [0, 3])
@@ -57,7 +57,7 @@ def test_constructors_of_vectors(optimise: int) -> None:
     (call("make_float5", 1), "use of undeclared name 'make_float5'"),
     (call("float4", 1), "use of undeclared name 'float4'"),
     (call("make_float4", 1, 2), "too few arguments: 2 for 4"),
-])  # fmt: skip
+])
 def test_what_constructs_no_vector(made: Any, message: str) -> None:
     with pytest.raises(TreeError, match=message):
         compile_tree(unit(kernel("k", "long long *o", assign(o[0], cast("int", made)))))
@@ -96,5 +96,5 @@ def test_a_pointer_to_what_is_defined_later() -> None:
     pointer = variable("int *p", addr(name("later")), memory="device")
     tree = unit(variable("int later", memory="device", storage="extern"), pointer,
                 variable("int later", 7, memory="device"),
-                kernel("k", "long long *o", assign(o[threadIdx.x], name("p")[0])))  # fmt: skip
+                kernel("k", "long long *o", assign(o[threadIdx.x], name("p")[0])))
     assert ran(tree) == [7] * 4

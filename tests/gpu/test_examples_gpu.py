@@ -46,7 +46,7 @@ def both(second: Launch) -> Launch:
     """A launch that runs on the interpreter and by `second`, and compares what they leave."""
 
     def launch(module: Any, kernel: str, grid: Any, block: Any, args: Any, *more: Any,
-               **options: Any) -> Any:  # fmt: skip
+               **options: Any) -> Any:
         copies: dict[int, Any] = {}
 
         def copy(a: Any) -> Any:

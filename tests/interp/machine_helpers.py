@@ -15,7 +15,7 @@ REGISTERS = """
 
 
 def ptx(body: str, before: str = "", params: int = 2, target: str = "sm_90",
-        directives: str = "") -> str:  # fmt: skip
+        directives: str = "") -> str:
     """A module with one kernel `k` of pointer parameters p0, p1 …; %d0, %d1 … hold them."""
     declared = ", ".join(f".param .u64 p{i}" for i in range(params))
     loads = "".join(f"ld.param.u64 %d{i}, [p{i}];\n" for i in range(params))
@@ -26,7 +26,7 @@ def ptx(body: str, before: str = "", params: int = 2, target: str = "sm_90",
 
 
 def run(body: str, *args: Any, grid: Any = 1, block: Any = 32, before: str = "",
-        target: str = "sm_90", directives: str = "", **launch: Any) -> Any:  # fmt: skip
+        target: str = "sm_90", directives: str = "", **launch: Any) -> Any:
     """Launch a body on arrays."""
     text = ptx(body, before, len(args), target, directives)
     return nvir.launch(nvir.read_ptx(text), "k", grid, block, list(args), **launch)

@@ -61,7 +61,7 @@ def decode(bits: int, name: str) -> tuple[int, Fraction | str]:
 
 
 def encode(value: Fraction, name: str, rnd: str = "rn", zero_sign: int = 0,
-           satfinite: bool = False) -> int:  # fmt: skip
+           satfinite: bool = False) -> int:
     """The code of an exact value rounded to a format."""
     e, m, _ = FORMATS[name]
     sign = zero_sign if value == 0 else int(value < 0)

@@ -177,7 +177,7 @@ def test_conv3d(rng: Any) -> None:
     expected = sum(
         f[k, j, i] * p[k : k + nz, j : j + ny, i : i + nx]
         for k in range(3) for j in range(3) for i in range(3)
-    )  # fmt: skip
+    )
     assert (out == expected).all()
 
 
@@ -227,7 +227,7 @@ def test_mandelbrot(rng: Any) -> None:
     w, h, limit = 30, 20, 50
     out = np.zeros((h, w), np.uint16)
     nvir.launch(module("mandelbrot.sm_80"), "mandelbrot", (2, 3), (16, 8),
-                [out, w, h, -2.0, -1.0, 0.1, limit])  # fmt: skip
+                [out, w, h, -2.0, -1.0, 0.1, limit])
     inside = out[10, 15]
     assert inside == limit  # near -0.5: in the set
     assert out[0, 0] < 4 < out[10, 7]  # far outside; close to the border
@@ -258,7 +258,7 @@ def test_switch_heavy(rng: Any, file: str) -> None:
     item = np.arange(-5, 40, dtype=np.int32)
     out = np.zeros_like(item)
     nvir.launch(module(file), "switch_heavy", 2, 32,
-                [np.array(program, np.int32), item, out, len(item), 60])  # fmt: skip
+                [np.array(program, np.int32), item, out, len(item), 60])
     expected = np.where(item == 0, 0, -(item * item + 3))
     assert (out == expected).all()
 

@@ -18,7 +18,7 @@ def test_lanes_meet_behind_a_branch() -> None:
     """Lanes of both sides are together again at the post-dominator: activemask shows it."""
     out = words(32)
     run(f"""{TID} setp.lt.u32 %p0, %r1, 9; @%p0 bra A; add.u32 %r2, %r1, 1; bra B;
-        A: mul.lo.u32 %r2, %r1, %r1; B: activemask.b32 %r0; {STORE}""", out)  # fmt: skip
+        A: mul.lo.u32 %r2, %r1, %r1; B: activemask.b32 %r0; {STORE}""", out)
     assert (out == 0xFFFFFFFF).all()
 
 
@@ -28,21 +28,21 @@ def test_lanes_wait_at_the_exit_of_a_loop() -> None:
     run(f"""{TID} mov.u32 %r2, 0;
         H: setp.ge.u32 %p0, %r2, 40; @%p0 bra E; setp.eq.u32 %p1, %r2, %r1; @%p1 bra X;
         add.u32 %r2, %r2, 1; bra H; X: add.u32 %r2, %r2, 100; E: activemask.b32 %r3;
-        setp.eq.u32 %p2, %r3, -1; selp.u32 %r0, %r2, 0, %p2; {STORE}""", out)  # fmt: skip
+        setp.eq.u32 %p2, %r3, -1; selp.u32 %r0, %r2, 0, %p2; {STORE}""", out)
     assert (out == np.arange(32) + 100).all()
 
 
 def test_activemask_inside_a_branch() -> None:
     out = words(32)
     run(f"""{TID} mov.u32 %r0, 0; setp.lt.u32 %p0, %r1, 5; @!%p0 bra B; activemask.b32 %r0;
-        B: {STORE}""", out)  # fmt: skip
+        B: {STORE}""", out)
     assert out.tolist() == [31] * 5 + [0] * 27
 
 
 def test_guarded_operations_keep_the_old_value() -> None:
     out = words(32)
     run(f"""{TID} setp.lt.u32 %p0, %r1, 7; mov.u32 %r0, 1000; @%p0 add.u32 %r0, %r1, 5;
-        @!%p0 add.u32 %r0, %r0, 1; {STORE}""", out)  # fmt: skip
+        @!%p0 add.u32 %r0, %r0, 1; {STORE}""", out)
     assert out.tolist() == [k + 5 if k < 7 else 1001 for k in range(32)]
 
 
@@ -52,14 +52,14 @@ def test_guarded_loads_and_stores_touch_nothing_elsewhere() -> None:
     run(f"""{TID} setp.lt.u32 %p0, %r1, 8; mul.wide.u32 %d2, %r1, 4; add.u64 %d3, %d1, %d2;
         mov.u32 %r0, 77; @%p0 ld.global.u32 %r0, [%d3]; mov.u64 %d4, 0;
         @!%p0 bra S; add.u64 %d4, %d0, %d2; @%p0 st.global.u32 [%d4], %r0; ret;
-        S: @%p0 st.global.u32 [%d4], %r0; {STORE}""", out, data)  # fmt: skip
+        S: @%p0 st.global.u32 [%d4], %r0; {STORE}""", out, data)
     assert out.tolist() == [*range(8), *[77] * 24]
 
 
 def test_guarded_exit_and_ret() -> None:
     out = words(32)
     run(f"{TID} setp.lt.u32 %p0, %r1, 3; mov.u32 %r0, 1; @%p0 exit; "
-        f"setp.gt.u32 %p1, %r1, 20; @%p1 ret; {STORE}", out)  # fmt: skip
+        f"setp.gt.u32 %p1, %r1, 20; @%p1 ret; {STORE}", out)
     assert out.tolist() == [0] * 3 + [1] * 18 + [0] * 11
 
 
@@ -80,7 +80,7 @@ def test_jump_beyond_the_table_is_an_error() -> None:
 
 def test_special_registers() -> None:
     names = ("tid.x", "tid.y", "tid.z", "ntid.y", "ctaid.x", "ctaid.y", "nctaid.x", "laneid",
-             "lanemask_lt", "lanemask_ge", "warpid")  # fmt: skip
+             "lanemask_lt", "lanemask_ge", "warpid")
     threads = 4 * 5 * 2 * 6
     out = np.zeros((threads, len(names)), np.uint32)
     body = """mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z;
@@ -93,7 +93,7 @@ def test_special_registers() -> None:
     cta, t = np.divmod(np.arange(threads), 40)
     lane = t % 32
     expected = [t % 4, t // 4 % 5, t // 20, 5, cta % 2, cta // 2, 2, lane, (1 << lane) - 1,
-                0xFFFFFFFF - ((1 << lane) - 1), t // 32]  # fmt: skip
+                0xFFFFFFFF - ((1 << lane) - 1), t // 32]
     for k, column in enumerate(expected):
         assert (out[:, k] == column).all(), names[k]
 
@@ -101,7 +101,7 @@ def test_special_registers() -> None:
 def test_clock_goes_forward() -> None:
     out = words(1, np.uint64)
     run("mov.u64 %d1, %clock64; mov.u64 %d2, %clock64; sub.u64 %d3, %d2, %d1; "
-        "st.global.u64 [%d0], %d3;", out)  # fmt: skip
+        "st.global.u64 [%d0], %d3;", out)
     assert out[0] > 0
 
 
@@ -141,7 +141,7 @@ def test_registers_as_parameters_and_several_results() -> None:
     run("""mov.u32 %r1, 7; mov.u32 %r2, 0x10000000; call (%r3, %d2), both, (%r1, %r2);
         call (%r4, %d3), both, (%r3, 3); cvt.u64.u32 %d4, %r3; st.global.u64 [%d0], %d4;
         st.global.u64 [%d0+8], %d2; cvt.u64.u32 %d5, %r4; st.global.u64 [%d0+16], %d5;""",
-        out, before=both)  # fmt: skip
+        out, before=both)
     assert out.tolist() == [0x10000007, 0x70000000, 0x1000000A, 0]
 
 
@@ -156,7 +156,7 @@ def test_indirect_calls_to_different_functions() -> None:
         add.u64 %d3, %d3, %d2; ld.global.u64 %d4, [%d3];
         {{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r1;
         P: .callprototype (.param .b32 _) _ (.param .b32 _); call (y), %d4, (x), P;
-        ld.param.b32 %r0, [y]; }} {STORE}""", out, before=two)  # fmt: skip
+        ld.param.b32 %r0, [y]; }} {STORE}""", out, before=two)
     assert out.tolist() == [k * 10 if k & 1 else k + 1 for k in range(32)]
 
 
@@ -164,7 +164,7 @@ def test_a_guarded_call_is_made_by_some_lanes() -> None:
     f = ".func (.reg .u32 r) f(.reg .u32 a) { add.u32 r, a, 100; ret; }"
     out = words(32)
     run(f"""{TID} mov.u32 %r0, 5; setp.gt.u32 %p0, %r1, 29; @%p0 call (%r0), f, (%r1);
-        {STORE}""", out, before=f)  # fmt: skip
+        {STORE}""", out, before=f)
     assert out.tolist() == [5] * 30 + [130, 131]
 
 
@@ -177,7 +177,7 @@ def test_bytes_of_a_struct_go_through_parameters() -> None:
         st.param.b32 [x+8], 3; call (y), swap, (x); ld.param.b32 %r1, [y];
         ld.param.b32 %r2, [y+4]; ld.param.b32 %r3, [y+8]; }
         st.global.u32 [%d0], %r1; st.global.u32 [%d0+4], %r2; st.global.u32 [%d0+8], %r3;""",
-        out, before=swap, block=1)  # fmt: skip
+        out, before=swap, block=1)
     assert out.tolist() == [3, 2, 1]
 
 
@@ -205,7 +205,7 @@ def test_a_lock_that_one_lane_of_a_warp_holds(block: int) -> None:
     lock, count = words(1), words(1)
     run("""L: atom.global.cas.b32 %r1, [%d0], 0, 1; setp.ne.u32 %p0, %r1, 0; @%p0 bra L;
         ld.volatile.global.u32 %r2, [%d1]; add.u32 %r2, %r2, 1; st.volatile.global.u32 [%d1], %r2;
-        membar.gl; atom.global.exch.b32 %r3, [%d0], 0;""", lock, count, block=block)  # fmt: skip
+        membar.gl; atom.global.exch.b32 %r3, [%d0], 0;""", lock, count, block=block)
     assert count[0] == block
 
 
@@ -228,13 +228,13 @@ def test_blocks_wait_for_blocks_that_start_later() -> None:
     run("""mov.u32 %r1, %ctaid.x; setp.eq.u32 %p0, %r1, 0; @%p0 bra L;
         setp.ne.u32 %p1, %r1, 99; @%p1 bra E; st.volatile.global.u32 [%d0], 1; bra E;
         L: nanosleep.u32 100; ld.volatile.global.u32 %r2, [%d0]; setp.eq.u32 %p2, %r2, 0;
-        @%p2 bra L; E:""", flag, grid=100, block=1024)  # fmt: skip
+        @%p2 bra L; E:""", flag, grid=100, block=1024)
     assert flag[0] == 1
 
 
 def test_block_counts() -> None:
     m = nvir.read_ptx(ptx(f"""{TID} and.b32 %r2, %r1, 3;
-        L: add.u32 %r2, %r2, -1; setp.ge.s32 %p0, %r2, 0; @%p0 bra L; E:""", params=0))  # fmt: skip
+        L: add.u32 %r2, %r2, -1; setp.ge.s32 %p0, %r2, 0; @%p0 bra L; E:""", params=0))
     result = nvir.launch(m, "k", 2, 32, [])
     assert result.block_counts["k"]["entry"] == 64
     assert result.block_counts["k"]["L"] == 16 * (1 + 2 + 3 + 4)
@@ -262,7 +262,7 @@ def test_assertions_fail_with_their_text() -> None:
             cvta.global.u64 %d2, %d2; {.param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d;
             .param .b64 e; st.param.b64 [a], %d1; st.param.b64 [b], %d2; st.param.b32 [c], 12;
             st.param.b64 [d], %d2; st.param.b64 [e], 1; call __assertfail, (a, b, c, d, e);}""",
-            words(1), before=before)  # fmt: skip
+            words(1), before=before)
 
 
 def test_wrong_launches() -> None:
@@ -321,7 +321,7 @@ def test_phis_that_trade_places() -> None:
         run(f"""{TID} mov.u32 %r2, 1000; mov.u32 %r3, %r1; and.b32 %r4, %r1, 7;
             L: mov.u32 %r5, %r2; mov.u32 %r2, %r3; mov.u32 %r3, %r5; add.u32 %r4, %r4, -1;
             setp.ge.s32 %p0, %r4, 0; @%p0 bra L; mov.u32 %r0, %r2; {STORE}""",
-            out, block=block)  # fmt: skip
+            out, block=block)
         assert out.tolist() == [1000 if k & 1 else k for k in range(block)]
 
 
@@ -405,5 +405,5 @@ def test_vector_registers_as_parameters_and_results() -> None:
     before = """.func (.reg .v2 .u32 sum) twice(.reg .v2 .u32 x) { .reg .u32 t;
         add.u32 t, x.x, x.y; mov.u32 sum.x, t; mov.u32 sum.y, t; mov.v2.u32 sum, sum; ret.uni; }"""
     run(".reg .v2 .u32 v; mov.u32 v.x, 3; mov.u32 v.y, 4; call (v), twice, (v); "
-        "st.global.v2.u32 [%d0], v;", out, before=before)  # fmt: skip
+        "st.global.v2.u32 [%d0], v;", out, before=before)
     assert out.tolist() == [7, 7]

@@ -50,7 +50,7 @@ def through_the_machine(opcode: str, bits: int, sources: list[Any], result: int 
 BINARY = [
     f"{op}.{t}" for t in ("u16", "s16", "u32", "s32", "u64", "s64")
     for op in ("add", "sub", "mul.lo", "min", "max", "mul.hi", "div", "rem")
-] + [f"{op}.b{n}" for n in (16, 32, 64) for op in ("and", "or", "xor")]  # fmt: skip
+] + [f"{op}.b{n}" for n in (16, 32, 64) for op in ("and", "or", "xor")]
 
 
 @pytest.mark.parametrize("opcode", BINARY)
@@ -141,7 +141,7 @@ def test_carries_through_three_words() -> None:
     out = np.zeros(4, np.uint32)
     run("""mov.u32 %r1, -1; add.cc.u32 %r2, %r1, 1; addc.cc.u32 %r3, %r1, 0; addc.u32 %r4, 5, 0;
         sub.cc.u32 %r5, 0, 1; subc.u32 %r6, 0, 0;
-        st.global.v4.u32 [%d0], {%r2, %r3, %r4, %r6};""", out, block=1)  # fmt: skip
+        st.global.v4.u32 [%d0], {%r2, %r3, %r4, %r6};""", out, block=1)
     assert out.tolist() == [0, 0, 6, 0xFFFFFFFF]
 
 
@@ -150,7 +150,7 @@ def test_float_literals_take_the_type_of_the_instruction() -> None:
     run("""mov.f32 %f1, 0f40000000; add.f32 %f1, %f1, 0.5; mul.f32 %f2, %f1, 0d4000000000000000;
         mov.f64 %e1, 1.25; add.f64 %e1, %e1, 0d3FF0000000000000; cvt.rn.f32.f64 %f3, %e1;
         fma.rn.f32 %f4, %f1, 2.0, -1.0; st.global.v4.f32 [%d0], {%f1, %f2, %f3, %f4};""",
-        out, block=1)  # fmt: skip
+        out, block=1)
     assert out.tolist() == [2.5, 5, 2.25, 4]
 
 

@@ -173,7 +173,7 @@ def test_rounding_to_an_integral_float(name, mode):
 
 def one(opcode: str, *codes: int) -> int:
     dtype = {"f64": np.uint64, "u64": np.uint64, "s64": np.uint64, "f16": np.uint16,
-             "bf16": np.uint16}.get(opcode.split(".")[-1], np.uint32)  # fmt: skip
+             "bf16": np.uint16}.get(opcode.split(".")[-1], np.uint32)
     return int(bind(opcode)(*(np.array([c], dtype) for c in codes))[0])
 
 

@@ -194,7 +194,7 @@ def test_testp(name):
         _, value = decode(code, name)
         small = value != NAN and value != "inf" and 0 < value < 1 and code % (
             1 << (width(name) - 1)
-        ) < 1 << FORMATS[name][1]  # fmt: skip
+        ) < 1 << FORMATS[name][1]
         want = {
             "finite": value not in (NAN, "inf"),
             "infinite": value == "inf",
@@ -231,7 +231,7 @@ def test_setp_floats(name, cmp):
         else:
             base = cmp.removesuffix("u")
             want = {"eq": u == v, "ne": u != v, "lt": u < v, "le": u <= v, "gt": u > v,
-                    "ge": u >= v}[base]  # fmt: skip
+                    "ge": u >= v}[base]
         assert r == want, f"setp.{cmp}.{name} {x:#x} {y:#x}"
         assert s == (not want)
 
@@ -253,7 +253,7 @@ def test_setp_integers_and_boolean_operators():
     assert bind("setp.hs.u32")(a, b)[0].tolist() == [False, True]
     c = np.array([True, False])
     for op, want_p, want_q in (("and", [1, 0], [0, 0]), ("or", [1, 1], [1, 0]),
-                               ("xor", [0, 1], [1, 0])):  # fmt: skip
+                               ("xor", [0, 1], [1, 0])):
         p, q = bind(f"setp.lt.{op}.s32")(a, b, c)
         assert (p.tolist(), q.tolist()) == ([bool(v) for v in want_p], [bool(v) for v in want_q])
 
@@ -385,7 +385,7 @@ def test_gross_approximations_of_double():
         ("rcp", -np.inf, 1 << 63), ("rcp", -0.0, 0xFFF << 52), ("rcp", np.inf, 0),
         ("rcp", np.nan, 0x7FFFFFFF << 32), ("rcp", 5e-324, 0x7FF << 52),
         ("rsqrt", -0.0, 0xFFF << 52), ("rsqrt", -np.inf, 0x7FFFFFFF << 32), ("rsqrt", np.inf, 0),
-    ):  # fmt: skip
+    ):
         assert one(f"{op}.approx.ftz.f64", f64(x)) == want
     third = one("rcp.approx.ftz.f64", f64(3))
     assert third & 0xFFFFFFFF == 0

@@ -71,7 +71,7 @@ def floats() -> list[tuple[str, str]]:
         out += [(f"{op}{ftz}.{t}", w) for op in ("abs", "neg")]
         out += [(f"setp.{c}{ftz}.{t}", w * 2) for c in (
             "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num",
-            "nan")]  # fmt: skip
+            "nan")]
         for m in ("rni", "rzi", "rmi", "rpi"):
             out += [(f"cvt.{m}.{i}.{t}", w) for i in ("s32", "u32", "s64", "u64", "u16", "u8")]
             out += [(f"cvt.{m}.{t}.{t}", w)]
@@ -93,7 +93,7 @@ def values(rng: random.Random, kinds: str) -> list[int]:
         signs = (1 << n) - 1, 1 << (n - 1), (1 << (n - 1)) - 1
         edges = (
             exponents, 2 * exponents, exponents | 1, 0, 1, *signs, n, n - 1, n + 1, 255, 256,
-        )  # fmt: skip
+        )
         pick = rng.choice(edges) if rng.random() < 0.5 else rng.getrandbits(n)
         out.append(pick & ((1 << n) - 1))
     return out

@@ -98,7 +98,7 @@ def test_two_operands(op, type_):
     check(
         f"{op}.{type_}", pairs(n), n,
         lambda a, b: BINARY[op](read(a, type_), read(b, type_)), n,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("type_", INTS)
@@ -112,11 +112,11 @@ def test_products(type_):
     check(f"mad.lo.{type_}", triples(n), n, lambda a, b, c: product(a, b) + c, n)
     check(f"mad.hi.{type_}", triples(n), n, lambda a, b, c: (product(a, b) >> n) + c, n)
     check(f"sad.{type_}", triples(n), n,
-          lambda a, b, c: c + abs(read(a, type_) - read(b, type_)), n)  # fmt: skip
+          lambda a, b, c: c + abs(read(a, type_) - read(b, type_)), n)
     if n < 64:
         check(f"mul.wide.{type_}", pairs(n), n, product, 2 * n)
         check(f"mad.wide.{type_}", triples(n, 2 * n), (n, n, 2 * n),
-              lambda a, b, c: product(a, b) + c, 2 * n)  # fmt: skip
+              lambda a, b, c: product(a, b) + c, 2 * n)
 
 
 def clamp(x: int, type_: str) -> int:
@@ -128,15 +128,15 @@ def clamp(x: int, type_: str) -> int:
 def test_saturation():
     for type_ in ("s32", "u32"):
         check(f"add.sat.{type_}", pairs(32), 32,
-              lambda a, b: clamp(read(a, type_) + read(b, type_), type_), 32)  # fmt: skip
+              lambda a, b: clamp(read(a, type_) + read(b, type_), type_), 32)
     check("sub.sat.s32", pairs(32), 32,
-          lambda a, b: clamp(read(a, "s32") - read(b, "s32"), "s32"), 32)  # fmt: skip
+          lambda a, b: clamp(read(a, "s32") - read(b, "s32"), "s32"), 32)
     check("mad.hi.sat.s32", triples(32), 32,
           lambda a, b, c: clamp((read(a, "s32") * read(b, "s32") >> 32) + read(c, "s32"), "s32"),
-          32)  # fmt: skip
+          32)
     check("mad24.hi.sat.s32", triples(32), 32,
           lambda a, b, c: clamp(signed(product24(a, b, True) >> 16 & 0xFFFFFFFF, 32)
-                                + read(c, "s32"), "s32"), 32)  # fmt: skip
+                                + read(c, "s32"), "s32"), 32)
 
 
 def product24(a: int, b: int, is_signed: bool) -> int:
@@ -220,7 +220,7 @@ def test_abs_and_neg(type_):
 def test_relu_and_packed_integers():
     check("max.relu.s32", pairs(32), 32, lambda a, b: max(signed(a, 32), signed(b, 32), 0), 32)
     check("min.relu.s32", pairs(32), 32,
-          lambda a, b: max(min(signed(a, 32), signed(b, 32)), 0), 32)  # fmt: skip
+          lambda a, b: max(min(signed(a, 32), signed(b, 32)), 0), 32)
 
     def halves(f):
         def packed(a, b):
@@ -252,13 +252,13 @@ def test_counts(n):
 
         check(f"bfind.{t}{n}", rows, n, find, 32)
         check(f"bfind.shiftamt.{t}{n}", rows, n,
-              lambda a, find=find: n - 1 - find(a) if find(a) >= 0 else -1, 32)  # fmt: skip
+              lambda a, find=find: n - 1 - find(a) if find(a) >= 0 else -1, 32)
 
 
 def test_fns():
     """The four examples of the PTX ISA, and its pseudocode on random masks."""
     examples = [(0xAAAAAAAA, 3, 1, 3), (0xAAAAAAAA, 3, -1, 3), (0xAAAAAAAA, 2, 1, 3),
-                (0xAAAAAAAA, 2, -1, 1)]  # fmt: skip
+                (0xAAAAAAAA, 2, -1, 1)]
     for mask, base, offset, want in examples:
         check("fns.b32", [(mask, base, offset % 2**32)], 32, lambda *_, w=want: w, 32)
 
@@ -277,7 +277,7 @@ def test_fns():
 
     rng = random.Random(0)
     rows = [(rng.getrandbits(32) & rng.getrandbits(32), rng.randrange(32),
-             rng.randrange(-20, 20) % 2**32) for _ in range(800)]  # fmt: skip
+             rng.randrange(-20, 20) % 2**32) for _ in range(800)]
     check("fns.b32", rows, 32, oracle, 32)
 
 
@@ -302,9 +302,9 @@ def test_funnel_shift():
 
     for mode in ("clamp", "wrap"):
         check(f"shf.l.{mode}.b32", rows, 32,
-              lambda a, b, c: (b << 32 | a) << amount(c, mode) >> 32, 32)  # fmt: skip
+              lambda a, b, c: (b << 32 | a) << amount(c, mode) >> 32, 32)
         check(f"shf.r.{mode}.b32", rows, 32,
-              lambda a, b, c: (b << 32 | a) >> amount(c, mode), 32)  # fmt: skip
+              lambda a, b, c: (b << 32 | a) >> amount(c, mode), 32)
 
 
 @pytest.mark.parametrize("n", [32, 64])
@@ -388,7 +388,7 @@ def test_prmt():
         "f4e": "3210 4321 5432 6543", "b4e": "5670 6701 7012 0123",
         "rc8": "0000 1111 2222 3333", "ecl": "3210 3211 3222 3333",
         "ecr": "0000 1110 2210 3210", "rc16": "1010 3232 1010 3232",
-    }  # fmt: skip
+    }
     for mode, text in table.items():
 
         def pick(a, b, c, text=text):
@@ -414,7 +414,7 @@ def test_lop3_with_a_predicate():
     one, zero = np.array([1, 0], np.uint32), np.array([0, 0], np.uint32)
     table = np.array([0xF0], np.uint32)
     for q, want_and, want_or in ((True, [True, False], [True, True]),
-                                 (False, [False, False], [True, False])):  # fmt: skip
+                                 (False, [False, False], [True, False])):
         qs = np.array([q])
         assert bind("lop3.and.b32")(one, zero, zero, table, qs)[1].tolist() == want_and
         assert bind("lop3.or.b32")(one, zero, zero, table, qs)[1].tolist() == want_or
@@ -462,7 +462,7 @@ def test_mov_packs_and_unpacks():
     word = np.array([0x4444333322221111], np.uint64)
     assert [int(x[0]) for x in bind("mov.b64")(word, results=4)] == [
         0x1111, 0x2222, 0x3333, 0x4444,
-    ]  # fmt: skip
+    ]
     parts = bind("mov.b64")(word, results=2)
     assert [x.dtype for x in parts] == [np.uint32] * 2
     wide = bind("mov.b128")(word, word + np.uint64(1))
@@ -475,7 +475,7 @@ def test_mov_packs_and_unpacks():
 def test_uniform_sources_broadcast():
     assert bind("add.u32")(np.arange(4, dtype=np.uint32), np.array([7], np.uint32)).tolist() == [
         7, 8, 9, 10,
-    ]  # fmt: skip
+    ]
 
 
 def test_wider_registers_are_cut_and_extended():

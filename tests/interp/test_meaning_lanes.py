@@ -83,14 +83,14 @@ def test_lanes_are_independent(line):
         assert all(r.shape == (n,) for r in whole)
         for i in range(n):  # one lane alone
             alone = results(f(*(s if k == "i" else s[i : i + 1]
-                                for s, k in zip(sources, kinds, strict=True))))  # fmt: skip
+                                for s, k in zip(sources, kinds, strict=True))))
             for r, a in zip(whole, alone, strict=True):
                 assert (a.shape, a.dtype) == ((1,), r.dtype)
                 assert a[0] == r[i], (opcode, i)
         for k in range(len(kinds)):  # one source that is the same in all lanes
             mixed = [s[:1] if j == k else s for j, s in enumerate(sources)]
             spread = [np.broadcast_to(s, (n,)) if kinds[j] != "i" else s
-                      for j, s in enumerate(mixed)]  # fmt: skip
+                      for j, s in enumerate(mixed)]
             for r, want in zip(results(f(*mixed)), results(f(*spread)), strict=True):
                 assert (np.broadcast_to(r, (n,)) == want).all(), (opcode, k)
 
@@ -112,7 +112,7 @@ def test_bound_and_meanings_agree():
 
 COUNTS = {**dict.fromkeys(("selp", "slct", "bfe", "fma", "mad", "sad", "mad24", "shf", "prmt"), 3),
           **dict.fromkeys(("fns", "dp4a", "dp2a", "vmad", "addc", "subc"), 3),
-          **dict.fromkeys(("bfi", "lop3", "madc"), 4)}  # fmt: skip
+          **dict.fromkeys(("bfi", "lop3", "madc"), 4)}
 ONE = frozenset(
     (
         *("abs", "neg", "popc", "clz", "bfind", "brev", "not", "cnot", "rcp", "sqrt", "rsqrt"),
@@ -131,7 +131,7 @@ def odd_spelling(rng: random.Random, row: str) -> Mods:
     """A row with words and types at random, the row's own types more often than others."""
     own = sorted(MEANINGS[row].types)
     types = [rng.choice(own if rng.random() < 0.7 else sorted(TYPES))
-             for _ in range(rng.choice((MEANINGS[row].count,) * 3 + (0, 1, 2)))]  # fmt: skip
+             for _ in range(rng.choice((MEANINGS[row].count,) * 3 + (0, 1, 2)))]
     words = [rng.choice(WORDS) for _ in range(rng.randrange(4))]
     return Mods.parse(row, (*words, *types))
 
@@ -158,7 +158,7 @@ def test_any_modifiers_run_or_are_unsupported(row):
     [("add.e4m3", 2), ("popc.u8", 1), ("set.lt.u32", 2), ("shl", 2), ("mul24.u32", 2),
      ("add.u32.u16", 2), ("shf.b32", 3), ("dp2a.u32.u32", 3), ("cvt.u32", 1), ("setp.f32", 2),
      ("fma.rn.b32", 3), ("add.cc.u16x2", 2), ("slct.u32.u32", 3), ("mul.u32", 2)],
-)  # fmt: skip
+)
 def test_unsupported_spellings_are_named(spelling, count):
     with pytest.raises(Unsupported, match=spelling.replace(".", r"\.")):
         bind(spelling)(*[np.ones(1, np.uint32)] * count)

@@ -86,7 +86,7 @@ ISA = {
         lambda i, g, t: (t * 32 + (i & 31) + 128 * (i >= 32), g),
         128, 64,
     ),
-}  # fmt: skip
+}
 
 
 def check_fragment(fragment, formula, count):
@@ -117,7 +117,7 @@ def test_mma_multiplicands(key):
 @pytest.mark.parametrize("type_", ["f32", "f16", "s32", "f64"])
 def test_mma_accumulators(type_):
     check_fragment(fragments.accumulator(16, 8, type_),
-                   lambda i, g, t: (g if i < 2 else g + 8, t * 2 + (i & 1)), 4)  # fmt: skip
+                   lambda i, g, t: (g if i < 2 else g + 8, t * 2 + (i & 1)), 4)
     check_fragment(fragments.accumulator(8, 8, type_), lambda i, g, t: (g, t * 2 + i), 2)
 
 
@@ -129,7 +129,7 @@ def test_m8n8k4_of_halves():
             places = {
                 "a.row": (lane % 4 + high, i), "a.col": (i % 4 + high, lane % 4),
                 "b.row": (lane % 4, i + high), "b.col": (i, lane % 4 + high),
-            }  # fmt: skip
+            }
             for name, want in places.items():
                 role, layout = name.split(".")
                 f = (fragments.quad_a if role == "a" else fragments.quad_b)(layout)
@@ -139,12 +139,12 @@ def test_m8n8k4_of_halves():
             f = fragments.quad_accumulator("f16")
             assert (f.row[i // 2, lane, i % 2], f.column[i // 2, lane, i % 2]) == (
                 lane % 4 + high, i,
-            )  # fmt: skip
+            )
             f = fragments.quad_accumulator("f32")
             row = (lane & 1) + (i & 2) + high
             assert (f.row[i, lane, 0], f.column[i, lane, 0]) == (
                 row, (i & 4) + (lane & 2) + (i & 1),
-            )  # fmt: skip
+            )
 
 
 # --- products -------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def random_codes(shape, type_, seed=0):
         codes = {
             "f32": f32, "tf32": f32 | np.uint32(0x1FFF), "bf16": f32 >> np.uint32(16),
             "f16": v.astype(np.float16).view(np.uint16).astype(np.uint32),
-        }[type_]  # fmt: skip
+        }[type_]
         return codes, v
     width = {"e4m3": 8, "e5m2": 8, "e2m3": 6, "e3m2": 6, "e2m1": 4}[type_]
     table = [decode(c, type_) for c in range(1 << width)]
@@ -194,7 +194,7 @@ MMA = [
     "m8n8k32.row.col.s32.s4.u4.s32", "m16n8k32.row.col.s32.u4.u4.s32",
     "m16n8k64.row.col.s32.s4.s4.s32", "m8n8k128.row.col.s32.b1.b1.s32.xor.popc",
     "m16n8k128.row.col.s32.b1.b1.s32.and.popc", "m16n8k256.row.col.s32.b1.b1.s32.xor.popc",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("tail", MMA)
@@ -237,7 +237,7 @@ def test_doubles_are_chains_of_fma(rnd):
     op = matrix.Product.parse(spelling)
     fa, fb, fc, fd = matrix.mma_fragments(op)
     a, b, c = (random_codes(s, "f64", i)[0]
-               for i, s in enumerate(((1, 16, 8), (1, 8, 8), (1, 16, 8))))  # fmt: skip
+               for i, s in enumerate(((1, 16, 8), (1, 8, 8), (1, 16, 8))))
     got = fd.unpack(matrix.mma(spelling, fa.pack(a), fb.pack(b), fc.pack(c)))
     fma = bind(f"fma{rnd or '.rn'}.f64")
     want = c[0].copy()
@@ -267,7 +267,7 @@ WMMA = [
     ("m16n16k16", "s8", "s32", 2, 2), ("m8n32k16", "u8", "s32", 1, 4),
     ("m32n8k16", "u8", "s32", 4, 1), ("m8n8k32", "s4", "s32", 1, 1),
     ("m8n8k128", "b1", "s32", 1, 1),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("shape", "type_", "acc", "regs_a", "regs_b"), WMMA)
@@ -337,7 +337,7 @@ def test_memory_offsets_follow_layout_and_stride():
     ["mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
      "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0",
      "mma.sync.aligned.row.col.f32.f16.f16.f32"],
-)  # fmt: skip
+)
 def test_unsupported_products_are_named(spelling):
     with pytest.raises(Unsupported, match="mma"):
         matrix.Product.parse(spelling)
@@ -390,7 +390,7 @@ def test_wgmma_accumulator_layout():
 @pytest.mark.parametrize(
     "tail", ["m64n16k16.f32.f16.f16", "m64n8k16.f16.f16.f16", "m64n8k8.f32.tf32.tf32",
              "m64n32k32.s32.s8.u8", "m64n8k32.f32.e4m3.e5m2", "m64n8k16.f32.bf16.bf16"],
-)  # fmt: skip
+)
 def test_wgmma_products(tail):
     op = matrix.Product.parse("wgmma.mma_async.sync.aligned." + tail)
     fa, fd = wgmma.register_fragments(op)
@@ -399,7 +399,7 @@ def test_wgmma_products(tail):
     d, vd = random_codes((2, 64, op.n), op.types[0], 3)
     assert (wgmma.unpack(fa, wgmma.pack(fa, a)) == a).all()
     got = wgmma.mma_async(op, a, b, wgmma.pack(fd, d), accumulate=np.array([True, False]),
-                          negate_a=op.types[0] != "s32")  # fmt: skip
+                          negate_a=op.types[0] != "s32")
     want = (-va if op.types[0] != "s32" else va) @ vb + vd * np.array([1, 0])[:, None, None]
     codes = wgmma.unpack(fd, got)
     if op.types[0] == "s32":

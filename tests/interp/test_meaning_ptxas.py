@@ -168,13 +168,13 @@ def test_floats_and_approximations(seed):
     rng = random.Random(-seed)
     forms: list[tuple[str, int, int, int]] = []  # opcode, sources, source width, result width
     for op in ("add", "sub", "mul", "add.ftz", "mul.ftz", "add.sat", "mul.sat", "min", "max",
-               "min.ftz", "max.ftz", "div.approx", "div.full", "div.approx.ftz"):  # fmt: skip
+               "min.ftz", "max.ftz", "div.approx", "div.full", "div.approx.ftz"):
         forms.append((f"{op}.f32", 2, 32, 32))
     for op in ("rcp", "sqrt", "rsqrt", "lg2", "ex2"):
         forms += [(f"{op}.approx.f32", 1, 32, 32), (f"{op}.approx.ftz.f32", 1, 32, 32)] * 2
     forms += [(f"{op}.f64", 2, 64, 64) for op in ("min", "max")]
     forms += [(f"set.{c}.u32.f32", 2, 32, 32)
-              for c in ("eq", "ne", "lt", "geu", "ltu", "num", "nan")]  # fmt: skip
+              for c in ("eq", "ne", "lt", "geu", "ltu", "num", "nan")]
     for mode in ("rni", "rzi", "rmi", "rpi"):
         forms += [(f"cvt.{mode}.{t}.f32", 1, 32, int(t[1:])) for t in ("s32", "u32", "s64", "u16")]
         forms += [(f"cvt.{mode}.{t}.f64", 1, 64, int(t[1:])) for t in ("s32", "u64")]
@@ -182,6 +182,6 @@ def test_floats_and_approximations(seed):
     forms += [("cvt.rn.f16.f32", 1, 32, 16), ("cvt.rn.bf16.f32", 1, 32, 16),
               ("cvt.rn.f16x2.f32", 2, 32, 32), ("cvt.rna.tf32.f32", 1, 32, 32),
               ("cvt.rn.f32.f64", 1, 64, 32), ("cvt.rn.f16.f64", 1, 64, 16),
-              ("cvt.f64.f32", 1, 32, 64)]  # fmt: skip
+              ("cvt.f64.f32", 1, 32, 64)]
     cases = [(op, tuple(floats(rng, w) for _ in range(n)), out) for op, n, w, out in forms * 2]
     assert judge(cases) > len(cases) // 2

@@ -26,7 +26,7 @@ def _quiet():
 def is_nan(code: int, name: str) -> bool:
     return code & ((1 << {"f64": 63, "f32": 31}.get(name, 15)) - 1) > {
         "f64": 0x7FF << 52, "f32": 0x7F800000, "f16": 0x7C00, "bf16": 0x7F80,
-    }[name]  # fmt: skip
+    }[name]
 
 
 def check(op: str, rnd: str, name: str, *columns: list[int]) -> None:
@@ -102,7 +102,7 @@ def test_fma_near_cancellation(name, rnd):
     ("f32", 0x3F800800, 2.0**-100),  # (1 + 2^-12)^2 lies half-way between two f32
     ("f16", 0x3C20, 2.0**-24),  # (1 + 2^-5)^2 = 1 + 2^-4 + 2^-10: exact, c only adds
     ("bf16", 0x3F88, 2.0**-100),  # (1 + 2^-4)^2 = 1 + 2^-3 + 2^-8: half-way
-])  # fmt: skip
+])
 def test_fma_breaks_ties_by_bits_that_float64_loses(name, a, tiny):
     c = [encode(Fraction(v), name) for v in (tiny, -tiny, 0)]
     check("fma", "rn", name, [a] * 3, [a] * 3, c)

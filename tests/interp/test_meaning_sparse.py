@@ -16,10 +16,10 @@ SHAPES = [
     ("m16n8k16.row.col.f32.tf32.tf32.f32", 2), ("m16n8k32.row.col.s32.s8.u8.s32", 2),
     ("m16n8k64.row.col.s32.s8.s8.s32", 4), ("m16n8k64.row.col.s32.u4.s4.s32", 2),
     ("m16n8k128.row.col.s32.s4.s4.s32", 4), ("m16n8k64.row.col.f32.e4m3.e5m2.f32", 4),
-]  # fmt: skip
+]
 SMALL = {"f16": [0, 0x3C00, 0xC000, 0x4200], "bf16": [0, 0x3F80, 0xC000, 0x4040],
          "tf32": [0, 0x3F800000, 0xC0000000, 0x40400000], "e4m3": [0, 0x38, 0xC0, 0x44],
-         "e5m2": [0, 0x3C, 0xC0, 0x42]}  # fmt: skip
+         "e5m2": [0, 0x3C, 0xC0, 0x42]}
 
 
 def codes(rng: np.random.Generator, type_: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -65,7 +65,7 @@ def test_the_dense_product_of_what_the_metadata_says(name: str, shape: str, lane
             spelling, fragments.multiplicand_a(16, op.k // 2, atype).pack(stored),
             fragments.multiplicand_b(op.k, 8, btype).pack(b),
             fragments.accumulator(16, 8, ctype).pack(c), words, selector, "sm_90",
-        )  # fmt: skip
+        )
         got = values(fragments.accumulator(16, 8, dtype).unpack(d), dtype)
         np.testing.assert_array_equal(got, expected)
 

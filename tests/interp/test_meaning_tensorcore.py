@@ -85,7 +85,7 @@ CASES = [
     ("sm_80", "f16", "f32", 16), ("sm_80", "bf16", "f32", 16), ("sm_86", "f16", "f16", 16),
     ("sm_89", "e4m3", "f32", 32), ("sm_89", "e5m2", "f16", 32), ("sm_90", "f16", "f32", 16),
     ("sm_90", "e4m3", "f32", 32), ("sm_120", "e2m3", "f32", 32),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("target", "type_", "dtype", "k"), CASES)
@@ -95,13 +95,13 @@ def test_sums_of_each_generation(target, type_, dtype, k):
     a, b = codes(rng, type_, (1, 8, k)), codes(rng, type_, (1, k, 8))
     c = codes(rng, dtype, (1, 8, 8))
     got = tensorcore.multiply(core, (dtype, type_, type_, dtype),
-                              value(a, type_), value(b, type_), value(c, dtype))  # fmt: skip
+                              value(a, type_), value(b, type_), value(c, dtype))
     assert got.dtype == DTYPE[dtype]
     for i in range(8):
         for j in range(8):
             want = oracle(core.fraction, min(core.length, k), core.result,
                           (dtype, type_, type_, dtype), [int(v) for v in a[0, i]],
-                          [int(v) for v in b[0, :, j]], int(c[0, i, j]))  # fmt: skip
+                          [int(v) for v in b[0, :, j]], int(c[0, i, j]))
             assert got[0, i, j] == want or (want & 0x7FFFFFFF == 0 and got[0, i, j] == 0)
 
 
@@ -173,7 +173,7 @@ def test_wgmma_keeps_13_bits_of_fp8_sums():
     fragment = wgmma.register_fragments(op)[1]
     c = np.full((1, 64, 8), np.float32(2**13 + 0.5).view(np.uint32), np.uint32)
     regs = wgmma.mma_async(op, a, b, wgmma.pack(fragment, c), accumulate=np.array([True]),
-                           target="sm_90a")  # fmt: skip
+                           target="sm_90a")
     got = wgmma.unpack(fragment, regs).view(np.float32)
     assert (got == 2**13 + 32).all()
 
@@ -183,7 +183,7 @@ def test_small_integers_agree_with_the_wide_sum():
     spelling = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
     fa, fb, fc, fd = matrix.mma_fragments(matrix.Product.parse(spelling))
     a, b = (rng.integers(-8, 9, s).astype(np.float16).view(np.uint16).astype(np.uint32)
-            for s in ((3, 16, 16), (3, 16, 8)))  # fmt: skip
+            for s in ((3, 16, 16), (3, 16, 8)))
     c = rng.integers(-99, 99, (3, 16, 8)).astype(np.float32).view(np.uint32)
     regs = fa.pack(a), fb.pack(b), fc.pack(c)
     wide = fd.unpack(matrix.mma(spelling, *regs))

@@ -155,7 +155,7 @@ def test_simd(op, count):
             for i in range(count):
                 x, y = (both >> n * int(p[count - 1 - i]) & ((1 << n) - 1) for p in pick)
                 x, y = (v - (1 << n) if s == "s" and v >> (n - 1) else v
-                        for v, s in ((x, a), (y, b)))  # fmt: skip
+                        for v, s in ((x, a), (y, b)))
                 value = SIMD[op](x, y)
                 if mod == ".sat":
                     low, high = bounds(n, d)

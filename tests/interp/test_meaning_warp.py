@@ -82,7 +82,7 @@ MASKS = [None, everywhere(0xFFFFFFFF), everywhere(0x00FF00FF), words(3)]
 def test_vote(active, mask):
     for a in (ALL, ~ALL, words(5) & 1 == 1):
         got = {m: warp.vote(mods(f"vote.sync.{m}.pred"), a, active, mask)
-               for m in ("all", "any", "uni", "ballot")}  # fmt: skip
+               for m in ("all", "any", "uni", "ballot")}
         for w in range(WARPS):
             for lane in range(32):
                 chosen = [bool(a[w, j]) for j in members(active, mask, w, lane)]
@@ -113,7 +113,7 @@ def reduce(op: str, values: list[int]) -> int:
     out = values[0]
     for v in values[1:]:
         out = {"add": out + v, "and": out & v, "or": out | v, "xor": out ^ v,
-               "min": min(out, v), "max": max(out, v)}[op]  # fmt: skip
+               "min": min(out, v), "max": max(out, v)}[op]
     return out % 2**32
 
 
@@ -121,7 +121,7 @@ def reduce(op: str, values: list[int]) -> int:
     "opcode",
     ["add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32",
      "xor.b32"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("mask", MASKS)
 def test_redux(opcode, mask):
     op, type_ = opcode.split(".")
@@ -145,7 +145,7 @@ def test_redux_of_floats():
         active = np.zeros((1, 32), bool)
         active[0, : len(xs)] = True
         out = warp.redux(mods(f"redux.sync.{opcode}.f32"), a.view(np.uint32), active,
-                         np.full((1, 32), 0xFFFFFFFF, np.uint32))  # fmt: skip
+                         np.full((1, 32), 0xFFFFFFFF, np.uint32))
         return int(out[0, 0])
 
     def bits(x):

@@ -38,7 +38,7 @@ def test_vectors_of_every_width() -> None:
         ld.global.v4.u8 {%r1, %r2, %r3, %r4}, [%d1+4]; st.global.v2.u32 [%d0+32], {%r1, %r2};
         ld.global.v8.b32 {%r10, %r11, %r12, %r13, %r14, _, _, %r17}, [%d1+32];
         st.global.v2.b32 [%d0+40], {%r10, %r17};""",
-        out, data, block=1, target="sm_100")  # fmt: skip
+        out, data, block=1, target="sm_100")
     assert out[:12].tolist() == [3, 2, 1, 0, 6, 7, 4, 5, 1, 0, 8, 15]
 
 
@@ -47,7 +47,7 @@ def test_b128_registers() -> None:
     run("""{ .reg .b128 %q<3>; ld.global.b128 %q1, [%d1+16]; mov.b128 {%d2, %d3}, %q1;
         add.u64 %d2, %d2, 100; mov.b128 %q2, {%d3, %d2}; st.global.b128 [%d0], %q2;
         atom.global.exch.b128 %q0, [%d0], %q1; st.global.b128 [%d0+16], %q0; }""",
-        out, data, block=1)  # fmt: skip
+        out, data, block=1)
     assert out[:4].tolist() == [2, 3, 3, 102]
 
 
@@ -82,7 +82,7 @@ def test_the_null_pointer() -> None:
 def test_stores_to_const_and_to_read_only_arrays_are_errors() -> None:
     with pytest.raises(LaunchError, match="read-only memory"):
         run("mov.u64 %d1, c; cvta.const.u64 %d1, %d1; st.u32 [%d1], 1;", words(1),
-            before=".const .u32 c = 5;")  # fmt: skip
+            before=".const .u32 c = 5;")
     x = words(4)
     x.flags.writeable = False
     with pytest.raises(LaunchError, match="read-only memory"):
@@ -93,7 +93,7 @@ def test_stores_to_const_and_to_read_only_arrays_are_errors() -> None:
 def test_shared_memory_is_bounded(bad: str) -> None:
     with pytest.raises(LaunchError, match="out of bounds in shared memory of 64 bytes"):
         run(f"{TID} mul.lo.u32 %r2, %r1, 4; st.shared.u32 {bad}, %r1;", words(1),
-            before=".shared .b8 s[64];", block=17, dynamic_smem=64)  # fmt: skip
+            before=".shared .b8 s[64];", block=17, dynamic_smem=64)
 
 
 def test_generic_addresses_of_all_windows_in_one_access() -> None:
@@ -109,7 +109,7 @@ def test_generic_addresses_of_all_windows_in_one_access() -> None:
         ld.u32 %r0, [%d5];
         isspacep.shared %p2, %d5; isspacep.local %p3, %d5; isspacep.global %p4, %d5;
         xor.pred %p5, %p0, %p2; xor.pred %p6, %p1, %p3; or.pred %p5, %p5, %p6;
-        @%p5 mov.u32 %r0, 0; {STORE} }}""", out, data, block=30)  # fmt: skip
+        @%p5 mov.u32 %r0, 0; {STORE} }}""", out, data, block=30)
     base = [1000, 2000, 3000]
     assert out.tolist() == [base[k % 3] + k + 1 for k in range(30)]
 
@@ -132,7 +132,7 @@ def test_alloca_grows_and_is_given_back() -> None:
         stacksave.u64 %d5; alloca.u64 %d3, %d2, 16; alloca.u64 %d4, 16, 16;
         st.local.u32 [%d3], %r1; st.local.u32 [%d4], 7; ld.local.u32 %r0, [%d3];
         stackrestore.u64 %d5; alloca.u64 %d6, %d2, 16; setp.ne.u64 %p0, %d6, %d3;
-        @%p0 mov.u32 %r0, 0; {STORE}""", out)  # fmt: skip
+        @%p0 mov.u32 %r0, 0; {STORE}""", out)
     assert out.tolist() == list(range(32))
 
 
@@ -141,7 +141,7 @@ def test_static_and_dynamic_shared_memory_do_not_overlap() -> None:
     run("""{ .shared .align 4 .b8 a[12]; mov.u32 %r1, dyn; st.shared.u32 [a+8], 5;
         st.shared.u32 [dyn], 6; ld.shared.u32 %r2, [a+8]; mov.u32 %r3, %dynamic_smem_size;
         st.global.v4.u32 [%d0], {%r1, %r2, %r3, 0}; }""", out, block=1, dynamic_smem=32,
-        before=".extern .shared .align 16 .b8 dyn[];")  # fmt: skip
+        before=".extern .shared .align 16 .b8 dyn[];")
     assert out[0] % 16 == 0
     assert out[0] >= 12
     assert out[1:3].tolist() == [5, 32]
@@ -163,7 +163,7 @@ def test_initialisers_with_addresses() -> None:
         add.f32 %f1, %f1, %f2; cvt.rni.u32.f32 %r4, %f1; ld.global.u16 %r5, [m+8];
         ld.global.u16 %r6, [m+10]; ld.const.f64 %e1, [d]; add.f64 %e1, %e1, %e1;
         cvt.rni.u32.f64 %r7, %e1; st.global.v4.u32 [%d0], {%r1, %r2, %r3, %r4};
-        st.global.v4.u32 [%d0+16], {%r5, %r6, %r7, 0};""", out, before=before, block=1)  # fmt: skip
+        st.global.v4.u32 [%d0+16], {%r5, %r6, %r7, 0};""", out, before=before, block=1)
     assert out.tolist() == [5, 3, 2, 4, 5, 0, 5, 0]
 
 
@@ -195,7 +195,7 @@ def test_scalars_by_the_declared_type() -> None:
           ld.param.f32 %f, [b]; st.global.f32 [%d0+4], %f; ld.param.f64 %e, [c];
           st.global.f64 [%d0+8], %e; ld.param.u8 %r1, [d]; st.global.u32 [%d0+16], %r1;
           ld.param.b16 %h, [e]; st.global.b16 [%d0+20], %h; ld.param.u64 %d1, [s+8];
-          st.global.u64 [%d0+24], %d1; ret; }""")  # fmt: skip
+          st.global.u64 [%d0+24], %d1; ret; }""")
     out = np.zeros(32, np.uint8)
     struct = np.array((7, 1 << 40), np.dtype([("x", "u4"), ("y", "u8")], align=True))[()]
     nvir.launch(m, "k", 1, 1, [out, -2, 1.5, 2.5, 200, 0.5, struct])
@@ -279,7 +279,7 @@ def reference(op: str, old: int, b: int) -> int:
         "min.s32": old if signed(old) <= signed(b) else b,
         "max.s32": old if signed(old) >= signed(b) else b,
         "inc.u32": 0 if old >= b else old + 1, "dec.u32": b if old == 0 or old > b else old - 1,
-    }  # fmt: skip
+    }
     return values[op]
 
 
@@ -287,7 +287,7 @@ def reference(op: str, old: int, b: int) -> int:
     "op",
     ["add.u32", "and.b32", "or.b32", "xor.b32", "exch.b32", "min.u32", "max.u32", "min.s32",
      "max.s32", "inc.u32", "dec.u32"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("space", ["global", "shared"])
 def test_atomics_act_in_lane_order(op: str, space: str) -> None:
     """64 lanes on 5 words: the old values and the memory are those of a loop over the lanes."""
@@ -306,7 +306,7 @@ def test_atomics_act_in_lane_order(op: str, space: str) -> None:
         mul.wide.u32 %d5, %r1, 4; add.u64 %d5, %d2, %d5; ld.global.u32 %r6, [%d5];
         atom.{space}.{op} %r0, [{'%d4' if space == 'global' else '%r4'}], %r6; bar.sync 0;
         {'' if space == 'global' else 'ld.shared.u32 %r5, [%r4]; st.global.u32 [%d4], %r5;'}
-        {STORE} }}""", out, memory, operand, block=64)  # fmt: skip
+        {STORE} }}""", out, memory, operand, block=64)
     assert out.tolist() == olds
     assert memory.tolist() == expected
 
@@ -315,7 +315,7 @@ def test_compare_and_swap_with_different_operands() -> None:
     """Each lane swaps in its number plus one if it finds its number: all succeed, in lane order."""
     memory, out = words(1), words(40)
     run(f"""{TID} add.u32 %r2, %r1, 1; atom.global.cas.b32 %r0, [%d1], %r1, %r2; {STORE}""",
-        out, memory, block=40)  # fmt: skip
+        out, memory, block=40)
     assert out.tolist() == list(range(40))
     assert memory[0] == 40
 
@@ -324,7 +324,7 @@ def test_float_atomics_add_in_lane_order() -> None:
     memory, out = np.zeros(1, np.float32), np.zeros(40, np.float32)
     run(f"""{TID} cvt.rn.f32.u32 %f1, %r1; div.rn.f32 %f1, 0f3F800000, %f1; setp.eq.u32 %p0, %r1, 0;
         @%p0 mov.f32 %f1, 0f40000000; atom.global.add.f32 %f2, [%d1], %f1; mov.b32 %r0, %f2;
-        {STORE}""", out, memory, block=40)  # fmt: skip
+        {STORE}""", out, memory, block=40)
     total, olds = np.float32(0), []
     for lane in range(40):
         olds.append(total)
@@ -381,7 +381,7 @@ EXCHANGE = f"""{{ .shared .b32 s[128]; {TID} mul.lo.u32 %r2, %r1, 4; mov.u32 %r3
     ("barrier", "other", "races"),
     [("bar.sync 0;", 256, False), ("", 256, True), ("", 0, False), ("bar.warp.sync -1;", 4, False),
      ("bar.warp.sync -1;", 256, True), ("", 4, True)],
-)  # fmt: skip
+)
 def test_races_in_shared_memory(barrier: str, other: int, races: bool) -> None:
     """Thread t reads what thread t ^ 64 (or t ^ 1, or itself) wrote."""
     body = EXCHANGE.replace("BARRIER", barrier).replace("OTHER", str(other))
@@ -404,7 +404,7 @@ def test_loosely_declared_shared_variables_are_aligned() -> None:
     out = words(2, np.uint64)
     run("""{ .shared .b8 c; .shared .b32 a[4]; st.shared.v2.u64 [a], {5, 6};
         ld.shared.v2.u64 {%d1, %d2}, [a]; st.global.v2.u64 [%d0], {%d1, %d2};
-        st.shared.u8 [c], 1; }""", out, block=1)  # fmt: skip
+        st.shared.u8 [c], 1; }""", out, block=1)
     assert out.tolist() == [5, 6]
 
 
@@ -414,5 +414,5 @@ def test_an_access_without_a_space_goes_where_its_symbol_lies() -> None:
     run("""{ .shared .b32 s; .local .b32 l; .global .b32 g = 5; st.b32 [s], 7; st.b32 [l], 8;
         ld.b32 %r1, [s]; ld.b32 %r2, [l]; ld.b32 %r3, [g];
         mov.v2.b32 {%r1, %r2}, {%r2, %r1}; st.v4.b32 [%d0], {%r1, %r2, %r3, 0}; }""",
-        out, block=1)  # fmt: skip
+        out, block=1)
     assert out.tolist() == [8, 7, 5, 0]

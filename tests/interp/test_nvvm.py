@@ -106,7 +106,7 @@ def operands(n: int, seed: int) -> list[int]:
     mask = (1 << n) - 1
     edge = [*EDGES, mask, mask - 1, mask >> 1, (mask >> 1) + 1]
     return [rng.choice(edge) & mask if rng.random() < 0.5 else rng.getrandbits(n)
-            for _ in range(LANES)]  # fmt: skip
+            for _ in range(LANES)]
 
 
 def compute(t: Sequence[Type], result: Type, make: Callable[..., Any], *data: np.ndarray) -> Any:
@@ -123,7 +123,7 @@ def compute(t: Sequence[Type], result: Type, make: Callable[..., Any], *data: np
 
 @pytest.mark.parametrize("n", WIDTHS)
 @pytest.mark.parametrize("row", ["add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl",
-                                 "lshr", "ashr", "and_", "or_", "xor"])  # fmt: skip
+                                 "lshr", "ashr", "and_", "or_", "xor"])
 def test_integer_rows_are_their_folds(row: str, n: int) -> None:
     t = int_type(n)
     a, b = operands(n, 1), operands(n, 2)
@@ -151,7 +151,7 @@ def test_comparisons_of_integers(n: int) -> None:
     for name in ("<", "<=", ">", ">=", "==", "!="):
         for kind in ("icmp_signed", "icmp_unsigned"):
             out = compute([t, t], I8, lambda k, x, y, kind=kind, name=name: k.b.zext(
-                getattr(k.b, kind)(name, x, y), I8), pack(a, n), pack(b, n))  # fmt: skip
+                getattr(k.b, kind)(name, x, y), I8), pack(a, n), pack(b, n))
             sign = kind == "icmp_signed"
             for x, y, r in zip(a, b, out.tolist(), strict=True):
                 u, v = (z - (1 << n) if sign and z >> (n - 1) else z for z in (x, y))
@@ -168,7 +168,7 @@ def test_integer_conversions(n: int, m: int) -> None:
     for row in rows:
         out = compute([int_type(n)], int_type(m),
                       lambda k, x, row=row: getattr(k.b, row)(x, int_type(m)),
-                      pack(a, n))  # fmt: skip
+                      pack(a, n))
         for x, r in zip(a, unpack(out, m), strict=True):
             value = x - (1 << n) if row == "sext" and x >> (n - 1) else x
             assert r == value & ((1 << m) - 1), (row, n, m, x)
@@ -180,7 +180,7 @@ FLOATS = {HALF: np.float16, FLOAT: np.float32, DOUBLE: np.float64}
 def floats(t: Type, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     bits = rng.integers(0, 1 << t.bits, LANES, np.uint64, endpoint=False) if t.bits < 64 else (
-        rng.integers(0, (1 << 64) - 1, LANES, np.uint64))  # fmt: skip
+        rng.integers(0, (1 << 64) - 1, LANES, np.uint64))
     x = bits.astype(f"u{t.bits // 8}").view(FLOATS[t])
     x[:40] = (rng.standard_normal(40) * 8).astype(FLOATS[t])
     x[40:46] = [0.0, -0.0, np.inf, -np.inf, 1.0, np.nan]
@@ -194,7 +194,7 @@ def test_floating_rows_are_ieee(row: str, t: Type) -> None:
     out = compute([t, t], t, lambda k, x, y: getattr(k.b, row)(x, y), a, b).view(FLOATS[t])
     with np.errstate(all="ignore"):
         expected = {"fadd": np.add, "fsub": np.subtract, "fmul": np.multiply, "fdiv": np.divide,
-                    "frem": np.fmod}[row](a, b)  # fmt: skip
+                    "frem": np.fmod}[row](a, b)
     np.testing.assert_array_equal(out, expected)
     assert (np.signbit(out) == np.signbit(expected))[~np.isnan(expected)].all()
 
@@ -208,7 +208,7 @@ def test_float_comparisons(t: Type) -> None:
     for name, plain in names.items():
         for kind, expected in (("fcmp_ordered", plain & ~nan), ("fcmp_unordered", plain | nan)):
             out = compute([t, t], I8, lambda k, x, y, kind=kind, name=name: k.b.zext(
-                getattr(k.b, kind)(name, x, y), I8), a, b)  # fmt: skip
+                getattr(k.b, kind)(name, x, y), I8), a, b)
             assert out.astype(bool).tolist() == expected.tolist(), (kind, name)
     out = compute([t, t], I8, lambda k, x, y: k.b.zext(k.b.fcmp_unordered("uno", x, y), I8), a, b)
     assert out.astype(bool).tolist() == nan.tolist()
@@ -241,10 +241,10 @@ def test_integers_to_floats(n: int) -> None:
     for row in ("uitofp", "sitofp"):
         values = [x - (1 << n) if row == "sitofp" and x >> (n - 1) else x for x in a]
         out = compute([int_type(n)], DOUBLE, lambda k, x, row=row: getattr(k.b, row)(x, DOUBLE),
-                      pack(a, n)).view(np.float64)  # fmt: skip
+                      pack(a, n)).view(np.float64)
         assert out.tolist() == [float(v) for v in values]
         out = compute([int_type(n)], FLOAT, lambda k, x, row=row: getattr(k.b, row)(x, FLOAT),
-                      pack(a, n)).view(np.float32)  # fmt: skip
+                      pack(a, n)).view(np.float32)
         for v, r in zip(values, out, strict=True):
             neighbours = (np.nextafter(r, np.float32(-np.inf)), np.nextafter(r, np.float32(np.inf)))
             assert all(abs(int(r) - v) <= abs(int(c) - v) for c in neighbours if np.isfinite(c))
@@ -263,7 +263,7 @@ def test_aggregates_in_registers_and_memory() -> None:
     x = b.extract_value(whole, 1)
     inner = b.extract_value(whole, 2)
     swapped = b.insert_value(b.insert_value(inner, b.extract_value(inner, 0), 1),
-                             b.extract_value(inner, 1), 0)  # fmt: skip
+                             b.extract_value(inner, 1), 0)
     whole = b.insert_value(b.insert_value(whole, swapped, 2), b.fadd(x, x), 1)
     k.store(b.freeze(whole), k.args[1])
     dtype = np.dtype([("c", "i1"), ("f", "f4"), ("s", "u2", 2)], align=True)
@@ -470,14 +470,14 @@ def test_globals_with_initialisers_and_constant_expressions() -> None:
     values = constant(array(I32, 3), tuple(const(I32, x) for x in (4, 5, -6)))
     numbers = Variable("numbers", "global", array(I32, 3), address_type=pointer(1), init=values)
     text = Variable("text", "const", array(I8, 4), address_type=pointer(4),
-                    init=constant(array(I8, 4), b"abc\0"))  # fmt: skip
+                    init=constant(array(I8, 4), b"abc\0"))
     init = constant(t, (const(I8, 9), constant(array(I32, 3), None), SymbolOffset(numbers, 8)))
     table = Variable("table", "global", t, address_type=pointer(1), init=init)
     for v in (numbers, text, table):
         k.m.add_global(v)
     through = b.load(b.gep(table, [0, 2], t), pointer(1))
     at = ConstantExpr("getelementptr", (numbers, const(I64, 0), const(I32, 1)), pointer(1),
-                      array(I32, 3))  # fmt: skip
+                      array(I32, 3))
     generic = ConstantExpr("addrspacecast", (text,), pointer())
     total = b.add(b.load(through, I32), b.load(at, I32))
     total = b.add(total, b.zext(b.load(b.gep(generic, [1], I8), I8), I32))
@@ -561,7 +561,7 @@ def test_memmove_of_parts_that_overlap() -> None:
     ("add", I32, sum(range(LANES))), ("sub", I32, -sum(range(LANES))), ("xchg", I32, LANES - 1),
     ("max", I64, LANES - 1), ("umin", I32, 0), ("or", I32, 63), ("uinc_wrap", I32, 63),
     ("nand", I16, None), ("add", I8, sum(range(LANES)) & 255),
-])  # fmt: skip
+])
 def test_atomics(op: str, t: Type, expected: int | None) -> None:
     k = Kernel(("x", GLOBAL), ("old", GLOBAL))
     v = k.tid if t is I64 else k.tid32 if t is I32 else k.b.trunc(k.tid32, t)
@@ -577,7 +577,7 @@ def test_atomics(op: str, t: Type, expected: int | None) -> None:
         assert olds[x] == value, x
         value = {"add": value + x, "sub": value - x, "xchg": x, "max": max(value, x),
                  "umin": min(value, x), "or": value | x, "nand": ~(value & x),
-                 "uinc_wrap": 0 if value >= x else value + 1}[op] & mask  # fmt: skip
+                 "uinc_wrap": 0 if value >= x else value + 1}[op] & mask
     assert cell[0] == value
     if expected is not None and op != "uinc_wrap":
         assert value == expected & mask
@@ -618,9 +618,9 @@ def test_warp_intrinsics() -> None:
     b = k.b
     everyone = const(I32, -1)
     swapped = k.call("llvm.nvvm.shfl.sync.bfly.i32", I32, everyone, k.tid32, const(I32, 1),
-                     const(I32, 31))  # fmt: skip
+                     const(I32, 31))
     up = k.call("llvm.nvvm.shfl.sync.up.i32p", struct([I32, I1]), everyone, k.tid32, const(I32, 4),
-                const(I32, 0))  # fmt: skip
+                const(I32, 0))
     odd = b.trunc(k.tid32, I1)
     ballot = k.call("llvm.nvvm.vote.ballot.sync", I32, everyone, odd)
     total = k.call("llvm.nvvm.redux.sync.add", I32, k.tid32, everyone)
@@ -638,7 +638,7 @@ def test_warp_intrinsics() -> None:
     np.testing.assert_array_equal(out[:, 2], inside)
     assert set(out[:, 3].tolist()) == {0xAAAAAAAA}
     np.testing.assert_array_equal(out[:, 4], [sum(range(x // 32 * 32, x // 32 * 32 + 32))
-                                              for x in lanes])  # fmt: skip
+                                              for x in lanes])
 
 
 def test_a_reducing_barrier_and_exit() -> None:
@@ -659,7 +659,7 @@ UNARY = [
     ("llvm.ctpop", lambda x, n: x.bit_count()),
     ("llvm.bitreverse", lambda x, n: int(f"{x:0{n}b}"[::-1], 2)),
     ("llvm.bswap", lambda x, n: int.from_bytes(x.to_bytes(n // 8, "little"), "big")),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("n", [8, 16, 24, 32, 64, 128])
@@ -673,14 +673,14 @@ def test_bit_intrinsics(n: int) -> None:
         assert unpack(out, n) == [f(x, n) for x in a], name
     for name in ("ctlz", "cttz"):
         out = compute([t], t, lambda k, x, name=name: k.call(f"llvm.{name}.i{n}", t, x,
-                                                             const(I1, 0)), pack(a, n))  # fmt: skip
+                                                             const(I1, 0)), pack(a, n))
         want = [n - x.bit_length() if name == "ctlz" else
-                (x & -x).bit_length() - 1 if x else n for x in a]  # fmt: skip
+                (x & -x).bit_length() - 1 if x else n for x in a]
         assert unpack(out, n) == want, name
     c = operands(n, 10)
     for name in ("fshl", "fshr"):
         out = compute([t, t, t], t, lambda k, x, y, z, name=name: k.call(
-            f"llvm.{name}.i{n}", t, x, y, z), pack(a, n), pack(b, n), pack(c, n))  # fmt: skip
+            f"llvm.{name}.i{n}", t, x, y, z), pack(a, n), pack(b, n), pack(c, n))
         for x, y, z, r in zip(a, b, c, unpack(out, n), strict=True):
             both = x << n | y
             want = both << z % n >> n if name == "fshl" else both >> z % n
@@ -701,15 +701,15 @@ def test_extremes_saturation_and_overflow(n: int) -> None:
         "smax": lambda x, y: max(s(x), s(y)),
         "sadd.sat": lambda x, y: min(max(s(x) + s(y), low), high),
         "usub.sat": lambda x, y: max(x - y, 0),
-    }  # fmt: skip
+    }
     for name, f in table.items():
         out = compute([t, t], t, lambda k, x, y, name=name: k.call(f"llvm.{name}.i{n}", t, x, y),
-                      pack(a, n), pack(b, n))  # fmt: skip
+                      pack(a, n), pack(b, n))
         assert unpack(out, n) == [f(x, y) & mask for x, y in zip(a, b, strict=True)], name
     pair = struct([t, I1])
     out = compute([t, t], t, lambda k, x, y: k.b.select(
         k.b.extract_value(p := k.call(f"llvm.smul.with.overflow.i{n}", pair, x, y), 1),
-        const(t, 1), k.b.extract_value(p, 0)), pack(a, n), pack(b, n))  # fmt: skip
+        const(t, 1), k.b.extract_value(p, 0)), pack(a, n), pack(b, n))
     want = [
         s(x) * s(y) & mask if low <= s(x) * s(y) <= high else 1 for x, y in zip(a, b, strict=True)
     ]
@@ -727,13 +727,13 @@ def test_float_intrinsics() -> None:
     }
     for name, f in table.items():
         out = compute([FLOAT], FLOAT, lambda k, x, name=name: k.call(f"llvm.{name}.f32", FLOAT, x),
-                      a).view(np.float32)  # fmt: skip
+                      a).view(np.float32)
         np.testing.assert_array_equal(out, f(a))
     with np.errstate(all="ignore"):
         out = compute([FLOAT], FLOAT, lambda k, x: k.call("llvm.sqrt.f32", FLOAT, x), a)
         np.testing.assert_array_equal(out.view(np.float32), np.sqrt(a))
     out = compute([FLOAT, FLOAT], FLOAT, lambda k, x, y: k.call("llvm.copysign.f32", FLOAT, x, y),
-                  a, b).view(np.float32)  # fmt: skip
+                  a, b).view(np.float32)
     np.testing.assert_array_equal(out, np.copysign(a, b))
     halves = np.array([0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997] * 10 + [1, 2, 3, 4], np.float32)
     out = compute([FLOAT], FLOAT, lambda k, x: k.call("llvm.round.f32", FLOAT, x), halves)
@@ -777,7 +777,7 @@ def test_printf_and_trap() -> None:
     k = Kernel(("o", GLOBAL))
     b = k.b
     text = Variable("fmt", "global", array(I8, 7), address_type=pointer(1),
-                    init=constant(array(I8, 7), b"%d %g\n\0"))  # fmt: skip
+                    init=constant(array(I8, 7), b"%d %g\n\0"))
     k.m.add_global(text)
     t = struct([I32, DOUBLE])
     buffer = b.alloca(t)
@@ -830,7 +830,7 @@ def test_unreachable_is_an_error() -> None:
     (lambda k: k.call("llvm.nvvm.no.such.thing", I32), "no.such.thing"),
     (lambda k: k.call("somewhere_else", I32), "has no body"),
     (lambda k: k.b.fadd(undef(FP128), undef(FP128)), "fp128"),
-])  # fmt: skip
+])
 def test_what_is_not_supported_says_so(make: Callable[[Kernel], Any], what: str) -> None:
     k = Kernel(("o", GLOBAL))
     make(k)
@@ -849,7 +849,7 @@ def test_undef_and_poison_read_as_zero() -> None:
 def test_kernel_arguments_of_all_kinds() -> None:
     pair = struct([I16, DOUBLE])
     kinds = [("a", I1), ("b", I8), ("c", HALF), ("d", DOUBLE), ("e", I128), ("f", pair),
-             ("g", vector(FLOAT, 4)), ("o", GLOBAL)]  # fmt: skip
+             ("g", vector(FLOAT, 4)), ("o", GLOBAL)]
     k = Kernel(*kinds)
     b = k.b
     a, c8, h, d, wide, p, v, o = k.args
@@ -862,7 +862,7 @@ def test_kernel_arguments_of_all_kinds() -> None:
     struct_bytes = np.zeros(1, np.dtype([("s", "i2"), ("d", "f8")], align=True))
     struct_bytes["s"], struct_bytes["d"] = -3, 0.25
     k.run(True, -2, 0.5, 1.25, (7 << 64).to_bytes(16, "little"), struct_bytes.tobytes(),
-          np.arange(4, dtype=np.float32).tobytes(), out)  # fmt: skip
+          np.arange(4, dtype=np.float32).tobytes(), out)
     assert set(out.tolist()) == {1 - 2 + 0.5 + 1.25 + 7 - 3 + 0.25 + 2}
 
 
@@ -887,7 +887,7 @@ def assemble(k: Kernel, template: str, constraints: str, result: Type, *args: An
     ("shfl.sync.bfly.b32 $0, $1, 1, 31, 0xffffffff;", "=r,r", lambda x: x ^ 1),
     ("prmt.b32 $0, $1, 0, 0x0123; // bytes", "=r,r,~{memory}",
      lambda x: int.from_bytes(x.to_bytes(4, "little"), "big")),
-])  # fmt: skip
+])
 def test_inline_assembly(template: str, constraints: str, expected: Any) -> None:
     k = Kernel(("o", GLOBAL))
     args = [k.tid32]
@@ -909,7 +909,7 @@ def test_inline_assembly_with_memory_and_two_results() -> None:
     two = struct([I32, I32])
     x = assemble(k, "ld.global.v2.b32 {$0, $1}, [$2];", "=r,=r,l,~{memory}", two, at)
     k.b.insert("call", (at, k.b.extract_value(x, 1)),
-               aux=CallInfo(2, callee=InlineAsm("st.global.u32 [$0+4], $1;", "l,r")))  # fmt: skip
+               aux=CallInfo(2, callee=InlineAsm("st.global.u32 [$0+4], $1;", "l,r")))
     k.store(k.b.add(k.b.extract_value(x, 0), k.b.extract_value(x, 1)), k.args[1])
     data = np.arange(2 * LANES, dtype=np.uint32)
     out = np.zeros(LANES, np.uint32)
@@ -934,7 +934,7 @@ def test_functions_of_libdevice_that_are_one_instruction() -> None:
     assert unpack(out, 32) == [v.bit_count() for v in x]
     d, e = floats(DOUBLE, 23), floats(DOUBLE, 24)
     out = compute([DOUBLE, DOUBLE], DOUBLE,
-                  lambda k, x, y: k.call("__nv_dadd_rn", DOUBLE, x, y), d, e)  # fmt: skip
+                  lambda k, x, y: k.call("__nv_dadd_rn", DOUBLE, x, y), d, e)
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(out.view(np.float64), d + e)
 

@@ -22,7 +22,7 @@ def test_the_generator_reaches_what_passes_must_survive() -> None:
     for wanted in (
         "call (", "brx.idx", "bar.sync", "shfl.sync", "red.global", "ld.const", "st.local",
         "ld.shared", "@!%p", "ret;", "f64", "f16", "s64", "u16", "addc.", "ld.global.nc.v2",
-    ):  # fmt: skip
+    ):
         assert wanted in text, wanted
 
 

@@ -20,7 +20,7 @@ def test_a_barrier_orders_shared_memory_across_diverged_warps() -> None:
         add.u32 %r4, %r3, %r2; shr.u32 %r5, %r1, 5;
         L: setp.eq.u32 %p0, %r5, 0; @%p0 bra D; sub.u32 %r5, %r5, 1; bra L;
         D: st.shared.u32 [%r4], %r1; bar.sync 0; sub.u32 %r6, 380, %r2; add.u32 %r6, %r6, %r3;
-        ld.shared.u32 %r0, [%r6]; {STORE} }}""", out, block=96)  # fmt: skip
+        ld.shared.u32 %r0, [%r6]; {STORE} }}""", out, block=96)
     assert out.tolist() == list(range(95, -1, -1))
 
 
@@ -32,14 +32,14 @@ def test_barriers_of_different_numbers_are_independent() -> None:
         bar.sync 1, 64; ld.shared.u32 %r0, [s]; add.u32 %r0, %r0, 1; st.shared.u32 [s+4], %r0;
         bar.arrive 2, 64; bra E;
         A: st.shared.u32 [s], 10; bar.arrive 1, 64; bar.sync 2, 64; ld.shared.u32 %r0, [s+4];
-        E: {STORE} }}""", out, block=64)  # fmt: skip
+        E: {STORE} }}""", out, block=64)
     assert (out == 11).all()
 
 
 def test_threads_that_exited_are_not_waited_for() -> None:
     out = words(64)
     run(f"{TID} setp.gt.u32 %p0, %r1, 40; @%p0 ret; bar.sync 0; mov.u32 %r0, 1; {STORE}",
-        out, block=64)  # fmt: skip
+        out, block=64)
     assert out.sum() == 41
 
 
@@ -47,7 +47,7 @@ def test_threads_that_exit_later_let_the_others_go() -> None:
     out = words(64)
     run(f"""{TID} mov.u32 %r2, 0; setp.gt.u32 %p0, %r1, 40; @!%p0 bra W;
         L: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 50; @%p1 bra L; ret;
-        W: bar.sync 0; mov.u32 %r0, 1; {STORE}""", out, block=64)  # fmt: skip
+        W: bar.sync 0; mov.u32 %r0, 1; {STORE}""", out, block=64)
     assert out.sum() == 41
 
 
@@ -62,7 +62,7 @@ def test_barrier_reductions(op: str, expected: list[int]) -> None:
     run(f"""{TID} mov.u32 %r2, %ctaid.x; setp.lt.u32 %p0, %r1, 33; setp.eq.u32 %p1, %r2, 0;
         and.pred %p0, %p0, %p1; bar.red.{op} {to}, 0, %p0; {convert}
         mul.wide.u32 %d1, %r2, 4; add.u64 %d1, %d0, %d1; st.global.u32 [%d1], %r0;""",
-        out, grid=2, block=64)  # fmt: skip
+        out, grid=2, block=64)
     assert out.tolist() == expected
 
 
@@ -70,14 +70,14 @@ def test_guarded_barriers() -> None:
     out = words(64)
     run(f"""{{ .shared .b32 s; {TID} setp.lt.u32 %p0, %r1, 32; @%p0 st.shared.u32 [s], 9;
         @%p0 bar.arrive 3, 64; @!%p0 bar.sync 3, 64; mov.u32 %r0, 0;
-        @!%p0 ld.shared.u32 %r0, [s]; {STORE} }}""", out, block=64)  # fmt: skip
+        @!%p0 ld.shared.u32 %r0, [s]; {STORE} }}""", out, block=64)
     assert out.tolist() == [0] * 32 + [9] * 32
 
 
 def test_a_deadlock_names_who_waits_and_where() -> None:
     with pytest.raises(LaunchError, match="deadlock") as e:
         run(f"{TID} setp.lt.u32 %p0, %r1, 32; @%p0 bra A;\nbar.sync 1, 64; bra E;\n"
-            "A: bar.sync 2, 64;\nE:", words(1), block=64)  # fmt: skip
+            "A: bar.sync 2, 64;\nE:", words(1), block=64)
     text = str(e.value)
     assert "waiting at barrier 1" in text
     assert "waiting at barrier 2" in text
@@ -110,7 +110,7 @@ def test_shuffle_in_a_short_warp_and_by_members() -> None:
     out = words(40)
     run(f"""{TID} shfl.sync.down.b32 %r0|%p0, %r1, 1, 31, -1; @!%p0 mov.u32 %r0, 99;
         and.b32 %r3, %r1, 1; setp.eq.u32 %p1, %r3, 0; @!%p1 bra E;
-        shfl.sync.idx.b32 %r0, %r1, 4, 31, 0x55555555; E: {STORE}""", out, block=40)  # fmt: skip
+        shfl.sync.idx.b32 %r0, %r1, 4, 31, 0x55555555; E: {STORE}""", out, block=40)
     even = [4 if k < 32 else 36 for k in range(0, 40, 2)]
     assert out[::2].tolist() == even
     assert out[1:31:2].tolist() == list(range(2, 32, 2))
@@ -140,7 +140,7 @@ def test_votes_matches_and_reductions() -> None:
 def test_a_mask_whose_lanes_never_come_is_a_deadlock() -> None:
     with pytest.raises(LaunchError, match="waiting for the lanes of its mask"):
         run(f"""{TID} setp.lt.u32 %p0, %r1, 16; @%p0 bra A; bar.sync 0; bra E;
-            A: bar.warp.sync -1; bar.sync 0; E:""", words(1))  # fmt: skip
+            A: bar.warp.sync -1; bar.sync 0; E:""", words(1))
 
 
 # ------------------------------------------------------------------------ objects, clusters
@@ -171,7 +171,7 @@ def test_an_mbarrier_counts_arrivals_and_phases() -> None:
         ("mbarrier.init.shared.b64 [m], 2; mbarrier.arrive.shared.b64 _, [m], 3;",
          "3 arrivals at an mbarrier that expects 2"),
     ],
-)  # fmt: skip
+)
 def test_misused_mbarriers(body: str, message: str) -> None:
     with pytest.raises(LaunchError, match=message):
         run(f"{{ .shared .align 8 .b64 m; {body} }}", words(1), block=1)
@@ -181,7 +181,7 @@ def test_waiting_for_an_mbarrier_that_nobody_completes_is_a_deadlock() -> None:
     with pytest.raises(LaunchError, match=r"deadlock(.|\n)*waiting for an mbarrier"):
         run("""{ .shared .align 8 .b64 m; mbarrier.init.shared.b64 [m], 2;
             mbarrier.arrive.shared.b64 %d1, [m]; W: mbarrier.try_wait.shared.b64 %p1, [m], %d1;
-            @!%p1 bra W; }""", words(1), block=1)  # fmt: skip
+            @!%p1 bra W; }""", words(1), block=1)
 
 
 def test_clusters_read_each_others_shared_memory() -> None:
@@ -195,7 +195,7 @@ def test_clusters_read_each_others_shared_memory() -> None:
         mad.lo.u32 %r9, %r10, 100000, %r9; mad.lo.u32 %r9, %r11, 1000000, %r9;
         mad.lo.u32 %r12, %r2, 32, %r1; mul.wide.u32 %d1, %r12, 4; add.u64 %d1, %d0, %d1;
         st.global.u32 [%d1], %r9; barrier.cluster.arrive; barrier.cluster.wait; }}""",
-        out, grid=8, directives=".reqnctapercluster 4, 1, 1")  # fmt: skip
+        out, grid=8, directives=".reqnctapercluster 4, 1, 1")
     cta, lane = np.divmod(np.arange(256), 32)
     other = cta ^ 3
     assert (out == other * 1000 + lane + other % 4 * 100000 + 4000000).all()
@@ -209,7 +209,7 @@ def cp_async(wait: str) -> list[int]:
     run(f"""{{ .shared .align 16 .b32 s[32]; {TID} mul.lo.u32 %r2, %r1, 4; mov.u32 %r3, s;
         add.u32 %r3, %r3, %r2; cvt.u64.u32 %d2, %r2; add.u64 %d2, %d1, %d2;
         cp.async.ca.shared.global [%r3], [%d2], 4; cp.async.commit_group; {wait}
-        ld.shared.u32 %r0, [%r3]; {STORE} }}""", out, data)  # fmt: skip
+        ld.shared.u32 %r0, [%r3]; {STORE} }}""", out, data)
     return out.tolist()
 
 
@@ -232,7 +232,7 @@ def test_cp_async_fills_with_zeros() -> None:
         cp.async.ca.shared.global [s+16], [%d1], 8, %p0;
         cp.async.wait_all; ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [s];
         st.global.v4.u32 [%d0], {%r2, %r3, %r4, %r5}; ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [s+16];
-        st.global.v4.u32 [%d0+16], {%r2, %r3, %r4, %r5}; }""", out, data, block=1)  # fmt: skip
+        st.global.v4.u32 [%d0+16], {%r2, %r3, %r4, %r5}; }""", out, data, block=1)
     assert out.tolist() == [0xFFFFFFFF, 0xFFFF, 0, 0, 0, 0, 7, 7]
 
 
@@ -257,7 +257,7 @@ def test_st_bulk_clears_shared_memory() -> None:
     run("""{ .shared .align 16 .b32 s[8]; st.shared.v4.u32 [s], {1, 2, 3, 4}; mov.u32 %r1, s;
         mov.u64 %d1, 8; st.bulk.weak.shared::cta [%r1], %d1, 0;
         ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [s]; st.global.v4.u32 [%d0], {%r1, %r2, %r3, %r4}; }
-        """, out, block=1, target="sm_100")  # fmt: skip
+        """, out, block=1, target="sm_100")
     assert out.tolist() == [0, 0, 3, 4]
 
 
@@ -269,7 +269,7 @@ def test_st_async_completes_on_an_mbarrier() -> None:
         st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [%r1], {3, 4}, [%r2];
         mbarrier.test_wait.parity.shared.b64 %p1, [m], 0; @!%p1 trap;
         ld.shared.v2.u32 {%r3, %r4}, [s]; mad.lo.u32 %r3, %r3, 10, %r4;
-        st.global.v2.u32 [%d0], {%r3, %r5}; }""", out, block=1)  # fmt: skip
+        st.global.v2.u32 [%d0], {%r3, %r5}; }""", out, block=1)
     assert out.tolist() == [34, 0]
 
 
@@ -296,7 +296,7 @@ def test_printf_of_32_bit_arguments(text: str, data: list[int], expected: str) -
     ("text", "value", "expected"),
     [("%f", 1.5, "1.500000"), ("%.2e", 12345.678, "1.23e+04"), ("%g", 0.0001, "0.0001"),
      ("%8.3f|", 3.14159, "   3.142|"), ("%a", 1.0, "0x1p+0"), ("%f", float("inf"), "inf")],
-)  # fmt: skip
+)
 def test_printf_of_doubles(text: str, value: float, expected: str) -> None:
     raw = np.array([value]).tobytes()
     assert format_c(text, Buffer(lambda at, n: raw[at : at + n]), str) == expected
@@ -313,7 +313,7 @@ def fetch(texture: nvir.Texture, x: float, y: float) -> float:
     coordinates = np.array([x, y], np.float32)
     m = nvir.read_ptx(ptx("""ld.global.v2.f32 {%f1, %f2}, [%d1];
         tex.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [t, {%f1, %f2}]; st.global.f32 [%d0], %f4;""",
-        ".global .texref t;"))  # fmt: skip
+        ".global .texref t;"))
     nvir.launch(m, "k", 1, 1, [out, coordinates], textures={"t": texture})
     return float(out[0])
 
@@ -331,7 +331,7 @@ IMAGE = np.array([[0, 1, 2], [10, 11, 12]], np.float32)
         ({"normalized": True, "address": "wrap"}, 1.1, 0.1, 0),
         ({"normalized": True, "address": "mirror"}, 1.1, 0.1, 2),
     ],
-)  # fmt: skip
+)
 def test_texture_addressing_and_filtering(
     options: dict[str, str], x: float, y: float, expected: float
 ) -> None:
@@ -341,7 +341,7 @@ def test_texture_addressing_and_filtering(
 def test_a_texture_that_is_not_given() -> None:
     with pytest.raises(LaunchError, match="texture t: give it in `textures`"):
         run("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [t, {%r1}];", words(1),
-            before=".global .texref t;")  # fmt: skip
+            before=".global .texref t;")
 
 
 # ------------------------------------------------------------------------------ matrices
@@ -365,7 +365,7 @@ def test_ldmatrix_and_stmatrix(count: int, trans: bool) -> None:
         add.u64 %d5, %d2, %d3; {copies}
         stmatrix.sync.aligned.m8n8.x{count}{t}.shared.b16 [%r4], {{{regs}}}; bar.sync 0;
         ld.shared.v4.u32 {{%r5, %r6, %r7, %r8}}, [%r4]; add.u64 %d6, %d1, %d3;
-        st.global.v4.u32 [%d6], {{%r5, %r6, %r7, %r8}}; }}""", data, out, registers)  # fmt: skip
+        st.global.v4.u32 [%d6], {{%r5, %r6, %r7, %r8}}; }}""", data, out, registers)
     n = 64 * count
     assert (out[:n] == data[:n]).all()
     low = registers[:, 0] & 0xFFFF
@@ -412,7 +412,7 @@ def test_wgmma_multiplies_matrices_of_shared_memory(registers: bool, turned: boo
         shl.b32 %r6, %r6, 1; mad.lo.u32 %r7, %r5, 32, %r6; cvt.u64.u32 %d8, %r7;
         add.u64 %d8, %d0, %d8;
         st.global.v2.f32 [%d8], {{%f1, %f2}}; st.global.v2.f32 [%d8+256], {{%f3, %f4}}; }}""",
-        out, a, image_a, image_b, block=128, target="sm_90a")  # fmt: skip
+        out, a, image_a, image_b, block=128, target="sm_90a")
     assert (out == 2 * (a.astype(np.float32) @ b.astype(np.float32))).all()
 
 
@@ -422,7 +422,7 @@ def test_surfaces() -> None:
         suld.b.2d.v2.b32.trap {%r3, %r4}, [s, {%r1, %r2}]; add.u32 %r3, %r3, 100;
         sust.b.2d.b32.trap [s, {%r1, %r2}], %r3; mov.u32 %r1, 400;
         suld.b.2d.b32.zero %r5, [s, {%r1, %r2}]; suld.b.2d.b32.clamp %r6, [s, {%r1, %r2}];
-        st.global.v4.u32 [%d0], {%r3, %r4, %r5, %r6};""", ".global .surfref s;", 1))  # fmt: skip
+        st.global.v4.u32 [%d0], {%r3, %r4, %r5, %r6};""", ".global .surfref s;", 1))
     nvir.launch(m, "k", 1, 1, [out], textures={"s": image})
     assert out.tolist() == [106, 7, 0, 7]
     assert image[1].tolist() == [4, 5, 106, 7]
@@ -495,7 +495,7 @@ def test_a_tensor_map_is_changed_in_memory() -> None:
         """ + "".join(
         f"ld.param.u64 %q{k}, [map+{8 * k}]; st.shared.u64 [t+{8 * k}], %q{k};" for k in range(16)
     ) + """mov.u32 %z, 30; tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [t], 0, %z;
-        mov.u32 %z, t; cvt.u64.u32 %d1, %z; cvta.shared.u64 %d1, %d1; } C:"""  # fmt: skip
+        mov.u32 %z, t; cvt.u64.u32 %d1, %z; cvta.shared.u64 %d1, %d1; } C:"""
     tensor(change + LOAD, 128, [TensorMap(data, (4, 8)), out, 24, 0])
     expected = data[:4, 24:32].copy()
     expected[:, 6:] = 0
@@ -507,7 +507,7 @@ def test_a_multimem_address_has_one_replica() -> None:
     run("""multimem.ld_reduce.relaxed.gpu.global.add.v4.f32 {%f0, %f1, %f2, %f3}, [%d0];
         multimem.st.relaxed.gpu.global.f32 [%d1], %f3;
         multimem.red.relaxed.gpu.global.add.f32 [%d1+4], %f2;""",
-        data, out, block=32)  # fmt: skip
+        data, out, block=32)
     assert out.tolist() == [3, 64, 0, 0, 0, 0, 0, 0]
 
 
@@ -526,5 +526,5 @@ def test_a_request_to_take_over_a_cluster_is_refused() -> None:
         selp.u32 %r0, 1, 0, %p2; mul.wide.u32 %d5, %r1, 4; add.u64 %d5, %d5, %d0;
         st.global.u32 [%d5], %r0;""",
         out, before=".shared .align 16 .b8 answer[16]; .shared .align 8 .b64 bar;",
-        target="sm_100")  # fmt: skip
+        target="sm_100")
     assert not out.any()

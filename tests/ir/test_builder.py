@@ -92,7 +92,7 @@ def test_numbers_take_the_type_of_the_instruction():
     b.add(x, True, type="u32")
     assert [x.split(", ")[-1] for x in finish(m, b)] == [
         "%tid.x;", "1;", "%r2;", "0f3F800000;", "%r2;", "0d3FE0000000000000;", "1;",
-    ]  # fmt: skip
+    ]
 
 
 def test_what_is_no_operand():
@@ -138,7 +138,7 @@ def test_parameters_are_loaded_once_at_the_head_in_order():
     assert finish(m, b)[:5] == [
         "ld.param.u64 %q, [k_param_2];", "ld.param.u32 %n, [k_param_0];",
         "ld.param.u64 %p, [k_param_1];", "cvta.to.shared.u64 %p, %p;", "add.u64 %rd1, %q, 1;",
-    ]  # fmt: skip
+    ]
 
 
 def test_an_erased_parameter_load_is_made_again():
@@ -164,7 +164,7 @@ def test_every_row_is_a_method_by_its_mnemonic():
     b.activemask(type="b32")
     assert finish(m, b)[1:] == [
         "and.b32 %r2, %r1, 7;", "bar.warp.sync -1;", "not.b32 %r3, %r1;", "activemask.b32 %r4;",
-    ]  # fmt: skip
+    ]
 
 
 def test_the_type_comes_from_the_first_register():
@@ -174,7 +174,7 @@ def test_the_type_comes_from_the_first_register():
     b.setp("lt", x, 7)
     assert finish(m, b)[1:] == [
         "add.s32 %r1, %n, 1;", "min.s32 %r2, 3, %r1;", "setp.lt.s32 %p1, %r1, 7;",
-    ]  # fmt: skip
+    ]
 
 
 def test_operands_that_tell_no_type():
@@ -204,7 +204,7 @@ def test_vectors_and_pairs():
         "ld.global.v2.f32 {%f1, %f2}, [%p+8];", "st.global.v2.f32 [%p], {%f2, %f1};",
         "setp.lt.f32 %p1|%p2, %f1, %f2;", "mov.b64 %rd1, {%f1, %f2};",
         "mov.b64 {%r1, %r2}, %rd1;",
-    ]  # fmt: skip
+    ]
 
 
 def test_tied_and_carry_operands_are_refused():
@@ -347,7 +347,7 @@ def test_loads_stores_and_comparisons():
     assert finish(m, b)[2:] == [
         "ld.global.f32 %f1, [%p+4];", "st.global.f32 [%p+-4], %f1;",
         "setp.lt.f32 %p1, %f1, 0f00000000;", "cvt.rzi.s32.f32 %r1, %f1;",
-    ]  # fmt: skip
+    ]
 
 
 def test_special_registers_indices_and_addresses():
@@ -366,7 +366,7 @@ def test_special_registers_indices_and_addresses():
         "mad.lo.u32 %r4, %r1, %r2, %r3;", "mul.wide.u32 %rd1, %r4, 8;", "add.s64 %rd2, %p, %rd1;",
         "ld.global.f64 %fd1, [%rd2];", "mov.u32 %r5, tile;", "ld.shared.f32 %f1, [%r5];",
         "mov.u64 %rd3, %clock64;", "bar.sync 0;", "bar.sync 1;",
-    ]  # fmt: skip
+    ]
     assert [i.form.volatile for i in f.instructions() if i.form.spelling == "mov.u64"] == [True]
 
 

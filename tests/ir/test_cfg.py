@@ -309,7 +309,7 @@ def test_many_exits_to_one_block_do_not_cost_the_square():
         if k and (k % 4 == 0 or k == n - 2):
             to = (*to, blocks[-1])
         b.append(Instruction(form("bra", "", "" if len(to) > 1 else None),
-                             (undef(PRED),) * (len(to) - 1), aux=to))  # fmt: skip
+                             (undef(PRED),) * (len(to) - 1), aux=to))
     blocks[-1].append(Instruction(form("ret"), aux=()))
     start = time.process_time()
     f.analyze_cfg()

@@ -41,7 +41,7 @@ def test_a_three_operand_operation(block):
          "cp.async.bulk.tensor",
          ("2d", "shared::cluster", "global", "mbarrier::complete_tx::bytes")),
     ],
-)  # fmt: skip
+)
 def test_modifiers_leave_the_row_what_it_is(spelling, row, mods):
     f = form(spelling)
     assert f.op.name == row

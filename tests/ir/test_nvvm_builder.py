@@ -50,7 +50,7 @@ def finish(b: Builder) -> list[str]:
 
 
 ARITHMETIC = ["add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and_",
-              "or_", "xor"]  # fmt: skip
+              "or_", "xor"]
 FLOATING = ["fadd", "fsub", "fmul", "fdiv", "frem"]
 
 
@@ -95,7 +95,7 @@ def test_negation_and_complement_also_of_vectors():
      ("icmp_signed", pointer(), "==", "icmp eq"), ("fcmp_ordered", FLOAT, "!=", "fcmp one"),
      ("fcmp_unordered", FLOAT, "uno", "fcmp uno"), ("fcmp_ordered", DOUBLE, "ord", "fcmp ord"),
      ("icmp_unsigned", vector(I32, 2), "<", "icmp ult")],
-)  # fmt: skip
+)
 def test_comparisons(method, type, cmpop, spelling):
     b, (x, y) = start(type, type)
     i = getattr(b, method)(cmpop, x, y)
@@ -113,7 +113,7 @@ CASTS = [("trunc", I64, I32), ("zext", I8, I32), ("sext", I8, I64), ("fptrunc", 
          ("fpext", BFLOAT, FLOAT), ("fptoui", FLOAT, I32), ("fptosi", FLOAT, I64),
          ("uitofp", I32, FLOAT), ("sitofp", I1, DOUBLE), ("ptrtoint", pointer(3), I64),
          ("inttoptr", I64, pointer(1)), ("bitcast", FLOAT, I32),
-         ("addrspacecast", pointer(3), pointer())]  # fmt: skip
+         ("addrspacecast", pointer(3), pointer())]
 
 
 @pytest.mark.parametrize(("name", "source", "target"), CASTS)
@@ -137,7 +137,7 @@ def test_memory():
     assert finish(b) == [
         "alloca", "alloca", "getelementptr inbounds", "load volatile", "getelementptr", "store",
         "atomicrmw add", "cmpxchg", "fence", "extractvalue", "ret",
-    ]  # fmt: skip
+    ]
 
 
 def test_values_in_pieces():

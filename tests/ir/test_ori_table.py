@@ -152,7 +152,7 @@ def test_warp_wide_operations_are_convergent() -> None:
 def test_what_names_memory_touches_it() -> None:
     """An address without a memory effect is a hint, a query or a policy, and nothing else."""
     hints = {"prefetch", "prefetchu", "applypriority", "createpolicy.range", "txq", "suq",
-             "cp.async.bulk.prefetch", "cp.async.bulk.prefetch.tensor"}  # fmt: skip
+             "cp.async.bulk.prefetch", "cp.async.bulk.prefetch.tensor"}
     seen = set()
     for _, statement, _, _ in EXAMPLES:
         f = form_of(statement)
@@ -211,7 +211,7 @@ def test_carry_is_a_hidden_operand_and_result() -> None:
         ("wmma.load.a.sync.aligned.row.m16n16k16.u8 {%r1,%r2}, [%rd1], %r9", "b32 b32"),
         ("clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %q1", "pred"),
     ],
-)  # fmt: skip
+)
 def test_result_types(statement: str, types: str) -> None:
     assert " ".join(t.name for t in form_of(statement).result_types) == types
 
@@ -256,7 +256,7 @@ def test_registering_all_rows_is_quick(tmp_path: Path) -> None:
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                              check=True, env=env).stdout)
         for _ in range(5)
-    ]  # fmt: skip
+    ]
     assert min(times[1:]) < 0.025
 
 
@@ -436,7 +436,7 @@ def test_special_registers_are_interned_and_typed() -> None:
         "%is_explicit_cluster": ("pred", False, True), "%laneid": ("u32", False, False),
         "%pm3_64": ("u64", True, False), "%envreg31": ("u32", False, True),
         "%smid": ("u32", True, False), "%current_graph_exec": ("u64", False, True),
-    }  # fmt: skip
+    }
     for name, expected in facts.items():
         r = special_register(name)
         assert r is not None
@@ -470,7 +470,7 @@ def assemble(text: str, arch: str, folder: Path) -> list[str]:
     done = subprocess.run(
         [str(PTXAS), f"-arch={arch}", str(source), "-o", str(folder / "t.cubin"), "-O0"],
         capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    )
     lines = text.split("\n")
     out = []
     for message in (done.stdout + done.stderr).split("\n"):
@@ -496,7 +496,7 @@ def test_the_assembler_takes_the_examples(target: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(PTXAS is None, reason="ptxas is not installed")
 def test_the_assembler_knows_the_special_registers(tmp_path: Path) -> None:
     moves = {"u32": "mov.u32 %r1, ", "u64": "mov.u64 %rd1, ", "pred": "mov.pred %p1, ",
-             "b128": "mov.v4.u32 {%r1, %r2, %r3, %r4}, "}  # fmt: skip
+             "b128": "mov.v4.u32 {%r1, %r2, %r3, %r4}, "}
     body = ""
     for name in special_names():
         register = special_register(name)

@@ -145,7 +145,7 @@ def test_the_two_bits_of_unrolling_come_from_the_pragma():
 def test_the_remaining_fields_have_names():
     text = KERNEL + "mov.u32 %r4, 0;\nL: add.u32 %r4, %r4, 1; mul.lo.u32 %r5, %r4, %r4; " \
         "xor.b32 %r6, %r6, %r5; setp.lt.u32 %p2, %r4, %r1; @%p2 bra L;\n" \
-        "st.global.u32 [%rd1], %r6; ret; }"  # fmt: skip
+        "st.global.u32 [%rd1], %r6; ret; }"
     module = nvir.read_ptx(text)
     f = module["k"]
     f.analyze_cfg()
@@ -167,7 +167,7 @@ def test_the_remaining_fields_have_names():
 def test_a_phase_renews_what_it_made_stale():
     """Flag 1392 bit 0 is acted on by the driver between passes."""
     text = KERNEL + "mov.u32 %r4, 0;\nL: add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 4; " \
-        "@%p2 bra L;\nst.global.u32 [%rd1], %r4; ret; }"  # fmt: skip
+        "@%p2 bra L;\nst.global.u32 [%rd1], %r4; ret; }"
     module = nvir.read_ptx(text)
     Driver(Settings(check=True, verify_each=True)).run(module, "loop-unroll,licm")
     assert module["k"].cfg_state == "fresh"

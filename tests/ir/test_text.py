@@ -72,7 +72,7 @@ def body(*lines: str, head: str = "kernel @k()", before: str = "", level: str = 
     text = "\n".join(
         [f"module {level} target sm_80 version 8.0 address_size 64", before, head + " {", "entry:",
          *lines, "}", ""]
-    )  # fmt: skip
+    )
     return parse_ir(text)
 
 
@@ -127,7 +127,7 @@ def test_every_declaration_comes_back():
         "table", "const", t.array(SCALARS["u64"], 4), linkage="visible", address_type=t.B32,
         init=(integer(1), SymbolOffset(f, 0, True), SymbolOffset(f, -8),
               SymbolOffset(f, 3, mask=255)),
-    ))  # fmt: skip
+    ))
     m.variable("v", "global", "f32", init=constant(t.F32, 0x3F800000)).vector = 4
     extern = Function("printf", "func", m)
     extern.params.append(Argument(t.B32, "%a", extern, 0))
@@ -163,7 +163,7 @@ def test_values_that_share_a_hint_are_told_apart_and_keep_it():
 @pytest.mark.parametrize(
     "name", [None, "%r1", "x", "%", "", "%3", "3", "_", "%tid.x", "%clock", "a;b", 'q"', "%é",
              "%a~2", "% = ", "\n", "undef"]
-)  # fmt: skip
+)
 @pytest.mark.parametrize("level", ["ori", "nvvm"])
 def test_any_hint_comes_back(name, level):
     m = Module(level=level)
@@ -171,7 +171,7 @@ def test_any_hint_comes_back(name, level):
     b = f.block("entry")
     ty = t.B32 if level == "ori" else t.I32
     copy, end = (form("mov.b32", "%s, %s"), form("ret")) if level == "ori" else (
-        nvvm_form("freeze"), nvvm_form("ret"))  # fmt: skip
+        nvvm_form("freeze"), nvvm_form("ret"))
     a = b.append(Instruction(copy, (undef(ty),), ty, name))
     b.append(Instruction(copy, (a,), ty, name))
     b.append(Instruction(end, aux=()))
@@ -226,7 +226,7 @@ def test_special_registers_and_symbols_with_offsets():
         "%rd1: b64 = mov.u64 &(@tile+8)", "%rd2: b64 = mov.u64 &(generic @tile)",
         "%r3: b32 = ld.shared.u32 [@tile+4]", "%r4: b32 = ld.shared.u32 [%rd1+-4]", "ret",
         before="global @tile: shared [64 x b8]",
-    )  # fmt: skip
+    )
     i = m["k"].blocks[0].instructions
     assert i[0].operands == (special_register("%tid.x"),)
     assert i[1].form.volatile
@@ -266,7 +266,7 @@ def test_tied_operands_stand_in_their_slots():
         "+{%f1~2: f32, %f2: f32} = wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
         "{%f1, %f1}, %rd1, %rd1, 1, 1, 1, 0, 0",
         "ret",
-    )  # fmt: skip
+    )
     mma = m["k"].blocks[0].instructions[2]
     assert len(mma.ties) == 2
     assert all(mma.operands[k] is m["k"].blocks[0].first for _, k in mma.ties)
@@ -290,7 +290,7 @@ def test_calls():
         "call @f ()",
         "ret",
         head="kernel @k(param @k_param_0: u32)", before="global @p0: param u32\nfunc @f()",
-    )  # fmt: skip
+    )
     direct, indirect = m["k"].blocks[0].instructions[2:4]
     assert isinstance(direct.aux, CallInfo)
     assert direct.aux.callee is m["f"]
@@ -354,7 +354,7 @@ def test_nvvm_has_the_same_grammar_with_typed_constants():
         "ret i32 3",
         head="func @k(reg %a: i32) returns_type i32", level="nvvm",
         before="global @g: shared [4 x i32] address ptr addrspace(3)",
-    )  # fmt: skip
+    )
     back(m)
     i = m["k"].blocks[0].instructions
     assert i[0].form is nvvm_form("add nsw")
@@ -372,7 +372,7 @@ def test_named_structs_are_declared_once_and_shared():
         before='struct %node {i32, ptr}\nstruct %"a\\x20b" packed {i8, [2 x %node]}\n'
         'struct %o opaque\nglobal @g: global %"a\\x20b"\nglobal @h: global [2 x %o]',
         level="nvvm",
-    )  # fmt: skip
+    )
     back(m)
     x, y = list(m["k"].blocks[0])[:2]
     assert x.type is y.type
@@ -406,7 +406,7 @@ _DATA = st.recursive(
     lambda inner: st.lists(inner) | st.lists(inner).map(tuple)
     | st.dictionaries(st.text() | st.integers(), inner) | st.frozensets(st.text()),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(_DATA)
@@ -440,7 +440,7 @@ def test_any_aux_datum_comes_back(datum):
         ("!loc 1 20 5", "!lok 1", "expected loc, marks or aux", 6, 54),
         (" else %f3", "", "'add.f32' takes 4 operands in all, not 3", 11, 30),
     ],
-)  # fmt: skip
+)
 def test_an_error_is_at_its_place(old, new, message, line, column):
     assert old in KERNEL
     with pytest.raises(ParseError) as e:
@@ -459,7 +459,7 @@ def test_all_errors_of_a_file_are_told_and_none_follows_from_another():
         parse_ir(text)
     assert [(d.line, d.message) for d in e.value.errors] == [
         (7, "unknown symbol '@no'"), (15, "'%none' is defined nowhere")
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -470,7 +470,7 @@ def test_all_errors_of_a_file_are_told_and_none_follows_from_another():
      "module ori\nglobal @x: global u8 align " + "9" * 100_000 + "\n",
      "module nvvm\nglobal @x: global i99999999999\n",
      "module ori\nkernel @k() {\nentry:\n  ret\n  " + "[" * 100_000 + "\n}\n"],
-)  # fmt: skip
+)
 def test_no_text_raises_anything_else(text):
     with pytest.raises(ParseError):
         parse_ir(text)
@@ -482,11 +482,11 @@ _PIECES = st.sampled_from(
      " ties ", " -> ", "  !loc 1 2 3", "  !aux ", "undef", "i32 ", "type ", "0f3F800000", "block ",
      "CallInfo(", "struct %s ", "set(", "wgmma.mma_async ", "ld.global.v2.f32 ", "setp.eq.s32 ",
      "\\x4"]
-)  # fmt: skip
+)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 12), _PIECES), max_size=6),
-       st.sampled_from(["ori", "nvvm"]))  # fmt: skip
+       st.sampled_from(["ori", "nvvm"]))
 @settings(max_examples=400)
 def test_a_damaged_text_gives_a_module_or_a_parse_error(edits, level):
     text = FUZZED if level == "ori" else FUZZED_NVVM
@@ -582,7 +582,7 @@ def test_equality_up_to_renaming_is_blind_to_names_alone():
     [("setp.lt.f32 %f1, %f2", "setp.lt.f32 %f2, %f1"), ("setp.lt", "setp.le"),
      ("0f3F800000", "0f40000000"), ("bra L1 else L2\nL1", "bra L2 else L1\nL1"),
      ("else %f3", "else %f1"), ("  st.global.f32 [%rd1], %0\n", ""), ("256", "128")],
-)  # fmt: skip
+)
 def test_equality_up_to_renaming_sees_every_other_change(old, new):
     assert old in KERNEL
     a, b = parse_ir(KERNEL)["k"], parse_ir(KERNEL.replace(old, new))["k"]

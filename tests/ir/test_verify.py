@@ -66,7 +66,7 @@ def loop() -> tuple[Function, dict[str, Block], dict[str, Any]]:
 
 
 def body(*lines: str, head: str = "kernel @k(param @n: u32)", before: str = "",
-         level: str = "ori") -> Module:  # fmt: skip
+         level: str = "ori") -> Module:
     first = f"module {level} target sm_90a version 8.7 address_size 64"
     return parse_ir("\n".join([first, before, head + " {", "entry:", *lines, "}", ""]))
 
@@ -338,7 +338,7 @@ def test_12_symbols_are_of_the_module():
 
 def test_13_results_belong_to_their_instruction():
     m = body("  {%a: b32, %b: b32} = ld.shared.v2.u32 [@tile]", "  ret",
-             before="global @tile: shared [64 x b8] align 8")  # fmt: skip
+             before="global @tile: shared [64 x b8] align 8")
     verify(m)
     i = m["k"].entry.first
     i._results = (i._results[1], i._results[0])
@@ -347,7 +347,7 @@ def test_13_results_belong_to_their_instruction():
 
 def test_13_an_instruction_of_several_results_is_no_value():
     m = body("  {%a: b32, %b: b32} = ld.shared.v2.u32 [@tile]", "  %c: b32 = mov.b32 %a",
-             "  ret", before="global @tile: shared [64 x b8] align 8")  # fmt: skip
+             "  ret", before="global @tile: shared [64 x b8] align 8")
     first = m["k"].entry.first
     first.next.set_operand(0, first)
     refused(m, "is no result of its instruction")
@@ -403,7 +403,7 @@ CLASSES = [  # statement, message or None
 
 def operands(last: str) -> list[str]:
     return ["  %d: b64 = mov.u64 7", "  %r: b32 = mov.u32 7", "  %p: pred = setp.eq.s32 %r, 7",
-            last, "  ret"]  # fmt: skip
+            last, "  ret"]
 
 
 @pytest.mark.parametrize(("statement", "message"), CLASSES)
@@ -421,7 +421,7 @@ def test_16_classes(statement, message):
      ("st.shared.b32 [%r], %p", "%p is of type pred, st.shared.b32 takes b32"),
      ("st.shared.v2.b32 [%r], {%r, %d}", None),
      ("red.shared.add.u32 [%r], %d", "%d is of type b64, red.shared.add.u32 takes u32")],
-)  # fmt: skip
+)
 def test_16_classes_of_stores(statement, message):
     m = body(*operands(f"  {statement}"))
     if message is None:
@@ -433,12 +433,12 @@ def test_16_classes_of_stores(statement, message):
 def test_16_results_of_loads_may_be_wider_but_not_narrower():
     verify(body("  %x: b64 = ld.shared.u8 [0]", "  ret"))
     refused(body("  %x: b16 = ld.shared.u32 [0]", "  ret"),
-            "a result is of type b16, ld.shared.u32 makes u32")  # fmt: skip
+            "a result is of type b16, ld.shared.u32 makes u32")
 
 
 def guarded() -> tuple[Module, Instruction]:
     m = body("  %r: b32 = mov.u32 7", "  %d: b64 = mov.u64 7", "  %p: pred = setp.eq.s32 %r, 7",
-             "  %x: b32 = @%p add.s32 %r, 1 else %r", "  ret")  # fmt: skip
+             "  %x: b32 = @%p add.s32 %r, 1 else %r", "  ret")
     return m, m["k"].entry.last.prev
 
 
@@ -471,7 +471,7 @@ def wgmma(*after: str) -> Module:
     b = f.block("entry")
     desc = b.append(Instruction(form("mov.u64", "%s, %s"), (integer(7),), B64, "%desc"))
     acc = [b.append(Instruction(form("mov.b32", "%s, %s"), (integer(k),), B32, f"%a{k}"))
-           for k in range(4)]  # fmt: skip
+           for k in range(4)]
     spelled = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
     shape = f"{{{ACC}}}, %s, %s, %s, %s, %s, %s, %s"
     for n in range(2):
@@ -581,7 +581,7 @@ def test_19_another_chain_on_one_path():
 def test_19_the_carry_has_no_phi():
     f, blocks, _ = loop()
     phi = Instruction(form("phi"), (undef(CC), undef(CC)), CC, None,
-                      (blocks["entry"], blocks["loop"]))  # fmt: skip
+                      (blocks["entry"], blocks["loop"]))
     blocks["loop"].insert_phi(phi)
     refused(f, "the carry flag has a phi")
 
@@ -712,7 +712,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
     "freeze": ((PAIR,), PAIR), "atomicrmw add": ((P0, I32), I32, ("monotonic", "", 4)),
     "cmpxchg": ((P0, I32, I32), struct([I32, I1]), ("seq_cst", "seq_cst", "", 4)),
     "fence": ((), VOID, ("seq_cst", "")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("spelling", GOOD)
@@ -775,10 +775,10 @@ def test_22_wrong_types(spelling, operands, type, aux, message):
     ("spelling", "operands", "type"),
     [("store", (I32, P4), VOID), ("atomicrmw xchg", (P4, I32), I32),
      ("cmpxchg", (P4, I32, I32), struct([I32, I1]))],
-)  # fmt: skip
+)
 def test_22_nothing_is_stored_to_constant_memory(spelling, operands, type):
     refused(nvvm(spelling, operands, type, 4),
-            f"{spelling.split()[0]} writes to address space 4, which is constant")  # fmt: skip
+            f"{spelling.split()[0]} writes to address space 4, which is constant")
     assert pointer(4) is not pointer(1)
     verify(nvvm("load", (P4,), I32, 4))
 
@@ -816,7 +816,7 @@ def branches(spelling: str, operands: tuple[Any, ...], n: int) -> Module:
      ("switch", (I32, constant(I32, 1)), 3, "switch of 1 cases has 3 successors"),
      ("switch", (I32, constant(I32, 1), constant(I32, 1)), 3, "switch has a case twice"),
      ("switch", (F, constant(F, 1)), 2, "switch is for integers and literal cases")],
-)  # fmt: skip
+)
 def test_22_branches(spelling, operands, n, message):
     m = branches(spelling, operands, n)
     if message is None:
@@ -875,7 +875,7 @@ def test_23_the_order_is_complete():
 def ptx(*lines: str, registers: str = "", target: str = "sm_80") -> Function:
     declared = f".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 %d<9>;{registers}"
     text = "\n".join([".version 8.0", f".target {target}", ".address_size 64",
-                      ".visible .entry k() {", declared, *lines, "ret;", "}"])  # fmt: skip
+                      ".visible .entry k() {", declared, *lines, "ret;", "}"])
     m = read_ptx(text)
     verify(m)
     return m["k"]
@@ -920,7 +920,7 @@ def test_model_the_sink_is_a_result_without_uses():
 
 def test_model_a_guarded_instruction_has_a_fallback_tied_to_each_result():
     f = ptx("mov.u32 %r2, 5;", "setp.eq.s32 %p1, %r1, 1;", "@%p1 add.s32 %r2, %r1, 1;",
-            "@!%p1 mov.u32 %r3, 1;", "st.shared.v2.u32 [0], {%r2, %r3};")  # fmt: skip
+            "@!%p1 mov.u32 %r3, 1;", "st.shared.v2.u32 [0], {%r2, %r3};")
     add = spelled(f, "add")[0]
     assert add.fallbacks == (spelled(f, "mov")[0],)
     assert add.ties == ((0, add.form.guard_index + 1),)

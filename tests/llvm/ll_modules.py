@@ -254,7 +254,7 @@ SNIPPETS: dict[str, str] = {
         %v = insertelement <4 x i32> zeroinitializer, i32 %n, i32 %n
         %d = extractelement <4 x i32> %v, i32 %n
     """,
-}  # fmt: skip
+}
 # What `legalize` refuses, by dialect.
 REFUSED: dict[str, tuple[str, ...]] = {
     "rmw i16": ("llvm7", "llvm20"),
@@ -285,7 +285,7 @@ def module_of(body: str) -> str:
         "declare i32 @vprintf(ptr, ptr)", *dict.fromkeys(declarations),
         "define void @k(ptr %p, ptr %q, i32 %n, float %f) {", "entry:",
         *(line.strip() for line in body.strip().splitlines()), "ret void", "}", "!9 = !{}", "",
-    ]  # fmt: skip
+    ]
     return "\n".join(lines)
 
 
@@ -389,7 +389,7 @@ class _Random:
     def integer(self, b: Builder) -> Value:
         t = self.r.choice((*_INTS, I128))
         name = self.r.choice(("add", "sub", "mul", "and_", "or_", "xor", "shl", "lshr", "ashr",
-                              "udiv", "srem"))  # fmt: skip
+                              "udiv", "srem"))
         flags = ("nsw",) if name in ("add", "mul") and self.r.random() < 0.3 else ()
         y = self.pick(t)
         if name in ("udiv", "srem"):
@@ -435,7 +435,7 @@ class _Random:
             lambda: b.gep(self.out, [b.zext(k, I64)], I32),
             lambda: b.addrspacecast(b.gep(self.tile, [0, k], array(FLOAT, 64)), pointer()),
             lambda: b.gep(self.generic, [k], I32),
-        ))()  # fmt: skip
+        ))()
         if self.r.random() < 0.5:
             return b.load(p, I32, align=4, volatile=self.r.random() < 0.2)
         b.store(self.pick(I32), p, align=4)
@@ -539,5 +539,5 @@ class _Random:
 
 
 _KINDS = ("integer", "floating", "negated", "frozen", "compared", "converted", "memory", "atomic",
-          "barrier", "aggregate", "lanes", "constant_memory", "assembly")  # fmt: skip
+          "barrier", "aggregate", "lanes", "constant_memory", "assembly")
 __all__ = ["ARCH", "I1", "REFUSED", "SNIPPETS", "module_of", "random_module"]

@@ -41,7 +41,7 @@ CASES = {
                    "br i1 %c, label %x, label %y\nx:\nbr label %y\ny:\n"
                    "%q = phi ptr addrspace(1) [ %e, %entry ], [ %p, %x ]\n"
                    "%d = load i32, ptr addrspace(1) %q, align 4",
-}  # fmt: skip
+}
 NUMBERS = (0, 3, 7, 100, -1, -(1 << 31), (1 << 31) - 1)
 FLOATS = (0.0, -1.5, 3.25, float("inf"))
 
@@ -53,7 +53,7 @@ def text(body: str) -> str:
             ("abs.i32", "i32", "i32, i1"), ("fabs.f32", "float", "float"),
             ("uadd.sat.i32", "i32", "i32, i32"), ("usub.sat.i32", "i32", "i32, i32"),
         ) if f"@llvm.{name}(" in body
-    )  # fmt: skip
+    )
     return (
         f"{declarations}\ndefine ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %out, "
         f"i32 %n, float %f) {{\nentry:\n{body}\nstore i32 %d, ptr addrspace(1) %out, align 4\n"

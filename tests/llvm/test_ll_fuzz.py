@@ -15,7 +15,7 @@ _BITS = (
     "*", "42", "-1", "1.0", "0x7FF8000000000000", "label", "define", "to", "!", '"', "c\"a\"",
     "addrspace(3)", "undef", "zeroinitializer", "entry:", "\n", "align", "...", "99999999999999999",
     "call", "phi", "switch", "x", "distinct", "declare", "attributes", "nan", "\x00", "é",
-)  # fmt: skip
+)
 
 
 def texts() -> list[str]:
@@ -109,7 +109,7 @@ def test_many_mutations(seed):
     "@x = global " + "[1 x " * 5000 + "\n", "@x = global i32 " + "9" * 10000 + "\n",
     "@x = global i32 " + "add (i32 " * 5000 + "\n", "!0 = !{" + "!{" * 5000 + "\n!x = !{!0}\n",
     "%a = type { %b }\n%b = type { %a }\n@x = global %a zeroinitializer\n",
-])  # fmt: skip
+])
 def test_odd_texts(text):
     try:
         survives(text)

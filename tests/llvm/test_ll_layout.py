@@ -78,7 +78,7 @@ def test_a_struct_has_its_padding():
     ("t", "bits"),
     [(HALF, 16), (FLOAT, 32), (I64, 64), (DOUBLE, 64), (FP128, 128), (pointer(1), 64),
      (int_type(24), 24)],
-)  # fmt: skip
+)
 def test_store_sizes(t, bits):
     assert store_size(t) == bits // 8
 

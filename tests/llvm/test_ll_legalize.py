@@ -32,7 +32,7 @@ def test_freeze_is_a_move_that_nobody_sees_into():
     assert narrow[1:] == [
         "%0 = zext i8 %a to i16", '%1 = call i16 asm "mov.b16 $0, $1;", "=h,h"(i16 %0)',
         "%2 = trunc i16 %1 to i8",
-    ]  # fmt: skip
+    ]
 
 
 def test_freeze_of_a_defined_value_is_that_value():
@@ -58,7 +58,7 @@ def test_poison_is_undef_also_inside_of_constants():
 @pytest.mark.parametrize(("text", "level"), [
     ("fence seq_cst", "sys"), ('fence syncscope("device") release', "gl"),
     ('fence syncscope("block") acquire', "cta"),
-])  # fmt: skip
+])
 @pytest.mark.parametrize("dialect", ["llvm7", "llvm20"])
 def test_fences_are_barriers_of_memory(text, level, dialect):
     assert legalized(text, dialect) == [f"call void @llvm.nvvm.membar.{level}()"]
@@ -72,7 +72,7 @@ def test_a_fence_of_one_thread_is_nothing_and_of_a_warp_unknown():
 
 @pytest.mark.parametrize(("ordering", "before", "behind"), [
     ("monotonic", 0, 0), ("unordered", 0, 0), ("acquire", 0, 1), ("seq_cst", 1, 1),
-])  # fmt: skip
+])
 def test_atomic_loads_are_volatile_between_barriers(ordering, before, behind):
     barrier = "call void @llvm.nvvm.membar.sys()"
     lines = legalized(f"%d = load atomic i32, ptr %p {ordering}, align 4", "llvm20")
@@ -85,7 +85,7 @@ def test_a_release_store_has_its_barrier_before():
     lines = legalized('store atomic i32 1, ptr %p syncscope("block") release, align 4', "llvm20")
     assert lines == [
         "call void @llvm.nvvm.membar.cta()", "store volatile i32 1, ptr %p, align 4",
-    ]  # fmt: skip
+    ]
     assert legalized("store i32 1, ptr %p, align 4", "llvm20") == ["store i32 1, ptr %p, align 4"]
 
 
@@ -121,7 +121,7 @@ def test_bfloat_is_carried_by_i16():
     "%a = fptrunc double 1.0 to bfloat", "%a = sitofp i32 %n to bfloat",
     "%a = fadd <2 x bfloat> undef, undef", "%a = call bfloat @llvm.fma.bf16(bfloat 0xR0000, "
     "bfloat 0xR0000, bfloat 0xR0000)",
-])  # fmt: skip
+])
 def test_bfloat_that_would_round_twice_is_refused(text):
     with pytest.raises(nvir.Unsupported, match=r"bfloat|bf16"):
         legalized(text)
@@ -170,11 +170,11 @@ def test_intrinsics_without_a_name_are_assembly():
     ]
     wait = legalized("call void @llvm.nvvm.cp.async.wait.group(i32 1)")
     assert wait == ['call void asm sideeffect "cp.async.wait_group $0;", "n,~{memory}"(i32 1) '
-                    "convergent nounwind"]  # fmt: skip
+                    "convergent nounwind"]
     for dialect in ("llvm7", "llvm20"):
         mask = legalized("%d = call i32 @llvm.nvvm.activemask()", dialect)
         assert mask == ['%0 = call i32 asm sideeffect "activemask.b32 $0;", "=r,~{memory}"() '
-                        "convergent nounwind"]  # fmt: skip
+                        "convergent nounwind"]
     kept = "%d = call i32 @llvm.nvvm.redux.sync.umax(i32 %n, i32 -1)"
     assert legalized(kept, "llvm20") == [kept]
     kept = "%d = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 true)"
@@ -197,13 +197,13 @@ def test_stack_memory_in_space_5_is_cast():
     assert lines == [
         "%a = alloca i32", "%0 = addrspacecast ptr %a to ptr addrspace(5)",
         "store i32 1, ptr addrspace(5) %0",
-    ]  # fmt: skip
+    ]
 
 
 def test_the_printer_refuses_what_legalize_would_have_rewritten():
     for body, what in (
         ("%d = fneg float %f", "fneg"), ("%d = freeze i32 %n", "freeze"),
         ("%d = add i32 poison, 1", "poison"), ("%d = alloca bfloat", "bfloat"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(nvir.Unsupported, match=f"{what} on llvm7"):
             nvir.print_ll(nvir.read_ll(module_of(body)), "llvm7")

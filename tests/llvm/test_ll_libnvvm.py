@@ -93,7 +93,7 @@ def _bodies(text: str) -> list[str]:
     return [
         line for line in lines
         if line.strip() and not line.startswith((";", "source_filename", "attributes", "!"))
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.oracle

@@ -80,7 +80,7 @@ def body(text: str, params: str = "ptr %p, i32 %n, float %f"):
     ("0x7FF0000000000000", 0x7F800000), ("0x7FF8000000000000", 0x7FC00000),
     ("0x36A0000000000000", 1), ("1.5e3", 0x44BB8000), ("f0x3FB8AA3B", 0x3FB8AA3B),
     ("f0x7FC00001", 0x7FC00001),
-])  # fmt: skip
+])
 def test_floats(text, bits):
     i = body(f"  %x = fadd float %f, {text}").entry.first
     assert i.operands[1] is nvir.ir.constant(FLOAT, bits)
@@ -142,7 +142,7 @@ def test_attributes():
     f = m["f"]
     assert f.aux["attributes"] == (
         "convergent", "nounwind", "readnone", ("a", "b"), ("target-cpu", "sm_90"), ("flag", ""),
-    )  # fmt: skip
+    )
     p, q = f.params
     assert p.attributes == ("noalias", "nocapture", ("align", 16), ("dereferenceable", 8))
     assert q.attributes == ("nocapture",)
@@ -232,7 +232,7 @@ BAD = [
     ("  %x = add i32 %n, 1, !foo !99", (2, 28), "undefined metadata"),
     ("  %v = shufflevector <2 x i32> zeroinitializer, <2 x i32> zeroinitializer, "
      "<1 x i32> <i32 4>", (2, 3), "a lane that is not there"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "place", "message"), BAD, ids=[b[2][:30] for b in BAD])
@@ -279,7 +279,7 @@ def test_all_errors_of_a_file():
     ("define void @f(ptr %p) {\n  %x = va_arg ptr %p, i32\n  ret void\n}\n", "va_arg"),
     ('target triple = "x86_64-unknown-linux-gnu"\n', "x86_64"),
     ("@x = thread_local global i32 0\n", "thread_local"),
-])  # fmt: skip
+])
 def test_what_is_not_taken_is_named(text, what):
     with pytest.raises(Unsupported, match=what) as e:
         read_ll(text)

@@ -60,7 +60,7 @@ def numbered(module: Module) -> str:
                 results = [f"{values[r]}: {getattr(r.type, 'cls', r.type)}" for r in i.results]
                 operands = [values.get(v, v.name) for v in i.operands]
                 targets = [blocks[t] for t in i.aux if t in blocks] if i.successors or i.is_phi \
-                    else []  # fmt: skip
+                    else []
                 out.append(f"  {results} = {i.form!r} {operands} {targets}")
     return "\n".join(out)
 

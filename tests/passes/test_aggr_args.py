@@ -183,7 +183,7 @@ def test_an_index_of_run_time_in_a_device_function_wants_a_copy():
     ("store ptr %s, ptr %out", "its address is used by store"),
     ("%q = ptrtoint ptr %s to i64", "its address is used by ptrtoint"),
     ("call void @g(ptr %s)", "its address is passed to g"),
-])  # fmt: skip
+])
 def test_an_address_that_escapes_wants_a_copy(write, why):
     m = read(KERNEL.replace("WRITE", write) + "\ndeclare void @g(ptr)")
     assert why in apply(m, BOTH).to_text()
@@ -191,7 +191,7 @@ def test_an_address_that_escapes_wants_a_copy(write, why):
 
 def test_what_a_call_copies_is_only_read():
     m = read(KERNEL.replace("WRITE", "call void @g(ptr byval(%S) %s)")
-             + "\ndeclare void @g(ptr byval(%S))")  # fmt: skip
+             + "\ndeclare void @g(ptr byval(%S))")
     assert remark_names(apply(m, BOTH)) == ["ByvalDirect"]
 
 
@@ -302,6 +302,6 @@ def test_libnvvm_takes_the_result(dialect, arch):
     for m in (kernel(), kernel("store i32 9, ptr %s"), calls("store i32 99, ptr %p")):
         m.target = arch
         nvir.run_passes(m, f"{BOTH},legalize<dialect={dialect}>", verify=True,
-                        knobs={"nvptx-early-byval-copy": 1, "hoist-load-param": 1})  # fmt: skip
+                        knobs={"nvptx-early-byval-copy": 1, "hoist-load-param": 1})
         result = libnvvm.compile(nvir.print_ll(m, dialect=dialect), arch)
         assert result.ok, result.log

@@ -58,7 +58,7 @@ declare void @llvm.memmove.p0.p0.i32(ptr, ptr, i32, i1)
 
 def move(size: str, align: int = 4, kind: str = "memmove", volatile: str = "false") -> str:
     return (f"  call void @llvm.{kind}.p0.p0.i64(ptr align {align} %a, ptr align {align} %b, "
-            f"i64 {size}, i1 {volatile})")  # fmt: skip
+            f"i64 {size}, i1 {volatile})")
 
 
 def accesses(block):
@@ -79,7 +79,7 @@ def accesses(block):
 @pytest.mark.seed("MEM-04", "MEM-14", "MEM-20", "MEM-25", "GAP-01", "GAP-03")
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(("memmove", "memcpy")), st.integers(0, 300), st.sampled_from(ALIGNS),
-       st.sampled_from(POLICIES))  # fmt: skip
+       st.sampled_from(POLICIES))
 def test_known_sizes_at_every_distance(kind, size, align, policy):
     check_moves(kind, size, align, policy=policy)
 
@@ -121,12 +121,12 @@ def test_the_selected_code_moves_the_same_bytes(align):
         source = [16 * k for k in (0, 0, 0, 4, 5, 1, 4, 2, 5)]
         sizes = [70 if size is None else size] * 9
         assert np.array_equal(launch(ori, rows, to, source, sizes),
-                              moved(rows, to, source, sizes))  # fmt: skip
+                              moved(rows, to, source, sizes))
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 200), st.sampled_from(ALIGNS), st.integers(0, 255), st.booleans(),
-       st.booleans())  # fmt: skip
+       st.booleans())
 def test_fills(size, align, byte, known_size, known_byte):
     m = nvir.ir.Module("sm_80", level="nvvm")
     f = function(m, "k", VOID, [("p", pointer(1)), ("x", I8), ("n", I64)], kind="entry")
@@ -152,7 +152,7 @@ def test_no_intrinsic_is_left():
     m = body("\n".join((move("8"), move("%n", kind="memcpy"), move("300"))))
     assert not any(i.form.is_call for i in m["k"].instructions())
     assert not any(str(f.name).startswith("llvm.mem") and "p0.p0.i64" in f.name
-                   for f in m.functions)  # fmt: skip
+                   for f in m.functions)
 
 
 def test_other_calls_stay():
@@ -186,7 +186,7 @@ def test_the_four_blocks_of_an_unrolled_copy():
     m = body("\n".join([move("8", 1)] * 2), policy="notes")
     second = names(m["k"])[5:]
     assert [n.rsplit(".", 1)[0] for n in second] == ["split", "forward.for", "reverse.for",
-                                                     "nonzerotrip"]  # fmt: skip
+                                                     "nonzerotrip"]
 
 
 @pytest.mark.seed("MEM-04", "MEM-05", "GAP-02")
@@ -247,10 +247,10 @@ def test_a_length_of_zero():
 @pytest.mark.parametrize(("align", "element"), [
     (1, I8), (2, nvir.ir.types.I16), (4, I32), (8, vector(I32, 2)), (16, vector(I32, 4)),
     (64, vector(I32, 4)),
-])  # fmt: skip
+])
 def test_elements_are_as_wide_as_the_alignment(align, element):
     f = body(move("64", align, "memcpy"), knobs={"memmove-unroll-threshold": 64,
-             "lower-aggr-unrolled-stores-limit": 64})["k"]  # fmt: skip
+             "lower-aggr-unrolled-stores-limit": 64})["k"]
     assert {a[2] for a in accesses(f.entry)} == {element}
     f = body(move("64", align), policy="notes")["k"]
     assert {a[2] for a in accesses(f.blocks[2])} == {I8}
@@ -260,7 +260,7 @@ def test_the_smaller_alignment_counts_and_objects_tell_theirs():
     text = "  call void @llvm.memcpy.p0.p0.i64(ptr align 16 %a, ptr align 4 %b, i64 8, i1 false)"
     assert {a[2] for a in accesses(body(text)["k"].entry)} == {I32}
     text = "  %s = alloca [4 x double]\n  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %a, " \
-        "ptr %s, i64 8, i1 false)"  # fmt: skip
+        "ptr %s, i64 8, i1 false)"
     assert {a[2] for a in accesses(body(text)["k"].entry)} == {vector(I32, 2)}
 
 
@@ -269,11 +269,11 @@ def test_alignments_by_offset():
     f = body(move("23", 16))["k"]
     loads = [a[1:] for a in accesses(f.blocks[2]) if a[0] == "load"]
     assert loads == [(0, vector(I32, 4), 16), (4, I32, 16), (10, nvir.ir.types.I16, 4),
-                     (22, I8, 2)]  # fmt: skip
+                     (22, I8, 2)]
     f = body(move("200", 16))["k"]
     assert {a[3] for a in accesses(f.blocks[2])} <= {16, 4, 8}
     f = body("  %b4 = getelementptr i8, ptr %b, i64 4\n  call void @llvm.memcpy.p0.p0.i64("
-             "ptr align 16 %a, ptr align 4 %b4, i64 8, i1 false)")["k"]  # fmt: skip
+             "ptr align 16 %a, ptr align 4 %b4, i64 8, i1 false)")["k"]
     assert [a[3] for a in accesses(f.entry)] == [4, 4, 16, 4]
 
 
@@ -303,7 +303,7 @@ def test_memcpy_goes_both_ways_by_the_notes_and_forward_as_observed():
     assert [a[0] for a in accesses(f.entry)] == ["load", "load", "store", "store"]
     assert names(f) == ["entry"]
     assert {i.name for i in f.instructions() if i.form.name == "getelementptr"} == {
-        "src.memcpy.gep.unroll", "dst.memcpy.gep.unroll"}  # fmt: skip
+        "src.memcpy.gep.unroll", "dst.memcpy.gep.unroll"}
     assert "loadstoreloop" in names(body(move("%n", 4, "memcpy"))["k"])
 
 
@@ -341,7 +341,7 @@ def test_names_of_the_remainder():
 def test_different_spaces_are_not_compared():
     f = body("  %g = addrspacecast ptr %a to ptr addrspace(1)\n"
              "  call void @llvm.memmove.p1.p3.i64(ptr addrspace(1) align 4 %g, ptr addrspace(3) "
-             "align 4 @tile, i64 8, i1 false)")  # fmt: skip
+             "align 4 @tile, i64 8, i1 false)")
     assert names(f["k"]) == ["entry"]
     text = assembles(select_module(f))
     assert text.count("ld.shared") == 1 or text.count("ld.shared") == 2
@@ -350,11 +350,11 @@ def test_different_spaces_are_not_compared():
 
 def test_a_generic_target_is_compared_as_generic():
     f = body("  call void @llvm.memmove.p0.p3.i64(ptr align 4 %a, ptr addrspace(3) align 4 @tile, "
-             "i64 8, i1 false)")["k"]  # fmt: skip
+             "i64 8, i1 false)")["k"]
     test = next(i for i in f.instructions() if i.form.name == "icmp")
     assert {v.type for v in test.operands} == {pointer()}
     assert any(i.type is I32 and i.operands[0].type is pointer(3) for i in f.instructions()
-               if i.form.name == "load")  # fmt: skip
+               if i.form.name == "load")
 
 
 def test_a_cast_tells_the_space():
@@ -363,7 +363,7 @@ def test_a_cast_tells_the_space():
              "  %u = addrspacecast ptr addrspace(3) @other to ptr\n"
              "  %v = getelementptr i8, ptr %u, i64 %n\n"
              "  call void @llvm.memmove.p0.p0.i64(ptr align 4 %t, ptr align 4 %v, i64 8, "
-             "i1 false)")  # fmt: skip
+             "i1 false)")
     found = [i for i in m["k"].instructions() if i.form.name in ("load", "store")]
     assert {i.operands[-1].type for i in found} == {pointer(3)}
     assert names(m["k"]) == ["entry"]  # two variables do not overlap
@@ -371,11 +371,11 @@ def test_a_cast_tells_the_space():
 
 @pytest.mark.parametrize(("distance", "blocks"), [
     (4, ["entry"]), (-4, ["entry"]), (64, ["entry"]), (0, ["entry"]),
-])  # fmt: skip
+])
 def test_a_known_distance_needs_one_direction(distance, blocks):
     m = body(f"  %d = getelementptr i8, ptr %b, i64 {distance}\n"
              "  call void @llvm.memmove.p0.p0.i64(ptr align 4 %d, ptr align 4 %b, i64 12, "
-             "i1 false)")  # fmt: skip
+             "i1 false)")
     assert names(m["k"]) == blocks
     ups = [a[1] for a in accesses(m["k"].entry) if a[0] == "load"]
     assert ups == ([2, 1, 0] if distance == 4 else [0, 1, 2])
@@ -384,7 +384,7 @@ def test_a_known_distance_needs_one_direction(distance, blocks):
 def test_a_variable_distance_needs_both():
     m = body("  %d = getelementptr i8, ptr %b, i64 %n\n"
              "  call void @llvm.memmove.p0.p0.i64(ptr align 4 %d, ptr align 4 %b, i64 12, "
-             "i1 false)")  # fmt: skip
+             "i1 false)")
     assert len(names(m["k"])) == 5
 
 
@@ -401,7 +401,7 @@ declare void @llvm.memmove.p4.p0.i64(ptr addrspace(4), ptr, i64, i1)""")
     with pytest.raises(PassError, match=message):
         body("  %t = addrspacecast ptr addrspace(4) @table to ptr\n"
              "  %u = getelementptr i8, ptr %t, i64 %n\n"
-             "  call void @llvm.memmove.p0.p0.i64(ptr %u, ptr %b, i64 4, i1 false)")  # fmt: skip
+             "  call void @llvm.memmove.p0.p0.i64(ptr %u, ptr %b, i64 4, i1 false)")
 
 
 # --------------------------------------------------------- around the copy
@@ -479,7 +479,7 @@ def test_remarks_say_bytes_elements_path_and_reason():
 @pytest.mark.parametrize(("dialect", "arch"), [("llvm7", "sm_80"), ("llvm20", "sm_100")])
 def test_libnvvm_takes_the_result(dialect, arch):
     calls = [move(n, a, kind) for n in ("13", "%n") for a in (1, 16)
-             for kind in ("memmove", "memcpy")]  # fmt: skip
+             for kind in ("memmove", "memcpy")]
     for policy in POLICIES:
         m = body("\n".join(calls), policy=policy)
         assembles(select_module(clone_module(m)))

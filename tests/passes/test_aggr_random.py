@@ -19,10 +19,10 @@ from tests.selection import assembles, run, same
 RELAXED = [HealthCheck.too_slow, HealthCheck.data_too_large]
 LOWER = "lower-struct-args<opt-byval>,lower-aggr-copies"
 PIPELINES = ("lower-aggr-copies", "split-structs", "lower-aggr-copies<lower-aggr-func-args>", LOWER,
-             f"{LOWER},mem2reg,sroa,mem2reg")  # fmt: skip
+             f"{LOWER},mem2reg,sroa,mem2reg")
 KNOBS = ({}, {"lower-read-only-devicefn-byval": 1, "hoist-load-param": 1},
          {"nvptx-early-byval-copy": 1, "memmove-unroll-threshold": 2},
-         {"nvptx-force-min-byval-param-align": 1, "max-aggr-copy-size": 4})  # fmt: skip
+         {"nvptx-force-min-byval-param-align": 1, "max-aggr-copy-size": 4})
 
 
 def check(module, pipeline, policy, knobs):
@@ -40,7 +40,7 @@ def check(module, pipeline, policy, knobs):
 
 
 MODULES = (kernels(), st.sampled_from(PIPELINES), st.sampled_from(("observed", "notes")),
-           st.sampled_from(KNOBS))  # fmt: skip
+           st.sampled_from(KNOBS))
 
 
 @pytest.mark.seed("STR-01", "STR-12")

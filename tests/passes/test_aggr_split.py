@@ -112,7 +112,7 @@ def forms(f):
 def test_leaves_of_the_notes_example():
     t = struct([I32, struct([FLOAT, DOUBLE]), I16])
     assert [(x.offset, x.type) for x in leaves(t)] == [(0, I32), (8, FLOAT), (16, DOUBLE),
-                                                       (24, I16)]  # fmt: skip
+                                                       (24, I16)]
     assert [x.path for x in leaves(t)] == [(0,), (1, 0), (1, 1), (2,)]
     assert size_in_bits(struct([I8, I32])) == 64
 
@@ -123,7 +123,7 @@ def test_arrays_are_flat():
     t = struct([I8, array(struct([I16, I8]), 2)])
     assert [x.offset for x in leaves(t)] == [0, 2, 4, 6, 8]
     assert [leaf_range(t, p) for p in ((), (0,), (1,), (1, 1), (1, 1, 1))] == [
-        (0, 5), (0, 1), (1, 5), (3, 5), (4, 5)]  # fmt: skip
+        (0, 5), (0, 1), (1, 5), (3, 5), (4, 5)]
 
 
 @pytest.mark.seed("STR-06")
@@ -136,7 +136,7 @@ def test_the_composite_is_aligned_to_its_widest_member():
 @pytest.mark.seed("STR-10", "GAP-08")
 def test_alignment_fields():
     assert [decode_alignment(k) for k in range(14)] == [0, 0, 1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 32,
-                                                        32]  # fmt: skip
+                                                        32]
     for k in range(30):
         for flag in (False, True):
             assert decode_alignment(encode_alignment(1 << k, flag)) == 1 << k
@@ -158,7 +158,7 @@ def test_alignment_of_a_leaf_is_never_zero():
     (HALF, 1, 16), (BFLOAT, 1, 16), (FLOAT, 2, 32), (DOUBLE, 3, 64), (FP128, 5, 128),
     (I64, 11, 64), (int_type(24), 11, 24), (struct([I8, I32]), 13, 64),
     (array(struct([I16, I8]), 3), 14, 96), (pointer(3), 15, 64), (vector(I32, 2), 16, 64),
-])  # fmt: skip
+])
 def test_type_numbers_and_sizes(t, number, bits):
     assert (type_id(t), size_in_bits(t)) == (number, bits)
 
@@ -187,7 +187,7 @@ def test_a_load_is_one_of_each_leaf():
   ret void""")["f"]
     loads = [i for i in f.instructions() if i.form.name == "load"]
     assert [(i.name, i.type, i.aux) for i in loads] == [
-        ("split", I32, 8), ("split", FLOAT, 4), ("split", I16, 8), ("split", I16, 2)]  # fmt: skip
+        ("split", I32, 8), ("split", FLOAT, 4), ("split", I16, 8), ("split", I16, 2)]
     assert {i.name for i in f.instructions() if i.form.name == "getelementptr"} == {"ptr"}
     stores = [i for i in f.instructions() if i.form.name == "store"]
     assert [s.operands[0] for s in stores] == [loads[0], loads[3]]
@@ -210,7 +210,7 @@ def test_a_load_that_is_stored_is_a_copy_with_its_padding():
     f = m["f"]
     assert forms(f)[: forms(f).index("store")].count("load") == 8  # all loads come first
     assert {i.name for i in f.instructions() if i.form.name == "getelementptr"} == {
-        "srcptr", "dstptr"}  # fmt: skip
+        "srcptr", "dstptr"}
     a, b = np.arange(1, 25, dtype=np.uint8), np.zeros(24, np.uint8)
     out, _ = run(as_kernel(m), [a, b], block=1)
     assert out[1][:12].tolist() == list(range(1, 13))
@@ -422,7 +422,7 @@ declare {i32, float} @h({i32, float})""")
     apply(m)
     g = m["g"]
     assert forms(g) == ["splitStruct", "call", "splitStruct", "add", "insertvalue", "insertvalue",
-                        "ret"]  # fmt: skip
+                        "ret"]
     split = g.entry.first
     t = struct([I32, FLOAT])
     assert split.aux == (t, t)
@@ -461,7 +461,7 @@ def test_cmpxchg():
 @pytest.mark.seed("STR-19")
 @pytest.mark.parametrize(("option", "linkage", "flat"), [
     (True, "internal", True), (True, "", False), (False, "internal", False),
-])  # fmt: skip
+])
 def test_parameters_of_functions_that_only_this_module_calls(option, linkage, flat):
     m = read(f"""define {linkage} i32 @g(i32 %a, {{i32, float}} %v, ptr align 8 %p) {{
 entry:
@@ -532,7 +532,7 @@ def test_members_of_constants():
 def test_the_sample_kernel_uses_no_local_memory(attributes):
     m = read(SAMPLE.replace("{attributes}", attributes))
     data = [np.arange(32, dtype=np.float32), np.zeros(32, np.float32), np.zeros(32, np.int32),
-            np.zeros(32, np.float32), np.int32(20)]  # fmt: skip
+            np.zeros(32, np.float32), np.int32(20)]
     before, _ = run(m, data)
     nvir.run_passes(m, "lower-struct-args<opt-byval>,lower-aggr-copies,sroa,mem2reg", verify=True)
     assert not aggregates_left(m)
@@ -585,7 +585,7 @@ def test_what_stays_in_local_memory_and_why():
   store i32 1, ptr %d
   ret void""", "ptr %p, i32 %n")
     found = {r.args["name"]: (r.args["bytes"], r.args["why"]) for r in m.remarks
-             if r.name == "LocalMemory"}  # fmt: skip
+             if r.name == "LocalMemory"}
     assert found == {
         "%a": (16, "it is indexed by a value that is not constant"),
         "%b": (4, "its address is stored"),

@@ -86,7 +86,7 @@ def test_opt_tells_what_the_driver_did(ptx, tmp_path):
     out = nvir_("opt", ptx, "-p", "function(copy-prop),dce", "--emit", "none", "--verify-each",
                 "--check", "--stats", "--stats-json", stats, "--time-passes", "--time-trace",
                 trace, "--print-pipeline", "--opt-bisect-limit", "-1", "--print-after", "dce",
-                "--remarks", "dce")  # fmt: skip
+                "--remarks", "dce")
     assert out.exit_code == 0, out.output
     assert "copy-prop,dce\n" in out.stderr
     assert "BISECT: running pass (2) dce on k" in out.stderr
@@ -265,7 +265,7 @@ def test_knobs_say_why_nobody_reads_them_and_how_many_there_are():
     ("setting", "told"),
     [("UnrolBudget=3", "did you mean UnrollBudget"), ("UnrollBudget=x", "takes an integer"),
      ("HoistLate=4", "takes one of 0, 1, 2, 3"), ("UnrollBudget=-1", "from 0 to 2147483647")],
-)  # fmt: skip
+)
 def test_a_knob_set_wrongly_is_a_usage_error(setting, told):
     out = nvir_("knobs", "--knob", setting)
     assert out.exit_code == 2

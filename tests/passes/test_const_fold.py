@@ -154,7 +154,7 @@ def test_conversions_between_integers_and_floats() -> None:
         ("rsqrt.approx.f32", (-4.0,)), ("sin.approx.f32", (math.inf,)),
         ("cvt.rzi.s32.f32", (math.nan,)),
     ],
-)  # fmt: skip
+)
 def test_not_a_number_is_the_machines_business(spelling: str, args: tuple[float, ...]) -> None:
     assert one(spelling, *map(f32, args), approximate=True) is None
 
@@ -238,7 +238,7 @@ def test_results_become_moves(check) -> None:
         mov.f32 %f1, 0f42280000;
         st.global.f32 [1024], %f1;
         ret;
-    """)  # fmt: skip
+    """)
 
 
 def test_what_depends_on_a_parameter_stays(check) -> None:
@@ -278,7 +278,7 @@ def test_a_decided_branch(check) -> None:
         mov.b32 %r2, 1;
         st.global.u32 [1024], %r2;
         ret;
-    """)  # fmt: skip
+    """)
     assert [r.name for r in ctx.remarks] == ["Folded", "BranchDecided", "UnreachableRemoved"]
 
 
@@ -321,7 +321,7 @@ def test_a_loop_whose_variable_stands_still(check) -> None:
         @%p1 bra L;
         st.global.u32 [1024], %r2;
         ret;
-    """)  # fmt: skip
+    """)
 
 
 def test_a_loop_whose_variable_moves(check) -> None:

@@ -36,7 +36,7 @@ def test_a_copy_is_replaced_by_its_source(check):
     "mov.b32 %r2, {%rs1, %rs1};",
     "cvt.u32.u32 %r2, %r1;",
     "neg.s32 %r2, %r1;",
-])  # fmt: skip
+])
 def test_what_computes_is_no_copy(check, move):
     check("copy-prop", f"""
         ld.param.u64 %rd1, [a];
@@ -271,7 +271,7 @@ def test_substitution_follows_chains_and_rewrites_each_user_once():
 def test_a_phi_of_thousands_of_copies_is_linear():
     n = 4000
     arms = "".join(f"L{k}: mov.u32 %r2, %r1; add.s32 %r3, %r2, {k}; bra.uni END;\n"
-                   for k in range(n))  # fmt: skip
+                   for k in range(n))
     labels = ", ".join(f"L{k}" for k in range(n))
     f = function(f"""
         ld.param.u64 %rd1, [a];

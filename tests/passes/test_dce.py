@@ -94,7 +94,7 @@ def test_an_unused_load_goes_and_a_volatile_one_stays(check):
     "trap;",
     "frobnicate.u32 %r2, %r1;",
     "{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [tile]; }",
-])  # fmt: skip
+])
 def test_effects_stay_although_nobody_uses_the_result(check, kept):
     check("dce", f"""
         ld.param.u64 %rd1, [a];

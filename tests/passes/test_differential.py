@@ -202,7 +202,7 @@ def test_each_step_is_judged_and_counted_once() -> None:
     outcomes = list(case.run(shared, watch, each=True))
     assert [o.verdict for o in outcomes] == [
         "checked", "unchanged", "unchanged", "checked", "checked", "unchanged"
-    ]  # fmt: skip
+    ]
     assert [len(o.case.chain) for o in outcomes] == [1, 2, 3, 4, 5, 6]
     assert watch.runs == {"dce": 3}
     assert watch.changed == {"dce": 1}

@@ -84,7 +84,7 @@ def test_run_passes_changes_the_module_and_returns_remarks():
     assert [(r.pass_name, r.function, r.name) for r in remarks] == [
         ("copy-prop", "first", "Propagated"), ("dce", "first", "Removed"),
         ("dce", "second", "Removed"),
-    ]  # fmt: skip
+    ]
     assert "add.s32" not in nvir.print_ptx(module)
 
 
@@ -97,7 +97,7 @@ def test_an_empty_pipeline_changes_nothing():
 
 def test_declarations_have_nothing_to_run_on():
     module = nvir.read_ptx(TWO.replace(".visible .entry empty()",
-                           ".extern .func ext();\n.visible .entry empty()"))  # fmt: skip
+                           ".extern .func ext();\n.visible .entry empty()"))
     assert {r.function for r in run_passes(module, [LOOK])} == {"first", "second", "empty"}
 
 
@@ -126,14 +126,14 @@ def test_a_pass_reads_knobs_options_policy_and_profile():
         seen[function.name] = (
             ctx.knob("UnrollBudget"), ctx.knob("UnrollBudget", function.entry),
             ctx.options.factor, ctx.policy, ctx.level, ctx.profile.name,
-        )  # fmt: skip
+        )
         return False
 
     row = Pass("ask", ask, "", options=Options)
     module = two()
     entry = module["first"].entry.name
     run_passes(module, [row], knobs={"UnrollBudget": 9, f"UnrollBudget@first:{entry}": 8},
-               policy="notes", profile="sm_90")  # fmt: skip
+               policy="notes", profile="sm_90")
     assert seen["first"] == (9, 8, 1, "notes", "ori", "sm_90")
     assert seen["second"][1] == 9
 
@@ -474,7 +474,7 @@ def test_print_after_shows_each_function_after_that_pass():
     text, _, _ = drive("copy-prop,dce", print_after=("dce",))
     assert re.findall(r"^; \*\*\* IR (.*) \*\*\*$", text, re.M) == [
         "Dump After dce on first", "Dump After dce on second", "Dump After dce on empty"
-    ]  # fmt: skip
+    ]
     assert "add.s32" not in text
     assert "st.global.u32" in text
 
@@ -483,7 +483,7 @@ def test_print_before_all_and_a_filter():
     text, _, _ = drive("copy-prop,dce", print_before=("all",), filter_funcs=("f*",))
     assert re.findall(r"^; \*\*\* IR (.*) \*\*\*$", text, re.M) == [
         "Dump Before copy-prop on first", "Dump Before dce on first"
-    ]  # fmt: skip
+    ]
     assert "add.s32" in text
 
 
@@ -492,7 +492,7 @@ def test_print_changed_tells_what_did_not_change():
     heads = re.findall(r"^; \*\*\* IR (.*) \*\*\*$", text, re.M)
     assert heads == ["Dump After copy-prop on first",
                      "Dump After copy-prop on second omitted because no change",
-                     "Dump After copy-prop on empty omitted because no change"]  # fmt: skip
+                     "Dump After copy-prop on empty omitted because no change"]
     quiet, _, _ = drive("copy-prop", print_changed="quiet")
     assert "omitted" not in quiet
     assert quiet in text

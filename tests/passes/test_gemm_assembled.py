@@ -55,7 +55,7 @@ MORE = pytest.mark.slow  # of what the others show already
         ("gemm_tile.sm_80", "sm_80", 4), ("gemm_tile.sm_90", "sm_90", 3),
         ("gemm_tile.sm_80", "sm_100", 2),
     )),
-])  # fmt: skip
+])
 def test_machine_code_copies_ahead(name, arch, stages):
     """One wait an iteration, for all but stages - 2 groups; the copies of the iteration behind it,
     before their commit; so none of them is waited for in the same iteration."""
@@ -72,7 +72,7 @@ def test_machine_code_copies_ahead(name, arch, stages):
     pytest.param(seed, arch, marks=[] if (seed, arch) in (
         (0, "sm_80"), (1, "sm_90"), (2, "sm_100"),
     ) else MORE) for seed in range(4) for arch in ("sm_80", "sm_90", "sm_100")
-])  # fmt: skip
+])
 def test_random_tile_kernels_assemble(seed, arch):
     shape = attrs.evolve(tile_case(seed), target=arch)
     text = tile_kernel(shape).replace(".version 8.0", ".version 8.6")

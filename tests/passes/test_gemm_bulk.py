@@ -41,7 +41,7 @@ def applied(text: str, stages: int = 3, options: str = "", **kw):
 def rows(remarks):
     """(tile, copies a stage, bytes of each)"""
     return [(r.args["tile"], r.args["copies"], r.args["bytes"]) for r in remarks
-            if r.name == "GemmBulk"]  # fmt: skip
+            if r.name == "GemmBulk"]
 
 
 def reasons(remarks):
@@ -94,7 +94,7 @@ def test_rows_with_gaps_are_a_copy_each():
         ("mul.wide.s32 %rd4, %r3, 4; add.s64 %rd5",
          "shl.b32 %r93, %r2, 6; mul.wide.u32 %rd4, %r92, %r93; mul.wide.u32 %rd30, %r91, 4;"
          "add.s64 %rd4, %rd4, %rd30; add.s64 %rd5"),
-    )  # fmt: skip
+    )
     _, remarks = applied(text)
     assert rows(remarks) == [("ta", 2, 64), ("tb", 1, 128)]
 
@@ -150,7 +150,7 @@ REFUSED = {
                          " mad.lo.s32 %r91, %r91, 4, %r92; cvt.u64.u32 %rd6, %r91;"
                          " add.s64 %rd7, %rd2, %rd6;")]),
     Why.ALIGNMENT: (attrs.evolve(PLAIN, pointed=False), []),
-}  # fmt: skip
+}
 
 
 def test_every_reason_is_tested():
@@ -188,7 +188,7 @@ def test_warps_that_leave_earlier_would_be_missed():
     text = edited((".reqntid 32 ", ".reqntid 32, 2 "), ("ta[128]", "ta[256]"),
                   ("mov.u32 %r3, %tid.x;", "mov.u32 %r3, %tid.x; mov.u32 %r92, %tid.y;"
                    "add.s32 %r91, %r1, %r92;"),
-                  ("setp.lt.s32 %p2, %r22, %r1;", "setp.lt.s32 %p2, %r22, %r91;"))  # fmt: skip
+                  ("setp.lt.s32 %p2, %r22, %r1;", "setp.lt.s32 %p2, %r22, %r91;"))
     assert set(reasons(applied(text)[1]).values()) == {Why.APART.text()}
 
 
@@ -232,7 +232,7 @@ X, Y = np.arange(32) % 8, np.arange(32) // 8
     ("shl.b32 %r5, %r2, 30; cvt.s64.s32 %rd2, %r5;",
      ((X << 30) % 2**32 + 2**31) % 2**32 - 2**31),
     ("xor.b32 %r5, %r2, %r3; mul.wide.u32 %rd2, %r5, 12;", 12 * (X ^ Y)),
-], ids=str)  # fmt: skip
+], ids=str)
 def test_what_is_made_of_the_thread_index_is_known(source, own):
     found = form_of(source, "%rd2")
     assert found.is_known
@@ -241,7 +241,7 @@ def test_what_is_made_of_the_thread_index_is_known(source, own):
 
 def test_what_is_added_by_all_threads_alike_is_kept_apart():
     found = form_of("shl.b32 %r5, %r4, 5; or.b32 %r6, %r5, %r2; mul.wide.s32 %rd2, %r6, 4;"
-                    "add.s64 %rd3, %rd1, %rd2;", "%rd3")  # fmt: skip
+                    "add.s64 %rd3, %rd1, %rd2;", "%rd3")
     assert (found.align, list(found.own), found.terms) == (32, list(4 * X), {})
 
 
@@ -254,7 +254,7 @@ def test_what_is_added_by_all_threads_alike_is_kept_apart():
     "mov.u32 %r5, %laneid; cvt.s64.s32 %rd2, %r5;",
     "add.u16x2 %r5, %r2, %r4; cvt.s64.s32 %rd2, %r5;",  # no carry between the halves
     "setp.eq.s32 %p1, %r2, 0; selp.b32 %r5, 1, 0, %p1; cvt.s64.s32 %rd2, %r5;",
-])  # fmt: skip
+])
 def test_what_may_wrap_or_is_loaded_is_not_known(source):
     assert form_of(source, "%rd2") is None
 
@@ -273,7 +273,7 @@ def same_for(shape: Shape, stages: int, late: bool = False, bulk: int = 1) -> No
     (PLAIN, 2, False), (attrs.evolve(PLAIN, threads=64, vector=4), 3, True),
     (attrs.evolve(PLAIN, copies=2, one=True, barriers="top", counter="down"), 4, False),
     (attrs.evolve(PLAIN, vector=4, pointed=False, math="loop", generic=True), 3, False),
-], ids=repr)  # fmt: skip
+], ids=repr)
 def test_tile_kernels_do_what_they_did(shape, stages, late):
     same_for(shape, stages, late)
 
@@ -283,7 +283,7 @@ def test_tile_kernels_do_what_they_did(shape, stages, late):
 def test_more_tile_kernels_do_what_they_did(seed):
     case = tile_case(seed)
     shape = attrs.evolve(case, fixed=True, pointed=seed % 4 != 0, vector=max(case.vector, 1),
-                         guard="none", looped=False, nested=False, target="sm_90")  # fmt: skip
+                         guard="none", looped=False, nested=False, target="sm_90")
     bulk = int(shape.pointed or shape.vector == 4)
     same_for(shape, 2 + seed % 5, seed % 3 == 0, bulk)
 
@@ -296,7 +296,7 @@ def test_gemm_tile_does_what_it_did():
         b = rng.integers(-3, 4, (k, 128)).astype(np.float32)
         c = np.ones((128, 128), np.float32)
         nvir.launch(module, "gemm_tile", 1, 256, [a, b, c, 128, 128, k],
-                    check=("bounds", "race", "uninit"))  # fmt: skip
+                    check=("bounds", "race", "uninit"))
         np.testing.assert_array_equal(c, a @ b)
 
 
@@ -309,7 +309,7 @@ def test_fences_and_waits_are_complete():
 
 @pytest.mark.parametrize("others", [
     "loop-simplify,licm,gvn,copy-prop,dce", "loop-rotate,loop-unroll<force-factor=2>,loop-peel,dce",
-])  # fmt: skip
+])
 def test_other_passes_may_follow(others):
     module = nvir.read_ptx(tile_kernel(PLAIN))
     nvir.run_passes(module, f"gemm-pipeline<stages=3>,{others}", verify=True)
@@ -362,9 +362,9 @@ def test_a_buffer_is_filled_again_behind_barrier_and_fence(stages):
     blocks = module["k"].blocks
     start = next(k for k, b in enumerate(blocks) if PIPELINED in b.flags)
     order = [i.form.name for b in blocks[start:] for i in b
-             if i.form.sync or i.form.name in (BULK, "ld")]  # fmt: skip
+             if i.form.sync or i.form.name in (BULK, "ld")]
     assert order[:7] == ["mbarrier.try_wait", "bar.sync", "fence.proxy", "mbarrier.arrive",
-                         BULK, BULK, "ld"]  # fmt: skip
+                         BULK, BULK, "ld"]
 
 
 def test_a_ring_that_is_too_short_is_noticed():

@@ -22,7 +22,7 @@ SGEMM = (EXAMPLES / "sgemm.sm_90.ptx").read_text()
 WITH_FIGURES = (
     "test_settings_say_why", "test_the_knob_turns_it_on", "test_the_depth_can_be_calculated",
     "test_no_loop_is_made_slower_unless_a_depth_is_asked_for",
-)  # fmt: skip
+)
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +103,7 @@ REASONS = {
     Reason.HELD: [(TEST, f"mystery.s32 %r9, %r9; {TEST}")],
     Reason.SHORT: [("setp.lt.s32 %p2, %r22, %r1;", "setp.lt.s32 %p2, %r22, 1;")],
     Reason.STATIC: [(".shared .align 16 .b8 ta[128];", ".shared .align 16 .b8 ta[30000];")],
-}  # fmt: skip
+}
 BY_SETTINGS = {
     Reason.DISABLED: ("gemm-pipeline", {}),
     Reason.MATRIX: ("gemm-pipeline", {"policy": "notes", "knobs": ON}),
@@ -113,7 +113,7 @@ BY_SETTINGS = {
     ),
     Reason.UNROLLED: ("gemm-pipeline<stages=3>", {}),
     Reason.DONE: ("gemm-pipeline<stages=3>,gemm-pipeline<stages=3>", {}),
-}  # fmt: skip
+}
 
 
 def test_every_reason_has_a_test():
@@ -183,7 +183,7 @@ def test_a_guard_that_never_changes_is_kept():
     )
     assert made(remarks)
     assert any(i.form.guard is not None and i.form.name == "cp.async"
-               for i in module["k"].instructions())  # fmt: skip
+               for i in module["k"].instructions())
 
 
 @pytest.mark.parametrize(("vector", "sizes"), [(1, {4}), (2, {4, 8}), (4, {4, 16})])
@@ -192,7 +192,7 @@ def test_a_copy_moves_what_load_and_store_moved(vector, sizes):
     copies = [i for i in module["k"].instructions() if i.form.name == "cp.async"]
     assert {i.operands[i.form.n_sources - 1].value for i in copies} == sizes
     assert {("cg" in i.form.mods) == (i.operands[i.form.n_sources - 1].value == 16)
-            for i in copies} == {True}  # fmt: skip
+            for i in copies} == {True}
 
 
 def test_words_of_a_vector_that_are_stored_apart_are_copied_apart():
@@ -208,7 +208,7 @@ def test_words_of_a_vector_that_are_stored_apart_are_copied_apart():
 
 def test_a_store_of_no_load_remains_a_store():
     text = edited((STORE, f"{STORE} st.shared.u32 [%r6+128], %r22;"),
-                  ("ta[128]", "ta[256]"))  # fmt: skip
+                  ("ta[128]", "ta[256]"))
     module, remarks = applied(text)
     assert made(remarks)
     stores = [i for i in module["k"].instructions() if i.form.name == "st"]
@@ -398,7 +398,7 @@ def test_fewer_stages_are_a_stricter_wait():
     module, remarks = applied(text, "gemm-pipeline<stages=2>")
     assert [r.args["stages"] for r in remarks if r.name == "GemmShortened"] == [2]
     waits = [i for i in module["gemm_cp_async"].instructions()
-             if i.form.name == "cp.async.wait_group"]  # fmt: skip
+             if i.form.name == "cp.async.wait_group"]
     assert {w.operands[0].value for w in waits} == {0}
 
 

@@ -54,7 +54,7 @@ MORE = pytest.mark.slow  # of what the others show already
     *(pytest.param(name, stages, trips(stages), marks=MORE) for name, stages in (
         ("sgemm.sm_80", 2), ("sgemm.sm_90", 3), ("clang_sgemm.sm_80", 5),
     )),
-])  # fmt: skip
+])
 def test_sgemm_of_any_size(name, stages, tiles):
     """Odd sizes: every guard of loads and stores is true for some elements and false for others."""
     module = example(name, stages)
@@ -72,7 +72,7 @@ def test_sgemm_of_any_size(name, stages, tiles):
 
 @pytest.mark.parametrize(("name", "stages", "late"), [
     ("gemm_tile.sm_90", 2, True), pytest.param("gemm_tile.sm_80", 3, False, marks=MORE),
-])  # fmt: skip
+])
 def test_gemm_tile(name, stages, late):
     module = example(name, stages, knobs=LATE if late else None)
     rng = np.random.default_rng(stages)
@@ -87,7 +87,7 @@ def test_gemm_tile(name, stages, late):
 
 @pytest.mark.parametrize(("arch", "stages"), [
     ("sm_80", 3), pytest.param("sm_90", 2, marks=MORE),
-])  # fmt: skip
+])
 def test_gemm_mma(arch, stages):
     """The loading part holds a loop of its own, the arithmetic ldmatrix and mma."""
     module = example(f"gemm_mma.{arch}", stages)
@@ -146,7 +146,7 @@ def test_more_random_tile_kernels(seed):
     Shape(guard="predicate", barriers="top"), Shape(nested=True, one=True),
     Shape(copies=2, looped=True, generic=True), Shape(math="pointer", counter="ne"),
     Shape(math="loop", counter="down", shared=True, table=True), Shape(math="direct"),
-], ids=repr)  # fmt: skip
+], ids=repr)
 def test_shapes_of_tile_kernels(shape):
     """The generator's kernel does what numpy says before and after."""
     limit = 5 * shape.words // 2 if shape.guard != "none" else None
@@ -193,7 +193,7 @@ def test_a_missing_wait_is_noticed(stages):
 
 @pytest.mark.parametrize("name", [
     "sgemm.sm_80", "gemm_mma.sm_80", pytest.param("gemm_tile.sm_90", marks=MORE),
-])  # fmt: skip
+])
 def test_the_pass_that_puts_in_waits_finds_none_missing(name):
     module = example(name, 3)
     before = nvir.print_ir(module)
@@ -214,7 +214,7 @@ def test_a_ring_that_is_too_short_is_noticed():
     shape = Shape()
     module = pipelined(tile_kernel(shape), 4)
     ends = [i for i in module["k"].instructions() if i.form.name == "setp" and "eq" in i.form.mods
-            and i.operands[1] is integer(4 * 128)]  # fmt: skip
+            and i.operands[1] is integer(4 * 128)]
     assert ends
     for i in ends:
         i.set_operand(1, integer(3 * 128))

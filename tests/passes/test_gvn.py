@@ -54,7 +54,7 @@ def test_commuted_operands_share_a_number(check):
     ("ld.global.u32 %r3, [%rd1];", "ld.global.u32 %r4, [%rd1+4];"),
     ("add.cc.u32 %r3, %r1, %r2; addc.u32 %r3, %r3, 0;",
      "add.cc.u32 %r4, %r1, %r2; addc.u32 %r4, %r4, 0;"),
-])  # fmt: skip
+])
 def test_what_may_differ_is_not_merged(check, first, second):
     check("gvn", START + f"""
         ld.global.v2.f32 {{%f1, %f2}}, [%rd2+64];
@@ -124,7 +124,7 @@ def test_a_dominating_block_gives_its_value(check):
     parts = {"before": "add.s32 %r3, %r1, %r2;", "other": "", "after": ""}
     check("gvn",
           DIAMOND.format(then="add.s32 %r4, %r2, %r1; st.global.u32 [%rd1], %r4;", **parts),
-          DIAMOND.format(then="st.global.u32 [%rd1], %r3;", **parts))  # fmt: skip
+          DIAMOND.format(then="st.global.u32 [%rd1], %r3;", **parts))
 
 
 def test_siblings_and_what_follows_them_do_not(check):
@@ -152,7 +152,7 @@ def test_equal_phis_of_a_block_are_one(check):
         after="sub.s32 %r7, %r5, %r6; st.global.u32 [%rd1], %r7;"),
         DIAMOND.format(
         before="", then="mov.u32 %r5, %r1;", other="mov.u32 %r5, %r2;",
-        after="sub.s32 %r7, %r5, %r5; st.global.u32 [%rd1], %r7;"))  # fmt: skip
+        after="sub.s32 %r7, %r5, %r5; st.global.u32 [%rd1], %r7;"))
 
 
 def test_phis_of_other_values_stay(check):
@@ -180,7 +180,7 @@ ONE_LOAD = START + """
 
 
 @pytest.mark.parametrize("between", ["", "add.s32 %r9, %r1, 3; mul.lo.s32 %r9, %r9, %r9;",
-                                     "ld.global.u32 %r9, [%rd2];"])  # fmt: skip
+                                     "ld.global.u32 %r9, [%rd2];"])
 def test_a_load_is_one_while_memory_is_untouched(check, between):
     keep = " st.global.u32 [%rd2+4], %r9;" if "%r9" in between else ""
     before, after = (t.replace("%r7;\n", "%r7;" + keep + "\n") for t in (LOADS, ONE_LOAD))
@@ -191,7 +191,7 @@ def test_a_load_is_one_while_memory_is_untouched(check, between):
     "st.global.u32 [%rd2], %r1;", "st.shared.u32 [tile], %r1;", "bar.sync 0;", "membar.gl;",
     "red.global.add.u32 [%rd2], 1;", "call (%r9), callee, (%r1);", "frobnicate.u32 %r9, %r1;",
     "cp.async.wait_all;", "ld.acquire.gpu.global.u32 %r9, [%rd2];",
-])  # fmt: skip
+])
 def test_a_load_is_read_again_after(check, between):
     """And a remark says what stood in the way."""
     ctx = check("gvn", LOADS.format(between=between))
@@ -228,7 +228,7 @@ def test_a_loop_reads_memory_again(check):
 
 
 @pytest.mark.parametrize("load", ["ld.global.nc.u32 {}, [%rd1];", "ld.const.u32 {}, [table+8];",
-                                  "ld.param.u32 {}, [n];"])  # fmt: skip
+                                  "ld.param.u32 {}, [n];"])
 def test_what_no_store_can_change_is_one(check, load):
     one, two = load.format("%r3"), load.format("%r4")
     check("gvn", START + f"""

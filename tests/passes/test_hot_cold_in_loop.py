@@ -117,6 +117,6 @@ def test_blocks_of_other_parts_leave_the_loop():
 
 @pytest.mark.parametrize("chain", [
     ("shuffle", "hot-cold-in-loop", "print"), ("loop-rotate", "hot-cold-in-loop", "loop-simplify"),
-])  # fmt: skip
+])
 def test_random_kernels_keep_their_behaviour(chain):
     behave_the_same(range(500, 506), chain)

@@ -43,7 +43,7 @@ def converted(text: str, pipeline: str = "if-convert") -> tuple[Any, list[Any]]:
 
 def spellings(f: Any) -> list[str]:
     return [("@" + i.form.guard if i.form.guard is not None else "") + i.form.spelling
-            for b in f.blocks for i in b]  # fmt: skip
+            for b in f.blocks for i in b]
 
 
 def test_one_side(check):
@@ -63,7 +63,7 @@ def test_one_side(check):
         selp.b32 %r1, %r1, %r2, %p1;
         st.global.u32 [1024], %r1;
         ret;
-    """)  # fmt: skip
+    """)
 
 
 def test_two_sides_with_effects():
@@ -85,7 +85,7 @@ def test_two_sides_with_effects():
     assert len(f.blocks) == 1
     assert [s for s in spellings(f) if s[0] == "@"] == [
         "@!ld.global.u32", "@!red.global.add.u32", "@st.global.u32",
-    ]  # fmt: skip
+    ]
     (select,) = [i for i in f.instructions() if i.form.name == "selp"]
     assert [v.definer.form.name for v in select.operands] == ["add", "ld", "setp"]
 
@@ -148,7 +148,7 @@ def test_literals_and_undefined_values():
     """, "copy-prop,if-convert")
     assert remark.args["selects"] == 2
     assert [s for s in spellings(f) if s.startswith("selp")] == ["selp.f32", "selp.b32"] or [
-        s for s in spellings(f) if s.startswith("selp")] == ["selp.b32", "selp.f32"]  # fmt: skip
+        s for s in spellings(f) if s.startswith("selp")] == ["selp.b32", "selp.f32"]
 
 
 SIDE = """
@@ -166,7 +166,7 @@ SIDE = """
     ("setp.eq.u32 %p3, %r2, 9; @%p3 st.global.u32 [%rd3], 1;", "CannotPredicate", "st.global.u32"),
     ("frob.u32 %r2, %r2;", "CannotPredicate", "frob.u32"),
     ("add.u32 %r2, %r2, 1;\n" * 9, "TooLargeToConvert", 9),
-])  # fmt: skip
+])
 def test_sides_that_stay(check, side, code, what):
     """Near misses: nothing changes, and the remark names what is in the way."""
     ctx = check("if-convert", HEAD + SIDE.format(side))
@@ -195,7 +195,7 @@ def test_a_side_with_two_ways_in_stays(check):
     JOIN:
         st.global.u32 [%rd3], %r2;
         ret;
-    """)  # fmt: skip
+    """)
     assert "IfConverted" not in {r.name for r in ctx.remarks}
 
 
@@ -231,7 +231,7 @@ def test_random_code(seed: int) -> None:
 @pytest.mark.parametrize("chain", [
     ("if-convert<limit=1000>", "print"), ("print", "if-convert", "loop-simplify", "loop-rotate"),
     ("loop-simplify", "loop-rotate", "if-convert<limit=30>", "clean", "print"),
-])  # fmt: skip
+])
 def test_random_kernels_keep_their_behaviour(chain):
     behave_the_same(range(300, 306), chain)
 
@@ -246,7 +246,7 @@ def test_cost_is_linear():
         ifs = "".join(
             f"setp.lt.u32 %p1, %r2, {k};\n@%p1 bra J{k};\nadd.u32 %r2, %r2, {k};\nJ{k}:\n"
             for k in range(n)
-        )  # fmt: skip
+        )
         module = nvir.read_ptx(body(HEAD + ifs + "st.global.u32 [%rd3], %r2;\nret;"))
         start = time.process_time()
         ctx = Driver(Settings()).run(module, "if-convert")

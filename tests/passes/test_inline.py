@@ -44,7 +44,7 @@ def test_returns_meet_in_a_phi():
           %r = phi i32 [%x, %a], [%y, %b]
           %s = mul i32 %r, 3
           ret i32 %s
-        }""")  # fmt: skip
+        }""")
 
 
 def test_allocas_go_to_the_callers_entry_and_uncalled_functions_go():
@@ -74,7 +74,7 @@ def test_allocas_go_to_the_callers_entry_and_uncalled_functions_go():
           br label %done
         done:
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 CALLS = """

@@ -17,7 +17,7 @@ from tests.rewrites import growth, keeps_behaviour, rewrites, same_program
 
 RELAXED = [HealthCheck.too_slow, HealthCheck.data_too_large]
 ARGUMENTS = ("i32 %a, i32 %b, i64 %l, i8 %c, i1 %p, float %x, float %y, double %d, ptr %q, "
-             "ptr addrspace(3) %s")  # fmt: skip
+             "ptr addrspace(3) %s")
 
 
 def body(result: str, text: str) -> str:
@@ -42,7 +42,7 @@ INTEGERS = [
     ("i1", "%t = zext i1 %p to i32; %r = icmp ne i32 %t, 0; ret i1 %r", "ret i1 %p"),
     ("i32", "%t = sext i32 %a to i64; %u = add i64 %t, %l; %r = trunc i64 %u to i32; ret i32 %r",
      "%t = trunc i64 %l to i32; %r = add i32 %t, %a; ret i32 %r"),
-]  # fmt: skip
+]
 
 KNOWN_BITS = [
     ("i64", "%m = and i32 %a, 255; %r = sext i32 %m to i64; ret i64 %r",
@@ -60,14 +60,14 @@ KNOWN_BITS = [
     ("i32", "%m = and i32 %a, 15; %n = shl i32 %b, 4; %r = xor i32 %m, %n; ret i32 %r",
      "%m = and i32 %a, 15; %n = shl i32 %b, 4; %r = or i32 %m, %n; ret i32 %r"),
     ("i32", "%m = and i32 %a, 31; %n = shl i32 %b, 4; %r = xor i32 %m, %n; ret i32 %r", None),
-]  # fmt: skip
+]
 
 KNOWN_BITS += [
     ("i64", "%z = zext i32 %a to i64; %r = urem i64 %z, 10; ret i64 %r",
      "%t = urem i32 %a, 10; %r = zext i32 %t to i64; ret i64 %r"),
     ("i64", "%r = urem i64 %l, 10; ret i64 %r", None),
     ("i64", "%z = zext i32 %a to i64; %r = udiv i64 %z, 4294967299; ret i64 %r", None),
-]  # fmt: skip
+]
 
 FLOATS = [
     ("float", "%r = fmul float %x, 1.0; ret float %r", "ret float %x"),
@@ -91,7 +91,7 @@ FLOATS = [
     ("i1", "%n = sitofp i32 %a to float; %r = fcmp une float %n, 0.0; ret i1 %r",
      "%r = icmp ne i32 %a, 0; ret i1 %r"),
     ("i1", "%n = uitofp i32 %a to float; %r = fcmp olt float %n, 1.0; ret i1 %r", None),
-]  # fmt: skip
+]
 
 POINTERS = [
     ("ptr", "%r = getelementptr { i32, [4 x i32] }, ptr %q, i32 0, i32 1, i64 2; ret ptr %r",
@@ -106,7 +106,7 @@ POINTERS = [
      "ret ptr addrspace(3) %s"),
     ("ptr addrspace(1)", "%g = addrspacecast ptr %q to ptr addrspace(1); "
      "ret ptr addrspace(1) %g", None),
-]  # fmt: skip
+]
 
 MEMBERS = [
     ("i32", "%t = insertvalue { i32, float } undef, i32 %a, 0; "
@@ -123,7 +123,7 @@ MEMBERS = [
     ("i1", "%r = select i1 %p, i1 false, i1 true; ret i1 %r", "%r = xor i1 %p, true; ret i1 %r"),
     ("void", "store i32 undef, ptr %q; ret void", "ret void"),
     ("void", "store volatile i32 undef, ptr %q; ret void", None),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_dead_instructions_go_but_calls_with_effects_stay():
         define void @f(i32 %a) {
           %e = call i32 @effect()
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def chains(n: int) -> Module:

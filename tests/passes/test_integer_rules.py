@@ -47,7 +47,7 @@ class Meaning:
         if isinstance(node, Number):
             n = self.widths[node.width] if node.width else node.value
             return Term(z3.BitVecVal(n, self.widths[node.type]), z3.BoolVal(False),
-                        z3.BoolVal(False))  # fmt: skip
+                        z3.BoolVal(False))
         operands = [self.term(x) for x in node.operands]
         if node.row == "select":
             return self.choice(*operands)
@@ -85,7 +85,7 @@ def operation(node: Operation, v: list, bits: int):
         compare = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "ult": z3.ULT,
                    "ule": z3.ULE, "ugt": z3.UGT, "uge": z3.UGE, "slt": lambda a, b: a < b,
                    "sle": lambda a, b: a <= b, "sgt": lambda a, b: a > b,
-                   "sge": lambda a, b: a >= b}[flags[0]]  # fmt: skip
+                   "sge": lambda a, b: a >= b}[flags[0]]
         return z3.If(compare(*v), z3.BitVecVal(1, 1), z3.BitVecVal(0, 1)), no, no
     if row == "log2":
         value = z3.BitVecVal(0, bits)
@@ -207,7 +207,7 @@ def counterexample(rule: Rule) -> str | None:
         solver.add(z3.Or(
             z3.And(z3.Not(left.ub), right.ub),
             z3.And(fine, z3.Or(right.poison, left.value != right.value)),
-        ))  # fmt: skip
+        ))
         found = solver.check()
         if found != z3.unsat:
             return f"{widths}: {found} {solver.model() if found == z3.sat else ''}"

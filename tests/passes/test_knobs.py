@@ -32,7 +32,7 @@ NOTED = {
     "GemmPipelinerEnabled": ("BOOL", False), "max-aggr-lower-size": ("INT", 128),
     "aggressive-max-aggr-lower-size": ("INT", 256), "LoopInversion": ("BOOL", True),
     "HoistCBOLoadIDOMTravseLimit": ("INT", 4), "LoopInversionBudget": ("INT", None),
-}  # fmt: skip
+}
 
 NUMBERS = {
     487: "LoopMakeSingleEntry", 437: "LoopUnroll", 896: "LoopUnrollFactor",
@@ -43,7 +43,7 @@ NUMBERS = {
     381: "HoistLate", 484: "mover-enable", 499: "licm-enable", 220: "multi-depth-hoist",
     934: "UseNewLoopInvariantRoutineForHoisting", 519: "PerformLoopFusion",
     520: "PerformLoopFusionBudget", 898: "inner-nounroll-penalty-scale",
-}  # fmt: skip
+}
 
 
 def test_names_and_numbers_are_unique():
@@ -147,9 +147,9 @@ def test_a_block_beats_the_module_and_that_beats_the_default():
 @pytest.mark.seed("LPI-04", "GAP-45")
 def test_kinds_are_read_back_with_the_right_type():
     knobs = Knobs({"UnrollBudget": "7", "UnrollInstLimit": "0.1", "LoopUnrollLargePartOfShaderPct":
-                   "0.1", "LoopUnrollFactorBlocks": "-3-", "LoopUnroll": "off"})  # fmt: skip
+                   "0.1", "LoopUnrollFactorBlocks": "-3-", "LoopUnroll": "off"})
     names = ("UnrollBudget", "UnrollInstLimit", "LoopUnrollLargePartOfShaderPct",
-             "LoopUnrollFactorBlocks", "HoistBudget")  # fmt: skip
+             "LoopUnrollFactorBlocks", "HoistBudget")
     kinds = [knobs.kind(n) for n in names]
     assert kinds == [KnobKind.INT, KnobKind.FLOAT, KnobKind.DOUBLE, KnobKind.TEXT, 0]
     assert [int(k) for k in KnobKind][:4] == [0, 1, 2, 3]
@@ -229,7 +229,7 @@ READ = {
     "KNB-79": 1, "KNB-80": None, "KNB-82": 80, "KNB-83": 0.045, "KNB-84": 0.03, "KNB-90": 0.25,
     "KNB-10": True, "KNB-24": None, "KNB-25": None, "KNB-63": None, "KNB-64": None,
     "KNB-65": None, "KNB-66": None,
-}  # fmt: skip
+}
 
 
 @pytest.mark.seed(*READ)

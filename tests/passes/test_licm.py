@@ -53,7 +53,7 @@ def kernel(body: str, used: str = "%r10", before: str = "", target: str = "sm_80
     """A counted do-while loop around `body`; each iteration adds register `used`."""
     return nvir.read_ptx(
         HEADER.format(target=target) + before + LOOP.format(body=body, used=used)
-    )  # fmt: skip
+    )
 
 
 def region(module: nvir.Module, label: str = "L"):
@@ -127,7 +127,7 @@ def test_carry_chains_leave_whole_or_not_at_all():
 @pytest.mark.seed("LIC-29", "LIC-16")
 def test_a_carry_chain_moves_as_one_group():
     module = hoisted(kernel("add.cc.u32 %r11, %r3, %r1; mul.lo.u32 %r12, %r3, %r1;"
-                            "addc.u32 %r10, %r12, %r11;"))  # fmt: skip
+                            "addc.u32 %r10, %r12, %r11;"))
     names = [i.form.spelling for i in module["k"].entry]
     at = names.index("add.cc.u32")
     assert names[at + 1] == "addc.u32"
@@ -139,7 +139,7 @@ def test_a_carry_chain_moves_as_one_group():
     "operation",
     ["shfl.sync.bfly.b32 %r10, %r3, 1, 31, -1;", "vote.sync.ballot.b32 %r10, %p4, -1;",
      "activemask.b32 %r10;", "match.any.sync.b32 %r10, %r3, -1;"],
-)  # fmt: skip
+)
 def test_convergent_operations_stay(operation):
     assert may_leave(operation, before="setp.eq.u32 %p4, %r3, 1;\n") == []
 
@@ -188,7 +188,7 @@ def test_a_store_that_walks_over_the_place_keeps_the_load():
      ("fence.acq_rel.gpu;", Blocked.SYNC),
      ("ld.acquire.gpu.global.u32 %r20, [%rd2];", Blocked.SYNC),
      ("call (%r20), callee, (%r3);", Blocked.CALL)],
-)  # fmt: skip
+)
 def test_nothing_passes_what_orders_memory(between, why):
     body = f"ld.global.u32 %r10, [%rd1]; {between}"
     assert may_leave(body) == []
@@ -315,7 +315,7 @@ def test_a_loop_of_an_unknown_operation_is_left_alone():
 
 def test_remarks_name_the_loop_the_line_and_the_numbers():
     module = kernel("mul.lo.u32 %r10, %r3, %r1; ld.global.u32 %r11, [%rd1];\n"
-                    "st.global.u32 [%rd2], %r11;")  # fmt: skip
+                    "st.global.u32 [%rd2], %r11;")
     stays, leaves = nvir.run_passes(module, "licm")
     assert (stays.name, stays.loop) == ("NotHoistedStore", "L")
     assert stays.line
@@ -330,7 +330,7 @@ def test_remarks_name_the_loop_the_line_and_the_numbers():
 
 PIPELINES = (
     "licm", "licm<id=1>", "licm<id=3>", "copy-prop,gvn,licm,licm<id=1>,licm<id=2>,licm<id=3>,dce",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("policy", ["observed", "notes"])
@@ -377,7 +377,7 @@ def test_cost_is_linear_and_fast():
             for n in range(copies)
         )
         module = nvir.read_ptx(HEADER.format(target="sm_80") + loops
-                               + "st.global.u32 [%rd5], %r4; ret; }")  # fmt: skip
+                               + "st.global.u32 [%rd5], %r4; ret; }")
         size = sum(1 for _ in module["k"].instructions())
         module["k"].analyze_cfg()
         start = time.process_time()

@@ -105,7 +105,7 @@ LITERAL = {
     (0, 0): "HOIST", (0, 1): "SKIP", (0, 2): "SKIP", (0, 3): "SKIP",
     (1, 0): "SKIP", (1, 1): "HOIST", (1, 2): "SKIP", (1, 3): "SKIP",
     (3, 0): "CONSERVATIVE", (3, 1): "CONSERVATIVE", (3, 2): "SKIP", (3, 3): "SKIP",
-}  # fmt: skip
+}
 
 
 @pytest.mark.seed("LIC-04", "KNB-72", "GAP-20")
@@ -156,7 +156,7 @@ def test_iteration_limit():
 def test_simple_and_other_loops_are_called_differently():
     assert [(b.name, m) for b, m in stages.calls(loop_of(single("")))] == [
         ("L", Mode.HEADER), ("L", Mode.LATCH)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.seed("LIC-30")
@@ -168,7 +168,7 @@ def test_the_calls_of_a_loop_of_several_blocks():
     loop = loop_of(nvir.read_ptx(text))
     assert [m.name for _, m in stages.calls(loop)] == [
         "HEADER", "NOT_DOMINATED", "DOMINATED", "NOT_DOMINATED", "LATCH",
-    ]  # fmt: skip
+    ]
     assert [b.name for b, _ in stages.calls(loop)][::2] == ["L", "S", "U"]
     called = [b.name for b, _ in stages.calls(loop_of(nested()))]
     assert called[0] == "L"
@@ -217,7 +217,7 @@ def test_boundaries():
     )
     assert stages.analyze_boundaries(loop_of(jump)).indirect
     outside = nvir.read_ptx(f"{HEADER}L: setp.gt.u32 %p3, %r2, 3; @%p3 bra S;\nbra S;\n"
-                            f"dead: bra S;\nS: {STEP}{TAIL}")  # fmt: skip
+                            f"dead: bra S;\nS: {STEP}{TAIL}")
     assert stages.analyze_boundaries(loop_of(outside)).external_pred
 
 
@@ -383,7 +383,7 @@ def test_the_leaf_test():
 def test_score_weights():
     got = {(w.early, w.safe): (w.long_latency.value, w.real.value) for w in tables.SCORES}
     assert got == {(True, True): (60, 5), (False, True): (150, 5), (True, False): (12, 1),
-                   (False, False): (30, 1)}  # fmt: skip
+                   (False, False): (30, 1)}
     for pass_id in range(4):
         assert tables.score_weights(pass_id, True).early == (pass_id == 0)
 
@@ -568,7 +568,7 @@ def test_the_budget_of_a_loop_around_another():
     ("body", "on", "stays"),
     [("xor.b32 %r10, %r3, 7;", False, {"xor"}), ("xor.b32 %r10, %r3, 7;", True, set()),
      ("ex2.approx.f32 %f1, %f2; xor.b32 %r10, %f1, 7;", True, {"ex2", "xor"})],
-)  # fmt: skip
+)
 def test_short_operations_leave_the_middle_where_asked(body, on, stays):
     """Near miss: what reads an operation that a scoreboard waits for stays with it."""
     module = nvir.read_ptx(
@@ -606,7 +606,7 @@ def test_the_fixed_point_finds_what_the_stages_find():
                 and all(not stages.is_register(v) or v in naive or not m.scope.in_range(v)
                         for v in i.operands)
                 for r in i.results
-            } - naive  # fmt: skip
+            } - naive
             if not more:
                 break
             naive |= more

@@ -74,7 +74,7 @@ def test_a_product_and_its_sum_are_one():
     ("mul.hi.s32 %r20, %r20, %r1; add.s32 %r21, %r20, %r1;", 2),
     ("mul.wide.u32 %rd2, %r20, 4; add.s64 %rd3, %rd2, %rd1;", 1),
     ("shl.b64 %rd2, %rd4, 4; add.s64 %rd3, %rd2, %rd1;", 2),
-])  # fmt: skip
+])
 def test_a_scaled_sum_is_one(operation, own):
     """`own`: how many the machine has for them."""
     address = "[%rd3]" if "rd3" in operation else "[%r21]"
@@ -159,7 +159,7 @@ def test_loads_leave_the_header_only():
             f"{HEADER}L: {FMA}setp.gt.f32 %p3, %f3, %f1; @%p3 bra S;\n{FMA * skipped}S: {FMA * 9}"
             + LOAD.format(5) + "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n"
             + END
-        )  # fmt: skip
+        )
         assert leaving(module) == count
 
 
@@ -212,13 +212,13 @@ def nest(
         HEADER.replace("sm_80", arch) + f"{INPUTS}L: {outer}mov.u32 %r3, 0;\nM: {inner}{FMA * size}"
         + STEP.format("%r3", "%p2", "M") + FMA * after + STEP.format("%r2", "%p1", "L")
         + "st.global.f32 [%rd1+68], %f4;" + END
-    )  # fmt: skip
+    )
 
 
 def own(k: int, chain: str = "") -> str:
     """A product of an input that nothing else reads; `chain`: more of it."""
     return (f"mul.rz.f32 %f{20 + k}, %f{40 + k}, 0f4000000{k:X};\n{chain}"
-            f"fma.rn.f32 %f3, %f3, %f{20 + k}, %f2;\n")  # fmt: skip
+            f"fma.rn.f32 %f3, %f3, %f{20 + k}, %f2;\n")
 
 
 def depths(module: nvir.Module, spelling: str) -> list[int]:
@@ -257,7 +257,7 @@ def test_a_wider_result_holds_a_register_more():
             + f"mov.f64 %fd2, 0d0000000000000000;\n{INPUTS}L: mov.u32 %r3, 0;\nM: {body}{FMA * 5}"
             + STEP.format("%r3", "%p2", "M") + FMA * 20 + STEP.format("%r2", "%p1", "L")
             + "st.global.f64 [%rd1+128], %fd2;" + END
-        )  # fmt: skip
+        )
         assert depths(module, "cvt.f64.f32") == [depth]
 
 
@@ -293,7 +293,7 @@ def test_a_load_leaves_the_header_of_a_nest_and_not_twice():
 
 @pytest.mark.parametrize(("size", "arch", "depth"), [
     (250, "sm_80", 1), (252, "sm_80", 0), (252, "sm_90", 1),
-])  # fmt: skip
+])
 def test_around_a_large_loop_everything_leaves(size, arch, depth):
     load = "ld.global.nc.f32 %f5, [%rd1+8]; fma.rn.f32 %f3, %f3, %f5, %f2;\n"
     assert depths(nest(load, size=size, arch=arch), "ld.global.nc.f32") == [depth]
@@ -323,7 +323,7 @@ def test_agreement_with_the_real_assembler():
 def test_a_cost_is_that_of_the_form_unless_operands_decide():
     module = nvir.read_ptx(HEADER + """mul.lo.u32 %r3, %r1, %r2; add.u32 %r4, %r3, 1;
         mul.lo.u32 %r5, %r1, %r4; xor.b32 %r6, %r5, 3; div.u32 %r7, %r6, %r5; div.u32 %r8, %r6, 7;
-        mov.u32 %r9, %tid.x; mov.u32 %r10, %r9; st.global.u32 [%rd1], %r10;""" + END)  # fmt: skip
+        mov.u32 %r9, %tid.x; mov.u32 %r10, %r9; st.global.u32 [%rd1], %r10;""" + END)
     cost = Costs(80)
     found: dict[str, list[int]] = {}
     for _ in range(2):  # what was worked out once is the same again

@@ -94,6 +94,6 @@ def test_compiled_loops_agree_with_the_real_assembler():
         j for name in names
         for j in licm_agreement.judge_compiled(folder / f"{name}.ptx", name[-5:], sink=1)
         if j.ptxas is not None
-    ]  # fmt: skip
+    ]
     assert len(judged) >= 30
     assert sum(j.ptxas == j.nvir for j in judged) / len(judged) >= 0.9

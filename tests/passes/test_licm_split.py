@@ -75,7 +75,7 @@ MIDDLE = (FMA * 30 + "{split}", MARK + "{split}" + FMA * 30)
     ("sm_80", STORE, (VOLATILE + FMA * 30 + "{split}" + MARK, ""), 193),
     ("sm_80", STORE, (FMA * 30 + "{split}" + VOLATILE + MARK, ""), 31),
     ("sm_80", STORE, ("", MARK + "{split}" + VOLATILE + FMA * 30), 194),
-])  # fmt: skip
+])
 def test_each_part_has_its_size(arch, split, place, last):
     before, after = (text.format(split=split) for text in place)
     assert depth(before + FMA * last + after, arch) == 0
@@ -88,7 +88,7 @@ def test_each_part_has_its_size(arch, split, place, last):
     (TEST + "atom.shared.add.u32 %r60, [%r50], %r2;\n", 2),
     (SUM, 1), ("bar.sync 0;\n", 1), ("st.shared.f32 [%r50], %f3;\n", 1),
     ("red.global.add.f32 [%rd5], %f3;\n", 1), ("fence.proxy.alias;\n", 1),
-])  # fmt: skip
+])
 def test_what_splits(what, parts):
     """At 100 and 150 the parts pay; together they do not."""
     assert depth(FMA * 100 + MARK + what + FMA * 150) == (parts == 1)
@@ -103,14 +103,14 @@ def test_a_load_leaves_the_last_part_where_guards_are_all():
 
 @pytest.mark.parametrize("body", [
     SHUFFLE + FMA * 9 + STORE + MARK, MARK + STORE + SHUFFLE + FMA * 9,
-])  # fmt: skip
+])
 def test_warp_wide_operations_keep_all_parts(body):
     assert depth(body + FMA * 9) == 1
     assert depth(body + FMA * 9, "sm_90") == 0
 
 
 INNER = ("mov.u32 %r12, 0;\nM: " + "fma.rn.f32 %f33, %f33, %f1, %f2;\n" * 12
-         + "add.s32 %r12, %r12, 1; setp.lt.s32 %p8, %r12, %r1; @%p8 bra M;\n")  # fmt: skip
+         + "add.s32 %r12, %r12, 1; setp.lt.s32 %p8, %r12, %r1; @%p8 bra M;\n")
 OWN = MARK.replace("%f4,", "%f60,")  # its input is read nowhere else
 
 
@@ -121,7 +121,7 @@ OWN = MARK.replace("%f4,", "%f60,")  # its input is read nowhere else
     (FMA * 5 + INNER + OWN, "", 5),
     (FMA * 5 + INNER + FMA * 10 + STORE + OWN, "", 5),
     (FMA * 5 + INNER + OWN, STORE + FMA * 10, 6),
-])  # fmt: skip
+])
 def test_around_a_loop_too(before, after, last):
     assert depth(before + FMA * last + after) == 0
     assert depth(before + FMA * (last + 1) + after) == 1

@@ -48,7 +48,7 @@ def loop(
 def fused(
     text: str, pipeline: str = "loop-simplify,loop-fuse", knobs: dict[str, Any] | None = None,
     runs: bool = True,
-) -> tuple[Any, list[Any]]:  # fmt: skip
+) -> tuple[Any, list[Any]]:
     """(kernel, remarks of loop-fuse) of a body behind HEAD, checked in the interpreter."""
     module = nvir.read_ptx(body(HEAD + text))
     before = clone_module(module)
@@ -132,7 +132,7 @@ def test_without_the_second_pass_nothing_is_fused() -> None:
     assert loops(f) == 2
     assert [r.name for r in remarks] == ["Fusible"]
     _, remarks = fused(copies(1) + reads(2, "+4") + stored(2) + END,
-                       "loop-simplify,loop-fuse<apply=false>")  # fmt: skip
+                       "loop-simplify,loop-fuse<apply=false>")
     assert [r.name for r in remarks] == ["MemoryDependence"]
 
 
@@ -264,7 +264,7 @@ def test_a_load_between_goes_where_no_store_is() -> None:
     "operation",
     ["bar.sync 0;", "membar.cta;", "shfl.sync.idx.b32 %r40, %r51, 0, 31, -1;",
      "ld.volatile.global.u32 %r40, [%rd2];"],
-)  # fmt: skip
+)
 @pytest.mark.seed("FUS-18")
 def test_ordered_operations_in_a_body(operation: str) -> None:
     text = copies(1) + loop(2, operation) + END
@@ -312,7 +312,7 @@ def test_the_budget_is_the_largest_size() -> None:
 @pytest.mark.seed("FUS-07")
 def test_each_body_has_a_limit() -> None:
     for option, name in (("first-limit=30", "Fused"), ("first-limit=3", "TooLarge"),
-                         ("second-limit=3", "TooLarge")):  # fmt: skip
+                         ("second-limit=3", "TooLarge")):
         _, remarks = fused(PAIR, f"loop-simplify,loop-fuse<{option}>")
         assert [r.name for r in remarks] == [name]
 
@@ -429,7 +429,7 @@ def test_a_loop_that_goes_on_where_the_first_ended() -> None:
         (loop(1, "st.global.u32 [%rd2], %r1;"), loop(2, USE.format(k=2, at=0)),
          "MemoryDependence", "output"),
     ],
-)  # fmt: skip
+)
 def test_memory(first: str, second: str, name: str, kind: str) -> None:
     """Fused only if nothing that the second loop touches is touched by the first one later."""
     text = "mov.u32 %r31, 0; mov.u32 %r32, 0; mov.u32 %r21, 1; mov.u32 %r22, 1;"
@@ -500,7 +500,7 @@ def test_two_bodies(check) -> None:
     (block,) = x.blocks
     assert [i.form.name for i in block] == [
         "phi", "shl", "st", "add", "setp", "add", "st", "bra",
-    ]  # fmt: skip
+    ]
     assert any(i.form.name == "mul" for i in x.entries[0])
 
 
@@ -535,7 +535,7 @@ def test_loops_behind_equal_guards() -> None:
         n="%r50", m="%r50", one=copies(1, bound="%r50"), between="add.u32 %r44, %r51, 3;",
         two=reads(2, bound="%r50"),
         tail=stored(2) + "st.global.u32 [%rd2+40], %r41; st.global.u32 [%rd2+44], %r44;",
-    )  # fmt: skip
+    )
     text = text.replace("%r21, 3;", "%r21, 3; add.u32 %r41, %r41, %r21;")
     text = "and.b32 %r50, %r50, 7; mov.u32 %r41, 9; mov.u32 %r32, 8;" + text
     f, remarks = fused(text)
@@ -548,7 +548,7 @@ def test_loops_behind_other_guards() -> None:
     text = GUARDED.format(
         n="%r50", m="%r51", one=copies(1, bound="%r50"), between="", two=reads(2, bound="%r50"),
         tail=stored(2),
-    )  # fmt: skip
+    )
     _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8;" + text)
     assert [r.name for r in remarks] == ["NotAdjacent"]
     assert "guard" in str(remarks[0].args["what"])
@@ -558,7 +558,7 @@ def test_values_of_a_guarded_first_loop_may_not_flow() -> None:
     text = GUARDED.format(
         n="%r50", m="%r50", one=copies(1, bound="%r50"), between="",
         two=loop(2, "add.u32 %r32, %r32, %r21;", bound="%r50"), tail=stored(2),
-    )  # fmt: skip
+    )
     _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8; mov.u32 %r21, 4;" + text)
     assert [r.name for r in remarks] == ["RegisterDependence"]
 
@@ -598,7 +598,7 @@ def random_loops(seed: int) -> str:
                 f"add.u32 %r2{k}, %r{k}, %r51;",
                 f"@%p20 st.global.u32 [%rd1{k}{at}], %r{k};",
                 f"xor.b32 %r3{k}, %r3{k}, %r{rng.choice([45, 51, 21, 31])};",
-            ]))  # fmt: skip
+            ]))
         bound = n if rng.random() < 0.9 else "9"
         text.append(loop(k, " ".join(work), bound=bound))
         if guarded:
@@ -607,7 +607,7 @@ def random_loops(seed: int) -> str:
             text.append(rng.choice([
                 "add.u32 %r45, %r45, 3;", f"add.u32 %r45, %r3{k}, 1;", "mul.lo.u32 %r44, %r51, 3;",
                 "ld.global.u32 %r45, [%rd1+4];", "ld.global.u32 %r45, [%rd2+128];",
-            ]))  # fmt: skip
+            ]))
     text += [stored(k) for k in range(1, count + 1)]
     return "setp.gt.u32 %p20, %r51, 9;" + "".join(text) + "st.global.u32 [%rd2+80], %r45;" + END
 

@@ -84,7 +84,7 @@ def test_synchronisation_is_copied_under_its_knob_alone():
 def test_fetches_are_refused_aloud_under_their_knob():
     text = LOOP.replace("NEXT:\n", """NEXT:
         tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r2, %r2}];
-    """)  # fmt: skip
+    """)
     for knobs, name, kind in (
         ({"AssertIfPeelingLoopForTexSurf": True}, "PeelsFetches", "failure"),
         ({}, "Peeled", "passed"),
@@ -125,6 +125,6 @@ def test_only_innermost_loops_and_only_canonical_ones():
 
 @pytest.mark.parametrize("chain", [
     ("loop-simplify", "loop-peel"), ("loop-simplify<peel>", "loop-rotate", "clean", "print"),
-])  # fmt: skip
+])
 def test_random_kernels_keep_their_behaviour(chain):
     behave_the_same(range(200, 207), chain)

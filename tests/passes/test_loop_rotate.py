@@ -117,7 +117,7 @@ def test_a_loop_with_both_tests_stays(check):
         @%p1 bra LOOP;
     OUT:
         ret;
-    """)  # fmt: skip
+    """)
     assert [r.name for r in ctx.remarks if r.pass_name == "loop-rotate"] == ["TestAtEnd"]
 
 
@@ -130,7 +130,7 @@ def test_a_loop_without_end_has_no_test(check):
         setp.lt.u32 %p1, %r1, 100;
         @%p1 exit;
         bra LOOP;
-    """)  # fmt: skip
+    """)
     assert [r.name for r in ctx.remarks] == ["NoTestInHeader"]
 
 
@@ -173,7 +173,7 @@ def test_a_loop_that_is_not_canonical_is_left_with_the_reason():
     module = nvir.read_ptx(body(WHILE.replace(
         "    bra LOOP;\nLOOP:",
         "    setp.eq.u32 %p7, %r1, 3;\n    @%p7 bra LOOP;\n    mov.u32 %r2, 1;\nLOOP:",
-    )))  # fmt: skip
+    )))
     ctx = run(module, "loop-rotate")
     assert [r.name for r in ctx.remarks] == ["NotCanonical"]
     assert len(natural_loops(module["k"])[0].blocks) == 2
@@ -286,7 +286,7 @@ def test_a_literal_that_enters_keeps_a_phi_of_its_own():
 
 @pytest.mark.parametrize("chain", [
     (BOTH,), ("print", BOTH, "print"), (BOTH, "loop-peel", "clean", "print"),
-])  # fmt: skip
+])
 def test_random_kernels_keep_their_behaviour(chain):
     behave_the_same(range(50, 55), chain)
 
@@ -306,7 +306,7 @@ PIPELINES = (
 @pytest.mark.parametrize("path", [
     pytest.param(p, id=p.stem, marks=() if k % 7 == 0 else pytest.mark.slow)
     for k, p in enumerate(EXAMPLES)
-])  # fmt: skip
+])
 def test_examples_keep_their_behaviour(path):
     """All that phases 18, 19, 23, 63 and 108 do here, printed and read again."""
     for pipeline in PIPELINES:

@@ -23,7 +23,7 @@ from tests.passes.conftest import (
     body,
     checked,
     numbered,
-)  # fmt: skip
+)
 from tests.passes.test_nvvm_level import build
 from tests.wild_kernels import wild_kernel
 
@@ -102,7 +102,7 @@ def test_ways_in_meet_in_a_preheader():
         @%p1 bra LOOP;
         st.global.u32 [%rd1], %r2;
         ret;
-    """)  # fmt: skip
+    """)
 
 
 @pytest.mark.seed("P18-05")
@@ -194,7 +194,7 @@ def test_a_shared_exit_becomes_the_loops_own(check):
     DONE:
         st.global.u32 [%rd1], %r2;
         ret;
-    """)  # fmt: skip
+    """)
 
 
 @pytest.mark.seed("P18-06")
@@ -210,7 +210,7 @@ def test_an_irreducible_region_is_reported(check):
         setp.lt.u32 %p1, %r1, 40;
         @%p1 bra A;
         ret;
-    """)  # fmt: skip
+    """)
     (remark,) = ctx.remarks
     assert (remark.kind, remark.name) == ("missed", "Irreducible")
     assert remark.args == {"target": "B", "source": "A"} or remark.args["target"] == "A"
@@ -222,7 +222,7 @@ def test_no_block_where_lanes_may_part_in_convergent_code():
     divergent = TWO_LATCHES.replace("ld.param.u32 %r1, [n]", "mov.u32 %r1, %tid.x")
     for text, flag, merged in (
         (divergent, True, False), (divergent, False, True), (TWO_LATCHES, True, True),
-    ):  # fmt: skip
+    ):
         module = nvir.read_ptx(body(text))
         if flag:
             module["k"].flags.add("convergent")
@@ -314,7 +314,7 @@ def test_every_loop_of_random_code_becomes_canonical(seed: int) -> None:
 @pytest.mark.parametrize("chain", [
     ("loop-simplify<peel>",), ("print", "loop-simplify", "print"),
     ("loop-simplify<convergent;peel>", "clean", "print"),
-])  # fmt: skip
+])
 def test_random_kernels_keep_their_behaviour(chain):
     behave_the_same(range(6), chain)
 

@@ -36,7 +36,7 @@ def test_a_phi_where_paths_meet():
         join:
           %v = phi i32 [%a, %entry], [%b, %then]
           ret i32 %v
-        }""")  # fmt: skip
+        }""")
 
 
 def test_no_phi_where_the_variable_is_dead():
@@ -61,7 +61,7 @@ def test_no_phi_where_the_variable_is_dead():
           br label %join
         join:
           ret i32 7
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_loop_carries_the_value():
@@ -91,7 +91,7 @@ def test_a_loop_carries_the_value():
           br i1 %c, label %loop, label %done
         done:
           ret i32 %w
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_read_before_any_write_is_undefined():
@@ -105,7 +105,7 @@ def test_a_read_before_any_write_is_undefined():
         define i32 @f() {
         entry:
           ret i32 undef
-        }""")  # fmt: skip
+        }""")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_what_stays_in_memory(use, reason):
           store i32 %n, ptr %x
           {use}
           ret void
-        }}""")  # fmt: skip
+        }}""")
     (remark,) = ctx.remarks
     assert remark.args["reason"] == reason
 
@@ -137,7 +137,7 @@ def test_several_elements_stay():
           %x = alloca i32, i32 4
           store i32 %n, ptr %x
           ret void
-        }""")  # fmt: skip
+        }""")
     assert "several elements" in ctx.remarks[0].message
 
 

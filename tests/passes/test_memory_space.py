@@ -36,7 +36,7 @@ def test_through_casts_geps_and_phis():
           %q = phi ptr addrspace(3) [%t, %entry], [%p, %a]
           %x = load float, ptr addrspace(3) %q
           ret float %x
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_loop_that_moves_a_pointer():
@@ -67,7 +67,7 @@ def test_a_loop_that_moves_a_pointer():
           br i1 %c, label %done, label %loop
         done:
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_two_memories_stay_generic():
@@ -77,7 +77,7 @@ def test_two_memories_stay_generic():
           %p = select i1 %c, ptr %in, ptr %g
           store i32 1, ptr %p
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_parameters_of_functions_may_point_anywhere():
@@ -85,7 +85,7 @@ def test_parameters_of_functions_may_point_anywhere():
         define void @f(ptr %in) {
           store i32 1, ptr %in
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_kernel_parameters_by_option():
@@ -93,7 +93,7 @@ def test_kernel_parameters_by_option():
         define ptx_kernel void @f(ptr %in) {
           store i32 1, ptr %in
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_copies_and_atomics():
@@ -111,7 +111,7 @@ def test_copies_and_atomics():
             i64 16, i1 false)
           %old = atomicrmw add ptr addrspace(3) %t, i32 1 monotonic
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_after_inlining_the_argument_is_known():
@@ -128,7 +128,7 @@ def test_after_inlining_the_argument_is_known():
         define ptx_kernel void @f(ptr addrspace(3) %t) {
           store i32 1, ptr addrspace(3) %t
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 @settings(max_examples=10, suppress_health_check=RELAXED)

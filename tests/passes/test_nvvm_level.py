@@ -38,7 +38,7 @@ def build(text: str) -> Module:
             nvvm_form(" ".join([words[0], *flags])),
             () if words[0] == "phi" else tuple(values[w] for w in operands),
             parse_type(kind) if kind else VOID, name or None, () if words[0] == "phi" else aux,
-        )  # fmt: skip
+        )
         block.append(i)
         values[name] = i
         if words[0] == "ret" and operands:

@@ -64,7 +64,7 @@ def test_phis_of_moves_stay(check):
         mov.b32 %r4, %r3;
         st.global.u32 [1024], %r4;
         ret;
-    """)  # fmt: skip
+    """)
 
 
 @settings(max_examples=10)
@@ -83,6 +83,6 @@ def test_random_code(seed: int) -> None:
 
 @pytest.mark.parametrize("chain", [
     ("copy-prop", "phi-moves", "print"), ("phi-moves", "loop-simplify", "gvn", "phi-moves"),
-])  # fmt: skip
+])
 def test_random_kernels_keep_their_behaviour(chain):
     behave_the_same(range(600, 606), chain)

@@ -58,7 +58,7 @@ def parse(text: str) -> Pipeline:
         ("loop-unroll<factor=0;mode=fast>", "loop-unroll"),
         ("loop-unroll<>", "loop-unroll"),
     ],
-)  # fmt: skip
+)
 def test_text_is_printed_flat_and_reads_back(text, flat):
     assert str(parse(text)) == flat
     assert parse(flat) == parse(text)
@@ -75,7 +75,7 @@ def test_text_is_printed_flat_and_reads_back(text, flat):
         ("-passes=dce", "dce"),
         ("--passes=dce", "dce"),
     ],
-)  # fmt: skip
+)
 def test_the_real_tools_spelling(text, flat):
     assert str(parse(text)) == flat
 
@@ -181,7 +181,7 @@ def test_order_of_the_phases():
     assert ORI_ORDER == (
         3, 13, 15, 16, 18, 19, 21, 22, 23, 24, 25, 29, 34, 35, 55, 58, 59, 63, 65, 66, 78, 79,
         87, 88, 108,
-    )  # fmt: skip
+    )
     assert check_phase_order(ORI_ORDER) == []
 
 
@@ -193,7 +193,7 @@ def test_order_of_the_phases():
         ((35, 29), (29, 35)), ((59, 55), (55, 59)), ((59, 58), (58, 59)), ((63, 59), (59, 63)),
         ((66, 63), (63, 66)), ((66, 65), (65, 66)), ((79, 78), (78, 79)), ((88, 87), (87, 88)),
     ],
-)  # fmt: skip
+)
 def test_each_constraint_catches_its_violation(wrong, pair):
     (problem,) = check_phase_order(wrong)
     assert problem.startswith(f"phase {pair[0]} should precede phase {pair[1]}: ")
@@ -219,7 +219,7 @@ def test_every_phase_is_found_by_number():
 def test_dump_names_mean_phases():
     assert phases.DUMP_NAMES == {
         "LoopUnrolling": (22,), "HoistInvariants": (35, 66, 79, 88), "LoopFusion": (59,)
-    }  # fmt: skip
+    }
     assert phase("LoopUnrolling").number == 22
     assert pass_names("dce") == ("dce",)
     assert pass_names("OriPerformLiveDeadFirst") == ("dce",)

@@ -69,7 +69,7 @@ BODIES = {
     "add.rn.f32 %f1, %f1, %f3; mov.b32 %r8, %f3;\n",
     "distance 2": INDEX + "ld.global.nc.u32 %r10, [%rd4]; add.u32 %r3, %r12, %r10; "
     "mov.u32 %r12, %r9; mov.u32 %r9, %r10;\n",
-}  # fmt: skip
+}
 COUNTED = [  # comparison, step, start, bounds
     ("lt.s32", 1, 0, (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 30)),
     ("lt.s32", 3, -5, (0, 1, 5, 20, 2**31 - 40)),
@@ -85,7 +85,7 @@ COUNTED = [  # comparison, step, start, bounds
 def text_of(
     body: str, form: str = "new", compare: str = "lt.s32", step: str = "1", start: int = 0,
     bound: str = "%r22",
-) -> str:  # fmt: skip
+) -> str:
     """A loop that tests after its step ("new") or before it ("old")."""
     bump = f"add.s32 %r2, %r2, {step};\n"
     test = f"setp.{compare} %p1, %r2, {bound};\n"
@@ -124,7 +124,7 @@ def outcome(module: Module, n: int, threads: int = 2, m: int = 0) -> tuple[objec
         nvir.launch(
             module, "k", 1, threads, [data, out, np.uint32(n & 0xFFFFFFFF), np.uint32(m)],
             max_steps=6000,
-        )  # fmt: skip
+        )
     except LaunchError as e:
         return ("error", str(e).partition(":")[0])
     return (data.tobytes(), out.tobytes())
@@ -133,7 +133,7 @@ def outcome(module: Module, n: int, threads: int = 2, m: int = 0) -> tuple[objec
 def check(
     text: str, bounds: tuple[int, ...], depth: int, *, remake: bool = True, threads: int = 2,
     m: int = 0,
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether the loop can be pipelined; it does the same for all bounds.
 
     Thread t has the bound n + t·m.
@@ -156,7 +156,7 @@ def check(
 def check_trips(text: str, depth: int, *, remake: bool = True) -> bool:
     """As `check`, for 0 to 11 iterations in lanes of one warp, and for 37."""
     return check(text, (0,), depth, remake=remake, threads=12, m=1) and check(
-        text, (37,), depth, remake=remake)  # fmt: skip
+        text, (37,), depth, remake=remake)
 
 
 @pytest.mark.seed("SWP-15", "SWP-18")
@@ -252,7 +252,7 @@ def test_the_kernel_overlaps_iterations() -> None:
 
 def test_loads_do_not_pass_stores_that_may_touch_the_same() -> None:
     text = text_of(OUT + "ld.global.u32 %r10, [%rd6]; add.u32 %r3, %r3, %r10; "
-                   "st.global.u32 [%rd6+4], %r3;\n")  # fmt: skip
+                   "st.global.u32 [%rd6+4], %r3;\n")
     module, made = pipelined(text, 2)
     assert made is None
     assert "prologue" not in nvir.print_ptx(module)
@@ -261,7 +261,7 @@ def test_loads_do_not_pass_stores_that_may_touch_the_same() -> None:
 def test_stages_are_refused_where_the_exit_test_needs_a_load() -> None:
     body = INDEX + "ld.global.nc.u32 %r10, [%rd4]; add.u32 %r13, %r13, %r10;\n"
     text = HEADER + "mov.u32 %r2, 0;\nL:\n" + body + (
-        "add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r13, %r1; @%p1 bra L;\n" + END)  # fmt: skip
+        "add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r13, %r1; @%p1 bra L;\n" + END)
     module = nvir.read_ptx(text)
     f = module.functions[0]
     f.analyze_cfg()

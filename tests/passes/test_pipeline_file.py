@@ -32,14 +32,14 @@ st.global.u32 [%rd2], %r3; ret; }
 HAND = [  # number, spelling, time: the load two stages ahead of its use
     (0, "ld.global.nc.u32", 0), (1, "add.u32", 20), (2, "xor.b32", 24), (3, "st.global.u32", 28),
     (4, "add.s64", 1), (5, "add.u32", 2),
-]  # fmt: skip
+]
 
 
 def document(entries: list[tuple[int, str, int]], **more: Any) -> dict[str, Any]:
     return {
         "schema": "nvir.schedule/1", "function": "k", "loop": "L", "ii": 10,
         "operations": [{"instruction": i, "ptx": p, "time": t} for i, p, t in entries], **more,
-    }  # fmt: skip
+    }
 
 
 def apply(tmp_path: Path, made: Any) -> tuple[nvir.Module, list[Any]]:
@@ -100,7 +100,7 @@ WRONG = {
     ),
     "late test": (changed(5, (5, "add.u32", 15)), None),
     "one stage": (document([]), "one stage"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WRONG)

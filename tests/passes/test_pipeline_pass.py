@@ -73,7 +73,7 @@ REFUSED: dict[Reason, str] = {
     Reason.NOT_COPIED: text_of(LOAD + "add.cc.u32 %r8, %r5, %r3;\n").replace(
         END, "addc.u32 %r9, %r8, 0; st.global.u32 [%rd2+4], %r9;\n" + END),
     Reason.TEMPLATE: text_of(LOAD + "vadd4.u32.u32.u32 %r9, %r5, %r3, %r3;\n"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.seed("SWP-04", "SWP-06", "SWP-14", "SWP-17", "GAP-23")
@@ -92,7 +92,7 @@ def test_the_list_of_reasons_is_closed() -> None:
     elsewhere = {
         Reason.NO_GAIN, Reason.LIMIT, Reason.TOO_LARGE, Reason.REGISTERS, Reason.FORM,
         Reason.PIPELINED, Reason.MANY,
-    }  # fmt: skip
+    }
     assert set(REFUSED) | elsewhere == set(Reason)
     assert not set(REFUSED) & elsewhere
     assert set(loop_pipeline.NOT_PIPELINED) == set(Reason)
@@ -138,7 +138,7 @@ def test_reasons_that_depend_on_the_run() -> None:
         Reason.LIMIT: remarks_of(text_of(), knobs={"PipelineMIOVQToInstRatio": 0.9}),
         Reason.TOO_LARGE: remarks_of(text_of(LOAD + "add.u32 %r3, %r3, %r5;\n" * 500)),
         Reason.REGISTERS: remarks_of(text_of(), knobs={"PipelineHoistRRegPressureLimit": 4}),
-    }  # fmt: skip
+    }
     for reason, found in more.items():
         names = [r.name for r in found]
         assert names == [loop_pipeline.NOT_PIPELINED[reason].name], reason
@@ -197,7 +197,7 @@ def test_nounroll_is_kept_unless_the_knob_says_so() -> None:
 @pytest.mark.parametrize(("knob", "limit"), [
     ("PipelineHoistCondLimit", 1), ("PipelineHoistPRegPressureLimit", 0),
     ("PipelineMIOVQToInstRatio", 0.5), ("PipelineHoistRRegPressureLimit", 6),
-])  # fmt: skip
+])
 def test_knobs_that_limit(knob: str, limit: float) -> None:
     text = text_of(LOAD + "setp.gt.u32 %p3, %r5, 9; @%p3 add.u32 %r3, %r3, 1;\n")
     assert [r.name for r in remarks_of(text)] == ["Pipelined"]
@@ -325,7 +325,7 @@ def test_the_command_reads_back(tmp_path: Path) -> None:
     path.write_text(text_of())
     base = ["opt", str(path), "--readback", "--emit", "none"]
     done = CliRunner().invoke(main, [*base, "-p", "loop-pipeline<force>",
-                                     "--remarks-file", str(remarks)])  # fmt: skip
+                                     "--remarks-file", str(remarks)])
     assert done.exit_code == 0
     assert "ptxas keeps the schedule" in done.output
     assert '"Kept"' in remarks.read_text()

@@ -60,6 +60,6 @@ def test_narrow_vectors_become_words(count: int, kind: str, register: str, width
     "mov.u32 %r1, 0; mov.u32 %r2, 0; @%p1 ld.global.v2.u16 {%r1, %r2}, [%rd1];"
     + stores(["%r1", "%r2"], "u32"),
     "ld.volatile.global.v2.u16 {%r1, %r2}, [%rd1];" + stores(["%r1", "%r2"], "u32"),
-])  # fmt: skip
+])
 def test_what_is_left_alone(body: str) -> None:
     names_of(body, 0)

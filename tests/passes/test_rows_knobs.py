@@ -62,7 +62,7 @@ def test_more_elements_than_the_limit_are_a_loop(knob, limit):
 @pytest.mark.seed("KNB-03")
 def test_a_constant_of_more_elements_is_a_fill():
     at, over = lowered(FILL.format(20), large_aggr_store_limit=20), lowered(
-        FILL.format(21), large_aggr_store_limit=20)  # fmt: skip
+        FILL.format(21), large_aggr_store_limit=20)
     assert (count(at, "store"), count(at, "phi")) == (20, 0)
     assert (count(over, "store"), count(over, "phi")) == (1, 1)
 
@@ -79,7 +79,7 @@ def test_a_store_between_load_and_store_is_seen_unless_unchecked():
     """What is loaded before the store between is written after it: no copy of memory."""
     between = COPY.format("\n  store i32 9, ptr addrspace(1) %p, align 4")
     assert not any("unroll" in i.name for i in
-                   lowered(between, max_aggr_copy_size=4).instructions() if i.results)  # fmt: skip
+                   lowered(between, max_aggr_copy_size=4).instructions() if i.results)
     unchecked = lowered(between, max_aggr_copy_size=4, skiploweraggcopysafechk=True)
     assert any("unroll" in i.name for i in unchecked.instructions() if i.results)
 
@@ -91,7 +91,7 @@ def test_a_store_between_load_and_store_is_seen_unless_unchecked():
 )
 def test_parameters_of_device_functions_are_local_memory(local, read_only, copied):
     f = lowered(DEVICE, ARGUMENTS, devicefn_param_always_local=local,
-                lower_read_only_devicefn_byval=read_only)  # fmt: skip
+                lower_read_only_devicefn_byval=read_only)
     assert count(f, "alloca") == copied
     assert count(f, "call") == copied
 
@@ -130,7 +130,7 @@ define void @k(ptr %q) {
     ("knob", "plain", "option"),
     [("opt-byval", "lower-struct-args", ARGUMENTS),
      ("lower-aggr-func-args", COPIES, "lower-aggr-copies<lower-aggr-func-args>")],
-)  # fmt: skip
+)
 def test_options_of_a_pass_can_be_knobs_too(knob, plain, option):
     """Off by default; in angle brackets, or as a knob for every such pass."""
     assert Knobs().get(knob) is False

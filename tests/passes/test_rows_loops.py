@@ -28,7 +28,7 @@ PHASES = {
     24: ("OriPipelining", "loop-pipeline"), 35: ("OriHoistInvariantsEarly", "licm"),
     59: ("OriLoopFusion", "loop-fuse"), 66: ("OriHoistInvariantsLate", "licm"),
     79: ("OriHoistInvariantsLate2", "licm"), 88: ("OriHoistInvariantsLate3", "licm"),
-}  # fmt: skip
+}
 LOOPS = """
     ld.param.u64 %rd1, [a];
     ld.param.u32 %r1, [n];
@@ -167,7 +167,7 @@ def test_boundaries_are_told_alone():
 @pytest.mark.seed("LPI-06", "LIC-28")
 def test_two_blocks_are_too_few_and_three_are_enough():
     text = "ld.param.u32 %r1, [n]; mov.u32 %r2, 0; bra L;\n{}L:\nxor.b32 %r4, %r1, %r1; " \
-        "add.u32 %r2, %r2, %r4; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;\n{}"  # fmt: skip
+        "add.u32 %r2, %r2, %r4; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;\n{}"
     endless = text.format("", "trap;").replace("@%p1 bra L;\ntrap;", "bra L;")
     for body, blocks in ((endless, 2), (text.format("", "ret;"), 3)):
         f = function(body)

@@ -14,7 +14,7 @@ LISTED = {
     "split", "forward.for", "reverse.for", "nonzerotrip", "src.memmove.gep.unroll",
     "dst.memmove.gep,unroll", "splitStruct", "srcptr", "dstptr", "remsrc", "remdst", "i8dst",
     "ptr", "vld",
-}  # fmt: skip
+}
 TEXT = """
 define ptx_kernel void @moves(ptr %p, ptr %q, i64 %n) {
   call void @llvm.memmove.p0.p0.i64(ptr align 4 %p, ptr align 4 %q, i64 %n, i1 false)
@@ -73,5 +73,5 @@ def test_nothing_is_speculated_so_there_is_nothing_to_restrict():
     assert "nothing is speculated" in knob("PipelineSpecUsesInHeadOnly").inert
     for text in REFUSED.values():
         plain, set_ = (remarks_of(text, knobs=k)
-                       for k in ({}, {"PipelineSpecUsesInHeadOnly": 1}))  # fmt: skip
+                       for k in ({}, {"PipelineSpecUsesInHeadOnly": 1}))
         assert [r.message for r in plain] == [r.message for r in set_]

@@ -13,7 +13,7 @@ from nvir.passes.registry import all_passes
 from tests.selection import check, read
 
 NAMED = {29: "GeneralOptimize", 34: "ExtractShaderConsts", 56: "SpeculativeHoistComInsts",
-         58: "GeneralOptimizeLate"}  # fmt: skip
+         58: "GeneralOptimizeLate"}
 ROLES = {53: "varying analysis", 70: "varying analysis", 55: "late expansion"}
 
 

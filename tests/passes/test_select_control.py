@@ -212,7 +212,7 @@ def test_atomics(type):
     """Every operation on one word by 32 threads leaves what the interpreter of nvvm leaves."""
     integer = type[0] == "i"
     names = "xchg add sub and or xor nand max min umax umin uinc_wrap udec_wrap" if integer else \
-        "xchg fadd fsub fmax fmin"  # fmt: skip
+        "xchg fadd fsub fmax fmin"
     size = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8, "half": 2}[type]
     lines = []
     for k, name in enumerate(names.split()):
@@ -270,7 +270,7 @@ def test_orders_and_scopes():
         "atom.acq_rel.sys.global.max.s32", "red.relaxed.sys.global.add.u32", "fence.sc.cta",
         "fence.acq_rel.sys", "ld.acquire.gpu.global.u32", "st.release.sys.global.u32",
         "ld.volatile.global.u32", "st.volatile.global.u32",
-    ):  # fmt: skip
+    ):
         assert expected in text, expected
 
 
@@ -336,7 +336,7 @@ define void @seen() {
 declare void @other(i32)
 """)
     for expected in (".visible .entry k(", ".maxntid 128, 2", ".minnctapersm 4", ".maxnreg 64",
-                     "\n.func own(", ".weak .func w(", ".visible .func seen("):  # fmt: skip
+                     "\n.func own(", ".weak .func w(", ".visible .func seen("):
         assert expected in text, expected
     assert "other" not in text
 

@@ -16,7 +16,7 @@ SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 COMPARISONS = [
     "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
     "ueq", "ugt", "uge", "ult", "ule", "une", "uno",
-]  # fmt: skip
+]
 each = pytest.mark.parametrize("type", TYPES, ids=str)
 targets = pytest.mark.parametrize("target", ["sm_80", "sm_90"])
 
@@ -32,7 +32,7 @@ def test_arithmetic(type, target):
     def body(b, m, x, y):
         made = [b.fadd(x, y), b.fsub(x, y), b.fmul(x, y), b.fdiv(x, y), b.fneg(x)]
         return [*made, b.fadd(x, const(type, 1.5)), b.fdiv(const(type, 1.0), x), b.frem(x, y),
-                b.fsub(b.fmul(x, y), x)]  # fmt: skip
+                b.fsub(b.fmul(x, y), x)]
 
     check_lanes([type, type], [type] * 9, body, target=target)
 
@@ -92,7 +92,7 @@ def test_conversions(type, target):
     rows = np.zeros((ROWS, 16), np.uint8)
     numbers = np.arange(ROWS) + 0.75
     x = (numbers.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16) if type is BFLOAT \
-        else numbers.astype({"half": "f2", "float": "f4", "double": "f8"}[type.name])  # fmt: skip
+        else numbers.astype({"half": "f2", "float": "f4", "double": "f8"}[type.name])
     rows[:, : x.itemsize] = x.view(np.uint8).reshape(ROWS, -1)
 
     def to_integers(b, m, x):
@@ -109,7 +109,7 @@ FMA = """define float @f(float %x, float %y, float %z) {{
 
 
 @pytest.mark.parametrize("sum", [("add", "%p, %z"), ("add", "%z, %p"), ("sub", "%p, %z"),
-                                 ("sub", "%z, %p")])  # fmt: skip
+                                 ("sub", "%z, %p")])
 def test_products_and_sums_contract_where_both_may(sum):
     assert "fma.rn.f32" in ptx(FMA.format("contract", *sum))
     assert "fma.rn.f32" in ptx(FMA.format("fast", *sum))

@@ -71,7 +71,7 @@ def test_extension_and_truncation(bits):
         made = [b.zext(x, w) for w in wider] + [b.sext(x, w) for w in wider]
         made += [b.trunc(x, w) for w in narrower]
         return [*made, *(b.sext(b.trunc(x, w), t) for w in narrower),
-                *(b.zext(b.trunc(x, w), t) for w in narrower)]  # fmt: skip
+                *(b.zext(b.trunc(x, w), t) for w in narrower)]
 
     check_lanes([t], wider * 2 + narrower + [t] * (2 * len(narrower)), body)
 
@@ -86,13 +86,13 @@ def test_intrinsics(bits):
     def body(b, m, x, y):
         made = [call(b, m, f"llvm.{name}", t, [x, y]) for name in two]
         made += [call(b, m, f"llvm.{name}", t, [x, const(I1, 0)]) for name in
-                 ("ctlz", "cttz", "abs")]  # fmt: skip
+                 ("ctlz", "cttz", "abs")]
         made.append(call(b, m, "llvm.ctpop", t, [x]))
         if bits not in (100,):
             made.append(call(b, m, "llvm.bitreverse", t, [x]))
         if bits <= 64:
             made += [call(b, m, f"llvm.{name}", t, [x, y, n]) for name in ("fshl", "fshr")
-                     for n in (x, const(t, 1))]  # fmt: skip
+                     for n in (x, const(t, 1))]
         if bits in (16, 32, 64, 128):
             made.append(call(b, m, "llvm.bswap", t, [x]))
         return made
@@ -122,7 +122,7 @@ def test_division_by_powers_of_two(bits):
 
     def body(b, m, x):
         return [f(x, const(t, 1 << k)) for k in (0, 1, 3, bits - 2, bits - 1)
-                for f in (b.udiv, b.urem, b.sdiv, b.srem)]  # fmt: skip
+                for f in (b.udiv, b.urem, b.sdiv, b.srem)]
 
     check_lanes([t], [t] * 20, body)
 

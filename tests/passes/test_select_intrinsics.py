@@ -24,7 +24,7 @@ from nvir.ir.types import (
     pointer,
     struct,
     vector,
-)  # fmt: skip
+)
 from nvir.passes.select import select_module
 from nvir.passes.select.intrinsic_table import table
 from tests.selection import assembles, check, ptx, read
@@ -35,7 +35,7 @@ NEEDS = {
     "stmatrix": "sm_90", "elect": "sm_90", "movmatrix": "sm_80", "setmaxnreg": "sm_90a",
     "bulk": "sm_90", "redux.sync.f": "sm_100a", "reserved": "sm_90", "current.graph": "sm_80",
     "current_graph": "sm_80", "explicit": "sm_90", "aggr": "sm_90",
-}  # fmt: skip
+}
 KINDS = {"f32": FLOAT, "f64": DOUBLE, "f16": HALF, "b16": I16, "pred": I1}
 
 
@@ -145,7 +145,7 @@ def module_of(names, target):
         f = function(module, f"f{n}", result, [(f"a{k}", t) for k, t in enumerate(operands)])
         b = Builder(f.block("entry"))
         args = [const(t, 8 if "setmaxnreg" not in name else 32) if immediate(name, k) else v
-                for k, (t, v) in enumerate(zip(operands, f.params, strict=True))]  # fmt: skip
+                for k, (t, v) in enumerate(zip(operands, f.params, strict=True))]
         made = b.call(declare(module, name, result, operands), args)
         if result is VOID:
             b.ret_void()
@@ -247,7 +247,7 @@ define void @f(ptr addrspace(3) %s, ptr addrspace(1) %g, i32 %x) {{
                      "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32",
                      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
                      "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32",
-                     "wmma.store.d.sync.aligned.row.m16n16k16.global.f32"):  # fmt: skip
+                     "wmma.store.d.sync.aligned.row.m16n16k16.global.f32"):
         assert expected in text
 
 
@@ -318,7 +318,7 @@ define ptx_kernel void @k(ptr addrspace(1) %out, i32 %n) {{
         ("{ .reg .pred p; mov.b32 $0, $1; loop: add.s32 $0, $0, 1; setp.lt.s32 p, $0, $2; "
          "@p bra loop; }", "=r,r,r", "i32 %t, i32 %n", lambda t: np.maximum(t + 1, 9)),
     ],
-)  # fmt: skip
+)
 def test_inline_assembly(template, constraints, operands, expected):
     """The statements become ori instructions; what they compute is what PTX says."""
     import nvir
@@ -336,7 +336,7 @@ def test_inline_assembly_of_two_results():
 
     text = asm("add.s32 $0, $2, 1; mul.lo.s32 $1, $2, 2;", "=r,=r,r", "i32 %t", "{ i32, i32 }")
     text = text.replace("  %o =", "  %a = extractvalue { i32, i32 } %r, 0\n  %b = extractvalue "
-                        "{ i32, i32 } %r, 1\n  %s = add i32 %a, %b\n  %o =")  # fmt: skip
+                        "{ i32, i32 } %r, 1\n  %s = add i32 %a, %b\n  %o =")
     module = select_module(read(text.replace("store i32 %r", "store i32 %s")))
     assembles(module)
     out = np.zeros(32, np.int32)

@@ -24,7 +24,7 @@ def rows(n=512, seed=3):
     ["i8", "i16", "i24", "i32", "i48", "i64", "i128", "float", "double", "half", "ptr",
      "<2 x float>", "<4 x float>", "<3 x i32>", "<8 x half>", "<4 x i8>", "<2 x i64>", "<16 x i16>",
      "{ i8, i32, [3 x i16], double }", "<{ i8, i32, i64 }>", "[5 x i8]"],
-)  # fmt: skip
+)
 def test_a_value_is_moved_at_any_alignment(type, align):
     """Loads and stores of a type cover its bytes and no others."""
     given = rows()
@@ -39,7 +39,7 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   %v = load {type}, ptr addrspace(1) %a, align {align}
   store {type} %v, ptr addrspace(1) %b, align {align}
   ret void
-}}""", [given, np.zeros_like(given)], assemble=align in (1, 16), block=16)  # fmt: skip
+}}""", [given, np.zeros_like(given)], assemble=align in (1, 16), block=16)
 
 
 def test_aligned_vectors_move_at_once():
@@ -137,7 +137,7 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   %s2 = insertvalue [3 x i32] %s1, i32 %z, 2
   store [3 x i32] %s2, ptr addrspace(1) %o, align 4
   ret void
-}}""", [np.arange(512, dtype=np.int32), np.zeros(96, np.int32)])  # fmt: skip
+}}""", [np.arange(512, dtype=np.int32), np.zeros(96, np.int32)])
 
 
 def test_generic_pointers_of_known_space_are_specific():
@@ -157,7 +157,7 @@ define ptx_kernel void @k(ptr %p, i1 %c) {
   ret void
 }""")
     for access in ("ld.global.f32", "st.shared.f32", "st.local.f32", "ld.local.f32",
-                   "st.global.f32", "cvta.to.global.u64"):  # fmt: skip
+                   "st.global.f32", "cvta.to.global.u64"):
         assert access in text
     assert "cvta.shared" not in text
 
@@ -248,7 +248,7 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
   %o5 = getelementptr i8, ptr addrspace(1) %out, i32 32
   store i64 %z, ptr addrspace(1) %o5
   ret void
-}""", [np.zeros(64, np.uint8)], block=1)  # fmt: skip
+}""", [np.zeros(64, np.uint8)], block=1)
     where = next(v for v in ori.globals if v.name == "where")
     assert where.init[0].offset == 1
     assert where.init[0].generic
@@ -263,7 +263,7 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
   %x = load i32, ptr %a
   store i32 %x, ptr addrspace(1) %out
   ret void
-}""", [np.zeros(1, np.int32)], block=1)  # fmt: skip
+}""", [np.zeros(1, np.int32)], block=1)
     assert next(v for v in ori.globals if v.name == "p").init[1].mask == 0xFF
 
 
@@ -282,7 +282,7 @@ define ptx_kernel void @k(ptr addrspace(1) %p) {{
   %o = getelementptr i32, ptr addrspace(1) %p, i32 %t
   store i32 %v, ptr addrspace(1) %o
   ret void
-}}""", [np.zeros(32, np.int32)], dynamic_smem=128)  # fmt: skip
+}}""", [np.zeros(32, np.int32)], dynamic_smem=128)
 
 
 @pytest.mark.parametrize("length", [0, 1, 3, 16, 31, 128, 129, 300])
@@ -301,7 +301,7 @@ def test_copies(kind, length, static):
         what = (f"%b = getelementptr i8, ptr addrspace(1) %p, i32 {source}\n"
                 f"%c = getelementptr i8, ptr addrspace(1) %p, i32 {gap}\n"
                 f"call void @llvm.{name}.p1.p1.i64(ptr addrspace(1) %c, ptr addrspace(1) %b, "
-                f"i64 {n}, i1 false)")  # fmt: skip
+                f"i64 {n}, i1 false)")
     check(f"""
 declare void @llvm.memset.p1.i64(ptr addrspace(1), i8, i64, i1)
 declare void @llvm.memcpy.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
@@ -310,7 +310,7 @@ define ptx_kernel void @k(ptr addrspace(1) %p, i64 %n, i8 %byte) {{
   %a = getelementptr i8, ptr addrspace(1) %p, i32 3
   {what}
   ret void
-}}""", [data, np.int64(length), np.int8(77)], block=1, assemble=length == 31)  # fmt: skip
+}}""", [data, np.int64(length), np.int8(77)], block=1, assemble=length == 31)
 
 
 def test_copies_of_aligned_memory_are_wide():

@@ -77,7 +77,7 @@ define void @f(ptr addrspace(1) %p, ptr addrspace(1) %q, i64 %i, float %x) {{
 }}""")
     nvir.run_passes(module, pipeline, verify=True)
     return [(i.form.name, str(i.type if i.form.name == "load" else i.operands[0].type))
-            for i in module["f"].instructions() if i.form.name in ("load", "store")]  # fmt: skip
+            for i in module["f"].instructions() if i.form.name in ("load", "store")]
 
 
 def loads(n, align, between=""):
@@ -86,7 +86,7 @@ def loads(n, align, between=""):
         lines.append(f"  %a{k} = getelementptr float, ptr addrspace(1) %p, i64 %i\n"
                      f"  %b{k} = getelementptr i8, ptr addrspace(1) %a{k}, i64 {4 * k}\n"
                      f"  %v{k} = load float, ptr addrspace(1) %b{k}, align {4 if k else align}\n"
-                     f"  {between}")  # fmt: skip
+                     f"  {between}")
     return "\n".join(lines)
 
 

@@ -31,7 +31,7 @@ def test_constant_branches_fold_and_what_is_left_goes():
         entry:
           call void @effect(i32 %a)
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_cycle_that_is_cut_off_goes_with_its_phis():
@@ -55,7 +55,7 @@ def test_a_cycle_that_is_cut_off_goes_with_its_phis():
         entry:
           call void @effect(i32 %a)
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_negated_condition_swaps_the_ways():
@@ -81,7 +81,7 @@ def test_a_negated_condition_swaps_the_ways():
         two:
           call void @effect(i32 2)
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_way_to_unreachable_is_not_taken():
@@ -99,7 +99,7 @@ def test_a_way_to_unreachable_is_not_taken():
         entry:
           call void @effect(i32 2)
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 SWITCH = EFFECT + """
@@ -125,7 +125,7 @@ def test_a_switch_on_a_literal():
         entry:
           call void @effect(i32 2)
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_switch_of_one_case_is_a_branch():
@@ -141,7 +141,7 @@ def test_a_switch_of_one_case_is_a_branch():
         other:
           call void @effect(i32 3)
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_switch_of_two_cases_stays():
@@ -169,7 +169,7 @@ def test_a_diamond_is_a_select():
           %q = mul i32 %a, 3
           %v = select i1 %c, i32 %p, i32 %q
           ret i32 %v
-        }""")  # fmt: skip
+        }""")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_what_is_not_run_where_it_was_not(work):
         join:
           %v = phi i32 [%p, %x], [%a, %entry]
           ret i32 %v
-        }}""")  # fmt: skip
+        }}""")
 
 
 def test_and_of_two_branches_is_one():
@@ -219,7 +219,7 @@ def test_and_of_two_branches_is_one():
           br label %out
         out:
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_load_before_the_second_branch_keeps_it():
@@ -235,7 +235,7 @@ def test_a_load_before_the_second_branch_keeps_it():
           br label %out
         out:
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_phi_of_constants_decides_its_branch():
@@ -270,7 +270,7 @@ def test_a_phi_of_constants_decides_its_branch():
           call void @effect(i32 2)
           call void @effect(i32 4)
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_barrier_keeps_the_condition_that_it_had():
@@ -295,7 +295,7 @@ def test_a_barrier_keeps_the_condition_that_it_had():
         q:
           call void @effect(i32 4)
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_loop_keeps_its_one_latch():
@@ -317,7 +317,7 @@ def test_a_loop_keeps_its_one_latch():
           br label %loop
         done:
           ret void
-        }""")  # fmt: skip
+        }""")
 
 
 def diamonds(n: int) -> Module:

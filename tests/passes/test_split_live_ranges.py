@@ -56,7 +56,7 @@ def test_values_move_at_the_boundaries():
     (loop,) = natural_loops(f)
     (preheader,), ((_, exit_),) = loop.entries, loop.exits
     moves = {b: [i for i in b if i.form.name == "mov" and i.operands[0].is_tracked]
-             for b in f.blocks}  # fmt: skip
+             for b in f.blocks}
     (inner,) = moves[preheader]
     assert (inner.name, inner.form.spelling) == ("%r7", "mov.b32")
     assert [u.block for u in inner.users].count(loop.header) == 1
@@ -115,6 +115,6 @@ def test_copy_propagation_takes_the_moves_away_again():
 @pytest.mark.parametrize("chain", [
     ("loop-simplify", "split-live-ranges<limit=0>", "print"),
     ("loop-simplify", "loop-rotate", "split-live-ranges<limit=3>", "loop-peel"),
-])  # fmt: skip
+])
 def test_random_kernels_keep_their_behaviour(chain):
     behave_the_same(range(400, 406), chain)

@@ -27,7 +27,7 @@ def test_members_become_values():
         define float @f(i32 %a, float %x, ptr %out) {
           store i32 %a, ptr %out
           ret float %x
-        }""")  # fmt: skip
+        }""")
 
 
 def test_arrays_with_constant_indices():
@@ -42,7 +42,7 @@ def test_arrays_with_constant_indices():
         }""", """
         define i32 @f(i32 %a, i32 %b) {
           ret i32 %b
-        }""")  # fmt: skip
+        }""")
 
 
 def test_copies_are_split_at_the_pieces():
@@ -63,7 +63,7 @@ def test_copies_are_split_at_the_pieces():
           %r = getelementptr i8, ptr %in, i64 8
           %d = load i32, ptr %r, align 4
           ret i32 %a
-        }""")  # fmt: skip
+        }""")
 
 
 def test_a_part_of_an_integer_is_shifted_out():
@@ -79,7 +79,7 @@ def test_a_part_of_an_integer_is_shifted_out():
           %t = lshr i32 %a, 16
           %v = trunc i32 %t to i8
           ret i8 %v
-        }""")  # fmt: skip
+        }""")
 
 
 def test_an_element_of_a_vector_is_extracted():
@@ -94,7 +94,7 @@ def test_an_element_of_a_vector_is_extracted():
         define float @f(<4 x float> %a) {
           %v = extractelement <4 x float> %a, i32 2
           ret float %v
-        }""")  # fmt: skip
+        }""")
 
 
 def test_floats_and_integers_in_one_place_convert():
@@ -108,7 +108,7 @@ def test_floats_and_integers_in_one_place_convert():
         define i32 @f(float %a) {
           %v = bitcast float %a to i32
           ret i32 %v
-        }""")  # fmt: skip
+        }""")
 
 
 def test_whole_structs_are_taken_apart():
@@ -125,7 +125,7 @@ def test_whole_structs_are_taken_apart():
           %v = insertvalue { i32, float } undef, i32 %x, 0
           %w = insertvalue { i32, float } %v, float %y, 1
           ret { i32, float } %w
-        }""")  # fmt: skip
+        }""")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_whole_structs_are_taken_apart():
         ("call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %s, i64 4, i1 false)",
          "it is copied onto itself"),
     ],
-)  # fmt: skip
+)
 def test_what_stays_whole(use, reason):
     ctx = rewrites("sroa", MEMCPY + f"""
         define void @f(i32 %n, ptr %out) {{
@@ -152,7 +152,7 @@ def test_what_stays_whole(use, reason):
           store i32 %n, ptr %p
           {use}
           ret void
-        }}""")  # fmt: skip
+        }}""")
     (remark,) = ctx.remarks
     assert remark.args["reason"] == reason
 

@@ -90,7 +90,7 @@ def test_a_wait_for_groups_without_a_commit_waits_for_nothing():
 @pytest.mark.parametrize("waits", [
     "cp.async.wait_all;", "cp.async.commit_group; cp.async.wait_group 0;",
     "cp.async.commit_group; cp.async.wait_group 1;",
-])  # fmt: skip
+])
 def test_a_program_with_its_waits_stays(waits):
     names, ctx, _ = fenced(COPY + waits + READ)
     assert names.count("cp.async.wait_all") == waits.count("wait_all")
@@ -108,7 +108,7 @@ def test_unknown_bytes_need_one_where_nothing_waits():
 def test_unknown_bytes_are_believed_where_the_program_waits():
     """Stages: the copy fills one buffer while another is read; the wait stands at the top."""
     loop = ("cp.async.wait_group 0; mad.lo.u32 %r4, %r9, %r9, %r2;" + COPY
-            + "cp.async.commit_group;" + UNKNOWN)  # fmt: skip
+            + "cp.async.commit_group;" + UNKNOWN)
     assert fenced(loop)[1].remarks[0].name == "FencesInPlace"
 
 
@@ -150,14 +150,14 @@ def test_a_product_that_is_read_under_way():
 
 def test_a_product_that_is_waited_for():
     loop = (SET + "wgmma.fence.sync.aligned;" + MMA + "wgmma.commit_group.sync.aligned;"
-            "wgmma.wait_group.sync.aligned 0; add.f32 %f1, %f1, %f4;")  # fmt: skip
+            "wgmma.wait_group.sync.aligned 0; add.f32 %f1, %f1, %f4;")
     assert fenced(loop, "sm_90a")[1].remarks[0].name == "FencesInPlace"
 
 
 def test_ordinary_stores_that_a_product_reads():
     loop = ("st.shared.f32 [%r2], %f1; bar.sync 0;" + SET + "wgmma.fence.sync.aligned;" + MMA
             + "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
-            "add.f32 %f1, %f1, %f4;")  # fmt: skip
+            "add.f32 %f1, %f1, %f4;")
     names, _, m = fenced(loop, "sm_90a")
     assert names[:3] == ["st", "fence.proxy", "bar.sync"]
     assert needs(m.functions[0]) == []
@@ -168,7 +168,7 @@ def test_ordinary_stores_that_a_product_reads():
 
 def test_a_copy_on_an_mbarrier_is_remarked():
     loop = ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-            " [%r2], [%rd1], 16, [%r2+1024];" + READ)  # fmt: skip
+            " [%r2], [%rd1], 16, [%r2+1024];" + READ)
     names, ctx, _ = fenced(loop, "sm_90")
     assert names == ["cp.async.bulk", "ld"]
     assert ctx.remarks[0].name == "NoPhaseKnown"
@@ -193,7 +193,7 @@ def test_a_stage_whose_copies_stand_behind_the_reads():
     _, block, reads = kernel(READ + COPY)
     assert fence_stage(block, reads, 3) == 1
     text = " ".join(f"{i.form.name} {i.operands[0].value}" if i.form.name.endswith("_group")
-                    and i.operands else i.form.name for i in block)  # fmt: skip
+                    and i.operands else i.form.name for i in block)
     assert "cp.async.wait_group 1 bar.sync ld add cp.async cp.async.commit_group add" in text
 
 
@@ -202,7 +202,7 @@ def test_a_stage_whose_copies_stand_before_the_reads():
     assert fence_stage(block, reads, 3) == 2
     names = [i.form.name for i in block if "." in i.form.name or i.form.name == "ld"]
     assert names == ["cp.async", "cp.async.commit_group", "cp.async.wait_group", "bar.sync", "ld",
-                     "bar.sync"]  # fmt: skip
+                     "bar.sync"]
     assert needs(m.functions[0]) == []
 
 
@@ -232,7 +232,7 @@ def test_stages_that_cannot_be(loop, depth):
 
 
 @pytest.mark.parametrize("name", ["gemm_cp_async.sm_80", "warp_specialised.sm_90",
-                                  "triton_matmul.sm_80"])  # fmt: skip
+                                  "triton_matmul.sm_80"])
 def test_real_programs_have_their_waits(name):
     m = nvir.read_ptx(EXAMPLES / f"{name}.ptx")
     for f in m.functions:
@@ -256,8 +256,8 @@ def test_the_program_computes_what_one_with_waits_does(behind):
 def test_what_is_put_in_assembles():
     stores = ("st.shared.f32 [%r2], %f1; bar.sync 0;" + SET + "wgmma.fence.sync.aligned;" + MMA
               + "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
-              "add.f32 %f1, %f1, %f4;")  # fmt: skip
+              "add.f32 %f1, %f1, %f4;")
     for loop, target in ((COPY + "bar.sync 0;" + READ + "bar.sync 0;", "sm_80"),
-                         (stores, "sm_90a")):  # fmt: skip
+                         (stores, "sm_90a")):
         _, _, m = fenced(loop, target)
         assert ptxas(nvir.print_ptx(m), arch=target).cubin

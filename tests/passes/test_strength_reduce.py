@@ -33,7 +33,7 @@ HEAD = """
 def reduced(
     work: str, pipeline: str = "strength-reduce", policy: str = "observed", bound: str = "9",
     start: str = "0", step: str = "1", compare: str = "lt.s32", **knobs: Any,
-) -> tuple[Any, list[Any]]:  # fmt: skip
+) -> tuple[Any, list[Any]]:
     """(kernel, remarks) of a loop that counts %r1 and stores %rd5 at the end, checked in the
     interpreter."""
     module = nvir.read_ptx(body(f"""{HEAD}
@@ -111,7 +111,7 @@ def test_an_address() -> None:
     [("9", "0", "1", "StrengthReduced"), ("%r52", "0", "1", "StrengthReduced"),
      ("%r52", "0", "2", "NarrowValueMayWrap"), ("%r52", "%r52", "1", "StrengthReduced"),
      ("-2147483646", "2147483640", "1", "NarrowValueMayWrap")],
-)  # fmt: skip
+)
 def test_widening_needs_a_proof(bound: str, start: str, step: str, name: str) -> None:
     """Of a step of two a wrap cannot be excluded, nor where the variable begins near the end."""
     work = "mul.wide.s32 %rd7, %r1, 4; xor.b64 %rd5, %rd5, %rd7;"
@@ -147,7 +147,7 @@ def test_values_a_constant_apart_share_a_recurrence() -> None:
     _, remarks = reduced(work)
     assert sorted(names(remarks)) == ["RecurrenceShared", "StrengthReduced"] or names(remarks) == [
         "ReductionNotPaying", "StrengthReduced"
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def random_work(rng: random.Random) -> str:
             f"mul.lo.s32 %r2{k}, {x}, {c};", f"add.s32 %r2{k}, {x}, {c};",
             f"sub.s32 %r2{k}, {c}, {x};", f"shl.b32 %r2{k}, {x}, {rng.randint(0, 33)};",
             f"mad.lo.s32 %r2{k}, {x}, {c}, %r51;", f"mad.lo.s32 %r2{k}, %r51, %r50, {x};",
-        ]))  # fmt: skip
+        ]))
         narrow.append(f"%r2{k}")
         z = rng.choice(narrow)
         sign = rng.choice("us")
@@ -221,7 +221,7 @@ def random_work(rng: random.Random) -> str:
             f"mul.lo.s64 %rd1{k}, {y}, {d};", f"add.s64 %rd1{k}, {y}, {d};",
             f"sub.s64 %rd1{k}, {d}, {y};", f"shl.b64 %rd1{k}, {y}, {rng.randint(0, 40)};",
             f"mad.wide.{sign}32 %rd1{k}, {z}, 9, %rd22;", f"mad.lo.s64 %rd1{k}, {y}, {d}, %rd1;",
-        ]))  # fmt: skip
+        ]))
         wide.append(f"%rd1{k}")
         if rng.random() < 0.7:
             text.append(f"xor.b64 %rd5, %rd5, %rd1{k};")
@@ -237,9 +237,9 @@ def test_random_chains_behave_the_same(seed: int) -> None:
         ("9", "0", "1", "lt.s32"), ("%r52", "0", "1", "lt.s32"), ("9", "-5", "1", "lt.s32"),
         ("%r52", "%r52", "-1", "gt.s32"), ("30", "3", "3", "lt.u32"),
         ("-2147483646", "2147483640", "1", "ne.s32"), ("%r52", "7", "-1", "ge.s32"),
-    ])  # fmt: skip
+    ])
     reduced(random_work(rng), "strength-reduce<pressure=0>", rng.choice(["notes", "observed"]),
-            bound, start, step, compare)  # fmt: skip
+            bound, start, step, compare)
 
 
 @pytest.mark.parametrize("name", ["conv3d.sm_80", "softmax.sm_80", "stencil.sm_80", "horner.sm_80"])

@@ -78,7 +78,7 @@ CONTROL = [
     (f"mov.u16 %h20, 0; L: {BODY} add.s16 %h20, %h20, 1; " + SHORT, N, N),
     (f"mov.u64 %l20, {{W}}; L: {BODY} add.s64 %l20, %l20, -1; {DOWN}", FULL, FOUR),
     (f"mov.u64 %l20, {{W}}; L: {BODY} sub.u64 %l20, %l20, 1; {DOWN}", FULL, N),
-]  # fmt: skip
+]
 # Start, step, comparison, bound, and what becomes of it.
 COUNTS = [
     (0, 1, "lt.s32", 0, N),  # it runs once, but by its test it would not
@@ -88,7 +88,7 @@ COUNTS = [
     (-5, 12, "lt.u32", 97, FULL), (-5, -1, "lt.u32", 97, N),
     (0, 1, "lt.s32", 1 << 27, "partial 32"), (0, 1, "lt.s32", 1 << 28, N),
     (0, 2, "lt.s32", 1 << 28, "partial 32"), (0, 2, "lt.s32", 1 << 29, N),
-]  # fmt: skip
+]
 
 
 def kernel(text: str, name: str = "k") -> str:

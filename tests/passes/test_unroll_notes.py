@@ -95,7 +95,7 @@ def exit_of(loop):
 def loop(
     body: str, trip: int | str = "%r1", label: str = "L", iv: str = "%r2", pragma: str = "",
     step: str = "1", start: str = "0", test: str = "lt.s32",
-) -> str:  # fmt: skip
+) -> str:
     p = f"%p{1 if label == 'L' else 2}"
     return (
         f"mov.u32 {iv}, {start};\n{label}:\n{pragma}\n{body}\n"
@@ -158,7 +158,7 @@ def test_a_guard_stops_the_pass_with_a_remark():
     assert [r.name for r in remarks] == ["UnrollGuard"]
     assert "LoopMakeSingleEntry" in remarks[0].message
     module = nvir.read_ptx('.version 8.0\n.target sm_80\n.address_size 64\n.pragma "nounroll";\n'
-                           + HEADER.split("\n", 3)[3] + loop(MAD) + END)  # fmt: skip
+                           + HEADER.split("\n", 3)[3] + loop(MAD) + END)
     told = nvir.run_passes(module, "loop-unroll", policy="notes")
     assert [r.name for r in told] == ["UnrollGuard"]
 
@@ -178,7 +178,7 @@ def test_the_phase_is_found_by_its_dump_name_and_runs_in_order():
 @pytest.mark.seed("UNR-03", "KNB-28", "KNB-30", "KNB-31", "KNB-32", "KNB-33", "KNB-34", "KNB-35",
                   "KNB-36", "KNB-37", "KNB-38", "KNB-40", "KNB-41", "KNB-42", "KNB-43", "KNB-44",
                   "KNB-45", "KNB-46", "KNB-47", "KNB-48", "KNB-49", "KNB-50", "KNB-51", "KNB-52",
-                  "KNB-53", "KNB-54")  # fmt: skip
+                  "KNB-53", "KNB-54")
 def test_the_rules_start_from_the_knob_table():
     ctx = Context(nvir.read_ptx(HEADER + END), Knobs(policy="notes"))
     ctx.options = loop_unroll.Options()
@@ -188,7 +188,7 @@ def test_the_rules_start_from_the_knob_table():
         "UnrollBudget", "UnrollFlexableFullLimit", "UnrollUnknownCount", "UnrollSmallLoopLimit",
         "LoopUnrollLargePartOfShaderPct", "UnrollInstLimit", "UnrollPregThreshold",
         "UnrollExtraInstPerPercentSaving", "UnrollFullInstLimit", "LoopUnrollNumExtraInstBase",
-    )] == [140, 0.25, 4, 4, 0.4, 20.0, 50, 2, 200, 46]  # fmt: skip
+    )] == [140, 0.25, 4, 4, 0.4, 20.0, 50, 2, 200, 46]
 
 
 @pytest.mark.seed("UNR-05")
@@ -228,7 +228,7 @@ def test_a_pragma_reaches_inner_loops_and_no_siblings():
 @pytest.mark.seed("UNR-09", "UNR-45")
 def test_a_latch_without_a_conditional_branch_is_13():
     text = "mov.u32 %r2, 0;\nL:\nsetp.ge.s32 %p1, %r2, %r1; @%p1 bra X;\n" + MAD + \
-        "add.s32 %r2, %r2, 1; bra L;\nX:\n"  # fmt: skip
+        "add.s32 %r2, %r2, 1; bra L;\nX:\n"
     assert verdict(text).code is UnrollCode.INDIRECT_EXIT
     assert UnrollCode.INDIRECT_EXIT.number == "13"
 
@@ -257,7 +257,7 @@ def test_four_causes_and_the_master_knob_give_11():
     ("latch", "header", "hot"),
     [(999, 1, False), (1000, 1, True), (1000, 0, False), (3000, 1000, False), (4000, 1000, True),
      (3999, 1000, False)],
-)  # fmt: skip
+)
 def test_hot_is_more_than_999_and_more_than_thrice(latch, header, hot):
     assert is_hot(latch, header) is hot
 
@@ -277,7 +277,7 @@ def test_the_body_record_counts_a_body_made_by_hand():
         [%rd2+4]; st.global.u32 [%rd2+8], %r11; add.s64 %rd2, %rd2, 4;
         add.s32 %r3, %r3, %r10; add.s32 %r3, %r3, %r11; add.s32 %r3, %r3, %r12;
         shl.b32 %r13, %r2, 2; add.s32 %r3, %r3, %r13;
-        """ + TEX  # fmt: skip
+        """ + TEX
     f = kernel(loop(body))
     r = scan(natural_loops(f)[0])
     assert (r.size, r.foldable_ldc, r.tex, r.call_weight) == (10 + 2 + 3, 1, 1, 0)
@@ -296,7 +296,7 @@ def test_the_record_has_the_tools_layout():
             OFFSETS["mem_flag"], OFFSETS["memory"], OFFSETS["loads"], OFFSETS["stores"],
             OFFSETS["cross_edges"], OFFSETS["branches"], OFFSETS["single_exit_reg"],
             OFFSETS["killed"], OFFSETS["inner_nounroll"]) == (
-        0, 4, 16, 24, 28, 32, 36, 40, 44, 52, 56, 60, 64)  # fmt: skip
+        0, 4, 16, 24, 28, 32, 36, 40, 44, 52, 56, 60, 64)
     assert RECORD_SIZE == 68
     assert all(hasattr(BodyRecord(), name) for name in OFFSETS)
 
@@ -316,7 +316,7 @@ def test_an_edge_out_of_the_middle_is_passed_over():
 @pytest.mark.seed("UNR-14", "KNB-43", "KNB-49", "KNB-50", "KNB-51", "GAP-37")
 def test_what_remains_of_the_cost():
     r = BodyRecord(size=30, call_weight=9, foldable_ldc=2, killed=3, inner_nounroll=5,
-                   foldable_addresses=4, cold=10)  # fmt: skip
+                   foldable_addresses=4, cold=10)
     assert remaining_cost(r, Rules()) == 9 + 30 - 2 - 3 - int(0.5 * 5)
     assert remaining_cost(r, Rules(literal=False)) == 9 + 30 - 2 - 3 + 2  # a penalty raises it
     assert remaining_cost(r, Rules(penalty_scale=2.0)) == 9 + 30 - 2 - 3 - 10
@@ -331,7 +331,7 @@ def test_what_remains_of_the_cost():
     ("text", "number", "said"),
     [("-2-", 2, "skip"), ("-12-", 2, ""), ("-12-", 12, "skip"), ("+2+", 2, "force"),
      ("+12+", 2, ""), ("-", 5, "skip"), ("+", 5, "force"), ("", 5, ""), ("-1-+2+", 2, "force")],
-)  # fmt: skip
+)
 def test_the_override_string_names_whole_numbers(text, number, said):
     assert overridden(text, number) == said
 
@@ -386,7 +386,7 @@ def test_known_counts_literally(T, cost, factor):
     ("T", "cost", "factor"),
     [(4, 50, 4), (4, 51, 2), (8, 25, 8), (8, 26, 4), (12, 35, 4), (10, 30, 2), (9, 30, 4),
      (7, 71, 0), (100, 2, 100), (101, 2, 64), (66, 14, 2), (64, 9, 8)],
-)  # fmt: skip
+)
 def test_known_counts_repaired(T, cost, factor):
     """Full up to 200; else the largest power of two within 140, one that divides T first."""
     assert known_factor(T, cost, Rules(literal=False)) == factor
@@ -423,7 +423,7 @@ def test_bodies_below_the_small_limit_are_fully_unrolled():
 @pytest.mark.parametrize(
     ("fetches", "knob", "budget"), [(0, 0, 22), (1, 0, 27), (15, 0, 97), (16, 0, 100), (20, 0, 100),
                                     (20, 30, 30)],
-)  # fmt: skip
+)
 def test_the_texture_budget(fetches, knob, budget):
     assert tex_budget(fetches, Rules(tex_budget=knob)) == budget
 
@@ -466,7 +466,7 @@ def test_unknown_counts_are_gated():
     assert verdict(text, unknown_limit=19).code is UnrollCode.OTHER
     assert verdict(text, variable_bounds=False).code is UnrollCode.NO_BOUND
     branch = "mov.u32 %r2, 0;\nL:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, {}; setp.eq.s32 " \
-        "%p5, %r3, 9; @%p5 bra Y;\n" + MAD + "Y:\n" + MAD + "@%p1 bra L;\n"  # fmt: skip
+        "%p5, %r3, 9; @%p5 bra Y;\n" + MAD + "Y:\n" + MAD + "@%p1 bra L;\n"
     assert verdict(branch.format("%r1")).code is UnrollCode.OTHER
     assert verdict(branch.format("%r1"), unknown_multi_block=True).action == "partial"
     known = branch.format(2)
@@ -511,7 +511,7 @@ def test_the_factor_that_a_knob_sets():
         (loop(MAD, test="gt.s32"), "19"),
         (loop(MAD, step="-1"), "19"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_with_an_exit(text, code):
     f = kernel(text)
     loops = natural_loops(f)
@@ -527,7 +527,7 @@ def test_what_is_wrong_with_an_exit(text, code):
 def test_degenerate_bounds_are_18():
     # The parameter is both where the variable starts and its bound.
     same = "add.s32 %r9, %r1, 5;\nmov.u32 %r2, %r9;\nL:\n" + MAD + \
-        "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r9; @%p1 bra L;\n"  # fmt: skip
+        "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r9; @%p1 bra L;\n"
     module = nvir.read_ptx(HEADER + same + END)
     nvir.run_passes(module, "copy-prop")
     f = module["k"]
@@ -537,7 +537,7 @@ def test_degenerate_bounds_are_18():
     # The body writes the bound: it is a phi of the header.
     moved = "mov.u32 %r2, 0;\nL:\n" + MAD + \
         "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; mul.lo.s32 %r1, %r1, 3; " \
-        "@%p1 bra L;\n"  # fmt: skip
+        "@%p1 bra L;\n"
     f = kernel(moved)
     loops = natural_loops(f)
     assert exit_of(loops[0])[0] is UnrollCode.DEGENERATE
@@ -558,7 +558,7 @@ def test_a_good_exit_has_kind_stride_and_count():
     found = exit_of(loops[0])
     assert (found.swapped, found.direction) == (True, ASCENDING)
     pointer = "L:\nst.global.u32 [%rd2], %r3; add.s64 %rd2, %rd2, 4; " \
-        "setp.ne.s64 %p1, %rd2, %rd1; @%p1 bra L;\n"  # fmt: skip
+        "setp.ne.s64 %p1, %rd2, %rd1; @%p1 bra L;\n"
     f = kernel("add.s64 %rd2, %rd1, -64;\n" + pointer)
     loops = natural_loops(f)
     assert exit_of(loops[0]).kind == POINTER
@@ -567,7 +567,7 @@ def test_a_good_exit_has_kind_stride_and_count():
 @pytest.mark.seed("UNR-29", "UNR-36")
 def test_floats_count_where_asked():
     text = "mov.f32 %f3, 0f00000000;\nL:\n" + MAD + "add.f32 %f3, %f3, 0f3F800000; " \
-        "setp.lt.f32 %p1, %f3, %f1; @%p1 bra L;\n"  # fmt: skip
+        "setp.lt.f32 %p1, %f3, %f1; @%p1 bra L;\n"
     assert verdict(text).code is UnrollCode.INDUCTION_CLASS
     assert verdict(text, floats=True).action == "partial"
 
@@ -577,7 +577,7 @@ def test_floats_count_where_asked():
     ("compare", "kind"),
     [("lt.s32", ASCENDING), ("le.u32", ASCENDING), ("ls.u32", ASCENDING), ("gt.s32", DESCENDING),
      ("hs.u64", DESCENDING), ("ne.s32", UNKNOWN), ("eq.s32", UNKNOWN)],
-)  # fmt: skip
+)
 def test_direction_classes(compare, kind):
     assert (ASCENDING, DESCENDING, UNKNOWN) == (2, 5, 13)
     assert direction(compare) == kind
@@ -596,7 +596,7 @@ def test_direction_classes(compare, kind):
         (POINTER, 2**62, 4, 64, True), (POINTER, 2**62, 5, 64, False),
         (FLOAT, 1.5, 4, 32, True), (FLOAT, 1e308, 4, 64, False), (SIGNED, 0, 4, 32, False),
     ],
-)  # fmt: skip
+)
 def test_strides_must_not_overflow(kind, stride, factor, bits, fits):
     assert stride_fits(kind, stride, factor, bits) is fits
     assert (POINTER, SIGNED, UNSIGNED) == (10, 11, 12)
@@ -686,7 +686,7 @@ def test_3d_textures_must_save():
 def test_there_are_eleven_codes_with_texts_in_the_tools_style():
     assert [c.number for c in UnrollCode] == [
         "7", "11", "12", "13", "14", "15", "16", "17", "18", "19", "24",
-    ]  # fmt: skip
+    ]
     assert UnrollCode.IRREGULAR.string == "0x80000001 - Not unrolled: Irregular loop"
     strings = {c.string for c in UnrollCode}
     assert len(strings) == 11
@@ -703,7 +703,7 @@ def test_the_tools_lines_are_told_on_request():
     assert [r.message for r in told.filter(kind="analysis")] == [
         "bix1 -> backedge's successor BB: 1", UnrollCode.NO_FACTOR.string,
         "# [partially unrolled loops=0] [non-unrolled loops=1]",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.seed("UNR-44", "UNR-51", "DIA-02", "DIA-04")
@@ -713,7 +713,7 @@ def test_statistics_come_from_one_record(target):
         loop(MAD * 4, 2, "A", "%r12").replace(MAD, "shl.b32 %r9, %r12, 1; add.s32 %r3, %r3, %r9;"),
         loop(MAD * 4, "%r1", "B", "%r13"), loop(MAD * 4, 99, "C", "%r14"),
         loop(MAD * 4, "%r1", "D", "%r15", pragma=NOUNROLL),
-    ])  # fmt: skip
+    ])
     module = nvir.read_ptx((HEADER + four + END).replace("sm_80", target))
     remarks = nvir.run_passes(module, "loop-unroll", policy="notes", verify=True)
     line = remarks.filter(kind="analysis")[0].message
@@ -736,11 +736,11 @@ def test_an_unrolled_loop_is_marked_and_has_all_copies():
 
 @pytest.mark.seed("UNR-39", "GAP-39")
 @pytest.mark.parametrize(("factor", "copies"), [(2, 2 + 1), (3, 3 + 3 + 1), (4, 4 + 3 + 1),
-                                               (8, 8 + 7 + 1)])  # fmt: skip
+                                               (8, 8 + 7 + 1)])
 def test_pieces_are_powers_of_two(factor, copies):
     """Outermost, more than two copies, bound on the right: pieces of 2^k down to 1."""
     text = "mov.u32 %r2, 0;\nL:\n" + MAD + \
-        "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n"  # fmt: skip
+        "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n"
     module, _ = run(text, LoopUnrollFactor=factor)
     assert sum(i.form.name == "mad" for i in module["k"].instructions()) == copies
     swapped = text.replace("lt.s32 %p1, %r2, %r1", "gt.s32 %p1, %r1, %r2")

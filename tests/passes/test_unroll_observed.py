@@ -180,12 +180,12 @@ def test_a_break_an_inner_branch_and_a_run_time_stride_keep_it_rolled():
     d = decisions(loop("setp.gt.f32 %p5, %f3, %f2; @%p5 bra X;" + FMA) + "X:\n")["L"]
     assert (outcome(d), d.code) == (("none", 1), UnrollCode.IRREGULAR)
     d = decisions("mov.u32 %r2, 0; L: " + FMA + "add.s32 %r2, %r2, %r1; "
-                  "setp.lt.s32 %p1, %r2, 100; @%p1 bra L;")["L"]  # fmt: skip
+                  "setp.lt.s32 %p1, %r2, 100; @%p1 bra L;")["L"]
     assert (outcome(d), d.code) == (("none", 1), UnrollCode.STRIDE_SIGN)
     one = "setp.gt.f32 %p5, %f3, %f2; @%p5 bra E; mul.f32 %f3, %f3, %f2; E:"
     assert decision(one).action == "partial"
     two = ("setp.gt.f32 %p5, %f3, %f2; @%p5 bra E; setp.gt.f32 %p6, %f3, %f1; @%p6 bra E; "
-           "mul.f32 %f3, %f3, %f2; E:")  # fmt: skip
+           "mul.f32 %f3, %f3, %f2; E:")
     assert decision(two).code is UnrollCode.IRREGULAR
     assert decision(one + "bar.sync 0;").code is UnrollCode.IRREGULAR
     assert decision("bar.sync 0;" + FMA).action == "partial"
@@ -205,11 +205,11 @@ def test_where_the_exit_test_stands():
 
 def test_lanes_that_leave_apart_and_a_scattering_store():
     scatter = ("ld.global.u32 %r6, [%rd1+64]; mul.wide.s32 %rd5, %r6, 4; add.s64 %rd6, %rd1, %rd5; "
-               "st.global.f32 [%rd6], %f3;" + FMA)  # fmt: skip
+               "st.global.f32 [%rd6], %f3;" + FMA)
     copy = "ld.global.f32 %f4, [%rd7]; st.global.f32 [%rd7+8], %f4; add.s64 %rd7, %rd7, 4;" + FMA
     for body, start, action in (
         (scatter, "%tid.x", "none"), (scatter, "%ctaid.x", "partial"), (copy, "%tid.x", "partial"),
-    ):  # fmt: skip
+    ):
         d = decisions(
             f"mov.b64 %rd7, %rd1; mov.u32 %r2, {start}; L: {body} add.s32 %r2, %r2, 1; "
             "setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;"
@@ -229,7 +229,7 @@ def test_a_loop_that_no_variable_counts():
     "text",
     ["membar.gl;", "div.rn.f32 %f3, %f3, %f1;", "sqrt.rn.f32 %f3, %f3;",
      "call (%f3), callee, (%f3);", "fence.acq_rel.gpu;"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("target", ["sm_80", "sm_90"])
 def test_never(text, target):
     d = decision(text + FMA, 2, target)
@@ -344,7 +344,7 @@ def test_the_report_holds_the_decision():
     (found,) = report(module).to_json()["functions"][-1]["loops"]
     assert found["unroll"] == {
         "action": "full", "factor": None, "code": None, "reason": "(120 − 1)·10 = 1190 ≤ 1198"
-    }  # fmt: skip
+    }
 
 
 # ------------------------------------------------------------------ the real tool

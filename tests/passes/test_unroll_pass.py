@@ -62,7 +62,7 @@ def test_the_observed_policy_unrolls_as_ptxas_would():
     assert natural_loops(module["k"]) == []
     told = ctx.remarks.filter(kind="passed")[0]
     assert (told.name, told.loop, told.args["T"], told.args["copies"]) == \
-        ("FullyUnrolled", "L", 8, 8)  # fmt: skip
+        ("FullyUnrolled", "L", 8, 8)
     module, ctx = run(loop(LOAD + FMA))
     told = ctx.remarks.filter(kind="passed")[0]
     assert (told.name, told.args["factor"]) == ("PartiallyUnrolled", 4)
@@ -104,7 +104,7 @@ def test_factor_1_keeps_every_loop():
     [("unroll 3", 100, "PartiallyUnrolled", 3), ("unroll 3", "%r1", "PartiallyUnrolled", 3),
      ("unroll", 300, "FullyUnrolled", 300), ("unroll 8", 6, "FullyUnrolled", 6),
      ("unroll 1", 6, "NotUnrolledNounroll", None), ("nounroll", 6, "NotUnrolledNounroll", None)],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("policy", ["observed", "notes"])
 def test_the_pragma_of_the_source_is_obeyed(pragma, trip, name, copies, policy):
     _, ctx = run(loop(FMA, trip, pragma=f'.pragma "{pragma}";'), "<repaired>", policy)
@@ -156,7 +156,7 @@ def test_every_loop_has_one_remark_with_its_numbers(policy):
     [("frobnicate.b32 %r9, %r8;\n", "CannotUnrollUnknown"),
      ("mov.u32 %r9, %laneid; add.s32 %r2, %r2, %r9; shfl.sync.idx.b32 %r8, %r8, 0, 31, -1;\n",
       "CannotUnrollConvergent")],
-)  # fmt: skip
+)
 def test_what_cannot_be_copied_has_a_code_of_its_own(body, name):
     text = loop(body)
     module = nvir.read_ptx(HEADER + text + END)

@@ -356,7 +356,7 @@ def test_an_instruction_weighs_what_ptxas_counts(text: str, d: int, a: int) -> N
         ("mov.u32 %i52, sm; add.s32 %i53, %i52, %i30; ld.shared.f32 %f50, [%i53];"
          "add.f32 %f1, %f1, %f50;", 2, 6),
     ],
-)  # fmt: skip
+)
 def test_hopper_counts_otherwise(text: str, before: int, hopper: int) -> None:
     assert sizes(text, "sm_80")[0] == before
     assert sizes(text, "sm_90")[0] == hopper

@@ -51,7 +51,7 @@ BODIES = {
     "inner": "mov.u32 %r14, 0;\nI:\nmad.lo.s32 %r3, %r3, 5, %r14; add.s32 %r14, %r14, 1; "
     "setp.lt.s32 %p5, %r14, 3; @%p5 bra I;\n" + SUM,
     "guarded exit": SUM + "setp.eq.s32 %p6, %r3, 1234567; @%p6 exit;\n",
-}  # fmt: skip
+}
 NEGATED = {"lt": "ge", "le": "gt", "ne": "eq", "gt": "le", "ge": "lt", "lo": "hs", "hi": "ls"}
 COUNTED = [  # comparison, step, start, bounds
     ("lt.s32", 1, 0, (0, 1, 2, 3, 4, 5, 7, 8, 9, 30)),
@@ -87,7 +87,7 @@ def launch(module, bounds, m: int = 12345, lanes: int = 1, steps: int = 20_000):
     given = np.array([n % 2**64 for n in bounds] + [0] * (64 - len(bounds)), np.uint64)
     try:
         nvir.launch(module, "k", len(bounds), lanes, [out, given.tobytes(), np.uint32(m)],
-                    max_steps=steps * len(bounds))  # fmt: skip
+                    max_steps=steps * len(bounds))
     except LaunchError:
         return None
     return out
@@ -130,7 +130,7 @@ def check(text: str, plan: Plan, bounds, **launching):
 @pytest.mark.seed("UNR-39", "UNR-40", "UNR-42", "UNR-47", "UNR-50", "GAP-38")
 @pytest.mark.parametrize("form", ["bottom", "old", "top"])
 @pytest.mark.parametrize(("factor", "pieces"), [(2, False), (3, True), (4, False), (4, True),
-                                                (8, True)])  # fmt: skip
+                                                (8, True)])
 def test_any_count_at_run_time(form, factor, pieces):
     for compare, step, start, bounds in COUNTED[factor % 2 :: 2] if factor != 4 else COUNTED:
         text = text_of(SUM, form, compare, step, start, "%r1")
@@ -216,7 +216,7 @@ def test_what_depends_on_the_variable_alone_is_worked_out():
 def test_a_pointer_counts(end):
     text = HEADER + "mov.u32 %r2, 5; add.s64 %rd6, %rd5, 128; shl.b64 %rd7, %rd2, 2; " \
         "add.s64 %rd7, %rd5, %rd7;\nL:\nst.global.u32 [%rd5+16], %r2; add.s32 %r2, %r2, 3;\n" \
-        f"add.s64 %rd5, %rd5, 4; setp.{end}.u64 %p1, %rd5, %rd7; @%p1 bra L;\n" + END  # fmt: skip
+        f"add.s64 %rd5, %rd5, 4; setp.{end}.u64 %p1, %rd5, %rd7; @%p1 bra L;\n" + END
     for plan in (Plan(3), Plan(4, pieces=True)):
         outcome = check(text, plan, range(1, 14))["L"]
         assert outcome.way.startswith("one test in")
@@ -225,7 +225,7 @@ def test_a_pointer_counts(end):
 def test_a_float_keeps_its_tests_at_run_time_and_is_counted_where_known():
     text = HEADER + "mov.u32 %r2, 0; mov.f32 %f2, 0f00000000; cvt.rn.f32.u32 %f1, %r1;\nL:\n" \
         + SUM + "add.s32 %r2, %r2, 1; add.f32 %f2, %f2, 0f3DCCCCCD; setp.lt.f32 %p1, %f2, BOUND; " \
-        "@%p1 bra L;\n" + END  # fmt: skip
+        "@%p1 bra L;\n" + END
     kept = check(text.replace("BOUND", "%f1"), Plan(4), range(4))["L"]
     assert kept.way == "all tests in 4 copies"
     assert check(text.replace("BOUND", "0f3F800000"), Plan(None), [0])["L"].full
@@ -242,7 +242,7 @@ def test_lanes_may_count_apart():
     text = text_of(SUM, "bottom", "lt.s32", 1, 0, "%r1").replace(
         "mov.u32 %r2, 0;", "mov.u32 %r20, %laneid; shl.b32 %r21, %r20, 2; cvt.u64.u32 %rd9, %r21; "
         "add.s64 %rd1, %rd1, %rd9; mov.u32 %r2, %r20;"
-    )  # fmt: skip
+    )
     text = text.replace("[%rd1+4]", "[%rd1+64]").replace("[%rd1+8]", "[%rd1+128]")
     check(text.replace("[%rd1+12]", "[%rd1+128]"), Plan(4, pieces=True), range(24), lanes=16)
 
@@ -258,7 +258,7 @@ def test_lanes_may_count_apart():
          "shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;\n", Refusal.CONVERGENT),
         ("@%p7 bra X;\nbrx.idx %r3, ts;\nT:\n", Refusal.BRANCH),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_copied_is_refused(body, refusal):
     extra = "ts: .branchtargets T;\n" if "brx" in body else ""
     text = text_of(body, "bottom", "lt.s32", 1, 0, "%r1").replace("L:\n", extra + "L:\n", 1)
@@ -295,13 +295,13 @@ def test_a_demand_that_is_a_mistake_is_not_met():
 @st.composite
 def loops(draw):
     body = "".join(draw(st.lists(st.sampled_from(sorted(BODIES)), min_size=1, max_size=3,
-                                 unique=True).map(lambda ks: [BODIES[k] for k in ks])))  # fmt: skip
+                                 unique=True).map(lambda ks: [BODIES[k] for k in ks])))
     compare, step, start, bounds = draw(st.sampled_from(COUNTED))
     form = draw(st.sampled_from(["bottom", "old", "top"]))
     near = draw(st.integers(-3, 40))
     bound = str(draw(st.sampled_from(bounds))) if draw(st.booleans()) else "%r1"
     plan = Plan(draw(st.sampled_from([None, 2, 3, 4, 6])), draw(st.booleans()),
-                draw(st.sampled_from([1, 1, 2])))  # fmt: skip
+                draw(st.sampled_from([1, 1, 2])))
     return text_of(body, form, compare, step, start, bound), plan, (*bounds, near)
 
 

@@ -22,12 +22,12 @@ from tests.interp import test_examples as examples
 CHAINS = (
     ("print",), ("text",), ("clone",), ("shuffle", "print"), ("clean",), ("clean", "print"),
     ("clone", "text", "print", "clean", "shuffle", "print", "text"),
-)  # fmt: skip
+)
 # The order in which threads take a lock or append to a list is nobody's promise: these results are
 # held to the reference alone.
 UNORDERED = ("spin_lock", "bfs_vote", "scan_lookback")
 LONG = ("triton_matmul", "grid_barrier", "decoupled_lookback", "gemm_mma", "gemm_wmma", "sgemm",
-        "warp_specialised", "gemm_cp_async", "triton_softmax")  # fmt: skip
+        "warp_specialised", "gemm_cp_async", "triton_softmax")
 
 
 @pytest.mark.parametrize("chain", CHAINS, ids=",".join)
@@ -79,7 +79,7 @@ def launch_twice(chain: tuple[str, ...]) -> Callable[..., Any]:
 def run_example(
     test: Callable[..., None], given: dict[str, Any], chain: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(nvir, "launch", launch_twice(chain))
     test(np.random.default_rng(7), **given)
 

@@ -22,7 +22,7 @@ HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
 def kernel(body: str, registers: str = ".reg .pred %p<9>; .reg .b32 %r<99>; .reg .b64 %rd<9>;"):
     """A module of one kernel `k` with this body."""
     return read_ptx(f"{HEAD}.visible .entry k(.param .u64 out, .param .u32 n)\n{{\n"
-                    f"{registers}\n{body}\n}}\n")  # fmt: skip
+                    f"{registers}\n{body}\n}}\n")
 
 
 def copies(module: Module) -> list[Copy]:
@@ -114,7 +114,7 @@ def random_program(seed: int) -> str:
                 f"{guard}add.u32 {d}, {s}, {t};",
                 f"setp.lt.u32 %p2, {s}, {t};",
                 f"st.global.u32 [%rd1], {s};",
-            ]))  # fmt: skip
+            ]))
         if rng.random() < 0.4:  # a swap, the classic trap
             x, y = rng.sample(regs, 2)
             lines += [f"mov.b32 %r9, {x};", f"mov.b32 {x}, {y};", f"mov.b32 {y}, %r9;"]
@@ -322,7 +322,7 @@ def test_copying_a_value_in_flight_is_refused() -> None:
 def test_a_value_that_has_landed_may_be_copied() -> None:
     m = kernel(WGMMA.format(
         before="mov.b32 %r9, %r1;", between="wgmma.wait_group.sync.aligned 0;", last="%r9"
-    ))  # fmt: skip
+    ))
     propagate_copies(m["k"])
     assert copies(m)
 
@@ -392,7 +392,7 @@ def test_float_register_under_an_integer_use_is_declared_by_class() -> None:
         add.s32 %r2, %r1, 1;
         add.f32 %f2, %f1, %f1;
         st.global.u32 [%rd1], %r2; st.global.f32 [%rd1], %f2; ret;""",
-        ".reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>;")  # fmt: skip
+        ".reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>;")
     propagate_copies(m["k"])
     assignment = assign_registers(m["k"])
     load, _, add = list(m["k"].entry)[:3]

@@ -62,7 +62,7 @@ def test_header_and_symbols():
 
 def test_a_straight_line_is_ssa():
     f = body("mov.u32 %r1, %tid.x; add.s32 %r1, %r1, 1; add.s32 %r1, %r1, %r1; "
-             "st.global.u32 [%rd1], %r1; ret;")  # fmt: skip
+             "st.global.u32 [%rd1], %r1; ret;")
     mov, one, two, store, _ret = f.entry.instructions
     assert one.operands == (mov, integer(1))
     assert two.operands == (one, one)
@@ -115,7 +115,7 @@ def test_guarded_exits_end_a_block():
 
 def test_addresses():
     f = body("ld.global.v2.f32 {%f1, _}, [%rd1+-16]; ld.shared.u32 %r1, [tile+8]; "
-             "st.global.u32 [%rd1+0], %r1; ret;", ".shared .align 4 .b8 tile[64];")  # fmt: skip
+             "st.global.u32 [%rd1+0], %r1; ret;", ".shared .align 4 .b8 tile[64];")
     vector, shared, store, _ = f.entry.instructions
     assert vector.form.addresses == ((0, 1),)
     assert vector.operands[1] is integer(-16)
@@ -126,7 +126,7 @@ def test_addresses():
 
 def test_pairs_and_vectors_define_several_values():
     f = body("setp.lt.s32 %p1|%p2, %r1, %r2; mov.b64 {%r3, %r4}, %rd1; mov.b64 %rd2, {%r4, %r3}; "
-             "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd3, {%f5, %f6}]; ret;")  # fmt: skip
+             "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd3, {%f5, %f6}]; ret;")
     setp, unpack, pack, tex, _ = f.entry.instructions
     assert [r.type.name for r in setp.results] == ["pred", "pred"]
     assert len(unpack.results) == 2
@@ -151,7 +151,7 @@ def test_volatile_special_registers_make_a_pinned_form():
 
 def test_calls_with_param_variables_and_with_registers():
     callee = (".func (.param .b32 func_retval0) f(.param .b32 f_param_0);\n"
-              ".func (.reg .b32 rv) g(.reg .b32 x) { add.s32 rv, x, 1; ret; }\n")  # fmt: skip
+              ".func (.reg .b32 rv) g(.reg .b32 x) { add.s32 rv, x, 1; ret; }\n")
     f = body("""{ .param .b32 param0; .param .b32 retval0; st.param.b32 [param0], %r1;
     call.uni (retval0), f, (param0); ld.param.b32 %r2, [retval0]; }
     call (%r3), g, (%r2); ret;""", callee)
@@ -235,7 +235,7 @@ def test_negated_video_operands_and_subtracted_offsets():
 
 def test_symbol_offsets_as_operands():
     f = body("mov.u64 %rd1, tab+8; mov.u64 %rd2, tab[3]; cvta.global.u64 %rd3, tab; ret;",
-             ".global .u32 tab[8];")  # fmt: skip
+             ".global .u32 tab[8];")
     plus, index, plain, _ = f.entry.instructions
     assert (plus.operands[0].offset, index.operands[0].offset) == (8, 12)
     assert plain.operands[0].name == "tab"
@@ -251,7 +251,7 @@ def test_vector_registers_are_their_elements():
     ("text", "value"),
     [("0x1F", 31), ("-5", -5), ("017", 15), ("0b101", 5), ("42U", 42), ("(1 << 4) | 3", 19),
      ("WARP_SZ", 32), ("-(2 + 1)", -3), ("~7", -8), ("1 ? 5 : 6", 5)],
-)  # fmt: skip
+)
 def test_integer_literals_and_expressions(text, value):
     f = body(f"mov.u32 %r1, {text}; ret;")
     assert only(f, "mov").operands == (integer(value),)

@@ -24,7 +24,7 @@ import roundtrip
 
 # Loops, calls, atomics, textures, tensor cores, debug data; small enough for a quick run.
 KERNELS = ("sgemm", "reduction", "nested_break", "device_calls", "histogram", "struct_by_value",
-           "switch_heavy", "scan", "blur_texture", "gemm_mma")  # fmt: skip
+           "switch_heavy", "scan", "blur_texture", "gemm_mma")
 
 
 def _example_texts(pattern: str = "*") -> list[Path]:

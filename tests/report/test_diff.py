@@ -86,7 +86,7 @@ def test_loops_are_matched_by_label_then_line_then_order() -> None:
     # One is added before: the others are found by label, or by line under new labels.
     assert pairs([loop("A"), loop("B")], [loop("N"), loop("A"), loop("B")]) == [
         ("A", "A"), ("B", "B"),
-    ]  # fmt: skip
+    ]
     old = [loop("A", "k.cu:3"), loop("B", "k.cu:9")]
     new = [loop("A", "k.cu:1"), loop("B", "k.cu:3"), loop("C", "k.cu:9")]
     assert pairs(old, new) == [("A", "B"), ("B", "C")]

@@ -192,7 +192,7 @@ def test_text_and_json_hold_the_parts():
     made = page(f)
     text = explain_text(made)
     for part in ("trip count  24; counts %r1 from 0 up by 1 while < 24 (s32)", "├ unroll",
-                 "├ schedule", "└ factor", "live at the loop's peak", "[phase 18]"):  # fmt: skip
+                 "├ schedule", "└ factor", "live at the loop's peak", "[phase 18]"):
         assert part in text
     assert max(map(len, text.splitlines())) <= 140
     document = json.loads(json.dumps(made.to_json()))
@@ -235,7 +235,7 @@ def test_the_command(tmp_path: Path):
     run = CliRunner().invoke(
         main, ["explain", file, "--loop", "$L__BB0_7", "--json", "--no-vary",
                "--knob", "UnrollUnknownCount=2"],
-    )  # fmt: skip
+    )
     assert json.loads(run.stdout)["unroll"]["factor"] == 2
     run = CliRunner().invoke(main, ["explain", file, "--loop", "nowhere"])
     assert run.exit_code == 2

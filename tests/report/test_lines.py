@@ -65,7 +65,7 @@ def test_glyphs_are_those_of_nvdisasm(listing: Listing) -> None:
     assert rows[17].marks["%r7"] == ":"
     assert rows[18].marks == {
         "%p1": "^", "%r1": "v", "%r9": "v", "%rd1": ":", "%r7": ":", "%r2": ":"
-    }  # fmt: skip
+    }
     assert "%r9" not in rows[22].marks
 
 
@@ -108,7 +108,7 @@ def test_no_file_outside_the_folders_is_read(tmp_path: Path) -> None:
     with open(inside / "large", "wb") as f:
         f.truncate(LARGEST_SOURCE + 1)
     names = ["sub/a.cu", str(inside / "sub" / "a.cu"), str(outside / "secret"), "../out/secret",
-             "link", "pipe", "/dev/zero", "large", "", ".", "a\0b"]  # fmt: skip
+             "link", "pipe", "/dev/zero", "large", "", ".", "a\0b"]
     found = source_text(dict(enumerate(names)), [inside])
     assert found == {0: ["a"], 1: ["a"]}
     assert source_text({1: "/build/secret"}, [inside, outside]) == {1: ["x"]}
@@ -131,7 +131,7 @@ def test_places_of_inlined_calls_lead_to_the_kernel() -> None:
     fetch = next(i for i in f.instructions() if i.form.name == "tex")
     assert [name for name, _ in source.places(fetch)][::2] == [
         "texture_indirect_functions.h", "blur_texture.cu"
-    ]  # fmt: skip
+    ]
     place = source.place(fetch)
     assert place is not None
     assert place.startswith("blur_texture.cu:")

@@ -22,7 +22,7 @@ def test_a_folder_has_a_line_for_each_kernel_and_an_error_for_a_bad_file(tmp_pat
     assert document["schema"] == "nvir.reports/1"
     assert [Path(x["file"]).name for x in document["files"]] == [
         "bad.ptx", "horner.sm_80.ptx", "saxpy.sm_80.ptx",
-    ]  # fmt: skip
+    ]
     assert [x["error"] is not None for x in document["files"]] == [True, False, False]
     alone = [sys.executable, "-m", "nvir", "report", str(tmp_path / "saxpy.sm_80.ptx"), "--json"]
     one = json.loads(subprocess.run(alone, capture_output=True, text=True, check=True).stdout)
@@ -63,7 +63,7 @@ def test_files_of_every_language_stand_in_one_table(tmp_path: Path):
     assert [(r[0], r[1]) for r in rows] == [
         ("saxpy.ll", "saxpy"), ("saxpy.ll", "saxpy4"),
         ("saxpy.sm_80.ptx", "saxpy"), ("saxpy.sm_80.ptx", "saxpy4"),
-    ]  # fmt: skip
+    ]
     assert all(r[5] == "1" for r in rows if r[1] == "saxpy")  # level nvvm goes through -O3 first
     assert abs(int(rows[0][2]) - int(rows[2][2])) <= 4
 

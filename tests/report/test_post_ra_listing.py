@@ -115,7 +115,7 @@ def test_the_command_takes_loop_profile_and_limit():
 
 
 @pytest.mark.parametrize("options", [["--spread"], ["--registers", "9"], ["--post-ra", "--dot"],
-                                     ["--post-ra", "--registers", "0"]])  # fmt: skip
+                                     ["--post-ra", "--registers", "0"]])
 def test_options_that_do_not_go_together(options):
     got = nvir_schedule(str(EXAMPLES / "saxpy.sm_80.ptx"), *options)
     assert got.exit_code == 2

@@ -52,7 +52,7 @@ def test_the_svg_has_each_operation_in_the_colour_of_its_stage(name: str, header
 def test_boxes_wrap_at_the_end_of_the_kernel() -> None:
     made = schedule_of(*NAMES[1])
     over = [n for n, t in enumerate(made.times)
-            if made.pipe[n] and t % made.ii + made.graph.interval[n] > made.ii]  # fmt: skip
+            if made.pipe[n] and t % made.ii + made.graph.interval[n] > made.ii]
     height = 64 + 18 * made.ii
     root = ET.fromstring(schedule_svg(made, "m"))
     for rect in root.iter("{http://www.w3.org/2000/svg}rect"):

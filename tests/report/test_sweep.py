@@ -51,7 +51,7 @@ def test_ranges(text: str, values: list[Any]):
     "text",
     ["UnrollBudget", "UnrollBudget=", "Unrol=1", "UnrollBudget=3..1", "UnrollBudget=1..x",
      "UnrollBudget=1..9:0", "UnrollBudget=0..1000000:1", "LoopUnroll=false..true"],
-)  # fmt: skip
+)
 def test_bad_ranges_are_named(text: str):
     with pytest.raises(NvirError):
         parse_range(text)
@@ -139,7 +139,7 @@ def _killed_and_started_again(
 ) -> None:
     def command(out: Path) -> list[str]:
         return [sys.executable, "-m", "nvir", "sweep", str(folder), *options,
-                "-j", "2", "-o", str(out)]  # fmt: skip
+                "-j", "2", "-o", str(out)]
 
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     expected = subprocess.run(command(whole), capture_output=True, text=True, check=True).stdout

@@ -45,7 +45,7 @@ def test_pipe_of_class_has_the_fourteen_rows_of_the_notes():
     assert set(PIPE_OF_CLASS) == {*CLASSES, 4}
     by_pipe = {
         0: {1, 9, 10, 11}, 1: {7}, 2: {4, 16}, 4: {12, 14, 26}, 5: {6, 20}, 6: {31}, 8: {8},
-    }  # fmt: skip
+    }
     for pipe, classes in by_pipe.items():
         assert {code for code, p in PIPE_OF_CLASS.items() if p == pipe} == classes
     assert PIPE_WIDTHS == (4, 4, 1, 1, 2, 1, 1)
@@ -85,7 +85,7 @@ def test_every_opcode_classifies_for_every_operand():
         (0x54, DEFAULT), (0x55, 8), (0x56, 12), (0x5A, 12), (0x5D, 12), (0x6F, 12), (0x70, DEFAULT),
         (0xB7, 10), (0x120, 10), (0x135, 14), (0x13D, 10), (0x13E, 10), (0x13F, DEFAULT),
     ],
-)  # fmt: skip
+)
 def test_families_at_their_bounds(opcode, code):
     assert classify(opcode) == code
 
@@ -171,7 +171,7 @@ def test_what_the_notes_leave_open_is_marked():
         ("I2F", 9), ("MUFU.EX2", 8), ("HFMA2", 7), ("HMMA.16816.F32", 14), ("ULDC.64", 20),
         ("BAR.SYNC", 12), ("BRA", 1), ("ATOMG.E.ADD", 12),
     ],
-)  # fmt: skip
+)
 def test_class_of_a_named_operation(operation, code):
     assert latency_class(operation, SM_80) == code
 

@@ -68,14 +68,14 @@ def test_a_guarded_copy_is_a_move_that_may_leave_the_old_value():
 def test_literals_stand_in_operations_also_through_a_mov():
     assert families("mov.u32 %r3, 8; mul.lo.s32 %r4, %r1, %r3; st.global.u32 [%d1], %r4;") == [
         "SHF", "STG",
-    ]  # fmt: skip
+    ]
     assert families("mov.u32 %r3, 8; st.global.u32 [%d1], %r3;") == ["MOV", "STG"]
     assert families("mov.u32 %r3, 0; st.global.u32 [%d1], %r3;") == ["STG"]
 
 
 def test_literal_of_follows_moves_only():
     f = function_of("mov.u32 %r3, 8; mov.u32 %r4, %r3; add.s32 %r5, %r4, 1;"
-                    "st.global.u32 [%d1], %r5;")  # fmt: skip
+                    "st.global.u32 [%d1], %r5;")
     add = next(i for i in f.instructions() if i.form.name == "add")
     assert literal_of(add.operands[0]).value == 8
     assert literal_of(add) is None

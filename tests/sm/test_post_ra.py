@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from nvir.sm.postra import LoopCode, PhysicalOp, Variant, loop_code
 
 import nvir
-from nvir.assembler.postra import schedule
+from nvir.assembler.postra import LoopCode, PhysicalOp, Variant, loop_code, schedule
 from nvir.assembler.postra.check import check, compare, emit, require, run_sequential
 from nvir.assembler.postra.code import parallel_moves
 from nvir.assembler.postra.control import BARRIERS
@@ -40,7 +40,7 @@ def op(family: str, writes: str = "", reads: str = "", guard: str = "", role: st
 
     g = registers(guard)
     return PhysicalOp(family, registers(writes), registers(reads) + g, g[0] if g else None,
-                      None, role)  # fmt: skip
+                      None, role)
 
 
 def code(*operations, profile=SM80, **kw) -> LoopCode:
@@ -86,11 +86,11 @@ def test_one_register_for_two_values_costs_interval_and_is_named():
     shared = code(
         op("LDG.E", "R6", "R2"), op("FFMA", "R8", "R6 R8 R8"),
         op("LDG.E", "R6", "R3"), op("FFMA", "R9", "R6 R9 R9"),
-    )  # fmt: skip
+    )
     own = code(
         op("LDG.E", "R6", "R2"), op("FFMA", "R8", "R6 R8 R8"),
         op("LDG.E", "R7", "R3"), op("FFMA", "R9", "R7 R9 R9"),
-    )  # fmt: skip
+    )
     a, b = verified(shared), verified(own)
     load = SM80.latency("LDG.E")
     assert a.true_ii == b.true_ii == 8  # two loads, four cycles each on the LSU
@@ -155,7 +155,7 @@ def test_dependences_of_one_register():
     assert kinds(c) == {
         ("RAW", 0, 1, 0), ("WAR", 1, 2, 0), ("WAW", 0, 2, 0), ("WAW", 2, 0, 1),
         ("RAW", 1, 2, 0), ("WAR", 2, 1, 1), ("WAW", 1, 1, 1),
-    }  # fmt: skip
+    }
 
 
 def test_an_access_reads_its_operands_late():
@@ -186,7 +186,7 @@ def test_phase_a_registers_positive_trips_of_the_asked_stages():
         (0, 0, 1, ("R", 4), 1),  # the load of this pass is added in the next
         (0, 0, 0, ("R", 4), 1), (0, 2, 0, ("R", 2), 1), (0, 2, 2, ("R", 2), 1),
         (1, 1, 1, ("R", 6), 1),
-    }  # fmt: skip
+    }
     assert set(register_carried(dependences(c), [0, 1, 0], 1, 1)) == {1}
     # the WAR of the adding, a stage later, to the next load spans no pass
     assert not any(r.source == 1 and r.target == 0 for r in table[1])
@@ -198,14 +198,14 @@ def test_phase_a_registers_positive_trips_of_the_asked_stages():
 @pytest.mark.seed("PRA-03", "GAP-47")
 def test_liveness_bits_by_stage():
     c = code(op("LDG.E", "R4", "R2"), op("FADD", "R6", "R4 R6"), op("STG.E", "", "R8 R6"),
-             live_out=frozenset({("R", 6)}))  # fmt: skip
+             live_out=frozenset({("R", 6)}))
     stages = [0, 1, 2]
     found = dependences(c)
     rows = stage_liveness(stage_slots(c, stages, 0b111), found, c.live_out)
     bits = {f"{r[0]}{r[1]}": (row.live_in, row.live_out) for r, row in rows.items()}
     assert bits == {
         "R2": (0b001, 0), "R4": (0b010, 0b001), "R6": (0b110, 0b010), "R8": (0b100, 0),
-    }  # fmt: skip
+    }
     # only the stages that the mask has
     part = stage_slots(c, stages, 0b101)
     assert [s.stage for s in part] == [0, 2]
@@ -279,7 +279,7 @@ def _moved(made):
     order = made.order()
     a, b = order[0], order[1]
     record = attrs.evolve(made.placement.records[b], cycle=t[a] // made.ii * made.ii
-                          + (t[a] + 1) % made.ii)  # fmt: skip
+                          + (t[a] + 1) % made.ii)
     records = {**made.placement.records, b: record}
     return attrs.evolve(made, placement=attrs.evolve(made.placement, records=records))
 
@@ -293,7 +293,7 @@ def test_records():
         assert (r.bank, r.offset) == SM80.banks.classify(
             next((k for c, k in (*made.code.operations[n].writes, *made.code.operations[n].reads)
                   if c == "R"), 0)
-        )  # fmt: skip
+        )
     assert any(
         r.max_predecessor_cycle < r.max_dependency_cycle for r in made.placement.records.values()
     )
@@ -307,7 +307,7 @@ def test_the_named_variants():
     assert {v.value.name for v in Variant} == {
         "SoftwarePipeline", "LoopScheduler", "TensorScheduler", "DualIssueScheduler",
         "PrefetchScheduler",
-    }  # fmt: skip
+    }
     assert Variant.named("SoftwarePipeline").value.require() == "nvir.assembler.postra.schedule"
     assert Variant.named("DualIssue") is Variant.DUAL_ISSUE
     with pytest.raises(Unsupported, match="one instruction a cycle"):
@@ -644,7 +644,7 @@ def test_copies_with_registers_of_their_own_lower_the_interval():
     c = code(
         op("LDG.E", "R6", "R2 R3"), op("FADD", "R8", "R8 R6"), op("IADD3", "R2", "R2"),
         op("ISETP", "P0", "R2 R10"), op("BRA", "", "", "P0", "branch"), registers=11,
-    )  # fmt: skip
+    )
     plain, wide = verified(c), verified(expand(c, 4))
     assert own_registers(c) == {("R", 6), ("P", 0)}
     assert wide.ii / 4 < plain.ii / 2

@@ -234,7 +234,7 @@ def test_the_widths_of_the_notes():
     widths = {name: pipe.units for name, pipe in machine.pipes.items()}
     assert widths == {
         "ALU": 4, "FMA": 4, "DFMA": 1, "MMA": 1, "LSU": 2, "TEX": 1, "BRA/SMEM": 1, "SFU": 1,
-    }  # fmt: skip
+    }
     assert machine.issue_width is None
     assert all(unit.interval == 1 for unit in machine.units.values())
     assert machine.operation("HMMA.16816.F32").pipes == ("MMA",)

@@ -180,7 +180,7 @@ V4 = "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];"
      "st.global.v2.u32 [%rd1+8], {%r1, %r2};", 2, 2),  # in two tuples at other places
     ("mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; st.global.v2.u32 [%rd1], {%r2, %r1};"
      "st.global.v2.u32 [%rd1+8], {%r2, %r1};", 0, 2),  # in two at the same
-])  # fmt: skip
+])
 def test_moves_only_where_tuples_disagree(body, moves, vectors) -> None:
     a = allocate(kernel("ld.param.u64 %rd9, [a]; ld.global.u64 %rd1, [%rd9];" + body), P80)
     check_allocation(a)

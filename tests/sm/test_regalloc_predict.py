@@ -107,7 +107,7 @@ def test_unrolled_loops_hold_the_loads_of_all_copies() -> None:
 
 @pytest.mark.parametrize(("text", "more"), [
     ("div.rn.f64 %fd3, %fd1, %fd2;", 8), ("add.f64 %fd3, %fd1, %fd2;", 0),
-])  # fmt: skip
+])
 def test_slow_paths_take_registers_while_they_run(text, more) -> None:
     loads = "ld.global.f64 %fd1, [%rd1]; ld.global.f64 %fd2, [%rd1+8];"
     plain = predict(kernel(f"{loads} mul.f64 %fd3, %fd1, %fd2; st.global.f64 [%rd1], %fd3;"), P80)
@@ -124,7 +124,7 @@ def test_targets_rise_with_occupancy() -> None:
 @pytest.mark.parametrize(("directives", "limit"), [
     ("", 255), (".maxnreg 40", 40), (".maxntid 1024, 1, 1", 64),
     (".maxntid 512, 1, 1\n.minnctapersm 4", 32),
-])  # fmt: skip
+])
 def test_directives_limit_the_registers(directives, limit) -> None:
     assert register_limit(kernel("", directives), P80.limits) == limit
 

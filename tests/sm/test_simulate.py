@@ -205,7 +205,7 @@ def test_figures_out_of_range_are_told(options: dict[str, object]) -> None:
              max_size=12),
     st.integers(1, 6),
     st.sampled_from([4, 8, 12]),
-)  # fmt: skip
+)
 def test_bounds_hold(names: list[str], warps: int, iterations: int) -> None:
     """No faster than the issue slots, the pipes and one warp alone; stalls add up."""
     stream = chain(*names, "BRA")
@@ -226,7 +226,7 @@ def test_bounds_hold(names: list[str], warps: int, iterations: int) -> None:
             source = next(
                 x for x in run.events
                 if (x.warp, x.slot, x.iteration) == (e.warp, wait.slot, e.iteration)
-            )  # fmt: skip
+            )
             assert e.start >= source.start + wait.cycles
 
 

@@ -47,7 +47,7 @@ def random_graph(seed: int) -> LoopGraph:
             f"ex2.approx.ftz.f32 {d}, {a};",
             f"ld.global.nc.f32 {d}, [%rd1+{4 * rng.randrange(9)}];",
             f"cvt.rzi.s32.f32 %r3, {a}; cvt.rn.f32.s32 {d}, %r3;",
-        )))  # fmt: skip
+        )))
     text = (".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a) {\n"
             ".reg .pred %p<2>; .reg .f32 %f<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
             "ld.param.u64 %rd1, [a]; mov.u32 %r1, 0;\n"
@@ -55,7 +55,7 @@ def random_graph(seed: int) -> LoopGraph:
             + "L:\n" + "\n".join(body) + "\nadd.s64 %rd1, %rd1, 64; add.u32 %r1, %r1, 1;\n"
             "setp.lt.u32 %p1, %r1, 99; @%p1 bra L;\n"
             + "".join(f"st.global.f32 [%rd1+{4 * k}], %f{k};\n" for k in range(1, 9))
-            + "ret; }\n")  # fmt: skip
+            + "ret; }\n")
     f = nvir.read_ptx(text).functions[0]
     f.analyze_cfg()
     return loop_graph(natural_loops(f)[0], profile("sm_80"))
@@ -171,7 +171,7 @@ def test_the_fullest_slot_is_proven() -> None:
 @pytest.mark.parametrize(("name", "header", "ii"), [
     ("blur_texture.sm_80", "$L__BB0_9", 32), ("horner.sm_80", "$L__BB0_7", 24),
     ("grid_barrier.sm_80", "$L__BB0_4", 50),
-])  # fmt: skip
+])
 def test_intervals_that_eviction_alone_missed(name: str, header: str, ii: int) -> None:
     assert schedule_loop(graph_of(name, header)).ii == ii
 

@@ -27,7 +27,7 @@ LACKING = frozenset((
     "multimem.cp.async.bulk", "multimem.cp.reduce.async.bulk", "st.bulk", "tcgen05.ld.red",
     "tensormap.cp_fenceproxy", "unknown", "vabsdiff2", "vadd2", "vadd4", "vavrg2", "vavrg4",
     "vmad", "vmax2", "vmax4", "vmin2", "vmin4", "vset", "vset2", "vset4", "vsub2", "vsub4",
-))  # fmt: skip
+))
 
 
 def test_rows_without_a_template_are_those_that_are_listed():

@@ -25,7 +25,7 @@ LINES = st.sampled_from(
         ".L_x:",
         '\t//## File "a.cu", line 2',
     ]
-)  # fmt: skip
+)
 TEXTS = st.lists(LINES | st.text(max_size=40), max_size=30).map("\n".join)
 
 

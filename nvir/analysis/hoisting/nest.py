@@ -208,7 +208,7 @@ def _hazards_of(f: Form) -> int:
     return (
         UNKNOWN * (f.name == "unknown") | CALL * f.is_call | SYNC * bool(sync)
         | STORE * f.writes | CARRIES * (f.carry_in or f.carry_out)
-    )  # fmt: skip
+    )
 
 
 def _waits(form: Form) -> bool:

@@ -375,7 +375,7 @@ def closed(chosen: Sequence[Instruction], region: Region) -> list[Instruction]:
             if not any(region.varies(v, among) for v in i.operands)
             and not (i.form.carry_out and any(
                 u not in among and region.holds(u) for u in i.results[-1].users))
-        ]  # fmt: skip
+        ]
         if len(left) == len(kept):
             return left
         kept = left

@@ -189,7 +189,7 @@ class _Rule:
     def _all(
         self, chosen: list[Instruction], size: int, long_: bool, amount: float = 0,
         why: str = "", free: bool = False,
-    ) -> tuple[list[Instruction], Verdict]:  # fmt: skip
+    ) -> tuple[list[Instruction], Verdict]:
         budget = exact(amount) if amount else None
         verdict = self._verdict(chosen, size, long_, budget, why, free)
         return (chosen if verdict.pays else []), verdict
@@ -219,7 +219,7 @@ class _Rule:
     def _verdict(
         self, chosen: Sequence[Instruction], size: int, long_: bool, budget: Exact | None,
         why: str, free: bool = False,
-    ) -> Verdict:  # fmt: skip
+    ) -> Verdict:
         weights = tables.score_weights(self.pass_id, long_)
         long = weights.long_latency.value
         score = sum([long if has_long_latency(i.form) else self.cost(i) for i in chosen])
@@ -337,7 +337,7 @@ def _withheld(region: Region) -> set[Instruction]:
     if "" in written:
         written |= {"global", "shared", "local"}
     return {i for i in loads if not i.form.invariant and not is_fetch(i.form)
-            and (_space(i.form) in written or (written and not i.form.space))}  # fmt: skip
+            and (_space(i.form) in written or (written and not i.form.space))}
 
 
 def _space(form: Form) -> str:
@@ -347,7 +347,7 @@ def _space(form: Form) -> str:
 def worthwhile(
     invariant: Sequence[Instruction], wanted: Iterable[Instruction],
     cost: Callable[[Instruction], int],
-) -> list[Instruction]:  # fmt: skip
+) -> list[Instruction]:
     """Those of `wanted` that cost something, with all that they need, in order.
 
     Copies and changes of sign cost nothing where they are; moved for themselves they would only

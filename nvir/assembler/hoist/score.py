@@ -71,7 +71,7 @@ class Verdict:
             "size": round(float(self.size), 3), "value": round(value, 3),
             "penalty": self.penalty,
             "budget": math.inf if self.budget is None else float(self.budget),
-        }  # fmt: skip
+        }
 
 
 @functools.cache

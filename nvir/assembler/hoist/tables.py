@@ -18,7 +18,7 @@ PassId = Literal[0, 1, 2, 3]
 NAMES = {
     0: "OriHoistInvariantsEarly", 1: "OriHoistInvariantsLate", 2: "OriHoistInvariantsLate2",
     3: "OriHoistInvariantsLate3",
-}  # fmt: skip
+}
 PHASES = (35, 66, 79, 88)  # of the ids, in order
 
 
@@ -75,7 +75,7 @@ def _weights(safe: bool, early: bool, long_latency: int, real: int) -> ScoreWeig
         safe, early,
         Row(long_latency, "noted", "score of an invariant operation of long latency"),
         Row(real, "noted", "divisor of the score, and score of a scoreboard result"),
-    )  # fmt: skip
+    )
 
 
 SCORES = (
@@ -104,18 +104,18 @@ BODY_SHARE = Row(3, "noted", "divides the body's weight beside the header's")
 # The size of a block as the observed rule divides by it.
 PHI_MOVES = Row(1, "observed", "move at a phi, and where a value of another block's phi is made")
 SHORT_LATCH = Row(12, "observed", "size up to which the latch of a nest has its loop control moved "
-                  "to the header")  # fmt: skip
+                  "to the header")
 LOOP_CONTROL = Row(3, "observed", "its size: the step, the comparison, the move for the phi")
 LARGE_INNER = Row(255, "observed", "instructions of an inner loop above which all leaves the one "
-                  "around it")  # fmt: skip
+                  "around it")
 GUARDED = Row(8, "observed", "instructions of a block up to which its branch becomes a guard")
 GUARDED_LONG = Row(20, "observed", "the same where a load of long latency follows, under the next "
-                   "three rows")  # fmt: skip
+                   "three rows")
 LOADS_SOON = Row(9, "observed", "instructions behind the block among which that load is")
 MERGING = Row(4, "observed", "values at least that merge behind the block")
 LONG_HEADER = Row(10, "observed", "instructions at least of the header")
 FALLBACK_VALUES = Row(2, "observed", "values that do not pay from which the others are tried "
-                      "without them")  # fmt: skip
+                      "without them")
 
 REGISTERS = Row(255, "noted", "registers of a thread, of which constant loads may take a share")
 
@@ -173,4 +173,4 @@ def block_policy(value: int | None, pass_id: int, *, inner: bool, literal: bool)
 OPCODE_NUMBERS = {
     159: "bar.sync", 32: "membar", 271: "barrier", 236: "brx.idx", 195: "setp", 130: "addc",
     85: "memory", 109: "memory", 228: "exempt", 16: "exempt",
-}  # fmt: skip
+}

@@ -22,4 +22,4 @@ from nvir.assembler.postra.schedule import PostRaSchedule, schedule
 __all__ = [
     "LoopCode", "PhysicalOp", "PostRaSchedule", "Reg", "Variant", "loop_code", "reg_name",
     "schedule",
-]  # fmt: skip
+]

@@ -191,7 +191,7 @@ def check(made: PostRaSchedule, *, level: str = "l1", policy: str = "observed") 
     return [
         *_stages(made), *_tuples(made), *_resources(made), *_order(made),
         *_Line(made, level, policy).faults(), *_barriers(made),
-    ]  # fmt: skip
+    ]
 
 
 def require(made: PostRaSchedule, *, level: str = "l1", policy: str = "observed") -> None:
@@ -300,7 +300,7 @@ class _Line:
     def _read(
         self, x: Instance, op: PhysicalOp, r: Reg, want: Instance | None,
         timed: Sequence[tuple[int, Instance]],
-    ) -> Iterator[str]:  # fmt: skip
+    ) -> Iterator[str]:
         code, now = self.made.code, self.at(x)
         before = [w for t, w in timed if t < now]
         have = before[-1] if before else None
@@ -333,7 +333,7 @@ def _barriers(made: PostRaSchedule) -> Iterator[str]:
         if barrier is None:
             return False
         return any(start < t[n] + k * ii <= end for n in waits.get(barrier, ())
-                   for k in range(-made.stages - 1, 2 * made.stages + 3))  # fmt: skip
+                   for k in range(-made.stages - 1, 2 * made.stages + 3))
 
     base = made.stages  # an iteration with others on both sides
     line: dict[Reg, Instance] = {}
@@ -345,7 +345,7 @@ def _barriers(made: PostRaSchedule) -> Iterator[str]:
                 w = line.get(r)
                 if w is not None and r[0] != "M" and result_is_variable(
                     code.profile, code.operations[w[1]]
-                ) and not guarded(t[w[1]] + w[0] * ii, now, fields[w[1]].write):  # fmt: skip
+                ) and not guarded(t[w[1]] + w[0] * ii, now, fields[w[1]].write):
                     yield f"{n} reads {reg_name(r)} of {w[1]} without a barrier"
                 readers.setdefault(r, []).append((i, n))
             for r in op.writes:

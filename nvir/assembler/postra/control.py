@@ -108,7 +108,7 @@ def control(
             for n in range(len(times))
         ),
         len(set(barrier)), _added(all_waits, order, stall, ii), tuple(all_waits),
-    )  # fmt: skip
+    )
 
 
 def _waits(
@@ -123,7 +123,7 @@ def _waits(
     return [
         BarrierWait(n, a.node, int(place[a.node] >= place[n]), a.lands, a.kind == "read")
         for b, found in waiters.items() for n in sorted(found) for a in members[b]
-    ]  # fmt: skip
+    ]
 
 
 def _added(
@@ -196,7 +196,7 @@ def _colour(arcs: Sequence[_Arc], ii: int) -> list[int]:
             b = free[0]
         else:
             costs = [sum(_delay(a, m, ii) + _delay(m, a, ii) for m in members[b])
-                     for b in range(BARRIERS)]  # fmt: skip
+                     for b in range(BARRIERS)]
             b = costs.index(min(costs))
         held[b] |= bits
         members[b].append(a)

@@ -39,7 +39,7 @@ READ_CYCLES = 11  # assumed, see above
 _LATE_READERS = frozenset((
     "load", "load_shared", "store", "store_shared", "atomic", "atomic_shared", "copy", "texture",
     "shuffle", "load_constant",
-))  # fmt: skip
+))
 
 
 @attrs.frozen

@@ -47,7 +47,7 @@ def own_registers(code: LoopCode) -> set[Reg]:
         mixed = [
             t for op in code.operations for t in op.tuples
             if not own.issuperset(t) and not own.isdisjoint(t)
-        ]  # fmt: skip
+        ]
     return own
 
 
@@ -85,11 +85,11 @@ def expand(code: LoopCode, copies: int, limit: int | None = None) -> LoopCode:
             if (k, a) in place and (at, b) in place:
                 order.append((place[k, a], place[at, b], cycles, later))
     top = max([code.registers, *(r[1] + 1 for op in operations
-                                 for r in (*op.writes, *op.reads) if r[0] == "R")])  # fmt: skip
+                                 for r in (*op.writes, *op.reads) if r[0] == "R")])
     return attrs.evolve(
         code, operations=tuple(operations), order=tuple(order), registers=top,
         name=f"{code.name} ({copies} copies)",
-    )  # fmt: skip
+    )
 
 
 def instances(code: LoopCode, copies: int) -> list[tuple[int, int]]:
@@ -101,7 +101,7 @@ def instances(code: LoopCode, copies: int) -> list[tuple[int, int]]:
     return [
         (k, n) for k in range(copies) for n in range(len(code.operations))
         if k + 1 == copies or (n != code.branch and n not in tests)
-    ]  # fmt: skip
+    ]
 
 
 def _for_branch(code: LoopCode, own: set[Reg]) -> set[int]:
@@ -111,7 +111,7 @@ def _for_branch(code: LoopCode, own: set[Reg]) -> set[int]:
     return {
         n for n, op in enumerate(code.operations)
         if op.writes and n not in ordered and all(r in own and r not in read for r in op.writes)
-    }  # fmt: skip
+    }
 
 
 def _places(code: LoopCode, own: set[Reg]) -> tuple[dict[str, int], dict[str, int]]:
@@ -142,7 +142,7 @@ def _renamed(
         letter: min((n for kind, n in own if kind == letter), default=0) // _unit(letter)
         * _unit(letter)
         for letter in bases
-    }  # fmt: skip
+    }
 
     def to(r: Reg) -> Reg:
         if r not in own:
@@ -154,4 +154,4 @@ def _renamed(
         op, writes=tuple(map(to, op.writes)), reads=tuple(map(to, op.reads)),
         guard=None if op.guard is None else to(op.guard),
         tuples=tuple(tuple(map(to, t)) for t in op.tuples),
-    )  # fmt: skip
+    )

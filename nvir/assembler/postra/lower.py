@@ -34,7 +34,7 @@ from nvir.sm.profile import Profile
 def loop_code(
     loop: Loop, profile: Profile, allocation: Allocation | None = None, *, spread: bool = False,
     limit: int | None = None, alias: AliasAnalysis | None = None,
-) -> LoopCode:  # fmt: skip
+) -> LoopCode:
     """The body of a loop of one block on the registers of its function.
 
     allocation  of the whole function; made here by default, within `limit` registers
@@ -76,12 +76,12 @@ class _Builder:
         operations = self._moves([op for s in steps for op in self._lower(s)])
         counted = trip_count(self.loop) is not None
         top = max((r[1] + 1 for op in operations for r in (*op.writes, *op.reads) if r[0] == "R"),
-                  default=0)  # fmt: skip
+                  default=0)
         return LoopCode(
             self.block.name or "", self.profile, tuple(operations),
             tuple(self._order(operations, alias)), frozenset(self._live_out()), counted,
             max(self.a.registers, top), tuple(self.hoisted),
-        )  # fmt: skip
+        )
 
     # ------------------------------------------------------------- the operations
 
@@ -92,12 +92,12 @@ class _Builder:
                 raise Unsupported(
                     f"no micro-operations for {s.operation.parent.form.spelling}",
                     self.profile.name, self.block.name or "",
-                )  # fmt: skip
+                )
         made = {r for s in kept if s.operation is not None for r in s.operation.results}
         rare = {
             r for s in steps if s.operation is not None and s.operation.rare
             for r in s.operation.results
-        }  # fmt: skip
+        }
         self.ignored = rare - made
         return kept
 
@@ -108,10 +108,10 @@ class _Builder:
                 PhysicalOp("MOV", (self._place(to, 0),), () if r is None else (self._place(*r),),
                            role="tuple move")
                 for to, r in s.moves
-            ]  # fmt: skip
+            ]
         read = tuple(dict.fromkeys(
             self._place(*r) for r in s.read if r not in self.ignored
-        ))  # fmt: skip
+        ))
         if s.operation is None:
             wide = {2: ".64", 4: ".128"}.get(len(written or read), "")
             place: Reg = ("M", s.slot)
@@ -130,7 +130,7 @@ class _Builder:
                 tuples.append(tuple(self._place(v, w) for w in range(width(v))))
         return [PhysicalOp(
             op.family or "", written, read, guard, op, role, tuple(dict.fromkeys(tuples)),
-        )]  # fmt: skip
+        )]
 
     def _place(self, owner: Owner, word: int) -> Reg:
         if owner in self.general:
@@ -168,7 +168,7 @@ class _Builder:
             PhysicalOp("PLOP3" if to[0] == "P" else "MOV", (to,), () if s is None else (s,),
                        role="move")
             for to, s in parallel_moves(wanted, free)
-        ]  # fmt: skip
+        ]
         at = next((k for k, op in enumerate(operations) if op.role == "branch"), len(operations))
         return [*operations[:at], *moves, *operations[at:]]
 

@@ -120,7 +120,7 @@ def propagate(
         name: {r: LivenessRow(rows[r].live_out) for r in sorted(live) if r in rows
                and rows[r].live_out}
         for name, live in successors.items()
-    }  # fmt: skip
+    }
 
 
 # ---------------------------------------------------------------- phase C
@@ -130,7 +130,7 @@ def place(
     code: LoopCode, found: Sequence[Dependence], ii: int, stages: Sequence[int], mask: int, *,
     slots: Sequence[int] | None = None, pipes: Sequence[str] | None = None, mode: int = 0,
     blocked: bool = False,
-) -> Placement | None:  # fmt: skip
+) -> Placement | None:
     """A cycle for each operation of the stages in the mask; None where they do not fit.
 
     slots   slot of the kernel, 0 to ii - 1, that each operation should have (default: the earliest)
@@ -143,7 +143,7 @@ def place(
 def placement_of(
     code: LoopCode, found: Sequence[Dependence], ii: int, times: Sequence[int],
     pipes: Sequence[str],
-) -> Placement:  # fmt: skip
+) -> Placement:
     """The records of operations whose cycles and pipes are known to be right."""
     stages = [t // ii for t in times]
     mask = (1 << max(stages) + 1) - 1
@@ -170,7 +170,7 @@ class _Placer:
         self, code: LoopCode, found: Sequence[Dependence], ii: int, stages: Sequence[int],
         mask: int, slots: Sequence[int] | None, pipes: Sequence[str] | None, mode: int,
         blocked: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.code, self.found, self.ii, self.stages, self.mask = code, found, ii, stages, mask
         self.profile: Profile = code.profile
         self.wanted = slots if slots is not None else [0] * len(stages)
@@ -194,7 +194,7 @@ class _Placer:
         routes = {n: self._route(n) for n in self.inside}
         order = sorted(self.inside, key=lambda n: (
             routes[n] is Route.BANK, self.stages[n] * self.ii + self.wanted[n], n
-        ))  # fmt: skip
+        ))
         for n in order:
             if not self._put(n):
                 return None
@@ -204,7 +204,7 @@ class _Placer:
         slots = stage_slots(self.code, self.stages, self.mask)
         slots = tuple(attrs.evolve(
             s, operations=tuple(sorted(s.operations, key=lambda n: (self.time[n], n)))
-        ) for s in slots)  # fmt: skip
+        ) for s in slots)
         live = stage_liveness(slots, self.found, self.code.live_out)
         records = {n: self._record(n, routes[n]) for n in self.inside}
         return Placement(self.ii, self.mask, records, slots, live)

@@ -45,7 +45,7 @@ def encode(route: Route, stage: int) -> int:
 def decode(
     flags: int, stage: int, register: int, banks: RegisterBanks, mode: int = 0,
     blocked: bool = False,
-) -> Route:  # fmt: skip
+) -> Route:
     """The way of an operation with this flags byte, while `stage` is placed.
 
     register  the number of the register that it is carried in

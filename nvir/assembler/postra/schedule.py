@@ -99,7 +99,7 @@ class PostRaSchedule:
 def schedule(
     code: LoopCode, *, level: str = "l1", policy: str = "observed", thorough: bool = False,
     mode: int = 0,
-) -> PostRaSchedule:  # fmt: skip
+) -> PostRaSchedule:
     """Pipeline a loop on its registers.
 
     level     where loads hit
@@ -134,7 +134,7 @@ def schedule(
         code, tuple(found), placed.ii, stages, true_ii, max(bounds.rec_mii, resources), made.ii,
         raised, placed, register_carried(found, of, 0, stages - 1),
         control(code, found, placed.ii, times, level), pipelined, reason,
-    )  # fmt: skip
+    )
 
 
 def _place(
@@ -217,7 +217,7 @@ def _loop_graph(code: LoopCode, found: Sequence[Dependence]) -> LoopGraph:
         cast(Any, _Named(code.name)), profile, cast(Any, code.operations),
         DependenceGraph(nodes, edges, limits), tuple(u.pipes for u in units),
         tuple(max(1, u.interval) for u in units), registers, sizes, {},
-    )  # fmt: skip
+    )
 
 
 @attrs.frozen

@@ -42,7 +42,7 @@ WORD = 4
 # What is joined, and whether large units get their places first, which wastes less between them.
 _ATTEMPTS = (
     (Joining.ALL, False), (Joining.ALL, True), (Joining.FEWER, True), (Joining.NEEDED, True),
-)  # fmt: skip
+)
 
 
 @attrs.frozen(eq=False)
@@ -330,7 +330,7 @@ class _Allocator:
     def result(self, joining: Joining, large_first: bool) -> Allocation:
         """Registers for everything, whatever that takes."""
         entering = {b: sorted(live, key=self.number.__getitem__)
-                    for b, live in self.live_in.items()}  # fmt: skip
+                    for b, live in self.live_in.items()}
         layout = Layout(self.function.rpo, self.steps, self.heads, entering, self.live_out)
         tupled = join(layout, self.incoming, joining)
         general, predicates = tupled.colour(large_first)
@@ -342,13 +342,13 @@ class _Allocator:
             s for s in steps
             if s.operation is not None
             and is_conflict(general[v] for v in s.sources if width(v) == 1)
-        )  # fmt: skip
+        )
         return Allocation(
             general, predicates, max(top, STACK_POINTER + 1),
             max(predicates.values(), default=-1) + 1, dict(self.spilled), moved * WORD,
             conflicts, tuple(steps), self.live_out, self.heads, self.words,
             tupled.units.place, sum(len(s.moves) for s in steps),
-        )  # fmt: skip
+        )
 
 
 def _words(expansion: Expansion, v: Value, count: int) -> tuple[Register | None, ...]:
@@ -381,5 +381,5 @@ def _steps_of(block: Block, op: MachineInstruction, tuples: Tuples) -> list[Step
     made = Step(
         block, op, op.results, tuple(read), tuples=tuple(rows), made=tuples.written,
         ties=tuples.ties,
-    )  # fmt: skip
+    )
     return [*steps, made]

@@ -100,7 +100,7 @@ def _number(a: Allocation, register: Register) -> int:
 def _contents(
     a: Allocation, block: Block, steps: list[Step], entering: Mapping[Block, set[Owner]],
     homes: Mapping[int, Register], unmade: set[Register],
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[str]:
     held: _Contents = {}
     for v in entering[block]:
         for w in range(width(v)):

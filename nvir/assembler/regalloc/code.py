@@ -35,13 +35,13 @@ class Op:
     __slots__ = (
         "address", "grouped", "kind", "latency", "parent", "results", "scratch", "sources", "space",
         "tuples", "variable",
-    )  # fmt: skip
+    )
 
     def __init__(
         self, results: tuple[int, ...], sources: tuple[int, ...], parent: Instruction, *,
         latency: int = 0, kind: int = PLAIN, space: int = 0, scratch: int = 0,
         grouped: bool = False, tuples: _Tuples = (), variable: bool = False, address: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.results, self.sources, self.latency = results, sources, latency
         self.kind, self.space, self.scratch = kind, space, scratch
         self.grouped, self.parent, self.tuples = grouped, parent, tuples
@@ -55,7 +55,7 @@ class Op:
             results, sources, self.parent, latency=self.latency, kind=self.kind, space=self.space,
             scratch=self.scratch, grouped=self.grouped, tuples=tuples, variable=self.variable,
             address=self.address,
-        )  # fmt: skip
+        )
 
 
 class Region:

@@ -14,7 +14,7 @@ _VECTORS = frozenset(("ld", "ldu", "st", "tex", "tld4", "ldmatrix", "stmatrix", 
 _UNIFORM = frozenset((
     "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "neg", "min", "max", "cvt",
     "bfe", "abs", "lop3", "shf",
-))  # fmt: skip
+))
 _WIDE = frozenset(("s64", "u64"))
 _NARROW = frozenset(("s32", "u32"))
 
@@ -32,7 +32,7 @@ class Facts:
     __slots__ = (
         "global_access", "grouped", "groups", "kind", "latency", "masked", "rule", "scratch",
         "space", "uniform", "variable",
-    )  # fmt: skip
+    )
 
     def __init__(self, f: Form) -> None:
         integer = f.type is not None and f.type.kind in "usb"
@@ -40,7 +40,7 @@ class Facts:
         self.uniform = (
             f.guard is None and f.n_results == 1 and integer and f.name in _UNIFORM
             and all(m[0] in "usb" for m in f.mods if m in SCALARS)
-        )  # fmt: skip
+        )
         self.kind = _kind(f)
         self.space = _SPACES.get(f.space.split("::")[0], _ANY)
         self.global_access = bool(self.space & 1)

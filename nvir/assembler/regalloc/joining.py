@@ -57,7 +57,7 @@ class Layout:
         self, blocks: Sequence[Block], steps: Mapping[Block, list[Step]],
         heads: Mapping[Block, list[Owner]], live_in: Mapping[Block, list[Owner]],
         live_out: Mapping[Block, set[Owner]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.blocks, self.steps, self.heads = blocks, steps, heads
         self.general: dict[Owner, Life] = {}
         self.predicates: dict[Owner, Life] = {}
@@ -149,7 +149,7 @@ class Joined:
 def join(
     layout: Layout, incoming: Mapping[Owner, list[tuple[Block, tuple[Owner, ...]]]],
     how: Joining,
-) -> Joined:  # fmt: skip
+) -> Joined:
     """Units for a function. `incoming`: phi → what its predecessors hand it."""
     made = Joined(layout)
     units = made.units
@@ -190,7 +190,7 @@ def join(
             s = Step(
                 b, s.operation, s.written, tuple(m.read), s.slot, s.is_store, s.tuples, s.made,
                 s.ties,
-            )  # fmt: skip
+            )
         made.steps.append(s)
     _phis(made, incoming, how)
     return made
@@ -208,7 +208,7 @@ def _lasting(
         lasting = [
             (b, o[0]) for b, o in handed
             if len(o) == 1 and o[0] in layout.behind.get(b, ()) and o[0] in units.place
-        ]  # fmt: skip
+        ]
         if len(lasting) != 1 or phi not in units.place:
             continue
         (b, v), (unit, _) = lasting[0], units.place[phi]
@@ -302,7 +302,7 @@ def _phis(
             elif (
                 phi in units.place and len(owners) == 1 and owners[0] in units.place
                 and width(owners[0]) == width(phi)
-            ):  # fmt: skip
+            ):
                 pairs.append((-block.loop_depth, phi, owners[0]))
     pairs.sort(key=lambda p: p[0])
     for several in (True, False):

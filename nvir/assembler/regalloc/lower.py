@@ -135,7 +135,7 @@ class Lowering:
             results, tuple(sources), i, latency=facts.latency, kind=facts.kind,
             space=facts.space, scratch=scratch, grouped=facts.grouped, tuples=tuples,
             variable=facts.variable, address=known,
-        )  # fmt: skip
+        )
         ops.append(op)
 
     def _need(self, callee: Value | None) -> int:
@@ -195,7 +195,7 @@ class Lowering:
             fits = (
                 isinstance(literal, Constant) and isinstance(literal.value, int)
                 and -OFFSETS <= literal.value < OFFSETS and only_addresses(i)
-            )  # fmt: skip
+            )
         if fits:
             ids[i] = home
         return fits
@@ -318,7 +318,7 @@ def _linear(ops: list[Op], region: Region) -> set[int]:
         elif (
             f.name in _LINEAR and f.type is not None and f.type.kind in "usb"
             and all(s in known or s not in made for s in op.sources)
-        ):  # fmt: skip
+        ):
             known.update(op.results)
             found.update(op.results)
     return found

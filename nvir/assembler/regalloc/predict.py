@@ -64,7 +64,7 @@ class Prediction:
 def predict(
     function: Function, profile: Profile, factors: Mapping[str, int] | None = None,
     *, limit: int | None = None, live: Liveness | None = None,
-) -> Prediction:  # fmt: skip
+) -> Prediction:
     """Predict for one function on one machine.
 
     `factors` tells how often the assembler repeats the body of each loop that it unrolls, by the
@@ -79,7 +79,7 @@ def predict(
 def _predict(
     function: Function, profile: Profile, factors: Mapping[str, int], limit: int | None,
     live: Liveness | None,
-) -> Prediction:  # fmt: skip
+) -> Prediction:
     live = live if live is not None else liveness(function)
     g = generation(profile.capability)
     lowering = lower(function, live, factors, g.uniform)

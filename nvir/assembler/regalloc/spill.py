@@ -107,7 +107,7 @@ def _advance(
 def _evict(
     excess: int, k: int, inside: set[int], needed: set[int], uses: dict[int, list[int]],
     furthest: list[tuple[int, int]], widths: list[int], spilled: dict[int, None],
-) -> int:  # fmt: skip
+) -> int:
     """Put values aside until the excess is gone; the words that this frees."""
     freed = 0
     kept = []

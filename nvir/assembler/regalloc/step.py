@@ -92,4 +92,4 @@ def moving(block: Block, moves: Sequence[tuple[Temporary, Register | None]]) -> 
     return Step(
         block, None, tuple((t, 0) for t, _ in moves),
         tuple(dict.fromkeys(r for _, r in moves if r is not None)), moves=tuple(moves),
-    )  # fmt: skip
+    )

@@ -102,7 +102,7 @@ def _temporary_pairs(registers: Sequence[Register], last: int) -> list[tuple[int
         if (
             isinstance(a, Temporary) and isinstance(b, Temporary) and a is not b
             and not a.is_predicate and not b.is_predicate
-        ):  # fmt: skip
+        ):
             found.append((k, k + 1))
             k += 1
         k += 1
@@ -118,7 +118,7 @@ def _is_one_value(place: tuple[int, ...], registers: Sequence[Register]) -> bool
     return (
         not isinstance(v, Temporary) and len(words) == words_of(v)
         and all(r == (v, k) for k, r in enumerate(words))
-    )  # fmt: skip
+    )
 
 
 _ACCESSES = ("LD", "ST", "ATOM", "RED", "TEX", "TLD", "SULD", "SUST")

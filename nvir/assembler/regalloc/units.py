@@ -152,7 +152,7 @@ class Units:
         return best, [
             k for k, (v, w) in enumerate(registers)
             if not self.shift(anchor, v, word + k - best - w)
-        ]  # fmt: skip
+        ]
 
     def align(self, register: Register, offset: int, step: int) -> bool:
         """Let a register's number be `offset` modulo `step`, if that can be."""

@@ -128,7 +128,7 @@ class BodyCost:
 def body_cost(
     counted: Counted, arch: int, layout: Mapping[Block, Block | None],
     dead: AbstractSet[Instruction] = frozenset(),
-) -> BodyCost:  # fmt: skip
+) -> BodyCost:
     """The cost of one iteration. `layout` gives each block the one that follows it in the text;
     instructions that are `dead` count as if they were gone."""
     return _cost(counted, Known(counted, arch, dead), arch, layout, dead)
@@ -137,7 +137,7 @@ def body_cost(
 def _cost(
     counted: Counted, known: Known, arch: int, layout: Mapping[Block, Block | None],
     dead: AbstractSet[Instruction],
-) -> BodyCost:  # fmt: skip
+) -> BodyCost:
     cost = BodyCost()
     loop = counted.loop
     inner = frozenset[Block]().union(*(x.loop.members for x in counted.inner))
@@ -248,7 +248,7 @@ def _count_branch(
     cost: BodyCost, i: Instruction, block: Block, known: Known, loop: Loop,
     inside: AbstractSet[Block], layout: Mapping[Block, Block | None],
     dead: AbstractSet[Instruction],
-) -> None:  # fmt: skip
+) -> None:
     guard = i.guard
     if i.form.name not in ("bra", "ret", "exit"):
         cost.never = cost.never or f"{i.form.name} in the body"
@@ -297,7 +297,7 @@ def _same_from(phi: Instruction, a: Block, b: Block) -> bool:
 def _count(
     cost: BodyCost, i: Instruction, known: Known, arch: int,
     offsets: set[tuple[Value, Value]],
-) -> None:  # fmt: skip
+) -> None:
     f = i.form
     if not cost.never:
         cost.never = _never(f, arch)
@@ -350,7 +350,7 @@ def _count_join(cost: BodyCost, phi: Instruction) -> None:
 def _count_access(
     cost: BodyCost, i: Instruction, known: Known, a: int, d: int,
     offsets: set[tuple[Value, Value]], arch: int,
-) -> None:  # fmt: skip
+) -> None:
     f = i.form
     fetch = f.name in FETCHES
     cost.fetches += fetch

@@ -108,7 +108,7 @@ def unroll_decisions(
     function: Function, arch: int, limits: Limits = Limits(),
     switched_off: frozenset[Block] = frozenset(),
     dead: AbstractSet[Instruction] = frozenset(),
-) -> dict[Block, UnrollDecision]:  # fmt: skip
+) -> dict[Block, UnrollDecision]:
     """The decision on each natural loop, by its header.
 
     `arch` is the number of the architecture (80, 90 …); `switched_off` are headers of
@@ -144,7 +144,7 @@ class _State:
     def __init__(
         self, function: Function, arch: int, limits: Limits,
         layout: dict[Block, Block | None], loops: list[Loop], dead: AbstractSet[Instruction],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.function, self.arch, self.limits, self.layout = function, arch, limits, layout
         self.loops, self.dead = loops, dead
         self.done: dict[Block, UnrollDecision] = {}
@@ -156,7 +156,7 @@ class _State:
         ends = [
             v for v in (trip.variable.start, trip.bound)
             if not _is_plainly_uniform(v, self.function)
-        ]  # fmt: skip
+        ]
         if not ends:
             return False
         if self._divergence is None:
@@ -170,7 +170,7 @@ class _State:
         inner = tuple(
             self.counted[x.header] for x in loop.children
             if self.done[x.header].action == "full"
-        )  # fmt: skip
+        )
         counted = self.counted[loop.header] = Counted(loop, trip, inner)
         cost = body_cost(counted, self.arch, self.layout, self.dead)
         T = trip.count if trip is not None else None
@@ -213,7 +213,7 @@ class _State:
         if gate < PARTIAL_SAVING:
             return facts.none(
                 UnrollCode.NO_FACTOR, f"{why}; copies save {gate} % < {PARTIAL_SAVING} %",
-            )  # fmt: skip
+            )
         factor = _partial_factor(T, cost)
         if factor < 2:
             return facts.none(UnrollCode.NO_FACTOR, f"{why}; 2·{cost.d} > {PARTIAL_LIMIT}")
@@ -251,7 +251,7 @@ class _State:
             )
         if cost.breaks or cost.nested or (cost.barrier and cost.branches):
             what = "a break" if cost.breaks else "nested branches" if cost.nested else \
-                "a barrier beside a branch"  # fmt: skip
+                "a barrier beside a branch"
             return facts.none(UnrollCode.IRREGULAR, f"{what} in the body of an unknown trip count")
         if self.arch < BLACKWELL and (cost.barrier or cost.warp) and trip.variable.bits == 64:
             return facts.none(
@@ -291,7 +291,7 @@ def _counts_down_unsigned(trip: TripCount) -> bool:
     return (
         isinstance(step, int) and step < 0 and trip.variable.bits == 64 and made is not None
         and made.form.type is not None and made.form.type.name == "u64"
-    )  # fmt: skip
+    )
 
 
 def _is_plainly_uniform(v: Value, function: Function) -> bool:

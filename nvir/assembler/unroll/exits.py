@@ -151,7 +151,7 @@ def is_empty(block: Block, dead: AbstractSet[Instruction]) -> bool:
     return all(
         i is branch or i in dead or i.form.op.pseudo or (i.form.name == "mov" and "{" not in
         i.form.shape) for i in block
-    )  # fmt: skip
+    )
 
 
 def _apart(loop: Loop, trip: TripCount, step: Instruction) -> bool:

@@ -57,7 +57,7 @@ class Known:
         inside = counted.loop.members
         self._phis = {
             p for p in phis if all(self(v) for v in p.operands if is_invariant(v, inside))
-        }  # fmt: skip
+        }
         outside = self._cache.copy()  # values from outside read no phi of the nest
         while True:  # a phi that is struck may have others fall
             unknown = {x for x in self._phis if not all(self(v) for v in x.operands)}

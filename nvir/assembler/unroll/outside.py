@@ -24,7 +24,7 @@ from nvir.ir.values import Constant, Value
 def outside_size(
     function: Function, counted: Counted, arch: int, done: Mapping[Block, Any],
     dead: AbstractSet[Instruction] = frozenset(),
-) -> int:  # fmt: skip
+) -> int:
     """Instructions of the function that are not in the loop and not dead."""
     inside = counted.loop.members
     params: set[Value] = set()

@@ -241,4 +241,4 @@ FENCES = frozenset(("membar", "fence", "fence.proxy", "membar.proxy"))
 WARP_WIDE = frozenset((
     "shfl", "shfl.sync", "vote", "vote.sync", "bar.warp.sync", "match.any.sync",
     "match.all.sync", "redux.sync", "barrier.sync", "barrier.red",
-))  # fmt: skip
+))

@@ -86,7 +86,7 @@ class Core:
     def __init__(
         self, ctx: Context, pass_id: int, nest: Nest, knobs: Callable[[Block], CoreKnobs],
         noop: Callable[[Form], bool] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.pass_id, self.nest, self.knobs = pass_id, nest, knobs
         self.of = latencies(ctx, noop or is_copy)
         self.counts: dict[Block, tuple[int, int]] = {}  # header and body weights by loop
@@ -137,7 +137,7 @@ class Core:
     def _block(
         self, items: list[Instruction], block: Block, mode: Mode, region: Region,
         policy: Policy381, legal: set[Instruction], gone: set[Instruction],
-    ) -> tuple[Verdict, list[Instruction]]:  # fmt: skip
+    ) -> tuple[Verdict, list[Instruction]]:
         loop = region.loop
         simple = len(loop.blocks) == 1
         k = self.knobs(loop.header)
@@ -146,7 +146,7 @@ class Core:
             inner=loop.parent is not None or policy is Policy381.CONSERVATIVE,
             base=k.base_outer if loop.children else k.base,
             cbo=k.cbo if loop.parent is None else k.cbo_inner, scale=k.scale,
-        )  # fmt: skip
+        )
         marks = Marks(block.rpo_index)
         scope = Scope(region, self.pass_id, not simple, gone, lambda i: i not in legal)
         if k.sets:
@@ -170,7 +170,7 @@ class Core:
                 i for i in found
                 if (eager and is_fetch(i.form)) or (middle and not self.of.scoreboard(i.form))
                 or (k.const_mode and i.form.space == "const")
-            ]  # fmt: skip
+            ]
         return verdict, found
 
     def _leaves_twice(self, inner: Loop, outer: Loop) -> bool:
@@ -179,7 +179,7 @@ class Core:
         return nested_allowed(
             allowed=k.permitted, simple=len(inner.blocks) == 1, body=body,
             preds=len(inner.entries), header=header, ratio=k.ratio,
-        )  # fmt: skip
+        )
 
     def _legal(self, region: Region) -> set[Instruction]:
         """What may move, less what the knobs on textures and constant loads keep."""

@@ -112,7 +112,7 @@ def skipped_by_last(i: Instruction, v: Value) -> bool:
 def budget(
     pass_id: int, mode: Mode, *, simple: bool, preds: int = 1, inner: bool = False,
     base: float = 10.0, cbo: float = 22.0, scale: int = 10,
-) -> Fraction | None:  # fmt: skip
+) -> Fraction | None:
     """The block's budget; None is unlimited. `base`, `cbo`, `scale`: knobs 483, 482, 380."""
     amount = None if base == 0 else Fraction(base)
     if simple:
@@ -251,7 +251,7 @@ class Latencies:
 def profit(
     items: Sequence[Instruction], marks: Marks, pass_id: int, budget: Fraction | None, safe: bool,
     counts: tuple[int, int], of: Latencies, move: Fraction = WHOLE,
-) -> Verdict:  # fmt: skip
+) -> Verdict:
     """The score and the penalty of a block's invariants. `counts`: weights of header and body;
     `move`: what a copy counts beside another operation in the first instance's size."""
     weights = tables.score_weights(pass_id, safe)
@@ -336,7 +336,7 @@ def analyze_boundaries(
     return Boundaries(
         external, any(b.loop_depth != depth for b in loop.blocks), barrier, indirect,
         not any(has_pragma(x) or "nounroll" in x.header.flags for x in loop.children), permitted,
-    )  # fmt: skip
+    )
 
 
 def calls(loop: Loop) -> list[tuple[Block, Mode]]:

@@ -92,7 +92,7 @@ OFFSETS = {
     "size": 0, "foldable_ldc": 4, "tex": 16, "call_weight": 24, "mem_flag": 28, "memory": 32,
     "loads": 36, "stores": 40, "cross_edges": 44, "branches": 52, "single_exit_reg": 56,
     "killed": 60, "inner_nounroll": 64,
-}  # fmt: skip
+}
 RECORD_SIZE = 68  # bytes
 
 
@@ -144,7 +144,7 @@ def _count(r: BodyRecord, i: Instruction, known: Known) -> None:
         return
     r.memory += 1
     r.mem_flag += any(m in ("volatile", "acquire", "release", "acq_rel", "sc", "relaxed", "mmio")
-                      for m in f.mods)  # fmt: skip
+                      for m in f.mods)
     r.loads += f.name == "ld"
     r.stores += f.name == "st"
     base = i.operands[f.addresses[0][0]]
@@ -246,7 +246,7 @@ def _comparison(p: Value) -> Instruction | None:
 def _side(
     v: Value, loop: Loop, variables: dict[Instruction, InductionVariable],
     inside: AbstractSet[Block],
-) -> InductionVariable | UnrollCode | None:  # fmt: skip
+) -> InductionVariable | UnrollCode | None:
     """What one side of the comparison is: a variable, what is wrong with it, None if invariant."""
     d = v.definer
     if isinstance(d, Instruction) and d in variables:

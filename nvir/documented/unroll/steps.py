@@ -219,7 +219,7 @@ def within_budget(factor: int, cost: int, limit: int, T: int | None) -> int:
 def notes_decisions(
     function: Function, rules: Rules, off: frozenset[Block] = frozenset(),
     refusals: Refusals | None = None, forced: bool = False,
-) -> dict[Block, Verdict]:  # fmt: skip
+) -> dict[Block, Verdict]:
     """The verdict on each natural loop, by its header, in reverse post-order backwards.
 
     `off` are headers that knob 91 names, `forced` a pragma of the module.
@@ -232,7 +232,7 @@ class _Flow:
     def __init__(
         self, function: Function, rules: Rules, off: frozenset[Block], refusals: Refusals,
         forced: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.function, self.rules, self.off = function, rules, off
         self.refusals, self.forced = refusals, forced
         self.loops = natural_loops(function)
@@ -293,7 +293,7 @@ class _Flow:
         return {
             b for child in loop.children for b in child.blocks
             if has_pragma(child) or b in self.inherited
-        }  # fmt: skip
+        }
 
     def _factor(self, loop: Loop, r: BodyRecord, none: Verdict, forced: bool) -> Verdict:
         """Steps K to P."""
@@ -348,7 +348,7 @@ class _Flow:
     def _emit(
         self, loop: Loop, r: BodyRecord, none: Verdict, exit: CountedExit, factor: int,
         why: str, forced: bool, small: bool,
-    ) -> Verdict:  # fmt: skip
+    ) -> Verdict:
         """Steps N to P."""
         rules, T, cost = self.rules, none.T, none.cost
         limit = allowance(r.saved, rules, len(self.loops) == 1)
@@ -378,7 +378,7 @@ class _Flow:
         if not fits and not rules.no_overflow_check:
             return reject(
                 UnrollCode.OTHER, "P", f"{factor - 1} strides of {exit.stride} overflow"
-            )  # fmt: skip
+            )
         rounds = (T - T % factor) // factor if T is not None else None
         return attrs.evolve(
             none, action="partial", factor=factor, step="P", reason=why, iterations=rounds

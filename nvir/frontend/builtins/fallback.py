@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _LETTERS: dict[str, CType] = {"f": FLOAT, "d": DOUBLE, "i": INT, "ui": UINT, "ll": LONGLONG,
                               "ull": ULONGLONG, "i32": INT, "i64": LONGLONG, "f32": FLOAT,
-                              "f64": DOUBLE}  # fmt: skip
+                              "f64": DOUBLE}
 # Intrinsics whose names do not end in the type of what they give and take.
 _SPECIAL: list[tuple[str, CType, str]] = [
     (r"read\.ptx\.sreg\.(clock64|globaltimer)", ULONGLONG, ""),
@@ -122,7 +122,7 @@ def _fitted(g: IRGenState, a: Value | Address, wanted: Type | None) -> Value:
 
 
 def _object(g: IRGenState, e: Call, f: Function, name: str, values: list[Value],
-            whole: Record) -> Value:  # fmt: skip
+            whole: Record) -> Value:
     """An intrinsic that returns a struct: its fields one by one into a temporary."""
     fields = whole.fields or ()
     types = [g.types.memory(t.type) for t in fields]

@@ -10,4 +10,4 @@ from nvir.frontend.builtins import atomics, inline, memory, tensor, warp
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **atomics.FUNCTIONS, **inline.FUNCTIONS, **memory.FUNCTIONS, **tensor.FUNCTIONS,
     **warp.FUNCTIONS,
-}  # fmt: skip
+}

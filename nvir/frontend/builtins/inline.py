@@ -70,7 +70,7 @@ def clock(w: Work, register: str) -> Value:
 
 _LLVM = {"fabs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
          "nearbyint": "nearbyint", "sqrt": "sqrt", "fmin": "minnum", "fmax": "maxnum",
-         "copysign": "copysign", "fma": "fma", "round": "round"}  # fmt: skip
+         "copysign": "copysign", "fma": "fma", "round": "round"}
 
 
 def real(w: Work, name: str) -> Value:
@@ -263,4 +263,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "half_arithmetic": half_arithmetic, "half_negate": half_negate,
     "half_absolute": half_absolute, "half_compare": half_compare, "half_by_float": half_by_float,
     "convert": convert, "lane_masks": lane_masks,
-}  # fmt: skip
+}

@@ -93,7 +93,7 @@ class Work:
         return VOID if is_void(self.result) else self.g.types.value(self.result)
 
     def intrinsic(self, name: str, result: Type, args: list[Value], label: str = "",
-                  convergent: bool = False) -> Any:  # fmt: skip
+                  convergent: bool = False) -> Any:
         words = ("convergent", "nounwind") if convergent else ("nounwind",)
         return self.g.call_intrinsic(name, result, args, label, words)
 
@@ -115,7 +115,7 @@ class Work:
             return self.b.icmp_unsigned("!=", v, 0) if v.type is not I1 else v
         if isinstance(v.type, IntType) and isinstance(to, IntType):
             row = "trunc" if v.type.bits > to.bits else "sext" if signed and v.type is not I1 else (
-                "zext")  # fmt: skip
+                "zext")
             return fold.cast(self.g, row, v, to, "conv")
         if isinstance(v.type, PointerType) and isinstance(to, PointerType):
             return fold.cast(self.g, "addrspacecast", v, to)
@@ -232,7 +232,7 @@ def _named(w: Work, text: str) -> str:
     words = {
         "w": str(t.bits or 64), "u": "s" if is_signed(underlying(w.t)) else "u",
         "f": f"f{t.bits}" if real else f"{'s' if is_signed(underlying(w.t)) else 'u'}{t.bits}",
-    }  # fmt: skip
+    }
     return re.sub(r"\{([wuf])\}", lambda m: words[m[1]], text)
 
 

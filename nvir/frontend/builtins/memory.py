@@ -26,7 +26,7 @@ def _elements(w: Work, t: CType) -> tuple[list[Type], str]:
 
         raise Unsupported(f"{w.row.name} of {s!r}", where=str(w.e.place))
     kind = f"f{bits}" if isinstance(first, FloatType) and bits >= 32 else (
-        f"{'s' if is_signed(strip(fields[0])) else 'u'}{bits}")  # fmt: skip
+        f"{'s' if is_signed(strip(fields[0])) else 'u'}{bits}")
     return types, f".v{len(types)}.{kind}" if len(types) > 1 else f".{kind}"
 
 
@@ -63,7 +63,7 @@ def store_cached(w: Work, how: str) -> None:
     v = w.args[1]
     if isinstance(v, Address):
         values = [w.b.load(w.b.gep(v.pointer, [k], t, True), t, "", t.bits // 8)
-                  for k, t in enumerate(types)]  # fmt: skip
+                  for k, t in enumerate(types)]
     else:
         values = [w.fit(v, types[0])]
     values = [w.fit(x, _wide(x.type)) for x in values]
@@ -78,7 +78,7 @@ def store_cached(w: Work, how: str) -> None:
 
 def copy_memory(w: Work, how: str = "copy") -> Value:
     _memory(w, "llvm.memmove.p0.p0.i64" if how == "move" else "llvm.memcpy.p0.p0.i64",
-            [w.value(0), w.value(1), w.fit(w.value(2), I64)])  # fmt: skip
+            [w.value(0), w.value(1), w.fit(w.value(2), I64)])
     return w.value(0)
 
 
@@ -126,7 +126,7 @@ def wait_barrier(w: Work, what: str, kind: str) -> Value:
     b = fold.cast(w.g, "addrspacecast", w.value(0), pointer(3))
     parity = ".parity" if kind == "parity" else ""
     text = (f"{{ .reg .pred P; mbarrier.{what}{parity}.shared.b64 P, [$1], $2; "
-            "selp.b32 $0, 1, 0, P; }")  # fmt: skip
+            "selp.b32 $0, 1, 0, P; }")
     return w.fit(w.asm(text, I32, [b, w.value(1)], True), I1)
 
 
@@ -155,4 +155,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "fill_memory": fill_memory, "copy_async": copy_async, "wait_group": wait_group,
     "wait_barrier": wait_barrier, "arrive_on": arrive_on, "to_space": to_space,
     "from_space": from_space, "external": external,
-}  # fmt: skip
+}

@@ -30,10 +30,10 @@ EXPLICIT: dict[int, str] = {
     **dict.fromkeys(MEMSET, "memset"), **dict.fromkeys(TMA, "tma"),
     **{n: "vote" for first, last in RANGES["vote"] for n in range(first, last + 1)},
     **dict.fromkeys(range(351, 359), "shuffle"),
-}  # fmt: skip
+}
 SHUFFLE_MODES = ("idx", "up", "down", "bfly")
 SURFACE_TYPES = {0: "generic", 1: "1d", 5: "2d", 7: "3d", 8: "cube", 10: "a1d", 11: "a2d",
-                 14: "buffer"}  # fmt: skip
+                 14: "buffer"}
 SURFACE_BASES = {"": (3701, 3702), "a2d": (3698, 3699)}
 TMA_STORES, TMA_LOADS = range(4218, 4224), range(4244, 4251)
 WGMMA_TABLE = range(5304, 5448)

@@ -106,7 +106,7 @@ def _read(line: str, header: dict[str, Any], free: dict[str, Iterator[int]]) -> 
         m["name"], m["result"].strip(), tuple(params), tuple(defaults), right.strip(), strategy,
         family, types if re.search(r"\bT\b", left) else (), int(limits.get("sm", 0)),
         int(limits.get("below", 0)), number,
-    )]  # fmt: skip
+    )]
 
 
 # --------------------------------------------------------------------- choosing
@@ -190,4 +190,4 @@ def declaration(name: str, args: tuple[CType, ...]) -> Function | None:
     row, t = found
     params = tuple(Parameter(f"a{k}", p) for k, p in enumerate(row.parameter_types(t)))
     return Function(name, row.result_type(t), params[: len(args)],
-                    attributes=Attributes(builtin=True))  # fmt: skip
+                    attributes=Attributes(builtin=True))

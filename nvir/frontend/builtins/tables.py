@@ -90,7 +90,7 @@ _RMW = {
     "Min": ("min", _INTEGERS), "Max": ("max", _INTEGERS),
     "Inc": ("uinc_wrap", ("unsigned",)), "Dec": ("udec_wrap", ("unsigned",)),
     "And": ("and", _INTEGERS), "Or": ("or", _INTEGERS), "Xor": ("xor", _INTEGERS),
-}  # fmt: skip
+}
 _SCOPES = {"": "agent", "_block": "workgroup", "_system": ""}
 
 
@@ -102,7 +102,7 @@ def _atomics() -> list[Table]:
             row = f"T atomic{name}{suffix}(T *p, T v) -> py atomic {what} {scope or 'system'}"
             out.append((header, row))
         header = {"family": "atomic", "strategy": "delegation",
-                  "types": (*_INTEGERS, "unsigned short")}  # fmt: skip
+                  "types": (*_INTEGERS, "unsigned short")}
         row = f"T atomicCAS{suffix}(T *p, T old, T new) -> py compare_and_swap {scope or 'system'}"
         out.append((header, row))
     return out
@@ -111,4 +111,4 @@ def _atomics() -> list[Table]:
 TABLES: list[Table] = [
     *_SYNC, *_WARP, *_atomics(), *BITS, *CONVERSIONS, *FLOATS, *HALVES, *VIDEO, *MATH, *MEMORY,
     *TENSOR,
-]  # fmt: skip
+]

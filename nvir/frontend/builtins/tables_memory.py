@@ -105,7 +105,7 @@ void free(void *p) -> py external free
 """),
     ({"family": "barrier", "strategy": "gated"}, _barriers()),
     ({"family": "tma", "strategy": "gated"}, _bulk()),
-]  # fmt: skip
+]
 
 # The fragments of CUDA's matrix functions: prefix and shape → (type of A and B, registers of A,
 # of B, of C; C type of A's and B's registers; least architecture).
@@ -123,11 +123,11 @@ def _loads(prefix: str, shape: str, parts: list[tuple[str, str, str, int]], gate
         if name.startswith("st"):
             sig = f"({c} *to, const {c} *from, unsigned ldm, int layout)"
             lines.append(f"void {prefix}_{shape}_{name}{sig} -> "
-                         f"py matrix_store {shape} {kind} {n}{gate}")  # fmt: skip
+                         f"py matrix_store {shape} {kind} {n}{gate}")
         else:
             sig = f"({c} *to, const {c} *from, unsigned ldm, int layout)"
             lines.append(f"void {prefix}_{shape}_{name}{sig} -> "
-                         f"py matrix_load {shape} {what} {kind} {n}{gate}")  # fmt: skip
+                         f"py matrix_load {shape} {what} {kind} {n}{gate}")
     return lines
 
 
@@ -138,7 +138,7 @@ def _hmma() -> list[str]:
         lines += _loads(p, shape, [
             ("ld_a", "a", "f16", 8), ("ld_b", "b", "f16", 8), ("ld_c_f16", "c", "f16", 4),
             ("ld_c_f32", "c", "f32", 8), ("st_c_f16", "d", "f16", 4), ("st_c_f32", "d", "f32", 8),
-        ], " @sm=70")  # fmt: skip
+        ], " @sm=70")
         for d, nd in (("f32", 8), ("f16", 4)):
             for c, nc in (("f32", 8), ("f16", 4)):
                 ct = {"f32": "float", "f16": "int"}
@@ -157,13 +157,13 @@ def _imma() -> list[str]:
         for t in ("s8", "u8"):
             lines += _loads("__imma", shape, [
                 (f"ld_a_{t}", "a", t, na), (f"ld_b_{t}", "b", t, nb),
-            ], " @sm=72")  # fmt: skip
+            ], " @sm=72")
             lines.append(
                 f"void __imma_{shape}_mma_{t}(int *d, const int *a, const int *b, const int *c, "
                 f"int layout, int satf) -> py matrix_product {shape} {t} 8 {na} {nb} 8 @sm=72"
             )
         lines += _loads("__imma", shape, [("ld_c", "c", "s32", 8), ("st_c_i32", "d", "s32", 8)],
-                        " @sm=72")  # fmt: skip
+                        " @sm=72")
     return lines
 
 
@@ -174,7 +174,7 @@ def _others() -> list[str]:
         p = "__mma_bf16"
         lines += _loads(p, shape, [
             ("ld_a", "a", "bf16", na), ("ld_b", "b", "bf16", nb),
-        ], " @sm=80")  # fmt: skip
+        ], " @sm=80")
         lines.append(
             f"void {p}_{shape}_mma_f32(float *d, const int *a, const int *b, const float *c, "
             f"int layout, int satf) -> py matrix_product {shape} bf16 8 {na} {nb} 8 @sm=80"
@@ -195,9 +195,9 @@ def _others() -> list[str]:
     t, d = "m8n8k4", "double"
     for name, what, n in (("ld_a", "a", 1), ("ld_b", "b", 1), ("ld_c", "c", 2)):
         lines.append(f"void __dmma_{t}_{name}({d} *to, const {d} *from, unsigned ldm, int layout) "
-                     f"-> py matrix_load {t} {what} f64 {n} @sm=80")  # fmt: skip
+                     f"-> py matrix_load {t} {what} f64 {n} @sm=80")
     lines.append(f"void __dmma_{t}_st_c_f64({d} *to, const {d} *from, unsigned ldm, int layout) "
-                 f"-> py matrix_store {t} f64 2 @sm=80")  # fmt: skip
+                 f"-> py matrix_store {t} f64 2 @sm=80")
     lines.append(f"void __dmma_{t}_mma_f64({d} *d, const {d} *a, const {d} *b, const {d} *c, "
                  f"int layout, int unused) -> py matrix_product {t} f64 2 1 1 2 @sm=80")
     return lines
@@ -241,4 +241,4 @@ TENSOR: list[Table] = [
     ({"family": "wmma", "strategy": "delegation"},
      "\n".join([*_hmma(), *_imma(), *_others(), *_fp8()])),
     ({"family": "wgmma", "strategy": "gated"}, "\n".join(_wgmma())),
-]  # fmt: skip
+]

@@ -80,7 +80,7 @@ unsigned long long ullmax(unsigned long long a, unsigned long long b) -> py extr
 _MODES = ("rn", "rz", "ru", "rd")
 _LLVM_MODE = {"rn": "rn", "rz": "rz", "ru": "rp", "rd": "rm"}
 _INTEGER = {"int": ("int", "i"), "uint": ("unsigned", "ui"), "ll": ("long long", "ll"),
-            "ull": ("unsigned long long", "ull")}  # fmt: skip
+            "ull": ("unsigned long long", "ull")}
 
 
 def _conversions() -> str:
@@ -90,10 +90,10 @@ def _conversions() -> str:
         for name, (c, short) in _INTEGER.items():
             for real, letter in (("float", "f"), ("double", "d")):
                 lines.append(f"{c} __{real}2{name}_{mode}({real} x) -> "
-                             f"llvm.nvvm.{letter}2{short}.{m} $0")  # fmt: skip
+                             f"llvm.nvvm.{letter}2{short}.{m} $0")
                 if real == "float" or name in ("ll", "ull"):
                     lines.append(f"{real} __{name}2{real}_{mode}({c} x) -> "
-                                 f"llvm.nvvm.{short}2{letter}.{m} $0")  # fmt: skip
+                                 f"llvm.nvvm.{short}2{letter}.{m} $0")
         lines.append(f"float __double2float_{mode}(double x) -> llvm.nvvm.d2f.{m} $0")
     lines.append("double __int2double_rn(int x) -> llvm.nvvm.i2d.rn $0")
     lines.append("double __uint2double_rn(unsigned x) -> llvm.nvvm.ui2d.rn $0")
@@ -116,7 +116,7 @@ def _rounded() -> str:
             lines.append(f"{real} __{c}rcp_{mode}({real} a) -> llvm.nvvm.rcp.{m}.{d} $0")
             lines.append(f"{real} __{c}sqrt_{mode}({real} a) -> llvm.nvvm.sqrt.{m}.{d} $0")
             lines.append(f"{real} {fma}_{mode}({real} a, {real} b, {real} c) -> "
-                         f"llvm.nvvm.fma.{m}.{d} $0 $1 $2")  # fmt: skip
+                         f"llvm.nvvm.fma.{m}.{d} $0 $1 $2")
     return "\n".join(lines)
 
 
@@ -150,16 +150,16 @@ def _halves() -> list[Table]:
     both = {"family": "half", "strategy": "inline", "types": ("half", "bfloat16")}
     rows = [f"T __h{name}(T a, T b) -> py half_arithmetic {op}" for name, op in (
         ("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("div", "fdiv"), ("min", "min"),
-        ("max", "max"))]  # fmt: skip
+        ("max", "max"))]
     rows += ["T __hfma(T a, T b, T c) -> py half_arithmetic fma", "T __hneg(T a) -> py half_negate",
              "T __habs(T a) -> py half_absolute", "bool __hisnan(T a) -> py half_compare uno"]
     rows += [f"bool __h{name}(T a, T b) -> py half_compare {op}" for name, op in (
         ("eq", "oeq"), ("ne", "one"), ("lt", "olt"), ("le", "ole"), ("gt", "ogt"), ("ge", "oge"),
         ("equ", "ueq"), ("neu", "une"), ("ltu", "ult"), ("leu", "ule"), ("gtu", "ugt"),
-        ("geu", "uge"))]  # fmt: skip
+        ("geu", "uge"))]
     rows += [f"T h{f}(T a) -> py half_by_float {f}f" for f in (
         "sqrt", "rsqrt", "exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "floor",
-        "ceil", "trunc", "rint", "tanh")]  # fmt: skip
+        "ceil", "trunc", "rint", "tanh")]
     conversions = """
 float __half2float(half x) -> py convert
 half __float2half(float x) -> py convert
@@ -184,13 +184,13 @@ unsigned __float2tf32(float x) -> asm cvt.rna.tf32.f32 =, $0; @sm=80
     for name, t, gate in (("half2", "f16x2", ""), ("bf162", "bf16x2", " @sm=90")):
         for op in ("add", "sub", "mul"):
             packed.append(f"unsigned __{name}_{op}(unsigned a, unsigned b) -> "
-                          f"asm {op}.rn.{t} =, $0, $1;{gate}")  # fmt: skip
+                          f"asm {op}.rn.{t} =, $0, $1;{gate}")
         packed.append(f"unsigned __{name}_fma(unsigned a, unsigned b, unsigned c) -> "
-                      f"asm fma.rn.{t} =, $0, $1, $2; @sm=80")  # fmt: skip
+                      f"asm fma.rn.{t} =, $0, $1, $2; @sm=80")
         packed.append(f"unsigned __{name}_from_floats(float lo, float hi) -> "
-                      f"asm cvt.rn.{t}.f32 =, $1, $0; @sm=80")  # fmt: skip
+                      f"asm cvt.rn.{t}.f32 =, $1, $0; @sm=80")
     return [(both, "\n".join(rows)), ({"family": "half", "strategy": "inline"}, conversions),
-            ({"family": "half", "strategy": "table"}, "\n".join(packed))]  # fmt: skip
+            ({"family": "half", "strategy": "table"}, "\n".join(packed))]
 
 
 HALVES = _halves()
@@ -205,25 +205,25 @@ def _video() -> str:
             kinds = f"{t}.{t}.{t}"
             for name, op in (("absdiff", "vabsdiff"), ("min", "vmin"), ("max", "vmax")):
                 lines.append(f"unsigned __v{name}{sign}{lanes}(unsigned a, unsigned b) -> "
-                             f"asm {op}{lanes}.{kinds} =, $0, $1, %z;")  # fmt: skip
+                             f"asm {op}{lanes}.{kinds} =, $0, $1, %z;")
             for op in ("add", "sub"):
                 lines.append(f"unsigned __v{op}{sign}s{lanes}(unsigned a, unsigned b) -> "
-                             f"asm v{op}{lanes}.{kinds}.sat =, $0, $1, %z;")  # fmt: skip
+                             f"asm v{op}{lanes}.{kinds}.sat =, $0, $1, %z;")
             lines.append(f"unsigned __vsad{sign}{lanes}(unsigned a, unsigned b) -> "
-                         f"asm vabsdiff{lanes}.{kinds}.add =, $0, $1, %z;")  # fmt: skip
+                         f"asm vabsdiff{lanes}.{kinds}.add =, $0, $1, %z;")
             for cmp in ("lt", "le", "gt", "ge"):
                 lines += _comparison(lanes, cmp + sign, cmp, t)
         lines.append(f"unsigned __vavgu{lanes}(unsigned a, unsigned b) -> "
-                     f"asm vavrg{lanes}.u32.u32.u32 =, $0, $1, %z;")  # fmt: skip
+                     f"asm vavrg{lanes}.u32.u32.u32 =, $0, $1, %z;")
         lines.append(f"unsigned __vavgs{lanes}(unsigned a, unsigned b) -> "
-                     f"asm vavrg{lanes}.s32.s32.s32 =, $0, $1, %z;")  # fmt: skip
+                     f"asm vavrg{lanes}.s32.s32.s32 =, $0, $1, %z;")
         for op in ("add", "sub"):
             lines.append(f"unsigned __v{op}{lanes}(unsigned a, unsigned b) -> "
-                         f"asm v{op}{lanes}.u32.u32.u32 =, $0, $1, %z;")  # fmt: skip
+                         f"asm v{op}{lanes}.u32.u32.u32 =, $0, $1, %z;")
         lines.append(f"unsigned __vneg{lanes}(unsigned a) -> "
-                     f"asm vsub{lanes}.u32.u32.u32 =, %z, $0, %z;")  # fmt: skip
+                     f"asm vsub{lanes}.u32.u32.u32 =, %z, $0, %z;")
         lines.append(f"unsigned __vabs{lanes}(unsigned a) -> "
-                     f"asm vabsdiff{lanes}.s32.s32.s32 =, $0, %z, %z;")  # fmt: skip
+                     f"asm vabsdiff{lanes}.s32.s32.s32 =, $0, %z, %z;")
         for cmp in ("eq", "ne"):
             lines += _comparison(lanes, cmp, cmp, "u32")
     return "\n".join(lines)
@@ -242,7 +242,7 @@ VIDEO: list[Table] = [({"family": "video", "strategy": "table"}, _video())]
 # Functions of one argument that nvir's own mathematics has, in float and double.
 ONE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
        "atanh", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "cbrt", "erf",
-       "erfc", "sinpi", "cospi", "rcbrt", "logb", "normcdf")  # fmt: skip
+       "erfc", "sinpi", "cospi", "rcbrt", "logb", "normcdf")
 TWO = ("pow", "fmod", "hypot", "atan2", "fdim", "nextafter")
 
 
@@ -285,7 +285,7 @@ def _math() -> str:
     lines.append("double max(double x, double y) -> py real fmax")
     lines.append("double rsqrt(double x) -> libm rsqrt")
     for name, what in (("isnan", "uno"), ("isinf", "inf"), ("isfinite", "finite"),
-                       ("signbit", "sign")):  # fmt: skip
+                       ("signbit", "sign")):
         for real in ("float", "double"):
             lines.append(f"int {name}({real} x) -> py classify {what}")
     return "\n".join(lines)
@@ -301,7 +301,7 @@ _FOREIGN = {
     "(int n, {t} x)": ("jn", "yn"),
     "({t} x, {t} y, int *q)": ("remquo",),
     "(int n, const {t} *p)": ("norm", "rnorm"),
-}  # fmt: skip
+}
 
 
 def _foreign() -> str:
@@ -309,7 +309,7 @@ def _foreign() -> str:
         f"{t} {name}{s}{params.format(t=t)} -> libdevice {name}{s}"
         for t, s in (("double", ""), ("float", "f"))
         for params, names in _FOREIGN.items() for name in names
-    )  # fmt: skip
+    )
 
 
 MATH: list[Table] = [({"family": "math", "strategy": "delegation"}, f"{_math()}\n{_foreign()}")]

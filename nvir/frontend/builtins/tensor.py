@@ -85,14 +85,14 @@ def matrix_product(w: Work, shape: str, kinds: str, d: str, a: str, b: str, c: s
         ta = _register(kinds)
     rounding = ".rn" if kinds == "f64" else ""
     values = [*_loaded(w, w.value(1), ta, na), *_loaded(w, w.value(2), ta, nb),
-              *_loaded(w, w.value(3), tc, nc)]  # fmt: skip
+              *_loaded(w, w.value(3), tc, nc)]
     at = nd
     lists = []
     for n in (na, nb, nc):
         lists.append(_list(at, n))
         at += n
     text = (f"wmma.mma.sync.aligned.{first}.{second}.{shape}{rounding}.{spelled}{satfinite} "
-            f"{_list(0, nd)}, {', '.join(lists)};")  # fmt: skip
+            f"{_list(0, nd)}, {', '.join(lists)};")
     made = w.asm(text, struct([td] * nd) if nd > 1 else td, values, True)
     _stored(w, made, w.value(0), td, nd)
 
@@ -103,9 +103,9 @@ def warp_product(w: Work, shape: str, kinds: str, d: str, a: str, b: str, c: str
     if "e4m3" in kinds or "e5m2" in kinds:
         w.g.module.version = max(w.g.module.version, FP8_VERSION)
     values = [*_loaded(w, w.value(1), I32, na), *_loaded(w, w.value(2), I32, nb),
-              *_loaded(w, w.value(3), FLOAT, nc)]  # fmt: skip
+              *_loaded(w, w.value(3), FLOAT, nc)]
     text = (f"mma.sync.aligned.{shape}.row.col.{kinds} {_list(0, nd)}, {_list(nd, na)}, "
-            f"{_list(nd + na, nb)}, {_list(nd + na + nb, nc)};")  # fmt: skip
+            f"{_list(nd + na, nb)}, {_list(nd + na + nb, nc)};")
     made = w.asm(text, struct([FLOAT] * nd), values, True)
     _stored(w, made, w.value(0), FLOAT, nd)
 
@@ -138,4 +138,4 @@ def warpgroup_product(w: Work, columns: str, kind: str) -> None:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "matrix_load": matrix_load, "matrix_store": matrix_store, "matrix_product": matrix_product,
     "warp_product": warp_product, "warpgroup_product": warpgroup_product,
-}  # fmt: skip
+}

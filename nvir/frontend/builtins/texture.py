@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 # Integer subtypes of the real front end, 0 to 10; that of plain char follows a flag.
 SUBTYPES = ("char", "schar", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
-            "longlong", "ulonglong")  # fmt: skip
+            "longlong", "ulonglong")
 _RANK = {"1D": 1, "2D": 2, "3D": 3, "Cubemap": 3}
 _NAME = re.compile(
     r"(?:__i)?(?P<kind>tex|surf)(?P<shape>1D|2D|3D|Cubemap)(?P<layered>Layered)?"
@@ -122,7 +122,7 @@ class _Site:
         self.m = m
         t = element_type(m["type"]) if m["type"] else None
         self.type: CType = t if t is not None else f.result if m["what"] != "write" else (
-            f.params[0].type)  # fmt: skip
+            f.params[0].type)
         s = strip(self.type)
         fields = [x.type for x in s.fields or ()] if isinstance(s, Record) else [self.type]
         self.fields = fields
@@ -208,7 +208,7 @@ def _sample(s: _Site) -> Value:
     elif s.m["what"] == "gather":
         return _gather(s, kind, values, t)
     text = (f"tex{mode}.{s.place}.v4.{kind}.{coordinate} {_braces(0, 4)}, "
-            f"[$4, {{{', '.join(f'${5 + k}' for k in range(len(at)))}}}]{tail};")  # fmt: skip
+            f"[$4, {{{', '.join(f'${5 + k}' for k in range(len(at)))}}}]{tail};")
     letters = ["=f" if real else "=r"] * 4 + _letters(values)
     made = s.asm(text, struct([t] * 4), values, letters)
     return _given(s, [s.g.builder.extract_value(made, k) for k in range(len(s.fields))])
@@ -219,7 +219,7 @@ def _gather(s: _Site, kind: str, values: list[Value], t: Type) -> Value:
     if not isinstance(channel, int) or not 0 <= channel < 4:
         raise IRGenError("the component of a gather must be a constant from 0 to 3", s.e.place)
     text = (f"tld4.{'rgba'[channel]}.{s.place}.v4.{kind}.f32 {_braces(0, 4)}, "
-            "[$4, {$5, $6}];")  # fmt: skip
+            "[$4, {$5, $6}];")
     letters = ["=f" if t is F32 else "=r"] * 4 + _letters(values)
     made = s.asm(text, struct([t] * 4), values, letters)
     return _given(s, [s.g.builder.extract_value(made, k) for k in range(len(s.fields))])
@@ -232,7 +232,7 @@ def _vector(s: _Site, v: Value | Address) -> list[Value]:
     assert isinstance(r, Record)
     n = len(r.fields or ())
     return [s.g.builder.load(s.g.builder.gep(v.pointer, [k], F32, True), F32, "", 4)
-            for k in range(n)]  # fmt: skip
+            for k in range(n)]
 
 
 def _given(s: _Site, parts: list[Value]) -> Value:
@@ -273,7 +273,7 @@ def _read(s: _Site) -> Value:
     vector = f".v{n}" if n > 1 else ""
     values = [s.value(0), *at]
     text = (f"suld.b.{s.place}{vector}.{kind}.{_outside(s, 1)} {_braces(0, n)}, "
-            f"[${n}, {{{', '.join(f'${n + 1 + k}' for k in range(len(at)))}}}];")  # fmt: skip
+            f"[${n}, {{{', '.join(f'${n + 1 + k}' for k in range(len(at)))}}}];")
     result = struct([t] * n) if n > 1 else t
     made = s.asm(text, result, values, [f"={letter}"] * n + _letters(values))
     parts = [s.g.builder.extract_value(made, k) for k in range(n)] if n > 1 else [made]
@@ -299,7 +299,7 @@ def _write(s: _Site) -> None:
     vector = f".v{n}" if n > 1 else ""
     text = (f"sust.b.{s.place}{vector}.{kind}.{_outside(s, 2)} "
             f"[$0, {{{', '.join(f'${1 + k}' for k in range(len(at)))}}}], "
-            f"{_braces(1 + len(at), n)};")  # fmt: skip
+            f"{_braces(1 + len(at), n)};")
     s.asm(text, NOTHING, values, [*_letters(values[: -n or None]), *([letter] * n)])
 
 

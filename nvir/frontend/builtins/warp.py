@@ -20,11 +20,11 @@ def shuffle(w: Work, mode: str, legacy: str = "") -> Value:
     v, lane, width = (w.value(first + k) for k in range(3))
     clamp = w.b.shl(w.b.sub(const(I32, 32), width), const(I32, 8)) if not width.is_constant else (
         const(I32, (32 - w.number(first + 2)) << 8)
-    )  # fmt: skip
+    )
     if mode != "up":
         known = getattr(clamp, "value", None) if clamp.is_constant else None
         clamp = const(I32, known | 31) if isinstance(known, int) else w.b.or_(
-            clamp, const(I32, 31))  # fmt: skip
+            clamp, const(I32, 31))
     head = [] if legacy else [w.value(0)]
     name = f"llvm.nvvm.shfl.sync.{mode}.i32"
     lane = w.fit(lane, I32)
@@ -71,4 +71,4 @@ def match_all(w: Work) -> Value:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "shuffle": shuffle, "match_any": match_any, "match_all": match_all,
-}  # fmt: skip
+}

@@ -197,7 +197,7 @@ def implicit_problem(source: CType, to: CType, null: bool = False) -> str | None
 
 def _pointee_problem(x: CType, y: CType) -> str | None:
     lost = [w for w, was, now in zip(("const", "volatile"), qualifiers(x), qualifiers(y),
-                                     strict=False) if was and not now]  # fmt: skip
+                                     strict=False) if was and not now]
     if lost:
         return f"it discards '{lost[0]}'"
     s, u = strip(x), strip(y)

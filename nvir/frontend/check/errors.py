@@ -19,7 +19,7 @@ class Mistake(Exception):
 
 
 def diagnostic(message: str, place: Place, source: list[str], severity: str = "error",
-               file: str = "<tree>") -> Diagnostic:  # fmt: skip
+               file: str = "<tree>") -> Diagnostic:
     """A diagnostic at a place, with the source line if the unit has its source."""
     line = source[place.line - 1] if 0 < place.line <= len(source) else ""
     name = place.file or file

@@ -114,7 +114,7 @@ _ANY = Arithmetic("int", "int", 32, True, 3)
 _COMPARE = {
     "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
-}  # fmt: skip
+}
 
 
 def _float_binary(e: Binary, a: float, b: float) -> float | None:

@@ -209,7 +209,7 @@ class ExpressionChecker(Operators):
             items = tuple(Name(p.name, p) for p in params)
             body = Compound((Return(CompoundLiteral(InitList(items), type=t)),))
             made = Function(name, t, params, body, storage="static",
-                            attributes=Attributes(inline="always"))  # fmt: skip
+                            attributes=Attributes(inline="always"))
             self.constructors[name] = made
         return made
 
@@ -271,6 +271,6 @@ ExpressionChecker.rules = {
     InitList: ExpressionChecker.init_list, CompoundLiteral: ExpressionChecker.compound_literal,
     Temporary: ExpressionChecker.temporary, StatementExpr: ExpressionChecker.statement_expr,
     Designated: ExpressionChecker.designated,
-}  # fmt: skip
+}
 
 __all__ = ["ExpressionChecker", "bit_field", "is_lvalue", "returns_reference", "typed"]

@@ -158,7 +158,7 @@ def _fill(c: ExpressionBase, cursor: _Cursor, t: CType, at: Expr, braced: bool) 
 
 
 def _fill_struct(c: ExpressionBase, cursor: _Cursor, t: CType, s: Record, at: Expr,
-                 braced: bool) -> InitList:  # fmt: skip
+                 braced: bool) -> InitList:
     items: dict[int, Expr | None] = {}
     fields = s.fields or ()
     k = 0
@@ -186,7 +186,7 @@ def _takes_item(f: Field) -> bool:
 
 
 def _designated_field(c: ExpressionBase, cursor: _Cursor, item: Designated, s: Record,
-                      items: dict[int, Expr | None]) -> int:  # fmt: skip
+                      items: dict[int, Expr | None]) -> int:
     path = find_member(s, item.target) if isinstance(item.target, str) else None
     if path is None:
         raise Mistake(f"'{spell(s)}' has no member '{item.target}'", item.place)
@@ -201,7 +201,7 @@ def _designated_field(c: ExpressionBase, cursor: _Cursor, item: Designated, s: R
 
 
 def _fill_union(c: ExpressionBase, cursor: _Cursor, t: CType, s: Record, at: Expr,
-                braced: bool) -> InitList:  # fmt: skip
+                braced: bool) -> InitList:
     item = None if cursor.done else cursor.peek()
     if item is None:
         cursor.at += not cursor.done
@@ -218,7 +218,7 @@ def _fill_union(c: ExpressionBase, cursor: _Cursor, t: CType, s: Record, at: Exp
 
 
 def _fill_array(c: ExpressionBase, cursor: _Cursor, t: CType, s: Array | Vector, at: Expr,
-                braced: bool) -> InitList:  # fmt: skip
+                braced: bool) -> InitList:
     items: dict[int, Expr | None] = {}
     bound = MAX_ELEMENTS if s.count is None else s.count
     k = 0

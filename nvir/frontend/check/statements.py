@@ -61,7 +61,7 @@ def check(unit: Unit) -> Unit:
     deepest = _depth(unit)
     if deepest is not None:
         raise TreeError(diagnostic(f"nested deeper than {MAX_NESTING} levels", deepest.place,
-                                   unit.source.splitlines(), file=unit.file))  # fmt: skip
+                                   unit.source.splitlines(), file=unit.file))
     checker = Checker(unit)
     with room(MAX_NESTING):
         checker.unit_()
@@ -418,6 +418,6 @@ _RULES: dict[type[Stmt], Any] = {
     For: Checker.for_, Switch: Checker.switch, Case: Checker.case, Default: Checker.default,
     Goto: Checker.goto, Label: Checker.label, Break: Checker.break_,
     Continue: Checker.continue_, Return: Checker.return_, Asm: Checker.asm,
-}  # fmt: skip
+}
 
 __all__ = ["Checker", "check"]

@@ -38,7 +38,7 @@ _BITS = {
     for name, own, less in (("popcount", "__popc", 0), ("parity", "__popc", 0), ("clz", "__clz", 0),
                             ("ctz", "__ffs", 1), ("ffs", "__ffs", 0))
     for suffix in ("", "l", "ll")
-}  # fmt: skip
+}
 
 
 class CallReader(Base):
@@ -183,7 +183,7 @@ class CallReader(Base):
             reference = isinstance(e, x.Call) and isinstance(e.callee, x.Name) and (
                 isinstance(e.callee.decl, Function)
                 and isinstance(strip(e.callee.decl.result), Reference)
-            )  # fmt: skip
+            )
             if not reference:
                 e = x.Temporary(e, place=e.place)
         return x.Unary("&", e, place=self.place(c))
@@ -210,7 +210,7 @@ class CallReader(Base):
     def construction(self, c: Any) -> Any:
         """The constructor call behind an initialiser, or None."""
         while c.kind.name in ("UNEXPOSED_EXPR", "CXX_FUNCTIONAL_CAST_EXPR", "PAREN_EXPR",
-                              "CXX_STATIC_CAST_EXPR", "CSTYLE_CAST_EXPR"):  # fmt: skip
+                              "CXX_STATIC_CAST_EXPR", "CSTYLE_CAST_EXPR"):
             kids = operands(c)
             if len(kids) != 1:
                 return None
@@ -221,7 +221,7 @@ class CallReader(Base):
         return c if d is not None and d.kind.name == "CONSTRUCTOR" else None
 
     def construct_at(self, this: Callable[[], x.Expr], c: Any, where: Any
-                     ) -> list[s.Stmt] | None:  # fmt: skip
+                     ) -> list[s.Stmt] | None:
         """Statements that construct an object at an address; None where its value is to be
         copied instead, an empty list where nothing is to do."""
         d = c.referenced
@@ -239,7 +239,7 @@ class CallReader(Base):
         return "(lambda at" in c.type.spelling
 
     def default_construction(self, this: Callable[[], x.Expr], declaration: Any, where: Any
-                             ) -> list[s.Stmt]:  # fmt: skip
+                             ) -> list[s.Stmt]:
         """What a default constructor does that the compiler writes."""
         made: list[s.Stmt] = []
         record = self.types.record(declaration, declaration.type)
@@ -273,7 +273,7 @@ class CallReader(Base):
         return []
 
     def construct_default(self, this: Callable[[], x.Expr], declaration: Any, where: Any
-                          ) -> list[s.Stmt]:  # fmt: skip
+                          ) -> list[s.Stmt]:
         """Default construction of a member or base: its own constructor, or the compiler's."""
         for k in declaration.get_children():
             if k.kind.name == "CONSTRUCTOR" and k.is_default_constructor():
@@ -288,7 +288,7 @@ class CallReader(Base):
         return self.default_construction(this, declaration, where)
 
     def set_field(self, field: Callable[[], x.Expr], start: Any, t: CType, at: Any
-                  ) -> list[s.Stmt]:  # fmt: skip
+                  ) -> list[s.Stmt]:
         """A field's initialiser as a statement."""
         kind = strip(t)
         built = self.construction(start) if isinstance(kind, Record) else None
@@ -304,7 +304,7 @@ class CallReader(Base):
         return [s.ExprStmt(x.Assign("=", field(), value, place=at), place=at)]
 
     def copy_elements(self, field: Callable[[], x.Expr], value: x.CompoundLiteral, t: Any, at: Any
-                      ) -> list[s.Stmt]:  # fmt: skip
+                      ) -> list[s.Stmt]:
         items = value.init.items if isinstance(value.init, x.InitList) else ()
         made: list[s.Stmt] = []
         for k in range(t.count or 0):
@@ -407,7 +407,7 @@ class CallReader(Base):
         return named, bases, whole
 
     def base_initialiser(self, t: CType, bases: list[Any], this: Callable[[], x.Expr], c: Any
-                         ) -> list[s.Stmt]:  # fmt: skip
+                         ) -> list[s.Stmt]:
         at = self.place(c)
         record = strip(t)
         assert isinstance(record, Record)
@@ -426,7 +426,7 @@ class CallReader(Base):
         for k in declaration.get_children() if declaration is not None else ():
             if k.kind.name == "DESTRUCTOR" and not self.is_implicit(k):
                 block = next((b for b in (k.get_definition() or k).get_children()
-                              if b.kind.name == "COMPOUND_STMT"), None)  # fmt: skip
+                              if b.kind.name == "COMPOUND_STMT"), None)
                 if block is not None and list(block.get_children()):
                     return self.function(k)
         return None

@@ -43,13 +43,13 @@ from nvir.frontend.tree.types import (
 from nvir.frontend.tree.vectors import SPECIAL_VARIABLES
 
 _REFERENCES = {"TYPE_REF", "TEMPLATE_REF", "NAMESPACE_REF", "MEMBER_REF", "VARIABLE_REF",
-               "OVERLOADED_DECL_REF", "LABEL_REF"}  # fmt: skip
+               "OVERLOADED_DECL_REF", "LABEL_REF"}
 
 
 def operands(c: Any) -> list[Any]:
     """The children that are expressions, not names of types."""
     return [k for k in c.get_children() if k.kind.name not in _REFERENCES
-            and (k.kind.is_expression() or k.kind.is_statement())]  # fmt: skip
+            and (k.kind.is_expression() or k.kind.is_statement())]
 
 
 class ExpressionReader(Base):
@@ -299,7 +299,7 @@ class ExpressionReader(Base):
         at = self.place(c)
         if op == "=":
             return x.Assign("=", self.expr(left), self.object_value(
-                right, self.types.read(left.type)), place=at)  # fmt: skip
+                right, self.types.read(left.type)), place=at)
         if op.endswith("=") and op not in ("==", "!=", "<=", ">="):
             return x.Assign(op, self.expr(left), self.expr(right), place=at)
         if op in (".*", "->*", "<=>", "?"):
@@ -430,7 +430,7 @@ class ExpressionReader(Base):
             return []
         zeros = [f.type for f in s.fields][given:]
         return [self.item(v) if v is not None else self.zero_item(t, c)
-                for v, t in zip(starts, zeros, strict=True)]  # fmt: skip
+                for v, t in zip(starts, zeros, strict=True)]
 
     def zero_item(self, t: CType, c: Any) -> x.Expr:
         return x.InitList((), place=self.place(c)) if is_aggregate(t) else self.zero(t, c)
@@ -493,4 +493,4 @@ _RULES: dict[str, Any] = {
     "INIT_LIST_EXPR": ExpressionReader.list_, "COMPOUND_LITERAL_EXPR": ExpressionReader.paren,
     "StmtExpr": ExpressionReader.statements,
     "CALL_EXPR": lambda r, c: r.call(c), "LAMBDA_EXPR": lambda r, c: r.closure(c),
-}  # fmt: skip
+}

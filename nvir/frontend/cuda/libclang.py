@@ -22,10 +22,10 @@ from nvir.ir.errors import NvirError
 BINARY = dict(enumerate(
         (".*", "->*", "*", "/", "%", "+", "-", "<<", ">>", "<=>", "<", ">", "<=", ">=", "==", "!=",
          "&", "^", "|", "&&", "||", "=", "*=", "/=", "%=", "+=", "-=", "<<=", ">>=", "&=", "^=",
-         "|=", ","), 1))  # fmt: skip
+         "|=", ","), 1))
 UNARY = dict(enumerate(
         ("x++", "x--", "++x", "--x", "&", "*", "+", "-", "~", "!", "__real", "__imag",
-         "__extension__", "co_await"), 1))  # fmt: skip
+         "__extension__", "co_await"), 1))
 _INT, _FLOAT = 1, 2  # kinds of evaluated results
 
 
@@ -43,7 +43,7 @@ def library() -> Any:
     except Exception as e:  # LibclangError: no shared library, or one that does not fit
         raise NvirError(f"libclang cannot be loaded: {e}") from None
     for name in ("clang_getCursorBinaryOperatorKind", "clang_getCursorUnaryOperatorKind",
-                 "clang_Cursor_getVarDeclInitializer"):  # fmt: skip
+                 "clang_Cursor_getVarDeclInitializer"):
         if not hasattr(lib, name):
             raise NvirError(f"libclang 17 or newer is needed: this one has no {name}")
     _declare(lib, cindex.Cursor)

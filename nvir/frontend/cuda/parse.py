@@ -71,7 +71,7 @@ class Parsed:
     def macro(self, name: str) -> list[str] | None:
         if self.macros is None:
             self.macros = {c.spelling: c for c in self.cursor.get_children()
-                           if c.kind.name == "MACRO_DEFINITION"}  # fmt: skip
+                           if c.kind.name == "MACRO_DEFINITION"}
         found = self.macros.get(name)
         return None if found is None else [t.spelling for t in found.get_tokens()][1:]
 
@@ -82,7 +82,7 @@ class Parsed:
         made = [self._diagnostic(d) for d in self.unit.diagnostics if d.severity >= 2]
         added = (self.file, self.last_line)  # behind it stands what `parse` appended
         return [d for d in made if not self.is_own(d.file)
-                and not (d.file == added[0] and d.line > added[1])]  # fmt: skip
+                and not (d.file == added[0] and d.line > added[1])]
 
     def _diagnostic(self, d: Any) -> Diagnostic:
         severity = "error" if d.severity >= 3 else "warning"
@@ -122,7 +122,7 @@ class Parsed:
                 todo += c.get_children()
             elif c.kind.name == "FUNCTION_TEMPLATE" and any(
                 k.kind.name == "CUDAGLOBAL_ATTR" for k in c.get_children()
-            ) and re.search(rf"\b{re.escape(c.spelling)}\s*<", self.source):  # fmt: skip
+            ) and re.search(rf"\b{re.escape(c.spelling)}\s*<", self.source):
                 spans.append(_span(c))
         return spans
 
@@ -143,16 +143,16 @@ def _functions(root: Any) -> list[tuple[str, int, int]]:
     while todo:
         for c in todo.pop().get_children():
             if c.kind.name in ("NAMESPACE", "LINKAGE_SPEC", "STRUCT_DECL", "CLASS_DECL",
-                               "CLASS_TEMPLATE", "UNEXPOSED_DECL"):  # fmt: skip
+                               "CLASS_TEMPLATE", "UNEXPOSED_DECL"):
                 todo.append(c)
             elif c.kind.name in ("FUNCTION_DECL", "CXX_METHOD", "FUNCTION_TEMPLATE", "CONSTRUCTOR",
-                                 "VAR_DECL"):  # fmt: skip
+                                 "VAR_DECL"):
                 spans.append(_span(c))
     return spans
 
 
 def arguments(arch: str, include: Sequence[str] = (), define: Sequence[str] = (),
-              std: str = "c++17", fast_math: bool = False) -> list[str]:  # fmt: skip
+              std: str = "c++17", fast_math: bool = False) -> list[str]:
     """Clang's command line for a device target."""
     m = re.match(r"(?:sm|compute)_(\d+)[af]?$", arch)
     if m is None:
@@ -166,7 +166,7 @@ def arguments(arch: str, include: Sequence[str] = (), define: Sequence[str] = ()
             "-Wno-error=c++11-narrowing", "-Xclang", "-fnative-half-type",
             "-Xclang", "-fnative-half-arguments-and-returns", "-fno-exceptions",
             "-U__CUDA_ARCH__", f"-D__CUDA_ARCH__={number}0", "-D__NVCC__", "-D__CUDACC__",
-            "-isystem", str(HEADERS), "-include", str(HEADERS / "nvir_cuda.h")]  # fmt: skip
+            "-isystem", str(HEADERS), "-include", str(HEADERS / "nvir_cuda.h")]
     if fast_math:
         made.append("-DNVIR_FAST_MATH=1")
     made += [f"-I{path}" for path in include]
@@ -175,7 +175,7 @@ def arguments(arch: str, include: Sequence[str] = (), define: Sequence[str] = ()
 
 def parse(text: str, file: str, arch: str, include: Sequence[str] = (),
           define: Sequence[str] = (), std: str = "c++17",
-          fast_math: bool = False) -> Parsed:  # fmt: skip
+          fast_math: bool = False) -> Parsed:
     """Parse a source text; `file` names it, and its folder is searched for includes."""
     cindex = library()
     index = cindex.Index.create()
@@ -185,7 +185,7 @@ def parse(text: str, file: str, arch: str, include: Sequence[str] = (),
     whole = data + "\n".join(["", "namespace {", *asked, "}", ""]).encode() if asked else data
     try:
         unit = index.parse(file, args=given, unsaved_files=[(file, whole)],
-                           options=_DETAILED | _KEEP_GOING)  # fmt: skip
+                           options=_DETAILED | _KEEP_GOING)
     except cindex.TranslationUnitLoadError:
         raise NvirError(f"{file}: libclang cannot read it ({' '.join(given[-6:])})") from None
     made = Parsed(cindex, unit, file, text)

@@ -50,10 +50,10 @@ _METHODS = {"CXX_METHOD", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION"}
 _BODIES = {"FUNCTION_DECL", "CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR"}
 _SCOPES = {"NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "STRUCT_DECL", "CLASS_DECL"}
 _MEMORY = {"CUDASHARED_ATTR": "shared", "CUDACONSTANT_ATTR": "constant",
-           "CUDADEVICE_ATTR": "device"}  # fmt: skip
+           "CUDADEVICE_ATTR": "device"}
 _LIBRARY = {"malloc", "free"}  # what device code links with
 _SUFFIXES = {"unsigned char": "uchar", "unsigned short": "ushort", "unsigned int": "uint",
-             "signed char": "char"}  # fmt: skip
+             "signed char": "char"}
 
 
 @attrs.define
@@ -94,7 +94,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         self.temporaries = 0
         self.files: dict[str, bool] = {}
         self.top = [c for c in parsed.cursor.get_children()
-                    if not c.kind.is_preprocessing() and not self.is_own(c)]  # fmt: skip
+                    if not c.kind.is_preprocessing() and not self.is_own(c)]
 
     # ------------------------------------------------------------- the unit
 
@@ -110,7 +110,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         return Unit(
             declarations, [r for r in self.types.declared if r.fields is not None],
             file=self.parsed.file, cplusplus=True, source=self.parsed.source, trusted=True,
-        )  # fmt: skip
+        )
 
     def kernels(self) -> list[Any]:
         """The kernels of the source, in order, instances of templates behind the others."""
@@ -223,7 +223,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             template = self.template_of(declaration)
             if template is not None:
                 found = [c for c in template.get_children()
-                         if c.kind.name == "CXX_BASE_SPECIFIER"]  # fmt: skip
+                         if c.kind.name == "CXX_BASE_SPECIFIER"]
                 if any(c.type.get_size() < 0 for c in found):
                     return []
         return [c.type for c in found]
@@ -243,7 +243,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         notes = self.annotations(definition)
         if definition is not c:
             notes.names.update({k: v for k, v in self.annotations(c).names.items()
-                                if k not in notes})  # fmt: skip
+                                if k not in notes})
         made = Function(
             definition.spelling, self.types.read(definition.result_type),
             self.parameters(definition, notes), storage=self.storage(definition),
@@ -251,7 +251,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             and definition.type.is_function_variadic(),
             link_name=definition.mangled_name.lstrip("\x01"),
             attributes=self.attributes(notes), place=self.place(definition),
-        )  # fmt: skip
+        )
         self.functions[key] = made
         if self.is_own(definition) and not definition.is_definition():
             known = made.name not in _LIBRARY
@@ -295,7 +295,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             cluster_dims=_triple(cluster) if cluster else None,
             required_block=_triple(block) if block else None,
             const="CONST_ATTR" in notes,
-        )  # fmt: skip
+        )
 
     def parameters(self, c: Any, notes: Annotations) -> tuple[Parameter, ...]:
         made: list[Parameter] = []
@@ -313,7 +313,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             p = Parameter(
                 name, t, place=self.place(k),
                 grid_constant="nvir.grid_constant" in self.annotations(k),
-            )  # fmt: skip
+            )
             self.declared[pointer_of(k)] = p
             made.append(p)
         return tuple(made)
@@ -397,7 +397,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         return Variable(
             c.spelling, t, memory=memory, storage="extern" if extern else "",
             align=max(aligned, default=0), place=self.place(c),
-        )  # fmt: skip
+        )
 
     def record_of(self, t: CType) -> Record | None:
         s = strip(t)

@@ -84,7 +84,7 @@ def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, l
         except NvirError as e:
             problem = e
         except (ValueError, LookupError, TypeError, AttributeError, AssertionError,
-                RuntimeError, StopIteration) as e:  # fmt: skip
+                RuntimeError, StopIteration) as e:
             # what libclang's binding cannot name, or a shape of the tree that is not foreseen
             what = f"something that the reader of C++ does not understand ({e!r})"
             problem = Unsupported(what, where=reader.where())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TYPES = {"STRUCT_DECL", "CLASS_DECL", "UNION_DECL", "ENUM_DECL", "TYPEDEF_DECL", "TYPE_ALIAS_DECL",
           "USING_DIRECTIVE", "USING_DECLARATION", "STATIC_ASSERT", "NAMESPACE_ALIAS",
-          "UNEXPOSED_DECL", "FUNCTION_DECL", "CLASS_TEMPLATE"}  # fmt: skip
+          "UNEXPOSED_DECL", "FUNCTION_DECL", "CLASS_TEMPLATE"}
 
 
 class StatementReader(Base):
@@ -183,7 +183,7 @@ class StatementReader(Base):
             d = k.referenced if k.kind.name == "DECL_REF_EXPR" else None
             if d is not None and d.kind.name == "VAR_DECL" and d.location.file is not None \
                     and d.location.file.name == start.file.name \
-                    and start.offset < d.location.offset < found[0]:  # fmt: skip
+                    and start.offset < d.location.offset < found[0]:
                 declared[d.location.offset] = d
         if not declared:
             raise self.unsupported("what stands before the condition of a switch", c)
@@ -194,14 +194,14 @@ class StatementReader(Base):
         values = [self.case_value(k) for k in kids[:-1]]
         body = self.stmt(kids[-1])
         return s.Case(values[0], body, values[1] if len(values) > 1 else None,
-                      place=self.place(c))  # fmt: skip
+                      place=self.place(c))
 
     def case_value(self, c: Any) -> x.Expr:
         known = evaluate(c)
         if known is None:
             return self.expr(c)
         return x.IntLiteral(int(known), type=LONG if abs(int(known)) >> 31 else INT,
-                            place=self.place(c))  # fmt: skip
+                            place=self.place(c))
 
     def default(self, c: Any) -> s.Stmt:
         kids = list(c.get_children())
@@ -282,7 +282,7 @@ class StatementReader(Base):
         last = Variable(
             f"__end{n}", Pointer(t.element),
             x.Binary("+", x.Name(first.name, first), x.IntLiteral(t.count, type=INT)), place=at,
-        )  # fmt: skip
+        )
         v = self.variable(declared)
         self.declared[pointer_of(declared)] = v
         v.init = x.Unary("*", x.Name(first.name, first), place=at)
@@ -291,7 +291,7 @@ class StatementReader(Base):
                                            x.Name(last.name, last)),
             x.Step("++", x.Name(first.name, first)),
             s.Compound((s.DeclStmt((v,), place=v.place), self.stmt(body))), unroll, place=at,
-        )  # fmt: skip
+        )
         loop.init = s.Compound((s.DeclStmt((first,)), s.DeclStmt((last,))), False)
         return loop
 
@@ -364,7 +364,7 @@ class StatementReader(Base):
             made.append(s.AsmOperand(constraint, e, name, place=self.place(k)))
         n = len(parts.outputs)
         return s.Asm(parts.template, tuple(made[:n]), tuple(made[n:]), parts.clobbers,
-                     parts.volatile or not n, place=self.place(c))  # fmt: skip
+                     parts.volatile or not n, place=self.place(c))
 
     def order_in_macro(self, c: Any) -> tuple[int, int] | None:
         """(the place of inline assembly among that of the function which begins where it does,
@@ -418,7 +418,7 @@ def _called(c: Any) -> str:
 _LOOPS: dict[str, Any] = {
     "FOR_STMT": StatementReader.for_, "WHILE_STMT": StatementReader.while_,
     "DO_STMT": StatementReader.do, "CXX_FOR_RANGE_STMT": StatementReader.range_for,
-}  # fmt: skip
+}
 _RULES: dict[str, Any] = {
     **_LOOPS, "COMPOUND_STMT": StatementReader.compound, "DECL_STMT": StatementReader.declarations,
     "IF_STMT": StatementReader.if_, "SWITCH_STMT": StatementReader.switch,
@@ -429,4 +429,4 @@ _RULES: dict[str, Any] = {
     "BREAK_STMT": lambda r, c: s.Break(place=r.place(c)),
     "CONTINUE_STMT": lambda r, c: s.Continue(place=r.place(c)),
     "NULL_STMT": lambda r, c: s.Empty(place=r.place(c)),
-}  # fmt: skip
+}

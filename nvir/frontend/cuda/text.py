@@ -15,7 +15,7 @@ import attrs
 
 _SKIP = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.S)
 _PRAGMA = re.compile(r"#?\s*(?:pragma\s+|_Pragma\s*\(\s*\")(?:GCC\s+|clang\s+)?(unroll|nounroll)\b"
-                     r"[ \t]*\(?([^\n\"]*)")  # fmt: skip
+                     r"[ \t]*\(?([^\n\"]*)")
 
 
 def blanked(text: str) -> str:
@@ -189,7 +189,7 @@ def _arguments(tokens: list[str]) -> list[list[str]]:
 _INSTANCE = re.compile(
     r"^[ \t]*(?:extern\s+)?template\s+(?!<)(?!class\b|struct\b|union\b)"
     r"(?P<result>[\w:\s*&<>,()]*?[\s*&])(?P<name>[\w:]+)\s*(?P<args><[^;{}()]*>)?\s*"
-    r"\((?P<params>[^;{}]*)\)\s*;", re.M)  # fmt: skip
+    r"\((?P<params>[^;{}]*)\)\s*;", re.M)
 _LAUNCH = re.compile(r"([A-Za-z_][\w:]*)\s*(<[^;{}()<>]*(?:<[^;{}()<>]*>[^;{}()<>]*)*>)\s*<<<")
 _QUALIFIERS = re.compile(
     r"__(?:global|device|host|forceinline|inline|noinline)__|__launch_bounds__\s*\([^()]*\)"

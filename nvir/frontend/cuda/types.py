@@ -39,7 +39,7 @@ _NAMES: dict[str, CType] = {
     **ARITHMETIC, "void": VOID, "std::nullptr_t": Pointer(VOID), "long double": DOUBLE,
     "__fp16": HALF, "_Bool": ARITHMETIC["bool"], "char8_t": ARITHMETIC["unsigned char"],
     "nullptr_t": Pointer(VOID),
-}  # fmt: skip
+}
 _SPACES = {0: "", 1: "device", 3: "shared", 4: "constant", 5: "local"}
 
 
@@ -96,7 +96,7 @@ class TypeReader:
     def _named(self, t: Any) -> CType:
         name = t.spelling
         for word in ("const ", "volatile ", "__restrict ", "__attribute__((address_space(3))) ",
-                     "__attribute__((address_space(1))) "):  # fmt: skip
+                     "__attribute__((address_space(1))) "):
             name = name.replace(word, "")
         found = _NAMES.get(name.strip())
         if found is None:
@@ -163,7 +163,7 @@ class TypeReader:
             own = first.get_field_offsetof() if first is not None else 0
             if own > 0:
                 virtual = any(k.kind.name in ("CXX_METHOD", "DESTRUCTOR") and k.is_virtual_method()
-                              for k in declaration.get_children())  # fmt: skip
+                              for k in declaration.get_children())
                 what = "virtual functions" if virtual else "a base class of a template"
                 raise Unsupported(
                     f"{what} of '{t.spelling}'" if virtual else f"'{t.spelling}': {what}",
@@ -179,5 +179,5 @@ class TypeReader:
             found = self.enums[key] = Enum(
                 "anon" if "(" in name else name, self.read(declaration.enum_type), (),
                 declaration.is_scoped_enum(),
-            )  # fmt: skip
+            )
         return found

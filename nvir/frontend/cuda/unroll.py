@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 MOST = 16000  # expressions and statements of a loop that is written out
 ROUNDS, SHORT = 256, 16
 _STOP = {"BREAK_STMT", "CONTINUE_STMT", "LABEL_STMT", "GOTO_STMT", "LAMBDA_EXPR", "RETURN_STMT",
-         "SWITCH_STMT", "ASM_STMT"}  # fmt: skip
+         "SWITCH_STMT", "ASM_STMT"}
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b, "!=": lambda a, b: a != b,
-}  # fmt: skip
+}
 _STEPS: dict[str, Callable[[int, int], int]] = {
     "+=": lambda a, b: a + b, "-=": lambda a, b: a - b, "*=": lambda a, b: a * b,
     "<<=": lambda a, b: a << b if 0 <= b < 32 else 1 << 40, ">>=": lambda a, b: a >> max(b, 0),
     "/=": lambda a, b: a // b if b and a >= 0 else 1 << 40,
-}  # fmt: skip
+}
 
 
 def rounds(init: Any, cond: Any, step: Any) -> tuple[Any, int] | None:
@@ -81,7 +81,7 @@ def _is_reached(v: Any) -> bool:
     around = v.semantic_parent
     if v.storage_class.name in ("STATIC", "EXTERN") or around is None or (
         around.kind.name not in ("FUNCTION_DECL", "CXX_METHOD") or "REF" in v.type.kind.name
-    ):  # fmt: skip
+    ):
         return True
     todo = [around]
     while todo:
@@ -93,7 +93,7 @@ def _is_reached(v: Any) -> bool:
         if name == "LAMBDA_EXPR" or (named and (
             name == "CALL_EXPR" or (name == "UNARY_OPERATOR" and unary_operator(c) == "&")
             or (name == "VAR_DECL" and c.type.kind.name == "LVALUEREFERENCE")
-        )):  # fmt: skip
+        )):
             return True
     return False
 
@@ -133,7 +133,7 @@ def _allows(body: Any, v: Any) -> tuple[bool, bool]:
         if name in _STOP:
             return False, False
         if name == "VAR_DECL" and (c.storage_class.name in ("STATIC", "EXTERN") or any(
-            k.kind.name == "CUDASHARED_ATTR" for k in kids)):  # fmt: skip
+            k.kind.name == "CUDASHARED_ATTR" for k in kids)):
             return False, False
         if name == "VAR_DECL" and c.type.kind.name == "LVALUEREFERENCE" and any(
             k.kind.name == "DECL_REF_EXPR" and _is_name(k, v) for k in kids
@@ -146,7 +146,7 @@ def _allows(body: Any, v: Any) -> tuple[bool, bool]:
             if written and _is_name(kids[0], v):
                 return False, False
         if name == "CALL_EXPR" and any(_is_name(a, v) and a.kind.name == "DECL_REF_EXPR"
-                                       for a in c.get_arguments() if a is not None):  # fmt: skip
+                                       for a in c.get_arguments() if a is not None):
             return False, False  # perhaps by reference
         if name == "ARRAY_SUBSCRIPT_EXPR" and len(kids) == 2:
             indexed = indexed or (_local_array(kids[0]) and _mentions(kids[1], v))
@@ -177,7 +177,7 @@ def _mentions(c: Any, v: Any) -> bool:
 
 
 def written_out(reader: StatementReader, c: Any, parts: tuple[Any, Any, Any, Any],
-                asked: s.Unroll | None) -> s.Stmt | None:  # fmt: skip
+                asked: s.Unroll | None) -> s.Stmt | None:
     """The rounds of a for one behind the other, or None where it is to stay a loop."""
     init, cond, step, body = parts
     if asked is not None and asked.count == 1:

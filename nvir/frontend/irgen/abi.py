@@ -110,7 +110,7 @@ def _scalar_attributes(t: CType) -> tuple[object, ...]:
 
 
 def classify_param(types: Types, t: CType, policy: str, kernel: bool,
-                   parameter: Parameter | None = None) -> Passing:  # fmt: skip
+                   parameter: Parameter | None = None) -> Passing:
     s = strip(t)
     if not isinstance(s, Record):
         return Passing(t, Kind.DIRECT, types.memory(t), attributes=_scalar_attributes(t))

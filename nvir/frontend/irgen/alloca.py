@@ -44,7 +44,7 @@ def remove_marker(g: IRGenState) -> None:
 
 
 def create_alloca(g: IRGenState, t: Type, name: str, size: int, natural: int,
-                  count: Value | None = None) -> Instruction:  # fmt: skip
+                  count: Value | None = None) -> Instruction:
     """An alloca before the marker, or where code is being built if it has a count."""
     align = alloca_align(size, natural, g.options.policy)
     b = g.builder

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def bit_field_place(runs: list[tuple[int, int]], start: int, f: Field,
-                    place: Place) -> tuple[int, BitField]:  # fmt: skip
+                    place: Place) -> tuple[int, BitField]:
     """The byte offset of the unit through which a field at bit `start` is reached, and the field
     within it."""
     bits = f.bits or 0
@@ -60,7 +60,7 @@ def _pieces(at: int, end: int) -> tuple[tuple[int, int], ...]:
 
 
 def bit_field_address(g: IRGenState, base: Address, r: Record, k: int,
-                      place: Place) -> Address:  # fmt: skip
+                      place: Place) -> Address:
     """The address of field `k`, a bit-field, of a record at `base`."""
     f = (r.fields or ())[k]
     info = g.types.record(r)

@@ -317,7 +317,7 @@ def _build(g: IRGenState, e: Call, callee: Value, args: list[Value], abi: ABI) -
         len(operands), callee=callee if direct else None,
         arguments=words if direct else ((), *words), bundles=bundles,
         callalign=() if direct else _alignments(e, abi),
-    )  # fmt: skip
+    )
     return g.builder.insert("call", operands, abi.result_type, name, info)
 
 

@@ -61,7 +61,7 @@ def emit_decay(g: IRGenState, e: Cast) -> Value:
     p = whole.pointer
     if not p.is_constant:
         p = g.builder.gep(p, [const(I64, 0), const(I64, 0)], g.types.memory(whole.type),
-                          inbounds=True, name="arraydecay")  # fmt: skip
+                          inbounds=True, name="arraydecay")
     return generic(g, p, g.types.value(typed(e)))
 
 
@@ -92,7 +92,7 @@ def _int(g: IRGenState, v: Value, want: Type, signed: bool, name: str = "conv") 
 
 
 def _number(g: IRGenState, v: Value, source: CType, to: CType, want: Type,
-            e: Cast | None) -> Value:  # fmt: skip
+            e: Cast | None) -> Value:
     if isinstance(v.type, FloatType) and isinstance(want, FloatType):
         if v.type is want:
             return v
@@ -112,7 +112,7 @@ def _number(g: IRGenState, v: Value, source: CType, to: CType, want: Type,
 _LIBDEVICE: dict[tuple[Type, int], str] = {
     (FLOAT, 32): "float2{}int_rz", (FLOAT, 64): "float2{}ll_rz",
     (DOUBLE, 32): "double2{}int_rz", (DOUBLE, 64): "double2{}ll_rz",
-}  # fmt: skip
+}
 
 
 def _float_to_int(g: IRGenState, v: Value, want: IntType, signed: bool) -> Value:

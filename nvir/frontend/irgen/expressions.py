@@ -272,4 +272,4 @@ _RULES: dict[type[Expr], Any] = {
     Step: emit_step, Conditional: _conditional, Cast: _cast, Member: _member, Index: _load,
     Call: _call, InitList: _init_list, CompoundLiteral: _load, Temporary: _temporary,
     StatementExpr: _statements,
-}  # fmt: skip
+}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def emit_function(shared: ModuleState, decl: Function, function: IRFunction, abi: ABI,
-                  byval_demotion: bool = False) -> IRGenState:  # fmt: skip
+                  byval_demotion: bool = False) -> IRGenState:
     """Generate the body of a declared function; its state is returned, for those who look."""
     assert decl.body is not None
     g = IRGenState(shared, decl, function)
@@ -74,7 +74,7 @@ def _skeleton(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> 
 
 
 def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI,
-                byval_demotion: bool = False) -> None:  # fmt: skip
+                byval_demotion: bool = False) -> None:
     """Walk parameters, IR arguments and their passing in step; give each parameter a place."""
     arguments = function.arguments
     cursor = 0
@@ -96,7 +96,7 @@ def parameter_name(p: Parameter) -> str:
 
 
 def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing,
-               byval_demotion: bool) -> None:  # fmt: skip
+               byval_demotion: bool) -> None:
     aggregate = is_aggregate(p.type)
     g.at(p.place)
     if passing.kind in (Kind.INDIRECT, SRET) and not aggregate:
@@ -106,7 +106,7 @@ def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing
         _coerced(g, p, argument)
     elif passing.kind is Kind.BYVAL and byval_demotion and passing.byval and (
         p.name in g.options.byval_demotion
-    ):  # fmt: skip
+    ):
         tmp = g.alloca(p.type, "tmp")
         copy(g, tmp, at_pointer(argument, p.type))
         tmp.pointer.name = f"__val_param{p.name}"

@@ -113,7 +113,7 @@ def _is_full(e: InitList, t: CType) -> bool:
         return False
     for item, part in zip(e.items, wanted, strict=False):
         if item is None or (isinstance(item, InitList) and is_aggregate(part)
-                            and not _is_full(item, part)):  # fmt: skip
+                            and not _is_full(item, part)):
             return False
     return True
 
@@ -145,6 +145,6 @@ def element_address(g: IRGenState, base: Address, s: Array, k: int) -> Address:
     p = base.pointer
     if k:
         p = g.builder.gep(p, [const(I64, 0), const(I64, k)], g.types.memory(base.type),
-                          inbounds=True, name="arrayinit.element")  # fmt: skip
+                          inbounds=True, name="arrayinit.element")
     align = min(base.align, k * step & -(k * step)) if k else base.align
     return Address(p, s.element, max(align, 1), base.volatile or is_volatile(s.element))

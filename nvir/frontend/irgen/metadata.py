@@ -97,7 +97,7 @@ def function_annotations(decl: Function) -> list[tuple[str, Any]]:
     out: list[tuple[str, Any]] = [("kernel", 1)] if a.kernel else []
     texts = {"maxntid": "nvvm.maxntid", "reqntid": "nvvm.reqntid", "minnctapersm": "nvvm.minctasm",
              "maxnreg": "nvvm.maxnreg", "maxclusterrank": "nvvm.maxclusterrank",
-             "reqnctapercluster": "nvvm.cluster_dim"}  # fmt: skip
+             "reqnctapercluster": "nvvm.cluster_dim"}
     for directive, sizes in launch_directives(a).items():
         if directive in texts:
             out.append((texts[directive], ",".join(map(str, sizes))))
@@ -130,7 +130,7 @@ class Bundles:
         a = decl.attributes
         out: list[tuple[str, int]] = [("kernel", 1)] if a.kernel else []
         out += [("grid_constant", k + 1) for k, p in enumerate(decl.params)
-                if a.kernel and p.grid_constant]  # fmt: skip
+                if a.kernel and p.grid_constant]
         if a.custom_abi:
             out.append(("full_custom_abi", CUSTOM_ABI))
         if decl not in self.emitted:

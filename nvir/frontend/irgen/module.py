@@ -86,7 +86,7 @@ def function_symbol(shared: ModuleState, f: Function) -> IRFunction:
     abi = shared.abis[f] = classify(shared.types, f, shared.options.policy)
     params = [("", t) for t in abi.arguments()]
     made = nvvm.function(shared.module, f.symbol, abi.result_type, params,
-                         "entry" if f.is_kernel else "func")  # fmt: skip
+                         "entry" if f.is_kernel else "func")
     shared.functions[f] = made
     shared.by_name.setdefault(f.symbol, f)
     words = [p.attributes for p in abi.params]

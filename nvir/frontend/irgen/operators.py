@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 _FLOAT = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv", "%": "frem"}
 _SIGNED = {"+": "add nsw", "-": "sub nsw", "*": "mul nsw", "/": "sdiv", "%": "srem", "<<": "shl",
-           ">>": "ashr", "&": "and", "|": "or", "^": "xor"}  # fmt: skip
+           ">>": "ashr", "&": "and", "|": "or", "^": "xor"}
 _UNSIGNED = {"+": "add", "-": "sub", "*": "mul", "/": "udiv", "%": "urem", "<<": "shl",
-             ">>": "lshr", "&": "and", "|": "or", "^": "xor"}  # fmt: skip
+             ">>": "lshr", "&": "and", "|": "or", "^": "xor"}
 _NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "rem", "<<": "shl", ">>": "shr",
-          "&": "and", "|": "or", "^": "xor"}  # fmt: skip
+          "&": "and", "|": "or", "^": "xor"}
 
 
 def arithmetic(g: IRGenState, op: str, a: Value, b: Value, t: CType) -> Value:
@@ -132,7 +132,7 @@ def emit_compare(g: IRGenState, e: Binary) -> Value:
         mask = 0 if signed else (1 << a.type.bits) - 1
         x, y = (int(a.value), int(b.value)) if signed else (a.value & mask, b.value & mask)
         return const(I1, {"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y, "==": x == y,
-                          "!=": x != y}[e.op])  # fmt: skip
+                          "!=": x != y}[e.op])
     return compare_int(e.op, a, b, "cmp")
 
 
@@ -178,7 +178,7 @@ def emit_pointer_arithmetic(g: IRGenState, e: Binary) -> Value:
 
 
 def move_pointer(g: IRGenState, p: Value, offset: Value, t: CType, op: str,
-                 name: str = "add.ptr") -> Value:  # fmt: skip
+                 name: str = "add.ptr") -> Value:
     if op == "-":
         offset = fold.binary(g, "sub", const(I64, 0), offset, "idx.neg")
     return g.builder.gep(p, [offset], step_type(g, t), inbounds=True, name=name)
@@ -253,7 +253,7 @@ def _step(g: IRGenState, e: Step) -> tuple[Value, Value, Address]:
     new: Value
     if isinstance(old.type, PointerType):
         new = g.builder.gep(old, [sign], step_type(g, t), inbounds=True,
-                            name="incdec.ptr")  # fmt: skip
+                            name="incdec.ptr")
     elif old.type is I1:
         new = const(I1, 1) if sign > 0 else g.builder.not_(old, name)
     elif isinstance(old.type, FloatType):

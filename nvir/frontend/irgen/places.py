@@ -238,7 +238,7 @@ def _element(g: IRGenState, whole: Address, index: Value, t: CType, name: str) -
         p = whole.pointer
     else:
         p = g.builder.gep(whole.pointer, [const(I64, 0), index], g.types.memory(whole.type),
-                          inbounds=True, name=name)  # fmt: skip
+                          inbounds=True, name=name)
     if isinstance(known, int):
         align = _align_at(whole.align, known * step)
     else:
@@ -253,7 +253,7 @@ def _align_at(align: int, offset: int) -> int:
 
 def _lane(g: IRGenState, whole: Address, lane: Value, t: CType) -> Address:
     return Address(whole.pointer, t, whole.align, whole.volatile, None, lane,
-                   g.types.memory(whole.type))  # fmt: skip
+                   g.types.memory(whole.type))
 
 
 def _member(g: IRGenState, e: Member) -> Address:
@@ -311,7 +311,7 @@ def _cast(g: IRGenState, e: Cast) -> Address:
         return Address(p, typed(e), align_or_1(typed(e)), place.volatile)
     t = typed(e)
     return attrs.evolve(place, type=t, volatile=place.volatile or is_volatile(t),
-                        align=min(place.align, max(align_or_1(t), 1)))  # fmt: skip
+                        align=min(place.align, max(align_or_1(t), 1)))
 
 
 def _aggregate_cast(g: IRGenState, e: Cast) -> Address:
@@ -422,4 +422,4 @@ _RULES: dict[type[Expr], Any] = {
     Step: _value_place, Binary: _comma, Conditional: _conditional, Call: _call,
     StringLiteral: _string, CompoundLiteral: _compound_literal, Temporary: _temporary,
     StatementExpr: _statement_expr,
-}  # fmt: skip
+}

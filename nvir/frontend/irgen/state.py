@@ -259,7 +259,7 @@ class IRGenState:
         self.places[d] = place
 
     def call_intrinsic(self, name: str, result: Type, args: Sequence[Value], label: str = "",
-                       attributes: Sequence[Any] = ()) -> Instruction:  # fmt: skip
+                       attributes: Sequence[Any] = ()) -> Instruction:
         """A call of an intrinsic, which is declared at its first use."""
         from nvir.ir.nvvm import declare
 

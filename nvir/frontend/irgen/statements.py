@@ -394,4 +394,4 @@ _RULES: dict[type[Stmt], Any] = {
     Empty: _empty, ExprStmt: _expression, Compound: emit_block, DeclStmt: _declaration, If: _if,
     While: _while, Do: _do, For: _for, Switch: _switch, Case: _case, Default: _default,
     Label: _label, Goto: _goto, Break: _break, Continue: _continue, Return: _return, Asm: _asm,
-}  # fmt: skip
+}

@@ -54,7 +54,7 @@ def global_symbol(shared: ModuleState, v: Variable, owner: Function | None = Non
         return _external(shared, v, symbol, space)
     made = variable(shared.module, shared.unique_symbol(symbol), shared.types.memory(v.type), space,
                     linkage=_linkage(v, owner, space), align=max(v.align, align_of(v.type)),
-                    constant=space == 4)  # fmt: skip
+                    constant=space == 4)
     shared.variables[v] = shared.by_name[made.name] = made
     _initialise(shared, v, made, space)
     if v.memory == "managed":
@@ -83,7 +83,7 @@ def _circular(shared: ModuleState, v: Variable) -> Unsupported:
     names = [u.name for u in shared.initialising]
     names = names[list(shared.initialising).index(v) :]
     what = f"the initial values of {' and '.join(map(repr, names))}, which name each other" \
-        if len(names) > 1 else f"the initial value of '{v.name}', which names itself"  # fmt: skip
+        if len(names) > 1 else f"the initial value of '{v.name}', which names itself"
     return Unsupported(what, where=str(v.place))
 
 
@@ -110,7 +110,7 @@ def _external(shared: ModuleState, v: Variable, symbol: str, space: int) -> Valu
     dynamic = space == 3 and isinstance(strip(v.type), Array)
     align = max(v.align, align_of(v.type), DYNAMIC_SHARED_ALIGN if dynamic else 1)
     made = variable(shared.module, symbol, shared.types.memory(v.type), space, linkage="external",
-                    align=align)  # fmt: skip
+                    align=align)
     shared.variables[v] = shared.by_name[symbol] = made
     return made
 
@@ -134,6 +134,6 @@ def string_variable(shared: ModuleState, e: StringLiteral) -> Value:
 def constant_variable(shared: ModuleState, value: Value, name: str, align: int) -> Value:
     """A private constant in global memory."""
     made = variable(shared.module, shared.unique_symbol(name), value.type, 1, value, "private",
-                    max(align, ir_layout.align_of(value.type)), constant=True)  # fmt: skip
+                    max(align, ir_layout.align_of(value.type)), constant=True)
     shared.by_name[made.name] = made
     return made

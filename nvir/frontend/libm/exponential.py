@@ -48,7 +48,7 @@ def _scaled(of: Any) -> Any:
     return [
         let("int k", b.cast("int", n)), let("int h", k >> 1),
         give(of * power_of_2(h) * power_of_2(k - h)),
-    ]  # fmt: skip
+    ]
 
 
 def _exp_of_r() -> Any:
@@ -62,7 +62,7 @@ def exp() -> Function:
         let("double n", b.call("rint", a * num(LOG2_E))),
         let("double r", fma(-n, LN2_B, fma(-n, LN2_A, a))), *_exp_of_r(),
         *_scaled(t + num(1.0)),
-    )  # fmt: skip
+    )
 
 
 def exp2() -> Function:
@@ -70,7 +70,7 @@ def exp2() -> Function:
         "exp2", "double", "double x", _clamped(-1100.0, 1030.0),
         let("double n", b.call("rint", a)), let("double z", a - n),
         let("double r", fma(z, LN2_A, z * num(LN2_B))), *_exp_of_r(), *_scaled(t + num(1.0)),
-    )  # fmt: skip
+    )
 
 
 def exp10() -> Function:
@@ -80,7 +80,7 @@ def exp10() -> Function:
         let("double n", b.call("rint", a * num(LOG2_10))),
         let("double z", fma(-n, LOG10_2_B, fma(-n, LOG10_2_A, a))),
         let("double r", fma(z, ln10, z * num(rest))), *_exp_of_r(), *_scaled(t + num(1.0)),
-    )  # fmt: skip
+    )
 
 
 def expm1() -> Function:
@@ -88,7 +88,7 @@ def expm1() -> Function:
         "expm1", "double", "double x",
         b.if_(b.call("fabs", x) < num(0.35), let("double r", x), *_exp_of_r(), give(t)),
         give(own("exp", x) - num(1.0)),
-    )  # fmt: skip
+    )
 
 
 # ----------------------------------------------------------------- logarithms
@@ -104,7 +104,7 @@ def _split() -> list[Any]:
         let("double m", real((u & b.s64((1 << 52) - 1)) | b.s64(1023 << 52))),
         b.if_(m > num(SQRT2), b.assign(m, num(0.5), "*="), b.inc(k)),
         let("double n", b.cast("double", k)), let("double f", m - num(1.0)),
-    ]  # fmt: skip
+    ]
 
 
 def _edges() -> list[Any]:
@@ -112,7 +112,7 @@ def _edges() -> list[Any]:
         b.if_(x == num(0.0), give(-INFINITY)),
         b.if_(b.lnot(x > num(0.0)), give(NAN)),
         b.if_(x == num(INFINITY), b.ret(x)),
-    ]  # fmt: skip
+    ]
 
 
 def _series() -> list[Any]:
@@ -120,14 +120,14 @@ def _series() -> list[Any]:
     return [
         let("double s", f / (f + num(2.0))), let("double z", s * s),
         let("double p", z * poly("z", _ATANH)), let("double h", f * f * num(0.5)),
-    ]  # fmt: skip
+    ]
 
 
 def log() -> Function:
     return define(
         "log", "double", "double x", *_edges(), *_split(), *_series(),
         give(n * num(LN2_HI) - ((h - (s * (h + p) + n * num(LN2_MID + LN2_LO))) - f)),
-    )  # fmt: skip
+    )
 
 
 def log2() -> Function:
@@ -136,7 +136,7 @@ def log2() -> Function:
         "log2", "double", "double x", *_edges(), *_split(), *_series(),
         let("double t", f - (h - s * (h + p))),
         let("double u2", fma(t, LOG2_E, t * num(rest))), give(n + b.name("u2")),
-    )  # fmt: skip
+    )
 
 
 def log10() -> Function:
@@ -144,7 +144,7 @@ def log10() -> Function:
         "log10", "double", "double x", *_edges(), *_split(), *_series(),
         let("double t", f - (h - s * (h + p))),
         give(fma(n, LOG10_2_A, fma(t, LOG10_E, n * num(LOG10_2_B)))),
-    )  # fmt: skip
+    )
 
 
 def log1p() -> Function:
@@ -156,7 +156,7 @@ def log1p() -> Function:
         b.if_(b.lor(b.lnot(u > num(0.0)), u == num(INFINITY)), b.ret(own("log", u))),
         let("double t", b.cond(u > x, x - (u - num(1.0)), num(1.0) - (u - x)) / u),
         give(own("log", u) + t),
-    )  # fmt: skip
+    )
 
 
 def logb() -> Function:
@@ -165,7 +165,7 @@ def logb() -> Function:
         b.if_(x == num(0.0), give(-INFINITY)),
         b.if_(b.lnot(b.call("fabs", x) < num(INFINITY)), b.ret(x * x)),
         give(b.cast("double", own("ilogb", x))),
-    )  # fmt: skip
+    )
 
 
 # --------------------------------------------------------------------- powers
@@ -188,7 +188,7 @@ def log_pair() -> Function:
     s_h, s_l, w_h, w_l, z_h, z_l, c_h, c_l, g_h, g_l, e_h, e_l = (
         b.name(v) for v in ("s_h", "s_l", "w_h", "w_l", "z_h", "z_l", "c_h", "c_l", "g_h", "g_l",
                             "e_h", "e_l")
-    )  # fmt: skip
+    )
     third = parts(Fraction(2, 3), 2)
     return define(
         "log_pair", "__nvir_pair", "double x", *_split(),
@@ -220,7 +220,7 @@ def log_pair() -> Function:
         b.assign(b.name("out").hi, b.name("y_h") + b.name("y_l")),
         b.assign(b.name("out").lo, (b.name("y_h") - b.name("out").hi) + b.name("y_l")),
         b.ret(b.name("out")),
-    )  # fmt: skip
+    )
 
 
 def pow_() -> Function:
@@ -252,7 +252,7 @@ def pow_() -> Function:
         let("int k", b.cast("int", n)), let("int h", k >> 1),
         let("double z", (t + num(1.0)) * power_of_2(h) * power_of_2(k - h)),
         b.ret(b.cond(b.land(odd, x < num(0.0)), -z, z)),
-    )  # fmt: skip
+    )
 
 
 # ----------------------------------------------------------------- hyperbolic
@@ -265,7 +265,7 @@ def sinh() -> Function:
               b.ret(b.call("copysign", num(0.5) * t * t, x))),
         let("double u", own("expm1", a)),
         give(b.call("copysign", num(0.5) * (u + u / (u + num(1.0))), x)),
-    )  # fmt: skip
+    )
 
 
 def cosh() -> Function:
@@ -274,7 +274,7 @@ def cosh() -> Function:
         b.if_(a > num(700.0), let("double t", own("exp", a * num(0.5))),
               b.ret(num(0.5) * t * t)),
         let("double u", own("exp", a)), give(num(0.5) * (u + num(1.0) / u)),
-    )  # fmt: skip
+    )
 
 
 def tanh() -> Function:
@@ -284,7 +284,7 @@ def tanh() -> Function:
         b.if_(x != x, b.ret(x)),
         let("double u", own("expm1", a * num(2.0))),
         give(b.call("copysign", u / (u + num(2.0)), x)),
-    )  # fmt: skip
+    )
 
 
 def asinh() -> Function:
@@ -295,7 +295,7 @@ def asinh() -> Function:
         let("double u", a * a),
         let("double t", own("log1p", a + u / (num(1.0) + b.call("sqrt", u + num(1.0))))),
         give(b.call("copysign", t, x)),
-    )  # fmt: skip
+    )
 
 
 def acosh() -> Function:
@@ -304,7 +304,7 @@ def acosh() -> Function:
         b.if_(x > num(2.0**28), b.ret(own("log", x) + num(LN2_A))),
         let("double t", x - num(1.0)),
         give(own("log1p", t + b.call("sqrt", t * (t + num(2.0))))),
-    )  # fmt: skip
+    )
 
 
 def atanh() -> Function:
@@ -312,7 +312,7 @@ def atanh() -> Function:
         "atanh", "double", "double x", let("double a", b.call("fabs", x)),
         let("double t", num(0.5) * own("log1p", num(2.0) * a / (num(1.0) - a))),
         give(b.call("copysign", t, x)),
-    )  # fmt: skip
+    )
 
 
 ROWS: dict[str, Any] = {
@@ -323,4 +323,4 @@ ROWS: dict[str, Any] = {
     "sinh": (sinh, ("exp", "expm1"), ()), "cosh": (cosh, ("exp",), ()),
     "tanh": (tanh, ("expm1",), ()), "asinh": (asinh, ("log", "log1p"), ()),
     "acosh": (acosh, ("log", "log1p"), ()), "atanh": (atanh, ("log1p",), ()),
-}  # fmt: skip
+}

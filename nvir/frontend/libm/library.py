@@ -16,7 +16,7 @@ ROWS: dict[str, Row] = {**exponential.ROWS, **trigonometric.ROWS, **special.ROWS
 
 ONE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
        "atanh", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "cbrt", "erf",
-       "erfc", "sinpi", "cospi", "rcbrt", "logb", "normcdf")  # fmt: skip
+       "erfc", "sinpi", "cospi", "rcbrt", "logb", "normcdf")
 TWO = ("pow", "fmod", "hypot", "atan2", "fdim")
 # Largest errors in double, in ulp, where results are normal numbers; floats are within 0.51.
 BOUNDS = {
@@ -24,7 +24,7 @@ BOUNDS = {
     "tanh": 3, "asinh": 1, "acosh": 1, "atanh": 2, "exp": 1, "exp2": 1, "exp10": 1,
     "expm1": 4, "log": 1, "log2": 1, "log10": 2, "log1p": 1, "cbrt": 1, "erf": 2, "erfc": 4,
     "pow": 1, "hypot": 1, "atan2": 1, "rsqrt": 1, "fmod": 0,
-}  # fmt: skip
+}
 
 
 def _float_one(name: str) -> Function:

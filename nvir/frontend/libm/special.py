@@ -55,7 +55,7 @@ def erfc_positive() -> Function:
         let("double w", own("exp", -h)),
         let("double t", poly("z", _ERFC) / fma(x, 2.0, 1.0)),
         give(t * (w - w * r)),
-    )  # fmt: skip
+    )
 
 
 def erfc() -> Function:
@@ -64,7 +64,7 @@ def erfc() -> Function:
         b.if_(x > num(0.0), b.ret(own("erfc_positive", x))),
         b.if_(x > num(-0.5), b.ret(num(1.0) - own("erf", x))),
         give(num(2.0) - own("erfc_positive", -x)),
-    )  # fmt: skip
+    )
 
 
 def erf() -> Function:
@@ -74,12 +74,12 @@ def erf() -> Function:
         b.if_(a < num(0.9), let("double z", x * x),
               b.ret(fma(x * z, poly("z", _ERF), x * num(_TWO_OVER_ROOT_PI)))),
         give(b.call("copysign", num(1.0) - own("erfc_positive", a), x)),
-    )  # fmt: skip
+    )
 
 
 def normcdf() -> Function:
     return define("normcdf", "double", "double x",
-                  give(num(0.5) * own("erfc", x * num(-(0.5**0.5)))))  # fmt: skip
+                  give(num(0.5) * own("erfc", x * num(-(0.5**0.5)))))
 
 
 # ---------------------------------------------------------------------- roots
@@ -95,7 +95,7 @@ def cbrt() -> Function:
         let("double t", own("exp", own("log", a) * num(1 / 3))),
         let("double u", t * t), let("double r", fma(u, t, -a) + fma(t, t, -u) * t),
         b.assign(t, r / (num(3.0) * u), "-="), b.ret(b.call("copysign", t * s, x)),
-    )  # fmt: skip
+    )
 
 
 def rcbrt() -> Function:
@@ -130,7 +130,7 @@ def hypot() -> Function:
         let("double r", (fma(-s, s, h) + fma(small, small, u))),
         b.if_(s > num(0.0), b.assign(s, r / (num(2.0) * s), "+=")),
         give(s * scale),
-    )  # fmt: skip
+    )
 
 
 # ----------------------------------------------------------------- remainders
@@ -150,7 +150,7 @@ def fmod() -> Function:
             let(f"unsigned long long {mantissa}", b.cast("unsigned long long", raw & mask)),
             b.if_(b.name(exponent) == 0, b.assign(b.name(exponent), 1),
                   otherwise=b.assign(b.name(mantissa), implied, "|=")),
-        ]  # fmt: skip
+        ]
 
     ex, ey = b.names("ex ey")
     return define(
@@ -169,13 +169,13 @@ def fmod() -> Function:
               b.assign(t, t * num(2.0**52) * power_of_2(ey - 1075 - 52)),
               otherwise=b.assign(t, own("ldexp", t, ey - 1075))),
         give(b.call("copysign", t, x)),
-    )  # fmt: skip
+    )
 
 
 def fdim() -> Function:
     return define("fdim", "double", "double x, double y",
                   b.if_(b.lor(x != x, y != y), b.ret(x + y)),
-                  b.ret(b.cond(x > y, x - y, num(0.0))))  # fmt: skip
+                  b.ret(b.cond(x > y, x - y, num(0.0))))
 
 
 # ----------------------------------------------------------------------- bits
@@ -192,7 +192,7 @@ def ldexp() -> Function:
               b.if_(n < -1022, b.assign(x, num(2.0**-969), "*="), b.assign(n, 969, "+="),
                     b.if_(n < -1022, b.assign(n, -1022)))),
         give(x * power_of_2(n)),
-    )  # fmt: skip
+    )
 
 
 def ilogb() -> Function:
@@ -203,7 +203,7 @@ def ilogb() -> Function:
         b.if_(a < num(2.0**-1022),
               b.ret(b.cast("int", bits(a * num(2.0**54)) >> 52) - (1023 + 54))),
         b.ret(b.cast("int", bits(a) >> 52) - 1023),
-    )  # fmt: skip
+    )
 
 
 def frexp() -> Function:
@@ -213,7 +213,7 @@ def frexp() -> Function:
         b.if_(b.lor(x == num(0.0), b.lnot(b.call("fabs", x) < num(INFINITY))), b.ret(x)),
         let("int k", own("ilogb", x) + 1), b.assign(b.deref(e), k),
         b.ret(own("ldexp", x, -k)),
-    )  # fmt: skip
+    )
 
 
 def modf() -> Function:
@@ -223,7 +223,7 @@ def modf() -> Function:
         let("double t", b.call("trunc", x)), b.assign(b.deref(i), t),
         b.if_(b.call("fabs", x) == num(INFINITY), b.ret(b.call("copysign", num(0.0), x))),
         b.ret(b.call("copysign", x - t, x)),
-    )  # fmt: skip
+    )
 
 
 def _float_of(name: str) -> Function:
@@ -242,7 +242,7 @@ def _float_of(name: str) -> Function:
         "float __nvir_modff", "float x, float *i", let("double t"),
         let("float r", own("modf", d, b.addr(t))), b.assign(b.deref(i), b.cast("float", t)),
         b.ret(r),
-    )  # fmt: skip
+    )
 
 
 def nextafter() -> Function:
@@ -252,7 +252,7 @@ def nextafter() -> Function:
         b.if_(x == num(0.0), b.ret(b.call("copysign", real(b.s64(1)), y))),
         let("long long u", bits(x)),
         b.if_((x < y) == (x > num(0.0)), b.inc(u), otherwise=b.dec(u)), b.ret(real(u)),
-    )  # fmt: skip
+    )
 
 
 def nextafterf() -> Function:
@@ -264,7 +264,7 @@ def nextafterf() -> Function:
         let("int u", b.call("__float_as_int", x)),
         b.if_((x < y) == (x > f32(0)), b.inc(u), otherwise=b.dec(u)),
         b.ret(b.call("__int_as_float", u)),
-    )  # fmt: skip
+    )
 
 
 def _f(name: str) -> Any:
@@ -280,4 +280,4 @@ ROWS: dict[str, Any] = {
     "ilogb": (ilogb, (), ()), "frexp": (frexp, ("ilogb", "ldexp"), ()), "modf": (modf, (), ()),
     "nextafter": (nextafter, (), ()), "nextafterf": (nextafterf, (), ()),
     **{f"{k_}f": (_f(k_), (k_,), ()) for k_ in ("ldexp", "ilogb", "frexp", "modf")},
-}  # fmt: skip
+}

@@ -84,7 +84,7 @@ def reduce_large() -> Function:
         """The 64 bits from bit `off` of word at + j on."""
         first = table[at + j]
         return [let(f"unsigned long long {text}", b.cond(
-            off == 0, first, (first << off) | (table[at + j + 1] >> (64 - off))))]  # fmt: skip
+            off == 0, first, (first << off) | (table[at + j + 1] >> (64 - off))))]
 
     return define(
         "reduce_large", "__nvir_reduced", "double x",
@@ -108,7 +108,7 @@ def reduce_large() -> Function:
                             b.cast("double", f0 >> 1) * num(2.0**-127))),
         let("__nvir_reduced v"),
         b.assign(v.r, fma(t, HALF_PI[0], t * num(HALF_PI[1]))), b.assign(v.q, q), b.ret(v),
-    )  # fmt: skip
+    )
 
 
 def reduce() -> Function:
@@ -123,14 +123,14 @@ def reduce() -> Function:
         let("double n", b.call("rint", x * num(TWO_OVER_PI))),
         b.assign(v.r, fma(-n, HALF_PI[2], fma(-n, HALF_PI[1], fma(-n, HALF_PI[0], x)))),
         b.assign(v.q, b.cast("int", n)), b.ret(v),
-    )  # fmt: skip
+    )
 
 
 def sin_kernel() -> Function:
     return define(
         "sin_kernel", "double", "double r", let("double z", r * r),
         give(fma(r * z, poly("z", _SIN), r)),
-    )  # fmt: skip
+    )
 
 
 def cos_kernel() -> Function:
@@ -139,7 +139,7 @@ def cos_kernel() -> Function:
         "cos_kernel", "double", "double r", let("double z", r * r),
         let("double h", z * num(0.5)), let("double w", num(1.0) - h),
         give(w + (((num(1.0) - w) - h) + z * z * poly("z", _COS))),
-    )  # fmt: skip
+    )
 
 
 def _by_quadrant(shift: int) -> list[Any]:
@@ -152,12 +152,12 @@ def _by_quadrant(shift: int) -> list[Any]:
 
 def sin() -> Function:
     return define("sin", "double", "double x", b.if_(x == num(0.0), b.ret(x)),
-                  let("__nvir_reduced v", own("reduce", x)), *_by_quadrant(0))  # fmt: skip
+                  let("__nvir_reduced v", own("reduce", x)), *_by_quadrant(0))
 
 
 def cos() -> Function:
     return define("cos", "double", "double x",
-                  let("__nvir_reduced v", own("reduce", x)), *_by_quadrant(1))  # fmt: skip
+                  let("__nvir_reduced v", own("reduce", x)), *_by_quadrant(1))
 
 
 def tan() -> Function:
@@ -166,7 +166,7 @@ def tan() -> Function:
         let("__nvir_reduced v", own("reduce", x)),
         let("double s", own("sin_kernel", v.r)), let("double c", own("cos_kernel", v.r)),
         b.ret(b.cond(v.q & 1, -c / s, s / c)),
-    )  # fmt: skip
+    )
 
 
 def _of_pi(name: str, shift: int) -> Function:
@@ -180,7 +180,7 @@ def _of_pi(name: str, shift: int) -> Function:
         let("__nvir_reduced v"),
         b.assign(v.r, fma(b.name("t0"), 2 * HALF_PI[0], b.name("t0") * num(2 * HALF_PI[1]))),
         b.assign(v.q, b.cast("int", b.cast("long long", n) & b.s64(3))), *_by_quadrant(shift),
-    )  # fmt: skip
+    )
 
 
 def sincos(real: str) -> Function:
@@ -188,7 +188,7 @@ def sincos(real: str) -> Function:
     return b.function(
         f"void __nvir_sincos{f}", f"{real} x, {real} *s, {real} *c",
         b.assign(b.deref(s), own(f"sin{f}", x)), b.assign(b.deref(c), own(f"cos{f}", x)),
-    )  # fmt: skip
+    )
 
 
 # --------------------------------------------------------------------- inverse
@@ -223,7 +223,7 @@ def atan2() -> Function:
         b.if_(b.call("signbit", x), b.assign(t, (num(HALF_PI[0] * 2) - t)
                                             + num(HALF_PI[1] * 2))),
         give(b.call("copysign", t, y)),
-    )  # fmt: skip
+    )
 
 
 def atan() -> Function:
@@ -254,4 +254,4 @@ ROWS: dict[str, Any] = {
     "sincosf": (lambda: sincos("float"), ("sinf", "cosf"), ()),
     "atan2": (atan2, (), (atan_table,)), "atan": (atan, ("atan2",), ()),
     "asin": (asin, ("atan2",), ()), "acos": (acos, ("atan2",), ()),
-}  # fmt: skip
+}

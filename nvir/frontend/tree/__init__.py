@@ -75,4 +75,4 @@ __all__ = [
     "Member", "Name", "Node", "NullPointer", "Parameter", "Place", "Return", "SizeOf",
     "StatementExpr", "Step", "Stmt", "StringLiteral", "Switch", "Temporary", "Unary", "Unit",
     "Unroll", "Variable", "While",
-]  # fmt: skip
+]

@@ -66,14 +66,14 @@ _ROWS: list[tuple[str, str, int, str, int | None]] = [
     ("or_assign", "|=", 2, "compound", None), ("xor_assign", "^=", 2, "compound", None),
     ("padd_assign", "+=", 2, "compound", None), ("psub_assign", "-=", 2, "compound", None),
     ("cond", "?:", 3, "conditional", 0x67),
-]  # fmt: skip
+]
 OPERATORS: dict[str, Operator] = {row[0]: Operator(*row) for row in _ROWS}
 UNARY = {o.symbol: o for o in OPERATORS.values() if o.arity == 1 and o.family not in
-         ("step", "decay")}  # fmt: skip
+         ("step", "decay")}
 BINARY = {o.symbol: o for o in OPERATORS.values() if o.arity == 2 and o.family not in
-          ("pointer", "compound", "assign")}  # fmt: skip
+          ("pointer", "compound", "assign")}
 ASSIGNMENT = {o.symbol: o for o in OPERATORS.values() if o.family in ("compound", "assign")
-              and not o.name.startswith("p")}  # fmt: skip
+              and not o.name.startswith("p")}
 
 
 @attrs.define(eq=False)

@@ -81,7 +81,7 @@ def _classes() -> dict[str, type[Any]]:
 NODES = _classes()
 PLAIN = {"Attributes": Attributes, "LaunchBounds": LaunchBounds, "Unroll": Unroll}
 SCOPE = {**vars(expr_module), **vars(stmt_module), **vars(decl_module), "Compound": Compound,
-          "Declaration": Declaration, "Variable": decl_module.Variable, "Place": Place}  # fmt: skip
+          "Declaration": Declaration, "Variable": decl_module.Variable, "Place": Place}
 _hints: dict[type[Any], dict[str, Any]] = {}
 
 
@@ -119,7 +119,7 @@ class _Writer:
             self.type_entries.append(self.type_entry(self.pending.pop()))
         self.type_entries.sort(key=lambda e: int(e["id"]))
         out: dict[str, Any] = {"schema": SCHEMA, "file": u.file, "types": self.type_entries,
-                               "declarations": body}  # fmt: skip
+                               "declarations": body}
         if named:
             out["named_types"] = named
         out |= {k: True for k in ("cplusplus", "trusted") if getattr(u, k)}
@@ -159,7 +159,7 @@ class _Writer:
         out: dict[str, Any] = {"id": self.id_of(t)}
         if isinstance(t, Enum):
             out |= {"enum": t.name, "underlying": self.type(t.underlying),
-                    "constants": [list(c) for c in t.constants]}  # fmt: skip
+                    "constants": [list(c) for c in t.constants]}
             return {**out, "scoped": True} if t.scoped else out
         out |= {"record": t.name, "kind": t.kind}
         out |= {k: getattr(t, k) for k in ("packed", "align", "size") if getattr(t, k)}
@@ -342,7 +342,7 @@ class _Reader:
             None if d.get("bits") is None else self.get(d, "bits", int),
             None if d.get("offset") is None else self.get(d, "offset", int),
             bool(d.get("base", False)), self.get(d, "align", int, 0),
-        )  # fmt: skip
+        )
 
     def type(self, d: Any) -> CType:
         if isinstance(d, str):
@@ -404,7 +404,7 @@ class _Reader:
             n: Node = cls(**given, place=self.place(d.get("place")))
         except (TypeError, ValueError) as e:
             missing = [a.name for a in attrs.fields(cls) if a.default is attrs.NOTHING
-                       and a.name not in given]  # fmt: skip
+                       and a.name not in given]
             what = f"lacks {', '.join(missing)}" if missing else str(e)
             raise self.fail(f"{name} {what}") from None
         if isinstance(n, Name) and d.get("decl") is not None:
@@ -512,7 +512,7 @@ TYPE_FORMS: dict[str, Any] = {
         r.type(d["function"]), tuple(r.type(p) for p in r.get_list(d, "params")),
         bool(d.get("variadic", False)),
     ),
-}  # fmt: skip
+}
 
 
 def from_json(data: Any) -> Unit:

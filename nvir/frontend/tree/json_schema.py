@@ -27,7 +27,7 @@ def schema() -> dict[str, Any]:
         definitions[name] = {
             "type": "object", "additionalProperties": False,
             "properties": {k: _hint_schema(h) for k, h in hints.items()},
-        }  # fmt: skip
+        }
     definitions["Type"] = {
         "oneOf": [
             {"enum": ["void", *ARITHMETIC, *VECTORS]},
@@ -46,7 +46,7 @@ def schema() -> dict[str, Any]:
             "declarations": {"type": "array", "items": {"$ref": "#/$defs/Declaration"}},
         },
         "$defs": definitions,
-    }  # fmt: skip
+    }
 
 
 def _node_schema(name: str, cls: type[Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _node_schema(name: str, cls: type[Any]) -> dict[str, Any]:
             if a.default is attrs.NOTHING:
                 required.append(a.name)
     return {"type": "object", "properties": properties, "required": required,
-            "additionalProperties": False}  # fmt: skip
+            "additionalProperties": False}
 
 
 _JSON_TYPES = {int: "integer", str: "string", bool: "boolean", bytes: "string", type(None): "null"}

@@ -82,7 +82,7 @@ ARITHMETIC: dict[str, Arithmetic] = {
         BOOL, CHAR, SCHAR, UCHAR, SHORT, USHORT, CHAR16, WCHAR, CHAR32, INT, UINT, LONG, ULONG,
         LONGLONG, ULONGLONG, INT128, UINT128, BFLOAT16, HALF, FLOAT, DOUBLE,
     )
-}  # fmt: skip
+}
 SIZE_T, PTRDIFF_T = ULONG, LONG
 
 SPACES = {"": 0, "device": 1, "shared": 3, "constant": 4, "local": 5}

@@ -31,7 +31,7 @@ _ELEMENTS: dict[str, CType] = {
     "char": SCHAR, "uchar": UCHAR, "short": SHORT, "ushort": USHORT, "int": INT, "uint": UINT,
     "long": LONG, "ulong": ULONG, "longlong": LONGLONG, "ulonglong": ULONGLONG,
     "float": FLOAT, "double": DOUBLE,
-}  # fmt: skip
+}
 
 
 def _make(name: str, element: CType, count: int, bytes_each: int) -> Record:
@@ -70,4 +70,4 @@ FIXED_WIDTH: dict[str, Typedef] = {
         "int32_t": INT, "uint32_t": UINT, "int64_t": LONG, "uint64_t": ULONG, "size_t": ULONG,
         "ptrdiff_t": LONG, "uintptr_t": ULONG, "intptr_t": LONG,
     }.items()
-}  # fmt: skip
+}

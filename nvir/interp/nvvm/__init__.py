@@ -37,7 +37,7 @@ def nvvm_rows() -> Rows:
     emitters = {
         **integers.EMITTERS, **floats.EMITTERS, **memory.EMITTERS, **pieces.EMITTERS,
         **intrinsics.EMITTERS, **control.EMITTERS,
-    }  # fmt: skip
+    }
     return Rows(
         "nvvm", emitters, {"call": intrinsics.special}, control.choice, None, leaves, Storage()
     )

@@ -39,7 +39,7 @@ _TOKEN = re.compile(
 )
 _OPERAND = re.compile(r"\$(?:\{(\d+)(?::\w+)?\}|(\d+)|(\$))")
 _REGISTERS = {"h": "b16", "r": "b32", "l": "b64", "f": "f32", "d": "f64", "q": "b128", "b": "pred",
-              "c": "b16"}  # fmt: skip
+              "c": "b16"}
 
 
 @attrs.frozen

@@ -32,7 +32,7 @@ _COMPARE = {
     "oeq": "eq", "one": "ne", "olt": "lt", "ole": "le", "ogt": "gt", "oge": "ge", "ord": "num",
     "ueq": "equ", "une": "neu", "ult": "ltu", "ule": "leu", "ugt": "gtu", "uge": "geu",
     "uno": "nan",
-}  # fmt: skip
+}
 
 
 def name_of(e: Any, t: Type) -> str:
@@ -172,4 +172,4 @@ EMITTERS = {
     "fneg": emit_fneg, "fcmp": emit_fcmp, "fptrunc": emit_resize, "fpext": emit_resize,
     **dict.fromkeys(("fptoui", "fptosi"), emit_to_integer),
     **dict.fromkeys(("uitofp", "sitofp"), emit_from_integer),
-}  # fmt: skip
+}

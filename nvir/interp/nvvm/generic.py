@@ -52,12 +52,12 @@ _NOTHING = (
     "llvm.nvvm.membar.", "llvm.nvvm.fence.", "llvm.nvvm.prefetch", "llvm.nvvm.griddepcontrol",
     "llvm.nvvm.setmaxnreg", "llvm.nvvm.applypriority", "llvm.nvvm.discard", "llvm.nvvm.pm.event",
     "llvm.pseudoprobe", "llvm.fake.use",
-)  # fmt: skip
+)
 _SAME = (
     "llvm.expect", "llvm.launder.invariant.group", "llvm.strip.invariant.group",
     "llvm.ssa.copy", "llvm.annotation", "llvm.ptr.annotation", "llvm.threadlocal.address",
     "llvm.nvvm.move.", "llvm.arithmetic.fence", "llvm.nvvm.bitcast.",
-)  # fmt: skip
+)
 
 
 def emit(e: Any, name: str) -> bool:
@@ -264,7 +264,7 @@ _BY_ELEMENT: dict[str, Callable[[Any, str], None]] = {
         maths.emit_float,
     ),
     "is.fpclass": maths.emit_class,
-}  # fmt: skip
+}
 
 
 # ------------------------------------------------------------------- reductions
@@ -401,7 +401,7 @@ _PATTERNS: list[tuple[re.Pattern[str], Callable[[Any, re.Match[str]], None]]] = 
 ]
 _EXACT: dict[str, Callable[[Any], None]] = {
     "llvm.trap": _trap, "llvm.ubsantrap": _trap, "llvm.debugtrap": lambda e: None,
-}  # fmt: skip
+}
 # `__nvvm_reflect` asks for compile-time facts: none is set (no flushing, no fast division).
 LIBRARY: dict[str, Callable[[Any], None]] = {"__nvvm_reflect": _zero}
 

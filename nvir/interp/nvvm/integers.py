@@ -27,7 +27,7 @@ from nvir.ir.values import Value
 
 _M64 = (1 << 64) - 1
 _PLAIN = {"add": "add.u", "sub": "sub.u", "mul": "mul.lo.u", "and": "and.b", "or": "or.b",
-          "xor": "xor.b"}  # fmt: skip
+          "xor": "xor.b"}
 _BOOLEAN = {"add": "xor", "sub": "xor", "mul": "and", "and": "and", "or": "or", "xor": "xor"}
 _DIVIDE = {"udiv": "div.u", "urem": "rem.u", "sdiv": "div.s", "srem": "rem.s"}
 _SAFE = frozenset(("and", "or", "xor", "udiv", "urem", "lshr"))  # stay within their width
@@ -291,5 +291,5 @@ EMITTERS = {
     ),
     "icmp": emit_icmp, "trunc": emit_trunc, "zext": emit_extend, "sext": emit_extend,
     "ptrtoint": emit_pointer_cast, "inttoptr": emit_pointer_cast,
-}  # fmt: skip
+}
 __all__ = ["EMITTERS", "arithmetic", "compare", "cut", "extend", "masked", "signed"]

@@ -33,7 +33,7 @@ from nvir.ir.types import B32, StructType, Type, VectorType
 from nvir.ir.values import SpecialRegister, Value, integer
 
 _LETTER = {"f": "f32", "d": "f64", "i": "s32", "ui": "u32", "ll": "s64", "ull": "u64", "s": "s16",
-           "us": "u16", "h": "f16", "i32": "b32", "i64": "b64"}  # fmt: skip
+           "us": "u16", "h": "f16", "i32": "b32", "i64": "b64"}
 
 
 @attrs.frozen
@@ -64,23 +64,23 @@ def _ftz(m: re.Match[str]) -> str:
 # Arithmetic of the level's own: llvm.nvvm.add.rn.f and the like.
 _F = r"(f16x2|bf16x2|f16|bf16|f|d)"
 _row(rf"(add|mul|div|sub)\.(rn|rz|rm|rp)(?:\.ftz)?(\.sat)?\.{_F}",
-     lambda m: Row(f"{m[1]}.{m[2]}{_ftz(m)}{m[3] or ''}.{_t(m[4])}"))  # fmt: skip
+     lambda m: Row(f"{m[1]}.{m[2]}{_ftz(m)}{m[3] or ''}.{_t(m[4])}"))
 _row(rf"fma\.(rn|rz|rm|rp)(?:\.ftz)?((?:\.sat|\.relu)?)\.{_F}",
-     lambda m: Row(f"fma.{m[1]}{_ftz(m)}{m[2]}.{_t(m[3])}"))  # fmt: skip
+     lambda m: Row(f"fma.{m[1]}{_ftz(m)}{m[2]}.{_t(m[3])}"))
 _row(r"(sqrt|rcp)\.(rn|rz|rm|rp)(?:\.ftz)?\.([fd])",
-     lambda m: Row(f"{m[1]}.{m[2]}{_ftz(m)}.{_t(m[3])}"))  # fmt: skip
+     lambda m: Row(f"{m[1]}.{m[2]}{_ftz(m)}.{_t(m[3])}"))
 _row(r"sqrt\.f", Row("sqrt.rn.f32"))
 _row(r"(sqrt|rcp|rsqrt|ex2|lg2|sin|cos|div|tanh)\.approx(?:\.ftz)?\.([fd]|f16x2|f16|bf16x2|bf16)",
-     lambda m: Row(f"{m[1]}.approx{_ftz(m)}.{_t(m[2])}"))  # fmt: skip
+     lambda m: Row(f"{m[1]}.approx{_ftz(m)}.{_t(m[2])}"))
 _row(r"div\.full(?:\.ftz)?", lambda m: Row(f"div.full{_ftz(m)}.f32"))
 _row(rf"f(min|max)(?:\.ftz)?(\.nan)?(\.xorsign\.abs)?\.{_F}",
-     lambda m: Row(f"{m[1]}{_ftz(m)}{'.NaN' if m[2] else ''}{m[3] or ''}.{_t(m[4])}"))  # fmt: skip
+     lambda m: Row(f"{m[1]}{_ftz(m)}{'.NaN' if m[2] else ''}{m[3] or ''}.{_t(m[4])}"))
 _row(r"fabs(?:\.ftz)?\.([fd])", lambda m: Row(f"abs{_ftz(m)}.{_t(m[1])}"))
 _row(r"neg\.(bf16x2|bf16)", lambda m: Row(f"neg.{m[1]}"))
 _row(r"saturate(?:\.ftz)?\.([fd])", lambda m: Row(f"cvt.sat{_ftz(m)}.{_t(m[1])}.{_t(m[1])}"))
 _MODES = {"floor": "rmi", "ceil": "rpi", "trunc": "rzi", "round": "rni"}
 _row(r"(floor|ceil|trunc|round)(?:\.ftz)?\.([fd])",
-     lambda m: Row(f"cvt.{_MODES[m[1]]}{_ftz(m)}.{_t(m[2])}.{_t(m[2])}"))  # fmt: skip
+     lambda m: Row(f"cvt.{_MODES[m[1]]}{_ftz(m)}.{_t(m[2])}.{_t(m[2])}"))
 _row(r"mulhi\.(i|ui|ll|ull|s|us)", lambda m: Row(f"mul.hi.{_t(m[1])}"))
 _row(r"mul24\.(i|ui)", lambda m: Row(f"mul24.lo.{_t(m[1])}"))
 _row(r"sad\.(i|ui|ll|ull|s|us)", lambda m: Row(f"sad.{_t(m[1])}"))
@@ -94,9 +94,9 @@ _row(r"bmsk\.(clamp|wrap)", lambda m: Row(f"bmsk.{m[1]}.b32"))
 
 # Conversions: llvm.nvvm.f2i.rz.ftz.
 _row(r"(f|d)2(i|ui|ll|ull)\.(rn|rz|rm|rp)(?:\.ftz)?",
-     lambda m: Row(f"cvt.{m[3]}i{_ftz(m)}.{_t(m[2])}.{_t(m[1])}"))  # fmt: skip
+     lambda m: Row(f"cvt.{m[3]}i{_ftz(m)}.{_t(m[2])}.{_t(m[1])}"))
 _row(r"(i|ui|ll|ull)2(f|d)\.(rn|rz|rm|rp)",
-     lambda m: Row(f"cvt.{m[3]}.{_t(m[2])}.{_t(m[1])}"))  # fmt: skip
+     lambda m: Row(f"cvt.{m[3]}.{_t(m[2])}.{_t(m[1])}"))
 _row(r"d2f\.(rn|rz|rm|rp)(?:\.ftz)?", lambda m: Row(f"cvt.{m[1]}{_ftz(m)}.f32.f64"))
 _row(r"f2h\.rn(?:\.ftz)?", lambda m: Row(f"cvt.rn{_ftz(m)}.f16.f32"))
 _row(r"h2f", Row("cvt.f32.f16"))
@@ -104,24 +104,24 @@ _row(r"f2bf16\.(rn|rz)((?:\.relu)?)", lambda m: Row(f"cvt.{m[1]}{m[2]}.bf16.f32"
 _row(r"ff2(f16x2|bf16x2)\.(rn|rz)((?:\.relu)?)", lambda m: Row(f"cvt.{m[2]}{m[3]}.{m[1]}.f32"))
 _row(r"f2tf32\.rna", Row("cvt.rna.tf32.f32"))
 _row(r"ff\.to\.(e4m3x2|e5m2x2)\.rn((?:\.relu)?)",
-     lambda m: Row(f"cvt.rn.satfinite{m[2]}.{m[1]}.f32"))  # fmt: skip
+     lambda m: Row(f"cvt.rn.satfinite{m[2]}.{m[1]}.f32"))
 _row(r"(e4m3x2|e5m2x2)\.to\.f16x2\.rn((?:\.relu)?)", lambda m: Row(f"cvt.rn{m[2]}.f16x2.{m[1]}"))
 
 # Across a warp. The mask comes first in LLVM, last in PTX.
 _row(r"shfl\.sync\.(up|down|bfly|idx)\.(?:i32|f32)",
-     lambda m: Row(f"shfl.sync.{m[1]}.b32", "", (1, 2, 3, 0)))  # fmt: skip
+     lambda m: Row(f"shfl.sync.{m[1]}.b32", "", (1, 2, 3, 0)))
 _row(r"shfl\.sync\.(up|down|bfly|idx)\.(?:i32|f32)p",
-     lambda m: Row(f"shfl.sync.{m[1]}.b32", "%s|%s, %s, %s, %s, %s", (1, 2, 3, 0)))  # fmt: skip
+     lambda m: Row(f"shfl.sync.{m[1]}.b32", "%s|%s, %s, %s, %s, %s", (1, 2, 3, 0)))
 _row(r"vote\.(any|all|uni)\.sync", lambda m: Row(f"vote.sync.{m[1]}.pred", "", (1, 0)))
 _row(r"vote\.ballot\.sync", Row("vote.sync.ballot.b32", "", (1, 0)))
 _row(r"match\.any\.sync\.i(32|64)", lambda m: Row(f"match.any.sync.b{m[1]}", "", (1, 0)))
 _row(r"match\.all\.sync\.i(32|64)p",
-     lambda m: Row(f"match.all.sync.b{m[1]}", "%s|%s, %s, %s", (1, 0)))  # fmt: skip
+     lambda m: Row(f"match.all.sync.b{m[1]}", "%s|%s, %s, %s", (1, 0)))
 _row(r"redux\.sync\.(u?)(add|min|max)",
-     lambda m: Row(f"redux.sync.{m[2]}.{'u' if m[1] else 's'}32"))  # fmt: skip
+     lambda m: Row(f"redux.sync.{m[2]}.{'u' if m[1] else 's'}32"))
 _row(r"redux\.sync\.(and|or|xor)", lambda m: Row(f"redux.sync.{m[1]}.b32"))
 _row(r"redux\.sync\.f(min|max)((?:\.abs)?)((?:\.NaN)?)",
-     lambda m: Row(f"redux.sync.{m[1]}{m[2]}{m[3]}.f32"))  # fmt: skip
+     lambda m: Row(f"redux.sync.{m[1]}{m[2]}{m[3]}.f32"))
 _row(r"activemask", Row("activemask.b32"))
 _row(r"elect\.sync", Row("elect.sync", "%s|%s, %s"))
 _row(r"bar\.warp\.sync", Row("bar.warp.sync"))
@@ -132,9 +132,9 @@ _row(r"barrier\.(?:n|sync)", Row("barrier.sync"))
 _row(r"barrier(?:\.sync\.cnt)?", Row("barrier.sync", "%s, %s"))
 _row(r"bar\.sync", Row("barrier.sync"))
 _row(r"barrier\.cta\.(sync|arrive)((?:\.aligned)?)\.(?:all|count)",
-     lambda m: Row(f"barrier.cta.{m[1]}{m[2]}"))  # fmt: skip
+     lambda m: Row(f"barrier.cta.{m[1]}{m[2]}"))
 _row(r"barrier\.cluster\.(arrive|wait)((?:\.relaxed)?)((?:\.aligned)?)",
-     lambda m: Row(f"barrier.cluster.{m[1]}{m[2]}{m[3]}"))  # fmt: skip
+     lambda m: Row(f"barrier.cluster.{m[1]}{m[2]}{m[3]}"))
 _row(r"nanosleep", Row("nanosleep.u32", "%s"))
 
 # Address spaces and clusters.
@@ -148,33 +148,33 @@ _row(r"getctarank\.shared\.cluster", Row("getctarank.shared::cluster.u64"))
 # Asynchronous copies and barrier objects.
 _row(r"cp\.async\.(ca|cg)\.shared\.global\.(4|8|16)",
      lambda m: Row(f"cp.async.{m[1]}.shared.global", "[%s], [%s], %s",
-                   (0, 1, ~int(m[2]))))  # fmt: skip
+                   (0, 1, ~int(m[2]))))
 _row(r"cp\.async\.(ca|cg)\.shared\.global\.(4|8|16)\.s",
      lambda m: Row(f"cp.async.{m[1]}.shared.global", "[%s], [%s], %s, %s",
-                   (0, 1, ~int(m[2]), 2)))  # fmt: skip
+                   (0, 1, ~int(m[2]), 2)))
 _row(r"cp\.async\.commit\.group", Row("cp.async.commit_group"))
 _row(r"cp\.async\.wait\.group", Row("cp.async.wait_group"))
 _row(r"cp\.async\.wait\.all", Row("cp.async.wait_all"))
 _row(r"cp\.async\.mbarrier\.arrive((?:\.noinc)?)((?:\.shared)?)",
-     lambda m: Row(f"cp.async.mbarrier.arrive{m[1]}{m[2]}.b64", "[%s]"))  # fmt: skip
+     lambda m: Row(f"cp.async.mbarrier.arrive{m[1]}{m[2]}.b64", "[%s]"))
 _row(r"mbarrier\.init((?:\.shared)?)", lambda m: Row(f"mbarrier.init{m[1]}.b64", "[%s], %s"))
 _row(r"mbarrier\.inval((?:\.shared)?)", lambda m: Row(f"mbarrier.inval{m[1]}.b64", "[%s]"))
 _row(r"mbarrier\.(arrive|arrive\.drop)((?:\.shared)?)",
-     lambda m: Row(f"mbarrier.{m[1].replace('.', '_')}{m[2]}.b64", "%s, [%s]"))  # fmt: skip
+     lambda m: Row(f"mbarrier.{m[1].replace('.', '_')}{m[2]}.b64", "%s, [%s]"))
 _row(r"mbarrier\.(arrive|arrive\.drop)\.noComplete((?:\.shared)?)",
      lambda m: Row(f"mbarrier.{m[1].replace('.', '_')}.noComplete{m[2]}.b64",
-                   "%s, [%s], %s"))  # fmt: skip
+                   "%s, [%s], %s"))
 _row(r"mbarrier\.test\.wait((?:\.shared)?)",
-     lambda m: Row(f"mbarrier.test_wait{m[1]}.b64", "%s, [%s], %s"))  # fmt: skip
+     lambda m: Row(f"mbarrier.test_wait{m[1]}.b64", "%s, [%s], %s"))
 _row(r"mbarrier\.pending\.count", Row("mbarrier.pending_count.b64"))
 
 # Matrices.
 _row(r"ldmatrix\.sync\.aligned\.m8n8\.x([124])((?:\.trans)?)\.b16(?:\.p\d+)?",
      lambda m: Row(f"ldmatrix.sync.aligned.m8n8.x{m[1]}{m[2]}.shared.b16",
-                   f"{{{', '.join(['%s'] * int(m[1]))}}}, [%s]"))  # fmt: skip
+                   f"{{{', '.join(['%s'] * int(m[1]))}}}, [%s]"))
 _row(r"stmatrix\.sync\.aligned\.m8n8\.x([124])((?:\.trans)?)\.b16(?:\.p\d+)?",
      lambda m: Row(f"stmatrix.sync.aligned.m8n8.x{m[1]}{m[2]}.shared.b16",
-                   f"[%s], {{{', '.join(['%s'] * int(m[1]))}}}"))  # fmt: skip
+                   f"[%s], {{{', '.join(['%s'] * int(m[1]))}}}"))
 _INPUTS = {"tf32": (4, "tf32"), "bf16": (2, "bf16"), "f64": (8, "f64")}
 
 
@@ -201,7 +201,7 @@ def _mma(m: re.Match[str]) -> Row:
     per = max(32 // size, 1)
     counts = [rows * columns // 32 // (2 if d == "f16" else 1),
               rows * depth // 32 // per, columns * depth // 32 // per,
-              rows * columns // 32 // (2 if c == "f16" else 1)]  # fmt: skip
+              rows * columns // 32 // (2 if c == "f16" else 1)]
     groups = ", ".join(f"{{{', '.join(['%s'] * n)}}}" for n in counts)
     return Row(f"mma.sync.aligned.{m[1]}.{m[5]}{saturate}.{d}.{a}.{b}.{c}", groups)
 
@@ -236,7 +236,7 @@ LIBDEVICE = {
         **{f"fma{f}_{r}": f"fma.{r}.{t}"
            for f, t in (("f", "f32"), ("", "f64")) for r in ("rn", "rz", "rm", "rp")},
     }.items()
-}  # fmt: skip
+}
 
 
 # -------------------------------------------------------------------- finding
@@ -260,7 +260,7 @@ _REGISTERS = {
     "lanemask.lt": "%lanemask_lt", "lanemask.ge": "%lanemask_ge", "lanemask.gt": "%lanemask_gt",
     "cluster.ctarank": "%cluster_ctarank", "cluster.nctarank": "%cluster_nctarank",
     "is_explicit_cluster": "%is_explicit_cluster", "is.explicit.cluster": "%is_explicit_cluster",
-}  # fmt: skip
+}
 
 
 def special_register(name: str) -> str | None:

@@ -28,9 +28,9 @@ from nvir.interp.rows import unsupported
 from nvir.ir.values import Value
 
 ROUND = {"floor": "rmi", "ceil": "rpi", "trunc": "rzi", "rint": "rni", "nearbyint": "rni",
-          "roundeven": "rni"}  # fmt: skip
+          "roundeven": "rni"}
 APPROXIMATE = {"exp2": "ex2.approx", "log2": "lg2.approx", "sin": "sin.approx",
-                "cos": "cos.approx"}  # fmt: skip
+                "cos": "cos.approx"}
 
 
 def emit_float(e: Any, name: str) -> None:
@@ -54,7 +54,7 @@ def emit_float(e: Any, name: str) -> None:
 def _unary_or_extreme(e: Any, name: str, f: str, r: Value, given: list[Value]) -> None:
     rows = {"minnum": f"min.{f}", "maxnum": f"max.{f}", "minimum": f"min.NaN.{f}",
             "maximum": f"max.NaN.{f}", "minimumnum": f"min.{f}",
-            "maximumnum": f"max.{f}"}  # fmt: skip
+            "maximumnum": f"max.{f}"}
     if name in rows and not (f == "f64" and "NaN" in rows[name]):
         op(e, rows[name], *given, to=r)
         return
@@ -133,7 +133,7 @@ def _classifier(w: int, exponent: int, test: int) -> Any:
         inf, normal = (ex == top) & (man == 0), (ex != top) & (ex != 0)
         sub, zero = (ex == 0) & (man != 0), (ex == 0) & (man == 0)
         kinds += [inf & sign, normal & sign, sub & sign, zero & sign,
-                  zero & ~sign, sub & ~sign, normal & ~sign, inf & ~sign]  # fmt: skip
+                  zero & ~sign, sub & ~sign, normal & ~sign, inf & ~sign]
         out = np.zeros(len(x), bool)
         for k, kind in enumerate(kinds):
             if test >> k & 1:

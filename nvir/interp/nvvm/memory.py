@@ -84,7 +84,7 @@ def vectorised(t: Type, align: int) -> tuple[int, int]:
     whole = (
         each in (1, 2, 4, 8) and total <= 32 and align >= total
         and all(at == k * each and _exact(s, each) for k, (at, s) in enumerate(parts))
-    )  # fmt: skip
+    )
     return (n, each) if whole else (0, 0)
 
 
@@ -270,7 +270,7 @@ def _integer(name: str, n: int) -> Any:
         "usub_cond": lambda a, b, c: np.where(a >= b, a - b, a),
         "usub_sat": lambda a, b, c: np.where(a >= b, a - b, a.dtype.type(0)),
         "cas": lambda a, b, c: np.where(a == b, c, a),
-    }  # fmt: skip
+    }
     return table.get(name)
 
 
@@ -280,7 +280,7 @@ def _floating(name: str, t: str) -> tuple[Any, Any] | None:
         mods = Mods.parse("atom", ("add", "noftz", t) if t in ("f16", "bf16") else ("add", t))
         return functools.partial(meaning, mods, flush=True), functools.partial(meaning, mods)
     rows = {"fsub": f"sub.rn.{t}", "fmax": f"max.{t}", "fmin": f"min.{t}",
-            "fmaximum": f"max.NaN.{t}", "fminimum": f"min.NaN.{t}"}  # fmt: skip
+            "fmaximum": f"max.NaN.{t}", "fminimum": f"min.NaN.{t}"}
     if name not in rows:
         return None
     if t == "f64" and name in ("fmaximum", "fminimum"):
@@ -398,6 +398,6 @@ def nothing(e: Any) -> None:
 EMITTERS = {
     "load": emit_load, "store": emit_store, "alloca": emit_alloca, "getelementptr": emit_gep,
     "atomicrmw": emit_atomic, "cmpxchg": emit_atomic, "fence": nothing,
-}  # fmt: skip
+}
 __all__ = ["EMITTERS", "PointerType", "emit_copy", "emit_fill", "load", "masked", "plain",
-           "scalar", "store", "width"]  # fmt: skip
+           "scalar", "store", "width"]

@@ -125,7 +125,7 @@ def repack(e: Any, before: Any, n: int, after: Any, m: int) -> None:
     dtypes = tuple(register_dtype(r.type) for r in after)
     names = [f"x{e.plan.slot(r)}" for r in after]
     e.line(f"{', '.join(names)}, = {e.bind(regroup)}(({', '.join(texts)},), {n}, {m}, "
-           f"{e.bind(dtypes)})")  # fmt: skip
+           f"{e.bind(dtypes)})")
     for r, name in zip(after, names, strict=True):
         e.define(r, name)
 
@@ -203,4 +203,4 @@ EMITTERS = {
     "extractelement": emit_extractelement, "insertelement": emit_insertelement,
     "shufflevector": emit_shufflevector,
     "bitcast": emit_bitcast, "addrspacecast": emit_addrspacecast,
-}  # fmt: skip
+}

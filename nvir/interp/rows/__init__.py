@@ -101,7 +101,7 @@ def ori() -> Rows:
     for module in (
         arith, memory, atoms, misc, texture, surface, asyncs, tensor, objects, warp, matrix,
         warpgroup, barriers, control, launchcontrol,
-    ):  # fmt: skip
+    ):
         emitters.update(getattr(module, "EMITTERS", {}))
         specials.update(getattr(module, "SPECIALS", {}))
     return Rows("ori", emitters, specials, control.choice, control.GuardSplit, itself, Storage())

@@ -231,7 +231,7 @@ _SHORT: dict[str, Any] = {
     **dict.fromkeys(("add", "sub", "and", "or", "xor", "mul"), _binary),
     "mad": _mad, "not": _not, "shl": _shift, "shr": _shift, "setp": _setp, "selp": _selp,
     "cvt": _cvt, "mov": _mov,
-}  # fmt: skip
+}
 
 
 def emit_mov(e: Any) -> None:

@@ -241,7 +241,7 @@ def emit_bulk(e: Any) -> None:
 def _bulk(
     c: Any, to_space: str, to: Array, of_space: str, of: Array, size: Array, barrier: Array | None,
     multicast: Array | None, atomic: Atomic | None, guard: Array | None,
-) -> None:  # fmt: skip
+) -> None:
     pos = positions(c, _EVERY, guard)
     lanes = np.arange(c.m) if pos is None else pos
     for k in lanes.tolist():
@@ -301,7 +301,7 @@ def _span(
 def _move(
     c: Any, here: Array, to_space: str, to: Array, of_space: str, of: Array, n: int,
     atomic: Atomic | None,
-) -> None:  # fmt: skip
+) -> None:
     if n == 0:
         return
     source, of_at = _span(c, here, of_space, of, n, False)
@@ -399,4 +399,4 @@ EMITTERS = {
     "cp.async.bulk.wait_group": emit_nothing, "st.bulk": emit_bulk_store,
     "st.async": emit_async_store,
     "red.async": emit_async_store,
-}  # fmt: skip
+}

@@ -41,7 +41,7 @@ class Atomic:
 
 
 def perform(atomic: Atomic, region: Region, offsets: Array, b: Array, c: Array | None, k: int,
-            flush: bool) -> Array:  # fmt: skip
+            flush: bool) -> Array:
     """Do it for all lanes (each with its own offset and operands); returns the old values."""
     at = offsets >> _SHIFT.get(atomic.size, 3)
     if atomic.size == 16:

@@ -81,7 +81,7 @@ class SparseProduct(Product):
         d = sparse.mma(
             self.key, np.stack(a), np.stack(b), np.stack(c), operands[-1], self.selector,
             self.target,
-        )  # fmt: skip
+        )
         return tuple(d)
 
 
@@ -253,4 +253,4 @@ SPECIALS = {
     "mma.sync": Product, "wmma.mma": Product, "movmatrix": MoveMatrix, "ldmatrix": LoadMatrix,
     "stmatrix": StoreMatrix, "mma.sp.sync": SparseProduct,
     "mma.sp::ordered_metadata.sync": SparseProduct,
-}  # fmt: skip
+}

@@ -18,7 +18,7 @@ _SPACES = {
     "global": "global", "const": "global", "shared": "shared", "shared::cta": "shared",
     "shared::cluster": "shared", "local": "local", "param": "param", "param::entry": "param",
     "param::func": "param", "": "",
-}  # fmt: skip
+}
 
 
 def space_of(e: Any, form: Form, symbol_space: str) -> str:
@@ -235,4 +235,4 @@ EMITTERS = {
     "ld": emit_load, "ldu": emit_load, "st": emit_store, "cvta": emit_cvta,
     "isspacep": emit_isspacep, "mapa": emit_mapa, "getctarank": emit_getctarank,
     "alloca": emit_alloca, "stacksave": emit_stacksave, "stackrestore": emit_stackrestore,
-}  # fmt: skip
+}

@@ -45,7 +45,7 @@ EMITTERS: dict[str, Any] = dict.fromkeys(
         "cp.async.bulk.prefetch", "cp.async.bulk.prefetch.tensor",
     ),
     nothing,
-)  # fmt: skip
+)
 EMITTERS.update(
     dict.fromkeys(
         ("createpolicy.fractional", "createpolicy.range", "createpolicy.cvt"), emit_policy

@@ -79,7 +79,7 @@ def add_bytes(word: int, count: int) -> int:
 def update(
     c: Any, space: str, addresses: Array, guard: Array | None, change: Callable[..., int],
     *operands: Array,
-) -> Array:  # fmt: skip
+) -> Array:
     """Apply `change(word, *operands) -> word` lane by lane; returns the words before (uint64)."""
     pos = positions(c, _EVERY, guard)
     n = c.m if pos is None else len(pos)
@@ -237,6 +237,6 @@ EMITTERS = {
     "mbarrier.complete_tx": emit_complete, "mbarrier.arrive": emit_arrive,
     "mbarrier.arrive_drop": emit_arrive, "mbarrier.test_wait": emit_wait,
     "mbarrier.try_wait": emit_wait, "mbarrier.pending_count": emit_pending,
-}  # fmt: skip
+}
 
 __all__ = ["EMITTERS", "Constant", "add_bytes", "arrive", "unsupported", "update"]

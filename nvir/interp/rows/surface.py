@@ -59,7 +59,7 @@ def emit_store(e: Any) -> None:
 
 
 def _bytes(c: Any, handle: int, lanes: Array, where: tuple[Array, ...], size: int, mode: str
-           ) -> tuple[Array, Array, Array]:  # fmt: skip
+           ) -> tuple[Array, Array, Array]:
     """(the image's bytes, offset of each lane, whether it lies inside)."""
     try:
         data = find(c.wave.program, handle).data
@@ -85,7 +85,7 @@ def _bytes(c: Any, handle: int, lanes: Array, where: tuple[Array, ...], size: in
 
 
 def _load(c: Any, handles: Array, where: tuple[Array, ...], size: int, dtypes: tuple[Any, ...],
-          mode: str, guard: Any) -> Any:  # fmt: skip
+          mode: str, guard: Any) -> Any:
     pos = positions(c, _EVERY, guard)
     lanes = np.arange(c.m) if pos is None else pos
     out = [np.zeros(c.m, d) for d in dtypes]
@@ -100,7 +100,7 @@ def _load(c: Any, handles: Array, where: tuple[Array, ...], size: int, dtypes: t
 
 
 def _store(c: Any, handles: Array, where: tuple[Array, ...], size: int, values: tuple[Array, ...],
-           mode: str, guard: Any) -> None:  # fmt: skip
+           mode: str, guard: Any) -> None:
     pos = positions(c, _EVERY, guard)
     lanes = np.arange(c.m) if pos is None else pos
     which = np.broadcast_to(handles, (c.m,))[lanes]

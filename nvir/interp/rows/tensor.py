@@ -29,7 +29,7 @@ _REPLACE = {
     "global_stride": "strides", "element_stride": "steps", "swizzle_mode": "swizzle",
     "interleave_layout": "interleave", "fill_mode": "fill",
     "elemtype": "type",
-}  # fmt: skip
+}
 
 
 def _rank(i: Any) -> int:
@@ -106,7 +106,7 @@ def _corner(corner: tuple[Array, ...], k: int) -> list[int]:
 def _load(
     c: Any, to: Array, where: Array, corner: tuple[Array, ...], barrier: Array,
     multicast: Array | None, guard: Array | None,
-) -> None:  # fmt: skip
+) -> None:
     wave = c.wave
     for k in _each(c, guard):
         here = np.array([k])
@@ -147,7 +147,7 @@ def _shared(c: Any, address: Array, here: Array) -> tuple[int, int]:
 def _store(
     c: Any, where: Array, corner: tuple[Array, ...], of: Array, op: str | None,
     guard: Array | None,
-) -> None:  # fmt: skip
+) -> None:
     wave = c.wave
     for k in _each(c, guard):
         try:
@@ -226,4 +226,4 @@ def _copy_map(c: Any, to: Array, of: Array, guard: Array | None) -> None:
 EMITTERS = {
     "cp.async.bulk.tensor": emit_load, "cp.reduce.async.bulk.tensor": emit_store,
     "tensormap.replace": emit_replace, "tensormap.cp_fenceproxy": emit_copy_map,
-}  # fmt: skip
+}

@@ -277,4 +277,4 @@ SPECIALS = {
     "shfl.sync": Shuffle, "shfl": Shuffle, "vote.sync": Vote, "vote": Vote,
     "match.any.sync": Match, "match.all.sync": Match, "redux.sync": Redux, "elect.sync": Elect,
     "bar.warp.sync": WarpBarrier, "activemask": ActiveMask,
-}  # fmt: skip
+}

@@ -64,7 +64,7 @@ class WarpgroupProduct(Exchange):
         d = wgmma.mma_async(
             self.op, a, np.swapaxes(b, 1, 2), np.stack(groups[n_a + 2 :]), accumulate=accumulate,
             negate_a=self.negate_a, negate_b=self.negate_b, target=self.target,
-        )  # fmt: skip
+        )
         return tuple(x.reshape(-1, 32) for x in d)
 
     def _matrix(self, descriptors: Array, extent: int, type: str, k_major: bool) -> Array:

@@ -93,7 +93,7 @@ class Op:
         return not (
             self.reads or self.writes or self.pinned or self.sync or self.convergent
             or self.terminator or self.is_call or self.pseudo
-        )  # fmt: skip
+        )
 
     def __repr__(self) -> str:
         return f"<{self.level}.{self.name}>"
@@ -183,10 +183,10 @@ NVVM.op("phi", "d, a*", pseudo=True, doc="one value for each predecessor block")
 UNKNOWN = ORI.op(
     "unknown", "", reads=True, writes=True, pinned=True, convergent=True,
     doc="a mnemonic that the table does not know",
-)  # fmt: skip
+)
 # Marks at a place in the code: `aux` is the label's name, or the pragma's text.
 DEBUG_LABEL = ORI.op(
     "debug.label", "", pseudo=True, pinned=True,
     doc="a label that only debug data names; it ends no block",
-)  # fmt: skip
+)
 PRAGMA = ORI.op("pragma", "", pseudo=True, pinned=True, doc="a .pragma in the middle of a block")

@@ -100,7 +100,7 @@ class Form:
         "type",
         "volatile",
         "writes",
-    )  # fmt: skip
+    )
     addresses: tuple[tuple[int, int], ...]
     order: tuple[int, ...] | None
     result_types: tuple[ScalarType, ...]
@@ -110,7 +110,7 @@ class Form:
     def __init__(
         self, op: Op, spelling: str, mods: tuple[str, ...], shape: str, guard: str | None,
         volatile: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.op, self.spelling, self.mods, self.shape, self.guard = op, spelling, mods, shape, guard
         self.name = op.name
         self.volatile = volatile
@@ -203,7 +203,7 @@ class Form:
     def _finish_layout(
         self, results: list[ScalarType], slots: list[int], n: int, tied: list[int],
         addresses: list[tuple[int, int]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         op = self.op
         self.n_sources = n
         ties = [(r, n + k) for k, r in enumerate(tied)]

@@ -126,7 +126,7 @@ _PREDICATES: dict[str, Callable[[int, int], bool]] = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
     "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
     "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
-}  # fmt: skip
+}
 
 
 def _icmp(form: Any, bits: int, a: int, b: int) -> int | None:
@@ -173,7 +173,7 @@ op("lshr", "d, a, b", fold=_lshr, doc="shift right, zeros in")
 op("ashr", "d, a, b", fold=_ashr, doc="shift right, signs in")
 op("and", "d, a, b", commutes=True, fold=lambda form, bits, a, b: a & b, doc="bitwise and")
 op("or", "d, a, b", commutes=True, doc="bitwise or",
-   fold=lambda form, bits, a, b: None if "disjoint" in form.mods and a & b else a | b)  # fmt: skip
+   fold=lambda form, bits, a, b: None if "disjoint" in form.mods and a & b else a | b)
 op("xor", "d, a, b", commutes=True, fold=lambda form, bits, a, b: a ^ b, doc="exclusive or")
 op("icmp", "d, a, b", fold=_icmp, doc="compare integers or pointers: i1")
 

@@ -192,7 +192,7 @@ def datum_text(x: Any, spell: Any, depth: int = 0) -> str:
         raise Unsupported(f"aux data nested deeper than {MAX_DEPTH}")
     if isinstance(x, dict):
         pairs = (f"{datum_text(k, spell, depth + 1)}: {datum_text(v, spell, depth + 1)}"
-                 for k, v in x.items())  # fmt: skip
+                 for k, v in x.items())
         return f"{{{', '.join(pairs)}}}"
     names = fields_of(x)
     if names is not None:
@@ -234,7 +234,7 @@ _TOKEN = re.compile(
     r"|(?P<number>0f[0-9A-Fa-f]{8}\b|0d[0-9A-Fa-f]{16}\b|[+-]?0x[0-9a-fA-F]+|[+-]?\d+(?![\w$.]))"
     r"|(?P<word>[\w$.]+)"
     r"|(?P<punct>->|.))", re.ASCII
-)  # fmt: skip
+)
 _WORDS = {"none": None, "true": True, "false": False}
 _MAX_DIGITS = 4000  # of a number; Python itself refuses more than 4300
 

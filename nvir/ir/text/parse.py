@@ -30,7 +30,7 @@ MAX_ERRORS = 1000
 _DECLARED = re.compile(
     r"\s*(?:(?:[\w$]+|\"[^\"]*\")\s+)?(global|param|kernel|func|struct)\s+"
     r"([@%](?:[\w$.]+|\"[^\"]*\")(?:~\d+)?)", re.ASCII
-)  # fmt: skip
+)
 _KINDS = {"kernel": "entry", "func": "func"}
 
 
@@ -188,7 +188,7 @@ class _Reader:
             cls = Param if kind == "param" else Variable
             at = address_type(self.module.address_size)
             made = (Param(name, at, address_type=at) if cls is Param else
-                    Variable(name, "global", at, address_type=at))  # fmt: skip
+                    Variable(name, "global", at, address_type=at))
             self.module.add_global(made)
         self.symbols[token] = made
         return made, True

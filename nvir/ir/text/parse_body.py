@@ -290,7 +290,7 @@ class Body:
         at = address_type(self.reader.module.address_size)
         name = _base(token, look)
         v: Variable = (Param(name, at, address_type=at) if is_param else
-                       Variable(name, "local", at, address_type=at))  # fmt: skip
+                       Variable(name, "local", at, address_type=at))
         if token in self.values:
             raise Unreadable(f"'{token}' is declared twice", look.start)
         self.values[token] = v
@@ -309,7 +309,7 @@ class Body:
         while c.accept("!"):
             if c.accept("loc"):
                 i.loc = Location(c.number(), c.number(), c.number(),
-                                 c.string() if c.kind == "string" else "")  # fmt: skip
+                                 c.string() if c.kind == "string" else "")
                 if c.kind == "end":
                     self.reader.locations[text] = i.loc
             elif c.accept("marks"):
@@ -401,7 +401,7 @@ class Body:
 
     def _remember(
         self, i: Instruction, spelling: str, rest: str, types: list[Type], volatile: bool, lead: str
-    ) -> None:  # fmt: skip
+    ) -> None:
         f = i.form
         if volatile or f.op is UNKNOWN or f.n_operands != f.n_sources or lead not in ("", "%s"):
             return

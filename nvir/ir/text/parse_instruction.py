@@ -49,7 +49,7 @@ class InstructionReader:
     def plain(
         self, op: Op, spelling: str, rest: str, guard: tuple[str, Value] | None, volatile: bool,
         results: tuple[str, int], offset: int,
-    ) -> Instruction:  # fmt: skip
+    ) -> Instruction:
         """An instruction that is no call, terminator or phi.
 
         Of its results the punctuation and number are known; they come later.
@@ -113,7 +113,7 @@ class InstructionReader:
         good = isinstance(ties, tuple) and all(
             isinstance(t, tuple) and len(t) == 2 and all(isinstance(x, int) for x in t)
             and 0 <= t[0] < n and 0 <= t[1] < m for t in ties
-        )  # fmt: skip
+        )
         if not good:
             raise Unreadable("ties are (result, operand) pairs", offset)
         c.end()

@@ -39,7 +39,7 @@ def block_lines(
         if (
             templates is None or i.aux is not None or i._results is not None
             or (i.name == "_" and i._uses is None)
-        ):  # fmt: skip
+        ):
             line = _general(i, names).replace("%", "%%")
         else:
             line = templates.get(type)
@@ -70,7 +70,7 @@ def _is_simple(f: Form) -> bool:
         and not (f.terminator or f.is_call or f.is_phi or f.carry_in or f.carry_out or f.ties)
         and f.op is not UNKNOWN and len(f.slots) == f.n_results + f.n_operands
         and "-%s" not in f.shape and split_shape(f)[0] == ["%s"] * f.n_results
-    )  # fmt: skip
+    )
 
 
 def split_shape(f: Form) -> tuple[list[str], list[str]]:

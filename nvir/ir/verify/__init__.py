@@ -377,7 +377,7 @@ class FunctionCheck:
                     self.made_here(v, i)
                 if d >= 0 and reached and end < self.reached and not (
                     self.first[d] <= self.first[end] < self.last[d]
-                ):  # fmt: skip
+                ):
                     self.fail(f"{_named(v)} does not dominate the end of block {b.name}", i)
 
     def notes(self) -> None:

@@ -256,7 +256,7 @@ def _vector(i: Instruction, f: Function) -> str | None:
         return (
             _differ(i.type, v.type) or _differ(rest[0].type, v.type.element)
             or _index(rest[1].type)
-        )  # fmt: skip
+        )
     lanes = i.aux if isinstance(i.aux, tuple) else ()
     if not isinstance(i.type, VectorType) or len(lanes) != i.type.count:
         return f"shufflevector of {len(lanes)} lanes gives {i.type}"
@@ -313,7 +313,7 @@ def _call(i: Instruction, f: Function) -> str | None:
     params = [p for p in callee.params if isinstance(p, Argument)]
     if callee.name.startswith(_COPIES) and i._operands and (
         getattr(i._operands[0].type, "space", 0) == CONSTANT_SPACE
-    ):  # fmt: skip
+    ):
         return "memmove/memcpy cannot target constant address space"
     if len(i._operands) != len(params) and not (variadic and len(i._operands) > len(params)):
         return f"the call passes {len(i._operands)} arguments, {callee.name} takes {len(params)}"
@@ -348,9 +348,9 @@ def _nothing(i: Instruction, f: Function) -> str | None:
 _LOCAL = frozenset((
     "ret", "br", "switch", "unreachable", "call", "load", "store", "getelementptr", "alloca",
     "extractvalue", "insertvalue", "splitStruct", "shufflevector", "atomicrmw", "cmpxchg",
-))  # fmt: skip
+))
 _INTEGER_ROWS = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and",
-                 "or", "xor")  # fmt: skip
+                 "or", "xor")
 _FLOAT_ROWS = ("fadd", "fsub", "fmul", "fdiv", "frem", "fneg")
 
 _RULES: dict[str, Rule] = {
@@ -369,6 +369,6 @@ _RULES: dict[str, Rule] = {
     "fptosi": _cast(_is_float, _is_int), "uitofp": _cast(_is_int, _is_float),
     "sitofp": _cast(_is_int, _is_float), "ptrtoint": _cast(_is_pointer, _is_int),
     "inttoptr": _cast(_is_int, _is_pointer),
-}  # fmt: skip
+}
 _RULES.update(dict.fromkeys(_INTEGER_ROWS, _all_same(_is_int, "integers")))
 _RULES.update(dict.fromkeys(_FLOAT_ROWS, _all_same(_is_float, "floats")))

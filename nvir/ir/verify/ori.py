@@ -40,7 +40,7 @@ def _sources(letters: str, rows: str) -> None:
 
 _sources("t", "add sub mul mul24 mad24 div rem abs neg min max sad and or xor not cnot popc clz "
               "bfind brev sqrt rsqrt rcp sin cos ex2 lg2 tanh copysign testp fma shf add.cc addc "
-              "addc.cc sub.cc subc subc.cc cvta prmt dp4a dp2a bmsk szext isspacep")  # fmt: skip
+              "addc.cc sub.cc subc subc.cc cvta prmt dp4a dp2a bmsk szext isspacep")
 _sources("ttr", "mad mad.lo.cc mad.hi.cc madc.lo madc.hi madc.lo.cc madc.hi.cc")
 _sources("tw", "shl shr match.any.sync match.all.sync redux.sync")
 _sources("tww", "bfe")
@@ -222,7 +222,7 @@ def _check_loose(check: FunctionCheck, i: Instruction) -> None:
             check.fail(
                 f"tied operand {operands[o].name} is of type {operands[o].type}, "
                 f"its result {results[r].type}", i
-            )  # fmt: skip
+            )
     if guarded and {r for r, o in aux.ties if o > n} != set(range(len(results))):
         check.fail("a result has no fallback", i)
     if isinstance(aux, CallInfo):

@@ -37,7 +37,7 @@ def flatten_parameters(module: Module, ctx: Context) -> bool:
     wanted = [
         f for f in module.functions
         if f.blocks and not f.is_kernel and any(is_aggregate(a.type) for a in f.arguments)
-    ]  # fmt: skip
+    ]
     if not wanted:
         return False
     calls, escaped = _references(module)

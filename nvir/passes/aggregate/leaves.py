@@ -164,7 +164,7 @@ def type_id(t: Type) -> int:
     if isinstance(t, FloatType):
         return _FLOAT_IDS[t.name]
     for kind, number in ((IntType, 11), (StructType, 13), (ArrayType, 14), (PointerType, 15),
-                         (VectorType, 16)):  # fmt: skip
+                         (VectorType, 16)):
         if isinstance(t, kind):
             return number
     raise Unsupported(f"the size of a value of type {t}")

@@ -160,7 +160,7 @@ def _one(cut: Cut, i: Instruction, kind: str, what: Limits, ctx: Context) -> Non
         not (isinstance(flag, Constant) and not flag.value),
         "memmove" if what.bytewise and not fill else kind,
         not ctx.options.plain_names,
-    )  # fmt: skip
+    )
     _tell(ctx, i, kind, plan)
     i.erase()
     lower(cut, request, plan, i.loc)
@@ -198,7 +198,7 @@ def _tell(ctx: Context, i: Instruction, kind: str, plan: Plan) -> None:
         form=plan.form,
         paths="both directions" if plan.paths == "both" else plan.paths,
         why=plan.why,
-    )  # fmt: skip
+    )
 
 
 def drop_unused(module: Module) -> None:
@@ -206,12 +206,12 @@ def drop_unused(module: Module) -> None:
     called = {
         getattr(i.aux, "callee", None)
         for f in module.functions for i in f.instructions() if i.form.is_call
-    }  # fmt: skip
+    }
     dead = {
         f for f in module.functions
         if f.is_declaration and f not in called
         and str(f.name).startswith(tuple(f"llvm.{k}." for k in KINDS))
-    }  # fmt: skip
+    }
     if dead:
         module.functions[:] = [f for f in module.functions if f not in dead]
         module.order[:] = [x for x in module.order if x not in dead]

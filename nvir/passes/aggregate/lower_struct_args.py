@@ -160,7 +160,7 @@ def _how(u: Instruction, v: Value) -> str:
     name = u.form.name
     if copy_kind(u) or name in ("atomicrmw", "cmpxchg") or (
         name == "store" and u.operands[0] is not v
-    ):  # fmt: skip
+    ):
         return "it is written"
     if name == "call":
         callee = getattr(u.aux.callee, "name", "a function")
@@ -345,7 +345,7 @@ def _align_argument(f: Function, i: Instruction, k: int, t: Type, ctx: Context) 
         i.aux = attrs.evolve(info, arguments=tuple(said))
     else:
         i.aux = NvvmCall(info.n_sources, info.guard_index, info.ties, info.callee,
-                         info.return_params, info.prototype, arguments=tuple(said))  # fmt: skip
+                         info.return_params, info.prototype, arguments=tuple(said))
     return True
 
 

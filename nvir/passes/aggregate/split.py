@@ -97,7 +97,7 @@ class _Splitter:
             "freeze": self.freeze, "insertvalue": self.insert, "extractvalue": self.extract,
             "call": self.call, "cmpxchg": self.arrive, "ret": self.leave,
             "splitStruct": self.keep,
-        }  # fmt: skip
+        }
 
     def needed(self) -> bool:
         if any(is_aggregate(a.type) and a.has_uses for a in self.f.arguments):
@@ -360,7 +360,7 @@ class _Splitter:
             v = i.operands[0] if form.spelling == "store" else None
             if isinstance(v, Instruction) and v in loads and (
                 loads[v] == epoch or self.limits.unchecked
-            ):  # fmt: skip
+            ):
                 self.copies[v] = i
             if form.writes or form.sync:
                 epoch += 1
@@ -421,7 +421,7 @@ def _what(i: Instruction) -> str:
     return "the result of " + (
         "assembly" if isinstance(callee, InlineAsm) else
         "a call" if callee is None else f"@{callee.name}"
-    )  # fmt: skip
+    )
 
 
 # --------------------------------------------------------- calls of intrinsics

@@ -93,9 +93,9 @@ def rounding(b: Builder, i: Instruction, dialect: str) -> Value:
     cut = _converted(b, x, "rzi")
     rest = b.fsub(x, cut)
     far = b.or_(b.fcmp_ordered(">=", rest, const_like(x, 0.5)),
-                b.fcmp_ordered("<=", rest, const_like(x, -0.5)))  # fmt: skip
+                b.fcmp_ordered("<=", rest, const_like(x, -0.5)))
     away = b.select(b.fcmp_ordered("<", x, const_like(x, 0.0)), const_like(x, -1.0),
-                    const_like(x, 1.0))  # fmt: skip
+                    const_like(x, 1.0))
     return b.select(far, b.fadd(cut, away), cut)
 
 
@@ -106,7 +106,7 @@ def _converted(b: Builder, x: Value, mode: str) -> Value:
 
 
 def _assembly(b: Builder, t: Type, text: str, constraints: str, operands: tuple[Value, ...],
-              pure: bool) -> Instruction:  # fmt: skip
+              pure: bool) -> Instruction:
     asm = InlineAsm(text, constraints, () if pure else ("sideeffect",))
     attributes = ("nounwind", ("memory", "none")) if pure else ("convergent", "nounwind")
     info = NvvmCall(len(operands), callee=asm, attributes=attributes)

@@ -22,7 +22,7 @@ from nvir.ir.values import Value, undef
 _BARRIERS = {
     "": "sys", "system": "sys", "device": "gl", "gpu": "gl", "agent": "gl", "cluster": "gl",
     "block": "cta", "cta": "cta", "workgroup": "cta",
-}  # fmt: skip
+}
 _BEFORE = frozenset(("release", "acq_rel", "seq_cst"))
 _BEHIND = frozenset(("acquire", "acq_rel", "seq_cst"))
 
@@ -231,7 +231,7 @@ def _fmin(b: Builder, old: Value, v: Value) -> Value:
 _COMPUTED: dict[str, Callable[[Builder, Value, Value], Value]] = {
     "nand": _nand, "uinc_wrap": _inc, "udec_wrap": _dec, "usub_cond": _sub_if,
     "usub_sat": _sub_sat, "fmax": _fmax, "fmin": _fmin,
-}  # fmt: skip
+}
 
 
 def _cmpxchg(i: Instruction, dialect: str) -> bool:
@@ -241,7 +241,7 @@ def _cmpxchg(i: Instruction, dialect: str) -> bool:
         b = Builder(i.block, i)  # type: ignore[arg-type]
         success, failure, scope, align = i.aux
         pair = b.cmpxchg(p, b.ptrtoint(old, I64), b.ptrtoint(new, I64), success, failure, "",
-                         scope, align)  # fmt: skip
+                         scope, align)
         first = b.insert_value(undef(i.type), b.inttoptr(b.extract_value(pair, 0), t), 0)
         i.replace_with(b.insert_value(first, b.extract_value(pair, 1), 1))
         return True
@@ -252,4 +252,4 @@ def _cmpxchg(i: Instruction, dialect: str) -> bool:
 
 RULES: dict[str, Callable[[Instruction, str], bool]] = {
     "fence": _fence, "load": _access, "store": _access, "atomicrmw": _rmw, "cmpxchg": _cmpxchg,
-}  # fmt: skip
+}

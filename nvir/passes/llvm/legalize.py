@@ -126,7 +126,7 @@ def _fneg(i: Instruction, dialect: str) -> bool:
 
 # The constraint and the instruction that move a value of a type; i8 and i1 pass as i16, i32.
 _MOVES = {"i16": ("h", "b16"), "i32": ("r", "b32"), "i64": ("l", "b64"), "float": ("f", "f32"),
-          "double": ("d", "f64")}  # fmt: skip
+          "double": ("d", "f64")}
 
 
 def _freeze(i: Instruction, dialect: str) -> bool:
@@ -274,7 +274,7 @@ def _drop(callee: Function) -> None:
     used = any(
         getattr(i.aux, "callee", None) is callee
         for f in module.functions for i in f.instructions() if i.form.is_call
-    )  # fmt: skip
+    )
     if not used:
         module.functions.remove(callee)
         module.order.remove(callee)
@@ -341,12 +341,12 @@ _INTRINSICS: dict[str, Callable[[Builder, Instruction, str], Value | None]] = {
     "smax": _minmax("sgt"), "abs": _abs, "fabs": _fabs, "vector": _vector_reduce,
     "uadd": _overflow_or_saturate, "usub": _overflow_or_saturate,
     **dict.fromkeys(_ROUNDINGS, assembly.rounding),
-}  # fmt: skip
+}
 _NEITHER = frozenset(("fabs", *_ROUNDINGS))  # libnvvm refuses them in both dialects
 _NO_FORM = frozenset((
     "sin", "cos", "tan", "exp", "exp2", "exp10", "log", "log2", "log10", "pow", "powi", "stacksave",
     "stackrestore", "sincos", "ldexp", "frexp",
-))  # fmt: skip
+))
 _NEWER = re.compile(
     r"(is\.fpclass|[su]add\.sat|[su]sub\.sat|sshl\.sat|ushl\.sat|vector\.|maximum|minimum|"
     r"roundeven|fpto[su]i\.sat|ptrmask|threadlocal|umul\.fix|smul\.fix|matrix\.|masked\.|"
@@ -356,4 +356,4 @@ RULES: dict[str, Callable[[Instruction, str], bool]] = {
     "fneg": _fneg, "freeze": _freeze, "alloca": _alloca, "call": _call,
     "addrspacecast": _space, "inttoptr": _space, "getelementptr": _gep,
     "splitStruct": _split,
-}  # fmt: skip
+}

@@ -48,7 +48,7 @@ from nvir.ir.verify.nvvm import element
 _ARITHMETIC = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem"))
 _COMPUTES = _ARITHMETIC | {
     "fneg", "fcmp", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "atomicrmw",
-}  # fmt: skip
+}
 
 
 def rewrite_types(module: Module, dialect: str) -> bool:
@@ -177,7 +177,7 @@ class _Rewriter:
             source = i._operands[0].type if i._operands else i.type
             if i.form.name in _COMPUTES and (
                 element(source) in carried or element(i.type) in carried
-            ):  # fmt: skip
+            ):
                 computing.append((i, source, i.type))
         done: set[Value] = set()
         for i in f.instructions():
@@ -201,7 +201,7 @@ class _Rewriter:
         where = f"@{i.function.name}" if i.function is not None else ""
         if FP128 in (element(source), element(target)) or VectorType in (
             source.__class__, target.__class__,
-        ):  # fmt: skip
+        ):
             t = source if element(source) in self.carriers else target
             raise Unsupported(f"{name} of {t}", self.dialect, where)
         b = Builder.ahead_of(i)

@@ -53,7 +53,7 @@ _NUMBERS = "[{score}·{budget:g} / ({real}·{size:g}) = {value:g}, penalty {pena
 _STAYS = "{count} invariant {count:instruction stays|instructions stay}: "
 HOISTED = passed("Hoisted", "{count} invariant {count:instruction leaves|instructions leave} "
                  "the loop, {loads} of them loads, "
-                 "{values} {values:value lives|values live} on " + _NUMBERS)  # fmt: skip
+                 "{values} {values:value lives|values live} on " + _NUMBERS)
 NOT_PAYING = missed(
     "NotProfitable", _STAYS + "too little is saved for the registers " + _NUMBERS
 )
@@ -62,20 +62,20 @@ STAYS: dict[Blocked, Code] = {
     why: missed("NotHoisted" + why.name.title().replace("_", ""),
                 "{what} at {at} stays: " + why.value + "{by}")
     for why in Blocked
-}  # fmt: skip
+}
 UNKNOWN = missed("UnknownOperation", "nothing leaves the loop: {what} is no operation that the "
-                 "table knows")  # fmt: skip
+                 "table knows")
 NO_ENTRY = missed("NoEntry", "nothing leaves the loop: it begins at the function's entry")
 POLICY = missed("BlockPolicy", "nothing leaves the loop: knob HoistLate is {value} for pass {id}",
-                "381")  # fmt: skip
+                "381")
 GUARDED = missed("Guarded", "no loop is looked at: {reason}", "499")
 UNMOVED = analysis("MoverOff", "{count} {count:instruction|instructions} would leave the loop; "
-                   "knob mover-enable is off", "484")  # fmt: skip
+                   "knob mover-enable is off", "484")
 BOUNDARY = missed("Boundary", "nothing leaves the loop: {reason}")
 CODES = (
     HOISTED, NOT_PAYING, LEFT_ALONE, *STAYS.values(), UNKNOWN, NO_ENTRY, POLICY, GUARDED, UNMOVED,
     BOUNDARY,
-)  # fmt: skip
+)
 
 
 @attrs.frozen
@@ -227,7 +227,7 @@ def _decide(
     nest.leave(loop, leaving)
     return Decision(
         loop, tuple(leaving), len(region.invariant), values, verdict, tuple(region.stay)
-    )  # fmt: skip
+    )
 
 
 def _tell(d: Decision, ctx: Context, moving: bool) -> None:
@@ -247,7 +247,7 @@ def _tell(d: Decision, ctx: Context, moving: bool) -> None:
             return
         loads = sum(i.form.reads for i in d.leaving)
         ctx.remark(HOISTED, d.loop, count=len(d.leaving), loads=loads, values=d.values,
-                   **v.numbers())  # fmt: skip
+                   **v.numbers())
     elif v.why:
         ctx.remark(LEFT_ALONE, d.loop, count=d.invariant, reason=v.why)
     else:

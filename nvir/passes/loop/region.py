@@ -42,7 +42,7 @@ LABEL = missed("PlaceNamed", "not {done}: debug data names a place in it by {wha
 NOT_CANONICAL = missed(
     "NotCanonical", "not {done}: not of the form that loop-simplify makes (one latch, a preheader, "
     "exits of its own)"
-)  # fmt: skip
+)
 CODES = (UNKNOWN, CONVERGENT, HELD, LABEL, NOT_CANONICAL)
 
 Copies = dict[Any, Any]  # block, instruction, result -> its copy
@@ -91,7 +91,7 @@ def is_canonical(loop: Loop) -> bool:
 def copy_region(
     blocks: Sequence[Block], after: Block | None = None,
     layout: MutableMapping[Block, list[Block]] | None = None,
-) -> Copies:  # fmt: skip
+) -> Copies:
     """Copy blocks; edges among them lead on among the copies, those that leave lead where the
     originals do, and phis there get entries for the copies.
 
@@ -138,7 +138,7 @@ def definitions(
     return {
         r: {copies[b]: copies[r]}
         for b in blocks for i in b for r in i.results if leaves(r, within)
-    }  # fmt: skip
+    }
 
 
 def leaves(value: Value, inside: AbstractSet[Block]) -> bool:

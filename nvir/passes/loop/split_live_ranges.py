@@ -44,7 +44,7 @@ SPLIT = passed(
     "{values:value has a register of its own|values have registers of their own} "
     "in the loop, by {moves} {moves:move|moves}; "
     "pressure {pressure}, the limit is {limit}"
-)  # fmt: skip
+)
 LOW = analysis("PressureLow", "nothing is split: pressure {pressure}, the limit is {limit}")
 CODES = (SPLIT, LOW, region.NOT_CANONICAL)
 
@@ -134,7 +134,7 @@ def _may_split(v: Value, held: frozenset[Value]) -> bool:
     return (
         isinstance(t, ScalarType) and t.cls.name in _MOVED and obstacle(v, held) is None
         and not (v.definer is not None and v.definer.form.name == "mov")
-    )  # fmt: skip
+    )
 
 
 def _move(v: Value, block: Block, *, at_end: bool) -> Instruction:

@@ -117,7 +117,7 @@ def run(function: Function, ctx: Context) -> bool:
         put_in(need)
         ctx.count("fences")
         ctx.remark(FENCED, need.before, what=need.what, before=need.before.form.spelling,
-                   why=need.why)  # fmt: skip
+                   why=need.why)
     for flight, reader in unknown:
         ctx.remark(NO_PHASE, reader, what=flight.source.form.spelling, before=reader.form.spelling)
     if not found and not unknown:
@@ -301,7 +301,7 @@ class _Flow:
                 if not (_family(x.source) == _waits_for(name)
                         and (every or x.state is not State.ISSUED))
                 or x.state in (State.BOUND, State.UNFENCED)
-            )  # fmt: skip
+            )
         elif name == "cp.async.mbarrier.arrive":
             return _to(flights, "cp.async.commit_group", State.BOUND)
         elif name in _MBARRIER_WAITS:
@@ -332,7 +332,7 @@ class _Flow:
             x for x in flights
             if x.state is not State.UNFENCED and x.source.form.name not in _PRODUCTS
             and self._is_certain(x, i) and self.alias.depend(x.source, i)
-        ]  # fmt: skip
+        ]
 
     def _is_certain(self, x: Flight, reader: Instruction) -> bool:
         """Whether a wait lacks, given that the reader may read what is under way."""

@@ -105,7 +105,7 @@ class _Reduction:
     def __init__(
         self, loop: Loop, ctx: Context, forms: AffineForms, pressure: RegisterPressure,
         held: frozenset[Value],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.loop, self.ctx, self.forms, self.held = loop, ctx, forms, held
         self.inside = loop.members
         self.live = pressure.of_loop(loop)
@@ -174,12 +174,12 @@ class _Reduction:
         read = types[-1]
         bits = int(read[1:])
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if read[0] == "s" else (
-            0, (1 << bits) - 1)  # fmt: skip
+            0, (1 << bits) - 1)
         interval = self.forms.interval(self.forms.of(source.value))
         return (
             bits == source.value.type.bits and interval is not None
             and low <= interval[0] and interval[1] <= high
-        )  # fmt: skip
+        )
 
     def _is_root(self, x: Linear) -> bool:
         """Whether something reads the value that is no part of a longer chain."""
@@ -240,7 +240,7 @@ class _Reduction:
         if i.form.name == "add" and any(
             v in gone and v.definer is not None and v.definer.form.name in ("mul", "shl")
             and v.use_count == 1 for v in i.operands
-        ):  # fmt: skip
+        ):
             return 0
         return (4 if product else 2) if wide else 1
 
@@ -263,7 +263,7 @@ class _Reduction:
             self.ctx.remark(
                 SHARED, i, value=str(i.name), what=i.form.spelling, other=str(other.name),
                 distance=distance,
-            )  # fmt: skip
+            )
             return True
         return False
 

@@ -25,7 +25,7 @@ JOINED = 2  # instructions before the second of two branches that are joined
 _COSTS = {"trunc": 0, "zext": 0, "bitcast": 0, "ptrtoint": 0, "inttoptr": 0, "freeze": 0,
           "extractvalue": 0, "insertvalue": 0, "extractelement": 0,
           "udiv": 9, "sdiv": 9, "urem": 9, "srem": 9, "fdiv": 9, "frem": 99,
-          "call": 5}  # fmt: skip
+          "call": 5}
 
 
 def cost(i: Instruction) -> int:
@@ -83,12 +83,12 @@ def _keeps_preheader(s: Simplifier, b: Block, header: Block) -> bool:
 
 
 def _names_elsewhere(phi: Instruction, own: dict[Instruction, dict[Block, Value]],
-                     b: Block) -> bool:  # fmt: skip
+                     b: Block) -> bool:
     return any(p is not b and v in own for v, p in phi.incoming)
 
 
 def _agrees(p: Block, b: Block, target: Block, own: dict[Instruction, dict[Block, Value]],
-            s: Simplifier) -> bool:  # fmt: skip
+            s: Simplifier) -> bool:
     """Whether `p`, led past `b`, brings each phi of the target one value."""
     if p not in s.preds[target]:
         return True
@@ -105,7 +105,7 @@ def _through(v: Value, p: Block, own: dict[Instruction, dict[Block, Value]]) -> 
 
 
 def _redirect(s: Simplifier, b: Block, target: Block, moved: list[Block],
-              own: dict[Instruction, dict[Block, Value]]) -> None:  # fmt: skip
+              own: dict[Instruction, dict[Block, Value]]) -> None:
     stays = len(moved) < len(s.preds[b])
     for phi in target.phis:
         known = set(phi.aux)
@@ -152,7 +152,7 @@ def decide(s: Simplifier, b: Block) -> bool:
     for phi in own:
         for u in phi.users:
             if u is last or (u.form.is_phi and u.block in last.aux and all(
-                    v is not phi or p is b for v, p in u.incoming)):  # fmt: skip
+                    v is not phi or p is b for v, p in u.incoming)):
                 continue
             return False
     known = {p: v for p, v in own[cond].items() if isinstance(v, Constant)}

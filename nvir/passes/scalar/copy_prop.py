@@ -158,7 +158,7 @@ def _redundant_phis(phis: list[Instruction], leaders: dict[Value, Value]) -> Non
 def _agreed(
     phi: Instruction, known: dict[Value, Value], leaders: dict[Value, Value],
     candidates: set[Instruction],
-) -> Value | None:  # fmt: skip
+) -> Value | None:
     """What the operands of a phi agree on, the phi itself if on nothing; None: nothing known."""
     if known.get(phi) is phi:
         return phi

@@ -170,14 +170,14 @@ def _is_converted(literal: Constant, f: Form) -> bool:
 
 _NVVM_FORMATS = {
     "half": floats.F16, "bfloat": floats.BF16, "float": floats.F32, "double": floats.F64,
-}  # fmt: skip
+}
 _ARITHMETIC: dict[str, Callable[..., int | None]] = {
     "fadd": floats.add, "fsub": floats.sub, "fmul": floats.mul, "fdiv": floats.div,
-}  # fmt: skip
+}
 _ORDERED: dict[str, Callable[[float, float], bool]] = {
     "eq": lambda a, b: a == b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
     "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "ne": lambda a, b: a < b or a > b,
-}  # fmt: skip
+}
 
 
 def _evaluate_nvvm(i: Instruction, known: Mapping[Value, int]) -> int | None:

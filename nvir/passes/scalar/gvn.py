@@ -46,11 +46,11 @@ from nvir.passes.rewrite import can_stand_for, discard, substitute
 REPLACED = passed(
     "Replaced", "replaced {instructions} instructions that compute a value anew, {loads} of "
     "them loads"
-)  # fmt: skip
+)
 CLOBBERED = missed(
     "Clobbered", "{load} reads again what line {first} has read, for memory may have been "
     "written by {cause}"
-)  # fmt: skip
+)
 CODES = (REPLACED, CLOBBERED)
 
 

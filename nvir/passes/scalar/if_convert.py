@@ -171,7 +171,7 @@ class _Work:
             block is not join
             and last is not None and last.form.name == "bra" and successors(block) == (join,)
             and block.pragmas == () and not (block.first is not None and block.first.form.is_phi)
-        )  # fmt: skip
+        )
 
     def _obstacle(self, h: _Hammock) -> tuple[Code, dict[str, str]] | None:
         if self._held is None:
@@ -214,7 +214,7 @@ class _Work:
         select = Instruction(
             form(s.spelling, "%s, %s, %s, %s"), (yes, no, guard), s.phi.type, s.phi.name,
             None, h.branch.loc,
-        )  # fmt: skip
+        )
         select.insert_before(h.branch)
         return select
 

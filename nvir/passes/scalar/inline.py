@@ -154,7 +154,7 @@ class _Inliner:
                 f for f in self.module.functions
                 if f.linkage in ("internal", "private", "linkonce_odr", "linkonce")
                 and f.blocks and not f.is_kernel and f not in named and not self.calls.get(f)
-            ]  # fmt: skip
+            ]
             if not gone:
                 return changed
             for f in gone:
@@ -209,7 +209,7 @@ def _obstacle(callee: Function, site: Instruction) -> str | None:
     if any(p.type is not v.type for p, v in zip(params, site.operands, strict=True)):
         return "the call does not fit its declaration"
     if any(i.form.name == "alloca" and not (i.block is callee.entry and i.operands[0].is_constant)
-           for i in callee.instructions()):  # fmt: skip
+           for i in callee.instructions()):
         return "it makes room on the stack while it runs"
     if callee.entry in {s for b in callee.blocks for s in b.succs}:
         return "its entry is a loop"

@@ -87,7 +87,7 @@ def _argument(p: Argument, v: Value, site: Instruction) -> Value:
     """What stands for a parameter: the argument, or a copy of the memory that it points to."""
     of: Type | None = next(
         (a[1] for a in p.attributes if isinstance(a, tuple) and a[0] == "byval"), None
-    )  # fmt: skip
+    )
     if of is None:
         return v
     block = site.block
@@ -95,7 +95,7 @@ def _argument(p: Argument, v: Value, site: Instruction) -> Value:
     module = block.function.module
     assert module is not None
     align = max([align_of(of), *(a[1] for a in p.attributes
-                                 if isinstance(a, tuple) and a[0] == "align")])  # fmt: skip
+                                 if isinstance(a, tuple) and a[0] == "align")])
     entry = Builder(block.function.entry, block.function.entry.first_non_phi)
     place: Value = entry.alloca(of, name=f"{p.name or 'arg'}.copy", align=align)
     b = Builder(block, site)

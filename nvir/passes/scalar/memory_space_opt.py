@@ -216,7 +216,7 @@ class _Twins:
         return self._cast(v, type)
 
     def _place(self, at: Instruction, spelling: str, operands: tuple[Value, ...], type: PointerType,
-               aux: object) -> Instruction:  # fmt: skip
+               aux: object) -> Instruction:
         new = Instruction(nvvm_form(spelling), operands, type, at.name, aux, at.loc)
         new.insert_before(at)
         return new

@@ -56,7 +56,7 @@ def _takes_moves(phi: Instruction, held: frozenset[Value]) -> bool:
     return (
         isinstance(t, ScalarType) and t.cls.name in _MOVED and phi not in held
         and not any(v in held for v in phi.operands)
-    )  # fmt: skip
+    )
 
 
 def _is_own(phi: Instruction) -> bool:
@@ -71,7 +71,7 @@ def _is_move(v: object, block: Block | None) -> bool:
     return (
         isinstance(v, Instruction) and v.form.name == "mov" and v.form.guard is None
         and v.block is block and v.form.shape == "%s, %s"
-    )  # fmt: skip
+    )
 
 
 def _isolate(phi: Instruction) -> int:

@@ -100,7 +100,7 @@ class Simplifier:
             ("fold", Simplifier._fold), ("absorb", Simplifier._absorb),
             ("thread", branch_folding.thread), ("decide", branch_folding.decide),
             ("select", branch_folding.select), ("join", branch_folding.join),
-        )  # fmt: skip
+        )
         while self.work or self._cut_off():
             b = self.work.pop()
             self.waiting.discard(b)
@@ -238,7 +238,7 @@ class Simplifier:
         kept = [
             (c, t) for c, t in zip(cases, targets, strict=True)
             if t is not default and not is_unreachable(t)
-        ]  # fmt: skip
+        ]
         if len(kept) > 1:
             if len(kept) == len(cases):
                 return False

@@ -277,7 +277,7 @@ def _cuts(type: Type, size: int, uses: _Uses, accesses: list[Access]) -> list[Ac
             n for n in (8, 4, 2, 1)
             if at % n == 0 and at + n <= size and all(moved[at : at + n])
             and not any(at < e < at + n for e in edges)
-        )  # fmt: skip
+        )
         cuts.append(Access(None, at, n, int_type(8 * n)))
         at += n
     return cuts
@@ -345,7 +345,7 @@ class _Rewrite:
         place = Instruction(
             nvvm_form("alloca"), (one,), self.alloca.type, name,
             (type, max(align, align_of(type))), self.alloca.loc,
-        )  # fmt: skip
+        )
         place.insert_before(self.alloca)
         p.place = place
 

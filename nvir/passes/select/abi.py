@@ -61,7 +61,7 @@ def alignments(module: Module) -> dict[str, dict[int, int]]:
 def parameter(
     name: str, t: Type, index: int, kernel: bool, attributes: tuple[Any, ...] = (), hint: str = "",
     least: int = 0,
-) -> Param:  # fmt: skip
+) -> Param:
     """The declaration of a parameter or result of type `t`; `hint` is its name in the source,
     `least` the alignment that it has at least if it is an object."""
     text = {"name": hint} if hint else {}
@@ -99,11 +99,11 @@ def declare(f: Function, target: Function, aligned: dict[int, int]) -> None:
     for k, a in enumerate(f.params):
         name = f"{target.name}_param_{k}"
         p = parameter(name, a.type, k, kernel, a.attributes, str(a.name or ""),
-                      aligned.get(k + 1, 0))  # fmt: skip
+                      aligned.get(k + 1, 0))
         target.params.append(p)
     if parts(f.return_type):
         target.returns.append(parameter("func_retval0", f.return_type, 0, False,
-                                        least=aligned.get(0, 0)))  # fmt: skip
+                                        least=aligned.get(0, 0)))
 
 
 # ----------------------------------------------------------- moving a value

@@ -32,7 +32,7 @@ from nvir.passes.select.selector import Parts, Selector
 
 _CLASSES: dict[str, ScalarType] = {
     "c": B16, "h": B16, "r": B32, "l": B64, "N": B64, "q": B128, "f": F32, "d": F64, "b": PRED,
-}  # fmt: skip
+}
 _LITERALS = "nis"
 _COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _PLACE = re.compile(r"\$\$|\$\{(\d+)(?::\w+)?\}|\$(\d+)|\$\{:uid\}|\$\(|\$\||\$\)")
@@ -94,7 +94,7 @@ def _constraints(s: Selector, asm: InlineAsm) -> tuple[list[ScalarType], list[st
             continue
         letter = text.lstrip("=+&*")
         known = letter in _CLASSES or (not text.startswith("=") and (
-            letter.isdigit() or letter in _LITERALS))  # fmt: skip
+            letter.isdigit() or letter in _LITERALS))
         if not known or "*" in text or "+" in text:
             raise s.fail(f'the constraint "{text}" of inline assembly')
         if text.startswith("="):
@@ -114,7 +114,7 @@ def _replacement(m: re.Match[str], names: dict[int, str]) -> str:
 def _read(
     s: Selector, asm: InlineAsm, text: str, outputs: list[ScalarType],
     given: list[tuple[str, ScalarType, Value]], copies: list[str],
-) -> Function:  # fmt: skip
+) -> Function:
     """The template as a function: inputs are parameters in registers, outputs are returned."""
     from nvir.ptx.reader import read_ptx
 
@@ -124,7 +124,7 @@ def _read(
     symbols = "".join(
         f".extern .{v.space} .b8 {v.name}[];\n" for v in target.globals
         if re.search(rf"(?<![\w$%]){re.escape(str(v.name))}(?![\w$])", text)
-    )  # fmt: skip
+    )
     major, minor = target.version
     head = _HEAD.format(major, minor, target.target)
     results = f"({returned}) " if returned else ""

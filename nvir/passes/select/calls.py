@@ -68,14 +68,14 @@ def _emit(
     for k, v in enumerate(given):
         attributes = _attributes(i.aux, callee, k)
         p = abi.parameter(f"param{n + k}", v.type, k, False, attributes,
-                          least=aligned.get(k + 1, 0))  # fmt: skip
+                          least=aligned.get(k + 1, 0))
         s.target.locals.append(p)
         passed.append(p)
         _pass(s, p, v, attributes)
     returned: list[Param] = []
     if parts(i.type):
         returned.append(abi.parameter(f"retval{n + len(given)}", i.type, 0, False,
-                                      least=aligned.get(0, 0)))  # fmt: skip
+                                      least=aligned.get(0, 0)))
         s.target.locals.extend(returned)
     operands: tuple[Value, ...] = tuple(passed)
     info = CallInfo(len(passed), return_params=tuple(returned))

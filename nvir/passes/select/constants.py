@@ -162,7 +162,7 @@ def _elements(values: tuple[Any, ...], t: Type, at: int) -> list[tuple[Value, Ty
     if isinstance(t, StructType):
         types = t.elements or ()
         return [(v, e, at + offset_of(t, (k,))) for k, (v, e) in
-                enumerate(zip(values, types, strict=True))]  # fmt: skip
+                enumerate(zip(values, types, strict=True))]
     if isinstance(t, ArrayType | VectorType):
         step = size_of(t.element)
         return [(v, t.element, at + k * step) for k, v in enumerate(values)]

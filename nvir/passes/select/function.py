@@ -118,7 +118,7 @@ def _fill_phis(s: Selector, made: list[tuple[Instruction, list[Instruction]]]) -
             s.b.before = at.last
             for phis, i, v in entries:
                 values = (s.held(v, s.spaces.of(i)),) if isinstance(i.type, PointerType) \
-                    else s.use(v)  # fmt: skip
+                    else s.use(v)
                 for phi, x in zip(phis, values, strict=True):
                     incoming[phi][0].append(x)
                     incoming[phi][1].append(at)

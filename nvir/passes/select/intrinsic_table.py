@@ -77,7 +77,7 @@ def _warp() -> Iterator[Row]:
         yield f"llvm.nvvm.match.any.sync.i{bits}", f"match.any.sync.b{bits} $1:r, $0"
         yield f"llvm.nvvm.match.all.sync.i{bits}p", f"match.all.sync.b{bits}|p $1:r, $0"
     kinds = {"add": "s32", "min": "s32", "max": "s32", "umin": "u32", "umax": "u32",
-             "and": "b32", "or": "b32", "xor": "b32"}  # fmt: skip
+             "and": "b32", "or": "b32", "xor": "b32"}
     for what, kind in kinds.items():
         yield f"llvm.nvvm.redux.sync.{what}", f"redux.sync.{what[-3:].lstrip('u')}.{kind} $0:r, $1"
     for what in ("min", "max"):
@@ -115,7 +115,7 @@ def _arithmetic() -> Iterator[Row]:
                 yield f"llvm.nvvm.{what}{z}.nan.f", nan
     for what, ptx in (("sin", "sin"), ("cos", "cos"), ("ex2", "ex2"), ("lg2", "lg2"),
                       ("rsqrt", "rsqrt"), ("sqrt", "sqrt"), ("rcp", "rcp"),
-                      ("tanh", "tanh")):  # fmt: skip
+                      ("tanh", "tanh")):
         yield f"llvm.nvvm.{what}.approx.f", f"{ptx}.approx.f32 $0:r"
         yield f"llvm.nvvm.{what}.approx.f32", f"{ptx}.approx.f32 $0:r"
         if what != "tanh":
@@ -173,7 +173,7 @@ def _conversions() -> Iterator[Row]:
                 yield f"llvm.nvvm.ff2{kind}.{mode}{relu}", row
     yield "llvm.nvvm.f2tf32.rna", "cvt.rna.tf32.f32 $0:r"
     for source, target, type in (("f", "i", "b32"), ("i", "f", "b32"), ("ll", "d", "b64"),
-                                 ("d", "ll", "b64")):  # fmt: skip
+                                 ("d", "ll", "b64")):
         yield f"llvm.nvvm.bitcast.{source}2{target}", f"mov.{type} $0"
     yield "llvm.nvvm.lohi.i2d", "mov.b64 {$0+2}"
     for kind in ("i16", "i32", "i64", "float", "double", "ptr"):
@@ -215,7 +215,7 @@ def _asynchronous() -> Iterator[Row]:
         at = "[$0.3]" if name else "[$0]"
         for noinc in ("", ".noinc"):
             yield (f"llvm.nvvm.cp.async.mbarrier.arrive{noinc}{name}",
-                   f"cp.async.mbarrier.arrive{noinc}{space}.b64 {at}")  # fmt: skip
+                   f"cp.async.mbarrier.arrive{noinc}{space}.b64 {at}")
         yield f"llvm.nvvm.mbarrier.init{name}", f"mbarrier.init{space}.b64 {at}, $1"
         yield f"llvm.nvvm.mbarrier.inval{name}", f"mbarrier.inval{space}.b64 {at}"
         for what in ("arrive", "arrive_drop"):
@@ -256,5 +256,5 @@ def table() -> dict[str, str]:
     families = (
         _special_registers, _barriers, _warp, _arithmetic, _integers, _conversions, _pointers,
         _asynchronous, _matrices, _others,
-    )  # fmt: skip
+    )
     return {name: row for family in families for name, row in family()}

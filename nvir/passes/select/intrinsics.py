@@ -29,14 +29,14 @@ _NOTHING = frozenset((
     "llvm.invariant.end", "llvm.experimental.noalias", "llvm.pseudoprobe", "llvm.var",
     "llvm.prefetch", "llvm.nvvm.annotation", "llvm.stackrestore", "llvm.codeview",
     "llvm.fake.use",
-))  # fmt: skip
+))
 # Their first operand is their result.
 _ITSELF = frozenset((
     "llvm.expect", "llvm.expect.with.probability", "llvm.annotation", "llvm.ptr.annotation",
     "llvm.ssa.copy", "llvm.launder.invariant.group", "llvm.strip.invariant.group",
     "llvm.arithmetic.fence", "llvm.preserve.array.access.index",
     "llvm.preserve.struct.access.index", "llvm.nvvm.texsurf.handle.internal",
-))  # fmt: skip
+))
 
 
 def intrinsic(s: Selector, i: Instruction, name: str) -> Parts:
@@ -71,10 +71,10 @@ def _own() -> dict[str, Rule]:
     for name, scalar in {**bits.SCALARS, **mathematics.SCALARS}.items():
         rules[name] = by_element(scalar)
     rules.update(dict.fromkeys(_NOTHING, lambda s, i: tuple(
-        s.undefined(p) for p in parts(i.type))))  # fmt: skip
+        s.undefined(p) for p in parts(i.type))))
     rules.update(dict.fromkeys(_ITSELF, _itself))
     rules.update({f"llvm.{sign}{what}.with.overflow": bits.overflow
-                  for sign in "su" for what in ("add", "sub", "mul")})  # fmt: skip
+                  for sign in "su" for what in ("add", "sub", "mul")})
     rules.update(_SPECIAL)
     return rules
 
@@ -101,7 +101,7 @@ def _apply(row: str, s: Selector, i: Instruction) -> Parts:
         operands.extend(_operand(s, i, m))
     spelling = re.sub(
         r"@(\d)", lambda m: s.address(i.operands[int(m[1])]).modifier, spelling
-    )  # fmt: skip
+    )
     pair = spelling.endswith("|p")
     return emit(s, spelling.removesuffix("|p"), tuple(operands), i.type, pair)
 
@@ -145,7 +145,7 @@ def emit(
         result = "%s|%s"
     else:
         result = "" if not n else "%s" if n == 1 and not _is_list(spelling) else \
-            "{" + ", ".join(["%s"] * n) + "}"  # fmt: skip
+            "{" + ", ".join(["%s"] * n) + "}"
     made = s.emit(spelling, operands, result).results
     out: list[Value] = []
     for v, halves in zip(made, shape, strict=False):
@@ -275,7 +275,7 @@ def _combine(s: Selector, i: Instruction, what: str, t: Type, a: Parts, b: Parts
         return (s.op(f"{names[what]}.{kind}", s.reg(a[0], kind), b[0]),)
     if t.bits == 1:
         name = {"and": "and", "or": "or", "xor": "xor", "add": "xor", "mul": "and", "umax": "or",
-                "umin": "and", "smax": "and", "smin": "or"}[what]  # fmt: skip
+                "umin": "and", "smax": "and", "smin": "or"}[what]
         return (s.op(f"{name}.pred", a[0], b[0]),)
     if t.bits > 64:
         raise s.fail(f"{i.aux.callee.name}")

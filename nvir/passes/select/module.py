@@ -41,7 +41,7 @@ from nvir.passes.select.selector import Selector
 MAX_INITIAL = 1 << 28  # bytes of an initial value that is not all zeroes
 _NOT_IN_NAMES = re.compile(r"[^\w$]")
 _DIRECTIVES = ("maxntid", "reqntid", "minnctapersm", "maxnreg", "maxclusterrank",
-               "reqnctapercluster", "explicitcluster", "noreturn")  # fmt: skip
+               "reqnctapercluster", "explicitcluster", "noreturn")
 
 
 class ModuleSelector:
@@ -52,7 +52,7 @@ class ModuleSelector:
         self.target = Module(
             source.target, version=_version(source), name=source.name,
             address_size=source.address_size,
-        )  # fmt: skip
+        )
         self.sm = capability(source.target) or 80
         self.symbols: dict[Symbol, Symbol] = {}
         self.names: set[str] = set()
@@ -171,12 +171,12 @@ class ModuleSelector:
     def _with_addresses(self, new: Variable, data: bytearray, found: dict[int, Value]) -> None:
         if all(at % 8 == 0 for at in found) and len(data) % 8 == 0 and new.align >= 8:
             new.value_type = array(SCALARS["u64"], len(data) // 8) if len(data) > 8 \
-                else SCALARS["u64"]  # fmt: skip
+                else SCALARS["u64"]
             words = [
                 self._address(found[at]) if at in found
                 else integer(int.from_bytes(data[at : at + 8], "little"))
                 for at in range(0, len(data), 8)
-            ]  # fmt: skip
+            ]
             new.init = tuple(words) if len(words) > 1 else words[0]
             return
         bytes_: list[Value] = [integer(b) for b in data]
@@ -218,7 +218,7 @@ def in_order_of_names(variables: list[Variable]) -> list[Variable]:
 def _named_by(v: Variable) -> Iterator[Variable]:
     words = v.init if isinstance(v.init, tuple) else (v.init,)
     return iter([w.symbol for w in words if isinstance(w, SymbolOffset)
-                 and isinstance(w.symbol, Variable)])  # fmt: skip
+                 and isinstance(w.symbol, Variable)])
 
 
 def _scalar(t: Any) -> str:

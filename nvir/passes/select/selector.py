@@ -231,7 +231,7 @@ class Selector:
             return (integer(constants.signed(a.offset, bits)),)
         pointer = v.operands[0] if v.form.name == "ptrtoint" else None
         generic = pointer is not None and isinstance(pointer.type, PointerType) \
-            and pointer.type.space == GENERIC  # fmt: skip
+            and pointer.type.space == GENERIC
         number = self.symbol(a, generic or pointer is None)
         if bits == 64:
             return (number,)
@@ -365,4 +365,4 @@ def predicate(truth: bool) -> Constant:
 
 __all__ = [
     "Address", "Parts", "Selector", "predicate", "width",
-]  # fmt: skip
+]

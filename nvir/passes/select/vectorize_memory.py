@@ -173,7 +173,7 @@ def _runs(t: Type, accesses: list[Access]) -> list[list[Access]]:
         for n in (4, 2):
             wanted = range(ordered[k], ordered[k] + n * size, size)
             if n * size <= MAX_BYTES and all(o in by_offset for o in wanted) \
-                    and _alignment(accesses, ordered[k]) >= n * size:  # fmt: skip
+                    and _alignment(accesses, ordered[k]) >= n * size:
                 out.append([by_offset[o] for o in wanted])
                 taken = n
                 break
@@ -227,7 +227,7 @@ def _merge_loads(t: Type, group: list[Access]) -> None:
         element = Instruction(
             nvvm_form("extractelement"), (load, constant(I32, k)), t, a.instruction.name, None,
             a.instruction.loc,
-        )  # fmt: skip
+        )
         element.insert_after(after)
         after = element
         a.instruction.replace_with(element)
@@ -242,7 +242,7 @@ def _merge_stores(t: Type, group: list[Access]) -> None:
         insert = Instruction(
             nvvm_form("insertelement"), (value, a.instruction.operands[0], constant(I32, k)),
             whole, None, None, a.instruction.loc,
-        )  # fmt: skip
+        )
         insert.insert_before(at)
         value = insert
     pointer = _first_pointer(group, at, last.offset)

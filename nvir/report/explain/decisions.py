@@ -80,7 +80,7 @@ class Decision:
         return tuple(
             (r.name, *(r.args[k] for k in _OUTCOME if k in r.args))
             for r in self.remarks if r.kind == "passed"
-        )  # fmt: skip
+        )
 
     @property
     def changed(self) -> bool:

@@ -77,7 +77,7 @@ def factor_table(
     function: Function, module: Module, header: str, machine: Profile, *,
     launch: Launch = AS_DECLARED, copies: Mapping[str, int] | None = None,
     factors: Sequence[int | None] = FACTORS, warps: Sequence[int] = WARPS,
-) -> list[FactorRow]:  # fmt: skip
+) -> list[FactorRow]:
     """A row for each factor that the loop can have. `copies` are those of the other loops."""
     others = {h: n for h, n in (copies or {}).items() if h != header}
     loop = _find(function, header)
@@ -134,7 +134,7 @@ class _Table:
             return attrs.evolve(
                 made, ii=interval(loop, self.machine, factor or 1),
                 cycles=cycles(loop, self.machine, factor or 1, self.warps),
-            )  # fmt: skip
+            )
         except NvirError as e:
             return attrs.evolve(made, note=str(e))
 
@@ -153,7 +153,7 @@ class _Table:
         if copy.kind != "entry":
             return estimate.registers, None
         return estimate.registers, blocks_per_sm(copy, estimate.registers, self.machine,
-                                                 self.launch)  # fmt: skip
+                                                 self.launch)
 
 
 def main_loop(function: Function, header: str) -> Loop | None:
@@ -164,7 +164,7 @@ def main_loop(function: Function, header: str) -> Loop | None:
         x for x in natural_loops(function)
         if x.header.name == header
         or (x.header.name.startswith(f"{header}.") and "unrolled" in x.header.flags)
-    ]  # fmt: skip
+    ]
     return max(made, key=lambda x: size_of(x.blocks), default=None)
 
 
@@ -223,7 +223,7 @@ def merge_chains(function: Function) -> None:
     edges = [
         (b.preds[0], b) for b in function.rpo[1:]
         if len(b.preds) == 1 and b.preds[0] is not b and len(b.preds[0].succs) == 1
-    ]  # fmt: skip
+    ]
     gone: set[Block] = set()
     into: dict[Block, Block] = {}
     for p, b in edges:
@@ -278,11 +278,11 @@ def cycles(
 def blocks_per_sm(
     kernel: Function, registers: int, machine: Profile, launch: Launch,
     diagnostics: list[Diagnostic] | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Blocks of a kernel that fit on an SM with so many registers a thread."""
     block, _ = block_size(kernel, launch.block)
     limit = kernel.directives.get("maxnreg", (registers,))[0]
     return occupancy_figures(
         str(kernel.name), machine, min(registers, limit), block, static_shared_memory(kernel),
         launch, "", diagnostics if diagnostics is not None else [],
-    ).blocks_per_sm  # fmt: skip
+    ).blocks_per_sm

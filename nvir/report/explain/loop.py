@@ -143,7 +143,7 @@ class Explanation:
                 for r in self.factors
             ],
             "peak": None if self.peak is None else attrs.asdict(self.peak),
-        }  # fmt: skip
+        }
 
 
 def _decision_json(d: Decision) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _decision_json(d: Decision) -> dict[str, Any]:
             for r in d.remarks
         ],
         "knobs": [attrs.asdict(c) for c in d.changes], "untried_knobs": list(d.untried),
-    }  # fmt: skip
+    }
 
 
 def is_chosen(row: FactorRow, unroll: UnrollDecision) -> bool:
@@ -166,7 +166,7 @@ def is_chosen(row: FactorRow, unroll: UnrollDecision) -> bool:
 def explain(
     function: Function, loop: Loop, module: Module, machine: Profile, *, arch: str | None = None,
     knobs: Knobs | None = None, launch: Launch = AS_DECLARED, vary: bool = True,
-) -> Explanation:  # fmt: skip
+) -> Explanation:
     """The explanation of a loop of a function with fresh annotations.
 
     `knobs` also carries the policy. `vary` looks for knobs that would change a decision.
@@ -190,7 +190,7 @@ def explain(
         if function.kind == "entry" else None,
         tuple(factor_table(function, module, header, machine, launch=launch, copies=factors)),
         _peak(function, loop, module, machine, live, estimate, factors),
-    )  # fmt: skip
+    )
 
 
 def hottest(function: Function) -> Loop | None:
@@ -223,7 +223,7 @@ def _structure(loop: Loop) -> Structure:
         loop.parent.header.name if loop.parent is not None else None,
         tuple(x.header.name for x in loop.children),
         tuple(sorted(mix.items(), key=lambda x: (-x[1], x[0]))),
-    )  # fmt: skip
+    )
 
 
 def _variables(loop: Loop) -> tuple[str, ...]:
@@ -240,7 +240,7 @@ def trip_text(trip: TripCount | None, variables: tuple[str, ...]) -> str:
         if not variables:
             return "unknown; nothing in the header changes by an invariant step"
         return ("unknown; no exit that every iteration passes compares an induction variable "
-                "with an invariant bound")  # fmt: skip
+                "with an invariant bound")
     v = trip.variable
     if isinstance(v.step, int | float):
         step = f"{'down' if v.step < 0 else 'up'} by {abs(v.step)}"
@@ -251,13 +251,13 @@ def trip_text(trip: TripCount | None, variables: tuple[str, ...]) -> str:
     when = "after" if trip.tests_update else "before"
     return (f"{trip.text}; counts {v.phi.name or '?'} from {describe(v.start)} {step} while "
             f"{sign} {describe(trip.bound)} ({type}), tested {when} the step in {trip.exit.name}"
-            )  # fmt: skip
+            )
 
 
 _SIGNS = {
     "lt": "<", "le": "≤", "gt": ">", "ge": "≥", "eq": "=", "ne": "≠",
     "lo": "<", "ls": "≤", "hi": ">", "hs": "≥",
-}  # fmt: skip
+}
 
 
 def _pipelined(loop: Loop, machine: Profile) -> tuple[float, float] | None:
@@ -280,7 +280,7 @@ def _pipelined(loop: Loop, machine: Profile) -> tuple[float, float] | None:
 def _peak(
     function: Function, loop: Loop, module: Module, machine: Profile, live: Liveness,
     estimate: RegisterEstimate, factors: Mapping[str, int],
-) -> Peak | None:  # fmt: skip
+) -> Peak | None:
     from nvir.report.places import SourceLines
 
     best: tuple[int, Instruction] | None = None
@@ -296,4 +296,4 @@ def _peak(
     return Peak(
         count, at.line or None, SourceLines(function, module).place(at),
         tuple(explain_values(values, at, live, estimate)),
-    )  # fmt: skip
+    )

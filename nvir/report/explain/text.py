@@ -27,7 +27,7 @@ _LABELS = {
     "loop-rotate": "rotate", "loop-simplify": "simplify", "hot-cold-in-loop": "order",
     "split-live-ranges": "split", "loop-pipeline": "pipeline", "loop-fuse": "fuse",
     "strength-reduce": "reduce", "gemm-pipeline": "tiles",
-}  # fmt: skip
+}
 
 
 def explain_text(e: Explanation, width: int = WIDTH) -> str:
@@ -38,7 +38,7 @@ def explain_text(e: Explanation, width: int = WIDTH) -> str:
         *([e.source] if e.source else []), *([f"line {e.line}"] if e.line else []),
         f"depth {e.depth}", f"{s.blocks} block{'s' * (s.blocks > 1)}",
         f"{s.instructions} instructions",
-    ]  # fmt: skip
+    ]
     head = [
         f"{kind} {short(e.function)} · {e.profile} · policy {e.policy}",
         f"loop {e.header} ({', '.join(what)})",
@@ -71,7 +71,7 @@ def _row(name: str, lines: Iterable[str], tag: str, width: int) -> Iterator[str]
         parts = textwrap.wrap(
             text, room - len(indent), break_on_hyphens=False, break_long_words=False,
             initial_indent=kept, subsequent_indent="  ",
-        ) or [""]  # fmt: skip
+        ) or [""]
         parts[0] = parts[0].lstrip("\0")
         for part in parts:
             lead = f"├ {name:{LABEL - 2}} " if first else f"│ {'':{LABEL - 2}} "
@@ -215,7 +215,7 @@ def _factors(e: Explanation) -> list[str]:
         out.append(f"{lead}{text}{note}")
     warps = " and ".join(map(str, TABLE_WARPS))
     out += ["  II, warps: cycles an iteration of the loop as written, by a modulo schedule",
-            f"  and as simulated with {warps} warps on a sub-partition of the SM"]  # fmt: skip
+            f"  and as simulated with {warps} warps on a sub-partition of the SM"]
     return out
 
 
@@ -227,7 +227,7 @@ def _cells(r: FactorRow) -> list[str]:
         "full" if r.factor is None else str(r.factor), show(r.instructions), show(r.ii, ".4g"),
         show(r.registers), show(r.blocks_per_sm),
         *(show(r.cycles.get(w), ".1f") for w in TABLE_WARPS),
-    ]  # fmt: skip
+    ]
 
 
 # ---------------------------------------------------------------------- live
@@ -240,7 +240,7 @@ def _live(e: Explanation, width: int) -> Iterator[str]:
     where = ", ".join(x for x in (f"line {p.line}" if p.line else "", p.source or "") if x)
     yield ""
     yield (f"live at the loop's peak ({where + ', ' if where else ''}{p.registers} live; "
-           f"{e.registers} registers in all)")  # fmt: skip
+           f"{e.registers} registers in all)")
     groups = _alike(p.values)
     column = min(max((len(_names(g)) for g in groups[:LIVE]), default=0), 24)
     yield f"  {'':<{column}}  {'':<5} defined  why"

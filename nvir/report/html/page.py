@@ -59,17 +59,17 @@ def html_report(report: ModuleReport, module: Module, machine: Profile) -> str:
         f"<title>{escape(name)}</title><style>{_STYLE}</style></head><body>",
         f'<h1>{escape(name)}</h1><p class="dim">{escape(report.arch)} · policy '
         f"{escape(report.policy)}</p>",
-    ]  # fmt: skip
+    ]
     functions = {str(f.name): f for f in module.functions if f.blocks}
     shown = [(made, functions[made.name]) for made in report.functions if made.name in functions]
     if len(shown) > 1:
         links = "".join(f'<a href="#f{k}">{escape(m.name)}</a> '
-                        for k, (m, _) in enumerate(shown))  # fmt: skip
+                        for k, (m, _) in enumerate(shown))
         parts.append(f"<nav>{_wide(links)}</nav>")
     for k, (made, f) in enumerate(shown):
         parts += _function(k, made, f, module, machine)
     parts += [f'<p class="dim">{escape(d.severity)}: {escape(d.message)}</p>'
-              for d in report.diagnostics]  # fmt: skip
+              for d in report.diagnostics]
     return "\n".join([*parts, "</body></html>"]) + "\n"
 
 
@@ -85,7 +85,7 @@ def _function(
     listing = line_listing(f, module)
     yield "<h3>Registers along the code</h3>"
     yield ('<p class="dim">Bars: live in the order that the assembler is taken to run; line: in '
-           "the order as written; brackets: loops.</p>")  # fmt: skip
+           "the order as written; brackets: loops.</p>")
     yield _wide(pressure(listing))
     yield _live(listing)
     yield from _graph(f)
@@ -123,7 +123,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[object, ...]], text: int = -1
         for k, c in enumerate(cells):
             kind = ' class="n"' if isinstance(c, int | float) or (
                 tag == "th" and rows and isinstance(rows[0][k], int | float)
-            ) else ' class="text"' if k == text and tag == "td" else ""  # fmt: skip
+            ) else ' class="text"' if k == text and tag == "td" else ""
             made.append(f"<{tag}{kind}>{escape(str(c))}</{tag}>")
         return f"<tr>{''.join(made)}</tr>"
 
@@ -139,7 +139,7 @@ def _loops(loops: tuple[LoopReport, ...]) -> str:
             "\N{NO-BREAK SPACE}" * 2 * (x.depth - 1) + x.header, x.line or "–", x.source or "–",
             x.trip_count if x.trip_count is not None else "unknown", x.instructions, x.max_live,
             done, x.pipeline.ii if x.pipeline.ii is not None else "–", u.reason or "",
-        ))  # fmt: skip
+        ))
     head = ("loop", "line", "source", "trip", "body", "live", "unroll", "II", "why")
     return _table(head, rows, text=8)
 
@@ -158,7 +158,7 @@ def _live(listing: Listing) -> str:
         (reason, sum(v.registers for v in values), ", ".join(v.name for v in values),
          stretches(sorted({v.defined for v in values if v.defined > 0})))
         for reason, values in grouped
-    ]  # fmt: skip
+    ]
     each: list[tuple[object, ...]] = [
         (v.name, v.type, v.registers, v.defined, v.why) for v in listing.at_peak
     ]
@@ -170,7 +170,7 @@ def _live(listing: Listing) -> str:
         ("register", "type", "registers", "defined at line", "why it is alive"), each
     )
     return (f"<details open><summary>{text}</summary>{grouped_table}"
-            f"<details><summary>Each value</summary>{whole_table}</details></details>")  # fmt: skip
+            f"<details><summary>Each value</summary>{whole_table}</details></details>")
 
 
 def _graph(f: Function) -> Iterator[str]:

@@ -108,11 +108,11 @@ def timeline(run: Simulation) -> str:
     last = max((x.start for x in shown), default=1) + 1
     width, height = 60 + last * CYCLE, 20 + run.warps * WARP
     out = [f'<svg role="img" aria-label="issues of {run.warps} warps" width="{width + 20}" '
-           f'height="{height + 4}">']  # fmt: skip
+           f'height="{height + 4}">']
     for cycle in range(0, last, 50):
         x = 56 + cycle * CYCLE
         out.append(f'<line class="grid" x1="{x}" x2="{x}" y1="14" y2="{height}"/>'
-                   f'<text x="{x + 2}" y="10">{cycle}</text>')  # fmt: skip
+                   f'<text x="{x + 2}" y="10">{cycle}</text>')
     out += [f'<text x="0" y="{20 + w * WARP + 12}">warp {w}</text>' for w in range(run.warps)]
     for e in shown:
         out.append(

@@ -46,7 +46,7 @@ def pipeline_figures(
     return PipelineFigures(
         made.res_mii, made.rec_mii, made.mii, made.ii, made.stages, made.bottleneck,
         recurrence_text(made), REACHABLE,
-    )  # fmt: skip
+    )
 
 
 def _bounds_alone(found: LoopGraph) -> PipelineFigures:
@@ -61,7 +61,7 @@ def _bounds_alone(found: LoopGraph) -> PipelineFigures:
     return PipelineFigures(
         resources.cycles, bounds.rec_mii, mii, None, None, name, None,
         f"{len(found.operations)} operations: bounds alone",
-    )  # fmt: skip
+    )
 
 
 def recurrence_text(made: LoopSchedule) -> str | None:
@@ -90,7 +90,7 @@ def schedule_json(made: LoopSchedule, function: str) -> dict[str, Any]:
     cycle = made.recurrence
     number = {
         i: k for k, i in enumerate(x for x in found.loop.header if not x.form.is_phi)
-    }  # fmt: skip
+    }
     return {
         "schema": SCHEMA,
         "function": function,
@@ -121,7 +121,7 @@ def schedule_json(made: LoopSchedule, function: str) -> dict[str, Any]:
             }
             for n, op in in_order(made)
         ],
-    }  # fmt: skip
+    }
 
 
 def in_order(made: LoopSchedule) -> list[tuple[int, Any]]:

@@ -42,7 +42,7 @@ class Listing:
 def listing(
     loop: Loop, profile: Profile, *, level: str = "l1", policy: str = "observed",
     spread: bool = False, limit: int | None = None, copies: int = 1,
-) -> Listing:  # fmt: skip
+) -> Listing:
     """Schedule a loop of one block before and behind allocation; the second is checked.
 
     spread   values get registers of their own, see `nvir.assembler.postra.lower`
@@ -95,7 +95,7 @@ def _table(made: PostRaSchedule) -> list[str]:
     out = []
     for r in rows:
         cells = [f"{c:>{w}}" if k in right else f"{c:{w}}"
-                 for k, (c, w) in enumerate(zip(r, width, strict=True))]  # fmt: skip
+                 for k, (c, w) in enumerate(zip(r, width, strict=True))]
         out.append(("  ".join(cells)).rstrip())
     out.insert(1, "─" * max(len(x) for x in out))
     return out
@@ -110,7 +110,7 @@ def _row(made: PostRaSchedule, n: int) -> tuple[str, ...]:
         str(f.stall) if f.stall <= LONGEST_STALL else f"{LONGEST_STALL}+{f.stall - LONGEST_STALL}",
         " ".join(f"B{b}" for b in f.wait), _sets(f), f"{op}{note}",
         "conflict" if has_conflict(op) else "",
-    )  # fmt: skip
+    )
 
 
 def _sets(f: Fields) -> str:
@@ -201,7 +201,7 @@ def listing_json(found: Listing, function: str) -> dict[str, Any]:
             for r, row in sorted(made.placement.liveness.items())
         },
         "instructions": [_instruction(made, n) for n in made.order()],
-    }  # fmt: skip
+    }
 
 
 def _bits(mask: int) -> list[int]:
@@ -212,7 +212,7 @@ def _dependence(d: Dependence) -> dict[str, Any]:
     return {
         "kind": d.kind, "register": None if d.register is None else reg_name(d.register),
         "source": d.source, "target": d.target, "cycles": d.cycles, "distance": d.distance,
-    }  # fmt: skip
+    }
 
 
 def _instruction(made: PostRaSchedule, n: int) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def _instruction(made: PostRaSchedule, n: int) -> dict[str, Any]:
         "bank": r.bank, "offset": r.offset, "bank_conflict": has_conflict(op),
         "max_predecessor_cycle": r.max_predecessor_cycle,
         "max_dependency_cycle": r.max_dependency_cycle, "line": _line(op),
-    }  # fmt: skip
+    }
 
 
 def _line(op: PhysicalOp) -> int | None:

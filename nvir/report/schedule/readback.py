@@ -77,7 +77,7 @@ def readback_remarks(module: Module, arch: str | None = None) -> list[Remark]:
     kernels = {
         (str(f.name), str(b.name)): b
         for f in module.functions for b in f.blocks if PIPELINED in b.flags
-    }  # fmt: skip
+    }
     if not kernels:
         return []
     made = toolchain.ptxas(print_ptx(module), arch=arch or module.target)
@@ -93,7 +93,7 @@ def readback_remarks(module: Module, arch: str | None = None) -> list[Remark]:
         out.append(Remark(
             KEPT if back.kept else UNDONE, "loop-pipeline", back.function, args,
             back.kernel.removesuffix(".kernel"), file, line, column,
-        ))  # fmt: skip
+        ))
     return out
 
 
@@ -120,7 +120,7 @@ def promised_rounds(kernel: Block) -> list[int]:
             here = [
                 u for r in i.results for u in r.users
                 if u.block is kernel and not u.form.is_phi and place[u] > place[i]
-            ]  # fmt: skip
+            ]
             rounds.append(0 if here else 1)
     return rounds
 
@@ -163,7 +163,7 @@ def _first_reader(
 _MATRIX: dict[str, tuple[int, int]] = {  # registers of A and B, by shape
     "HMMA.16816": (4, 2), "HMMA.1688": (2, 1), "HMMA.884": (2, 2), "IMMA.16816": (2, 1),
     "IMMA.16832": (4, 2), "IMMA.8816": (1, 1), "DMMA.884": (2, 2),
-}  # fmt: skip
+}
 
 
 def _all_reads(i: SassInstruction) -> Iterator[str]:

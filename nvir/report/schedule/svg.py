@@ -24,7 +24,7 @@ from nvir.sm.pipeline import LoopSchedule
 
 COLOURS = (  # by stage, then again: distinguishable to most kinds of colour vision
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#ee8866",
-)  # fmt: skip
+)
 ROW, COLUMN, LANE = 18, 118, 12  # pixels: a slot, a pipe, a register
 KEY = 74  # a stage in the legend
 LETTER, TITLE = 6.1, 8.0  # the width of a letter of text and of the title
@@ -62,7 +62,7 @@ def schedule_svg(made: LoopSchedule, function: str) -> str:
     for k, lane in enumerate(lanes):
         for first, cycles, stage, name in lane:
             out += _ring(right + k * LANE, LANE - 3, first, cycles, ii, colour(stage), name,
-                         name.partition(":")[0], upright=True)  # fmt: skip
+                         name.partition(":")[0], upright=True)
     out += [*_live(made, counts), *_legend(made, TOP + ROW * ii + 18, keys)]
     return "\n".join([*out, "</svg>"]) + "\n"
 
@@ -97,7 +97,7 @@ def _operation(made: LoopSchedule, n: int, pipes: list[str]) -> list[str]:
 def _ring(
     x: int, width: int, first: int, cycles: int, ii: int, fill: str, name: str, label: str = "",
     *, upright: bool = False,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """A box of some cycles from a slot on, which may go on at the top; `upright`: its label."""
     out = []
     pieces = [(first, min(cycles, ii - first))]
@@ -112,7 +112,7 @@ def _ring(
         text = escape(f"… {label}" if k else label)
         if upright and LETTER * (len(label) + 2 * k) < length * ROW - 6:
             out.append(f'<text font-size="9" transform="translate({x + 2} {y + 5}) rotate(90)">'
-                       f"{text}</text>")  # fmt: skip
+                       f"{text}</text>")
         elif label and not upright:
             out.append(f'<text x="{x + 4}" y="{y + 12}">{text}</text>')
     return out
@@ -166,7 +166,7 @@ def _legend(made: LoopSchedule, y: int, keys: int) -> list[str]:
         row, place = divmod(k, keys)
         x, at = LEFT + place * KEY, y + row * 18
         out.append(f'<rect x="{x}" y="{at}" width="12" height="12" fill="{colour(s)}" '
-                   'fill-opacity="0.75"/>')  # fmt: skip
+                   'fill-opacity="0.75"/>')
         out.append(f'<text x="{x + 16}" y="{at + 10}">stage {s}</text>')
     return out
 
@@ -184,7 +184,7 @@ def schedule_trace(made: LoopSchedule, iterations: int = 8) -> str:
                 "name": str(op.family), "ph": "X", "pid": j, "ts": start,
                 "args": {"ptx": str(op.parent).partition(" !loc ")[0], "node": n,
                          "stage": made.times[n] // made.ii, "line": op.line},
-            }  # fmt: skip
+            }
             rows.append({**event, "tid": 0, "dur": 1})
             if made.pipe[n]:
                 tid = pipes.index(made.pipe[n])

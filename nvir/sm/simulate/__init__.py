@@ -15,4 +15,4 @@ from nvir.sm.simulate.stream import Slot, Stream, Wait, loop_stream, schedule_st
 __all__ = [
     "Event", "Memory", "Simulation", "Slot", "Stream", "Wait", "loop_stream", "schedule_stream",
     "simulate",
-]  # fmt: skip
+]

@@ -33,7 +33,7 @@ NEVER = 1 << 60
 def simulate(
     stream: Stream, *, warps: int = 1, iterations: int = 32, warps_per_block: int | None = None,
     memory: Memory | str = "l1", timeline: bool = False,
-) -> Simulation:  # fmt: skip
+) -> Simulation:
     """Run `warps` warps of a loop for some iterations on one sub-partition.
 
     warps            resident on the sub-partition (a quarter of the SM's)
@@ -77,7 +77,7 @@ class _Run:
     def __init__(
         self, stream: Stream, warps: int, iterations: int, group: int, memory: Memory,
         timeline: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.stream, self.slots = stream, stream.slots
         self.iterations, self.group, self.timeline = iterations, group, timeline
         self.depth = 2 + max((w.distance for s in self.slots for w in s.waits), default=0)
@@ -239,7 +239,7 @@ class _Run:
             len(self.warps), self.iterations, cycles, window / count, self.stalls,
             {p: min(1.0, share) for p, share in used.items()}, tuple(self.events),
             tuple(s.name for s in self.slots),
-        )  # fmt: skip
+        )
 
 
 def _soonest(units: list[list[int]]) -> int:

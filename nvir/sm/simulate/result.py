@@ -17,7 +17,7 @@ import attrs
 REASONS = (
     "selected", "wait", "long_scoreboard", "short_scoreboard", "math_pipe_throttle",
     "lg_throttle", "mio_throttle", "tex_throttle", "barrier", "branch_resolving", "not_selected",
-)  # fmt: skip
+)
 
 
 @attrs.frozen
@@ -76,12 +76,12 @@ class Simulation:
             _name("process_name", 0, 0, "warps"), _name("process_name", 1, 0, "pipes"),
             *(_name("thread_name", 0, w, f"warp {w}") for w in range(self.warps)),
             *(_name("thread_name", 1, k, pipe) for k, pipe in enumerate(pipes)),
-        ]  # fmt: skip
+        ]
         for e in self.events:
             shown = {
                 "name": self.names[e.slot], "ph": "X", "ts": e.start,
                 "args": {"iteration": e.iteration, "slot": e.slot, "warp": e.warp},
-            }  # fmt: skip
+            }
             rows.append({**shown, "pid": 0, "tid": e.warp, "dur": 1})
             if e.pipe:
                 row = {"pid": 1, "tid": pipes.index(e.pipe), "dur": e.end - e.start}

@@ -98,7 +98,7 @@ class Stream:
 def slot(
     profile: Profile, name: str, waits: Sequence[Wait] = (), *, kind: Kind = "math",
     width: int = 4, operation: MachineInstruction | None = None,
-) -> Slot:  # fmt: skip
+) -> Slot:
     """A slot that runs the machine operation `name` as the profile says."""
     found = profile.operation(name)
     row = profile.latencies[profile.units[found.unit].writes]
@@ -108,7 +108,7 @@ def slot(
     return Slot(
         name, found.pipes, max(1, found.interval), tuple(waits), kind,
         dict(row.levels), width, scoreboard, operation,
-    )  # fmt: skip
+    )
 
 
 # ---------------------------------------------------------------- a loop's body
@@ -117,7 +117,7 @@ def slot(
 def loop_stream(
     loop: Loop, profile: Profile, *, order: Order = "list", register_limit: int | None = None,
     alias: AliasAnalysis | None = None,
-) -> Stream:  # fmt: skip
+) -> Stream:
     """The stream of a loop's body.
 
     order            "list": as a list scheduler orders each block; "source": as it is written
@@ -136,7 +136,7 @@ def loop_stream(
                 [op for op in operations if op.parent.block is b], b, profile,
                 register_limit=register_limit, alias=alias,
             )
-        ]  # fmt: skip
+        ]
     registers = _Registers(path, expansion, operations)
     slots = []
     for n, op in enumerate(operations):
@@ -146,7 +146,7 @@ def loop_stream(
             ))
             for r in dict.fromkeys(op.reads)
             for m, distance in registers.sources(n, r)
-        ]  # fmt: skip
+        ]
         kind = _kind(op, profile, last=n == len(operations) - 1)
         slots.append(
             slot(profile, op.family or "", waits, kind=kind, width=_width(op), operation=op)
@@ -290,5 +290,5 @@ def schedule_stream(schedule: LoopSchedule) -> Stream:
                      operation=op),
                 pipes=(schedule.pipe[n],) if schedule.pipe[n] else (),
             )
-        )  # fmt: skip
+        )
     return Stream(found.profile, tuple(slots), found.loop.header.name)

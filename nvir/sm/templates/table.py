@@ -166,7 +166,7 @@ def _load() -> None:
 # ------------------------------------------------------------------------------ the text
 
 _SLOT = re.compile(r"(?P<name>[dstpio])(?P<index>\d+)?(?:\.(?P<word>[lh0-9]))?$|(?P<whole>[DA])$|"
-                   r"(?P<source>[abce])(?:\.(?P<part>[lh0-9]))?$")  # fmt: skip
+                   r"(?P<source>[abce])(?:\.(?P<part>[lh0-9]))?$")
 _WORDS = {None: -1, "l": 0, "h": 1}
 _LETTERS = {"a": 0, "b": 1, "c": 2, "e": 3}
 _TEXTS: dict[str, Template] = {}

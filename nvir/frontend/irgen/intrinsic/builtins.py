@@ -37,7 +37,7 @@ def builtin_declaration(name: str, args: tuple[CType, ...]) -> Function | None:
     return (
         registry.declaration(name, args) or texture.declaration(name, args)
         or fallback.declaration(name, args)
-    )  # fmt: skip
+    )
 
 
 def emit_builtin(g: IRGenState, e: Call, f: Function) -> Value | None:
@@ -58,7 +58,7 @@ def emit_builtin(g: IRGenState, e: Call, f: Function) -> Value | None:
         raise IRGenError(f"'{f.name}' requires sm_{row.sm} or higher, not sm_{sm}", e.place)
     if row.below and sm >= row.below:
         raise IRGenError(f"'{f.name}' is not supported on sm_{row.below} and higher; use the _sync "
-                         "form", e.place)  # fmt: skip
+                         "form", e.place)
     wanted = row.parameter_types(t)
     for k in range(len(args), len(wanted)):
         args.append(const(g.types.value(wanted[k]), row.defaults[k] or 0))

@@ -57,7 +57,7 @@ NOT_VOLATILE = 0xE9F  # the real front end's number of the warning
 TAGS: dict[int, str] = {
     8: "X", 9: "g", **{10 + k: str(k) for k in range(10)}, 20: "r", 21: "h", 22: "l", 23: "C",
     24: "q", 25: "m", 26: "n", 27: "o", 28: "V", 29: "i", 38: "f", 42: "d",
-}  # fmt: skip
+}
 _TAG_OF = {letter: tag for tag, letter in TAGS.items()}
 _THROUGH_POINTER = frozenset((0x14, 0x15, 0x16, 0x18, 0x26, 0x2A))
 _MEMORY = frozenset((0x19, 0x1B, 0x1C))
@@ -172,7 +172,7 @@ def reconstruct(fragments: list[Fragment]) -> str:
     return "".join(
         f.text if f.index is None else f"${{{f.index}:{f.modifier}}}" if f.modifier
         else f"${f.index}" for f in fragments
-    )  # fmt: skip
+    )
 
 
 # --------------------------------------------------------------- 3 constraints
@@ -209,7 +209,7 @@ def _slot(g: IRGenState, o: AsmOperand, letter: str) -> Type:
         raise IRGenError(
             f"asm operand type size({size}) does not match type/size implied by constraint "
             f"'{letter}'", o.place,
-        )  # fmt: skip
+        )
     own = g.types.memory(t)
     return own if wanted is None or isinstance(own, PointerType) else wanted
 

@@ -8,8 +8,8 @@ from nvir.ir.opcodes.ori.memory import MBARRIER_WAITS
 op = ORI.op
 
 op("atom", "d, [a], b, c?, p?", reads=True, writes=True, since="1.1",
-   doc="read, combine with b (compare with b, swap in c) and write; the old value")  # fmt: skip
+   doc="read, combine with b (compare with b, swap in c) and write; the old value")
 op("red", "[a], b, p?", reads=True, writes=True, since="1.2", doc="combine b into memory")
 op("red.async", "[a], b, [m]?", reads=True, writes=True, async_until=MBARRIER_WAITS,
    since="8.1 sm_90",
-   doc="combine b into a cluster's shared memory, completing on mbarrier m")  # fmt: skip
+   doc="combine b into a cluster's shared memory, completing on mbarrier m")

@@ -127,7 +127,7 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
     "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
     "num": lambda a, b: a == a and b == b, "nan": lambda a, b: a != a or b != b,
-}  # fmt: skip
+}
 _UNORDERED = {"equ": "ne", "neu": "eq", "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}
 
 
@@ -190,7 +190,7 @@ def _to_integer(to: str, x: float, mode: str | None) -> int | None:
     if mode is None:
         return None
     low, high = (-1 << (t.bits - 1), (1 << (t.bits - 1)) - 1) if t.kind == "s" else (
-        0, (1 << t.bits) - 1)  # fmt: skip
+        0, (1 << t.bits) - 1)
     if math.isinf(x):
         n = high if x > 0 else low
     else:

@@ -9,7 +9,7 @@ op = ORI.op
 
 # `first`: the mixed form fma.rn.f32.f16 names the result's type first.
 op("fma", "d, a, b, c", result="first", commutes=True, fold=float_folds.fma, since="1.4 sm_13",
-   doc="a * b + c, rounded once")  # fmt: skip
+   doc="a * b + c, rounded once")
 op("rcp", "d, a", fold=float_folds.rcp, since="1.0", doc="1 / a")
 op("sqrt", "d, a", fold=float_folds.sqrt, since="1.0", doc="square root")
 op("rsqrt", "d, a", since="1.0", doc="1 / square root, approximate")
@@ -19,5 +19,5 @@ op("lg2", "d, a", since="1.0", doc="logarithm to base 2, approximate")
 op("ex2", "d, a", since="1.0", doc="2 to the power a, approximate")
 op("tanh", "d, a", since="7.0 sm_75", doc="hyperbolic tangent, approximate")
 op("testp", "d, a", result="pred", since="2.0 sm_20",
-   doc="whether a is finite, infinite, a number, normal …")  # fmt: skip
+   doc="whether a is finite, infinite, a number, normal …")
 op("copysign", "d, a, b", since="2.0 sm_20", doc="b with the sign of a")

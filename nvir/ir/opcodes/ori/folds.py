@@ -44,7 +44,7 @@ def _num(t: ScalarType, x: int) -> int:
 def _saturate(t: ScalarType, x: int) -> int:
     """The nearest number of type t."""
     low, high = (-1 << (t.bits - 1), (1 << (t.bits - 1)) - 1) if t.kind == "s" else (
-        0, (1 << t.bits) - 1)  # fmt: skip
+        0, (1 << t.bits) - 1)
     return max(low, min(high, x))
 
 
@@ -324,10 +324,10 @@ _COMPARE = {
     "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
     "lo": lambda a, b: a < b, "ls": lambda a, b: a <= b,
     "hi": lambda a, b: a > b, "hs": lambda a, b: a >= b,
-}  # fmt: skip
+}
 _COMBINE = {
     "and": lambda a, c: a & c, "or": lambda a, c: a | c, "xor": lambda a, c: a ^ c,
-}  # fmt: skip
+}
 
 
 def _compare(form: Form, sources: tuple[int, ...]) -> int | None:

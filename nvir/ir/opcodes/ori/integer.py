@@ -14,47 +14,47 @@ op, ops = ORI.op, ORI.ops
 
 # `first`: the mixed forms add.f32.f16 and sub.f32.f16 name the result's type first.
 op("add", "d, a, b", result="first", commutes=True, fold=folds.add, since="1.0",
-   doc="sum; integers wrap unless .sat")  # fmt: skip
+   doc="sum; integers wrap unless .sat")
 op("sub", "d, a, b", result="first", fold=folds.sub, since="1.0",
-   doc="difference; integers wrap unless .sat")  # fmt: skip
+   doc="difference; integers wrap unless .sat")
 op("mul", "d, a, b", result="wide", commutes=True, fold=folds.mul, since="1.0",
-   doc="product: its low half, high half, or all of it (.wide)")  # fmt: skip
+   doc="product: its low half, high half, or all of it (.wide)")
 op("mad", "d, a, b, c", result="wide", commutes=True, fold=folds.mad, since="1.0",
-   doc="half or all of a * b, plus c")  # fmt: skip
+   doc="half or all of a * b, plus c")
 op("mul24", "d, a, b", commutes=True, fold=folds.mul24, since="1.0",
-   doc="bits 0..31 or 16..47 of the product of two 24-bit numbers")  # fmt: skip
+   doc="bits 0..31 or 16..47 of the product of two 24-bit numbers")
 op("mad24", "d, a, b, c", commutes=True, fold=folds.mad24, since="1.0",
-   doc="a 24-bit product's bits 0..31 or 16..47, plus c")  # fmt: skip
+   doc="a 24-bit product's bits 0..31 or 16..47, plus c")
 op("sad", "d, a, b, c", commutes=True, fold=folds.sad, since="1.0",
-   doc="c + |a - b|")  # fmt: skip
+   doc="c + |a - b|")
 op("div", "d, a, b", fold=folds.div, since="1.0",
-   doc="quotient; of integers truncated towards zero")  # fmt: skip
+   doc="quotient; of integers truncated towards zero")
 op("rem", "d, a, b", fold=folds.rem, since="1.0",
-   doc="remainder, with the sign of the dividend")  # fmt: skip
+   doc="remainder, with the sign of the dividend")
 op("abs", "d, a", fold=folds.abs_, since="1.0", doc="absolute value")
 op("neg", "d, a", fold=folds.neg, since="1.0", doc="negation")
 op("min", "d, a, b, c?", commutes=True, fold=folds.minimum, since="1.0",
-   doc="the smallest operand; three of f32 since 8.8")  # fmt: skip
+   doc="the smallest operand; three of f32 since 8.8")
 op("max", "d, a, b, c?", commutes=True, fold=folds.maximum, since="1.0",
-   doc="the greatest operand; three of f32 since 8.8")  # fmt: skip
+   doc="the greatest operand; three of f32 since 8.8")
 
 # Extended precision. The carry flag is not written in the text.
 op("add.cc", "d, a, b", commutes=True, carry_out=True, since="1.2",
-   doc="sum; sets the carry flag")  # fmt: skip
+   doc="sum; sets the carry flag")
 op("addc", "d, a, b", commutes=True, carry_in=True, since="1.2", doc="a + b + carry")
 op("addc.cc", "d, a, b", commutes=True, carry_in=True, carry_out=True, since="1.2",
-   doc="a + b + carry; sets the carry flag")  # fmt: skip
+   doc="a + b + carry; sets the carry flag")
 op("sub.cc", "d, a, b", carry_out=True, since="1.2", doc="difference; sets the borrow")
 op("subc", "d, a, b", carry_in=True, since="3.0", doc="a - (b + borrow)")
 op("subc.cc", "d, a, b", carry_in=True, carry_out=True, since="3.0",
-   doc="a - (b + borrow); sets the borrow")  # fmt: skip
+   doc="a - (b + borrow); sets the borrow")
 ops("mad.lo.cc mad.hi.cc", "d, a, b, c", commutes=True, carry_out=True, since="3.0 sm_20",
-    doc="half of a * b, plus c; sets the carry flag")  # fmt: skip
+    doc="half of a * b, plus c; sets the carry flag")
 ops("madc.lo madc.hi", "d, a, b, c", commutes=True, carry_in=True, since="3.0 sm_20",
-    doc="half of a * b, plus c and carry")  # fmt: skip
+    doc="half of a * b, plus c and carry")
 ops("madc.lo.cc madc.hi.cc", "d, a, b, c", commutes=True, carry_in=True, carry_out=True,
     since="3.0 sm_20",
-    doc="half of a * b, plus c and carry; sets the carry flag")  # fmt: skip
+    doc="half of a * b, plus c and carry; sets the carry flag")
 
 # Bits.
 op(
@@ -76,12 +76,12 @@ op(
     doc="number of leading zeros",
 )
 op("bfind", "d, a", result="u32", fold=folds.bfind, since="2.0 sm_20",
-   doc="position of the highest bit that is no sign bit; all ones if none")  # fmt: skip
+   doc="position of the highest bit that is no sign bit; all ones if none")
 op("brev", "d, a", bits=True, fold=folds.brev, since="2.0 sm_20", doc="the bits in reverse order")
 op("bfe", "d, a, b, c", fold=folds.bfe, since="2.0 sm_20",
-   doc="the field of c bits from bit b on, extended")  # fmt: skip
+   doc="the field of c bits from bit b on, extended")
 op("bfi", "d, a, b, c, e", bits=True, fold=folds.bfi, since="2.0 sm_20",
-   doc="b with a in its field of e bits from bit c on")  # fmt: skip
+   doc="b with a in its field of e bits from bit c on")
 op(
     "bmsk",
     "d, a, b",
@@ -91,12 +91,12 @@ op(
     doc="a mask of b ones from bit a on",
 )
 op("szext", "d, a, b", fold=folds.szext, since="7.6 sm_70",
-   doc="the low b bits of a, extended by sign or by zero")  # fmt: skip
+   doc="the low b bits of a, extended by sign or by zero")
 op("fns", "d, a, b, c", bits=True, since="6.0 sm_30",
-   doc="position of the c-th one bit of a, counted from bit b")  # fmt: skip
+   doc="position of the c-th one bit of a, counted from bit b")
 
 # Dot products of bytes and halves.
 op("dp4a", "d, a, b, c", result="b32", since="5.0 sm_61",
-   doc="c plus the dot product of four bytes and four bytes")  # fmt: skip
+   doc="c plus the dot product of four bytes and four bytes")
 op("dp2a", "d, a, b, c", result="b32", since="5.0 sm_61",
-   doc="c plus the dot product of two halves and two bytes")  # fmt: skip
+   doc="c plus the dot product of two halves and two bytes")

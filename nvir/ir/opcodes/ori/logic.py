@@ -21,7 +21,7 @@ op(
 op("not", "d, a", bits=True, fold=folds.not_, since="1.0", doc="bitwise complement")
 op("cnot", "d, a", bits=True, fold=folds.cnot, since="1.0", doc="1 where a is zero, else 0")
 op("lop3", "d|p, a, b, c, l, q?", bits=True, fold=folds.lop3, since="4.3 sm_50",
-   doc="any function of three bits, by table l; p combines 'not zero' with q")  # fmt: skip
+   doc="any function of three bits, by table l; p combines 'not zero' with q")
 op(
     "shl",
     "d, a, b",
@@ -31,6 +31,6 @@ op(
     doc="shift left; beyond the width gives 0",
 )
 op("shr", "d, a, b", fold=folds.shr, since="1.0",
-   doc="shift right, by the sign for signed types")  # fmt: skip
+   doc="shift right, by the sign for signed types")
 op("shf", "d, a, b, c", bits=True, fold=folds.shf, since="3.1 sm_32",
-   doc="funnel shift of the pair b:a by c; the upper or lower half")  # fmt: skip
+   doc="funnel shift of the pair b:a by c; the upper or lower half")

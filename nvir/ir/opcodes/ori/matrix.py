@@ -11,20 +11,20 @@ from nvir.ir.opcodes import ORI
 op = ORI.op
 
 op("wmma.load", "d, [a], s?", result="packed", reads=True, convergent=True, since="6.0 sm_70",
-   doc="a fragment of a matrix of row stride s")  # fmt: skip
+   doc="a fragment of a matrix of row stride s")
 op("wmma.store", "[a], b, s?", writes=True, convergent=True, since="6.0 sm_70",
-   doc="store a fragment into a matrix of row stride s")  # fmt: skip
+   doc="store a fragment into a matrix of row stride s")
 op("wmma.mma", "d, a, b, c", result="packed", convergent=True, since="6.0 sm_70",
-   doc="a * b + c of fragments")  # fmt: skip
+   doc="a * b + c of fragments")
 op("mma.sync", "d, a, b, c, x*", result="packed", convergent=True, since="6.4 sm_70",
-   doc="a * b + c of fragments; block scales and their selectors follow")  # fmt: skip
+   doc="a * b + c of fragments; block scales and their selectors follow")
 op("mma.sp.sync", "d, a, b, c, e, f, x*", result="packed", convergent=True, since="7.1 sm_80",
-   doc="as mma, with a half empty by metadata e and selector f")  # fmt: skip
+   doc="as mma, with a half empty by metadata e and selector f")
 op("mma.sp::ordered_metadata.sync", "d, a, b, c, e, f, x*", result="packed", convergent=True,
-   since="8.5 sm_80", doc="as mma.sp, with the indices of metadata e in order")  # fmt: skip
+   since="8.5 sm_80", doc="as mma.sp, with the indices of metadata e in order")
 op("ldmatrix", "d, [a]", result="b32", reads=True, convergent=True, since="6.5 sm_75",
-   doc="one to four 8x8 matrices from shared memory, a row at each lane's address")  # fmt: skip
+   doc="one to four 8x8 matrices from shared memory, a row at each lane's address")
 op("stmatrix", "[a], b", writes=True, convergent=True, since="7.8 sm_90",
-   doc="one to four 8x8 matrices to shared memory")  # fmt: skip
+   doc="one to four 8x8 matrices to shared memory")
 op("movmatrix", "d, a", result="b32", convergent=True, since="7.8 sm_75",
-   doc="an 8x8 matrix transposed across the warp")  # fmt: skip
+   doc="an 8x8 matrix transposed across the warp")

@@ -12,9 +12,9 @@ op("brkpt", "", pinned=True, since="1.0 sm_11", doc="suspend for the debugger")
 op("pmevent", "a", pinned=True, since="1.4", doc="trigger performance-monitor events")
 op("nanosleep", "t", pinned=True, since="6.3 sm_70", doc="sleep for about t nanoseconds")
 op("setmaxnreg", "n", pinned=True, convergent=True, since="8.0 sm_90a",
-   doc="change the registers that each thread of the warpgroup may have")  # fmt: skip
+   doc="change the registers that each thread of the warpgroup may have")
 op("clusterlaunchcontrol.try_cancel", "[a], [m]", writes=True, pinned=True,
    async_until=MBARRIER_WAITS, since="8.6 sm_100",
-   doc="try to take over a cluster that has not started; the answer goes to memory")  # fmt: skip
+   doc="try to take over a cluster that has not started; the answer goes to memory")
 op("clusterlaunchcontrol.query_cancel", "d, a", result="first", since="8.6 sm_100",
-   doc="from that answer: whether it was taken over, and its first CTA")  # fmt: skip
+   doc="from that answer: whether it was taken over, and its first CTA")

@@ -12,7 +12,7 @@ from nvir.ir.opcodes.ori import folds
 op = ORI.op
 
 op("mov", "d, a", result="split", fold=folds.mov, since="1.0",
-   doc="a copy, an address, or packing and unpacking of a vector")  # fmt: skip
+   doc="a copy, an address, or packing and unpacking of a vector")
 op(
     "prmt",
     "d, a, b, c",
@@ -22,34 +22,34 @@ op(
     doc="four of the eight bytes of b:a",
 )
 op("cvt", "d, a, b?, c?", result="first", fold=folds.cvt, since="1.0",
-   doc="conversion; two sources are packed, a third gives random bits (.rs)")  # fmt: skip
+   doc="conversion; two sources are packed, a third gives random bits (.rs)")
 op("cvt.pack", "d, a, b, c?", result="b32", since="6.5 sm_72",
-   doc="two integers narrowed with saturation and packed, over the low part of c")  # fmt: skip
+   doc="two integers narrowed with saturation and packed, over the low part of c")
 op("cvta", "d, a", since="2.0 sm_20", doc="an address to or from generic space")
 op("isspacep", "d, a", result="pred", since="2.0 sm_20",
-   doc="whether a generic address lies in the state space")  # fmt: skip
+   doc="whether a generic address lies in the state space")
 op("istypep", "d, a", result="pred", since="4.0 sm_30",
-   doc="whether a handle is of the opaque type")  # fmt: skip
+   doc="whether a handle is of the opaque type")
 op("mapa", "d, a, b", since="7.8 sm_90",
-   doc="the address in CTA b of the cluster that is like shared address a here")  # fmt: skip
+   doc="the address in CTA b of the cluster that is like shared address a here")
 op("getctarank", "d, a", result="u32", since="7.8 sm_90",
-   doc="rank in the cluster of the CTA that holds a shared address")  # fmt: skip
+   doc="rank in the cluster of the CTA that holds a shared address")
 
 # Between lanes.
 op("shfl", "d|p, a, b, c", convergent=True, since="3.0 sm_30",
-   doc="another lane's a; p whether that lane is in range (before Volta)")  # fmt: skip
+   doc="another lane's a; p whether that lane is in range (before Volta)")
 op("shfl.sync", "d|p, a, b, c, m", convergent=True, since="6.0 sm_30",
-   doc="another lane's a among the lanes of mask m; p whether it is in range")  # fmt: skip
+   doc="another lane's a among the lanes of mask m; p whether it is in range")
 op("vote", "d, a", convergent=True, since="1.2",
-   doc="all, any, uniform or ballot of the active lanes (before Volta)")  # fmt: skip
+   doc="all, any, uniform or ballot of the active lanes (before Volta)")
 op("vote.sync", "d, a, m", convergent=True, since="6.0 sm_30",
-   doc="all, any, uniform or ballot of the lanes of mask m")  # fmt: skip
+   doc="all, any, uniform or ballot of the lanes of mask m")
 op("match.any.sync", "d, a, m", result="b32", convergent=True, since="6.0 sm_70",
-   doc="mask of the lanes that hold the same value")  # fmt: skip
+   doc="mask of the lanes that hold the same value")
 op("match.all.sync", "d|p, a, m", result="b32", convergent=True, since="6.0 sm_70",
-   doc="m where all lanes hold the same value, else 0")  # fmt: skip
+   doc="m where all lanes hold the same value, else 0")
 op("redux.sync", "d, a, m", convergent=True, since="7.0 sm_80",
-   doc="reduction over the lanes of mask m")  # fmt: skip
+   doc="reduction over the lanes of mask m")
 op("activemask", "d", convergent=True, since="6.2 sm_30", doc="mask of the lanes running it")
 op("elect.sync", "d|p, m", result="b32", convergent=True, since="8.0 sm_90",
-   doc="number of one lane of mask m; p true in that lane alone")  # fmt: skip
+   doc="number of one lane of mask m; p true in that lane alone")

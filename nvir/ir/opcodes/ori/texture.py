@@ -12,5 +12,5 @@ op = ORI.op
 
 op("tex", "d|p, [t], x*", result="first", reads=True, since="1.0", doc="filtered texture fetch")
 op("tld4", "d|p, [t], x*", result="first", reads=True, since="2.2 sm_20",
-   doc="one component of the four texels that bilinear filtering reads")  # fmt: skip
+   doc="one component of the four texels that bilinear filtering reads")
 op("txq", "d, [t], l?", since="1.5", doc="a property of a texture, sampler or mip level l")

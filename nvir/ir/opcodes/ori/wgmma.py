@@ -12,13 +12,13 @@ op = ORI.op
 
 op("wgmma.mma_async", "+d, a, b, s, x*", result="packed", reads=True, convergent=True,
    async_until=("wgmma.wait_group",), since="8.0 sm_90a",
-   doc="d += a * b (s false: d = a * b); a in registers or shared memory")  # fmt: skip
+   doc="d += a * b (s false: d = a * b); a in registers or shared memory")
 op("wgmma.mma_async.sp", "+d, a, b, e, f, s, x*", result="packed", reads=True, convergent=True,
    async_until=("wgmma.wait_group",), since="8.2 sm_90a",
-   doc="as mma_async, with a half empty by metadata e and selector f")  # fmt: skip
+   doc="as mma_async, with a half empty by metadata e and selector f")
 op("wgmma.fence", "", sync=True, pinned=True, convergent=True, since="8.0 sm_90a",
-   doc="order register and shared-memory accesses before the mma_async that follow")  # fmt: skip
+   doc="order register and shared-memory accesses before the mma_async that follow")
 op("wgmma.commit_group", "", sync=True, pinned=True, convergent=True, since="8.0 sm_90a",
-   doc="close the group of the mma_async issued so far")  # fmt: skip
+   doc="close the group of the mma_async issued so far")
 op("wgmma.wait_group", "n", sync=True, pinned=True, convergent=True, since="8.0 sm_90a",
-   doc="wait until at most the n newest groups are pending")  # fmt: skip
+   doc="wait until at most the n newest groups are pending")

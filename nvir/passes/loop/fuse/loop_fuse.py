@@ -105,7 +105,7 @@ def _candidates(
     limits = Limits(
         ctx.knob("PerformLoopFusionBudget"), options.first_limit or None,
         options.second_limit or None, options.multi_block, options.allow_cold,
-    )  # fmt: skip
+    )
     planner = Planner(function, limits, held)
     families: dict[Loop | None, list[Loop]] = {}
     for loop in natural_loops(function):
@@ -309,4 +309,4 @@ def _is_plain(i: Instruction) -> bool:
     return (
         f.pure and not f.is_phi and f.guard is None and i._results is None
         and not f.carry_in and not f.carry_out
-    )  # fmt: skip
+    )

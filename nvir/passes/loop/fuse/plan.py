@@ -69,7 +69,7 @@ MEMORY = missed(
 CODES: tuple[Code, ...] = (
     NOT_ADJACENT, BETWEEN, NOT_CANONICAL, IRREDUCIBLE, EXITS, TOP_TESTED, NOT_CONDITIONAL, COLD,
     BODY_SIZE, BUDGET, NOT_COUNTED, TRIPS, SEVERAL_BLOCKS, STRUCTURE, BODY, HELD, REGISTER, MEMORY,
-)  # fmt: skip
+)
 
 
 class Refused(Exception):
@@ -266,7 +266,7 @@ class Planner:
         """A phi between the loops will be gone, and what flows into it named instead."""
         why = obstacle(phi, self.held)
         if why is None and not all(can_stand_for(v, phi) and v not in self.held for v in
-                                   phi.operands):  # fmt: skip
+                                   phi.operands):
             why = f"{phi.name} is declared otherwise than what flows into it"
         if why is not None:
             raise Refused(HELD, what=why)
@@ -306,7 +306,7 @@ class Planner:
         f = i.form
         if f.sync or f.convergent or f.is_call or f.volatile or f.op.async_until or (
             f.pinned and not f.terminator
-        ):  # fmt: skip
+        ):
             raise Refused(BODY, what=f.spelling, loop=str(loop.header.name))
         if f.is_phi and i in self.held:
             raise Refused(HELD, what=f"an asynchronous operation holds {i.name}")
@@ -371,7 +371,7 @@ class Planner:
         t = SCALARS[type]
         unsigned = t.kind != "s" or a.compare.partition(".")[0] in ("lo", "ls", "hi", "hs")
         low, high = (0, (1 << t.bits) - 1) if unsigned else (
-            -(1 << t.bits - 1), (1 << t.bits - 1) - 1)  # fmt: skip
+            -(1 << t.bits - 1), (1 << t.bits - 1) - 1)
         step = a.variable.step
         assert isinstance(step, int)
         for one, other in ((a.variable.start, b.variable.start), (a.bound, b.bound)):
@@ -418,7 +418,7 @@ class Planner:
                 raise Refused(
                     MEMORY, kind=_kind(later, earlier), writer=later.form.spelling,
                     other=earlier.form.spelling, distance=found.iterations,
-                )  # fmt: skip
+                )
 
 
 def _exact(difference: Affine, bits: int) -> int | None:
@@ -434,7 +434,7 @@ def _only_reads(i: Instruction) -> bool:
     return f.reads and not (
         f.writes or f.sync or f.pinned or f.convergent or f.is_call or f.volatile
         or f.op.async_until
-    )  # fmt: skip
+    )
 
 
 def _accesses(loop: Loop) -> Sequence[Instruction]:

@@ -41,7 +41,7 @@ FAR_SPACES = "global", "local", ""  # whose loads take long; "" is generic
 _CHEAP = frozenset((
     "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "mov", "cvta", "cvt",
     "min", "max", "selp", "setp", "neg", "shf", "bfe", "lop3",
-))  # fmt: skip
+))
 REMADE = 12  # instructions of a slice that are made again for another stage
 
 
@@ -57,7 +57,7 @@ class Body:
     def __init__(
         self, loop: Loop, preheader: Block, alias: AliasAnalysis | None = None,
         textures: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.textures = textures
         self.loop, self.block = loop, loop.header
         self.phis = list(self.block.phis)
@@ -127,7 +127,7 @@ class Body:
             n for n, i in enumerate(self.nodes)
             if (i.form.reads or i.form.writes) and not i.form.invariant
             and not i.form.space.startswith("param")
-        ]  # fmt: skip
+        ]
         writers = {n for n in accesses if self.nodes[n].form.writes}
         if not writers:
             return []
@@ -150,7 +150,7 @@ class Body:
             i for i in self.nodes
             if i.form.pure and i.form.guard is None and i.form.name in _CHEAP
             and len(i.results) == 1 and i.type.name != "cc"
-        }  # fmt: skip
+        }
         changed = True
         while changed:
             changed = False
@@ -400,7 +400,7 @@ class Layout:
         """The copies that something reads; of what only the loop's end reads, the first."""
         body = self.body
         kept = {Copy(n, self.staged.stages[n]) for n, i in enumerate(body.nodes)
-                if i not in body.cheap or i in body.slice}  # fmt: skip
+                if i not in body.cheap or i in body.slice}
         makers: dict[Copy, list[Copy]] = {}
         for a, b, _ in self.links:
             makers.setdefault(b, []).append(a)

@@ -119,7 +119,7 @@ def staged(body: Body, depth: int) -> Staged | None:
 def pipeline(
     function: Function, header: str, depth: int, textures: bool = False,
     kernel_only: bool = False,
-) -> Expanded:  # fmt: skip
+) -> Expanded:
     """Pipeline the loop of a header by name, at a depth that it can have; analyses anew."""
     body, region = body_of(function, header, textures, words=True)
     found = staged(body, depth)
@@ -151,7 +151,7 @@ def body_of(
 def choose(
     function: Function, loop: Loop, body: Body, machine: Machine, *, factors: Mapping[str, int],
     depth: int = 0, force: bool = False, limit: int | None = None, kernel_only: bool = False,
-) -> Choice:  # fmt: skip
+) -> Choice:
     """The depth for a loop that has none of the other reasons against it.
 
     factors  by header name, how often the assembler unrolls each loop itself
@@ -192,7 +192,7 @@ def _best(
     fit = {
         d: c for d, c in tried.items()
         if c.spills <= before.spills and c.blocks and (limit is None or c.registers <= limit)
-    }  # fmt: skip
+    }
     if not fit:
         need = min(c.registers for c in tried.values())
         return Choice(Reason.REGISTERS, f"{need} and more", 0, before, unrolled, tried)
@@ -224,7 +224,7 @@ def _before(
         main = next(
             b for b in scratch.blocks
             if UNROLLED in b.flags and len(b) > len(block) and b.loop_depth
-        )  # fmt: skip
+        )
         return machine.cost(scratch, str(main.name), factor, {})
     except (NvirError, StopIteration):
         return plain

@@ -266,7 +266,7 @@ class _Expander:
     def _ahead(
         self, block: Block, value: Value, iteration: int, begun: int,
         known: dict[tuple[Value, int], Value],
-    ) -> Value:  # fmt: skip
+    ) -> Value:
         """A value of the exit test's slice in an iteration, made here where it is none yet."""
         while value in self.body.latch:
             if iteration == 0:

@@ -87,7 +87,7 @@ NOT_PIPELINED: dict[Reason, Code] = {
         ) else "",
     )
     for r in Reason
-}  # fmt: skip
+}
 CODES = (PIPELINE, SCHEDULED, ANNOTATED, KEPT, UNDONE, *NOT_PIPELINED.values())
 LARGEST = 400  # operations of a body: beyond, schedules and simulations take too long
 LARGE = 2_500  # instructions of a function: each judgement predicts the registers of all of them
@@ -309,7 +309,7 @@ class _Pipeliner:
             self.function, loop, body, machine, factors=self._unrolled(),
             depth=self.options.depth, force=self.options.force,
             limit=self.ctx.knob("PipelineHoistRRegPressureLimit"), kernel_only=alone,
-        )  # fmt: skip
+        )
 
     def _over_limit(self, body: Body) -> str | None:
         """Which of the limits that knobs set the body goes beyond."""
@@ -355,7 +355,7 @@ class _Pipeliner:
             ii=made.ii if made is not None else None, mii=made.mii if made is not None else None,
             registers_before=before.registers, registers=after.registers,
             blocks_before=before.blocks, blocks=after.blocks,
-        )  # fmt: skip
+        )
         self._divergence = None
 
 

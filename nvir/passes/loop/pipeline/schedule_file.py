@@ -74,7 +74,7 @@ def _schedule(x: Any, path: str) -> FileSchedule:
     return FileSchedule(
         _field(x, "function", str, path), _field(x, "loop", str, path), ii,
         tuple(_entry(e, k, path) for k, e in enumerate(entries)), path,
-    )  # fmt: skip
+    )
 
 
 def _entry(x: Any, k: int, path: str) -> Entry:
@@ -84,7 +84,7 @@ def _entry(x: Any, k: int, path: str) -> Entry:
     made = Entry(
         _field(x, "instruction", int, path, where), _field(x, "ptx", str, path, where),
         _field(x, "time", int, path, where),
-    )  # fmt: skip
+    )
     if made.time < 0:
         raise ScheduleFileError(path, f"{where}starts at {made.time}, before cycle 0")
     return made

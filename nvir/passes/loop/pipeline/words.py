@@ -68,7 +68,7 @@ def _join(
         take = Instruction(
             form(f"bfe.{signed}32", "%s, %s, %s, %s"),
             (word, integer(k * bits % 32), integer(bits)), B32,
-        )  # fmt: skip
+        )
         last = _behind(last, take)
         if convert := _WIDER[r.type.name].format(signed, signed):
             take = Instruction(form(convert, "%s, %s"), (take,), r.type)

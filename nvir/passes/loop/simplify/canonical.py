@@ -36,7 +36,7 @@ CODES = (LATCH, PREHEADER, EXIT, DIVERGENT)  # and region.UNKNOWN
 def canonicalise(
     function: Function, ctx: Context | None = None, *, whole: bool = True, together: bool = False,
     headers: AbstractSet[Block] | None = None,
-) -> bool:  # fmt: skip
+) -> bool:
     """Bring all loops, or those of the headers, into the form above; whether anything changed.
 
     Annotations stay fresh. `whole` false: only the single latch. `together`: no block where lanes
@@ -65,7 +65,7 @@ class _Work:
     def __init__(
         self, function: Function, ctx: Context | None, together: bool,
         headers: AbstractSet[Block] | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.function, self.ctx, self.together, self.headers = function, ctx, together, headers
         self._divergence: Divergence | None = None
         self._known: dict[Block, bool] = {}  # header -> no unknown operation within

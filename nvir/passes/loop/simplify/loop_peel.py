@@ -74,7 +74,7 @@ def peel_loops(
     loops = [
         x for x in natural_loops(function)
         if x.is_innermost and (only is None or x.header in only)
-    ]  # fmt: skip
+    ]
     if not loops:
         return False
     held = held_in_place(function)

@@ -48,7 +48,7 @@ from nvir.passes.remarks import analysis, missed, passed
 BUDGET = 16  # instructions of a header that is copied, where the knob is unset
 
 ROTATED = passed("Rotated", "the test of {header} stands before the loop and at its end: "
-                 "{instructions} instructions copied")  # fmt: skip
+                 "{instructions} instructions copied")
 DISABLED = missed("InversionDisabled", "not rotated: the knob LoopInversion is off")
 TOO_LARGE = missed(
     "HeaderTooLarge", "not rotated: {instructions} instructions in the header, {budget} are allowed"

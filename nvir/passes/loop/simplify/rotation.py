@@ -101,7 +101,7 @@ def _only_exit(p: Plan, home: Mapping[Block, Block]) -> Block | None:
 def _by_repair(
     function: Function, plans: Sequence[Plan], held: AbstractSet[Value],
     layout: MutableMapping[Block, list[Block]], firsts: dict[Block, Block],
-) -> None:  # fmt: skip
+) -> None:
     """Copy the headers of loops with several exits; `firsts` gets the copies."""
     more: dict[Value, Mapping[Block, Value]] = {}
     blocks: list[Block] = []
@@ -145,7 +145,7 @@ class _Rotation:
     def __init__(
         self, plan: Plan, out: Block, home: Mapping[Block, Block], held: AbstractSet[Value],
         in_order: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.plan, self.out, self.home, self.held = plan, out, home, held
         self.in_order = in_order
         self.header, self.inside = plan.loop.header, plan.loop.members

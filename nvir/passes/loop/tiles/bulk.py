@@ -276,12 +276,12 @@ class Barriers:
     def copy(
         self, b: Builder, piece: Piece, to: tuple[Value, int], of: tuple[Value, int],
         barrier: Value,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """A row, where the thread is the first of it."""
         row = self.plan.rows[piece]
         shape = "[%s+%s], [%s+%s], %s, [%s]"
         values = (to[0], integer(to[1]), of[0], integer(of[1]), integer(row.bytes), barrier,
-                  self._first[row.threads])  # fmt: skip
+                  self._first[row.threads])
         b.insert(Instruction(form(_COPY, shape, ""), values))
 
     def wait(self, b: Builder, barrier: Value, parity: Value, here: Block, behind: Block) -> None:

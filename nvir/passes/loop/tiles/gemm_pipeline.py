@@ -92,7 +92,7 @@ ALREADY = analysis(
 )
 NOT_DEEPER = missed(
     "GemmBuffers", "stages stay as they are: {reason}"
-)  # fmt: skip
+)
 NOT_MADE: dict[Reason, Code] = {
     r: missed("NotGemm" + r.name.title().replace("_", ""), "not pipelined: {reason}")
     for r in Reason
@@ -192,7 +192,7 @@ class _Pipeliner:
         ctx.remark(
             ALREADY, loop, copies=own.copies, bulk=own.bulk, products=own.products, stages=stages,
             bytes=own.buffers,
-        )  # fmt: skip
+        )
         wanted = self.wish.stages
         if not wanted and stages is not None:
             wanted = stages + self.wish.full + self.wish.partial
@@ -256,7 +256,7 @@ class _Pipeliner:
             registers_before=before.registers, registers=after.registers,
             shared_before=before.shared, shared=after.shared + barriers,
             blocks_before=before.blocks, blocks=after.blocks,
-        )  # fmt: skip
+        )
         if bulk is not None:
             self._tell(bulk, found, made)
         if self.options.dump:
@@ -304,7 +304,7 @@ class _Pipeliner:
         made = expand(
             tiles, area.preheader, stages, pending=pending_groups(stages, self.hashed),
             late=self.late, grows=not trial, bulk=bulk,
-        )  # fmt: skip
+        )
         return made, bulk
 
 

@@ -77,7 +77,7 @@ class Expanded:
 def expand(
     tiles: TileLoop, preheader: Block, stages: int, *,
     pending: int | None = None, late: bool = False, grows: bool = True, bulk: Plan | None = None,
-) -> Expanded:  # fmt: skip
+) -> Expanded:
     """Replace a tile loop.
 
     stages    buffers of each tile, at least 2
@@ -97,7 +97,7 @@ class _Expander:
     def __init__(
         self, tiles: TileLoop, preheader: Block, stages: int, pending: int, late: bool,
         bulk: Plan | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.t, self.preheader = tiles, preheader
         self.stages, self.pending, self.late = stages, pending, late
         self.header, self.latch = tiles.header, tiles.latch
@@ -328,7 +328,7 @@ class _Expander:
     def _part(
         self, body: Block, values: Mapping[Instruction, Value], offsets: Mapping[int, Value],
         join: Block, after: Block, again: bool = False,
-    ) -> Block:  # fmt: skip
+    ) -> Block:
         """A copy of the loading part that copies asynchronously and leads to `join`; its head.
         `again`: the buffers were read before."""
         copies: dict[Any, Any] = {p: values.get(p, undef(p.type)) for p in self.phis}
@@ -358,7 +358,7 @@ class _Expander:
     def _store(
         self, s: Store, copies: dict[Any, Any], writer: Writer, offset: Value,
         barrier: Value | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         store: Instruction = copies[s.store]
         b = Builder.ahead_of(store)
         base, literal = address(store)

@@ -54,7 +54,7 @@ from nvir.passes.loop.tiles.tile_copies import Shapes, Store, address, load_of, 
 
 _BARRIERS = frozenset((
     "bar.sync", "bar.cta.sync", "barrier.sync", "barrier.cta.sync",
-))  # fmt: skip
+))
 
 
 @attrs.frozen(eq=False)
@@ -188,7 +188,7 @@ class Recogniser:
         stores = [
             i for x in loop.blocks for i in x
             if i.form.writes and i.form.space.startswith("shared")
-        ]  # fmt: skip
+        ]
         if not stores:
             raise Refused(Reason.NO_TILE)
         # Stores after the first barrier: the second fills, the first releases.
@@ -310,7 +310,7 @@ class Recogniser:
         shapes = Shapes(part.__contains__, made.header)
         made.stores = [
             shapes.store(i) for i in part.instructions() if i.form.writes
-        ]  # fmt: skip
+        ]
         if not any(s.pieces for s in made.stores):
             raise Refused(Reason.NO_TILE)
         groups: list[list[Instruction]] = []

@@ -101,7 +101,7 @@ def describe(
             k, 1 << k, tuple((t.variable.name, k * t.stride) for t in tiles.tiles), copies, kept,
             len(tiles.reads), k % SCOREBOARDS if hashed else 0, pending_groups(stages, hashed),
             (k + stages - 1) % stages, (k - 1) % stages, cycles,
-        ))  # fmt: skip
+        ))
     return table
 
 

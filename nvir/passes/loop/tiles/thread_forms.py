@@ -75,7 +75,7 @@ class LaneForms:
     def __init__(
         self, function: Function, header: Block, forms: AffineForms,
         aligned: Mapping[Variable, int],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.header, self.affine, self.aligned = header, forms, aligned
         size = [int(n) for n in function.directives.get("reqntid", ())]
         self.shape = (*size, *(1,) * (3 - len(size)))
@@ -323,7 +323,7 @@ _EVALUATED: dict[str, Callable[[int, int, int], int]] = {
     "shr": lambda a, b, n: a >> min(b & 0xFFFFFFFF, n), "min": lambda a, b, n: min(a, b),
     "max": lambda a, b, n: max(a, b), "div": _divided,
     "rem": lambda a, b, n: a - b * _divided(a, b, n) if b else a,
-}  # fmt: skip
+}
 
 
 def _alignment(param: Value) -> int:

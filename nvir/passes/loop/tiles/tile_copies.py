@@ -35,7 +35,7 @@ _PLAIN = frozenset((
     "global", "nc", "weak", "ca", "cg", "cs", "lu", "v2", "v4", "v8", "L1::evict_normal",
     "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::64B",
     "L2::128B", "L2::256B",
-))  # fmt: skip  # modifiers of a load that say nothing about its value
+))  # modifiers of a load that say nothing about its value
 _STORE = frozenset(("shared", "shared::cta", "weak", "v2", "v4", "v8"))
 
 
@@ -280,7 +280,7 @@ def _pieces(store: Instruction, elements: list[tuple[Shape, int]]) -> tuple[Piec
                 n and len(run) == n and bytes <= most and k * size % bytes == 0
                 and at % bytes == 0
                 and all(s is shape and o == at + m * size for m, (s, o) in enumerate(run))
-            ):  # fmt: skip
+            ):
                 out.append(Piece(k * size, bytes, shape, at))
                 k += n
                 break
@@ -311,7 +311,7 @@ class Writer:
         b.op(
             f"cp.async.{kind}.shared.global", (target[0], target[1] + piece.offset), (base, at),
             piece.size, *rest,
-        )  # fmt: skip
+        )
 
     def base(self, piece: Piece) -> Value:
         """The base of the address that a piece is copied from."""

@@ -105,5 +105,5 @@ class Guard:
             n -= 1 << t.bits
         limit = n - self.direction * self.distance
         low, high = (-(1 << t.bits - 1), (1 << t.bits - 1) - 1) if t.kind == "s" else (
-            0, (1 << t.bits) - 1)  # fmt: skip
+            0, (1 << t.bits) - 1)
         return limit if low <= limit <= high else "wraps"

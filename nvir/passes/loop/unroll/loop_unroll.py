@@ -228,7 +228,7 @@ def _plan(verdict: Verdict, loop: Loop, ctx: Context) -> Plan:
     return Plan(
         None if verdict.action == "full" else verdict.factor, pieces,
         max(ctx.knob("EpilogueLoopUnrollCount"), 1),
-    )  # fmt: skip
+    )
 
 
 # --------------------------------------------------------------------- policies
@@ -265,7 +265,7 @@ def rules_of(ctx: Context) -> Rules:
         small_body=ctx.knob("LoopUnrollNumInstSmallLoop"),
         single_factor=ctx.knob("LoopUnrollSingleLoopSavedPctFactor"),
         unknown_multi_block=ctx.knob("LoopUnrollUnknownMultiBlock"),
-    )  # fmt: skip
+    )
 
 
 def _by_notes(
@@ -318,7 +318,7 @@ def _verdict(d: UnrollDecision) -> Verdict:
     factor = d.factor if d.factor is not None else (d.T or 0)
     return Verdict(
         d.action, factor, d.code, "", d.reason, d.T, d.c, d.a, d.p, d.L,
-    )  # fmt: skip
+    )
 
 
 def _none(verdict: Verdict, code: UnrollCode | None, why: str) -> Verdict:
@@ -410,7 +410,7 @@ class _Remarks:
                 self.ctx.remark(
                     PARTIAL, loop, factor=outcome.copies, way=outcome.way, reason=v.reason,
                     **_numbers(v),
-                )  # fmt: skip
+                )
 
 
 def _numbers(v: Verdict) -> dict[str, Any]:

@@ -173,7 +173,7 @@ def _close(function: Function, loops: list[Loop], held: frozenset[Value]) -> Non
         leaving = [
             (v, block) for block in loop.blocks for i in block for v in i.results
             if v._uses is not None and leaves(v, inside)
-        ]  # fmt: skip
+        ]
         assert all(obstacle(v, held) is None for v, _ in leaving)
         if len(exits) == 1:
             ((exit_, preds),) = exits.items()
@@ -194,7 +194,7 @@ def _close_one(v: Value, exit_: Block, preds: list[Block], inside: AbstractSet[B
 def _close_several(
     function: Function, leaving: list[tuple[Value, Block]], exits: dict[Block, list[Block]],
     held: frozenset[Value],
-) -> None:  # fmt: skip
+) -> None:
     more = {
         v: {x: _exit_phi(v, x, p) for x, p in exits.items() if block.dominates(x)}
         for v, block in leaving

@@ -43,4 +43,4 @@ GUARDED = analysis("UnrollGuard", "loop unrolling does not run: {reason}")
 CODES = (
     FULL, PARTIAL, SKIPPED, *NOT_UNROLLED.values(), *REFUSED.values(), FAILED, STATISTICS,
     REJECTED, BACK_EDGE, GUARDED,
-)  # fmt: skip
+)

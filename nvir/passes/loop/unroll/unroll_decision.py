@@ -39,9 +39,9 @@ BEFORE = (
 )
 
 FULL = passed("Full", "the assembler unrolls the loop fully: {reason} "
-              "[T = {T}, d = {d}, a = {a}, S = {S}, p = {p}, L = {L}]")  # fmt: skip
+              "[T = {T}, d = {d}, a = {a}, S = {S}, p = {p}, L = {L}]")
 PARTIAL = passed("Partial", "the assembler unrolls the loop {factor} times: {reason} "
-                 "[T = {T}, d = {d}, a = {a}, S = {S}, p = {p}]")  # fmt: skip
+                 "[T = {T}, d = {d}, a = {a}, S = {S}, p = {p}]")
 _NONE: dict[UnrollCode, Code] = {
     code: missed(
         "NotUnrolled" + code.name.title().replace("_", ""),

@@ -142,7 +142,7 @@ class Combiner:
     # -------------------------------------------------------------- edits
 
     def make(self, spelling: str, operands: tuple[Value, ...], type: Type,
-             aux: object = None) -> Instruction:  # fmt: skip
+             aux: object = None) -> Instruction:
         """Place an instruction before the one in hand."""
         at = self.at
         assert at is not None

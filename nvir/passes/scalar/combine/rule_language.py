@@ -104,7 +104,7 @@ def read_rule(line: str) -> Rule:
     return Rule(
         line, made, _node(_trees(right)[0], root),
         tuple(_condition(c) for c in _trees(conditions)),
-    )  # fmt: skip
+    )
 
 
 def _trees(text: str) -> list[Any]:
@@ -249,7 +249,7 @@ class _Code:
         body = "\n    ".join(self.lines)
         scope: dict[str, Any] = {
             "Instruction": Instruction, "Constant": Constant, "IntType": IntType, "I1": I1,
-        }  # fmt: skip
+        }
         exec(f"def matches(i):\n    {body}", scope)
         return scope["matches"]  # type: ignore[no-any-return]
 
@@ -419,7 +419,7 @@ class Matcher:
                 if set(left.flags) <= set(i.form.mods)
                 and all(_may_be(x, k) for x, k in zip(left.operands, kinds, strict=True))
                 and (len(operands) != 2 or key[3] or not _same(left.operands))
-            )  # fmt: skip
+            )
         return found
 
     def _compile(self, left: Operation) -> Callable[[Instruction], Env | None]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nvir.passes.scalar.combine.inst_combine import Combiner
 
 SWAPPED = {"eq": "eq", "ne": "ne", "ult": "ugt", "ugt": "ult", "ule": "uge", "uge": "ule",
-           "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle"}  # fmt: skip
+           "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle"}
 MAX_CHAIN = 64  # insertvalues above each other that are looked through
 
 RuleFunction = Callable[["Combiner", Instruction], "Value | None"]
@@ -44,7 +44,7 @@ def _cast_of_cast(c: Combiner, i: Instruction) -> Value | None:
         source = x.operands[0]
         return source if source.type is i.type else c.make(name, (source,), i.type)
     if name == "inttoptr" and inner == "ptrtoint" and x.operands[0].type is i.type \
-            and x.type.bits == 64:  # fmt: skip
+            and x.type.bits == 64:
         return x.operands[0]
     if name == "ptrtoint" and inner == "inttoptr" and x.operands[0].type is i.type:
         return x.operands[0]
@@ -165,7 +165,7 @@ def _compare_floats(c: Combiner, i: Instruction) -> Value | None:
         return None
     predicate = i.form.mods[0]
     if x is y and predicate in ("olt", "ogt", "one", "ult", "ugt", "une", "ueq", "ule", "uge",
-                                "oeq", "ole", "oge"):  # fmt: skip
+                                "oeq", "ole", "oge"):
         if predicate in ("olt", "ogt", "one"):
             return literal(i.type, 0)
         if predicate in ("ueq", "ule", "uge"):
@@ -391,4 +391,4 @@ RULES_BY_ROW: dict[str, tuple[RuleFunction, ...]] = {
     "udiv": (_narrow_division,), "urem": (_narrow_division,),
     "and": (_mask,), "xor": (_disjoint,), "icmp": (_compare,),
     "call": (_nothing,), "store": (_store_of_nothing,), "freeze": (_frozen,),
-}  # fmt: skip
+}

@@ -29,17 +29,17 @@ from nvir.passes.select.selector import Address, Parts, Selector, width
 _SCOPES = {
     "": "sys", "system": "sys", "agent": "gpu", "device": "gpu", "gpu": "gpu", "workgroup": "cta",
     "block": "cta", "cta": "cta", "cluster": "cluster", "singlethread": "cta", "wavefront": "cta",
-}  # fmt: skip
+}
 _SEMANTICS = {
     "unordered": "relaxed", "monotonic": "relaxed", "acquire": "acquire", "release": "release",
     "acq_rel": "acq_rel", "seq_cst": "acq_rel",
-}  # fmt: skip
+}
 # operation → (atom's name, kind of its type)
 _DIRECT = {
     "add": ("add", "u"), "and": ("and", "b"), "or": ("or", "b"), "xor": ("xor", "b"),
     "xchg": ("exch", "b"), "max": ("max", "s"), "min": ("min", "s"), "umax": ("max", "u"),
     "umin": ("min", "u"), "uinc_wrap": ("inc", "u"), "udec_wrap": ("dec", "u"),
-}  # fmt: skip
+}
 
 
 def scope(s: Selector, name: str) -> str:
@@ -326,7 +326,7 @@ def _exchange_byte(s: Selector, a: Address, x: Value, y: Value, how: str) -> Par
     rest = s.op("and.b32", seen, others)
     expected = s.op("or.b32", rest, wanted)
     old = s.op(f"atom.{how}{word.modifier}.cas.b32", word.operand, expected,
-               s.op("or.b32", rest, new))  # fmt: skip
+               s.op("or.b32", rest, new))
     swapped = s.op("setp.eq.s32", old, expected)
     disturbed = s.op("setp.ne.s32", s.op("and.b32", old, others), rest)
     again = s.op("and.pred", disturbed, s.op("not.pred", swapped))

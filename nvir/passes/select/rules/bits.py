@@ -194,7 +194,7 @@ def _saturating(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]
         x, y = (s.reg(extended(s, v, t, 32, "s"), "b32") for v in (a, b))
         total = s.op(f"{what}.s32", x, y)
         total = s.op("max.s32", s.op("min.s32", total, (1 << (t.bits - 1)) - 1),
-                     -1 << (t.bits - 1))  # fmt: skip
+                     -1 << (t.bits - 1))
         return (s.known(resize(s, total, 32, width(t)), "s", t.bits),)
     w = width(t)
     x, y = (_extended(s, v, t, "s" if sign == "s" else "z") for v in (a, b))

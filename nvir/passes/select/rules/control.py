@@ -62,7 +62,7 @@ def _switch(s: Selector, i: Instruction) -> Parts:
     cases = sorted(
         (signed(c.value, t.bits), b) for c, b in zip(literals, blocks, strict=True)
         if isinstance(c, Constant)
-    )  # fmt: skip
+    )
     x = s.use(value)
     if isinstance(x[0], Constant) and len(x) == 1:
         number = signed(x[0].value, t.bits)
@@ -94,7 +94,7 @@ def _is_dense(cases: list[tuple[int, Block]]) -> bool:
     return (
         len(cases) >= MIN_TABLE and span <= MAX_TABLE and len(cases) * 100 >= span * MIN_DENSITY
         and len({b for _, b in cases}) > 1
-    )  # fmt: skip
+    )
 
 
 def _table(

@@ -121,7 +121,7 @@ def _to_integer(kind: str) -> Rule:
             if name == "f64":
                 return wide.from_double(s, operand(s, name, x), kind == "s")
             double = s.op("cvt.f64.f32", to_float(s, t, x) if name != "f32" else
-                          operand(s, name, x))  # fmt: skip
+                          operand(s, name, x))
             return wide.from_double(s, double, kind == "s")
         if name == "bf16":
             name, x = "f32", to_float(s, t, x)
@@ -250,7 +250,7 @@ def _gather(s: Selector, pieces: list[tuple[int, int, Value]], at: int, p: Part)
     inside = [q for q in pieces if q[0] < at + p.bits and at < q[0] + q[1]]
     whole = [q for q in inside if at <= q[0] and q[0] + q[1] <= at + p.bits]
     if p.bits in (32, 64) and whole == inside and len({q[1] for q in inside}) == 1 \
-            and inside[0][1] >= 16 and len(inside) in (2, 4):  # fmt: skip
+            and inside[0][1] >= 16 and len(inside) in (2, 4):
         packed = s.op(f"mov.b{p.bits}", [q[2] for q in inside])
         return packed if not isinstance(p.scalar, FloatType) else s.op(f"mov.{p.reg.name}", packed)
     w = 16 if 1 < p.bits <= 16 else 32 if p.bits <= 32 else 64

@@ -110,7 +110,7 @@ def _loops(
 def _loop(
     s: Selector, a: Address, b: Address, n: Value, unit: int, volatile: str, loop: object,
     done: object, before: object, backwards: bool,
-) -> None:  # fmt: skip
+) -> None:
     s.start(loop)  # type: ignore[arg-type]
     at = s.b.phi(B64)
     step = s.op("add.s64", at, -unit if backwards else unit)

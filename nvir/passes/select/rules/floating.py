@@ -95,7 +95,7 @@ def _product(s: Selector, i: Instruction, k: int) -> Instruction | None:
     """Operand k if it is a product that may be fused into `i`."""
     m = i.operands[k]
     if isinstance(m, Instruction) and m.form.name == "fmul" and m.use_count == 1 \
-            and may_contract(s, m):  # fmt: skip
+            and may_contract(s, m):
         return m
     return None
 

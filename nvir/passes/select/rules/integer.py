@@ -104,7 +104,7 @@ def _mad(s: Selector, i: Instruction, t: Type) -> Value | None:
     for k in (0, 1):
         m = i.operands[k]
         if isinstance(m, Instruction) and m.form.name == "mul" and m.use_count == 1 \
-                and not _is_power(m.operands[1]):  # fmt: skip
+                and not _is_power(m.operands[1]):
             x, y = (s.one(v) for v in m.operands)
             return s.op(f"mad.lo.s{width(t)}", x, y, s.one(i.operands[1 - k]))
     return None
@@ -112,7 +112,7 @@ def _mad(s: Selector, i: Instruction, t: Type) -> Value | None:
 
 def _is_power(v: Value) -> bool:
     return isinstance(v, Constant) and isinstance(v.value, int) and v.value > 0 \
-        and not v.value & (v.value - 1)  # fmt: skip
+        and not v.value & (v.value - 1)
 
 
 def _mul(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:

@@ -63,7 +63,7 @@ def _copysign(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) 
 
 
 _ROUND = {"floor": "rmi", "ceil": "rpi", "trunc": "rzi", "rint": "rni", "nearbyint": "rni",
-          "roundeven": "rni"}  # fmt: skip
+          "roundeven": "rni"}
 
 
 def _round_to_integer(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
@@ -107,7 +107,7 @@ def _sqrt(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> P
 _APPROXIMATE = {"sin": "sin", "cos": "cos", "exp2": "ex2", "log2": "lg2", "tanh": "tanh"}
 # exp(x) = 2^(x·log2 e), log(x) = log2(x)·ln 2, …
 _SCALED = {"exp": ("ex2", 0x3FB8AA3B, True), "exp10": ("ex2", 0x40549A78, True),
-           "log": ("lg2", 0x3F317218, False), "log10": ("lg2", 0x3E9A209B, False)}  # fmt: skip
+           "log": ("lg2", 0x3F317218, False), "log10": ("lg2", 0x3E9A209B, False)}
 
 
 def _transcendental(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
@@ -149,7 +149,7 @@ def _is_fpclass(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]
     infinity = ((1 << (w - 1 - mantissa)) - 1) << mantissa
     quiet = infinity | 1 << (mantissa - 1)
     ranges = ((6, 5, 0, 0), (7, 4, 1, (1 << mantissa) - 1), (8, 3, 1 << mantissa, infinity - 1),
-              (9, 2, infinity, infinity))  # fmt: skip
+              (9, 2, infinity, infinity))
     found: list[Value] = []
     for plus, negative, first, last in ranges:
         p, n = mask >> plus & 1, mask >> negative & 1
@@ -207,4 +207,4 @@ SCALARS: dict[str, Scalar] = {
     "llvm.canonicalize": _canonicalize,
     "llvm.is.fpclass": _is_fpclass,
     **dict.fromkeys(("llvm.fptosi.sat", "llvm.fptoui.sat"), _to_integer),
-}  # fmt: skip
+}

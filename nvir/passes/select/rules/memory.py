@@ -113,7 +113,7 @@ def _cannot_wrap(x: Value, c: Value) -> bool:
     """Whether x + c stays below half of the type's range, x being small and c not negative."""
     bound = _bound(x)
     return bound is not None and isinstance(c, Constant) and c.value >= 0 \
-        and bound + c.value < 1 << (x.type.bits - 1)  # fmt: skip
+        and bound + c.value < 1 << (x.type.bits - 1)
 
 
 _LIMITS = {"tid": 1023, "ntid": 1024, "laneid": 31, "warpsize": 32}  # of special registers
@@ -185,7 +185,7 @@ def groups(shape: tuple[Part, ...], align: int) -> list[Group]:
         for wanted in (4, 2):
             run = shape[k : k + wanted]
             if len(run) == wanted and wanted * first.bytes <= 16 and _contiguous(run) \
-                    and _alignment(align, first.offset) >= wanted * first.bytes:  # fmt: skip
+                    and _alignment(align, first.offset) >= wanted * first.bytes:
                 n = wanted
                 break
         out.append(list(shape[k : k + n]))
@@ -232,7 +232,7 @@ def _check_bits(t: Type) -> None:
 def load_value(
     s: Selector, a: Address, t: Type, align: int, order: str = "", nc: bool = False,
     as_signed: bool = False, name: str = "ld",
-) -> Parts:  # fmt: skip
+) -> Parts:
     """The parts of a `t` at an address. `order` follows the mnemonic: ".volatile" …"""
     _check_bits(t)
     shape = parts(t)
@@ -248,7 +248,7 @@ def load_value(
 def _in_reach(s: Selector, a: Address, shape: tuple[Part, ...]) -> Address:
     return s.fitting(a) if not shape else s.fitting(a.plus(shape[-1].offset)).plus(
         -shape[-1].offset
-    )  # fmt: skip
+    )
 
 
 def _paired(shape: tuple[Part, ...], align: int) -> list[Group]:
@@ -325,10 +325,10 @@ def _load(s: Selector, i: Instruction) -> Parts:
     volatile = ".volatile" if i.form.volatile else ""
     nc = not volatile and a.space == GLOBAL and (
         "invariant" in i.form.mods or _is_read_only(s, i.operands[0])
-    )  # fmt: skip
+    )
     return load_value(
         s, a, i.type, i.aux or align_of(i.type), volatile, nc, _only_signed(i)
-    )  # fmt: skip
+    )
 
 
 def _is_read_only(s: Selector, v: Value) -> bool:
@@ -373,7 +373,7 @@ def _store_group(
     at = a.plus(first.offset).operand
     if len(group) == 8:
         words = [s.op("mov.b32", [_h(s, lo), _h(s, hi)]) for lo, hi in
-                 zip(x[::2], x[1::2], strict=True)]  # fmt: skip
+                 zip(x[::2], x[1::2], strict=True)]
         s.op(f"{head}.v4.b32", at, words)
         return
     stored = [_to_memory(s, v, p) for v, p in zip(x, group, strict=True)]

@@ -51,7 +51,7 @@ def find(name: str) -> Rule | None:
     for pattern, rule in (
         (_LOAD, _fragment), (_WMMA, _wmma), (_MMA, _mma), (_TEXTURE, _texture),
         (_SURFACE, _surface), (_QUERY, _query),
-    ):  # fmt: skip
+    ):
         m = pattern.match(name)
         if m is not None:
             return functools.partial(_run, rule, m)

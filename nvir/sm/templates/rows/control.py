@@ -15,7 +15,7 @@ fixed({
     "setmaxnreg": "USETMAXREG",
     "stacksave": "MOV d",
     "stackrestore": "MOV , a",
-})  # fmt: skip
+})
 
 
 @rule("call")

@@ -9,7 +9,7 @@ from nvir.sm.templates.table import Shape, rule
 
 # Read from the constant bank, where the launch has put them.
 _CONSTANT = ("%ntid", "%nctaid", "%gridid", "%envreg", "%total_smem", "%dynamic_smem",
-             "%aggr_smem", "%nwarpid", "%nsmid", "%reserved")  # fmt: skip
+             "%aggr_smem", "%nwarpid", "%nsmid", "%reserved")
 _CLOCKS = ("%clock", "%globaltimer", "%pm")
 
 
@@ -87,7 +87,7 @@ def _pack(s: Shape, count: int) -> str | None:
         f"PRMT t{k}, s{4 * k} s{4 * k + 1}; PRMT t{k + 4}, s{4 * k + 2} s{4 * k + 3}; "
         f"PRMT d.{k}, t{k} t{k + 4}"
         for k in range(count // 4)
-    )  # fmt: skip
+    )
 
 
 def _unpack(s: Shape, count: int) -> str | None:

@@ -279,7 +279,7 @@ def bfi(s: Shape) -> str | None:
 fixed({
     "bmsk": "BMSK d, a b",
     "szext": "SGXT d, a b",
-})  # fmt: skip
+})
 
 
 @rule("dp4a dp2a")

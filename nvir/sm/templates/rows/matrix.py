@@ -114,7 +114,7 @@ fixed({
     "tcgen05.relinquish_alloc_permit": "UTCATOMSWS",
     "tcgen05.cp": "R2UR t0, A; R2UR t1, A; UTCCP , t0 t1",
     "tcgen05.shift": "R2UR t0, A; UTCSHIFT , t0",
-})  # fmt: skip
+})
 
 
 @rule("wgmma.mma_async wgmma.mma_async.sp")
@@ -138,7 +138,7 @@ def tcgen05_mma(s: Shape) -> str | None:
         "kind::f16": "UTCHMMA", "kind::tf32": "UTCHMMA", "kind::i8": "UTCIMMA",
         "kind::f8f6f4": "UTCQMMA", "kind::mxf8f6f4": "UTCQMMA", "kind::mxf4": "UTCOMMA",
         "kind::mxf4nvf4": "UTCOMMA",
-    }.get(kind)  # fmt: skip
+    }.get(kind)
     return (
         f"R2UR t0, A; R2UR t1, A; R2UR t2, A; R2UR t3, A; {family} , t0 t1 t2 t3"
         if family

@@ -162,7 +162,7 @@ fixed({
     "st.async": "STAS , A",
     "red.async": "REDAS , A",
     "tensormap.replace": "STG , A",
-})  # fmt: skip
+})
 
 
 @rule("createpolicy.fractional createpolicy.range")

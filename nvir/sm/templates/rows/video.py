@@ -7,7 +7,7 @@ from nvir.sm.templates.table import Shape, rule
 _WORK = {
     "vadd": "IADD", "vsub": "IADD", "vabsdiff": "VABSDIFF", "vmin": "IMNMX", "vmax": "IMNMX",
     "vshl": "SHF", "vshr": "SHF",
-}  # fmt: skip
+}
 
 
 @rule(" ".join(_WORK))

@@ -53,7 +53,7 @@ fixed({
     "barrier.cluster.arrive": "UCGABAR_ARV",
     "barrier.cluster.wait": "UCGABAR_WAIT; CCTL",
     "bar.warp.sync": "",
-})  # fmt: skip
+})
 
 
 @rule(
