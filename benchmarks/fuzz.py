@@ -334,7 +334,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--size", type=int, default=0, help="statements a kernel (default mixed)")
     add("--chain", default="", help="steps, comma separated (default random)")
     add("--knob", action="append", default=[], help="NAME=VALUE, with --chain")
-    add("--policy", choices=("observed", "notes"), default="observed", help="with --chain")
+    add("--policy", choices=("observed", "documented"), default="observed", help="with --chain")
     add("--totals", type=Path, help="file of figures to add to, and to go on from")
     add("--batch", type=int, default=32, help="kernels a run of ptxas")
     add("--assemble", type=int, default=4, help="ptxas takes every so manieth check; 0: none")

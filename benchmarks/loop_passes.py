@@ -168,7 +168,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--sizes", default="1000,10000,100000")
     parser.add_argument("--per-function", type=int, default=500)
-    parser.add_argument("--policy", choices=("observed", "notes"), default="observed")
+    parser.add_argument("--policy", choices=("observed", "documented"), default="observed")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--profile", action="store_true", help="where the time goes")
     parser.add_argument("--json")

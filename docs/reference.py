@@ -250,7 +250,7 @@ def knob_page() -> str:
     head = ("knob", "number", "type", "default", "observed", "origin", "read by", "meaning")
     return (
         "# Knobs\n\nSet one with `--knob NAME=VALUE` or `run_passes(…, knobs={…})`. A default is "
-        "the notes' (policy `notes`); where another was observed it holds under policy "
+        "the notes' (policy `documented`); where another was observed it holds under policy "
         "`observed`.\n\n"
         + table(head, rows)
     )
@@ -258,7 +258,7 @@ def knob_page() -> str:
 
 def remark_page() -> str:
     """Every remark of every pass, with the real tool's code where it has one."""
-    from nvir.assembler.unroll.codes import UnrollCode
+    from nvir.assembler.unroll.decision import UnrollCode
 
     rows = (
         (code(c.name), f"[{p.name}](passes/{p.name}.md)", c.kind, cell(c.number), cell(c.text))

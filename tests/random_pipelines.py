@@ -3,7 +3,7 @@
     recipe = random_recipe(random.Random(7))
     recipe.chain       ("loop-simplify", "licm<id=2>", "print", ...)
     recipe.knobs       (("UnrollBudget", 20), ...)
-    recipe.policy      "observed" or "notes"
+    recipe.policy      "observed" or "documented"
 
 A chain is a pipeline text, step by step, in which round trips may stand (differential.py). Half
 of the chains begin with what loop passes need, and what a pass needs often stands before it.
@@ -82,7 +82,7 @@ def random_recipe(rng: random.Random, favoured: str = "") -> Recipe:
     for name, knob in _ENABLED.items():
         if name in names and rng.random() < 0.8:
             knobs[knob] = 1
-    return Recipe(chain, tuple(sorted(knobs.items())), rng.choice(("observed", "notes")))
+    return Recipe(chain, tuple(sorted(knobs.items())), rng.choice(("observed", "documented")))
 
 
 def passes_of(chain: tuple[str, ...]) -> Iterator[str]:

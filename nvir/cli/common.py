@@ -141,8 +141,18 @@ profile_option = click.option(
     "--profile", metavar="NAME|FILE", callback=known_profile,
     help="Machine profile; that of --arch by default.",
 )
+class _PolicyName(click.Choice[str]):
+    """A choice of policies that still takes the old name of `documented`."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        return super().convert("documented" if value == "notes" else value, param, ctx)
+
+
 policy_option = click.option(
-    "--policy", type=click.Choice(["observed", "notes"]), default="observed", show_default=True,
+    "--policy", type=_PolicyName(["observed", "documented"]), default="observed",
+    show_default=True,
     help="Heuristics as measured on the real assembler, or as the notes describe them.",
 )
 knob_option = click.option(

@@ -76,7 +76,7 @@ def command(
         settings = Knobs.parse(knobs, policy)
     module = read_module(file, arch, "ori")
     function, loop = _chosen(module, which, kernel, file)
-    if profile is None and policy == "notes":
+    if profile is None and policy == "documented":
         profile = "sm_80_notes"
     machine = machine_for(profile, arch or module.target, file, [])
     made = explain(

@@ -89,7 +89,7 @@ def command(
     module = read_module(file, arch, "ori")
     function, loop = choose_loop(module, which, kernel, file)
     machine = profile_named(profile) if profile else profile_for(arch or module.target)
-    policy = "notes" if machine.name == "sm_80_notes" else "observed"
+    policy = "documented" if machine.name == "sm_80_notes" else "observed"
     if post_ra:
         if dot or svg or trace or lifetimes:
             raise click.UsageError("--post-ra is a listing, as text or with --json")

@@ -49,7 +49,7 @@ class Context:
             from nvir.sm.profile import profile, profile_for
 
             named = self._profile
-            if named is None and self.policy == "notes":
+            if named is None and self.policy == "documented":
                 named = "sm_80_notes"
             if named is not None:
                 self._profile = profile(named)

@@ -30,8 +30,14 @@ from nvir.ir.errors import NvirError
 from nvir.sm.origin import Origin
 
 KnobType = Literal["BOOL", "INT", "FLOAT", "DOUBLE", "STR", "SET"]
-Policy = Literal["observed", "notes"]
-POLICIES: tuple[Policy, ...] = ("observed", "notes")
+Policy = Literal["observed", "documented"]
+POLICIES: tuple[Policy, ...] = ("observed", "documented")
+
+
+def policy_named(name: Any) -> Policy:
+    """The policy that a name means: the old name of `documented` still holds."""
+    policy: Policy = "documented" if name == "notes" else name
+    return policy
 
 INT_MAX = 2**31 - 1
 
@@ -184,6 +190,7 @@ class Knobs:
     def __init__(
         self, values: Mapping[str, Any] | None = None, policy: Policy = "observed"
     ) -> None:
+        policy = policy_named(policy)
         if policy not in POLICIES:
             raise NvirError(f"policy is one of {', '.join(POLICIES)}, not {policy!r}")
         self.policy: Policy = policy

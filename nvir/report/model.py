@@ -17,6 +17,7 @@ from nvir.analysis.induction import TripCount, trip_count
 from nvir.analysis.liveness import liveness
 from nvir.analysis.pressure import RegisterPressure, register_pressure
 from nvir.assembler.registers import estimate_registers
+from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.bulk import bulk
 from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.function import Function
@@ -37,17 +38,8 @@ SCHEMA = "nvir.report/1"
 # The reason of pipeline figures: they are no prediction of the assembler.
 REACHABLE = "what a modulo schedule would reach; ptxas does not pipeline loops"
 ASSUMED_BLOCK = 256
+NOT_DECIDED = UnrollDecision(reason="pass not available")
 THOROUGH_BLOCKS = 400  # of a module: beyond that, schedules are the first that fit
-
-
-@attrs.frozen
-class UnrollDecision:
-    """What the assembler will do: action "full", "partial" or "none"; factor None, > 1 or 1."""
-
-    action: str = "none"
-    factor: int | None = 1
-    code: str | None = None
-    reason: str | None = "pass not available"
 
 
 @attrs.frozen
@@ -76,7 +68,7 @@ class LoopReport:
     instructions: int
     trip: TripCount | None
     max_live: int
-    unroll: UnrollDecision = UnrollDecision()
+    unroll: UnrollDecision = NOT_DECIDED
     pipeline: PipelineFigures = PipelineFigures()
 
     @property
@@ -185,7 +177,7 @@ def _function_json(f: FunctionReport) -> dict[str, Any]:
             {
                 "header": x.header, "line": x.line, "depth": x.depth, "blocks": x.blocks,
                 "instructions": x.instructions, "trip_count": x.trip_count,
-                "max_live": x.max_live, "unroll": attrs.asdict(x.unroll),
+                "max_live": x.max_live, "unroll": unroll_json(x.unroll),
                 "pipeline": attrs.asdict(x.pipeline), "source": x.source,
             }
             for x in f.loops
@@ -310,8 +302,8 @@ def unrolling(
 ) -> dict[str, UnrollDecision]:
     """What becomes of each loop, by its header. The function stays as it is.
 
-    Under `observed` that is the assembler's decision, under `notes` what `loop-unroll` makes of a
-    copy by the notes' flow. `knobs` overrides `policy`.
+    Under `observed` that is the assembler's decision, under `documented` that of `loop-unroll` on
+    a copy. `knobs` overrides `policy`.
     """
     from nvir.passes.context import Context
     from nvir.passes.knobs import Knobs
@@ -319,21 +311,14 @@ def unrolling(
 
     knobs = knobs if knobs is not None else Knobs(policy=policy)
     f.analyze_cfg()
-    if knobs.policy == "notes":
-        return _by_notes(f, module, knobs)
-    return {
-        header: UnrollDecision(d.action, d.factor, d.code.number if d.code else None, d.reason)
-        for header, d in decide(f, Context(module, knobs), target).items()
-    }
+    if knobs.policy == "documented":
+        return _documented(f, module, knobs)
+    return decide(f, Context(module, knobs), target)
 
 
-def _by_notes(f: Function, module: Module, knobs: Knobs) -> dict[str, UnrollDecision]:
+def _documented(f: Function, module: Module, knobs: Knobs) -> dict[str, UnrollDecision]:
     from nvir.passes.context import Context
-    from nvir.passes.loop.unroll.remarks import (
-    FULL,
-    GUARDED,
-    PARTIAL,
-)
+    from nvir.passes.loop.unroll.loop_unroll import planned
     from nvir.passes.loop.unroll.unroll_decision import prepared
     from nvir.passes.registry import all_passes
 
@@ -343,20 +328,23 @@ def _by_notes(f: Function, module: Module, knobs: Knobs) -> dict[str, UnrollDeci
     ctx.function = prepared(f, module)
     ctx.pass_ = all_passes()["loop-unroll"]
     ctx.options = ctx.pass_.options()
-    ctx.pass_.run(ctx.function, ctx)
-    found: dict[str, UnrollDecision] = {}
-    for r in ctx.remarks:
-        said = r.args.get("reason") or r.args.get("refusal") or r.args.get("why")
-        reason = str(said) if said else r.message
-        if r.code is GUARDED:
-            return {x.header.name: UnrollDecision(reason=reason) for x in natural_loops(f)}
-        if r.code is FULL:
-            found[r.loop] = UnrollDecision("full", None, None, reason)
-        elif r.code is PARTIAL:
-            found[r.loop] = UnrollDecision("partial", int(r.args["factor"] or 0), None, reason)
-        elif r.loop and r.kind == "missed":
-            found[r.loop] = UnrollDecision("none", 1, r.code.number or None, reason)
+    made = planned(ctx.function, ctx)
+    if made.guard:
+        return {x.header.name: UnrollDecision(reason=made.guard) for x in natural_loops(f)}
+    found = {}
+    for loop in made.loops:
+        d = made.decided[loop.header]
+        refused = made.refused.get(loop.header)
+        found[loop.header.name] = d.none(None, refused[0].text(refused[1])) if refused else d
     return found
+
+
+def unroll_json(d: UnrollDecision) -> dict[str, Any]:
+    """The keys of nvir.report/1: action, factor, code, reason."""
+    return {
+        "action": d.action, "factor": d.factor, "code": d.code.number if d.code else None,
+        "reason": d.reason,
+    }
 
 
 def copies(loops: list[Loop], unroll: Mapping[str, UnrollDecision]) -> dict[str, int]:
@@ -386,7 +374,7 @@ def _loop(
         instructions=sum(1 for b in loop.blocks for i in b if not i.form.op.pseudo),
         trip=trip_count(loop),
         max_live=pressure.of_loop(loop),
-        unroll=unroll.get(loop.header.name, UnrollDecision()),
+        unroll=unroll.get(loop.header.name, NOT_DECIDED),
         pipeline=pipeline,
     )
 

@@ -329,13 +329,13 @@ def edge_latency(
 ) -> int:
     """Latency of a dependence edge between two machine operations, in cycles.
 
-    The arguments are those of `Profile.latency`; under the policy `notes` the result is capped at
+    The arguments are those of `Profile.latency`; under policy `documented` the result is capped at
     64 for memory, texture and special functions and at 32 for others.
     """
     cycles = profile.latency(producer, consumer, guard=guard, level=level)
     if policy == "observed":
         return cycles
-    if policy != "notes":
+    if policy != "documented":
         raise Unsupported(f"policy {policy!r} (known: notes, observed)")
     return min(cycles, 64 if profile.operation(producer).unit in _LONG_UNITS else 32)
 

@@ -91,7 +91,7 @@ def test_the_phases_run_in_order():
     unit = b.unit(callee, b.kernel(
         "k", "int *out", b.let("big w", types=types),
         b.assign(w, b.call("make", w, reversed_order=True)), types=types), types=types)
-    state = emitted(unit, policy="notes")
+    state = emitted(unit, policy="documented")
     assert state.events == [
         "type", "callee", "args", "reverse", "classify", "sret", "fixup", "fold", "debugloc",
         "bundle", "emit", "attributes", "return",
@@ -128,14 +128,14 @@ def test_arguments_may_be_evaluated_from_right_to_left():
 def test_kinds_by_type():
     types = Types()
     many, pair, kernel_arg = record_of(32), record_of(16), record_of(16)
-    for policy in ("observed", "notes"):
+    for policy in ("observed", "documented"):
         def kind(of, kernel=False, parameter=None, policy=policy):
             return abi.classify_param(types, of, policy, kernel, parameter).kind
 
         assert [kind(of) for of in (t.INT, t.FLOAT, t.Pointer(t.INT))] == [Kind.DIRECT] * 3
         constant = d.Parameter("p", kernel_arg, grid_constant=True)
         assert kind(kernel_arg, True, constant) is Kind.BYVAL
-        small, large = (Kind.COERCE, Kind.BYVAL) if policy == "notes" else (Kind.DIRECT,) * 2
+        small, large = (Kind.COERCE, Kind.BYVAL) if policy == "documented" else (Kind.DIRECT,) * 2
         assert (kind(pair), kind(many)) == (small, large)
     assert [int(k) for k in (Kind.DIRECT, Kind.INDIRECT, Kind.BYVAL, Kind.COERCE)] == [0, 1, 2, 3]
 
@@ -169,7 +169,7 @@ SIZES = [(1, 1), (3, 1), (6, 2), (8, 8), (12, 4), (16, 8), (36, 4), (160, 8)]
 
 
 @pytest.mark.seed("CAL-06", "CAL-07", "CAL-08", "CAL-15", "GAP-31")
-@pytest.mark.parametrize("policy", ["observed", "notes"])
+@pytest.mark.parametrize("policy", ["observed", "documented"])
 @pytest.mark.parametrize(("size", "align"), SIZES)
 def test_objects_of_every_size_go_there_and_back(size, align, policy):
     """The callee changes its own copy and returns it; the caller's stays."""
@@ -202,7 +202,7 @@ def test_attributes_of_a_call_with_a_hidden_result():
     b.record("big", "double a[9]", types)
     make = b.function("big make", "big v", b.ret(v), types=types)
     module = kernel_with(b.let("big w", types=types), b.assign(w, b.call("make", w)),
-                         others=[make], types=types, policy="notes")
+                         others=[make], types=types, policy="documented")
     (call,) = [i for i in calls_in(module) if i.aux.callee.name == "make"]
     big = module["make"].arguments[0].attributes[0][1]
     assert call.aux.arguments == (
@@ -383,7 +383,7 @@ def over_aligned(align, grid_constant=False):
                                    b.assign(out[1], place + v.c), types=types), types=types)
 
 
-@pytest.mark.parametrize("policy", ["observed", "notes"])
+@pytest.mark.parametrize("policy", ["observed", "documented"])
 @pytest.mark.parametrize("grid_constant", [False, True])
 @pytest.mark.parametrize("align", [16, 32, 128])
 def test_parameters_keep_the_alignment_of_their_record(align, grid_constant, policy):

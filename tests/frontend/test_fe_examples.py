@@ -43,7 +43,7 @@ BY_VALUE = ("bitfields", "structs", "texture")  # where the policies differ
 
 
 @pytest.mark.parametrize(("name", "policy"), [*((name, "observed") for name in NAMES),
-                                              *((name, "notes") for name in BY_VALUE)])
+                                              *((name, "documented") for name in BY_VALUE)])
 def test_results_before_and_after_selection(name, policy):
     example = program(name)
     module = module_of(example.tree(), policy=policy)

@@ -115,7 +115,7 @@ def test_return_slots():
     scalar = state_of(b.function("short f", "", b.ret(1)))
     assert (scalar.retval.pointer.name, scalar.return_align) == ("retval", 2)
     make = b.function("pair f", "pair v", b.ret(v), types=types)
-    hidden = state_of(make, policy="notes")
+    hidden = state_of(make, policy="documented")
     assert hidden.retval.pointer is hidden.function.arguments[0]
     assert hidden.return_align == 8
     assert [a.name for a in hidden.function.arguments] == ["agg.result", "v"]
@@ -129,7 +129,7 @@ def test_a_section_is_kept():
 
 @pytest.mark.seed("FN-21", "GAP-13")
 def test_alignments_of_temporaries():
-    assert [alloca_align(s, a, "notes") for s, a in ((12, 4), (4096, 8), (1, 1), (0, 1))] == (
+    assert [alloca_align(s, a, "documented") for s, a in ((12, 4), (4096, 8), (1, 1), (0, 1))] == (
         [8, 4096, 1, 1]
     )
     observed = [alloca_align(s, a, "observed") for s, a in ((12, 4), (4096, 8), (32, 32), (0, 4))]
@@ -512,5 +512,5 @@ def test_the_knob_of_byval_names_reaches_generation():
     from nvir.passes.knobs import Knobs
 
     assert generation("sm_80").byval_demotion == frozenset()
-    given = generation("sm_90", knobs=Knobs({"byval-names": "v, w"}, policy="notes"))
-    assert (given.byval_demotion, given.policy, given.arch) == ({"v", "w"}, "notes", "sm_90")
+    given = generation("sm_90", knobs=Knobs({"byval-names": "v, w"}, policy="documented"))
+    assert (given.byval_demotion, given.policy, given.arch) == ({"v", "w"}, "documented", "sm_90")

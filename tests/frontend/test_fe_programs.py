@@ -147,7 +147,7 @@ def test_bit_fields():
 
 
 @pytest.mark.seed("TYP-04", "FN-05", "FN-11")
-@pytest.mark.parametrize("policy", ["observed", "notes"])
+@pytest.mark.parametrize("policy", ["observed", "documented"])
 def test_records_by_value(policy):
     types: dict[str, t.CType] = {}
     b.record("pair", "int a, float b", types)

@@ -32,7 +32,7 @@ from tests.selection import assembles, read
 
 SIZES = (0, 1, 2, 3, 5, 8, 13, 16, 17, 31, 63, 64, 65, 100, 127, 130, 255, 300)
 ALIGNS = (1, 2, 4, 8, 16)
-POLICIES = ("observed", "notes")
+POLICIES = ("observed", "documented")
 
 
 def body(text: str, policy: str = "observed", **settings):
@@ -180,10 +180,10 @@ def test_the_pipeline_text_of_the_notes():
 
 @pytest.mark.seed("MEM-03", "MEM-07")
 def test_the_four_blocks_of_an_unrolled_copy():
-    m = body(move("8", 1), policy="notes")
+    m = body(move("8", 1), policy="documented")
     assert names(m["k"]) == ["entry", "split", "forward.for", "reverse.for", "nonzerotrip"]
     assert not any(i.is_phi for i in m["k"].instructions())
-    m = body("\n".join([move("8", 1)] * 2), policy="notes")
+    m = body("\n".join([move("8", 1)] * 2), policy="documented")
     second = names(m["k"])[5:]
     assert [n.rsplit(".", 1)[0] for n in second] == ["split", "forward.for", "reverse.for",
                                                      "nonzerotrip"]
@@ -201,7 +201,7 @@ def test_the_direction_is_an_unsigned_comparison_of_addresses():
 
 @pytest.mark.seed("MEM-09", "MEM-10")
 def test_order_of_unrolled_elements():
-    f = body(move("4", 1), policy="notes")["k"]
+    f = body(move("4", 1), policy="documented")["k"]
     forward, reverse = accesses(f.blocks[2]), accesses(f.blocks[3])
     assert [a[:2] for a in forward] == [(k, n) for n in range(4) for k in ("load", "store")]
     assert [a[:2] for a in reverse] == [(k, n) for n in (3, 2, 1, 0) for k in ("load", "store")]
@@ -252,7 +252,7 @@ def test_elements_are_as_wide_as_the_alignment(align, element):
     f = body(move("64", align, "memcpy"), knobs={"memmove-unroll-threshold": 64,
              "lower-aggr-unrolled-stores-limit": 64})["k"]
     assert {a[2] for a in accesses(f.entry)} == {element}
-    f = body(move("64", align), policy="notes")["k"]
+    f = body(move("64", align), policy="documented")["k"]
     assert {a[2] for a in accesses(f.blocks[2])} == {I8}
 
 
@@ -297,7 +297,7 @@ def test_aligned_copies_are_vector_accesses_of_ptx():
 
 @pytest.mark.seed("MEM-19", "GAP-12")
 def test_memcpy_goes_both_ways_by_the_notes_and_forward_as_observed():
-    f = body(move("8", 1, "memcpy"), policy="notes")["k"]
+    f = body(move("8", 1, "memcpy"), policy="documented")["k"]
     assert names(f)[1:4] == ["split", "forward.for", "reverse.for"]
     f = body(move("8", 4, "memcpy"))["k"]
     assert [a[0] for a in accesses(f.entry)] == ["load", "load", "store", "store"]
@@ -316,7 +316,7 @@ def test_limits_count_elements(knob):
 
     assert (phis(64, 4, "observed"), phis(68, 4, "observed")) == (0, 2)
     assert (phis(67, 4, "observed"), phis(272, 16, "observed")) == (0, 2)
-    assert (phis(128, 4, "notes"), phis(129, 4, "notes")) == (0, 2)
+    assert (phis(128, 4, "documented"), phis(129, 4, "documented")) == (0, 2)
     assert (phis(8, 4, "observed", **{knob: 2}), phis(8, 4, "observed", **{knob: 1})) == (0, 2)
 
 

@@ -39,7 +39,7 @@ def check(module, pipeline, policy, knobs):
     return lowered, ori
 
 
-MODULES = (kernels(), st.sampled_from(PIPELINES), st.sampled_from(("observed", "notes")),
+MODULES = (kernels(), st.sampled_from(PIPELINES), st.sampled_from(("observed", "documented")),
            st.sampled_from(KNOBS))
 
 
@@ -81,7 +81,7 @@ def test_many_are_taken_by_the_real_tools(module, target):
 
 
 @settings(max_examples=10, suppress_health_check=RELAXED, deadline=None)
-@given(plain_kernels(8), st.sampled_from(("observed", "notes")))
+@given(plain_kernels(8), st.sampled_from(("observed", "documented")))
 def test_kernels_of_all_kinds(module, policy):
     """Those of the whole level, in which aggregates are few."""
     check(module, LOWER, policy, {})

@@ -273,7 +273,7 @@ def test_a_knob_set_wrongly_is_a_usage_error(setting, told):
 
 
 def test_knobs_as_json_show_what_holds():
-    out = nvir_("knobs", "--json", "--knob", "UnrollBudget=7", "--policy", "notes")
+    out = nvir_("knobs", "--json", "--knob", "UnrollBudget=7", "--policy", "documented")
     body = json.loads(out.stdout)
     assert body["schema"] == "nvir.knobs/1"
     rows = {k["name"]: k for k in body["knobs"]}

@@ -250,7 +250,7 @@ def test_recipes_hold_every_pass_option_and_knob() -> None:
     names = {p.name for p in ori}
     wanted = {k.name for k in all_knobs() if not names.isdisjoint(k.readers)}
     assert {name for r in recipes for name, _ in r.knobs} == wanted
-    assert {r.policy for r in recipes} == {"observed", "notes"}
+    assert {r.policy for r in recipes} == {"observed", "documented"}
     assert steps
     for r in recipes[:200]:
         Knobs(dict(r.knobs), r.policy)

@@ -133,8 +133,8 @@ def test_a_pass_reads_knobs_options_policy_and_profile():
     module = two()
     entry = module["first"].entry.name
     run_passes(module, [row], knobs={"UnrollBudget": 9, f"UnrollBudget@first:{entry}": 8},
-               policy="notes", profile="sm_90")
-    assert seen["first"] == (9, 8, 1, "notes", "ori", "sm_90")
+               policy="documented", profile="sm_90")
+    assert seen["first"] == (9, 8, 1, "documented", "ori", "sm_90")
     assert seen["second"][1] == 9
 
 
@@ -145,7 +145,7 @@ def test_the_profile_is_that_of_the_target_or_of_the_policy():
         names.append(ctx.profile.name)
         return False
 
-    for policy in ("observed", "notes"):
+    for policy in ("observed", "documented"):
         run_passes(two(), [Pass("ask", ask, "")], policy=policy)
     assert names[0] == "sm_80"
     assert names[-1] == "sm_80_notes"

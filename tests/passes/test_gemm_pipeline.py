@@ -106,7 +106,7 @@ REASONS = {
 }
 BY_SETTINGS = {
     Reason.DISABLED: ("gemm-pipeline", {}),
-    Reason.MATRIX: ("gemm-pipeline", {"policy": "notes", "knobs": ON}),
+    Reason.MATRIX: ("gemm-pipeline", {"policy": "documented", "knobs": ON}),
     Reason.NO_GAIN: ("gemm-pipeline", {"knobs": ON}),
     Reason.DEPTH: (
         "gemm-pipeline", {"knobs": {**ON, "GemmPipelinerPipelineDepthEnforceDeltaFull": -2}},
@@ -365,11 +365,11 @@ def test_the_dump_has_both_sections(capsys):
 @pytest.mark.seed("GEM-05")
 def test_the_notes_take_integer_products_only():
     text = (EXAMPLES / "gemm_mma.sm_80.ptx").read_text()
-    assert not made(applied(text, "gemm-pipeline", policy="notes", knobs=ON)[1])
+    assert not made(applied(text, "gemm-pipeline", policy="documented", knobs=ON)[1])
     # of 8-bit integers the same fragments: a byte for each half
     whole = text.replace("m16n8k16.row.col.f32.f16.f16.f32", "m16n8k32.row.col.s32.s8.s8.s32")
     whole = whole.replace(".reg .f32 ", ".reg .b32 ")
-    assert made(applied(whole, "gemm-pipeline", policy="notes", knobs=ON)[1])
+    assert made(applied(whole, "gemm-pipeline", policy="documented", knobs=ON)[1])
 
 
 # ------------------------------------------- loops that are pipelined already

@@ -80,7 +80,7 @@ def test_names_agree_with_the_coverage_list():
 def test_noted_defaults(name):
     kind, default = NOTED[name]
     assert knob(name).type == kind
-    assert Knobs(policy="notes").get(name) == default
+    assert Knobs(policy="documented").get(name) == default
 
 
 @pytest.mark.seed("GAP-58")
@@ -122,7 +122,7 @@ def test_readers_really_read():
 
 def test_observed_defaults_differ_where_the_real_tool_does():
     assert Knobs(policy="observed").get("memmove-unroll-threshold") == 16
-    assert Knobs(policy="notes").get("memmove-unroll-threshold") == 128
+    assert Knobs(policy="documented").get("memmove-unroll-threshold") == 128
 
 
 @pytest.mark.seed("KNB-70", "KNB-86")

@@ -333,7 +333,7 @@ PIPELINES = (
 )
 
 
-@pytest.mark.parametrize("policy", ["observed", "notes"])
+@pytest.mark.parametrize("policy", ["observed", "documented"])
 @pytest.mark.parametrize("seed", range(8))
 def test_random_kernels_behave_the_same(seed, policy):
     make = wild_kernel if seed % 2 else random_kernel
@@ -350,7 +350,7 @@ def test_random_kernels_are_worth_running():
     moved = 0
     for seed in range(8):
         module = nvir.read_ptx((wild_kernel if seed % 2 else random_kernel)(seed + 400, 30))
-        remarks = nvir.run_passes(module, "licm", policy="notes", knobs={"HoistBudget": 0.0})
+        remarks = nvir.run_passes(module, "licm", policy="documented", knobs={"HoistBudget": 0.0})
         moved += any(r.name == "Hoisted" for r in remarks)
     assert moved >= 2
 
@@ -362,7 +362,7 @@ def test_examples_still_assemble():
     assert files
     for file in files:
         module = nvir.read_ptx(file)
-        for policy in ("observed", "notes"):
+        for policy in ("observed", "documented"):
             nvir.run_passes(module, "licm,licm<id=3>", policy=policy, verify=True)
         made = toolchain.ptxas(nvir.print_ptx(module), module.target)
         assert made.ok, (file, made.error)

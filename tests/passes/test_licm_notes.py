@@ -1,4 +1,4 @@
-"""Policy `notes` of licm: the tables of the notes, number by number, and the five stages."""
+"""Policy `documented` of licm: the tables of the notes, number by number, and the five stages."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from nvir.assembler.hoist.tables import Mode, Policy381
 from nvir.documented.hoist import core as licm_core
 from nvir.documented.hoist import sets as licm_sets
 from nvir.documented.hoist import stages
+from nvir.documented.policy import core_knobs
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import KnobKind, Knobs, knob
@@ -59,7 +60,7 @@ def loop_of(module: nvir.Module, label: str = "L"):
 
 
 def run(module: nvir.Module, id: int = 0, **knobs):
-    return nvir.run_passes(module, f"licm<id={id}>", policy="notes", knobs=knobs, verify=True)
+    return nvir.run_passes(module, f"licm<id={id}>", policy="documented", knobs=knobs, verify=True)
 
 
 def names(remarks) -> list[str]:
@@ -240,7 +241,7 @@ def test_a_barrier_keeps_everything_in_the_loop():
 @pytest.mark.parametrize("pass_id", range(4))
 @pytest.mark.parametrize("mode", list(Mode))
 def test_budget_table(pass_id, mode):
-    cbo = knob("HoistLoopInvBudget").default_for("notes", pass_id)
+    cbo = knob("HoistLoopInvBudget").default_for("documented", pass_id)
     assert cbo == (22 if pass_id == 0 else 100)
     aggressive = mode >= 2
     wanted = (200 if pass_id == 0 else 300) if aggressive else cbo
@@ -533,8 +534,8 @@ def test_a_move_counts_a_quarter():
     copies = sum(stages.is_copy(i.form) for i in m.items)
     assert copies
     assert whole - quarter == copies * Fraction(3, 4)
-    ctx = Context(single(""), Knobs({"MovWeightForSinkingHoisting": 0.5}, "notes"))
-    assert licm.core_knobs(ctx, 0).move == Fraction(1, 2)
+    ctx = Context(single(""), Knobs({"MovWeightForSinkingHoisting": 0.5}, "documented"))
+    assert core_knobs(ctx, 0).move == Fraction(1, 2)
 
 
 @pytest.mark.seed("KNB-86", "KNB-70")
@@ -543,8 +544,8 @@ def test_the_budget_of_a_loop_inside_another(pass_id):
     """Per instance, and that of single loops while it is not set itself."""
     assert Knobs().get("NestedHoistInnerThreshold", pass_id=pass_id) == (100 if pass_id else 22)
     assert Knobs({"HoistLoopInvBudget": 7}).get("NestedHoistInnerThreshold", pass_id=pass_id) == 7
-    ctx = Context(nested(), Knobs({"NestedHoistInnerThreshold": 5}, "notes"))
-    k = licm.core_knobs(ctx, pass_id)
+    ctx = Context(nested(), Knobs({"NestedHoistInnerThreshold": 5}, "documented"))
+    k = core_knobs(ctx, pass_id)
     assert (k.cbo_inner, k.cbo) == (5, 100 if pass_id else 22)
 
 
@@ -682,6 +683,6 @@ def test_remarks_carry_the_numbers_of_the_formula():
     (r,) = run(single("add.u32 %r10, %r3, 7;"))
     assert r.name == "Hoisted"
     assert {"score", "budget", "real", "size", "value", "penalty"} <= set(r.args)
-    ctx = Context(single(""), Knobs(policy="notes"))
-    assert licm.core_knobs(ctx, 0) == licm_core.CoreKnobs()
-    assert licm.core_knobs(ctx, 1).cbo == 100
+    ctx = Context(single(""), Knobs(policy="documented"))
+    assert core_knobs(ctx, 0) == licm_core.CoreKnobs()
+    assert core_knobs(ctx, 1).cbo == 100

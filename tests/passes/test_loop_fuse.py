@@ -93,7 +93,7 @@ def loops(f: Any) -> int:
 
 
 @pytest.mark.seed("FUS-01", "KNB-91")
-@pytest.mark.parametrize("policy", ["notes", "observed"])
+@pytest.mark.parametrize("policy", ["documented", "observed"])
 def test_by_default_nothing_happens(policy: str) -> None:
     module = nvir.read_ptx(body(HEAD + PAIR))
     Driver(Settings(verify_each=True, check=True)).run(module, "loop-simplify")

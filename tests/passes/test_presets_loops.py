@@ -84,7 +84,7 @@ def test_random_kernels_behave_the_same(seed: int) -> None:
     assert failure is None, failure
 
 
-@pytest.mark.parametrize("policy", ["notes", "observed"])
+@pytest.mark.parametrize("policy", ["documented", "observed"])
 @pytest.mark.parametrize("name", ["horner.sm_80", "softmax.sm_80", "histogram.sm_80"])
 def test_examples_behave_the_same(name: str, policy: str) -> None:
     module = nvir.read_ptx(EXAMPLES / f"{name}.ptx")

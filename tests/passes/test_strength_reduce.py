@@ -92,14 +92,14 @@ def test_what_the_machine_does_in_one_operation_stays() -> None:
               xor.b64 %rd5, %rd5, %rd7;"""
     f, remarks = reduced(work)
     assert names(remarks) == ["NarrowValueMayWrap", "ReductionNotPaying"]
-    f, remarks = reduced(work, "strength-reduce,dce", policy="notes")
+    f, remarks = reduced(work, "strength-reduce,dce", policy="documented")
     assert names(remarks) == ["NarrowValueMayWrap", "StrengthReduced"]
     assert "mul" not in in_loop(f)
 
 
 def test_an_address() -> None:
     work = "mul.wide.s32 %rd7, %r1, 4; add.s64 %rd8, %rd1, %rd7; st.global.u32 [%rd8], %r51;"
-    f, remarks = reduced(work, policy="notes", pipeline="strength-reduce,dce")
+    f, remarks = reduced(work, policy="documented", pipeline="strength-reduce,dce")
     assert [(r.name, r.args.get("step")) for r in remarks] == [("StrengthReduced", "4")]
     assert in_loop(f).count("mul") == 0
     _, remarks = reduced(work)
@@ -116,14 +116,14 @@ def test_widening_needs_a_proof(bound: str, start: str, step: str, name: str) ->
     """Of a step of two a wrap cannot be excluded, nor where the variable begins near the end."""
     work = "mul.wide.s32 %rd7, %r1, 4; xor.b64 %rd5, %rd5, %rd7;"
     shape = {"compare": "lt.s32"} if bound[0] != "-" else {"compare": "ne.s32"}
-    _, remarks = reduced(work, policy="notes", bound=bound, start=start, step=step, **shape)
+    _, remarks = reduced(work, policy="documented", bound=bound, start=start, step=step, **shape)
     assert names(remarks) == [name]
 
 
 def test_narrow_arithmetic_may_wrap() -> None:
     """Without widening nothing has to be proven: sums wrap as products do."""
     work = "mul.lo.s32 %r7, %r1, 1000000007; cvt.u64.u32 %rd7, %r7; xor.b64 %rd5, %rd5, %rd7;"
-    _, remarks = reduced(work, policy="notes", bound="2000")
+    _, remarks = reduced(work, policy="documented", bound="2000")
     assert "StrengthReduced" in names(remarks)
 
 
@@ -162,7 +162,7 @@ def test_values_a_constant_apart_share_a_recurrence() -> None:
     ],
 )
 def test_what_is_not_linear(work: str) -> None:
-    _, remarks = reduced("setp.gt.u32 %p9, %r51, 3; mov.u64 %rd7, 0;" + work, policy="notes")
+    _, remarks = reduced("setp.gt.u32 %p9, %r51, 3; mov.u64 %rd7, 0;" + work, policy="documented")
     assert "StrengthReduced" not in names(remarks)
 
 
@@ -238,7 +238,7 @@ def test_random_chains_behave_the_same(seed: int) -> None:
         ("%r52", "%r52", "-1", "gt.s32"), ("30", "3", "3", "lt.u32"),
         ("-2147483646", "2147483640", "1", "ne.s32"), ("%r52", "7", "-1", "ge.s32"),
     ])
-    reduced(random_work(rng), "strength-reduce<pressure=0>", rng.choice(["notes", "observed"]),
+    reduced(random_work(rng), "strength-reduce<pressure=0>", rng.choice(["documented", "observed"]),
             bound, start, step, compare)
 
 
@@ -247,7 +247,7 @@ def test_examples_behave_the_same(name: str) -> None:
     module = nvir.read_ptx(EXAMPLES / f"{name}.ptx")
     before = clone_module(module)
     Driver(Settings(verify_each=True)).run(
-        module, "loop-simplify,strength-reduce<pressure=0>,dce", policy="notes"
+        module, "loop-simplify,strength-reduce<pressure=0>,dce", policy="documented"
     )
     for f in module.functions:
         if f.is_kernel:

@@ -12,7 +12,8 @@ import pytest
 
 import nvir
 from nvir.analysis.induction import trip_count
-from nvir.assembler.unroll.codes import UnrollCode
+from nvir.assembler.unroll.decision import UnrollCode
+from nvir.documented.policy import Entry, entry_guard, rules_of
 from nvir.documented.unroll.facts import (
     ASCENDING,
     DESCENDING,
@@ -34,10 +35,9 @@ from nvir.documented.unroll.facts import (
 from nvir.documented.unroll.steps import (
     Rules,
     allowance,
+    documented_decisions,
     is_hot,
     known_factor,
-    notes_decisions,
-    overridden,
     remaining_cost,
     tex_budget,
     unknown_factor,
@@ -48,17 +48,11 @@ from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs, all_knobs
 from nvir.passes.loop.unroll import loop_unroll
-from nvir.passes.loop.unroll.loop_unroll import (
-    ALWAYS,
-    NEVER,
-    Entry,
-    UnrollRecord,
-    entry_guard,
-    rules_of,
-)
+from nvir.passes.loop.unroll.loop_unroll import ALWAYS, NEVER, UnrollRecord
 from nvir.passes.loop.unroll.remarks import (
     NOT_UNROLLED,
 )
+from nvir.passes.loop.unroll.wishes import overridden
 from nvir.passes.registry import all_passes
 
 HEADER = """.version 8.0
@@ -114,7 +108,7 @@ def verdicts(text: str, *, off: str = "", forced: bool = False, **rules: object)
     function = kernel(text)
     rules = {"literal": True, "inst_limit": 0.0} | rules
     named = frozenset(b for b in function.blocks if b.name == off)
-    made = notes_decisions(function, Rules(**rules), named, forced=forced)
+    made = documented_decisions(function, Rules(**rules), named, forced=forced)
     return {h.name: v for h, v in made.items()}
 
 
@@ -123,10 +117,10 @@ def verdict(text: str, **rules: object):
 
 
 def run(text: str, options: str = "", **knobs: object):
-    """Statistics, and the remarks, of the pass under policy notes."""
+    """Statistics, and the remarks, of the pass under policy documented."""
     module = nvir.read_ptx(HEADER + text + END)
     driver = Driver(Settings(verify_each=True, check=True))
-    ctx = driver.run(module, f"loop-unroll{options}", knobs=knobs, policy="notes")
+    ctx = driver.run(module, f"loop-unroll{options}", knobs=knobs, policy="documented")
     return module, ctx.remarks
 
 
@@ -159,7 +153,7 @@ def test_a_guard_stops_the_pass_with_a_remark():
     assert "LoopMakeSingleEntry" in remarks[0].message
     module = nvir.read_ptx('.version 8.0\n.target sm_80\n.address_size 64\n.pragma "nounroll";\n'
                            + HEADER.split("\n", 3)[3] + loop(MAD) + END)
-    told = nvir.run_passes(module, "loop-unroll", policy="notes")
+    told = nvir.run_passes(module, "loop-unroll", policy="documented")
     assert [r.name for r in told] == ["UnrollGuard"]
 
 
@@ -180,7 +174,7 @@ def test_the_phase_is_found_by_its_dump_name_and_runs_in_order():
                   "KNB-45", "KNB-46", "KNB-47", "KNB-48", "KNB-49", "KNB-50", "KNB-51", "KNB-52",
                   "KNB-53", "KNB-54")
 def test_the_rules_start_from_the_knob_table():
-    ctx = Context(nvir.read_ptx(HEADER + END), Knobs(policy="notes"))
+    ctx = Context(nvir.read_ptx(HEADER + END), Knobs(policy="documented"))
     ctx.options = loop_unroll.Options()
     assert rules_of(ctx) == Rules()
     table = {k.name: k.default for k in all_knobs()}
@@ -198,7 +192,7 @@ def test_the_prescan_counts_calls_of_one_block():
     assert pre_scan(f).inlinable_calls == 3
     assert not pre_scan(f).multi_exit
     module = nvir.read_ptx(HEADER + loop(call + MAD) + END)
-    ctx = Driver(Settings()).run(module, "loop-unroll", policy="notes")
+    ctx = Driver(Settings()).run(module, "loop-unroll", policy="documented")
     assert ctx.counters["loop-unroll.inlinable_calls"] == 1
     f = kernel(loop("setp.eq.s32 %p5, %r2, 3; call.uni branchy, (%p5);"))
     assert pre_scan(f).inlinable_calls == 0
@@ -246,7 +240,7 @@ def test_four_causes_and_the_master_knob_give_11():
     f = kernel(loop(MAD))
     header = next(b for b in f.blocks if b.name == "L")
     f.marks[header.first] = {"nounroll"}
-    assert notes_decisions(f, Rules())[header].code is UnrollCode.NOUNROLL
+    assert documented_decisions(f, Rules())[header].code is UnrollCode.NOUNROLL
 
 
 # ------------------------------------------------------------------- steps E to J
@@ -404,7 +398,7 @@ def test_a_known_count_above_two_is_12_literally_and_unrolled_repaired():
     text = loop(MAD * 10, 8)
     assert verdict(text).code is UnrollCode.NO_FACTOR
     v = verdict(text, literal=False)
-    assert (v.action, v.factor) == ("full", 8)
+    assert (v.action, v.T, v.factor) == ("full", 8, None)
     assert UnrollCode.NO_FACTOR.number == "12"
 
 
@@ -715,7 +709,7 @@ def test_statistics_come_from_one_record(target):
         loop(MAD * 4, "%r1", "D", "%r15", pragma=NOUNROLL),
     ])
     module = nvir.read_ptx((HEADER + four + END).replace("sm_80", target))
-    remarks = nvir.run_passes(module, "loop-unroll", policy="notes", verify=True)
+    remarks = nvir.run_passes(module, "loop-unroll", policy="documented", verify=True)
     line = remarks.filter(kind="analysis")[0].message
     assert line == "# [partially unrolled loops=1] [non-unrolled loops=2]"
     record = UnrollRecord(total=4, full=1, partial=1)

@@ -66,7 +66,7 @@ def outcome(d: UnrollDecision) -> tuple[str, int | None]:
 def test_a_loop_is_full_up_to_its_limit():
     """d = 10: p = 100·3/13 = 23, L = 140 + 46·23 = 1198, (T - 1)·10 ≤ 1198 up to T = 120."""
     d = decision(FMA * 10, 120)
-    assert (d.d, d.a, d.S, d.p, d.L, d.T) == (10, 10, 3, 23, 1198, 120)
+    assert (d.d, d.cost, d.folds, d.saved, d.limit, d.T) == (10, 10, 3, 23, 1198, 120)
     assert (outcome(d), d.code) == (("full", None), None)
     assert d.reason == "(120 − 1)·10 = 1190 ≤ 1198"
     assert outcome(decision(FMA * 10, 121))[0] == "partial"
@@ -75,32 +75,32 @@ def test_a_loop_is_full_up_to_its_limit():
 def test_what_folds_with_the_induction_variable_saves():
     """A conversion of the variable folds: one less in a copy, one more saved."""
     d = decision(FMA * 8 + "cvt.rn.f32.s32 %f4, %r2; add.f32 %f3, %f3, %f4;", 50)
-    assert (d.d, d.a, d.S) == (10, 9, 4)
+    assert (d.d, d.cost, d.folds) == (10, 9, 4)
     run_time = "add.s32 %r6, %r2, %r1; cvt.rn.f32.s32 %f4, %r6; add.f32 %f3, %f3, %f4;"
     d = decision(FMA * 7 + run_time, 50)
-    assert (d.d, d.a, d.S) == (10, 10, 3)
+    assert (d.d, d.cost, d.folds) == (10, 10, 3)
 
 
 def test_a_known_shared_address_saves_four_more_before_hopper():
     body = "ld.shared.f32 %f4, [%r5]; add.s32 %r5, %r5, 4; add.f32 %f3, %f3, %f4;" + FMA * 7
     d = decision(body, 50)
-    assert (d.d, d.a, d.S) == (10, 9, 3 + 1 + 4)
+    assert (d.d, d.cost, d.folds) == (10, 9, 3 + 1 + 4)
     d = decision(body, 50, target="sm_90")
-    assert (d.d, d.a, d.S) == (10, 10, 3)
+    assert (d.d, d.cost, d.folds) == (10, 10, 3)
 
 
 def test_a_loop_alone_in_its_kernel_may_grow_by_its_share():
     small = decisions(loop(FMA * 8, 279), end="st.global.f32 [%rd1], %f3; ret; }")["L"]
     assert small.action == "full"
-    assert small.L is not None
-    assert small.L > 140 + 46 * 27
+    assert small.limit is not None
+    assert small.limit > 140 + 46 * 27
     beside = decisions(loop(FMA * 8, 279))["L"]
-    assert (beside.action, beside.L) == ("partial", 140 + 46 * 27)
+    assert (beside.action, beside.limit) == ("partial", 140 + 46 * 27)
     end = "st.global.f32 [%rd1], %f3; ret; }"
     last_first = decisions(loop(FMA * 8, 220) + loop(FMA * 2, "%r1", "M"), end=end)
     assert last_first["L"].action == "full"  # M, the last of the text, is done by then
     first_last = decisions(loop(FMA * 2, "%r1") + loop(FMA * 8, 220, "M"), end=end)
-    assert (first_last["M"].action, first_last["M"].L) == ("partial", 140 + 46 * 27)
+    assert (first_last["M"].action, first_last["M"].limit) == ("partial", 140 + 46 * 27)
 
 
 # --------------------------------------------------------------- rule 2: partial
@@ -141,7 +141,7 @@ def test_a_branch_in_the_body_forbids_partial_not_full():
 def test_one_fetch_rounds_the_factor_to_a_multiple_of_four():
     fetch = "tex.2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd1, {%f3, %f2}]; add.f32 %f3, %f3, %f5;"
     d = decision(fetch + FMA * 32, 1000)  # d = 35: 10 fits, 8 is taken
-    assert (d.d, d.S, outcome(d)) == (35, 8, ("partial", 8))
+    assert (d.d, d.folds, outcome(d)) == (35, 8, ("partial", 8))
     d = decision(fetch + fetch + FMA * 29, 1000)  # two fetches: 10 stays
     assert (d.d, outcome(d)) == (35, ("partial", 10))
 
@@ -153,9 +153,9 @@ LOAD = "ld.global.f32 %f4, [%rd1]; add.s64 %rd1, %rd1, 4; add.f32 %f3, %f3, %f4;
 
 def test_with_a_load_up_to_49():
     d = decision(LOAD + FMA * 43)
-    assert (d.c, outcome(d), d.T) == (49, ("partial", 4), None)
+    assert (d.size, outcome(d), d.T) == (49, ("partial", 4), None)
     d = decision(LOAD + FMA * 44)
-    assert (d.c, outcome(d), d.code) == (50, ("none", 1), UnrollCode.NO_FACTOR)
+    assert (d.size, outcome(d), d.code) == (50, ("none", 1), UnrollCode.NO_FACTOR)
 
 
 @pytest.mark.seed("UNR-23")
@@ -165,7 +165,7 @@ def test_without_a_load_below_22_and_five_more_a_shared_load():
     shared = "add.s32 %r5, %r5, %r1; ld.shared.f32 %f4, [%r5]; add.f32 %f3, %f3, %f4;"
     assert outcome(decision(shared + FMA * 20)) == ("partial", 4)
     d = decision(shared + FMA * 21)
-    assert (d.c, outcome(d)) == (27, ("none", 1))
+    assert (d.size, outcome(d)) == (27, ("none", 1))
 
 
 def test_fetches_of_an_unknown_trip_count():
@@ -254,7 +254,7 @@ def test_an_inner_loop_that_is_gone_counts_as_its_copies():
     found = decisions(loop(loop(FMA * 5, 4), 3, "M"))
     assert found["L"].action == "full"
     m = found["M"]
-    assert (m.d, m.a, m.S) == (4 * 7 + 1, 20, 3 + 2 * 4 + 1)
+    assert (m.d, m.cost, m.folds) == (4 * 7 + 1, 20, 3 + 2 * 4 + 1)
     assert m.action == "full"
 
 
@@ -280,7 +280,7 @@ def test_how_the_loop_counts_does_not_matter(form):
     head = "setp.ge.s32 %p1, %r2, 60; @%p1 bra X;" if form == "while" else ""
     start = "mov.u32 %r2, 0; mov.u64 %rd2, 0; mov.f32 %f9, 0f00000000;"
     d = decisions(f"{start} L: {head} {FMA * 5} {tail}")["L"]
-    assert (d.T, d.d, d.a, d.action) == (20, 5, 5, "full")
+    assert (d.T, d.d, d.cost, d.action) == (20, 5, 5, "full")
 
 
 @pytest.mark.seed("UNR-10", "UNR-46")

@@ -105,7 +105,7 @@ def test_factor_1_keeps_every_loop():
      ("unroll", 300, "FullyUnrolled", 300), ("unroll 8", 6, "FullyUnrolled", 6),
      ("unroll 1", 6, "NotUnrolledNounroll", None), ("nounroll", 6, "NotUnrolledNounroll", None)],
 )
-@pytest.mark.parametrize("policy", ["observed", "notes"])
+@pytest.mark.parametrize("policy", ["observed", "documented"])
 def test_the_pragma_of_the_source_is_obeyed(pragma, trip, name, copies, policy):
     _, ctx = run(loop(FMA, trip, pragma=f'.pragma "{pragma}";'), "<repaired>", policy)
     told = next(r for r in ctx.remarks if r.kind != "analysis")
@@ -139,7 +139,7 @@ def test_thresholds_act_on_the_observed_policy():
 # -------------------------------------------------------------------- remarks
 
 
-@pytest.mark.parametrize("policy", ["observed", "notes"])
+@pytest.mark.parametrize("policy", ["observed", "documented"])
 def test_every_loop_has_one_remark_with_its_numbers(policy):
     text = loop(loop(FMA, "%r1", "M"), 4) + loop(LOAD, "%r1", "N").replace("%r3", "%r5")
     _, ctx = run(text, policy=policy)
@@ -175,7 +175,7 @@ def test_codes_are_told_apart():
 
 PIPELINES = (
     ("observed", "copy-prop,loop-unroll,dce"),
-    ("notes", "copy-prop,loop-unroll<repaired>,dce"),
+    ("documented", "copy-prop,loop-unroll<repaired>,dce"),
     ("observed", "loop-unroll<factor=3;remainder=pieces>,copy-prop,dce"),
 )
 

@@ -340,7 +340,7 @@ def sizes(text: str, arch: str = "sm_80") -> tuple[int, int]:
     function = (module := nvir.read_ptx(HEAD.format(arch=arch) + START + loop + END))["k"]
     function.analyze_cfg()
     made = decide(function, Context(module, Knobs()))["L"]
-    return made.d - 1, made.a - 1
+    return made.d - 1, made.cost - 1
 
 
 @pytest.mark.parametrize(("text", "d", "a"), ROWS)

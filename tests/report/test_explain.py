@@ -217,12 +217,12 @@ def test_the_hottest_loop_is_the_deepest_and_longest():
 def test_policy_notes_holds_what_loop_unroll_does():
     m = nvir.read_ptx(EXAMPLES / "saxpy.sm_80.ptx")
     f = next(f for f in m.functions if f.blocks)
-    (made,) = unrolling(f, m, "sm_80", "notes").values()
+    (made,) = unrolling(f, m, "sm_80", "documented").values()
     assert (made.action, made.code) == ("none", "14")
     assert made.reason
     small = kernel(trips=3, body=1)
     assert small.module is not None
-    (other,) = unrolling(small, small.module, "sm_80", "notes").values()
+    (other,) = unrolling(small, small.module, "sm_80", "documented").values()
     assert other.reason == "T = 3, cost 3: no factor"
 
 

@@ -240,12 +240,12 @@ def test_edge_latency_by_policy():
     assert edge_latency(SM_80, "IADD3", "FFMA") == 5
     assert edge_latency(SM_80, "ISETP", "BRA", guard=True) == 13
     assert edge_latency(SM_80, "LDG.E", level="l2") == 200
-    assert edge_latency(SM_80, "LDG.E", level="l2", policy="notes") == 64
-    assert edge_latency(SM_80, "LDG.E", policy="notes") == 33
+    assert edge_latency(SM_80, "LDG.E", level="l2", policy="documented") == 64
+    assert edge_latency(SM_80, "LDG.E", policy="documented") == 33
     geforce = profile("sm_86")
     assert edge_latency(geforce, "DFMA") == 54
-    assert edge_latency(geforce, "DFMA", policy="notes") == 32
-    assert edge_latency(SM_80, "FFMA", "FFMA", policy="notes") == 4
+    assert edge_latency(geforce, "DFMA", policy="documented") == 32
+    assert edge_latency(SM_80, "FFMA", "FFMA", policy="documented") == 4
     with pytest.raises(Unsupported, match="guess"):
         edge_latency(SM_80, "FFMA", policy="guess")
 

@@ -145,7 +145,7 @@ def test_the_notes_worked_example():
     body += "".join(f"fma.rn.f32 %f{k}, %f3, %f4, %f5;" for k in range(10, 17))
     body += "add.f32 %f1, %f1, %f10;"
     body += "".join(f"st.shared.f32 [tile+{4 * k}], %f{k};" for k in range(11, 17))
-    found = graph_of(body, "sm_80_notes", policy="notes")
+    found = graph_of(body, "sm_80_notes", policy="documented")
     fp32 = [p for p in found.pipes if p == ("FMA",)]
     assert len(fp32) == 8
     made = schedule_loop(found)

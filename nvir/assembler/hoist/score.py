@@ -7,7 +7,7 @@ budget    how generous the instance is
 size      of the block: what the saving is a share of
 penalty   the registers that it takes
 
-Two policies fill it in, both block by block: `notes` in licm_stages.py, `observed` in
+Two policies fill it in, both block by block: `documented` in licm_stages.py, `observed` in
 licm_observed.py.
 """
 

@@ -23,20 +23,18 @@ Source   measured on ptxas 13.0.88; benchmarks/unroll_agreement.py compares.
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from typing import Literal
 
 import attrs
 
 from nvir.analysis.divergence import Divergence, divergence
 from nvir.analysis.induction import TripCount
 from nvir.assembler.unroll.body_cost import BodyCost, body_cost
-from nvir.assembler.unroll.codes import UnrollCode
+from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.assembler.unroll.exits import COUNT_LIMIT, counted_by, why_not_counted
 from nvir.assembler.unroll.known import Counted
 from nvir.assembler.unroll.outside import outside_size
 from nvir.assembler.unroll.weights import (
     BLACKWELL,
-    LOOP_CONTROL,
     PARTIAL_LIMIT,
     PARTIAL_SAVING,
     SHARE_STEP,
@@ -49,8 +47,6 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.symbols import Param
 from nvir.ir.values import Constant, Value
 
-Action = Literal["full", "partial", "none"]
-
 
 @attrs.frozen
 class Limits:
@@ -62,46 +58,6 @@ class Limits:
     share: float = 0.25  # UnrollFlexableFullLimit
     unknown_factor: int = 4  # UnrollUnknownCount
     full_limit: int = 200  # UnrollFullInstLimit
-
-
-@attrs.frozen
-class UnrollDecision:
-    """What happens to a loop, and the numbers that decided.
-
-    action   "full", "partial" or "none"; factor None, > 1 or 1
-    code     why not, None where it is unrolled
-    reason   the deciding comparison
-    d, a, S  see body_cost.py; c = d + 3, p = 100·S/c rounded down
-    L        the limit of rule 1, None where it was not asked
-    T        the trip count, None where it is not known
-    """
-
-    action: Action
-    factor: int | None
-    code: UnrollCode | None
-    reason: str
-    d: int = 0
-    a: int = 0
-    S: int = 0
-    L: int | None = None
-    T: int | None = None
-
-    @property
-    def c(self) -> int:
-        return self.d + LOOP_CONTROL
-
-    @property
-    def p(self) -> int:
-        return 100 * self.S // self.c
-
-    def none(self, code: UnrollCode, reason: str = "") -> UnrollDecision:
-        return attrs.evolve(self, action="none", factor=1, code=code, reason=reason or code.text)
-
-    def full(self, reason: str) -> UnrollDecision:
-        return attrs.evolve(self, action="full", factor=None, code=None, reason=reason)
-
-    def partial(self, factor: int, reason: str) -> UnrollDecision:
-        return attrs.evolve(self, action="partial", factor=factor, code=None, reason=reason)
 
 
 def unroll_decisions(
@@ -174,7 +130,9 @@ class _State:
         counted = self.counted[loop.header] = Counted(loop, trip, inner)
         cost = body_cost(counted, self.arch, self.layout, self.dead)
         T = trip.count if trip is not None else None
-        facts = UnrollDecision("none", 1, None, "", cost.d, cost.a, cost.S, T=T)
+        facts = UnrollDecision(
+            T=T, size=cost.c, cost=cost.a, saved=cost.p, folds=cost.S
+        )
         if off:
             return facts.none(UnrollCode.NOUNROLL, '.pragma "nounroll"')
         if not self.limits.enabled:
@@ -201,7 +159,7 @@ class _State:
         self, counted: Counted, T: int, cost: BodyCost, facts: UnrollDecision
     ) -> UnrollDecision:
         limit, terms = self._full_limit(counted, cost)
-        facts = attrs.evolve(facts, L=limit)
+        facts = attrs.evolve(facts, limit=limit)
         size = max(T - 1, 0) * cost.a
         copies = f"({T} − 1)·{cost.a} = {size}"
         if size <= limit:

@@ -26,7 +26,7 @@ import attrs
 
 from nvir.analysis.counting import signed
 from nvir.analysis.induction import TripCount, constant_of, counted_exits
-from nvir.assembler.unroll.codes import UnrollCode
+from nvir.assembler.unroll.decision import UnrollCode
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop

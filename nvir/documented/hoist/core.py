@@ -58,7 +58,7 @@ from nvir.passes.context import Context
 
 @attrs.frozen
 class CoreKnobs:
-    """What the stages read of the knobs, for one loop; the pass fills it in (licm.py)."""
+    """What the stages read of the knobs, for one loop; documented/policy.py fills it in."""
 
     base: float = 10.0  # HoistBudget, 483
     cbo: float = 22.0  # HoistLoopInvBudget, 482
@@ -83,6 +83,8 @@ class CoreKnobs:
 class Core:
     """The stages under the knobs of a run; `knobs` gives those of a loop's header."""
 
+    literal = True  # knob 381 is taken as the notes have it
+
     def __init__(
         self, ctx: Context, pass_id: int, nest: Nest, knobs: Callable[[Block], CoreKnobs],
         noop: Callable[[Form], bool] | None = None,
@@ -99,7 +101,11 @@ class Core:
         permitted = self.knobs(region.loop.header).permitted
         return analyze_boundaries(region.loop, permitted, region.hazards)
 
-    def hoist(self, region: Region, policy: Policy381) -> tuple[list[Instruction], Verdict]:
+    def boundary(self, region: Region) -> str:
+        """Why the loop is no candidate, or ""."""
+        return self.boundaries(region).reason
+
+    def hoist(self, region: Region, block: Policy381) -> tuple[list[Instruction], Verdict]:
         """What leaves the loop, in order, and the verdict on the block that decided last."""
         loop = region.loop
         by_block: dict[Block, list[Instruction]] = {}
@@ -118,14 +124,14 @@ class Core:
         gone: set[Instruction] = set()
         chosen: Verdict | None = None
         tried: Verdict | None = None
-        for block, mode in calls(loop):
-            inner = next((x for x in loop.children if x.header is block), None)
+        for b, mode in calls(loop):
+            inner = next((x for x in loop.children if x.header is b), None)
             if inner is not None and not self._leaves_twice(inner, loop):
                 continue
-            items = [i for i in by_block.get(block, ()) if i not in gone]
-            if block is not loop.header and legal.isdisjoint(items):
+            items = [i for i in by_block.get(b, ()) if i not in gone]
+            if b is not loop.header and legal.isdisjoint(items):
                 continue
-            verdict, found = self._block(items, block, mode, region, policy, legal, gone)
+            verdict, found = self._block(items, b, mode, region, block, legal, gone)
             tried = verdict
             if found:
                 gone.update(found)

@@ -30,7 +30,7 @@ from nvir.analysis.induction import (
     trip_count,
 )
 from nvir.assembler.unroll.body_cost import loop_control
-from nvir.assembler.unroll.codes import UnrollCode
+from nvir.assembler.unroll.decision import UnrollCode
 from nvir.assembler.unroll.known import Counted, Known, is_symbol
 from nvir.ir.block import Block
 from nvir.ir.function import Function

@@ -12,7 +12,7 @@
 The notes contradict their purpose in places. Read literally, a known count above 2
 gives no factor at all (code 12), the penalty for inner loops that stay makes
 unrolling easier, and no loop is ever hot. `Rules.literal` keeps that, as the policy
-`notes` asks; without it the repaired reading holds: full up to 200 instructions, else
+`documented` asks; without it the repaired reading holds: full up to 200 instructions, else
 the largest power of two within the budget, entry frequency for hotness, the knob's factor
 before code 12. What the notes name without using, both readings use alike: see `Rules`.
 
@@ -27,8 +27,8 @@ import attrs
 
 from nvir.analysis.induction import trip_count
 from nvir.analysis.pressure import register_pressure
-from nvir.assembler.unroll.codes import UnrollCode
 from nvir.assembler.unroll.decide import has_pragma
+from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.documented.unroll.facts import (
     BodyRecord,
     CountedExit,
@@ -41,6 +41,7 @@ from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
+from nvir.passes.loop.unroll.wishes import overridden
 
 HOT_RUNS = 999  # a hot latch runs more often than that
 HOT_RATIO = 3  # and more than that many times as often as its header
@@ -102,51 +103,12 @@ class Rules:
     force_factor: int = 2
 
 
-@attrs.frozen
-class Verdict:
-    """What the notes' flow makes of a loop, and the numbers that decided.
-
-    action     "full", "partial", "none"; `factor` copies (the count, if full)
-    code       None where it is unrolled, and for loops that are passed over without one
-    step       the letter of the deciding step
-    size, cost instructions of the body, and what remains of them after step G
-    saved      percent of the body that folds; limit: what the cost was held against
-    iterations of the partially unrolled loop, where the count is known
-    swapped    the bound is the comparison's first operand: no pieces then
-    """
-
-    action: str
-    factor: int
-    code: UnrollCode | None
-    step: str
-    reason: str
-    T: int | None = None
-    size: int = 0
-    cost: int = 0
-    saved: int = 0
-    limit: int | None = None
-    iterations: int | None = None
-    swapped: bool = False
-    refusal: tuple[Refusal, str] | None = None
-
-
 # ---------------------------------------------------------------- single steps
 
 
 def is_hot(latch: int, header: int) -> bool:
     """Step E: how often latch and header run."""
     return latch > HOT_RUNS and header > 0 and latch // header > HOT_RATIO
-
-
-def overridden(text: str, number: int, name: str = "") -> str:
-    """Step H: "skip", "force" or "" for a block, by its number or its name."""
-    if not text:
-        return ""
-    if text == "-" or f"-{number}-" in text or (name and f"-{name}-" in text):
-        return "skip"
-    if text == "+" or f"+{number}+" in text or (name and f"+{name}+" in text):
-        return "force"
-    return ""
 
 
 def remaining_cost(r: BodyRecord, rules: Rules) -> int:
@@ -216,10 +178,10 @@ def within_budget(factor: int, cost: int, limit: int, T: int | None) -> int:
 # ------------------------------------------------------------------- the flow
 
 
-def notes_decisions(
+def documented_decisions(
     function: Function, rules: Rules, off: frozenset[Block] = frozenset(),
     refusals: Refusals | None = None, forced: bool = False,
-) -> dict[Block, Verdict]:
+) -> dict[Block, UnrollDecision]:
     """The verdict on each natural loop, by its header, in reverse post-order backwards.
 
     `off` are headers that knob 91 names, `forced` a pragma of the module.
@@ -244,12 +206,12 @@ class _Flow:
             if has_pragma(loop):
                 self.inherited.update(b for child in loop.children for b in child.blocks)
 
-    def decide(self, loop: Loop) -> Verdict:
+    def decide(self, loop: Loop) -> UnrollDecision:
         header = loop.header
-        none = Verdict("none", 1, None, "B", "")
+        none = UnrollDecision(step="B")
 
-        def reject(code: UnrollCode, step: str, why: str = "") -> Verdict:
-            return attrs.evolve(none, code=code, step=step, reason=why or code.text)
+        def reject(code: UnrollCode, step: str, why: str = "") -> UnrollDecision:
+            return none.none(code, why, step)
 
         if header in self.inherited and not self.rules.force_all:
             return attrs.evolve(none, reason='a loop around it has .pragma "nounroll"')
@@ -259,11 +221,10 @@ class _Flow:
         refused = self.refusals.of(loop)
         why = self._nounroll(loop, refused)
         if why:
-            none = attrs.evolve(none, refusal=refused)
             return reject(UnrollCode.NOUNROLL, "D", why)
         r = scan_body(loop, self._staying(loop), self.trips[header])
         cost = remaining_cost(r, self.rules)
-        none = attrs.evolve(none, size=r.size, cost=cost, saved=r.saved, refusal=refused)
+        none = attrs.evolve(none, size=r.size, cost=cost, saved=r.saved)
         if r.cross_edges:
             return attrs.evolve(none, step="F", reason="an edge leaves the body")
         said = overridden(self.rules.override, self.number[header], header.name)
@@ -295,7 +256,9 @@ class _Flow:
             if has_pragma(child) or b in self.inherited
         }
 
-    def _factor(self, loop: Loop, r: BodyRecord, none: Verdict, forced: bool) -> Verdict:
+    def _factor(
+        self, loop: Loop, r: BodyRecord, none: UnrollDecision, forced: bool
+    ) -> UnrollDecision:
         """Steps K to P."""
         rules, cost = self.rules, none.cost
         exit = counted_exit(loop, self.trips[loop.header], rules.floats)
@@ -303,8 +266,8 @@ class _Flow:
         none = attrs.evolve(none, T=T)
         multi = len(loop.blocks) > 1
 
-        def reject(code: UnrollCode, step: str, why: str = "") -> Verdict:
-            return attrs.evolve(none, code=code, step=step, reason=why or code.text)
+        def reject(code: UnrollCode, step: str, why: str = "") -> UnrollDecision:
+            return none.none(code, why, step)
 
         chosen = 0 if rules.literal else rules.factor  # step L, where it is repaired
         small = r.size < rules.small_limit and T is not None and T * r.size <= rules.full_limit
@@ -346,15 +309,16 @@ class _Flow:
         return None
 
     def _emit(
-        self, loop: Loop, r: BodyRecord, none: Verdict, exit: CountedExit, factor: int,
+        self, loop: Loop, r: BodyRecord, none: UnrollDecision, exit: CountedExit, factor: int,
         why: str, forced: bool, small: bool,
-    ) -> Verdict:
+    ) -> UnrollDecision:
         """Steps N to P."""
         rules, T, cost = self.rules, none.T, none.cost
         limit = allowance(r.saved, rules, len(self.loops) == 1)
-        none = attrs.evolve(none, limit=limit, swapped=exit.swapped)
+        pieces = not exit.swapped and loop.depth == 1
+        none = attrs.evolve(none, limit=limit, pieces=pieces)
 
-        def reject(code: UnrollCode, step: str, text: str) -> Verdict:
+        def reject(code: UnrollCode, step: str, text: str) -> UnrollDecision:
             return attrs.evolve(none, code=code, step=step, reason=f"{why}: {text}")
 
         if len(loop.blocks) > 1 and not rules.multi_block:
@@ -372,7 +336,7 @@ class _Flow:
         variable = exit.trip.variable
         fits = stride_fits(exit.kind, exit.stride, factor, variable.bits)
         if factor == T and fits and (small or r.foldable or not rules.literal):
-            return attrs.evolve(none, action="full", factor=factor, step="O", reason=why)
+            return attrs.evolve(none.full(why), step="O")
         if factor < 2:
             return reject(UnrollCode.OTHER, "P", f"factor {factor}")
         if not fits and not rules.no_overflow_check:
@@ -380,9 +344,7 @@ class _Flow:
                 UnrollCode.OTHER, "P", f"{factor - 1} strides of {exit.stride} overflow"
             )
         rounds = (T - T % factor) // factor if T is not None else None
-        return attrs.evolve(
-            none, action="partial", factor=factor, step="P", reason=why, iterations=rounds
-        )
+        return attrs.evolve(none.partial(factor, why), step="P", iterations=rounds)
 
     def _predicates(self, loop: Loop) -> int:
         """Most predicates that are live at an instruction of the loop."""

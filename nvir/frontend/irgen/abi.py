@@ -8,8 +8,8 @@
 
 The notes number the kinds differently on the two sides of a call; these numbers are the call
 side's and hold for both. Policy `observed` follows cicc 13.0: objects travel whole, byval is
-for `__grid_constant__` alone. Policy `notes` passes objects by value in memory and returns them
-through sret.
+for `__grid_constant__` alone. Policy `documented` passes objects by value in memory and returns
+them through sret.
 
 Contract (calls.py and functions.py build on it): `classify(types, function, policy)`; an ABI
 has `result` (None for void) and `params`, and `arguments()` gives the IR types with sret first.
@@ -116,10 +116,10 @@ def classify_param(types: Types, t: CType, policy: str, kernel: bool,
         return Passing(t, Kind.DIRECT, types.memory(t), attributes=_scalar_attributes(t))
     memory = types.memory(t)
     constant = parameter is not None and parameter.grid_constant
-    small = coerced(size_of(t), align_of(t)) if policy == "notes" and not kernel else None
+    small = coerced(size_of(t), align_of(t)) if policy == "documented" and not kernel else None
     if small is not None and not constant:
         return Passing(t, Kind.COERCE, small)
-    if constant or (policy == "notes"):
+    if constant or (policy == "documented"):
         words: tuple[object, ...] = (("byval", memory), ("align", align_of(t)))
         if constant and kernel:
             words += (("nvvm.grid_constant", ""),)
@@ -131,7 +131,7 @@ def classify_result(types: Types, t: CType, policy: str) -> Passing | None:
     if is_void(t):
         return None
     s = strip(t)
-    if isinstance(s, Record) and policy == "notes":
+    if isinstance(s, Record) and policy == "documented":
         small = coerced(size_of(t), align_of(t))
         if small is not None:
             return Passing(t, Kind.COERCE, small)

@@ -4,7 +4,7 @@ The marker `allocapt` stands where the allocas end. The notes have it as a bitca
 undef to void, which no LLVM accepts; here it bitcasts an undefined i1 to i1, and the end of the
 function's emission removes it.
 
-Alignment   Policy `notes`: the greatest power of two that is not above the size. `observed`: the
+Alignment   Policy `documented`: the greatest power of two not above the size. `observed`: the
             type's own alignment or that power of two up to 16, whichever is more; 1 for size 0.
 """
 
@@ -28,7 +28,7 @@ def alloca_align(size: int, natural: int, policy: str) -> int:
     if size <= 0:
         return 1
     power = 1 << (size.bit_length() - 1)
-    return max(natural, power if policy == "notes" else min(power, 16))
+    return max(natural, power if policy == "documented" else min(power, 16))
 
 
 def insert_marker(g: IRGenState) -> Instruction:

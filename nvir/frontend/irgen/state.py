@@ -55,7 +55,7 @@ class Options:
     """How to generate.
 
     arch               the target, "sm_80"
-    policy             "observed" (what cicc 13.0 does) or "notes"
+    policy             "observed" (what cicc 13.0 does) or "documented"
     lines              give instructions their source places
     whole_program      device functions are internal: nothing outside the module calls them
     keep_allocapt      leave the marker in, to look at
@@ -68,7 +68,7 @@ class Options:
 
     arch: str = "sm_80"
     policy: str = attrs.field(
-        default="observed", validator=attrs.validators.in_(("observed", "notes"))
+        default="observed", validator=attrs.validators.in_(("observed", "documented"))
     )
     lines: bool = True
     whole_program: bool = True

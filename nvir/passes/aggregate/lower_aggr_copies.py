@@ -64,7 +64,7 @@ class Options:
 
 
 def limits(ctx: Context) -> Limits:
-    notes = ctx.policy == "notes"
+    notes = ctx.policy == "documented"
     return Limits(
         unroll=min(
             ctx.knob("memmove-unroll-threshold"), ctx.knob("lower-aggr-unrolled-stores-limit")

@@ -8,7 +8,7 @@ One pass, four instances: `licm<id=0>` to `licm<id=3>` stand where the real tool
 (phases 35, 66, 79, 88) and differ in budgets and weights (licm_tables.py).
 
 What may move is the same under every policy (licm_region.py); which loop it moves out of, a policy
-decides: `observed` by licm_score.py, `notes` by the five stages of licm_stages.py.
+decides: `observed` by licm_score.py, `documented` by the five stages of licm_stages.py.
 
 Method   Loops innermost first. Decisions are made over the function as it is, an instruction that
          left an inner loop standing at that loop's head; then all is moved at once, and
@@ -24,31 +24,23 @@ Source   Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed., section 9.5; the notes o
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from fractions import Fraction
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 import attrs
 
 from nvir.analysis.hoisting.nest import Nest
 from nvir.analysis.hoisting.region import Blocked, Stay, live_into, survey
 from nvir.assembler.hoist import tables
-from nvir.assembler.hoist.decide import observed
 from nvir.assembler.hoist.score import Verdict
-from nvir.assembler.hoist.weights import Weights
-from nvir.documented.hoist.core import Core, CoreKnobs
-from nvir.documented.hoist.stages import iteration_limit
 from nvir.ir.block import Block
 from nvir.ir.cfg import Place, interpose_all
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
-from nvir.ir.module import capability
 from nvir.passes.context import Context
+from nvir.passes.policies import Hoisting, decision_policy
 from nvir.passes.remarks import Code, analysis, missed, passed, place_of
 
-T = TypeVar("T")
 _NUMBERS = "[{score}·{budget:g} / ({real}·{size:g}) = {value:g}, penalty {penalty}]"
 _STAYS = "{count} invariant {count:instruction stays|instructions stay}: "
 HOISTED = passed("Hoisted", "{count} invariant {count:instruction leaves|instructions leave} "
@@ -87,7 +79,7 @@ class Options:
 
 
 @attrs.define(eq=False)
-class Decision:
+class HoistDecision:
     """What leaves a loop; `why` is the code of a loop that nothing can leave, with its fields."""
 
     loop: Loop
@@ -137,100 +129,38 @@ def block_count(function: Function) -> int:
     return len(function.blocks)
 
 
-def decide(function: Function, ctx: Context, pass_id: int, nest: Nest) -> list[Decision]:
+def decide(function: Function, ctx: Context, pass_id: int, nest: Nest) -> list[HoistDecision]:
     """The decision on each loop, innermost first. `nest` learns what leaves; nothing moves."""
-    knobs = _of_loops(ctx, lambda header: own_knobs(ctx, pass_id, header))
-    policy: Core | Weights
-    if ctx.policy == "notes":
-        for_core = _of_loops(ctx, lambda header: core_knobs(ctx, pass_id, header))
-        policy = Core(ctx, pass_id, nest, for_core)
-    else:
-        policy = Weights(nest, capability(ctx.module.target) or 80)
-    return [_decide(x, nest, policy, knobs(x.header), pass_id) for x in nest.innermost_first()]
+    hoisting = decision_policy(ctx.policy).hoisting(ctx, pass_id, nest)
+    return [_decide(x, nest, hoisting, ctx, pass_id) for x in nest.innermost_first()]
 
 
-def _of_loops(ctx: Context, read: Callable[[Block | None], T]) -> Callable[[Block], T]:
-    """Knobs by the header of the loop that they hold for; read once if none is set for a block."""
-    if any("@" in name for name in ctx.knobs.overrides()):
-        return functools.cache(read)
-    common = read(None)
-    return lambda header: common
-
-
-@attrs.frozen
-class OwnKnobs:
-    """What the pass reads of the knobs, for one loop."""
-
-    late: int | None  # HoistLate, 381
-    outer: float  # HoistBudget, 483
-    divergent: float  # HoistLoopInvBudget, 482
-
-
-def own_knobs(ctx: Context, pass_id: int, header: Block | None = None) -> OwnKnobs:
-    names = ("HoistLate", "HoistBudget", "HoistLoopInvBudget")
-    return OwnKnobs(*[ctx.knob(n, header, pass_id=pass_id) for n in names])
-
-
-def core_knobs(ctx: Context, pass_id: int, header: Block | None = None) -> CoreKnobs:
-    """The knobs of the notes' stages, as they hold for the loop of a header."""
-    at: dict[str, Any] = {"block": header, "pass_id": pass_id}
-    ratio = "MaxMidHeaderSizeRateForAggressiveHoist"
-    return CoreKnobs(
-        base=ctx.knob("HoistBudget", **at),
-        cbo=ctx.knob("HoistLoopInvBudget", **at),
-        base_outer=ctx.knob("NestedHoistOuterThreshold", **at),
-        cbo_inner=ctx.knob("NestedHoistInnerThreshold", **at),
-        middle=ctx.knob("EnableHoistLowLatencyInstMidBlock", **at),
-        scale=ctx.knob("HoistConservativeScale", **at),
-        sets=ctx.knob("UseNewLoopInvariantRoutineForHoisting", **at),
-        permitted=ctx.knob("multi-depth-hoist", **at) and not ctx.knob("DisableNestedHoist", **at),
-        ratio=iteration_limit(
-            ctx.knobs.kind(ratio), ctx.knob("MaxMidHeaderSizeRateForAggressiveHoist", **at)
-        ),
-        const_loads=ctx.knob("HoistCBOLoad", **at) != 0,
-        const_mode=ctx.knob("HoistCBOMode", **at),
-        scoreboards=ctx.knob("HoistCBOHighCostSBInstRatioThreshold", **at),
-        cold_nests=bool(ctx.knob("HoistCBOFromLoopWithColdNest", **at)),
-        idom_limit=ctx.knob("HoistCBOLoadIDOMTravseLimit", **at),
-        pressure=ctx.knob("HoistCBORRegPressureLimitApplyRate", **at),
-        texture_low=ctx.knob("HoistTexToInstRatioLow", **at),
-        texture_high=ctx.knob("HoistTexToInstRatioHigh", **at),
-        move=Fraction(ctx.knob("MovWeightForSinkingHoisting", **at)),
-    )
-
-
-def _decide(
-    loop: Loop, nest: Nest, by: Core | Weights, knobs: OwnKnobs, pass_id: int
-) -> Decision:
-    """The decision on a loop, by the notes' stages or by observed weights."""
+def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) -> HoistDecision:
     if not loop.entries:
-        return Decision(loop, why=NO_ENTRY)
-    notes = isinstance(by, Core)
+        return HoistDecision(loop, why=NO_ENTRY)
+    late = ctx.knob("HoistLate", loop.header, pass_id=pass_id)  # knob 381
     inner = loop.parent is not None
-    policy = tables.block_policy(knobs.late, pass_id, inner=inner, literal=notes)
-    if policy is tables.Policy381.SKIP:
-        return Decision(loop, why=POLICY, fields=(("value", str(knobs.late)), ("id", str(pass_id))))
+    block = tables.block_policy(late, pass_id, inner=inner, literal=by.literal)
+    if block is tables.Policy381.SKIP:
+        return HoistDecision(loop, why=POLICY, fields=(("value", str(late)), ("id", str(pass_id))))
     region = survey(loop, nest)
     if region.unknown is not None:
-        return Decision(loop, why=UNKNOWN, fields=(("what", region.unknown.form.spelling),))
-    if isinstance(by, Core):
-        bounds = by.boundaries(region)
-        if bounds.reason:
-            return Decision(loop, why=BOUNDARY, fields=(("reason", bounds.reason),))
+        what = region.unknown.form.spelling
+        return HoistDecision(loop, why=UNKNOWN, fields=(("what", what),))
+    reason = by.boundary(region)
+    if reason:
+        return HoistDecision(loop, why=BOUNDARY, fields=(("reason", reason),))
     if not region.invariant:
-        return Decision(loop, stay=tuple(region.stay))
-    if isinstance(by, Core):
-        leaving, verdict = by.hoist(region, policy)
-    else:
-        leaving, verdict = observed(region, pass_id, by, knobs.outer, knobs.divergent)
+        return HoistDecision(loop, stay=tuple(region.stay))
+    leaving, verdict = by.hoist(region, block)
     values = len(live_into(region, leaving))
     nest.leave(loop, leaving)
-    return Decision(
+    return HoistDecision(
         loop, tuple(leaving), len(region.invariant), values, verdict, tuple(region.stay)
     )
 
 
-def _tell(d: Decision, ctx: Context, moving: bool) -> None:
+def _tell(d: HoistDecision, ctx: Context, moving: bool) -> None:
     if d.why is not None:
         ctx.remark(d.why, d.loop, **dict(d.fields))
         return

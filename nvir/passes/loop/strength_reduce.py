@@ -20,7 +20,7 @@ Leaves   the old chain to dce.
 Skips    floats. Chains that widen what may wrap. Loops whose pressure is at the limit already.
 Policy   `observed` weighs machine operations: a product or shift and the sum that takes it are one
          (IMAD, LEA), a 64-bit sum is two. So an address stays as it is, and 64-bit products
-         go. `notes` counts every operation as one, a product as three.
+         go. `documented` counts every operation as one, a product as three.
 Cost     linear in the loops, a block once for each loop around it.
 Source   The notes' phase 21; Allen, Cocke, Kennedy, "Reduction of Operator Strength", 1981.
 """

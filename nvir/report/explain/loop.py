@@ -17,6 +17,7 @@ import attrs
 from nvir.analysis.induction import TripCount, describe, induction_variables, trip_count
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.assembler.registers import RegisterEstimate, estimate_registers, live_at
+from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -35,11 +36,12 @@ from nvir.report.explain.factors import (
 from nvir.report.lines import LiveValue, explain_values
 from nvir.report.model import (
     AS_DECLARED,
+    NOT_DECIDED,
     Launch,
     PipelineFigures,
-    UnrollDecision,
     copies,
     source_place,
+    unroll_json,
     unrolling,
 )
 from nvir.report.schedule.figures import pipeline_figures
@@ -127,7 +129,7 @@ class Explanation:
                 "how": trip_text(t, self.variables),
                 "induction_variables": list(self.variables),
             },
-            "unroll": attrs.asdict(self.unroll),
+            "unroll": unroll_json(self.unroll),
             "decisions": [_decision_json(d) for d in self.decisions],
             "pipeline": attrs.asdict(self.pipeline) | {
                 "cycles": None if self.pipelined is None
@@ -183,7 +185,7 @@ def explain(
     return Explanation(
         str(function.name), function.kind, target, machine.name, knobs.policy, header,
         loop.header.line or None, source_place(loop, module), loop.depth, _structure(loop),
-        trip_count(loop), _variables(loop), unroll.get(header, UnrollDecision()),
+        trip_count(loop), _variables(loop), unroll.get(header, NOT_DECIDED),
         tuple(decisions), vary and asked.size <= LARGEST,
         pipeline_figures(loop, machine), _pipelined(loop, machine), estimate.registers,
         blocks_per_sm(function, estimate.registers, machine, launch)

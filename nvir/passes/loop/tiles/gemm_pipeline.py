@@ -15,8 +15,8 @@ Options:
     gemm-pipeline<no-bulk>     copies by cp.async also where rows could be copied in bulk
     gemm-pipeline<dump>        the stages, as the sections `For Dma Loop` and `For Math Loop`
 
-Under policy `notes` only loops with wgmma or integer products are looked at, under `observed` any
-tile loop. The launch stays as it is: same parameters, same dynamic shared memory, static shared
+Under policy `documented` only loops with wgmma or integer products are looked at, under
+`observed` any tile loop. The launch stays as it is: same parameters, same dynamic shared memory, static shared
 memory up to 48 KB. Of GemmPipelinerDependenciesPopbl the meaning is assumed: the copies of an
 iteration wait for its arithmetic, else they go before it.
 
@@ -174,7 +174,7 @@ class _Pipeliner:
             raise Refused(Reason.TARGET, f"{module.target} at version {version}")
         if module.address_size != 64:
             raise Refused(Reason.TARGET, "a module of 32-bit addresses")
-        if ctx.policy == "notes" and not any(_is_matrix(i) for b in loop.blocks for i in b):
+        if ctx.policy == "documented" and not any(_is_matrix(i) for b in loop.blocks for i in b):
             raise Refused(Reason.MATRIX)
         if gemm_async.recognise(loop) is None and not is_candidate(loop):
             raise Refused(Reason.NO_TILE)

@@ -10,7 +10,7 @@ class Reason(enum.Enum):
 
     DISABLED = "knob GemmPipelinerEnabled is off"
     TARGET = "{what} has no asynchronous copies (cp.async needs sm_80)"
-    MATRIX = "policy notes: no wgmma and no integer mma in the body"
+    MATRIX = "policy documented: no wgmma and no integer mma in the body"
     DONE = "it is pipelined already"
     PRAGMA = "pragma nounroll, and knob OkToPipelineNoUnroll is 0"
     NO_TILE = "no tile passes from global through shared memory"

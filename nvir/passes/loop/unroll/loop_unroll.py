@@ -9,7 +9,7 @@
 
 `loop-unroll` does as the policy decides, `loop-unroll<factor=4>` copies every loop that can be.
 
-Policy `observed` does what ptxas was seen to do (unroll_observed.py), policy `notes`
+Policy `observed` does what ptxas was seen to do (unroll_observed.py), policy `documented`
 follows the notes' flow (unroll_notes.py). Under both, knobs override: LoopUnroll,
 LoopUnrollFactor, the block string, the nounroll pragma and knob, and the features that
 knobs switch off. `.pragma "unroll N"` after a loop's label asks for a factor;
@@ -32,28 +32,18 @@ Source   the notes on phase 22; what ptxas 13.0 was seen to do (benchmarks/unrol
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal
 
 import attrs
 
-from nvir.assembler.unroll.codes import UnrollCode
-from nvir.assembler.unroll.decide import UnrollDecision
-from nvir.documented.unroll.facts import pre_scan
-from nvir.documented.unroll.steps import (
-    BLOCKS_LEAST,
-    Rules,
-    Verdict,
-    notes_decisions,
-    overridden,
-)
+from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.apply import Outcome, Plan, unroll
-from nvir.passes.loop.unroll.prepare import Refusals
+from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 from nvir.passes.loop.unroll.remarks import (
     BACK_EDGE,
     CODES,
@@ -67,18 +57,21 @@ from nvir.passes.loop.unroll.remarks import (
     SKIPPED,
     STATISTICS,
 )
-from nvir.passes.loop.unroll.unroll_decision import decide
+from nvir.passes.loop.unroll.wishes import is_asked
+from nvir.passes.policies import decision_policy
 
-__all__ = ["CODES", "Entry", "Options", "UnrollRecord", "entry_guard", "rules_of", "run"]
+__all__ = ["CODES", "Options", "Planned", "UnrollRecord", "override_of", "planned", "run"]
+
+NEVER, ALWAYS = 0x40, 0x80  # bits 0xC0 of the tool's byte 1397, which pragmas set
 
 
 @attrs.frozen
 class Options:
     """factor     0 leaves it to the policy
     remainder  what does the rest of a count at run time: as the policy says, pieces, a loop
-    repaired   policy notes: its repaired reading instead of the literal one
-    floats     policy notes: float induction variables count
-    force_factor   policy notes: a forced loop gets 2 to that power copies
+    repaired   policy documented: its repaired reading instead of the literal one
+    floats     policy documented: float induction variables count
+    force_factor   policy documented: a forced loop gets 2 to that power copies
     verbose    also the real tool's own lines: back edges, rejection strings
     asked      only loops for which a pragma asks
     """
@@ -110,51 +103,6 @@ class UnrollRecord:
         return self.total - self.unrolled - self.failed
 
 
-# ------------------------------------------------------------------ entry guard
-
-
-@attrs.frozen
-class Entry:
-    """What the pass asks before it looks at loops.
-
-    optimize  bit 0 of the tool's flag byte 1368
-    override  bits 0xC0 of byte 1397: 0x40 never, 0x80 always
-    skip      the dump option names the phase
-    blocks    of the function
-    master    knob 487
-    """
-
-    optimize: bool = True
-    override: int = 0
-    skip: bool = False
-    blocks: int = 3
-    master: bool = True
-
-
-NEVER, ALWAYS = 0x40, 0x80
-
-
-def entry_guard(entry: Entry) -> str:
-    """Why the pass does not run, or ""."""
-    if not entry.optimize:
-        return "optimisation is off"
-    if entry.override & 0xC0 == NEVER:
-        return "nounroll holds for the whole module"
-    if entry.skip:
-        return "the phase is skipped"
-    if entry.blocks <= BLOCKS_LEAST:
-        return f"{entry.blocks} blocks"
-    return "" if entry.master else "knob LoopMakeSingleEntry is off"
-
-
-def entry_of(function: Function, ctx: Context) -> Entry:
-    pragmas = (*ctx.module.pragmas, *function.pragmas)
-    override = NEVER if "nounroll" in pragmas else ALWAYS if "unroll" in pragmas else 0
-    return Entry(
-        override=override, blocks=len(function.blocks), master=ctx.knob("LoopMakeSingleEntry")
-    )
-
-
 # --------------------------------------------------------------------- the pass
 
 
@@ -165,33 +113,63 @@ def run(function: Function, ctx: Context) -> bool:
         return _run(function, ctx)
 
 
-def _run(function: Function, ctx: Context) -> bool:
-    entry = entry_of(function, ctx)
-    notes = ctx.policy == "notes"
-    why = entry_guard(entry) if notes else ""
+@attrs.frozen
+class Planned:
+    """What the pass would do with a function: decisions and refusals by the loops' headers.
+
+    guard is why it looks at no loop, or "".
+    """
+
+    loops: tuple[Loop, ...] = ()
+    decided: dict[Block, UnrollDecision] = attrs.field(factory=dict)
+    refused: dict[Block, tuple[Refusal, str]] = attrs.field(factory=dict)
+    guard: str = ""
+
+
+def planned(function: Function, ctx: Context, refusals: Refusals | None = None) -> Planned:
+    """The decisions of the run's policy. The function stays as it is."""
+    policy = decision_policy(ctx.policy)
+    why = policy.unroll_guard(function, ctx)
     if why:
-        ctx.remark(GUARDED, reason=why)
-        return False
-    refusals = Refusals(function)
+        return Planned(guard=why)
+    refusals = refusals or Refusals(function)
     loops = natural_loops(function)
     if ctx.options.asked:
-        loops = [x for x in loops if any(map(_ASKED.fullmatch, x.header.pragmas))]
+        loops = [x for x in loops if is_asked(x.header)]
         if not loops:
-            return False
-    decided: dict[Block, Verdict]
-    if notes:
-        decided = _by_notes(function, ctx, loops, refusals, entry.override == ALWAYS)
-    else:
-        decided = _by_observation(function, ctx, loops, entry.override == ALWAYS)
-    plans: dict[Block, Plan] = {}
-    record = UnrollRecord(len(loops))
+            return Planned()
+    forced = override_of(function, ctx) == ALWAYS
+    decided = policy.unrolling(function, ctx, loops, refusals, forced)
+    refused = {}
     for loop in loops:
-        verdict = decided[loop.header] = _refused(decided[loop.header], loop, refusals)
-        if verdict.action != "none" and verdict.refusal is None:
-            plans[loop.header] = _plan(verdict, loop, ctx)
-    places = {x.header: x for x in loops}
-    _tell_rejections(ctx, places, decided)
-    lines = _Remarks(ctx, places, decided)
+        if decided[loop.header].action != "none":
+            found = refusals.of(loop)
+            if found is not None:
+                refused[loop.header] = found
+    return Planned(tuple(loops), decided, refused)
+
+
+def override_of(function: Function, ctx: Context) -> int:
+    """What pragmas of the module and the function say: 0, NEVER or ALWAYS."""
+    pragmas = (*ctx.module.pragmas, *function.pragmas)
+    return NEVER if "nounroll" in pragmas else ALWAYS if "unroll" in pragmas else 0
+
+
+def _run(function: Function, ctx: Context) -> bool:
+    refusals = Refusals(function)
+    made = planned(function, ctx, refusals)
+    if made.guard:
+        ctx.remark(GUARDED, reason=made.guard)
+        return False
+    if not made.loops:
+        return False
+    record = UnrollRecord(len(made.loops))
+    plans = {
+        x.header: _plan(made.decided[x.header], ctx) for x in made.loops
+        if made.decided[x.header].action != "none" and x.header not in made.refused
+    }
+    _tell_rejections(ctx, made)
+    lines = _Remarks(ctx, made)
     lines.stay(plans)
     outcomes = unroll(function, plans, refusals)
     for header, outcome in outcomes.items():
@@ -212,157 +190,26 @@ def _count(ctx: Context, record: UnrollRecord) -> None:
             ctx.count(name, n)
 
 
-def _refused(verdict: Verdict, loop: Loop, refusals: Refusals) -> Verdict:
-    if verdict.action == "none":
-        return verdict
-    return attrs.evolve(verdict, refusal=verdict.refusal or refusals.of(loop))
-
-
-def _plan(verdict: Verdict, loop: Loop, ctx: Context) -> Plan:
+def _plan(decision: UnrollDecision, ctx: Context) -> Plan:
     o = ctx.options
     pieces = o.remainder == "pieces"
     if o.remainder == "auto":
-        pieces = verdict.factor > 2 and not verdict.swapped
-        if ctx.policy == "notes":
-            pieces = pieces and loop.depth == 1
-    return Plan(
-        None if verdict.action == "full" else verdict.factor, pieces,
-        max(ctx.knob("EpilogueLoopUnrollCount"), 1),
-    )
-
-
-# --------------------------------------------------------------------- policies
-
-
-def rules_of(ctx: Context) -> Rules:
-    """The notes' rules with the knobs of this run."""
-    o = ctx.options
-    return Rules(
-        literal=not o.repaired, floats=o.floats, force_factor=o.force_factor,
-        enabled=ctx.knob("LoopUnroll"),
-        factor=o.factor or ctx.knob("LoopUnrollFactorStepL") or ctx.knob("LoopUnrollFactor"),
-        override=ctx.knob("LoopUnrollFactorBlocks") or "",
-        budget=ctx.knob("UnrollBudget"),
-        per_percent=ctx.knob("UnrollExtraInstPerPercentSaving"),
-        flexible=ctx.knob("UnrollFlexableFullLimit"),
-        unknown_count=ctx.knob("UnrollUnknownCount"),
-        small_limit=ctx.knob("UnrollSmallLoopLimit"),
-        large_share=ctx.knob("LoopUnrollLargePartOfShaderPct"),
-        inst_limit=ctx.knob("UnrollInstLimit"),
-        preg_percent=ctx.knob("UnrollPregThreshold"),
-        full_limit=ctx.knob("UnrollFullInstLimit"),
-        non_innermost=ctx.knob("LoopUnrollNonInnermost"),
-        multi_block=ctx.knob("UnrollMultiBlockLoops"),
-        penalty_scale=ctx.knob("inner-nounroll-penalty-scale"),
-        tex_budget=ctx.knob("LoopUnrollNumInstTex"),
-        variable_bounds=ctx.knob("UnrollVariableBounds"),
-        no_overflow_check=ctx.knob("DisablePartialUnrollOverflowCheck"),
-        unknown_limit=ctx.knob("UnrollUnknownInstLimit"),
-        tex3d_percent=ctx.knob("UnrollTex3DPercentSavedThreshold"),
-        cold_scale=ctx.knob("UnrollProfiledColdInstsScale"),
-        ldc_weight=ctx.knob("LoopUnrollExtraFoldableLdcWeight"),
-        address_weight=ctx.knob("LoopUnrollFoldableAddrWeight"),
-        small_body=ctx.knob("LoopUnrollNumInstSmallLoop"),
-        single_factor=ctx.knob("LoopUnrollSingleLoopSavedPctFactor"),
-        unknown_multi_block=ctx.knob("LoopUnrollUnknownMultiBlock"),
-    )
-
-
-def _by_notes(
-    function: Function, ctx: Context, loops: list[Loop], refusals: Refusals, forced: bool
-) -> dict[Block, Verdict]:
-    scan = pre_scan(function)
-    if scan.inlinable_calls:
-        ctx.count("inlinable_calls", scan.inlinable_calls)
-    off = frozenset(x.header for x in loops if ctx.knob("block-nounroll", x.header))
-    decided = notes_decisions(function, rules_of(ctx), off, refusals, forced)
-    return {h: _asked(h, v) for h, v in decided.items()}
-
-
-def _by_observation(
-    function: Function, ctx: Context, loops: list[Loop], forced: bool
-) -> dict[Block, Verdict]:
-    made = decide(function, ctx)
-    text = ctx.knob("LoopUnrollFactorBlocks") or ""
-    factor = ctx.options.factor or ctx.knob("LoopUnrollFactorStepL")
-    number = {b: k for k, b in enumerate(function.blocks)}
-    out = {}
-    for loop in loops:
-        header = loop.header
-        verdict = _verdict(made[header.name])
-        said = overridden(text, number[header], header.name)
-        if said == "skip":
-            verdict = _none(verdict, None, "the override string names the block")
-        elif said == "force" or forced:
-            verdict = _partial(verdict, ctx.knob("UnrollUnknownCount"), "forced")
-        elif verdict.code is not UnrollCode.NOUNROLL:
-            verdict = _asked(header, _by_knobs(verdict, loop, factor, ctx))
-        out[header] = verdict
-    return out
-
-
-def _by_knobs(verdict: Verdict, loop: Loop, factor: int, ctx: Context) -> Verdict:
-    """Features that knobs switch off, and the factor that one sets."""
-    if not ctx.knob("UnrollMultiBlockLoops") and len(loop.blocks) > 1:
-        return _none(verdict, UnrollCode.OTHER, "knob UnrollMultiBlockLoops is off")
-    if not ctx.knob("LoopUnrollNonInnermost") and loop.children:
-        return _none(verdict, UnrollCode.TEXTURE_RATIO, "knob LoopUnrollNonInnermost is off")
-    if not ctx.knob("UnrollVariableBounds") and verdict.T is None:
-        return _none(verdict, UnrollCode.NO_BOUND, "knob UnrollVariableBounds is off")
-    if factor == 1:
-        return _none(verdict, UnrollCode.OTHER, "factor 1")
-    return _partial(verdict, factor, "the factor is given") if factor else verdict
-
-
-def _verdict(d: UnrollDecision) -> Verdict:
-    factor = d.factor if d.factor is not None else (d.T or 0)
-    return Verdict(
-        d.action, factor, d.code, "", d.reason, d.T, d.c, d.a, d.p, d.L,
-    )
-
-
-def _none(verdict: Verdict, code: UnrollCode | None, why: str) -> Verdict:
-    return attrs.evolve(verdict, action="none", factor=1, code=code, reason=why)
-
-
-def _partial(verdict: Verdict, factor: int, why: str) -> Verdict:
-    return attrs.evolve(verdict, action="partial", factor=factor, code=None, reason=why)
-
-
-_ASKED = re.compile(r"unroll(?:\s+(\d+))?")
-
-
-def _asked(header: Block, verdict: Verdict) -> Verdict:
-    """What a pragma of the source asks for: `unroll N`, or `unroll` for all iterations."""
-    for text in header.pragmas:
-        found = _ASKED.fullmatch(text.strip())
-        if found is None:
-            continue
-        why = f'.pragma "{text}"'
-        n = int(found[1] or 0)
-        if n == 1:
-            return _none(verdict, UnrollCode.NOUNROLL, why)
-        if verdict.T is not None and (not n or n >= verdict.T):
-            return attrs.evolve(verdict, action="full", factor=verdict.T, code=None, reason=why)
-        if n:
-            return _partial(verdict, n, why)
-    return verdict
+        pieces = decision.pieces and (decision.factor or 0) > 2
+    return Plan(decision.factor, pieces, max(ctx.knob("EpilogueLoopUnrollCount"), 1))
 
 
 # --------------------------------------------------------------------- remarks
 
 
-def _tell_rejections(
-    ctx: Context, loops: dict[Block, Loop], decided: dict[Block, Verdict]
-) -> None:
+def _tell_rejections(ctx: Context, made: Planned) -> None:
     if not ctx.options.verbose:
         return
-    for header, loop in loops.items():
-        assert ctx.function is not None
-        number = {b: k for k, b in enumerate(ctx.function.blocks)}
+    assert ctx.function is not None
+    number = {b: k for k, b in enumerate(ctx.function.blocks)}
+    for loop in made.loops:
         for latch in loop.latches:
-            ctx.remark(BACK_EDGE, loop, block=number[latch], successor=number[header])
-        code = decided[header].code
+            ctx.remark(BACK_EDGE, loop, block=number[latch], successor=number[loop.header])
+        code = made.decided[loop.header].code
         if code is not None:
             ctx.remark(REJECTED, loop, string=code.string)
 
@@ -370,48 +217,53 @@ def _tell_rejections(
 class _Remarks:
     """Remarks on loops, made while the loops are still there, told in their order."""
 
-    def __init__(
-        self, ctx: Context, loops: dict[Block, Loop], decided: dict[Block, Verdict]
-    ) -> None:
-        self.ctx, self.loops, self.decided = ctx, loops, decided
+    def __init__(self, ctx: Context, made: Planned) -> None:
+        self.ctx, self.made = ctx, made
         self.outcomes: dict[Block, Outcome] = {}
 
     def stay(self, plans: dict[Block, Plan]) -> None:
         """Tell of the loops that stay."""
-        for header, loop in self.loops.items():
-            if header not in plans:
-                self._stays(loop, self.decided[header])
+        for loop in self.made.loops:
+            if loop.header not in plans:
+                self._stays(loop, self.made.decided[loop.header])
 
-    def _stays(self, loop: Loop, v: Verdict) -> None:
-        if v.refusal is not None and v.action != "none":
-            refusal, what = v.refusal
-            wanted = v.action if v.action == "full" else f"factor {v.factor}"
+    def _stays(self, loop: Loop, d: UnrollDecision) -> None:
+        refused = self.made.refused.get(loop.header)
+        if refused is not None:
+            refusal, what = refused
             text = refusal.text(what)
-            self.ctx.remark(REFUSED[refusal], loop, refusal=text, wanted=wanted, T=v.T, size=v.size)
+            self.ctx.remark(
+                REFUSED[refusal], loop, refusal=text, wanted=_wanted(d), T=d.T, size=d.size
+            )
             return
-        code = NOT_UNROLLED[v.code] if v.code is not None else SKIPPED
-        self.ctx.remark(code, loop, reason=v.reason, **_numbers(v))
+        code = NOT_UNROLLED[d.code] if d.code is not None else SKIPPED
+        self.ctx.remark(code, loop, reason=d.reason, **_numbers(d))
 
     def done(self, header: Block, outcome: Outcome) -> None:
         self.outcomes[header] = outcome
 
     def flush(self) -> None:
-        for header, loop in self.loops.items():
-            outcome = self.outcomes.get(header)
+        for loop in self.made.loops:
+            outcome = self.outcomes.get(loop.header)
             if outcome is None:
                 continue
-            v = self.decided[header]
+            d = self.made.decided[loop.header]
             if not outcome.copies:
-                wanted = v.action if v.action == "full" else f"factor {v.factor}"
-                self.ctx.remark(FAILED, loop, why=outcome.way, wanted=wanted, T=v.T, size=v.size)
+                self.ctx.remark(
+                    FAILED, loop, why=outcome.way, wanted=_wanted(d), T=d.T, size=d.size
+                )
             elif outcome.full:
-                self.ctx.remark(FULL, loop, copies=outcome.copies, reason=v.reason, **_numbers(v))
+                self.ctx.remark(FULL, loop, copies=outcome.copies, reason=d.reason, **_numbers(d))
             else:
                 self.ctx.remark(
-                    PARTIAL, loop, factor=outcome.copies, way=outcome.way, reason=v.reason,
-                    **_numbers(v),
+                    PARTIAL, loop, factor=outcome.copies, way=outcome.way, reason=d.reason,
+                    **_numbers(d),
                 )
 
 
-def _numbers(v: Verdict) -> dict[str, Any]:
-    return {"T": v.T, "size": v.size, "cost": v.cost, "saved": v.saved, "limit": v.limit}
+def _wanted(d: UnrollDecision) -> str:
+    return d.action if d.action == "full" else f"factor {d.factor}"
+
+
+def _numbers(d: UnrollDecision) -> dict[str, Any]:
+    return {"T": d.T, "size": d.size, "cost": d.cost, "saved": d.saved, "limit": d.limit}

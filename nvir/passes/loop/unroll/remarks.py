@@ -6,7 +6,7 @@ does; nvir's own remark of each loop always is.
 
 from __future__ import annotations
 
-from nvir.assembler.unroll.codes import UnrollCode
+from nvir.assembler.unroll.decision import UnrollCode
 from nvir.passes.loop.unroll.prepare import Refusal
 from nvir.passes.remarks import Code, analysis, missed, passed
 

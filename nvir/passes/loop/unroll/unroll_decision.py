@@ -60,10 +60,10 @@ def run(function: Function, ctx: Context) -> bool:
         return False
     for loop in natural_loops(function):
         made = decisions[loop.header.name]
-        numbers = {"T": made.T, "d": made.d, "a": made.a, "S": made.S, "p": made.p}
+        numbers = {"T": made.T, "d": made.d, "a": made.cost, "S": made.folds, "p": made.saved}
         ctx.count(made.action)
         if made.action == "full":
-            ctx.remark(FULL, loop, reason=made.reason, L=made.L, **numbers)
+            ctx.remark(FULL, loop, reason=made.reason, L=made.limit, **numbers)
         elif made.action == "partial":
             ctx.remark(PARTIAL, loop, reason=made.reason, factor=made.factor, **numbers)
         else:

@@ -1,0 +1,159 @@
+"""The policy `documented`: the notes' decisions on unrolling and hoisting, with a run's knobs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from nvir.analysis.hoisting.nest import Nest
+from nvir.assembler.unroll.decision import UnrollDecision
+from nvir.documented.hoist.core import Core, CoreKnobs
+from nvir.documented.hoist.stages import iteration_limit
+from nvir.documented.unroll.facts import pre_scan
+from nvir.documented.unroll.steps import BLOCKS_LEAST, Rules, documented_decisions
+from nvir.ir.block import Block
+from nvir.ir.function import Function
+from nvir.ir.loops import Loop
+from nvir.passes.context import Context
+from nvir.passes.loop.unroll.loop_unroll import NEVER, override_of
+from nvir.passes.loop.unroll.prepare import Refusals
+from nvir.passes.loop.unroll.wishes import as_asked
+from nvir.passes.policies import DecisionPolicy
+
+
+@attrs.frozen
+class Entry:
+    """What the pass asks before it looks at loops.
+
+    optimize  bit 0 of the tool's flag byte 1368
+    override  bits 0xC0 of byte 1397: 0x40 never, 0x80 always
+    skip      the dump option names the phase
+    blocks    of the function
+    master    knob 487
+    """
+
+    optimize: bool = True
+    override: int = 0
+    skip: bool = False
+    blocks: int = 3
+    master: bool = True
+
+
+def entry_guard(entry: Entry) -> str:
+    """Why the pass does not run, or ""."""
+    if not entry.optimize:
+        return "optimisation is off"
+    if entry.override & 0xC0 == NEVER:
+        return "nounroll holds for the whole module"
+    if entry.skip:
+        return "the phase is skipped"
+    if entry.blocks <= BLOCKS_LEAST:
+        return f"{entry.blocks} blocks"
+    return "" if entry.master else "knob LoopMakeSingleEntry is off"
+
+
+def unroll_guard(function: Function, ctx: Context) -> str:
+    """Why the unroller does not run on a function, or ""."""
+    return entry_guard(
+        Entry(
+            override=override_of(function, ctx), blocks=len(function.blocks),
+            master=ctx.knob("LoopMakeSingleEntry"),
+        )
+    )
+
+
+# ----------------------------------------------------------------- unrolling
+
+
+def rules_of(ctx: Context) -> Rules:
+    """The notes' rules with the knobs of this run."""
+    o = ctx.options
+    return Rules(
+        literal=not o.repaired, floats=o.floats, force_factor=o.force_factor,
+        enabled=ctx.knob("LoopUnroll"),
+        factor=o.factor or ctx.knob("LoopUnrollFactorStepL") or ctx.knob("LoopUnrollFactor"),
+        override=ctx.knob("LoopUnrollFactorBlocks") or "",
+        budget=ctx.knob("UnrollBudget"),
+        per_percent=ctx.knob("UnrollExtraInstPerPercentSaving"),
+        flexible=ctx.knob("UnrollFlexableFullLimit"),
+        unknown_count=ctx.knob("UnrollUnknownCount"),
+        small_limit=ctx.knob("UnrollSmallLoopLimit"),
+        large_share=ctx.knob("LoopUnrollLargePartOfShaderPct"),
+        inst_limit=ctx.knob("UnrollInstLimit"),
+        preg_percent=ctx.knob("UnrollPregThreshold"),
+        full_limit=ctx.knob("UnrollFullInstLimit"),
+        non_innermost=ctx.knob("LoopUnrollNonInnermost"),
+        multi_block=ctx.knob("UnrollMultiBlockLoops"),
+        penalty_scale=ctx.knob("inner-nounroll-penalty-scale"),
+        tex_budget=ctx.knob("LoopUnrollNumInstTex"),
+        variable_bounds=ctx.knob("UnrollVariableBounds"),
+        no_overflow_check=ctx.knob("DisablePartialUnrollOverflowCheck"),
+        unknown_limit=ctx.knob("UnrollUnknownInstLimit"),
+        tex3d_percent=ctx.knob("UnrollTex3DPercentSavedThreshold"),
+        cold_scale=ctx.knob("UnrollProfiledColdInstsScale"),
+        ldc_weight=ctx.knob("LoopUnrollExtraFoldableLdcWeight"),
+        address_weight=ctx.knob("LoopUnrollFoldableAddrWeight"),
+        small_body=ctx.knob("LoopUnrollNumInstSmallLoop"),
+        single_factor=ctx.knob("LoopUnrollSingleLoopSavedPctFactor"),
+        unknown_multi_block=ctx.knob("LoopUnrollUnknownMultiBlock"),
+    )
+
+
+def unrolling(
+    function: Function, ctx: Context, loops: list[Loop], refusals: Refusals, forced: bool
+) -> dict[Block, UnrollDecision]:
+    scan = pre_scan(function)
+    if scan.inlinable_calls:
+        ctx.count("inlinable_calls", scan.inlinable_calls)
+    off = frozenset(x.header for x in loops if ctx.knob("block-nounroll", x.header))
+    decided = documented_decisions(function, rules_of(ctx), off, refusals, forced)
+    return {h: as_asked(h, v) for h, v in decided.items()}
+
+
+# ----------------------------------------------------------------- hoisting
+
+
+def core_knobs(ctx: Context, pass_id: int, header: Block | None = None) -> CoreKnobs:
+    """The knobs of the notes' stages, as they hold for the loop of a header."""
+    at: dict[str, Any] = {"block": header, "pass_id": pass_id}
+    ratio = "MaxMidHeaderSizeRateForAggressiveHoist"
+    return CoreKnobs(
+        base=ctx.knob("HoistBudget", **at),
+        cbo=ctx.knob("HoistLoopInvBudget", **at),
+        base_outer=ctx.knob("NestedHoistOuterThreshold", **at),
+        cbo_inner=ctx.knob("NestedHoistInnerThreshold", **at),
+        middle=ctx.knob("EnableHoistLowLatencyInstMidBlock", **at),
+        scale=ctx.knob("HoistConservativeScale", **at),
+        sets=ctx.knob("UseNewLoopInvariantRoutineForHoisting", **at),
+        permitted=ctx.knob("multi-depth-hoist", **at) and not ctx.knob("DisableNestedHoist", **at),
+        ratio=iteration_limit(
+            ctx.knobs.kind(ratio), ctx.knob("MaxMidHeaderSizeRateForAggressiveHoist", **at)
+        ),
+        const_loads=ctx.knob("HoistCBOLoad", **at) != 0,
+        const_mode=ctx.knob("HoistCBOMode", **at),
+        scoreboards=ctx.knob("HoistCBOHighCostSBInstRatioThreshold", **at),
+        cold_nests=bool(ctx.knob("HoistCBOFromLoopWithColdNest", **at)),
+        idom_limit=ctx.knob("HoistCBOLoadIDOMTravseLimit", **at),
+        pressure=ctx.knob("HoistCBORRegPressureLimitApplyRate", **at),
+        texture_low=ctx.knob("HoistTexToInstRatioLow", **at),
+        texture_high=ctx.knob("HoistTexToInstRatioHigh", **at),
+        move=Fraction(ctx.knob("MovWeightForSinkingHoisting", **at)),
+    )
+
+
+def hoisting(ctx: Context, pass_id: int, nest: Nest) -> Core:
+    """The stages for one instance; knobs are read once where none is set for a single block."""
+    read: Callable[[Block], CoreKnobs]
+    if any("@" in name for name in ctx.knobs.overrides()):
+        read = functools.cache(lambda header: core_knobs(ctx, pass_id, header))
+    else:
+        common = core_knobs(ctx, pass_id)
+        read = lambda header: common  # noqa: E731
+    return Core(ctx, pass_id, nest, read)
+
+
+POLICY = DecisionPolicy(unroll_guard, unrolling, hoisting)

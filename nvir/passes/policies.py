@@ -1,0 +1,68 @@
+"""Policies: who decides which loops are unrolled, and which invariants leave them.
+
+    observed     as ptxas was seen to decide (nvir.assembler)
+    documented   as the notes have it, step by step (nvir.documented)
+
+A policy is a module with a `POLICY` of this shape. It is named here, as passes are in the
+registry, and imported when it is first asked: the room of the documented compiler is above this
+one. A policy changes which loop is transformed, never whether the result is right.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+
+if TYPE_CHECKING:
+    from nvir.analysis.hoisting.nest import Nest
+    from nvir.analysis.hoisting.region import Region
+    from nvir.assembler.hoist.score import Verdict
+    from nvir.assembler.hoist.tables import Policy381
+    from nvir.assembler.unroll.decision import UnrollDecision
+    from nvir.ir.block import Block
+    from nvir.passes.context import Context
+    from nvir.passes.loop.unroll.prepare import Refusals
+
+_MODULES = {"observed": "nvir.passes.loop.observed", "documented": "nvir.documented.policy"}
+
+
+class Hoisting(Protocol):
+    """How one instance of licm decides on the loops of a nest."""
+
+    @property
+    def literal(self) -> bool:
+        """Whether the block policy of knob 381 is taken as the notes have it."""
+
+    def boundary(self, region: Region) -> str:
+        """Why the loop is no candidate, or ""."""
+
+    def hoist(self, region: Region, block: Policy381) -> tuple[list[Instruction], Verdict]:
+        """What leaves the loop, and the numbers that decided."""
+
+
+@attrs.frozen
+class DecisionPolicy:
+    """unroll_guard   why the unroller does not run, or ""
+    unrolling   the decision on each of the loops, by its header; the last argument: a pragma of
+                the module forces copies
+    hoisting    of one instance (0 to 3) of licm over a nest
+    """
+
+    unroll_guard: Callable[[Function, Context], str]
+    unrolling: Callable[
+        [Function, Context, list[Loop], Refusals, bool], dict[Block, UnrollDecision]
+    ]
+    hoisting: Callable[[Context, int, Nest], Hoisting]
+
+
+def decision_policy(name: str) -> DecisionPolicy:
+    """The policy of this name: one of `nvir.passes.knobs.POLICIES`."""
+    policy: DecisionPolicy = importlib.import_module(_MODULES[name]).POLICY
+    return policy
