@@ -20,8 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nvir.sm.postra import LoopCode, loop_code
-
 import nvir
 from nvir.assembler.postra import LoopCode, loop_code, schedule
 from nvir.assembler.postra.check import check, compare

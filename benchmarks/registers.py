@@ -29,7 +29,6 @@ import attrs
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import corpus
-from nvir.sm.regalloc import Prediction
 
 import nvir
 from nvir.analysis.liveness import liveness

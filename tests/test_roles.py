@@ -94,7 +94,7 @@ UNROLLING = {
         "test_a_guard_stops_the_pass_with_a_remark",
     ),
     "context initialiser": (
-        "nvir.passes.loop.unroll.loop_unroll:rules_of",
+        "nvir.documented.policy:rules_of",
         "test_the_rules_start_from_the_knob_table",
     ),
     "driver": ("nvir.passes.loop.unroll.apply:unroll", "test_any_body"),

@@ -189,7 +189,7 @@ def _unroll(x: LoopReport) -> str:
         return "full"
     if u.action == "partial":
         return f"×{u.factor}"
-    return f"none ({u.code})" if u.code else "–"
+    return f"none ({u.code.number})" if u.code else "–"
 
 
 # Reasons that say nothing of one loop.

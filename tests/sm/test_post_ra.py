@@ -6,7 +6,6 @@ import attrs
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
-from nvir.sm.postra import LoopCode, PhysicalOp, Variant, loop_code
 
 import nvir
 from nvir.assembler.postra import LoopCode, PhysicalOp, Variant, loop_code, schedule

@@ -15,8 +15,8 @@ Options:
     gemm-pipeline<no-bulk>     copies by cp.async also where rows could be copied in bulk
     gemm-pipeline<dump>        the stages, as the sections `For Dma Loop` and `For Math Loop`
 
-Under policy `documented` only loops with wgmma or integer products are looked at, under
-`observed` any tile loop. The launch stays as it is: same parameters, same dynamic shared memory, static shared
+Under policy `documented` only loops with wgmma or integer products are looked at, under `observed`
+any tile loop. The launch stays as it is: same parameters, same dynamic shared memory, static shared
 memory up to 48 KB. Of GemmPipelinerDependenciesPopbl the meaning is assumed: the copies of an
 iteration wait for its arithmetic, else they go before it.
 
