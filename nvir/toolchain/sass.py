@@ -21,27 +21,11 @@ from collections.abc import Mapping
 
 import attrs
 
+from nvir.sm.body import ControlBits as Control
 from nvir.toolchain.errors import ToolError
 
 _BYTES = 16  # an instruction, Volta and later
 _NO_BARRIER = 7
-
-
-@attrs.frozen
-class Control:
-    """The scheduling bits of one instruction.
-
-    `stall` is the cycles before the warp's next issue, 0 to 15; `write_barrier` and
-    `read_barrier` are the scoreboards (0 to 5) that it sets, or None; `wait_mask` has one
-    bit for each scoreboard that it waits for; `reuse` one bit an operand slot.
-    """
-
-    stall: int
-    yield_: bool
-    write_barrier: int | None
-    read_barrier: int | None
-    wait_mask: int
-    reuse: int
 
 
 def control(word: int) -> Control:
@@ -64,7 +48,7 @@ class SassInstruction:
 
     `address` is in bytes from the function's start; `guard` is as printed ("@!P0") or
     empty; `target` is the address of a direct branch, call or reconvergence point in the
-    same section, else None; `live` has the registers in use by file ("GPR", "PRED",
+    same section, else None; `targets` those of an indirect branch; `live` has the registers in use by file ("GPR", "PRED",
     "UGPR") where the text has such columns; `line` is (file, number) of the source.
     """
 
@@ -73,6 +57,7 @@ class SassInstruction:
     opcode: str
     operands: tuple[str, ...]
     target: int | None = None
+    targets: tuple[int, ...] = ()
     live: Mapping[str, int] = attrs.field(factory=dict)
     line: tuple[str, int] | None = None
     encoding: int | None = None
@@ -101,6 +86,7 @@ _ENCODING = re.compile(r"/\*\s*0x([0-9a-f]{16})\s*\*/")
 _COLUMNS = re.compile(r"//\s*\|(.*)\|\s*$")
 _GUARD = re.compile(r"(@!?U?P(?:\d|T))\s+(.*)")
 _REFERENCE = re.compile(r"`\(([^)]+)\)")
+_BRANCH_TARGETS = re.compile(r'BRANCH_TARGETS ([^"]+)"')
 _NO_TARGET = frozenset({"RET", "BRX", "BRXU", "JMX", "JMXU"})  # their label is only a base
 
 
@@ -198,6 +184,7 @@ class _Row:
             opcode=opcode,
             operands=operands,
             target=_target(opcode, operands, labels),
+            targets=_targets(text, labels),
             live=self.live,
             line=self.line,
             encoding=low_high[0] | low_high[1] << 64 if len(low_high) == 2 else None,
@@ -210,6 +197,14 @@ def _target(opcode: str, operands: tuple[str, ...], labels: dict[str, int]) -> i
         return None
     found = _REFERENCE.fullmatch(operands[-1])  # "R6 `(f)" is relative to a register
     return labels.get(found[1]) if found else None
+
+
+def _targets(text: str, labels: dict[str, int]) -> tuple[int, ...]:
+    """Where an indirect branch may go, as nvdisasm notes behind it."""
+    found = _BRANCH_TARGETS.search(text)
+    if found is None:
+        return ()
+    return tuple(labels[name] for name in found[1].split(",") if name in labels)
 
 
 def split_operands(text: str) -> list[str]:
