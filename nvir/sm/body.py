@@ -26,7 +26,7 @@ _FIRST_BIT = {VECTOR: 0, UNIFORM: 256, PREDICATE: 512, UNIFORM_PREDICATE: 528}
 _FILE_MASK = {
     VECTOR: (1 << 256) - 1, UNIFORM: ((1 << 256) - 1) << 256,
     PREDICATE: ((1 << 16) - 1) << 512, UNIFORM_PREDICATE: ((1 << 16) - 1) << 528,
-}  # fmt: skip
+}
 
 
 class Span(NamedTuple):
@@ -72,13 +72,13 @@ class BodyInstruction:
 
     __slots__ = (
         "control", "guard", "line", "opcode", "pipe", "reads", "target", "text", "writes",
-    )  # fmt: skip
+    )
 
     def __init__(
         self, opcode: str, writes: Sequence[Span] = (), reads: Sequence[Span] = (), *,
         guard: Span | None = None, line: int = 0, control: ControlBits | None = None,
         pipe: str = "", text: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.opcode, self.writes, self.reads = opcode, tuple(writes), tuple(reads)
         self.guard, self.line, self.control, self.pipe = guard, line, control, pipe
         self.target = -1
@@ -154,7 +154,7 @@ class MachineBody:
     def __init__(
         self, name: str, arch: str, blocks: Sequence[BodyBlock], *, source: str,
         registers: int | None = None, spill_bytes: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name, self.arch, self.source = name, arch, source
         self.blocks = list(blocks)
         self.registers, self.spill_bytes = registers, spill_bytes
@@ -301,7 +301,7 @@ def live_counts(blocks: Sequence[BodyBlock]) -> LiveCounts:
             counts.append((
                 (at & _FILE_MASK["R"]).bit_count(), (at & _FILE_MASK["UR"]).bit_count(),
                 (at & _FILE_MASK["P"]).bit_count(), (at & _FILE_MASK["UP"]).bit_count(),
-            ))  # fmt: skip
+            ))
             live = before
         found.append(tuple(reversed(counts)))
     return LiveCounts(tuple(found))
@@ -315,9 +315,9 @@ def _row(i: BodyInstruction) -> _Row:
 def _live_ends(blocks: Sequence[BodyBlock], rows: Sequence[Sequence[_Row]]) -> list[int]:
     """What is live behind each block, as bits."""
     reads, kills = [], []
-    for block in rows:
+    for row in rows:
         read = kill = 0
-        for r, _, k in reversed(block):
+        for r, _, k in reversed(row):
             read, kill = read & ~k | r, kill | k
         reads.append(read)
         kills.append(kill)
@@ -371,7 +371,7 @@ def _routines(blocks: Sequence[BodyBlock]) -> dict[int, set[int]]:
 def _summaries(
     blocks: Sequence[BodyBlock], routines: dict[int, set[int]], reads: Sequence[int],
     kills: Sequence[int],
-) -> tuple[dict[int, int], dict[int, int]]:  # fmt: skip
+) -> tuple[dict[int, int], dict[int, int]]:
     """Of each routine what it reads of its caller's, and what it surely overwrites."""
     everything = sum(_FILE_MASK.values())
     needs = dict.fromkeys(routines, 0)

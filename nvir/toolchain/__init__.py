@@ -2,7 +2,8 @@
 
     ptxas     assemble PTX: cubin, registers, spills, messages
     nvdisasm  a cubin's machine code; `disassemble` gives it as instructions with live
-              registers; `read_sass` reads such text; `control_words`, `stall_counts`
+              registers; `read_sass` reads such text; `control_words`, `stall_counts`;
+              `bodies` gives it as one `MachineBody` a function
     libnvvm   `libnvvm.verify` and `libnvvm.compile` NVVM IR, in a child process
     cuobjdump `embedded` images of fat binaries, `resource_usage` of kernels
     nvcc      `nvcc_ptx`: CUDA C++ to PTX
@@ -10,9 +11,10 @@
 Each tool is looked for in the NVIDIA wheels, on PATH, and below CUDA_HOME or CUDA_PATH
 (`find`, `available`, `version`). One that is missing raises ToolMissing, which says how
 to install it; one that hangs or cannot be understood raises ToolError; one that rejects
-its input does neither, the result says so. This package imports nothing of nvir.
+its input does neither, the result says so. It imports `ir` and `sm`.
 """
 
+from nvir.sm.body import ControlBits as Control
 from nvir.toolchain import libnvvm
 from nvir.toolchain.cuobjdump import Embedded, embedded, read_resource_usage, resource_usage
 from nvir.toolchain.errors import ToolError, ToolMissing
@@ -23,13 +25,13 @@ from nvir.toolchain.nvdisasm import disassemble, nvdisasm
 from nvir.toolchain.process import version
 from nvir.toolchain.ptxas import KernelInfo, Message, PtxasResult, ptxas, read_verbose
 from nvir.toolchain.sass import (
-    Control,
     SassInstruction,
     code_sections,
     control_words,
     read_sass,
     stall_counts,
 )
+from nvir.toolchain.sass_body import bodies, body_of
 
 __all__ = [
     "Control",
@@ -43,6 +45,8 @@ __all__ = [
     "ToolError",
     "ToolMissing",
     "available",
+    "bodies",
+    "body_of",
     "code_sections",
     "control_words",
     "disassemble",

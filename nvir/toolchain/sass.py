@@ -48,8 +48,9 @@ class SassInstruction:
 
     `address` is in bytes from the function's start; `guard` is as printed ("@!P0") or
     empty; `target` is the address of a direct branch, call or reconvergence point in the
-    same section, else None; `targets` those of an indirect branch; `live` has the registers in use by file ("GPR", "PRED",
-    "UGPR") where the text has such columns; `line` is (file, number) of the source.
+    same section, else None; `targets` those of an indirect branch; `live` has the registers
+    in use by file ("GPR", "PRED", "UGPR") where the text has such columns; `line` is (file,
+    number) of the source.
     """
 
     address: int

@@ -17,13 +17,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from nvir.sm.body import BodyBlock, BodyInstruction, MachineBody, Span
+from nvir.ir.errors import Unsupported
+from nvir.sm.body import BodyBlock, BodyInstruction, MachineBody
 from nvir.sm.profile import Profile
 from nvir.toolchain.nvdisasm import disassemble
 from nvir.toolchain.sass import SassInstruction
 from nvir.toolchain.sass_operands import operands_of
 
-_ENDS = frozenset("BRA BRX BRXU EXIT RET JMP JMX JMXU KILL".split())
+_ENDS = frozenset(["BRA", "BRX", "BRXU", "EXIT", "RET", "JMP", "JMX", "JMXU", "KILL"])
 _LEAVES = frozenset(("EXIT", "RET", "KILL"))
 _INDIRECT = frozenset(("BRX", "BRXU", "JMX", "JMXU"))
 _operands = lru_cache(1 << 16)(operands_of)
@@ -32,7 +33,7 @@ _operands = lru_cache(1 << 16)(operands_of)
 def bodies(
     cubin: bytes | os.PathLike[str], arch: str, *,
     lines: Literal["source", "ptx"] | None = None, profile: Profile | None = None,
-) -> dict[str, MachineBody]:  # fmt: skip
+) -> dict[str, MachineBody]:
     """The body of each function of a cubin. Raises ToolError where nvdisasm refuses it.
 
     `lines` asks for the lines of the source or of the PTX, if ptxas wrote them (`-lineinfo`);
@@ -89,11 +90,10 @@ def _starts(code: Sequence[SassInstruction]) -> set[int]:
 
 def _instruction(one: SassInstruction, profile: Profile | None) -> BodyInstruction:
     writes, reads, guard = _operands(one.opcode, one.operands, one.guard)
-    made = BodyInstruction(
+    return BodyInstruction(
         one.opcode, writes, reads, guard=guard, line=one.line[1] if one.line else 0,
         control=one.control, text=_text(one), pipe=_pipe(one.opcode, profile),
-    )  # fmt: skip
-    return made
+    )
 
 
 def _text(one: SassInstruction) -> str:
@@ -104,8 +104,10 @@ def _text(one: SassInstruction) -> str:
 def _pipe(opcode: str, profile: Profile | None) -> str:
     if profile is None:
         return ""
-    pipes = profile.operation(opcode).pipes
-    return pipes[0] if pipes else ""
+    try:
+        return profile.operation(opcode).pipes[0]
+    except Unsupported:
+        return ""
 
 
 def _leave(block: BodyBlock, last: SassInstruction, place: dict[int, int], count: int) -> None:
@@ -132,6 +134,3 @@ def _always_leaves(last: SassInstruction) -> bool:
     if last.name in _LEAVES or last.name in _INDIRECT:
         return True
     return last.name in ("BRA", "JMP") and len(last.operands) == 1
-
-
-__all__ = ["Span", "bodies", "body_of"]

@@ -20,6 +20,12 @@ from collections.abc import Callable, Sequence
 from nvir.sm.body import Span
 
 Mods = frozenset[str]
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _REGISTER = re.compile(r"(?<![\w.$])(UR|R|UP|P)(\d+)((?:\.\w+)*)")
 _PREDICATE = re.compile(r"!?U?P(?:\d|T|R)$")
 _ZERO_OR_REGISTER = re.compile(r"[-~|!]*U?R(?:\d+|Z)")
@@ -28,7 +34,7 @@ _STACK_POINTER = Span("R", 1, 1)  # live up to the end, as -plr shows
 _LITERAL = re.compile(r"0x[0-9a-f]+$")
 
 # How many leading operands are written, where that is not "predicates, one register, predicates".
-_NOTHING = frozenset("""
+_NOTHING = _names("""
     ACQBULK ARRIVES BAR BPT BRA BREAK BRX BRXU BSSY BSYNC CALL CCTL CCTLL CCTLT CGAERRBAR DEPBAR
     ELECT_NONE ENDCOLLECTIVE ERRBAR EXIT FENCE JMP JMX JMXU KILL LDGDEPBAR LDGSTS LEPC_NONE MEMBAR
     NANOSLEEP NOP PREEXIT RED REDAS REDG REDS RET RTT SETCTAID ST STAS STG STL STS STSM SUST SURED
@@ -36,13 +42,13 @@ _NOTHING = frozenset("""
     UTMALDG UTMALST UTMAPF UTMAREDG UTMASTG UTCATOMSWS UTCBAR UTCCP UTCHMMA UTCIMMA UTCOMMA UTCQMMA
     UTCSHIFT UMEMSETS UVIRTCOUNT WARPGROUP WARPSYNC YIELD STT BMOV_NONE FOOTPRINT_NONE USTGS UREDGR
     UGETNEXTWORKID WARPGROUPSET
-""".split())  # fmt: skip
-_TWO = frozenset("ISETP FSETP DSETP HSETP2 PLOP3 UISETP UPLOP3 UFSETP PSETP".split())
-_TEXTURE = frozenset("TEX TLD TLD4 TXD TXQ TMML SULD SUQ SUATOM".split())
-_CARRY = frozenset("""
+""")
+_TWO = _names("ISETP FSETP DSETP HSETP2 PLOP3 UISETP UPLOP3 UFSETP PSETP")
+_TEXTURE = _names("TEX TLD TLD4 TXD TXQ TMML SULD SUQ SUATOM")
+_CARRY = _names("""
     IADD3 UIADD3 LEA ULEA IMAD UIMAD IADD LOP3 ULOP3 LDG LD LDS LDL LDC VIADD SHFL MATCH B2R
     ATOMG ATOM ATOMS VOTE VOTEU R2UR SYNCS BMOV FLO POPC QSPC ELECT
-""".split())  # fmt: skip
+""")
 _WIDE_MODS = frozenset(("64", "F64", "S64", "U64"))
 
 
@@ -56,10 +62,11 @@ def operands_of(
     texts = [_BACKQUOTED.sub("", t) for t in operands]
     count = _written(family, texts)
     widths = _widths(family, ordered, mods, texts, count)
+    long = 2 if "E" in mods and texts and not any(".64" in t for t in texts) else 1
     writes: list[Span] = []
     reads: list[Span] = []
     for k, text in enumerate(texts):
-        found = _spans(text, widths[k])
+        found = _spans(text, widths[k], long)
         (writes if k < count else reads).extend(found)
     if family in ("R2P", "P2R", "UP2UR", "UR2UP", "R2UP"):
         _packed(family, texts, writes, reads)
@@ -70,7 +77,12 @@ def operands_of(
     return tuple(writes), tuple(reads), held[0] if held else None
 
 
-def _spans(text: str, width: int) -> list[Span]:
+def _spans(text: str, width: int, long: int = 1) -> list[Span]:
+    """The registers that an operand names.
+
+    `width` is for those outside of brackets, from 8 on (less 8) for those in brackets as well;
+    `long` for an address without a suffix (sm_70, sm_75: two where the opcode has ".E").
+    """
     found = []
     for m in _REGISTER.finditer(text):
         file, number, suffix = m[1], int(m[2]), m[3]
@@ -82,11 +94,11 @@ def _spans(text: str, width: int) -> list[Span]:
             if ".64" in suffix:
                 words = 2
             elif before.endswith("gdesc["):
-                words = 4 if text.count("gdesc") else 2
+                words = 4
             elif before.endswith(("desc[", "cx[")) and not before.endswith("idesc["):
                 words = 2
             elif "[" in before:
-                words = max(1, width) if width > 8 else 1
+                words = long if file == "R" and not suffix else 1
         if width > 8 and "[" in before:
             words = width - 8
         found.append(Span(file, number, words))
@@ -99,7 +111,7 @@ def _written(family: str, texts: Sequence[str]) -> int:
         return 0
     if family in _TWO:
         return 2
-    if family == "FCHK":
+    if family == "FCHK" or texts[0] in ("PR", "UPR"):
         return 1
     n = 0
     while n < len(texts) and _PREDICATE.match(texts[n]) and not texts[n].startswith("!"):
@@ -223,7 +235,7 @@ _FRAGMENTS: dict[str, dict[str, tuple[int, int, int]]] = {
     "DMMA": {"884": (4, 2, 2), "1684": (8, 4, 2), "1688": (8, 8, 4), "16816": (8, 16, 8)},
     "QMMA": {"16816": (4, 2, 1), "16832": (4, 4, 2), "16864": (4, 4, 4)},
     "OMMA": {"16864": (4, 4, 2), "168128": (4, 4, 4)},
-}  # fmt: skip
+}
 
 
 def _matrix(family: str, mods: Mods, texts: Sequence[str], count: int) -> list[int]:
@@ -275,17 +287,17 @@ def _tensor_copies(mods: Mods, texts: Sequence[str], count: int) -> list[int]:
 
 _Widths = Callable[[Mods, Sequence[str], int], list[int]]
 _WIDTHS: dict[str, _Widths] = {
-    **dict.fromkeys("DADD DMUL DFMA DSETP DMNMX FADD2 FMUL2 FFMA2".split(), _double),
-    **dict.fromkeys("SHF USHF MUFU S2R S2UR SHFL R2UR PRMT UPRMT FLO POPC LEPC".split(), _single),
-    **dict.fromkeys("HADD2 HMUL2 HFMA2 HSETP2 HMNMX2 LEA ULEA I2FP F2FP I2IP".split(), _single),
-    **dict.fromkeys("IMAD UIMAD".split(), _imad),
-    **dict.fromkeys("LDSM STSM MOVM LDSMT".split(), _matrix_loads),
+    **dict.fromkeys(_names("DADD DMUL DFMA DSETP DMNMX FADD2 FMUL2 FFMA2"), _double),
+    **dict.fromkeys(_names("SHF USHF MUFU S2R S2UR SHFL R2UR PRMT UPRMT FLO POPC LEPC"), _single),
+    **dict.fromkeys(_names("HADD2 HMUL2 HFMA2 HSETP2 HMNMX2 LEA ULEA I2FP F2FP I2IP"), _single),
+    **dict.fromkeys(_names("IMAD UIMAD"), _imad),
+    **dict.fromkeys(_names("LDSM STSM MOVM LDSMT"), _matrix_loads),
     **dict.fromkeys(_TEXTURE, _texture),
-    **dict.fromkeys("HGMMA IGMMA QGMMA BGMMA".split(), _warpgroup),
-    **dict.fromkeys("UTMALDG UTMASTG UTMAREDG UTMAPF".split(), _tensor_copies),
+    **dict.fromkeys(_names("HGMMA IGMMA QGMMA BGMMA"), _warpgroup),
+    **dict.fromkeys(_names("UTMALDG UTMASTG UTMAREDG UTMAPF"), _tensor_copies),
 }
-_CONVERSIONS = frozenset("I2F F2I F2F FRND I2I UI2F UF2I UF2F UFRND".split())
-_JUMPS = frozenset("CALL RET BRX JMX BRXU JMXU JMP".split())
+_CONVERSIONS = _names("I2F F2I F2F FRND I2I UI2F UF2I UF2F UFRND")
+_JUMPS = _names("CALL RET BRX JMX BRXU JMXU JMP")
 
 
 def _widths(
