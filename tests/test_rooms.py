@@ -21,7 +21,7 @@ ALLOWED = {
     "assembler": {"ir", "analysis", "sm"},
     "passes": {"ir", "analysis", "sm", "assembler", "ptx"},
     "documented": {"ir", "analysis", "sm", "assembler", "passes"},
-    "toolchain": set(),
+    "toolchain": {"ir", "sm"},  # decoded machine code is what sm speaks of
     "gpu": {"ir", "ptx", "toolchain", "interp"},  # arguments mean what they mean there
     "report": {
         "ir", "analysis", "ptx", "llvm", "interp", "sm", "assembler", "frontend", "passes",
