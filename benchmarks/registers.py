@@ -36,7 +36,7 @@ from nvir.analysis.pressure import register_pressure
 from nvir.assembler.regalloc import Prediction, predict
 from nvir.ir import Function, Module, NvirError
 from nvir.ir.loops import natural_loops
-from nvir.report.model import copies, unrolling
+from nvir.report.facts import copies, unrolling
 from nvir.sm import profile
 from nvir.toolchain import ToolError, nvcc_ptx, ptxas
 

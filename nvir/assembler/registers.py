@@ -6,7 +6,7 @@ takes inside; a line that is no operation of its own (a copy, a parameter, an ad
 adds up itself) has none. Of several lines with the highest count the peak is the one at which most
 is live as written: of the variants tried in benchmarks/pressure.py that agrees best with nvdisasm.
 
-Cost    that of the prediction; `live_at` finds the order again for one instruction.
+Cost    that of the prediction, which an estimate keeps for `live_at`.
 """
 
 from __future__ import annotations
@@ -45,6 +45,30 @@ class RegisterEstimate:
     counts: dict[Instruction, int]
     spill_bytes: int = 0
     scratch: dict[Instruction, int] = attrs.Factory(dict)
+    prediction: Prediction | None = attrs.field(default=None, repr=False)
+
+    def live_at(self, instruction: Instruction) -> list[Value]:
+        """The values that are live at an instruction in that order, in the order of definition.
+
+        Of an instruction that is no operation of its own: none. Values that share a register stand
+        for one another; of an unrolled loop only the text's own values are listed.
+        """
+        if instruction.block is None or instruction.form.is_phi:
+            raise ValueError("an instruction that stands in a block, and no phi, is needed")
+        assert self.prediction is not None
+        lowering = self.prediction.lowering
+        widths = lowering.code.widths
+        owner: dict[int, Value] = {}
+        for v, k in lowering.ids.items():
+            if k >= 0:
+                owner.setdefault(k, v)
+        best: set[int] = set()
+        for region, order in zip(lowering.code.regions, self.prediction.orders, strict=True):
+            for op in order:
+                if op.parent is instruction:
+                    sets = live_around(region, order, op)
+                    best = max(best, *sets, key=lambda s: sum(widths[v] for v in s))
+        return [owner[k] for k in sorted(best) if widths[k] and k in owner]
 
 
 def estimate_registers(
@@ -57,7 +81,10 @@ def estimate_registers(
     that the assembler unrolls, by its header's name) to none.
     """
     live = live if live is not None else liveness(function)
-    p = _prediction(function, live, profile, factors)
+    if profile is None:
+        module = function.module
+        profile = profile_for(module.target if module is not None else DEFAULT_TARGET)
+    p = predict(function, profile, factors, live=live)
     scratch = _scratch(p)
     counts = p.counts | {i: p.counts.get(i, 0) + n for i, n in scratch.items()}
     highest = max(counts.values(), default=p.max_live)
@@ -65,7 +92,7 @@ def estimate_registers(
     if len(at) > 1:
         at = [_fullest(set(at), pressure or register_pressure(function, live))]
     peak = at[0] if at else p.peak
-    return RegisterEstimate(p.registers, highest, peak, counts, p.spills.bytes, scratch)
+    return RegisterEstimate(p.registers, highest, peak, counts, p.spills.bytes, scratch, p)
 
 
 def _scratch(p: Prediction) -> dict[Instruction, int]:
@@ -89,39 +116,3 @@ def _fullest(wanted: set[Instruction], pressure: RegisterPressure) -> Instructio
         ) if i in wanted
     ]
     return max(there, key=lambda x: x[:2])[2]
-
-
-def _prediction(
-    function: Function, live: Liveness | None, profile: Profile | None,
-    factors: Mapping[str, int] | None,
-) -> Prediction:
-    if profile is None:
-        module = function.module
-        profile = profile_for(module.target if module is not None else DEFAULT_TARGET)
-    return predict(function, profile, factors, live=live)
-
-
-def live_at(
-    function: Function, instruction: Instruction, live: Liveness, profile: Profile | None = None,
-    factors: Mapping[str, int] | None = None,
-) -> list[Value]:
-    """The values that are live at an instruction in that order, in the order of definition.
-
-    Of an instruction that is no operation of its own: none. Values that share a register stand
-    for one another; of an unrolled loop only the text's own values are listed.
-    """
-    if instruction.block is None or instruction.form.is_phi:
-        raise ValueError("an instruction that stands in a block, and no phi, is needed")
-    p = _prediction(function, live, profile, factors)
-    widths = p.lowering.code.widths
-    owner: dict[int, Value] = {}
-    for v, k in p.lowering.ids.items():
-        if k >= 0:
-            owner.setdefault(k, v)
-    best: set[int] = set()
-    for region, order in zip(p.lowering.code.regions, p.orders, strict=True):
-        for op in order:
-            if op.parent is instruction:
-                sets = live_around(region, order, op)
-                best = max(best, *sets, key=lambda s: sum(widths[v] for v in s))
-    return [owner[k] for k in sorted(best) if widths[k] and k in owner]

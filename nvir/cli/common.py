@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import os
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -43,7 +42,13 @@ def read_with_language(
     """As `read_module`, with the language that the text turned out to be in."""
     from nvir.loading import load_as
 
-    module, language = load_as(path, arch, level=level)
+    # The module lives as long as the command: the collector need never walk it.
+    gc.disable()
+    try:
+        module, language = load_as(path, arch, level=level)
+        gc.freeze()
+    finally:
+        gc.enable()
     for warning in module.diagnostics:
         click.echo(str(warning), err=True)
     return module, language
@@ -70,6 +75,8 @@ def page_width(output: str | None) -> int:
     """Columns for a page of text: those of the terminal, within bounds; the most in a file."""
     if output not in (None, STDIO):
         return WIDEST
+    import shutil
+
     return min(max(shutil.get_terminal_size((WIDEST, 24)).columns, NARROWEST), WIDEST)
 
 
@@ -86,6 +93,8 @@ def write_bytes(path: str, data: bytes) -> None:
 
 
 def _write_aside(target: Path, data: bytes) -> None:
+    import tempfile
+
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
     handle, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:

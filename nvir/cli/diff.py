@@ -78,7 +78,7 @@ def command(
     for file in (before, after):
         one = report(
             read_module(file, arch, "ori"), arch=arch, profile=profile, policy=policy,
-            launch=Launch(block, dynamic_smem),
+            launch=Launch(block, dynamic_smem), schedule=True,
         )
         one = attrs.evolve(one, file=file if file != STDIO else "standard input")
         if ask_ptxas:

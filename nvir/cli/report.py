@@ -29,6 +29,7 @@ from nvir.loading import STDIO
 if TYPE_CHECKING:
     from nvir.passes.knobs import Policy
     from nvir.report import Launch, ModuleReport
+    from nvir.report.many import FileJob
 
 
 @click.command("report")
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 @click.option(
     "--lines", is_flag=True, help="Each line with its live registers, and who is live at the peak."
 )
+@click.option(
+    "--schedule", is_flag=True, help="Also modulo schedule the innermost loops, for their II."
+)
 @click.option("--source", is_flag=True, help="With --lines: show the source lines as well.")
 @click.option(
     "--source-root", metavar="FOLDER", multiple=True,
@@ -65,9 +69,9 @@ if TYPE_CHECKING:
 @reports_errors
 def command(
     files: tuple[str, ...], arch: str | None, profile: str | None, policy: Policy,
-    block: int | None, dynamic_smem: int, kernel: str | None, lines: bool, source: bool,
-    source_root: tuple[Path, ...], ask_ptxas: bool, jobs: int, as_html: bool, as_json: bool,
-    output: str | None,
+    block: int | None, dynamic_smem: int, kernel: str | None, lines: bool, schedule: bool,
+    source: bool, source_root: tuple[Path, ...], ask_ptxas: bool, jobs: int, as_html: bool,
+    as_json: bool, output: str | None,
 ) -> None:
     """Report the loops, registers and occupancy of each kernel in FILE.
 
@@ -86,19 +90,22 @@ def command(
         raise click.UsageError("--source-root goes with --source")
     if as_html and (lines or as_json):
         raise click.UsageError("--html goes with neither --lines nor --json")
-    if lines and ask_ptxas:
-        raise click.UsageError("--ptxas does not go with --lines")
-    from nvir.report import Launch
-
-    launch = Launch(block, dynamic_smem)
+    if lines and (ask_ptxas or schedule):
+        raise click.UsageError("--lines goes with neither --ptxas nor --schedule")
     file = files[0]
     if len(files) > 1 or (file != STDIO and Path(file).is_dir()):
         if lines or ask_ptxas or as_html or kernel is not None:
             raise click.UsageError(
                 "a folder or several files go with no --lines, --ptxas, --html, --kernel"
             )
-        _many(files, arch, profile, policy, launch, jobs, as_json, output)
+        from nvir.report.many import FileJob
+
+        options = FileJob("", arch, profile, policy, block, dynamic_smem, schedule)
+        _many(files, options, jobs, as_json, output)
         return
+    from nvir.report import Launch
+
+    launch = Launch(block, dynamic_smem)
     binary = _binary(file)
     if binary is None:
         modules = [read_module(file, arch, "ori")]
@@ -108,7 +115,9 @@ def command(
     if lines:
         _lines(modules, file, kernel, source, source_root, as_json, output, binary is None)
         return
-    made = code_only or _report(modules, arch, profile, policy, launch)
+    if kernel is not None and code_only is None:
+        _known(kernel, [str(f.name) for m in modules for f in m.functions if f.blocks], file)
+    made = code_only or _report(modules, arch, profile, policy, launch, schedule, kernel, as_html)
     if ask_ptxas:
         from nvir.report.binaries import with_real_registers
 
@@ -116,14 +125,9 @@ def command(
             raise click.UsageError("--ptxas needs a PTX file")
         made = with_real_registers(made, Path(file))
     made = attrs.evolve(made, file=file if file != STDIO else "standard input")
-    if kernel is not None:
+    if kernel is not None and code_only is not None:
         _known(kernel, [f.name for f in made.functions], file)
-        others = tuple(f"kernel {f.name}: " for f in made.functions if f.name != kernel)
-        made = attrs.evolve(
-            made,
-            functions=tuple(f for f in made.functions if f.name == kernel),
-            diagnostics=tuple(d for d in made.diagnostics if not d.message.startswith(others)),
-        )
+        made = attrs.evolve(made, functions=tuple(f for f in made.functions if f.name == kernel))
     if as_html:
         from nvir.report.html.page import html_report
         from nvir.report.model import machine_for
@@ -131,30 +135,29 @@ def command(
         if len(modules) != 1:
             raise click.UsageError("--html needs a file with one module of PTX")
         machine = machine_for(profile, made.arch, file, [])
-        write_output(output, html_report(made, modules[0], machine))
+        write_output(output, html_report(made, modules[0], machine, schedules=schedule))
         return
     if as_json:
         write_output(output, json.dumps(made.to_json(), indent=2) + "\n")
         return
-    from nvir.report.table import make_console, print_report, report_text
+    from nvir.report.table import print_lines, report_lines, report_text, terminal
 
     if output in (None, STDIO) and sys.stdout.isatty():
-        print_report(made, make_console())
+        console = terminal()
+        print_lines(report_lines(made, console.width), console)
     else:
         write_output(output, report_text(made))
 
 
 def _many(
-    paths: tuple[str, ...], arch: str | None, profile: str | None, policy: Policy, launch: Launch,
-    jobs: int, as_json: bool, output: str | None,
+    paths: tuple[str, ...], options: FileJob, jobs: int, as_json: bool, output: str | None
 ) -> None:
     from rich.console import Console
     from rich.progress import Progress
 
-    from nvir.report.many import FileJob, many_text, report_many
+    from nvir.report.many import many_text, report_many
     from nvir.report.sweep import files_in
 
-    options = FileJob("", arch, profile, policy, launch.block, launch.dynamic_smem)
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("files", total=None)
         document = report_many(
@@ -167,13 +170,16 @@ def _many(
 
 
 def _report(
-    modules: list[Module], arch: str | None, profile: str | None, policy: Policy, launch: Launch
+    modules: list[Module], arch: str | None, profile: str | None, policy: Policy, launch: Launch,
+    schedule: bool, kernel: str | None, keep: bool,
 ) -> ModuleReport:
     from nvir.report import report
     from nvir.report.binaries import join
 
     return join([
-        report(m, arch=arch, profile=profile, policy=policy, launch=launch) for m in modules
+        report(m, arch=arch, profile=profile, policy=policy, launch=launch, schedule=schedule,
+               kernel=kernel, keep=keep)
+        for m in modules
     ])
 
 
@@ -227,9 +233,9 @@ def _lines(
     source_root: tuple[Path, ...], as_json: bool, output: str | None, is_text: bool,
 ) -> None:
     from nvir.report.lines import line_listing, module_json
-    from nvir.report.listing import listing_text, print_listing
+    from nvir.report.listing import listing_lines, listing_text
     from nvir.report.places import source_text
-    from nvir.report.table import make_console
+    from nvir.report.table import print_lines, terminal
 
     path = Path(file) if is_text and file != STDIO and Path(file).is_file() else None
     text = read_file(path).decode("utf-8", "replace").splitlines() if path is not None else None
@@ -246,9 +252,9 @@ def _lines(
     folders = [*([path.parent] if path is not None else []), *source_root]
     sources = source_text(files, folders) if source else None
     if output in (None, STDIO) and sys.stdout.isatty():
-        console = make_console()
+        console = terminal()
         for listing in listings:
-            print_listing(listing, console, sources)
+            print_lines(listing_lines(listing, console.width, sources), console)
             console.print()
         return
     write_output(output, "\n".join(listing_text(x, sources) for x in listings))

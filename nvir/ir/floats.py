@@ -17,9 +17,12 @@ from __future__ import annotations
 
 import math
 import struct
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import attrs
+
+if TYPE_CHECKING:  # it and `decimal` cost more to import than all of this
+    from fractions import Fraction
 
 
 @attrs.frozen(eq=False)
@@ -65,6 +68,8 @@ def number(f: Format, bits: int) -> float:
 
 def pattern(f: Format, x: float, mode: str = "rn") -> int | None:
     """A Python float in the format; None for a NaN."""
+    from fractions import Fraction
+
     if x != x:
         return None
     if math.isinf(x):
@@ -74,15 +79,15 @@ def pattern(f: Format, x: float, mode: str = "rn") -> int | None:
     return rounded(Fraction(x), f, mode)
 
 
-def rounded(x: Fraction, f: Format, mode: str = "rn") -> int:
+def rounded(x: Fraction | int, f: Format, mode: str = "rn") -> int:
     """The pattern of a number other than 0, rounded to nearest even, to zero, down or up."""
-    negative, x = x < 0, abs(x)
-    exponent = x.numerator.bit_length() - x.denominator.bit_length()
-    if x < Fraction(2) ** exponent:
+    negative, above, below = x < 0, abs(x.numerator), x.denominator
+    exponent = above.bit_length() - below.bit_length()
+    if above << max(-exponent, 0) < below << max(exponent, 0):
         exponent -= 1
     unit = max(exponent - f.precision + 1, f.lowest)
-    up, down = (x.denominator << unit, 0) if unit >= 0 else (x.denominator, -unit)
-    n, rest = divmod(x.numerator << down, up)
+    up, down = (below << unit, 0) if unit >= 0 else (below, -unit)
+    n, rest = divmod(above << down, up)
     if _goes_up(mode, n, 2 * rest - up, rest > 0, negative):
         n += 1
     bits = (unit - f.lowest << (f.precision - 1)) + n
@@ -115,6 +120,8 @@ def sub(f: Format, a: int, b: int, mode: str = "rn") -> int | None:
 
 
 def mul(f: Format, a: int, b: int, mode: str = "rn") -> int | None:
+    from fractions import Fraction
+
     x, y = number(f, a), number(f, b)
     if x == 0 or y == 0 or not (math.isfinite(x) and math.isfinite(y)):
         return pattern(f, x * y)
@@ -123,6 +130,8 @@ def mul(f: Format, a: int, b: int, mode: str = "rn") -> int | None:
 
 def fma(f: Format, a: int, b: int, c: int, mode: str = "rn") -> int | None:
     """a * b + c, rounded once."""
+    from fractions import Fraction
+
     x, y, z = number(f, a), number(f, b), number(f, c)
     if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
         p = x * y if not (math.isfinite(x) and math.isfinite(y)) else 0.0
@@ -136,6 +145,8 @@ def fma(f: Format, a: int, b: int, c: int, mode: str = "rn") -> int | None:
 
 
 def div(f: Format, a: int, b: int, mode: str = "rn") -> int | None:
+    from fractions import Fraction
+
     x, y = number(f, a), number(f, b)
     if x != x or y != y:
         return None
@@ -148,6 +159,8 @@ def div(f: Format, a: int, b: int, mode: str = "rn") -> int | None:
 
 
 def sqrt(f: Format, a: int, mode: str = "rn") -> int | None:
+    from fractions import Fraction
+
     x = number(f, a)
     if x != x or x < 0:
         return None

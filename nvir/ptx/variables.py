@@ -178,7 +178,9 @@ class Declarations(Tokens):
             parts = text.split(",")
             if parts and not parts[-1].strip():
                 parts.pop()
-            return tuple(self._element(p, type, start) for p in parts)
+            # Tables of a hundred thousand bytes are common, and have few different elements.
+            made = {p: self._element(p, type, start) for p in dict.fromkeys(parts)}
+            return tuple(map(made.__getitem__, parts))
         if self.accept("{"):
             return self._nested(type)
         end = re.compile(r"[;,](?![^()]*\))").search(self.code, self.pos)

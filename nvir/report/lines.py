@@ -22,16 +22,16 @@ from typing import Any
 
 import attrs
 
-from nvir.analysis.liveness import Liveness, liveness
-from nvir.analysis.pressure import register_pressure, width
-from nvir.assembler.registers import RegisterEstimate, estimate_registers, live_at
+from nvir.analysis.liveness import Liveness
+from nvir.analysis.pressure import width
+from nvir.assembler.registers import RegisterEstimate
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.ir.values import Value
-from nvir.report.model import copies, unrolling
+from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.places import SourceLines
 from nvir.sm.profile import profile_for
 
@@ -122,16 +122,14 @@ class Listing:
         }
 
 
-def line_listing(function: Function, module: Module, text: list[str] | None = None) -> Listing:
-    """The listing of a function. `text` is the PTX by lines, to show it as it stands there."""
-    if function.cfg_state != "fresh":
-        function.analyze_cfg()
-    live = liveness(function)
-    pressure = register_pressure(function, live)
-    machine = profile_for(module.target)
-    unroll = unrolling(function, module, module.target, "observed")
-    factors = copies(natural_loops(function), unroll)
-    estimate = estimate_registers(function, live, machine, factors, pressure)
+def line_listing(
+    function: Function, module: Module, text: list[str] | None = None,
+    facts: FunctionFacts | None = None,
+) -> Listing:
+    """The listing of a function. `text` is the PTX by lines, to show it as it stands there;
+    `facts` saves work where they are known."""
+    facts = facts or function_facts(function, module, profile_for(module.target))
+    live, pressure, estimate = facts.live, facts.pressure, facts.estimate
     counts = zip(pressure.counts, pressure.predicates, strict=True)
     written = dict(zip(pressure.instructions, counts, strict=True))
     source = SourceLines(function, module, text)
@@ -141,7 +139,7 @@ def line_listing(function: Function, module: Module, text: list[str] | None = No
     peak = next((r for r in rows if r.instruction is estimate.peak and estimate.peak), None)
     held: tuple[LiveValue, ...] = ()
     if peak is not None and peak.instruction is not None and not peak.instruction.is_phi:
-        values = live_at(function, peak.instruction, live, machine, factors)
+        values = estimate.live_at(peak.instruction)
         held = tuple(explain_values(values, peak.instruction, live, estimate))
     return Listing(
         function, tuple(rows), _columns(rows), pressure.max_live, estimate, peak, held, source

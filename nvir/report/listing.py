@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nvir.report.lines import LEGEND, Listing, LiveValue, Row
-from nvir.report.table import make_console, short
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from nvir.report.table import Line, plain, short
 
 BARS = " ▁▂▃▄▅▆▇█"
 _HEAT = ("", "", "", "yellow", "yellow", "dark_orange", "dark_orange", "red", "bold red")
@@ -17,25 +12,18 @@ TEXT_WIDTH = 64
 SHOWN_AT_PEAK = 48
 
 
-def print_listing(
-    listing: Listing, console: Console | None = None,
-    sources: dict[int, list[str]] | None = None,
-) -> None:
-    """Print a listing. `sources` has the lines of the source files by number, to show them too."""
-    console = console or make_console()
-    for line, style in listing_lines(listing, console.width, console.is_terminal, sources):
-        console.print(line, style=style or None, markup=False, soft_wrap=True)
-
-
 def listing_text(listing: Listing, sources: dict[int, list[str]] | None = None) -> str:
     """The listing as plain text."""
-    return "".join(f"{line}\n" for line, _ in listing_lines(listing, 0, False, sources))
+    return plain(listing_lines(listing, None, sources))
 
 
 def listing_lines(
-    listing: Listing, width: int, terminal: bool, sources: dict[int, list[str]] | None
-) -> list[tuple[str, str]]:
-    """(line, style) pairs: heading, legend, rows, and who is alive at the peak."""
+    listing: Listing, width: int | None, sources: dict[int, list[str]] | None
+) -> list[Line]:
+    """Heading, legend, rows, and who is alive at the peak; `width` is that of a terminal.
+
+    `sources` has the lines of the source files by number, to show them too.
+    """
     f, e = listing.function, listing.estimate
     kind = "kernel" if f.kind == "entry" else "function"
     out = [(
@@ -44,7 +32,7 @@ def listing_lines(
     )]
     out.append((f"  {LEGEND}", "dim"))
     needed = max(listing.columns.values(), default=-1) + 1
-    room = max(width - TEXT_WIDTH - 22, 8) if terminal else MAX_GLYPHS
+    room = max(width - TEXT_WIDTH - 22, 8) if width is not None else MAX_GLYPHS
     shown = min(needed, room)
     if shown < needed:
         out.append((f"  {needed - shown} of {needed} register columns do not fit", "dim"))
@@ -57,7 +45,7 @@ def listing_lines(
             out.append((_source_line(listing, place, sources), "cyan"))
         out.append(_row(listing, row, shown))
     out.extend(_peak(listing))
-    return [(line.rstrip(), style) for line, style in out]
+    return out
 
 
 def _source_line(
@@ -71,7 +59,7 @@ def _source_line(
     return f"  ── {listing.source.file(number)}:{line} {text}"
 
 
-def _row(listing: Listing, row: Row, shown: int) -> tuple[str, str]:
+def _row(listing: Listing, row: Row, shown: int) -> Line:
     glyphs = [" "] * shown
     for name, mark in row.marks.items():
         column = listing.columns[name]
@@ -87,7 +75,7 @@ def _row(listing: Listing, row: Row, shown: int) -> tuple[str, str]:
     return line, "reverse bold red" if row is listing.peak else _HEAT[heat]
 
 
-def _peak(listing: Listing) -> list[tuple[str, str]]:
+def _peak(listing: Listing) -> list[Line]:
     """Who is alive at the peak."""
     if listing.peak is None or not listing.at_peak:
         return []

@@ -27,6 +27,7 @@ class FileJob:
     policy: str = "observed"
     block: int | None = None
     dynamic_smem: int = 0
+    schedule: bool = False
 
 
 def report_file(job: FileJob) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def report_file(job: FileJob) -> dict[str, Any]:
     made = report(
         load(job.file, job.arch, level="ori"), arch=job.arch, profile=job.profile,
         policy=job.policy,  # type: ignore[arg-type]  # the command line knows the choices
-        launch=Launch(job.block, job.dynamic_smem),
+        launch=Launch(job.block, job.dynamic_smem), schedule=job.schedule,
     )
     return made.to_json()
 
@@ -59,7 +60,7 @@ def report_many(
 
 def many_text(document: dict[str, Any]) -> str:
     """A line for each kernel: size, registers, blocks an SM, loops, how many are unrolled."""
-    from nvir.report.table import short
+    from nvir.report.table import columns, short
 
     rows = [("file", "kernel", "instructions", "registers", "blocks/SM", "loops", "unrolled")]
     failed = []
@@ -78,10 +79,5 @@ def many_text(document: dict[str, Any]) -> str:
                 str(f["registers"]["predicted"]), str(o["blocks_per_sm"]) if o else "–",
                 str(len(f["loops"])), str(unrolled),
             ))
-    widths = [max(len(r[k]) for r in rows) for k in range(len(rows[0]))]
-    lines = [
-        "  ".join(f"{c:<{w}}" if k < 2 else f"{c:>{w}}"
-                  for k, (c, w) in enumerate(zip(r, widths, strict=True))).rstrip()
-        for r in rows
-    ]
+    lines = columns(rows, [False, False, *[True] * 5])
     return "\n".join([*lines, *failed]) + "\n"

@@ -6,37 +6,37 @@ What no pass can say yet is null with a reason, never invented.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from nvir.analysis.affine import AffineForms
-from nvir.analysis.alias import AliasAnalysis
-from nvir.analysis.induction import TripCount, trip_count
-from nvir.analysis.liveness import liveness
-from nvir.analysis.pressure import RegisterPressure, register_pressure
-from nvir.assembler.registers import estimate_registers
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.bulk import bulk
 from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.ir.module import Module
 from nvir.ir.symbols import Variable
 from nvir.ir.values import SymbolOffset, Value
+from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.places import SourceLines
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile, profile_for
 from nvir.sm.profile import profile as named_profile
 
 if TYPE_CHECKING:
-    from nvir.passes.knobs import Knobs, Policy
+    from nvir.analysis.induction import TripCount
+    from nvir.passes.knobs import Policy
+    from nvir.sm.loopgraph import LoopGraph
+    from nvir.sm.pipeline import LoopSchedule
 
 SCHEMA = "nvir.report/1"
 # The reason of pipeline figures: they are no prediction of the assembler.
 REACHABLE = "what a modulo schedule would reach; ptxas does not pipeline loops"
+NOT_SCHEDULED = "not scheduled; nvir schedule"
 ASSUMED_BLOCK = 256
 NOT_DECIDED = UnrollDecision(reason="pass not available")
 THOROUGH_BLOCKS = 400  # of a module: beyond that, schedules are the first that fit
@@ -115,6 +115,7 @@ class FunctionReport:
                 (`nvir.assembler.registers`); of kernels only
     peak_line, peak_source   where it needs most: line of the PTX, "file.cu:12"
     real        what ptxas says, where it was asked
+    facts       what the report was made of, where it was to be kept
     """
 
     name: str
@@ -131,6 +132,7 @@ class FunctionReport:
     loops: tuple[LoopReport, ...]
     loops_known: bool = True  # False of machine code
     real: RealFigures | None = None
+    facts: FunctionFacts | None = attrs.field(default=None, repr=False, eq=False)
 
 
 @attrs.frozen
@@ -200,23 +202,31 @@ AS_DECLARED = Launch()  # as the kernel says itself
 
 def report(
     module: Module, *, arch: str | None = None, profile: str | None = None,
-    policy: Policy = "observed", launch: Launch = AS_DECLARED,
+    policy: Policy = "observed", launch: Launch = AS_DECLARED, schedule: bool = False,
+    kernel: str | None = None, keep: bool = False,
 ) -> ModuleReport:
-    """Loops, registers and occupancy of every function with a body.
+    """Loops, registers and occupancy of every function with a body, or of the one that is named.
 
-    `arch` defaults to the module's target; `profile` names a machine profile or a file.
+    `arch` defaults to the module's target; `profile` names a machine profile or a file. With
+    `schedule` innermost loops of one block are modulo scheduled; without it they have bounds alone.
+    `keep` keeps the facts of each function, for a page that shows more than the report does.
     """
     target = arch or module.target
     diagnostics = list(module.diagnostics)
     machine = machine_for(profile, target, module.name, diagnostics)
     functions = []
-    thorough = sum(len(f.blocks) for f in module.functions) <= THOROUGH_BLOCKS
+    make = None
+    if schedule:
+        from nvir.sm.pipeline import schedule_loop
+
+        thorough = sum(len(f.blocks) for f in module.functions) <= THOROUGH_BLOCKS
+        make = partial(schedule_loop, thorough=thorough, registers=False)
     for f in module.functions:
-        if f.blocks:
+        if f.blocks and kernel in (None, f.name):
             with bulk():  # what one function needs is freed before the next
-                unroll = unrolling(f, module, target, policy)
+                facts = function_facts(f, module, machine, arch=target, policy=policy)
                 functions.append(
-                    _function(f, module, machine, launch, diagnostics, unroll, thorough)
+                    _function(facts, module, machine, launch, diagnostics, make, keep)
                 )
     return ModuleReport(module.name, target, policy, tuple(functions), tuple(diagnostics))
 
@@ -240,20 +250,13 @@ def machine_for(
 
 
 def _function(
-    f: Function, module: Module, machine: Profile, launch: Launch, diagnostics: list[Diagnostic],
-    unroll: Mapping[str, UnrollDecision], thorough: bool,
+    facts: FunctionFacts, module: Module, machine: Profile, launch: Launch,
+    diagnostics: list[Diagnostic], make: Callable[[LoopGraph], LoopSchedule] | None, keep: bool,
 ) -> FunctionReport:
-    from nvir.report.schedule.figures import pipeline_figures
-
-    f.analyze_cfg()
-    live = liveness(f)
-    pressure = register_pressure(f, live)
-    natural = natural_loops(f)
-    estimate = estimate_registers(f, live, machine, copies(natural, unroll), pressure)
-    peak = estimate.peak
+    f, pressure, peak = facts.function, facts.pressure, facts.estimate.peak
     line = peak.line if peak is not None else 0
     is_kernel = f.kind == "entry"
-    predicted = estimate.registers
+    predicted = facts.estimate.registers
     static = static_shared_memory(f)
     block = None
     figures = None
@@ -283,60 +286,14 @@ def _function(
                 severity="warning",
             )
         )
-    alias = AliasAnalysis(AffineForms(f))
-    loops = tuple(
-        _loop(x, pressure, module, unroll, pipeline_figures(x, machine, alias, thorough=thorough))
-        for x in natural
-    )
     return FunctionReport(
         str(f.name), f.kind, sum(1 for i in pressure.instructions if not i.form.op.pseudo),
         pressure.max_live, pressure.max_predicates, predicted if is_kernel else None,
         line if line > 0 else None,
         SourceLines(f, module).place(peak) if peak is not None else None,
-        block, static, figures, loops,
+        block, static, figures, _loops(facts, module, machine, make),
+        facts=facts if keep else None,
     )
-
-
-def unrolling(
-    f: Function, module: Module, target: str, policy: Policy, knobs: Knobs | None = None
-) -> dict[str, UnrollDecision]:
-    """What becomes of each loop, by its header. The function stays as it is.
-
-    Under `observed` that is the assembler's decision, under `documented` that of `loop-unroll` on
-    a copy. `knobs` overrides `policy`.
-    """
-    from nvir.passes.context import Context
-    from nvir.passes.knobs import Knobs
-    from nvir.passes.loop.unroll.unroll_decision import decide
-
-    knobs = knobs if knobs is not None else Knobs(policy=policy)
-    f.analyze_cfg()
-    if knobs.policy == "documented":
-        return _documented(f, module, knobs)
-    return decide(f, Context(module, knobs), target)
-
-
-def _documented(f: Function, module: Module, knobs: Knobs) -> dict[str, UnrollDecision]:
-    from nvir.passes.context import Context
-    from nvir.passes.loop.unroll.loop_unroll import planned
-    from nvir.passes.loop.unroll.unroll_decision import prepared
-    from nvir.passes.registry import all_passes
-
-    if not f.back_edges:
-        return {}
-    ctx = Context(module, knobs)
-    ctx.function = prepared(f, module)
-    ctx.pass_ = all_passes()["loop-unroll"]
-    ctx.options = ctx.pass_.options()
-    made = planned(ctx.function, ctx)
-    if made.guard:
-        return {x.header.name: UnrollDecision(reason=made.guard) for x in natural_loops(f)}
-    found = {}
-    for loop in made.loops:
-        d = made.decided[loop.header]
-        refused = made.refused.get(loop.header)
-        found[loop.header.name] = d.none(None, refused[0].text(refused[1])) if refused else d
-    return found
 
 
 def unroll_json(d: UnrollDecision) -> dict[str, Any]:
@@ -347,35 +304,32 @@ def unroll_json(d: UnrollDecision) -> dict[str, Any]:
     }
 
 
-def copies(loops: list[Loop], unroll: Mapping[str, UnrollDecision]) -> dict[str, int]:
-    """How often the body of each loop that is unrolled will stand, by its header's name."""
-    found: dict[str, int] = {}
-    for loop in loops:
-        decision = unroll.get(loop.header.name)
-        if decision is None or decision.action == "none":
-            continue
-        trip = trip_count(loop) if decision.factor is None else None
-        n = decision.factor if trip is None else trip.count
-        if n is not None and n > 1:
-            found[loop.header.name] = n
-    return found
+def _loops(
+    facts: FunctionFacts, module: Module, machine: Profile,
+    make: Callable[[LoopGraph], LoopSchedule] | None,
+) -> tuple[LoopReport, ...]:
+    if not facts.loops:
+        return ()
+    from nvir.analysis.affine import AffineForms
+    from nvir.analysis.alias import AliasAnalysis
+    from nvir.analysis.induction import trip_count
+    from nvir.report.schedule.figures import pipeline_figures
 
-
-def _loop(
-    loop: Loop, pressure: RegisterPressure, module: Module, unroll: Mapping[str, UnrollDecision],
-    pipeline: PipelineFigures,
-) -> LoopReport:
-    return LoopReport(
-        header=loop.header.name,
-        line=loop.header.line or None,
-        source=source_place(loop, module),
-        depth=loop.depth,
-        blocks=len(loop.blocks),
-        instructions=sum(1 for b in loop.blocks for i in b if not i.form.op.pseudo),
-        trip=trip_count(loop),
-        max_live=pressure.of_loop(loop),
-        unroll=unroll.get(loop.header.name, NOT_DECIDED),
-        pipeline=pipeline,
+    alias = AliasAnalysis(AffineForms(facts.function))
+    return tuple(
+        LoopReport(
+            header=x.header.name,
+            line=x.header.line or None,
+            source=source_place(x, module),
+            depth=x.depth,
+            blocks=len(x.blocks),
+            instructions=sum(1 for b in x.blocks for i in b if not i.form.op.pseudo),
+            trip=trip_count(x),
+            max_live=facts.pressure.of_loop(x),
+            unroll=facts.unroll.get(x.header.name, NOT_DECIDED),
+            pipeline=pipeline_figures(x, machine, alias, make),
+        )
+        for x in facts.loops
     )
 
 

@@ -10,8 +10,6 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-import attrs
-
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.module import Module
@@ -100,13 +98,9 @@ def _function_text(function: Function) -> str:
     if module is None or module.level != "ori" or not function.blocks:
         return repr(function)[1:-1]
     try:
-        whole = report(module)
+        return report_text(report(module, kernel=str(function.name)))
     except NvirError as e:
         return f"{repr(function)[1:-1]}\n{e}"
-    name = str(function.name)
-    own = tuple(f for f in whole.functions if f.name == name)
-    notes = tuple(d for d in whole.diagnostics if f" {name}:" in d.message)
-    return report_text(attrs.evolve(whole, functions=own, diagnostics=notes))
 
 
 def _function_of(made: LoopSchedule) -> str:

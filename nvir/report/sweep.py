@@ -235,18 +235,15 @@ def _taken_up(output: Path) -> dict[str, dict[str, Any]]:
 
 def sweep_text(rows: Sequence[dict[str, Any]]) -> str:
     """The table."""
+    from nvir.report.table import columns
+
     names = ("file", "kernel", "setting", "instructions", "II", "registers", "blocks/SM", "cycles")
     cells = [list(names), *(_cells(r) for r in rows)]
-    widths = [max(len(c[k]) for c in cells) for k in range(len(names))]
-    return "".join(_line(c, widths) for c in cells)
-
-
-def _line(cells: list[str], widths: list[int]) -> str:
-    shown = [
-        f"{c:<{w}}" if k < 3 else f"{c:>{w}}"
-        for k, (c, w) in enumerate(zip(cells, widths, strict=False))
-    ]
-    return "  ".join([*shown, *cells[len(widths) :]]).rstrip() + "\n"
+    count = len(names)
+    lines = columns([c[:count] for c in cells], [False] * 3 + [True] * 5)
+    return "".join(
+        "  ".join([line, *c[count:]]) + "\n" for line, c in zip(lines, cells, strict=True)
+    )
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

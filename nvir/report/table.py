@@ -1,69 +1,90 @@
 """`nvir report` as text: a heading and a table of loops for each function.
 
-Colour by rich, on a terminal only (and there not under NO_COLOR); a pipe gets plain columns, as
-wide as COLUMNS says or PIPE_WIDTH. What does not fit is shortened with an ellipsis, never wrapped
-into the next column; JSON has everything in full.
+Made as lines with a style each; the styles are seen on a terminal only (and there not under
+NO_COLOR). A pipe gets plain lines, as wide as COLUMNS says or PIPE_WIDTH. What does not fit is
+shortened with an ellipsis, never wrapped into the next column; JSON has everything in full.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
 
-from nvir.report.model import REACHABLE, FunctionReport, LoopReport, ModuleReport
+from nvir.report.model import (
+    NOT_SCHEDULED,
+    REACHABLE,
+    FunctionReport,
+    LoopReport,
+    ModuleReport,
+)
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
 PIPE_WIDTH = 120
 NAME_WIDTH = 88  # of a function's name; mangled ones may have thousands of characters
 SMALL = 72  # columns of output below which every cell has TIGHT characters at most
 TIGHT = 11
 WIDE = 118  # columns of output from which on everything but the reasons stands in the table
+REASON = 24  # columns that reasons have at least where they stand in the table
+
+Line = tuple[str, str]  # a line of output and its style as rich has it, "" for none
 
 
-def make_console(colour: bool | None = None) -> Console:
-    """The console of standard output; plain and wide where that is no terminal."""
+def terminal() -> Console:
+    """The console of standard output, which is a terminal."""
     from rich.console import Console
 
-    if colour is False or not Console().is_terminal:
-        width = None if "COLUMNS" in os.environ else PIPE_WIDTH
-        return Console(highlight=False, width=width, no_color=True, force_terminal=False)
     return Console(highlight=False)
 
 
+def print_lines(lines: Iterable[Line], console: Console) -> None:
+    """Print lines on a terminal in their styles."""
+    for line, style in lines:
+        console.print(line, style=style or None, markup=False, soft_wrap=True)
+
+
+def plain(lines: Iterable[Line]) -> str:
+    """Lines as text, without spaces at their ends."""
+    return "".join(f"{line.rstrip()}\n" for line, _ in lines)
+
+
+def columns(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
+    """Rows of cells as lines: cells of a column are as wide as its widest, two spaces apart;
+    those of a column in `right` stand right."""
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    form = "  ".join(
+        f"{{:{'>' if r else '<'}{w}}}" for r, w in zip(right, widths, strict=True)
+    )
+    return [form.format(*row).rstrip() for row in rows]
+
+
 def report_text(report: ModuleReport) -> str:
-    """The report as plain text, without spaces at the ends of lines."""
-    console = make_console(False)
-    with console.capture() as captured:
-        print_report(report, console)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    """The report as plain text."""
+    given = os.environ.get("COLUMNS", "")
+    return plain(report_lines(report, int(given) if given.isdigit() else PIPE_WIDTH))
 
 
-def print_report(report: ModuleReport, console: Console | None = None) -> None:
-    """Print the whole report."""
-    from rich.markup import escape
-
-    console = console or make_console()
-    name = report.file.rsplit("/", 1)[-1]
-    head = f"[bold]{escape(name)}[/] · {report.arch} · policy {report.policy}"
+def report_lines(report: ModuleReport, width: int) -> Iterator[Line]:
+    """The whole report, in so many columns."""
+    head = f"{report.file.rsplit('/', 1)[-1]} · {report.arch} · policy {report.policy}"
     if report.assembler is not None:
         head += f" · {report.assembler}"
-    console.print(head, soft_wrap=True)
+    yield head, "bold"
     for f in report.functions:
-        _function(f, console)
+        yield "", ""
+        yield from _function(f, width)
     if not report.functions:
-        console.print("no function has a body")
+        yield "no function has a body", ""
     notes = [d for d in report.diagnostics if d.severity != "error"]
     if notes:
-        console.print()
+        yield "", ""
     for d in notes:
-        style = "yellow" if d.severity == "warning" else "dim"
         where = f"line {d.line}: " if d.line else ""
-        console.print(f"[{style}]{d.severity}:[/] {where}{escape(d.message)}", soft_wrap=True)
+        yield f"{d.severity}: {where}{d.message}", "yellow" if d.severity == "warning" else "dim"
 
 
 def short(name: str, width: int = NAME_WIDTH) -> str:
@@ -74,19 +95,16 @@ def short(name: str, width: int = NAME_WIDTH) -> str:
     return f"{name[:head]}…{name[len(name) - (width - 1 - head) :]}"
 
 
-def _function(f: FunctionReport, console: Console) -> None:
-    from rich.markup import escape
-
+def _function(f: FunctionReport, width: int) -> Iterator[Line]:
     kind = "kernel" if f.kind == "entry" else "function"
-    name = short(f.name, min(NAME_WIDTH, max(console.width - len(kind) - 1, 20)))
-    console.print(f"\n{kind} [bold]{escape(name)}[/]", soft_wrap=True)
+    yield f"{kind} {short(f.name, min(NAME_WIDTH, max(width - len(kind) - 1, 20)))}", "bold"
     for parts in (_registers(f), _residency(f)):
         if parts:
-            console.print("  " + " · ".join(parts), soft_wrap=True, markup=False)
+            yield "  " + " · ".join(parts), ""
     if f.loops:
-        console.print(_loops(f.loops, console.width))
+        yield from _loops(f.loops, width)
     elif f.loops_known:
-        console.print("  no loops", style="dim")
+        yield "  no loops", "dim"
 
 
 def _registers(f: FunctionReport) -> list[str]:
@@ -122,33 +140,32 @@ def _residency(f: FunctionReport) -> list[str]:
     return parts
 
 
-def _loops(loops: tuple[LoopReport, ...], width: int) -> RenderableType:
+def _loops(loops: tuple[LoopReport, ...], width: int) -> Iterator[Line]:
     """The table of loops. On narrow output the reasons stand below it and depth is left to the
     indentation."""
-    from rich.console import Group
-    from rich.markup import escape
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
+    from textwrap import wrap
 
     decided = any(x.unroll.reason != "pass not available" for x in loops)
-    columns = [c for c in _COLUMNS if width >= c.from_width and (decided or not c.decision)]
+    shown = [c for c in _COLUMNS if width >= c.from_width and (decided or not c.decision)]
     if not any(x.source for x in loops):
-        columns = [c for c in columns if c.name != "source"]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for c in columns:
-        table.add_column(
-            c.name, justify="right" if c.number else "left", no_wrap=c.name != "why",
-            overflow="fold", min_width=len(c.name),
-        )
-    for x in loops:
-        table.add_row(*(escape(short(c.cell(x), c.most(width))) for c in columns))
-    shown: list[RenderableType] = [Padding(table, (0, 0, 0, 2))]
-    if decided and columns[-1].name != "why":
-        for x in loops:
-            if _why(x):
-                shown.append(Text(f"  {short(x.header, 24)}: {_why(x)}", style="dim"))
-    return Group(*shown)
+        shown = [c for c in shown if c.name != "source"]
+    beside = shown[-1].name == "why"
+    cells = shown[:-1] if beside else shown
+    rows = [[c.name for c in cells]]
+    rows += ([short(c.cell(x), c.most(width)) for c in cells] for x in loops)
+    lines = [f"  {line}" for line in columns(rows, [c.number for c in cells])]
+    if not beside:
+        yield lines[0], "dim"
+        yield from ((line, "") for line in lines[1:])
+        for x in loops if decided else ():
+            why = f"  {short(x.header, 24)}: {_why(x)}" if _why(x) else ""
+            yield from ((line, "dim") for line in wrap(why, width, break_on_hyphens=False))
+        return
+    left = max(map(len, lines)) + 2
+    for line, why in zip(lines, ["why", *map(_why, loops)], strict=True):
+        parts = wrap(why, max(width - left, REASON), break_on_hyphens=False) or [""]
+        for k, part in enumerate(parts):
+            yield f"{'' if k else line:{left}}{part}", "dim" if line is lines[0] else ""
 
 
 @attrs.frozen
@@ -179,8 +196,12 @@ def _trip(x: LoopReport) -> str:
     return "unknown" if x.trip_count is None else str(x.trip_count)
 
 
-def _ii(x: LoopReport) -> str:
-    return f"{x.pipeline.ii:g}" if x.pipeline.ii is not None else "–"
+def initiation_interval(x: LoopReport) -> str:
+    """The interval of the schedule, at least its bound where none was made."""
+    p = x.pipeline
+    if p.ii is not None:
+        return f"{p.ii:g}"
+    return f"≥{p.mii:g}" if p.mii is not None else "–"
 
 
 def _unroll(x: LoopReport) -> str:
@@ -193,7 +214,7 @@ def _unroll(x: LoopReport) -> str:
 
 
 # Reasons that say nothing of one loop.
-_SILENT = ("pass not available", REACHABLE)
+_SILENT = ("pass not available", REACHABLE, NOT_SCHEDULED)
 
 
 def _why(x: LoopReport) -> str:
@@ -211,6 +232,6 @@ _COLUMNS = (
     _Column("body", lambda x: str(x.instructions), number=True),
     _Column("live", lambda x: str(x.max_live), number=True),
     _Column("unroll", _unroll, 12, 12, decision=True),
-    _Column("II", _ii, number=True, decision=True),
+    _Column("II", initiation_interval, number=True, decision=True),
     _Column("why", _why, 400, 400, from_width=140, decision=True),
 )

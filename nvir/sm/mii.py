@@ -16,11 +16,17 @@ Source  A. Dasdan, "Experimental analysis of the fastest optimum cycle ratio and
 
 from __future__ import annotations
 
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import attrs
 
 from nvir.sm.graph import DependenceGraph, positive_cycle
+from nvir.sm.profile import ResourceBound, resource_bound
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from nvir.sm.loopgraph import LoopGraph
 
 
 @attrs.frozen
@@ -38,6 +44,8 @@ class Recurrence:
     @property
     def ratio(self) -> Fraction:
         """Cycles an iteration that the recurrence forces, not rounded."""
+        from fractions import Fraction
+
         return Fraction(self.latency, self.distance)
 
     def __str__(self) -> str:
@@ -79,6 +87,48 @@ class MinimumII:
         return max(self.rec_mii, self.res_mii)
 
 
+@attrs.frozen(eq=False)
+class LoopBounds:
+    """The bounds of a loop's machine code, and what binds it.
+
+    bounds     of its recurrences, in cycles an iteration
+    resources  of its pipes and issue slots
+    """
+
+    graph: LoopGraph
+    bounds: MinimumII
+    resources: ResourceBound
+
+    @property
+    def rec_mii(self) -> int:
+        return self.bounds.rec_mii
+
+    @property
+    def res_mii(self) -> int:
+        return self.resources.cycles
+
+    @property
+    def mii(self) -> int:
+        return max(self.rec_mii, self.res_mii)
+
+    @property
+    def recurrence(self) -> Recurrence | None:
+        return self.bounds.recurrence
+
+    @property
+    def bottleneck(self) -> str | None:
+        """What decides MII: "recurrence", a pipe's name, or "issue"."""
+        return "recurrence" if self.rec_mii > self.res_mii else self.resources.pipe
+
+
+def loop_bounds(found: LoopGraph) -> LoopBounds:
+    """The bounds of a loop's graph, without a schedule."""
+    operations = (op.family or "" for op in found.operations)
+    return LoopBounds(
+        found, minimum_ii(found.graph), resource_bound(found.profile, operations)
+    )
+
+
 def minimum_ii(graph: DependenceGraph) -> MinimumII:
     """RecMII and ResMII of `graph`, each at least 1, with the cycle and resource that bind."""
     recurrence = critical_recurrence(graph)
@@ -115,7 +165,7 @@ def recurrence_ratios(graph: DependenceGraph) -> list[list[int]]:
     found = []
     for members in _ranked_recurrences(graph):
         own = _raise_ratio(graph, members, None)
-        found.append((own.ratio if own else Fraction(0), members))
+        found.append((own.ratio if own else 0, members))
     found.sort(key=lambda item: item[0], reverse=True)
     return [members for _, members in found]
 

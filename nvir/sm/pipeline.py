@@ -28,8 +28,7 @@ import attrs
 from nvir.ir.errors import NvirError, Unsupported
 from nvir.sm.exchange import Exchange
 from nvir.sm.loopgraph import LoopGraph
-from nvir.sm.mii import MinimumII, Recurrence, minimum_ii
-from nvir.sm.profile import ResourceBound, resource_bound
+from nvir.sm.mii import LoopBounds, loop_bounds
 from nvir.sm.schedule.lifetimes import Lifetimes, Values, lifetimes, measure, min_avg, values_of
 from nvir.sm.slack import Shortener, Table, place
 
@@ -42,7 +41,7 @@ TIGHT = 0.6  # share of the kernel from which on a pipe's operations are put sid
 
 
 @attrs.frozen(eq=False)
-class LoopSchedule:
+class LoopSchedule(LoopBounds):
     """A modulo schedule of a loop graph, and what bounds it.
 
     times    node -> start, cycles from 0
@@ -50,26 +49,11 @@ class LoopSchedule:
     lower_bound  no schedule has a smaller II
     """
 
-    graph: LoopGraph
     ii: int
     times: tuple[int, ...]
     pipe: tuple[str, ...]
-    bounds: MinimumII
-    resources: ResourceBound
     lifetimes: Lifetimes
     lower_bound: int = 1
-
-    @property
-    def rec_mii(self) -> int:
-        return self.bounds.rec_mii
-
-    @property
-    def res_mii(self) -> int:
-        return self.resources.cycles
-
-    @property
-    def mii(self) -> int:
-        return max(self.rec_mii, self.res_mii)
 
     @property
     def optimal(self) -> bool:
@@ -80,15 +64,6 @@ class LoopSchedule:
     def stages(self) -> int:
         """Iterations in flight."""
         return max(self.times, default=0) // self.ii + 1
-
-    @property
-    def recurrence(self) -> Recurrence | None:
-        return self.bounds.recurrence
-
-    @property
-    def bottleneck(self) -> str | None:
-        """What decides MII: "recurrence", a pipe's name, or "issue"."""
-        return "recurrence" if self.rec_mii > self.res_mii else self.resources.pipe
 
     @property
     def max_live(self) -> int:
@@ -137,9 +112,8 @@ def schedule_loop(
         raise Unsupported("solver 'cpsat' without OR-tools (pip install 'nvir[solve]')")
     if not found.operations:
         raise NvirError(f"loop {found.loop.header.name}: no operation is left in its body")
-    bounds = minimum_ii(found.graph)
-    resources = resource_bound(found.profile, (op.family or "" for op in found.operations))
-    mii = max(bounds.rec_mii, resources.cycles)
+    bounds = loop_bounds(found)
+    mii = bounds.mii
     if _is_simple(found):
         ii, times, pipe = _by_graph(found)
     else:
@@ -152,7 +126,9 @@ def schedule_loop(
     live = lifetimes(
         found.graph, ii, times, register_edges=found.register_edges, sizes=found.sizes
     )
-    return LoopSchedule(found, ii, tuple(times), tuple(pipe), bounds, resources, live, lower)
+    return LoopSchedule(
+        found, bounds.bounds, bounds.resources, ii, tuple(times), tuple(pipe), live, lower
+    )
 
 
 _Placed = tuple[int, list[int], list[str]]

@@ -26,8 +26,7 @@ import attrs
 
 from nvir.ir.errors import NvirError, Unsupported
 
-if TYPE_CHECKING:  # both cost more to import than all of this
-    from fractions import Fraction
+if TYPE_CHECKING:  # it costs more to import than all of this
     from pathlib import Path
 
 PROFILES = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "sm_80_notes")
@@ -260,12 +259,11 @@ def multiply_adds(name: str, subpartitions: int = 4) -> int:
 class ResourceBound:
     """The resource-constrained bound on cycles an iteration, and what binds it.
 
-    `cycles` is at least 1; `exact` is the bound before rounding; `pipe` names the binding pipe,
-    several joined by `+` where operations may take any of them, or `issue`.
+    `cycles` is at least 1; `pipe` names the binding pipe, several joined by `+` where operations
+    may take any of them, or `issue`.
     """
 
     cycles: int
-    exact: Fraction
     pipe: str | None
 
 
@@ -276,8 +274,6 @@ def resource_bound(profile: Profile, operations: Iterable[str]) -> ResourceBound
     over the units of the set; the largest such quotient binds. Sets that matter are unions of the
     alternatives that occur, so there are few. Operations that take no pipe only use issue slots.
     """
-    from fractions import Fraction
-
     work: dict[tuple[str, ...], int] = {}
     issued = 0
     for name in operations:
@@ -285,16 +281,15 @@ def resource_bound(profile: Profile, operations: Iterable[str]) -> ResourceBound
         issued += 1
         if operation.pipes:
             work[operation.pipes] = work.get(operation.pipes, 0) + operation.interval
-    best, binding = Fraction(0), None
+    most, of, binding = 0, 1, None  # the largest quotient so far: cycles over units
     for pipes in _unions(work):
         units = sum(profile.pipes[p].units for p in pipes)
         busy = sum(cycles for some, cycles in work.items() if pipes.issuperset(some))
-        need = Fraction(busy, units)
-        if need > best:
-            best, binding = need, "+".join(p for p in profile.pipes if p in pipes)
-    if profile.issue_width and Fraction(issued, profile.issue_width) > best:
-        best, binding = Fraction(issued, profile.issue_width), "issue"
-    return ResourceBound(max(1, -(-best.numerator // best.denominator)), best, binding)
+        if busy * of > most * units:
+            most, of, binding = busy, units, "+".join(p for p in profile.pipes if p in pipes)
+    if profile.issue_width and issued * of > most * profile.issue_width:
+        most, of, binding = issued, profile.issue_width, "issue"
+    return ResourceBound(max(1, -(-most // of)), binding)
 
 
 def _unions(alternatives: Iterable[tuple[str, ...]]) -> list[frozenset[str]]:

@@ -13,7 +13,6 @@ number in a user's file. All errors of a file are reported at once, each by its 
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +66,8 @@ def read_user(path: Path) -> Profile:
     base = data.get("extends")
     if base is not None:
         if base not in (*PROFILES, "common"):
+            from difflib import get_close_matches
+
             near = get_close_matches(str(base), PROFILES, n=3, cutoff=0.3)
             hint = f"; nearest: {', '.join(near)}" if near else ""
             raise ParseError(Diagnostic(f"extends: no profile {base!r}{hint}", file=str(path)))
@@ -314,5 +315,7 @@ class _Checker:
 
 
 def _hint(name: str, known: Any) -> str:
+    from difflib import get_close_matches
+
     near = get_close_matches(name, list(known), n=1)
     return f", did you mean {near[0]!r}?" if near else ""

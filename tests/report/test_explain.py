@@ -18,7 +18,7 @@ from nvir.report.explain.decisions import LoopDecisions, loop_steps
 from nvir.report.explain.factors import factor_table, unrolled
 from nvir.report.explain.loop import Explanation, explain, hottest, is_chosen
 from nvir.report.explain.text import explain_text
-from nvir.report.model import unrolling
+from nvir.report.facts import unrolling
 from nvir.sm.profile import profile_for
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples" / "ptx"

@@ -40,7 +40,8 @@ class _Balance(HTMLParser):
 def test_the_page(tmp_path: Path):
     page = tmp_path / "x.html"
     run = CliRunner().invoke(
-        main, ["report", str(EXAMPLES / "horner.sm_80.ptx"), "--html", "-o", str(page)]
+        main,
+        ["report", str(EXAMPLES / "horner.sm_80.ptx"), "--html", "--schedule", "-o", str(page)],
     )
     assert run.exit_code == 0, run.output
     text = page.read_text()

@@ -40,7 +40,7 @@ def test_the_table_fits_sixty_columns(monkeypatch):
     from nvir.report.table import report_text
 
     monkeypatch.setenv("COLUMNS", "60")
-    made = report(nvir.read_ptx(EXAMPLES / "nbody.sm_80.ptx"))
+    made = report(nvir.read_ptx(EXAMPLES / "nbody.sm_80.ptx"), schedule=True)
     text = report_text(made)
     lines = text.splitlines()
     at = next(k for k, line in enumerate(lines) if line.split()[:1] == ["loop"])

@@ -11,8 +11,8 @@ import nvir
 from nvir.analysis.liveness import liveness
 from nvir.analysis.pressure import width
 from nvir.assembler.regalloc.tables import CALL_LEAST, LEAST, RESERVED
-from nvir.assembler.registers import estimate_registers, live_at
-from nvir.ir import Function
+from nvir.assembler.registers import estimate_registers
+from nvir.ir.function import Function
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 REGS = ".reg .b32 %r<199>; .reg .b64 %rd<99>; .reg .pred %p<9>; .reg .f32 %f<99>;\n"
@@ -56,7 +56,7 @@ def test_the_peak_s_values_add_up(path) -> None:
         assert e.registers >= LEAST
         if e.peak is not None and e.max_live:
             assert e.counts[e.peak] == e.max_live
-            held = sum(width(v.type) for v in live_at(f, e.peak, live))
+            held = sum(width(v.type) for v in e.live_at(e.peak))
             held += e.scratch.get(e.peak, 0)
             assert e.max_live - 6 <= held <= e.max_live + 6
 
@@ -65,9 +65,10 @@ def test_live_at_wants_an_instruction_of_a_block() -> None:
     f = kernel("mov.u32 %r1, %tid.x;")
     i = f.entry.first
     assert i is not None
+    e = estimate_registers(f)
     i.erase()
     with pytest.raises(ValueError, match="stands in a block"):
-        live_at(f, i, liveness(f))
+        e.live_at(i)
 
 
 @settings(max_examples=40, deadline=None)

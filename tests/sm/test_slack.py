@@ -64,7 +64,7 @@ def random_graph(seed: int) -> LoopGraph:
 def valid(found: LoopGraph, ii: int, times: list[int], pipes: list[str]) -> bool:
     made = schedule_loop(found)
     checked = LoopSchedule(
-        found, ii, tuple(times), tuple(pipes), made.bounds, made.resources, made.lifetimes
+        found, made.bounds, made.resources, ii, tuple(times), tuple(pipes), made.lifetimes
     )
     return check_pipes(checked) is None
 

@@ -141,6 +141,7 @@ class LoopDecisions:
         self.function = prepared(function, module)
         self.size = sum(len(b) for b in self.function.blocks)
         self._canonical: Function | None = None
+        self._spare: dict[tuple[Function, bool], Function] = {}
 
     def _given(self, step: Step) -> Function:
         """What the pass is asked about: the function, but for the first with canonical loops."""
@@ -176,18 +177,24 @@ class LoopDecisions:
                 changes += self._vary(step, made, k)
         return attrs.evolve(made, changes=tuple(changes), untried=tuple(untried))
 
-    def _ask(self, step: Step, knobs: Knobs) -> Decision:
-        copy = clone_function(self._given(step))
+    def _copy(self, given: Function, alone: bool) -> Function:
+        """A copy of a function; with `alone` its other loops are out of the question."""
+        copy = clone_function(given)
         copy.analyze_cfg()
-        if step.row.name == "loop-pipeline":  # it tries all depths on all loops: this one alone
-            for x in natural_loops(copy):
-                if x.header.name != self.header:
-                    x.header.flags |= _PIPELINED
+        for x in natural_loops(copy) if alone else ():
+            if x.header.name != self.header:
+                x.header.flags |= _PIPELINED
+        return copy
+
+    def _ask(self, step: Step, knobs: Knobs) -> Decision:
+        key = self._given(step), step.row.name == "loop-pipeline"  # which tries all depths on all
+        copy = self._spare.pop(key, None) or self._copy(*key)
         ctx = _Recorder(self.module, knobs, self.profile)
         ctx.function, ctx.pass_, ctx.options = copy, step.row, step.options
         error = None
         try:
-            step.row.run(copy, ctx)
+            if not step.row.run(copy, ctx):
+                self._spare[key] = copy  # as it was, so it serves the next question
         except NvirError as e:
             error = str(e)
         of_loop = [r for r in ctx.remarks if r.loop == self.header]

@@ -253,7 +253,7 @@ def interval(loop: Loop, machine: Profile, factor: int) -> float | None:
     found = loop_graph(loop, machine)
     if not found.operations or len(found.operations) > SCHEDULED:
         return None
-    return schedule_loop(found).ii / factor
+    return schedule_loop(found, registers=False).ii / factor
 
 
 def cycles(

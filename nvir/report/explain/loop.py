@@ -9,14 +9,11 @@ really unrolled (factors.py), and the registers are those of the predicted order
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from nvir.analysis.induction import TripCount, describe, induction_variables, trip_count
-from nvir.analysis.liveness import Liveness, liveness
-from nvir.assembler.registers import RegisterEstimate, estimate_registers, live_at
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
@@ -33,16 +30,15 @@ from nvir.report.explain.factors import (
     interval,
     size_of,
 )
+from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.lines import LiveValue, explain_values
 from nvir.report.model import (
     AS_DECLARED,
     NOT_DECIDED,
     Launch,
     PipelineFigures,
-    copies,
     source_place,
     unroll_json,
-    unrolling,
 )
 from nvir.report.schedule.figures import pipeline_figures
 from nvir.sm.profile import Profile
@@ -176,22 +172,20 @@ def explain(
     knobs = knobs if knobs is not None else Knobs()
     target = arch or module.target
     header = loop.header.name
-    unroll = unrolling(function, module, target, knobs.policy, knobs)
-    live = liveness(function)
-    factors = copies(natural_loops(function), unroll)
-    estimate = estimate_registers(function, live, machine, factors)
+    facts = function_facts(function, module, machine, arch=target, knobs=knobs)
+    registers = facts.estimate.registers
     asked = LoopDecisions(function, module, header, knobs, machine)
     decisions = asked.all(vary)
     return Explanation(
         str(function.name), function.kind, target, machine.name, knobs.policy, header,
         loop.header.line or None, source_place(loop, module), loop.depth, _structure(loop),
-        trip_count(loop), _variables(loop), unroll.get(header, NOT_DECIDED),
+        trip_count(loop), _variables(loop), facts.unroll.get(header, NOT_DECIDED),
         tuple(decisions), vary and asked.size <= LARGEST,
-        pipeline_figures(loop, machine), _pipelined(loop, machine), estimate.registers,
-        blocks_per_sm(function, estimate.registers, machine, launch)
+        pipeline_figures(loop, machine), _pipelined(loop, machine), registers,
+        blocks_per_sm(function, registers, machine, launch)
         if function.kind == "entry" else None,
-        tuple(factor_table(function, module, header, machine, launch=launch, copies=factors)),
-        _peak(function, loop, module, machine, live, estimate, factors),
+        tuple(factor_table(function, module, header, machine, launch=launch, copies=facts.copies)),
+        _peak(loop, module, facts),
     )
 
 
@@ -279,23 +273,20 @@ def _pipelined(loop: Loop, machine: Profile) -> tuple[float, float] | None:
     return (before, after) if before is not None else None
 
 
-def _peak(
-    function: Function, loop: Loop, module: Module, machine: Profile, live: Liveness,
-    estimate: RegisterEstimate, factors: Mapping[str, int],
-) -> Peak | None:
+def _peak(loop: Loop, module: Module, facts: FunctionFacts) -> Peak | None:
     from nvir.report.places import SourceLines
 
     best: tuple[int, Instruction] | None = None
     for b in loop.blocks:
         for i in b:
-            n = estimate.counts.get(i)
+            n = facts.estimate.counts.get(i)
             if n is not None and not i.form.is_phi and (best is None or n > best[0]):
                 best = n, i
     if best is None:
         return None
     count, at = best
-    values = live_at(function, at, live, machine, factors)
+    values = facts.estimate.live_at(at)
     return Peak(
-        count, at.line or None, SourceLines(function, module).place(at),
-        tuple(explain_values(values, at, live, estimate)),
+        count, at.line or None, SourceLines(facts.function, module).place(at),
+        tuple(explain_values(values, at, facts.live, facts.estimate)),
     )

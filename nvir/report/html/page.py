@@ -1,10 +1,10 @@
 """`nvir report --html`: a module as one page that needs nothing else.
 
 For each function its figures, its loops, the registers along the code with who is live at the
-peak, and the control-flow graph where something can draw it; for each innermost loop of one block
-the reservation table of its modulo schedule and a timeline of simulated warps. Pictures are inline
-SVG in the page's own colours, which follow the reader's light or dark setting; wide parts scroll
-inside themselves, so that a phone can show them.
+peak, and its control flow; if asked, for each innermost loop of one block the reservation table of
+its modulo schedule and a timeline of simulated warps. Pictures are inline SVG in the page's own
+colours, which follow the reader's light or dark setting; wide parts scroll inside themselves, so
+that a phone can show them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from html import escape
 
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
-from nvir.ir.loops import natural_loops
+from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
-from nvir.report.html.pictures import EVENTS, pressure, stretches, timeline
+from nvir.report.html.pictures import EVENTS, control_flow, pressure, stretches, timeline
 from nvir.report.lines import Listing, LiveValue, line_listing
 from nvir.report.model import FunctionReport, LoopReport, ModuleReport
-from nvir.report.pictures import cfg_dot, svg
+from nvir.report.table import initiation_interval
 from nvir.sm.profile import Profile
 
 WARPS = 4  # of a timeline
-MAX_BLOCKS = 200  # of a control-flow graph that a page can still show
+MAX_BLOCKS = 1000  # of a picture of control flow that a page can still show
 _STYLE = """
 :root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--dim:#5a6472;--line:#d8dce2;--a:#8db4e2;
 --hot:#d2482d;--ink:#2b5c9e;--soft:#f5f6f8}
@@ -47,11 +47,14 @@ svg{display:block;max-width:none}svg text{fill:var(--dim);font:11px sans-serif}
 .paper{background:#fff;border-radius:.4rem}.paper svg text{fill:#1b1f24;font:10px monospace}
 .bar{fill:var(--a)}.hot{fill:var(--hot)}.loop{fill:var(--ink)}.grid{stroke:var(--line)}
 .written{fill:none;stroke:var(--ink);stroke-width:1.5}
+.block{fill:var(--a)}.inner{fill:var(--ink)}.top{fill:var(--hot)}.edge{fill:none;stroke:var(--dim)}
 """
 
 
-def html_report(report: ModuleReport, module: Module, machine: Profile) -> str:
-    """The page of a report; `module` is what it was made of."""
+def html_report(
+    report: ModuleReport, module: Module, machine: Profile, *, schedules: bool = False
+) -> str:
+    """The page of a report; `module` is what it was made of. `schedules` adds those of loops."""
     name = report.file.rsplit("/", 1)[-1]
     parts = [
         "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
@@ -67,32 +70,32 @@ def html_report(report: ModuleReport, module: Module, machine: Profile) -> str:
                         for k, (m, _) in enumerate(shown))
         parts.append(f"<nav>{_wide(links)}</nav>")
     for k, (made, f) in enumerate(shown):
-        parts += _function(k, made, f, module, machine)
+        parts += _function(k, made, f, module)
+        if schedules:
+            for x in natural_loops(f):
+                if not x.children and len(x.blocks) == 1:
+                    parts += _schedule(f, x, machine)
+        parts.append("</section>")
     parts += [f'<p class="dim">{escape(d.severity)}: {escape(d.message)}</p>'
               for d in report.diagnostics]
     return "\n".join([*parts, "</body></html>"]) + "\n"
 
 
-def _function(
-    number: int, made: FunctionReport, f: Function, module: Module, machine: Profile
-) -> Iterator[str]:
+def _function(number: int, made: FunctionReport, f: Function, module: Module) -> Iterator[str]:
     kind = "kernel" if made.kind == "entry" else "function"
     yield f'<section id="f{number}"><h2>{kind} {escape(made.name)}</h2>'
     items = "".join(f"<li><b>{escape(n)}</b>{escape(what)}</li>" for n, what in _figures(made))
     yield f'<ul class="figures">{items}</ul>'
     if made.loops:
         yield "<h3>Loops</h3>" + _loops(made.loops)
-    listing = line_listing(f, module)
+    listing = line_listing(f, module, facts=made.facts)
     yield "<h3>Registers along the code</h3>"
     yield ('<p class="dim">Bars: live in the order that the assembler is taken to run; line: in '
            "the order as written; brackets: loops.</p>")
     yield _wide(pressure(listing))
     yield _live(listing)
-    yield from _graph(f)
-    for x in natural_loops(f):
-        if not x.children and len(x.blocks) == 1:
-            yield from _schedule(f, x.header.name, machine)
-    yield "</section>"
+    if 1 < len(f.blocks) <= MAX_BLOCKS:
+        yield f"<details><summary>Control flow</summary>{_wide(control_flow(listing))}</details>"
 
 
 def _figures(made: FunctionReport) -> Iterator[tuple[str, str]]:
@@ -138,7 +141,7 @@ def _loops(loops: tuple[LoopReport, ...]) -> str:
         rows.append((
             "\N{NO-BREAK SPACE}" * 2 * (x.depth - 1) + x.header, x.line or "–", x.source or "–",
             x.trip_count if x.trip_count is not None else "unknown", x.instructions, x.max_live,
-            done, x.pipeline.ii if x.pipeline.ii is not None else "–", u.reason or "",
+            done, initiation_interval(x), u.reason or "",
         ))
     head = ("loop", "line", "source", "trip", "body", "live", "unroll", "II", "why")
     return _table(head, rows, text=8)
@@ -173,21 +176,7 @@ def _live(listing: Listing) -> str:
             f"<details><summary>Each value</summary>{whole_table}</details></details>")
 
 
-def _graph(f: Function) -> Iterator[str]:
-    """The control-flow graph, where there is more than one block and something can draw it."""
-    if not 1 < len(f.blocks) <= MAX_BLOCKS:
-        return
-    try:
-        drawn = svg(cfg_dot(f))
-    except NvirError as e:
-        yield f'<p class="dim">No picture of the control flow: {escape(str(e))}</p>'
-        return
-    inline = re.sub(r' xmlns(:\w+)?="[^"]*"', "", drawn[drawn.index("<svg") :])
-    yield "<details><summary>Control flow</summary>"
-    yield f'<div class="wide paper">{inline}</div></details>'
-
-
-def _schedule(f: Function, header: str, machine: Profile) -> Iterator[str]:
+def _schedule(f: Function, loop: Loop, machine: Profile) -> Iterator[str]:
     """The reservation table and the timeline of a loop; nothing of one that has none."""
     from nvir.report.schedule.figures import MAX_OPERATIONS, schedule_text
     from nvir.report.schedule.svg import schedule_svg
@@ -195,12 +184,12 @@ def _schedule(f: Function, header: str, machine: Profile) -> Iterator[str]:
     from nvir.sm.pipeline import schedule_loop
     from nvir.sm.simulate import loop_stream, simulate
 
-    loop = next(x for x in natural_loops(f) if x.header.name == header)
+    header = loop.header.name
     try:
         graph = loop_graph(loop, machine)
         if len(graph.operations) > MAX_OPERATIONS:
             return
-        made = schedule_loop(graph)
+        made = schedule_loop(graph, registers=False)
         run = simulate(loop_stream(loop, machine), warps=WARPS, iterations=4, timeline=True)
     except NvirError as e:
         yield f'<p class="dim">loop {escape(header)}: {escape(str(e))}</p>'

@@ -4,6 +4,8 @@
                order that the assembler is taken to run (what is no operation of its own there
                repeats the bar before it); a line for the order as written; below, a bracket for
                each loop, inner loops further down
+    control_flow   a bar for each block in the order of the text, as long as its code and indented
+               by its loops; branches forwards on the left, ways back of loops on the right
     timeline   a row for each simulated warp, a mark for each issue, coloured by iteration
 
 Wide pictures keep their size: the page lets them scroll. Cost linear in what is drawn.
@@ -25,6 +27,10 @@ POINTS = 1200  # bars of a pressure picture; longer code is shown by the highest
 EVENTS = 400  # issues of a timeline
 LEFT, HEIGHT, BRACKET = 40, 140, 16  # pixels: the axis, the bars, a level of loops
 CYCLE, WARP = 3, 18  # pixels: a cycle, a warp's row
+BLOCK, LANE = 20, 10  # pixels: a block's row, a branch's column
+LANES = 24  # columns of branches on a side; what does not fit shares the last
+LONGEST = 240  # pixels of the bar of the largest block
+SHOWN = 12  # instructions that a block's tooltip shows
 
 
 def pressure(listing: Listing) -> str:
@@ -100,6 +106,63 @@ def _brackets(listing: Listing, groups: list[list[Row]]) -> Iterator[tuple[Loop,
             if loop not in here:
                 yield loop, loop.depth, first, k - 1
         open_ = here
+
+
+def control_flow(listing: Listing) -> str:
+    """Blocks and branches; the way to the next block of the text is not drawn."""
+    f = listing.function
+    row = {b: k for k, b in enumerate(f.blocks)}
+    text: dict[str, list[str]] = {}
+    for r in listing.rows:
+        if r.instruction is not None and r.instruction.block is not None:
+            text.setdefault(r.instruction.block.name, []).append(r.text)
+    top = listing.peak.instruction if listing.peak is not None else None
+    peak = top.block if top is not None else None
+    edges = [(row[b], row[s]) for b in f.blocks for s in b.succs if row[s] != row[b] + 1]
+    left = _lanes([e for e in edges if e[0] < e[1]])
+    right = _lanes([e for e in edges if e[0] >= e[1]])
+    x0 = (max(left.values(), default=-1) + 2) * LANE
+    most = max(1, *map(len, f.blocks))
+    end = x0 + LONGEST + 12 * max(b.loop_depth for b in f.blocks) + 8
+    width = end + (max(right.values(), default=-1) + 2) * LANE
+    names = 9 * max(len(b.name) for b in f.blocks) + 60
+    out = [f'<svg role="img" aria-label="control flow" width="{width + names}" '
+           f'height="{len(f.blocks) * BLOCK + 8}">']
+    for b, k in row.items():
+        x, y = x0 + 12 * b.loop_depth, k * BLOCK + 4
+        code = text.get(b.name, [])
+        more = f"\n… {len(code) - SHOWN} more" if len(code) > SHOWN else ""
+        kind = "top" if b is peak else "inner" if b.loop_depth else "block"
+        long = max(4, LONGEST * len(b) // most)
+        out.append(
+            f'<rect class="{kind}" x="{x}" y="{y}" width="{long}" height="{BLOCK - 6}">'
+            f"<title>{escape(chr(10).join(code[:SHOWN]) + more)}</title></rect>"
+            f'<text x="{width}" y="{y + 12}">{escape(b.name)} · {len(code)}</text>'
+        )
+    for lanes, near, step in ((left, x0 - 4, -LANE), (right, end, LANE)):
+        for (start, target), lane in lanes.items():
+            x, y, to = near + step * (lane + 1), start * BLOCK + 14, target * BLOCK + 8
+            out.append(f'<path class="edge" d="M{near},{y}H{x}V{to}H{near}"/>'
+                       f'<circle class="block" cx="{near}" cy="{to}" r="3"/>')
+    return "".join([*out, "</svg>"])
+
+
+def _lanes(edges: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """A column for each branch, in which no other one is drawn beside it; short ones first."""
+    taken: list[list[tuple[int, int]]] = []
+    found = {}
+    for edge in sorted(dict.fromkeys(edges), key=lambda e: (abs(e[0] - e[1]), e)):
+        low, high = min(edge), max(edge)
+        lane = next(
+            (k for k, others in enumerate(taken) if all(high < a or b < low for a, b in others)),
+            len(taken),
+        )
+        lane = min(lane, LANES - 1)
+        if lane == len(taken):
+            taken.append([])
+        taken[lane].append((low, high))
+        found[edge] = lane
+    return found
 
 
 def timeline(run: Simulation) -> str:

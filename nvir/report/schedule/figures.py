@@ -6,17 +6,19 @@ assembler does not pipeline loops by itself, which the reason says.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import Loop
 from nvir.sm.loopgraph import LoopGraph, loop_graph
+from nvir.sm.mii import LoopBounds, loop_bounds
 from nvir.sm.operation import register_name
-from nvir.sm.pipeline import LoopSchedule, schedule_loop
 
 if TYPE_CHECKING:
     from nvir.analysis.alias import AliasAnalysis
     from nvir.report.model import PipelineFigures
+    from nvir.sm.pipeline import LoopSchedule
     from nvir.sm.profile import Profile
 
 SCHEMA = "nvir.schedule/1"
@@ -24,47 +26,41 @@ MAX_OPERATIONS = 400  # scheduled within a report; larger bodies have bounds alo
 
 
 def pipeline_figures(
-    loop: Loop, profile: Profile, alias: AliasAnalysis | None = None, *, thorough: bool = True
+    loop: Loop, profile: Profile, alias: AliasAnalysis | None = None,
+    make: Callable[[LoopGraph], LoopSchedule] | None = None,
 ) -> PipelineFigures:
     """The pipeline fields of a report; what cannot be said is None, with the reason.
 
-    `thorough` is that of `schedule_loop`.
+    `make` makes the schedule of a graph; without it the figures are the bounds alone.
     """
-    from nvir.report.model import REACHABLE, PipelineFigures
+    from nvir.report.model import NOT_SCHEDULED, REACHABLE, PipelineFigures
 
     if not loop.is_innermost:
         return PipelineFigures(reason="not an innermost loop")
     if len(loop.blocks) > 1:
         return PipelineFigures(reason="several blocks")
+    ii = stages = None
+    reason = NOT_SCHEDULED
     try:
         found = loop_graph(loop, profile, alias=alias)
-        if len(found.operations) > MAX_OPERATIONS:
-            return _bounds_alone(found)
-        made = schedule_loop(found, thorough=thorough)
+        if not found.operations:
+            raise NvirError(f"loop {loop.header.name}: no operation is left in its body")
+        if make is None or len(found.operations) > MAX_OPERATIONS:
+            bounds = loop_bounds(found)
+            if make is not None:
+                reason = f"{len(found.operations)} operations: bounds alone"
+        else:
+            bounds = made = make(found)
+            ii, stages, reason = made.ii, made.stages, REACHABLE
     except NvirError as e:
         return PipelineFigures(reason=str(e))
     return PipelineFigures(
-        made.res_mii, made.rec_mii, made.mii, made.ii, made.stages, made.bottleneck,
-        recurrence_text(made), REACHABLE,
+        bounds.res_mii, bounds.rec_mii, bounds.mii, ii, stages, bounds.bottleneck,
+        recurrence_text(bounds), reason,
     )
 
 
-def _bounds_alone(found: LoopGraph) -> PipelineFigures:
-    from nvir.report.model import PipelineFigures
-    from nvir.sm.mii import minimum_ii
-    from nvir.sm.profile import resource_bound
-
-    bounds = minimum_ii(found.graph)
-    resources = resource_bound(found.profile, (op.family or "" for op in found.operations))
-    mii = max(bounds.rec_mii, resources.cycles)
-    name = "recurrence" if bounds.rec_mii > resources.cycles else resources.pipe
-    return PipelineFigures(
-        resources.cycles, bounds.rec_mii, mii, None, None, name, None,
-        f"{len(found.operations)} operations: bounds alone",
-    )
-
-
-def recurrence_text(made: LoopSchedule) -> str | None:
+def recurrence_text(made: LoopBounds) -> str | None:
     """The critical recurrence by the register it goes through: "%f3: add → mul"."""
     cycle = made.recurrence
     if cycle is None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from nvir.ir import floats
@@ -181,7 +180,7 @@ def _from_integer(form: Form, to: Format, of: str, a: int) -> int | None:
         a -= 1 << t.bits
     if a == 0:
         return 0
-    return _finish(form, to, floats.rounded(Fraction(a), to, _mode(form)))
+    return _finish(form, to, floats.rounded(a, to, _mode(form)))
 
 
 def _to_integer(to: str, x: float, mode: str | None) -> int | None:

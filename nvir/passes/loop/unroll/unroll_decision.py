@@ -21,7 +21,6 @@ from nvir.assembler.unroll.decide import (
     UnrollDecision,
     unroll_decisions,
 )
-from nvir.ir.clone import clone_function
 from nvir.ir.function import Function
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module, capability
@@ -100,6 +99,8 @@ def decide(
 
 def prepared(function: Function, module: Module) -> Function:
     """A copy of the function in the state in which ptxas decides."""
+    from nvir.ir.clone import clone_function
+
     copy = clone_function(function)
     copy.analyze_cfg()
     ctx = Context(module, Knobs())
