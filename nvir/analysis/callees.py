@@ -1,9 +1,10 @@
 """What a call of level nvvm does, as its callee's name and attributes tell.
 
 The row `call` is conservative: it reads, writes and is convergent. A callee narrows that by its
-declaration, and the intrinsics are known by name whether or not the text that they came from
-carries their attributes.
+declaration, and intrinsics by their rows in nvir.ir.intrinsics, whether or not the text that they
+came from carries their attributes.
 
+    intrinsic(i)        the row of the intrinsic that a call names, or None
     touches_memory(i)   reads or writes memory, orders it, or may not return
     is_convergent(i)    depends on which lanes run it together
     is_pure(i)          the result depends on the operands alone: equal calls are one,
@@ -14,37 +15,16 @@ carries their attributes.
 
 from __future__ import annotations
 
-import functools
-import re
 from typing import Any
 
 import attrs
 
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.intrinsics import Intrinsic, find
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.opcodes.form import Form
 from nvir.ir.values import Constant, Value
-
-# LLVM's own intrinsics over values alone, without the suffix of their types.
-_VALUES = re.compile(
-    r"(?:abs|bitreverse|bswap|canonicalize|ceil|copysign|cos|ctlz|ctpop|cttz|exp2?|expect|fabs|floor"
-    r"|fma|fmuladd|fsh[lr]|is\.fpclass|log|log10|log2|maximum|maxnum|minimum|minnum|nearbyint|powi?"
-    r"|rint|round|roundeven|sin|sqrt|trunc|[su](?:add|sub|mul)\.with\.overflow|[su](?:add|sub|shl)"
-    r"\.sat|[su](?:max|min)|vector\.reduce\.\w+)"
-)
-# NVVM's over values alone: registers that do not change in a thread's life, and arithmetic.
-_NVVM_VALUES = re.compile(
-    r"llvm\.nvvm\.(?:read\.ptx\.sreg\.(?:n?tid|n?ctaid|laneid|warpsize|lanemask|cluster|is_)"
-    r"|(?:add|mul|fma|div|rcp|sqrt|rsqrt|fabs|ceil|floor|trunc|round|saturate|ex2|lg2|sin|cos"
-    r"|fmin|fmax|mulhi|mul24|sad|prmt|fneg|abs|clz|popc|brev|[dfiu]\w*2[dfiuhl]\w*"
-    r"|bitcast|lohi|bf2h)\b)"
-)
-_SUFFIX = re.compile(r"(?:\.(?:v\d+)?(?:i\d+|f\d+|bf16|p\d+))+$")
-# Registers that nothing orders, and those that warp-wide instructions read.
-_VOLATILE = ("clock", "globaltimer", "pm", "smid", "nsmid", "warpid", "nwarpid", "activemask")
-_WARP = ("shfl", "vote", "match", "redux", "barrier", "bar.", "wmma", "mma", "ldmatrix", "elect",
-         "activemask", "stmatrix", "tcgen05", "wgmma", "setmaxnreg", "griddepcontrol")
 
 
 def callee_name(i: Instruction) -> str:
@@ -65,26 +45,21 @@ def attributes(i: Instruction) -> tuple[Any, ...]:
     return own
 
 
-@functools.cache
-def _is_value_name(name: str) -> bool:
-    if name.startswith("llvm.nvvm."):
-        tail = name.removeprefix("llvm.nvvm.read.ptx.sreg.")
-        return bool(_NVVM_VALUES.match(name)) and not tail.startswith(_VOLATILE)
-    return name.startswith("llvm.") and bool(_VALUES.fullmatch(_SUFFIX.sub("", name[5:])))
-
-
-@functools.cache
-def _is_silent_name(name: str) -> bool:
-    """An intrinsic that touches no memory that a program can see."""
-    return name.startswith(("llvm.lifetime.", "llvm.assume", "llvm.dbg.", "llvm.invariant.",
-                            "llvm.experimental.noalias", "llvm.nvvm.read.ptx.sreg."))
+def intrinsic(i: Instruction) -> Intrinsic | None:
+    """The row of the intrinsic that a call names; None of calls of functions with a body."""
+    info = i.aux
+    if not isinstance(info, CallInfo) or not isinstance(info.callee, Function):
+        return None
+    return find(str(info.callee.name)) if info.callee.is_declaration else None
 
 
 def is_pure(i: Instruction) -> bool:
     """Whether a call's result depends on its operands alone, wherever it stands."""
-    name = callee_name(i)
-    if name.startswith("llvm."):
-        return _is_value_name(name)
+    row = intrinsic(i)
+    if row is not None:
+        return row.is_pure
+    if callee_name(i).startswith("llvm."):
+        return False
     if isinstance(i.aux, CallInfo) and isinstance(i.aux.callee, InlineAsm):
         return False
     found = attributes(i)
@@ -96,17 +71,19 @@ def is_convergent(i: Instruction) -> bool:
     """Whether an instruction must not get other conditions on the way to it."""
     if not i.form.is_call:
         return i.form.convergent
+    row = intrinsic(i)
+    if row is not None:
+        return row.is_convergent
     name = callee_name(i)
-    if name.startswith("llvm.nvvm."):
-        return name[10:].startswith(_WARP)
-    return not name.startswith("llvm.")
+    return not name.startswith("llvm.") or name.startswith("llvm.nvvm.")
 
 
 def touches_memory(i: Instruction) -> bool:
     """Whether an instruction reads, writes or orders memory, or may do so in a callee."""
     f: Form = i.form
     if f.is_call:
-        return not is_pure(i) and not _is_silent_name(callee_name(i))
+        row = intrinsic(i)
+        return row.touches_memory if row is not None else not is_pure(i)
     return f.reads or f.writes or f.sync
 
 

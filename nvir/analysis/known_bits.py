@@ -4,26 +4,17 @@
     zext i8 %x to i32       the upper 24
     %tid.x                  the upper 22: no block has more than 1024 threads
 
-Bounds of special registers are those of every compute capability (CUDA Programming Guide,
-"Compute Capabilities").
+What an intrinsic gives at most is said in its row (nvir.ir.intrinsics).
 """
 
 from __future__ import annotations
 
-from nvir.analysis.callees import callee_name
+from nvir.analysis.callees import intrinsic
 from nvir.ir.instruction import Instruction
 from nvir.ir.types import IntType
 from nvir.ir.values import Constant, Value
 
 MAX_DEPTH = 4
-
-_SREG = "llvm.nvvm.read.ptx.sreg."
-_BITS = {
-    "tid.x": 10, "tid.y": 10, "tid.z": 6, "ntid.x": 11, "ntid.y": 11, "ntid.z": 7, "laneid": 5,
-    "warpsize": 6, "ctaid.x": 31, "ctaid.y": 16, "ctaid.z": 16, "nctaid.x": 31, "nctaid.y": 16,
-    "nctaid.z": 16,
-}
-_COUNTS = ("llvm.ctpop.", "llvm.ctlz.", "llvm.cttz.")
 
 
 class KnownBits:
@@ -60,14 +51,10 @@ class KnownBits:
 
 
 def _of_call(i: Instruction, bits: int) -> int:
-    name = callee_name(i)
-    full = (1 << bits) - 1
-    if name.startswith(_SREG):
-        n = _BITS.get(name[len(_SREG) :])
-        return full & (-1 << n) if n is not None else 0
-    if name.startswith(_COUNTS):
-        return full & (-1 << bits.bit_length())
-    return 0
+    row = intrinsic(i)
+    if row is None or not row.bits:
+        return 0
+    return _high(bits, row.bits if row.bits > 0 else bits.bit_length())
 
 
 def _high(bits: int, n: int) -> int:

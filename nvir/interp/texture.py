@@ -27,7 +27,8 @@ class Texture:
     """An image with how it is sampled.
 
     data        (width), (height, width) or (depth, height, width), with a further axis of 2 or 4
-                for channels if `channels` says so
+                for channels if `channels` says so. Of an array of textures the layer comes first;
+                a cube has the layers +x, -x, +y, -y, +z, -z, an array of cubes six for each
     channels    1, 2 or 4
     address     "clamp", "wrap", "mirror" or "border", for all axes
     filter      "point" or "linear"
@@ -84,6 +85,24 @@ class Texture:
         inside = np.logical_and.reduce([ok for _, ok in found])
         return np.where(inside[:, None], texel, texel.dtype.type(0))
 
+    def layer(self, number: int) -> Texture:
+        """One texture of an array, the last where there are fewer."""
+        return attrs.evolve(self, data=self.data[min(number, len(self.data) - 1)])
+
+    def gather(self, where: list[Array], channel: int) -> list[Array]:
+        """One channel of the four texels that a bilinear filter weighs, against the clock."""
+        scaled = [
+            x.astype(np.float64) * (self.extents[k] if self.normalized else 1)
+            for k, x in enumerate(where)
+        ]
+        x, y = (np.floor(v - 0.5).astype(np.int64) for v in scaled)
+        texels = [self.fetch([x + i, y + j]) for i, j in ((0, 1), (1, 1), (1, 0), (0, 0))]
+        missing = 1 if channel == 3 else 0
+        return [
+            t[:, channel] if channel < self.channels else np.full(len(t), missing, t.dtype)
+            for t in texels
+        ]
+
     def sample(self, where: list[Array]) -> Array:
         """(lanes, channels) at float coordinates."""
         scaled = [
@@ -116,13 +135,34 @@ def four(values: Array, type: str) -> list[Array]:
             x = values[:, k]
         else:
             x = np.full(len(values), 1 if k == 3 else 0, values.dtype)
-        if type == "f32":
-            out.append(x.astype(np.float32).view(np.uint32))
-        elif type == "f16":
-            out.append(x.astype(np.float16).view(np.uint16))
-        else:
-            out.append(x.astype(np.int64).astype(np.uint32))
+        out.append(as_bits(x, type))
     return out
+
+
+def as_bits(x: Array, type: str) -> Array:
+    """Texels as the raw bits of `type`."""
+    if type == "f32":
+        return np.asarray(x.astype(np.float32).view(np.uint32))
+    if type == "f16":
+        return np.asarray(x.astype(np.float16).view(np.uint16))
+    return np.asarray(x.astype(np.int64).astype(np.uint32))
+
+
+def cube_face(where: list[Array]) -> tuple[Array, list[Array]]:
+    """The face of a cube that a direction (x, y, z) meets, and the place on it, from 0 to 1.
+
+    Source: CUDA C++ Programming Guide, "Cubemap Textures".
+    """
+    x, y, z = (v.astype(np.float64) for v in where)
+    by_x = (abs(x) >= abs(y)) & (abs(x) >= abs(z))
+    by_y = ~by_x & (abs(y) >= abs(z))
+    major = np.where(by_x, x, np.where(by_y, y, z))
+    face = np.where(by_x, 0, np.where(by_y, 2, 4)) + (major < 0)
+    sign = np.where(major < 0, -1.0, 1.0)
+    s = np.where(by_x, -z * sign, np.where(by_y, x, x * sign))
+    t = np.where(by_y, z * sign, -y)
+    size = np.maximum(abs(major), np.finfo(np.float64).tiny)
+    return face, [(s / size + 1) / 2, (t / size + 1) / 2]
 
 
 class TextureTable:

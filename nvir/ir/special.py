@@ -59,6 +59,13 @@ def _facts() -> dict[str, _Facts]:
     return table
 
 
+# How many low bits may be set, under the limits of every compute capability (CUDA Programming
+# Guide, "Compute Capabilities"): blocks have 1024×1024×64 threads at most, 1024 in all.
+_BITS = {
+    "%tid.x": 10, "%tid.y": 10, "%tid.z": 6, "%ntid.x": 11, "%ntid.y": 11, "%ntid.z": 7,
+    "%laneid": 5, "%ctaid.x": 31, "%ctaid.y": 16, "%ctaid.z": 16, "%nctaid.x": 31,
+    "%nctaid.y": 16, "%nctaid.z": 16,
+}
 _FACTS = _facts()
 _made: dict[str, SpecialRegister] = {}
 
@@ -68,7 +75,9 @@ def special_register(name: str) -> SpecialRegister | None:
     register = _made.get(name)
     if register is None and name in _FACTS:
         type, volatile, uniform = _FACTS[name]
-        register = _made[name] = SpecialRegister(name, type, volatile, uniform)
+        register = _made[name] = SpecialRegister(
+            name, type, volatile, uniform, _BITS.get(name, 0)
+        )
     return register
 
 

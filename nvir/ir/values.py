@@ -273,12 +273,16 @@ class SpecialRegister(Value):
     """A read-only register of the machine, such as `%tid.x`.
 
     `volatile` ones (clocks, counters, %smid …) may differ from read to read, so
-    no two reads are one; `uniform` ones agree for all threads of a CTA.
+    no two reads are one; `uniform` ones agree for all threads of a CTA. `bits` is
+    how many low bits may be set on any machine; 0: all of the type's.
     """
 
-    __slots__ = ("uniform", "volatile")
+    __slots__ = ("bits", "uniform", "volatile")
 
-    def __init__(self, name: str, type: Type, volatile: bool, uniform: bool) -> None:
+    def __init__(
+        self, name: str, type: Type, volatile: bool, uniform: bool, bits: int = 0
+    ) -> None:
+        self.bits = bits
         self.type = type
         self.name: str = name
         self._uses = UNTRACKED

@@ -1,18 +1,18 @@
-"""Intrinsics that are no single row of ori: llvm.* for any width, blocks of memory, hints.
+"""The rules of intrinsics that are no single row of ori: any width, blocks of memory, hints.
 
-`emit(e, name)` writes a call of such a function and says whether it knew it. Vectors work by
-element. `LIBRARY` are functions without a body that are known as well.
+`RULES[rule](e, *words)` writes a call by the rule that the table names; SPECIALS are objects that
+look beyond their group. Vectors work by element.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nvir.interp.layout import Array
+from nvir.interp.leaves import View
 from nvir.interp.nvvm import floats, maths, memory
 from nvir.interp.nvvm.integers import (
     arithmetic,
@@ -32,7 +32,6 @@ from nvir.interp.nvvm.lower import (
     ptx_float,
     rename,
     scalar,
-    several,
     temp,
     wide_text,
     width,
@@ -46,50 +45,16 @@ from nvir.ir.opcodes.form import form
 from nvir.ir.types import IntType, Type
 from nvir.ir.values import Value
 
-_NOTHING = (
-    "llvm.lifetime.", "llvm.assume", "llvm.dbg.", "llvm.donothing", "llvm.sideeffect",
-    "llvm.experimental.noalias.scope.decl", "llvm.invariant.end", "llvm.prefetch", "llvm.var.",
-    "llvm.nvvm.membar.", "llvm.nvvm.fence.", "llvm.nvvm.prefetch", "llvm.nvvm.griddepcontrol",
-    "llvm.nvvm.setmaxnreg", "llvm.nvvm.applypriority", "llvm.nvvm.discard", "llvm.nvvm.pm.event",
-    "llvm.pseudoprobe", "llvm.fake.use",
-)
-_SAME = (
-    "llvm.expect", "llvm.launder.invariant.group", "llvm.strip.invariant.group",
-    "llvm.ssa.copy", "llvm.annotation", "llvm.ptr.annotation", "llvm.threadlocal.address",
-    "llvm.nvvm.move.", "llvm.arithmetic.fence", "llvm.nvvm.bitcast.",
-)
-
-
-def emit(e: Any, name: str) -> bool:
-    """Write a call of an intrinsic by its name; False if it is not one of these."""
-    if name.startswith(_NOTHING):
-        return True
-    if name.startswith(_SAME):
-        for r, a in zip(leaves(e, e.instr), leaves(e, e.instr.operands[0]), strict=True):
-            rename(e, r, a)
-        return True
-    exact = LIBRARY.get(name) or _EXACT.get(name)
-    if exact is not None:
-        exact(e)
-        return True
-    for pattern, function in _PATTERNS:
-        m = pattern.match(name)
-        if m is not None:
-            function(e, m)
-            return True
-    base = name[len("llvm.") :]
-    while base and base not in _BY_ELEMENT:
-        base = base.rpartition(".")[0]
-    if not base:
-        return False
-    _BY_ELEMENT[base](e, base)
-    return True
-
-
 # ---------------------------------------------------------------- integers
 
 
-def _minmax(e: Any, name: str) -> None:
+def _word(e: Any) -> str:
+    """smin of llvm.smin.i32: the intrinsic's own name."""
+    return str(e.instr.aux.callee.name).split(".")[1]
+
+
+def _minmax(e: Any) -> None:
+    name = _word(e)
     t = scalar(e.instr.type)
     kind = "s" if name[0] == "s" else "u"
     for r, a, b in scalar_rows(e):
@@ -124,7 +89,11 @@ def _saturating(sign: bool, f: Callable[[int, int], int]) -> Callable[[int], Any
 
 
 def _shl_saturating(sign: bool) -> Callable[[int], Any]:
-    return _saturating(sign, lambda a, b: a << min(abs(b), 256))
+    def of(n: int) -> Any:
+        shift = _saturating(sign, lambda a, by: a << by)(n)
+        return lambda a, b: shift(a, min(b, n - 1)) if a else 0
+
+    return of
 
 
 _PYTHON: dict[str, Callable[[int], Any]] = {
@@ -132,12 +101,12 @@ _PYTHON: dict[str, Callable[[int], Any]] = {
     "smax": lambda n: lambda a, b: max(a, b, key=lambda x: _s(x, n)),
     "umin": lambda n: lambda a, b: min(a, b),
     "umax": lambda n: lambda a, b: max(a, b),
-    "sadd.sat": _saturating(True, lambda a, b: a + b),
-    "uadd.sat": _saturating(False, lambda a, b: a + b),
-    "ssub.sat": _saturating(True, lambda a, b: a - b),
-    "usub.sat": _saturating(False, lambda a, b: a - b),
-    "sshl.sat": _shl_saturating(True),
-    "ushl.sat": _shl_saturating(False),
+    "sadd": _saturating(True, lambda a, b: a + b),
+    "uadd": _saturating(False, lambda a, b: a + b),
+    "ssub": _saturating(True, lambda a, b: a - b),
+    "usub": _saturating(False, lambda a, b: a - b),
+    "sshl": _shl_saturating(True),
+    "ushl": _shl_saturating(False),
     "ctpop": lambda n: lambda a: a.bit_count(),
     "ctlz": lambda n: lambda a: n - a.bit_length(),
     "cttz": lambda n: lambda a: (a & -a).bit_length() - 1 if a else n,
@@ -147,18 +116,19 @@ _PYTHON: dict[str, Callable[[int], Any]] = {
 }
 
 
-def _by_python(e: Any, name: str) -> None:
+def _by_python(e: Any) -> None:
+    name = _word(e)
     t = scalar(e.instr.type)
     for r, *sources in scalar_rows(e):
         _python(e, _PYTHON[name](size(t)), r, t, *sources)
 
 
-def _count(e: Any, name: str) -> None:
+def _count(e: Any) -> None:
     """ctpop, ctlz, cttz, bitreverse, abs, bswap in registers; beyond 64 bits by Python."""
-    t = scalar(e.instr.type)
+    name, t = _word(e), scalar(e.instr.type)
     n, w = size(t), width(t)
     if w not in (16, 32, 64):
-        _by_python(e, name)
+        _by_python(e)
         return
     for r, a, *_ in scalar_rows(e):
         if name == "abs":
@@ -193,7 +163,8 @@ def _counted(e: Any, name: str, t: Type, r: Value, a: Value) -> None:
     op(e, f"mov.b{want}" if want == have else f"cvt.u{want}.u{have}", found, to=r)
 
 
-def _funnel(e: Any, name: str) -> None:
+def _funnel(e: Any) -> None:
+    name = _word(e)
     t = scalar(e.instr.type)
     n = size(t)
     for r, a, b, s in elements_of_three(e):
@@ -226,9 +197,9 @@ def _fshr(a: int, b: int, s: int, n: int) -> int:
     return (a << n | b) >> (s % n)
 
 
-def _overflow(e: Any, m: re.Match[str]) -> None:
+def _overflow(e: Any) -> None:
     """llvm.{s,u}{add,sub,mul}.with.overflow: the result and whether it does not fit."""
-    sign, what = m[1] == "s", m[2]
+    sign, what = _word(e)[0] == "s", _word(e)[1:]
     i = e.instr
     t = scalar(i.operands[0].type)
     n = size(t)
@@ -251,31 +222,14 @@ def _overflow(e: Any, m: re.Match[str]) -> None:
         _python(e, over, results[half + k], t, a[k], b[k])
 
 
-_BY_ELEMENT: dict[str, Callable[[Any, str], None]] = {
-    **dict.fromkeys(("smin", "smax", "umin", "umax"), _minmax),
-    **dict.fromkeys(
-        ("sadd.sat", "uadd.sat", "ssub.sat", "usub.sat", "sshl.sat", "ushl.sat"), _by_python
-    ),
-    **dict.fromkeys(("ctpop", "ctlz", "cttz", "bitreverse", "bswap", "abs"), _count),
-    **dict.fromkeys(("fshl", "fshr"), _funnel),
-    **dict.fromkeys(
-        ("fabs", "copysign", "fma", "fmuladd", "minnum", "maxnum", "minimum", "maximum",
-         "minimumnum", "maximumnum", "sqrt", "round", *maths.ROUND, *maths.APPROXIMATE),
-        maths.emit_float,
-    ),
-    "is.fpclass": maths.emit_class,
-}
-
-
 # ------------------------------------------------------------------- reductions
 
 _REDUCE = {"add": "add", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 
 
-def _reduce(e: Any, m: re.Match[str]) -> None:
+def _reduce(e: Any, name: str) -> None:
     """llvm.vector.reduce.*: the first element, then one after the other."""
     i = e.instr
-    name = m[1]
     t = i.type
     (r,) = leaves(e, i)
     parts = list(leaves(e, i.operands[-1]))
@@ -307,37 +261,56 @@ def _combine(e: Any, name: str, t: Type, to: Value, a: Value, b: Value) -> None:
 # ----------------------------------------------------------------------- the rest
 
 
-def _zero(e: Any) -> None:
+def _nothing(e: Any) -> None:
+    pass
+
+
+def _same(e: Any) -> None:
+    for r, a in zip(leaves(e, e.instr), leaves(e, e.instr.operands[0]), strict=True):
+        rename(e, r, a)
+
+
+def _number(e: Any, answer: str) -> None:
     for r in leaves(e, e.instr):
-        rename(e, r, bits(0))
+        rename(e, r, bits(int(answer)))
 
 
-def _object_size(e: Any, m: re.Match[str]) -> None:
+def _object_size(e: Any) -> None:
     (r,) = leaves(e, e.instr)
     least = leaves(e, e.instr.operands[1])[0]
     unknown = 0 if getattr(least, "value", 0) else -1
     rename(e, r, bits(unknown & (1 << size(e.instr.type)) - 1))
 
 
-def _trap(e: Any) -> None:
-    several(e, "trap", "", (), ())
+def _pointer_mask(e: Any) -> None:
+    pointer, mask = (leaves(e, v)[0] for v in e.instr.operands)
+    op(e, "and.b64", pointer, mask, to=leaves(e, e.instr)[0])
 
 
-def _load_read_only(e: Any, m: re.Match[str]) -> None:
+def _leading_one(e: Any, sign: str) -> None:
+    """llvm.nvvm.flo: the highest bit that is no sign bit, or how far to shift it up."""
+    i = e.instr
+    x, amount = (leaves(e, v)[0] for v in i.operands)
+    if size(x.type) not in (32, 64):
+        raise unsupported(i, f"of {i.operands[0].type}")
+    shift = ".shiftamt" if getattr(amount, "value", 0) else ""
+    op(e, f"bfind{shift}.{sign}{size(i.operands[0].type)}", x, to=leaves(e, i)[0])
+
+
+def _load_read_only(e: Any, what: str) -> None:
     """llvm.nvvm.ldg.global.i (pointer, alignment) and ldu."""
     i = e.instr
     align = int(leaves(e, i.operands[1])[0].value) if len(i.operands) > 1 else 0  # type: ignore[attr-defined]
     memory.load(e, leaves(e, i), i.type, i.operands[0], align or align_of(i.type))
 
 
-def _atomic(e: Any, m: re.Match[str]) -> None:
+def _atomic(e: Any, name: str, scope: str) -> None:
     """llvm.nvvm.atomic.load.inc.32.p1 and llvm.nvvm.atomic.add.gen.i.cta."""
     i = e.instr
-    name = {"inc": "uinc_wrap", "dec": "udec_wrap", "exch": "xchg"}.get(m[1], m[1])
     t = i.type
     n = size_of(t)
     if not isinstance(t, IntType):
-        both = memory._floating("f" + name, ptx_float(t))
+        both = memory._floating(name, ptx_float(t))
     else:
         f = memory._integer(name, n)
         both = None if f is None else (f, f)
@@ -347,63 +320,43 @@ def _atomic(e: Any, m: re.Match[str]) -> None:
     memory.perform(e, Atomic(kind, f"u{8 * n}", n, *both), t, i.operands[0])
 
 
-def _pointer_cast(e: Any, m: re.Match[str]) -> None:
-    """llvm.nvvm.ptr.shared.to.gen and its relatives."""
-    i = e.instr
-    (of,), to = leaves(e, i.operands[0]), leaves(e, i)
-    spaces = {"gen": 0, "global": 1, "shared": 3, "constant": 4, "const": 4, "local": 5, "param": 0}
-    cast(e, to, (of,), spaces[m[1]], spaces[m[2]])
+def _pointer_cast(e: Any, of: str, to: str) -> None:
+    """llvm.nvvm.ptr.shared.to.gen and its relatives, by the numbers of their address spaces."""
+    cast(e, leaves(e, e.instr), leaves(e, e.instr.operands[0]), int(of), int(to))
 
 
-def _halves(e: Any, m: re.Match[str]) -> None:
-    """d2i.lo, d2i.hi, lohi.i2d."""
-    i = e.instr
-    (r,) = leaves(e, i)
-    given = [leaves(e, v)[0] for v in i.operands]
-    if m[1] == "lohi.i2d":
-        several(e, "mov.b64", "%s, {%s, %s}", given, (r,))
-        return
-    low, high = (r, temp("b32")) if m[1] == "d2i.lo" else (temp("b32"), r)
-    several(e, "mov.b64", "{%s, %s}, %s", given, (low, high))
-
-
-def _stack_save(e: Any, m: re.Match[str]) -> None:
+def _stack_save(e: Any) -> None:
     (r,) = leaves(e, e.instr)
     expression(e, r, "c.stack_pointer()")
 
 
-def _stack_restore(e: Any, m: re.Match[str]) -> None:
+def _stack_restore(e: Any) -> None:
     (a,) = leaves(e, e.instr.operands[0])
     e.line(f"c.wave.restore_stack(c, {e.value(a, 'b64')})")
 
 
-_SPACE = "gen|global|shared|constant|const|local|param"
-_PATTERNS: list[tuple[re.Pattern[str], Callable[[Any, re.Match[str]], None]]] = [
-    (re.compile(p), f)
-    for p, f in (
-        (r"llvm\.(?:memcpy|memmove)\.", lambda e, m: memory.emit_copy(e)),
-        (r"llvm\.memset\.", lambda e, m: memory.emit_fill(e)),
-        (r"llvm\.([su])(add|sub|mul)\.with\.overflow\.", _overflow),
-        (
-            r"llvm\.vector\.reduce\.(fadd|fmul|fmax|fmin|add|mul|and|or|xor|smax|smin|umax|umin)\.",
-            _reduce,
-        ),
-        (r"llvm\.nvvm\.(?:ldg|ldu)\.global\.[ifp]", _load_read_only),
-        (r"llvm\.nvvm\.atomic\.load\.(inc|dec|add)\.", _atomic),
-        (r"llvm\.nvvm\.atomic\.(add|exch|max|min|inc|dec|and|or|xor)\.gen\.", _atomic),
-        (rf"llvm\.nvvm\.ptr\.({_SPACE})\.to\.({_SPACE})(?:\.|\Z)", _pointer_cast),
-        (r"llvm\.nvvm\.(d2i\.lo|d2i\.hi|lohi\.i2d)\Z", _halves),
-        (r"llvm\.stacksave", _stack_save),
-        (r"llvm\.stackrestore", _stack_restore),
-        (r"llvm\.objectsize\.", _object_size),
-        (r"llvm\.(?:is\.constant|nvvm\.reflect|invariant\.start)", lambda e, m: _zero(e)),
-    )
-]
-_EXACT: dict[str, Callable[[Any], None]] = {
-    "llvm.trap": _trap, "llvm.ubsantrap": _trap, "llvm.debugtrap": lambda e: None,
+RULES: dict[str, Callable[..., None]] = {
+    "nothing": _nothing,
+    "same": _same,
+    "number": _number,
+    "cast": _pointer_cast,
+    "flo": _leading_one,
+    "read.only": _load_read_only,
+    "atomic": _atomic,
+    "integer.extremum": _minmax,
+    "saturating": _by_python,
+    **dict.fromkeys(("ctpop", "ctlz", "cttz", "bitreverse", "bswap", "abs"), _count),
+    "funnel": _funnel,
+    "overflow": _overflow,
+    "reduce": _reduce,
+    "copy": lambda e, how="": memory.emit_copy(e),
+    "fill": memory.emit_fill,
+    "object.size": _object_size,
+    "pointer.mask": _pointer_mask,
+    "stack.save": _stack_save,
+    "stack.restore": _stack_restore,
+    **maths.RULES,
 }
-# `__nvvm_reflect` asks for compile-time facts: none is set (no flushing, no fast division).
-LIBRARY: dict[str, Callable[[Any], None]] = {"__nvvm_reflect": _zero}
 
 
 # ---------------------------------------------------------------------- specials
@@ -412,18 +365,11 @@ LIBRARY: dict[str, Callable[[Any], None]] = {"__nvvm_reflect": _zero}
 class ReducingBarrier(CtaBarrier):
     """llvm.nvvm.barrier0.popc, .and, .or: an i32 instead of a predicate, for all threads."""
 
-    def __init__(self, plan: Any, i: Any) -> None:
-        from nvir.interp.leaves import View
-
-        name = str(i.aux.callee.name)
-        kind = name.rsplit(".", 1)[-1]
-        if kind not in ("popc", "and", "or"):
-            kind = name.split(".")[-2]
+    def __init__(self, plan: Any, i: Any, kind: str) -> None:
         spelling = f"barrier.red.{kind}.{'u32' if kind == 'popc' else 'pred'}"
-        source = plan.leaves(i.operands[-1])
-        number = plan.leaves(i.operands[0]) if len(i.operands) > 1 else (bits(0),)
         f = form(spelling, "%s, %s, %s")
-        super().__init__(plan, View(f, (*number, *source), plan.leaves(i), i))  # type: ignore[arg-type]
+        sources = (bits(0), *plan.leaves(i.operands[0]))
+        super().__init__(plan, View(f, sources, plan.leaves(i), i))  # type: ignore[arg-type]
 
     def test(self, g: Any) -> Array:
         return np.asarray(g.full(self.predicate, "b32") != 0)
@@ -442,8 +388,5 @@ class Exit:
         wave.exit(g)
 
 
-SPECIALS: dict[str, Any] = {
-    **{f"llvm.nvvm.barrier0.{k}": ReducingBarrier for k in ("popc", "and", "or")},
-    "llvm.nvvm.exit": Exit,
-}
-__all__ = ["LIBRARY", "SPECIALS", "elements", "emit"]
+SPECIALS: dict[str, Callable[..., Any]] = {"barrier.red": ReducingBarrier, "exit": Exit}
+__all__ = ["RULES", "SPECIALS", "elements"]

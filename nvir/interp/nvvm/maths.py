@@ -1,11 +1,12 @@
-"""llvm.* on floating point: roundings, extremes, approximations, classes.
+"""The rules of intrinsics on floating point: roundings, extremes, approximations, classes.
 
-Where PTX has a row it is that row; llvm.exp2, log2, sin and cos of f32 are the approximate ones, as
-NVPTX selects them. half and bfloat go by way of f32, which rounding twice does not change.
+Where PTX has a row it is that row. half and bfloat go by way of f32, which rounding twice does not
+change. What PTX only approximates (sine, logarithms) is that approximation, as it is selected.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,64 +28,118 @@ from nvir.interp.nvvm.lower import (
 from nvir.interp.rows import unsupported
 from nvir.ir.values import Value
 
-ROUND = {"floor": "rmi", "ceil": "rpi", "trunc": "rzi", "rint": "rni", "nearbyint": "rni",
-          "roundeven": "rni"}
-APPROXIMATE = {"exp2": "ex2.approx", "log2": "lg2.approx", "sin": "sin.approx",
-                "cos": "cos.approx"}
+# (emitter, PTX's name of the operands' type, result, operands, words of the rule)
+Compute = Callable[..., None]
 
 
-def emit_float(e: Any, name: str) -> None:
-    t = scalar(e.instr.type)
-    f = ptx_float(t)
-    if not f:
-        raise unsupported(e.instr, f"arithmetic on {t}")
-    w = width(t)
-    for r, *given in scalar_rows(e):
-        if name == "fabs":
-            op(e, f"and.b{w}", given[0], bits((1 << w - 1) - 1), to=r)
-        elif name == "copysign":
-            sign = op(e, f"and.b{w}", given[1], bits(1 << w - 1))
-            op(e, f"or.b{w}", op(e, f"and.b{w}", given[0], bits((1 << w - 1) - 1)), sign, to=r)
-        elif name in ("fma", "fmuladd"):
-            op(e, f"fma.rn.{f}", *given, to=r)
-        else:
-            _unary_or_extreme(e, name, f, r, given)
+def _by_element(compute: Compute) -> Callable[..., None]:
+    """A rule for vectors from one for scalars."""
+
+    def rule(e: Any, *words: str) -> None:
+        t = scalar(e.instr.operands[0].type)
+        f = ptx_float(t)
+        if not f:
+            raise unsupported(e.instr, f"arithmetic on {t}")
+        for r, *given in scalar_rows(e):
+            compute(e, f, r, given, *words)
+
+    return rule
 
 
-def _unary_or_extreme(e: Any, name: str, f: str, r: Value, given: list[Value]) -> None:
-    rows = {"minnum": f"min.{f}", "maxnum": f"max.{f}", "minimum": f"min.NaN.{f}",
-            "maximum": f"max.NaN.{f}", "minimumnum": f"min.{f}",
-            "maximumnum": f"max.{f}"}
-    if name in rows and not (f == "f64" and "NaN" in rows[name]):
-        op(e, rows[name], *given, to=r)
-        return
-    if name in ("minimum", "maximum"):
-        text = ", ".join(str(e.value(v, "b64")) for v in given)
-        expression(e, r, f"{e.bind(_extreme(name))}({text})")
-        return
-    narrow = f in ("f16", "bf16")
-    work = "f32" if narrow else f
-    (a,) = given[:1]
-    x = op(e, f"cvt.f32.{f}", a) if narrow else a
-    to = temp("f32") if narrow else r
-    if name in ROUND:
-        op(e, f"cvt.{ROUND[name]}.{work}.{work}", x, to=to)
-    elif name == "sqrt":
-        op(e, f"sqrt.rn.{work}", x, to=to)
-    elif name == "round":
-        name_of = "b64" if work == "f64" else "b32"
-        expression(e, to, f"{e.bind(_round_away(work))}({e.value(x, name_of)})")
-    elif name in APPROXIMATE and work == "f32":
-        op(e, f"{APPROXIMATE[name]}.f32", x, to=to)
-    else:
-        raise unsupported(e.instr, f"{name} of {f}")
-    if narrow:
+def _in_float(compute: Compute) -> Callable[..., None]:
+    """The same where the two types of 16 bits are computed in f32."""
+
+    def wide(e: Any, f: str, r: Value, given: list[Value], *words: str) -> None:
+        if f not in ("f16", "bf16"):
+            compute(e, f, r, given, *words)
+            return
+        to = temp("f32")
+        compute(e, "f32", to, [op(e, f"cvt.f32.{f}", x) for x in given], *words)
         op(e, f"cvt.rn.{f}.f32", to, to=r)
 
+    return _by_element(wide)
 
-def _extreme(name: str) -> Any:
+
+def _fma(e: Any, f: str, r: Value, given: list[Value]) -> None:
+    op(e, f"fma.rn.{f}", *given, to=r)
+
+
+def _fabs(e: Any, f: str, r: Value, given: list[Value]) -> None:
+    w = width(r.type)
+    op(e, f"and.b{w}", given[0], bits((1 << w - 1) - 1), to=r)
+
+
+def _copysign(e: Any, f: str, r: Value, given: list[Value]) -> None:
+    w = width(r.type)
+    sign = op(e, f"and.b{w}", given[1], bits(1 << w - 1))
+    op(e, f"or.b{w}", op(e, f"and.b{w}", given[0], bits((1 << w - 1) - 1)), sign, to=r)
+
+
+def _sqrt(e: Any, f: str, r: Value, given: list[Value]) -> None:
+    op(e, f"sqrt.rn.{f}", *given, to=r)
+
+
+def _to_integral(e: Any, f: str, r: Value, given: list[Value], how: str) -> None:
+    op(e, f"cvt.{how}.{f}.{f}", *given, to=r)
+
+
+def _round(e: Any, f: str, r: Value, given: list[Value]) -> None:
+    name = "b64" if f == "f64" else "b32"
+    expression(e, r, f"{e.bind(_round_away(f))}({e.value(given[0], name)})")
+
+
+def _extremum(
+    e: Any, f: str, r: Value, given: list[Value], which: str, nan: str = ""
+) -> None:
+    if nan and f == "f64":
+        text = ", ".join(str(e.value(v, "b64")) for v in given)
+        expression(e, r, f"{e.bind(_extreme(which))}({text})")
+    else:
+        op(e, f"{which}{nan and '.NaN'}.{f}", *given, to=r)
+
+
+def _approximate(
+    e: Any, f: str, r: Value, given: list[Value], ptx: str, before: str, behind: str
+) -> None:
+    """PTX's function, of a multiple of the operand or as a multiple; factors as patterns."""
+    if f == "f64":
+        raise unsupported(e.instr, "link libdevice")
+    (x,) = given
+    if int(before):
+        x = op(e, "mul.f32", x, bits(int(before)))
+    if int(behind):
+        op(e, "mul.f32", op(e, f"{ptx}.approx.f32", x), bits(int(behind)), to=r)
+    else:
+        op(e, f"{ptx}.approx.f32", x, to=r)
+
+
+def _power(e: Any, f: str, r: Value, given: list[Value]) -> None:
+    if f == "f64":
+        raise unsupported(e.instr, "link libdevice")
+    x, y = given
+    op(e, "ex2.approx.f32", op(e, "mul.f32", y, op(e, "lg2.approx.f32", x)), to=r)
+
+
+def _canonicalize(e: Any, f: str, r: Value, given: list[Value]) -> None:
+    one = 0x3F800000 if f == "f32" else 0x3FF0000000000000
+    op(e, f"mul.rn.{f}", given[0], bits(one), to=r)
+
+
+def _to_integer(e: Any, f: str, r: Value, given: list[Value], sign: str) -> None:
+    """llvm.fpto{s,u}i.sat: NaN gives 0."""
+    w = r.type.bits
+    if w not in (16, 32, 64):
+        raise unsupported(e.instr, f"a result of {r.type}")
+    (x,) = given
+    if f in ("f16", "bf16"):
+        f, x = "f32", op(e, f"cvt.f32.{f}", x)
+    made = op(e, f"cvt.rzi.{sign}{w}.{f}", x)
+    op(e, f"selp.b{w}", made, bits(0), op(e, f"setp.num.{f}", x, x), to=r)
+
+
+def _extreme(which: str) -> Any:
     """IEEE 754-2019 minimum and maximum of f64: a NaN wins, and -0 is below +0."""
-    plain = bind("min.f64" if name == "minimum" else "max.f64")
+    plain = bind(f"{which}.f64")
 
     def compute(a: Array, b: Array) -> Any:
         out = plain(a, b)
@@ -108,7 +163,7 @@ def _round_away(work: str) -> Any:
     return compute
 
 
-def emit_class(e: Any, name: str) -> None:
+def _is_fpclass(e: Any) -> None:
     i = e.instr
     t = scalar(i.operands[0].type)
     test = int(leaves(e, i.operands[1])[0].value)  # type: ignore[attr-defined]
@@ -141,3 +196,12 @@ def _classifier(w: int, exponent: int, test: int) -> Any:
         return out
 
     return classify
+
+
+RULES: dict[str, Callable[..., None]] = {
+    "fma": _by_element(_fma), "fabs": _by_element(_fabs), "copysign": _by_element(_copysign),
+    "sqrt": _in_float(_sqrt), "to.integral": _in_float(_to_integral), "round": _in_float(_round),
+    "extremum": _in_float(_extremum), "approximate": _in_float(_approximate),
+    "power": _in_float(_power), "canonicalize": _in_float(_canonicalize),
+    "to.integer": _by_element(_to_integer), "is.fpclass": _is_fpclass,
+}

@@ -1,4 +1,5 @@
-"""Surfaces: loads and stores of elements of an image, by byte in x and by row in y.
+"""Surfaces: loads and stores of elements of an image, by byte in x and by row in y; the formatted
+store sust.p by element in x.
 
 A surface is the array that was given for it in `textures`; stores change that array at once.
 """
@@ -14,24 +15,26 @@ from nvir.interp.layout import Array, register_dtype
 from nvir.interp.memory import Fault
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.memory import vector_length
+from nvir.interp.rows.texture import GEOMETRIES
 from nvir.interp.texture import find
 from nvir.ir.errors import Unsupported
 
-_AXES = {"1d": 1, "2d": 2, "3d": 3}
 _EVERY = np.zeros(2)
 
 
 def _parts(e: Any) -> tuple[str, tuple[str, ...], int, str]:
-    """(handle, coordinates, sources so far, what to do outside)."""
+    """(handle, coordinates, sources so far, what to do outside); the layer of an array is last."""
     i = e.instr
     mods = i.form.mods
-    axes = next((_AXES[m] for m in mods if m in _AXES), 0)
-    if not axes or "b" not in mods:
+    geometry = next((GEOMETRIES[m] for m in mods if m in GEOMETRIES), None)
+    if geometry is None or geometry.cube:
         raise unsupported(i)
-    width = {1: 1, 2: 2, 3: 4}[axes]
+    count = geometry.count
     mode = next((m for m in ("trap", "clamp", "zero") if m in mods), "trap")
-    coordinates = tuple(e.source(1 + k, "s32") for k in range(axes))
-    return e.source(0, "b64"), coordinates, 1 + width, mode
+    coordinates = [e.source(1 + k, "s32") for k in range(count)]
+    if geometry.layered:
+        coordinates.append(coordinates.pop(0))
+    return e.source(0, "b64"), tuple(coordinates), 1 + (4 if count == 3 else count), mode
 
 
 def emit_load(e: Any) -> None:
@@ -52,8 +55,9 @@ def emit_store(e: Any) -> None:
     size = i.form.type.bits // 8
     count = vector_length(i.form)
     values = [e.source(first + k, i.form.type.name) for k in range(count)]
+    store = _store if "b" in i.form.mods else _store_formatted
     e.line(
-        f"{e.bind(_store)}(c, {handle}, ({', '.join(where)},), {size}, ({', '.join(values)},), "
+        f"{e.bind(store)}(c, {handle}, ({', '.join(where)},), {size}, ({', '.join(values)},), "
         f"{mode!r}, {e.guard or 'None'})"
     )
 
@@ -111,6 +115,35 @@ def _store(c: Any, handles: Array, where: tuple[Array, ...], size: int, values: 
             v = np.broadcast_to(x, (c.m,))[mine[inside]].astype(f"u{size}")
             raw = np.ascontiguousarray(v).view(np.uint8).reshape(-1, size)
             data[at[inside][:, None] + k * size + np.arange(size)] = raw
+
+
+def _store_formatted(
+    c: Any, handles: Array, where: tuple[Array, ...], size: int, values: tuple[Array, ...],
+    mode: str, guard: Any,
+) -> None:
+    """Numbers of 32 bits, converted to the elements of the image."""
+    pos = positions(c, _EVERY, guard)
+    lanes = np.arange(c.m) if pos is None else pos
+    which = np.broadcast_to(handles, (c.m,))[lanes]
+    for handle in np.unique(which).tolist():
+        mine = lanes[which == handle]
+        dtype = find(c.wave.program, handle).data.dtype
+        width = dtype.itemsize
+        scaled = (where[0].view(np.int32) * np.int32(width * len(values)), *where[1:])
+        data, at, inside = _bytes(c, handle, mine, scaled, width * len(values), mode)
+        for k, x in enumerate(values):
+            v = _converted(np.broadcast_to(x, (c.m,))[mine[inside]].astype(np.uint32), dtype)
+            raw = np.ascontiguousarray(v).view(np.uint8).reshape(-1, width)
+            data[at[inside][:, None] + k * width + np.arange(width)] = raw
+
+
+def _converted(x: Array, dtype: Any) -> Array:
+    """Patterns of 32 bits as elements; what an integer type does not hold is clamped."""
+    if dtype.kind == "f":
+        return np.asarray(x.view(np.float32).astype(dtype))
+    wide = x.view(np.int32).astype(np.int64) if dtype.kind == "i" else x.astype(np.int64)
+    limits = np.iinfo(dtype)
+    return np.asarray(np.clip(wide, limits.min, limits.max).astype(dtype))
 
 
 EMITTERS = {"suld": emit_load, "sust": emit_store}

@@ -54,7 +54,7 @@ _sources("pw", "vote.sync")
 _sources("p", "vote")
 _sources(".l.", "st")
 _sources(".t.", "atom red")
-_WIDER_RESULTS = frozenset(("ld", "ldu", "cvt"))
+_WIDER_RESULTS = frozenset(("ld", "ldu", "cvt", "suld"))
 
 
 def check_instruction(check: FunctionCheck, i: Instruction) -> bool:

@@ -3,8 +3,8 @@
     %m = call i32 @llvm.nvvm.activemask()   ==>   %m = call i32 asm sideeffect "activemask.b32 $0;"
     %y = call float @llvm.rint.f32(float %x)  ==>  %y = call float asm "cvt.rni.f32.f32 $0, $1;"
 
-The statement is that of the selection's own table (passes.select.intrinsic_table), with a
-constraint for each operand: `l` for a pointer, `n` for what PTX takes as a literal only.
+The statement is that of the table of intrinsics (nvir.ir.intrinsics), with a constraint for each
+operand: `l` for a pointer, `n` for what PTX takes as a literal only.
 
 Source   libnvvm 13.0 leaves these calls as they are in its PTX, or refuses them.
 """
@@ -13,61 +13,85 @@ from __future__ import annotations
 
 import re
 
+import attrs
+
 from nvir.ir.errors import Unsupported
 from nvir.ir.instruction import Instruction
+from nvir.ir.intrinsics import Intrinsic, find, written
 from nvir.ir.nvvm import Builder, const_like
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
-from nvir.ir.types import FloatType, PointerType, Type
-from nvir.ir.values import Constant, Value
-from nvir.passes.select.intrinsic_table import table
+from nvir.ir.types import IMM, FloatType, PointerType, Type
+from nvir.ir.values import Constant, SpecialRegister, Value
 
 _UNKNOWN = re.compile(
     r"llvm\.nvvm\.(redux\.sync\.(add|and|x?or|u?min|u?max)|activemask|nanosleep|idp[24]a\..*|"
     r"cp\.async\.(ca|cg)\.shared\.global\.\d+(\.s)?|"
     r"cp\.async\.(commit\.group|wait\.group|wait\.all))"
 )
-_PURE = re.compile(r"llvm\.nvvm\.idp")
 _NEVER = frozenset(("llvm.nvvm.activemask", "llvm.nvvm.nanosleep"))  # in neither dialect
 _TIMER = "llvm.nvvm.read.ptx.sreg.globaltimer"
 _CONSTRAINTS = {16: "h", 32: "r", 64: "l"}
 
 
-def statement(name: str, dialect: str) -> str | None:
-    """PTX of an intrinsic that libnvvm does not know: a row of the selection's table."""
-    if dialect != "llvm7":
-        return table()[name] if name in _NEVER else None
-    if name == _TIMER:
-        return "mov.u64 %globaltimer"
-    return table().get(name) if _UNKNOWN.fullmatch(name) else None
+def statement(name: str, dialect: str) -> Intrinsic | None:
+    """The row of an intrinsic that libnvvm does not know."""
+    unknown = name in _NEVER
+    if dialect == "llvm7":
+        unknown = name == _TIMER or _UNKNOWN.fullmatch(name) is not None
+    return find(name) if unknown else None
 
 
-def as_assembly(i: Instruction, row: str) -> None:
+@attrs.frozen
+class _CallOperands:
+    """The operands of a call as they are, for a pattern (nvir.ir.intrinsics.Operands)."""
+
+    values: tuple[Value, ...]
+
+    def registers(self, k: int, literal: bool) -> list[Value]:
+        return [self.values[k]]
+
+    def place(self, k: int, space: int | None) -> tuple[Value, int]:
+        return self.values[k], 0
+
+    def modifier(self, k: int) -> str:
+        return ""
+
+    def number(self, k: int) -> int:
+        return int(getattr(self.values[k], "value", 0))
+
+
+def as_assembly(i: Instruction, row: Intrinsic) -> None:
     """Replace a call by its statement."""
-    operands: tuple[Value, ...] = i._operands
+    spelling, operands = row.pattern.fill(_CallOperands(i._operands))
+    shapes, values = written(operands)
+    given: list[Value] = []
     shift = int(i.type.bits > 0)
-    mnemonic, _, text = row.partition(" ")
-    literals = set()
-
-    def operand(m: re.Match[str]) -> str:
-        k = int(m[1])
-        if isinstance(operands[k], Constant):
-            literals.add(k)
-        return f"${k + shift}"
-
-    text = re.sub(r"\$(\d+)(?::r|\.\d+)?", operand, text)
-    words = ["$0"] * shift + ([text] if text else [])
-    template = f"{mnemonic} {', '.join(words)};" if words else f"{mnemonic};"
+    words = ["$0"] * shift
+    fill = iter(values)
+    for shape in shapes:
+        texts = tuple(_word(next(fill), given, shift) for _ in range(shape.count("%s")))
+        words.append(shape % texts)
+    template = f"{spelling} {', '.join(words)};" if words else f"{spelling};"
     codes = [f"={_constraint(i.type)}"] if shift else []
-    codes += ["n" if k in literals else _constraint(v.type) for k, v in enumerate(operands)]
-    pure = _PURE.match(str(i.aux.callee.name)) is not None
-    if not pure:
+    codes += ["n" if isinstance(v, Constant) else _constraint(v.type) for v in given]
+    if not row.is_pure:
         codes.append("~{memory}")
     b = Builder.ahead_of(i)
-    made = _assembly(b, i.type, template, ",".join(codes), operands, pure)
+    made = _assembly(b, i.type, template, ",".join(codes), tuple(given), row.is_pure)
     if shift:
         i.replace_with(made)
     else:
         i.erase()
+
+
+def _word(v: Value, given: list[Value], shift: int) -> str:
+    """How a value is written: a number, a register of the machine, the next operand."""
+    if isinstance(v, SpecialRegister):
+        return v.name
+    if isinstance(v, Constant) and v.type is IMM:
+        return str(v.value)
+    given.append(v)
+    return f"${len(given) - 1 + shift}"
 
 
 def _constraint(t: Type) -> str:

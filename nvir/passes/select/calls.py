@@ -34,10 +34,14 @@ def _call(s: Selector, i: Instruction) -> Parts:
         from nvir.passes.select.asm import inline
 
         return inline(s, i, callee)
-    if isinstance(callee, Function) and str(callee.name).startswith("llvm."):
-        from nvir.passes.select.intrinsics import intrinsic
+    if isinstance(callee, Function) and callee.is_declaration:
+        from nvir.passes.select.intrinsics import rule_of
 
-        return intrinsic(s, i, str(callee.name))
+        rule = rule_of(str(callee.name))
+        if rule is not None:
+            return rule(s, i)
+        if str(callee.name).startswith("llvm."):
+            raise s.fail(f"the intrinsic {callee.name}")
     if callee is not None and not isinstance(callee, Function):
         raise Unsupported(f"a call of {callee.name}", where=str(s.source.name))
     given = i.operands if callee is not None else i.operands[1:]

@@ -144,6 +144,8 @@ def place(v: Value, t: Type, at: int, data: bytearray, addresses: dict[int, Valu
             continue
         if isinstance(v, Constant) and isinstance(v.value, tuple):
             work.extend(_elements(v.value, t, at))
+        elif isinstance(v, Constant) and isinstance(v.value, bytes):
+            data[at : at + len(v.value)] = v.value
         elif isinstance(v, Constant):
             size = (t.bits + 7) // 8
             data[at : at + size] = (v.value & ((1 << 8 * size) - 1)).to_bytes(size, "little")

@@ -1,129 +1,89 @@
-"""Calls of `llvm.*`: the table's rows, LLVM's own intrinsics, and what selects to nothing."""
+"""Calls of intrinsics by their rows in nvir.ir.intrinsics: an instruction, or a rule's several."""
 
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 
+import attrs
+
 from nvir.ir.instruction import Instruction
+from nvir.ir.intrinsics import Intrinsic, find, is_packed, registers_of
 from nvir.ir.layout import align_of
 from nvir.ir.opcodes.form import form
-from nvir.ir.special import special_register
-from nvir.ir.types import PRED, StructType, Type, VectorType
-from nvir.ir.values import Constant, Value, integer
-from nvir.passes.select.intrinsic_table import table
-from nvir.passes.select.lanes import Rule, by_element, element
-from nvir.passes.select.parts import parts
+from nvir.ir.types import PRED, Type
+from nvir.ir.values import Constant, SpecialRegister, Value
+from nvir.passes.select.lanes import Rule, Scalar, by_element, element
+from nvir.passes.select.parts import count, parts
 from nvir.passes.select.rules import bits, copies, mathematics
-from nvir.passes.select.selector import Address, Operand, Parts, Selector
-from nvir.passes.select.spaces import GLOBAL, SPACE_NUMBERS
-
-_TOKEN = re.compile(
-    r"\s*(?:\[\$(?P<at>\d+)(?:\.(?P<space>\d+))?\]|\{\$(?P<first>\d+)\+(?P<count>\d+)\}"
-    r"|\$(?P<value>\d+)(?P<reg>:r)?|(?P<number>-?\d+))\s*(?:,|$)"
-)
-# Said for analyses; nothing is left of them.
-_NOTHING = frozenset((
-    "llvm.lifetime", "llvm.assume", "llvm.dbg", "llvm.donothing", "llvm.sideeffect",
-    "llvm.invariant.end", "llvm.experimental.noalias", "llvm.pseudoprobe", "llvm.var",
-    "llvm.prefetch", "llvm.nvvm.annotation", "llvm.stackrestore", "llvm.codeview",
-    "llvm.fake.use",
-))
-# Their first operand is their result.
-_ITSELF = frozenset((
-    "llvm.expect", "llvm.expect.with.probability", "llvm.annotation", "llvm.ptr.annotation",
-    "llvm.ssa.copy", "llvm.launder.invariant.group", "llvm.strip.invariant.group",
-    "llvm.arithmetic.fence", "llvm.preserve.array.access.index",
-    "llvm.preserve.struct.access.index", "llvm.nvvm.texsurf.handle.internal",
-))
-
-
-def intrinsic(s: Selector, i: Instruction, name: str) -> Parts:
-    """The parts of the result of a call of an intrinsic."""
-    return _find(name)(s, i)
+from nvir.passes.select.selector import Address, Parts, Selector
+from nvir.passes.select.spaces import GLOBAL
 
 
 @functools.lru_cache(maxsize=4096)
-def _find(name: str) -> Rule:
-    """The rule of the longest name that this one is, or is an overload of (`….i32`)."""
-    rows, own = table(), _own()
-    words = name.split(".")
-    for n in range(len(words), 1, -1):
-        prefix = ".".join(words[:n])
-        if prefix in rows:
-            return functools.partial(_apply, rows[prefix])
-        if prefix in own:
-            return own[prefix]
-    from nvir.passes.select.rules import tensor
-
-    found = tensor.find(name)
-    return found if found is not None else _unknown
-
-
-def _unknown(s: Selector, i: Instruction) -> Parts:
-    raise s.fail(f"the intrinsic {i.aux.callee.name}")
-
-
-@functools.cache
-def _own() -> dict[str, Rule]:
-    rules: dict[str, Rule] = {}
-    for name, scalar in {**bits.SCALARS, **mathematics.SCALARS}.items():
-        rules[name] = by_element(scalar)
-    rules.update(dict.fromkeys(_NOTHING, lambda s, i: tuple(
-        s.undefined(p) for p in parts(i.type))))
-    rules.update(dict.fromkeys(_ITSELF, _itself))
-    rules.update({f"llvm.{sign}{what}.with.overflow": bits.overflow
-                  for sign in "su" for what in ("add", "sub", "mul")})
-    rules.update(_SPECIAL)
-    return rules
-
-
-def _itself(s: Selector, i: Instruction) -> Parts:
-    from nvir.passes.select.rules.convert import RULES
-
-    return RULES["bitcast"](s, i)
+def rule_of(name: str) -> Rule | None:
+    """How a call of an intrinsic of this name is selected; None where the table has no such."""
+    row = find(name)
+    if row is None:
+        return None
+    if row.ori:
+        return functools.partial(_apply, row)
+    word, *arguments = row.rule.split()
+    if word in SCALARS:
+        scalar = SCALARS[word]
+        return by_element(lambda s, i, t, r, a: scalar(s, i, t, r, a, *arguments))
+    return RULES[word](*arguments)
 
 
 # --------------------------------------------------------------------- rows
 
 
-def _apply(row: str, s: Selector, i: Instruction) -> Parts:
-    spelling, _, text = row.partition(" ")
-    if spelling == "mov" and text.startswith("%"):
-        return (_special(s, text),)
-    if spelling == "cast":
-        return _cast(s, i, text)
-    if spelling.startswith("="):
-        return _itself(s, i) if spelling[1] == "$" else (integer(int(spelling[1:])),)
-    operands: list[Operand] = []
-    for m in _TOKEN.finditer(text):
-        operands.extend(_operand(s, i, m))
-    spelling = re.sub(
-        r"@(\d)", lambda m: s.address(i.operands[int(m[1])]).modifier, spelling
-    )
-    pair = spelling.endswith("|p")
-    return emit(s, spelling.removesuffix("|p"), tuple(operands), i.type, pair)
+@attrs.frozen
+class _CallOperands:
+    """The operands of a call, for a pattern (nvir.ir.intrinsics.Operands)."""
+
+    s: Selector
+    i: Instruction
+
+    def registers(self, k: int, literal: bool) -> list[Value]:
+        return packed(self.s, self.i.operands[k], not literal)
+
+    def place(self, k: int, space: int | None) -> tuple[Value, int]:
+        s = self.s
+        a = s.address(self.i.operands[k])
+        if space is not None:
+            a = Address(s.into(a, space), 0, space)
+        return s.fitting(a).operand
+
+    def modifier(self, k: int) -> str:
+        return self.s.address(self.i.operands[k]).modifier
+
+    def number(self, k: int) -> int:
+        v = self.i.operands[k]
+        if not isinstance(v, Constant):
+            raise self.s.fail(f"{self.i.aux.callee.name} without a literal operand {k}")
+        return int(v.value)
 
 
-def _operand(s: Selector, i: Instruction, m: re.Match[str]) -> list[Operand]:
-    if m["number"] is not None:
-        return [int(m["number"])]
-    if m["at"] is not None:
-        a = s.address(i.operands[int(m["at"])])
-        if m["space"] is not None:
-            a = Address(s.into(a, int(m["space"])), 0, int(m["space"]))
-        return [s.fitting(a).operand]
-    if m["first"] is not None:
-        first, n = int(m["first"]), int(m["count"])
-        return [[v for k in range(first, first + n) for v in packed(s, i.operands[k], True)]]
-    return list(packed(s, i.operands[int(m["value"])], m["reg"] is not None))
+def _apply(row: Intrinsic, s: Selector, i: Instruction) -> Parts:
+    """The one instruction that a row is."""
+    pattern = row.pattern
+    if pattern.register is not None:
+        return (_special(s, pattern.register),)
+    spelling, operands = pattern.fill(_CallOperands(s, i))
+    shape = registers_of(i.type, count)
+    result, wanted = pattern.results(len(shape))
+    made = s.emit(spelling, tuple(operands), result).results[wanted]
+    out: list[Value] = []
+    for v, halves in zip(made, shape, strict=False):
+        out.extend(s.ops("mov.b32", v, shape="{%s, %s}") if halves else (v,))
+    return tuple(out)
 
 
 def packed(s: Selector, v: Value, registers: bool) -> list[Value]:
     """The registers of an operand as PTX has them: two halves in one of 32 bits."""
     shape, values = parts(v.type), s.use(v)
-    if isinstance(v.type, VectorType) and all(p.bits == 16 for p in shape):
+    if is_packed(v.type):
         pairs = zip(values[::2], values[1::2], strict=True)
         return [s.op("mov.b32", [s.reg(lo, "b16"), s.reg(hi, "b16")]) for lo, hi in pairs]
     out = []
@@ -135,68 +95,71 @@ def packed(s: Selector, v: Value, registers: bool) -> list[Value]:
     return out
 
 
-def emit(
-    s: Selector, spelling: str, operands: tuple[Operand, ...], t: Type, pair: bool = False
-) -> Parts:
-    """One ori instruction whose results make up a value of type `t`."""
-    shape = _registers(t)
-    n = len(shape)
-    if pair:
-        result = "%s|%s"
-    else:
-        result = "" if not n else "%s" if n == 1 and not _is_list(spelling) else \
-            "{" + ", ".join(["%s"] * n) + "}"
-    made = s.emit(spelling, operands, result).results
-    out: list[Value] = []
-    for v, halves in zip(made, shape, strict=False):
-        out.extend(s.ops("mov.b32", v, shape="{%s, %s}") if halves else (v,))
-    return tuple(out)
-
-
-def _is_list(spelling: str) -> bool:
-    """Whether even a single result stands in braces."""
-    return spelling.startswith(("ldmatrix", "mma", "wmma"))
-
-
-def _registers(t: Type) -> list[bool]:
-    """The registers of a result: True for two halves in one."""
-    if isinstance(t, StructType):
-        return [r for e in t.elements or () for r in _registers(e)]
-    if isinstance(t, VectorType) and t.element.bits == 16 and t.count % 2 == 0:
-        return [True] * (t.count // 2)
-    return [False] * len(parts(t))
-
-
-def _special(s: Selector, name: str) -> Value:
-    register = special_register(name)
-    assert register is not None
+def _special(s: Selector, register: SpecialRegister) -> Value:
     if not register.volatile:
         return s.cached(register, lambda: s.op(f"mov.{register.type.name}", register))
     f = form(f"mov.{register.type.name}", "%s, %s", None, True)
     return s.b.insert(Instruction(f, (register,), register.type))
 
 
-def _cast(s: Selector, i: Instruction, name: str) -> Parts:
-    from nvir.passes.select.rules.convert import RULES
+def _itself() -> Rule:
+    from nvir.passes.select.rules.convert import RULES as CONVERSIONS
 
-    space = SPACE_NUMBERS["const" if name == "constant" else name]
-    if space in (getattr(v.type, "space", -1) for v in (i, i.operands[0])):
-        return RULES["addrspacecast"](s, i)
-    raise s.fail(f"the intrinsic {i.aux.callee.name}")
+    return CONVERSIONS["bitcast"]
+
+
+def _cast(source: str, target: str) -> Rule:
+    """From and to the address spaces of these numbers; older names say them, types need not."""
+    from nvir.passes.select.rules.convert import RULES as CONVERSIONS
+
+    def rule(s: Selector, i: Instruction) -> Parts:
+        spaces = {getattr(v.type, "space", -1) for v in (i, i.operands[0])}
+        if not spaces <= {int(source), int(target)} or len(spaces) < 2:
+            raise s.fail(f"the intrinsic {i.aux.callee.name}")
+        return CONVERSIONS["addrspacecast"](s, i)
+
+    return rule
 
 
 # ------------------------------------------------------------ rules of their own
 
 
-def _barrier_reduction(what: str) -> Rule:
+def _nothing() -> Rule:
+    return lambda s, i: tuple(s.undefined(p) for p in parts(i.type))
+
+
+def _exit() -> Rule:
+    """The thread ends; what follows in the block is not reached."""
+
     def rule(s: Selector, i: Instruction) -> Parts:
-        x = s.reg(s.one(i.operands[-1]), "b32")
-        p = x if x.type is PRED else s.op("setp.ne.s32", x, 0)
-        number = s.one(i.operands[0]) if len(i.operands) > 1 else integer(0)
+        s.b.exit()
+        s.start(s.new_block("exited"))
+        return ()
+
+    return rule
+
+
+def _leading_one(sign: str) -> Rule:
+    """llvm.nvvm.flo: where the highest bit is that is no sign bit, or how far to shift it up."""
+
+    def rule(s: Selector, i: Instruction) -> Parts:
+        shift = ".shiftamt" if _CallOperands(s, i).number(1) else ""
+        x = i.operands[0]
+        if x.type.bits not in (32, 64):
+            raise s.fail(f"{i.aux.callee.name} of {x.type}")
+        return (s.op(f"bfind{shift}.{sign}{x.type.bits}", s.reg(s.one(x), f"b{x.type.bits}")),)
+
+    return rule
+
+
+def _barrier_reduction(what: str) -> Rule:
+    """The older intrinsics, which take an i32 for a truth value and give one."""
+
+    def rule(s: Selector, i: Instruction) -> Parts:
+        p = s.op("setp.ne.s32", s.reg(s.one(i.operands[0]), "b32"), 0)
         if what == "popc":
-            return (s.op("bar.red.popc.u32", number, p),)
-        q = s.op(f"bar.red.{what}.pred", number, p)
-        return (q if i.type.bits == 1 else s.op("selp.b32", 1, 0, q),)
+            return (s.op("bar.red.popc.u32", 0, p),)
+        return (s.op("selp.b32", 1, 0, s.op(f"bar.red.{what}.pred", 0, p)),)
 
     return rule
 
@@ -219,44 +182,50 @@ def _read_only(mnemonic: str) -> Rule:
     return rule
 
 
-def _constant_answer(answer: int) -> Rule:
+def _number(answer: str) -> Rule:
     def rule(s: Selector, i: Instruction) -> Parts:
         from nvir.passes.select.constants import literal
 
-        return tuple(literal(p, answer) for p in parts(i.type))
+        return tuple(literal(p, int(answer)) for p in parts(i.type))
 
     return rule
 
 
-def _object_size(s: Selector, i: Instruction) -> Parts:
-    least = i.operands[1]
-    unknown = 0 if isinstance(least, Constant) and least.value else -1
-    return _constant_answer(unknown)(s, i)
+def _object_size() -> Rule:
+    """Unknown: 0 where the least is asked for, else all ones."""
+
+    def rule(s: Selector, i: Instruction) -> Parts:
+        least = i.operands[1]
+        return _number("0" if isinstance(least, Constant) and least.value else "-1")(s, i)
+
+    return rule
 
 
-def _pointer_mask(s: Selector, i: Instruction) -> Parts:
-    a = s.address(i.operands[0])
-    return (s.op("and.b64", s.register(a), s.one(i.operands[1])),)
+def _pointer_mask() -> Rule:
+    def rule(s: Selector, i: Instruction) -> Parts:
+        a = s.address(i.operands[0])
+        return (s.op("and.b64", s.register(a), s.one(i.operands[1])),)
+
+    return rule
 
 
-def _stack_save(s: Selector, i: Instruction) -> Parts:
-    return (integer(0),)
-
-
-def _reduce(s: Selector, i: Instruction) -> Parts:
+def _reduce(what: str) -> Rule:
     """llvm.vector.reduce.*: by pairs of elements, from the first on (floats in their order)."""
-    what = str(i.aux.callee.name).split(".")[3]
-    v = i.operands[-1]
-    t = element(v.type)
-    shape = len(parts(t))
-    x = s.use(v)
-    lanes = [x[k : k + shape] for k in range(0, len(x), shape)]
-    if len(i.operands) > 1:
-        lanes.insert(0, s.use(i.operands[0]))
-    total = lanes[0]
-    for lane in lanes[1:]:
-        total = _combine(s, i, what, t, total, lane)
-    return total
+
+    def rule(s: Selector, i: Instruction) -> Parts:
+        v = i.operands[-1]
+        t = element(v.type)
+        shape = len(parts(t))
+        x = s.use(v)
+        lanes = [x[k : k + shape] for k in range(0, len(x), shape)]
+        if len(i.operands) > 1:
+            lanes.insert(0, s.use(i.operands[0]))
+        total = lanes[0]
+        for lane in lanes[1:]:
+            total = _combine(s, i, what, t, total, lane)
+        return total
+
+    return rule
 
 
 def _combine(s: Selector, i: Instruction, what: str, t: Type, a: Parts, b: Parts) -> Parts:
@@ -286,40 +255,38 @@ def _combine(s: Selector, i: Instruction, what: str, t: Type, a: Parts, b: Parts
     return (combined(s, llvm, t, a[0], b[0]),)
 
 
-def _atomic(what: str, order: str = "relaxed.gpu") -> Rule:
-    """NVVM's older atomic intrinsics: atomic.load.inc.32 and the like."""
+def _atomic(what: str, scope: str) -> Rule:
+    """NVVM's older atomic intrinsics: atomic.load.inc.32, atomic.add.gen.i.cta and the like."""
 
     def rule(s: Selector, i: Instruction) -> Parts:
         from nvir.passes.select.rules.atomics import modify
 
         v = i.operands[1]
-        return modify(s, s.address(i.operands[0]), what, v.type, s.one(v), order)
+        place = s.address(i.operands[0])
+        return modify(s, place, what, v.type, s.one(v), f"relaxed.{scope}")
 
     return rule
 
 
-_SPECIAL: dict[str, Callable[[Selector, Instruction], Parts]] = {
-    "llvm.memcpy": lambda s, i: copies.copy(s, i, move=False),
-    "llvm.memcpy.inline": lambda s, i: copies.copy(s, i, move=False),
-    "llvm.memmove": lambda s, i: copies.copy(s, i, move=True),
-    "llvm.memset": copies.fill,
-    "llvm.memset.inline": copies.fill,
-    "llvm.objectsize": _object_size,
-    "llvm.is.constant": _constant_answer(0),
-    "llvm.nvvm.reflect": _constant_answer(0),
-    "llvm.invariant.start": _stack_save,
-    "llvm.stacksave": _stack_save,
-    "llvm.ptrmask": _pointer_mask,
-    "llvm.vector.reduce": _reduce,
-    "llvm.nvvm.ldg.global": _read_only("ldg"),
-    "llvm.nvvm.ldu.global": _read_only("ldu"),
-    "llvm.nvvm.atomic.load.inc.32": _atomic("uinc_wrap"),
-    "llvm.nvvm.atomic.load.dec.32": _atomic("udec_wrap"),
-    "llvm.nvvm.atomic.load.add.f32": _atomic("fadd"),
-    "llvm.nvvm.atomic.load.add.f64": _atomic("fadd"),
-    **{f"llvm.nvvm.barrier0.{what}": _barrier_reduction(what) for what in ("popc", "and", "or")},
-    **{
-        f"llvm.nvvm.barrier.cta.red.{what}.aligned.all": _barrier_reduction(what)
-        for what in ("popc", "and", "or")
-    },
+# By the name of a rule: what makes one of the words behind it.
+RULES: dict[str, Callable[..., Rule]] = {
+    "nothing": _nothing,
+    "same": _itself,
+    "number": _number,
+    "cast": _cast,
+    "exit": _exit,
+    "flo": _leading_one,
+    "barrier.red": _barrier_reduction,
+    "read.only": _read_only,
+    "atomic": _atomic,
+    "overflow": lambda: bits.overflow,
+    "reduce": _reduce,
+    "copy": lambda how="": functools.partial(copies.copy, move=how == "overlapping"),
+    "fill": lambda: copies.fill,
+    "object.size": _object_size,
+    "pointer.mask": _pointer_mask,
+    "stack.save": lambda: _number("0"),
+    "stack.restore": _nothing,
 }
+# Of scalars, which vectors do by element.
+SCALARS: dict[str, Scalar] = {**bits.SCALARS, **mathematics.SCALARS}

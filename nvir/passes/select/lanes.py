@@ -14,8 +14,9 @@ from nvir.passes.select.parts import count
 from nvir.passes.select.selector import Parts, Selector
 
 Rule = Callable[[Selector, Instruction], Parts]
-# (selector, instruction, type of an element of operand 0, of the result, parts of the operands)
-Scalar = Callable[[Selector, Instruction, Type, Type, "list[Parts]"], Parts]
+# (selector, instruction, type of an element of operand 0, of the result, parts of the operands,
+# words of the rule)
+Scalar = Callable[..., Parts]
 
 
 def element(t: Type) -> Type:

@@ -19,6 +19,7 @@ from nvir.ir.bulk import bulk
 from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo
+from nvir.ir.intrinsics import find
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.module import Module, capability, default_version
 from nvir.ir.nvvm_values import symbols_in
@@ -115,7 +116,7 @@ class ModuleSelector:
 
     def _head(self, f: Function) -> None:
         name = str(f.name)
-        if name.startswith("llvm.") or (not f.blocks and f not in self.named):
+        if name.startswith("llvm.") or (not f.blocks and (f not in self.named or find(name))):
             return
         new = Function(self._name(name), f.kind, self.target)
         new.linkage = _linkage(f.linkage, declared=not f.blocks)

@@ -6,7 +6,7 @@
                                                                         mul.rn.f32  %f2, %f1, 2.0
 
 Method   A linear walk for each function (function.py) over tables of rules by opcode row, one
-         file a family; a table of intrinsics (intrinsic_table.py). Values become parts, one for
+         file a family; intrinsics by their rows in nvir.ir.intrinsics. Values become parts, one for
          each register (parts.py); pointers are addresses of the space that they are known to
          point to (spaces.py).
 Needs    SSA. Aggregates need not have been lowered: those in registers are taken apart.

@@ -21,6 +21,7 @@ from nvir.ir.builder import Builder
 from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.intrinsics import written
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.ir.opcodes import DEF
 from nvir.ir.opcodes.form import form
@@ -126,17 +127,7 @@ class Selector:
     ) -> Instruction:
         """An instruction at the end of the block at hand. The shape of its results follows from
         the row and the modifiers `.v2`, `.v4`, `.v8`, unless `result` gives it."""
-        parts_: list[str] = []
-        values: list[Value] = []
-        for x in operands:
-            if isinstance(x, tuple):
-                parts_.append(_address_text(x, values))
-            elif isinstance(x, list):
-                parts_.append("{" + ", ".join(["%s"] * len(x)) + "}")
-                values += [integer(v) if isinstance(v, int) else v for v in x]
-            else:
-                parts_.append("%s")
-                values.append(integer(x) if isinstance(x, int) else x)
+        parts_, values = written(operands)
         shape = result or _result_shape(spelling)
         if shape:
             parts_.insert(0, shape)
@@ -321,19 +312,6 @@ class Selector:
         if -MAX_OFFSET <= a.offset < MAX_OFFSET:
             return a
         return Address(self.register(a), 0, a.space)
-
-
-def _address_text(x: tuple[Any, ...], values: list[Value]) -> str:
-    """An address operand's shape; its values are appended to `values`."""
-    base, inside = x
-    values.append(base)
-    if isinstance(inside, list):
-        values += inside
-        return "[%s, {" + ", ".join(["%s"] * len(inside)) + "}]"
-    if not inside:
-        return "[%s]"
-    values.append(integer(inside))
-    return "[%s+%s]"
 
 
 @functools.cache

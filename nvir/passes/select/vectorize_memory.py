@@ -25,6 +25,7 @@ from typing import Any
 import attrs
 
 from nvir.analysis.addresses import split_indices
+from nvir.analysis.callees import intrinsic
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
@@ -146,12 +147,13 @@ def _may_write(i: Instruction) -> bool:
 
 
 def _is_pure_call(i: Instruction) -> bool:
-    """A call whose callee says that it touches no memory, or reads a special register."""
+    """A call of an intrinsic that touches no memory, or whose callee says that it touches none."""
     if not isinstance(i.aux, CallInfo) or not isinstance(i.aux.callee, Function):
         return False
+    row = intrinsic(i)
+    if row is not None:
+        return not row.touches_memory
     callee = i.aux.callee
-    if str(callee.name).startswith("llvm.nvvm.read.ptx.sreg."):
-        return True
     attributes = callee.aux.get("attributes", ()) if isinstance(callee.aux, dict) else ()
     return "readnone" in attributes or ("memory", "none") in attributes
 

@@ -186,8 +186,10 @@ def _saturating(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]
     name = str(i.aux.callee.name).split(".")[1]  # uadd, ssub, sshl …
     sign, what = name[0], name[1:]
     a, b = args[0][0], args[1][0]
-    if what not in ("add", "sub") or t.bits > 64 or t.bits == 1:
+    if t.bits > 64 or t.bits == 1:
         raise _unsupported(s, i, t)
+    if what == "shl":
+        return (_saturating_shift(s, sign, t, a, b),)
     if sign == "s" and t.bits == 32:
         return (s.op(f"{what}.sat.s32", s.reg(a, "b32"), b),)
     if sign == "s" and t.bits < 32:
@@ -209,6 +211,20 @@ def _saturating(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]
         return (s.op(f"selp.b{w}", -1, result, over),)
     end = s.op(f"xor.b{w}", s.op(f"shr.s{w}", x, w - 1), (1 << (t.bits - 1)) - 1)
     return (s.op(f"selp.b{w}", end, result, over),)
+
+
+def _saturating_shift(s: Selector, sign: str, t: Type, a: Value, b: Value) -> Value:
+    """What does not come back by the opposite shift has overflowed."""
+    w, how = width(t), "s" if sign == "s" else "z"
+    x = _extended(s, a, t, how)
+    n = resize(s, extended(s, b, t, w, "z"), w, 32)
+    up = s.op(f"shl.b{w}", x, n)
+    if t.bits < w:
+        up = (sext if sign == "s" else zext)(s, up, t.bits)
+    over = s.op(f"setp.ne.s{w}", s.op(f"shr.{sign}{w}", up, n), x)
+    most = (1 << (t.bits - (sign == "s"))) - 1
+    end = s.op(f"xor.b{w}", s.op(f"shr.s{w}", x, w - 1), most) if sign == "s" else integer(most)
+    return s.known(s.op(f"selp.b{w}", end, up, over), how, t.bits)
 
 
 # ------------------------------------------------------------------ overflow
@@ -274,15 +290,6 @@ def _overflow_of_pairs(
 
 
 SCALARS: dict[str, Scalar] = {
-    "llvm.ctpop": _ctpop,
-    "llvm.ctlz": _ctlz,
-    "llvm.cttz": _cttz,
-    "llvm.bitreverse": _bitreverse,
-    "llvm.bswap": _bswap,
-    **dict.fromkeys(("llvm.fshl", "llvm.fshr"), _funnel),
-    **dict.fromkeys(("llvm.smin", "llvm.smax", "llvm.umin", "llvm.umax"), _extremum),
-    "llvm.abs": _abs,
-    **dict.fromkeys(
-        ("llvm.sadd.sat", "llvm.uadd.sat", "llvm.ssub.sat", "llvm.usub.sat"), _saturating
-    ),
+    "ctpop": _ctpop, "ctlz": _ctlz, "cttz": _cttz, "bitreverse": _bitreverse, "bswap": _bswap,
+    "funnel": _funnel, "integer.extremum": _extremum, "abs": _abs, "saturating": _saturating,
 }

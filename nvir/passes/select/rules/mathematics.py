@@ -62,12 +62,9 @@ def _copysign(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) 
     return (s.op(f"copysign.{kind}", s.reg(sign, kind), s.reg(x, kind)),)
 
 
-_ROUND = {"floor": "rmi", "ceil": "rpi", "trunc": "rzi", "rint": "rni", "nearbyint": "rni",
-          "roundeven": "rni"}
-
-
-def _round_to_integer(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
-    how = _ROUND[_name(i).split(".")[1]]
+def _round_to_integer(
+    s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts], how: str
+) -> Parts:
     kind, (x,) = _by_float(s, t, args)
     return _back(s, t, s.op(f"cvt.{how}{ftz(s, kind)}.{kind}.{kind}", x))
 
@@ -83,12 +80,12 @@ def _round(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> 
     return _back(s, t, s.op(f"copysign.{kind}", x, cut))
 
 
-def _extremum(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+def _extremum(
+    s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts], short: str, nan: str = ""
+) -> Parts:
     """minnum and maxnum leave a NaN out; minimum and maximum give it."""
-    what = _name(i).split(".")[1]
     kind, (a, b) = _by_float(s, t, args)
-    short = what[:3]
-    if what.endswith("num"):
+    if not nan:
         return _back(s, t, s.op(f"{short}{ftz(s, kind)}.{kind}", a, b))
     if kind == "f32":
         return _back(s, t, s.op(f"{short}{ftz(s, kind)}.NaN.f32", a, b))
@@ -104,30 +101,33 @@ def _sqrt(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> P
     return _back(s, t, s.op(f"sqrt.{how}{ftz(s, kind)}.{kind}", x))
 
 
-_APPROXIMATE = {"sin": "sin", "cos": "cos", "exp2": "ex2", "log2": "lg2", "tanh": "tanh"}
-# exp(x) = 2^(x·log2 e), log(x) = log2(x)·ln 2, …
-_SCALED = {"exp": ("ex2", 0x3FB8AA3B, True), "exp10": ("ex2", 0x40549A78, True),
-           "log": ("lg2", 0x3F317218, False), "log10": ("lg2", 0x3E9A209B, False)}
+def _transcendental(
+    s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts], ptx: str, before: str,
+    behind: str,
+) -> Parts:
+    """What PTX has, of a multiple or as a multiple: exp(x) = 2^(x·log2 e), log(x) = log2(x)·ln 2.
+    The factors are patterns of f32."""
+    kind, (x,) = _approximable(s, i, t, args)
+    if int(before):
+        x = s.op("mul.f32", x, constant(F32, int(before)))
+    x = s.op(f"{ptx}.approx{'' if ptx == 'tanh' else ftz(s, kind)}.f32", x)
+    return _back(s, t, s.op("mul.f32", x, constant(F32, int(behind))) if int(behind) else x)
 
 
-def _transcendental(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
-    what = _name(i).split(".")[1]
+def _power(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    """x^y = 2^(y·log2 x)."""
+    kind, (x, y) = _approximable(s, i, t, args)
+    z = ftz(s, kind)
+    power = s.op("mul.f32", y, s.op(f"lg2.approx{z}.f32", x))
+    return _back(s, t, s.op(f"ex2.approx{z}.f32", power))
+
+
+def _approximable(
+    s: Selector, i: Instruction, t: Type, args: list[Parts]
+) -> tuple[str, list[Value]]:
     if t.name == "double" or not is_approximate(s, i):
         raise s.fail(f"{_name(i)} without 'afn': link libdevice")
-    kind, values = _by_float(s, t, args)
-    z = ftz(s, kind)
-    if what == "pow":
-        power = s.op("mul.f32", values[1], s.op(f"lg2.approx{z}.f32", values[0]))
-        return _back(s, t, s.op(f"ex2.approx{z}.f32", power))
-    x = values[0]
-    if what in _APPROXIMATE:
-        z = "" if what == "tanh" else z
-        return _back(s, t, s.op(f"{_APPROXIMATE[what]}.approx{z}.f32", x))
-    name, factor, before = _SCALED[what]
-    c = constant(F32, factor)
-    if before:
-        return _back(s, t, s.op(f"{name}.approx{z}.f32", s.op("mul.f32", x, c)))
-    return _back(s, t, s.op("mul.f32", s.op(f"{name}.approx{z}.f32", x), c))
+    return _by_float(s, t, args)
 
 
 def _canonicalize(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
@@ -179,9 +179,10 @@ def _between(s: Selector, x: Value, w: int, first: int, last: int) -> Value:
     return s.op(f"setp.le.u{w}", s.op(f"sub.s{w}", x, first), last - first)
 
 
-def _to_integer(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+def _to_integer(
+    s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts], sign: str
+) -> Parts:
     """llvm.fpto{s,u}i.sat: what PTX's cvt does, but NaN gives 0 there too only up to 32 bits."""
-    sign = "s" if "fptosi" in _name(i) else "u"
     if r.bits not in (16, 32, 64):
         raise s.fail(f"{_name(i)}")
     kind, (x,) = _by_float(s, t, args)
@@ -191,20 +192,8 @@ def _to_integer(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]
 
 
 SCALARS: dict[str, Scalar] = {
-    **dict.fromkeys(("llvm.fma", "llvm.fmuladd"), _fma),
-    "llvm.fabs": _fabs,
-    "llvm.copysign": _copysign,
-    **dict.fromkeys((f"llvm.{name}" for name in _ROUND), _round_to_integer),
-    "llvm.round": _round,
-    **dict.fromkeys(
-        ("llvm.minnum", "llvm.maxnum", "llvm.minimum", "llvm.maximum", "llvm.minimumnum",
-         "llvm.maximumnum"), _extremum,
-    ),
-    "llvm.sqrt": _sqrt,
-    **dict.fromkeys(
-        (f"llvm.{name}" for name in (*_APPROXIMATE, *_SCALED, "pow")), _transcendental
-    ),
-    "llvm.canonicalize": _canonicalize,
-    "llvm.is.fpclass": _is_fpclass,
-    **dict.fromkeys(("llvm.fptosi.sat", "llvm.fptoui.sat"), _to_integer),
+    "fma": _fma, "fabs": _fabs, "copysign": _copysign, "to.integral": _round_to_integer,
+    "round": _round, "extremum": _extremum, "sqrt": _sqrt, "approximate": _transcendental,
+    "power": _power, "canonicalize": _canonicalize, "is.fpclass": _is_fpclass,
+    "to.integer": _to_integer,
 }

@@ -14,8 +14,9 @@ an odd number of bytes (i24), moves in the largest pieces that are aligned.
 
 from __future__ import annotations
 
+from nvir.analysis.callees import intrinsic
 from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.instruction import Instruction
 from nvir.ir.layout import align_of, align_up, size_of, struct_layout
 from nvir.ir.symbols import Variable
 from nvir.ir.types import (
@@ -116,9 +117,6 @@ def _cannot_wrap(x: Value, c: Value) -> bool:
         and bound + c.value < 1 << (x.type.bits - 1)
 
 
-_LIMITS = {"tid": 1023, "ntid": 1024, "laneid": 31, "warpsize": 32}  # of special registers
-
-
 def _bound(v: Value) -> int | None:
     """The largest number that an unsigned value can be, where its definition shows it."""
     if isinstance(v, Constant):
@@ -126,18 +124,15 @@ def _bound(v: Value) -> int | None:
     if not isinstance(v, Instruction):
         return None
     name = v.form.name
-    if name == "call" and isinstance(v.aux, CallInfo) and v.aux.callee is not None:
-        words = str(v.aux.callee.name).split(".")
-        return _LIMITS.get(words[5]) if words[:5] == _SPECIAL else None
+    if name == "call":
+        row = intrinsic(v)
+        return (1 << row.bits) - 1 if row is not None and row.bits > 0 else None
     if name in ("and", "lshr") and isinstance(v.operands[1], Constant):
         c = v.operands[1].value
         if name == "lshr":
             return ((1 << v.type.bits) - 1) >> c if 0 < c < v.type.bits else None
         return c if c >= 0 else None
     return None
-
-
-_SPECIAL = ["llvm", "nvvm", "read", "ptx", "sreg"]
 
 
 def _scaled(s: Selector, v: Value, size: int, kind: str) -> Value:

@@ -1,0 +1,181 @@
+"""The table of intrinsics: each is selected if and only if the interpreter runs it, and alike."""
+
+from __future__ import annotations
+
+import pytest
+
+import nvir
+from nvir import toolchain
+from nvir.interp.nvvm import generic
+from nvir.ir import Module
+from nvir.ir.errors import Unsupported
+from nvir.ir.intrinsics import find, table
+from nvir.ir.intrinsics.intrinsic import parse_pattern
+from nvir.ir.nvvm import Builder, declare, function
+from nvir.ir.types import I32, VOID, pointer
+from nvir.passes.select import select_module
+from nvir.passes.select.intrinsics import RULES, SCALARS
+from tests.intrinsic_calls import module_of, overloads, run, short
+
+MANY = ("wmma", "mma", "tex", "tld4", "suld", "sust")  # families of hundreds of forms
+CALLS = [(row, suffix, t) for row in table().values() for suffix, t in overloads(row)]
+FEW = [c for c in CALLS if not short(c[0]).startswith(MANY)]
+REST = [c for c in CALLS if short(c[0]).startswith(MANY)]
+FAULTS = {"llvm.trap", "llvm.ubsantrap"}  # end the launch, on both levels
+
+
+def disagreements(calls):
+    """What is selected or run of these calls and not the other, or to another result."""
+    bad = []
+    for seed, (row, suffix, t) in enumerate(calls):
+        module = module_of([(row, suffix, t)], "sm_100a")
+        nvir.verify(module)
+        try:
+            ori = select_module(module)
+            nvir.verify(ori)
+            nvir.print_ptx(ori)
+            before, after = run(module, "k0", seed), run(ori, "k0", seed)
+        except Unsupported as e:
+            bad.append((row.name + suffix, str(e)))
+            continue
+        if before != after or isinstance(before, str) != (row.name in FAULTS):
+            bad.append((row.name + suffix, before if isinstance(before, str) else "differs"))
+    return bad
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_each_intrinsic_is_selected_and_runs_alike(part):
+    assert not disagreements(FEW[part::8])
+
+
+def test_matrices_and_images_are_selected_and_run_alike():
+    """One form of each kind: the others differ in layout, type or shape alone."""
+    kinds = {}
+    for call in REST:
+        words = [w for w in short(call[0]).split(".") if not w.startswith(("row", "col", "m16"))]
+        kinds.setdefault(tuple(words[:4]), call)
+    assert len(kinds) > 100
+    assert not disagreements(list(kinds.values())[::3])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(8))
+def test_all_matrices_and_images_are_selected_and_run_alike(part):
+    assert not disagreements(REST[part::8])
+
+
+def test_both_have_every_rule_and_no_other():
+    named = {row.rule.split()[0] for row in table().values() if row.rule}
+    assert named == {*RULES, *SCALARS} == {*generic.RULES, *generic.SPECIALS}
+
+
+def test_a_row_says_one_thing():
+    for row in table().values():
+        assert bool(row.ori) != bool(row.rule), row.name
+
+
+def called(name, result, operands):
+    module = Module("sm_80", level="nvvm")
+    f = function(module, "k", VOID, [("out", pointer(1)), ("x", I32)], kind="entry")
+    b = Builder(f.block("entry"))
+    made = b.call(declare(module, name, result, operands), [f.params[1]] * len(operands))
+    if result is not VOID:
+        b.store(made, f.params[0])
+    b.ret_void()
+    return module
+
+
+@pytest.mark.parametrize("name", [
+    "llvm.nvvm.barrier.cta.sync.aligned.some", "llvm.nvvm.shfl.sync.bfly.i128",
+    "llvm.nvvm.mulhi", "llvm.nvvm.wmma.m16n16k16.load.a.row.f64", "llvm.nonsense.i32",
+])
+def test_both_refuse_what_the_table_has_not(name):
+    """Nor is a longer name taken for the shorter one that it starts with."""
+    assert find(name) is None
+    module = called(name, I32, [I32])
+    with pytest.raises(Unsupported, match="the intrinsic"):
+        select_module(module)
+    with pytest.raises(Unsupported, match="the intrinsic"):
+        run_alone(module)
+
+
+def run_alone(module):
+    import numpy as np
+
+    nvir.launch(module, "k", 1, 1, [np.zeros(4, np.int32), np.int32(3)])
+
+
+def test_types_of_an_overload_fall_away():
+    assert find("llvm.ctpop.v4i32") is find("llvm.ctpop")
+    assert find("llvm.memcpy.p0.p1.i64") is find("llvm.memcpy")
+    assert find("llvm.nvvm.ptr.shared.to.gen.p0.p3").rule == "cast 3 0"
+    assert find("llvm.nvvm.shfl.sync.up.i32").name == "llvm.nvvm.shfl.sync.up.i32"
+
+
+def test_effects_are_those_of_the_instruction():
+    def of(name):
+        row = find(f"llvm.{name}")
+        return row.is_pure, row.is_convergent, row.touches_memory
+
+    assert of("nvvm.fma.rn.f") == (True, False, False)
+    assert of("nvvm.read.ptx.sreg.tid.x") == (True, False, False)
+    assert of("nvvm.read.ptx.sreg.clock") == (False, False, False)
+    assert of("nvvm.shfl.sync.up.i32") == (False, True, False)
+    assert of("nvvm.barrier0") == (False, True, True)
+    assert of("nvvm.ldu.global.i") == (False, False, True)
+    assert of("lifetime.start") == (False, False, False)
+    assert of("smax") == (True, False, False)
+
+
+def test_a_body_of_the_same_name_is_called():
+    """A module that has linked libdevice calls its functions."""
+    module = Module("sm_80", level="nvvm")
+    own = function(module, "__nv_abs", I32, [("x", I32)])
+    Builder(own.block("entry")).ret(7)
+    f = function(module, "k", VOID, [("out", pointer(1)), ("x", I32)], kind="entry")
+    b = Builder(f.block("entry"))
+    b.store(b.call(own, [f.params[1]]), f.params[0])
+    b.ret_void()
+    assert "call.uni" in nvir.print_ptx(select_module(module))
+    assert "abs.s32" in nvir.print_ptx(select_module(called("__nv_abs", I32, [I32])))
+
+
+@pytest.mark.parametrize("text", ["add.s32 $0:x", "ld.global.b32 [$0]", "mov.u32 %nothing"])
+def test_what_is_not_the_notation_is_refused(text):
+    with pytest.raises(ValueError):
+        parse_pattern(text)
+
+
+def assembled(calls):
+    """The names that ptxas refuses among these, all at sm_100a."""
+    module = module_of(calls, "sm_100a")
+    if toolchain.ptxas(nvir.print_ptx(select_module(module)), "sm_100a").ok:
+        return []
+    if len(calls) == 1:
+        return [calls[0][0].name]
+    half = len(calls) // 2
+    return assembled(calls[:half]) + assembled(calls[half:])
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("calls", [FEW, REST[::5]], ids=["few", "many"])
+def test_every_row_assembles(calls):
+    # wmma of floats lost .satfinite with PTX ISA 6.5.
+    taken = [c for c in calls if not (c[0].name.endswith("satfinite") and "wmma" in c[0].name
+                                      and ".f" in c[0].name)]
+    refused = [n for k in range(0, len(taken), 80) for n in assembled(taken[k : k + 80])]
+    assert not refused
+
+
+def test_signatures_are_those_of_llvm():
+    """LLVM's verifier takes every declaration whose name it knows."""
+    llvm = pytest.importorskip("llvmlite.binding")
+    apart = ("llvm.dbg", "llvm.codeview", "llvm.experimental", "llvm.threadlocal",
+             "llvm.preserve", "__")  # operands that are metadata or carry attributes
+    for row, suffix, t in CALLS:
+        if row.name.startswith((*apart, "llvm.nvvm.tex", "llvm.nvvm.su")) or (
+            "wmma" in row.name and "stride" not in row.name
+        ):
+            continue
+        text = nvir.print_ll(module_of([(row, suffix, t)], "sm_90"), dialect="llvm20")
+        llvm.parse_assembly(text).verify()
