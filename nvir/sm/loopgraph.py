@@ -104,6 +104,14 @@ def loop_graph(
     return _Builder(loop, profile, alias, level, policy).build()
 
 
+def body_operations(loop: Loop, profile: Profile) -> list[MachineInstruction]:
+    """What a loop of one block runs each iteration. Raises Unsupported as `loop_graph` does."""
+    if len(loop.blocks) != 1:
+        raise Unsupported(f"a loop of {len(loop.blocks)} blocks", profile.name, loop.header.name)
+    expansion = expand([loop.header], profile, strict=True)
+    return variant(expansion, set(loop.header.phis))
+
+
 def order_edges(
     loop: Loop, profile: Profile, operations: list[MachineInstruction],
     alias: AliasAnalysis | None = None,

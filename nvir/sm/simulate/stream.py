@@ -33,6 +33,7 @@ from nvir.sm.machine import Expansion, expand
 from nvir.sm.operation import MachineInstruction, Register
 from nvir.sm.pipeline import LoopSchedule
 from nvir.sm.profile import Profile
+from nvir.sm.simulate.memory import Memory, MemorySystem
 
 Kind = Literal["math", "memory", "barrier", "branch"]
 Order = Literal["list", "source"]
@@ -172,6 +173,23 @@ def balanced(slots: Sequence[Slot], profile: Profile) -> tuple[Slot, ...]:
             s = attrs.evolve(s, pipes=(chosen,))
         out.append(s)
     return tuple(out)
+
+
+def least_cycles(slots: Sequence[Slot], profile: Profile, memory: Memory) -> float:
+    """Cycles of a sub-partition that an iteration of these slots takes at least, however many
+    warps hide its latencies: its issue slots, its busiest pipe, the bytes that it moves."""
+    bounds = [len(slots) / profile.issue_width if profile.issue_width else 0.0]
+    busy: dict[tuple[str, ...], int] = {}
+    for s in slots:
+        pipes = profile.operation(s.name).pipes
+        busy[pipes] = busy.get(pipes, 0) + s.interval
+    bounds += [n / sum(profile.pipes[p].units for p in pipes) for pipes, n in busy.items() if pipes]
+    system = MemorySystem(memory, profile)
+    nearest = next(level for level, share in memory.shares.items() if share)
+    for level in system.passed(nearest):
+        if rate := system.rate[level]:
+            bounds.append(sum(system.bytes_of(s.width) for s in slots if s.levels) / rate)
+    return max(bounds)
 
 
 def _halves(pipes: tuple[str, ...]) -> bool:
