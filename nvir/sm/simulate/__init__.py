@@ -7,7 +7,7 @@ engine    cycle after cycle: which warp issues what, and why the others do not
 result    cycles an iteration, stall reasons, pipe utilisation, a timeline
 """
 
-from nvir.sm.simulate.engine import simulate
+from nvir.sm.simulate.engine import simulate, throughput
 from nvir.sm.simulate.memory import Memory
 from nvir.sm.simulate.result import Event, Simulation
 from nvir.sm.simulate.stream import (
@@ -17,9 +17,10 @@ from nvir.sm.simulate.stream import (
     least_cycles,
     loop_stream,
     schedule_stream,
+    slot_of,
 )
 
 __all__ = [
     "Event", "Memory", "Simulation", "Slot", "Stream", "Wait", "least_cycles", "loop_stream",
-    "schedule_stream", "simulate",
+    "schedule_stream", "simulate", "slot_of", "throughput",
 ]  # fmt: skip

@@ -22,9 +22,13 @@ Source  stall counts that ptxas 13.0 encodes (benchmarks/simulate.py compares); 
 
 from __future__ import annotations
 
+import functools
 import heapq
 
+import attrs
+
 from nvir.ir.errors import NvirError
+from nvir.sm.profile import Profile
 from nvir.sm.simulate.memory import Memory, MemorySystem
 from nvir.sm.simulate.result import REASONS, Event, Simulation
 from nvir.sm.simulate.steady import Repetition
@@ -63,6 +67,24 @@ def simulate(
     run = Run(stream, warps, iterations, group, memory)
     run.timeline, run.stalls_wanted = timeline, stalls or timeline
     return run.run()
+
+
+def throughput(
+    stream: Stream, *, warps: int, iterations: int, memory: str = "l1"
+) -> float:
+    """`cycles_per_warp_iteration` of a simulation. Streams that are alike are simulated once:
+    kernels made from one template, and copies of a function, have the same loops."""
+    slots = tuple([attrs.evolve(s, operation=None) for s in stream.slots])
+    return _throughput(stream.profile, slots, warps, iterations, memory)
+
+
+@functools.lru_cache(maxsize=1024)
+def _throughput(
+    profile: Profile, slots: tuple[Slot, ...], warps: int, iterations: int, memory: str
+) -> float:
+    return simulate(
+        Stream(profile, slots), warps=warps, iterations=iterations, memory=memory, stalls=False
+    ).cycles_per_warp_iteration
 
 
 class Warp:

@@ -96,7 +96,7 @@ class Repetition:
             if run.stalls_wanted else
             tuple([tuple(sorted([max(t - cycle, 0) for t in units])) for units in self.pipes]),
             tuple([max(t - cycle, 0.0) for t in run.memory.free.values()]),
-            tuple([(b, *sorted(w.number for w in here)) for b, here in sorted(run.arrived.items())]),
+            tuple([(b, *sorted(w.number for w in w_)) for b, w_ in sorted(run.arrived.items())]),
         )  # fmt: skip
 
     def _advance(self, before: _Moment, now: _Moment) -> int:

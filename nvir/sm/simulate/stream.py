@@ -65,7 +65,7 @@ class Slot:
     width      bytes a lane that an access moves
     scoreboard whether readers wait by scoreboard, "long" for global, local and texture memory,
                "short" for the rest; None for a fixed latency
-    operation  the machine instruction, where there is one
+    operation  the machine instruction, where there is one; slots are equal without it
     """
 
     name: str
@@ -73,10 +73,10 @@ class Slot:
     interval: int = 1
     waits: tuple[Wait, ...] = ()
     kind: Kind = "math"
-    levels: dict[str, int] = attrs.field(factory=dict)
+    levels: dict[str, int] = attrs.field(factory=dict, eq=lambda x: tuple(x.items()))
     width: int = 4
     scoreboard: Literal["long", "short"] | None = None
-    operation: MachineInstruction | None = None
+    operation: MachineInstruction | None = attrs.field(default=None, eq=False)
 
     @property
     def throttle(self) -> str:
@@ -112,21 +112,27 @@ def slot(
     )
 
 
+def slot_of(op: MachineInstruction, profile: Profile) -> Slot:
+    """The slot of an operation by itself, which waits for nothing."""
+    return slot(profile, op.family or "", width=_width(op), operation=op)
+
+
 # ---------------------------------------------------------------- a loop's body
 
 
 def loop_stream(
     loop: Loop, profile: Profile, *, order: Order = "list", register_limit: int | None = None,
-    alias: AliasAnalysis | None = None,
-) -> Stream:
+    alias: AliasAnalysis | None = None, expansion: Expansion | None = None,
+) -> Stream:  # fmt: skip
     """The stream of a loop's body.
 
     order            "list": as a list scheduler orders each block; "source": as it is written
     register_limit   for the list scheduler
+    expansion        of the loop's heaviest path, where it is known
     Raises Unsupported for a loop that holds others, and for an instruction without template.
     """
     path = heaviest_path(loop)
-    expansion = expand(path, profile, strict=True)
+    expansion = expansion or expand(path, profile, strict=True)
     phis: set[Value] = {phi for b in path for phi in b.phis}
     operations = variant(expansion, phis)
     if order == "list":

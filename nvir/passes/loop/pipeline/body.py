@@ -27,8 +27,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
-from nvir.analysis.affine import AffineForms
 from nvir.analysis.alias import AliasAnalysis
+from nvir.analysis.analyses import Analyses
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
@@ -49,7 +49,8 @@ REMADE = 12  # instructions of a slice that are made again for another stage
 class Body:
     """The body of a single-block loop with one latch and one way in; see the module docstring.
 
-    start, latch   phi -> its value in the first iteration, and from the iteration before
+    start, latch   phi -> its value in the first iteration, and from the iteration before; without
+                   a preheader no starts, which only an expansion asks for
     textures       fetches of several results count as loads of long latency
     like           the body of the loop that this one is a copy of: its dependences are taken over
     readers        of `deps`, those that carry a register
@@ -58,13 +59,13 @@ class Body:
     """
 
     def __init__(
-        self, loop: Loop, preheader: Block, alias: AliasAnalysis | None = None,
+        self, loop: Loop, preheader: Block | None, alias: AliasAnalysis | None = None,
         textures: bool = False, like: Body | None = None,
     ) -> None:  # fmt: skip
         self.textures = textures
         self.loop, self.block, self.preheader = loop, loop.header, preheader
         self.phis = list(self.block.phis)
-        self.start = {p: _incoming(p, preheader) for p in self.phis}
+        self.start = {p: _incoming(p, preheader) for p in self.phis} if preheader else {}
         self.latch = {p: _incoming(p, self.block) for p in self.phis}
         every = [i for i in self.block if not i.form.is_phi]
         branch = every.pop()
@@ -140,7 +141,7 @@ class Body:
         writers = {n for n in accesses if self.nodes[n].form.writes}
         if not writers:
             return []
-        alias = alias or AliasAnalysis(AffineForms(self.block.function))
+        alias = alias or Analyses.of(self.block.function).alias
         deps = []
         for a in accesses:
             for b in accesses if a in writers else writers:

@@ -16,7 +16,7 @@ Cost     two simulations and predictions of registers for most loops that are pi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import attrs
 
@@ -30,15 +30,18 @@ from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_delays, dela
 from nvir.passes.loop.pipeline_expand import Expanded, expand
 from nvir.passes.loop.pipeline_feasible import Reason
 from nvir.passes.loop.pipeline_kernel_only import expand_kernel_only
-from nvir.passes.loop.pipeline_words import join_words
+from nvir.passes.loop.pipeline_words import join_words, narrow_loads
 from nvir.passes.loop.unroll_apply import Plan, unroll
 from nvir.passes.loop.unroll_region import Refusals, Region, regions
 from nvir.passes.loop.unroll_transform import UNROLLED
+from nvir.sm.loopgraph import variant
+from nvir.sm.machine import Expansion
+from nvir.sm.machine import expand as expand_operations
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile
 from nvir.sm.regalloc.predict import predict
 from nvir.sm.regalloc.targets import block_threads
-from nvir.sm.simulate import Memory, least_cycles, loop_stream, simulate
+from nvir.sm.simulate import Memory, least_cycles, loop_stream, slot_of, throughput
 
 DEEPEST = 4
 MARGIN = 0.03  # of the cycles an iteration: less is within what the model cannot tell
@@ -68,7 +71,7 @@ class Choice:
     """What was found for a loop. `reason` None: pipeline it with these stages.
 
     before   as the assembler would leave it, unrolled `unrolled` times by itself
-    tried    depth -> cost
+    tried    depth -> cost; `stages` of the depth that was chosen
     """
 
     reason: Reason | None
@@ -77,6 +80,7 @@ class Choice:
     before: Cost | None = None
     unrolled: int = 1
     tried: Mapping[int, Cost] = attrs.field(factory=dict)
+    stages: Staged | None = None
 
     @property
     def after(self) -> Cost | None:
@@ -102,7 +106,7 @@ class Prices:
     def __attrs_post_init__(self) -> None:
         self.block = self.block or block_threads(self.function) or ASSUMED_BLOCK
 
-    def before(self, loop: Loop) -> Cost:
+    def before(self, loop: Loop, expansion: Expansion) -> Cost:
         """The loop as the assembler leaves it: unrolled where it does that."""
         factor = self.factors.get(str(loop.header.name), 1)
         if factor > 1:
@@ -121,40 +125,42 @@ class Prices:
                 pass
         if self.plain is None:
             self.plain = self._registers(self.function, self.factors)
-        return self._cost(self.plain, loop, 1)
+        return self._cost(self.plain, loop, 1, expansion)
 
     def _registers(self, function: Function, factors: Mapping[str, int]) -> Registers:
         found = predict(function, self.profile, factors)
         return found.registers, found.spills.bytes
 
-    def after(self, body: Body, found: Staged, kernel_only: bool) -> Cost:
+    def after(self, body: Body, stages: tuple[int, ...], kernel_only: bool) -> Cost:
         """The loop of a body, whose function is a copy, pipelined by these stages."""
         header, depth = body.block, body.block.loop_depth
-        made = expand_stages(body, found.stages, kernel_only)
+        made = expand_stages(body, stages, kernel_only)
         left = {k: f for k, f in self.factors.items() if k != str(header.name)}
         kernel = Loop(made.kernel, [made.kernel], depth, None, [made.kernel])
         return self._cost(self._registers(header.function, left), kernel, made.factor)
 
-    def least(self, body: Body) -> float:
+    def least(self, body: Body, expansion: Expansion) -> float:
         """Cycles an iteration that no depth beats: of what each of them does once an iteration."""
-        stream = loop_stream(body.loop, self.profile, order="source")
-        once = {i for i in body.nodes if i not in body.cheap}
-        slots = [s for s in stream.slots if s.operation and s.operation.parent in once]
+        if body.loop.header.function is not self.function:
+            expansion = expand_operations([body.block], self.profile, strict=True)
+        slots = [
+            slot_of(op, self.profile) for op in variant(expansion, set(body.phis))
+            if op.parent in body.index and op.parent not in body.cheap
+        ]  # fmt: skip
         return least_cycles(slots, self.profile, Memory(self.level)) * (1 - ROUNDING)
 
-    def _cost(self, found: Registers, loop: Loop, steps: int) -> Cost:
+    def _cost(
+        self, found: Registers, loop: Loop, steps: int, expansion: Expansion | None = None
+    ) -> Cost:
         """The cost of a loop whose body holds that many iterations."""
         registers, spills = found
         fits = occupancy(self.profile, registers, self.block)
         blocks = max(1, fits.blocks_per_sm)
         warps = max(1, blocks * -(-self.block // 32) // PARTITIONS)
-        stream = loop_stream(loop, self.profile)
+        stream = loop_stream(loop, self.profile, expansion=expansion)
         rounds = max(8, min(24, ISSUES // (warps * max(1, len(stream.slots)))))
-        made = simulate(
-            stream, warps=warps, iterations=rounds, memory=self.level, stalls=False
-        )
-        cycles = made.cycles_per_warp_iteration / steps
-        return Cost(registers, spills, fits.blocks_per_sm, cycles)
+        cycles = throughput(stream, warps=warps, iterations=rounds, memory=self.level)
+        return Cost(registers, spills, fits.blocks_per_sm, cycles / steps)
 
 
 def _counterpart(block: Block, copy: Function) -> Block:
@@ -168,20 +174,10 @@ def staged(body: Body, depth: int) -> Staged | None:
     return by_delays(body, delays) if delays else None
 
 
-def pipeline(
-    function: Function, header: str, depth: int, textures: bool = False,
-    kernel_only: bool = False,
-) -> Expanded:  # fmt: skip
-    """Pipeline the loop of a header by name, at a depth that it can have; annotations anew."""
-    body, _ = body_of(function, header, textures, words=True)
-    found = staged(body, depth)
-    assert found is not None
-    return expand_stages(body, found.stages, kernel_only)
-
-
 def expand_stages(body: Body, stages: tuple[int, ...], kernel_only: bool) -> Expanded:
     """Pipeline the loop of a body by stages of its nodes; its function's annotations anew."""
     header = body.block
+    assert body.preheader is not None
     region = Region(header, header, body.preheader, [header], header)
     layout = Layout(Staged(body, stages, (0,) * len(stages), True))
     if kernel_only:
@@ -203,24 +199,41 @@ def body_of(
     return body_at(block, textures, words=words)
 
 
-def body_at(block: Block, textures: bool = False, *, words: bool = False) -> tuple[Body, Region]:
+def body_at(
+    block: Block, textures: bool = False, *, words: bool = False, like: Body | None = None
+) -> tuple[Body, Region]:
     """The same of the loop with this header."""
     function = block.function
     if words:
         join_words(block)
     region = regions(function, {block}, Refusals(function).held)[block]
     loop = next(x for x in natural_loops(function) if x.header is block)
-    return Body(loop, region.preheader, textures=textures), region
+    return Body(loop, region.preheader, textures=textures, like=like), region
+
+
+def plain_body(loop: Loop, textures: bool) -> Body:
+    """The body of a loop as it stands; of a copy of its function where words are to be joined."""
+    if narrow_loads(loop.header):
+        return body_in_copy(loop, None, textures)
+    return Body(loop, None, textures=textures)
+
+
+def body_in_copy(loop: Loop, like: Body | None, textures: bool = False) -> Body:
+    """The body of a loop in a copy of its function, in the form that can be expanded."""
+    function = loop.header.function
+    block = clone_function(function).blocks[function.blocks.index(loop.header)]
+    textures = like.textures if like is not None else textures
+    return body_at(block, textures, words=True, like=like)[0]
 
 
 def choose(
-    prices: Prices, loop: Loop, body: Body, again: Callable[[], Body], *, depth: int = 0,
+    prices: Prices, loop: Loop, body: Body, expansion: Expansion, *, depth: int = 0,
     force: bool = False, limit: int | None = None, kernel_only: bool = False,
 ) -> Choice:  # fmt: skip
     """The depth for a loop that has none of the other reasons against it.
 
-    body     of a copy of its function, in the form that can be expanded, which is used up;
-             `again` makes another
+    body     the loop's, or that of a copy of it in which words are joined
+    expansion  the operations of the loop's block
     depth    0: choose
     limit    registers a thread that a pipelined kernel may have
     """
@@ -230,10 +243,9 @@ def choose(
     before: Cost | None = None
     least = 0.0
     tried: dict[int, Cost] = {}
+    stages: dict[int, Staged] = {}
     short = None
     for d in [depth] if depth else range(1, DEEPEST + 1):
-        if tried:
-            body = again()
         found = staged(body, d)
         if found is None:
             break
@@ -241,15 +253,17 @@ def choose(
             short = count
             break
         if before is None:
-            before, least = prices.before(loop), prices.least(body)
+            before, least = prices.before(loop, expansion), prices.least(body, expansion)
             if not force and least > before.cycles * (1 - MARGIN):
                 what = f"at least {least:.1f} cycles an iteration against {before.cycles:.1f}"
                 return Choice(Reason.NO_GAIN, what, 0, before, unrolled)
-        tried[d] = prices.after(body, found, kernel_only)
+        stages[d] = found
+        tried[d] = prices.after(body_in_copy(loop, body), found.stages, kernel_only)
         if _is_settled(_fitting(tried, before, limit), least):
             break
     if before is not None:
-        return _best(tried, before, unrolled, force, limit)
+        made = _best(tried, before, unrolled, force, limit)
+        return attrs.evolve(made, stages=stages.get(made.depth))
     if short is not None:
         return Choice(Reason.SHORT, str(short))
     names = ", ".join(body.nodes[n].form.spelling for n in body.long_loads)

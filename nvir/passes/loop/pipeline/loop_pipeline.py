@@ -54,7 +54,8 @@ from nvir.passes.loop.pipeline_choice import (
     body_at,
     body_of,
     choose,
-    pipeline,
+    expand_stages,
+    plain_body,
 )
 from nvir.passes.loop.pipeline_expand import PIPELINED, REST, expand
 from nvir.passes.loop.pipeline_feasible import Feasibility, Reason, annotate, infeasible
@@ -64,7 +65,9 @@ from nvir.passes.loop.unroll_decision import decide
 from nvir.passes.loop.unroll_region import Refusals, Region
 from nvir.passes.loop.unroll_transform import NOUNROLL
 from nvir.passes.remarks import Code, analysis, missed, passed
-from nvir.sm.loopgraph import body_operations, loop_graph
+from nvir.sm.loopgraph import loop_graph, variant
+from nvir.sm.machine import Expansion
+from nvir.sm.machine import expand as expand_operations
 from nvir.sm.pipeline import minimum, schedule_loop
 
 PIPELINE = passed(
@@ -290,13 +293,16 @@ class _Pipeliner:
             return Choice(Reason.MANY, str(self.judged))
         self.judged += 1
         try:
-            count = len(body_operations(loop, self.ctx.profile))
-            return Choice(Reason.TOO_LARGE, str(count)) if count > LARGEST else self._by_cost(loop)
+            expansion = expand_operations([loop.header], self.ctx.profile, strict=True)
+            count = len(variant(expansion, set(loop.header.phis)))
+            if count > LARGEST:
+                return Choice(Reason.TOO_LARGE, str(count))
+            return self._by_cost(loop, expansion)
         except NvirError as e:
             return Choice(Reason.TEMPLATE, str(e))
 
-    def _by_cost(self, loop: Loop) -> Choice:
-        body = self._body(loop)
+    def _by_cost(self, loop: Loop, expansion: Expansion) -> Choice:
+        body = plain_body(loop, self.textures)
         obstacle = body.test_loads
         if obstacle is not None:
             return Choice(Reason.TEST, obstacle.form.spelling)
@@ -310,19 +316,13 @@ class _Pipeliner:
         if self.prices is None:
             self.prices = self._prices()
         return choose(
-            self.prices, loop, body, lambda: self._body(loop), depth=self.options.depth, force=self.options.force,
+            self.prices, loop, body, expansion, depth=self.options.depth, force=self.options.force,
             limit=self.ctx.knob("PipelineHoistRRegPressureLimit"), kernel_only=alone,
         )
 
     def _prices(self, plain: tuple[int, int] | None = None) -> Prices:
         level, factors = self.options.level, self._unrolled()
         return Prices(self.function, self.ctx.profile, level, factors, plain=plain)
-
-    def _body(self, loop: Loop) -> Body:
-        """The body of a loop in a copy of the function: bringing it into form changes it."""
-        scratch = clone_function(self.function)
-        block = scratch.blocks[self.function.blocks.index(loop.header)]
-        return body_at(block, self.textures, words=True)[0]
 
     def _over_limit(self, body: Body) -> str | None:
         """Which of the limits that knobs set the body goes beyond."""
@@ -359,7 +359,9 @@ class _Pipeliner:
         assert after is not None
         found = loop_graph(loop, self.ctx.profile, level=self.options.level)
         alone = self.options.form == "kernel-only"
-        done = pipeline(self.function, str(where.name), choice.depth, self.textures, alone)
+        assert choice.stages is not None
+        body, _ = body_at(where, self.textures, words=True, like=choice.stages.body)
+        done = expand_stages(body, choice.stages.stages, alone)
         self.ctx.count("pipelined")
         self.ctx.remark(
             PIPELINE, loop, stages=done.stages, factor=done.factor,
