@@ -32,7 +32,7 @@ from nvir.sm.profile import Profile
 from nvir.sm.simulate.memory import Memory, MemorySystem
 from nvir.sm.simulate.result import REASONS, Event, Simulation
 from nvir.sm.simulate.steady import Repetition
-from nvir.sm.simulate.stream import Slot, Stream
+from nvir.sm.simulate.stream import Slot, Stream, Wait
 
 TAKEN_BRANCH = 5  # the stall count of 244 of 250 branches in the examples' machine code, sm_80
 # From sm_90 on a branch right behind another instruction has one cycle more.
@@ -123,8 +123,14 @@ class Run:
         self.width = stream.profile.issue_width or warps
         self.free = {p: [0] * pipe.units for p, pipe in stream.profile.pipes.items()}
         self.branch_gap = BRANCH_GAP if stream.profile.capability >= 90 else 0
-        self.waits = [[self._wait(w.slot, w.distance, w.cycles) for w in s.waits]
-                      for s in self.slots]  # fmt: skip
+        self.span, self.count = warps, len(self.slots)
+        self.waits = [
+            [self._wait(w) for w in s.waits if self._is_felt(w, n)] for n, s in enumerate(self.slots)
+        ]
+        self.is_source = [False] * self.count  # whether a slot's time is asked for
+        for waits in self.waits:
+            for source, _, _, _ in waits:
+                self.is_source[source] = True
         self.queue: list[int] = []  # able · warps + number, of the warps that wait for data
         kinds = list(dict.fromkeys(s.pipes for s in self.slots))
         self.kind = [kinds.index(s.pipes) for s in self.slots]  # slot -> its set of pipes
@@ -140,45 +146,54 @@ class Run:
         self.first = warps * (iterations // 4)  # so many are closed before the steady state
         self.last = self.first + warps * (iterations // 2)  # and so many behind it
 
-    def _wait(self, source: int, distance: int, cycles: int) -> tuple[int, int, int, str]:
+    def _is_felt(self, w: Wait, place: int) -> bool:
+        """Whether a slot could ever wait: the slots in between take a cycle each."""
+        between = place - w.slot + w.distance * self.count
+        return bool(self.slots[w.slot].levels) or w.cycles > between or between <= 0
+
+    def _wait(self, w: Wait) -> tuple[int, int, int, str]:
         """(slot, distance, cycles from what `Warp.made` says, reason)"""
-        s = self.slots[source]
+        s = self.slots[w.slot]
         if s.levels:
-            return source, distance, 0, "long_scoreboard"
-        return source, distance, cycles, f"{s.scoreboard}_scoreboard" if s.scoreboard else "wait"
+            return w.slot, w.distance, 0, "long_scoreboard"
+        reason = f"{s.scoreboard}_scoreboard" if s.scoreboard else "wait"
+        return w.slot, w.distance, w.cycles, reason
 
     def run(self) -> Simulation:
         cycle = issued = chosen = 0  # `chosen`: the bit of the warp that issued last
-        span, queue, ready, opened = len(self.warps), self.queue, self.ready, self.open
+        span, queue, ready, opened, ends = self.span, self.queue, self.ready, self.open, self.ends
+        warps, kind, width, take = self.warps, self.kind, self.width, heapq.heappop
         repetition = None if self.timeline else Repetition.of(self)
-        for w in self.warps if self.running else ():
+        for w in warps if self.running else ():
             self._prepare(w)
-        end = self.last if not self.stalls_wanted else NEVER
-        while self.running and len(self.ends) < end:
-            while queue and queue[0] < (cycle + 1) * span:
-                n = heapq.heappop(queue) % span
-                ready[self.kind[self.warps[n].place]] |= 1 << n
-            able, soonest = 0, queue[0] // span if queue else NEVER
-            for k, waiting in enumerate(ready):
-                if waiting:
-                    if opened[k] <= cycle:
-                        able |= waiting
-                    elif opened[k] < soonest:
-                        soonest = opened[k]
-            if not able:
-                if soonest >= NEVER:
-                    raise NvirError("warps wait at a barrier for others that have ended")
-                cycle, issued, chosen = soonest, 0, 0
-                continue
+        end = NEVER if self.stalls_wanted else self.last
+        while self.running and len(ends) < end:
+            able = 0
+            while not able:
+                until = (cycle + 1) * span
+                while queue and queue[0] < until:
+                    n = take(queue) % span
+                    ready[kind[warps[n].place]] |= 1 << n
+                soonest = queue[0] // span if queue else NEVER
+                for waiting, at in zip(ready, opened, strict=True):
+                    if waiting:
+                        if at <= cycle:
+                            able |= waiting
+                        elif at < soonest:
+                            soonest = at
+                if not able:
+                    if soonest >= NEVER:
+                        raise NvirError("warps wait at a barrier for others that have ended")
+                    cycle, issued, chosen = soonest, 0, 0
             if not able & chosen:
                 chosen = 1 << able.bit_length() - 1
-            w = self.warps[chosen.bit_length() - 1]
-            ready[self.kind[w.place]] ^= chosen
+            w = warps[chosen.bit_length() - 1]
+            ready[kind[w.place]] ^= chosen
             self._issue(w, cycle)
             issued += 1
-            if issued >= self.width:
+            if issued >= width:
                 cycle, issued = cycle + 1, 0
-            if repetition is not None and w is repetition.watched and not w.place:
+            if not w.place and repetition is not None and w is repetition.watched:
                 cycle += repetition.skip(cycle, issued, chosen)
         return self._result(cycle)
 
@@ -188,32 +203,30 @@ class Run:
         """Issue a warp's slot."""
         place, iteration = w.place, w.iteration
         s = self.slots[place]
-        steady = self.stalls_wanted and self.first <= len(self.ends) < self.last
-        if steady:
-            self._account(w, cycle, s)
-        pipe = self._take(s, cycle, steady) if s.pipes else ""
-        if self.timeline:
-            end = cycle + s.interval
-            self.events.append(Event(w.number, place, iteration, cycle, end, pipe))
-        before = w.last
-        w.last = cycle
-        w.made[iteration % self.depth][place] = (
-            self.memory.access(cycle, s.width, s.levels) if s.levels else cycle
-        )
-        w.place += 1
-        if w.segments:
-            w.segments = []
+        if self.stalls_wanted:
+            self._book(w, cycle, s)
+        elif s.pipes:
+            self._take(s, cycle)
+        before, w.last = w.last, cycle
+        if s.levels:
+            w.made[iteration % self.depth][place] = self.memory.access(cycle, s.width, s.levels)
+        elif self.is_source[place]:
+            w.made[iteration % self.depth][place] = cycle
         w.able = cycle + 1
-        if w.place == len(self.slots):
+        place += 1
+        if place == self.count:
+            place = 0
             self.ends.append(cycle)
-            w.place, w.iteration = 0, iteration + 1
+            w.iteration += 1
             if s.kind == "branch":
                 w.able = max(cycle + TAKEN_BRANCH, before + self.branch_gap)
             if self.stalls_wanted:
                 w.segments = [("branch_resolving", w.able)]
             if w.iteration == self.iterations:
                 self.running -= 1
+                w.place = 0
                 return
+        w.place = place
         if s.kind == "barrier":
             self._meet(w, cycle)
         else:
@@ -221,16 +234,18 @@ class Run:
 
     def _prepare(self, w: Warp) -> None:
         """When a warp's next slot has what it reads, and what it waits for until then."""
+        able = w.able
         for source, distance, cycles, reason in self.waits[w.place]:
             iteration = w.iteration - distance
             if iteration < 0:
                 continue
             at = w.made[iteration % self.depth][source] + cycles
-            if at > w.able:
-                w.able = at
+            if at > able:
+                able = at
                 if self.stalls_wanted:
                     w.segments.append((reason, at))
-        heapq.heappush(self.queue, w.able * len(self.warps) + w.number)
+        w.able = able
+        heapq.heappush(self.queue, able * self.span + w.number)
 
     def _meet(self, w: Warp, cycle: int) -> None:
         """A warp came to a barrier: it goes on when the last of its block has come."""
@@ -247,7 +262,7 @@ class Run:
             other.segments = [("barrier", cycle + 1)]
             self._prepare(other)
 
-    def _take(self, s: Slot, cycle: int, steady: bool) -> str:
+    def _take(self, s: Slot, cycle: int) -> str:
         """Keep a unit of one of a slot's pipes busy; which pipe."""
         pipe = s.pipes[0] if len(s.pipes) == 1 else min(s.pipes, key=lambda p: min(self.free[p]))
         units = self.free[pipe]
@@ -257,9 +272,20 @@ class Run:
             units[units.index(min(units))] = cycle + s.interval
         for k in self.kinds_of[pipe]:
             self.open[k] = soonest(self.units[k])
-        if steady:
-            self.busy[pipe] += s.interval
         return pipe
+
+    def _book(self, w: Warp, cycle: int, s: Slot) -> None:
+        """Issue for those who want to know more: stalls, pipes, the timeline."""
+        steady = self.first <= len(self.ends) < self.last
+        if steady:
+            self._account(w, cycle, s)
+        pipe = self._take(s, cycle) if s.pipes else ""
+        if steady and pipe:
+            self.busy[pipe] += s.interval
+        if self.timeline:
+            end = cycle + s.interval
+            self.events.append(Event(w.number, w.place, w.iteration, cycle, end, pipe))
+        w.segments = []
 
     def _account(self, w: Warp, cycle: int, s: Slot) -> None:
         """Book the cycles since a warp's last issue on the reasons that held it."""
