@@ -166,7 +166,7 @@ def measured(rows: list[dict[str, Any]], options: str) -> Iterator[str]:
 def table(rows: list[dict[str, Any]]) -> Table:
     shown = Table(title="pipelined loops")
     for name in ("file", "loop", "arch", "stages", "in kernel", "MII", "cycles", "registers",
-                 "ptxas", "blocks/SM", "machine code"):  # fmt: skip
+                 "ptxas", "blocks/SM", "machine code"):
         left = name in ("file", "loop", "machine code")
         shown.add_column(name, justify="left" if left else "right")
     for r in rows:

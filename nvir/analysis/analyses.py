@@ -42,10 +42,10 @@ class Analyses:
     @classmethod
     def of(cls, function: Function) -> Analyses:
         """What is known of a function, shared by all who ask."""
-        known = function.known
+        known: Analyses | None = function.known
         if known is None:
             known = function.known = cls(function)
-        return known  # type: ignore[no-any-return]
+        return known
 
     @property
     def loops(self) -> list[Loop]:
@@ -77,10 +77,10 @@ class Analyses:
             self._text = str(function) if block.CHECK else ""
         elif block.CHECK and self._text != str(function):
             raise VerifyError("an edit was not counted in `edits`", str(function.name))
-        found = self._kept.get(name)
+        found: T | None = self._kept.get(name)
         if found is None:
             found = self._kept[name] = make(function)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def carry_over(self, edits: int) -> None:
         """Keep what was made at a count of edits: those since then have undone each other."""

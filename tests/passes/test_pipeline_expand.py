@@ -18,10 +18,10 @@ from nvir.ir.clone import clone_module
 from nvir.ir.errors import LaunchError
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
-from nvir.passes.loop.pipeline_body import Body, Layout, by_delays
-from nvir.passes.loop.pipeline_choice import body_of, expand_stages, staged
-from nvir.passes.loop.pipeline_expand import PIPELINED, Expanded, expand
-from nvir.passes.loop.unroll_region import Refusals, regions
+from nvir.passes.loop.pipeline.body import Body, Layout, by_delays
+from nvir.passes.loop.pipeline.choice import body_of, expand_stages, staged
+from nvir.passes.loop.pipeline.expand import PIPELINED, Expanded, expand
+from nvir.passes.loop.unroll.prepare import Refusals, regions
 from tests.pipeline_loops import trial
 
 HEADER = """.version 8.0

@@ -20,6 +20,7 @@ import attrs
 
 from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.analyses import Analyses
+from nvir.analysis.held import held_in_place
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction

@@ -33,6 +33,7 @@ import attrs
 
 from nvir.analysis.affine import AffineForms
 from nvir.analysis.analyses import Analyses
+from nvir.analysis.held import held_in_place
 from nvir.analysis.induction import InductionVariable, Recomputed, induction_variables, is_invariant
 from nvir.analysis.pressure import RegisterPressure, register_pressure, width
 from nvir.ir.block import Block

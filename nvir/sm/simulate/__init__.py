@@ -23,4 +23,4 @@ from nvir.sm.simulate.stream import (
 __all__ = [
     "Event", "Memory", "Simulation", "Slot", "Stream", "Wait", "least_cycles", "loop_stream",
     "schedule_stream", "simulate", "slot_of", "throughput",
-]  # fmt: skip
+]

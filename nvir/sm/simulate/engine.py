@@ -44,7 +44,7 @@ NEVER = 1 << 60
 def simulate(
     stream: Stream, *, warps: int = 1, iterations: int = 32, warps_per_block: int | None = None,
     memory: Memory | str = "l1", timeline: bool = False, stalls: bool = True,
-) -> Simulation:  # fmt: skip
+) -> Simulation:
     """Run `warps` warps of a loop for some iterations on one sub-partition.
 
     warps            resident on the sub-partition (a quarter of the SM's)
@@ -125,7 +125,8 @@ class Run:
         self.branch_gap = BRANCH_GAP if stream.profile.capability >= 90 else 0
         self.span, self.count = warps, len(self.slots)
         self.waits = [
-            [self._wait(w) for w in s.waits if self._is_felt(w, n)] for n, s in enumerate(self.slots)
+            [self._wait(w) for w in s.waits if self._is_felt(w, n)]
+            for n, s in enumerate(self.slots)
         ]
         self.is_source = [False] * self.count  # whether a slot's time is asked for
         for waits in self.waits:

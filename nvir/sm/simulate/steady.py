@@ -69,7 +69,7 @@ class Repetition:
         now = _Moment(
             cycle, len(run.ends), tuple([w.iteration for w in run.warps]),
             run.stalls.copy(), run.busy.copy(),
-        )  # fmt: skip
+        )
         self.seen[state] = now
         return self._advance(before, now) if before is not None else 0
 
@@ -89,7 +89,7 @@ class Repetition:
                     for k in range(depth)
                     for t, s in zip(w.made[(w.iteration - k) % depth], slack, strict=True)
                 ]),
-            ))  # fmt: skip
+            ))
         return (
             issued, chosen, tuple(warps),
             tuple([tuple(sorted([t - cycle for t in units])) for units in self.pipes])
@@ -97,7 +97,7 @@ class Repetition:
             tuple([tuple(sorted([max(t - cycle, 0) for t in units])) for units in self.pipes]),
             tuple([max(t - cycle, 0.0) for t in run.memory.free.values()]),
             tuple([(b, *sorted(w.number for w in w_)) for b, w_ in sorted(run.arrived.items())]),
-        )  # fmt: skip
+        )
 
     def _advance(self, before: _Moment, now: _Moment) -> int:
         """Move a run on by the periods that fit; the cycles that this takes."""

@@ -123,7 +123,7 @@ def slot_of(op: MachineInstruction, profile: Profile) -> Slot:
 def loop_stream(
     loop: Loop, profile: Profile, *, order: Order = "list", register_limit: int | None = None,
     alias: AliasAnalysis | None = None, expansion: Expansion | None = None,
-) -> Stream:  # fmt: skip
+) -> Stream:
     """The stream of a loop's body.
 
     order            "list": as a list scheduler orders each block; "source": as it is written

@@ -61,7 +61,7 @@ class Body:
     def __init__(
         self, loop: Loop, preheader: Block | None, alias: AliasAnalysis | None = None,
         textures: bool = False, like: Body | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.textures = textures
         self.loop, self.block, self.preheader = loop, loop.header, preheader
         self.phis = list(self.block.phis)

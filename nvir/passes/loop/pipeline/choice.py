@@ -21,26 +21,26 @@ from collections.abc import Mapping
 import attrs
 
 from nvir.analysis.induction import trip_count
+from nvir.assembler.regalloc.predict import predict
+from nvir.assembler.regalloc.targets import block_threads
 from nvir.ir.block import Block
 from nvir.ir.clone import clone_function
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
-from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_delays, delays_of
-from nvir.passes.loop.pipeline_expand import Expanded, expand
-from nvir.passes.loop.pipeline_feasible import Reason
-from nvir.passes.loop.pipeline_kernel_only import expand_kernel_only
-from nvir.passes.loop.pipeline_words import join_words, narrow_loads
-from nvir.passes.loop.unroll_apply import Plan, unroll
-from nvir.passes.loop.unroll_region import Refusals, Region, regions
-from nvir.passes.loop.unroll_transform import UNROLLED
+from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_delays, delays_of
+from nvir.passes.loop.pipeline.expand import Expanded, expand
+from nvir.passes.loop.pipeline.feasible import Reason
+from nvir.passes.loop.pipeline.kernel_only import expand_kernel_only
+from nvir.passes.loop.pipeline.words import join_words, narrow_loads
+from nvir.passes.loop.unroll.apply import Plan, unroll
+from nvir.passes.loop.unroll.prepare import Refusals, Region, regions
+from nvir.passes.loop.unroll.transform import UNROLLED
 from nvir.sm.loopgraph import variant
 from nvir.sm.machine import Expansion
 from nvir.sm.machine import expand as expand_operations
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile
-from nvir.sm.regalloc.predict import predict
-from nvir.sm.regalloc.targets import block_threads
 from nvir.sm.simulate import Memory, least_cycles, loop_stream, slot_of, throughput
 
 DEEPEST = 4
@@ -118,7 +118,7 @@ class Prices:
                 main = next(
                     b for b in scratch.blocks
                     if UNROLLED in b.flags and len(b) > len(block) and b.loop_depth
-                )  # fmt: skip
+                )
                 unrolled = next(x for x in natural_loops(scratch) if x.header is main)
                 return self._cost(self._registers(scratch, {}), unrolled, factor)
             except (NvirError, StopIteration):
@@ -146,7 +146,7 @@ class Prices:
         slots = [
             slot_of(op, self.profile) for op in variant(expansion, set(body.phis))
             if op.parent in body.index and op.parent not in body.cheap
-        ]  # fmt: skip
+        ]
         return least_cycles(slots, self.profile, Memory(self.level)) * (1 - ROUNDING)
 
     def _cost(
@@ -229,7 +229,7 @@ def body_in_copy(loop: Loop, like: Body | None, textures: bool = False) -> Body:
 def choose(
     prices: Prices, loop: Loop, body: Body, expansion: Expansion, *, depth: int = 0,
     force: bool = False, limit: int | None = None, kernel_only: bool = False,
-) -> Choice:  # fmt: skip
+) -> Choice:
     """The depth for a loop that has none of the other reasons against it.
 
     body     the loop's, or that of a copy of it in which words are joined
@@ -275,7 +275,7 @@ def _fitting(tried: dict[int, Cost], before: Cost, limit: int | None) -> dict[in
     return {
         d: c for d, c in tried.items()
         if c.spills <= before.spills and c.blocks and (limit is None or c.registers <= limit)
-    }  # fmt: skip
+    }
 
 
 def _shallowest(fit: dict[int, Cost], cycles: float) -> int:

@@ -47,8 +47,8 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
-from nvir.passes.loop.pipeline_body import Body, Layout, Staged, by_times, is_long_load
-from nvir.passes.loop.pipeline_choice import (
+from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_times, is_long_load
+from nvir.passes.loop.pipeline.choice import (
     Choice,
     Prices,
     body_at,
@@ -57,13 +57,17 @@ from nvir.passes.loop.pipeline_choice import (
     expand_stages,
     plain_body,
 )
-from nvir.passes.loop.pipeline_expand import PIPELINED, REST, expand
-from nvir.passes.loop.pipeline_feasible import Feasibility, Reason, annotate, infeasible
-from nvir.passes.loop.pipeline_file import FileSchedule, ScheduleError, read_schedules, staged_by
-from nvir.passes.loop.pipeline_kernel_only import why_not
-from nvir.passes.loop.unroll_decision import decide
-from nvir.passes.loop.unroll_region import Refusals, Region
-from nvir.passes.loop.unroll_transform import NOUNROLL
+from nvir.passes.loop.pipeline.expand import PIPELINED, REST, expand
+from nvir.passes.loop.pipeline.feasible import Feasibility, Reason, annotate, infeasible
+from nvir.passes.loop.pipeline.kernel_only import why_not
+from nvir.passes.loop.pipeline.schedule_file import (
+    FileSchedule,
+    read_schedules,
+    staged_by,
+)
+from nvir.passes.loop.unroll.prepare import Refusals, Region
+from nvir.passes.loop.unroll.transform import NOUNROLL
+from nvir.passes.loop.unroll.unroll_decision import decide
 from nvir.passes.remarks import Code, analysis, missed, passed
 from nvir.sm.loopgraph import loop_graph, variant
 from nvir.sm.machine import Expansion
@@ -368,7 +372,7 @@ class _Pipeliner:
             before=round(before.cycles, 1), after=round(after.cycles, 1), mii=minimum(found),
             registers_before=before.registers, registers=after.registers,
             blocks_before=before.blocks, blocks=after.blocks,
-        )  # fmt: skip
+        )
         self._divergence = self.prices = None
         if str(where.name) not in self._unrolled():  # then what was priced is the function now
             self.prices = self._prices((after.registers, after.spills))

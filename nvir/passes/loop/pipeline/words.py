@@ -19,9 +19,8 @@ import functools
 import re
 
 from nvir.ir.block import Block
-from nvir.ir.form import Form, form
 from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
+from nvir.ir.opcodes.form import Form, form
 from nvir.ir.types import B32
 from nvir.ir.values import Value, integer
 from nvir.passes.rewrite import substitute
@@ -35,7 +34,7 @@ def narrow_loads(block: Block) -> list[tuple[Instruction, re.Match[str]]]:
     return [
         (i, found) for i in block
         if (found := _narrow(i.form)) and all(r.type.name in _WIDER for r in i.results)
-    ]  # fmt: skip
+    ]
 
 
 @functools.cache
