@@ -14,16 +14,18 @@ analysis was made of, so that an edit that is not counted is found.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from nvir.analysis.affine import AffineForms
-from nvir.analysis.alias import AliasAnalysis
-from nvir.analysis.divergence import Divergence, divergence
-from nvir.analysis.liveness import Liveness, liveness
 from nvir.ir import block
 from nvir.ir.errors import VerifyError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
+
+if TYPE_CHECKING:  # who asks for one analysis need not load the others
+    from nvir.analysis.affine import AffineForms
+    from nvir.analysis.alias import AliasAnalysis
+    from nvir.analysis.divergence import Divergence
+    from nvir.analysis.liveness import Liveness
 
 T = TypeVar("T")
 
@@ -54,18 +56,26 @@ class Analyses:
 
     @property
     def affine(self) -> AffineForms:
+        from nvir.analysis.affine import AffineForms
+
         return self.get("affine", AffineForms)
 
     @property
     def alias(self) -> AliasAnalysis:
+        from nvir.analysis.alias import AliasAnalysis
+
         return self.get("alias", lambda _: AliasAnalysis(self.affine))
 
     @property
     def divergence(self) -> Divergence:
+        from nvir.analysis.divergence import divergence
+
         return self.get("divergence", divergence)
 
     @property
     def liveness(self) -> Liveness:
+        from nvir.analysis.liveness import liveness
+
         return self.get("liveness", liveness)
 
     def get(self, name: str, make: Callable[[Function], T]) -> T:

@@ -131,12 +131,6 @@ def schedule_loop(
     )
 
 
-def minimum(found: LoopGraph) -> int:
-    """The MII of a loop: the longer of what its recurrences and what its resources ask for."""
-    resources = resource_bound(found.profile, (op.family or "" for op in found.operations))
-    return max(minimum_ii(found.graph).rec_mii, resources.cycles)
-
-
 _Placed = tuple[int, list[int], list[str]]
 
 

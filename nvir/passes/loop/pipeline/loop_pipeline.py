@@ -72,7 +72,8 @@ from nvir.passes.remarks import Code, analysis, missed, passed
 from nvir.sm.loopgraph import loop_graph, variant
 from nvir.sm.machine import Expansion
 from nvir.sm.machine import expand as expand_operations
-from nvir.sm.pipeline import minimum, schedule_loop
+from nvir.sm.mii import loop_bounds
+from nvir.sm.pipeline import schedule_loop
 
 PIPELINE = passed(
     "Pipelined",
@@ -369,7 +370,7 @@ class _Pipeliner:
         self.ctx.count("pipelined")
         self.ctx.remark(
             PIPELINE, loop, stages=done.stages, factor=done.factor,
-            before=round(before.cycles, 1), after=round(after.cycles, 1), mii=minimum(found),
+            before=round(before.cycles, 1), after=round(after.cycles, 1), mii=loop_bounds(found).mii,
             registers_before=before.registers, registers=after.registers,
             blocks_before=before.blocks, blocks=after.blocks,
         )
