@@ -362,7 +362,7 @@ class _Pipeliner:
         before, after = choice.before, choice.after
         assert before is not None
         assert after is not None
-        found = loop_graph(loop, self.ctx.profile, level=self.options.level)
+        bounds = loop_bounds(loop_graph(loop, self.ctx.profile, level=self.options.level))
         alone = self.options.form == "kernel-only"
         assert choice.stages is not None
         body, _ = body_at(where, self.textures, words=True, like=choice.stages.body)
@@ -370,7 +370,7 @@ class _Pipeliner:
         self.ctx.count("pipelined")
         self.ctx.remark(
             PIPELINE, loop, stages=done.stages, factor=done.factor,
-            before=round(before.cycles, 1), after=round(after.cycles, 1), mii=loop_bounds(found).mii,
+            before=round(before.cycles, 1), after=round(after.cycles, 1), mii=bounds.mii,
             registers_before=before.registers, registers=after.registers,
             blocks_before=before.blocks, blocks=after.blocks,
         )
