@@ -17,6 +17,7 @@ from nvir.cli.common import (
     output_option,
     policy_option,
     profile_option,
+    progress,
     read_module,
     reports_errors,
     write_output,
@@ -152,18 +153,12 @@ def command(
 def _many(
     paths: tuple[str, ...], options: FileJob, jobs: int, as_json: bool, output: str | None
 ) -> None:
-    from rich.console import Console
-    from rich.progress import Progress
-
     from nvir.report.many import many_text, report_many
     from nvir.report.sweep import files_in
 
-    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("files", total=None)
-        document = report_many(
-            [f for p in paths for f in files_in(Path(p))], options, jobs,
-            lambda n, total: bar.update(task, completed=n, total=total),
-        )
+    files = [f for p in paths for f in files_in(Path(p))]
+    with progress("files") as tell:
+        document = report_many(files, options, jobs, tell)
     write_output(output, json.dumps(document, indent=1) + "\n" if as_json else many_text(document))
     if any(x["error"] for x in document["files"]):
         sys.exit(1)

@@ -8,7 +8,13 @@ from pathlib import Path
 
 import click
 
-from nvir.cli.common import arch_option, command_line, policy_option, reports_errors
+from nvir.cli.common import (
+    arch_option,
+    command_line,
+    policy_option,
+    progress,
+    reports_errors,
+)
 from nvir.ir.errors import NvirError
 
 
@@ -59,21 +65,15 @@ def command(
     Examples:
       nvir sweep folder --factor 1,2,4 --knob UnrollBudget=100..300 -o sweep.jsonl
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
     from nvir.report.sweep import parse_range, settings_of, sweep, sweep_text
 
     with command_line():
         settings = settings_of([parse_range(r) for r in ranges], factors)
-    shown = Console(stderr=True)
     try:
-        with Progress(console=shown, disable=not sys.stderr.isatty()) as bar:
-            task = bar.add_task("rows", total=None)
+        with progress("rows") as tell:
             rows = sweep(
                 Path(path), settings, Path(output), arch=arch, policy=policy, workers=jobs,
-                scheduler=scheduler,
-                progress=lambda n, total: bar.update(task, completed=n, total=total),
+                scheduler=scheduler, progress=tell,
             )
     except OSError as e:
         raise NvirError(f"{e.filename or output}: {e.strerror or e}") from None

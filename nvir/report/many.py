@@ -5,6 +5,7 @@ A file that cannot be read costs its own entry, with its error.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import attrs
 
 from nvir.loading import load
-from nvir.report.workers import run_all
+from nvir.report.workers import Workers
 
 SCHEMA = "nvir.reports/1"
 
@@ -49,13 +50,22 @@ def report_many(
     """The document `nvir.reports/1`: a report or an error for each file, in their order."""
     jobs = [attrs.evolve(options, file=str(p)) for p in files]
     found: dict[str, dict[str, Any]] = {}
-    for done in run_all(report_file, jobs, workers):
-        found[done.job.file] = {
-            "file": done.job.file, "report": done.result, "error": done.error
-        }
-        if progress is not None:
-            progress(len(found), len(jobs))
+    with Workers(min(workers, len(jobs))) as crew:
+        for done in crew.run(report_file, sorted(jobs, key=_size, reverse=True)):
+            found[done.job.file] = {
+                "file": done.job.file, "report": done.result, "error": done.error
+            }
+            if progress is not None:
+                progress(len(found), len(jobs))
     return {"schema": SCHEMA, "files": [found[j.file] for j in jobs]}
+
+
+def _size(job: FileJob) -> int:
+    """Bytes of a file: the largest are begun first, so that no worker is left with them."""
+    try:
+        return os.path.getsize(job.file)
+    except OSError:
+        return 0
 
 
 def many_text(document: dict[str, Any]) -> str:

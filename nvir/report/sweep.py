@@ -23,12 +23,11 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.document import read_file
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.module import Module
-from nvir.loading import SUFFIXES, load
-from nvir.report.workers import run_all
+from nvir.loading import SUFFIXES, load, read_bytes
+from nvir.report.workers import Workers
 
 SCHEMA = "nvir.sweep/1"
 POINTS = 5  # of a range without a step
@@ -124,9 +123,10 @@ def _module(file: str, digest: str, arch: str | None) -> Module:
     return load(file, arch, level="ori")
 
 
-def kernels_of(file: str, arch: str | None) -> tuple[str, list[str]]:
-    """(digest of the content, names of the kernels) of a file."""
-    digest = hashlib.sha256(read_file(file)).hexdigest()[:16]
+def kernels_of(job: tuple[str, str | None]) -> tuple[str, list[str]]:
+    """(digest of the content, names of the kernels) of a file for an architecture."""
+    file, arch = job
+    digest = hashlib.sha256(read_bytes(file)).hexdigest()[:16]
     module = _module(file, digest, arch)
     names = [str(f.name) for f in module.functions if f.blocks and f.kind == "entry"]
     return digest, names
@@ -182,20 +182,21 @@ def sweep(
     """Make every row that `output` does not hold yet; all rows, in the order of files, kernels
     and settings. `progress` is told (rows done, rows in all)."""
     jobs: list[Job] = []
-    rows: dict[str, dict[str, Any]] = {}
     unread = []
-    for file in map(str, files_in(path)):
-        try:
-            digest, kernels = kernels_of(file, arch)
-        except (NvirError, OSError) as e:
-            unread.append({"file": file, "kernel": None, "error": str(e)})
-            continue
-        jobs += [Job(file, digest, k, s, arch, policy) for k in kernels for s in settings]
     known = _taken_up(output)
-    left = [j for j in jobs if j.key not in known]
-    rows = {j.key: known[j.key] for j in jobs if j.key in known}
-    with output.open("a", encoding="utf-8") as out:
-        for done in run_all(work, left, workers, scheduler):
+    files = [(str(file), arch) for file in files_in(path)]
+    with Workers(workers, scheduler) as crew, output.open("a", encoding="utf-8") as out:
+        found = {done.job: done for done in crew.run(kernels_of, files)}
+        for file in files:
+            done = found[file]
+            if done.error is not None:
+                unread.append({"file": file[0], "kernel": None, "error": done.error})
+                continue
+            digest, kernels = done.result
+            jobs += [Job(file[0], digest, k, s, arch, policy) for k in kernels for s in settings]
+        left = [j for j in jobs if j.key not in known]
+        rows = {j.key: known[j.key] for j in jobs if j.key in known}
+        for done in crew.run(work, left):
             rows[done.job.key] = row = _row(done.job, done.result, done.error)
             out.write(json.dumps(row, ensure_ascii=False) + "\n")
             out.flush()

@@ -1,5 +1,8 @@
 """Many jobs over worker processes: results as they come, and a job that fails costs itself alone.
 
+A worker imports nvir once and serves until it is closed. One whose parent is gone, killed say, ends
+itself at once; after an interrupt the parent stops its workers in the middle of their jobs.
+
 A job that raises gives its error. A job during which its process dies (out of memory, a crash in a
 library) breaks the pool: a new one is made, the jobs that were in flight run again one at a time,
 and the one that breaks the pool again is the guilty one. On a Dask cluster the scheduler does that.
@@ -8,8 +11,12 @@ and the one that breaks the pool again is the guilty one. On a Dask cluster the 
 from __future__ import annotations
 
 import concurrent.futures as futures
+import contextlib
 import itertools
 import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
@@ -31,30 +38,110 @@ class Done:
     error: str | None = None
 
 
-def run_all(
-    work: Callable[[J], Any], jobs: Iterable[J], workers: int, scheduler: str | None = None
-) -> Iterator[Done]:
-    """Run `work` on each job, in any order. `work` and the jobs can be pickled.
-
-    `scheduler` is the address of a Dask scheduler ("tcp://host:8786"). Raises NvirError where it
-    cannot be reached or Dask is not installed.
-    """
-    if scheduler is not None:
-        yield from _on_cluster(work, list(jobs), scheduler)
-        return
-    waiting = iter(jobs)
-    while True:
-        suspects = yield from _pool(work, waiting, workers)
-        if not suspects:
-            return
-        yield from _alone(work, suspects)
-
-
 @attrs.frozen
 class _Caught:
     """What a job raised, in words: an exception itself need not survive the way back."""
 
     error: str
+
+
+class Workers:
+    """`count` processes, started when the first job comes; a context manager.
+
+    `scheduler` is the address of a Dask scheduler ("tcp://host:8786") that has the processes.
+    """
+
+    def __init__(self, count: int, scheduler: str | None = None) -> None:
+        self.count, self.scheduler = count, scheduler
+        self._pool: _Pool | None = None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._close(at_once=kind is not None)
+
+    def run(self, work: Callable[[J], Any], jobs: Iterable[J]) -> Iterator[Done]:
+        """Run `work` on each job, in any order. `work` and the jobs can be pickled.
+
+        Raises NvirError where the scheduler cannot be reached or Dask is not installed.
+        """
+        if self.scheduler is not None:
+            yield from _on_cluster(work, list(jobs), self.scheduler)
+            return
+        waiting = iter(jobs)
+        while suspects := (yield from self._many(work, waiting)):
+            for job in suspects:
+                yield from self._many(work, iter([job]), alone=True)
+
+    def _many(
+        self, work: Callable[[J], Any], jobs: Iterator[J], alone: bool = False
+    ) -> Generator[Done, None, list[J]]:
+        """Run jobs until there is none left, or the pool breaks: returns those in flight then. The
+        job that breaks it `alone` is at fault."""
+        flying: dict[futures.Future[Any], J] = {}
+        while True:
+            for job in itertools.islice(jobs, max(2 * self.count - len(flying), 0)):
+                flying[self._submit(work, job)] = job
+            if not flying:
+                return []
+            ready, _ = futures.wait(flying, return_when=futures.FIRST_COMPLETED)
+            for f in ready:
+                if not isinstance(f.exception(), BrokenProcessPool):
+                    yield _done(flying.pop(f), f)
+                    continue
+                self._close(at_once=True)
+                if not alone:
+                    return list(flying.values())
+                yield Done(flying.pop(f), error=DIED)
+
+    def _submit(self, work: Callable[[J], Any], job: J) -> futures.Future[Any]:
+        if self._pool is None:
+            self._pool = _Pool(self.count)
+        try:
+            return self._pool.executor.submit(_guarded, work, job)
+        except BrokenProcessPool as e:
+            broken: futures.Future[Any] = futures.Future()
+            broken.set_exception(e)
+            return broken
+
+    def _close(self, at_once: bool) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close(at_once)
+
+
+class _Pool:
+    """An executor and the processes that it started."""
+
+    def __init__(self, count: int) -> None:
+        # Forking a process with threads (a progress bar) is not safe.
+        self.others = set(multiprocessing.active_children())
+        self.executor = futures.ProcessPoolExecutor(
+            count, multiprocessing.get_context("spawn"), initializer=_prepare
+        )
+
+    def close(self, at_once: bool) -> None:
+        """Stop the processes: when their jobs are done, or `at_once`."""
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children() if at_once else ():
+            if process not in self.others:
+                process.terminate()
+        self.executor.shutdown()
+
+
+def _prepare() -> None:
+    """In a worker: an interrupt is the parent's to handle, and no worker outlives its parent."""
+    with contextlib.suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_watch, daemon=True).start()
+
+
+def _watch() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _guarded(work: Callable[[J], Any], job: J) -> Any:
@@ -64,62 +151,6 @@ def _guarded(work: Callable[[J], Any], job: J) -> Any:
         return _Caught(str(e))
     except Exception as e:
         return _Caught(f"{type(e).__name__}: {e}")
-
-
-def _executor(workers: int) -> futures.ProcessPoolExecutor:
-    # Forking a process with threads (a progress bar) is not safe.
-    return futures.ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
-
-
-def _pool(
-    work: Callable[[J], Any], jobs: Iterator[J], workers: int
-) -> Generator[Done, None, list[J]]:
-    """Run jobs until there is none left, or the pool breaks: returns those in flight then."""
-    with _executor(workers) as pool:
-        flying: dict[futures.Future[Any], J] = {}
-        try:
-            while True:
-                for job in itertools.islice(jobs, max(2 * workers - len(flying), 0)):
-                    flying[_submit(pool, work, job, flying)] = job
-                if not flying:
-                    return []
-                ready, _ = futures.wait(flying, return_when=futures.FIRST_COMPLETED)
-                for f in ready:
-                    if isinstance(f.exception(), BrokenProcessPool):
-                        return list(flying.values())
-                    yield _done(flying.pop(f), f)
-        finally:
-            for f in flying:
-                f.cancel()
-
-
-def _submit(
-    pool: futures.ProcessPoolExecutor, work: Callable[[J], Any], job: J,
-    flying: dict[futures.Future[Any], J],
-) -> futures.Future[Any]:
-    try:
-        return pool.submit(_guarded, work, job)
-    except BrokenProcessPool as e:
-        broken: futures.Future[Any] = futures.Future()
-        broken.set_exception(e)
-        return broken
-
-
-def _alone(work: Callable[[J], Any], jobs: list[J]) -> Iterator[Done]:
-    """Each job with a pool of its own as soon as one broke the last."""
-    pool = _executor(1)
-    try:
-        for job in jobs:
-            f = pool.submit(_guarded, work, job)
-            futures.wait([f])
-            if isinstance(f.exception(), BrokenProcessPool):
-                yield Done(job, error=DIED)
-                pool.shutdown()
-                pool = _executor(1)
-            else:
-                yield _done(job, f)
-    finally:
-        pool.shutdown()
 
 
 def _done(job: Any, f: futures.Future[Any]) -> Done:

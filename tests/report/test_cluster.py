@@ -10,7 +10,7 @@ import pytest
 
 from nvir.ir.errors import NvirError
 from nvir.report.sweep import settings_of, sweep
-from nvir.report.workers import run_all
+from nvir.report.workers import Workers
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples" / "ptx"
@@ -42,11 +42,11 @@ def halve(n: int) -> float:
 
 
 def test_a_job_that_fails_costs_itself(scheduler: str):
-    found = {d.job: (d.result, d.error) for d in run_all(halve, [1, 0, 2], 2, scheduler)}
+    found = {d.job: (d.result, d.error) for d in Workers(2, scheduler).run(halve, [1, 0, 2])}
     assert found == {1: (10.0, None), 2: (5.0, None), 0: (None, found[0][1])}
     assert "ZeroDivisionError" in found[0][1]
 
 
 def test_a_scheduler_that_is_not_there():
     with pytest.raises(NvirError, match=r"tcp://127\.0\.0\.1:1"):
-        list(run_all(halve, [1], 1, "tcp://127.0.0.1:1"))
+        list(Workers(1, "tcp://127.0.0.1:1").run(halve, [1]))
