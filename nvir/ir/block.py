@@ -4,7 +4,8 @@
 snapshot that `function.analyze_cfg()` renews. Edits of the control flow make it
 stale; `cfg.split_edge` and its relatives update it in place. With checking on
 (`NVIR_CHECK=1`, or `block.CHECK = True` in a test) reading a stale snapshot
-raises; otherwise the last snapshot is what is read.
+raises; otherwise the last snapshot is what is read. So does an iterator whose next instruction is
+erased.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ class Block:
         while i is not None:
             following = i.next
             yield i
+            if following is not None and following.block is not self:
+                erased_ahead(following)
             i = following
 
     def __reversed__(self) -> Iterator[Instruction]:
@@ -120,7 +123,6 @@ class Block:
 
     def append(self, instruction: Instruction) -> Instruction:
         """Place an instruction at the end."""
-        self.function.edits += 1
         last = self.last
         instruction.block = self
         instruction.prev = last
@@ -197,3 +199,11 @@ class Block:
 
     def __repr__(self) -> str:
         return f"<Block {self.name}>"
+
+
+def erased_ahead(following: Instruction) -> None:
+    """An iterator's next instruction has left its block: the rest of the block would be passed over
+    silently. Raises with checking on. Whoever erases more than what is at hand walks over a list.
+    """
+    if CHECK:
+        raise VerifyError(f"{following.form.spelling} was erased while an iterator held it")

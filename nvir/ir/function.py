@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from nvir.ir.block import CHECK, Block
+from nvir.ir.block import CHECK, Block, erased_ahead
 from nvir.ir.errors import VerifyError
 from nvir.ir.symbols import Variable
 from nvir.ir.types import B64, VOID, Type
@@ -32,15 +32,11 @@ class Function(Symbol):
     loaded_params  what the builder made of `.param` parameters
     prototypes  `.callprototype`, `.calltargets` by label: their text
     aux         attributes, metadata and the like of `nvvm`
-    edits       counts changes of instructions and control flow: what was found out at another
-                count may be wrong now
-    known       what was found out, kept by `nvir.analysis.analyses`
     """
 
     __slots__ = (
         "_back_edges", "_irreducible", "_loops", "_names", "_next_name", "_rpo", "aux", "blocks",
-        "cfg_state", "directives", "edits", "flags", "kind", "known", "linkage", "loaded_params",
-        "loc", "locals",
+        "cfg_state", "directives", "flags", "kind", "linkage", "loaded_params", "loc", "locals",
         "marks", "module", "params", "pragmas", "prototypes", "return_type", "returns",
     )
 
@@ -67,8 +63,6 @@ class Function(Symbol):
         self._back_edges: dict[Block, tuple[Block, ...]] = {}
         self._irreducible: list[tuple[Block, Block]] = []
         self._loops: list[Loop] | None = None  # of this snapshot, once asked for
-        self.edits = 0
-        self.known: Any = None
         self._next_name = 0
         self._names: set[str] = set()  # of all its blocks, kept by them
 
@@ -98,6 +92,8 @@ class Function(Symbol):
             while i is not None:
                 following = i.next
                 yield i
+                if following is not None and following.block is not b:
+                    erased_ahead(following)
                 i = following
 
     def block(self, name: str | None = None, *, after: Block | None = None) -> Block:
@@ -134,7 +130,6 @@ class Function(Symbol):
 
     def cfg_changed(self) -> None:
         """Note that the control flow differs from the snapshot."""
-        self.edits += 1
         if self.cfg_state == "fresh":
             self.cfg_state = "stale"
 

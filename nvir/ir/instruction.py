@@ -168,18 +168,8 @@ class Instruction(Value):
 
     # ---------------------------------------------------------- changing
 
-    def _edited(self) -> None:
-        if self.block is not None:
-            self.block.function.edits += 1
-
-    def set_form(self, form: Form) -> None:
-        """Make it another operation of the same operands and results."""
-        self._edited()
-        self.form = form
-
     def set_operands(self, operands: tuple[Value, ...]) -> None:
         """Replace all operands; uses follow, and those of an operand that stays are left alone."""
-        self._edited()
         old = self._operands
         self._operands = operands
         if len(old) == len(operands):
@@ -194,7 +184,6 @@ class Instruction(Value):
             v.add_use(self)
 
     def set_operand(self, index: int, value: Value) -> None:
-        self._edited()
         ops = self._operands
         ops[index].drop_use(self)
         self._operands = (*ops[:index], value, *ops[index + 1 :])
@@ -202,7 +191,6 @@ class Instruction(Value):
 
     def replace_operand(self, old: Value, new: Value) -> None:
         """Wherever the operands name `old` they name `new`."""
-        self._edited()
         count = 0
         ops = []
         for v in self._operands:
@@ -247,7 +235,6 @@ class Instruction(Value):
         block = self.block
         if block is None:
             return
-        block.function.edits += 1
         p, n = self.prev, self.next
         if p is None:
             block.first = n
@@ -276,7 +263,6 @@ class Instruction(Value):
         block = other.block
         if block is None or self.block is not None:
             raise ValueError("insert_before needs a placed anchor and an unplaced instruction")
-        block.function.edits += 1
         p = other.prev
         self.block, self.prev, self.next = block, p, other
         other.prev = self

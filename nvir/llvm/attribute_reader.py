@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from nvir.llvm.attributes import NAMES, OF_NUMBER, OF_TEXT, OF_TYPE, WORDS, canonical
+from nvir.ir.types import Type
+from nvir.llvm.attributes import (
+    NAMES,
+    OF_NUMBER,
+    OF_TEXT,
+    OF_TYPE,
+    WORDS,
+    canonical,
+    parameter_problem,
+    text_problem,
+)
 from nvir.llvm.grammar import Grammar
 from nvir.llvm.lexer import END, Stop, unquoted
 
@@ -21,7 +31,17 @@ class AttributeReader:
     def __init__(self, reader: Grammar) -> None:
         self.groups: dict[str, tuple[Any, ...]] = {}
         self.reader = reader
+        self._problems: dict[Any, str | None] = {}
         self._calls: dict[str, tuple[Any, ...]] = {}
+
+    def of_type(self, g: Grammar, attributes: tuple[Any, ...], t: Type, at: int) -> None:
+        """Hold the attributes of a parameter or result to its type."""
+        key = (attributes, t)
+        wrong = self._problems.get(key, "")
+        if wrong == "":
+            wrong = self._problems[key] = parameter_problem(attributes, t)
+        if wrong:
+            raise Stop(wrong, at)
 
     def parameter(self, g: Grammar) -> tuple[Any, ...]:
         """Attributes of a parameter, argument or result at `k`; () for none."""
@@ -52,11 +72,9 @@ class AttributeReader:
                     group = Group(token)
                     group.at = g.k
                     out.append(group)
-                elif token in self.groups:
-                    self._calls[token] = self.groups[token]
-                    out.extend(self.groups[token])
-                else:
-                    raise Stop(f"use of undefined attributes '{token}'", g.k)
+                else:  # a group that is not there is empty, as LLVM has it
+                    known = self._calls[token] = self.groups.get(token, ())
+                    out.extend(known)
                 g.k += 1
             elif token in NAMES or (token[:1] == '"' and len(token) > 1):
                 out.extend(self._one(g, token))
@@ -68,9 +86,7 @@ class AttributeReader:
         out: dict[Any, None] = {}
         for a in attributes:
             if isinstance(a, Group):
-                if a not in self.groups:
-                    raise Stop(f"use of undefined attributes '{a}'", a.at)
-                out.update(dict.fromkeys(self.groups[a]))
+                out.update(dict.fromkeys(self.groups.get(a, ())))
             else:
                 out[a] = None
         return tuple(out)
@@ -104,6 +120,8 @@ class AttributeReader:
             return ((unquoted(token), value),)
         follows = g.t[g.k] == "("
         if token in OF_TYPE:
+            if not follows and not g.text.typed:
+                g.fail("'(' and a type")
             if not follows:  # an LLVM 7 takes the type from the pointer
                 return ((token, g.pointee),)
             g.k += 1
@@ -117,13 +135,19 @@ class AttributeReader:
             n = g.number()
             if follows:
                 g.expect(")")
+            if token == "dereferenceable" and n == 0:
+                raise Stop("dereferenceable has a number of bytes", at)
             if "align" in token and (n == 0 or n & (n - 1)):
                 raise Stop("an alignment is a power of two", at)
             return ((token, n),)
         if token in OF_TEXT and follows:
             start = g.k
             g.skip_brackets()
-            return canonical(token, _joined(g.t[start + 1 : g.k - 1]))
+            text = _joined(g.t[start + 1 : g.k - 1])
+            wrong = text_problem(token, text)
+            if wrong:
+                raise Stop(wrong, at)
+            return canonical(token, text)
         if token in WORDS:
             return (token,)
         if token.isidentifier():

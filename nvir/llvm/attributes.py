@@ -8,7 +8,18 @@ old words, which both dialects take: `memory(none)` is "readnone", `captures(non
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+from nvir.ir.types import (
+    ArrayType,
+    FloatType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+)
 
 WORDS = frozenset("""
     allocalign allocptr alwaysinline argmemonly builtin cold convergent coro_elide_safe
@@ -51,6 +62,84 @@ def canonical(name: str, text: str) -> tuple[Any, ...]:
     if name == "captures" and text == "none":
         return ("nocapture",)
     return ((name, text),)
+
+
+# Where an attribute may stand, if not in both places, and what it is of.
+_OF_POINTERS = frozenset("""
+    noalias nocapture captures byval sret byref inalloca preallocated nest nonnull dereferenceable
+    dereferenceable_or_null swifterror readnone readonly writeonly initializes writable
+    dead_on_unwind dead_on_return allocptr elementtype
+""".split())  # noqa: SIM905
+_OF_INTEGERS = frozenset(("zeroext", "signext", "noext", "range"))
+_OF_BOTH = frozenset(("readnone", "readonly", "writeonly", "nofree", "align", "alignstack"))
+_OF_PARAMETERS = (_OF_POINTERS - _OF_BOTH - {"allocptr"}) | _OF_INTEGERS | frozenset((
+    "returned", "immarg", "swiftself", "swiftasync", "noundef", "inreg", "nofpclass", "allocalign",
+))
+OF_FUNCTIONS = NAMES - _OF_PARAMETERS - _OF_BOTH - {"allocptr"}
+_MEMORY_KINDS = ("byval", "sret", "byref", "inalloca", "preallocated", "nest")
+_EXCLUSIVE = (("zeroext", "signext"), ("readnone", "readonly"), ("readnone", "writeonly"),
+              ("readonly", "writeonly"))
+_PLACES = re.compile(
+    r"(?:(?:argmem|inaccessiblemem|errnomem|target_mem\d*|default): ?)?"
+    r"(?:none|read|write|readwrite)\Z"
+)
+
+
+def parameter_problem(attributes: tuple[Any, ...], t: Type) -> str | None:
+    """Why a parameter or result of type `t` cannot have these attributes, or None."""
+    names = {a[0] if isinstance(a, tuple) else a for a in attributes}
+    of = t.element if isinstance(t, VectorType) else t
+    while isinstance(of, ArrayType):
+        of = of.element
+    for name in names:
+        if name in OF_FUNCTIONS:
+            return f"'{name}' is no attribute of parameters"
+        if name in _OF_POINTERS and not isinstance(of, PointerType):
+            return f"'{name}' is of pointers, not of {t}"
+        if name in _OF_INTEGERS and not isinstance(of, IntType):
+            return f"'{name}' is of integers, not of {t}"
+        if name == "nofpclass" and not isinstance(of, FloatType | StructType):
+            return f"'{name}' is of floats, not of {t}"
+    if sum(k in names for k in _MEMORY_KINDS) > 1:
+        return "of " + ", ".join(k for k in _MEMORY_KINDS if k in names) + " there can be one"
+    for a, b in _EXCLUSIVE:
+        if a in names and b in names:
+            return f"'{a}' and '{b}' exclude each other"
+    for a in attributes:
+        if isinstance(a, tuple) and a[0] == "range" and not str(a[1]).startswith(f"{of} "):
+            return f"a range of {str(a[1]).split()[0]} for {t}"
+    return None
+
+
+def function_problem(attributes: tuple[Any, ...], params: int) -> str | None:
+    """Why a function of so many parameters cannot have these attributes, or None."""
+    names = {a[0] if isinstance(a, tuple) else a for a in attributes}
+    for name in names:
+        if name in _OF_PARAMETERS and name not in ("elementtype", "returned"):
+            return f"'{name}' is no attribute of functions"
+    if "noinline" in names and "alwaysinline" in names:
+        return "'noinline' and 'alwaysinline' exclude each other"
+    if "optnone" in names and ("noinline" not in names or names & {"optsize", "minsize"}):
+        return "'optnone' goes with 'noinline', and with no wish for size"
+    for a in attributes:
+        if isinstance(a, tuple) and a[0] == "allocsize":
+            wrong = [n for n in str(a[1]).split(", ") if not n.isdigit() or int(n) >= params]
+            if wrong:
+                return f"allocsize names parameter {wrong[0]}, of {params}"
+    return None
+
+
+def text_problem(name: str, text: str) -> str | None:
+    """What is wrong inside of the brackets of `memory(…)` and its like, or None."""
+    if name == "memory" and not all(map(_PLACES.match, text.split(", "))):
+        return f"'{text[:60]}' is no effect on memory"
+    if name == "range":
+        parts = text.replace(",", " ").split()
+        if len(parts) != 3 or parts[1] == parts[2]:
+            return "a range has a type and two different bounds"
+    if name == "nofpclass" and not text:
+        return "nofpclass names no class"
+    return None
 
 
 # What an LLVM 7 knows. Others are promises or hints that later compilers use: leaving them out

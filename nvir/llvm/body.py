@@ -20,8 +20,8 @@ from nvir.ir.types import (
     Type,
 )
 from nvir.ir.values import Value
-from nvir.ir.verify.nvvm import problem
-from nvir.llvm.grammar import FLAGS, SIMPLE, Grammar
+from nvir.ir.verify.nvvm import element, problem
+from nvir.llvm.grammar import FLAGS, FLAGS_OF, SIMPLE, Grammar
 from nvir.llvm.instructions import METHODS
 from nvir.llvm.lexer import Stop, name_in
 
@@ -31,6 +31,8 @@ _NOT_DONE = frozenset((
 ))
 ORDERINGS = frozenset(("unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"))
 MAX_ALIGN = 1 << 32
+MAX_NAME = 12  # digits of a number that counts
+_NO_FLAGS: frozenset[str] = frozenset()
 # Rows whose other data the methods here have checked: the types decide the rest.
 _BY_TYPES = frozenset((
     "load", "store", "getelementptr", "alloca", "atomicrmw", "cmpxchg", "br", "extractvalue",
@@ -59,6 +61,7 @@ class Body(Grammar):
         self.blocks: dict[str, Block] = {}
         self.named_at: dict[str, int] = {}  # blocks not yet met, and where they are named
         self.phis: list[tuple[Instruction, int]] = []
+        self.must_tail: list[Instruction] = []
         self.count = 0  # of values and blocks without a name
         self.good: set[tuple[Any, ...]] = reader.good
         self.current: Block | None = None
@@ -91,7 +94,7 @@ class Body(Grammar):
                     self.k += 1
                     self.skip_brackets()
                 elif token == "uselistorder":
-                    self.k = self.text.next_line(start)
+                    self.use_list_order()
                 else:
                     self._instruction(token)
             except Stop as e:
@@ -114,6 +117,8 @@ class Body(Grammar):
         self.k += 1
         name = f"%{token[:-1]}"
         if name[1:].isdigit():
+            if int(name[1:]) < self.count and len(name) < MAX_NAME:
+                raise Stop(f"expected the label {self.count} or a greater number", self.k - 1)
             self.count = int(name[1:]) + 1
         known = self.blocks.get(name)
         if known is not None and name not in self.named_at:
@@ -150,6 +155,8 @@ class Body(Grammar):
         result = ""
         if token[0] == "%" and t[k + 1] == "=":
             result = token
+            if len(token) == 1:
+                self.fail("a name such as '%x'", k)
             self.k = k + 2
             token = t[k + 2]
         fresh = None
@@ -166,6 +173,8 @@ class Body(Grammar):
             block = self.current
         made = method(self, token)
         if made is None:  # left out knowingly
+            if t[self.k] == ",":
+                self._attachments(None)
             return
         if made.__class__ is not Instruction or made.block is not None:  # another name for a value
             if not result:
@@ -195,7 +204,10 @@ class Body(Grammar):
             raise Stop(f"'{token}' is of type {v.type}, used before as {known.type}", at)
         self.values[token] = v
         if token[1:].isdigit():
-            self.count = int(token[1:]) + 1
+            number = int(token[1:])
+            if number < self.count:
+                raise Stop(f"expected number %{self.count} or a greater one", at)
+            self.count = number + 1
 
     def _check(self, i: Instruction, at: int) -> None:
         form = i.form
@@ -236,10 +248,22 @@ class Body(Grammar):
                 made.loc = self.reader.metadata.location(node, at)
             elif kind == "!llvm.loop" and self.current is not None:
                 self.current.aux = {"llvm.loop": self.reader.metadata.loop(node, at)}
+            elif kind == "!range":
+                self._range(made, self.reader.metadata.node(node, at), at)
             elif kind == "!callalign" and made.form.is_call:
                 made.aux = _with_alignments(made.aux, self.reader.metadata.node(node, at))
             elif kind == "!invariant.load" and made.form.name == "load":
                 made.form = nvvm_form(made.form.spelling + " invariant")
+
+    def _range(self, i: Instruction, node: Any, at: int) -> None:
+        """Hold `!range` to what it is for: pairs of bounds of the result's type."""
+        bounds = node if isinstance(node, tuple) else ()
+        if i.form.name not in ("load", "call"):
+            raise Stop(f"a range of what {i.form.name} makes", at)
+        if not bounds or len(bounds) % 2 or any(
+            getattr(v, "type", None) is not element(i.type) for v in bounds
+        ):
+            raise Stop(f"a range is pairs of numbers of type {i.type}", at)
 
     def _finish(self, end: int) -> None:
         f = self.function
@@ -269,6 +293,21 @@ class Body(Grammar):
 
     def _phis(self) -> None:
         """Hold phis to their block's predecessors."""
+        entry = self.function.blocks[0]
+        for b in self.function.blocks:
+            if b.last is not None and entry in b.last.aux:
+                self.reader.stopped(Stop("the entry block has a predecessor", b.last.line))
+                self.broken = True
+                return
+        for i in self.must_tail:
+            after = i.next
+            if after is None or after.form.name != "ret" or (i.type is not VOID and (
+                after._operands != (i,)
+            )):
+                self.reader.stopped(Stop("a musttail call stands before the ret of its value",
+                                         i.line))
+                self.broken = True
+                return
         preds: dict[Block, set[Block]] = {}
         if not self.phis:
             return
@@ -283,6 +322,10 @@ class Body(Grammar):
                 self.broken = True
                 return
             if len(sources) < len(i.aux):
+                if len({*zip(i.aux, i._operands, strict=True)}) > len(sources):
+                    self.reader.stopped(Stop("the phi has two values for one predecessor", at))
+                    self.broken = True
+                    return
                 _unify(i)
 
     def _lines(self) -> None:
@@ -317,6 +360,9 @@ class Body(Grammar):
             return x
         return self.constant(t)
 
+    def value_of(self, t: Type) -> Any:
+        return self.target(self.t[self.k], self.k) if t is LABEL else self.value(t)
+
     def typed(self) -> Value:
         """`T a`"""
         t = self.t
@@ -349,7 +395,10 @@ class Body(Grammar):
         if t[k] not in FLAGS:
             return row
         words = [row]
+        allowed = FLAGS_OF.get(row, _NO_FLAGS) if row else FLAGS
         while t[k] in FLAGS:
+            if t[k] not in allowed:
+                raise Stop(f"{row} has no flag '{t[k]}'", k)
             words.append(t[k])
             k += 1
         self.k = k

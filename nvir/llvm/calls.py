@@ -9,9 +9,18 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
 from nvir.ir.opcodes.form import nvvm_form
-from nvir.ir.types import METADATA, VOID, FunctionType, Type, pointer
+from nvir.ir.types import (
+    METADATA,
+    VOID,
+    ArrayType,
+    FloatType,
+    FunctionType,
+    StructType,
+    Type,
+    VectorType,
+    pointer,
+)
 from nvir.ir.values import Value
-from nvir.llvm.grammar import FLAGS
 from nvir.llvm.lexer import Stop
 
 if TYPE_CHECKING:
@@ -38,9 +47,8 @@ def read_call(b: Body, row: str) -> Instruction | None:
     if row != "call":
         b.expect("call")
         spelling = f"call {row}"
-    while b.t[b.k] in FLAGS:
-        spelling += f" {b.t[b.k]}"
-        b.k += 1
+    flags_at = b.k
+    flags = b.flags("call")
     convention(b)
     result_attributes = b.reader.attributes.parameter(b)
     if b.t[b.k] == "addrspace":
@@ -58,6 +66,9 @@ def read_call(b: Body, row: str) -> Instruction | None:
     attributes = b.reader.attributes.function(b)
     bundles = _bundles(b)
     result = t.result if isinstance(t, FunctionType) else t
+    if flags != "call":
+        fast_of(result, "call", flags_at)
+        spelling += flags[4:]
     if isinstance(t, FunctionType):
         _check_type(t, operands, at)
     direct = isinstance(callee, InlineAsm) or (isinstance(callee, Function) and _fits(
@@ -75,7 +86,18 @@ def read_call(b: Body, row: str) -> Instruction | None:
         )
     else:
         info = CallInfo(len(values), callee=known)
-    return Instruction(nvvm_form(spelling), values, result, aux=info)
+    made = Instruction(nvvm_form(spelling), values, result, aux=info)
+    if row == "musttail":
+        b.must_tail.append(made)
+    return made
+
+
+def fast_of(t: Type, row: str, at: int) -> None:
+    """Flags of fast mathematics are for floats, vectors and arrays of them."""
+    while isinstance(t, VectorType | ArrayType):
+        t = t.element
+    if not isinstance(t, FloatType) and not isinstance(t, StructType):
+        raise Stop(f"{row} of {t} with flags that are for floats", at)
 
 
 def _bundles(b: Body) -> tuple[tuple[str, int], ...]:
@@ -123,7 +145,7 @@ def _callee(b: Body) -> Value:
         return InlineAsm(template, b.string("the constraints"), tuple(flags))
     if token[:1] == "@":
         b.k += 1
-        found = b.symbols.get(token)
+        found: Value | None = b.symbols.get(token) or b.stand_ins.get(token)
         if found is None and token.startswith(SILENT):
             return InlineAsm("", "")
         if found is None:
@@ -193,9 +215,9 @@ def _fits(f: Function, result: Type, operands: list[Value]) -> bool:
 
 
 def _mismatch(b: Body, f: Function, result: Type, operands: list[Value], at: int) -> None:
-    """A call whose types are not the callee's is an error, but for a cast callee: LLVM 7 calls
-    through `bitcast (… @f to …)`, which is an indirect call."""
-    if b.t[at][:1] != "@":
+    """A call whose types are not the callee's is one through a pointer, as in LLVM. It is wrong for
+    an intrinsic, and where pointers have types: there it takes a cast, `bitcast (… @f to …)`."""
+    if b.t[at][:1] != "@" or not (b.text.typed or f.name.startswith("llvm.")):
         return
     if len(operands) != len(f.arguments) and not (f.aux and f.aux.get("variadic")):
         raise Stop(f"the call passes {len(operands)} arguments, {f.name} takes "

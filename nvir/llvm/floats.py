@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import struct as binary
+from fractions import Fraction
 
 from nvir.ir.types import BFLOAT, FP128, HALF, FloatType
 
+_SPECIAL = re.compile(r"([-+]?)(inf|[qs]?nan)(?:\(0x([0-9A-Fa-f]+)\))?\Z").match
 _HEX = re.compile(r"0x[HRKLM]?[0-9A-Fa-f]+\Z").match
 _DECIMAL = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?\Z", re.ASCII).match
 
@@ -14,10 +16,13 @@ _DECIMAL = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?\Z", re.ASCII).match
 def float_bits(t: FloatType, token: str) -> int | None:
     """The bit pattern of a literal, or None where it is none of that type.
 
-    Decimal numbers and `0x…` are doubles, and must be exact in the type; `0xH`, `0xR`, `0xL` are
-    the patterns of half, bfloat and fp128 (low word first). `f0x…` is the pattern of the type
-    itself, as newer LLVM prints it.
+    Decimal numbers are rounded to the type; `0x…` is a double, and must be exact in it; `0xH`,
+    `0xR`, `0xL` are the patterns of half, bfloat and fp128 (low word first). Newer LLVM prints
+    `f0x…`, the pattern of the type itself, `+inf`, `+qnan`, and `+nan(0x…)` with the payload.
     """
+    special = _SPECIAL(token)
+    if special:
+        return _not_finite(t, *special.groups())
     if token.startswith("f0x"):
         return _own_bits(t, token[3:])
     if token.startswith("0x"):
@@ -27,7 +32,38 @@ def float_bits(t: FloatType, token: str) -> int | None:
     x = float(token)
     if x in (float("inf"), -float("inf")):
         return None
-    return double_to(t, int.from_bytes(binary.pack("<d", x), "little"))
+    exact = double_to(t, int.from_bytes(binary.pack("<d", x), "little"))
+    return _rounded(t, token) if exact is None else exact
+
+
+def _rounded(t: FloatType, token: str) -> int | None:
+    """A decimal number's nearest in the format, ties to even; None where it is too large."""
+    exponent_bits, fraction_bits = _FORMATS[t.name]
+    bias = (1 << (exponent_bits - 1)) - 1
+    exact = abs(Fraction(token))
+    exponent = max(_floor_log2(exact), 1 - bias)
+    units = round(exact / Fraction(2) ** (exponent - fraction_bits))  # of the last place
+    pattern = units + ((exponent + bias - 1) << fraction_bits)  # what overflows carries over
+    if pattern >> fraction_bits >= (1 << exponent_bits) - 1:
+        return None
+    return (token[0] == "-") << (t.bits - 1) | pattern
+
+
+def _floor_log2(x: Fraction) -> int:
+    n = x.numerator.bit_length() - x.denominator.bit_length()
+    return n if Fraction(2) ** n <= x else n - 1
+
+
+def _not_finite(t: FloatType, sign: str, word: str, payload: str | None) -> int | None:
+    """`inf`, `qnan`, `nan(0x…)`, `snan(0x…)`: a quiet one has the highest bit of the fraction."""
+    exponent_bits, fraction_bits = _FORMATS[t.name]
+    head = ((sign == "-") << exponent_bits | ((1 << exponent_bits) - 1)) << fraction_bits
+    fraction = int(payload or "0", 16)
+    if word == "inf":
+        return head if payload is None else None
+    if word in ("qnan", "snan") or payload is None:
+        fraction |= (word != "snan") << (fraction_bits - 1)
+    return head | fraction if 0 < fraction < 1 << fraction_bits else None
 
 
 def _own_bits(t: FloatType, digits: str) -> int | None:

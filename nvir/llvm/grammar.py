@@ -11,9 +11,9 @@ import re
 from typing import Any, NoReturn
 
 import nvir.ir.opcodes.nvvm  # noqa: F401  # fills the table
+from nvir.ir.function import Function
 from nvir.ir.nvvm_values import ConstantExpr, poison
 from nvir.ir.opcodes import NVVM
-from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.text.datum import MAX_DEPTH
 from nvir.ir.types import (
     BFLOAT,
@@ -43,9 +43,17 @@ from nvir.ir.types import (
     vector,
 )
 from nvir.ir.values import Symbol, Value, constant, undef
-from nvir.ir.verify.nvvm import element
+from nvir.ir.verify.nvvm import CASTS
 from nvir.llvm.floats import float_bits
 from nvir.llvm.lexer import END, Stop, Text, bytes_in, name_in, unquoted
+from nvir.llvm.literals import (
+    bracket_fits,
+    expression_problem,
+    hexadecimal,
+    is_zero,
+    members,
+    zero,
+)
 
 SIMPLE: dict[str, Type] = {
     "void": VOID, "half": HALF, "bfloat": BFLOAT, "float": FLOAT, "double": DOUBLE, "fp128": FP128,
@@ -58,27 +66,38 @@ FLAGS = frozenset((
     "nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign",
     "fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc",
 ))
-_CASTS = frozenset((
-    "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "ptrtoint",
-    "inttoptr", "bitcast", "addrspacecast",
-))
+_FAST = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"))
+_WRAPS = frozenset(("nsw", "nuw"))
+_EXACT = frozenset(("exact",))
+FLAGS_OF: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("add", "sub", "mul", "shl", "trunc"), _WRAPS),
+    **dict.fromkeys(("udiv", "sdiv", "lshr", "ashr"), _EXACT), "or": frozenset(("disjoint",)),
+    **dict.fromkeys(("zext", "uitofp"), frozenset(("nneg",))), "icmp": frozenset(("samesign",)),
+    "getelementptr": frozenset(("inbounds", "nusw", "nuw")),
+    **dict.fromkeys(("fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp", "select", "phi",
+                     "call", "fptrunc", "fpext", "sitofp"), _FAST),
+}
 MAX_DIGITS = 4000
 _INTEGER = re.compile(r"-?\d+\Z", re.ASCII).match
+_FLOAT = re.compile(r"[-+]?(?:\d|inf|[qs]?nan)|f0x", re.ASCII).match
+_HEX = re.compile(r"[us]0x[0-9A-Fa-f]+\Z").match
 _NUMBER = re.compile(r"[-+]?\d[\w.+-]*\Z", re.ASCII).match
 
 
 class Grammar:
     """A place in a text (`k`, the number of the next token) and what names mean there.
 
-    structs   named struct types by token; made when first named
+    structs   named types by token; structs are made when first named
     symbols   variables and functions by token
+    stand_ins what aliases stand for, by token
     """
 
     def __init__(self, text: Text) -> None:
         self.text, self.t, self.k = text, text.tokens, 0
-        self.structs: dict[str, StructType] = {}
+        self.structs: dict[str, Type] = {}
         self.struct_uses: dict[str, int] = {}
         self.symbols: dict[str, Symbol] = {}
+        self.stand_ins: dict[str, Value] = {}
         self.memo: dict[tuple[Type, str], Value] = {}
         self.pointee: Type = I8
         self.start = 0  # the first token of the line or entity that is being read
@@ -86,7 +105,7 @@ class Grammar:
     def share(self, other: Grammar) -> None:
         """Take another's names."""
         self.structs, self.struct_uses = other.structs, other.struct_uses
-        self.symbols, self.memo = other.symbols, other.memo
+        self.symbols, self.memo, self.stand_ins = other.symbols, other.memo, other.stand_ins
 
     # ------------------------------------------------------------- tokens
 
@@ -136,6 +155,27 @@ class Grammar:
             if depth <= 0:
                 return
 
+    def use_list_order(self) -> None:
+        """`uselistorder T v, { 1, 0 }`: the order of uses is dropped, the indices are checked."""
+        self.k += 1
+        self.value_of(self.type())
+        self.expect(",")
+        at = self.k
+        self.expect("{")
+        indices: list[int] = []
+        while not self.accept("}"):
+            if indices:
+                self.expect(",")
+            indices.append(self.number())
+        if len(indices) < 2:
+            raise Stop("an order has two indices at least", at)
+        if sorted(indices) != [*range(len(indices))] or indices == sorted(indices):
+            raise Stop("an order has each index once, and changes something", at)
+
+    def value_of(self, t: Type) -> Any:
+        """Hook: a value of type `t` at `k`; outside of functions a constant."""
+        return self.constant(t)
+
     # -------------------------------------------------------------- types
 
     def type(self, depth: int = 0) -> Type:
@@ -159,8 +199,13 @@ class Grammar:
                 found = self._function_type(found, depth)
             elif token in ("*", "addrspace"):
                 space = self.address_space() if token == "addrspace" else 0
+                if isinstance(found, PointerType) and not self.text.typed and token == "*" and (
+                    "ptr" in (t[at - 1], t[at - 5])
+                ):
+                    raise Stop("'ptr*' is no type, 'ptr' is", at)
                 if t[at - 1] != "ptr" or token == "*":
                     self.expect("*")
+                    self.text.typed = True
                     if found in (VOID, LABEL, METADATA, TOKEN):
                         raise Stop(f"there are no pointers to {found}", at)
                 self.pointee = found
@@ -205,7 +250,7 @@ class Grammar:
             self.unsupported(f"the type {token}", at)
         return self.fail("a type", at)
 
-    def named(self, token: str, at: int) -> StructType:
+    def named(self, token: str, at: int) -> Type:
         found = self.structs.get(token)
         if found is None:
             found = self.structs[token] = named_struct(name_in(token))
@@ -283,14 +328,25 @@ class Grammar:
             return self._expression(t, token, at, depth)
         if token == "splat":
             return self._splat(t, at, depth)
+        if token[-3:] == "nan" and self.t[self.k] == "(":  # +nan(0x1)
+            token += "".join(self.t[self.k : self.k + 3])
+            self.k += 3
         v = self._literal(t, token, at)
         self.memo[t, token] = v
         return v
 
+    def concrete(self, t: Type, at: int) -> None:
+        """A type of values in memory whose size is known."""
+        self._sized(t, at)
+        if isinstance(t, StructType) and t.elements is None:
+            raise Stop(f"{t} is opaque: its size is not known", at)
+
     def symbol(self, t: Type, token: str, at: int) -> Value:
-        found = self.symbols.get(token)
+        found: Value | None = self.symbols.get(token) or self.stand_ins.get(token)
         if found is None:
             raise Stop(f"use of undefined symbol '{token}'", at)
+        if token.startswith("@llvm.") and isinstance(found, Function):
+            raise Stop("an intrinsic is called, and has no address", at)
         if found.type is not t:
             raise Stop(f"'{token}' is of type {found.type}, here {t}", at)
         return found
@@ -303,13 +359,15 @@ class Grammar:
         if isinstance(t, IntType):
             if token in ("true", "false") and t.bits == 1:
                 return constant(t, int(token == "true"))
+            if token[1:3] == "0x" and _HEX(token):
+                return self._integer(t, hexadecimal(token), at)
             if _NUMBER(token):
                 if not _INTEGER(token):
                     raise Stop(f"'{token[:40]}' is no integer, as {t} needs", at)
                 if len(token) > MAX_DIGITS:
                     raise Stop("the number is too long", at)
                 return self._integer(t, int(token), at)
-        elif isinstance(t, FloatType) and (_NUMBER(token) or token[:3] == "f0x"):
+        elif isinstance(t, FloatType) and _FLOAT(token):
             bits = float_bits(t, token)
             if bits is None:
                 raise Stop(f"'{token[:40]}' is no {t}", at)
@@ -349,9 +407,9 @@ class Grammar:
         if packed:
             self.expect(">")
         wanted = members(t)
-        if wanted is None or [v.type for v in items] != wanted or not _bracket_fits(t, opening):
+        if wanted is None or [v.type for v in items] != wanted or not bracket_fits(t, opening):
             raise Stop(f"this is no constant of type {t}", at)
-        if items and all(_is_zero(v) for v in items):
+        if items and all(is_zero(v) for v in items):
             return zero(t)
         return constant(t, tuple(items)) if items else zero(t)
 
@@ -361,7 +419,7 @@ class Grammar:
         self.expect(")")
         if not isinstance(t, VectorType) or t.element is not v.type:
             raise Stop(f"this is no constant of type {t}", at)
-        return zero(t) if _is_zero(v) else constant(t, (v,) * t.count)
+        return zero(t) if is_zero(v) else constant(t, (v,) * t.count)
 
     def _expression(self, t: Type, row: str, at: int, depth: int) -> Value:
         """`row flags (operands)`, `row (operand to T)`, `getelementptr (T, operands)`."""
@@ -394,7 +452,7 @@ class Grammar:
                 break
         if path:
             aux = tuple(path)
-        if row in _CASTS:
+        if row in CASTS:
             self.expect("to")
             if self.type() is not t:
                 raise Stop(f"this is no constant of type {t}", at)
@@ -405,63 +463,3 @@ class Grammar:
         if problem:
             raise Stop(problem, at)
         return ConstantExpr(" ".join(words), tuple(operands), t, aux)
-
-
-def expression_problem(
-    spelling: str, operands: tuple[Value, ...], t: Type, aux: Any
-) -> str | None:
-    """Why this is no constant expression of type `t`, or None."""
-    row = spelling.split()[0]
-    form = nvvm_form(spelling)
-    if row == "getelementptr":
-        if not operands or element(operands[0].type) is not element(t):
-            return f"getelementptr gives no {t}"
-        return gep_problem(aux, operands[1:])
-    if not form.pure or form.terminator or form.is_phi:
-        return f"{row} is no constant expression"
-    if row in _CASTS:
-        return None if len(operands) == 1 else f"{row} takes one operand"
-    return None
-
-
-def gep_problem(source: Type, indices: tuple[Value, ...]) -> str | None:
-    """Why indices do not lead into a value of type `source`, or None."""
-    at: Type = source
-    if isinstance(source, FunctionType) or source in (VOID, LABEL, METADATA):
-        return f"getelementptr into {source}"
-    for v in indices[1:]:
-        if isinstance(at, StructType):
-            k = getattr(v, "value", None)
-            if v.type.__class__ is VectorType and isinstance(k, tuple):
-                k = getattr(k[0], "value", None)
-            k = 0 if k is None and _is_zero(v) else k
-            if not isinstance(k, int) or at.elements is None or not 0 <= k < len(at.elements):
-                return f"{at} has no such member"
-            at = at.elements[k]
-        elif isinstance(at, ArrayType | VectorType):
-            at = at.element
-        else:
-            return f"{at} has no members"
-    return None
-
-
-def zero(t: Type) -> Value:
-    """The zero of a type: number 0 for scalars, else None (`null`, `zeroinitializer`)."""
-    return constant(t, 0 if isinstance(t, IntType | FloatType) else None)
-
-
-def _is_zero(v: Value) -> bool:
-    value = getattr(v, "value", 1)
-    return value is None or (value == 0 and value.__class__ is int)
-
-
-def members(t: Type) -> list[Type] | None:
-    """The types of the members that a constant of type `t` lists."""
-    if isinstance(t, ArrayType | VectorType):
-        return [t.element] * t.count
-    return list(t.elements) if isinstance(t, StructType) and t.elements is not None else None
-
-
-def _bracket_fits(t: Type, opening: str) -> bool:
-    return opening == ("{" if isinstance(t, StructType) else "[" if isinstance(t, ArrayType)
-                       else "<")

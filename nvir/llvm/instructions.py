@@ -28,9 +28,10 @@ from nvir.ir.types import (
 )
 from nvir.ir.values import Constant, Undef, Value, constant
 from nvir.ir.verify.nvvm import element, member
-from nvir.llvm.calls import read_call
-from nvir.llvm.grammar import FLAGS, gep_problem
+from nvir.llvm.calls import fast_of, read_call
+from nvir.llvm.grammar import FLAGS
 from nvir.llvm.lexer import Stop
+from nvir.llvm.literals import gep_problem
 
 if TYPE_CHECKING:
     from nvir.llvm.body import Body
@@ -49,6 +50,10 @@ _FLOAT_TESTS = frozenset((
     "une", "uno", "true",
 ))
 ONE = constant(I32, 1)
+# The orderings that an access of its kind cannot have.
+_NO_READ = frozenset(("release", "acq_rel"))
+_NO_WRITE = frozenset(("acquire", "acq_rel"))
+_NO_FAILURE = frozenset(("unordered", "release", "acq_rel"))
 
 
 def _binary(body: Body, row: str) -> Instruction:
@@ -99,12 +104,15 @@ def _cast(body: Body, row: str) -> Value:
 
 
 def _select(body: Body, row: str) -> Instruction:
+    at = body.k
     spelling = body.flags(row)
     c = body.typed()
     body.expect(",")
     a = body.typed()
     body.expect(",")
     b = body.typed()
+    if spelling is not row:
+        fast_of(a.type, row, at)
     return Instruction(nvvm_form(spelling), (c, a, b), a.type)
 
 
@@ -120,14 +128,21 @@ def _order_and_align(body: Body, row: str) -> Any:
     if " atomic" not in row:
         return body.align()
     scope = body.scope()
-    return (body.ordering(), scope, body.align())
+    at = body.k
+    ordering = body.ordering()
+    if ordering in _NO_READ if row[0] == "l" else ordering in _NO_WRITE:
+        raise Stop(f"an atomic {row.split()[0]} is not {ordering}", at)
+    align = body.align()
+    if not align:
+        raise Stop(f"an atomic {row.split()[0]} has an alignment", body.k - 1)
+    return (ordering, scope, align)
 
 
 def _load(body: Body, row: str) -> Instruction:
     row = _memory_flags(body, row)
     at = body.k
     t = body.type()
-    body._sized(t, at)
+    body.concrete(t, at)
     body.expect(",")
     p = body.typed()
     return Instruction(nvvm_form(row), (p,), t, aux=_order_and_align(body, row))
@@ -145,7 +160,7 @@ def _alloca(body: Body, row: str) -> Instruction:
     body.accept("inalloca")
     at = body.k
     t = body.type()
-    body._sized(t, at)
+    body.concrete(t, at)
     count: Value = ONE
     align = space = 0
     while body.t[body.k] == "," and body.t[body.k + 1][:1] != "!":
@@ -165,6 +180,7 @@ def _gep(body: Body, row: str) -> Instruction:
     spelling = body.flags(row)
     at = body.k
     source = body.type()
+    body.concrete(source, at)
     body.expect(",")
     operands = [body.typed()]
     while body.t[body.k] == "," and body.t[body.k + 1][:1] != "!":
@@ -191,7 +207,10 @@ def _atomicrmw(body: Body, row: str) -> Instruction:
     body.expect(",")
     v = body.typed()
     scope = body.scope()
+    at = body.k
     aux = (body.ordering(), scope, body.align())
+    if aux[0] == "unordered":
+        raise Stop("atomicrmw is not unordered", at)
     return Instruction(nvvm_form(f"{row} {operation}{volatile}"), (p, v), v.type, aux=aux)
 
 
@@ -204,14 +223,21 @@ def _cmpxchg(body: Body, row: str) -> Instruction:
     body.expect(",")
     new = body.typed()
     scope = body.scope()
+    at = body.k
     aux = (body.ordering(), body.ordering(), scope, body.align())
+    if aux[0] == "unordered" or aux[1] in _NO_FAILURE:
+        raise Stop(f"cmpxchg does not have the orderings {aux[0]} {aux[1]}", at)
     t = struct([old.type, I1])
     return Instruction(nvvm_form(row), (p, old, new), t, aux=aux)
 
 
 def _fence(body: Body, row: str) -> Instruction:
     scope = body.scope()
-    return Instruction(nvvm_form(row), (), aux=(body.ordering(), scope))
+    at = body.k
+    ordering = body.ordering()
+    if ordering in ("unordered", "monotonic"):
+        raise Stop(f"a fence is not {ordering}", at)
+    return Instruction(nvvm_form(row), (), aux=(ordering, scope))
 
 
 def _path(body: Body) -> tuple[int, ...]:
@@ -263,8 +289,8 @@ def _shufflevector(body: Body, row: str) -> Instruction:
     at = body.k
     mask = body.constant(body.type())
     lanes = _lanes(mask)
-    if lanes is None:
-        raise Stop("the lanes are no vector of numbers", at)
+    if lanes is None or element(mask.type) is not I32:
+        raise Stop("the lanes are no vector of i32 numbers", at)
     t = vector(element(a.type), len(lanes))
     return Instruction(nvvm_form(row), (a, b), t, aux=lanes)
 
@@ -293,6 +319,8 @@ def _phi(body: Body, row: str) -> Instruction:
         if tokens[body.k] != "," or tokens[body.k + 1] != "[":
             break
         body.k += 1
+    if spelling is not row:
+        fast_of(t, row, at)
     i = Instruction(nvvm_form(spelling), tuple(values), t, aux=tuple(blocks))
     body.phis.append((i, at))
     return i

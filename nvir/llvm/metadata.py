@@ -12,6 +12,7 @@ Dropped, for they only permit what nvir does not do or say what it finds itself:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nvir.ir.function import Function
@@ -19,9 +20,11 @@ from nvir.ir.instruction import Location
 from nvir.ir.module import Module
 from nvir.ir.symbols import Variable
 from nvir.ir.text.datum import MAX_DEPTH
+from nvir.ir.types import METADATA, VOID
 from nvir.ir.values import Constant, Value
+from nvir.llvm.debug_nodes import FIELDS, expression_problem, node_problem, value_problem
 from nvir.llvm.grammar import Grammar
-from nvir.llvm.lexer import Stop, unquoted
+from nvir.llvm.lexer import Stop
 
 # annotation → directive and its component
 LAUNCH = {
@@ -81,15 +84,31 @@ class Metadata(Grammar):
             self.k = saved
         return found
 
+    def check(self, stopped: Callable[[Stop], None]) -> None:
+        """Read the nodes that nobody asked for too: a wrong one is an error all the same."""
+        for token, place in self.places.items():
+            if token in self._nodes:
+                continue
+            self.k = self.start = place
+            try:
+                self._nodes[token] = self.content()
+            except Stop as e:
+                stopped(e)
+
     def content(self, depth: int = 0) -> Any:
         """`distinct !{…}`, `!{…}`, `!DI…(…)` at `k`."""
-        if self.t[self.k] == "distinct":
-            self.k += 1
+        distinct = self.accept("distinct")
         token = self.t[self.k]
         if token == "!" and self.t[self.k + 1] == "{":
             return self._tuple(depth)
-        if token[:2] == "!D" or token[:2] == "!G":
-            return self._special()
+        if token[1:] in FIELDS:
+            return self._special(distinct, depth)
+        if token == "!DIExpression":
+            return self._debug_expression()
+        if token == "!DIArgList":
+            self.k += 1
+            self.skip_brackets()
+            return Special({"": "DIArgList"})
         return self.fail("a metadata node")
 
     def _tuple(self, depth: int) -> tuple[Any, ...]:
@@ -115,28 +134,84 @@ class Metadata(Grammar):
                 return self.string()
             return self.content(depth)
         if token[:1] == "!" and token[1:].isdigit():
+            self._known(token)
             self.k += 1
             return Ref(token)
-        if token[:1] == "!":
+        if token[:1] == "!" or token == "distinct":
             return self.content(depth)
-        return self.constant(self.type())
-
-    def _special(self) -> Special:
-        out = Special({"": self.t[self.k][1:]})
-        self.k += 1
         at = self.k
+        t = self.type()
+        if t is VOID or t is METADATA:
+            raise Stop(f"there is no metadata of type {t}", at)
+        return self.constant(t)
+
+    def _special(self, distinct: bool, depth: int) -> Special:
+        """`!DILocation(line: 3, …)`, its fields held to what `debug_nodes` says of them."""
+        t, at = self.t, self.k
+        kind = t[at][1:]
+        fields, out = FIELDS[kind], Special({"": kind})
+        self.k += 1
         self.expect("(")
-        start = self.k
-        self.k = at
-        self.skip_brackets()
-        end, t = self.k - 1, self.t
-        if t[end] != ")":
-            self.fail("')'", end)
-        for k in range(start, end):
-            if t[k][-1:] == ":":
-                v = t[k + 1]
-                out[t[k][:-1]] = unquoted(v) if v[:1] == '"' else v
+        while t[self.k] != ")":
+            if len(out) > 1:
+                self.expect(",")
+            label, token = t[self.k], t[self.k + 1]
+            name = label[:-1]
+            row = fields.get(name)
+            if row is None or label[-1:] != ":":
+                self.fail(f"a field of {kind}")
+            if name in out:
+                raise Stop(f"the field '{name}' is given twice", self.k)
+            self.k += 1
+            problem = value_problem(row, name, token, t[self.k + 1])
+            if problem:
+                raise Stop(problem, self.k)
+            out[name] = self._field(token, depth)
+        problem = node_problem(kind, out, distinct)
+        if problem:
+            raise Stop(problem, at)
+        self.k += 1
         return out
+
+    def _field(self, token: str, depth: int) -> Any:
+        """The value of a field: text, or the content of a node that stands in place."""
+        if token[:1] == "!" and token[1:].isdigit():
+            self._known(token)
+            self.k += 1
+            return token
+        if token[:1] == '"':
+            return self.string()
+        if token[:1] == "!" or token == "distinct":
+            return self.element(depth + 1)
+        if token == "{":
+            self.skip_brackets()
+            return ""
+        if self.t[self.k + 1] not in (",", ")", "|"):  # i32 7
+            self.element(depth + 1)
+            return ""
+        self.k += 1
+        while self.accept("|"):
+            token += f"|{self.t[self.k]}"
+            self.k += 1
+        return token
+
+    def _debug_expression(self) -> Special:
+        t = self.t
+        self.k += 1
+        self.expect("(")
+        while t[self.k] != ")":
+            problem = expression_problem(t[self.k])
+            if problem:
+                raise Stop(problem, self.k)
+            self.k += 1
+            if t[self.k] != ")":
+                self.expect(",")
+        self.k += 1
+        return Special({"": "DIExpression"})
+
+    def _known(self, token: str) -> None:
+        if token not in self.places:
+            raise Stop(f"use of undefined metadata '{token}'", self.k)
 
     def resolved(self, x: Any, at: int, depth: int = 0) -> Any:
         """An element with the nodes that it names in place; None where one names itself."""
@@ -210,6 +285,9 @@ class Metadata(Grammar):
         kept: dict[str, Any] = {}
         for name, (at, items) in self.lists.items():
             nodes = [self.node(token, at) for token in items]
+            wrong = _shape_problem(name, nodes)
+            if wrong:
+                raise Stop(wrong, at)
             if name == "nvvm.annotations":
                 left = [n for n in nodes if not self._annotation(n, at)]
                 if left:
@@ -256,6 +334,21 @@ class Metadata(Grammar):
         else:
             return False
         return True
+
+
+def _shape_problem(name: str, nodes: list[Any]) -> str | None:
+    """What is wrong with the nodes of named metadata whose shape LLVM knows."""
+    for n in nodes:
+        if name == "llvm.ident" and not (isinstance(n, tuple) and [*map(type, n)] == [str]):
+            return "llvm.ident lists nodes of one string"
+        if name != "llvm.module.flags":
+            continue
+        behaviour = n[0].value if isinstance(n, tuple) and n and isinstance(n[0], Constant) else 0
+        if not isinstance(n, tuple) or len(n) != 3 or not isinstance(n[1], str):
+            return "a module flag is a behaviour, a name and a value"
+        if not 1 <= behaviour <= 8:
+            return f"a module flag has a behaviour from 1 to 8, not {behaviour}"
+    return None
 
 
 def _plain(x: Any) -> Any:

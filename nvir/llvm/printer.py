@@ -122,6 +122,8 @@ class _Printer:
     def _function(self, f: Function) -> list[str]:
         spell = self.spell
         aux = f.aux if isinstance(f.aux, dict) else {}
+        if "alias" in aux:
+            return [self._alias(f, aux["alias"])]
         words = ["declare" if f.is_declaration else "define"]
         linkage = _LINKAGE.get(f.linkage, f.linkage)
         if linkage and not (f.is_declaration and linkage != "extern_weak"):
@@ -134,7 +136,8 @@ class _Printer:
         params = []
         for a, kind in zip(f.arguments, spell.parameters(f), strict=True):
             text = kind + self.attributes(a.attributes, True)
-            params.append(f"{text} {body.names[a]}" if body else text)
+            counted = spell.typed and not a.name  # LLVM 7 takes no `i32 %0` here
+            params.append(f"{text} {body.names[a]}" if body and not counted else text)
         if len(f.arguments) != len(f.params):
             raise Unsupported(f"@{f.name}, whose parameters are not those of nvvm", "nvvm")
         if aux.get("variadic"):
@@ -145,6 +148,12 @@ class _Printer:
             return [head]
         head += self.metadata.subprogram(f)
         return ["", f"{head} {{", *body.body(), "}"]
+
+    def _alias(self, f: Function, target: Function) -> str:
+        linkage = f"{f.linkage} " if f.linkage else ""
+        kind = self.spell.function_type(target)
+        name = self.spell.symbol_type(target)
+        return f"{self.spell.symbol(f)} = {linkage}alias {kind}, {name} {self.spell.symbol(target)}"
 
     def _launch(self, f: Function) -> tuple[Any, ...]:
         if self.spell.typed:

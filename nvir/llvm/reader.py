@@ -20,27 +20,22 @@ from nvir.ir.document import read_file
 from nvir.ir.errors import Diagnostic, ParseError, Unsupported
 from nvir.ir.function import Function
 from nvir.ir.module import Module
-from nvir.ir.nvvm import VARIABLE_SPACES
 from nvir.ir.symbols import Variable
-from nvir.ir.types import FunctionType, Type, VoidType, pointer
-from nvir.ir.values import Argument, Symbol
+from nvir.ir.types import LABEL, METADATA, FunctionType, StructType, Type, VoidType, pointer
+from nvir.ir.values import Argument
 from nvir.llvm.attribute_reader import AttributeReader
+from nvir.llvm.attributes import function_problem, has
 from nvir.llvm.body import Body
 from nvir.llvm.calls import CONVENTIONS, SILENT, convention, opaque_name
-from nvir.llvm.grammar import Grammar
+from nvir.llvm.datalayout import layout_problem
 from nvir.llvm.lexer import END, Stop, Text, name_in
+from nvir.llvm.linkage import IGNORED, STARTERS, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
 
 MAX_ERRORS = 100
-LINKAGES = frozenset((
-    "private", "internal", "available_externally", "linkonce", "linkonce_odr", "weak", "weak_odr",
-    "common", "appending", "extern_weak", "external",
-))
-_IGNORED = frozenset((
-    "dso_local", "dso_preemptable", "default", "hidden", "protected", "dllimport", "dllexport",
-    "unnamed_addr", "local_unnamed_addr", "externally_initialized", "thread_local",
-))
-_STARTERS = ("define", "declare", "target", "source_filename", "attributes", "module", "deplibs")
+_NOT_DECLARED = ("private", "internal", "available_externally", "linkonce", "linkonce_odr", "weak",
+                 "weak_odr", "common", "appending")
+_NOT_DEFINED = ("extern_weak", "common", "appending")
 
 
 def read_ll(text_or_path: str | bytes | os.PathLike[str]) -> Module:
@@ -74,7 +69,7 @@ def _text_of(x: Any) -> tuple[str, str]:
     return data.decode("utf-8", "surrogateescape"), file
 
 
-class _Reader(Grammar):
+class _Reader(SymbolReader):
     """One file on the way to a module."""
 
     def __init__(self, text: Text) -> None:
@@ -86,9 +81,13 @@ class _Reader(Grammar):
         self.good: set[tuple[Any, ...]] = set()  # combinations of form and types found good
         self.errors: list[Diagnostic] = []
         self.unsupported_at: Diagnostic | None = None
+        self.aliases: list[tuple[str, int, str]] = []
+        self.comdats: dict[str, int] = {}
+        self.defined_comdats: set[str] = set()
         self.bodies: list[tuple[Function, list[str], int, int]] = []
         self.initialisers: list[tuple[Variable, int]] = []
         self.attributed: list[tuple[Function, tuple[Any, ...]]] = []
+        self.places: dict[Function, int] = {}  # of functions' names
         self.defined: set[str] = set()
 
     def stopped(self, e: Stop) -> None:
@@ -101,8 +100,9 @@ class _Reader(Grammar):
 
     def read(self) -> Module:
         self._outline()
+        self.resolve_aliases()
         self._attributes()
-        self._initialisers()
+        self.read_initialisers()
         self._metadata()
         for f, names, start, end in self.bodies:
             body = Body(self, f)
@@ -111,6 +111,9 @@ class _Reader(Grammar):
         for token, at in self.struct_uses.items():
             if token not in self.defined and not self.errors:
                 self.stopped(Stop(f"use of undefined type '{token}'", at))
+        for token, at in self.comdats.items():
+            if token not in self.defined_comdats:
+                self.stopped(Stop(f"use of undefined comdat '{token}'", at))
         if self.errors:
             self.errors.sort(key=lambda d: d.line)
             raise ParseError(self.errors)
@@ -143,7 +146,7 @@ class _Reader(Grammar):
             if inside and token == "}":
                 self.k = k + 1
                 return
-            starts = token in _STARTERS or (token[:1] in "@%!$" and t[k + 1] == "=")
+            starts = token in STARTERS or (token[:1] in "@%!$" and t[k + 1] == "=")
             if starts and not (inside and token[:1] == "%"):
                 self.k = k
                 return
@@ -155,7 +158,7 @@ class _Reader(Grammar):
         if token == "define" or token == "declare":
             self._function(token == "define")
         elif c == "@":
-            self._variable(token)
+            self.variable(token)
         elif c == "!":
             self._node(token)
         elif c == "%":
@@ -173,14 +176,19 @@ class _Reader(Grammar):
             self.expect("asm")
             self.aux["asm"] = self.aux.get("asm", "") + self.string() + "\n"
         elif c == "$":
-            self.k += 1
-            self.expect("=")
-            self.expect("comdat")
-            self.k += 1
-        elif c == "^" or token == "uselistorder" or token == "uselistorder_bb":
-            self.k = self.text.next_line(self.k)
+            self.comdat(token)
+        elif token == "uselistorder":
+            self.use_list_order()
+        elif c == "^" or token == "uselistorder_bb":
+            self._skip_line()
         else:
             self.fail("a definition such as 'define' or '@x = global'")
+
+    def _skip_line(self) -> None:
+        """Pass over a summary, `^0 = module: (…)`, or the order of a block's uses."""
+        while self.t[self.k] not in ("(", "{", END):
+            self.k += 1
+        self.skip_brackets()
 
     def _target(self) -> None:
         self.k += 1
@@ -191,6 +199,9 @@ class _Reader(Grammar):
         self.expect("=")
         at = self.k
         text = self.string()
+        wrong = layout_problem(text) if word == "datalayout" else None
+        if wrong:
+            raise Stop(wrong, at)
         if word == "triple" and text and not text.startswith("nvptx"):
             self.unsupported(f"the target {text}", at)
         if word == "triple" and text.startswith("nvptx-"):
@@ -199,22 +210,23 @@ class _Reader(Grammar):
 
     def _struct(self, token: str) -> None:
         at = self.k
-        t = self.named(token, at)
         self.k += 1
         self.expect("=")
         self.expect("type")
         if token in self.defined:
             raise Stop(f"the type '{token}' is defined twice", at)
         self.defined.add(token)
+        packed = self.t[self.k] == "<" and self.t[self.k + 1] == "{"
+        if not packed and self.t[self.k] not in ("{", "opaque"):  # another name of a type
+            if token in self.structs:
+                raise Stop(f"'{token}' is used before it is defined, and is no struct", at)
+            self.structs[token] = self.type()
+            return
+        t = self.named(token, at)
+        assert isinstance(t, StructType)
         if self.accept("opaque"):
             return
-        packed = False
-        if self.t[self.k] == "<" and self.t[self.k + 1] == "{":
-            packed = True
-            self.k += 1
-        if self.t[self.k] != "{":
-            self.unsupported("a named type that is no struct")
-        self.k += 1
+        self.k += 1 + packed
         body = self._members(0)
         if packed:
             self.expect(">")
@@ -230,11 +242,12 @@ class _Reader(Grammar):
         if token[1:].isdigit():
             if token in self.metadata.places:
                 raise Stop(f"the metadata '{token}' is defined twice", at)
-            self.metadata.places[token] = self.k
+            place = self.k
             if self.t[self.k] == "distinct":
                 self.k += 1
             if self.t[self.k][:1] != "!":
                 self.fail("a metadata node")
+            self.metadata.places[token] = place
             self.k += 1
             self.skip_brackets()
             return
@@ -257,101 +270,6 @@ class _Reader(Grammar):
             self.k += 1
         self.metadata.lists[token[1:]] = (at, items)
 
-    # ----------------------------------------------------------- variables
-
-    def _words(self) -> tuple[str, set[str]]:
-        """The linkage and the other words before a type."""
-        linkage, seen = "", set()
-        while True:
-            token = self.t[self.k]
-            if token in LINKAGES:
-                linkage = token
-            elif token in _IGNORED:
-                seen.add(token)
-                if token == "thread_local":
-                    self.unsupported("a thread_local variable")
-            else:
-                return linkage, seen
-            self.k += 1
-
-    def _variable(self, token: str) -> None:
-        at = self.k
-        self.k += 1
-        self.expect("=")
-        linkage, words = self._words()
-        space = self.address_space() if self.t[self.k] == "addrspace" else 0
-        words |= self._words()[1]
-        kind = self.t[self.k]
-        if kind in ("alias", "ifunc"):
-            self.unsupported(f"an {kind}")
-        if kind not in ("global", "constant"):
-            self.fail("'global' or 'constant'")
-        if space not in VARIABLE_SPACES:
-            raise Stop(f"there are no variables in address space {space}", at)
-        self.k += 1
-        type_at = self.k
-        t = self.type()
-        self._sized(t, type_at)
-        attributes = {"constant": ""} if kind == "constant" else {}
-        attributes.update({w: "" for w in ("unnamed_addr", "externally_initialized") if w in words})
-        v = Variable(
-            _symbol_name(token), VARIABLE_SPACES[space], t, linkage=linkage, attributes=attributes,
-            address_type=pointer(space),
-        )
-        if linkage not in ("external", "extern_weak"):
-            self.initialisers.append((v, self.k))
-            self._skip_constant()
-        self._variable_properties(v)
-        self._add(token, v, at)
-        self.module.add_global(v)
-
-    def _skip_constant(self) -> None:
-        """Pass over an initialiser: one token or word, brackets behind it."""
-        if self.t[self.k] in (",", END) or self.text.first[self.text.line_of(self.k)] == self.k:
-            self.fail("an initial value")
-        if self.t[self.k] in ("{", "[", "<"):
-            self.skip_brackets()
-            return
-        self.k += 1
-        while self.t[self.k] in ("inbounds", "nuw", "nusw", "nsw", "exact", "inrange"):
-            self.k += 1
-        if self.t[self.k] == "(":
-            self.skip_brackets()
-
-    def _variable_properties(self, v: Variable) -> None:
-        while self.accept(","):
-            token = self.t[self.k]
-            self.k += 1
-            if token == "align":
-                at = self.k
-                v.align = self.number()
-                if not v.align or v.align & (v.align - 1) or v.align > 1 << 32:
-                    raise Stop("an alignment is a power of two", at)
-            elif token in ("section", "partition", "code_model"):
-                text = self.string()
-                if token == "section":
-                    v.attributes["section"] = text
-            elif token == "comdat":
-                if self.t[self.k] == "(":
-                    self.skip_brackets()
-            elif token[:1] == "!":
-                self.k += 1
-            else:
-                self.fail("a property of a variable", self.k - 1)
-
-    def _add(self, token: str, s: Symbol, at: int) -> None:
-        if token in self.symbols:
-            raise Stop(f"'{token}' is defined twice", at)
-        self.symbols[token] = s
-
-    def _initialisers(self) -> None:
-        for v, at in self.initialisers:
-            self.k = at
-            try:
-                v.init = self.constant(v.value_type)
-            except Stop as e:
-                self.stopped(e)
-
     # ----------------------------------------------------------- functions
 
     def _function(self, defined: bool) -> None:
@@ -359,33 +277,42 @@ class _Reader(Grammar):
         self.k += 1
         while self.t[self.k][:1] == "!":  # declare !dbg !5 …
             self.k += 2
-        linkage, _ = self._words()
+        at = self.k
+        linkage, _ = self.words()
+        if linkage and linkage in (_NOT_DEFINED if defined else _NOT_DECLARED):
+            raise Stop(f"no function is {linkage} and {'defined' if defined else 'declared'}", at)
         kernel = False
         while self.t[self.k] in CONVENTIONS or self.t[self.k] == "cc":
             kernel |= convention(self) in ("ptx_kernel", "spir_kernel")
         returned = self.attributes.parameter(self)
         at = self.k
         result = self.type()
-        if isinstance(result, FunctionType):
-            raise Stop("a function does not return a function", at)
+        if isinstance(result, FunctionType) or result in (LABEL, METADATA):
+            raise Stop(f"a function does not return a {result}", at)
+        if returned:
+            self.attributes.of_type(self, returned, result, at)
         token, at = self.t[self.k], self.k
         if token[:1] != "@":
             self.fail("a function's name")
         self.k += 1
-        f = Function(opaque_name(_symbol_name(token)), "entry" if kernel else "func", self.module)
+        f = Function(opaque_name(symbol_name(token)), "entry" if kernel else "func", self.module)
         f.type = pointer()
         f.return_type = result
         f.linkage = linkage if linkage != "external" else ""
         names, variadic = self._parameters(f)
-        attributes = self._function_properties(defined)
+        attributes = self._function_properties(defined, token)
         f.aux = {"returns": returned} if returned else {}
         if variadic:
             f.aux["variadic"] = True
+        wrong = self._parameter_places(f)
+        if wrong:
+            raise Stop(wrong, at)
         end = self._body_end() if defined else 0
         self.attributed.append((f, attributes))
+        self.places[f] = at
         if not defined and self._declared_again(token, f):
             return
-        self._add(token, f, at)
+        self.add(token, f, at)
         if not defined and token.startswith(SILENT):
             return
         self.module.add_function(f)
@@ -433,16 +360,29 @@ class _Reader(Grammar):
                 names.append("")
             a = Argument(t, name, f, len(f.params))
             a.attributes = attributes
+            if attributes:
+                self.attributes.of_type(self, attributes, t, at)
             f.params.append(a)
             if self.accept(")"):
                 return names, False
             self.expect(",")
 
-    def _function_properties(self, defined: bool) -> tuple[Any, ...]:
+    def _parameter_places(self, f: Function) -> str | None:
+        """What is wrong with attributes that only some parameters can have."""
+        returned = [a for a in f.arguments if "returned" in a.attributes]
+        if len(returned) > 1:
+            return "two parameters are returned"
+        if returned and returned[0].type is not f.return_type:
+            return f"a {returned[0].type} is returned as {f.return_type}"
+        if any(has(a.attributes, "sret") for a in f.arguments[2:]):
+            return "sret stands on the first or the second parameter"
+        return None
+
+    def _function_properties(self, defined: bool, symbol: str) -> tuple[Any, ...]:
         out: tuple[Any, ...] = ()
         while True:
             token = self.t[self.k]
-            if token in _IGNORED:
+            if token in IGNORED:
                 self.k += 1
             elif token == "addrspace":
                 self.address_space()
@@ -451,8 +391,7 @@ class _Reader(Grammar):
                 self.string()
             elif token == "comdat":
                 self.k += 1
-                if self.t[self.k] == "(":
-                    self.skip_brackets()
+                self.of_comdat(symbol)
             elif token == "align":
                 self.k += 1
                 self.number()
@@ -468,22 +407,17 @@ class _Reader(Grammar):
 
     def _body_end(self) -> int:
         """The closing brace's token of the body whose opening one is at `k`."""
-        opened = self.k
+        opened, t = self.k, self.t
         self.expect("{")
-        text, t = self.text, self.t
-        line, n = text.line_of(opened), len(text.first)
-        last = text.count
-        for k in range(line + 1, n):
-            at = text.first[k]
-            if t[at] == "}" and at < (text.first[k + 1] if k + 1 < n else last):
-                return at
-            if t[at] in ("define", "declare") and at < last:
-                break
-        end = text.first[line + 1] if line + 1 < n else last
-        for at in range(self.k, end):  # all on one line
-            if t[at] == "}" and at == end - 1:
-                return at
-        raise Stop("the body is not closed: expected '}'", opened)
+        limit = self.text.next_function(opened)
+        depth, at = 1, self.k
+        while depth:
+            close = self.text.find("}", at, limit)
+            if close < 0:
+                raise Stop("the body is not closed: expected '}'", opened)
+            depth += t[at:close].count("{") - 1
+            at = close + 1
+        return at - 1
 
     def _attributes(self) -> None:
         for f, attributes in self.attributed:
@@ -492,6 +426,9 @@ class _Reader(Grammar):
             except Stop as e:
                 self.stopped(e)
                 continue
+            wrong = function_problem(known, len(f.params)) if known else None
+            if wrong:
+                self.stopped(Stop(wrong, self.places[f]))
             left = launch_attributes(f, known)
             if left:
                 f.aux["attributes"] = left
@@ -509,13 +446,7 @@ class _Reader(Grammar):
             return
         if kept:
             self.aux["metadata"] = kept
-
-
-def _symbol_name(token: str) -> str:
-    name = name_in(token)
-    if token[1:].isdigit():
-        return f"__unnamed_{int(name) + 1}"
-    return name[1:] if name[:1] == "\x01" else name
+        self.metadata.check(self.stopped)
 
 
 def _stem(path: str) -> str:

@@ -88,7 +88,7 @@ def test_floats(text, bits):
 
 @pytest.mark.parametrize(
     "text",
-    ["0.1", "0x3FB999999999999A", "0xH3C00", "1", "1e400", "true", "f0x", "f0x13FB8AA3B", "f0xG"],
+    ["0x3FB999999999999A", "0xH3C00", "1", "1e400", "true", "f0x", "f0x13FB8AA3B", "f0xG"],
 )
 def test_floats_that_are_none_of_the_type(text):
     with pytest.raises(ParseError):
@@ -184,11 +184,12 @@ def test_places_and_loops():
 def test_tolerated():
     m = read_ll(
         '; ModuleID = "x"\nsource_filename = "a/b.cu"\ntarget triple = "nvptx64-nvidia-cuda"\n'
-        "$c = comdat any\n@x = linkonce_odr dso_local hidden local_unnamed_addr addrspace(1) "
+        "$c = comdat any\n$f = comdat any\n"
+        "@x = linkonce_odr dso_local hidden local_unnamed_addr addrspace(1) "
         'global i32 0, section "s", comdat($c), align 4\n'
         "define weak_odr dso_local fastcc noundef i32 @f(i32 noundef returned %x) "
         "local_unnamed_addr comdat {\n  #dbg_value(i32 %x, !1, !DIExpression(), !2)\n"
-        '  %r = add i32 %x, 1, !range !3, !tbaa !4 ; a comment with "quotes"\n  ret i32 %r\n}\n'
+        '  %r = add i32 %x, 1, !prof !3, !tbaa !4 ; a comment with "quotes"\n  ret i32 %r\n}\n'
         '^0 = module: (path: "x")\n!3 = !{i32 0, i32 9}\n!4 = !{}\n'
     )
     verify(m)
@@ -273,7 +274,6 @@ def test_all_errors_of_a_file():
 
 
 @pytest.mark.parametrize(("text", "what"), [
-    ("@a = alias i32, ptr @b\n", "alias"),
     ("define void @f(x86_fp80 %x) {\n  ret void\n}\n", "x86_fp80"),
     ("define void @f(<vscale x 2 x i32> %x) {\n  ret void\n}\n", "scalable vector"),
     ("define void @f(ptr %p) {\n  %x = va_arg ptr %p, i32\n  ret void\n}\n", "va_arg"),

@@ -8,6 +8,7 @@ Source: LLVM Language Reference; address spaces as in NVVM IR.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -143,30 +144,32 @@ def _compare(of: Callable[[Type], bool], what: str) -> Rule:
 
 def _cast(
     source: Callable[[Type], bool], target: Callable[[Type], bool], order: int = 0
-) -> Rule:
-    """A conversion. `order`: 1 to more bits, -1 to fewer, 0 whatever."""
+) -> Callable[[Type, Type], bool]:
+    """Which conversions a row makes. `order`: 1 to more bits, -1 to fewer, 0 whatever."""
 
-    def rule(i: Instruction, f: Function) -> str | None:
-        a, b = i._operands[0].type, i.type
+    def right(a: Type, b: Type) -> bool:
         bits = element(b).bits - element(a).bits
-        right = source(a) and target(b) and _lanes(a) == _lanes(b) and bits * order >= abs(order)
-        return None if right else f"{i.form.name} cannot make {b} of {a}"
+        return source(a) and target(b) and _lanes(a) == _lanes(b) and bits * order >= abs(order)
 
-    return rule
-
-
-def _bitcast(i: Instruction, f: Function) -> str | None:
-    a, b = i._operands[0].type, i.type
-    if not a.bits or a.bits != b.bits or _is_pointer(a) != _is_pointer(b):
-        return f"bitcast cannot make {b} of {a}"
-    return None
+    return right
 
 
-def _address_space(i: Instruction, f: Function) -> str | None:
-    a, b = element(i._operands[0].type), element(i.type)
-    if not (isinstance(a, PointerType) and isinstance(b, PointerType)) or a is b:
-        return f"addrspacecast cannot make {b} of {a}"
-    return None
+def _bitcast(a: Type, b: Type) -> bool:
+    spaces = {getattr(element(t), "space", None) for t in (a, b)}
+    return bool(a.bits) and a.bits == b.bits and len(spaces) == 1
+
+
+def _address_space(a: Type, b: Type) -> bool:
+    return _is_pointer(a) and _is_pointer(b) and element(a) is not element(b)
+
+
+def cast_problem(row: str, source: Type, target: Type) -> str | None:
+    """Why a row of casts does not make `target` of `source`, or None."""
+    return None if CASTS[row](source, target) else f"{row} cannot make {target} of {source}"
+
+
+def _cast_rule(i: Instruction, f: Function) -> str | None:
+    return cast_problem(i.form.name, i._operands[0].type, i.type)
 
 
 def _pointer_at(index: int, stores: bool) -> Rule:
@@ -182,15 +185,36 @@ def _pointer_at(index: int, stores: bool) -> Rule:
         if not value.bits and not isinstance(value, StructType | ArrayType):
             return f"{i.form.name} of a value of type {value}"
         if i.form.name == "atomicrmw":
-            return _differ(i.type, i._operands[1].type)
-        return None
+            return _differ(i.type, i._operands[1].type) or _operation(i)
+        return _atomic_problem(value) if "atomic" in i.form.mods else None
 
     return rule
+
+
+def _atomic_problem(t: Type) -> str | None:
+    """What one atomic access can move: whole bytes, a power of two of them."""
+    if not isinstance(t, IntType | FloatType | PointerType) or t.bits < 8 or t.bits & (t.bits - 1):
+        return f"there is no atomic access to {t}"
+    return None
+
+
+def _operation(i: Instruction) -> str | None:
+    name, t = i.form.mods[0], i.type
+    if name == "xchg":
+        return _atomic_problem(t)
+    if name[0] == "f":
+        return None if _is_float(t) else f"atomicrmw {name} is for floats, not {t}"
+    if not isinstance(t, IntType):
+        return f"atomicrmw {name} is for integers, not {t}"
+    return _atomic_problem(t)
 
 
 def _cmpxchg(i: Instruction, f: Function) -> str | None:
     old = i._operands[1].type
     problem = _pointer_at(0, True)(i, f) or _differ(old, i._operands[2].type)
+    problem = problem or _atomic_problem(old)
+    if problem is None and isinstance(old, FloatType):
+        return f"cmpxchg is for integers and pointers, not {old}"
     t = i.type
     if problem is None and not (isinstance(t, StructType) and t.elements == (old, I1)):
         return f"cmpxchg of {old} gives {t}"
@@ -327,6 +351,8 @@ def _assembly(i: Instruction, asm: InlineAsm) -> str | None:
     """The result and the arguments are as many as the constraints say."""
     parts = [c for c in asm.constraints.split(",") if c and not c.startswith(("~", "!"))]
     outputs = [c for c in parts if c.startswith("=") and not c.startswith("=*")]
+    if any(c[0] != "=" and d[0] == "=" for c, d in itertools.pairwise(parts)):
+        return "an output of the assembly stands behind an input"
     t = i.type
     given = 0 if t is VOID else len(t.elements or ()) if isinstance(t, StructType) else 1
     if len(outputs) != given or (given == 1 and isinstance(t, StructType)):
@@ -353,22 +379,24 @@ _INTEGER_ROWS = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "ls
                  "or", "xor")
 _FLOAT_ROWS = ("fadd", "fsub", "fmul", "fdiv", "frem", "fneg")
 
+CASTS: dict[str, Callable[[Type, Type], bool]] = {
+    "trunc": _cast(_is_int, _is_int, -1), "zext": _cast(_is_int, _is_int, 1),
+    "sext": _cast(_is_int, _is_int, 1), "fptrunc": _cast(_is_float, _is_float, -1),
+    "fpext": _cast(_is_float, _is_float, 1), "fptoui": _cast(_is_float, _is_int),
+    "fptosi": _cast(_is_float, _is_int), "uitofp": _cast(_is_int, _is_float),
+    "sitofp": _cast(_is_int, _is_float), "ptrtoint": _cast(_is_pointer, _is_int),
+    "inttoptr": _cast(_is_int, _is_pointer), "bitcast": _bitcast, "addrspacecast": _address_space,
+}
 _RULES: dict[str, Rule] = {
     "ret": _ret, "br": _br, "switch": _switch, "unreachable": _nothing, "fence": _nothing,
     "call": _call, "select": _select, "freeze": _freeze, "alloca": _alloca, "getelementptr": _gep,
     "load": _pointer_at(0, False), "store": _pointer_at(1, True),
     "atomicrmw": _pointer_at(0, True), "cmpxchg": _cmpxchg,
     "extractvalue": _extract, "insertvalue": _insert, "extractelement": _vector,
-    "splitStruct": _split, "insertelement": _vector, "shufflevector": _vector, "bitcast": _bitcast,
-    "addrspacecast": _address_space,
+    "splitStruct": _split, "insertelement": _vector, "shufflevector": _vector,
     "icmp": _compare(lambda t: _is_int(t) or _is_pointer(t), "integers and pointers"),
     "fcmp": _compare(_is_float, "floats"),
-    "trunc": _cast(_is_int, _is_int, -1), "zext": _cast(_is_int, _is_int, 1),
-    "sext": _cast(_is_int, _is_int, 1), "fptrunc": _cast(_is_float, _is_float, -1),
-    "fpext": _cast(_is_float, _is_float, 1), "fptoui": _cast(_is_float, _is_int),
-    "fptosi": _cast(_is_float, _is_int), "uitofp": _cast(_is_int, _is_float),
-    "sitofp": _cast(_is_int, _is_float), "ptrtoint": _cast(_is_pointer, _is_int),
-    "inttoptr": _cast(_is_int, _is_pointer),
 }
+_RULES.update(dict.fromkeys(CASTS, _cast_rule))
 _RULES.update(dict.fromkeys(_INTEGER_ROWS, _all_same(_is_int, "integers")))
 _RULES.update(dict.fromkeys(_FLOAT_ROWS, _all_same(_is_float, "floats")))

@@ -149,7 +149,7 @@ class _Inliner:
         """Drop internal functions that nothing names any more."""
         changed = False
         while True:
-            named = _addresses_taken(self.module)
+            named = _addresses_taken(self.module) | _aliased(self.module)
             gone = [
                 f for f in self.module.functions
                 if f.linkage in ("internal", "private", "linkonce_odr", "linkonce")
@@ -166,6 +166,12 @@ class _Inliner:
                 self.ctx.remark(REMOVED, None, callee=str(f.name))
             _forget(self.module, set(gone))
             changed = True
+
+
+def _aliased(module: Module) -> set[Function]:
+    """The functions that others may call under another name."""
+    named = (f.aux.get("alias") for f in module.functions if isinstance(f.aux, dict))
+    return {f for f in named if f is not None}
 
 
 def _forget(module: Module, gone: set[Function]) -> None:

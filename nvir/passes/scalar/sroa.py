@@ -53,9 +53,7 @@ MAX_BYTES = 4096
 def run(function: Function, ctx: Context) -> bool:
     changed = False
     with bulk():
-        for i in function.instructions():
-            if i.form.name != "alloca":
-                continue
+        for i in [i for i in function.instructions() if i.form.name == "alloca"]:
             name, type = str(i.name), i.aux[0].name
             try:
                 pieces = _split(i)

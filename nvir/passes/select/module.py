@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from nvir.ir.bulk import bulk
-from nvir.ir.errors import Unsupported
+from nvir.ir.errors import ParseError, Unsupported
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo
 from nvir.ir.intrinsics import find
@@ -57,6 +57,7 @@ class ModuleSelector:
         self.sm = capability(source.target) or 80
         self.symbols: dict[Symbol, Symbol] = {}
         self.names: set[str] = set()
+        self.assembled: dict[str, Symbol] = {}  # what assembly at module level makes
         self.named = _named(source)
         self.alignments = abi.alignments(source)
         self.selected: list[Selector] = []
@@ -92,7 +93,7 @@ class ModuleSelector:
     def run(self) -> Module:
         source, target = self.source, self.target
         if isinstance(source.aux, dict) and source.aux.get("asm"):
-            raise Unsupported("assembly at module level")
+            self._assembly(str(source.aux["asm"]))
         target.debug = attrs.evolve(source.debug)
         target.target_options = source.target_options
         # As in LLVM a kernel's names come first: others make way for them.
@@ -104,6 +105,11 @@ class ModuleSelector:
         for x in source.globals:
             if x in self.symbols and x.init is not None:
                 self._initialise(x)
+        for x in source.functions:
+            if isinstance(x.aux, dict) and "alias" in x.aux:
+                alias = self.symbols[x]
+                assert isinstance(alias, Function)
+                alias.aux = {"alias": self.symbols[x.aux["alias"]]}
         target.globals[:] = in_order_of_names(target.globals)
         for f in source.functions:
             if f in self.symbols and f.blocks:
@@ -114,9 +120,33 @@ class ModuleSelector:
                 self.selected.append(s)
         return target
 
+    def _assembly(self, text: str) -> None:
+        """PTX at module level joins the module; what the source only declares may be in it."""
+        from nvir.ptx.reader import read_ptx
+
+        t = self.target
+        version = ".".join(map(str, t.version))
+        head = f".version {version}\n.target {t.target}\n.address_size {t.address_size}\n"
+        try:
+            read = read_ptx(head + text)
+        except ParseError as e:
+            raise Unsupported(f"assembly at module level: {e.errors[0].message}") from None
+        for x in read.order:
+            if isinstance(x, Function):
+                t.add_function(x)
+            else:
+                t.add_global(x)
+            self.names.add(str(x.name))
+            self.assembled[str(x.name)] = x
+
     def _head(self, f: Function) -> None:
         name = str(f.name)
-        if name.startswith("llvm.") or (not f.blocks and (f not in self.named or find(name))):
+        aliased = f.aux.get("alias") if isinstance(f.aux, dict) else None
+        called = f in self.named and not find(name)
+        if name.startswith("llvm.") or not (f.blocks or called or aliased):
+            return
+        if not f.blocks and name in self.assembled:
+            self.symbols[f] = self.assembled[name]
             return
         new = Function(self._name(name), f.kind, self.target)
         new.linkage = _linkage(f.linkage, declared=not f.blocks)
@@ -131,8 +161,13 @@ class ModuleSelector:
     def _variable(self, v: Variable) -> None:
         t = v.value_type
         size, align = size_of(t), max(v.align, align_of(t))
-        new = Variable(self._name(str(v.name)), v.space, B8, align=align, address_type=B64)
         extern = v.linkage in ("extern", "external", "extern_weak", "available_externally")
+        if extern and v not in self.named:
+            return
+        if extern and v.name in self.assembled:
+            self.symbols[v] = self.assembled[str(v.name)]
+            return
+        new = Variable(self._name(str(v.name)), v.space, B8, align=align, address_type=B64)
         undefined = isinstance(t, ArrayType) and t.count == 0
         if v.space == "shared":
             new.linkage = "extern" if extern or undefined else ""

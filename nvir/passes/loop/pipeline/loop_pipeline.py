@@ -48,38 +48,23 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_times, is_long_load
-from nvir.passes.loop.pipeline.choice import (
-    Choice,
-    Prices,
-    body_at,
-    body_of,
-    choose,
-    expand_stages,
-    plain_body,
-)
+from nvir.passes.loop.pipeline.choice import Choice, body_of, choose, machine_for, pipeline
 from nvir.passes.loop.pipeline.expand import PIPELINED, REST, expand
 from nvir.passes.loop.pipeline.feasible import Feasibility, Reason, annotate, infeasible
 from nvir.passes.loop.pipeline.kernel_only import why_not
-from nvir.passes.loop.pipeline.schedule_file import (
-    FileSchedule,
-    read_schedules,
-    staged_by,
-)
+from nvir.passes.loop.pipeline.schedule_file import FileSchedule, read_schedules, staged_by
 from nvir.passes.loop.unroll.prepare import Refusals, Region
 from nvir.passes.loop.unroll.transform import NOUNROLL
 from nvir.passes.loop.unroll.unroll_decision import decide
 from nvir.passes.remarks import Code, analysis, missed, passed
-from nvir.sm.loopgraph import loop_graph, variant
-from nvir.sm.machine import Expansion
-from nvir.sm.machine import expand as expand_operations
-from nvir.sm.mii import loop_bounds
-from nvir.sm.pipeline import schedule_loop
+from nvir.sm.loopgraph import loop_graph
+from nvir.sm.pipeline import LoopSchedule, schedule_loop
 
 PIPELINE = passed(
     "Pipelined",
     "{stages} stages, {factor} {factor:iteration|iterations} in the kernel: "
     "{before} → {after} cycles an iteration "
-    "predicted (MII {mii}), registers {registers_before} → {registers}, "
+    "predicted (II {ii}, MII {mii}), registers {registers_before} → {registers}, "
     "blocks an SM {blocks_before} → {blocks}",
 )
 SCHEDULED = passed(
@@ -151,7 +136,6 @@ class _Pipeliner:
         self.options: Options = ctx.options
         self._divergence: Divergence | None = None
         self._factors: dict[str, int] | None = None
-        self.prices: Prices | None = None
         self.judged = 0
         self.textures = bool(ctx.knob("PipelineMultiOutputTex"))
 
@@ -163,9 +147,9 @@ class _Pipeliner:
             if why is None:
                 return True
         if why is None:
-            choice = self._choose(loop)
+            choice, made = self._choose(loop)
             if choice.reason is None:
-                self._apply(loop, choice)
+                self._apply(loop, choice, made)
                 return True
             why = choice.reason, choice.what
         reason, what = why
@@ -247,7 +231,7 @@ class _Pipeliner:
         self.function.analyze_cfg()
         self.ctx.count("pipelined")
         self.ctx.remark(SCHEDULED, loop, stages=done.stages, factor=done.factor, ii=ii)
-        self._divergence = self.prices = None
+        self._divergence = None
 
     # ------------------------------------------------------------- reasons
 
@@ -293,21 +277,23 @@ class _Pipeliner:
         size = sum(map(len, self.function.blocks))
         return max(1, self.options.judged * min(LARGE, size) // max(size, 1))
 
-    def _choose(self, loop: Loop) -> Choice:
+    def _choose(self, loop: Loop) -> tuple[Choice, LoopSchedule | None]:
         if self.options.judged and self.judged >= self._most():
-            return Choice(Reason.MANY, str(self.judged))
+            return Choice(Reason.MANY, str(self.judged)), None
         self.judged += 1
         try:
-            expansion = expand_operations([loop.header], self.ctx.profile, strict=True)
-            count = len(variant(expansion, set(loop.header.phis)))
-            if count > LARGEST:
-                return Choice(Reason.TOO_LARGE, str(count))
-            return self._by_cost(loop, expansion)
+            found = loop_graph(loop, self.ctx.profile, level=self.options.level)
+            if len(found.operations) > LARGEST:
+                return Choice(Reason.TOO_LARGE, str(len(found.operations))), None
+            made = schedule_loop(found, registers=False)
+            return self._by_cost(loop), made
         except NvirError as e:
-            return Choice(Reason.TEMPLATE, str(e))
+            return Choice(Reason.TEMPLATE, str(e)), None
 
-    def _by_cost(self, loop: Loop, expansion: Expansion) -> Choice:
-        body = plain_body(loop, self.textures)
+    def _by_cost(self, loop: Loop) -> Choice:
+        scratch = clone_function(self.function)  # bringing it into form changes it
+        scratch.analyze_cfg()
+        body, _ = body_of(scratch, str(loop.header.name), self.textures, words=True)
         obstacle = body.test_loads
         if obstacle is not None:
             return Choice(Reason.TEST, obstacle.form.spelling)
@@ -318,16 +304,12 @@ class _Pipeliner:
         limit = self._over_limit(body)
         if limit is not None:
             return Choice(Reason.LIMIT, limit)
-        if self.prices is None:
-            self.prices = self._prices()
+        machine = machine_for(self.function, self.ctx.profile, self.options.level)
         return choose(
-            self.prices, loop, body, expansion, depth=self.options.depth, force=self.options.force,
+            self.function, loop, body, machine, factors=self._unrolled(),
+            depth=self.options.depth, force=self.options.force,
             limit=self.ctx.knob("PipelineHoistRRegPressureLimit"), kernel_only=alone,
         )
-
-    def _prices(self, plain: tuple[int, int] | None = None) -> Prices:
-        level, factors = self.options.level, self._unrolled()
-        return Prices(self.function, self.ctx.profile, level, factors, plain=plain)
 
     def _over_limit(self, body: Body) -> str | None:
         """Which of the limits that knobs set the body goes beyond."""
@@ -354,7 +336,7 @@ class _Pipeliner:
 
     # ------------------------------------------------------------- carry out
 
-    def _apply(self, loop: Loop, choice: Choice) -> None:
+    def _apply(self, loop: Loop, choice: Choice, made: LoopSchedule | None) -> None:
         where = loop.header
         classes = annotate([i for i in where if not i.form.is_phi], self.ctx.profile)
         accepted = sum(not i.form.is_phi for i in where)
@@ -362,21 +344,19 @@ class _Pipeliner:
         before, after = choice.before, choice.after
         assert before is not None
         assert after is not None
-        bounds = loop_bounds(loop_graph(loop, self.ctx.profile, level=self.options.level))
+        header = str(where.name)
+        place = loop
         alone = self.options.form == "kernel-only"
-        assert choice.stages is not None
-        body, _ = body_at(where, self.textures, words=True, like=choice.stages.body)
-        done = expand_stages(body, choice.stages.stages, alone)
+        done = pipeline(self.function, header, choice.depth, self.textures, alone)
         self.ctx.count("pipelined")
         self.ctx.remark(
-            PIPELINE, loop, stages=done.stages, factor=done.factor,
-            before=round(before.cycles, 1), after=round(after.cycles, 1), mii=bounds.mii,
+            PIPELINE, place, stages=done.stages, factor=done.factor,
+            before=round(before.cycles, 1), after=round(after.cycles, 1),
+            ii=made.ii if made is not None else None, mii=made.mii if made is not None else None,
             registers_before=before.registers, registers=after.registers,
             blocks_before=before.blocks, blocks=after.blocks,
         )
-        self._divergence = self.prices = None
-        if str(where.name) not in self._unrolled():  # then what was priced is the function now
-            self.prices = self._prices((after.registers, after.spills))
+        self._divergence = None
 
 
 def _early_exit(loop: Loop) -> str | None:

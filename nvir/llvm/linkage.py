@@ -1,0 +1,245 @@
+"""Reading variables and aliases, and what variables and functions share: linkage, comdats.
+
+A variable's initial value is read when all symbols are known; an alias is another token for what it
+names. Source: LLVM 19's parser and verifier, for what linkages allow.
+"""
+
+from __future__ import annotations
+
+from nvir.ir.function import Function
+from nvir.ir.module import Module
+from nvir.ir.nvvm import VARIABLE_SPACES
+from nvir.ir.symbols import Variable
+from nvir.ir.types import ArrayType, FunctionType, PointerType, pointer
+from nvir.ir.values import Argument, Symbol, Undef
+from nvir.llvm.grammar import FLAGS, Grammar
+from nvir.llvm.lexer import END, Stop, name_in
+from nvir.llvm.literals import is_zero
+
+STARTERS = ("define", "declare", "target", "source_filename", "attributes", "module", "deplibs")
+LINKAGES = frozenset((
+    "private", "internal", "available_externally", "linkonce", "linkonce_odr", "weak", "weak_odr",
+    "common", "appending", "extern_weak", "external",
+))
+IGNORED = frozenset((
+    "dso_local", "dso_preemptable", "default", "hidden", "protected", "dllimport", "dllexport",
+    "unnamed_addr", "local_unnamed_addr", "externally_initialized", "thread_local",
+))
+LOCAL = ("private", "internal")
+_SEEN_OUTSIDE = frozenset(("hidden", "protected", "dllimport", "dllexport"))
+_COMDATS = ("any", "exactmatch", "largest", "nodeduplicate", "noduplicates", "samesize")
+
+
+class SymbolReader(Grammar):
+    """The symbols of one file; the reader of the file (reader.py) has the state."""
+
+    module: Module
+    comdats: dict[str, int]
+    defined_comdats: set[str]
+    aliases: list[tuple[str, int, str]]
+    initialisers: list[tuple[Variable, int]]
+    bodies: list[tuple[Function, list[str], int, int]]
+
+    def stopped(self, e: Stop) -> None:
+        raise NotImplementedError
+
+    def words(self) -> tuple[str, set[str]]:
+        """The linkage and the other words before a type."""
+        linkage, seen = "", set()
+        while True:
+            token = self.t[self.k]
+            if token in LINKAGES:
+                linkage = token
+            elif token in IGNORED:
+                seen.add(token)
+                if token == "thread_local":
+                    self.unsupported("a thread_local variable")
+            else:
+                if linkage in LOCAL and seen & _SEEN_OUTSIDE:
+                    self.fail("a symbol that is seen outside, not one with local linkage")
+                return linkage, seen
+            self.k += 1
+
+    def variable(self, token: str) -> None:
+        at = self.k
+        self.k += 1
+        self.expect("=")
+        linkage, words = self.words()
+        space = self.address_space() if self.t[self.k] == "addrspace" else 0
+        words |= self.words()[1]
+        kind = self.t[self.k]
+        if kind == "ifunc":
+            self.unsupported("an ifunc")
+        if kind == "alias":
+            self._alias(token, linkage)
+            return
+        if kind not in ("global", "constant"):
+            self.fail("'global' or 'constant'")
+        if space not in VARIABLE_SPACES:
+            raise Stop(f"there are no variables in address space {space}", at)
+        self.k += 1
+        type_at = self.k
+        t = self.type()
+        self._sized(t, type_at)
+        attributes = {"constant": ""} if kind == "constant" else {}
+        attributes.update({w: "" for w in ("unnamed_addr", "externally_initialized") if w in words})
+        v = Variable(
+            symbol_name(token), VARIABLE_SPACES[space], t, linkage=linkage, attributes=attributes,
+            address_type=pointer(space),
+        )
+        if linkage == "appending" and not isinstance(t, ArrayType):
+            raise Stop("what is appended to is an array", type_at)
+        if linkage == "common" and kind == "constant":
+            raise Stop("a common variable is no constant", at)
+        if linkage not in ("external", "extern_weak"):
+            self.initialisers.append((v, self.k))
+            self._skip_constant()
+        self._variable_properties(v, token)
+        self.add(token, v, at)
+        self.module.add_global(v)
+
+    def _alias(self, token: str, linkage: str) -> None:
+        """`@a = alias T, ptr @b`: note where the aliasee begins."""
+        if linkage in ("common", "appending", "extern_weak", "external"):
+            raise Stop(f"an alias is not {linkage}", self.start)
+        self.k += 1
+        t = self.type()
+        self.expect(",")
+        if token in self.symbols or any(token == name for name, *_ in self.aliases):
+            raise Stop(f"'{token}' is defined twice", self.start)
+        self._sized(pointer() if isinstance(t, FunctionType) else t, self.k)
+        self.aliases.append((token, self.k, linkage))
+        at = self.k
+        if not isinstance(self.type(), PointerType):
+            raise Stop("an alias is a pointer", at)
+        self._skip_constant()
+        while self.accept(","):
+            self.expect("partition")
+            self.string()
+
+    def resolve_aliases(self) -> None:
+        """Let each alias stand for what it names. A function that others may call under the
+        alias's name keeps it (`.alias` of PTX)."""
+        left, self.aliases = self.aliases, []
+        while left:
+            stuck: list[tuple[str, int, str]] = []
+            waiting = {name for name, *_ in left}
+            for token, at, linkage in left:
+                self.k = self.start = at
+                try:
+                    target = self.constant(self.type())
+                    if isinstance(target, Symbol) and self._only_declared(target):
+                        raise Stop(f"'{token}' is an alias of what is only declared", at)
+                    self.stand_ins[token] = target
+                    if isinstance(target, Function) and linkage not in ("internal", "private"):
+                        self._second_name(token, target, linkage)
+                except Stop as e:
+                    if self.t[e.at] in waiting:  # an alias of an alias
+                        stuck.append((token, at, linkage))
+                    else:
+                        self.stopped(e)
+            if len(stuck) == len(left):
+                self.stopped(Stop(f"the alias '{left[0][0]}' names itself", left[0][1]))
+                return
+            left = stuck
+
+    def _only_declared(self, s: Symbol) -> bool:
+        if isinstance(s, Variable):
+            return s.linkage in ("external", "extern_weak")
+        return not any(s is f for f, *_ in self.bodies)
+
+    def comdat(self, token: str) -> None:
+        """`$name = comdat any`"""
+        at = self.k
+        self.k += 1
+        self.expect("=")
+        self.expect("comdat")
+        if token in self.defined_comdats:
+            raise Stop(f"the comdat '{token}' is defined twice", at)
+        self.defined_comdats.add(token)
+        if self.t[self.k] not in _COMDATS:
+            self.fail("a kind of comdat such as 'any'")
+        self.k += 1
+
+    def of_comdat(self, symbol: str) -> None:
+        """What stands behind `comdat`: a name in brackets, or nothing for `$` and the symbol's."""
+        if not self.accept("("):
+            self.comdats.setdefault(f"${symbol[1:]}", self.k - 1)
+            return
+        if self.t[self.k][:1] != "$":
+            self.fail("a comdat such as '$x'")
+        self.comdats.setdefault(self.t[self.k], self.k)
+        self.k += 1
+        self.expect(")")
+
+    def _second_name(self, token: str, f: Function, linkage: str) -> None:
+        if f.kind == "entry" or not any(f is b for b, *_ in self.bodies):
+            self.unsupported("an alias of what is no function with a body", self.start)
+        alias = Function(symbol_name(token), "func", self.module)
+        alias.type, alias.return_type = f.type, f.return_type
+        alias.linkage = linkage if linkage != "external" else ""
+        for p in f.params:
+            alias.params.append(Argument(p.type, None, alias, len(alias.params)))
+        alias.aux = {"alias": f}
+        self.module.add_function(alias)
+
+    def _skip_constant(self) -> None:
+        """Pass over an initialiser: one token or word, brackets behind it."""
+        token = self.t[self.k]
+        if token in STARTERS or token in (",", END) or self.t[self.k + 1] == "=":
+            self.fail("an initial value")
+        if token in ("{", "[", "<"):
+            self.skip_brackets()
+            return
+        self.k += 1
+        while self.t[self.k] in FLAGS or self.t[self.k] == "inrange":
+            self.k += 1
+        if self.t[self.k] == "(":
+            self.skip_brackets()
+
+    def _variable_properties(self, v: Variable, symbol: str) -> None:
+        while self.accept(","):
+            token = self.t[self.k]
+            self.k += 1
+            if token == "align":
+                at = self.k
+                v.align = self.number()
+                if not v.align or v.align & (v.align - 1) or v.align > 1 << 32:
+                    raise Stop("an alignment is a power of two", at)
+            elif token in ("section", "partition", "code_model"):
+                text = self.string()
+                if token == "section":
+                    v.attributes["section"] = text
+            elif token == "comdat":
+                self.of_comdat(symbol)
+            elif token[:1] == "!":
+                self.k += 1
+            else:
+                self.fail("a property of a variable", self.k - 1)
+
+    def add(self, token: str, s: Symbol, at: int) -> None:
+        if token in self.symbols:
+            raise Stop(f"'{token}' is defined twice", at)
+        self.symbols[token] = s
+
+    def read_initialisers(self) -> None:
+        for v, at in self.initialisers:
+            self.k = at
+            try:
+                v.init = self.constant(v.value_type)
+                if v.linkage == "common" and not is_zero(v.init) and not isinstance(v.init, Undef):
+                    raise Stop("a common variable is zero", at)
+                if v.name in ("llvm.used", "llvm.compiler.used") and not (
+                    isinstance(v.value_type, ArrayType)
+                    and isinstance(v.value_type.element, PointerType)
+                ):
+                    raise Stop(f"@{v.name} is an array of pointers", at)
+            except Stop as e:
+                self.stopped(e)
+
+
+def symbol_name(token: str) -> str:
+    name = name_in(token)
+    if token[1:].isdigit():
+        return f"__unnamed_{int(name) + 1}"
+    return name[1:] if name[:1] == "\x01" else name

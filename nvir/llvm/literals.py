@@ -1,0 +1,94 @@
+"""Constants of LLVM text: what an expression or an aggregate of a type may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nvir.ir.opcodes.form import nvvm_form
+from nvir.ir.types import (
+    LABEL,
+    METADATA,
+    VOID,
+    ArrayType,
+    FloatType,
+    FunctionType,
+    IntType,
+    StructType,
+    Type,
+    VectorType,
+)
+from nvir.ir.values import Value, constant
+from nvir.ir.verify.nvvm import CASTS, cast_problem, element
+
+
+def expression_problem(
+    spelling: str, operands: tuple[Value, ...], t: Type, aux: Any
+) -> str | None:
+    """Why this is no constant expression of type `t`, or None."""
+    row = spelling.split()[0]
+    form = nvvm_form(spelling)
+    if row == "getelementptr":
+        if not operands or element(operands[0].type) is not element(t):
+            return f"getelementptr gives no {t}"
+        return gep_problem(aux, operands[1:])
+    if not form.pure or form.terminator or form.is_phi:
+        return f"{row} is no constant expression"
+    if row in CASTS:
+        if len(operands) != 1:
+            return f"{row} takes one operand"
+        return cast_problem(row, operands[0].type, t)
+    if form.name not in ("select", "extractelement", "insertelement", "extractvalue",
+                         "insertvalue", "shufflevector") and any(
+        v.type is not operands[0].type for v in operands
+    ):
+        return f"the operands of {row} have different types"
+    return None
+
+
+def gep_problem(source: Type, indices: tuple[Value, ...]) -> str | None:
+    """Why indices do not lead into a value of type `source`, or None."""
+    at: Type = source
+    if isinstance(source, FunctionType) or source in (VOID, LABEL, METADATA):
+        return f"getelementptr into {source}"
+    for v in indices[1:]:
+        if isinstance(at, StructType):
+            k = getattr(v, "value", None)
+            if v.type.__class__ is VectorType and isinstance(k, tuple):
+                k = getattr(k[0], "value", None)
+            k = 0 if k is None and is_zero(v) else k
+            if not isinstance(k, int) or at.elements is None or not 0 <= k < len(at.elements):
+                return f"{at} has no such member"
+            at = at.elements[k]
+        elif isinstance(at, ArrayType | VectorType):
+            at = at.element
+        else:
+            return f"{at} has no members"
+    return None
+
+
+def hexadecimal(token: str) -> int:
+    """`u0xFF`; the highest bit that is set in `s0xFF` is the sign, as LLVM reads it."""
+    value = int(token[3:], 16)
+    return value - (1 << value.bit_length()) if token[0] == "s" and value else value
+
+
+def zero(t: Type) -> Value:
+    """The zero of a type: number 0 for scalars, else None (`null`, `zeroinitializer`)."""
+    return constant(t, 0 if isinstance(t, IntType | FloatType) else None)
+
+
+def is_zero(v: Value) -> bool:
+    value = getattr(v, "value", 1)
+    return value is None or (value == 0 and value.__class__ is int)
+
+
+def members(t: Type) -> list[Type] | None:
+    """The types of the members that a constant of type `t` lists."""
+    if isinstance(t, ArrayType | VectorType):
+        return [t.element] * t.count
+    return list(t.elements) if isinstance(t, StructType) and t.elements is not None else None
+
+
+def bracket_fits(t: Type, opening: str) -> bool:
+    return opening == ("{" if isinstance(t, StructType) else "[" if isinstance(t, ArrayType)
+                       else "<")
