@@ -20,7 +20,7 @@ from typing import Any
 
 from nvir.ir import Function, Instruction, Module, integer
 from nvir.ir.block import Block
-from nvir.ir.opcodes import form
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import PRED
 from nvir.ir.values import undef
 

@@ -17,7 +17,7 @@ from nvir.ir import Function, Instruction, Module, integer
 from nvir.ir.block import Block
 from nvir.ir.builder import Builder
 from nvir.ir.bulk import bulk
-from nvir.ir.opcodes import form
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import B32, B64, PRED
 from nvir.ir.values import undef
 

@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+PAINTERS = "nvir.report.notebook"  # draws what notebooks show
 
 if TYPE_CHECKING:
     from nvir import ir, llvm, passes, ptx, report, sm, toolchain

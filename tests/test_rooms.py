@@ -29,12 +29,6 @@ ALLOWED = {
         "loading",  # a file of any language, above the rooms that read them
     },
 }
-# what a notebook shows of an object is made by the room above it, when asked for
-EXCEPTIONS = {
-    ("ir", "report", "function.py"), ("ir", "report", "module.py"), ("sm", "report", "pipeline.py"),
-    # until policies register themselves
-    ("passes", "documented", "licm.py"), ("passes", "documented", "loop_unroll.py"),
-}
 
 
 def imports(file: Path) -> set[str]:
@@ -62,7 +56,7 @@ def test_a_room_imports_only_what_it_may(room):
     allowed = ALLOWED[room] | {room}
     for file in (NVIR / room).rglob("*.py"):
         for other in imports(file) - allowed:
-            assert (room, other, file.name) in EXCEPTIONS, f"{file} imports nvir.{other}"
+            pytest.fail(f"{file} imports nvir.{other}")
 
 
 def fresh(code: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nvir.ir.block import CHECK, Block, erased_ahead
+from nvir.ir.display import Displayed
 from nvir.ir.errors import VerifyError
 from nvir.ir.symbols import Variable
 from nvir.ir.types import B64, VOID, Type
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from nvir.ir.module import Module
 
 
-class Function(Symbol):
+class Function(Symbol, Displayed):
     """A kernel or a device function; as a value, its address.
 
     kind        "entry" (a kernel) or "func"
@@ -181,20 +182,5 @@ class Function(Symbol):
 
         return natural_loops(self)
 
-    def __str__(self) -> str:
-        from nvir.ir.text.print import function_text
-
-        return function_text(self)
-
     def __repr__(self) -> str:
         return f"<Function {self.kind} {self.name}, {len(self.blocks)} blocks>"
-
-    def _repr_svg_(self) -> str | None:
-        from nvir.report.notebook import function_svg
-
-        return function_svg(self)
-
-    def _repr_html_(self) -> str:
-        from nvir.report.notebook import function_html
-
-        return function_html(self)

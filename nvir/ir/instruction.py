@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from nvir.ir.display import Printed
 from nvir.ir.opcodes.form import Form
 from nvir.ir.types import VOID, Type
 from nvir.ir.values import UNTRACKED, Result, Value
@@ -40,7 +41,7 @@ class Location:
     inlined: str = ""
 
 
-class Instruction(Value):
+class Instruction(Value, Printed):
     """One operation. `block`, `prev` and `next` place it; see the module docstring for `aux`."""
 
     __slots__ = (
@@ -285,11 +286,6 @@ class Instruction(Value):
     def move_before(self, other: Instruction) -> None:
         self.remove()
         self.insert_before(other)
-
-    def __str__(self) -> str:
-        from nvir.ir.text.print import instruction_text
-
-        return instruction_text(self)
 
     def __repr__(self) -> str:
         return f"<Instruction {self.name or ''} {self.form.spelling}>"

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from nvir.ir.display import Displayed
 from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.function import Function
 from nvir.ir.symbols import Param, Variable, address_type
@@ -26,7 +27,7 @@ class DebugData:
     sections: list[tuple[str, list[str]]] = attrs.Factory(list)
 
 
-class Module:
+class Module(Displayed):
     """A compilation unit of one level.
 
     level       "ori" or "nvvm"
@@ -150,23 +151,8 @@ class Module:
             )
         )
 
-    def __str__(self) -> str:
-        from nvir.ir.text.print import print_ir
-
-        return print_ir(self)
-
     def __repr__(self) -> str:
         return f"<Module {self.name}: {self.level}, {self.target}, {len(self.functions)} functions>"
-
-    def _repr_svg_(self) -> str | None:
-        from nvir.report.notebook import module_svg
-
-        return module_svg(self)
-
-    def _repr_html_(self) -> str:
-        from nvir.report.notebook import module_html
-
-        return module_html(self)
 
 
 # The first PTX ISA version that knows a target; a module is written in the

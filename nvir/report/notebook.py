@@ -7,8 +7,9 @@ so nothing here raises NvirError: where a picture cannot be drawn the text stand
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
@@ -23,6 +24,11 @@ GAP = 24  # between the pictures of a module
 _TAG = re.compile(r"<svg\b.*", re.S)
 _SIZE = re.compile(r'<svg[^>]*?\bwidth="([\d.]+)(pt|px)?"[^>]*?\bheight="([\d.]+)', re.S)
 _POINT = 4 / 3  # CSS pixels
+
+
+def paint(thing: object, kind: str) -> str | None:
+    """The picture ("svg") or the page ("html") of a module, a function or a loop schedule."""
+    return _PAINTERS[type(thing).__name__, kind](thing)
 
 
 def function_svg(function: Function) -> str | None:
@@ -137,3 +143,10 @@ def _stacked(pictures: list[str]) -> str:
     size = f'width="{widest:.0f}" height="{top - GAP:.0f}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}'
     return "\n".join([f'{head} xmlns:xlink="http://www.w3.org/1999/xlink">', *out, "</svg>"])
+
+
+_PAINTERS: dict[tuple[str, str], Callable[[Any], str | None]] = {
+    ("Module", "svg"): module_svg, ("Module", "html"): module_html,
+    ("Function", "svg"): function_svg, ("Function", "html"): function_html,
+    ("LoopSchedule", "svg"): schedule_svg, ("LoopSchedule", "html"): schedule_html,
+}

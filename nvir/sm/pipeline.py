@@ -25,6 +25,7 @@ from functools import lru_cache
 
 import attrs
 
+from nvir.ir.display import Displayed
 from nvir.ir.errors import NvirError, Unsupported
 from nvir.sm.exchange import Exchange
 from nvir.sm.loopgraph import LoopGraph
@@ -41,7 +42,7 @@ TIGHT = 0.6  # share of the kernel from which on a pipe's operations are put sid
 
 
 @attrs.frozen(eq=False)
-class LoopSchedule(LoopBounds):
+class LoopSchedule(LoopBounds, Displayed):
     """A modulo schedule of a loop graph, and what bounds it.
 
     times    node -> start, cycles from 0
@@ -77,16 +78,6 @@ class LoopSchedule(LoopBounds):
             if name:
                 out[name] = out.get(name, 0) + cycles
         return out
-
-    def _repr_svg_(self) -> str:
-        from nvir.report.notebook import schedule_svg
-
-        return schedule_svg(self)
-
-    def _repr_html_(self) -> str:
-        from nvir.report.notebook import schedule_html
-
-        return schedule_html(self)
 
 
 def schedule_loop(

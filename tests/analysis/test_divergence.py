@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import nvir
 from nvir.analysis.divergence import Divergence, divergence
 from nvir.ir import Block, Function, Instruction, Module, Value, integer
-from nvir.ir.opcodes import form
+from nvir.ir.opcodes.form import form
 from nvir.ir.special import special_register
 from nvir.ir.types import PRED, U32
 from nvir.ir.values import Constant, SpecialRegister

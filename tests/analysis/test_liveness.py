@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nvir.analysis.liveness import Liveness, live_blocks, liveness
 from nvir.ir import Argument, Block, Function, Instruction, Module, Value, integer, undef
 from nvir.ir.cfg import successors
-from nvir.ir.opcodes import form
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import B32, PRED, U32
 
 ADD, PHI, BRA, RET = form("add.u32", "%s, %s, %s"), form("phi"), form("bra"), form("ret")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nvir.ir import Function, Instruction, Module, VerifyError, block, integer, undef
 from nvir.ir.cfg import delete_block, insert_preheader, split_edge
 from nvir.ir.loops import natural_loops
-from nvir.ir.opcodes import form
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import B32, PRED
 
 

@@ -7,7 +7,7 @@ import pytest
 from nvir.ir import Instruction, integer
 from nvir.ir.builder import Builder
 from nvir.ir.module import Module
-from nvir.ir.opcodes import form
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import SCALARS
 
 

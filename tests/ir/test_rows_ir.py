@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 import nvir
+from nvir.documented import policy
 from nvir.documented.hoist import stages as licm_stages
 from nvir.documented.unroll.steps import Rules
 from nvir.ir import integer, undef
@@ -112,7 +113,7 @@ def test_each_flag_of_the_code_object_has_a_name():
     module = nvir.read_ptx(KERNEL + "st.global.u32 [%rd1], %r2; ret; }")
     f = module["k"]
     named = {
-        "1368 bit 0": (loop_simplify.Options().enable, loop_unroll.Entry().optimize),
+        "1368 bit 0": (loop_simplify.Options().enable, policy.Entry().optimize),
         "1371 0x10, unroll context +214": (Rules().variable_bounds,),
         "1380 bit 7": (loop_simplify.Options(convergent=True).convergent,),
         "1382 bit 2": (loop_simplify.Options(peel=True).peel,),
@@ -135,10 +136,10 @@ def test_the_two_bits_of_unrolling_come_from_the_pragma():
         line = f'.pragma "{pragma}";\n' if pragma else ""
         text = KERNEL.replace(".shared", f"{line}.shared") + "st.global.u32 [%rd1], %r2; ret; }"
         module = nvir.read_ptx(text)
-        entry = loop_unroll.entry_of(module["k"], Context(module, Knobs()))
-        assert entry.override == override
-    off = attrs.evolve(loop_unroll.Entry(), override=0x40)
-    assert loop_unroll.entry_guard(off) == "nounroll holds for the whole module"
+        ctx = Context(module, Knobs())
+        assert loop_unroll.override_of(module["k"], ctx) == override
+    off = attrs.evolve(policy.Entry(), override=0x40)
+    assert policy.entry_guard(off) == "nounroll holds for the whole module"
 
 
 @pytest.mark.seed("IR-21")

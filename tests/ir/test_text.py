@@ -28,7 +28,8 @@ from nvir.ir import (
 )
 from nvir.ir import types as t
 from nvir.ir.equal import difference, equal_up_to_renaming, structurally_equal
-from nvir.ir.opcodes import ORI, form
+from nvir.ir.opcodes import ORI
+from nvir.ir.opcodes.form import form
 from nvir.ir.special import special_register
 from nvir.ir.text.datum import register
 from nvir.ir.text.parse import parse_ir

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nvir.ir import Argument, Instruction, Module, Result, SymbolOffset, integer, undef
 from nvir.ir.block import Block
-from nvir.ir.opcodes import form
+from nvir.ir.opcodes.form import form
 from nvir.ir.special import special_register
 from nvir.ir.text.parse import parse_ir
 from nvir.ir.types import B32, B64, F32, PRED, U32

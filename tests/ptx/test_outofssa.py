@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nvir.ir import Function, Instruction, Module, Unsupported, integer
-from nvir.ir.opcodes import form
+from nvir.ir.opcodes.form import form
 from nvir.ptx.interference import Interference, is_copy
 from nvir.ptx.outofssa import Copy, assign_registers, components, sequentialise
 from nvir.ptx.printer import print_ptx

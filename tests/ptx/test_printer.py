@@ -15,7 +15,7 @@ from nvir.ir import (
     integer,
     undef,
 )
-from nvir.ir.opcodes import form
+from nvir.ir.opcodes.form import form
 from nvir.ir.types import F32, PRED, U32, U64
 from nvir.ptx.printer import print_ptx
 from nvir.ptx.reader import read_ptx

@@ -96,6 +96,13 @@ def print_ir(module: Module) -> str:
         return "\n".join(out)
 
 
+def text_of(thing: Module | Function | Instruction) -> str:
+    """A module, a function or an instruction as text."""
+    if isinstance(thing, Module):
+        return print_ir(thing)
+    return function_text(thing) if isinstance(thing, Function) else instruction_text(thing)
+
+
 def function_text(function: Function) -> str:
     """One function as it stands in its module's text."""
     module = function.module
