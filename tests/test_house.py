@@ -32,10 +32,10 @@ NVIR = Path(__file__).resolve().parents[1] / "nvir"
 
 # What the figures may be at most, and what they shall come to (the aims of the design).
 MAXIMA = {
-    "opcode lists": 164,
-    "fmt: skip": 1193,
-    "class names defined twice": 76,
-    "folders of more than 20 modules": 6,
+    "opcode lists": 10,
+    "fmt: skip": 0,
+    "class names defined twice": 72,
+    "folders of more than 20 modules": 0,
     "import circles of more than three files": 4,
     "lines": 106_600,
 }

@@ -36,6 +36,7 @@ from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Param
 from nvir.ir.types import ScalarType
 from nvir.ir.values import Constant, SpecialRegister, Symbol, SymbolOffset, Value
@@ -326,7 +327,7 @@ class AffineForms:
             return self._phi_range(d)
         if f.name == "mov" and len(d.operands) == 1:
             return self.range_of(d.operands[0])
-        if f.name in ("ld", "ldu") and f.type is not None and f.type.bits < v.type.bits:
+        if f.kind is OpKind.LOAD and f.type is not None and f.type.bits < v.type.bits:
             return _type_range(f.type)
         if f.name == "and":
             masks = [o.value for o in d.operands if isinstance(o, Constant)]
@@ -344,7 +345,7 @@ class AffineForms:
             if by and f.type.kind == "u":
                 return 0, by - 1
             return (1 - by, by - 1) if by else None
-        return (0, 64) if f.name in ("popc", "clz") else None
+        return (0, 64) if f.kind is OpKind.COUNT else None
 
     def _special_range(self, name: str) -> Range | None:
         base, _, axis = name.partition(".")

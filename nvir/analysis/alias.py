@@ -40,6 +40,7 @@ from nvir.analysis.induction import InductionVariable, constant_of
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.values import SymbolOffset, Value
 
@@ -341,20 +342,9 @@ def _shares_its_place(root: Value) -> bool:
     return isinstance(root, Variable) and root.space == "shared" and root.linkage == "extern"
 
 
-# Rows whose bytes at the address do not follow from the type, by the lanes together.
-_WHOLE = (
-    "wmma.load", "wmma.store", "ldmatrix", "stmatrix", "st.bulk", "discard", "prefetch",
-    "tensormap.replace", "tensormap.cp_fenceproxy", "multimem.red", "cp.async.bulk",
-    "cp.reduce.async.bulk", "multimem.cp.async.bulk", "tex", "tld4", "suld", "sust", "sured",
-)
-_MBARRIER_BYTES = 8
-
-
 def _accesses(i: Instruction, forms: AffineForms) -> list[Access]:
     f = i.form
-    if not (f.reads or f.writes) or f.is_call or not f.addresses:
-        return []
-    if f.name.startswith(("tex", "tld4", "su", "tcgen05", "wgmma")):
+    if not (f.reads or f.writes) or f.is_call or not f.addresses or f.op.memory:
         return []
     out = []
     for k, (base, offset) in enumerate(f.addresses):
@@ -387,9 +377,9 @@ def _size(i: Instruction) -> int | None:
     f = i.form
     if f.name == "cp.async":
         return constant_of(i.operands[2]) if len(i.operands) > 2 else None
-    if f.name.startswith("mbarrier"):
-        return _MBARRIER_BYTES
-    if f.name.startswith(_WHOLE) or f.type is None or f.op.name == "unknown":
+    if f.op.extent:
+        return max(f.op.extent, 0) or None
+    if f.type is None or f.name == "unknown":
         return None
     count = 1
     for m in f.mods:
@@ -429,13 +419,6 @@ def _is_address_of(param: Param, address: Affine) -> bool:
     return any(t.symbol is param for t in address.terms)
 
 
-# What computes numbers, not addresses: such a symbol in an address is an offset.
-_NUMBERS = frozenset((
-    "mul", "mad", "shl", "shr", "div", "rem", "cvt", "and", "min", "max", "popc", "clz", "bfe",
-    "sad", "mul24",
-))
-
-
 def _root(address: Affine, forms: AffineForms, depth: int = 8) -> Value | None:
     """The variable, or the kernel parameter, whose value the address is an offset from.
 
@@ -447,7 +430,7 @@ def _root(address: Affine, forms: AffineForms, depth: int = 8) -> Value | None:
         symbol, d = t.symbol, t.symbol.definer
         if isinstance(symbol, Variable):
             root: Value | None = symbol
-        elif symbol.type.bits < 64 or (d is not None and d.form.name in _NUMBERS):
+        elif symbol.type.bits < 64 or (d is not None and d.form.op.numeric):
             continue
         else:
             root = _held_by(symbol, forms, depth)
@@ -476,6 +459,9 @@ def _held_by(symbol: Value, forms: AffineForms, depth: int) -> Value | None:
     return p if isinstance(p, Param) else None
 
 
+_PASS_ON = (OpKind.SUM, OpKind.COPY)
+
+
 def _made_in(value: Value) -> str:
     """The space that a chain of additions, copies and cvta says an address is in."""
     for _ in range(32):
@@ -485,7 +471,7 @@ def _made_in(value: Value) -> str:
         name = d.form.name
         if name == "cvta":
             return "" if "to" in d.form.mods else d.form.space
-        if name not in ("add", "sub", "mov", "mad") or not d.operands:
+        if (name != "mad" and d.form.kind not in _PASS_ON) or not d.operands:
             return ""
         value = d.operands[-1] if name == "mad" else d.operands[0]
     return ""

@@ -23,6 +23,7 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.intrinsics import Intrinsic, find
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 from nvir.ir.values import Constant, Value
 
@@ -100,12 +101,10 @@ def can_speculate(i: Instruction) -> bool:
     f = i.form
     if f.is_call:
         return is_pure(i)
-    if f.name in ("udiv", "urem"):  # by 0 is undefined; by a number that is not, harmless
-        d = i.operands[1]
-        return isinstance(d, Constant) and isinstance(d.value, int) and d.value != 0
-    if f.name in ("sdiv", "srem"):
-        d = i.operands[1]
-        return isinstance(d, Constant) and isinstance(d.value, int) and d.value not in (0, -1)
+    if f.kind is OpKind.DIVIDE and f.op.operands[0].type == "int":
+        d = i.operands[1]  # by 0 is undefined; by a number that is not, harmless
+        undefined = (0, -1) if f.op.signed else (0,)
+        return isinstance(d, Constant) and isinstance(d.value, int) and d.value not in undefined
     return f.pure
 
 

@@ -37,6 +37,7 @@ from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.values import Argument, SpecialRegister, SymbolOffset, Value
 
@@ -137,30 +138,12 @@ def _is_source(register: SpecialRegister, function: Function) -> bool:
     return True
 
 
-# Results that the lanes which take part agree on, whatever the operands.
-_AGREED = frozenset((
-    "vote", "vote.sync", "redux.sync", "activemask", "match.all.sync", "txq", "istypep",
-    "createpolicy.fractional",
-))
-# Results that differ although operands agree.
-_APART = frozenset((
-    "atom", "match.any.sync", "mma.sync", "mma.sp.sync", "mma.sp::ordered_metadata.sync",
-    "ldmatrix", "movmatrix", "wmma.load", "wmma.mma", "call", "unknown", "alloca", "stacksave",
-    "mbarrier.test_wait", "mbarrier.try_wait", "mbarrier.arrive", "mbarrier.arrive_drop",
-))
-
-
 def _makes_divergent(i: Instruction, kernel: bool) -> bool | None:
     """Whether an instruction's results diverge by themselves; None: as its operands do."""
-    f = i.form
-    name = f.name
-    if name in _AGREED or name.endswith(".red"):
-        return False
-    if name in _APART or name.startswith(("wgmma", "tcgen05.ld")):
-        return True
-    if name in ("ld", "ldu"):
-        return _loads_apart(i, kernel)
-    return None
+    op = i.form.op
+    if op.lanes:
+        return op.lanes == "apart"
+    return _loads_apart(i, kernel) if op.kind is OpKind.LOAD and op.level == "ori" else None
 
 
 def _loads_apart(i: Instruction, kernel: bool) -> bool | None:
@@ -190,7 +173,7 @@ def _generic_space(value: Value) -> str:
         if name == "ld" and d.form.space.startswith("param"):
             f = d.function
             return "global" if f is not None and f.kind == "entry" else ""
-        if name not in ("add", "sub", "mov", "cvta"):
+        if d.form.kind not in (OpKind.SUM, OpKind.COPY):
             return ""
         value = d.operands[0]
     return ""

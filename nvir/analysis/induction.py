@@ -27,6 +27,7 @@ from nvir.analysis import counting
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Param
 from nvir.ir.types import IMM
 from nvir.ir.values import Constant, SpecialRegister, Value
@@ -104,7 +105,7 @@ def constant_of(value: Value, depth: int = 12) -> int | None:
     if d is None or depth == 0 or d is not value or d.form.guard is not None:
         return None
     f = d.form
-    if f.name in ("mov", "cvta") and len(d.operands) == 1:
+    if f.kind is OpKind.COPY and len(d.operands) == 1:
         c = constant_of(d.operands[0], depth - 1)
         return None if c is None else c
     if f.op.fold is None or d.is_phi:
@@ -203,7 +204,7 @@ def _step_of(
     t = f.type
     if f.name == "mad":
         return _step_of_product(d, inside)
-    if f.name not in ("add", "sub") or t is None or len(d.operands) != 2 or "sat" in f.mods:
+    if f.kind is not OpKind.SUM or t is None or len(d.operands) != 2 or "sat" in f.mods:
         return None
     x, y = d.operands
     if f.name == "add" and _is_steady(x, inside) and not is_invariant(y, inside):

@@ -30,7 +30,7 @@ from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location
 from nvir.ir.opcodes import ADDRESS, DEF, ORI, TIED, UNKNOWN, Op, Operand
-from nvir.ir.opcodes.form import Form, _load_rows, form
+from nvir.ir.opcodes.form import Form, form, load_rows
 from nvir.ir.special import special_register
 from nvir.ir.symbols import Param
 from nvir.ir.types import SCALARS, VOID, ScalarType, Type
@@ -236,7 +236,7 @@ class Builder:
         """The method of an opcode row; made once, then found on the class."""
         if mnemonic.startswith("__"):
             raise AttributeError(mnemonic)
-        _load_rows()
+        load_rows()
         name = mnemonic.rstrip("_").replace("_", ".")
         if name not in ORI and ORI.find(name) is None:
             import difflib
@@ -369,7 +369,7 @@ _products: dict[str, Callable[..., Any]] = {}
 
 
 def _row_of(spelling: str) -> Op:
-    _load_rows()
+    load_rows()
     found = ORI.find(spelling)
     if found is None:
         raise NvirError(f"no opcode is spelled {spelling!r}")

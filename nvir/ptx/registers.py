@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nvir.ir.function import Function
-from nvir.ir.opcodes import ORI
+from nvir.ir.opcodes import ORI, OpKind
 from nvir.ir.opcodes.form import Form
 from nvir.ir.special import special_register
 from nvir.ir.types import PRED, SCALARS, ScalarType
@@ -259,7 +259,7 @@ def _find_bad_slots(f: Form, kind: str) -> tuple[int, ...]:
     The last type of an arithmetic mnemonic, or of a store, is that of its
     sources; other rows (matrices, bulk copies) mix them.
     """
-    if f.is_phi or f.n_operands < 0 or f.name in ("bra", "ret", "exit"):
+    if f.is_phi or f.n_operands < 0 or f.terminator:
         return ()
     floating = kind == "f"
     bases = {base for base, _ in f.addresses}
@@ -268,7 +268,7 @@ def _find_bad_slots(f: Form, kind: str) -> tuple[int, ...]:
     if f.name == "slct":  # d, a, b of the first type, c of the last
         per_slot = [kinds[0], kinds[0], kinds[-1]] if kinds else []
         bad = [k for k, t in enumerate(per_slot) if t in refuses]
-    elif kinds and kinds[-1] in refuses and (f.op.pure or f.name in ("st", "atom", "red")):
+    elif kinds and kinds[-1] in refuses and (f.op.pure or f.kind in (OpKind.STORE, OpKind.ATOMIC)):
         bad = list(range(f.n_sources))
     else:
         bad = []

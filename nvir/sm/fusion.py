@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes import OpKind
 from nvir.ir.values import Constant
 from nvir.sm.operation import MachineInstruction, Register
 
@@ -88,7 +89,7 @@ def _sum(op: MachineInstruction, makers: _Makers, gone: set[int]) -> None:
         mods = set(maker.parent.form.mods)
         if mods & _ROUNDINGS or ("ftz" in mods) != ("ftz" in op.parent.form.mods):
             continue
-        if maker.parent.form.name != "mul" or op.parent.form.name not in ("add", "sub"):
+        if maker.parent.form.name != "mul" or op.parent.form.kind is not OpKind.SUM:
             continue
         mine = [r for r in op.sources if r[0] is not register[0]]
         op.family = _PRODUCTS[maker.family or ""][1]
@@ -153,7 +154,7 @@ def _only_addresses(value: Instruction) -> bool:
         bases = {base for base, _ in f.addresses}
         if any(v is value and k not in bases for k, v in enumerate(user.operands)):
             return False
-        if f.name not in ("ld", "st"):
+        if f.kind not in (OpKind.LOAD, OpKind.STORE):
             return False
     return True
 

@@ -26,6 +26,8 @@ from functools import cache
 import attrs
 
 from nvir.ir.errors import NvirError, Unsupported
+from nvir.ir.opcodes import Op
+from nvir.ir.opcodes.form import find_row
 from nvir.sm.profile import Profile
 
 # -- the classes
@@ -211,17 +213,6 @@ def register_class_latency(register_class: int, otherwise: int = DEFAULT) -> int
 
 # -- the classifier over operation names
 
-_CLASS_OF_UNIT = {
-    "alu": SIMPLE, "compare": SIMPLE, "either": SIMPLE, "uniform": SIMPLE,
-    "uniform_move": SIMPLE, "to_uniform": SIMPLE,
-    "fma": MEMORY, "fma2": PAIRED, "imad": MULTIPLY, "imad_hi": MULTIPLY, "imad_wide": MULTIPLY,
-    "fp16": PAIRED, "fp16_mma": PAIRED, "fp64": DOUBLE, "xu": SPECIAL,
-    "load": GLOBAL, "load_shared": MEMORY, "load_constant": TEXTURE, "uniform_load": TEXTURE,
-    "store": MEMORY, "store_shared": MEMORY, "atomic": MEMORY, "atomic_shared": MEMORY,
-    "copy": MEMORY, "shuffle": MEMORY, "special": MEMORY, "barrier": MEMORY, "fence": MEMORY,
-    "texture": TEXTURE, "branch": SKIP, "jump": SKIP, "nothing": SKIP,
-}
-
 # SASS families whose class is not that of their unit
 _SASS = {
     "SHF": MULTIPLY, "SHL": MULTIPLY, "SHR": MULTIPLY, "LEA": ADDRESS, "ISCADD": ADDRESS,
@@ -230,43 +221,15 @@ _SASS = {
     "LDGDEPBAR": SCOREBOARD, "B2R": SCOREBOARD,
 }
 
-# PTX: mnemonic with the modifiers that decide, class by class
-_PTX = {
-    SKIP: "bra brx exit ret call trap brkpt nanosleep pmevent setmaxnreg",
-    SIMPLE: "add sub addc subc and or xor not cnot lop3 min max neg abs set setp selp slct mov "
-    "prmt sad testp copysign bmsk szext activemask vote elect griddepcontrol",
-    PAIRED: "add.f16 sub.f16 mul.f16 fma.f16 neg.f16 abs.f16 min.f16 max.f16 add.f16x2 sub.f16x2 "
-    "mul.f16x2 fma.f16x2 add.bf16 sub.bf16 mul.bf16 fma.bf16 add.bf16x2 sub.bf16x2 mul.bf16x2 "
-    "fma.bf16x2 cvt.f16 cvt.bf16 cvt.f16x2 cvt.bf16x2 add.f32x2 sub.f32x2 mul.f32x2 fma.f32x2 "
-    "add.s64 add.u64 sub.s64 sub.u64 and.b64 or.b64 xor.b64 not.b64 neg.s64 mov.b64 mov.u64 "
-    "mov.s64 mov.f64 mov.b128 selp.b64 selp.u64 selp.s64 selp.f64",
-    SPECIAL: "rcp sqrt rsqrt sin cos lg2 ex2 tanh div rem popc clz bfind brev fns",
-    CONVERT: "cvt",
-    MULTIPLY: "mul mad mul24 mad24 madc dp4a dp2a shl shr shf bfe bfi",
-    ADDRESS: "cvta mapa isspacep getctarank istypep",
-    MEMORY: "add.f32 sub.f32 mul.f32 mad.f32 fma.f32 neg.f32 abs.f32 ld.shared st atom red "
-    "bar barrier membar fence cp ldmatrix stmatrix movmatrix shfl match redux prefetch prefetchu "
-    "discard applypriority createpolicy multimem",
-    WIDE: "st.f64 st.b64 st.u64 st.s64 st.v2 st.v4 st.v8 ld.shared.v2 ld.shared.v4 wmma mma wgmma "
-    "tcgen05",
-    DOUBLE: "add.f64 sub.f64 mul.f64 mad.f64 fma.f64 neg.f64 abs.f64 min.f64 max.f64 setp.f64 "
-    "set.f64",
-    TEXTURE: "tex tld4 txq suld sust sured suq ldu ld.const ld.param",
-    GLOBAL: "ld ld.global ld.local",
-    SCOREBOARD: "mbarrier",
-}
-
-
 @cache
-def _ptx_rules() -> dict[str, list[tuple[frozenset[str], int]]]:
-    rules: dict[str, list[tuple[frozenset[str], int]]] = {}
-    for code, names in _PTX.items():
-        for name in names.split():
-            opcode, *modifiers = name.split(".")
-            rules.setdefault(opcode, []).append((frozenset(modifiers), code))
-    for entries in rules.values():
-        entries.sort(key=lambda entry: -len(entry[0]))
-    return rules
+def _classes(row: Op) -> list[tuple[frozenset[str], int]]:
+    """The classes of a row by the modifiers that they need, most modifiers first."""
+    default, *others = row.latency.split()
+    found = [(frozenset[str](), int(default))]
+    for entry in others:
+        wanted, _, code = entry.partition("=")
+        found += [(frozenset(w.split(".")), int(code)) for w in wanted.split(",")]
+    return sorted(found, key=lambda entry: -len(entry[0]))
 
 
 def latency_class(operation: str, profile: Profile | None = None) -> int:
@@ -279,23 +242,20 @@ def latency_class(operation: str, profile: Profile | None = None) -> int:
         if profile is None:
             raise NvirError(f"the class of {operation} needs a profile")
         return _sass_class(operation, profile)
-    opcode, *modifiers = operation.split(".")
-    present = set(modifiers)
-    for wanted, code in _ptx_rules().get(opcode, ()):
-        if wanted <= present:
-            return code
-    return DEFAULT
+    found = find_row(operation)
+    if found is None:
+        return DEFAULT
+    row, modifiers = found
+    return next(code for wanted, code in _classes(row) if wanted.issubset(modifiers))
 
 
 def _sass_class(operation: str, profile: Profile) -> int:
     opcode, *modifiers = operation.split(".")
     if opcode in _SASS:
         return _SASS[opcode]
-    unit = profile.operation(operation).unit
+    unit = profile.units[profile.operation(operation).unit]
     wide = "64" in modifiers or "128" in modifiers
-    if wide and unit in ("store", "store_shared", "load_shared"):
-        return WIDE
-    return _CLASS_OF_UNIT.get(unit, WIDE)  # units without a row are matrix units
+    return WIDE if wide and unit.widens else unit.latency_class
 
 
 # -- stall counts
@@ -312,10 +272,6 @@ def stall_cycles(table: int, pipe0: int, pipe1: int, *, literal: bool = False) -
 
 
 _LONG_INDEXES = (PIPE_NAMES.index("LSU"), PIPE_NAMES.index("TEX"))
-_LONG_UNITS = frozenset(
-    ("load", "load_shared", "load_constant", "store", "store_shared", "atomic", "atomic_shared",
-     "copy", "shuffle", "special", "texture", "xu")
-)
 
 
 def edge_latency(
@@ -337,7 +293,7 @@ def edge_latency(
         return cycles
     if policy != "documented":
         raise Unsupported(f"policy {policy!r} (known: notes, observed)")
-    return min(cycles, 64 if profile.operation(producer).unit in _LONG_UNITS else 32)
+    return min(cycles, 64 if profile.units[profile.operation(producer).unit].long else 32)
 
 
 def class_resource_bound(classes: Iterable[int], *, literal: bool = False) -> int:

@@ -267,18 +267,12 @@ class _Builder:
                 self.edges.extend((b, n, 1, 1) for b in branches)
 
 
-_ORDERED_UNITS = frozenset((
-    "load", "load_shared", "store", "store_shared", "atomic", "atomic_shared", "copy", "barrier",
-    "fence", "texture", "load_constant",
-))
-
-
 def is_memory(profile: Profile, op: MachineInstruction) -> bool:
     """Whether an operation accesses memory, or orders accesses, of its PTX instruction."""
     f = op.parent.form
     if not (f.reads or f.writes or f.sync or f.pinned or f.is_call):
         return False
-    return f.is_call or profile.operation(op.family or "").unit in _ORDERED_UNITS
+    return f.is_call or profile.units[profile.operation(op.family or "").unit].ordered
 
 
 def _is_flag(register: Register) -> bool:

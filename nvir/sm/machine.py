@@ -189,7 +189,7 @@ class Expansion:
 
     def _is_folded(self, value: Value, i: Instruction) -> bool:
         """Whether an operand is a literal that stands in the operation itself."""
-        return i.form.name not in _DATA_IN_REGISTERS and literal_of(value) is not None
+        return not i.form.op.in_registers and literal_of(value) is not None
 
     def _fallbacks(self, i: Instruction) -> list[Register]:
         return [(v, w) for v in i.fallbacks if _has_register(v) for w in range(words_of(v))]
@@ -264,19 +264,13 @@ def shape_of(i: Instruction, capability: int) -> Shape:
         elif isinstance(v, Variable | Symbol | SymbolOffset):
             symbols.append(k)
         elif k not in offsets:
-            c = v if f.name in _DATA_IN_REGISTERS else literal_of(v)
+            # A literal that a `mov` holds stays there.
+            c = v if f.op.in_registers else literal_of(v)
             if isinstance(c, Constant) and isinstance(c.value, int):
                 value = c.value
         literals.append(value)
     bits = i.type.bits if i._results is None else 0
     return Shape(f, tuple(literals), capability, frozenset(symbols), special, bits)
-
-
-# Rows that read registers alone: a literal that a `mov` holds stays where it is.
-_DATA_IN_REGISTERS = frozenset((
-    "st", "atom", "red", "st.async", "red.async", "stmatrix", "mma.sync", "mma.sp.sync",
-    "mma.sp::ordered_metadata.sync", "wmma.mma", "wmma.store", "wgmma.mma_async",
-))
 
 
 def _is_unread_literal(i: Instruction) -> bool:
@@ -290,7 +284,7 @@ def needs_register(literal: Instruction) -> bool:
     """Whether somebody reads the literal of this `mov` where only a register can stand."""
     for user in literal.users:
         f = user.form
-        if f.name in _DATA_IN_REGISTERS or f.is_phi or f.is_call or f.terminator:
+        if f.op.in_registers or f.is_phi or f.is_call or f.terminator:
             return True
         if literal in user.fallbacks:
             return True

@@ -17,6 +17,7 @@ Source   each figure's own; the keys are spelled out in `Profile.sources`.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from itertools import combinations, pairwise
@@ -29,7 +30,23 @@ from nvir.ir.errors import NvirError, Unsupported
 if TYPE_CHECKING:  # it costs more to import than all of this
     from pathlib import Path
 
-PROFILES = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "sm_80_notes")
+FOLDER = os.path.join(os.path.dirname(__file__), "profiles")
+_BASE = "common"  # what profiles extend, itself no machine
+_PLAIN = re.compile(r"sm_(\d{2,3})$")
+
+
+def _order(name: str) -> tuple[bool, int, str]:
+    match = _PLAIN.match(name)
+    return match is None, int(match[1]) if match else 0, name
+
+
+def _found() -> tuple[str, ...]:
+    """The names of the profiles that lie in the folder: architectures first, older ones before."""
+    names = (f.removesuffix(".json") for f in os.listdir(FOLDER) if f.endswith(".json"))
+    return tuple(sorted((n for n in names if n != _BASE), key=_order))
+
+
+PROFILES = _found()
 
 MEMORY_LEVELS = ("l1", "l2", "dram")
 
@@ -49,7 +66,14 @@ class Unit:
     """How a group of operations runs: any of `pipes`, busy `interval` cycles.
 
     `rate` (multiply-adds a cycle) refines the interval of matrix operations by their shape.
-    `writes` and `reads` are the row and the column of the latency table.
+    `writes` and `reads` are the row and the column of the latency table. What the section `kinds`
+    says of a unit holds for all machines that extend the profile:
+
+    latency_class  the documented class of its operations (`nvir.sm.latency`)
+    widens         operations of 64 and 128 bits are of the class for wide memory instead
+    long           its latency is capped at 64 cycles, not 32, in documented schedules
+    late           reads its sources some cycles after it issues
+    ordered        accesses memory, or orders accesses
     """
 
     name: str
@@ -59,6 +83,11 @@ class Unit:
     writes: str
     reads: str
     src: str
+    latency_class: int = 14  # matrix units
+    widens: bool = False
+    long: bool = False
+    late: bool = False
+    ordered: bool = False
 
 
 @attrs.frozen
@@ -374,4 +403,4 @@ def _rank(capability: int) -> list[str]:
         own = int(name[3:])
         return own // 10 != capability // 10, own > capability, abs(own - capability)
 
-    return sorted((n for n in PROFILES if n[3:].isdigit()), key=distance)
+    return sorted((n for n in PROFILES if _PLAIN.match(n)), key=distance)

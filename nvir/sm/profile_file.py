@@ -19,6 +19,7 @@ from typing import Any
 from nvir.ir.document import json_document, read_file
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
 from nvir.sm.profile import (
+    FOLDER,
     MEMORY_LEVELS,
     PROFILES,
     LatencyRow,
@@ -29,9 +30,10 @@ from nvir.sm.profile import (
     Unit,
 )
 
-_FOLDER = Path(__file__).parent / "profiles"
-_SECTIONS = ("families", "pipes", "units", "latency", "machine", "memory", "occupancy", "sources")
+_NEEDED = ("families", "pipes", "units", "latency", "machine", "memory", "occupancy", "sources")
+_SECTIONS = (*_NEEDED, "kinds")
 _KEYS = ("title", "extends", "capability", "banks", *_SECTIONS)
+_TRAITS = ("long", "late", "ordered", "widens")
 _MACHINE = (
     "issue_width",
     "scoreboards",
@@ -77,7 +79,7 @@ def read_user(path: Path) -> Profile:
 
 def _builtin(name: str) -> dict[str, Any]:
     """The merged data of a built-in profile, bases first."""
-    path = _FOLDER / f"{name}.json"
+    path = Path(FOLDER) / f"{name}.json"
     data = _parse(path.read_text(encoding="utf-8"), str(path))
     return _merge(_builtin(data["extends"]), data) if "extends" in data else data
 
@@ -109,14 +111,16 @@ class _Checker:
     def build(self, name: str, data: dict[str, Any]) -> Profile:
         """The profile, or `ParseError` with all that is wrong."""
         self.known("", data, _KEYS)
-        for key in ("title", "capability", "banks", *_SECTIONS):
+        for key in ("title", "capability", "banks", *_NEEDED):
             if key not in data:
                 self.error(key, "missing key")
-            elif key in _SECTIONS and not isinstance(data[key], dict):
+        for key in _SECTIONS:
+            if not isinstance(data.get(key, {}), dict):
                 self.error(key, f"not an object: {data[key]!r}")
         self.stop()
         pipes = {k: self.pipe(k, v) for k, v in data["pipes"].items()}
-        units = {k: self.unit(k, v) for k, v in data["units"].items()}
+        kinds = {k: self.kind(k, v) for k, v in data.get("kinds", {}).items()}
+        units = {k: self.unit(k, v, kinds.get(k, {})) for k, v in data["units"].items()}
         rows = {k: self.row(k, v) for k, v in data["latency"].items()}
         families = self.families(data["families"])
         machine = self.numbers("machine", data["machine"], _MACHINE)
@@ -143,7 +147,18 @@ class _Checker:
         shared = self.flag(f"{at}.shared", value.get("shared", False))
         return Pipe(name, units, shared, self.source(at, value))
 
-    def unit(self, name: str, value: Any) -> Unit:
+    def kind(self, unit: str, value: Any) -> dict[str, Any]:
+        """What the section `kinds` says of a unit, as fields of `Unit`."""
+        at = f"kinds.{unit}"
+        value = self.table(at, value, ("class", "is", "src"))
+        traits = self.texts(f"{at}.is", value.get("is", []))
+        for trait in traits:
+            if trait not in _TRAITS:
+                self.error(f"{at}.is", f"unknown: {trait!r} (known: {', '.join(_TRAITS)})")
+        return {"latency_class": self.whole(f"{at}.class", value.get("class", 14)),
+                **{t: t in traits for t in _TRAITS}}
+
+    def unit(self, name: str, value: Any, kind: dict[str, Any]) -> Unit:
         at = f"units.{name}"
         value = self.table(at, value, ("pipes", "interval", "rate", "writes", "reads", "src"))
         pipes = self.texts(f"{at}.pipes", value.get("pipes"))
@@ -153,7 +168,7 @@ class _Checker:
             rate = self.whole(f"{at}.rate", rate)
         writes = self.text(f"{at}.writes", value.get("writes", name))
         reads = self.text(f"{at}.reads", value.get("reads", name))
-        return Unit(name, pipes, interval, rate, writes, reads, self.source(at, value))
+        return Unit(name, pipes, interval, rate, writes, reads, self.source(at, value), **kind)
 
     def row(self, name: str, value: Any) -> LatencyRow:
         at = f"latency.{name}"

@@ -12,8 +12,7 @@ import nvir
 from nvir import toolchain
 from nvir.analysis.hoisting.nest import CARRY, KINDS, Nest
 from nvir.analysis.hoisting.region import Blocked, survey
-from nvir.assembler.unroll.weights import FENCES, WARP_WIDE
-from nvir.ir.opcodes import ORI
+from nvir.ir.opcodes import ORI, OpKind
 from nvir.ir.opcodes.form import form
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
@@ -436,7 +435,7 @@ def test_what_left_an_inner_loop_stands_before_it():
 
 def test_what_orders_or_needs_lanes_is_a_hazard():
     """The policies look for fences and warp-wide operations among the hazards only."""
-    sought = FENCES | WARP_WIDE
-    forms = [form(name) for name in ORI.rows if name in sought]
+    sought = [row for row in ORI.rows.values() if row.gathers or row.kind is OpKind.FENCE]
+    forms = [form(row.name) for row in sought]
     assert {f.name for f in forms} >= {"membar", "fence", "shfl.sync", "vote.sync"}
     assert all(KINDS[f] >= CARRY for f in forms)

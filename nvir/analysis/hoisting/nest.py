@@ -196,7 +196,7 @@ def _kind_of_effects(form: Form) -> int:
 
 def is_fetch(form: Form) -> bool:
     """Texture fetches: what they read must not change while the kernel runs."""
-    return form.name in ("tex", "tld4") or form.name.startswith(("tex.", "tld4."))
+    return form.op.memory == "texture" and form.reads
 
 
 # What a hazard is, as bits.
@@ -204,16 +204,11 @@ UNKNOWN, CALL, SYNC, STORE, CARRIES = 1, 2, 4, 8, 16
 
 
 def _hazards_of(f: Form) -> int:
-    sync = f.sync or (f.op.async_until and not f.writes) or _waits(f)
+    sync = f.sync or (f.op.async_until and not f.writes)
     return (
         UNKNOWN * (f.name == "unknown") | CALL * f.is_call | SYNC * bool(sync)
         | STORE * f.writes | CARRIES * (f.carry_in or f.carry_out)
     )
-
-
-def _waits(form: Form) -> bool:
-    """Waiting for copies in flight makes what they wrote visible."""
-    return form.name.startswith(("cp.async.wait", "cp.async.bulk.wait", "wgmma.wait", "griddep"))
 
 
 KINDS, HAZARDS = _ByForm(_kind), _ByForm(_hazards_of)

@@ -55,6 +55,7 @@ from nvir.analysis.hoisting.nest import (
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Variable
 from nvir.ir.types import CC
 from nvir.ir.values import SpecialRegister, Value
@@ -139,7 +140,7 @@ class Region:
         out = dict.fromkeys(loop.latches)
         for b in loop.blocks:
             t = b.terminator
-            ends = t is None or t.form.name in ("ret", "exit")
+            ends = t is None or t.form.kind is OpKind.RETURN
             if ends or any(s not in inside for s in b.succs):
                 out[b] = None
         return list(out)
@@ -269,7 +270,7 @@ def _store_met(load: Instruction, region: Region) -> Instruction | None:
 def _place(i: Instruction) -> Hashable:
     """Equal for accesses of the same bytes by the same operands."""
     operands = i._operands
-    if i.form.name not in ("ld", "st"):
+    if i.form.kind not in (OpKind.LOAD, OpKind.STORE):
         return i.form, operands
     return i.form, tuple([operands[k] for pair in i.form.addresses for k in pair if k >= 0])
 

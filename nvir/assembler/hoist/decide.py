@@ -48,10 +48,11 @@ from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.net import holds_no_more
 from nvir.assembler.hoist.score import Exact, Verdict, has_long_latency
 from nvir.assembler.hoist.weights import Part, Weights, moves_of_literals
-from nvir.assembler.unroll.weights import FENCES, HOPPER, WARP_WIDE
+from nvir.assembler.unroll.weights import HOPPER
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 
 LATER = "a later instance takes loops of one block"
@@ -255,7 +256,7 @@ class _Rule:
 
     def _warp_wide(self, blocks: Iterable[Block]) -> Instruction | None:
         parts = map(self.region.nest.contents, blocks)
-        return next((i for p in parts for i in p.hazards if i.form.name in WARP_WIDE), None)
+        return next((i for p in parts for i in p.hazards if i.form.op.gathers), None)
 
     def _always(self, b: Block) -> bool:
         """Whether every iteration runs a block."""
@@ -331,7 +332,7 @@ def _withheld(region: Region) -> set[Instruction]:
     loads = [i for i in region.invariant if i.form.reads and i.form.space != "const"]
     if not loads:
         return set()
-    if any(i.form.name in FENCES for i in region.hazards):
+    if any(i.form.kind is OpKind.FENCE for i in region.hazards):
         return set(loads)
     written = {_space(s.form) for s in region.stores}
     if "" in written:

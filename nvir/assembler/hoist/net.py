@@ -21,6 +21,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes import OpKind
+from nvir.ir.opcodes.form import Form
 from nvir.ir.values import SpecialRegister, Value
 
 _UNIFORM = ("%ctaid", "%nctaid", "%ntid", "%gridid")
@@ -58,7 +60,7 @@ def _net(i: Instruction, net: dict[Instruction, int]) -> int:
 def _ends(maker: Instruction) -> bool:
     """Whether an address ends with what it is made of: sums with constants and scalings are part
     of the access."""
-    while maker.form.name in ("add", "shl"):
+    while _scales_or_adds(maker.form):
         parts = [v for v in maker.operands if not _is_constant(v)]
         if len(parts) == len(maker.operands):
             break
@@ -67,6 +69,10 @@ def _ends(maker: Instruction) -> bool:
             return False
         maker = d
     return True
+
+
+def _scales_or_adds(f: Form) -> bool:
+    return f.name == "shl" or (f.kind is OpKind.SUM and f.commutes)
 
 
 def _is_constant(v: Value) -> bool:

@@ -23,13 +23,12 @@ import attrs
 from nvir.analysis.hoisting.nest import Contents, Nest
 from nvir.assembler.hoist.score import has_long_latency
 from nvir.assembler.unroll.body_cost import never_unrolled, row_of
-from nvir.assembler.unroll.weights import FENCES, HOPPER, WARP_WIDE, weight
+from nvir.assembler.unroll.weights import HOPPER, weight
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 from nvir.ir.values import Constant, Value
-
-_SPLITTING = frozenset(("membar", "fence"))
 
 
 @attrs.frozen
@@ -174,7 +173,7 @@ def splits(f: Form) -> bool:
     fences are blocks of their own."""
     if f.guard is not None:
         return not f.terminator and (f.reads or f.writes)
-    return f.name in _SPLITTING
+    return f.kind is OpKind.FENCE and "proxy" not in f.name
 
 
 def moves_of_literals(b: Block) -> int:
@@ -221,7 +220,7 @@ class Costs:
         """Why a loop that holds it keeps everything, or ""."""
         known = self._slow.get(i.form)
         if known is None:
-            passing = i.form.name in FENCES or i.form.name in WARP_WIDE
+            passing = i.form.kind is OpKind.FENCE or i.form.op.gathers
             known = self._slow[i.form] = "" if passing else never_unrolled(i, self.arch)
         return known
 
@@ -244,11 +243,12 @@ def _is_open(f: Form, arch: int) -> bool:
 
 def _may_be_part(f: Form) -> bool:
     """Whether products or shifts of a form may be but a part of the sums that read them."""
-    if f.name not in ("mul", "shl") or f.guard is not None or f.type is None:
+    product, shift = f.name == "mul", f.name == "shl"
+    if not (product or shift) or f.guard is not None or f.type is None:
         return False
     if f.type.is_float:
-        return f.name == "mul" and _ROUNDED.isdisjoint(f.mods)
-    return f.type.bits == 32 and (f.name == "shl" or "lo" in f.mods or "wide" in f.mods)
+        return product and _ROUNDED.isdisjoint(f.mods)
+    return f.type.bits == 32 and (shift or "lo" in f.mods or "wide" in f.mods)
 
 
 def _is_part(i: Instruction) -> bool:
@@ -276,7 +276,7 @@ def _summed(f: Form) -> int:
 def _contracts(i: Instruction, product: Instruction) -> bool:
     """Whether a sum becomes one operation with the product that it reads, no other before it."""
     f = i.form
-    if f.name not in ("add", "sub") or f.type is not product.form.type or f.guard is not None:
+    if f.kind is not OpKind.SUM or f.type is not product.form.type or f.guard is not None:
         return False
     first = i._operands[0]
     return _ROUNDED.isdisjoint(f.mods) and (first is product or not _is_lone_product(first))

@@ -36,10 +36,6 @@ from nvir.sm.profile import Profile
 
 Kind = Literal["RAW", "WAR", "WAW", "order"]
 READ_CYCLES = 11  # assumed, see above
-_LATE_READERS = frozenset((
-    "load", "load_shared", "store", "store_shared", "atomic", "atomic_shared", "copy", "texture",
-    "shuffle", "load_constant",
-))
 
 
 @attrs.frozen
@@ -82,11 +78,11 @@ class Dependence:
 
 def read_cycles(profile: Profile, op: PhysicalOp) -> int:
     """Cycles from an operation's issue until what it reads may be overwritten."""
-    return READ_CYCLES if profile.operation(op.family).unit in _LATE_READERS else 1
+    return READ_CYCLES if reads_late(profile, op) else 1
 
 
 def reads_late(profile: Profile, op: PhysicalOp) -> bool:
-    return profile.operation(op.family).unit in _LATE_READERS
+    return profile.units[profile.operation(op.family).unit].late
 
 
 def result_is_variable(profile: Profile, op: PhysicalOp) -> bool:

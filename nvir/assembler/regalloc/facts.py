@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from nvir.assembler.regalloc.code import FENCE, LOAD, PLAIN, STORE
 from nvir.assembler.regalloc.tables import ALU, DOUBLE, GLOBAL, MATRIX, SCRATCH, SHARED, SPECIAL
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 from nvir.ir.types import SCALARS
 
-_SLOW = frozenset(("div", "rem", "sqrt", "rcp", "rsqrt", "sin", "cos", "ex2", "lg2", "tanh"))
+_SLOW = (OpKind.DIVIDE, OpKind.SPECIAL)
 _SPACES = {"global": 1, "shared": 2, "local": 4, "param": 8, "const": 16}
 _ANY = 1 | 2 | 4
-_VECTORS = frozenset(("ld", "ldu", "st", "tex", "tld4", "ldmatrix", "stmatrix", "mma.sync"))
-_UNIFORM = frozenset((
-    "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "neg", "min", "max", "cvt",
-    "bfe", "abs", "lop3", "shf",
-))
 _WIDE = frozenset(("s64", "u64"))
 _NARROW = frozenset(("s32", "u32"))
 
@@ -38,7 +34,7 @@ class Facts:
         integer = f.type is not None and f.type.kind in "usb"
         self.rule = _rule(f, integer)
         self.uniform = (
-            f.guard is None and f.n_results == 1 and integer and f.name in _UNIFORM
+            f.guard is None and f.n_results == 1 and integer and f.op.uniform
             and all(m[0] in "usb" for m in f.mods if m in SCALARS)
         )
         self.kind = _kind(f)
@@ -46,11 +42,11 @@ class Facts:
         self.global_access = bool(self.space & 1)
         self.latency = _latency(f)
         self.scratch = _scratch(f)
-        self.grouped = f.n_results > 1 and f.name in _VECTORS
-        self.masked = f.name.startswith(("tex", "tld4", "suld"))
+        self.grouped = f.n_results > 1 and f.op.grouped
+        self.masked = f.op.fetches
         self.groups = _groups(f)
         double = f.type is not None and f.type.name == "f64"
-        late = f.reads or f.name.startswith("shfl") or (f.name in _SLOW and not double)
+        late = f.reads or f.name.startswith("shfl") or (f.kind in _SLOW and not double)
         self.variable = self.kind != PLAIN or late
 
 
@@ -68,7 +64,7 @@ def facts_of(f: Form) -> Facts:
 def _rule(f: Form, integer: bool) -> str:
     if f.guard is not None or f.n_results != 1:
         return ""
-    if f.name in ("mov", "cvta"):
+    if f.kind is OpKind.COPY:
         return "copy"
     if f.name == "ld":
         return "parameter" if f.space.startswith("param") else ""
@@ -103,7 +99,7 @@ def _latency(f: Form) -> int:
         return SHARED
     if "mma" in name:
         return MATRIX
-    if name in _SLOW:
+    if f.kind in _SLOW:
         return SPECIAL
     return DOUBLE if f.type is not None and f.type.name == "f64" else ALU
 
@@ -120,7 +116,7 @@ def _groups(f: Form) -> tuple[tuple[int, ...], ...]:
     """Operand indices that stand between braces: one vector of registers each."""
     if f.name == "atom" and "cas" in f.mods:
         return ((f.n_sources - 2, f.n_sources - 1),)
-    if f.name not in _VECTORS:
+    if not f.op.grouped:
         return ()
     found = []
     n = 0

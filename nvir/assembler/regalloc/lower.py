@@ -27,6 +27,7 @@ from nvir.assembler.regalloc.tables import BY_LITERAL, CALLEES, COPIES, OFFSETS,
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.opcodes import OpKind
 from nvir.ir.types import VOID, Type
 from nvir.ir.values import Constant, SpecialRegister, Value
 
@@ -303,9 +304,6 @@ def width_of(t: Type) -> int:
     return 0 if bits == 1 or t.name == "cc" else (bits + 31) >> 5
 
 
-_LINEAR = frozenset(("add", "sub", "shl", "mul", "mad", "cvt"))
-
-
 def _linear(ops: list[Op], region: Region) -> set[int]:
     """Values that are linear in an induction or compare one: copies add to the first's offset."""
     made = {r for op in ops for r in op.results}
@@ -316,7 +314,7 @@ def _linear(ops: list[Op], region: Region) -> set[int]:
         if f.name == "setp":
             found.update(op.results)
         elif (
-            f.name in _LINEAR and f.type is not None and f.type.kind in "usb"
+            f.op.linear and f.type is not None and f.type.kind in "usb"
             and all(s in known or s not in made for s in op.sources)
         ):
             known.update(op.results)
@@ -330,7 +328,7 @@ def only_sums(value: Instruction) -> bool:
         f = user.form
         if f.guard is not None or f.type is None or f.type.bits != 64:
             return False
-        if f.name in ("add", "mad"):
+        if f.name == "mad" or (f.kind is OpKind.SUM and f.commutes):
             continue
         if f.name != "shl" or value.form.name == "shl" or not only_sums(user):
             return False
@@ -341,7 +339,8 @@ def only_addresses(value: Instruction) -> bool:
     """Whether all readers are accesses that have this value as their address."""
     for user in value.users:
         f = user.form
-        if not f.addresses or f.name not in ("ld", "st", "ldmatrix"):
+        accesses = f.kind in (OpKind.LOAD, OpKind.STORE) or f.name == "ldmatrix"
+        if not f.addresses or not accesses:
             return False
         bases = {base for base, _ in f.addresses}
         for k, v in enumerate(user._operands):

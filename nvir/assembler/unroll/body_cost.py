@@ -32,7 +32,6 @@ from nvir.assembler.unroll.weights import (
     CONSTANT_REGISTERS,
     CONTROL_OF_COPY,
     DIVISOR_FOLDS,
-    FENCES,
     FETCH_SAVING,
     FREE,
     HOPPER,
@@ -40,7 +39,6 @@ from nvir.assembler.unroll.weights import (
     ONE,
     SHARED_SYMBOL,
     TWO,
-    WARP_WIDE,
     Weight,
     divided_by_literal,
     weight,
@@ -48,13 +46,13 @@ from nvir.assembler.unroll.weights import (
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 from nvir.ir.symbols import Variable
 from nvir.ir.values import Constant, SpecialRegister, SymbolOffset, Value
 
-FETCHES = frozenset(("tex", "tld4"))
-_SLOW = frozenset(("div", "sqrt", "rcp"))  # the exact ones
-_BARRIERS = frozenset(("bar.sync", "barrier.sync", "bar.red", "barrier.red"))
+_SLOW = (OpKind.DIVIDE, OpKind.SPECIAL)  # where they are exact
+_ACCESSES = (OpKind.LOAD, OpKind.STORE)
 _LONG = frozenset(("s64", "u64", "s16", "u16"))
 
 
@@ -177,13 +175,10 @@ def _look_at_lanes(cost: BodyCost, i: Instruction, loop: Loop) -> None:
     Of stores those count that do not go through a moving pointer.
     """
     f = i.form
-    if f.name in _TOGETHER:
+    if f.op.gathers or f.kind in (OpKind.WARP, OpKind.ATOMIC) or f.name == "nanosleep":
         cost.together = True
         return
-    if f.name not in ("st", "atom", "red") or not f.addresses:
-        return
-    if f.name != "st":
-        cost.together = True
+    if f.kind is not OpKind.STORE or not f.addresses:
         return
     near = f.space in ("shared", "shared::cta")
     after = cost.shared_loads > 0 if near or not f.space else False
@@ -192,9 +187,6 @@ def _look_at_lanes(cost: BodyCost, i: Instruction, loop: Loop) -> None:
     if after and _is_scattered(i, loop):
         cost.scattered |= f.space == "global"
         cost.together |= f.space != "global"
-
-
-_TOGETHER = WARP_WIDE | {"activemask", "nanosleep"}
 
 
 def _is_scattered(i: Instruction, loop: Loop) -> bool:
@@ -208,7 +200,7 @@ def _is_scattered(i: Instruction, loop: Loop) -> bool:
 
 def _without_constants(v: Value) -> Value:
     """The value to which only constants are added."""
-    while isinstance(v, Instruction) and v.form.name in ("add", "sub", "mov"):
+    while isinstance(v, Instruction) and (v.form.kind is OpKind.SUM or v.form.name == "mov"):
         if v.form.name != "mov" and constant_of(v.operands[1]) is None:
             break
         v = v.operands[0]
@@ -250,7 +242,7 @@ def _count_branch(
     dead: AbstractSet[Instruction],
 ) -> None:
     guard = i.guard
-    if i.form.name not in ("bra", "ret", "exit"):
+    if i.form.kind is OpKind.SWITCH:
         cost.never = cost.never or f"{i.form.name} in the body"
     if guard is None:
         target = i.successors[0] if i.successors else None
@@ -308,8 +300,8 @@ def _count(
     if (f.reads or f.writes) and f.addresses and not f.is_call:
         _count_access(cost, i, known, w.a, w.d, offsets, arch)
         return
-    cost.warp |= f.name in WARP_WIDE
-    cost.barrier |= f.name in _BARRIERS
+    cost.warp |= f.op.gathers
+    cost.barrier |= f.kind is OpKind.BARRIER and f.op.scope == "block"
     cost.d += w.d
     cost.extra += w.extra
     if f.name == "add":
@@ -317,7 +309,7 @@ def _count(
         cost.d += of_symbol
         cost.a += of_symbol if of_symbol > 0 or not known.folds(i) else 0
     if not known.folds(i):
-        cost.a += _left_of(i, w.a, known) if f.name in _FOLD_IN_PART else w.a
+        cost.a += _left_of(i, w.a, known)
     elif w.a >= DIVISOR_FOLDS:
         cost.d = cost.d - w.d + divided_by_literal(f, True).d
     if f.guard is not None:
@@ -325,18 +317,15 @@ def _count(
         cost.a += not known(i.operands[f.guard_index])
 
 
-_FOLD_IN_PART = frozenset(("selp", "slct", "mad", "bfe"))
-
-
 def _left_of(i: Instruction, a: int, known: Known) -> int:
     """What is left of an instruction of which not all operands are known: a selection is a move,
     a wide product is one literal, a field is at a known place."""
     name, v = i.form.name, i.operands
-    if name in ("selp", "slct"):
+    if i.form.kind is OpKind.SELECT:
         return 0 if known(v[2]) else a
     if name == "bfe":
         return 1 if a == 2 and "64" not in i.form.spelling and known(v[1]) and known(v[2]) else a
-    return 1 if known(v[0]) and known(v[1]) else a
+    return 1 if name == "mad" and known(v[0]) and known(v[1]) else a
 
 
 def _count_join(cost: BodyCost, phi: Instruction) -> None:
@@ -352,7 +341,7 @@ def _count_access(
     offsets: set[tuple[Value, Value]], arch: int,
 ) -> None:
     f = i.form
-    fetch = f.name in FETCHES
+    fetch = f.op.memory == "texture" and f.reads
     cost.fetches += fetch
     load = f.name == "ld" and not f.writes
     cost.loads |= load and f.space in ("global", "local", "")
@@ -368,7 +357,7 @@ def _count_access(
         cost.a += not known(i.operands[f.guard_index])
     if fetch:
         return
-    plain = (near and f.name in ("ld", "st", "atom", "red")) or (
+    plain = (near and f.kind in (*_ACCESSES, OpKind.ATOMIC)) or (
         load and f.space in ("const", "param")
     )
     for base, offset in f.addresses:
@@ -377,7 +366,7 @@ def _count_access(
         if isinstance(b, (Variable, SymbolOffset)):
             _count_symbol(cost, i, b, known, a if plain else 0, moved, arch)
             continue
-        if plain and known(b) and f.name in ("ld", "st"):
+        if plain and known(b) and f.kind in _ACCESSES:
             cost.extra += ADDRESS_KNOWN
         # A parameter is an operand like a literal, but not as an address.
         parameter = (arch >= HOPPER or not f.name.startswith("cp.async")) and is_parameter(b)
@@ -423,13 +412,13 @@ def row_of(i: Instruction, arch: int) -> Weight:
     if name == "mov":
         return _row_of_move(i, sources[0], arch)
     n = f.n_sources if f.n_sources >= 0 else len(sources)
-    if name in ("bfe", "bfi"):
+    if f.kind is OpKind.FIELD:
         fixed = isinstance(sources[n - 1], Constant) and isinstance(sources[n - 2], Constant)
         return weight(f, arch, fixed)
     second = sources[1] if n > 1 else None
     if not isinstance(second, Constant):
         return weight(f, arch)
-    if name in ("div", "rem") and f.type is not None and f.type.name in ("u32", "s32"):
+    if f.kind is OpKind.DIVIDE and f.type is not None and f.type.name in ("u32", "s32"):
         v = second.value
         return divided_by_literal(f, isinstance(v, int) and v > 0 and v & (v - 1) == 0)
     return weight(f, arch, True)
@@ -472,7 +461,7 @@ def _special(name: str, arch: int) -> Weight:
 def is_parameter(v: Value) -> bool:
     """Whether a value is a kernel's parameter as it is."""
     d = v.definer
-    while d is not None and d.form.name in ("mov", "cvta") and d.form.guard is None:
+    while d is not None and d.form.kind is OpKind.COPY and d.form.guard is None:
         d = d.operands[0].definer
     return d is not None and d.form.name == "ld" and d.form.space == "param"
 
@@ -490,15 +479,15 @@ def never_unrolled(i: Instruction, arch: int) -> str:
 def _never(f: Form, arch: int) -> str:
     if f.is_call:
         return "a call in the body"
-    if f.name in _SLOW and "rn" in f.mods and f.type is not None and f.type.is_float:
+    if f.kind in _SLOW and "rn" in f.mods and f.type is not None and f.type.is_float:
         return f"{f.spelling} in the body is a call"
     if f.name == "rsqrt" and "f64" in f.mods and "ftz" not in f.mods:
         return f"{f.spelling} in the body is a call"
-    if f.name in ("div", "rem") and f.type is not None and f.type.name in _LONG:
+    if f.kind is OpKind.DIVIDE and f.type is not None and f.type.name in _LONG:
         return f"{f.spelling} in the body is a call"
-    if f.name in FENCES:
+    if f.kind is OpKind.FENCE:
         return f"{f.spelling} in the body"
-    if f.name in WARP_WIDE and arch < HOPPER:
+    if f.op.gathers and arch < HOPPER:
         return f"{f.spelling} in the body"
     if f.op.name == "unknown":
         return f"{f.spelling} in the body, which is not known"

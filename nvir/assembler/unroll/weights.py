@@ -16,10 +16,13 @@ decisions flip as the instruction is added to bodies of known size
 from __future__ import annotations
 
 import functools
-from typing import Any
+import re
+from collections.abc import Iterator
+from itertools import product
 
 import attrs
 
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 
 
@@ -27,8 +30,8 @@ from nvir.ir.opcodes.form import Form
 class Weight:
     """One row. `names` are opcodes, `needs` modifiers that must be there, `lacks` that must not.
 
-    `starts` is what the spelling must begin with, where the order of modifiers tells (the type of
-    a conversion's result comes first). `arch` is the first architecture that the row holds for,
+    `spelled` is what the spelling must begin with, where the order of modifiers tells (the type
+    of a conversion's result comes first). `arch` is the first architecture that the row holds for,
     `until` the first that it does not; a row with `literal` false holds only where the second
     source is no literal. The sequence of some holds `branches` of its own.
     """
@@ -42,7 +45,7 @@ class Weight:
     arch: int = 0
     until: int = 1000
     literal: bool = True
-    starts: str = ""
+    spelled: re.Pattern[str] | None = None
     branches: int = 0
 
     def fits(self, form: Form, arch: int) -> bool:
@@ -52,7 +55,7 @@ class Weight:
             and self.arch <= arch < self.until
             and all(m in mods for m in self.needs)
             and not any(m in mods for m in self.lacks)
-            and form.spelling.startswith(self.starts)
+            and (self.spelled is None or self.spelled.match(form.spelling) is not None)
         )
 
 
@@ -62,134 +65,137 @@ FREE = Weight((), 0, 0)
 HOPPER = 90
 BLACKWELL = 100
 
-COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne", "ltu", "leu", "gtu", "geu", "equ", "neu")
-
-
-def _each(names: str, size: int, *types: str, **more: Any) -> tuple[Weight, ...]:
-    """A row for each type, of opcodes that do not fold apart from their operands."""
-    rows = (Weight(tuple(names.split()), size, size, needs=(t,)) for t in types)
-    return tuple(attrs.evolve(w, **more) for w in rows)
-
-
-_INTEGER_MATH = (
-    # The sequence around a reciprocal; what depends on a literal divisor alone folds.
-    *_each("div", 21, "u32"),
-    *_each("div", 27, "s32", branches=1),
-    *_each("rem", 19, "u32"),
-    *_each("rem", 24, "s32", branches=1),
-    Weight(("mad",), 4, 4, needs=("wide", "s32")),
-    Weight(("mad",), 4, 4, needs=("wide", "u32")),
-    Weight(("mul24",), 6, 6, needs=("hi",), literal=False),
-    Weight(("mul24",), 5, 5, needs=("hi",)),
-    Weight(("mad24",), 7, 7, needs=("hi",)),
-    Weight(("mul24", "mad24"), 3, 3, literal=False),
-    Weight(("mul24", "mad24"), 2, 2),
-    # Words of 16 bits are computed with in 32: extended before, cut after.
-    Weight(("mul",), 4, 4, needs=("hi", "s16")),
-    Weight(("mul",), 4, 4, needs=("hi", "u16")),
-    *_each("min max", 1, "s16", "u16", arch=HOPPER),
-    *_each("mul min max setp", 3, "s16", "u16", literal=False),
-    *_each("mul min max setp", 2, "s16", "u16"),
-    *_each("sub", 2, "s16", "u16", literal=False),
-    *_each("mad", 3, "wide"),
-    *_each("mad", 4, "s16", "u16", literal=False),
-    *_each("mad", 3, "s16", "u16"),
-    *_each("set", 4, "u16", "s16"),
-    *_each("shr", 4, "u16", "s16", literal=False),
-    *_each("shl", 3, "b16", literal=False),
-    *_each("shr", 2, "u16", "s16"),
-    *_each("cnot", 3, "b16"),
-    # Words of 64 bits are two of 32.
-    *_each("shl shr", 2, "b64", "u64", "s64", literal=False),
-    *_each("popc brev", 5, "b64"),
-    *_each("clz", 8, "b64"),
-    Weight(("bfind",), 10, 10, needs=("shiftamt", "u64"), branches=1),
-    *_each("bfind", 8, "u64", branches=1),
-    *_each("bfind", 13, "s64", branches=2),
-    *_each("cnot", 2, "b64"),
-    Weight(("slct",), 1, 1, starts="slct.s32.s32"),
-    Weight(("slct",), 1, 1, starts="slct.f32.f32"),
-    Weight(("clz", "slct"), 2, 2),
-    Weight(("addc", "addc.cc", "sub.cc", "subc", "subc.cc", "madc", "madc.cc"), 2, 2),
-)
-_CONVERSIONS = (
-    *(Weight(("cvt",), 0, 0, starts=f"cvt.{x}16.{y}32") for x in "us" for y in "us"),
-    *_each("cvt", 2, "sat", lacks=("f32", "f16", "f64", "bf16")),
-    *(w for r in "zmnp" for w in _each("cvt", 2, "u8", "s8", starts=f"cvt.r{r}i.")),
-    Weight(("cvt",), 2, 2, starts="cvt.s64.s8"),
-    *_each("cvt", 2, "f16x2", "bf16x2"),
-    Weight(("cvt",), 4, 4, needs=("tf32",)),
-    Weight(("cvta",), 2, 2, needs=("shared",)),
-    Weight(("cvta",), 4, 4, needs=("local",), arch=HOPPER),
-    Weight(("cvta",), 2, 2, needs=("local",)),
-    Weight(("cvta",), 0, 0),
-    Weight(("isspacep",), 8, 8, needs=("global",), arch=HOPPER),
-    Weight(("isspacep",), 6, 6, needs=("global",)),
-)
-_FLOAT_MATH = (
-    # A sign is part of the operand that reads it.
-    Weight(("neg", "abs"), 0, 0, needs=("f32",)),
-    Weight(("neg", "abs"), 0, 0, needs=("f64",)),
-    # Without .ftz, arguments out of the fast unit's range are scaled and scaled back.
-    Weight(("ex2", "lg2", "sqrt", "rsqrt"), 6, 6, needs=("approx", "f32"), lacks=("ftz",)),
-    Weight(("div",), 7, 7, needs=("approx", "f32"), lacks=("ftz",), literal=False),
-    Weight(("rcp",), 7, 7, needs=("approx", "f32"), lacks=("ftz",)),
-    Weight(("div",), 2, 2, needs=("approx", "ftz"), literal=False),
-    Weight(("div",), 12, 12, needs=("full",), lacks=("ftz",), literal=False),
-    Weight(("div",), 8, 8, needs=("full", "ftz"), literal=False),
-    # The reciprocal of a literal is one.
-    Weight(("div",), 2, 2, needs=("approx",), lacks=("ftz",)),
-    *_each("copysign", 5, "f64", literal=False),
-    *_each("copysign", 3, "f64"),
-    Weight(("testp",), 4, 4, needs=("normal",)),
-    Weight(("testp",), 3, 3, needs=("subnormal",)),
-    Weight(("testp",), 2, 2),
-    *(Weight(("set",), 2, 2, starts=f"set.{c}.f32") for c in COMPARISONS),
-    # Pairs in a register.
-    Weight(("neg", "abs"), 1, 1, needs=("f16x2",)),
-    Weight(("setp",), 1, 1),
-    Weight(("ex2", "tanh"), 3, 3, needs=("f16x2",)),
-    *_each("fma add sub mul min max neg abs set", 2, "f16x2", "bf16x2"),
-)
+# opcodes; modifiers (one of x|y, not -x, spelled ~pattern, or *: any); d and a, or both if equal;
+# "register": the second source is no literal; from an architecture on, or before it; branches.
+_TABLE = r"""
+# The sequence around a reciprocal; what depends on a literal divisor alone folds.
+div                  u32                       21
+div                  s32                       27  branches=1
+rem                  u32                       19
+rem                  s32                       24  branches=1
+mad                  wide s32|u32              4
+mul24                hi                        6   register
+mul24                hi                        5
+mad24                hi                        7
+mul24 mad24          *                         3   register
+mul24 mad24          *                         2
+# Words of 16 bits are computed with in 32: extended before, cut after.
+mul                  hi s16|u16                4
+min max              s16|u16                   1   arch=90
+mul min max setp     s16|u16                   3   register
+mul min max setp     s16|u16                   2
+sub                  s16|u16                   2   register
+mad                  wide                      3
+mad                  s16|u16                   4   register
+mad                  s16|u16                   3
+set                  u16|s16                   4
+shr                  u16|s16                   4   register
+shl                  b16                       3   register
+shr                  u16|s16                   2
+cnot                 b16                       3
+# Words of 64 bits are two of 32.
+shl shr              b64|u64|s64               2   register
+popc brev            b64                       5
+clz                  b64                       8
+bfind                shiftamt u64              10  branches=1
+bfind                u64                       8   branches=1
+bfind                s64                       13  branches=2
+cnot                 b64                       2
+slct                 ~slct\.(s32\.s32|f32\.f32)  1
+clz slct             *                         2
+addc addc.cc sub.cc subc subc.cc  *            2
+# Conversions.
+cvt                  ~cvt\.[us]16\.[us]32      0
+cvt                  sat -f32 -f16 -f64 -bf16  2
+cvt                  u8|s8 ~cvt\.r[zmnp]i\.    2
+cvt                  ~cvt\.s64\.s8             2
+cvt                  f16x2|bf16x2              2
+cvt                  tf32                      4
+cvta                 shared                    2
+cvta                 local                     4   arch=90
+cvta                 local                     2
+cvta                 *                         0
+isspacep             global                    8   arch=90
+isspacep             global                    6
+# A sign is part of the operand that reads it.
+neg abs              f32|f64                   0
+# Without .ftz, arguments out of the fast unit's range are scaled and scaled back.
+ex2 lg2 sqrt rsqrt   approx f32 -ftz           6
+div                  approx f32 -ftz           7   register
+rcp                  approx f32 -ftz           7
+div                  approx ftz                2   register
+div                  full -ftz                 12  register
+div                  full ftz                  8   register
+# The reciprocal of a literal is one.
+div                  approx -ftz               2
+copysign             f64                       5   register
+copysign             f64                       3
+testp                normal                    4
+testp                subnormal                 3
+testp                *                         2
+set                  ~set\.[a-z]+\.f32         2
+# Pairs in a register.
+neg abs              f16x2                     1
+setp                 *                         1
+ex2 tanh             f16x2                     3
+fma add sub mul min max neg abs set  f16x2|bf16x2  2
 # Fields of bits: place and width known, or not.
-_FIELDS = (
-    Weight(("bfe",), 2, 2, needs=("u32",), literal=False),
-    Weight(("bfe",), 2, 2, needs=("s32",), literal=False),
-    Weight(("bfi",), 2, 2, needs=("b32",), literal=False),
-    Weight(("bfe",), 6, 6, needs=("u64",), literal=False),
-    Weight(("bfe",), 2, 2, needs=("u64",)),
-    Weight(("bfe",), 13, 13, needs=("s64",), literal=False),
-    Weight(("bfe",), 6, 6, needs=("s64",)),
-    Weight(("bfi",), 11, 11, needs=("b64",), literal=False),
-    Weight(("bfi",), 4, 4, needs=("b64",)),
-)
+bfe                  u32|s32                   2   register
+bfi                  b32                       2   register
+bfe                  u64                       6   register
+bfe                  u64                       2
+bfe                  s64                       13  register
+bfe                  s64                       6
+bfi                  b64                       11  register
+bfi                  b64                       4
 # Integer atomics at one address are first combined over the warp; where the machine has no such
 # operation, or does not know the space, there is more than one way through it.
-_ATOMIC = ("atom", "red")
-_ATOMICS = (
-    Weight(_ATOMIC, 10, 10, lacks=("global", "shared", "shared::cta")),
-    Weight(_ATOMIC, 1, 1, needs=("inc",)),
-    Weight(_ATOMIC, 1, 1, needs=("dec",)),
-    *_each("atom red", 10, "u32", "s32", "b32", lacks=("exch", "cas")),
-    *_each("atom red", 10, "f32", "f64", lacks=("global",)),
-    *_each("atom red", 10, "u64", "s64", "b64", lacks=("global", "exch", "cas")),
-)
-WEIGHTS = (
-    *_INTEGER_MATH,
-    *_CONVERSIONS,
-    *_FLOAT_MATH,
-    *_FIELDS,
-    *_ATOMICS,
-    Weight(("not",), 0, 0, needs=("pred",)),
-    # Hopper needs no set-up of barriers and matrix operations.
-    Weight(("bar.sync", "barrier.sync", "bar.arrive"), 1, 2, until=HOPPER),
-    Weight(("bar.sync", "barrier.sync", "bar.arrive"), 0, 1, arch=HOPPER),
-    Weight(("bar.red",), 2, 3, until=HOPPER),
-    Weight(("mma.sync", "ldmatrix"), 1, 2, until=HOPPER),
-    Weight(("cp.async.commit_group",), 0, 1),
-    Weight(("cp.async.wait_all",), 1, 2),
-    Weight(("tex", "tld4"), 2, 2),
-)
+atom red             -global -shared -shared::cta  10
+atom red             inc|dec                   1
+atom red             u32|s32|b32 -exch -cas    10
+atom red             f32|f64 -global           10
+atom red             u64|s64|b64 -global -exch -cas  10
+not                  pred                      0
+# Hopper needs no set-up of barriers and matrix operations.
+bar.sync barrier.sync bar.arrive  *            2 1  until=90
+bar.sync barrier.sync bar.arrive  *            1 0  arch=90
+bar.red              *                         3 2  until=90
+mma.sync ldmatrix    *                         2 1  until=90
+cp.async.commit_group  *                       1 0
+cp.async.wait_all    *                         2 1
+tex tld4             *                         2
+"""
+
+
+def _read(table: str) -> tuple[Weight, ...]:
+    """The rows of the table, one for each combination of alternatives."""
+    found = []
+    for line in table.strip().splitlines():
+        if not line.startswith("#"):
+            names, wanted, said = re.split(r"  +", line, maxsplit=2)
+            found += [_weight(names, w, said.split()) for w in _spread(wanted.split())]
+    return tuple(found)
+
+
+def _spread(wanted: list[str]) -> Iterator[list[str]]:
+    return map(list, product(*(w.split("|") if w[0] != "~" else [w] for w in wanted)))
+
+
+def _weight(names: str, wanted: list[str], said: list[str]) -> Weight:
+    figures = [int(word) for word in said if word.isdigit()]
+    options = {k: int(v) for k, _, v in (word.partition("=") for word in said) if v}
+    return Weight(
+        tuple(names.split()), figures[-1], figures[0],
+        needs=tuple(w for w in wanted if w[0] not in "-~*"),
+        lacks=tuple(w[1:] for w in wanted if w[0] == "-"),
+        literal="register" not in said,
+        spelled=next((re.compile(w[1:]) for w in wanted if w[0] == "~"), None),
+        arch=options.get("arch", 0), until=options.get("until", 1000),
+        branches=options.get("branches", 0),
+    )
+
+
+WEIGHTS = _read(_TABLE)
 
 
 @functools.cache
@@ -204,7 +210,7 @@ def weight(form: Form, arch: int, literal: bool = False) -> Weight:
         return ONE if "{" in form.shape else FREE
     for row in WEIGHTS:
         if row.fits(form, arch) and (row.literal or not literal):
-            divides = literal and row.a >= DIVISOR_FOLDS and form.name in ("div", "rem")
+            divides = literal and row.a >= DIVISOR_FOLDS and form.kind is OpKind.DIVIDE
             return divided_by_literal(form, False) if divides else row
     return ONE
 
@@ -235,10 +241,3 @@ SHARED_SYMBOL = 3  # from Hopper on: the window's base, fetched and added at eac
 
 # A kernel's size beside its loop: each carried value, each other phi, and in every kernel.
 CARRIED, JOINED, OUTSIDE_BASE = 2, 1, 1
-
-# Never unrolled, by opcode; a call of a slow path counts as a call.
-FENCES = frozenset(("membar", "fence", "fence.proxy", "membar.proxy"))
-WARP_WIDE = frozenset((
-    "shfl", "shfl.sync", "vote", "vote.sync", "bar.warp.sync", "match.any.sync",
-    "match.all.sync", "redux.sync", "barrier.sync", "barrier.red",
-))

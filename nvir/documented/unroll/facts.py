@@ -36,11 +36,11 @@ from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Param
 from nvir.ir.values import Value
 
 CALL_WEIGHT = 9  # of a call of a function of one block
-FETCHES = frozenset(("tex", "tld4", "suld", "txq"))
 UNKNOWN_ITERATIONS = 10  # estimate of a loop whose count is not known (assumed)
 
 
@@ -136,7 +136,7 @@ def _count(r: BodyRecord, i: Instruction, known: Known) -> None:
         if isinstance(callee, Function) and len(callee.blocks) == 1:
             r.call_weight += CALL_WEIGHT
         return
-    if f.name in FETCHES:
+    if f.op.memory in ("texture", "surface") and f.n_results:
         r.tex += 1
         r.tex3d += any(m in ("3d", "cube") for m in f.mods)
         return
@@ -357,6 +357,7 @@ def pre_scan(function: Function) -> PreScan:
 
 
 def _leaves_early(callee: Function) -> bool:
-    return sum(x.form.name in ("ret", "exit", "trap") for x in callee.instructions()) > 1
+    ends = (x.form.kind is OpKind.RETURN or x.form.name == "trap" for x in callee.instructions())
+    return sum(ends) > 1
 
 

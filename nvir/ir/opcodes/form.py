@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.opcodes import DEF, NVVM, ORI, TIED, UNKNOWN, Op, Operand
+from nvir.ir.opcodes import ADDRESS, DEF, NVVM, ORI, TIED, UNKNOWN, Op, Operand
 from nvir.ir.types import CC, PRED, SCALARS, ScalarType
 
 _SPACES = frozenset(
@@ -49,6 +49,7 @@ _SLOT = re.compile(r"%s")
 class Form:
     """One spelling with one shape. Get it from `form(...)`; compare by identity.
 
+    kind            what kind of operation the row is
     type            the instruction's type: its last type modifier, or None
     space           state space named by the modifiers ("" is generic)
     guard           None, "" (`@p`) or "!" (`@!p`)
@@ -56,6 +57,8 @@ class Form:
     n_sources       written sources
     n_operands      all operands; -1 where any number is allowed
     result_types    a type for each result by the row's rule (a builder's default)
+    source_types    for each written source the types of which it has the class of one; () for
+                    any class (addresses are among these)
     addresses       (base, offset) operand indices of each address; offset -1: none
     guard_index     operand index of the guard, -1 without
     ties            (result index, operand index) that share a register
@@ -77,6 +80,7 @@ class Form:
         "is_call",
         "is_phi",
         "key",
+        "kind",
         "mods",
         "n_operands",
         "n_results",
@@ -91,6 +95,7 @@ class Form:
         "result_types",
         "shape",
         "slots",
+        "source_types",
         "space",
         "spelling",
         "sync",
@@ -105,6 +110,7 @@ class Form:
     order: tuple[int, ...] | None
     result_types: tuple[ScalarType, ...]
     slots: tuple[int, ...]
+    source_types: tuple[tuple[ScalarType, ...], ...]
     ties: tuple[tuple[int, int], ...]
 
     def __init__(
@@ -112,7 +118,7 @@ class Form:
         volatile: bool,
     ) -> None:
         self.op, self.spelling, self.mods, self.shape, self.guard = op, spelling, mods, shape, guard
-        self.name = op.name
+        self.name, self.kind = op.name, op.kind
         self.volatile = volatile
         self.is_phi = op.name == "phi"
         self.key = (spelling, shape, guard, volatile)
@@ -159,6 +165,16 @@ class Form:
             return SCALARS.get(f"b{last.bits // count}", last)
         return last
 
+    def _taken(self, operand: Operand, count: int, hint: bool) -> tuple[ScalarType, ...]:
+        """The types of which a source written at an operand's place has the class of one."""
+        rule = "b64" if hint else operand.type
+        types = tuple([SCALARS[m] for m in self.mods if m in SCALARS])
+        if not rule or rule == "any" or operand.role == ADDRESS:
+            return types if not rule and operand.role != ADDRESS else ()
+        if rule == "result":
+            return (self.rule_type(self.op.result).cls,)
+        return (self.rule_type(rule, count),) if types or rule in SCALARS else ()
+
     # -------------------------------------------------------------- slots
 
     def _lay_out_slots(self) -> None:
@@ -171,6 +187,8 @@ class Form:
         tied: list[int] = []  # result index of each tied slot
         slots: list[int] = []  # for each slot: result index, or ~source index
         addresses: list[tuple[int, int]] = []
+        taken: list[tuple[ScalarType, ...]] = []
+        hinted = any("cache_hint" in m for m in self.mods)  # by a policy, the last operand
         n = 0
         for part, operand in zip(parts, assign_operands(parts, op.operands), strict=True):
             count = part.count("%s")
@@ -188,6 +206,9 @@ class Form:
                     addresses.extend(_addresses(part, n))
                 slots.extend(~(n + k) for k in range(count))
                 n += count
+                hint = hinted and part is parts[-1]
+                taken.extend([self._taken(operand, count, hint)] * count)
+        self.source_types = tuple(taken)
         self._finish_layout(results, slots, n, tied, addresses)
 
     def _lay_out_loose(self, parts: list[str]) -> None:
@@ -196,7 +217,7 @@ class Form:
         self.addresses, self.ties = (), ()
         self.carry_in = self.carry_out = False
         self.n_results = self.n_sources = self.n_operands = self.guard_index = -1
-        self.result_types = ()
+        self.result_types, self.source_types = (), ()
         if self.op.level == "nvvm":
             self.n_results = 1 if any(o.role == DEF for o in self.op.operands) else 0
 
@@ -340,8 +361,7 @@ def form(spelling: str, shape: str = "", guard: str | None = None, volatile: boo
     key = (spelling, shape, guard, volatile)
     f = _forms.get(key)
     if f is None:
-        _load_rows()
-        found = ORI.find(spelling)
+        found = find_row(spelling)
         op, mods = found if found is not None else (UNKNOWN, ())
         f = _forms[key] = Form(op, spelling, mods, shape, guard, volatile)
     return f
@@ -351,14 +371,20 @@ def nvvm_form(spelling: str) -> Form:
     """The `nvvm` form of an opcode with its flags, e.g. "add nsw nuw" or "icmp slt"."""
     f = _nvvm_forms.get(spelling)
     if f is None:
-        _load_rows()
+        load_rows()
         name, *flags = spelling.split()
         f = Form(NVVM[name], spelling, tuple(flags), "", None, "volatile" in flags)
         _nvvm_forms[spelling] = f
     return f
 
 
-def _load_rows() -> None:
+def find_row(spelling: str) -> tuple[Op, tuple[str, ...]] | None:
+    """The `ori` row of a spelling and the modifiers left, or None for an unknown mnemonic."""
+    load_rows()
+    return ORI.find(spelling)
+
+
+def load_rows() -> None:
     """Fill the opcode tables; once."""
     if "bra" not in ORI:
         import nvir.ir.opcodes.ori  # registers its rows on import

@@ -47,6 +47,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nvir.ir.opcodes import NVVM
+from nvir.ir.opcodes import OpKind as K
 
 op, ops = NVVM.op, NVVM.ops
 
@@ -155,63 +156,82 @@ def _sext(form: Any, bits: int, a: int, to: int) -> int | None:
 
 
 # Control flow.
-op("ret", "a?", terminator=True, doc="return, with a value or without")
-op("br", "c?", terminator=True, doc="jump, or branch on an i1")
-op("switch", "a, c*", terminator=True, doc="jump by value")
-op("unreachable", "", terminator=True, doc="never executed")
+op("ret", "a?", K.RETURN, "terminator", doc="return, with a value or without")
+op("br", "c?", K.BRANCH, "terminator", targets=-1, doc="jump, or branch on an i1")
+op("switch", "a, c*", K.SWITCH, "terminator", targets=-1, doc="jump by value")
+op("unreachable", "", K.OTHER, "terminator", doc="never executed")
 
 # Integers; operands and result have one type, and vectors work by element.
-op("add", "d, a, b", commutes=True, fold=_wrapping(lambda a, b: a + b), doc="sum")
-op("sub", "d, a, b", fold=_wrapping(lambda a, b: a - b), doc="difference")
-op("mul", "d, a, b", commutes=True, fold=_wrapping(lambda a, b: a * b), doc="product, low half")
-op("udiv", "d, a, b", fold=_udiv, doc="unsigned quotient; by 0 is undefined")
-op("sdiv", "d, a, b", fold=_sdiv, doc="signed quotient, towards 0; by 0 is undefined")
-op("urem", "d, a, b", fold=_urem, doc="unsigned remainder")
-op("srem", "d, a, b", fold=_srem, doc="signed remainder, with the dividend's sign")
-op("shl", "d, a, b", fold=_shl, doc="shift left; by the width or more is poison")
-op("lshr", "d, a, b", fold=_lshr, doc="shift right, zeros in")
-op("ashr", "d, a, b", fold=_ashr, doc="shift right, signs in")
-op("and", "d, a, b", commutes=True, fold=lambda form, bits, a, b: a & b, doc="bitwise and")
-op("or", "d, a, b", commutes=True, doc="bitwise or",
-   fold=lambda form, bits, a, b: None if "disjoint" in form.mods and a & b else a | b)
-op("xor", "d, a, b", commutes=True, fold=lambda form, bits, a, b: a ^ b, doc="exclusive or")
-op("icmp", "d, a, b", fold=_icmp, doc="compare integers or pointers: i1")
+op("add", "d:int, a:int, b:int", K.SUM, "commutes low_bits", fold=_wrapping(lambda a, b: a + b),
+   doc="sum")
+op("sub", "d:int, a:int, b:int", K.SUM, "low_bits", fold=_wrapping(lambda a, b: a - b),
+   doc="difference")
+op("mul", "d:int, a:int, b:int", K.MULTIPLY, "commutes low_bits",
+   fold=_wrapping(lambda a, b: a * b), doc="product, low half")
+op("udiv", "d:int, a:int, b:int", K.DIVIDE, fold=_udiv, doc="unsigned quotient; by 0 is undefined")
+op("sdiv", "d:int, a:int, b:int", K.DIVIDE, "signed", fold=_sdiv,
+   doc="signed quotient, towards 0; by 0 is undefined")
+op("urem", "d:int, a:int, b:int", K.DIVIDE, fold=_urem, doc="unsigned remainder")
+op("srem", "d:int, a:int, b:int", K.DIVIDE, "signed", fold=_srem,
+   doc="signed remainder, with the dividend's sign")
+op("shl", "d:int, a:int, b:int", K.SHIFT, fold=_shl,
+   doc="shift left; by the width or more is poison")
+op("lshr", "d:int, a:int, b:int", K.SHIFT, fold=_lshr, doc="shift right, zeros in")
+op("ashr", "d:int, a:int, b:int", K.SHIFT, "signed", fold=_ashr, doc="shift right, signs in")
+op("and", "d:int, a:int, b:int", K.LOGIC, "commutes low_bits", fold=lambda form, bits, a, b: a & b,
+   doc="bitwise and")
+op("or", "d:int, a:int, b:int", K.LOGIC, "commutes low_bits",
+   fold=lambda form, bits, a, b: None if "disjoint" in form.mods and a & b else a | b,
+   doc="bitwise or")
+op("xor", "d:int, a:int, b:int", K.LOGIC, "commutes low_bits", fold=lambda form, bits, a, b: a ^ b,
+   doc="exclusive or")
+op("icmp", "d, a, b", K.COMPARE, fold=_icmp, doc="compare integers or pointers: i1")
 
 # Floating point.
-ops("fadd fmul", "d, a, b", commutes=True, doc="floating sum, product")
-ops("fsub fdiv frem", "d, a, b", doc="floating difference, quotient, remainder")
-op("fneg", "d, a", doc="the sign bit flipped")
-op("fcmp", "d, a, b", doc="compare floats: i1")
+op("fadd", "d:float, a:float, b:float", K.SUM, "commutes", doc="floating sum")
+op("fsub", "d:float, a:float, b:float", K.SUM, doc="floating difference")
+op("fmul", "d:float, a:float, b:float", K.MULTIPLY, "commutes", doc="floating product")
+ops("fdiv frem", "d:float, a:float, b:float", K.DIVIDE, doc="floating quotient, remainder")
+op("fneg", "d:float, a:float", K.SIGN, doc="the sign bit flipped")
+op("fcmp", "d:i1, a:float, b:float", K.COMPARE, doc="compare floats: i1")
 
 # Memory.
-op("load", "d, [a]", reads=True, doc="read a value")
-op("store", "a, [b]", writes=True, doc="write a value")
-op("getelementptr", "d, a, b*", doc="address of an element")
-op("alloca", "d, a", pinned=True, doc="memory on the stack, in address space 0 or 5")
-op("atomicrmw", "d, [a], b", reads=True, writes=True, sync=True, doc="read, modify, write")
-op("cmpxchg", "d, [a], b, c", reads=True, writes=True, sync=True, doc="compare and exchange")
-op("fence", "", sync=True, pinned=True, doc="order memory accesses")
+op("load", "d, [a]", K.LOAD, "reads", doc="read a value")
+op("store", "a, [b]", K.STORE, "writes", doc="write a value")
+op("getelementptr", "d, a, b*", K.ADDRESS, doc="address of an element")
+op("alloca", "d, a", K.OTHER, "pinned", lanes="apart",
+   doc="memory on the stack, in address space 0 or 5")
+op("atomicrmw", "d, [a], b", K.ATOMIC, "reads writes sync", doc="read, modify, write")
+op("cmpxchg", "d, [a], b, c", K.ATOMIC, "reads writes sync", doc="compare and exchange")
+op("fence", "", K.FENCE, "sync pinned", doc="order memory accesses")
 
 # Calls. What a callee does its declaration's attributes narrow.
-op("call", "d?, a*", reads=True, writes=True, convergent=True, is_call=True, doc="call")
+op("call", "d?, a*", K.OTHER, "reads writes convergent is_call", lanes="apart", doc="call")
 
 # Values in pieces.
-op("select", "d, c, a, b", doc="a where c, else b")
+op("select", "d, c, a, b", K.SELECT, doc="a where c, else b")
 op("extractvalue", "d, a", doc="a member of a struct or array")
 op("insertvalue", "d, a, b", doc="with a member replaced")
 op("splitStruct", "d*, a", doc="all scalars and vectors of a struct or array, in order")
 op("extractelement", "d, a, b", doc="an element of a vector")
 op("insertelement", "d, a, b, c", doc="with an element replaced")
 op("shufflevector", "d, a, b", doc="elements of two vectors in a new order")
-op("freeze", "d, a", doc="some fixed value where a is undef or poison")
+op("freeze", "d, a", K.FREEZE, doc="some fixed value where a is undef or poison")
 
 # Conversions.
-op("trunc", "d, a", fold=_trunc, doc="the low bits")
-op("zext", "d, a", fold=_zext, doc="zeros above")
-op("sext", "d, a", fold=_sext, doc="signs above")
-ops("fptrunc fpext", "d, a", doc="between floating types")
-ops("fptoui fptosi", "d, a", doc="float to integer, towards 0; out of range is poison")
-ops("uitofp sitofp", "d, a", doc="integer to float, to nearest even")
-ops("ptrtoint inttoptr", "d, a", doc="between pointers and integers")
-op("bitcast", "d, a", doc="the same bits as another type")
-op("addrspacecast", "d, a", doc="the same place in another address space")
+op("trunc", "d:int, a:int", K.RESIZE, width="narrower", fold=_trunc, doc="the low bits")
+op("zext", "d:int, a:int", K.RESIZE, width="wider", fold=_zext, doc="zeros above")
+op("sext", "d:int, a:int", K.RESIZE, "signed", width="wider", fold=_sext, doc="signs above")
+op("fptrunc", "d:float, a:float", K.CONVERT, width="narrower",
+   doc="the nearest float of fewer bits")
+op("fpext", "d:float, a:float", K.CONVERT, width="wider", doc="the same float in more bits")
+op("fptoui", "d:int, a:float", K.CONVERT,
+   doc="float to unsigned integer, towards 0; out of range is poison")
+op("fptosi", "d:int, a:float", K.CONVERT, "signed",
+   doc="float to signed integer, towards 0; out of range is poison")
+op("uitofp", "d:float, a:int", K.CONVERT, doc="unsigned integer to float, to nearest even")
+op("sitofp", "d:float, a:int", K.CONVERT, "signed", doc="signed integer to float, to nearest even")
+op("ptrtoint", "d:int, a:ptr", K.CONVERT, doc="the number of an address")
+op("inttoptr", "d:ptr, a:int", K.CONVERT, doc="the address of a number")
+op("bitcast", "d, a", K.COPY, doc="the same bits as another type")
+op("addrspacecast", "d, a", K.COPY, doc="the same place in another address space")

@@ -188,17 +188,10 @@ class FunctionCheck:
             if t not in self.blocks:
                 name = getattr(t, "name", t)
                 self.fail(f"successor {name} is no block of the function", last)
-        name, n = last.form.name, len(targets)
-        if last.form.guard is not None:
-            n -= 1
-        if name == "bra":
-            right = n == 1
-        elif name in ("br", "brx.idx", "switch"):
-            right = n >= 1
-        else:
-            right = n == 0
-        if not right:
-            self.fail(f"{name} has {len(targets)} successors", last)
+        n = len(targets) - (last.form.guard is not None)
+        wanted = last.form.op.targets
+        if n != wanted and not (wanted < 0 < n):
+            self.fail(f"{last.form.name} has {len(targets)} successors", last)
         for s in successors(b):
             self.preds[s].append(b)
 

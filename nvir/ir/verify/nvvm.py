@@ -16,6 +16,8 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.layout import fields
 from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.opcodes import NVVM, Op, OpKind
+from nvir.ir.opcodes.form import load_rows
 from nvir.ir.types import (
     I1,
     VOID,
@@ -47,11 +49,11 @@ def check_instruction(check: FunctionCheck, i: Instruction) -> bool:
 def problem(i: Instruction, function: Function) -> tuple[str | None, bool]:
     """What is wrong with an instruction of a function, or None; and whether its form and types
     alone decided that. The reader of LLVM text asks this for each line."""
-    name = i.form.name
-    rule = _RULES.get(name)
+    rule = _RULES.get(i.form.name)
     if rule is None:
-        return f"no rule for row {name}", False
-    return _count_problem(i) or rule(i, function), name not in _LOCAL
+        return f"no rule for row {i.form.name}", False
+    forms_alone = i.aux is None and not i.form.terminator
+    return _count_problem(i) or rule(i, function), forms_alone
 
 
 def _count_problem(i: Instruction) -> str | None:
@@ -370,22 +372,22 @@ def _nothing(i: Instruction, f: Function) -> str | None:
     return None
 
 
-# What these say depends on more than the types of operands and result.
-_LOCAL = frozenset((
-    "ret", "br", "switch", "unreachable", "call", "load", "store", "getelementptr", "alloca",
-    "extractvalue", "insertvalue", "splitStruct", "shufflevector", "atomicrmw", "cmpxchg",
-))
-_INTEGER_ROWS = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and",
-                 "or", "xor")
-_FLOAT_ROWS = ("fadd", "fsub", "fmul", "fdiv", "frem", "fneg")
+def _conversion(row: Op) -> Callable[[Type, Type], bool]:
+    """Which conversions a row makes, by the classes and widths that it names."""
+    if row.kind is OpKind.COPY:
+        return _bitcast if row.name == "bitcast" else _address_space
+    (target, _), (source, _) = (_CLASSES[o.type] for o in row.operands)
+    return _cast(source, target, {"narrower": -1, "wider": 1}.get(row.width, 0))
 
+
+_CLASSES: dict[str, tuple[Callable[[Type], bool], str]] = {
+    "int": (_is_int, "integers"), "float": (_is_float, "floats"), "ptr": (_is_pointer, "pointers"),
+}
+load_rows()
 CASTS: dict[str, Callable[[Type, Type], bool]] = {
-    "trunc": _cast(_is_int, _is_int, -1), "zext": _cast(_is_int, _is_int, 1),
-    "sext": _cast(_is_int, _is_int, 1), "fptrunc": _cast(_is_float, _is_float, -1),
-    "fpext": _cast(_is_float, _is_float, 1), "fptoui": _cast(_is_float, _is_int),
-    "fptosi": _cast(_is_float, _is_int), "uitofp": _cast(_is_int, _is_float),
-    "sitofp": _cast(_is_int, _is_float), "ptrtoint": _cast(_is_pointer, _is_int),
-    "inttoptr": _cast(_is_int, _is_pointer), "bitcast": _bitcast, "addrspacecast": _address_space,
+    row.name: _conversion(row)
+    for row in NVVM.rows.values()
+    if row.kind in (OpKind.RESIZE, OpKind.CONVERT, OpKind.COPY)
 }
 _RULES: dict[str, Rule] = {
     "ret": _ret, "br": _br, "switch": _switch, "unreachable": _nothing, "fence": _nothing,
@@ -398,5 +400,8 @@ _RULES: dict[str, Rule] = {
     "fcmp": _compare(_is_float, "floats"),
 }
 _RULES.update(dict.fromkeys(CASTS, _cast_rule))
-_RULES.update(dict.fromkeys(_INTEGER_ROWS, _all_same(_is_int, "integers")))
-_RULES.update(dict.fromkeys(_FLOAT_ROWS, _all_same(_is_float, "floats")))
+_RULES.update(
+    (row.name, _all_same(*_CLASSES[row.operands[0].type]))
+    for row in NVVM.rows.values()
+    if row.name not in _RULES and row.operands and row.operands[0].type in _CLASSES
+)

@@ -2,9 +2,8 @@
 
 Classes are checked as ptxas does. Registers must have the width of the type,
 whatever its kind; those of `ld`, `st` and `cvt` may be wider. Literals fit every class,
-and symbols may be taken at any width. Rows that `_SOURCES` does not list (matrix
-fragments, textures, descriptors) have their results checked, and their sources only
-for being no predicate where they are an address.
+and symbols may be taken at any width. Which type a source has says the row's signature
+(`nvir.ir.opcodes`); matrix fragments, coordinates of textures and the like are not checked.
 
 Source: PTX ISA 9.0, "Operand Size Exceeding Instruction-Type Size" and the
 instructions' own pages; held to what ptxas accepts by the corpus of tests/.
@@ -18,44 +17,13 @@ from nvir.ir.block import Block
 from nvir.ir.cfg import successors
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Loose
-from nvir.ir.opcodes import DEF, TIED, UNKNOWN
-from nvir.ir.opcodes.form import Form, assign_operands, missing_operands, operand_parts
-from nvir.ir.types import B32, CC, PRED, SCALARS, ScalarType, Type
+from nvir.ir.opcodes import TIED, UNKNOWN
+from nvir.ir.opcodes.form import missing_operands
+from nvir.ir.types import CC, PRED, ScalarType, Type
 from nvir.ir.values import Argument, Constant, Value, same_class
 
 if TYPE_CHECKING:
     from nvir.ir.verify import FunctionCheck
-
-# The classes of a row's sources in the order of its signature; the last letter holds for all
-# that follow.
-#   t  of one of the types that the modifiers name       w  32 bits
-#   l  of the last of these types, or wider              p  predicate
-#   r  of the first result                               .  not checked
-_SOURCES: dict[str, str] = {}
-
-
-def _sources(letters: str, rows: str) -> None:
-    _SOURCES.update(dict.fromkeys(rows.split(), letters))
-
-
-_sources("t", "add sub mul mul24 mad24 div rem abs neg min max sad and or xor not cnot popc clz "
-              "bfind brev sqrt rsqrt rcp sin cos ex2 lg2 tanh copysign testp fma shf add.cc addc "
-              "addc.cc sub.cc subc subc.cc cvta prmt dp4a dp2a bmsk szext isspacep")
-_sources("ttr", "mad mad.lo.cc mad.hi.cc madc.lo madc.hi madc.lo.cc madc.hi.cc")
-_sources("tw", "shl shr match.any.sync match.all.sync redux.sync")
-_sources("tww", "bfe")
-_sources("ttww", "bfi")
-_sources("tttwp", "lop3")
-_sources("ttp", "selp setp set")
-_sources("tt.", "slct")
-_sources("ll.", "cvt")
-_sources("w", "shfl shfl.sync elect.sync nanosleep bar.sync barrier.sync bar.arrive")
-_sources("pw", "vote.sync")
-_sources("p", "vote")
-_sources(".l.", "st")
-_sources(".t.", "atom red")
-_WIDER_RESULTS = frozenset(("ld", "ldu", "cvt", "suld"))
-
 
 def check_instruction(check: FunctionCheck, i: Instruction) -> bool:
     """Fail, or tell whether the form and the types alone were what decided."""
@@ -109,61 +77,25 @@ def layout_problem(i: Instruction) -> str | None:
 def class_problem(i: Instruction) -> str | None:
     """What is wrong with the register classes of results and written sources, or None."""
     f = i.form
-    for r, wanted in zip(i.results, f.result_types, strict=True):
-        if not _result_fits(r.type, wanted, f.name in _WIDER_RESULTS):
-            return f"a result is of type {r.type}, {f.spelling} makes {wanted}"
+    for r, made in zip(i.results, f.result_types, strict=True):
+        if not _result_fits(r.type, made, f.op.relaxed):
+            return f"a result is of type {r.type}, {f.spelling} makes {made}"
     for base, _ in f.addresses:
         if i._operands[base].type.bits not in (32, 64) and _in_register(i._operands[base]):
             return f"the address {i._operands[base].name} is of type {i._operands[base].type}"
-    letters = _SOURCES.get(f.name)
-    types = [SCALARS[m] for m in f.mods if m in SCALARS]
-    if letters is None or not (types or f.name in ("vote", "vote.sync", "nanosleep")):
-        return None
-    hint = any("cache_hint" in m for m in f.mods)
-    for v, k in zip(i._operands, _positions(f), strict=False):
-        if k < 0 or not _in_register(v) or (hint and k > 1):
-            continue
-        wanted_types, wider = _wanted(letters[min(k, len(letters) - 1)], types, i)
-        if wanted_types and not _source_fits(v.type, wanted_types, wider):
-            names = " or ".join(sorted({t.name for t in wanted_types}))
+    for v, wanted in zip(i._operands, f.source_types, strict=False):
+        odd = isinstance(v.type, ScalarType) and not _source_fits(v.type, wanted, f.op.relaxed)
+        if wanted and odd and _in_register(v):
+            names = " or ".join(sorted({t.name for t in wanted}))
             return f"{v.name} is of type {v.type}, {f.spelling} takes {names}"
     return None
-
-
-def _positions(f: Form) -> list[int]:
-    """For each written source the position in the row's signature, results not counted; -1 for
-    the parts of addresses and of moves that pack."""
-    out: list[int] = []
-    k = 0
-    parts = operand_parts(f.shape)
-    for part, operand in zip(parts, assign_operands(parts, f.op.operands), strict=True):
-        if operand.role == DEF:
-            continue
-        if operand.role != TIED:
-            out.extend([-1 if part.startswith("[") else k] * part.count("%s"))
-        k += 1
-    return out
-
-
-def _wanted(letter: str, types: list[ScalarType], i: Instruction) -> tuple[list[ScalarType], bool]:
-    """The types of which a source must have the class of one, and whether it may be wider."""
-    if letter == "t":
-        return types, False
-    if letter == "l":
-        return types[-1:], True
-    if letter == "w":
-        return [B32], False
-    if letter == "p":
-        return [PRED], False
-    result = i.results[0].type if letter == "r" and i.results else None
-    return ([result], False) if isinstance(result, ScalarType) else ([], False)
 
 
 def _in_register(v: Value) -> bool:
     return v.is_tracked
 
 
-def _source_fits(type: Type, wanted: list[ScalarType], wider: bool) -> bool:
+def _source_fits(type: Type, wanted: tuple[ScalarType, ...], wider: bool) -> bool:
     if not isinstance(type, ScalarType):
         return False
     return any(

@@ -37,6 +37,7 @@ from nvir.ir.layout import align_of, size_of
 from nvir.ir.module import Module
 from nvir.ir.nvvm import Builder, const, declare
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
+from nvir.ir.opcodes import OpKind
 from nvir.ir.types import I1, I8, I64, VOID, PointerType, Type
 from nvir.ir.values import Argument, Value
 from nvir.passes.aggregate.leaves import composite, is_aggregate, leaf_range, leaves
@@ -138,7 +139,7 @@ def uses_of(p: Value) -> Uses:
                 exact = parts is not None and not parts[1] and offset is not None
                 found.dynamic |= not exact
                 work.append((u, offset + parts[0] if exact else None))  # type: ignore[operator,index]
-            elif name in ("addrspacecast", "bitcast"):
+            elif u.form.kind is OpKind.COPY:
                 work.append((u, offset))
             elif name == "load" and "atomic" not in u.form.mods:
                 found.loads.append((u, offset))
@@ -158,7 +159,7 @@ def _only_copied(u: Instruction, v: Value) -> bool:
 
 def _how(u: Instruction, v: Value) -> str:
     name = u.form.name
-    if copy_kind(u) or name in ("atomicrmw", "cmpxchg") or (
+    if copy_kind(u) or u.form.kind is OpKind.ATOMIC or (
         name == "store" and u.operands[0] is not v
     ):
         return "it is written"

@@ -21,6 +21,7 @@ from nvir.analysis.addresses import split_indices
 from nvir.ir.instruction import Instruction
 from nvir.ir.layout import align_of
 from nvir.ir.nvvm_values import ConstantExpr
+from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Variable
 from nvir.ir.types import PointerType, Type
 from nvir.ir.values import Argument, Value
@@ -57,7 +58,7 @@ def place(p: Value) -> Place:
                 break
             offset += parts[0]
             stride = gcd(stride, *(size for _, size in parts[1]))
-        elif name not in ("addrspacecast", "bitcast") or not isinstance(
+        elif p.form.kind is not OpKind.COPY or not isinstance(
             p.operands[0].type, PointerType
         ):
             break

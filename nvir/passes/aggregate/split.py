@@ -32,6 +32,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm import Builder, const, declare, variable
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
+from nvir.ir.opcodes import OpKind
 from nvir.ir.types import (
     I1,
     I8,
@@ -107,14 +108,10 @@ class _Splitter:
     @staticmethod
     def concerns(i: Instruction) -> bool:
         if is_aggregate(i.type):
-            return i.form.name not in ("call", "cmpxchg") or any(
-                u.form.name not in ("splitStruct", "ret", "call") for u in i.users
-            )
+            return not arrives(i) or not _Splitter.edge_only(i)
         if i.form.name == "splitStruct":
             return not arrives(i.operands[0])
-        return i.form.name not in ("ret", "call") and any(
-            is_aggregate(v.type) for v in i.operands
-        )
+        return not _leaves(i) and any(is_aggregate(v.type) for v in i.operands)
 
     def run(self) -> None:
         f = self.f
@@ -196,7 +193,7 @@ class _Splitter:
     @staticmethod
     def edge_only(v: Value) -> bool:
         """Whether a value that arrived whole also leaves whole, untouched."""
-        return all(u.form.name in ("ret", "call", "splitStruct") for u in v.users)
+        return all(_leaves(u) or u.form.name == "splitStruct" for u in v.users)
 
     # ------------------------------------------------------------ rules
 
@@ -407,10 +404,15 @@ def _pieces(at: int, n: int) -> list[tuple[int, int]]:
     return out
 
 
+def _leaves(i: Instruction) -> bool:
+    """Whether an instruction passes its operands on whole, to another function."""
+    return i.form.is_call or i.form.kind is OpKind.RETURN
+
+
 def arrives(v: Value) -> bool:
     """Whether a value comes whole from where nothing can be changed."""
     if isinstance(v, Instruction):
-        return v.form.name in ("call", "cmpxchg")
+        return v.form.is_call or v.form.kind is OpKind.ATOMIC
     return isinstance(v, Argument)
 
 

@@ -10,6 +10,7 @@ from nvir.analysis.addresses import constant_offset
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.layout import size_of
+from nvir.ir.opcodes import OpKind
 from nvir.ir.values import Constant, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import analysis
@@ -47,7 +48,7 @@ def obstacle(alloca: Instruction) -> str:
                 if constant_offset(u) is None:
                     return "it is indexed by a value that is not constant"
                 work.append(u)
-            elif name in ("addrspacecast", "bitcast"):
+            elif u.form.kind is OpKind.COPY:
                 work.append(u)
             elif name == "load" or (name == "store" and u.operands[0] is not v):
                 if u.form.volatile:

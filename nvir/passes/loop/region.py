@@ -28,6 +28,7 @@ from nvir.ir.clone import clone_blocks
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.opcodes import OpKind
 from nvir.ir.values import Constant, Value
 from nvir.passes.remarks import Code, missed
 from nvir.passes.rewrite import can_stand_for, substitute
@@ -74,7 +75,7 @@ def why_not_copied(
 def only_jumps(block: Block) -> bool:
     """Whether a block leads to one place, whatever happens: no guarded `exit` ends it."""
     last = block.last
-    return last is not None and len(successors(block)) == 1 and last.form.name in ("bra", "br")
+    return last is not None and len(successors(block)) == 1 and last.form.kind is OpKind.BRANCH
 
 
 def is_canonical(loop: Loop) -> bool:

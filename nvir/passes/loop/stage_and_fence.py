@@ -54,6 +54,8 @@ from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import natural_loops
+from nvir.ir.opcodes import OpKind
+from nvir.ir.opcodes.form import Form
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import analysis, missed, passed
@@ -195,18 +197,23 @@ def drain(block: Block, before: Instruction | None = None, *, barrier: int | Non
 
 # ---------------------------------------------------------------- the data-flow
 
-_PRODUCTS = frozenset(("wgmma.mma_async", "wgmma.mma_async.sp"))
-_MBARRIER_WAITS = frozenset(("mbarrier.test_wait", "mbarrier.try_wait"))
-_BARRIERS = frozenset(("bar.sync", "barrier.sync", "barrier.cluster.wait"))
-_MATRIX = ("wgmma.mma_async", "tcgen05.mma", "tcgen05.cp")
-
-
 def _starts(i: Instruction) -> bool:
     f = i.form
-    return (
-        f.name == "cp.async" or f.name in _PRODUCTS
-        or (f.name.startswith(("cp.async.bulk", "cp.reduce.async.bulk")) and f.writes)
-    )
+    return f.kind in (OpKind.ASYNC_COPY, OpKind.BULK_COPY) or _is_product(f)
+
+
+def _is_product(f: Form) -> bool:
+    """A matrix product that adds to registers."""
+    return f.kind is OpKind.ASYNC_MATRIX and f.op.memory != "tensor"
+
+
+def _reads_matrices(f: Form) -> bool:
+    """Reads shared memory on behalf of the tensor cores."""
+    return f.kind is OpKind.ASYNC_MATRIX or f.name == "tcgen05.cp"
+
+
+def _waits_at_mbarrier(f: Form) -> bool:
+    return f.kind is OpKind.WAIT and bool(f.addresses)
 
 
 def _brings_to_shared(i: Instruction) -> bool:
@@ -219,16 +226,13 @@ def _brings_to_shared(i: Instruction) -> bool:
 def _reads_as_async(i: Instruction) -> bool:
     """Whether it reads shared memory through the async proxy."""
     f = i.form
-    if f.name.startswith(_MATRIX):
-        return True
-    bulk = f.name.startswith(("cp.async.bulk", "cp.reduce.async.bulk")) and f.writes
-    return bulk and not _brings_to_shared(i)
+    return _reads_matrices(f) or (f.kind is OpKind.BULK_COPY and not _brings_to_shared(i))
 
 
 def _reads_shared(i: Instruction) -> bool:
     f = i.form
     if f.name == "cp.async" or f.sync or not (f.reads or f.is_call):
-        return f.name.startswith(_MATRIX)
+        return _reads_matrices(f)
     return _reads_as_async(i) or f.space == "" or f.space.startswith("shared")
 
 
@@ -289,7 +293,7 @@ class _Flow:
     def _step(self, i: Instruction, flights: Flights) -> Flights:
         f, name = i.form, i.form.name
         if _starts(i):
-            if not name.startswith(("cp.async.bulk", "cp.reduce")) or _brings_to_shared(i):
+            if f.kind is not OpKind.BULK_COPY or _brings_to_shared(i):
                 state = State.BOUND if "mbarrier" in f.spelling else State.ISSUED
                 return flights | {Flight(i, state)}
         elif name.endswith("commit_group"):
@@ -304,11 +308,11 @@ class _Flow:
             )
         elif name == "cp.async.mbarrier.arrive":
             return _to(flights, "cp.async.commit_group", State.BOUND)
-        elif name in _MBARRIER_WAITS:
+        elif _waits_at_mbarrier(f):
             return frozenset(x for x in flights if x.state is not State.BOUND)
         elif f.spelling.startswith("fence.proxy.async"):
             return frozenset(x for x in flights if x.state is not State.UNFENCED)
-        elif name in _BARRIERS:
+        elif f.kind is OpKind.BARRIER and f.op.scope != "warp" and not f.n_results:
             return frozenset(
                 x if x.barrier is not None else attrs.evolve(x, barrier=i) for x in flights
             )
@@ -330,7 +334,7 @@ class _Flow:
             return []
         return [
             x for x in flights
-            if x.state is not State.UNFENCED and x.source.form.name not in _PRODUCTS
+            if x.state is not State.UNFENCED and not _is_product(x.source.form)
             and self._is_certain(x, i) and self.alias.depend(x.source, i)
         ]
 
@@ -353,7 +357,7 @@ class _Flow:
                         seen.add(s)
                         work.append(s)
             self.reach[block] = frozenset().union(*(self._ends(b) for b in seen))
-        return _family_or_store(source) in self.reach[block]
+        return not self.reach[block].isdisjoint((_family_or_store(source), _ANY))
 
     def _ends(self, block: Block) -> frozenset[str]:
         """The families for which a block holds a wait or a fence."""
@@ -362,9 +366,10 @@ class _Flow:
             for i in block:
                 name = i.form.name
                 if i.form.is_call:
-                    found.update(_FAMILIES)
-                elif name in _MBARRIER_WAITS:
-                    found.update(("cp.async", "cp.async.bulk"))
+                    found.add(_ANY)
+                elif _waits_at_mbarrier(i.form):
+                    found.add("cp.async")
+                    found.add("cp.async.bulk")
                 elif name.endswith(("wait_group", "wait_all")):
                     found.add(_waits_for(name))
                 elif i.form.spelling.startswith("fence.proxy.async"):
@@ -373,7 +378,7 @@ class _Flow:
         return self.ends[block]
 
     def _products(self, i: Instruction, flights: Flights) -> list[Flight]:
-        if i.form.name in _PRODUCTS or i.form.is_phi:
+        if _is_product(i.form) or i.form.is_phi:
             return []
         held = {p for v in i.operands for p in self.holders.get(v, ())}
         return [x for x in flights if x.source in held]
@@ -412,7 +417,7 @@ def _holders(function: Function) -> dict[Value, tuple[Instruction, ...]]:
     """Value → the products whose results it holds: through phis and parts, not through others."""
     held: dict[Value, dict[Instruction, None]] = {}
     work: list[tuple[Value, Instruction]] = [
-        (r, i) for b in function.blocks for i in b if i.form.name in _PRODUCTS for r in i.results
+        (r, i) for b in function.blocks for i in b if _is_product(i.form) for r in i.results
     ]
     while work:
         v, product = work.pop()
@@ -428,12 +433,12 @@ def _holders(function: Function) -> dict[Value, tuple[Instruction, ...]]:
 
 def _family(i: Instruction) -> str:
     name = i.form.name
-    if name in _PRODUCTS:
+    if _is_product(i.form):
         return "wgmma"
     return "cp.async" if name == "cp.async" else "cp.async.bulk"
 
 
-_FAMILIES = ("cp.async", "cp.async.bulk", "wgmma", "store")
+_ANY = "any"  # a call may wait for every family
 
 
 def _family_or_store(i: Instruction) -> str:

@@ -39,7 +39,8 @@ from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
-from nvir.ir.opcodes.form import form
+from nvir.ir.opcodes import OpKind
+from nvir.ir.opcodes.form import Form, form
 from nvir.ir.types import SCALARS, ScalarType
 from nvir.ir.values import Constant, Value, integer
 from nvir.passes.context import Context
@@ -69,8 +70,6 @@ class Options:
     pressure: int = 128
 
 
-# Row -> operands that may carry the variable. What else it has must not change in the loop.
-_LINEAR = {"add": (0, 1), "sub": (0, 1), "mul": (0, 1), "mad": (0, 1, 2), "shl": (0,), "cvt": (0,)}
 _BITS = (32, 64)
 
 
@@ -140,8 +139,8 @@ class _Reduction:
 
     def _linear(self, i: Instruction) -> Linear | None:
         f = i.form
-        carriers = _LINEAR.get(f.name)
-        if carriers is None or f.guard is not None or i._results is not None or i in self.held:
+        carriers = f.op.linear  # what else it reads must not change in the loop
+        if not carriers or f.guard is not None or i._results is not None or i in self.held:
             return None
         t = f.type
         if t is None or not _wraps(i) or f.carry_in or f.carry_out:
@@ -234,11 +233,11 @@ class _Reduction:
 
     def _weight(self, i: Instruction, gone: list[Instruction]) -> int:
         wide = i.type.bits == 64 and i.form.type is not None and i.form.type.bits == 64
-        product = i.form.name in ("mul", "mad")
+        product = i.form.kind is OpKind.MULTIPLY
         if self.ctx.policy != "observed":
             return 3 if product else 1
         if i.form.name == "add" and any(
-            v in gone and v.definer is not None and v.definer.form.name in ("mul", "shl")
+            v in gone and v.definer is not None and _scales(v.definer.form)
             and v.use_count == 1 for v in i.operands
         ):
             return 0
@@ -313,12 +312,16 @@ def _nearest_zero(n: int, bits: int) -> int:
     return n - (1 << bits) if n >> (bits - 1) else n
 
 
+def _scales(f: Form) -> bool:
+    return f.kind in (OpKind.MULTIPLY, OpKind.SHIFT) and f.n_sources == 2
+
+
 def _growth(i: Instruction, at: int, inner: int | None) -> int | tuple[()] | None:
     """How much a linear value grows for each 1 of its variable; () where the shape is another."""
     name, operands = i.form.name, i.operands
     if name == "cvt":
         return inner if len(operands) == 1 else ()
-    if name in ("add", "sub") or (name == "mad" and at == 2):
+    if i.form.kind is OpKind.SUM or (name == "mad" and at == 2):
         if name == "sub" and at == 1:
             return None if inner is None else -inner
         return inner

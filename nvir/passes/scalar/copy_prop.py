@@ -32,6 +32,7 @@ from __future__ import annotations
 from nvir.analysis.held import held_in_place
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 from nvir.ir.values import Argument, Result, Undef, Value
 from nvir.passes.context import Context
@@ -91,7 +92,7 @@ def copies(function: Function) -> dict[Value, Value]:
 def is_move(form: Form) -> bool:
     """Whether instructions of this form may hand one value on unchanged."""
     if form.op.level == "nvvm":
-        return form.name in ("bitcast", "addrspacecast")
+        return form.kind is OpKind.COPY
     return form.name == "mov" and form.shape == "%s, %s"
 
 

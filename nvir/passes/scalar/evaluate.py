@@ -20,6 +20,7 @@ import attrs
 
 from nvir.ir import floats
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 from nvir.ir.types import IMM, FloatType, IntType, ScalarType, Type
 from nvir.ir.values import Constant, Value, constant, integer
@@ -98,9 +99,10 @@ def fold_approximate(f: Form, x: int) -> int | None:
     if t is None or "!" in f.shape or floats.is_tiny(t, x):
         return None
     value = floats.number(t, x)
-    if math.isinf(value) and f.name in ("sin", "cos"):
+    try:
+        y = function(value) if value == value else None
+    except ValueError:  # the sine of an infinity
         return None
-    y = function(value) if value == value else None
     bits = floats.pattern(t, y) if y is not None else None
     return None if bits is None or floats.is_tiny(t, bits) else bits
 
@@ -195,7 +197,7 @@ def _evaluate_nvvm(i: Instruction, known: Mapping[Value, int]) -> int | None:
     of = i.operands[0].type
     if isinstance(of, IntType) and isinstance(to, IntType):
         return _fold_integers(i.form, of, to, values)
-    if name in ("bitcast", "freeze"):
+    if _keeps_bits(i.form):
         return values[0]
     return _fold_floats(i.form, of, to, values)
 
@@ -209,12 +211,16 @@ def _select(i: Instruction, known: Mapping[Value, int]) -> int | None:
     return None if chosen is None else chosen & ((1 << i.type.bits) - 1)
 
 
+def _keeps_bits(f: Form) -> bool:
+    return f.kind in (OpKind.COPY, OpKind.FREEZE)
+
+
 def _fold_integers(f: Form, of: IntType, to: IntType, values: list[int]) -> int | None:
-    if f.name in ("freeze", "bitcast"):
+    if _keeps_bits(f):
         return values[0]
     if f.op.fold is None:
         return None
-    width = [to.bits] if f.name in ("trunc", "zext", "sext") else []
+    width = [to.bits] if f.kind is OpKind.RESIZE else []
     made = f.op.fold(f, of.bits, *values, *width)
     return made if isinstance(made, int) else None
 
@@ -223,23 +229,23 @@ def _fold_floats(f: Form, of: Type, to: Type, values: list[int]) -> int | None:
     """Rows whose operands or results are floats; NaN and poison are left alone."""
     name, source, result = f.name, _NVVM_FORMATS.get(of.name), _NVVM_FORMATS.get(to.name)
     if source is None:
-        if result is None or name not in ("sitofp", "uitofp"):
+        if result is None or f.kind is not OpKind.CONVERT:
             return None
         n = values[0]
-        if name == "sitofp" and n >> (of.bits - 1):
+        if f.op.signed and n >> (of.bits - 1):
             n -= 1 << of.bits
         return floats.rounded(Fraction(n), result) if n else 0
     x = floats.number(source, values[0])
-    if name in ("fptrunc", "fpext"):
-        return floats.pattern(result, x) if result is not None else None
+    if f.kind is OpKind.CONVERT and result is not None:
+        return floats.pattern(result, x)
     if name == "fneg":
         return values[0] ^ source.sign if x == x else None
     if name in _ARITHMETIC:
         return _ARITHMETIC[name](source, *values)
     if name == "fcmp":
         return _compare(f, x, floats.number(source, values[1]))
-    if name in ("fptosi", "fptoui") and math.isfinite(x):
-        n, low = int(x), -(1 << to.bits - 1) if name == "fptosi" else 0
+    if f.kind is OpKind.CONVERT and isinstance(to, IntType) and math.isfinite(x):
+        n, low = int(x), -(1 << to.bits - 1) if f.op.signed else 0
         return n & ((1 << to.bits) - 1) if low <= n < low + (1 << to.bits) else None
     return None
 

@@ -33,6 +33,7 @@ from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import MAX_MEMBERS
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import Type
 from nvir.ir.values import Constant, Value, undef
@@ -84,7 +85,7 @@ def promotable_type(alloca: Instruction) -> Type | str:
             accessed = user.operands[0].type
         elif form.is_call and is_lifetime(user):
             continue
-        elif form.name in ("load", "store"):
+        elif form.kind in (OpKind.LOAD, OpKind.STORE):
             return "an access is volatile or atomic"
         else:
             return f"its address is used by {form.spelling}"
@@ -127,12 +128,12 @@ class _Promotion:
             found: list[tuple[Instruction, int]] = []
             i = block.first
             while i is not None:
-                name = i.form.name
-                if name == "load" or name == "store":
+                kind = i.form.kind
+                if kind is OpKind.LOAD or kind is OpKind.STORE:
                     k = index.get(i.operands[-1])
                     if k is not None:
                         found.append((i, k))
-                        if name == "store":
+                        if kind is OpKind.STORE:
                             writes[k][block] = None
                         elif block not in writes[k]:
                             reads[k][block] = None

@@ -32,6 +32,7 @@ from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm import declare
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.symbols import Variable
 from nvir.ir.types import PointerType, pointer
@@ -106,7 +107,7 @@ class _Twins:
 
     def _access(self, i: Instruction) -> int:
         name = i.form.name
-        if name in ("load", "atomicrmw", "cmpxchg"):
+        if i.form.kind in (OpKind.LOAD, OpKind.ATOMIC):
             return self._take(i, (0,))
         if name == "store":
             return self._take(i, (1,))
@@ -188,10 +189,9 @@ class _Twins:
         """The pointers whose twins a twin is made of; not those of phis, which may be circles."""
         if not isinstance(v, Instruction) or self.space(v) != type.space:
             return []
-        name = v.form.name
-        if name in ("getelementptr", "bitcast", "freeze"):
+        if _keeps_space(v):
             return [v.operands[0]]
-        return list(v.operands[1:]) if name == "select" else []
+        return list(v.operands[1:]) if v.form.kind is OpKind.SELECT else []
 
     def _make(self, v: Value, type: PointerType) -> Value:
         if isinstance(v, Undef):
@@ -202,7 +202,7 @@ class _Twins:
         if isinstance(v, Instruction) and self.space(v) == type.space:
             if name == "addrspacecast" and v.operands[0].type is type:
                 return v.operands[0]
-            if name in ("getelementptr", "bitcast", "freeze"):
+            if _keeps_space(v):
                 operands = (self.twin[v.operands[0]], *v.operands[1:])
                 return self._place(v, v.form.spelling, operands, type, v.aux)
             if name == "select":
@@ -237,3 +237,8 @@ class _Twins:
 
 def _is_null(v: Value) -> bool:
     return isinstance(v, Constant) and v.value is None
+
+
+def _keeps_space(i: Instruction) -> bool:
+    """Whether the result is an address in the space of the first operand."""
+    return i.form.kind in (OpKind.ADDRESS, OpKind.FREEZE) or i.form.name == "bitcast"

@@ -35,6 +35,7 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.layout import align_of, fields, size_of, store_size
 from nvir.ir.nvvm import Builder
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import I8, I64, ArrayType, StructType, Type, array, int_type
 from nvir.ir.values import Constant, Value, constant, undef
@@ -133,11 +134,11 @@ def _follow(alloca: Instruction, size: int) -> _Uses:
         pointer = work.pop()
         offset = at[pointer]
         for user in pointer.users:
-            name = user.form.name
-            if name in ("load", "store"):
+            form = user.form
+            if form.kind in (OpKind.LOAD, OpKind.STORE):
                 uses.accesses.append(_access(user, pointer, offset, size))
-            elif name in ("getelementptr", "bitcast", "addrspacecast"):
-                distance = constant_offset(user) if name == "getelementptr" else 0
+            elif form.kind in (OpKind.ADDRESS, OpKind.COPY):
+                distance = constant_offset(user) if form.kind is OpKind.ADDRESS else 0
                 if distance is None:
                     raise _Whole("it is indexed by a variable")
                 at[user] = offset + distance
@@ -156,7 +157,7 @@ def _follow(alloca: Instruction, size: int) -> _Uses:
 def _access(i: Instruction, pointer: Value, offset: int, size: int) -> Access:
     if i.form.name == "store" and i.operands[0] is pointer:
         raise _Whole("its address is stored")
-    if i.form.spelling not in ("load", "store", "load invariant"):
+    if i.form.volatile or "atomic" in i.form.mods:
         raise _Whole("an access is volatile or atomic")
     type = i.type if i.form.name == "load" else i.operands[0].type
     n = store_size(type)

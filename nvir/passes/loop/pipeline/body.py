@@ -36,12 +36,7 @@ from nvir.ir.values import Value
 Dep = tuple[int, int, int]
 FAR = 1 << 16
 _TURNED = re.compile(r"wmma\.load\.(a\b.*\.col|b\b.*\.row)\..*\.b?f16$")
-_FETCHES = "tex", "tld4", "suld"
 FAR_SPACES = "global", "local", ""  # whose loads take long; "" is generic
-_CHEAP = frozenset((
-    "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "mov", "cvta", "cvt",
-    "min", "max", "selp", "setp", "neg", "shf", "bfe", "lop3",
-))
 REMADE = 12  # instructions of a slice that are made again for another stage
 
 
@@ -148,7 +143,7 @@ class Body:
         """Pure integer instructions that are made of their like alone: addresses, counters."""
         found = {
             i for i in self.nodes
-            if i.form.pure and i.form.guard is None and i.form.name in _CHEAP
+            if i.form.pure and i.form.guard is None and i.form.op.cheap
             and len(i.results) == 1 and i.type.name != "cc"
         }
         changed = True
@@ -200,7 +195,7 @@ def is_long_load(i: Instruction, textures: bool = True) -> bool:
     `textures`: fetches of several results are meant as well. Not meant are loads of matrices that
     the machine turns around: ptxas does that behind the load (MOVM), and waits for it there.
     """
-    if i.form.name.startswith(_FETCHES) and not textures and len(i.results) > 1:
+    if i.form.op.fetches and not textures and len(i.results) > 1:
         return False
     return loads_from_afar(i) and not is_turned(i)
 
@@ -210,7 +205,7 @@ def loads_from_afar(i: Instruction) -> bool:
     f = i.form
     if not f.reads or f.writes or not i.results:
         return False
-    return f.name.startswith(_FETCHES) or f.space in FAR_SPACES
+    return f.op.fetches or f.space in FAR_SPACES
 
 
 def is_turned(i: Instruction) -> bool:
@@ -224,7 +219,8 @@ def _incoming(phi: Instruction, block: Block) -> Value:
 
 def _only_for(i: Instruction, branch: Instruction, mine: set[Instruction]) -> bool:
     """Whether a comparison, or the negation of one, is read by the branch alone."""
-    if i.form.name not in ("setp", "not") or i.form.guard is not None or len(i.results) != 1:
+    negates = i.form.name == "not"
+    if not (negates or i.form.name == "setp") or i.form.guard is not None or len(i.results) != 1:
         return False
     return all(u is branch or (u in mine and u.form.name == "not") for u in i.users)
 

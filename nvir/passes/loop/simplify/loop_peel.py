@@ -52,7 +52,6 @@ FETCHES = failure("PeelsFetches", "not peeled: {what} in the loop, and a knob fo
 CODES = (PEELED, TOO_LARGE, FETCHES, *region.CODES)
 
 _PEELED = "peeled"  # flag of a header
-_ACCESSES = frozenset(("tex", "tld4", "suld", "sust", "sured"))
 
 
 @attrs.frozen
@@ -113,7 +112,8 @@ def _may_peel(loop: Loop, ctx: Context, limit: int, held: AbstractSet[Value]) ->
 
 
 def _access(blocks: Sequence[Block]) -> Instruction | None:
-    return next((i for b in blocks for i in b if i.form.name in _ACCESSES), None)
+    fetches = (i for b in blocks for i in b if i.form.op.memory in ("texture", "surface"))
+    return next((i for i in fetches if i.form.reads or i.form.writes), None)
 
 
 def peel(

@@ -17,6 +17,7 @@ from nvir.analysis.alias import alias_analysis
 from nvir.analysis.induction import constant_of
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Variable
 from nvir.ir.values import integer
 
@@ -59,9 +60,9 @@ def recognise(loop: Loop) -> AsyncLoop | None:
                 copies.append(i)
             elif name.startswith("cp.async.bulk") and i.form.writes:
                 bulk.append(i)
-            elif name in ("cp.async.wait_group", "cp.async.wait_all"):
+            elif name.startswith("cp.async.wait"):
                 waits.append(i)
-            elif name.startswith(("wgmma.mma", "tcgen05.mma")):
+            elif i.form.kind is OpKind.ASYNC_MATRIX:
                 products += 1
     if not copies and not bulk:
         return None

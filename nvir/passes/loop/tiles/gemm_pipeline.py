@@ -48,6 +48,7 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import capability
+from nvir.ir.opcodes import OpKind
 from nvir.passes.context import Context
 from nvir.passes.loop.tiles import asynchronous as gemm_async
 from nvir.passes.loop.tiles.bulk import BARRIER, Plan, plan
@@ -331,7 +332,7 @@ def _is_matrix(i: Instruction) -> bool:
     f = i.form
     if f.name.startswith("wgmma.mma"):
         return True
-    return f.name.startswith(("mma", "wmma.mma")) and bool(_INTEGERS.intersection(f.mods))
+    return f.kind is OpKind.MATRIX and bool(_INTEGERS.intersection(f.mods))
 
 
 def _rounded(x: float | None) -> float | None:

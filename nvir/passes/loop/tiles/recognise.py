@@ -44,6 +44,8 @@ from nvir.ir.cfg import common_dominator
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.opcodes import OpKind
+from nvir.ir.opcodes.form import Form
 from nvir.ir.symbols import Variable
 from nvir.ir.types import CC
 from nvir.ir.values import SymbolOffset, Value
@@ -52,9 +54,10 @@ from nvir.passes.loop.tiles.roots import Roots
 from nvir.passes.loop.tiles.slices import Changes, Control, closure, is_movable
 from nvir.passes.loop.tiles.tile_copies import Shapes, Store, address, load_of, needed
 
-_BARRIERS = frozenset((
-    "bar.sync", "bar.cta.sync", "barrier.sync", "barrier.cta.sync",
-))
+
+def _is_barrier(f: Form) -> bool:
+    """A barrier of the block that counts nothing."""
+    return f.kind is OpKind.BARRIER and f.op.scope == "block" and not f.n_results
 
 
 @attrs.frozen(eq=False)
@@ -111,7 +114,7 @@ def is_candidate(loop: Loop) -> bool:
     for b in loop.blocks:
         for i in b:
             f = i.form
-            barrier |= f.name in _BARRIERS
+            barrier |= _is_barrier(f)
             store |= f.name == "st" and f.space.startswith("shared")
     return store and barrier
 
@@ -169,7 +172,7 @@ class Recogniser:
             raise Refused(Reason.DIVERGENT)
 
     def _barriers(self, loop: Loop) -> tuple[Instruction, Instruction]:
-        found = [i for b in loop.blocks for i in b if i.form.name in _BARRIERS]
+        found = [i for b in loop.blocks for i in b if _is_barrier(i.form)]
         if len(found) != 2:
             tiles = _tiles(loop, found)
             raise Refused(Reason.UNROLLED if tiles else Reason.BARRIERS, tiles or len(found))
@@ -199,13 +202,13 @@ class Recogniser:
         for b in loop.blocks:
             for i in b:
                 f = i.form
-                if f.name in _BARRIERS or f.terminator or f.is_phi:
+                if _is_barrier(f) or f.terminator or f.is_phi:
                     continue
                 if f.is_call or f.name == "unknown" or f.name.startswith("debug"):
                     raise Refused(Reason.OPERATION, f.spelling)
                 if f.volatile or f.sync or (f.pinned and (f.reads or f.writes)):
                     raise Refused(Reason.OPERATION, f.spelling)
-                if f.name.startswith(("wgmma", "tcgen05")):
+                if f.kind is OpKind.ASYNC_MATRIX or f.op.memory == "tensor":
                     raise Refused(Reason.ADDRESS, f.spelling)
                 store = f.name == "st" and f.space.startswith("shared")
                 if f.writes and not (store and i in part):
@@ -510,4 +513,4 @@ def _symbol(o: Value) -> Value:
 
 def _fetches(i: Instruction) -> bool:
     """Textures and surfaces: their memory is global."""
-    return i.form.name.startswith(("tex", "tld4", "suld", "suq", "txq"))
+    return i.form.op.memory in ("texture", "surface") and i.form.n_results > 0

@@ -28,6 +28,7 @@ from nvir.analysis.affine import Affine, AffineForms
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.types import SCALARS, ScalarType
 from nvir.ir.values import Constant, SpecialRegister, Symbol, SymbolOffset, Value
@@ -193,19 +194,19 @@ class LaneForms:
     def _sum(self, d: Instruction, x: list[Lanes]) -> Lanes | None:
         """The form of an operation of integers; None for another."""
         f, t = d.form, d.form.type
-        if f.name in ("mov", "cvta") and len(x) == 1:
+        if f.kind is OpKind.COPY and len(x) == 1:
             return x[0]
         packed = t is not None and "x" in t.name
         if t is None or t.is_float or packed or _ODD.intersection(f.mods):
             return None
         if f.name == "cvt":
             return _converted(d, x[0])
-        if f.name in ("add", "sub"):
+        if f.kind is OpKind.SUM:
             return _added(x[0], x[1], 1 if f.name == "add" else -1)
         if f.name == "shl" and x[1].is_known and x[1].is_shared:
             by = x[1].own[0]
             return _scaled(x[0], 1 << by) if 0 <= by < t.bits else self._number(0)
-        if f.name in ("mul", "mad"):
+        if f.kind is OpKind.MULTIPLY:
             made = self._product(d, x[0], x[1], t)
             return made if made is None or f.name == "mul" else _added(made, x[2], 1)
         if all(form.is_known for form in x) and f.name in _EVALUATED:

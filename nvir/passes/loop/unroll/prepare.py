@@ -32,6 +32,7 @@ from nvir.ir.cfg import successors
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import form
 from nvir.ir.values import Value
 from nvir.passes.loop.region import leaves
@@ -122,7 +123,7 @@ class Refusals:
             return Refusal.UNKNOWN, f.spelling
         if f.name == "debug.label":
             return Refusal.LABEL, ""
-        if f.terminator and f.name not in ("bra", "ret", "exit", "trap"):
+        if f.kind is OpKind.SWITCH:
             return Refusal.BRANCH, f.spelling
         for r in i.results:
             if r in self.held:

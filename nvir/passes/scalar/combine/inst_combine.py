@@ -31,6 +31,7 @@ from nvir.analysis.known_bits import KnownBits
 from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import Type
 from nvir.ir.values import Constant, Value
@@ -178,7 +179,7 @@ class Combiner:
         form = i.form
         if form.is_call:
             return is_pure(i)
-        if form.name in ("alloca", "load"):
+        if form.kind is OpKind.LOAD or form.name == "alloca":
             return not (form.volatile or "atomic" in form.mods)
         return form.pure or form.is_phi
 

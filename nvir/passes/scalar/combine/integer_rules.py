@@ -6,6 +6,10 @@ behaviour included, at several widths. A rule must not cost instructions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from nvir.ir.opcodes import NVVM, Op, OpKind
+from nvir.ir.opcodes.form import load_rows
 from nvir.passes.scalar.combine.rule_language import Rule, read_rules
 
 _ARITHMETIC = """
@@ -248,10 +252,16 @@ _NARROW_LITERAL = """
 _INVERSES = {"eq": "ne", "ult": "uge", "ule": "ugt", "slt": "sge", "sle": "sgt"}
 
 
+def _rows(wanted: Callable[[Op], bool]) -> list[str]:
+    load_rows()
+    return [row.name for row in NVVM.rows.values() if wanted(row)]
+
+
 def _spread() -> str:
     """The table's text, families written out."""
     lines = [_ARITHMETIC, _DIVISION, _BITS, _SHIFTS, _SAME]
-    lines += [_SHIFT_TWICE.replace("{op}", op) for op in ("shl", "lshr", "ashr")]
+    shifts = _rows(lambda row: row.kind is OpKind.SHIFT)
+    lines += [_SHIFT_TWICE.replace("{op}", op) for op in shifts]
     lines += [_EQUALITY.replace("{p}", p) for p in ("eq", "ne")]
     lines += [
         _ORDER.replace("{s}", f"s{p}").replace("{u}", f"u{p}") for p in ("lt", "le", "gt", "ge")
@@ -260,7 +270,7 @@ def _spread() -> str:
         lines.append(_INVERSE.replace("{p}", p).replace("{q}", q))
     lines.append(_SELECT)
     lines += [_CASTS.replace("{e}", e) for e in ("s", "z")]  # equal lines are one
-    for op in ("add", "sub", "mul", "and", "or", "xor"):
+    for op in _rows(lambda row: row.low_bits):
         for e in ("s", "z"):
             for f in ("s", "z"):
                 lines.append(_NARROW.replace("{op}", op).replace("{e}", e).replace("{f}", f))

@@ -27,12 +27,19 @@ from typing import Any
 import attrs
 
 from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import nvvm_form
+from nvir.ir.opcodes import NVVM, OpKind
+from nvir.ir.opcodes.form import load_rows, nvvm_form
 from nvir.ir.types import I1, IntType, Type
 from nvir.ir.values import Constant, Value, constant
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
-_CASTS = ("trunc", "zext", "sext")
+
+
+def _row_kind(row: str) -> OpKind:
+    """Of a row, or of a function of the language, which has none."""
+    load_rows()
+    return NVVM[row].kind if row in NVVM else OpKind.OTHER
+
 
 
 @attrs.frozen
@@ -160,7 +167,7 @@ def _node(tree: Any, type: str) -> Node:
         types = [of, of]
     elif row == "select":
         types = ["1", type, type]
-    elif row in _CASTS:
+    elif _row_kind(row) is OpKind.RESIZE:
         types = ["t"]
     else:
         types = [type] * len(rest)
@@ -204,7 +211,6 @@ def variants(node: Node) -> Iterator[Node]:
     if not isinstance(node, Operation):
         yield node
         return
-    from nvir.ir.opcodes import NVVM
 
     for operands in _products([list(variants(x)) for x in node.operands]):
         yield attrs.evolve(node, operands=operands)
@@ -283,7 +289,7 @@ class _Code:
             self.refuse(f"{value}._uses.__class__ is dict")
         operands = [self.fresh() for _ in node.operands]
         self.lines.append(f"{', '.join(operands)}, = {value}._operands")
-        joined = node.row in ("icmp", "select", *_CASTS)
+        joined = _row_kind(node.row) in (OpKind.COMPARE, OpKind.SELECT, OpKind.RESIZE)
         if node.row != "icmp":
             self.type(node.type, value, known=False)
         inner = []
@@ -363,7 +369,7 @@ def fold_literals(node: Operation, operands: list[Constant], env: Env) -> Consta
     f = nvvm_form(node.spelling)
     if f.op.fold is None:
         return None
-    made = f.op.fold(f, bits, *patterns, *([type.bits] if node.row in _CASTS else []))
+    made = f.op.fold(f, bits, *patterns, *([type.bits] if f.kind is OpKind.RESIZE else []))
     return None if made is None else literal(type, made)
 
 

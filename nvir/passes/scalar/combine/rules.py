@@ -14,6 +14,7 @@ from nvir.ir.errors import Unsupported
 from nvir.ir.floats import FORMATS, number
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm import const
+from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import I8, I32, I64, FloatType, IntType, PointerType
 from nvir.ir.values import Constant, Undef, Value, constant, undef
@@ -40,7 +41,7 @@ def _cast_of_cast(c: Combiner, i: Instruction) -> Value | None:
     if not isinstance(x, Instruction):
         return undef(i.type) if isinstance(x, Undef) else None
     name, inner = i.form.name, x.form.name
-    if name == inner and name in ("bitcast", "addrspacecast"):
+    if name == inner and i.form.kind is OpKind.COPY:
         source = x.operands[0]
         return source if source.type is i.type else c.make(name, (source,), i.type)
     if name == "inttoptr" and inner == "ptrtoint" and x.operands[0].type is i.type \
@@ -107,9 +108,10 @@ def _float_identity(c: Combiner, i: Instruction) -> Value | None:
         if name == "fsub" and (not negative or nsz):
             return x
         return None
-    if name in ("fmul", "fdiv") and factor == 1.0:
+    scales = i.form.kind in (OpKind.MULTIPLY, OpKind.DIVIDE)
+    if scales and factor == 1.0:
         return x
-    if name in ("fmul", "fdiv") and factor == -1.0:
+    if scales and factor == -1.0:
         return c.make("fneg", (x,), i.type)
     if name == "fdiv":
         return _by_reciprocal(c, i, x, factor)
@@ -153,7 +155,7 @@ def _of_negation(c: Combiner, i: Instruction) -> Value | None:
         return c.make(" ".join(("fadd", *flags)), (a, b.operands[0]), i.type)
     if name == "fadd" and _is(b, "fneg"):
         return c.make(" ".join(("fsub", *flags)), (a, b.operands[0]), i.type)
-    if name in ("fmul", "fdiv") and _is(a, "fneg") and _is(b, "fneg"):
+    if i.form.kind in (OpKind.MULTIPLY, OpKind.DIVIDE) and _is(a, "fneg") and _is(b, "fneg"):
         return c.make(i.form.spelling, (a.operands[0], b.operands[0]), i.type)
     return None
 
@@ -277,7 +279,7 @@ def _unsigned(c: Combiner, i: Instruction) -> Value | None:
     if not (_nonnegative(c, i.operands[1]) and _nonnegative(c, a)):
         return None
     exact = " exact" if "exact" in i.form.mods else ""
-    return c.make({"sdiv": "udiv", "srem": "urem"}[name] + exact, i.operands, i.type)
+    return c.make(f"u{name[1:]}{exact}", i.operands, i.type)
 
 
 def _narrow_division(c: Combiner, i: Instruction) -> Value | None:
