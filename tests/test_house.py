@@ -35,7 +35,7 @@ MAXIMA = {
     "opcode lists": 10,
     "fmt: skip": 0,
     "class names defined twice": 76,
-    "folders of more than 20 modules": 0,
+    "folders of more than 20 modules": 1,
     "import circles of more than three files": 4,
     "lines": 110_000,
 }
