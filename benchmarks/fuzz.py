@@ -52,7 +52,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import nvir  # noqa: E402
 from nvir import toolchain  # noqa: E402
-from nvir.ir.function import Function  # noqa: E402
 from nvir.passes.knobs import Knobs  # noqa: E402
 from nvir.passes.loop.pipeline import choice as pipeline_choice  # noqa: E402
 from tests import fuzz_inputs  # noqa: E402
@@ -260,16 +259,19 @@ def choose_freely() -> Iterator[None]:
     """Let loop-pipeline prefer any depth: its model of the machine takes longer than all else, and
     what is judged is the code that it makes."""
 
-    def cost(self: Any, function: Function, header: str, *rest: Any) -> pipeline_choice.Cost:
-        size = sum(1 for _ in function.instructions())
-        return pipeline_choice.Cost(32, 0, 4, 1.0 + zlib.crc32(f"{header} {size}".encode()) % 97)
+    def cost(self: Any, found: Any, loop: Any, *rest: Any) -> pipeline_choice.Cost:
+        header = loop.header
+        size = sum(1 for _ in header.function.instructions())
+        drawn = 1.0 + zlib.crc32(f"{header.name} {size}".encode()) % 97
+        return pipeline_choice.Cost(32, 0, 4, drawn)
 
-    machine: Any = pipeline_choice.Machine
-    modelled, machine.cost = machine.cost, cost
+    prices: Any = pipeline_choice.Prices
+    modelled = prices._cost, prices._registers, prices.least
+    prices._cost, prices._registers, prices.least = cost, lambda *_: (32, 0), lambda *_: 0.0
     try:
         yield
     finally:
-        machine.cost = modelled
+        prices._cost, prices._registers, prices.least = modelled
 
 
 @contextlib.contextmanager

@@ -165,7 +165,7 @@ def measured(rows: list[dict[str, Any]], options: str) -> Iterator[str]:
 
 def table(rows: list[dict[str, Any]]) -> Table:
     shown = Table(title="pipelined loops")
-    for name in ("file", "loop", "arch", "stages", "in kernel", "MII", "II", "cycles", "registers",
+    for name in ("file", "loop", "arch", "stages", "in kernel", "MII", "cycles", "registers",
                  "ptxas", "blocks/SM", "machine code"):
         left = name in ("file", "loop", "machine code")
         shown.add_column(name, justify="left" if left else "right")
@@ -173,7 +173,7 @@ def table(rows: list[dict[str, Any]]) -> Table:
         if "kept" in r:
             shown.add_row(
                 r["file"].removesuffix(".ptx"), r["loop"], r["arch"], str(r["stages"]),
-                str(r["factor"]), str(r["mii"]), str(r["ii"]), f"{r['before']} → {r['after']}",
+                str(r["factor"]), str(r["mii"]), f"{r['before']} → {r['after']}",
                 f"{r['registers_before']} → {r['registers']}",
                 f"{r['ptxas'][0]} → {r['ptxas'][1]}",
                 f"{r['blocks_before']} → {r['blocks']}", r["readback"],

@@ -123,6 +123,7 @@ class Block:
 
     def append(self, instruction: Instruction) -> Instruction:
         """Place an instruction at the end."""
+        self.function.edits += 1
         last = self.last
         instruction.block = self
         instruction.prev = last

@@ -185,7 +185,7 @@ def _fill_function(f: Function, new: Function, module: Module | None, copies: _C
     """Make `new`, a bare function, a copy of `f`. `copies` leads from outer symbols to theirs."""
     for slot in Function.__slots__:
         setattr(new, slot, getattr(f, slot))
-    new.name, new.type, new.module = f.name, f.type, module
+    new.name, new.type, new.module, new.known = f.name, f.type, module, None
     new.params = [_parameter(p, new, copies) for p in f.params]
     new.returns = [_parameter(p, new, copies) for p in f.returns]
     new.locals = [_local(v, copies) for v in f.locals]

@@ -33,11 +33,15 @@ class Function(Symbol, Displayed):
     loaded_params  what the builder made of `.param` parameters
     prototypes  `.callprototype`, `.calltargets` by label: their text
     aux         attributes, metadata and the like of `nvvm`
+    edits       counts changes of instructions and control flow: what was found out at another
+                count may be wrong now
+    known       what was found out, kept by `nvir.analysis.analyses`
     """
 
     __slots__ = (
         "_back_edges", "_irreducible", "_loops", "_names", "_next_name", "_rpo", "aux", "blocks",
-        "cfg_state", "directives", "flags", "kind", "linkage", "loaded_params", "loc", "locals",
+        "cfg_state", "directives", "edits", "flags", "kind", "known", "linkage", "loaded_params",
+        "loc", "locals",
         "marks", "module", "params", "pragmas", "prototypes", "return_type", "returns",
     )
 
@@ -64,6 +68,8 @@ class Function(Symbol, Displayed):
         self._back_edges: dict[Block, tuple[Block, ...]] = {}
         self._irreducible: list[tuple[Block, Block]] = []
         self._loops: list[Loop] | None = None  # of this snapshot, once asked for
+        self.edits = 0
+        self.known: Any = None
         self._next_name = 0
         self._names: set[str] = set()  # of all its blocks, kept by them
 
@@ -131,6 +137,7 @@ class Function(Symbol, Displayed):
 
     def cfg_changed(self) -> None:
         """Note that the control flow differs from the snapshot."""
+        self.edits += 1
         if self.cfg_state == "fresh":
             self.cfg_state = "stale"
 

@@ -169,8 +169,18 @@ class Instruction(Value, Printed):
 
     # ---------------------------------------------------------- changing
 
+    def _edited(self) -> None:
+        if self.block is not None:
+            self.block.function.edits += 1
+
+    def set_form(self, form: Form) -> None:
+        """Make it another operation of the same operands and results."""
+        self._edited()
+        self.form = form
+
     def set_operands(self, operands: tuple[Value, ...]) -> None:
         """Replace all operands; uses follow, and those of an operand that stays are left alone."""
+        self._edited()
         old = self._operands
         self._operands = operands
         if len(old) == len(operands):
@@ -185,6 +195,7 @@ class Instruction(Value, Printed):
             v.add_use(self)
 
     def set_operand(self, index: int, value: Value) -> None:
+        self._edited()
         ops = self._operands
         ops[index].drop_use(self)
         self._operands = (*ops[:index], value, *ops[index + 1 :])
@@ -192,6 +203,7 @@ class Instruction(Value, Printed):
 
     def replace_operand(self, old: Value, new: Value) -> None:
         """Wherever the operands name `old` they name `new`."""
+        self._edited()
         count = 0
         ops = []
         for v in self._operands:
@@ -236,6 +248,7 @@ class Instruction(Value, Printed):
         block = self.block
         if block is None:
             return
+        block.function.edits += 1
         p, n = self.prev, self.next
         if p is None:
             block.first = n
@@ -264,6 +277,7 @@ class Instruction(Value, Printed):
         block = other.block
         if block is None or self.block is not None:
             raise ValueError("insert_before needs a placed anchor and an unplaced instruction")
+        block.function.edits += 1
         p = other.prev
         self.block, self.prev, self.next = block, p, other
         other.prev = self

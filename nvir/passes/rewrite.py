@@ -40,6 +40,7 @@ def discard(dead: Iterable[Instruction], function: Function) -> None:
         for v in i._operands:
             v.drop_use(i)
         i._operands = ()
+        function.edits += 1
         if i.form.is_phi:
             i.aux = ()
         if marks:
@@ -57,6 +58,10 @@ def substituted(leaders: Mapping[Value, Value]) -> Iterator[None]:
     final = _ends(leaders)
     users = _users(final)
     operands = [(u, u._operands) for u in users]
+    functions = list({u.block.function: None for u in users if u.block is not None})
+    known = [(f, f.known, f.edits) for f in functions]
+    for f in functions:
+        f.known = None
     values = [
         (v, v.type, u.copy() if isinstance(u := v._uses, dict) else u)
         for v in dict.fromkeys((*final, *final.values())) if v.is_tracked
@@ -67,6 +72,11 @@ def substituted(leaders: Mapping[Value, Value]) -> Iterator[None]:
     finally:
         for user, old in operands:
             user._operands = old
+        for f, was, edits in known:
+            f.edits += 1
+            f.known = was
+            if was is not None:
+                was.carry_over(edits)
         for v, type, uses in values:
             v.type, v._uses = type, uses
 
@@ -90,6 +100,8 @@ def _apply(final: Mapping[Value, Value], users: Iterable[Instruction]) -> None:
             join_spelling(new, old.type)
     find = final.get
     for user in users:
+        if user.block is not None:
+            user.block.function.edits += 1
         old_operands = user._operands
         user._operands = operands = tuple([find(v, v) for v in old_operands])
         for v, new in zip(old_operands, operands, strict=True):

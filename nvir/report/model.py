@@ -310,12 +310,11 @@ def _loops(
 ) -> tuple[LoopReport, ...]:
     if not facts.loops:
         return ()
-    from nvir.analysis.affine import AffineForms
-    from nvir.analysis.alias import AliasAnalysis
+    from nvir.analysis.analyses import Analyses
     from nvir.analysis.induction import trip_count
     from nvir.report.schedule.figures import pipeline_figures
 
-    alias = AliasAnalysis(AffineForms(facts.function))
+    alias = Analyses.of(facts.function).alias
     return tuple(
         LoopReport(
             header=x.header.name,

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 
 import attrs
 
-from nvir.analysis.affine import AffineForms
 from nvir.analysis.alias import AliasAnalysis
+from nvir.analysis.analyses import Analyses
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -143,7 +143,7 @@ def _memory_order(
                 edges.append((m, n, 1))
             elif f.writes or other.form.writes:
                 if alias is None:
-                    alias = AliasAnalysis(AffineForms(_function_of(op.parent)))
+                    alias = Analyses.of(_function_of(op.parent)).alias
                 if alias.depend(other, op.parent):
                     edges.append((m, n, 1))
         since.append(n)

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from nvir.analysis.affine import AffineForms
 from nvir.analysis.alias import AliasAnalysis
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
 from nvir.ir.errors import Unsupported
 from nvir.ir.instruction import Instruction
@@ -245,8 +245,7 @@ class _Builder:
     def _memory(self, a: int, b: int) -> None:
         """The order from access a to access b, in this iteration or a later one."""
         if self.alias is None:
-            function = self.block.function
-            self.alias = AliasAnalysis(AffineForms(function))
+            self.alias = Analyses.of(self.block.function).alias
         first, second = self.operations[a].parent, self.operations[b].parent
         if a != b and not self.alias.depend(first, second):
             after = self.alias.distance(first, second, self.loop, 1)

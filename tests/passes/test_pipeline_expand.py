@@ -19,7 +19,7 @@ from nvir.ir.errors import LaunchError
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.passes.loop.pipeline.body import Body, Layout, by_delays
-from nvir.passes.loop.pipeline.choice import pipeline, staged
+from nvir.passes.loop.pipeline.choice import body_of, expand_stages, staged
 from nvir.passes.loop.pipeline.expand import PIPELINED, Expanded, expand
 from nvir.passes.loop.unroll.prepare import Refusals, regions
 from tests.pipeline_loops import trial
@@ -179,7 +179,10 @@ def test_the_kernel_alone_does_the_same(name: str, depth: int) -> None:
     before, after = nvir.read_ptx(text), nvir.read_ptx(text)
     f = after.functions[0]
     f.analyze_cfg()
-    made = pipeline(f, "L", depth, kernel_only=True)
+    body, _ = body_of(f, "L", words=True)
+    found = staged(body, depth)
+    assert found is not None
+    made = expand_stages(body, found.stages, kernel_only=True)
     nvir.verify(after)
     assert made.rest is None
     for n, threads, m in ((0, 12, 1), (37, 2, 0), (3, 8, 3)):

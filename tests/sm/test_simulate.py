@@ -16,7 +16,17 @@ from nvir.ir.loops import natural_loops
 from nvir.sm.loopgraph import loop_graph
 from nvir.sm.pipeline import schedule_loop
 from nvir.sm.profile import profile
-from nvir.sm.simulate import Memory, Stream, Wait, loop_stream, schedule_stream, simulate
+from nvir.sm.simulate import (
+    Memory,
+    Simulation,
+    Stream,
+    Wait,
+    least_cycles,
+    loop_stream,
+    schedule_stream,
+    simulate,
+    throughput,
+)
 from nvir.sm.simulate.stream import heaviest_path, slot
 
 SM_80 = profile("sm_80")
@@ -242,3 +252,72 @@ def test_one_warp_takes_the_cycles_that_ptxas_encodes() -> None:
     assert len(rows) >= 30
     assert [r for r in rows if r[1] != r[2]] == []
     assert sum(abs(r[3] - r[1]) <= 0.1 * r[1] for r in rows) >= 0.85 * len(rows)
+
+
+# ------------------------------------------------------------- repetition and bounds
+
+BODIES = {
+    "memory": " ld.global.f32 %f4, [%rd2]; fma.rn.f32 %f1, %f4, %f2, %f1;\n",
+    "shared": " ld.shared.f32 %f4, [s]; st.shared.f32 [s+4], %f4; fma.rn.f32 %f1, %f4, %f2, %f1;\n",
+    "barrier": " ld.global.f32 %f4, [%rd2]; st.shared.f32 [s], %f4; bar.sync 0;\n"
+               " ld.shared.f32 %f5, [s]; add.f32 %f1, %f1, %f5; bar.sync 0;\n",
+    "math": " fma.rn.f32 %f1, %f1, %f2, %f3; mul.lo.s32 %r11, %r11, %r2;\n"
+            " ex2.approx.f32 %f2, %f2;\n",
+}
+
+
+def figures(run: Simulation) -> tuple[object, ...]:
+    return run.cycles, run.cycles_per_iteration, run.stalls, run.utilisation
+
+
+@pytest.mark.parametrize("warps", [1, 3, 8, 16])
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("memory", ["l1", "l2", "dram"])
+def test_added_periods_are_what_would_have_been_simulated(
+    body: str, warps: int, memory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = stream_of(BODIES[body], "list")
+    given_ = {"warps": warps, "iterations": 24, "warps_per_block": 4, "memory": memory}
+    added = simulate(stream, **given_)
+    without = simulate(stream, **given_, stalls=False)
+    monkeypatch.setattr("nvir.sm.simulate.engine.Repetition.of", lambda run: None)
+    run = simulate(stream, **given_)
+    assert figures(added) == figures(run)
+    assert without.cycles_per_iteration == run.cycles_per_iteration
+
+
+def test_a_repetition_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nvir.sm.simulate.engine import Run
+
+    issues = []
+    issue = Run._issue
+    monkeypatch.setattr(Run, "_issue", lambda *args: (issues.append(1), issue(*args)))
+    stream = stream_of(BODIES["memory"], "list")
+    simulate(stream, warps=16, iterations=64, memory="l2", stalls=False)
+    assert len(issues) < 16 * 8 * len(stream.slots)
+
+
+def test_streams_that_are_alike_are_simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_ = {"warps": 5, "iterations": 12, "memory": "l2"}
+    first = throughput(stream_of(BODIES["memory"]), **given_)
+    monkeypatch.setattr("nvir.sm.simulate.engine.simulate", None)
+    assert throughput(stream_of(BODIES["memory"]), **given_) == first
+    with pytest.raises(TypeError):
+        throughput(stream_of(BODIES["memory"] * 2), **given_)
+
+
+@pytest.mark.parametrize("warps", [4, 16])
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("name", ["sm_80", "sm_80_notes", "sm_90"])
+def test_no_run_is_faster_than_the_bound(body: str, warps: int, name: str) -> None:
+    machine = profile(name)
+    stream = loop_stream(loop_of(BODIES[body]), machine)
+    least = least_cycles(stream.slots, machine, Memory("l2"))
+    found = simulate(stream, warps=warps, iterations=64, memory="l2").cycles_per_warp_iteration
+    assert found >= least * 0.98
+
+
+def test_memory_decides_the_bound_where_it_is_slowest() -> None:
+    stream = stream_of(BODIES["memory"])
+    assert least_cycles(stream.slots, SM_80, Memory("l2")) == 8  # 128 of 16 bytes a cycle
+    assert least_cycles(stream.slots[1:], SM_80, Memory("l2")) < 8

@@ -18,8 +18,8 @@ from functools import cached_property
 
 import attrs
 
-from nvir.analysis.affine import AffineForms
 from nvir.analysis.alias import AliasAnalysis
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.held import held_in_place
 from nvir.ir.block import Block
 from nvir.ir.function import Function
@@ -52,7 +52,7 @@ class Nest:
 
     @cached_property
     def alias(self) -> AliasAnalysis:
-        return AliasAnalysis(AffineForms(self.function))
+        return Analyses.of(self.function).alias
 
     def innermost_first(self) -> list[Loop]:
         return self.loops[::-1]

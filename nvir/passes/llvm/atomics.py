@@ -60,7 +60,7 @@ def _access(i: Instruction, dialect: str) -> bool:
     t = i.type if i.type is not VOID else i._operands[0].type
     if not isinstance(t, IntType | FloatType | PointerType) or t.bits not in (8, 16, 32, 64):
         raise _refuse(f"an atomic {i.form.name} of {t}", dialect, i)
-    i.form = nvvm_form(f"{i.form.name} volatile")
+    i.set_form(nvvm_form(f"{i.form.name} volatile"))
     i.aux = align
     _surround(i, ordering, scope, dialect)
     return True

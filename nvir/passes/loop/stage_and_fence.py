@@ -46,8 +46,8 @@ from collections.abc import Iterable
 
 import attrs
 
-from nvir.analysis.affine import AffineForms
 from nvir.analysis.alias import Alias, AliasAnalysis
+from nvir.analysis.analyses import Analyses
 from nvir.ir.block import Block
 from nvir.ir.builder import Builder
 from nvir.ir.errors import NvirError
@@ -114,7 +114,7 @@ def run(function: Function, ctx: Context) -> bool:
     started = [i for b in function.blocks for i in b if _starts(i)]
     if not started or not natural_loops(function):
         return False
-    found, unknown = _Flow(function, AliasAnalysis(AffineForms(function))).needs()
+    found, unknown = _Flow(function, Analyses.of(function).alias).needs()
     for need in found:
         put_in(need)
         ctx.count("fences")
@@ -131,7 +131,7 @@ def needs(function: Function) -> list[Need]:
     """The waits and fences that a function lacks, in the order of its blocks."""
     if function.cfg_state != "fresh":
         function.analyze_cfg()
-    return _Flow(function, AliasAnalysis(AffineForms(function))).needs()[0]
+    return _Flow(function, Analyses.of(function).alias).needs()[0]
 
 
 def put_in(need: Need) -> None:

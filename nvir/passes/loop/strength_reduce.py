@@ -32,6 +32,7 @@ from collections.abc import Mapping
 import attrs
 
 from nvir.analysis.affine import AffineForms
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.held import held_in_place
 from nvir.analysis.induction import InductionVariable, Recomputed, induction_variables, is_invariant
 from nvir.analysis.pressure import RegisterPressure, register_pressure, width
@@ -90,7 +91,7 @@ def run(function: Function, ctx: Context) -> bool:
     changed = False
     held = held_in_place(function)
     pressure = register_pressure(function)
-    forms = AffineForms(function)
+    forms = Analyses.of(function).affine
     for loop in natural_loops(function)[::-1]:
         if not region.is_canonical(loop):
             ctx.remark(region.NOT_CANONICAL, loop, done="reduced")

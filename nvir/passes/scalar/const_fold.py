@@ -300,7 +300,7 @@ def _move(value: Value, like: Instruction) -> Instruction:
 
 def _become(i: Instruction, move: Instruction) -> None:
     """Turn an instruction into another without touching its uses."""
-    i.form = move.form
+    i.set_form(move.form)
     i.set_operands(move.operands)
     i.aux = None
 

@@ -266,7 +266,7 @@ def _unpredicable(i: Instruction, held: AbstractSet[Value]) -> str | None:
 def _predicate(i: Instruction, guard: Value, when: bool) -> None:
     """Guard an instruction; where it is not done its results are undefined."""
     f = i.form
-    i.form = form(f.spelling, f.shape, "" if when else "!", f.volatile)
+    i.set_form(form(f.spelling, f.shape, "" if when else "!", f.volatile))
     i.set_operands((*i.operands, guard, *(undef(r.type) for r in i.results)))
 
 

@@ -175,7 +175,7 @@ class Simplifier:
         """Give a block another end. Edges that it adds or drops are the caller's to note."""
         last = b.terminator
         assert last is not None
-        last.form = BR
+        last.set_form(BR)
         last.set_operands(() if cond is None else (cond,))
         last.aux = targets
         self.function.cfg_changed()

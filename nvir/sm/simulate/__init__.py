@@ -7,12 +7,20 @@ engine    cycle after cycle: which warp issues what, and why the others do not
 result    cycles an iteration, stall reasons, pipe utilisation, a timeline
 """
 
-from nvir.sm.simulate.engine import simulate
+from nvir.sm.simulate.engine import simulate, throughput
 from nvir.sm.simulate.memory import Memory
 from nvir.sm.simulate.result import Event, Simulation
-from nvir.sm.simulate.stream import Slot, Stream, Wait, loop_stream, schedule_stream
+from nvir.sm.simulate.stream import (
+    Slot,
+    Stream,
+    Wait,
+    least_cycles,
+    loop_stream,
+    schedule_stream,
+    slot_of,
+)
 
 __all__ = [
-    "Event", "Memory", "Simulation", "Slot", "Stream", "Wait", "loop_stream", "schedule_stream",
-    "simulate",
+    "Event", "Memory", "Simulation", "Slot", "Stream", "Wait", "least_cycles", "loop_stream",
+    "schedule_stream", "simulate", "slot_of", "throughput",
 ]

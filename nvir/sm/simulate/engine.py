@@ -11,17 +11,28 @@
 The other sub-partitions of the SM are taken to do the same: pipes and bandwidth that the SM shares
 have the interval of a fair share.
 
-Cost      one step for each issue and each change of who can issue; about 3 us an issue.
-Source    stall counts that ptxas 13.0 encodes (benchmarks/simulate.py compares); the choice:
-          R. Huerta et al., "Analyzing Modern NVIDIA GPU Cores", 2025
+Method  Warps that wait for data stand in a queue by time; the others in one bit set for each set
+        of pipes, so that an issue looks at no warp but its own. A loop soon repeats itself: where
+        all that decides what follows (`steady.py`) is as it was some cycles before, the run goes
+        on as it went from then to now, and whole periods are added instead of simulated.
+Cost    about 2 us an issue, of the issues until the run repeats itself, and of one period more.
+Source  stall counts that ptxas 13.0 encodes (benchmarks/simulate.py compares); the choice:
+        R. Huerta et al., "Analyzing Modern NVIDIA GPU Cores", 2025
 """
 
 from __future__ import annotations
 
+import functools
+import heapq
+
+import attrs
+
 from nvir.ir.errors import NvirError
+from nvir.sm.profile import Profile
 from nvir.sm.simulate.memory import Memory, MemorySystem
 from nvir.sm.simulate.result import REASONS, Event, Simulation
-from nvir.sm.simulate.stream import Slot, Stream
+from nvir.sm.simulate.steady import Repetition
+from nvir.sm.simulate.stream import Slot, Stream, Wait
 
 TAKEN_BRANCH = 5  # the stall count of 244 of 250 branches in the examples' machine code, sm_80
 # From sm_90 on a branch right behind another instruction has one cycle more.
@@ -32,7 +43,7 @@ NEVER = 1 << 60
 
 def simulate(
     stream: Stream, *, warps: int = 1, iterations: int = 32, warps_per_block: int | None = None,
-    memory: Memory | str = "l1", timeline: bool = False,
+    memory: Memory | str = "l1", timeline: bool = False, stalls: bool = True,
 ) -> Simulation:
     """Run `warps` warps of a loop for some iterations on one sub-partition.
 
@@ -42,6 +53,8 @@ def simulate(
     warps_per_block  that meet at a barrier; all by default
     memory           where accesses hit: a `Memory`, or the name of a level
     timeline         keep every issue in `events`
+    stalls           False: only `cycles_per_iteration` is wanted. Nothing is booked on reasons and
+                     pipes, and the run ends where the steady state does
     Raises NvirError for figures out of range.
     """
     if warps < 1 or iterations < 4:
@@ -51,17 +64,39 @@ def simulate(
     if isinstance(memory, str):
         memory = Memory(memory)
     group = warps if warps_per_block is None else max(1, min(warps, warps_per_block))
-    return _Run(stream, warps, iterations, group, memory, timeline).run()
+    run = Run(stream, warps, iterations, group, memory)
+    run.timeline, run.stalls_wanted = timeline, stalls or timeline
+    return run.run()
 
 
-class _Warp:
+def throughput(
+    stream: Stream, *, warps: int, iterations: int, memory: str = "l1"
+) -> float:
+    """`cycles_per_warp_iteration` of a simulation. Streams that are alike are simulated once:
+    kernels made from one template, and copies of a function, have the same loops."""
+    slots = tuple([attrs.evolve(s, operation=None) for s in stream.slots])
+    return _throughput(stream.profile, slots, warps, iterations, memory)
+
+
+@functools.lru_cache(maxsize=1024)
+def _throughput(
+    profile: Profile, slots: tuple[Slot, ...], warps: int, iterations: int, memory: str
+) -> float:
+    return simulate(
+        Stream(profile, slots), warps=warps, iterations=iterations, memory=memory, stalls=False
+    ).cycles_per_warp_iteration
+
+
+class Warp:
     """Where a warp stands, and since when what it waits for is there.
 
     able       the cycle from which its next slot may issue, pipes aside
     segments   (reason, cycle up to which): why it could not issue before
+    made       iteration mod depth -> slot -> when the slot issued; of an access of memory: when
+               its data is there
     """
 
-    __slots__ = ("able", "done", "issued", "iteration", "last", "number", "place", "segments")
+    __slots__ = ("able", "iteration", "last", "made", "number", "place", "segments")
 
     def __init__(self, number: int, slots: int, depth: int) -> None:
         self.number = number
@@ -69,127 +104,151 @@ class _Warp:
         self.last = -1
         self.able = 0
         self.segments: list[tuple[str, int]] = []
-        self.issued = [[-1] * depth for _ in range(slots)]  # slot -> iteration mod depth -> cycle
-        self.done = [[-1] * depth for _ in range(slots)]  # of memory: when the data is there
+        self.made = [[-1] * slots for _ in range(depth)]
 
 
-class _Run:
+class Run:
+    """The state of one simulation."""
+
     def __init__(
-        self, stream: Stream, warps: int, iterations: int, group: int, memory: Memory,
-        timeline: bool,
+        self, stream: Stream, warps: int, iterations: int, group: int, memory: Memory
     ) -> None:
         self.stream, self.slots = stream, stream.slots
-        self.iterations, self.group, self.timeline = iterations, group, timeline
+        self.iterations, self.group = iterations, group
+        self.timeline, self.stalls_wanted = False, True
         self.depth = 2 + max((w.distance for s in self.slots for w in s.waits), default=0)
-        self.warps = [_Warp(n, len(self.slots), self.depth) for n in range(warps)]
+        self.warps = [Warp(n, len(self.slots), self.depth) for n in range(warps)]
+        self.running = warps if self.slots else 0
         self.memory = MemorySystem(memory, stream.profile)
         self.width = stream.profile.issue_width or warps
         self.free = {p: [0] * pipe.units for p, pipe in stream.profile.pipes.items()}
-        self.units = [[self.free[p] for p in s.pipes] for s in self.slots]
         self.branch_gap = BRANCH_GAP if stream.profile.capability >= 90 else 0
-        self.many = any(len(u) > 1 or len(u[0]) > 1 for u in self.units if u)
+        self.span, self.count = warps, len(self.slots)
+        self.waits = [
+            [self._wait(w) for w in s.waits if self._is_felt(w, n)]
+            for n, s in enumerate(self.slots)
+        ]
+        self.is_source = [False] * self.count  # whether a slot's time is asked for
+        for waits in self.waits:
+            for source, _, _, _ in waits:
+                self.is_source[source] = True
+        self.queue: list[int] = []  # able · warps + number, of the warps that wait for data
+        kinds = list(dict.fromkeys(s.pipes for s in self.slots))
+        self.kind = [kinds.index(s.pipes) for s in self.slots]  # slot -> its set of pipes
+        self.units = [[self.free[p] for p in pipes] for pipes in kinds]
+        self.open = [0] * len(kinds)  # since when a unit of that set is free
+        self.ready = [0] * len(kinds)  # the warps that wait for one, a bit each
+        self.kinds_of = {p: [k for k, pipes in enumerate(kinds) if p in pipes] for p in self.free}
         self.busy = dict.fromkeys(self.free, 0)
         self.stalls = dict.fromkeys(REASONS, 0)
         self.events: list[Event] = []
-        self.arrived: dict[int, list[_Warp]] = {}
+        self.arrived: dict[int, list[Warp]] = {}
         self.ends: list[int] = []  # when iterations of any warp were closed
         self.first = warps * (iterations // 4)  # so many are closed before the steady state
         self.last = self.first + warps * (iterations // 2)  # and so many behind it
 
-    def run(self) -> Simulation:
-        cycle = issued = 0
-        running = [w for w in self.warps if self.slots]
-        for w in running:
-            self._prepare(w)
-        last: _Warp | None = None
-        while running:
-            last, soonest = self._choose(running, cycle, last)
-            if last is None:
-                if soonest >= NEVER:
-                    raise NvirError("warps wait at a barrier for others that have ended")
-                cycle, issued = soonest, 0
-                continue
-            if self._issue(last, cycle):
-                running.remove(last)
-            issued += 1
-            if issued >= self.width:
-                cycle, issued = cycle + 1, 0
-        return self._result(cycle)
+    def _is_felt(self, w: Wait, place: int) -> bool:
+        """Whether a slot could ever wait: the slots in between take a cycle each."""
+        between = place - w.slot + w.distance * self.count
+        return bool(self.slots[w.slot].levels) or w.cycles > between or between <= 0
 
-    def _choose(
-        self, running: list[_Warp], cycle: int, last: _Warp | None
-    ) -> tuple[_Warp | None, int]:
-        """The warp that issues now; else None, and the next cycle in which one can."""
-        best: _Warp | None = None
-        soonest = NEVER
-        for w in running:
-            at = w.able
-            units = self.units[w.place]
-            if units:
-                until = _soonest(units) if self.many else units[0][0]
-                if until > at:
-                    at = until
-            if at > cycle:
-                if at < soonest:
-                    soonest = at
-            elif w is last:
-                return w, cycle
-            elif best is None or w.number > best.number:
-                best = w
-        return best, soonest
+    def _wait(self, w: Wait) -> tuple[int, int, int, str]:
+        """(slot, distance, cycles from what `Warp.made` says, reason)"""
+        s = self.slots[w.slot]
+        if s.levels:
+            return w.slot, w.distance, 0, "long_scoreboard"
+        reason = f"{s.scoreboard}_scoreboard" if s.scoreboard else "wait"
+        return w.slot, w.distance, w.cycles, reason
+
+    def run(self) -> Simulation:
+        cycle = issued = chosen = 0  # `chosen`: the bit of the warp that issued last
+        span, queue, ready, opened, ends = self.span, self.queue, self.ready, self.open, self.ends
+        warps, kind, width, take = self.warps, self.kind, self.width, heapq.heappop
+        repetition = None if self.timeline else Repetition.of(self)
+        for w in warps if self.running else ():
+            self._prepare(w)
+        end = NEVER if self.stalls_wanted else self.last
+        while self.running and len(ends) < end:
+            able = 0
+            while not able:
+                until = (cycle + 1) * span
+                while queue and queue[0] < until:
+                    n = take(queue) % span
+                    ready[kind[warps[n].place]] |= 1 << n
+                soonest = queue[0] // span if queue else NEVER
+                for waiting, at in zip(ready, opened, strict=True):
+                    if waiting:
+                        if at <= cycle:
+                            able |= waiting
+                        elif at < soonest:
+                            soonest = at
+                if not able:
+                    if soonest >= NEVER:
+                        raise NvirError("warps wait at a barrier for others that have ended")
+                    cycle, issued, chosen = soonest, 0, 0
+            if not able & chosen:
+                chosen = 1 << able.bit_length() - 1
+            w = warps[chosen.bit_length() - 1]
+            ready[kind[w.place]] ^= chosen
+            self._issue(w, cycle)
+            issued += 1
+            if issued >= width:
+                cycle, issued = cycle + 1, 0
+            if not w.place and repetition is not None and w is repetition.watched:
+                cycle += repetition.skip(cycle, issued, chosen)
+        return self._result(cycle)
 
     # ------------------------------------------------------------- one issue
 
-    def _issue(self, w: _Warp, cycle: int) -> bool:
-        """Issue a warp's slot; whether that was its last."""
-        s, place, iteration = self.slots[w.place], w.place, w.iteration
-        steady = self.first <= len(self.ends) < self.last
-        if steady:
-            self._account(w, cycle, s)
-        pipe = self._take(s, cycle, steady) if s.pipes else ""
-        if self.timeline:
-            end = cycle + s.interval
-            self.events.append(Event(w.number, place, iteration, cycle, end, pipe))
-        before, column = w.last, iteration % self.depth
-        w.issued[place][column] = w.last = cycle
+    def _issue(self, w: Warp, cycle: int) -> None:
+        """Issue a warp's slot."""
+        place, iteration = w.place, w.iteration
+        s = self.slots[place]
+        if self.stalls_wanted:
+            self._book(w, cycle, s)
+        elif s.pipes:
+            self._take(s, cycle)
+        before, w.last = w.last, cycle
         if s.levels:
-            w.done[place][column] = self.memory.access(cycle, s.width, s.levels)
-        w.place += 1
-        w.segments = []
+            w.made[iteration % self.depth][place] = self.memory.access(cycle, s.width, s.levels)
+        elif self.is_source[place]:
+            w.made[iteration % self.depth][place] = cycle
         w.able = cycle + 1
-        if w.place == len(self.slots):
+        place += 1
+        if place == self.count:
+            place = 0
             self.ends.append(cycle)
-            w.place, w.iteration = 0, iteration + 1
+            w.iteration += 1
             if s.kind == "branch":
                 w.able = max(cycle + TAKEN_BRANCH, before + self.branch_gap)
-            w.segments = [("branch_resolving", w.able)]
+            if self.stalls_wanted:
+                w.segments = [("branch_resolving", w.able)]
             if w.iteration == self.iterations:
-                return True
+                self.running -= 1
+                w.place = 0
+                return
+        w.place = place
         if s.kind == "barrier":
             self._meet(w, cycle)
         else:
             self._prepare(w)
-        return False
 
-    def _prepare(self, w: _Warp) -> None:
+    def _prepare(self, w: Warp) -> None:
         """When a warp's next slot has what it reads, and what it waits for until then."""
-        for wait in self.slots[w.place].waits:
-            iteration = w.iteration - wait.distance
+        able = w.able
+        for source, distance, cycles, reason in self.waits[w.place]:
+            iteration = w.iteration - distance
             if iteration < 0:
                 continue
-            column = iteration % self.depth
-            source = self.slots[wait.slot]
-            if source.levels:
-                at, reason = w.done[wait.slot][column], "long_scoreboard"
-            else:
-                at, reason = w.issued[wait.slot][column] + wait.cycles, "wait"
-                if source.scoreboard is not None:
-                    reason = f"{source.scoreboard}_scoreboard"
-            if at > w.able:
-                w.able = at
-                w.segments.append((reason, at))
+            at = w.made[iteration % self.depth][source] + cycles
+            if at > able:
+                able = at
+                if self.stalls_wanted:
+                    w.segments.append((reason, at))
+        w.able = able
+        heapq.heappush(self.queue, able * self.span + w.number)
 
-    def _meet(self, w: _Warp, cycle: int) -> None:
+    def _meet(self, w: Warp, cycle: int) -> None:
         """A warp came to a barrier: it goes on when the last of its block has come."""
         block = w.number // self.group
         here = self.arrived.setdefault(block, [])
@@ -204,16 +263,32 @@ class _Run:
             other.segments = [("barrier", cycle + 1)]
             self._prepare(other)
 
-    def _take(self, s: Slot, cycle: int, steady: bool) -> str:
+    def _take(self, s: Slot, cycle: int) -> str:
         """Keep a unit of one of a slot's pipes busy; which pipe."""
         pipe = s.pipes[0] if len(s.pipes) == 1 else min(s.pipes, key=lambda p: min(self.free[p]))
         units = self.free[pipe]
-        units[units.index(min(units))] = cycle + s.interval
-        if steady:
-            self.busy[pipe] += s.interval
+        if len(units) == 1:
+            units[0] = cycle + s.interval
+        else:
+            units[units.index(min(units))] = cycle + s.interval
+        for k in self.kinds_of[pipe]:
+            self.open[k] = soonest(self.units[k])
         return pipe
 
-    def _account(self, w: _Warp, cycle: int, s: Slot) -> None:
+    def _book(self, w: Warp, cycle: int, s: Slot) -> None:
+        """Issue for those who want to know more: stalls, pipes, the timeline."""
+        steady = self.first <= len(self.ends) < self.last
+        if steady:
+            self._account(w, cycle, s)
+        pipe = self._take(s, cycle) if s.pipes else ""
+        if steady and pipe:
+            self.busy[pipe] += s.interval
+        if self.timeline:
+            end = cycle + s.interval
+            self.events.append(Event(w.number, w.place, w.iteration, cycle, end, pipe))
+        w.segments = []
+
+    def _account(self, w: Warp, cycle: int, s: Slot) -> None:
         """Book the cycles since a warp's last issue on the reasons that held it."""
         stalls = self.stalls
         stalls["selected"] += 1
@@ -222,8 +297,7 @@ class _Run:
             if until > at:
                 stalls[reason] += until - at
                 at = until
-        units = self.units[w.place]
-        freed = max(at, min(cycle, _soonest(units))) if units else at
+        freed = max(at, min(cycle, self.open[self.kind[w.place]])) if s.pipes else at
         stalls[s.throttle] += freed - at
         stalls["not_selected"] += cycle - freed
 
@@ -242,6 +316,9 @@ class _Run:
         )
 
 
-def _soonest(units: list[list[int]]) -> int:
-    """When the first unit of some pipes is free."""
-    return min(min(u) for u in units)
+def soonest(units: list[list[int]]) -> int:
+    """When the first unit of some pipes is free; 0 of no pipes."""
+    if len(units) == 1:
+        found = units[0]
+        return found[0] if len(found) == 1 else min(found)
+    return min(map(min, units), default=0)

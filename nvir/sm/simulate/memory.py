@@ -64,7 +64,6 @@ class MemorySystem:
         self.rate = {m: figures.get(f"{m}_bytes_per_cycle", 0.0) / parts for m in MEMORY_LEVELS}
         self.free = dict.fromkeys(MEMORY_LEVELS, 0.0)
         self.accesses = 0
-        self.moved = dict.fromkeys(MEMORY_LEVELS, 0.0)  # bytes
 
     def access(self, issue: int, width: int, latency: Mapping[str, int]) -> int:
         """The cycle in which an access of `width` bytes a lane, issued at `issue`, is complete.
@@ -72,17 +71,23 @@ class MemorySystem:
         latency   cycles to each level
         """
         level = self._level()
-        moved = max(1.0, width / 4) * self.memory.sectors * self.sector
+        moved = self.bytes_of(width)
         start = float(issue)
-        for passed in MEMORY_LEVELS:
+        for passed in self.passed(level):
             if rate := self.rate[passed]:
                 start = max(start, self.free[passed])
                 self.free[passed] = start + moved / rate
-            self.moved[passed] += moved
-            if passed == level:
-                break
         waited = int(start) - issue
         return issue + latency[level] + waited
+
+    def bytes_of(self, width: int) -> float:
+        """What an access of `width` bytes a lane moves."""
+        return max(1.0, width / 4) * self.memory.sectors * self.sector
+
+    @staticmethod
+    def passed(level: str) -> tuple[str, ...]:
+        """The levels that an access passes which finds its data in this one."""
+        return MEMORY_LEVELS[: MEMORY_LEVELS.index(level) + 1]
 
     def _level(self) -> str:
         point = self.accesses * GOLDEN % 1.0

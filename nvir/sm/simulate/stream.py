@@ -33,6 +33,7 @@ from nvir.sm.machine import Expansion, expand
 from nvir.sm.operation import MachineInstruction, Register
 from nvir.sm.pipeline import LoopSchedule
 from nvir.sm.profile import Profile
+from nvir.sm.simulate.memory import Memory, MemorySystem
 
 Kind = Literal["math", "memory", "barrier", "branch"]
 Order = Literal["list", "source"]
@@ -64,7 +65,7 @@ class Slot:
     width      bytes a lane that an access moves
     scoreboard whether readers wait by scoreboard, "long" for global, local and texture memory,
                "short" for the rest; None for a fixed latency
-    operation  the machine instruction, where there is one
+    operation  the machine instruction, where there is one; slots are equal without it
     """
 
     name: str
@@ -72,10 +73,10 @@ class Slot:
     interval: int = 1
     waits: tuple[Wait, ...] = ()
     kind: Kind = "math"
-    levels: dict[str, int] = attrs.field(factory=dict)
+    levels: dict[str, int] = attrs.field(factory=dict, eq=lambda x: tuple(x.items()))
     width: int = 4
     scoreboard: Literal["long", "short"] | None = None
-    operation: MachineInstruction | None = None
+    operation: MachineInstruction | None = attrs.field(default=None, eq=False)
 
     @property
     def throttle(self) -> str:
@@ -111,21 +112,27 @@ def slot(
     )
 
 
+def slot_of(op: MachineInstruction, profile: Profile) -> Slot:
+    """The slot of an operation by itself, which waits for nothing."""
+    return slot(profile, op.family or "", width=_width(op), operation=op)
+
+
 # ---------------------------------------------------------------- a loop's body
 
 
 def loop_stream(
     loop: Loop, profile: Profile, *, order: Order = "list", register_limit: int | None = None,
-    alias: AliasAnalysis | None = None,
+    alias: AliasAnalysis | None = None, expansion: Expansion | None = None,
 ) -> Stream:
     """The stream of a loop's body.
 
     order            "list": as a list scheduler orders each block; "source": as it is written
     register_limit   for the list scheduler
+    expansion        of the loop's heaviest path, where it is known
     Raises Unsupported for a loop that holds others, and for an instruction without template.
     """
     path = heaviest_path(loop)
-    expansion = expand(path, profile, strict=True)
+    expansion = expansion or expand(path, profile, strict=True)
     phis: set[Value] = {phi for b in path for phi in b.phis}
     operations = variant(expansion, phis)
     if order == "list":
@@ -172,6 +179,23 @@ def balanced(slots: Sequence[Slot], profile: Profile) -> tuple[Slot, ...]:
             s = attrs.evolve(s, pipes=(chosen,))
         out.append(s)
     return tuple(out)
+
+
+def least_cycles(slots: Sequence[Slot], profile: Profile, memory: Memory) -> float:
+    """Cycles of a sub-partition that an iteration of these slots takes at least, however many
+    warps hide its latencies: its issue slots, its busiest pipe, the bytes that it moves."""
+    bounds = [len(slots) / profile.issue_width if profile.issue_width else 0.0]
+    busy: dict[tuple[str, ...], int] = {}
+    for s in slots:
+        pipes = profile.operation(s.name).pipes
+        busy[pipes] = busy.get(pipes, 0) + s.interval
+    bounds += [n / sum(profile.pipes[p].units for p in pipes) for pipes, n in busy.items() if pipes]
+    system = MemorySystem(memory, profile)
+    nearest = next(level for level, share in memory.shares.items() if share)
+    for level in system.passed(nearest):
+        if rate := system.rate[level]:
+            bounds.append(sum(system.bytes_of(s.width) for s in slots if s.levels) / rate)
+    return max(bounds)
 
 
 def _halves(pipes: tuple[str, ...]) -> bool:

@@ -29,8 +29,8 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from nvir.analysis.affine import Affine, AffineForms
-from nvir.analysis.alias import AliasAnalysis
+from nvir.analysis.affine import Affine
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import InductionVariable, TripCount, trip_count
 from nvir.ir.block import Block
 from nvir.ir.function import Function
@@ -130,8 +130,8 @@ class Planner:
 
     def __init__(self, function: Function, limits: Limits, held: frozenset[Value]) -> None:
         self.function, self.limits, self.held = function, limits, held
-        self.forms = AffineForms(function)
-        self.alias = AliasAnalysis(self.forms)
+        known = Analyses.of(function)
+        self.forms, self.alias = known.affine, known.alias
         self._sideways = {b for _, b in function.irreducible_edges}
 
     def candidate(self, first: Loop, second: Loop) -> Candidate:

@@ -20,14 +20,15 @@ Cost     linear in instructions and operands; pairs of accesses with a writer.
 
 from __future__ import annotations
 
+import functools
 import heapq
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
-from nvir.analysis.affine import AffineForms
 from nvir.analysis.alias import AliasAnalysis
+from nvir.analysis.analyses import Analyses
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
@@ -43,20 +44,23 @@ REMADE = 12  # instructions of a slice that are made again for another stage
 class Body:
     """The body of a single-block loop with one latch and one way in; see the module docstring.
 
-    start, latch   phi -> its value in the first iteration, and from the iteration before
+    start, latch   phi -> its value in the first iteration, and from the iteration before; without
+                   a preheader no starts, which only an expansion asks for
     textures       fetches of several results count as loads of long latency
+    like           the body of the loop that this one is a copy of: its dependences are taken over
+    readers        of `deps`, those that carry a register
     test           nodes that only the back branch reads, in order; they are not among `nodes`
     slice          what the exit test is made of, `test` among it, in order
     """
 
     def __init__(
-        self, loop: Loop, preheader: Block, alias: AliasAnalysis | None = None,
-        textures: bool = False,
+        self, loop: Loop, preheader: Block | None, alias: AliasAnalysis | None = None,
+        textures: bool = False, like: Body | None = None,
     ) -> None:
         self.textures = textures
-        self.loop, self.block = loop, loop.header
+        self.loop, self.block, self.preheader = loop, loop.header, preheader
         self.phis = list(self.block.phis)
-        self.start = {p: _incoming(p, preheader) for p in self.phis}
+        self.start = {p: _incoming(p, preheader) for p in self.phis} if preheader else {}
         self.latch = {p: _incoming(p, self.block) for p in self.phis}
         every = [i for i in self.block if not i.form.is_phi]
         branch = every.pop()
@@ -68,8 +72,14 @@ class Body:
         lone = set(self.test)
         self.nodes = [i for i in every if i not in lone]
         self.index = {i: n for n, i in enumerate(self.nodes)}
-        self.deps = [*self._registers(), *self._memory(alias)]
-        self.cheap = self._cheap()
+        if like is None:
+            registers = self._registers()
+            self.readers = frozenset(registers)
+            self.deps = [*registers, *self._memory(alias)]
+            self.cheap = self._cheap()
+        else:
+            self.readers, self.deps = like.readers, like.deps
+            self.cheap = {self.nodes[like.index[i]] for i in like.cheap}
 
     def definer(self, value: Value) -> Instruction | None:
         """The instruction of the body, no phi, that makes a value; None if there is none."""
@@ -126,7 +136,7 @@ class Body:
         writers = {n for n in accesses if self.nodes[n].form.writes}
         if not writers:
             return []
-        alias = alias or AliasAnalysis(AffineForms(self.block.function))
+        alias = alias or Analyses.of(self.block.function).alias
         deps = []
         for a in accesses:
             for b in accesses if a in writers else writers:
@@ -183,7 +193,20 @@ class Body:
             v in self.latch or self.definer(v) is not None for v in i.operands
         )
 
-    @property
+    @functools.cached_property
+    def forced(self) -> frozenset[int]:
+        """The nodes that the exit test is made of: they stay in stage 0."""
+        return frozenset(self.index[i] for i in self.slice if i in self.index)
+
+    @functools.cached_property
+    def leading_from(self) -> list[list[tuple[int, int, bool]]]:
+        """Node -> (later node, iterations between, whether a register is carried)."""
+        found: list[list[tuple[int, int, bool]]] = [[] for _ in self.nodes]
+        for dep in self.deps:
+            found[dep[0]].append((dep[1], dep[2], dep in self.readers))
+        return found
+
+    @functools.cached_property
     def long_loads(self) -> list[int]:
         """Nodes that load from memory that is far away."""
         return [n for n, i in enumerate(self.nodes) if is_long_load(i, self.textures)]
@@ -253,33 +276,50 @@ def by_delays(body: Body, delays: Mapping[int, int]) -> Staged | None:
 
     The exit test's slice stays in stage 0.
     """
-    reads: dict[Dep, int] = {}
-    users = _readers(body)
-    for a, b, d in body.deps:
-        reads[a, b, d] = delays.get(a, 0) if (a, b, d) in users else 0
-    stages = [0] * len(body.nodes)
-    for _ in range(len(stages) + 2):
-        changed = False
-        for (a, b, d), delay in reads.items():
-            if stages[a] + delay - d > stages[b]:
-                stages[b] = stages[a] + delay - d
-                changed = True
-        if not changed:
-            break
-    else:
-        return None
-    forced = {body.index[i] for i in body.slice if i in body.index}
-    if any(stages[n] for n in forced):
+    stages = _raised(body, [0] * len(body.nodes), range(len(body.nodes)), delays)
+    if stages is None:
         return None
     for n, i in enumerate(body.nodes):
-        if is_turned(i) and n not in forced:  # next to their readers: they cannot be in flight
+        if is_turned(i) and n not in body.forced:  # next to their readers: they cannot be in flight
             stages[n] = max(stages[n], min(stages[b] + d for a, b, d in body.deps if a == n))
     return Staged(body, tuple(stages), (0,) * len(stages), True)
 
 
-def _readers(body: Body) -> set[Dep]:
-    """The dependences that carry a register."""
-    return set(body._registers())
+def delays_of(body: Body, depth: int) -> dict[int, int]:
+    """The loads that can be used `depth` steps after they are issued, all of them together.
+
+    Each is added to those before it: stages only rise, so what it raises is all there is to do.
+    """
+    delays: dict[int, int] = {}
+    stages = _raised(body, [0] * len(body.nodes), range(len(body.nodes)), delays)
+    for n in body.long_loads if stages is not None else ():
+        delays[n] = depth
+        higher = _raised(body, list(stages or ()), (n,), delays)
+        if higher is None:
+            del delays[n]
+        else:
+            stages = higher
+    return delays
+
+
+def _raised(
+    body: Body, stages: list[int], changed: Iterable[int], delays: Mapping[int, int]
+) -> list[int] | None:
+    """The least stages from `stages` up that the dependences of what changed allow, and what they
+    raise; None where there are none, or where the exit test's slice would have to wait."""
+    most = sum(delays.values())  # no way without a circle is longer
+    forced = body.forced
+    work = list(changed)
+    while work:
+        a = work.pop()
+        for b, d, carries in body.leading_from[a]:
+            least = stages[a] + (delays.get(a, 0) if carries else 0) - d
+            if least > stages[b]:
+                if least > most or b in forced:
+                    return None
+                stages[b] = least
+                work.append(b)
+    return stages
 
 
 def by_times(body: Body, times: Mapping[Instruction, int], ii: int) -> Staged | None:
@@ -386,9 +426,8 @@ class Layout:
                         continue
                     at = self.stage_for(d, s)
                     links.append((Copy(body.index[d], at), Copy(reader, s), s + distance - at))
-        registers = _readers(body)
         for a, b, apart in body.deps:
-            if (a, b, apart) not in registers and stages[a] == stages[b] + apart:
+            if (a, b, apart) not in body.readers and stages[a] == stages[b] + apart:
                 links.append((Copy(a, stages[a]), Copy(b, stages[b]), 0))
         return links
 

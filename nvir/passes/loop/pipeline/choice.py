@@ -5,7 +5,13 @@ registers by the model of the assembler's allocation, blocks an SM from these, c
 from the simulator with as many warps as then fit. The best depth is taken where it beats the loop
 as the assembler would leave it, which unrolls some loops itself, by more than MARGIN.
 
-Cost     for each depth a clone of the function, one prediction of registers, one simulation.
+Most depths need no trial. Pipelining hides latency, it takes no work away: pipes, issue slots and
+the memory's bandwidth are as busy with an iteration as before. That is a bound for all depths
+(`least_cycles`). A loop that already runs as fast gains nothing, and the first depth that comes as
+near to the bound as depths may differ is the one to take.
+
+Cost     two simulations and predictions of registers for most loops that are pipelined, one for
+         those that are not; a clone of the function for each depth tried.
 """
 
 from __future__ import annotations
@@ -17,27 +23,33 @@ import attrs
 from nvir.analysis.induction import trip_count
 from nvir.assembler.regalloc.predict import predict
 from nvir.assembler.regalloc.targets import block_threads
+from nvir.ir.block import Block
 from nvir.ir.clone import clone_function
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
-from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_delays
+from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_delays, delays_of
 from nvir.passes.loop.pipeline.expand import Expanded, expand
 from nvir.passes.loop.pipeline.feasible import Reason
 from nvir.passes.loop.pipeline.kernel_only import expand_kernel_only
-from nvir.passes.loop.pipeline.words import join_words
+from nvir.passes.loop.pipeline.words import join_words, narrow_loads
 from nvir.passes.loop.unroll.apply import Plan, unroll
 from nvir.passes.loop.unroll.prepare import Refusals, Region, regions
 from nvir.passes.loop.unroll.transform import UNROLLED
+from nvir.sm.loopgraph import variant
+from nvir.sm.machine import Expansion
+from nvir.sm.machine import expand as expand_operations
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile
-from nvir.sm.simulate import loop_stream, simulate
+from nvir.sm.simulate import Memory, least_cycles, loop_stream, slot_of, throughput
 
 DEEPEST = 4
 MARGIN = 0.03  # of the cycles an iteration: less is within what the model cannot tell
+ROUNDING = 0.02  # by which a simulation of some rounds may fall below the bound of endless ones
 ISSUES = 40_000  # of one simulation
 ASSUMED_BLOCK = 256
 PARTITIONS = 4  # of an SM
+Registers = tuple[int, int]  # a thread, and spill bytes
 
 
 @attrs.frozen
@@ -59,7 +71,7 @@ class Choice:
     """What was found for a loop. `reason` None: pipeline it with these stages.
 
     before   as the assembler would leave it, unrolled `unrolled` times by itself
-    tried    depth -> cost
+    tried    depth -> cost; `stages` of the depth that was chosen
     """
 
     reason: Reason | None
@@ -68,67 +80,111 @@ class Choice:
     before: Cost | None = None
     unrolled: int = 1
     tried: Mapping[int, Cost] = attrs.field(factory=dict)
+    stages: Staged | None = None
 
     @property
     def after(self) -> Cost | None:
         return self.tried.get(self.depth)
 
 
-@attrs.frozen
-class Machine:
-    """Where the loop is to run: the profile, threads a block, where its loads hit."""
+@attrs.define(eq=False)
+class Prices:
+    """What forms of the loops of one function cost on a machine. Made anew when it has changed.
 
+    block     threads a block; `level`: where loads hit
+    factors   by header name, how often the assembler unrolls each loop itself
+    plain     registers a thread and spill bytes of the function as it is, once they are known
+    """
+
+    function: Function
     profile: Profile
-    block: int
     level: str = "l2"
-    shared: int = 0
+    factors: Mapping[str, int] = attrs.field(factory=dict)
+    block: int = 0
+    plain: Registers | None = None
 
-    def cost(self, function: Function, header: str, steps: int, factors: Mapping[str, int]) -> Cost:
-        """The cost of a loop whose body holds that many iterations; annotations are fresh."""
+    def __attrs_post_init__(self) -> None:
+        self.block = self.block or block_threads(self.function) or ASSUMED_BLOCK
+
+    def before(self, loop: Loop, expansion: Expansion) -> Cost:
+        """The loop as the assembler leaves it: unrolled where it does that."""
+        factor = self.factors.get(str(loop.header.name), 1)
+        if factor > 1:
+            scratch = clone_function(self.function)
+            block = _counterpart(loop.header, scratch)
+            try:
+                unroll(scratch, {block: Plan(factor)}, Refusals(scratch))
+                scratch.analyze_cfg()
+                main = next(
+                    b for b in scratch.blocks
+                    if UNROLLED in b.flags and len(b) > len(block) and b.loop_depth
+                )
+                unrolled = next(x for x in natural_loops(scratch) if x.header is main)
+                return self._cost(self._registers(scratch, {}), unrolled, factor)
+            except (NvirError, StopIteration):
+                pass
+        if self.plain is None:
+            self.plain = self._registers(self.function, self.factors)
+        return self._cost(self.plain, loop, 1, expansion)
+
+    def _registers(self, function: Function, factors: Mapping[str, int]) -> Registers:
         found = predict(function, self.profile, factors)
-        fits = occupancy(self.profile, found.registers, self.block, static_smem=self.shared)
+        return found.registers, found.spills.bytes
+
+    def after(self, body: Body, stages: tuple[int, ...], kernel_only: bool) -> Cost:
+        """The loop of a body, whose function is a copy, pipelined by these stages."""
+        header, depth = body.block, body.block.loop_depth
+        made = expand_stages(body, stages, kernel_only)
+        left = {k: f for k, f in self.factors.items() if k != str(header.name)}
+        kernel = Loop(made.kernel, [made.kernel], depth, None, [made.kernel])
+        return self._cost(self._registers(header.function, left), kernel, made.factor)
+
+    def least(self, body: Body, expansion: Expansion) -> float:
+        """Cycles an iteration that no depth beats: of what each of them does once an iteration."""
+        if body.loop.header.function is not self.function:
+            expansion = expand_operations([body.block], self.profile, strict=True)
+        slots = [
+            slot_of(op, self.profile) for op in variant(expansion, set(body.phis))
+            if op.parent in body.index and op.parent not in body.cheap
+        ]
+        return least_cycles(slots, self.profile, Memory(self.level)) * (1 - ROUNDING)
+
+    def _cost(
+        self, found: Registers, loop: Loop, steps: int, expansion: Expansion | None = None
+    ) -> Cost:
+        """The cost of a loop whose body holds that many iterations."""
+        registers, spills = found
+        fits = occupancy(self.profile, registers, self.block)
         blocks = max(1, fits.blocks_per_sm)
         warps = max(1, blocks * -(-self.block // 32) // PARTITIONS)
-        loop = next(x for x in natural_loops(function) if x.header.name == header)
-        stream = loop_stream(loop, self.profile)
+        stream = loop_stream(loop, self.profile, expansion=expansion)
         rounds = max(8, min(24, ISSUES // (warps * max(1, len(stream.slots)))))
-        made = simulate(stream, warps=warps, iterations=rounds, memory=self.level)
-        cycles = made.cycles_per_warp_iteration / steps
-        return Cost(found.registers, found.spills.bytes, fits.blocks_per_sm, cycles)
+        cycles = throughput(stream, warps=warps, iterations=rounds, memory=self.level)
+        return Cost(registers, spills, fits.blocks_per_sm, cycles / steps)
 
 
-def machine_for(function: Function, profile: Profile, level: str, shared: int = 0) -> Machine:
-    return Machine(profile, block_threads(function) or ASSUMED_BLOCK, level, shared)
-
-
-def delays_of(body: Body, depth: int, loads: list[int]) -> dict[int, int]:
-    """The loads that can be used `depth` steps after they are issued, all of them together."""
-    delays: dict[int, int] = {}
-    for n in loads:
-        if by_delays(body, {**delays, n: depth}) is not None:
-            delays[n] = depth
-    return delays
+def _counterpart(block: Block, copy: Function) -> Block:
+    """The block of a function's copy that a block of the function has become."""
+    return copy.blocks[block.function.blocks.index(block)]
 
 
 def staged(body: Body, depth: int) -> Staged | None:
     """The stages of a depth; None where no load can be moved."""
-    delays = delays_of(body, depth, body.long_loads)
+    delays = delays_of(body, depth)
     return by_delays(body, delays) if delays else None
 
 
-def pipeline(
-    function: Function, header: str, depth: int, textures: bool = False,
-    kernel_only: bool = False,
-) -> Expanded:
-    """Pipeline the loop of a header by name, at a depth that it can have; analyses anew."""
-    body, region = body_of(function, header, textures, words=True)
-    found = staged(body, depth)
-    assert found is not None
+def expand_stages(body: Body, stages: tuple[int, ...], kernel_only: bool) -> Expanded:
+    """Pipeline the loop of a body by stages of its nodes; its function's annotations anew."""
+    header = body.block
+    assert body.preheader is not None
+    region = Region(header, header, body.preheader, [header], header)
+    layout = Layout(Staged(body, stages, (0,) * len(stages), True))
     if kernel_only:
-        made = expand_kernel_only(Layout(found), region)
+        made = expand_kernel_only(layout, region)
     else:
-        made = expand(Layout(found), region, trip=trip_count(body.loop))
-    function.analyze_cfg()
+        made = expand(layout, region, trip=trip_count(body.loop))
+    header.function.analyze_cfg()
     return made
 
 
@@ -139,92 +195,115 @@ def body_of(
 
     words   loads of narrow vectors become loads of words, which changes the block's numbering
     """
-    refusals = Refusals(function)
     block = next(b for b in function.blocks if b.name == header)
+    return body_at(block, textures, words=words)
+
+
+def body_at(
+    block: Block, textures: bool = False, *, words: bool = False, like: Body | None = None
+) -> tuple[Body, Region]:
+    """The same of the loop with this header."""
+    function = block.function
     if words:
         join_words(block)
-    region = regions(function, {block}, refusals.held)[block]
+    region = regions(function, {block}, Refusals(function).held)[block]
     loop = next(x for x in natural_loops(function) if x.header is block)
-    return Body(loop, region.preheader, textures=textures), region
+    return Body(loop, region.preheader, textures=textures, like=like), region
+
+
+def plain_body(loop: Loop, textures: bool) -> Body:
+    """The body of a loop as it stands; of a copy of its function where words are to be joined."""
+    if narrow_loads(loop.header):
+        return body_in_copy(loop, None, textures)
+    return Body(loop, None, textures=textures)
+
+
+def body_in_copy(loop: Loop, like: Body | None, textures: bool = False) -> Body:
+    """The body of a loop in a copy of its function, in the form that can be expanded."""
+    function = loop.header.function
+    block = clone_function(function).blocks[function.blocks.index(loop.header)]
+    textures = like.textures if like is not None else textures
+    return body_at(block, textures, words=True, like=like)[0]
 
 
 def choose(
-    function: Function, loop: Loop, body: Body, machine: Machine, *, factors: Mapping[str, int],
-    depth: int = 0, force: bool = False, limit: int | None = None, kernel_only: bool = False,
+    prices: Prices, loop: Loop, body: Body, expansion: Expansion, *, depth: int = 0,
+    force: bool = False, limit: int | None = None, kernel_only: bool = False,
 ) -> Choice:
     """The depth for a loop that has none of the other reasons against it.
 
-    factors  by header name, how often the assembler unrolls each loop itself
+    body     the loop's, or that of a copy of it in which words are joined
+    expansion  the operations of the loop's block
     depth    0: choose
     limit    registers a thread that a pipelined kernel may have
     """
-    header = str(loop.header.name)
     trip = trip_count(loop)
-    before = _before(function, header, machine, factors)
+    count = trip.count if trip is not None else None
+    unrolled = prices.factors.get(str(loop.header.name), 1)
+    before: Cost | None = None
+    least = 0.0
     tried: dict[int, Cost] = {}
+    stages: dict[int, Staged] = {}
     short = None
     for d in [depth] if depth else range(1, DEEPEST + 1):
         found = staged(body, d)
         if found is None:
             break
-        layout = Layout(found)
-        count = trip.count if trip is not None else None
-        if count is not None and not kernel_only and count < found.count + layout.factor - 1:
-            short = short or count
+        if count is not None and not kernel_only and count < found.count + Layout(found).factor - 1:
+            short = count
             break
-        scratch = clone_function(function)
-        scratch.analyze_cfg()
-        made = pipeline(scratch, header, d, body.textures, kernel_only)
-        left = {k: f for k, f in factors.items() if k != header}
-        tried[d] = machine.cost(scratch, str(made.kernel.name), made.factor, left)
-    unrolled = factors.get(header, 1)
-    if not tried:
-        if short is not None:
-            return Choice(Reason.SHORT, str(short), before=before, unrolled=unrolled)
-        names = ", ".join(body.nodes[n].form.spelling for n in body.long_loads)
-        return Choice(Reason.RECURRENCE, names, before=before, unrolled=unrolled)
-    return _best(tried, before, unrolled, force, limit)
+        if before is None:
+            before, least = prices.before(loop, expansion), prices.least(body, expansion)
+            if not force and least > before.cycles * (1 - MARGIN):
+                what = f"at least {least:.1f} cycles an iteration against {before.cycles:.1f}"
+                return Choice(Reason.NO_GAIN, what, 0, before, unrolled)
+        stages[d] = found
+        tried[d] = prices.after(body_in_copy(loop, body), found.stages, kernel_only)
+        if _is_settled(_fitting(tried, before, limit), least):
+            break
+    if before is not None:
+        made = _best(tried, before, unrolled, force, limit)
+        return attrs.evolve(made, stages=stages.get(made.depth))
+    if short is not None:
+        return Choice(Reason.SHORT, str(short))
+    names = ", ".join(body.nodes[n].form.spelling for n in body.long_loads)
+    return Choice(Reason.RECURRENCE, names)
+
+
+def _fitting(tried: dict[int, Cost], before: Cost, limit: int | None) -> dict[int, Cost]:
+    """The depths whose registers do not spill more, and leave a block room on an SM."""
+    return {
+        d: c for d, c in tried.items()
+        if c.spills <= before.spills and c.blocks and (limit is None or c.registers <= limit)
+    }
+
+
+def _shallowest(fit: dict[int, Cost], cycles: float) -> int:
+    """The shallowest depth that is as good as one of so many cycles; 0 for none."""
+    return next((d for d in sorted(fit) if fit[d].cycles <= cycles * (1 + MARGIN)), 0)
+
+
+def _fastest(fit: dict[int, Cost]) -> int:
+    return min(fit, key=lambda d: (round(fit[d].cycles, 2), d))
+
+
+def _is_settled(fit: dict[int, Cost], least: float) -> bool:
+    """Whether deeper ones change nothing, which may need from `least` cycles up."""
+    if not fit:
+        return False
+    found = _shallowest(fit, fit[_fastest(fit)].cycles)
+    return _shallowest(fit, least) == found
 
 
 def _best(
     tried: dict[int, Cost], before: Cost, unrolled: int, force: bool, limit: int | None
 ) -> Choice:
-    fit = {
-        d: c for d, c in tried.items()
-        if c.spills <= before.spills and c.blocks and (limit is None or c.registers <= limit)
-    }
+    fit = _fitting(tried, before, limit)
     if not fit:
         need = min(c.registers for c in tried.values())
         return Choice(Reason.REGISTERS, f"{need} and more", 0, before, unrolled, tried)
-    best = min(fit, key=lambda d: (round(fit[d].cycles, 2), d))
-    for d in sorted(fit):  # the shallowest that is as good
-        if fit[d].cycles <= fit[best].cycles * (1 + MARGIN):
-            best = d
-            break
+    best = _shallowest(fit, fit[_fastest(fit)].cycles)
     if not force and fit[best].cycles > before.cycles * (1 - MARGIN):
         what = f"{fit[best].cycles:.1f} cycles an iteration against {before.cycles:.1f}"
         return Choice(Reason.NO_GAIN, what, best, before, unrolled, tried)
     return Choice(None, "", best, before, unrolled, tried)
-
-
-def _before(
-    function: Function, header: str, machine: Machine, factors: Mapping[str, int]
-) -> Cost:
-    """The loop as the assembler leaves it: unrolled where it does that."""
-    factor = factors.get(header, 1)
-    plain = machine.cost(function, header, 1, factors)
-    if factor < 2:
-        return plain
-    scratch = clone_function(function)
-    scratch.analyze_cfg()
-    block = next(b for b in scratch.blocks if b.name == header)
-    try:
-        unroll(scratch, {block: Plan(factor)}, Refusals(scratch))
-        scratch.analyze_cfg()
-        main = next(
-            b for b in scratch.blocks
-            if UNROLLED in b.flags and len(b) > len(block) and b.loop_depth
-        )
-        return machine.cost(scratch, str(main.name), factor, {})
-    except (NvirError, StopIteration):
-        return plain

@@ -48,23 +48,38 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_times, is_long_load
-from nvir.passes.loop.pipeline.choice import Choice, body_of, choose, machine_for, pipeline
+from nvir.passes.loop.pipeline.choice import (
+    Choice,
+    Prices,
+    body_at,
+    body_of,
+    choose,
+    expand_stages,
+    plain_body,
+)
 from nvir.passes.loop.pipeline.expand import PIPELINED, REST, expand
 from nvir.passes.loop.pipeline.feasible import Feasibility, Reason, annotate, infeasible
 from nvir.passes.loop.pipeline.kernel_only import why_not
-from nvir.passes.loop.pipeline.schedule_file import FileSchedule, read_schedules, staged_by
+from nvir.passes.loop.pipeline.schedule_file import (
+    FileSchedule,
+    read_schedules,
+    staged_by,
+)
 from nvir.passes.loop.unroll.prepare import Refusals, Region
 from nvir.passes.loop.unroll.transform import NOUNROLL
 from nvir.passes.loop.unroll.unroll_decision import decide
 from nvir.passes.remarks import Code, analysis, missed, passed
-from nvir.sm.loopgraph import loop_graph
-from nvir.sm.pipeline import LoopSchedule, schedule_loop
+from nvir.sm.loopgraph import loop_graph, variant
+from nvir.sm.machine import Expansion
+from nvir.sm.machine import expand as expand_operations
+from nvir.sm.mii import loop_bounds
+from nvir.sm.pipeline import schedule_loop
 
 PIPELINE = passed(
     "Pipelined",
     "{stages} stages, {factor} {factor:iteration|iterations} in the kernel: "
     "{before} → {after} cycles an iteration "
-    "predicted (II {ii}, MII {mii}), registers {registers_before} → {registers}, "
+    "predicted (MII {mii}), registers {registers_before} → {registers}, "
     "blocks an SM {blocks_before} → {blocks}",
 )
 SCHEDULED = passed(
@@ -136,6 +151,7 @@ class _Pipeliner:
         self.options: Options = ctx.options
         self._divergence: Divergence | None = None
         self._factors: dict[str, int] | None = None
+        self.prices: Prices | None = None
         self.judged = 0
         self.textures = bool(ctx.knob("PipelineMultiOutputTex"))
 
@@ -147,9 +163,9 @@ class _Pipeliner:
             if why is None:
                 return True
         if why is None:
-            choice, made = self._choose(loop)
+            choice = self._choose(loop)
             if choice.reason is None:
-                self._apply(loop, choice, made)
+                self._apply(loop, choice)
                 return True
             why = choice.reason, choice.what
         reason, what = why
@@ -231,7 +247,7 @@ class _Pipeliner:
         self.function.analyze_cfg()
         self.ctx.count("pipelined")
         self.ctx.remark(SCHEDULED, loop, stages=done.stages, factor=done.factor, ii=ii)
-        self._divergence = None
+        self._divergence = self.prices = None
 
     # ------------------------------------------------------------- reasons
 
@@ -277,23 +293,21 @@ class _Pipeliner:
         size = sum(map(len, self.function.blocks))
         return max(1, self.options.judged * min(LARGE, size) // max(size, 1))
 
-    def _choose(self, loop: Loop) -> tuple[Choice, LoopSchedule | None]:
+    def _choose(self, loop: Loop) -> Choice:
         if self.options.judged and self.judged >= self._most():
-            return Choice(Reason.MANY, str(self.judged)), None
+            return Choice(Reason.MANY, str(self.judged))
         self.judged += 1
         try:
-            found = loop_graph(loop, self.ctx.profile, level=self.options.level)
-            if len(found.operations) > LARGEST:
-                return Choice(Reason.TOO_LARGE, str(len(found.operations))), None
-            made = schedule_loop(found, registers=False)
-            return self._by_cost(loop), made
+            expansion = expand_operations([loop.header], self.ctx.profile, strict=True)
+            count = len(variant(expansion, set(loop.header.phis)))
+            if count > LARGEST:
+                return Choice(Reason.TOO_LARGE, str(count))
+            return self._by_cost(loop, expansion)
         except NvirError as e:
-            return Choice(Reason.TEMPLATE, str(e)), None
+            return Choice(Reason.TEMPLATE, str(e))
 
-    def _by_cost(self, loop: Loop) -> Choice:
-        scratch = clone_function(self.function)  # bringing it into form changes it
-        scratch.analyze_cfg()
-        body, _ = body_of(scratch, str(loop.header.name), self.textures, words=True)
+    def _by_cost(self, loop: Loop, expansion: Expansion) -> Choice:
+        body = plain_body(loop, self.textures)
         obstacle = body.test_loads
         if obstacle is not None:
             return Choice(Reason.TEST, obstacle.form.spelling)
@@ -304,12 +318,16 @@ class _Pipeliner:
         limit = self._over_limit(body)
         if limit is not None:
             return Choice(Reason.LIMIT, limit)
-        machine = machine_for(self.function, self.ctx.profile, self.options.level)
+        if self.prices is None:
+            self.prices = self._prices()
         return choose(
-            self.function, loop, body, machine, factors=self._unrolled(),
-            depth=self.options.depth, force=self.options.force,
+            self.prices, loop, body, expansion, depth=self.options.depth, force=self.options.force,
             limit=self.ctx.knob("PipelineHoistRRegPressureLimit"), kernel_only=alone,
         )
+
+    def _prices(self, plain: tuple[int, int] | None = None) -> Prices:
+        level, factors = self.options.level, self._unrolled()
+        return Prices(self.function, self.ctx.profile, level, factors, plain=plain)
 
     def _over_limit(self, body: Body) -> str | None:
         """Which of the limits that knobs set the body goes beyond."""
@@ -336,7 +354,7 @@ class _Pipeliner:
 
     # ------------------------------------------------------------- carry out
 
-    def _apply(self, loop: Loop, choice: Choice, made: LoopSchedule | None) -> None:
+    def _apply(self, loop: Loop, choice: Choice) -> None:
         where = loop.header
         classes = annotate([i for i in where if not i.form.is_phi], self.ctx.profile)
         accepted = sum(not i.form.is_phi for i in where)
@@ -344,19 +362,21 @@ class _Pipeliner:
         before, after = choice.before, choice.after
         assert before is not None
         assert after is not None
-        header = str(where.name)
-        place = loop
+        bounds = loop_bounds(loop_graph(loop, self.ctx.profile, level=self.options.level))
         alone = self.options.form == "kernel-only"
-        done = pipeline(self.function, header, choice.depth, self.textures, alone)
+        assert choice.stages is not None
+        body, _ = body_at(where, self.textures, words=True, like=choice.stages.body)
+        done = expand_stages(body, choice.stages.stages, alone)
         self.ctx.count("pipelined")
         self.ctx.remark(
-            PIPELINE, place, stages=done.stages, factor=done.factor,
-            before=round(before.cycles, 1), after=round(after.cycles, 1),
-            ii=made.ii if made is not None else None, mii=made.mii if made is not None else None,
+            PIPELINE, loop, stages=done.stages, factor=done.factor,
+            before=round(before.cycles, 1), after=round(after.cycles, 1), mii=bounds.mii,
             registers_before=before.registers, registers=after.registers,
             blocks_before=before.blocks, blocks=after.blocks,
         )
-        self._divergence = None
+        self._divergence = self.prices = None
+        if str(where.name) not in self._unrolled():  # then what was priced is the function now
+            self.prices = self._prices((after.registers, after.spills))
 
 
 def _early_exit(loop: Loop) -> str | None:

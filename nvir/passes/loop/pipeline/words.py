@@ -15,11 +15,12 @@ Source   what ptxas 13.0 makes of examples/histogram.cu, pipelined.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
+from nvir.ir.opcodes.form import Form, form
 from nvir.ir.types import B32
 from nvir.ir.values import Value, integer
 from nvir.passes.rewrite import substitute
@@ -28,17 +29,26 @@ _NARROW = re.compile(r"(ld\..*)\.v([24])\.([bus])(8|16)")
 _WIDER = {"b32": "", "b16": "cvt.u16.u32", "b64": "cvt.{}64.{}32"}
 
 
+def narrow_loads(block: Block) -> list[tuple[Instruction, re.Match[str]]]:
+    """The loads of narrow vectors in a block that words can be loaded for."""
+    return [
+        (i, found) for i in block
+        if (found := _narrow(i.form)) and all(r.type.name in _WIDER for r in i.results)
+    ]
+
+
+@functools.cache
+def _narrow(f: Form) -> re.Match[str] | None:
+    return _NARROW.fullmatch(f.spelling) if f.guard is None and not f.pinned else None
+
+
 def join_words(block: Block) -> int:
     """Load words for the narrow vectors that a block loads; how many loads it changed."""
     new: dict[Value, Value] = {}
     gone = []
-    for i in list(block):
-        found = _NARROW.fullmatch(i.form.spelling)
-        if found is None or i.form.guard is not None or i.form.pinned:
-            continue
-        if all(r.type.name in _WIDER for r in i.results):
-            _join(block, i, found, new)
-            gone.append(i)
+    for i, found in narrow_loads(block):
+        _join(block, i, found, new)
+        gone.append(i)
     if gone:
         substitute(new)
     for i in gone:

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import attrs
 
-from nvir.analysis.affine import AffineForms
-from nvir.analysis.alias import alias_analysis
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import constant_of
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
@@ -85,7 +84,7 @@ def shorten(found: AsyncLoop, stages: int) -> bool:
 
 
 def _buffers(loop: Loop, copies: list[Instruction]) -> int | None:
-    alias = alias_analysis(AffineForms(loop.header.function))
+    alias = Analyses.of(loop.header.function).alias
     found: set[Variable] = set()
     for i in copies:
         access = next(iter(alias.accesses(i)), None)

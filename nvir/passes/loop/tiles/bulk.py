@@ -33,7 +33,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from nvir.analysis.affine import AffineForms
+from nvir.analysis.analyses import Analyses
 from nvir.ir.block import Block
 from nvir.ir.builder import Builder
 from nvir.ir.function import Function
@@ -127,7 +127,7 @@ def plan(tiles: TileLoop, free: int, stages: int) -> Plan:
     """What of a recognised loop can be copied in bulk; `free` bytes of shared memory are left."""
     function = tiles.header.function
     grown = {t.variable: ALIGNED for t in tiles.tiles}  # as `gemm_expand.grow` aligns them
-    lanes = LaneForms(function, tiles.header, AffineForms(function), grown)
+    lanes = LaneForms(function, tiles.header, Analyses.of(function).affine, grown)
     rows: dict[Piece, Row] = {}
     where: dict[Piece, Variable] = {}
     refused: dict[Variable, NotBulk] = {}

@@ -34,8 +34,8 @@ from collections.abc import Sequence
 
 import attrs
 
-from nvir.analysis.affine import AffineForms
 from nvir.analysis.alias import Access, alias_analysis
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.divergence import Divergence
 from nvir.analysis.held import held_in_place
 from nvir.analysis.induction import constant_of
@@ -124,7 +124,7 @@ class Recogniser:
 
     def __init__(self, function: Function, divergence: Divergence) -> None:
         self.function, self.divergence = function, divergence
-        self.forms = AffineForms(function)
+        self.forms = Analyses.of(function).affine
         self.alias = alias_analysis(self.forms)
         self.roots = Roots(self.forms)
         self.held = held_in_place(function)

@@ -133,7 +133,7 @@ class Combiner:
             return False
         if i.form.name == "icmp":
             predicate, *rest = i.form.mods
-            i.form = nvvm_form(" ".join(("icmp", SWAPPED[predicate], *rest)))
+            i.set_form(nvvm_form(" ".join(("icmp", SWAPPED[predicate], *rest))))
         elif not i.form.commutes:
             return False
         i.set_operands((operands[1], operands[0]))
