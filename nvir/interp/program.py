@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,12 +11,25 @@ import numpy as np
 from nvir.interp.layout import Array, Layout, Windows, parameter_layout
 from nvir.interp.memory import Arena
 from nvir.interp.plan import Plan
-from nvir.interp.rows import Rows, rows_of
+from nvir.interp.rows import Rows
 from nvir.ir.errors import LaunchError, Unsupported
 from nvir.ir.function import Function
 from nvir.ir.module import Module
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.values import Constant, Symbol, SymbolOffset
+
+
+@functools.cache
+def rows_of(level: str) -> Rows:
+    """The rows of a level, "ori" or "nvvm"."""
+    if level == "ori":
+        from nvir.interp.ori_level import ori
+
+        return ori()
+    from nvir.interp.nvvm import nvvm_rows
+
+    return nvvm_rows()
+
 
 _OPAQUE = ("texref", "samplerref", "surfref")
 

@@ -295,7 +295,7 @@ def test_a_failed_launch_leaves_the_arrays_alone() -> None:
 
 def test_every_row_of_the_table_has_a_meaning_or_is_known_to_lack_one() -> None:
     """A new opcode needs a meaning here, or a word that it has none."""
-    from nvir.interp.rows import ori
+    from nvir.interp.ori_level import ori
     from nvir.ir.opcodes import ORI
     from nvir.ir.opcodes.form import form
 

@@ -22,7 +22,8 @@ import attrs
 
 from nvir.interp.leaves import Temp, View
 from nvir.interp.nvvm.lower import rename, run
-from nvir.interp.rows import ori, unsupported
+from nvir.interp.ori_level import ori
+from nvir.interp.rows import unsupported
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.opcodes.form import form

@@ -22,7 +22,8 @@ from nvir.interp.nvvm.constants import scalars
 from nvir.interp.nvvm.control import NvvmCall
 from nvir.interp.nvvm.lower import expression, known, leaves, run
 from nvir.interp.nvvm.pieces import cast, regroup, space
-from nvir.interp.rows import ori, unsupported
+from nvir.interp.ori_level import ori
+from nvir.interp.rows import unsupported
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.intrinsics import Intrinsic, find, is_packed, registers_of, written

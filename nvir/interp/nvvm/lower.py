@@ -49,7 +49,7 @@ def ori_form(spelling: str, results: int, sources: int) -> Form:
 
 def run(e: Any, view: View) -> None:
     """Write what an ori row does."""
-    from nvir.interp.rows import ori
+    from nvir.interp.ori_level import ori
 
     saved, e.instr = e.instr, view
     try:

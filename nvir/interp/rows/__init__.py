@@ -7,7 +7,6 @@ A row in neither is `Unsupported`. Another level is another `Rows`.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -57,51 +56,3 @@ def unsupported(i: Instruction, why: str = "") -> Unsupported:
         place = f"{place} of {function.name}".strip() if place else str(function.name)
     what = f"{i.form.spelling} in the interpreter" + (f" ({why})" if why else "")
     return Unsupported(what, where=place)
-
-
-@functools.cache
-def rows_of(level: str) -> Rows:
-    """The rows of a level, "ori" or "nvvm"."""
-    if level == "ori":
-        return ori()
-    from nvir.interp.nvvm import nvvm_rows
-
-    return nvvm_rows()
-
-
-def itself(plan: Any, value: Any) -> tuple[Any, ...]:
-    """A value of ori is a scalar."""
-    return (value,)
-
-
-@functools.cache
-def ori() -> Rows:
-    """The rows of level `ori`."""
-    from nvir.interp.layout import Storage
-    from nvir.interp.rows import (
-        arith,
-        asyncs,
-        atoms,
-        barriers,
-        control,
-        launchcontrol,
-        matrix,
-        memory,
-        misc,
-        objects,
-        surface,
-        tensor,
-        texture,
-        warp,
-        warpgroup,
-    )
-
-    emitters: dict[str, Any] = {}
-    specials: dict[str, Any] = {}
-    for module in (
-        arith, memory, atoms, misc, texture, surface, asyncs, tensor, objects, warp, matrix,
-        warpgroup, barriers, control, launchcontrol,
-    ):
-        emitters.update(getattr(module, "EMITTERS", {}))
-        specials.update(getattr(module, "SPECIALS", {}))
-    return Rows("ori", emitters, specials, control.choice, control.GuardSplit, itself, Storage())
