@@ -37,7 +37,8 @@ from nvir.ir.values import (
 from nvir.sm.fusion import fuse
 from nvir.sm.operation import MachineInstruction, Register, Temporary, register_name, words_of
 from nvir.sm.profile import Profile
-from nvir.sm.templates.table import Shape, Slot, Step, template
+from nvir.sm.templates.lookup import template
+from nvir.sm.templates.table import Shape, Slot, Step
 
 
 def literal_of(value: Value) -> Constant | None:

@@ -10,6 +10,7 @@ import nvir
 from nvir.frontend import build as b
 from nvir.frontend.check import check
 from nvir.frontend.irgen import IRGenError, Options
+from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.irgen.functions import emit_function
 from nvir.frontend.irgen.intrinsic.inline_asm import (
     NOT_VOLATILE,
@@ -19,7 +20,6 @@ from nvir.frontend.irgen.intrinsic.inline_asm import (
     parse_template,
     reconstruct,
 )
-from nvir.frontend.irgen.module import function_symbol
 from nvir.frontend.irgen.state import ModuleState
 from nvir.frontend.tree import types as t
 

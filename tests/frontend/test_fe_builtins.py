@@ -12,7 +12,7 @@ from fe_judges import accepted, calculated, module_of, run
 import nvir
 from nvir.compiler import compile_tree
 from nvir.frontend import build as b
-from nvir.frontend.builtins import fallback, numbers, texture
+from nvir.frontend.builtins import intrinsic_names, numbers, texture_names
 from nvir.frontend.builtins.registry import STRATEGIES, choose, rows
 from nvir.frontend.check import TreeError, check
 from nvir.frontend.irgen import IRGenError
@@ -88,10 +88,10 @@ def test_surface_types():
 
 @pytest.mark.seed("BLT-08")
 def test_names_of_textures():
-    assert texture.texture_name("tex2D", 0) == "tex2D_schar"
-    assert texture.texture_name("tex2D", 0, signed_char=False) == "tex2D_uchar"
-    assert texture.texture_name("tex1D", 10) == "tex1D_ulonglong"
-    assert [texture.type_name(k) for k in (2, 5)] == ["uchar", "int"]
+    assert texture_names.texture_name("tex2D", 0) == "tex2D_schar"
+    assert texture_names.texture_name("tex2D", 0, signed_char=False) == "tex2D_uchar"
+    assert texture_names.texture_name("tex1D", 10) == "tex1D_ulonglong"
+    assert [texture_names.type_name(k) for k in (2, 5)] == ["uchar", "int"]
 
 
 @pytest.mark.seed("BLT-11", "BLT-12")
@@ -369,7 +369,7 @@ def test_numbers_that_must_be_constants():
 
 @pytest.mark.seed("BLT-01", "BLT-15")
 def test_names_of_intrinsics():
-    assert fallback.intrinsic_name("__nvvm_fma_rn_f") == "llvm.nvvm.fma.rn.f"
+    assert intrinsic_names.intrinsic_name("__nvvm_fma_rn_f") == "llvm.nvvm.fma.rn.f"
     made = calculated(b.unit(b.kernel(
         "k", "int *out",
         b.assign(out[0], b.call("__nvvm_fma_rn_f", b.f32(2), b.f32(3), b.f32(4))),

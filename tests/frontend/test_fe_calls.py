@@ -12,8 +12,8 @@ from nvir.frontend.check import TreeError, check
 from nvir.frontend.irgen import IRGenError, Options, abi, calls
 from nvir.frontend.irgen.abi import Kind, classify
 from nvir.frontend.irgen.calls import is_special_intrinsic
+from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.irgen.functions import emit_function
-from nvir.frontend.irgen.module import function_symbol
 from nvir.frontend.irgen.state import ModuleState
 from nvir.frontend.irgen.types import Types
 from nvir.frontend.tree import declarations as d

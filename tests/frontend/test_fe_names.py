@@ -11,9 +11,9 @@ from nvir.frontend.irgen import IRGenError, Options, generate
 from nvir.frontend.irgen import functions as irgen_functions
 from nvir.frontend.irgen.abi import ABI, Kind, Passing
 from nvir.frontend.irgen.alloca import alloca_align
+from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.irgen.intrinsic.special_variables import TABLE
 from nvir.frontend.irgen.metadata import function_annotations
-from nvir.frontend.irgen.module import function_symbol
 from nvir.frontend.irgen.state import Address, IRGenState, ModuleState
 from nvir.frontend.irgen.types import Types
 from nvir.frontend.tree import types as t

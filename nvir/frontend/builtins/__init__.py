@@ -3,10 +3,11 @@
     numbers    the real front end's numbers: families, what a number says
     registry   rows by name, the choice among overloads; `find`, `declaration`
     tables     the rows
-    lowering   what a row's right side means: intrinsics, assembly, Python
+    declarations  what the checker asks
+    work, lowering   what a row's right side means: intrinsics, assembly, Python
     inline     lowerings that build IR
-    atomics, tensor, texture   families with a handler of their own
-    fallback   names of intrinsics themselves: `__nvvm_*`, `llvm.*`
+    atomics, tensor, texture (its names in texture_names)   families with a handler of their own
+    intrinsic_names, fallback   names of intrinsics themselves: `__nvvm_*`, `llvm.*`
 
 A row is C's declaration and what becomes of it:
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvir.frontend.builtins.lowering import Work
+from nvir.frontend.builtins.work import Work
 from nvir.frontend.tree.types import is_float, is_signed, underlying
 from nvir.ir.types import FloatType, int_type
 from nvir.ir.values import Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvir.frontend.builtins.lowering import Work
+from nvir.frontend.builtins.work import Work
 from nvir.frontend.irgen import fold
 from nvir.frontend.tree.types import is_signed, underlying
 from nvir.ir.nvvm import const
@@ -220,15 +220,14 @@ def half_compare(w: Work, what: str) -> Value:
 
 def half_by_float(w: Work, name: str) -> Value:
     """A function of float between two conversions: its error is far below half precision's."""
-    from nvir.frontend.builtins.lowering import lower
     from nvir.frontend.builtins.registry import choose
     from nvir.frontend.tree.types import FLOAT as C_FLOAT
 
     x = w.b.fpext(w.value(0), FLOAT)
     found = choose(name, (C_FLOAT,))
     assert found is not None
-    inner = Work(w.g, w.e, found[0], found[1], [x], [C_FLOAT], C_FLOAT)
-    made = lower(inner)
+    inner = Work(w.g, w.e, found[0], found[1], [x], [C_FLOAT], C_FLOAT, w.lower)
+    made = w.lower(inner)
     assert made is not None
     return w.fit(made, w.want)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvir.frontend.builtins.lowering import Work, letter
+from nvir.frontend.builtins.work import Work, letter
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.state import Address
 from nvir.frontend.tree.types import CType, Record, is_signed, strip

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvir.frontend.builtins.lowering import Work, letter
+from nvir.frontend.builtins.work import Work, letter
 from nvir.frontend.irgen.state import IRGenError
 from nvir.ir.types import DOUBLE, FLOAT, I32, VOID, Type, function_type, struct
 from nvir.ir.values import Value

@@ -15,19 +15,14 @@ suffix takes it.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from nvir.frontend.builtins.texture_names import NAME, RANK, element_type
 from nvir.frontend.irgen.state import Address, IRGenError
-from nvir.frontend.tree.declarations import Attributes, Function, Parameter
+from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.types import (
     CHAR,
-    FLOAT,
-    INT,
-    SCHAR,
-    ULONGLONG,
-    VOID,
     Arithmetic,
     CType,
     Record,
@@ -35,7 +30,6 @@ from nvir.frontend.tree.types import (
     is_signed,
     strip,
 )
-from nvir.frontend.tree.vectors import VECTORS
 from nvir.ir.types import DOUBLE, I32, I64, Type, function_type, struct
 from nvir.ir.types import FLOAT as F32
 from nvir.ir.types import VOID as NOTHING
@@ -44,80 +38,13 @@ from nvir.ir.values import Constant, Value
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
 
-# Integer subtypes of the real front end, 0 to 10; that of plain char follows a flag.
-SUBTYPES = ("char", "schar", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
-            "longlong", "ulonglong")
-_RANK = {"1D": 1, "2D": 2, "3D": 3, "Cubemap": 3}
-_NAME = re.compile(
-    r"(?:__i)?(?P<kind>tex|surf)(?P<shape>1D|2D|3D|Cubemap)(?P<layered>Layered)?"
-    r"(?P<what>fetch|Lod|Grad|gather|read|write)?(?:_(?P<type>[a-z]\w*))?$"
-)
-
-
-def type_name(subtype: int, signed_char: bool = True) -> str:
-    """The name of an integer subtype; plain char is schar or uchar by the flag."""
-    name = SUBTYPES[subtype]
-    return ("schar" if signed_char else "uchar") if name == "char" else name
-
-
-def texture_name(texture: str, subtype: int, signed_char: bool = True) -> str:
-    return f"{texture}_{type_name(subtype, signed_char)}"
-
-
-def is_texture(name: str) -> bool:
-    return _NAME.match(name) is not None
-
-
-def element_type(text: str) -> CType | None:
-    """The type behind a suffix."""
-    if text in VECTORS:
-        return VECTORS[text]
-    plain = {"float": FLOAT, "int": INT, "char": CHAR, "schar": SCHAR}.get(text)
-    if plain is not None:
-        return plain
-    one = VECTORS.get(f"{text}1")
-    return one.fields[0].type if one is not None and one.fields else None
-
-
-def declaration(name: str, args: tuple[CType, ...]) -> Function | None:
-    m = _NAME.match(name)
-    if m is None or m["type"] is None:
-        return None
-    t = element_type(m["type"])
-    if t is None:
-        return None
-    params = _parameters(m, t)
-    if m["kind"] == "surf" and len(args) == len(params) + 1:
-        params.append(INT)
-    if len(args) != len(params):
-        return None
-    made = tuple(Parameter(f"a{k}", p) for k, p in enumerate(params))
-    result = VOID if m["what"] == "write" else t
-    return Function(name, result, made, attributes=Attributes(builtin=True))
-
-
-def _parameters(m: re.Match[str], t: CType) -> list[CType]:
-    rank = _RANK[m["shape"]]
-    integer = m["kind"] == "surf" or m["what"] == "fetch"
-    at: list[CType] = [INT if integer else FLOAT] * rank
-    if m["layered"]:
-        at.append(INT)
-    if m["what"] == "Lod":
-        at.append(FLOAT)
-    if m["what"] == "Grad":
-        at += [FLOAT if rank == 1 else VECTORS["float2" if rank == 2 else "float4"]] * 2
-    if m["what"] == "gather":
-        at.append(INT)
-    handle: list[CType] = [ULONGLONG]
-    return [t, *handle, *at] if m["what"] == "write" else [*handle, *at]
-
 
 class _Site:
     """One call."""
 
     def __init__(self, g: IRGenState, e: Call, f: Function, args: list[Value | Address]) -> None:
         self.g, self.e, self.f, self.args = g, e, f, args
-        m = _NAME.match(f.name)
+        m = NAME.match(f.name)
         assert m is not None
         self.m = m
         t = element_type(m["type"]) if m["type"] else None
@@ -165,7 +92,7 @@ def emit(g: IRGenState, e: Call, f: Function, args: list[Value | Address]) -> Va
 
 def _coordinates(s: _Site, first: int) -> tuple[list[Value], int]:
     """The layer first, then x, y, z; of three, the fourth that PTX wants is the last again."""
-    rank = _RANK[s.m["shape"]]
+    rank = RANK[s.m["shape"]]
     at = [s.value(first + k) for k in range(rank)]
     used = first + rank
     if s.m["layered"]:
@@ -257,7 +184,7 @@ def _width(s: _Site) -> tuple[str, Type, str]:
 
 def _outside(s: _Site, first: int) -> str:
     """What an access outside of a surface does: the argument behind the coordinates."""
-    k = first + _RANK[s.m["shape"]] + bool(s.m["layered"])
+    k = first + RANK[s.m["shape"]] + bool(s.m["layered"])
     if k >= len(s.args):
         return "trap"
     mode = s.args[k]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvir.frontend.builtins.lowering import Work
+from nvir.frontend.builtins.work import Work
 from nvir.ir.nvvm import const
 from nvir.ir.types import I1, I32, I64, int_type, struct
 from nvir.ir.values import Value

@@ -11,6 +11,7 @@ another one, the operands are converted to it.
 
 from __future__ import annotations
 
+from nvir.frontend.builtins.declarations import builtin_declaration
 from nvir.frontend.check.base import bit_field, is_lvalue, returns_reference, typed
 from nvir.frontend.check.conversions import (
     is_reference,
@@ -192,8 +193,6 @@ class ExpressionChecker(Operators):
 
     def builtin(self, callee: Name, e: Call) -> Function | None:
         """A function that the compiler knows of itself, for these arguments."""
-        from nvir.frontend.irgen.intrinsic.builtins import builtin_declaration
-
         e.args = tuple(self.value(a) for a in e.args)
         known = builtin_declaration(callee.name, tuple(unqualified(typed(a)) for a in e.args))
         return known or self.constructor(callee.name)

@@ -27,8 +27,11 @@ from typing import TYPE_CHECKING
 
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.abi import ABI, Kind, Passing, classify
+from nvir.frontend.irgen.function_symbols import function_symbol
+from nvir.frontend.irgen.intrinsic.printf import emit_printf
 from nvir.frontend.irgen.places import copy, emit_lvalue, generic, typed
 from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.walk import emit_aggregate, emit_builtin, emit_value
 from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import Call, Cast, Expr, Name, Unary
 from nvir.frontend.tree.layout import align_of
@@ -127,7 +130,6 @@ def emit_call_aggregate(g: IRGenState, e: Call, to: Address | None) -> Address:
 
 def _other_way(g: IRGenState, e: Call) -> tuple[Value | None] | None:
     """Phases 1 to 3: the result of a builtin or a special intrinsic; None for other calls."""
-    from nvir.frontend.irgen.intrinsic.builtins import emit_builtin
 
     g.events.append("type")
     callee_type(e.callee)
@@ -146,7 +148,6 @@ def _other_way(g: IRGenState, e: Call) -> tuple[Value | None] | None:
 def _special(g: IRGenState, e: Call, f: Function) -> Value | None:
     """Arguments as they are, objects by address; nothing is classified. The one that returns in
     its own way leaves its object where its first argument points."""
-    from nvir.frontend.irgen.expressions import emit_aggregate, emit_value
     from nvir.ir.nvvm import declare
 
     args: list[Value] = []
@@ -182,7 +183,6 @@ def _emit(g: IRGenState, e: Call, to: Address | None) -> tuple[Value, ABI | None
     g.events.append("classify")
     abi = classify(g.types, f if f is not None else t, g.options.policy)
     if f is not None and f.name == "printf" and f.body is None:
-        from nvir.frontend.irgen.intrinsic.printf import emit_printf
 
         _debug_location(g, e)
         g.events.append("printf")
@@ -204,8 +204,6 @@ def _emit(g: IRGenState, e: Call, to: Address | None) -> tuple[Value, ABI | None
 
 
 def _callee(g: IRGenState, e: Call, f: Function | None) -> Value:
-    from nvir.frontend.irgen.expressions import emit_value
-    from nvir.frontend.irgen.module import function_symbol
 
     if f is not None:
         return function_symbol(g.shared, f) if f.name != "printf" or f.body else _nothing()
@@ -241,7 +239,6 @@ def evaluated(g: IRGenState, e: Call, t: FunctionType) -> list[Value | Address]:
 
 
 def _value(g: IRGenState, e: Expr, wanted: CType | None) -> Value | Address:
-    from nvir.frontend.irgen.expressions import emit_aggregate, emit_value
 
     if wanted is not None and isinstance(strip(wanted), Reference):
         return generic(g, emit_lvalue(g, e).pointer)
@@ -278,7 +275,6 @@ def _slot(g: IRGenState, e: Expr, v: Value | Address, p: Passing | None) -> Valu
 
 def _folded(g: IRGenState, e: Call, t: FunctionType, callee: Value) -> Value:
     """`((int (*)(int))f)(…)` calls f itself, where the cast says f's own type."""
-    from nvir.frontend.irgen.module import function_symbol
 
     inner = e.callee
     while isinstance(inner, Cast) or (isinstance(inner, Unary) and inner.op in "&*"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.places import base_pointer, emit_lvalue, generic, typed
 from nvir.frontend.irgen.state import IRGenError
+from nvir.frontend.irgen.walk import emit_bool, emit_value
 from nvir.frontend.tree.expressions import Cast
 from nvir.frontend.tree.types import (
     CType,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 def emit_cast(g: IRGenState, e: Cast) -> Value:
     """The value of a cast to a scalar type."""
-    from nvir.frontend.irgen.expressions import emit_bool, emit_value
 
     to = typed(e)
     kind = e.kind

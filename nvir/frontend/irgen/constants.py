@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nvir.frontend.check.evaluate import evaluate, round_to
+from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.tree.declarations import Function, Variable
 from nvir.frontend.tree.expressions import (
     Binary,
@@ -265,7 +266,6 @@ def _offset(p: Value, n: int) -> Value:
 
 def _address(shared: ModuleState, e: Expr) -> Value | None:
     """The address of an lvalue, where it is constant."""
-    from nvir.frontend.irgen.module import function_symbol
     from nvir.frontend.irgen.variables import global_symbol, string_variable
 
     if isinstance(e, StringLiteral):

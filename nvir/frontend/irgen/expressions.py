@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nvir.frontend.check.base import returns_reference
 from nvir.frontend.check.evaluate import evaluate, round_to
+from nvir.frontend.irgen.calls import emit_call, emit_call_aggregate
 from nvir.frontend.irgen.casts import emit_cast, test
+from nvir.frontend.irgen.initialisers import emit_init
 from nvir.frontend.irgen.intrinsic.special_variables import special_component, special_value
 from nvir.frontend.irgen.operators import (
     emit_assign,
@@ -26,6 +29,7 @@ from nvir.frontend.irgen.operators import (
 )
 from nvir.frontend.irgen.places import emit_lvalue, load, typed
 from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.walk import emit_statement_expr
 from nvir.frontend.tree.declarations import Enumerator, Variable
 from nvir.frontend.tree.expressions import (
     Assign,
@@ -131,7 +135,6 @@ def _parts(g: IRGenState, e: Expr) -> None:
 
 
 def _call_effect(g: IRGenState, e: Call) -> None:
-    from nvir.frontend.irgen.calls import emit_call, emit_call_aggregate
 
     if is_aggregate(typed(e)):
         emit_call_aggregate(g, e, None)
@@ -141,14 +144,9 @@ def _call_effect(g: IRGenState, e: Call) -> None:
 
 def emit_aggregate(g: IRGenState, e: Expr, to: Address | None = None) -> Address:
     """The place of an object; with `to`, what makes a new object may make it there."""
-    from nvir.frontend.irgen.calls import emit_call_aggregate
-    from nvir.frontend.irgen.initialisers import emit_init
 
-    if isinstance(e, Call) and to is not None:
-        from nvir.frontend.check.expressions import returns_reference
-
-        if not returns_reference(e):
-            return emit_call_aggregate(g, e, to)
+    if isinstance(e, Call) and to is not None and not returns_reference(e):
+        return emit_call_aggregate(g, e, to)
     if isinstance(e, InitList):
         made = g.alloca(typed(e), "agg.tmp") if to is None else to
         emit_init(g, e, made)
@@ -227,8 +225,6 @@ def _conditional(g: IRGenState, e: Conditional) -> Value:
 
 
 def _call(g: IRGenState, e: Call) -> Value:
-    from nvir.frontend.check.expressions import returns_reference
-    from nvir.frontend.irgen.calls import emit_call
 
     if returns_reference(e):
         return load(g, emit_lvalue(g, e))
@@ -260,7 +256,6 @@ def _temporary(g: IRGenState, e: Temporary) -> Value:
 
 
 def _statements(g: IRGenState, e: StatementExpr) -> Value:
-    from nvir.frontend.irgen.statements import emit_statement_expr
 
     made: Any = emit_statement_expr(g, e, None)
     return made  # type: ignore[no-any-return]  # None only where nobody wants a value

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nvir.frontend.irgen.constants import emit_constant
-from nvir.frontend.irgen.expressions import emit_aggregate, emit_value
 from nvir.frontend.irgen.places import (
     clear,
     copy,
@@ -20,6 +19,8 @@ from nvir.frontend.irgen.places import (
     typed,
 )
 from nvir.frontend.irgen.state import Address
+from nvir.frontend.irgen.variables import constant_variable
+from nvir.frontend.irgen.walk import emit_aggregate, emit_value
 from nvir.frontend.tree.expressions import Expr, InitList, StringLiteral
 from nvir.frontend.tree.layout import size_of
 from nvir.frontend.tree.types import (
@@ -57,7 +58,6 @@ def emit_init(g: IRGenState, e: Expr, to: Address) -> None:
 
 
 def _string(g: IRGenState, e: StringLiteral, to: Address) -> None:
-    from nvir.frontend.irgen.variables import constant_variable
 
     t = strip(to.type)
     assert isinstance(t, Array)
@@ -68,7 +68,6 @@ def _string(g: IRGenState, e: StringLiteral, to: Address) -> None:
 
 
 def _list(g: IRGenState, e: InitList, to: Address) -> None:
-    from nvir.frontend.irgen.variables import constant_variable
 
     items = _count(e)
     if not items:

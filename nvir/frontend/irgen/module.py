@@ -9,13 +9,21 @@ variables, then the functions in order. A declared function becomes a symbol at 
 from __future__ import annotations
 
 from nvir.frontend.depth import MAX_NESTING, room
-from nvir.frontend.irgen.abi import classify
+from nvir.frontend.irgen import (
+    calls,
+    expressions,
+    initialisers,
+    operators,
+    statements,
+    walk,
+)
+from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.irgen.functions import emit_function
+from nvir.frontend.irgen.intrinsic import builtins, special_variables
 from nvir.frontend.irgen.state import IRGenError, ModuleState, Options
 from nvir.frontend.irgen.variables import global_symbol
 from nvir.frontend.tree.declarations import Function, Unit, Variable
 from nvir.frontend.tree.types import Record, qualifiers
-from nvir.ir import nvvm
 from nvir.ir.bulk import bulk
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.layout import DATA_LAYOUT, TRIPLE
@@ -74,31 +82,6 @@ def _reserve_names(shared: ModuleState) -> None:
         shared.by_name[f.symbol] = seen[f.symbol]
 
 
-def function_symbol(shared: ModuleState, f: Function) -> IRFunction:
-    """The IR function of a declaration; all declarations of one symbol share it."""
-    known = shared.functions.get(f)
-    if known is not None:
-        return known
-    main = shared.by_name.get(f.symbol)
-    if isinstance(main, Function) and main is not f:
-        made = shared.functions[f] = function_symbol(shared, main)
-        return made
-    abi = shared.abis[f] = classify(shared.types, f, shared.options.policy)
-    params = [("", t) for t in abi.arguments()]
-    made = nvvm.function(shared.module, f.symbol, abi.result_type, params,
-                         "entry" if f.is_kernel else "func")
-    shared.functions[f] = made
-    shared.by_name.setdefault(f.symbol, f)
-    words = [p.attributes for p in abi.params]
-    if abi.sret and abi.result is not None:
-        words.insert(0, abi.result.attributes)
-    for argument, given in zip(made.arguments, words, strict=True):
-        argument.attributes = tuple(given)
-    if abi.variadic:
-        made.aux = {**(made.aux or {}), "variadic": True}
-    return made
-
-
 def define(shared: ModuleState, f: Function) -> IRFunction:
     """Generate a function's body into its symbol."""
     made = function_symbol(shared, f)
@@ -128,3 +111,14 @@ def _finalize(shared: ModuleState) -> None:
     if metadata:
         aux["metadata"] = metadata
     m.aux = aux
+
+
+walk.connect(
+    emit_value=expressions.emit_value, emit_bool=expressions.emit_bool,
+    emit_effect=expressions.emit_effect, emit_aggregate=expressions.emit_aggregate,
+    emit_statement_expr=statements.emit_statement_expr, emit_init=initialisers.emit_init,
+    emit_call=calls.emit_call, emit_call_aggregate=calls.emit_call_aggregate,
+    emit_builtin=builtins.emit_builtin, emit_assign_place=operators.emit_assign_place,
+    emit_conditional=operators.emit_conditional,
+    special_aggregate=special_variables.special_aggregate, define=define,
+)

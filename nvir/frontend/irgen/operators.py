@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.casts import convert
-from nvir.frontend.irgen.places import emit_lvalue, generic, index_value, load, store, typed
+from nvir.frontend.irgen.initialisers import emit_init
+from nvir.frontend.irgen.places import copy, emit_lvalue, generic, index_value, load, store, typed
 from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.walk import emit_aggregate, emit_bool, emit_effect, emit_value
 from nvir.frontend.tree.expressions import Assign, Binary, Conditional, Expr, Step, Unary
 from nvir.frontend.tree.layout import size_of
 from nvir.frontend.tree.types import (
@@ -60,7 +62,6 @@ def arithmetic(g: IRGenState, op: str, a: Value, b: Value, t: CType) -> Value:
 
 
 def emit_unary(g: IRGenState, e: Unary) -> Value:
-    from nvir.frontend.irgen.expressions import emit_bool, emit_value
 
     if e.op == "&":
         place = emit_lvalue(g, e.operand)
@@ -97,7 +98,6 @@ def from_truth(g: IRGenState, v: Value, t: CType, name: str) -> Value:
 
 
 def emit_binary(g: IRGenState, e: Binary) -> Value:
-    from nvir.frontend.irgen.expressions import emit_effect, emit_value
 
     if e.op == ",":
         emit_effect(g, e.left)
@@ -118,7 +118,6 @@ _PREDICATES = ("<", "<=", ">", ">=", "==", "!=")
 
 def emit_compare(g: IRGenState, e: Binary) -> Value:
     """A comparison as i1."""
-    from nvir.frontend.irgen.expressions import emit_value
 
     a, b = emit_value(g, e.left), emit_value(g, e.right)
     t = typed(e.left)
@@ -141,7 +140,6 @@ def emit_logical(g: IRGenState, e: Binary) -> Value:
 
     The phi's short edge comes from the block that the left side ended in, whichever it is.
     """
-    from nvir.frontend.irgen.expressions import emit_bool
 
     is_and = e.op == "&&"
     name = "land" if is_and else "lor"
@@ -164,7 +162,6 @@ def emit_logical(g: IRGenState, e: Binary) -> Value:
 
 def emit_pointer_arithmetic(g: IRGenState, e: Binary) -> Value:
     """Pointer plus or minus a number, and the difference of pointers."""
-    from nvir.frontend.irgen.expressions import emit_value
 
     a_is, b_is = is_pointer(typed(e.left)), is_pointer(typed(e.right))
     if a_is and b_is:
@@ -193,7 +190,6 @@ def step_type(g: IRGenState, t: CType) -> Type:
 
 
 def emit_pointer_difference(g: IRGenState, e: Binary) -> Value:
-    from nvir.frontend.irgen.expressions import emit_value
 
     a, b = emit_value(g, e.left), emit_value(g, e.right)
     x = fold.cast(g, "ptrtoint", generic(g, a), I64, "sub.ptr.lhs.cast")
@@ -217,7 +213,6 @@ def emit_assign(g: IRGenState, e: Assign) -> Value:
 
 
 def _assign(g: IRGenState, e: Assign) -> tuple[Value, Address]:
-    from nvir.frontend.irgen.expressions import emit_value
 
     if e.op == "=":
         v = emit_value(g, e.value)
@@ -267,7 +262,6 @@ def _step(g: IRGenState, e: Step) -> tuple[Value, Value, Address]:
 
 def emit_assign_place(g: IRGenState, e: Expr) -> Address:
     """The place that an assignment or a prefix step changed, after it."""
-    from nvir.frontend.irgen.initialisers import emit_init
 
     if isinstance(e, Assign):
         if is_aggregate(typed(e)):
@@ -284,8 +278,6 @@ def emit_assign_place(g: IRGenState, e: Expr) -> Address:
 def emit_assign_aggregate(g: IRGenState, e: Assign) -> Address:
     """An object assigned to another. The right side may be the left: copied by memmove's rule
     that equal addresses are no overlap."""
-    from nvir.frontend.irgen.expressions import emit_aggregate
-    from nvir.frontend.irgen.places import copy
 
     source = emit_aggregate(g, e.value)
     place = emit_lvalue(g, e.target)
@@ -300,7 +292,6 @@ def emit_conditional(
     g: IRGenState, e: Conditional, side: Callable[[Expr], Value | None]
 ) -> Value | None:
     """`?:`, each side emitted by `side`; the phi of what they give, None if they give nothing."""
-    from nvir.frontend.irgen.expressions import emit_bool
 
     c = emit_bool(g, e.cond)
     if isinstance(c, Constant):

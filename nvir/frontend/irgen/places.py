@@ -10,8 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from nvir.frontend.check.base import is_lvalue, returns_reference
 from nvir.frontend.irgen import bitfields, fold
+from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.variables import global_place, string_variable
+from nvir.frontend.irgen.walk import (
+    emit_assign_place,
+    emit_call,
+    emit_call_aggregate,
+    emit_conditional,
+    emit_effect,
+    emit_init,
+    emit_statement_expr,
+    emit_value,
+    special_aggregate,
+)
 from nvir.frontend.tree.declarations import Function, Variable
 from nvir.frontend.tree.expressions import (
     Assign,
@@ -142,7 +156,6 @@ def emit_lvalue(g: IRGenState, e: Expr) -> Address:
 
 def materialize(g: IRGenState, e: Expr, name: str = "tmp") -> Address:
     """A temporary that holds the value of an expression."""
-    from nvir.frontend.irgen.initialisers import emit_init
 
     to = g.alloca(typed(e), name)
     emit_init(g, e, to)
@@ -152,7 +165,6 @@ def materialize(g: IRGenState, e: Expr, name: str = "tmp") -> Address:
 def _name(g: IRGenState, e: Name) -> Address:
     d = e.decl
     if isinstance(d, Function):
-        from nvir.frontend.irgen.module import function_symbol
 
         return Address(function_symbol(g.shared, d), typed(e), 1)
     if d is not None and d in g.places:
@@ -161,8 +173,6 @@ def _name(g: IRGenState, e: Name) -> Address:
             return followed(g, place, typed(e))
         return place
     if isinstance(d, Variable):
-        from nvir.frontend.irgen.intrinsic.special_variables import special_aggregate
-        from nvir.frontend.irgen.variables import global_place
 
         special = special_aggregate(g, e)
         return global_place(g, d) if special is None else special
@@ -188,7 +198,6 @@ def at_pointer(p: Value, t: CType) -> Address:
 
 
 def _unary(g: IRGenState, e: Unary) -> Address:
-    from nvir.frontend.irgen.expressions import emit_value
 
     if e.op != "*":
         return materialize(g, e)
@@ -200,7 +209,6 @@ def _unary(g: IRGenState, e: Unary) -> Address:
 
 
 def _index(g: IRGenState, e: Index) -> Address:
-    from nvir.frontend.irgen.expressions import emit_value
 
     base = e.base
     if isinstance(strip(typed(base)), Vector):
@@ -219,7 +227,6 @@ def _index(g: IRGenState, e: Index) -> Address:
 
 def index_value(g: IRGenState, e: Expr, name: str = "idxprom") -> Value:
     """A subscript as i64, extended by its own sign."""
-    from nvir.frontend.irgen.expressions import emit_value
 
     v = emit_value(g, e)
     if v.type.bits == 64:
@@ -257,7 +264,6 @@ def _lane(g: IRGenState, whole: Address, lane: Value, t: CType) -> Address:
 
 
 def _member(g: IRGenState, e: Member) -> Address:
-    from nvir.frontend.irgen.expressions import emit_value
     from nvir.frontend.irgen.intrinsic.special_variables import special_component
 
     component = special_component(g, e)
@@ -343,13 +349,11 @@ def base_pointer(g: IRGenState, p: Value, source: CType, to: CType, kind: str) -
 
 def _value_place(g: IRGenState, e: Expr) -> Address:
     """Assignments and prefix steps: evaluated, then the place that they changed."""
-    from nvir.frontend.irgen.operators import emit_assign_place
 
     return emit_assign_place(g, e)
 
 
 def _comma(g: IRGenState, e: Binary) -> Address:
-    from nvir.frontend.irgen.expressions import emit_effect
 
     if e.op != ",":
         return materialize(g, e)
@@ -358,9 +362,6 @@ def _comma(g: IRGenState, e: Binary) -> Address:
 
 
 def _conditional(g: IRGenState, e: Conditional) -> Address:
-    from nvir.frontend.check.expressions import is_lvalue
-    from nvir.frontend.irgen.initialisers import emit_init
-    from nvir.frontend.irgen.operators import emit_conditional
 
     t = typed(e)
     if not (is_lvalue(e.then) and is_lvalue(e.other)):
@@ -375,8 +376,6 @@ def _conditional(g: IRGenState, e: Conditional) -> Address:
 
 
 def _call(g: IRGenState, e: Call) -> Address:
-    from nvir.frontend.check.expressions import returns_reference
-    from nvir.frontend.irgen.calls import emit_call, emit_call_aggregate
 
     if returns_reference(e):
         p = emit_call(g, e)
@@ -388,13 +387,11 @@ def _call(g: IRGenState, e: Call) -> Address:
 
 
 def _string(g: IRGenState, e: StringLiteral) -> Address:
-    from nvir.frontend.irgen.variables import string_variable
 
     return Address(string_variable(g.shared, e), typed(e), 1)
 
 
 def _compound_literal(g: IRGenState, e: CompoundLiteral) -> Address:
-    from nvir.frontend.irgen.initialisers import emit_init
 
     to = g.alloca(typed(e), ".compoundliteral")
     emit_init(g, e.init, to)
@@ -402,7 +399,6 @@ def _compound_literal(g: IRGenState, e: CompoundLiteral) -> Address:
 
 
 def _temporary(g: IRGenState, e: Temporary) -> Address:
-    from nvir.frontend.irgen.initialisers import emit_init
 
     to = g.alloca(typed(e), "tmp")
     emit_init(g, e.value, to)
@@ -410,7 +406,6 @@ def _temporary(g: IRGenState, e: Temporary) -> Address:
 
 
 def _statement_expr(g: IRGenState, e: StatementExpr) -> Address:
-    from nvir.frontend.irgen.statements import emit_statement_expr
 
     to = g.alloca(typed(e), "tmp")
     emit_statement_expr(g, e, to)

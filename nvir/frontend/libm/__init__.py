@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nvir.frontend.irgen.function_symbols import function_symbol
+from nvir.frontend.irgen.walk import define
 from nvir.frontend.libm.library import BOUNDS, NAMES, make
 from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function as IRFunction
@@ -32,7 +34,6 @@ __all__ = ["BOUNDS", "NAMES", "function", "libdevice"]
 def function(shared: ModuleState, name: str) -> IRFunction:
     """The function of a module that computes `name` ("sin", "sinf", …)."""
     from nvir.frontend.check import check
-    from nvir.frontend.irgen.module import define, function_symbol
     from nvir.frontend.tree.declarations import Declaration, Function, Unit
 
     if name not in NAMES:
@@ -55,7 +56,6 @@ def function(shared: ModuleState, name: str) -> IRFunction:
 def libdevice(shared: ModuleState, name: str) -> IRFunction:
     """NVIDIA's function for `name`, `__nv_sinf`, declared in a module that libdevice is linked to.
     It has the parameters of nvir's own."""
-    from nvir.frontend.irgen.module import function_symbol
     from nvir.frontend.tree.declarations import Function
 
     if name not in NAMES:

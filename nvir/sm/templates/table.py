@@ -115,7 +115,7 @@ class Shape:
 
 Rule = Callable[[Shape], str | None]
 
-_RULES: dict[str, Rule] = {}
+RULES: dict[str, Rule] = {}
 
 
 def rule(names: str) -> Callable[[Rule], Rule]:
@@ -123,9 +123,9 @@ def rule(names: str) -> Callable[[Rule], Rule]:
 
     def register(function: Rule) -> Rule:
         for name in names.split():
-            if name in _RULES:
+            if name in RULES:
                 raise ValueError(f"two templates for the row {name!r}")
-            _RULES[name] = function
+            RULES[name] = function
         return function
 
     return register
@@ -135,32 +135,6 @@ def fixed(rows: dict[str, str]) -> None:
     """Rows whose template is always the same text."""
     for names, text in rows.items():
         rule(names)(lambda shape, text=text: text)  # type: ignore[misc]
-
-
-def rows_with_rules() -> frozenset[str]:
-    """The names of all rows that have a rule."""
-    _load()
-    return frozenset(_RULES)
-
-
-def template(shape: Shape) -> Template | None:
-    """The template of a shape, or None where there is none."""
-    found = _SEEN.get(shape, _MISSING)
-    if found is _MISSING:
-        _load()
-        make = _RULES.get(shape.name)
-        text = make(shape) if make is not None else None
-        found = _SEEN[shape] = None if text is None else parse(text)
-    return found  # type: ignore[return-value]
-
-
-_MISSING = object()
-_SEEN: dict[Shape, object] = {}
-
-
-def _load() -> None:
-    if not _RULES:
-        import nvir.sm.templates.rows  # noqa: F401  # registers the rules on import
 
 
 # ------------------------------------------------------------------------------ the text

@@ -1,11 +1,8 @@
 """Builtins: functions that the compiler knows of itself, by the rows of `frontend.builtins`.
 
-    builtin_declaration(name, args)    asked by the checker for a called name that no scope has:
-                                       the declaration (attributes.builtin set) of the builtin of
-                                       that name for arguments of those types, or None
-    emit_builtin(g, call, f)           asked by `calls.emit_call` for a direct call of a function
-                                       whose attributes say builtin: its value, None for void; an
-                                       object is left in a temporary, whose address is the value
+    emit_builtin(g, call, f)    asked by `calls.emit_call` for a direct call of a function whose
+                                attributes say builtin: its value, None for void; an object is left
+                                in a temporary, whose address is the value
 
 A name without a row that is an intrinsic's (`__nvvm_*`, `llvm.*`) becomes a call of it. A row that
 needs a later architecture than the one compiled for is refused with the call's place.
@@ -15,10 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nvir.frontend.builtins import fallback, texture
+from nvir.frontend.builtins.lowering import lower
+from nvir.frontend.builtins.registry import choose
+from nvir.frontend.builtins.texture_names import is_texture
+from nvir.frontend.builtins.work import Work
+from nvir.frontend.irgen.calls import evaluated
 from nvir.frontend.irgen.state import Address, IRGenError
 from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import Call
-from nvir.frontend.tree.types import CType
 from nvir.ir.module import capability
 from nvir.ir.nvvm import const
 from nvir.ir.values import Value
@@ -27,29 +29,12 @@ if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
 
 
-def builtin_declaration(name: str, args: tuple[CType, ...]) -> Function | None:
-    from nvir.frontend.builtins import fallback, registry, texture
-
-    if name == "printf":
-        from nvir.frontend.irgen.intrinsic.printf import printf_declaration
-
-        return printf_declaration()
-    return (
-        registry.declaration(name, args) or texture.declaration(name, args)
-        or fallback.declaration(name, args)
-    )
-
-
 def emit_builtin(g: IRGenState, e: Call, f: Function) -> Value | None:
-    from nvir.frontend.builtins import fallback, texture
-    from nvir.frontend.builtins.lowering import Work, lower
-    from nvir.frontend.builtins.registry import choose
-
     types = [p.type for p in f.params]
     found = choose(f.name, tuple(types))
     args = _arguments(g, e, f)
     if found is None:
-        if texture.is_texture(f.name):
+        if is_texture(f.name):
             return texture.emit(g, e, f, args)
         return fallback.emit(g, e, f, args)
     row, t = found
@@ -62,10 +47,9 @@ def emit_builtin(g: IRGenState, e: Call, f: Function) -> Value | None:
     wanted = row.parameter_types(t)
     for k in range(len(args), len(wanted)):
         args.append(const(g.types.value(wanted[k]), row.defaults[k] or 0))
-    return lower(Work(g, e, row, t, args, wanted, f.result))
+    return lower(Work(g, e, row, t, args, wanted, f.result, lower))
 
 
 def _arguments(g: IRGenState, e: Call, f: Function) -> list[Value | Address]:
-    from nvir.frontend.irgen.calls import evaluated
 
     return evaluated(g, e, f.type)

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from nvir.frontend.irgen import fold
-from nvir.frontend.irgen.places import emit_lvalue, generic, store, typed
+from nvir.frontend.irgen.expressions import emit_value
+from nvir.frontend.irgen.places import emit_lvalue, generic, load, store, typed
 from nvir.frontend.irgen.state import Address, IRGenError
 from nvir.frontend.tree.declarations import Variable
 from nvir.frontend.tree.expressions import Cast, Expr, InitList, IntLiteral, Name, StringLiteral
@@ -229,13 +230,11 @@ def _output(g: IRGenState, o: AsmOperand, made: _Operands, k: int) -> None:
     made.constraints.append(f"={early}{row.letters}")
     made.destinations.append((place, t))
     if o.constraint[0] == "+":
-        from nvir.frontend.irgen.places import load
 
         made.tied.append((str(len(made.destinations) - 1), _as(g, load(g, place), t)))
 
 
 def _input(g: IRGenState, o: AsmOperand, made: _Operands) -> None:
-    from nvir.frontend.irgen.expressions import emit_value
 
     if o.constraint[:1] in ("=", "+"):
         raise IRGenError(f"asm input with the constraint '{o.constraint}'", o.place)

@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nvir.frontend.irgen import fold
+from nvir.frontend.irgen.alloca import create_alloca
 from nvir.frontend.irgen.places import generic, typed
 from nvir.frontend.irgen.state import Address, IRGenError
-from nvir.frontend.tree.declarations import Attributes, Function, Parameter
 from nvir.frontend.tree.expressions import Call
-from nvir.frontend.tree.types import CHAR, INT, Pointer, Qualified, is_signed, underlying
+from nvir.frontend.tree.types import is_signed, underlying
 from nvir.ir import nvvm
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm_values import NvvmCall
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
 
 _ALIGN = 8
-
-
-def printf_declaration() -> Function:
-    """`int printf(const char *, ...)`, for a tree that does not declare it."""
-    params = (Parameter("format", Pointer(Qualified(CHAR, const=True))),)
-    return Function("printf", INT, params, variadic=True, attributes=Attributes())
 
 
 def emit_printf(g: IRGenState, e: Call, args: list[Value | Address]) -> Value:
@@ -80,7 +74,6 @@ def _promoted(g: IRGenState, v: Value, signed: bool) -> Value:
 
 def _buffer(g: IRGenState, size: int, align: int) -> Value:
     """The function's buffer, made at the first call and grown in place at later ones."""
-    from nvir.frontend.irgen.alloca import create_alloca
 
     made = g.printf_buffer
     if made is None:

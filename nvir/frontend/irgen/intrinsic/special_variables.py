@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nvir.frontend.irgen.places import field_address, store
 from nvir.frontend.irgen.state import Address
 from nvir.frontend.tree.declarations import Variable
 from nvir.frontend.tree.expressions import Expr, Member, Name
@@ -75,7 +76,6 @@ def special_value(g: IRGenState, e: Name) -> Value | None:
 
 def special_aggregate(g: IRGenState, e: Name) -> Address | None:
     """`threadIdx` as a whole: a temporary filled from its registers."""
-    from nvir.frontend.irgen.places import field_address, store
 
     d = e.decl
     if not isinstance(d, Variable) or not is_special(g, d):
