@@ -73,7 +73,8 @@ def rules_of(ctx: Context) -> Rules:
     """The notes' rules with the knobs of this run."""
     o = ctx.options
     return Rules(
-        literal=not o.repaired, floats=o.floats, force_factor=o.force_factor,
+        literal=not o.repaired, floats=o.floats,
+        strict_stride=o.strict_stride, force_factor=o.force_factor,
         enabled=ctx.knob("LoopUnroll"),
         factor=o.factor or ctx.knob("LoopUnrollFactorStepL") or ctx.knob("LoopUnrollFactor"),
         override=ctx.knob("LoopUnrollFactorBlocks") or "",

@@ -127,6 +127,28 @@ def test_block_policy(pass_id):
     assert tables.block_policy(None, pass_id, inner=False, literal=True) is Policy381.HOIST
 
 
+@pytest.mark.seed("LIC-36")
+@pytest.mark.parametrize("level", range(4))
+def test_the_level_takes_part_in_should_hoist(level):
+    """Level 0 hoists nowhere, 1 in the early instance, 2 and 3 in all."""
+    hoists = [
+        tables.block_policy(None, k, inner=False, literal=True, level=level) is Policy381.HOIST
+        for k in range(4)
+    ]
+    assert hoists == {0: [False] * 4, 1: [True, False, False, False]}.get(level, [True] * 4)
+    assert tables.block_policy(None, 3, inner=False, literal=False, level=level) is Policy381.HOIST
+
+
+@pytest.mark.seed("LIC-36")
+def test_an_instance_of_a_low_level_leaves_loops_alone():
+    def remarks(options: str):
+        module = single("and.b32 %r10, %r3, %r1;")
+        return names(nvir.run_passes(module, f"licm<{options}>", policy="documented"))
+
+    assert remarks("id=1;level=1") == ["BlockPolicy"]
+    assert remarks("id=0;level=1") == remarks("id=0") != ["BlockPolicy"]
+
+
 def test_the_policy_of_one_block_holds_for_its_loop():
     module = single("and.b32 %r10, %r3, %r1;")
     remarks = nvir.run_passes(module, "licm", knobs={"HoistLate@L": 3})

@@ -14,6 +14,7 @@ import nvir
 from nvir.analysis.induction import trip_count
 from nvir.assembler.unroll.decision import UnrollCode
 from nvir.documented.policy import Entry, entry_guard, rules_of
+from nvir.documented.trace import Trace
 from nvir.documented.unroll.facts import (
     ASCENDING,
     DESCENDING,
@@ -486,7 +487,7 @@ def test_the_factor_that_a_knob_sets():
         # no comparison of a variable
         ("L:\n" + MAD + "setp.lt.s32 %p1, %r3, %r4; @%p1 bra L;\n", "14"),
         # the stride is a value of run time
-        (loop(MAD, step="%r4"), "14"),
+        (loop(MAD, step="%r4"), "19"),
         # the stride is 0
         (loop(MAD, step="0"), "14"),
         # a float
@@ -746,3 +747,73 @@ def test_pieces_are_powers_of_two(factor, copies):
 def test_the_remainder_loop_may_be_unrolled_too():
     module, _ = run(loop(MAD), "<remainder=loop>", EpilogueLoopUnrollCount=2)
     assert sum(i.form.name == "mad" for i in module["k"].instructions()) == 4 + 2
+
+
+# ------------------------------------------------------- the scanner, strides, convergence
+
+
+def traced(text: str, **rules: object):
+    function = kernel(text)
+    trace = Trace()
+    given = Rules(**({"literal": True, "inst_limit": 0.0} | rules))
+    made = documented_decisions(function, given, trace=trace)
+    return {h.name: v for h, v in made.items()}, trace
+
+
+@pytest.mark.seed("UNR-54")
+@pytest.mark.parametrize(
+    ("text", "outcomes"),
+    [
+        (loop(MAD, 8), ["whole", "whole", "whole"]),
+        (loop(MAD, 8, test="lt.s32").replace("setp.lt.s32 %p1, %r2, 8;", "mov.pred %p1, %p3;"),
+         ["whole", "nothing counts", "whole"]),
+        (loop(MAD + "@%p3 bra OUT;\n", 8) + "OUT:\n",
+         ["whole", "whole", "an edge leaves from L"]),
+        ("mov.u32 %r2, 0;\nL:\n" + MAD + "add.s32 %r2, %r2, 1;\n@%p3 bra L;\n",
+         ["the latch tests nothing", "nothing counts", "whole"]),
+    ],
+)
+def test_the_scanner_runs_in_three_passes(text, outcomes):
+    """Header, forward, backward, each with its early out."""
+    _, trace = traced(text)
+    events = trace.of("UNR-54")
+    assert [e.step for e in events] == ["header", "forward", "backward"]
+    assert [e.outcome for e in events] == outcomes
+
+
+@pytest.mark.seed("UNR-54")
+def test_an_edge_that_leaves_ends_the_backward_pass():
+    f = kernel(loop(MAD + "@%p3 bra OUT;\n@%p3 bra A;\n" + MAD + "A:\n", 8) + "OUT:\n")
+    (found,) = natural_loops(f)
+    r = scan_body(found, frozenset(), trip_count(found))
+    assert (r.cross_edges, r.branches) == (True, 2)  # those of the way up to the edge
+
+
+RUN_TIME_STRIDE = loop(MAD, 64, step="%r9")
+
+
+@pytest.mark.seed("UNR-52")
+def test_a_stride_in_a_register_passes_unless_it_has_to_be_a_literal():
+    """ExtractBound lets it pass and VerifyStride refuses it; strict, ExtractBound gives nothing."""
+    assert verdict(RUN_TIME_STRIDE).code is UnrollCode.STRIDE_SIGN
+    assert verdict(RUN_TIME_STRIDE, strict_stride=True).code is UnrollCode.NO_BOUND
+    for strict in (False, True):
+        assert verdict(loop(MAD, 2), strict_stride=strict).action != "none"
+    _, remarks = run(RUN_TIME_STRIDE, "<strict-stride>")
+    assert "NotUnrolledNoBound" in [r.code.name for r in remarks]
+
+
+SWAPPED = loop(MAD, 8, test="gt.s32").replace("%p1, %r2, 8", "%p1, %r1, %r2")
+TIED = "bar.warp.sync 0xffffffff;\n"
+
+
+@pytest.mark.seed("UNR-53")
+def test_convergence_keeps_the_direction_and_the_copies_own_their_operations():
+    plain, without = traced(SWAPPED, factor=4)
+    tied, with_it = traced(SWAPPED.replace("L:\n", "L:\n" + TIED), factor=4)
+    assert [e.outcome for e in without.of("UNR-53")] == [True]
+    assert [e.outcome for e in with_it.of("UNR-53")] == [False]
+    assert (plain["L"].pieces, tied["L"].pieces) == (False, True)
+    module, _ = run(loop(TIED + MAD, 4), "<force-factor=2>", LoopUnrollFactorBlocks="+L+")
+    text = nvir.print_ptx(module)
+    assert text.count("bar.warp.sync") == 4

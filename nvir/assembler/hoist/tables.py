@@ -146,12 +146,21 @@ class Policy381(enum.Enum):
 ALWAYS, INNER_ONLY, UNSET, NEVER = 0, 1, 2, 3
 
 
-def block_policy(value: int | None, pass_id: int, *, inner: bool, literal: bool) -> Policy381:
-    """What knob 381 says of a loop's header.
+# The instances that run at a level of optimisation: the noted gate takes the level, its table is
+# not in the notes (assumed: none at 0, the early one at 1, all from 2 on).
+INSTANCES = {0: (), 1: (0,), 2: (0, 1, 2, 3)}
+
+
+def block_policy(
+    value: int | None, pass_id: int, *, inner: bool, literal: bool, level: int = 2
+) -> Policy381:
+    """What knob 381 says of a loop's header; ShouldHoist asks it, the instance and the level.
 
     Literal: the code as noted, in which each value serves other instances. Else: 0 and unset let
     all hoist, 1 the first late instance and, for inner loops, the first; 3 none.
     """
+    if literal and pass_id not in INSTANCES[min(level, 2)]:
+        return Policy381.SKIP
     if value is None or value == UNSET:
         return Policy381.HOIST
     if literal:

@@ -32,6 +32,7 @@ from nvir.analysis.induction import (
 from nvir.assembler.unroll.body_cost import loop_control
 from nvir.assembler.unroll.decision import UnrollCode
 from nvir.assembler.unroll.known import Counted, Known, is_symbol
+from nvir.documented.trace import Trace
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -97,13 +98,46 @@ RECORD_SIZE = 68  # bytes
 
 
 def scan_body(
-    loop: Loop, nounroll: Container[Block], trip: TripCount | None, arch: int = 80
+    loop: Loop, nounroll: Container[Block], trip: TripCount | None, arch: int = 80,
+    trace: Trace | None = None,
 ) -> BodyRecord:
-    """The record of a loop; `nounroll` are the blocks that must not be copied."""
+    """The record of a loop, by the scanner's three passes; `nounroll` blocks must not be copied.
+
+    The notes give the passes and the fields, not which pass fills which field nor its early outs;
+    both are assumed here: each pass ends at what makes the rest of it pointless.
+    """
     r = BodyRecord()
-    counted = Counted(loop, trip)
-    known, control = Known(counted, arch), loop_control(counted)
+    ended = {
+        "header": _scan_header(r, loop),
+        "forward": _scan_forward(r, loop, Counted(loop, trip), arch),
+        "backward": _scan_backward(r, loop, nounroll),
+    }
+    if trace is not None:
+        for step, early in ended.items():
+            trace.note("UNR-54", step, early or "whole")
+    return r
+
+
+def _scan_header(r: BodyRecord, loop: Loop) -> str:
+    """What the header's phis and the latch's test tell: writes that replace, the exit's register.
+    Ends early at a latch without a test."""
     inside = loop.members
+    for phi in loop.header.phis:
+        back = {v for v, b in phi.incoming if b in inside}
+        r.killed += any(v is not phi and not is_invariant(v, inside) for v in back)
+    latch = loop.latches[0].terminator
+    test = latch.guard.definer if latch is not None and latch.guard is not None else None
+    if test is None:
+        return "the latch tests nothing"
+    r.single_exit_reg = sum(not is_invariant(v, inside) for v in test.operands) == 1
+    return ""
+
+
+def _scan_forward(r: BodyRecord, loop: Loop, counted: Counted, arch: int) -> str:
+    """Instruction by instruction: sizes, memory, calls, what folds. Asks nothing of folding where
+    the loop has no induction variable that could become a constant."""
+    known, control = Known(counted, arch), loop_control(counted)
+    foldable = counted.trip is not None
     for block in loop.blocks:
         for i in block:
             if i.form.op.pseudo:
@@ -111,22 +145,26 @@ def scan_body(
             r.size += 1
             r.cold += "cold" in block.flags
             _count(r, i, known)
-            if i not in control and known.folds(i):
+            if foldable and i not in control and known.folds(i):
                 r.foldable += 1
-        branch = block.terminator
-        if branch is not None and block not in loop.latches:
-            r.branches += len(branch.successors) > 1
-            r.cross_edges |= any(s not in inside for s in branch.successors)
     r.foldable += r.foldable_ldc
-    latch = loop.latches[0].terminator
-    test = latch.guard.definer if latch is not None and latch.guard is not None else None
-    made = [v for v in test.operands if not is_invariant(v, inside)] if test is not None else []
-    r.single_exit_reg = len(made) == 1
-    for phi in loop.header.phis:
-        back = {v for v, b in phi.incoming if b in inside}
-        r.killed += any(v is not phi and not is_invariant(v, inside) for v in back)
+    return "" if foldable else "nothing counts"
+
+
+def _scan_backward(r: BodyRecord, loop: Loop, nounroll: Container[Block]) -> str:
+    """From the latch up: branches, edges that leave, inner blocks that must stay. Ends at the
+    first edge that leaves: the loop is passed over then."""
+    inside = loop.members
     r.inner_nounroll = sum(b in nounroll for child in loop.children for b in child.blocks)
-    return r
+    for block in reversed(loop.blocks):
+        branch = block.terminator
+        if branch is None or block in loop.latches:
+            continue
+        r.branches += len(branch.successors) > 1
+        if any(s not in inside for s in branch.successors):
+            r.cross_edges = True
+            return f"an edge leaves from {block.name}"
+    return ""
 
 
 def _count(r: BodyRecord, i: Instruction, known: Known) -> None:
@@ -200,9 +238,13 @@ def stride_fits(kind: int, stride: int | float, factor: int, bits: int) -> bool:
 
 
 def counted_exit(
-    loop: Loop, trip: TripCount | None, floats: bool = False
+    loop: Loop, trip: TripCount | None, floats: bool = False, strict_stride: bool = False
 ) -> CountedExit | tuple[UnrollCode, str]:
-    """The exit of the latch, or the code of the first thing that is wrong with it (step M)."""
+    """The exit of the latch, or the code of the first thing that is wrong with it (step M).
+
+    ExtractBound takes a stride that the loop leaves alone, literal or not, unless `strict_stride`;
+    VerifyStride then asks for its value and sign.
+    """
     if len(loop.latches) != 1:
         return UnrollCode.IRREGULAR, f"{len(loop.latches)} back edges"
     branch = loop.latches[0].terminator
@@ -221,13 +263,16 @@ def counted_exit(
     found = _class_of(iv, test, floats)
     if not isinstance(found, int):
         return found
-    wrong = _bound(iv, bound, loop, inside)
+    wrong = _bound(iv, bound, loop, inside, strict_stride)
     if wrong is not None:
         return wrong
+    if not iv.is_constant_step:
+        return UnrollCode.STRIDE_SIGN, "the stride is known at run time only"
     if trip is None or trip.variable.phi is not iv.phi or trip.exit not in loop.latches:
         return UnrollCode.IRREGULAR, "the exit test is not of the variable and its bound"
     stride = iv.step
-    assert isinstance(stride, int | float)
+    if not isinstance(stride, int | float):
+        return UnrollCode.STRIDE_SIGN, "the stride is known at run time only"
     away = {ASCENDING: -1, DESCENDING: 1}.get(direction(trip.compare), 0)
     if away * stride > 0:
         return UnrollCode.STRIDE_SIGN, f"stride {stride} under {trip.compare}"
@@ -274,8 +319,8 @@ def _no_variable(sides: list[InductionVariable | UnrollCode | None]) -> tuple[Un
 def _class_of(
     iv: InductionVariable, test: Instruction, floats: bool
 ) -> int | tuple[UnrollCode, str]:
-    if not iv.is_constant_step or iv.step == 0:
-        return UnrollCode.NO_INDUCTION, "the stride is not known" if iv.step else "the stride is 0"
+    if iv.is_constant_step and iv.step == 0:
+        return UnrollCode.NO_INDUCTION, "the stride is 0"
     if iv.kind == "float":
         if floats:
             return FLOAT
@@ -289,8 +334,10 @@ def _class_of(
 
 
 def _bound(
-    iv: InductionVariable, bound: Value, loop: Loop, inside: AbstractSet[Block]
+    iv: InductionVariable, bound: Value, loop: Loop, inside: AbstractSet[Block], strict: bool
 ) -> tuple[UnrollCode, str] | None:
+    if strict and not iv.is_constant_step:
+        return UnrollCode.NO_BOUND, "the stride is no literal"
     d = bound.definer
     if not is_invariant(bound, inside):
         if d is not None and d.form.is_phi and d.block is loop.header:

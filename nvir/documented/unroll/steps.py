@@ -29,6 +29,7 @@ from nvir.analysis.induction import trip_count
 from nvir.analysis.pressure import register_pressure
 from nvir.assembler.unroll.decide import has_pragma
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
+from nvir.documented.trace import Trace
 from nvir.documented.unroll.facts import (
     BodyRecord,
     CountedExit,
@@ -99,6 +100,7 @@ class Rules:
     single_factor: int = 0  # LoopUnrollSingleLoopSavedPctFactor
     unknown_multi_block: bool = False  # LoopUnrollUnknownMultiBlock
     floats: bool = False
+    strict_stride: bool = False
     force_all: bool = False
     force_factor: int = 2
 
@@ -180,23 +182,24 @@ def within_budget(factor: int, cost: int, limit: int, T: int | None) -> int:
 
 def documented_decisions(
     function: Function, rules: Rules, off: frozenset[Block] = frozenset(),
-    refusals: Refusals | None = None, forced: bool = False,
+    refusals: Refusals | None = None, forced: bool = False, trace: Trace | None = None,
 ) -> dict[Block, UnrollDecision]:
     """The verdict on each natural loop, by its header, in reverse post-order backwards.
 
-    `off` are headers that knob 91 names, `forced` a pragma of the module.
+    `off` are headers that knob 91 names, `forced` a pragma of the module. `trace` collects what the
+    steps did.
     """
-    flow = _Flow(function, rules, off, refusals or Refusals(function), forced)
+    flow = _Flow(function, rules, off, refusals or Refusals(function), forced, trace)
     return {x.header: flow.decide(x) for x in reversed(flow.loops)}
 
 
 class _Flow:
     def __init__(
         self, function: Function, rules: Rules, off: frozenset[Block], refusals: Refusals,
-        forced: bool,
+        forced: bool, trace: Trace | None,
     ) -> None:
         self.function, self.rules, self.off = function, rules, off
-        self.refusals, self.forced = refusals, forced
+        self.refusals, self.forced, self.trace = refusals, forced, trace
         self.loops = natural_loops(function)
         self.trips = {x.header: trip_count(x) for x in self.loops}
         self.number = {b: k for k, b in enumerate(function.blocks)}
@@ -222,7 +225,7 @@ class _Flow:
         why = self._nounroll(loop, refused)
         if why:
             return reject(UnrollCode.NOUNROLL, "D", why)
-        r = scan_body(loop, self._staying(loop), self.trips[header])
+        r = scan_body(loop, self._staying(loop), self.trips[header], trace=self.trace)
         cost = remaining_cost(r, self.rules)
         none = attrs.evolve(none, size=r.size, cost=cost, saved=r.saved)
         if r.cross_edges:
@@ -261,7 +264,9 @@ class _Flow:
     ) -> UnrollDecision:
         """Steps K to P."""
         rules, cost = self.rules, none.cost
-        exit = counted_exit(loop, self.trips[loop.header], rules.floats)
+        exit = counted_exit(
+            loop, self.trips[loop.header], rules.floats, rules.strict_stride
+        )
         T = exit.trip.count if isinstance(exit, CountedExit) else None
         none = attrs.evolve(none, T=T)
         multi = len(loop.blocks) > 1
@@ -315,7 +320,7 @@ class _Flow:
         """Steps N to P."""
         rules, T, cost = self.rules, none.T, none.cost
         limit = allowance(r.saved, rules, len(self.loops) == 1)
-        pieces = not exit.swapped and loop.depth == 1
+        pieces = not self._swaps(loop, exit) and loop.depth == 1
         none = attrs.evolve(none, limit=limit, pieces=pieces)
 
         def reject(code: UnrollCode, step: str, text: str) -> UnrollDecision:
@@ -345,6 +350,15 @@ class _Flow:
             )
         rounds = (T - T % factor) // factor if T is not None else None
         return attrs.evolve(none.partial(factor, why), step="P", iterations=rounds)
+
+    def _swaps(self, loop: Loop, exit: CountedExit) -> bool:
+        """Whether the copies run the other way: the bound is the first operand, and nothing in the
+        body ties lanes together. An entry of the tool's convergence table goes over to the copies;
+        here each copy of a convergent operation is one itself, so there is no table to keep."""
+        convergent = any(i.form.convergent for b in loop.blocks for i in b)
+        if self.trace is not None:
+            self.trace.note("UNR-53", "swap", exit.swapped and not convergent)
+        return exit.swapped and not convergent
 
     def _predicates(self, loop: Loop) -> int:
         """Most predicates that are live at an instruction of the loop."""

@@ -72,10 +72,14 @@ CODES = (
 
 @attrs.frozen
 class Options:
-    """id: which instance; limit: most functions that a run looks at, over all instances; 0: all."""
+    """id: which instance; limit: most functions that a run looks at, over all instances; 0: all.
+
+    level: of optimisation; policy documented: at 1 only the early instance hoists, at 0 none.
+    """
 
     id: Literal["0", "1", "2", "3"] = "0"
     limit: int = 0
+    level: int = 2
 
 
 @attrs.define(eq=False)
@@ -140,7 +144,9 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
         return HoistDecision(loop, why=NO_ENTRY)
     late = ctx.knob("HoistLate", loop.header, pass_id=pass_id)  # knob 381
     inner = loop.parent is not None
-    block = tables.block_policy(late, pass_id, inner=inner, literal=by.literal)
+    block = tables.block_policy(
+        late, pass_id, inner=inner, literal=by.literal, level=ctx.options.level
+    )
     if block is tables.Policy381.SKIP:
         return HoistDecision(loop, why=POLICY, fields=(("value", str(late)), ("id", str(pass_id))))
     region = survey(loop, nest)

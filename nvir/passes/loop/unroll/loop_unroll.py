@@ -71,6 +71,7 @@ class Options:
     remainder  what does the rest of a count at run time: as the policy says, pieces, a loop
     repaired   policy documented: its repaired reading instead of the literal one
     floats     policy documented: float induction variables count
+    strict_stride   policy documented: a stride has to be a literal
     force_factor   policy documented: a forced loop gets 2 to that power copies
     verbose    also the real tool's own lines: back edges, rejection strings
     asked      only loops for which a pragma asks
@@ -80,6 +81,7 @@ class Options:
     remainder: Literal["auto", "pieces", "loop"] = "auto"
     repaired: bool = False
     floats: bool = False
+    strict_stride: bool = False
     force_factor: int = 2
     verbose: bool = False
     asked: bool = False
