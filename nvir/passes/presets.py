@@ -32,6 +32,7 @@ class Stage:
 
 
 STAGES: tuple[Stage, ...] = (
+    Stage("link-libdevice", (0, 1, 2, 3), "what is called is inlined like any other code"),
     Stage("sroa,mem2reg", (1, 2, 3),
           "front ends keep every variable in memory; nothing else sees through it"),
     Stage("inst-combine,simplify-cfg", (1, 2, 3),

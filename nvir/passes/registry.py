@@ -114,7 +114,7 @@ Registry = Mapping[str, Pass]
 def all_passes() -> dict[str, Pass]:
     """The passes by name."""
     from nvir.passes.aggregate import lower_aggr_copies, lower_struct_args, split_structs
-    from nvir.passes.llvm import legalize
+    from nvir.passes.llvm import legalize, link_libdevice
     from nvir.passes.loop import (
         hot_cold_in_loop,
         licm,
@@ -151,6 +151,8 @@ def all_passes() -> dict[str, Pass]:
              const_fold.CODES, options=const_fold.Options, cfg=True, phases=(13, 29, 58, 65)),
         Pass("gvn", gvn.run, "one of several equal computations remains", gvn.CODES,
              options=gvn.Options, phases=(29,)),
+        Pass("link-libdevice", link_libdevice.run, "links what is called of libdevice",
+             link_libdevice.CODES, level="nvvm", unit="module"),
         Pass("legalize", legalize.run, "rewrites what a dialect of NVVM IR lacks", legalize.CODES,
              options=legalize.Options, level="nvvm", unit="module", cfg=True, required=True),
         Pass("dce", dce.run, "removes what nobody uses", dce.CODES, phases=(16,)),
