@@ -5,7 +5,7 @@
 
 Of each innermost loop of one block: the bounds (RecMII, ResMII) and which binds, the interval that
 is found, stages, registers live in the kernel (MaxLive) over a lower bound (that of dependences;
-with OR-tools that of `nvir.sm.live_bound`, which knows slots and pipes), milliseconds, and
+with OR-tools that of `nvir.sm.schedule.live_bound`, which knows slots and pipes), milliseconds, and
 simulated cycles an iteration of one warp and of eight: as an assembler would order the body, and
 with the kernel of the modulo schedule. With `--solver` OR-tools is asked for each interval below
 the one found, and for bounds on registers that know the pipes: the least sum of lives, and the
@@ -30,12 +30,12 @@ from rich.table import Table
 
 import nvir
 from nvir.ir.loops import natural_loops
-from nvir.sm.live_bound import least_lives
 from nvir.sm.loopgraph import loop_graph
-from nvir.sm.pipeline import schedule_loop
 from nvir.sm.profile import profile, profile_for
 from nvir.sm.schedule.cpsat import available
 from nvir.sm.schedule.lifetimes import max_live_bound, values_of
+from nvir.sm.schedule.live_bound import least_lives
+from nvir.sm.schedule.loops import schedule_loop
 from nvir.sm.simulate import loop_stream, schedule_stream, simulate
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
@@ -45,15 +45,15 @@ PROVABLE = 22  # operations up to which the solver proves bounds on registers in
 
 def proven(found: Any, made: Any, budget_s: float) -> dict[str, Any]:
     """What the exact solver says of each smaller interval, and its bound on registers."""
-    from nvir.sm.pipes_cpsat import least_live, solve
+    from nvir.sm.schedule.cpsat import least_live, solve
 
-    verdicts = [solve(found, ii, budget_s)[0] for ii in range(made.mii, made.ii)]
+    verdicts = [solve(found.graph, ii, budget_s)[0] for ii in range(made.mii, made.ii)]
     values = values_of(found.graph, found.register_edges, found.sizes)
-    small = len(found.operations) <= PROVABLE
+    share = budget_s if len(found.operations) <= PROVABLE else 0.0
     return {
         "open": any(v is None for v in verdicts) and True not in verdicts,
         "missed": True in verdicts,
-        "live_proven": least_live(found, made.ii, values, budget_s if small else 0.0, made.times),
+        "live_proven": least_live(found.graph, made.ii, values, share, made.times),
     }
 
 
@@ -103,7 +103,7 @@ def rows_of(
                 continue
             values = values_of(found.graph, found.register_edges, found.sizes)
             flow = max_live_bound(found.graph, made.ii, values)
-            cuts = -(-least_lives(found, made.ii, values) // made.ii) if available() else 0
+            cuts = -(-least_lives(found.graph, made.ii, values) // made.ii) if available() else 0
             exact = proven(found, made, budget_s) if budget_s else {}
             body, kernel = loop_stream(loop, machine), schedule_stream(made)
             yield {

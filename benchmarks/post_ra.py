@@ -28,8 +28,8 @@ from nvir.assembler.postra.stream import kernel_stream
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
 from nvir.sm.loopgraph import loop_graph
-from nvir.sm.pipeline import schedule_loop
 from nvir.sm.profile import profile_for
+from nvir.sm.schedule.loops import schedule_loop
 from nvir.sm.simulate import simulate
 
 KINDS = ("plain", "spread", "copies")
@@ -56,7 +56,7 @@ def rows(path: Path, pipelined: bool) -> Iterator[dict[str, Any]]:
                 "loop": loop.header.name,
             }
             try:
-                before = schedule_loop(loop_graph(loop, profile), thorough=False)
+                before = schedule_loop(loop_graph(loop, profile), effort="quick")
                 row["before"] = before.ii
                 code = loop_code(loop, profile)
                 row["plain"] = measured(code, 1)

@@ -44,8 +44,8 @@ def schedule() -> str:
     from nvir.ir.loops import natural_loops
     from nvir.report.schedule.svg import schedule_svg
     from nvir.sm.loopgraph import loop_graph
-    from nvir.sm.pipeline import schedule_loop
     from nvir.sm.profile import profile
+    from nvir.sm.schedule.loops import schedule_loop
 
     loop = natural_loops(matvec()["matvec"])[0]
     return schedule_svg(schedule_loop(loop_graph(loop, profile("sm_80"))), "matvec")

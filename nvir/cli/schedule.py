@@ -82,9 +82,9 @@ def command(
     from nvir.report.schedule.figures import schedule_json, schedule_text
     from nvir.report.schedule.svg import lifetimes_text, schedule_svg, schedule_trace
     from nvir.sm.loopgraph import graph_dot, loop_graph
-    from nvir.sm.pipeline import schedule_loop
     from nvir.sm.profile import profile as profile_named
     from nvir.sm.profile import profile_for
+    from nvir.sm.schedule.loops import schedule_loop
 
     module = read_module(file, arch, "ori")
     function, loop = choose_loop(module, which, kernel, file)

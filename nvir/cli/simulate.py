@@ -76,9 +76,9 @@ def command(
     """
     from nvir.report.simulation import simulation_json, simulation_text
     from nvir.sm.loopgraph import loop_graph
-    from nvir.sm.pipeline import schedule_loop
     from nvir.sm.profile import profile as profile_named
     from nvir.sm.profile import profile_for
+    from nvir.sm.schedule.loops import schedule_loop
     from nvir.sm.simulate import Memory, loop_stream, schedule_stream, simulate
 
     module = read_module(file, arch, "ori")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nvir.analysis.induction import TripCount
     from nvir.passes.knobs import Policy
     from nvir.sm.loopgraph import LoopGraph
-    from nvir.sm.pipeline import LoopSchedule
+    from nvir.sm.schedule.loops import LoopSchedule
 
 SCHEMA = "nvir.report/1"
 # The reason of pipeline figures: they are no prediction of the assembler.
@@ -217,10 +217,10 @@ def report(
     functions = []
     make = None
     if schedule:
-        from nvir.sm.pipeline import schedule_loop
+        from nvir.sm.schedule.loops import schedule_loop
 
         thorough = sum(len(f.blocks) for f in module.functions) <= THOROUGH_BLOCKS
-        make = partial(schedule_loop, thorough=thorough, registers=False)
+        make = partial(schedule_loop, effort="interval" if thorough else "quick")
     for f in module.functions:
         if f.blocks and kernel in (None, f.name):
             with bulk():  # what one function needs is freed before the next

@@ -17,7 +17,7 @@ from nvir.ir.module import Module
 from nvir.report.pictures import cfg_dot, svg
 
 if TYPE_CHECKING:
-    from nvir.sm.pipeline import LoopSchedule
+    from nvir.sm.schedule.loops import LoopSchedule
 
 PICTURES = 8  # functions of a module that are drawn; the rest is named
 GAP = 24  # between the pictures of a module

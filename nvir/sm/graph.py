@@ -1,7 +1,8 @@
 """Dependence graphs of loop bodies, as the schedulers read them.
 
 A node is one operation of the body and names the resource that it takes for one
-cycle, or None. An edge `(src, dst, latency, distance)` says that `dst` of iteration
+cycle, or None. It may keep a pipe busy as well, for several cycles: any one of those that can
+run it. An edge `(src, dst, latency, distance)` says that `dst` of iteration
 `k + distance` starts at least `latency` cycles after `src` of iteration `k`:
 
     t(dst) - t(src) >= latency - distance * II
@@ -42,6 +43,9 @@ class DependenceGraph:
     nodes   the resource of each node, or None, numbered from 0
     edges   `(src, dst, latency, distance)`: node numbers, cycles, iterations
     limits  resource -> units; one unit is busy for one cycle
+    pipes, intervals   where operations run on pipes: for each node the pipes of which it takes one
+            (none: an empty tuple), and the cycles for which it keeps that one busy
+    pipe_units         pipe -> how many there are of it
 
     Raises GraphError naming the node, edge, limit or cycle that is wrong.
     """
@@ -49,9 +53,12 @@ class DependenceGraph:
     __slots__ = (
         "_components",
         "edges",
+        "intervals",
         "limits",
         "nodes",
         "order",
+        "pipe_units",
+        "pipes",
         "resource_names",
         "resources",
         "succs",
@@ -76,9 +83,16 @@ class DependenceGraph:
         nodes: Iterable[str | None],
         edges: Iterable[Sequence[int]],
         limits: Mapping[str, int] | None = None,
+        *,
+        pipes: Iterable[tuple[str, ...]] = (),
+        intervals: Iterable[int] = (),
+        pipe_units: Mapping[str, int] | None = None,
     ) -> None:
         self.nodes = tuple(nodes)
         self.limits = _checked_limits(limits or {})
+        self.pipe_units = _checked_limits(pipe_units or {})
+        self.pipes, self.intervals = tuple(pipes), tuple(intervals)
+        self._check_pipes()
         self.edges = _checked_edges(edges, len(self.nodes))
         self._components: list[list[int]] | None = None
         self._number_resources()
@@ -86,6 +100,18 @@ class DependenceGraph:
         for src, dst, latency, distance in self.edges:
             self.succs[src].append((dst, latency, distance))
         self.order = _zero_distance_order(self)
+
+    def _check_pipes(self) -> None:
+        if not self.pipes:
+            return
+        if not len(self.pipes) == len(self.intervals) == len(self.nodes):
+            raise GraphError(f"pipes and intervals must be given for all {len(self.nodes)} nodes")
+        for i, (names, cycles) in enumerate(zip(self.pipes, self.intervals, strict=True)):
+            if _integer(cycles, f"node {i}: interval") < 1:
+                raise GraphError(f"node {i}: the interval {cycles} is not positive")
+            for name in names:
+                if name not in self.pipe_units:
+                    raise GraphError(f"node {i}: there is no pipe {name!r}")
 
     def _number_resources(self) -> None:
         ids: dict[str | None, int] = {}
@@ -112,8 +138,14 @@ class DependenceGraph:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DependenceGraph):
             return NotImplemented
-        return (
-            self.nodes == other.nodes and self.edges == other.edges and self.limits == other.limits
+        mine = (self.nodes, self.edges, self.limits, self.pipes, self.intervals, self.pipe_units)
+        return mine == (
+            other.nodes,
+            other.edges,
+            other.limits,
+            other.pipes,
+            other.intervals,
+            other.pipe_units,
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -133,6 +165,23 @@ class DependenceGraph:
             for c in self.components
             if len(c) > 1 or any(dst == c[0] for dst, _, _ in self.succs[c[0]])
         ]
+
+    def part(self, nodes: Sequence[int]) -> DependenceGraph:
+        """The graph of some nodes, numbered as they come, and the edges between them."""
+        number = {n: i for i, n in enumerate(nodes)}
+        edges = [
+            (number[src], number[dst], latency, distance)
+            for src, dst, latency, distance in self.edges
+            if src in number and dst in number
+        ]
+        return DependenceGraph(
+            [self.nodes[n] for n in nodes],
+            edges,
+            self.limits,
+            pipes=[self.pipes[n] for n in nodes] if self.pipes else (),
+            intervals=[self.intervals[n] for n in nodes] if self.pipes else (),
+            pipe_units=self.pipe_units,
+        )
 
     def to_networkx(self) -> nx.MultiDiGraph:
         """The graph with node attribute `resource`, edge attributes `latency` and `distance`.

@@ -57,7 +57,7 @@ class LoopGraph:
     """The graph of a loop body and what its nodes stand for.
 
     operations      node -> machine instruction
-    graph           nodes take the issue slot, or their pipe where the profile has no issue limit
+    graph           nodes take an issue slot, where the profile limits those, and a pipe
     pipes, interval node -> the pipes that can run it, the cycles that it keeps one busy
     register_edges  indices of the graph's edges that carry a register
     sizes           registers that each node's results take
@@ -67,11 +67,17 @@ class LoopGraph:
     profile: Profile
     operations: tuple[MachineInstruction, ...]
     graph: DependenceGraph
-    pipes: tuple[tuple[str, ...], ...]
-    interval: tuple[int, ...]
     register_edges: tuple[int, ...]
     sizes: tuple[int, ...]
     carriers: dict[int, Register]
+
+    @property
+    def pipes(self) -> tuple[tuple[str, ...], ...]:
+        return self.graph.pipes
+
+    @property
+    def interval(self) -> tuple[int, ...]:
+        return self.graph.intervals
 
     def to_networkx(self) -> nx.MultiDiGraph:
         """`graph.to_networkx()`; nodes also have `family`, `line`, `ptx`, `pipes`, `interval`."""
@@ -118,6 +124,19 @@ def order_edges(
     return b.edges
 
 
+def machine_graph(
+    profile: Profile, families: Iterable[str], edges: Iterable[Edge]
+) -> DependenceGraph:
+    """The graph of operations of some families: each takes an issue slot and one of its pipes."""
+    found = [profile.operation(family) for family in families]
+    width = profile.issue_width
+    return DependenceGraph(
+        [ISSUE if width else None] * len(found), edges, {ISSUE: width} if width else {},
+        pipes=[o.pipes for o in found], intervals=[max(1, o.interval) for o in found],
+        pipe_units={name: pipe.units for name, pipe in profile.pipes.items()},
+    )  # fmt: skip
+
+
 class _Builder:
     def __init__(
         self, loop: Loop, profile: Profile, alias: AliasAnalysis | None, level: str, policy: str,
@@ -136,23 +155,13 @@ class _Builder:
 
     def build(self) -> LoopGraph:
         operations = self.operations
-        found = [self.profile.operation(op.family or "") for op in operations]
         self._registers()
         self._order()
         self._control()
-        nodes: list[str | None]
-        limits: dict[str, int]
-        if self.profile.issue_width:
-            nodes = [ISSUE] * len(operations)
-            limits = {ISSUE: self.profile.issue_width}
-        else:
-            nodes = [o.pipes[0] if o.pipes else None for o in found]
-            limits = {name: pipe.units for name, pipe in self.profile.pipes.items()}
         sizes = [sum(not _is_flag(r) for r in op.results) for op in operations]
+        graph = machine_graph(self.profile, [op.family or "" for op in operations], self.edges)
         return LoopGraph(
-            self.loop, self.profile, tuple(operations),
-            DependenceGraph(nodes, self.edges, limits), tuple(o.pipes for o in found),
-            tuple(max(1, o.interval) for o in found), tuple(self.carriers), tuple(sizes),
+            self.loop, self.profile, tuple(operations), graph, tuple(self.carriers), tuple(sizes),
             self.carriers,
         )
 

@@ -6,7 +6,8 @@ a cycle that does raises the ratio to its own, until none does. That is Newton's
 the cycle ratio: exact in rationals, a handful of Bellman-Ford runs in practice, and the
 last cycle found is the critical recurrence.
 
-ResMII is the largest ceil(uses / units) over the limited resources.
+ResMII is the largest ceil(uses / units) over the limited resources. Of pipes, the operations that
+can run nowhere else than on some set of them need the sum of their busy cycles over its units.
 
 Cost    O(passes * edges) a component, passes a small number on loop bodies.
 Source  A. Dasdan, "Experimental analysis of the fastest optimum cycle ratio and mean
@@ -16,17 +17,16 @@ Source  A. Dasdan, "Experimental analysis of the fastest optimum cycle ratio and
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import attrs
 
 from nvir.sm.graph import DependenceGraph, positive_cycle
-from nvir.sm.profile import ResourceBound, resource_bound
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # costs more to import than the rest
     from fractions import Fraction
-
-    from nvir.sm.loopgraph import LoopGraph
 
 
 @attrs.frozen
@@ -55,11 +55,19 @@ class Recurrence:
 
 @attrs.frozen
 class ResourceUse:
-    """How often one iteration takes a limited resource, in operations and units."""
+    """How often one iteration takes a limited resource, in operations and units.
+
+    Of pipes: the cycles that it keeps them busy. Several are joined by "+" where operations may
+    take any of them.
+    """
 
     resource: str
     uses: int
     units: int
+
+    def binds_before(self, other: ResourceUse | None) -> bool:
+        """Whether it forces more cycles, not rounded."""
+        return other is None or self.uses * other.units > other.uses * self.units
 
     @property
     def mii(self) -> int:
@@ -86,47 +94,12 @@ class MinimumII:
     def mii(self) -> int:
         return max(self.rec_mii, self.res_mii)
 
-
-@attrs.frozen(eq=False)
-class LoopBounds:
-    """The bounds of a loop's machine code, and what binds it.
-
-    bounds     of its recurrences, in cycles an iteration
-    resources  of its pipes and issue slots
-    """
-
-    graph: LoopGraph
-    bounds: MinimumII
-    resources: ResourceBound
-
-    @property
-    def rec_mii(self) -> int:
-        return self.bounds.rec_mii
-
-    @property
-    def res_mii(self) -> int:
-        return self.resources.cycles
-
-    @property
-    def mii(self) -> int:
-        return max(self.rec_mii, self.res_mii)
-
-    @property
-    def recurrence(self) -> Recurrence | None:
-        return self.bounds.recurrence
-
     @property
     def bottleneck(self) -> str | None:
-        """What decides MII: "recurrence", a pipe's name, or "issue"."""
-        return "recurrence" if self.rec_mii > self.res_mii else self.resources.pipe
-
-
-def loop_bounds(found: LoopGraph) -> LoopBounds:
-    """The bounds of a loop's graph, without a schedule."""
-    operations = (op.family or "" for op in found.operations)
-    return LoopBounds(
-        found, minimum_ii(found.graph), resource_bound(found.profile, operations)
-    )
+        """What decides MII: "recurrence", or the name of a resource; None where nothing does."""
+        if self.rec_mii > self.res_mii:
+            return "recurrence"
+        return None if self.resource is None else self.resource.resource
 
 
 def minimum_ii(graph: DependenceGraph) -> MinimumII:
@@ -140,7 +113,10 @@ def minimum_ii(graph: DependenceGraph) -> MinimumII:
 
 
 def critical_resource(graph: DependenceGraph) -> ResourceUse | None:
-    """The limited resource of the largest ceil(uses / units), the first of equals."""
+    """What binds of pipes and limited resources, the first of those of the largest `mii`.
+
+    A limited resource binds before pipes where its ratio, not rounded, is larger.
+    """
     uses = [0] * len(graph.units)
     for resource in graph.resources:
         if resource >= 0:
@@ -149,7 +125,43 @@ def critical_resource(graph: DependenceGraph) -> ResourceUse | None:
     for name, count, units in zip(graph.resource_names, uses, graph.units, strict=True):
         if best is None or -(-count // units) > best.mii:
             best = ResourceUse(name, count, units)
+    pipe = critical_pipes(zip(graph.pipes, graph.intervals, strict=True), graph.pipe_units)
+    return best if pipe is None or (best is not None and best.binds_before(pipe)) else pipe
+
+
+def critical_pipes(
+    operations: Iterable[tuple[tuple[str, ...], int]], units: Mapping[str, int]
+) -> ResourceUse | None:
+    """The set of pipes that binds operations `(pipes of which it takes one, busy cycles)`."""
+    work: dict[tuple[str, ...], int] = {}
+    for names, cycles in operations:
+        if names:
+            work[names] = work.get(names, 0) + cycles
+    best: ResourceUse | None = None
+    for pipes in _unions(work):
+        busy = sum(cycles for some, cycles in work.items() if pipes.issuperset(some))
+        name = "+".join(p for p in units if p in pipes)
+        found = ResourceUse(name, busy, sum(units[p] for p in pipes))
+        if found.binds_before(best):
+            best = found
     return best
+
+
+def _unions(alternatives: Iterable[tuple[str, ...]]) -> Iterator[frozenset[str]]:
+    """Each set of alternatives, then the unions of overlapping ones, without repetition.
+
+    Disjoint sets need no union: its quotient is between theirs. Beyond ten overlapping sets only
+    pairs and the union of all are tried; that is a lower bound still.
+    """
+    sets = [frozenset(a) for a in alternatives]
+    chained = [s for s in sets if any(s is not t and s & t for t in sets)]
+    few = len(chained) <= 10
+    sizes = range(2, len(chained) + 1) if few else (2, len(chained))
+    found = dict.fromkeys(sets)
+    for size in sizes:
+        for some in combinations(chained, size):
+            found.setdefault(frozenset().union(*some))
+    return iter(found)
 
 
 def critical_recurrence(graph: DependenceGraph) -> Recurrence | None:

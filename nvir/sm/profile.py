@@ -20,14 +20,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import attrs
 
 from nvir.ir.errors import NvirError, Unsupported
 
-if TYPE_CHECKING:  # it costs more to import than all of this
+if TYPE_CHECKING:  # both cost more to import than all of this
+    from fractions import Fraction
     from pathlib import Path
 
 FOLDER = os.path.join(os.path.dirname(__file__), "profiles")
@@ -288,12 +289,25 @@ def multiply_adds(name: str, subpartitions: int = 4) -> int:
 class ResourceBound:
     """The resource-constrained bound on cycles an iteration, and what binds it.
 
-    `cycles` is at least 1; `pipe` names the binding pipe, several joined by `+` where operations
-    may take any of them, or `issue`.
+    `pipe` names the binding pipe, several joined by `+` where operations may take any of them, or
+    `issue`; `busy` cycles of it are spread over `units`.
     """
 
-    cycles: int
+    busy: int
+    units: int
     pipe: str | None
+
+    @property
+    def cycles(self) -> int:
+        """Whole cycles, at least 1."""
+        return max(1, -(-self.busy // self.units))
+
+    @property
+    def exact(self) -> Fraction:
+        """The bound before rounding."""
+        from fractions import Fraction
+
+        return Fraction(self.busy, self.units)
 
 
 def resource_bound(profile: Profile, operations: Iterable[str]) -> ResourceBound:
@@ -303,39 +317,18 @@ def resource_bound(profile: Profile, operations: Iterable[str]) -> ResourceBound
     over the units of the set; the largest such quotient binds. Sets that matter are unions of the
     alternatives that occur, so there are few. Operations that take no pipe only use issue slots.
     """
-    work: dict[tuple[str, ...], int] = {}
-    issued = 0
-    for name in operations:
-        operation = profile.operation(name)
-        issued += 1
-        if operation.pipes:
-            work[operation.pipes] = work.get(operation.pipes, 0) + operation.interval
-    most, of, binding = 0, 1, None  # the largest quotient so far: cycles over units
-    for pipes in _unions(work):
-        units = sum(profile.pipes[p].units for p in pipes)
-        busy = sum(cycles for some, cycles in work.items() if pipes.issuperset(some))
-        if busy * of > most * units:
-            most, of, binding = busy, units, "+".join(p for p in profile.pipes if p in pipes)
-    if profile.issue_width and issued * of > most * profile.issue_width:
-        most, of, binding = issued, profile.issue_width, "issue"
-    return ResourceBound(max(1, -(-most // of)), binding)
+    from nvir.sm.mii import critical_pipes
 
-
-def _unions(alternatives: Iterable[tuple[str, ...]]) -> list[frozenset[str]]:
-    """Each set of alternatives, then the unions of overlapping ones, without repetition.
-
-    Disjoint sets need no union: its quotient is between theirs. Beyond ten overlapping sets only
-    pairs and the union of all are tried; that is a lower bound still.
-    """
-    sets = [frozenset(a) for a in alternatives]
-    chained = [s for s in sets if any(s is not t and s & t for t in sets)]
-    few = len(chained) <= 10
-    sizes = range(2, len(chained) + 1) if few else (2, len(chained))
-    found = dict.fromkeys(sets)
-    for size in sizes:
-        for some in combinations(chained, size):
-            found.setdefault(frozenset().union(*some))
-    return list(found)
+    found = [profile.operation(name) for name in operations]
+    units = {name: pipe.units for name, pipe in profile.pipes.items()}
+    pipe = critical_pipes([(o.pipes, o.interval) for o in found], units)
+    best = ResourceBound(0, 1, None)
+    if pipe is not None and pipe.uses:
+        best = ResourceBound(pipe.uses, pipe.units, pipe.resource)
+    width = profile.issue_width
+    if width and len(found) * best.units > best.busy * width:
+        best = ResourceBound(len(found), width, "issue")
+    return best
 
 
 # One object a profile and process: the schedulers key their caches by it.

@@ -20,8 +20,9 @@ from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.simplify import loop_simplify
 from nvir.passes.loop.unroll import loop_unroll
-from nvir.sm import loopgraph, pipeline
+from nvir.sm import loopgraph
 from nvir.sm.latency import edge_latency, stall_cycles
+from nvir.sm.schedule import loops
 
 KERNEL = """.version 8.0
 .target sm_80
@@ -153,7 +154,7 @@ def test_the_remaining_fields_have_names():
     assert len(f.blocks) == 3  # +296, +2104
     (loop,) = f.loops()
     profile = nvir.sm.profile("sm_80")
-    made = pipeline.schedule_loop(loopgraph.loop_graph(loop, profile))
+    made = loops.schedule_loop(loopgraph.loop_graph(loop, profile))
     assert made.stages >= 1  # scheduler context +120
     assert len(made.times) == len(made.graph.operations)  # +264: the slot of each operation
     assert profile.operation("IMAD").pipes  # PipeAssignment, +904

@@ -14,7 +14,7 @@ from nvir.ir.loops import natural_loops
 from nvir.report.schedule.figures import schedule_json
 from nvir.sm import profile
 from nvir.sm.loopgraph import loop_graph
-from nvir.sm.pipeline import schedule_loop
+from nvir.sm.schedule.loops import schedule_loop
 from tests.equivalence import same_behaviour
 
 TEXT = """.version 8.0

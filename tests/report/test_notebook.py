@@ -12,7 +12,7 @@ from nvir.ir import Module
 from nvir.ir.errors import NvirError
 from nvir.report import pictures
 from nvir.sm.loopgraph import loop_graph
-from nvir.sm.pipeline import schedule_loop
+from nvir.sm.schedule.loops import schedule_loop
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 

@@ -16,7 +16,7 @@ from nvir.ir.loops import natural_loops
 from nvir.report.schedule.svg import colour, lifetimes_text, schedule_svg, schedule_trace
 from nvir.sm import profile
 from nvir.sm.loopgraph import loop_graph
-from nvir.sm.pipeline import LoopSchedule, schedule_loop
+from nvir.sm.schedule.loops import LoopSchedule, schedule_loop
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
 NAMES = [("softmax.sm_80", "$L__BB0_9"), ("mandelbrot.sm_80", "$L__BB0_3")]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import nvir
 from nvir.ir.loops import natural_loops
 from nvir.sm.loopgraph import loop_graph
-from nvir.sm.pipeline import schedule_loop
 from nvir.sm.profile import profile
+from nvir.sm.schedule.loops import schedule_loop
 from nvir.sm.simulate import (
     Memory,
     Simulation,

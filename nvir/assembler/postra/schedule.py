@@ -1,7 +1,7 @@
 """Software pipelining on physical registers: the interval, the placement, the control fields.
 
-    1. the modulo scheduler (phase 24's, `nvir.sm.pipeline`) finds interval and stages for the graph
-       of the physical registers, false dependences included
+    1. the modulo scheduler (`nvir.sm.schedule`) finds interval and stages for the graph of the
+       physical registers, false dependences included
     2. the schedule is turned until the branch stands in the kernel's last slot
     3. `place` puts each operation at a cycle: banks, pipes, issue
     4. `control` adds stall counts and scoreboards
@@ -11,7 +11,7 @@ it, a few times; and if that does not help the body is left unpipelined: one sta
 What the registers cost is said: the interval without false dependences, and the register and the
 pair of operations on the cycle that binds.
 
-Cost    that of `nvir.sm.pipeline.schedule_loop`, twice where false dependences bind.
+Cost    that of `nvir.sm.modulo_schedule`, twice where false dependences bind.
 Source  notes on ptxas, its post-RA SoftwarePipeline variant; which passages contradict each other
         on the interval: one says it is raised there, another that it never is.
 """
@@ -19,7 +19,6 @@ Source  notes on ptxas, its post-RA SoftwarePipeline variant; which passages con
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 import attrs
 
@@ -34,10 +33,9 @@ from nvir.assembler.postra.dependences import (
 from nvir.assembler.postra.place import Placement, has_conflict, place, placement_of
 from nvir.ir.errors import NvirError
 from nvir.sm.graph import DependenceGraph
-from nvir.sm.loopgraph import ISSUE, LoopGraph
+from nvir.sm.loopgraph import machine_graph
 from nvir.sm.mii import minimum_ii
-from nvir.sm.pipeline import LoopSchedule, schedule_loop
-from nvir.sm.profile import resource_bound
+from nvir.sm.schedule.driver import ModuloSchedule, modulo_schedule
 
 RAISES = 12  # of the interval, before the loop is left unpipelined
 BRANCH_STALL, BRANCH_GAP = 5, 7  # as in `nvir.sm.simulate.engine`
@@ -97,13 +95,13 @@ class PostRaSchedule:
 
 
 def schedule(
-    code: LoopCode, *, level: str = "l1", policy: str = "observed", thorough: bool = False,
+    code: LoopCode, *, level: str = "l1", policy: str = "observed", effort: str = "quick",
     mode: int = 0,
 ) -> PostRaSchedule:
     """Pipeline a loop on its registers.
 
     level     where loads hit
-    thorough  let the modulo scheduler try placement by slack as well
+    effort    of the modulo scheduler: "quick", "interval" or "full"
     mode      the tensor gate, see `nvir.assembler.postra.records.decode`
     Raises NvirError for a body without operations, Unsupported for one that the machine lacks.
     """
@@ -111,15 +109,16 @@ def schedule(
         raise NvirError(f"loop {code.name}: no operation is left in its body")
     found = dependences(code, level=level, policy=policy)
     true = [d for d in found if not d.is_false]
-    families = [op.family for op in code.operations]
-    resources = resource_bound(code.profile, families).cycles
-    graph = _loop_graph(code, found)
-    bounds = minimum_ii(graph.graph)
-    true_ii = max(resources, minimum_ii(_loop_graph(code, true).graph).rec_mii)
+    graph = _machine_graph(code, found)
+    bounds = minimum_ii(graph)
+    true_ii = minimum_ii(_machine_graph(code, true)).mii
     raised: tuple[Dependence, ...] = ()
     if bounds.recurrence is not None and bounds.rec_mii > true_ii:
         raised = tuple(found[e] for e in bounds.recurrence.edges if found[e].is_false)
-    made = schedule_loop(graph, thorough=thorough)
+    made = modulo_schedule(
+        graph, solver="none", effort=effort, sizes=_sizes(code),
+        register_edges=[k for k, d in enumerate(found) if d.kind == "RAW"],
+    )
     placed, reason = _place(code, found, made, mode)
     pipelined = placed is not None
     if placed is None:
@@ -131,14 +130,14 @@ def schedule(
     of = [placed.records[n].stage for n in range(len(code.operations))]
     times = [placed.records[n].cycle for n in range(len(code.operations))]
     return PostRaSchedule(
-        code, tuple(found), placed.ii, stages, true_ii, max(bounds.rec_mii, resources), made.ii,
+        code, tuple(found), placed.ii, stages, true_ii, bounds.mii, made.ii,
         raised, placed, register_carried(found, of, 0, stages - 1),
         control(code, found, placed.ii, times, level), pipelined, reason,
     )
 
 
 def _place(
-    code: LoopCode, found: Sequence[Dependence], made: LoopSchedule, mode: int
+    code: LoopCode, found: Sequence[Dependence], made: ModuloSchedule, mode: int
 ) -> tuple[Placement | None, str]:
     """The placement at the first interval from the owner's on that fits; and why there is none."""
     times = list(made.times)
@@ -202,30 +201,11 @@ def in_order(code: LoopCode, found: Sequence[Dependence]) -> Placement:
     return placement_of(code, found, ii, times, pipes)
 
 
-def _loop_graph(code: LoopCode, found: Sequence[Dependence]) -> LoopGraph:
+def _machine_graph(code: LoopCode, found: Sequence[Dependence]) -> DependenceGraph:
     """The graph that the modulo scheduler reads; its edges are the dependences, in their order."""
-    profile = code.profile
-    units = [profile.operation(op.family) for op in code.operations]
     edges = [(d.source, d.target, d.cycles, d.distance) for d in found]
-    limits = {name: pipe.units for name, pipe in profile.pipes.items()}
-    nodes: list[str | None] = [u.pipes[0] if u.pipes else None for u in units]
-    if profile.issue_width:
-        nodes, limits = [ISSUE] * len(units), {ISSUE: profile.issue_width}
-    registers = tuple(k for k, d in enumerate(found) if d.kind == "RAW")
-    sizes = tuple(sum(r[0] == "R" for r in op.writes) for op in code.operations)
-    return LoopGraph(
-        cast(Any, _Named(code.name)), profile, cast(Any, code.operations),
-        DependenceGraph(nodes, edges, limits), tuple(u.pipes for u in units),
-        tuple(max(1, u.interval) for u in units), registers, sizes, {},
-    )
+    return machine_graph(code.profile, [op.family for op in code.operations], edges)
 
 
-@attrs.frozen
-class _Named:
-    """What `schedule_loop` asks of a loop: its header's name."""
-
-    name: str
-
-    @property
-    def header(self) -> _Named:
-        return self
+def _sizes(code: LoopCode) -> list[int]:
+    return [sum(r[0] == "R" for r in op.writes) for op in code.operations]

@@ -246,14 +246,14 @@ def merge_chains(function: Function) -> None:
 def interval(loop: Loop, machine: Profile, factor: int) -> float | None:
     """Cycles an iteration of the loop's modulo schedule; None of several blocks and large ones."""
     from nvir.sm.loopgraph import loop_graph
-    from nvir.sm.pipeline import schedule_loop
+    from nvir.sm.schedule.loops import schedule_loop
 
     if len(loop.blocks) != 1:
         return None
     found = loop_graph(loop, machine)
     if not found.operations or len(found.operations) > SCHEDULED:
         return None
-    return schedule_loop(found, registers=False).ii / factor
+    return schedule_loop(found, effort="interval").ii / factor
 
 
 def cycles(

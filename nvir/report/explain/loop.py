@@ -259,7 +259,7 @@ _SIGNS = {
 def _pipelined(loop: Loop, machine: Profile) -> tuple[float, float] | None:
     """Simulated cycles an iteration in the assembler's order and as a modulo schedule."""
     from nvir.sm.loopgraph import loop_graph
-    from nvir.sm.pipeline import schedule_loop
+    from nvir.sm.schedule.loops import schedule_loop
     from nvir.sm.simulate import schedule_stream, simulate
 
     try:

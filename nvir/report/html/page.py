@@ -181,7 +181,7 @@ def _schedule(f: Function, loop: Loop, machine: Profile) -> Iterator[str]:
     from nvir.report.schedule.figures import MAX_OPERATIONS, schedule_text
     from nvir.report.schedule.svg import schedule_svg
     from nvir.sm.loopgraph import loop_graph
-    from nvir.sm.pipeline import schedule_loop
+    from nvir.sm.schedule.loops import schedule_loop
     from nvir.sm.simulate import loop_stream, simulate
 
     header = loop.header.name
@@ -189,7 +189,7 @@ def _schedule(f: Function, loop: Loop, machine: Profile) -> Iterator[str]:
         graph = loop_graph(loop, machine)
         if len(graph.operations) > MAX_OPERATIONS:
             return
-        made = schedule_loop(graph, registers=False)
+        made = schedule_loop(graph, effort="interval")
         run = simulate(loop_stream(loop, machine), warps=WARPS, iterations=4, timeline=True)
     except NvirError as e:
         yield f'<p class="dim">loop {escape(header)}: {escape(str(e))}</p>'

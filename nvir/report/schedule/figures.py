@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import Loop
 from nvir.sm.loopgraph import LoopGraph, loop_graph
-from nvir.sm.mii import LoopBounds, loop_bounds
+from nvir.sm.mii import Recurrence, minimum_ii
 from nvir.sm.operation import register_name
 
 if TYPE_CHECKING:
     from nvir.analysis.alias import AliasAnalysis
     from nvir.report.model import PipelineFigures
-    from nvir.sm.pipeline import LoopSchedule
     from nvir.sm.profile import Profile
+    from nvir.sm.schedule.loops import LoopSchedule
 
 SCHEMA = "nvir.schedule/1"
 MAX_OPERATIONS = 400  # scheduled within a report; larger bodies have bounds alone
@@ -46,26 +46,24 @@ def pipeline_figures(
         if not found.operations:
             raise NvirError(f"loop {loop.header.name}: no operation is left in its body")
         if make is None or len(found.operations) > MAX_OPERATIONS:
-            bounds = loop_bounds(found)
+            bounds = minimum_ii(found.graph)
             if make is not None:
                 reason = f"{len(found.operations)} operations: bounds alone"
         else:
-            bounds = made = make(found)
-            ii, stages, reason = made.ii, made.stages, REACHABLE
+            made = make(found)
+            bounds, ii, stages, reason = made.bounds, made.ii, made.stages, REACHABLE
     except NvirError as e:
         return PipelineFigures(reason=str(e))
     return PipelineFigures(
         bounds.res_mii, bounds.rec_mii, bounds.mii, ii, stages, bounds.bottleneck,
-        recurrence_text(bounds), reason,
+        recurrence_text(found, bounds.recurrence), reason,
     )
 
 
-def recurrence_text(made: LoopBounds) -> str | None:
+def recurrence_text(found: LoopGraph, cycle: Recurrence | None) -> str | None:
     """The critical recurrence by the register it goes through: "%f3: add → mul"."""
-    cycle = made.recurrence
     if cycle is None:
         return None
-    found = made.graph
     name = None
     for edge in cycle.edges:
         if found.graph.edges[edge][3]:
@@ -103,7 +101,8 @@ def schedule_json(made: LoopSchedule, function: str) -> dict[str, Any]:
         "unroll": made.lifetimes.min_unroll,
         "pipes": made.busy(),
         "recurrence": None if cycle is None else {
-            "text": recurrence_text(made), "latency": cycle.latency, "distance": cycle.distance,
+            "text": recurrence_text(made.graph, cycle), "latency": cycle.latency,
+            "distance": cycle.distance,
         },
         "operations": [
             {
@@ -211,11 +210,11 @@ def _binding(made: LoopSchedule) -> list[str]:
     cycle = made.recurrence
     if cycle is not None:
         out.append(
-            f"recurrence  {recurrence_text(made)}  latency {cycle.latency}, "
+            f"recurrence  {recurrence_text(made.graph, cycle)}  latency {cycle.latency}, "
             f"distance {cycle.distance} → {made.rec_mii}"
         )
     busy = made.busy()
-    name = made.resources.pipe
+    name = None if made.resource is None else made.resource.resource
     if name == "issue":
         count = len(found.operations)
         out.append(f"critical    issue {count} of {made.ii} slots ({count / made.ii:.0%})")

@@ -22,8 +22,8 @@ from nvir.assembler.postra.place import has_conflict
 from nvir.assembler.postra.schedule import PostRaSchedule, schedule
 from nvir.ir.loops import Loop
 from nvir.sm.loopgraph import loop_graph
-from nvir.sm.pipeline import LoopSchedule, schedule_loop
 from nvir.sm.profile import Profile
+from nvir.sm.schedule.loops import LoopSchedule, schedule_loop
 
 SCHEMA = "nvir.post_ra/1"
 SHOWN = 12  # of the pairs that raise the interval; JSON has all
@@ -50,7 +50,7 @@ def listing(
     copies   iterations that make one pass of the kernel, each with registers of its own
     Raises Unsupported as `loop_code` does, NvirError if the judge refuses the schedule (a bug).
     """
-    before = schedule_loop(loop_graph(loop, profile, level=level, policy=policy), thorough=False)
+    before = schedule_loop(loop_graph(loop, profile, level=level, policy=policy), effort="quick")
     code = loop_code(loop, profile, spread=spread, limit=limit)
     code = expand(code, copies, limit)
     after = schedule(code, level=level, policy=policy)

@@ -20,7 +20,7 @@ from html import escape
 from typing import Any
 
 from nvir.sm.operation import register_name
-from nvir.sm.pipeline import LoopSchedule
+from nvir.sm.schedule.loops import LoopSchedule
 
 COLOURS = (  # by stage, then again: distinguishable to most kinds of colour vision
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#ee8866",

@@ -1,14 +1,18 @@
 """Modulo scheduling of dependence graphs.
 
-driver     `modulo_schedule`: the best schedule that a budget allows, with its proof
-intervals  the climb from MII upwards and the verdict on each interval
-ims        iterative modulo scheduling, forwards and backwards
-swing      swing modulo scheduling
-core       the few operations that decide whether an interval works, and the way back
-bounds     what resources force between them; quick proofs that an interval cannot work
-exact      branch and bound on the core
-cpsat      the core as a model for OR-tools (extra `solve`)
-shorten    shorter lifetimes at the same interval
-lifetimes  MaxLive, its lower bounds, modulo variable expansion
-check      the judge of every schedule, which shares no code with the rest
+driver        `modulo_schedule`: the best schedule that a budget allows, with its proof
+loops         the same for the graphs of machine loops, whose operations keep pipes busy
+intervals     the climb from MII upwards and the verdict on each interval
+reservations  the table of one interval: who issues in a slot, who holds a pipe
+ims           iterative modulo scheduling, forwards and backwards
+swing         swing modulo scheduling
+core          the few operations that decide whether an interval works, and the way back
+bounds        what resources force between them; quick proofs that an interval cannot work
+exact         branch and bound on the core
+cpsat         one interval as a model for OR-tools (extra `solve`)
+shorten       shorter lifetimes at the same interval
+anneal        fewer registers where operations can only trade places
+lifetimes     MaxLive, its lower bounds, modulo variable expansion
+live_bound    a lower bound on lives that knows slots and pipes (OR-tools)
+check         the judge of every schedule, which shares no code with the rest
 """

@@ -27,7 +27,7 @@ class ScheduleError(NvirError, ValueError):
 class Violation:
     """One broken rule.
 
-    kind      "ii", "time", "dependence" or "resource"
+    kind      "ii", "time", "dependence", "resource" or "pipe"
     nodes     who is involved
     message   the rule with its numbers
     """
@@ -41,9 +41,15 @@ class Violation:
 
 
 def check_schedule(
-    graph: DependenceGraph, ii: int, times: Sequence[int] | Mapping[int, int]
+    graph: DependenceGraph,
+    ii: int,
+    times: Sequence[int] | Mapping[int, int],
+    pipes: Sequence[str] = (),
 ) -> list[Violation]:
-    """All violations of `times`, a start cycle for each node, at the interval `ii`."""
+    """All violations of `times`, a start cycle for each node, at the interval `ii`.
+
+    pipes    the pipe that each node takes, "" for none, where the graph has pipes
+    """
     if not _is_integer(ii) or ii < 1:
         return [Violation("ii", (), f"the initiation interval {ii!r} is no positive integer")]
     starts, found = _starts(graph, times)
@@ -57,14 +63,17 @@ def check_schedule(
                 f"{have} cycles at II {ii} and distance {distance}, latency is {latency}"
             )
             found.append(Violation("dependence", (src, dst), text))
-    return found + _oversubscribed(graph, ii, starts)
+    return found + _oversubscribed(graph, ii, starts) + _crowded(graph, ii, starts, pipes)
 
 
 def require_schedule(
-    graph: DependenceGraph, ii: int, times: Sequence[int] | Mapping[int, int]
+    graph: DependenceGraph,
+    ii: int,
+    times: Sequence[int] | Mapping[int, int],
+    pipes: Sequence[str] = (),
 ) -> None:
     """Raises ScheduleError, with all violations, unless `times` is a schedule at `ii`."""
-    violations = check_schedule(graph, ii, times)
+    violations = check_schedule(graph, ii, times, pipes)
     if violations:
         raise ScheduleError(violations)
 
@@ -114,4 +123,29 @@ def _oversubscribed(graph: DependenceGraph, ii: int, starts: list[int]) -> list[
             who = ", ".join(str(i) for i in nodes)
             text = f"resource {resource!r}, slot {slot} of {ii}: nodes {who} share {units} units"
             found.append(Violation("resource", tuple(nodes), text))
+    return found
+
+
+def _crowded(
+    graph: DependenceGraph, ii: int, starts: list[int], pipes: Sequence[str]
+) -> list[Violation]:
+    """Operations on a pipe that is not theirs, and pipes taken oftener than they have units."""
+    if not graph.pipes:
+        return []
+    if len(pipes) != len(graph.nodes):
+        return [Violation("pipe", (), f"{len(pipes)} pipes for {len(graph.nodes)} nodes")]
+    found = []
+    holders: dict[tuple[str, int], list[int]] = {}
+    for i, (name, own) in enumerate(zip(pipes, graph.pipes, strict=True)):
+        if name not in own and (name or own):
+            text = f"node {i} takes the pipe {name!r}, of {', '.join(map(repr, own)) or 'none'}"
+            found.append(Violation("pipe", (i,), text))
+        elif name:
+            for k in range(graph.intervals[i]):
+                holders.setdefault((name, (starts[i] + k) % ii), []).append(i)
+    for (name, slot), nodes in holders.items():
+        if len(nodes) > graph.pipe_units[name]:
+            who = ", ".join(str(i) for i in nodes)
+            text = f"pipe {name!r}, slot {slot} of {ii}: busy with nodes {who} at once"
+            found.append(Violation("pipe", tuple(nodes), text))
     return found

@@ -61,6 +61,21 @@ class Group:
     components: list[Component]
     units: dict[int, int]  # resource index -> units
 
+    @property
+    def nodes(self) -> list[int]:
+        return [node for component in self.components for node in component.nodes]
+
+    def graph(self) -> DependenceGraph:
+        """The problem as a graph of its own, whose gaps are the latencies, in order of `nodes`."""
+        names: list[str] = []
+        edges: list[tuple[int, int, int, int]] = []
+        for component in self.components:
+            first = len(names)
+            names += map(str, component.resources)
+            for i, row in enumerate(component.gap):
+                edges += [(first + i, first + j, w, 0) for j, w in enumerate(row) if i != j]
+        return DependenceGraph(names, edges, {str(r): units for r, units in self.units.items()})
+
 
 def core_groups(graph: DependenceGraph, ii: int) -> list[Group]:
     """The independent hard problems of `graph` at `ii` >= MII; none means that `ii` is feasible."""

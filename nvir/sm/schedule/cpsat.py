@@ -1,21 +1,31 @@
-"""The hard core at one II as a constraint model for OR-tools CP-SAT (extra `solve`).
+"""Modulo schedules of one interval as a constraint model for OR-tools CP-SAT (extra `solve`).
 
-A contended operation has a slot (one Boolean for each) and a stage; its start is
-`slot + II * stage`. Each slot of a resource has room for its units; gaps join the starts.
-Everything else of the graph is left out, as `core` explains, so models stay small.
+An operation has a slot and a stage; its start is `slot + II * stage`. The operations of a resource
+of one unit have slots that all differ, of several there is room for that many in each slot; those
+of a pipe's unit do not overlap on the ring of II slots, which a second copy one II later makes a
+line; where there are several pipes one is chosen. With values the sum of their lives, or the most
+of them that a slot holds, is made small within the limit: a life is whole rounds of the kernel,
+which every slot holds, and a part of one, an interval on the ring.
 
-One worker, a fixed seed and a limit in CP-SAT's deterministic time make the answer the
-same on every run. Callers check the schedule that comes of it.
+One worker, a fixed seed and a limit in CP-SAT's deterministic time make the answer the same on
+every run. Callers check the schedule that comes of it.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import math
+from collections.abc import Sequence
+from typing import Any
 
-from nvir.sm.schedule.core import Group
+from nvir.sm.graph import DependenceGraph
+from nvir.sm.schedule.lifetimes import Values, measure
 
-LARGEST = 200_000
-"""Slot Booleans beyond which building the model costs more than it can earn."""
+OUTER = 10  # seconds of the clock for one of deterministic time: a safety for a loaded machine
+LARGEST = 60_000  # operations times II beyond which the model costs more than it can earn
+ROUNDS = 10  # of the kernel that a value may live beyond the last stage
+
+Solution = tuple[bool | None, list[int], list[str]]
 
 
 def available() -> bool:
@@ -24,46 +34,198 @@ def available() -> bool:
 
 
 def solve(
-    group: Group, ii: int, limit_s: float, seed: int = 0
-) -> tuple[bool | None, dict[int, int]]:
-    """(True, slots by node), (False, {}) where none exist, (None, {}) when the limit was hit."""
-    count = sum(len(component.nodes) for component in group.components)
-    if count * ii > LARGEST or limit_s <= 0:
-        return None, {}
-    from ortools.sat.python import cp_model
+    graph: DependenceGraph,
+    ii: int,
+    limit_s: float,
+    *,
+    seed: int = 1,
+    hint: Sequence[int] | None = None,
+    values: Values | None = None,
+) -> Solution:
+    """(True, times, pipes), (False, [], []) where no schedule exists, (None, [], []) when open.
 
-    model = cp_model.CpModel()
-    slots: dict[int, list[cp_model.IntVar]] = {}
-    users: dict[int, list[int]] = {}
-    for component in group.components:
-        starts = []
-        for j, node in enumerate(component.nodes):
-            slots[node] = [model.new_bool_var("") for _ in range(ii)]
-            model.add_exactly_one(slots[node])
-            users.setdefault(component.resources[j], []).append(node)
-            first = component.gap[0][j] // ii - 1
-            last = -component.gap[j][0] // ii + 2
-            stage = model.new_int_var(first if j else 0, last if j else 0, "")
-            slot = sum(s * chosen for s, chosen in enumerate(slots[node]))
-            starts.append(slot + ii * stage)
-        for i, start in enumerate(starts):
-            for j, other in enumerate(starts):
-                if i != j:
-                    model.add(other - start >= component.gap[i][j])
-    model.add(slots[group.components[0].nodes[0]][0] == 1)  # turning changes nothing
-    for resource, nodes in users.items():
-        for s in range(ii):
-            model.add(sum(slots[node][s] for node in nodes) <= group.units[resource])
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = seed & 0x7FFFFFFF
-    solver.parameters.max_deterministic_time = limit_s
-    solver.parameters.max_time_in_seconds = 1.5 * limit_s  # outer safety
-    status = solver.solve(model)
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        chosen = {
-            node: next(s for s, var in enumerate(vars_) if solver.boolean_value(var))
-            for node, vars_ in slots.items()
-        }
-        return True, chosen
-    return (False if status == cp_model.INFEASIBLE else None), {}
+    hint     times to begin with; values: shorten their lives
+    """
+    model = _Model.of(graph, ii, limit_s, hint)
+    if model is None:
+        return None, [], []
+    if values is None:
+        model.model.add(model.slots[0] == 0)  # turning changes nothing
+    else:
+        model.model.minimize(sum(model.lives(values)))
+    return model.solve(limit_s, seed)
+
+
+def least_live(
+    graph: DependenceGraph,
+    ii: int,
+    values: Values,
+    limit_s: float,
+    hint: Sequence[int] | None = None,
+) -> int:
+    """Registers that every schedule at an II needs, pipes and all: the larger of two proofs.
+
+    The least sum of lives, over II; and the fewest in the fullest slot. 0 where nothing was proven.
+    hint     times of a schedule: a proof that it is the best ends the search
+    """
+    known = measure(values, ii, hint).max_live if hint is not None else 0
+    model = _Model.of(graph, ii, limit_s, hint)
+    if model is None:
+        return 0
+    model.model.minimize(sum(model.lives(values)))
+    model.solve(limit_s)
+    least = -(-model.bound // ii)
+    if least == known:
+        return least
+    model = _Model.of(graph, ii, limit_s, hint)
+    assert model is not None
+    model.model.minimize(model.peak(values, least, known or None))
+    model.solve(limit_s)
+    return max(least, model.bound)
+
+
+class _Model:
+    """The schedules of a graph at an II."""
+
+    def __init__(self, graph: DependenceGraph, ii: int, hint: Sequence[int] | None) -> None:
+        from ortools.sat.python import cp_model
+
+        self.graph, self.ii = graph, ii
+        self.model: Any = cp_model.CpModel()
+        self.bound = 0  # no objective is less, once it is solved
+        count = len(graph)
+        span = sum(max(0, e[2]) for e in graph.edges) // ii + count // ii + 3
+        if hint is not None:
+            span = max(span, max(hint) // ii + 2)
+        self.span = span
+        self.slots = [self.model.new_int_var(0, ii - 1, "") for _ in range(count)]
+        self.stages = [self.model.new_int_var(0, span, "") for _ in range(count)]
+        self.starts = [s + ii * k for s, k in zip(self.slots, self.stages, strict=True)]
+        for src, dst, latency, distance in graph.edges:
+            if src != dst:
+                gap = latency - distance * ii
+                self.model.add(self.starts[dst] - self.starts[src] >= gap)
+            elif latency > distance * ii:
+                self.model.add_bool_or([])
+        _resources(self.model, graph, ii, self.slots)
+        self.chosen = _pipes(self.model, graph, ii, self.slots)
+        for n, t in enumerate(hint or ()):
+            self.model.add_hint(self.slots[n], t % ii)
+            self.model.add_hint(self.stages[n], t // ii)
+
+    @classmethod
+    def of(
+        cls, graph: DependenceGraph, ii: int, limit_s: float, hint: Sequence[int] | None
+    ) -> _Model | None:
+        """The model, or None where it costs more than it can earn."""
+        if len(graph) * ii > LARGEST or limit_s <= 0:
+            return None
+        return cls(graph, ii, hint)
+
+    def lives(self, values: Values) -> list[Any]:
+        """How long each value's registers are held, in cycles."""
+        lives = []
+        for n, uses in enumerate(values.uses):
+            if uses and values.sizes[n]:
+                end = self.model.new_int_var(0, (self.span + ROUNDS) * self.ii, "")
+                for m, distance in uses:
+                    self.model.add(end >= self.starts[m] + distance * self.ii)
+                lives.append(values.sizes[n] * (end - self.starts[n]))
+        return lives
+
+    def peak(self, values: Values, least: int, most: int | None) -> Any:
+        """How many registers are held in the fullest slot; `least` to `most`, where known."""
+        ii, model = self.ii, self.model
+        if most is None:
+            most = sum(values.sizes) * (self.span + ROUNDS)
+        rounds, rings, sizes, lives = [], [], [], []
+        for n, uses in enumerate(values.uses):
+            size = values.sizes[n]
+            if not uses or not size:
+                continue
+            whole = model.new_int_var(0, self.span + ROUNDS, "")
+            part = model.new_int_var(0, ii - 1, "")
+            for m, distance in uses:
+                end = self.starts[m] + distance * ii
+                model.add(self.starts[n] + whole * ii + part >= end)
+            for shift in (0, ii):
+                end = model.new_int_var(0, 3 * ii, "")
+                rings.append(model.new_interval_var(self.slots[n] + shift, part, end, ""))
+                sizes.append(size)
+            rounds.append(size * whole)
+            lives.append(size * (whole * ii + part))
+        peak = model.new_int_var(least, most, "")
+        room = model.new_int_var(0, most, "")
+        model.add(room == peak - sum(rounds))
+        model.add_cumulative(rings, sizes, room)
+        model.add(sum(lives) <= peak * ii)
+        return peak
+
+    def solve(self, limit_s: float, seed: int = 1) -> Solution:
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = seed & 0x7FFFFFFF
+        solver.parameters.max_deterministic_time = limit_s
+        solver.parameters.max_time_in_seconds = OUTER * limit_s
+        status = solver.solve(self.model)
+        if status == cp_model.INFEASIBLE:
+            return False, [], []
+        if self.model.has_objective():
+            self.bound = max(0, math.ceil(solver.best_objective_bound - 1e-6))
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return None, [], []
+        times = [
+            int(solver.value(s)) + self.ii * int(solver.value(k))
+            for s, k in zip(self.slots, self.stages, strict=True)
+        ]
+        pipes = [
+            next((p for p, b in some if b is None or solver.boolean_value(b)), "")
+            for some in self.chosen
+        ]
+        first = min(times) // self.ii * self.ii
+        return True, [t - first for t in times], pipes
+
+
+def _resources(model: Any, graph: DependenceGraph, ii: int, slots: Sequence[Any]) -> None:
+    """Each slot of a resource has room for its units."""
+    for resource, units in enumerate(graph.units):
+        users = [slots[n] for n, taken in enumerate(graph.resources) if taken == resource]
+        if units == 1:
+            model.add_all_different(users)
+        elif units < len(users):
+            ones = [model.new_fixed_size_interval_var(s, 1, "") for s in users]
+            model.add_cumulative(ones, [1] * len(users), units)
+
+
+def _pipes(
+    model: Any, graph: DependenceGraph, ii: int, slots: Sequence[Any]
+) -> list[list[tuple[str, Any]]]:
+    """The constraints of pipes; for each operation its pipes with what chooses them."""
+    rings: dict[str, list[Any]] = {}
+    chosen: list[list[tuple[str, Any]]] = []
+    for n, names in enumerate(graph.pipes):
+        cycles = min(graph.intervals[n], ii)
+        some: list[tuple[str, Any]] = []
+        for p in names:
+            here = model.new_bool_var("") if len(names) > 1 else None
+            some.append((p, here))
+            for shift in (0, ii):
+                if here is None:
+                    ring = model.new_fixed_size_interval_var(slots[n] + shift, cycles, "")
+                else:
+                    ring = model.new_optional_fixed_size_interval_var(
+                        slots[n] + shift, cycles, here, ""
+                    )
+                rings.setdefault(p, []).append(ring)
+        if len(names) > 1:
+            model.add_exactly_one([b for _, b in some])
+        chosen.append(some)
+    for p, ring in rings.items():
+        units = graph.pipe_units[p]
+        if units == 1:
+            model.add_no_overlap(ring)
+        else:
+            model.add_cumulative(ring, [1] * len(ring), units)
+    return chosen

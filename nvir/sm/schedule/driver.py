@@ -3,21 +3,23 @@
 From MII upwards each interval is asked in order of cost:
 
 1. iterative modulo scheduling, which settles most graphs at MII in well under a millisecond;
-2. the hard core alone (`core`): the quick test of its resources and a short search;
+   where operations keep pipes busy, also with operations side by side, and again with those first
+   that an attempt had to force in;
+2. without pipes, the hard core alone (`core`): the quick test of its resources and a short search;
 3. once some interval works, the open ones below it again, with what is left of the budget:
    the resource-aware gaps (`bounds`), then the exact search in growing portions, with
-   CP-SAT halfway if it is there.
+   CP-SAT halfway if it is there; with pipes CP-SAT alone.
 
 Each method of 2 and 3 may find a schedule or prove the interval impossible. Lifetimes are
-then shortened at the interval found; under register pressure all schedulers are asked. The
-answer is never worse than that of step 1 alone. Budgets are counted in work and in
-CP-SAT's deterministic time, so that the same seed gives the same answer; the clock is an
-outer safety of one and a half times the budget.
+then shortened at the interval found; under register pressure, and on pipes, all schedulers are
+asked, and on pipes operations then trade places (`anneal`). The answer is never worse than that of
+step 1 alone. Budgets are counted in work and in CP-SAT's deterministic time, so that the same seed
+gives the same answer; the clock is an outer safety of one and a half times the budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
@@ -25,10 +27,12 @@ from nvir.ir.errors import Unsupported
 from nvir.sm.graph import DependenceGraph, GraphError
 from nvir.sm.mii import MinimumII, Recurrence, ResourceUse, minimum_ii
 from nvir.sm.schedule import cpsat
+from nvir.sm.schedule.anneal import Annealer
 from nvir.sm.schedule.check import require_schedule
-from nvir.sm.schedule.ims import iterative_modulo_schedule
+from nvir.sm.schedule.ims import BUDGET_RATIO, Weighted, place_by_height, weights_at
 from nvir.sm.schedule.intervals import IntervalSearch
 from nvir.sm.schedule.lifetimes import Values, measure, min_avg, values_of
+from nvir.sm.schedule.reservations import ReservationTable
 from nvir.sm.schedule.shorten import shorten
 from nvir.sm.schedule.swing import swing_modulo_schedule
 
@@ -36,6 +40,8 @@ PATIENCE = 64
 """Intervals tried one by one for a register limit before the steps grow."""
 PRESSURE = 32
 """Live registers beyond which the other schedulers are asked for fewer at the same interval."""
+SWEEPS = 4
+"""Pairs of sweeps to shorten lives on pipes."""
 SWINGABLE = 1000
 """Operations up to which they are: the order of swing scheduling is not linear in time."""
 
@@ -51,6 +57,7 @@ class ModuloSchedule:
     method       what found it: "ims", "swing", "exact" or "cpsat"
     max_live     registers live at once in the kernel
     within_limit whether they are within the register limit; True without one
+    pipe         the pipe that each node takes, "" for none; empty for a graph without pipes
     """
 
     ii: int
@@ -60,6 +67,7 @@ class ModuloSchedule:
     method: str
     max_live: int
     within_limit: bool = True
+    pipe: tuple[str, ...] = ()
 
     @property
     def mii(self) -> int:
@@ -114,6 +122,7 @@ def modulo_schedule(
     register_limit: int | None = None,
     register_edges: Iterable[int] | None = None,
     sizes: Sequence[int] | None = None,
+    effort: str = "full",
 ) -> ModuloSchedule:
     """The best modulo schedule of `graph` that the budget allows.
 
@@ -123,6 +132,8 @@ def modulo_schedule(
     register_limit  registers that MaxLive should not exceed: the interval rises until it
                     does not; where no interval helps, the schedule of least MaxLive
     register_edges, sizes   which edges carry values and of what size, as of `values_of`
+    effort          of a graph with pipes: "full", "interval" (nothing is done for few registers),
+                    "quick" (nor is it looked between the growing steps of the interval)
 
     Raises GraphError where no interval whatever has a schedule, or for bad options, and
     Unsupported where "cpsat" is asked for but not installed.
@@ -131,48 +142,119 @@ def modulo_schedule(
         raise TypeError(f"modulo_schedule needs a DependenceGraph, not {type(graph).__name__}")
     if solver not in ("auto", "none", "cpsat"):
         raise GraphError(f"solver {solver!r}: expected 'auto', 'none' or 'cpsat'")
+    if effort not in ("full", "interval", "quick"):
+        raise GraphError(f"effort {effort!r}: expected 'full', 'interval' or 'quick'")
     if solver == "cpsat" and not cpsat.available():
         raise Unsupported("solver 'cpsat' without OR-tools (pip install 'nvir[solve]')")
     bounds = minimum_ii(graph)
     values = values_of(graph, register_edges, sizes)
     if not len(graph):
         return ModuloSchedule(1, (), 1, bounds, "ims", 0)
-    search = IntervalSearch(graph, bounds.mii, budget_s, solver != "none", seed)
+    pipes = graph.pipes
+    if all(cycles == 1 for cycles in graph.intervals) and all(len(p) <= 1 for p in pipes):
+        graph = _without_pipes(graph)
+    search = IntervalSearch(graph, bounds.mii, budget_s, solver != "none", seed, effort == "quick")
     search.run()
-    ii = search.ii
-    candidates = [(search.method, shorten(graph, ii, search.times, values))]
-    method, times, live = _fewest_registers(candidates, ii, values)
-    wanted = PRESSURE if register_limit is None else min(PRESSURE, register_limit)
-    if live > wanted and len(graph) <= SWINGABLE:
-        candidates += _iterative(graph, ii, values, False) + _swing(graph, ii, values)
-        method, times, live = _fewest_registers(candidates, ii, values)
-    found = ModuloSchedule(ii, tuple(times), search.lower_bound, bounds, method, live)
+    found = _of_few_registers(graph, search, values, bounds, effort, register_limit)
     if register_limit is not None:
         found = _within_registers(graph, found, values, register_limit)
-    require_schedule(graph, found.ii, found.times)
+    if pipes and not graph.pipes:
+        found = attrs.evolve(found, pipe=tuple(p[0] if p else "" for p in pipes))
+    require_schedule(graph, found.ii, found.times, found.pipe if graph.pipes else ())
     return found
 
 
-Candidates = list[tuple[str, list[int]]]
+def _without_pipes(graph: DependenceGraph) -> DependenceGraph:
+    """The graph with pipes as resources, if no operation takes both."""
+    if not graph.pipes or any(graph.pipes[n] and r >= 0 for n, r in enumerate(graph.resources)):
+        return graph
+    nodes = [p[0] if p else name for p, name in zip(graph.pipes, graph.nodes, strict=True)]
+    return DependenceGraph(nodes, graph.edges, {**graph.limits, **graph.pipe_units})
 
 
-def _iterative(graph: DependenceGraph, ii: int, values: Values, backward: bool) -> Candidates:
-    times = iterative_modulo_schedule(graph, ii, backward=backward)
-    return [] if times is None else [("ims", shorten(graph, ii, times, values))]
+@attrs.frozen
+class _Candidate:
+    """A schedule that is compared with others of the same interval."""
+
+    max_live: int
+    method: str
+    times: list[int]
+    table: ReservationTable
 
 
-def _swing(graph: DependenceGraph, ii: int, values: Values) -> Candidates:
-    times = swing_modulo_schedule(graph, ii)
-    return [] if times is None else [("swing", shorten(graph, ii, times, values))]
+def _of_few_registers(
+    graph: DependenceGraph,
+    search: IntervalSearch,
+    values: Values,
+    bounds: MinimumII,
+    effort: str,
+    limit: int | None,
+) -> ModuloSchedule:
+    """The schedule that was found with its lives shortened, or one of fewer registers."""
+    ii, times = search.ii, search.times
+    weights = weights_at(graph, ii)
+    table = search.table or ReservationTable.of(graph, ii, times)
+    thorough = bool(graph.pipes) and effort == "full"
+    if table is None or (graph.pipes and effort != "full"):
+        first, pipe = min(times), search.table.pipes if search.table else search.pipes
+        times = [t - first for t in times]
+        live = measure(values, ii, times).max_live
+        return ModuloSchedule(
+            ii, tuple(times), search.lower_bound, bounds, search.method, live, pipe=pipe
+        )
+    best = _candidate(graph, search.method, (times, table), values, weights, thorough)
+    wanted = PRESSURE if limit is None else min(PRESSURE, limit)
+    least = min_avg(graph, ii, values) if thorough else wanted
+    if best.max_live > least and len(graph) <= SWINGABLE:
+        for other in _others(graph, ii, values, weights, thorough):
+            best = min(best, other, key=lambda candidate: candidate.max_live)
+    if thorough and best.max_live > least:
+        table = ReservationTable.of(graph, ii, best.times, best.table.pipes)
+        if table is not None:
+            times = Annealer(graph, table, best.times, values, weights).run()
+            live = measure(values, ii, times).max_live
+            if live < best.max_live:
+                best = _Candidate(live, best.method, times, table)
+    first = min(best.times)
+    times = [t - first for t in best.times]
+    return ModuloSchedule(
+        ii, tuple(times), search.lower_bound, bounds, best.method, best.max_live,
+        pipe=best.table.pipes,
+    )  # fmt: skip
 
 
-def _fewest_registers(
-    candidates: Candidates, ii: int, values: Values
-) -> tuple[str, list[int], int]:
-    """The candidate of least MaxLive, the first of equals, with its MaxLive."""
-    rated = [(measure(values, ii, times).max_live, i) for i, (_, times) in enumerate(candidates)]
-    live, best = min(rated)
-    return (*candidates[best], live)
+def _candidate(
+    graph: DependenceGraph,
+    method: str,
+    found: tuple[list[int], ReservationTable],
+    values: Values,
+    weights: tuple[Weighted, Weighted],
+    thorough: bool,
+) -> _Candidate:
+    times, table = found
+    rounds = SWEEPS if thorough else 1
+    times = shorten(graph, table.ii, times, values, weights, table, rounds)
+    return _Candidate(measure(values, table.ii, times).max_live, method, times, table)
+
+
+def _others(
+    graph: DependenceGraph,
+    ii: int,
+    values: Values,
+    weights: tuple[Weighted, Weighted],
+    thorough: bool,
+) -> Iterator[_Candidate]:
+    """What swing scheduling and iterative scheduling in both directions find at an interval."""
+    budget = BUDGET_RATIO * len(graph) + 16 if graph.pipes else 0
+    for snug in (False, True) if graph.pipes else (False,):
+        found = swing_modulo_schedule(graph, ii, budget, snug=snug, weights=weights)
+        if found is not None:
+            yield _candidate(graph, "swing", found, values, weights, thorough)
+            break
+    for backward in (True, False) if thorough else (False,):
+        found = place_by_height(graph, ii, backward=backward, weights=weights)
+        if found is not None:
+            yield _candidate(graph, "ims", found, values, weights, thorough)
 
 
 def _within_registers(
@@ -187,11 +269,11 @@ def _within_registers(
         ii += 1 if ii < found.ii + PATIENCE else ii // 8
         if min_avg(graph, ii, values) >= best.max_live:
             continue
-        candidates = _swing(graph, ii, values)
-        for backward in (True, False):
-            candidates += _iterative(graph, ii, values, backward)
-        if candidates:
-            method, times, live = _fewest_registers(candidates, ii, values)
-            if live < best.max_live:
-                best = attrs.evolve(found, ii=ii, times=tuple(times), method=method, max_live=live)
+        for other in _others(graph, ii, values, weights_at(graph, ii), True):
+            if other.max_live < best.max_live:
+                first = min(other.times)
+                best = attrs.evolve(
+                    found, ii=ii, times=tuple(t - first for t in other.times),
+                    method=other.method, max_live=other.max_live, pipe=other.table.pipes,
+                )  # fmt: skip
     return attrs.evolve(best, within_limit=best.max_live <= limit)

@@ -2,8 +2,8 @@
 
 Operations are placed in order of height, the longest path to the end of the graph at this
 II, which puts recurrences and critical chains first. Each takes the first free slot in the
-II cycles from its earliest start. Where all are full it is forced in: one holder of the
-resource leaves, as does every successor that now starts too early; those are placed again
+II cycles from its earliest start. Where all are full it is forced in: who holds what it
+needs leaves, as does every successor that now starts too early; those are placed again
 later. A forced operation moves on by at least a cycle each time, so the search does not
 cycle; a budget of placements bounds it.
 
@@ -14,6 +14,7 @@ Source  B. R. Rau, "Iterative Modulo Scheduling", MICRO-27, 1994.
 from __future__ import annotations
 
 from nvir.sm.graph import DependenceGraph, GraphError
+from nvir.sm.schedule.reservations import ReservationTable
 
 Weighted = list[list[tuple[int, int]]]
 
@@ -66,45 +67,74 @@ def iterative_modulo_schedule(
     budget: int | None = None,
     *,
     backward: bool = False,
+    snug: bool = False,
     weights: tuple[Weighted, Weighted] | None = None,
 ) -> list[int] | None:
     """Start times by node at the interval `ii` >= RecMII, or None when the budget is spent.
 
     budget    placements; by default BUDGET_RATIO times the nodes
     backward  schedules the reversed graph: as late as possible instead of as early
+    snug      leaves no gaps on crowded pipes
     weights   `weights_at(graph, ii)` where the caller has it
+    """
+    found = place_by_height(graph, ii, budget, backward=backward, snug=snug, weights=weights)
+    if found is None:
+        return None
+    least = min(found[0], default=0)
+    return [t - least for t in found[0]]
+
+
+def place_by_height(
+    graph: DependenceGraph,
+    ii: int,
+    budget: int | None = None,
+    *,
+    backward: bool = False,
+    snug: bool = False,
+    weights: tuple[Weighted, Weighted] | None = None,
+    urgency: list[int] | None = None,
+) -> tuple[list[int], ReservationTable] | None:
+    """`iterative_modulo_schedule` with the table of its schedule, which may start before 0.
+
+    urgency   is added to the height of each operation; a failed attempt adds to it how often it
+              had to place each, so that the next one begins with those that are hard to place
     """
     succs, preds = weights or weights_at(graph, ii)
     order = graph.order
     if backward:
         succs, preds, order = preds, succs, order[::-1]
     height = heights(order, succs)
+    if urgency is not None:
+        height = [h + more for h, more in zip(height, urgency, strict=True)]
     ranked = sorted(order, key=height.__getitem__, reverse=True)  # ties stay topological
     if budget is None:
         budget = BUDGET_RATIO * len(ranked)
-    times = _place(graph, ii, ranked, succs, preds, budget)
-    if backward and times:
-        latest = max(times)
-        return [latest - t for t in times]
-    return times
+    table = ReservationTable(graph, ii)
+    away = _place(table, ranked, succs, preds, budget, backward, snug, urgency)
+    if away is None:
+        return None
+    return ([-t for t in away] if backward else away), table
 
 
 def _place(
-    graph: DependenceGraph,
-    ii: int,
+    table: ReservationTable,
     ranked: list[int],
     succs: Weighted,
     preds: Weighted,
     budget: int,
+    backward: bool,
+    snug: bool,
+    urgency: list[int] | None,
 ) -> list[int] | None:
-    resources, units = graph.resources, graph.units
+    """Cycles by node away from 0, where the operations without predecessors may start."""
     count = len(ranked)
     rank = [0] * count
     for place, u in enumerate(ranked):
         rank[u] = place
-    times = [-1] * count  # -1: not placed
+    free, put, leave = table.last if backward else table.first, table.put, table.leave
+    sign = -1 if backward else 1
+    away = [-1] * count  # -1: not placed
     least = [0] * count  # where a forced placement may start
-    holders: list[dict[int, list[int]]] = [{} for _ in units]
     waiting = (1 << count) - 1  # bit p: ranked[p] is to be placed
     while waiting:
         if not budget:
@@ -115,37 +145,25 @@ def _place(
         u = ranked[lowest.bit_length() - 1]
         start = 0
         for v, weight in preds[u]:
-            if times[v] >= 0 and times[v] + weight > start:
-                start = times[v] + weight
-        resource = resources[u]
-        if resource >= 0:
-            table, room = holders[resource], units[resource]
-            t, end = start, start + ii
-            while t < end:
-                held = table.get(t % ii)
-                if held is None:
-                    table[t % ii] = [u]
-                    break
-                if len(held) < room:
-                    held.append(u)
-                    break
-                t += 1
-            else:  # no slot is free: take one by force
-                t = max(start, least[u])
-                held = table[t % ii]
-                loser = max(held, key=rank.__getitem__)
-                held.remove(loser)
-                times[loser] = -1
+            if away[v] >= 0 and away[v] + weight > start:
+                start = away[v] + weight
+        found = free(u, sign * start, snug=snug)
+        if found is not None:
+            start = sign * found
+        else:  # no slot is free: take one by force
+            start = max(start, least[u])
+            if urgency is not None:
+                urgency[u] += 1
+            for loser in table.in_the_way(u, sign * start):
+                leave(loser, sign * away[loser])
+                away[loser] = -1
                 waiting |= 1 << rank[loser]
-                held.append(u)
-            start = t
-        times[u] = start
+        put(u, sign * start)
+        away[u] = start
         least[u] = start + 1
         for v, weight in succs[u]:
-            t = times[v]
-            if t >= 0 and t < start + weight:
-                times[v] = -1
+            if 0 <= away[v] < start + weight:
+                leave(v, sign * away[v])
+                away[v] = -1
                 waiting |= 1 << rank[v]
-                if resources[v] >= 0:
-                    holders[resources[v]][t % ii].remove(v)
-    return times
+    return away

@@ -15,7 +15,8 @@ from nvir.sm.schedule import cpsat
 from nvir.sm.schedule.bounds import overfull, tighten
 from nvir.sm.schedule.core import Group, complete, core_groups, core_size
 from nvir.sm.schedule.exact import Search
-from nvir.sm.schedule.ims import iterative_modulo_schedule
+from nvir.sm.schedule.ims import BUDGET_RATIO, place_by_height, weights_at
+from nvir.sm.schedule.reservations import ReservationTable
 
 WORK_A_SECOND = 800_000
 """Work of the exact search that a second of budget buys: about what Python does in 0.7 s."""
@@ -25,6 +26,12 @@ HARDEST = 500_000
 """Core operations times edges up to which a core is taken out of its graph."""
 PATIENCE = 64
 """Intervals tried one by one before the steps grow."""
+SMALL = 80
+"""Operations of a graph with pipes up to which quick steps are no larger than others."""
+LEARNING = 250
+"""Operations up to which failed attempts are repeated with what they learnt,"""
+ROUNDS = 4
+"""so many times each way."""
 
 
 class CoreProblem:
@@ -88,12 +95,14 @@ class CoreProblem:
         """What is open goes to CP-SAT."""
         still = []
         for group, search in self._open:
-            found, slots = cpsat.solve(group, self.ii, limit_s / len(self._open), self.seed)
+            limit = limit_s / len(self._open)
+            found, times, _ = cpsat.solve(group.graph(), self.ii, limit, seed=self.seed)
             if found is False:
                 self.verdict = False
                 return
             if found:
-                self._slots.update(slots)
+                slots = (t % self.ii for t in times)
+                self._slots.update(zip(group.nodes, slots, strict=True))
                 self.method = "cpsat"
             else:
                 still.append((group, search))
@@ -114,19 +123,29 @@ class IntervalSearch:
     """Finds the smallest interval that the budget allows.
 
     ii, times, method  the best schedule and what found it, after `run`
+    table, pipes       its reservations, None where they were not kept, and then its pipes
     lower_bound        the least II that is not proven impossible
     """
 
     def __init__(
-        self, graph: DependenceGraph, mii: int, budget_s: float, solver: bool, seed: int
+        self,
+        graph: DependenceGraph,
+        mii: int,
+        budget_s: float,
+        solver: bool,
+        seed: int,
+        quick: bool = False,
     ) -> None:
         self.graph, self.mii, self.budget_s, self.seed = graph, mii, budget_s, seed
-        self.solver = solver
+        self.solver, self.quick = solver, quick
+        self.coarse = quick and len(graph) > SMALL  # large steps, and nothing between them
         self.left = int(budget_s * WORK_A_SECOND)
         self.climb = self.left // 4  # for cores met on the way up
         self.deadline = time.monotonic() + 1.5 * budget_s
         self.ii, self.method = 0, ""
         self.times: list[int] = []
+        self.table: ReservationTable | None = None
+        self.pipes: tuple[str, ...] = ()
         self._impossible: set[int] = set()
         self._open: list[CoreProblem] = []
 
@@ -134,25 +153,38 @@ class IntervalSearch:
         """Raises GraphError where no interval has a schedule, Unsupported where none is found."""
         graph = self.graph
         last = self.mii + len(graph) + sum(abs(latency) for _, _, latency, _ in graph.edges)
-        below, ii, growing = self.mii - 1, self.mii, False  # below: the last one asked in full
+        last += sum(graph.intervals)
+        below, ii, tries = self.mii - 1, self.mii, 0  # below: the last one asked in full
         while not self._iterative(ii):
-            if self.climb > 0 or growing:
+            growing = tries >= PATIENCE
+            if not graph.pipes and (self.climb > 0 or growing):
                 if self._core(ii):
                     break
+                below = ii
+            if graph.pipes:
                 below = ii
             if ii == self.mii:
                 refuse_unschedulable(graph)
             if ii > last:  # beyond any iteration's length, which only fixed offsets can cause
                 raise Unsupported(f"modulo schedule of these offsets: none found up to II {ii}")
-            growing = ii >= self.mii + PATIENCE
-            ii += ii // 8 if growing else 1
-        while ii - below > 1:  # intervals were left out: look between
+            tries += 1
+            ii += self._step(ii, tries)
+        while ii - below > 1 and not self.coarse:  # intervals were left out: look between
             middle = (ii + below) // 2
-            if self._iterative(middle) or self._core(middle):
+            if self._iterative(middle) or (not graph.pipes and self._core(middle)):
                 ii = middle
             else:
                 below = middle
-        self._improve()
+        if not graph.pipes:
+            self._improve()
+        elif self.solver and cpsat.available():
+            self._ask_below()
+
+    def _step(self, ii: int, tries: int) -> int:
+        """How far the next interval is: with pipes the steps grow from the first."""
+        if not self.graph.pipes:
+            return ii // 8 if tries > PATIENCE else 1
+        return 1 + tries * ii // (16 if self.coarse else 64)
 
     @property
     def lower_bound(self) -> int:
@@ -162,13 +194,58 @@ class IntervalSearch:
         return bound
 
     def _iterative(self, ii: int) -> bool:
-        """Whether iterative modulo scheduling works at `ii`; backwards first: fewer registers."""
-        for backward in (True, False):
-            times = iterative_modulo_schedule(self.graph, ii, backward=backward)
-            if times is not None:
-                self.ii, self.times, self.method = ii, times, "ims"
-                return True
+        """Whether iterative modulo scheduling works at `ii`; backwards first: fewer registers.
+
+        Where pipes are crowded their operations are put side by side as well, and operations that
+        had to be forced in come first in another attempt.
+        """
+        graph, count = self.graph, len(self.graph)
+        weights = weights_at(graph, ii)
+        ways = [(True, False), (False, False)]
+        rounds = 0
+        budget = BUDGET_RATIO * count
+        if graph.pipes:
+            ways += [(True, True), (False, True)]
+            rounds = 0 if self.quick or count > LEARNING else ROUNDS
+            budget = (3 if self.quick else BUDGET_RATIO) * count + 16
+        for backward, snug in ways:
+            found = place_by_height(
+                graph, ii, budget, backward=backward, snug=snug, weights=weights
+            )
+            if found is not None:
+                return self._keep(ii, found)
+        for backward, snug in ((True, False), (False, True)):
+            urgency = [0] * count
+            for _ in range(rounds):
+                found = place_by_height(
+                    graph, ii, budget, backward=backward, snug=snug, weights=weights,
+                    urgency=urgency,
+                )  # fmt: skip
+                if found is not None:
+                    return self._keep(ii, found)
         return False
+
+    def _keep(self, ii: int, found: tuple[list[int], ReservationTable]) -> bool:
+        self.ii, self.method = ii, "ims"
+        self.times, self.table = found
+        return True
+
+    def _ask_below(self) -> None:
+        """The intervals below the one found go to CP-SAT: the recurrences alone, then all."""
+        graph = self.graph
+        core = sorted(n for members in graph.recurrences() for n in members)
+        inner = graph.part(core)
+        for ii in range(self.mii, self.ii):
+            verdict, times, pipes = cpsat.solve(inner, ii, self.budget_s, seed=self.seed)
+            if verdict is not False:
+                verdict, times, pipes = cpsat.solve(graph, ii, self.budget_s, seed=self.seed)
+            if verdict is False:
+                self._impossible.add(ii)
+            elif verdict:
+                self.ii, self.times, self.method = ii, times, "cpsat"
+                self.table = ReservationTable.of(graph, ii, times, pipes)
+                self.pipes = tuple(pipes)
+                return
 
     def _core(self, ii: int) -> bool:
         """Whether the cheap part of the core's methods works at `ii`."""
@@ -186,7 +263,7 @@ class IntervalSearch:
         if problem.verdict is None:
             self._open.append(problem)
         elif problem.verdict:
-            self.ii, self.times = problem.ii, problem.schedule()
+            self.ii, self.times, self.table = problem.ii, problem.schedule(), None
             self.method = problem.method
         else:
             self._impossible.add(problem.ii)

@@ -3,9 +3,12 @@
 Where an operation starts decides how long its own value lives and, where it is the last
 use, how long its operands do. The sum of the lives that touch an operation is a convex
 function of its start, piecewise linear with a corner at each operand's other last use.
-One sweep backwards moves every operation to a minimum of it, ties as late as possible, so
+A sweep backwards moves every operation to a minimum of it, ties as late as possible, so
 that chains follow the operation at their end; one forwards, ties as early as possible.
 Dependences and free slots bound each move, so the schedule stays valid throughout.
+
+In every second round an operand whose maker can follow, because nothing else reads it, counts
+as what its maker reads in turn, so that whole chains move up to their use.
 
 Cost    O(edges) a sweep for values of few uses.
 Source  the goal of stage scheduling, A. Eichenberger, E. Davidson, MICRO-28, 1995; slots
@@ -19,8 +22,11 @@ from collections.abc import Sequence
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.schedule.ims import Weighted, weights_at
 from nvir.sm.schedule.lifetimes import Values
+from nvir.sm.schedule.reservations import ReservationTable
 
 FAR = 1 << 60
+FOLLOWED = 4
+"""Makers behind makers that are taken to follow."""
 
 
 def shorten(
@@ -29,47 +35,71 @@ def shorten(
     times: Sequence[int],
     values: Values,
     weights: tuple[Weighted, Weighted] | None = None,
+    table: ReservationTable | None = None,
+    rounds: int = 1,
 ) -> list[int]:
     """`times` with no longer lives in sum; valid at `ii` if `times` is, least start 0.
 
     weights   `weights_at(graph, ii)` where the caller has it
+    table     that of `times`, which becomes that of the result up to whole intervals
+    rounds    pairs of sweeps at most
     """
-    return _Mover(graph, ii, times, values, weights or weights_at(graph, ii)).run()
+    if table is None:
+        table = ReservationTable.of(graph, ii, times)
+        assert table is not None, "the schedule oversubscribes a resource"
+    return _Mover(graph, table, times, values, weights or weights_at(graph, ii)).run(rounds)
 
 
 class _Mover:
     """The schedule while it is changed, with the slots that it holds."""
 
-    __slots__ = ("graph", "held", "ii", "operands", "preds", "succs", "times", "values")
+    __slots__ = ("follow", "graph", "ii", "operands", "preds", "succs", "table", "times", "values")
 
     def __init__(
         self,
         graph: DependenceGraph,
-        ii: int,
+        table: ReservationTable,
         times: Sequence[int],
         values: Values,
         weights: tuple[Weighted, Weighted],
     ) -> None:
-        self.graph, self.ii, self.values = graph, ii, values
+        self.graph, self.table, self.ii, self.values = graph, table, table.ii, values
         self.times = list(times)
         self.succs, self.preds = weights
-        self.held: list[dict[int, int]] = [{} for _ in graph.units]
-        for u, resource in enumerate(graph.resources):
-            if resource >= 0:
-                slot = self.times[u] % ii
-                self.held[resource][slot] = self.held[resource].get(slot, 0) + 1
+        self.follow = False
         self.operands: list[list[int]] = [[] for _ in graph.nodes]
         for producer, uses in enumerate(values.uses):
             for user, _ in uses:
                 if user != producer and producer not in self.operands[user]:
                     self.operands[user].append(producer)
 
-    def run(self) -> list[int]:
+    def run(self, rounds: int) -> list[int]:
         order = self.graph.order
-        self._sweep(order[::-1], late=True)
-        self._sweep(order, late=False)
-        least = min(self.times)
-        return [t - least for t in self.times] if least else self.times
+        best, units, least = self.times, self.table.units, FAR
+        for k in range(rounds):
+            self.follow = k % 2 == 1
+            self._sweep(order[::-1], late=True)
+            self._sweep(order, late=False)
+            if rounds == 1:
+                break
+            total = self._total()
+            if total < least:
+                best, units, least = list(self.times), self.table.units, total
+            elif self.follow:
+                break
+        if rounds > 1 and best != self.times:
+            self.table.move(self.times, best, units)
+            self.times = best
+        first = min(self.times, default=0)
+        return [t - first for t in self.times] if first else self.times
+
+    def _total(self) -> int:
+        times, ii = self.times, self.ii
+        return sum(
+            size * max(0, max([times[m] + later * ii for m, later in uses]) - times[n])
+            for n, (uses, size) in enumerate(zip(self.values.uses, self.values.sizes, strict=True))
+            if uses
+        )
 
     def _sweep(self, order: list[int], late: bool) -> None:
         times, preds, succs = self.times, self.preds, self.succs
@@ -88,7 +118,7 @@ class _Mover:
                 first = now  # without end, so no further out than it is
             if last == FAR:
                 last = now
-            low, high = self._best(u)
+            low, high = self._best(u, late and self.follow)
             low = min(max(low, first), last)
             high = max(min(high, last), low)
             # the sum is least from low to high: ties go on in the direction of the sweep
@@ -96,7 +126,7 @@ class _Mover:
             if target != now:
                 times[u] = self._rebook(u, now, target)
 
-    def _best(self, u: int) -> tuple[int, int]:
+    def _best(self, u: int, follow: bool) -> tuple[int, int]:
         """The starts between which the lives of the value and operands of `u` are least."""
         values, times, ii = self.values, self.times, self.ii
         slope = 0
@@ -115,7 +145,8 @@ class _Mover:
                     own = max(own, distance * ii)
                 elif times[user] + distance * ii > other:
                     other = times[user] + distance * ii
-            corners.append((other - own, values.sizes[producer]))
+            size = self._growth(producer, u, FOLLOWED) if follow else values.sizes[producer]
+            corners.append((other - own, size))
         low = -FAR
         for corner, size in sorted(corners):
             if slope >= 0:
@@ -126,15 +157,37 @@ class _Mover:
                 return corner, corner
         return (low, FAR) if slope >= 0 else (FAR, FAR)
 
+    def _growth(self, producer: int, user: int, depth: int) -> int:
+        """Registers that grow longer if the maker of a value follows its only reader."""
+        size = self.values.sizes[producer]
+        if (
+            not depth
+            or any(m != user for m, _ in self.values.uses[producer])
+            or any(m != user for m, _ in self.succs[producer])
+        ):
+            return size
+        behind = sum(
+            self._growth(p, producer, depth - 1)
+            for p in self.operands[producer]
+            if self._is_last(p, producer)
+        )
+        return min(size, behind)
+
+    def _is_last(self, p: int, reader: int) -> bool:
+        """Whether the life of the value of `p` ends at a reader."""
+        times, ii = self.times, self.ii
+        uses = self.values.uses[p]
+        mine = max(times[m] + later * ii for m, later in uses if m == reader)
+        return all(times[m] + later * ii <= mine for m, later in uses)
+
     def _rebook(self, u: int, now: int, target: int) -> int:
         """Moves `u` to `target`, or to the free slot nearest to it on the way there."""
-        resource = self.graph.resources[u]
-        if resource < 0:
-            return target
-        held, room, ii = self.held[resource], self.graph.units[resource], self.ii
-        held[now % ii] -= 1
-        back = -1 if target > now else 1
-        while target != now and held.get(target % ii, 0) >= room:
-            target += back
-        held[target % ii] = held.get(target % ii, 0) + 1
-        return target
+        self.table.leave(u, now)
+        if target > now:
+            t = self.table.last(u, target)
+            t = now if t is None else max(t, now)
+        else:
+            t = self.table.first(u, target)
+            t = now if t is None else min(t, now)
+        self.table.put(u, t)
+        return t

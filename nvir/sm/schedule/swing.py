@@ -1,4 +1,4 @@
-"""Swing modulo scheduling: no backtracking, short lifetimes.
+"""Swing modulo scheduling: short lifetimes.
 
 Operations are ordered once, so that each (but the first of a connected part) is ordered
 after some neighbour, and hardly ever after both a predecessor and a successor: the order
@@ -6,7 +6,8 @@ swings between the successors and the predecessors of what it has. Recurrences c
 the most critical ahead, each with the paths that join it to those before. An operation is
 then placed as close as it can to its placed neighbours, which keeps values short.
 
-Where no slot is left in an operation's window the interval has failed.
+Where no slot is left in an operation's window the interval has failed, or, within a budget, the
+operation takes one by force and who stands in its way is placed again, as in `ims`.
 
 Cost    O(nodes * width + edges)
 Source  J. Llosa, A. Gonzalez, E. Ayguade, M. Valero, "Swing modulo scheduling: a
@@ -18,19 +19,30 @@ from __future__ import annotations
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.mii import recurrence_ratios
 from nvir.sm.schedule.ims import Weighted, heights, weights_at
+from nvir.sm.schedule.reservations import ReservationTable
 
 
-def swing_modulo_schedule(graph: DependenceGraph, ii: int) -> list[int] | None:
-    """Start times by node at the interval `ii` >= RecMII, or None where an operation finds none."""
-    succs, preds = weights_at(graph, ii)
+def swing_modulo_schedule(
+    graph: DependenceGraph,
+    ii: int,
+    budget: int = 0,
+    *,
+    snug: bool = False,
+    weights: tuple[Weighted, Weighted] | None = None,
+) -> tuple[list[int], ReservationTable] | None:
+    """Start times by node at the interval `ii` >= RecMII, with their table, or None.
+
+    budget    placements beyond one for each node before it gives up: those that evict
+    snug      leaves no gaps on crowded pipes
+    weights   `weights_at(graph, ii)` where the caller has it
+    """
+    succs, preds = weights or weights_at(graph, ii)
     height = heights(graph.order, succs)
     depth = heights(graph.order[::-1], preds)
     order = _swing_order(graph, succs, preds, height, depth)
-    times = _place(graph, ii, order, succs, preds, depth)
-    if times is None:
-        return None
-    least = min(times, default=0)
-    return [t - least for t in times]
+    table = ReservationTable(graph, ii)
+    times = _place(table, order, succs, preds, depth, len(order) + budget, snug)
+    return None if times is None else (times, table)
 
 
 def _node_sets(graph: DependenceGraph) -> list[int]:
@@ -125,17 +137,28 @@ def _swing_order(
 
 
 def _place(
-    graph: DependenceGraph,
-    ii: int,
+    table: ReservationTable,
     order: list[int],
     succs: Weighted,
     preds: Weighted,
     depth: list[int],
+    budget: int,
+    snug: bool,
 ) -> list[int] | None:
-    resources, units = graph.resources, graph.units
-    times: list[int | None] = [None] * len(graph)
-    used: list[dict[int, int]] = [{} for _ in units]
-    for u in order:
+    count = len(order)
+    rank = [0] * count
+    for place, u in enumerate(order):
+        rank[u] = place
+    times: list[int | None] = [None] * count
+    forced: list[int | None] = [None] * count  # where an operation last took its place by force
+    waiting = (1 << count) - 1  # bit p: order[p] is to be placed
+    while waiting:
+        if not budget:
+            return None
+        budget -= 1
+        lowest = waiting & -waiting
+        waiting ^= lowest
+        u = order[lowest.bit_length() - 1]
         early: int | None = None
         late: int | None = None
         for v, weight in preds[u]:
@@ -146,25 +169,37 @@ def _place(
             t = times[v]
             if t is not None and (late is None or t - weight < late):
                 late = t - weight
-        if early is not None:
-            last = early + ii - 1
-            window = range(early, (last if late is None else min(late, last)) + 1)
-        elif late is not None:
-            window = range(late, late - ii, -1)
+        down = early is None and late is not None
+        if down and late is not None:
+            found = table.last(u, late, snug=snug)
         else:
-            window = range(depth[u], depth[u] + ii)
-        resource = resources[u]
-        if resource < 0:
-            if not window:
+            early = depth[u] if early is None else early
+            found = table.first(u, early, snug=snug)
+            if found is not None and late is not None and found > late:
+                found = None
+        if found is None:
+            if budget < waiting.bit_count():
                 return None
-            times[u] = window[0]
-            continue
-        table, room = used[resource], units[resource]
-        for t in window:
-            if table.get(t % ii, 0) < room:
-                table[t % ii] = table.get(t % ii, 0) + 1
-                times[u] = t
-                break
-        else:
-            return None
+            before = forced[u]
+            if down and late is not None:
+                found = late if before is None else min(late, before - 1)
+            else:
+                assert early is not None
+                found = early if before is None else max(early, before + 1)
+            forced[u] = found
+            gone = set(table.in_the_way(u, found))
+            gone.update(v for v, weight in preds[u] if _is_above(times[v], found - weight))
+            gone.update(v for v, weight in succs[u] if _is_above(found + weight, times[v]))
+            for v in gone:
+                t = times[v]
+                assert t is not None
+                table.leave(v, t)
+                times[v] = None
+                waiting |= 1 << rank[v]
+        table.put(u, found)
+        times[u] = found
     return [t for t in times if t is not None]
+
+
+def _is_above(t: int | None, bound: int | None) -> bool:
+    return t is not None and bound is not None and t > bound

@@ -31,8 +31,8 @@ from nvir.sm.listsched import schedule_operations
 from nvir.sm.loopgraph import variant
 from nvir.sm.machine import Expansion, expand
 from nvir.sm.operation import MachineInstruction, Register
-from nvir.sm.pipeline import LoopSchedule
 from nvir.sm.profile import Profile
+from nvir.sm.schedule.loops import LoopSchedule
 from nvir.sm.simulate.memory import Memory, MemorySystem
 
 Kind = Literal["math", "memory", "barrier", "branch"]

@@ -72,8 +72,8 @@ from nvir.passes.remarks import Code, analysis, missed, passed
 from nvir.sm.loopgraph import loop_graph, variant
 from nvir.sm.machine import Expansion
 from nvir.sm.machine import expand as expand_operations
-from nvir.sm.mii import loop_bounds
-from nvir.sm.pipeline import schedule_loop
+from nvir.sm.mii import minimum_ii
+from nvir.sm.schedule.loops import schedule_loop
 
 PIPELINE = passed(
     "Pipelined",
@@ -362,7 +362,7 @@ class _Pipeliner:
         before, after = choice.before, choice.after
         assert before is not None
         assert after is not None
-        bounds = loop_bounds(loop_graph(loop, self.ctx.profile, level=self.options.level))
+        bounds = minimum_ii(loop_graph(loop, self.ctx.profile, level=self.options.level).graph)
         alone = self.options.form == "kernel-only"
         assert choice.stages is not None
         body, _ = body_at(where, self.textures, words=True, like=choice.stages.body)

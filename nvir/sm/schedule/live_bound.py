@@ -23,26 +23,51 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from nvir.sm.loopgraph import LoopGraph
+from nvir.sm.graph import DependenceGraph
 from nvir.sm.schedule.lifetimes import Values
-from nvir.sm.slack import NEVER, distances
+
+NEVER = -(1 << 40)
 
 
-def least_lives(found: LoopGraph, ii: int, values: Values) -> int:
+def distances(graph: DependenceGraph, ii: int) -> Any | None:
+    """The least number of cycles from each operation to each other at an II, as an array.
+
+    None where a recurrence asks for more than II.
+    """
+    import numpy as np
+
+    n = len(graph)
+    d = np.full((n, n), NEVER, dtype=np.int64)
+    np.fill_diagonal(d, 0)
+    for src, dst, latency, distance in graph.edges:
+        weight = latency - distance * ii
+        if weight > d[src, dst]:
+            d[src, dst] = weight
+    for k in range(n):
+        row, column = d[k], d[:, k]
+        some = column > NEVER // 2
+        if some.any():
+            d[some] = np.maximum(d[some], column[some, None] + row)
+    if (np.diagonal(d) > 0).any():
+        return None
+    return d
+
+
+def least_lives(graph: DependenceGraph, ii: int, values: Values) -> int:
     """A sum of lives, cycles times registers, that no schedule at an II undercuts.
 
     0 where the linear program found no answer. Needs OR-tools (extra `solve`).
     """
     from ortools.linear_solver import pywraplp
 
-    d = distances(found, ii)
+    d = distances(graph, ii)
     if d is None:
         return 0
     solver = pywraplp.Solver.CreateSolver("GLOP")
-    count = len(found.operations)
+    count = len(graph)
     free = solver.infinity()
     starts = [solver.NumVar(-free, free, "") for _ in range(count)]
-    for src, dst, latency, distance in found.graph.edges:
+    for src, dst, latency, distance in graph.edges:
         if src != dst:
             solver.Add(starts[dst] - starts[src] >= latency - distance * ii)
     made: list[list[tuple[int, int]]] = [[] for _ in range(count)]
@@ -57,12 +82,12 @@ def least_lives(found: LoopGraph, ii: int, values: Values) -> int:
         last = {m: later for m, later in sorted(uses, key=lambda use: use[1]) if m != n}
         ready = [(m, _gap(d, n, m, later * ii)) for m, later in last.items()]
         if ready:
-            solver.Add(life >= max((turns[-1] for turns in _turns(found, ready)), default=0))
+            solver.Add(life >= max((turns[-1] for turns in _turns(graph, ready)), default=0))
         lives.append(values.sizes[n] * life)
     for m, operands in enumerate(made):
         makers = [(n, later) for n, later in dict.fromkeys(operands) if n != m]
         if len(makers) > 1:
-            _makers(solver, starts, found, ii, d, m, makers)
+            _makers(solver, starts, graph, ii, d, m, makers)
     solver.Minimize(sum(lives))
     if solver.Solve() != pywraplp.Solver.OPTIMAL:
         return 0
@@ -75,15 +100,16 @@ def _gap(d: Any, a: int, b: int, later: int) -> int:
     return int(d[a, b]) + later if d[a, b] > NEVER // 2 else 1
 
 
-def _turns(found: LoopGraph, ready: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+def _turns(graph: DependenceGraph, ready: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
     """When operations start at the earliest, of those that share a resource; for each resource."""
-    if found.profile.issue_width == 1:
-        yield _in_turn(sorted(t for _, t in ready), 1)
-    for pipe in {p for n, _ in ready for p in found.pipes[n]}:
-        if found.profile.pipes[pipe].units == 1:
-            group = [(n, t) for n, t in ready if found.pipes[n] == (pipe,)]
+    for resource in {graph.resources[n] for n, _ in ready} - {-1}:
+        if graph.units[resource] == 1:
+            yield _in_turn(sorted(t for n, t in ready if graph.resources[n] == resource), 1)
+    for pipe in {p for n, _ in ready for p in graph.pipes[n]} if graph.pipes else ():
+        if graph.pipe_units[pipe] == 1:
+            group = [(n, t) for n, t in ready if graph.pipes[n] == (pipe,)]
             if len(group) > 1:
-                cycles = min(found.interval[n] for n, _ in group)
+                cycles = min(graph.intervals[n] for n, _ in group)
                 yield _in_turn(sorted(t for _, t in group), cycles)
 
 
@@ -95,7 +121,7 @@ def _in_turn(ready: Iterable[int], cycles: int) -> list[int]:
 
 
 def _makers(
-    solver: Any, starts: Sequence[Any], found: LoopGraph, ii: int, d: Any, m: int,
+    solver: Any, starts: Sequence[Any], graph: DependenceGraph, ii: int, d: Any, m: int,
     makers: Sequence[tuple[int, int]],
 ) -> None:
     """The cuts for who makes the operands of m: all together, and two by two."""
@@ -105,6 +131,6 @@ def _makers(
         if len({n for n, _ in ready}) < len(ready):
             continue
         lives = [starts[m] + later * ii - starts[n] for n, later in group]
-        for turns in _turns(found, ready):
+        for turns in _turns(graph, ready):
             if len(turns) == len(group):
                 solver.Add(sum(lives) >= sum(turns))

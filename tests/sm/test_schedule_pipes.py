@@ -1,4 +1,4 @@
-"""Placement by slack, shortened lives, and the exact answer of CP-SAT on pipes with intervals."""
+"""Modulo schedules on pipes with intervals: placement, short lives, bounds, CP-SAT's answers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ import pytest
 import nvir
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
-from nvir.sm import profile
-from nvir.sm.exchange import Exchange
-from nvir.sm.live_bound import least_lives
+from nvir.sm import DependenceGraph, check_schedule, profile
 from nvir.sm.loopgraph import LoopGraph, loop_graph
-from nvir.sm.pipeline import LoopSchedule, check_pipes, schedule_loop
-from nvir.sm.pipes_cpsat import least_live, solve
-from nvir.sm.schedule.lifetimes import max_live_bound, measure, values_of
-from nvir.sm.slack import Shortener, Table, distances, place
+from nvir.sm.schedule.anneal import Annealer
+from nvir.sm.schedule.cpsat import least_live, solve
+from nvir.sm.schedule.ims import place_by_height, weights_at
+from nvir.sm.schedule.lifetimes import Values, max_live_bound, measure, values_of
+from nvir.sm.schedule.live_bound import distances, least_lives
+from nvir.sm.schedule.loops import LoopSchedule, schedule_loop
+from nvir.sm.schedule.reservations import ReservationTable
+from nvir.sm.schedule.shorten import shorten
+from nvir.sm.schedule.swing import swing_modulo_schedule
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
 solver = pytest.mark.skipif(
@@ -61,32 +64,85 @@ def random_graph(seed: int) -> LoopGraph:
     return loop_graph(natural_loops(f)[0], profile("sm_80"))
 
 
+def values_in(found: LoopGraph) -> Values:
+    return values_of(found.graph, found.register_edges, found.sizes)
+
+
 def valid(found: LoopGraph, ii: int, times: list[int], pipes: list[str]) -> bool:
-    made = schedule_loop(found)
-    checked = LoopSchedule(
-        found, made.bounds, made.resources, ii, tuple(times), tuple(pipes), made.lifetimes
-    )
-    return check_pipes(checked) is None
+    first = min(times)
+    return check_schedule(found.graph, ii, [t - first for t in times], pipes) == []
+
+
+def total(values: Values, ii: int, times: list[int]) -> int:
+    lengths = measure(values, ii, times).lengths
+    return sum(a * b for a, b in zip(lengths, values.sizes, strict=True))
+
+
+def table_of(made: LoopSchedule) -> ReservationTable:
+    table = ReservationTable.of(made.graph.graph, made.ii, made.times, made.pipe)
+    assert table is not None
+    return table
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_placements_are_schedules(seed: int) -> None:
+    """By height from both ends, and by swing with eviction; some fail, none is wrong."""
     found = random_graph(seed)
-    values = values_of(found.graph, found.register_edges, found.sizes)
+    graph = found.graph
     ii = schedule_loop(found).ii
-    made = place(found, ii, values, range(2)) or place(found, ii + 2, values, range(2))
-    assert made is not None
-    live, times, pipes = made
-    used = ii if valid(found, ii, times, pipes) else ii + 2
-    assert valid(found, used, times, pipes)
-    assert live == measure(values, used, times).max_live
+    ways = [place_by_height(graph, ii + 2, backward=b, snug=s) for b in (0, 1) for s in (0, 1)]
+    ways += [swing_modulo_schedule(graph, ii + 2, 6 * len(graph), snug=s) for s in (False, True)]
+    placed = [way for way in ways if way is not None]
+    assert len(placed) > 1
+    for times, table in placed:
+        assert valid(found, ii + 2, times, table.pipes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_table_finds_the_first_and_the_last_free_start(seed: int) -> None:
+    """Against trying each start; and what is in the way is enough to make room."""
+    rng = random.Random(seed)
+    graph, ii = random_graph(seed).graph, 24
+    table, times = ReservationTable(graph, ii), {}
+    for n in range(len(graph)):
+        t = rng.randrange(100)
+        free = [c for c in range(t, t + ii) if can_start(table, n, c)]
+        assert table.first(n, t) == (free[0] if free else None)
+        free = [c for c in range(t, t - ii, -1) if can_start(table, n, c)]
+        assert table.last(n, t) == (free[0] if free else None)
+        if not table.put(n, t):
+            gone = table.in_the_way(n, t)
+            assert gone
+            for m in gone:
+                table.leave(m, times.pop(m))
+            assert table.put(n, t)
+        times[n] = t
+
+
+def can_start(table: ReservationTable, n: int, t: int) -> bool:
+    placed = table.put(n, t)
+    if placed:
+        table.leave(n, t)
+    return placed
+
+
+def test_operations_side_by_side_leave_no_gap() -> None:
+    """Two of three cycles on a pipe of eight: a third must not start at 3 or 4 if 2 would do."""
+    graph = DependenceGraph(
+        [None] * 3, [], pipes=[("p",)] * 3, intervals=[2, 4, 2], pipe_units={"p": 1}
+    )
+    table = ReservationTable(graph, 8)
+    assert table.put(0, 0)
+    assert table.first(1, 3) == 3
+    assert table.first(1, 3, snug=True) == 4
+    assert table.last(1, 3, snug=True) == 2
 
 
 def test_distances_tell_what_recurrences_ask_for() -> None:
     found = graph_of("horner.sm_80", "$L__BB0_7")
     rec = schedule_loop(found).rec_mii
-    assert distances(found, rec - 1) is None
-    d = distances(found, rec)
+    assert distances(found.graph, rec - 1) is None
+    d = distances(found.graph, rec)
     assert d is not None
     assert all(d[n, n] == 0 for n in range(len(found.operations)))
     for src, dst, latency, distance in found.graph.edges:
@@ -96,43 +152,34 @@ def test_distances_tell_what_recurrences_ask_for() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_shortened_lives_are_not_longer(seed: int) -> None:
     found = random_graph(seed)
-    made = schedule_loop(found)
-    values = values_of(found.graph, found.register_edges, found.sizes)
-    table = Table.of(found, made.ii, made.times, made.pipe)
-    assert table is not None
-    work = Shortener(found, made.ii, made.times, table, values)
-    live, times, pipes = work.run()
-    assert live <= made.max_live
-    assert valid(found, made.ii, times, pipes)
+    made = schedule_loop(found, effort="interval")
+    values, table = values_in(found), table_of(made)
+    times = shorten(found.graph, made.ii, made.times, values, table=table, rounds=4)
+    assert total(values, made.ii, times) <= total(values, made.ii, made.times)
+    assert valid(found, made.ii, times, table.pipes)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_exchanged_operations_are_a_schedule_of_fewer_registers(seed: int) -> None:
     found = random_graph(seed)
-    made = schedule_loop(found, registers=False)
-    values = values_of(found.graph, found.register_edges, found.sizes)
-    table = Table.of(found, made.ii, made.times, made.pipe)
-    assert table is not None
-    work = Exchange(found, made.ii, made.times, table, values)
-    live, times, pipes = work.run()
-    assert live == measure(values, made.ii, times).max_live <= made.max_live
-    assert live == max(work.live)
-    first = min(times)
-    assert valid(found, made.ii, [t - first for t in times], pipes)
+    made = schedule_loop(found, effort="interval")
+    values, table = values_in(found), table_of(made)
+    work = Annealer(found.graph, table, made.times, values, weights_at(found.graph, made.ii))
+    times = work.run()
+    assert max(work.live) == measure(values, made.ii, times).max_live <= made.max_live
+    assert valid(found, made.ii, times, table.pipes)
 
 
 def test_exchange_works_where_every_slot_is_taken() -> None:
     """Nothing can move alone there; the sum of lives of this one is that of the exact solver."""
     found = graph_of("histogram.sm_80", "$L__BB0_7")
-    made = schedule_loop(found, registers=False)
+    made = schedule_loop(found, effort="interval")
     assert made.ii == len(found.operations)
-    values = values_of(found.graph, found.register_edges, found.sizes)
-    table = Table.of(found, made.ii, made.times, made.pipe)
-    assert table is not None
-    work = Exchange(found, made.ii, made.times, table, values)
+    values, table = values_in(found), table_of(made)
+    work = Annealer(found.graph, table, made.times, values, weights_at(found.graph, made.ii))
     before = sum(work.lives)
-    live, _, _ = work.run()
-    assert live == 8 < made.max_live
+    work.run()
+    assert max(work.live) == 8 < made.max_live
     assert sum(work.lives) == 81 < before
 
 
@@ -142,19 +189,19 @@ def test_bounds_of_registers_hold(seed: int) -> None:
     """The linear program's bound lies between that of dependences and the proven least."""
     found = random_graph(seed)
     made = schedule_loop(found)
-    values = values_of(found.graph, found.register_edges, found.sizes)
-    cuts = -(-least_lives(found, made.ii, values) // made.ii)
+    values = values_in(found)
+    cuts = -(-least_lives(found.graph, made.ii, values) // made.ii)
     flow = max_live_bound(found.graph, made.ii, values)
     assert flow <= cuts <= made.max_live
-    assert least_live(found, made.ii, values, 0.5, made.times) <= made.max_live
+    assert least_live(found.graph, made.ii, values, 0.5, made.times) <= made.max_live
 
 
 @solver
 def test_cuts_know_slots_and_pipes() -> None:
     found = graph_of("softmax.sm_80", "$L__BB0_2")
-    values = values_of(found.graph, found.register_edges, found.sizes)
+    values = values_in(found)
     assert max_live_bound(found.graph, 18, values) == 6
-    assert least_lives(found, 18, values) == 111  # which the exact solver proves to be the least
+    assert least_lives(found.graph, 18, values) == 111  # the exact solver proves it to be the least
     assert schedule_loop(found).max_live == 7
 
 
@@ -163,9 +210,9 @@ def test_the_fullest_slot_is_proven() -> None:
     """The sum of lives would fit 9 registers; no schedule has fewer than 10 in its fullest slot."""
     found = graph_of("horner.sm_80", "$L__BB0_4")
     made = schedule_loop(found)
-    values = values_of(found.graph, found.register_edges, found.sizes)
-    assert -(-least_lives(found, made.ii, values) // made.ii) <= 9
-    assert least_live(found, made.ii, values, 2.0, made.times) == made.max_live == 10
+    values = values_in(found)
+    assert -(-least_lives(found.graph, made.ii, values) // made.ii) <= 9
+    assert least_live(found.graph, made.ii, values, 2.0, made.times) == made.max_live == 10
 
 
 @pytest.mark.parametrize(("name", "header", "ii"), [
@@ -181,8 +228,8 @@ def test_intervals_that_eviction_alone_missed(name: str, header: str, ii: int) -
 def test_cpsat_proves_what_cannot_be(header: str, first: int, open_: tuple[int, ...]) -> None:
     found = graph_of("saxpy.sm_80", header)
     for ii in open_:
-        assert solve(found, ii, 2.0)[0] is False
-    verdict, times, pipes = solve(found, first, 2.0)
+        assert solve(found.graph, ii, 2.0)[0] is False
+    verdict, times, pipes = solve(found.graph, first, 2.0)
     assert verdict is True
     assert valid(found, first, times, pipes)
     made = schedule_loop(found, solver="cpsat")
@@ -196,15 +243,15 @@ def test_own_intervals_are_those_of_the_exact_solver(seed: int) -> None:
     found = random_graph(seed)
     made = schedule_loop(found)
     for ii in range(made.mii, made.ii):
-        assert solve(found, ii, 2.0)[0] is False
+        assert solve(found.graph, ii, 2.0)[0] is False
 
 
 @solver
 def test_cpsat_shortens_lives() -> None:
     found = graph_of("softmax.sm_80", "$L__BB0_9")
-    values = values_of(found.graph, found.register_edges, found.sizes)
+    values = values_in(found)
     made = schedule_loop(found)
-    verdict, times, pipes = solve(found, made.ii, 3.0, hint=made.times, values=values)
+    verdict, times, pipes = solve(found.graph, made.ii, 3.0, hint=made.times, values=values)
     assert verdict is True
     assert valid(found, made.ii, times, pipes)
     assert measure(values, made.ii, times).max_live <= made.max_live

@@ -20,10 +20,10 @@ import math
 import random
 from collections.abc import Sequence
 
-from nvir.sm.loopgraph import LoopGraph
-from nvir.sm.schedule.ims import weights_at
+from nvir.sm.graph import DependenceGraph
+from nvir.sm.schedule.ims import Weighted
 from nvir.sm.schedule.lifetimes import Values, measure
-from nvir.sm.slack import Table
+from nvir.sm.schedule.reservations import ReservationTable
 
 TRIALS = 600  # of each operation, by the sum of lives; half as many by the fullest slot
 MOST = 12_000
@@ -32,68 +32,66 @@ COLD = 0.3  # cycles: what a trial may make worse in the end
 Move = tuple[int, int]  # operation, new start
 
 
-class Exchange:
-    """A schedule whose operations trade places; it is valid whenever a method returns."""
+class Annealer:
+    """A schedule whose operations trade places; it is valid whenever a method returns.
+
+    table   that of `times`, which becomes that of the result
+    """
 
     def __init__(
-        self, found: LoopGraph, ii: int, times: Sequence[int], table: Table, values: Values,
+        self,
+        graph: DependenceGraph,
+        table: ReservationTable,
+        times: Sequence[int],
+        values: Values,
+        weights: tuple[Weighted, Weighted],
         seed: int = 1,
     ) -> None:
-        self.ii, self.times, self.table, self.values = ii, list(times), table, values
+        ii = self.ii = table.ii
+        self.graph, self.times = graph, list(times)
+        self.table, self.values = table, values
         count = len(self.times)
-        self.succs, self.preds = weights_at(found.graph, ii)
+        self.succs, self.preds = weights
         self.uses = [[(m, d * ii) for m, d in uses] for uses in values.uses]
         touched: list[set[int]] = [{n} if uses else set() for n, uses in enumerate(self.uses)]
         for producer, uses in enumerate(self.uses):
             for user, _ in uses:
                 touched[user].add(producer)
         self.touched = [sorted(v for v in some if values.sizes[v]) for some in touched]
-        self.holders: list[list[int]] = [[] for _ in range(ii)]
-        for n, t in enumerate(self.times):
-            self.holders[t % ii].append(n)
-        self.mates = _mates(found)
+        self.mates = _mates(graph)
         self.random = random.Random(seed)
         self.lives = [self._life(n) for n in range(count)]
         self.live: list[int] = []  # of each slot, while slots are counted
         self.peak = 0
 
-    def run(self) -> tuple[int, list[int], list[str]]:
-        """(MaxLive, times, pipes): the best that was met."""
+    def run(self) -> list[int]:
+        """The starts of least MaxLive that were met."""
         trials = min(MOST, TRIALS * len(self.times))
         self._anneal(trials, max(4.0, self.ii / 4))
         self._count_slots()
         self._anneal(trials // 2, max(2.0, self.ii / 16))
-        return self.peak, list(self.times), self.table.pipes
+        return list(self.times)
 
     # ------------------------------------------------------------ annealing
 
     def _anneal(self, trials: int, hot: float) -> None:
         """Trials while it cools down; ends in the best state that was met."""
         cost = least = self._cost()
-        times, pipes = list(self.times), self.table.pipes
+        times, units = list(self.times), self.table.units
         for k in range(trials):
             change = self._try(hot * (COLD / hot) ** (k / trials))
             if change:
                 cost += change
                 if cost < least:
-                    least, times, pipes = cost, list(self.times), self.table.pipes
-        self._restore(times, pipes)
-
-    def _cost(self) -> int:
-        return sum(self.lives) + self.peak * self.ii
-
-    def _restore(self, times: list[int], pipes: list[str]) -> None:
-        for n in range(len(times)):
-            self.table.leave(n)
-        self.holders = [[] for _ in range(self.ii)]
-        for n, (t, p) in enumerate(zip(times, pipes, strict=True)):
-            placed = self.table.put(n, t % self.ii, (p,) if p else ())
-            assert placed
-            self.holders[t % self.ii].append(n)
+                    least, times, units = cost, list(self.times), self.table.units
+        self.table.move(self.times, times, units)
         self.times = times
         self.lives = [self._life(n) for n in range(len(times))]
         if self.live:
             self._count_slots()
+
+    def _cost(self) -> int:
+        return sum(self.lives) + self.peak * self.ii
 
     def _try(self, heat: float) -> int:
         """One trial; by how much the cost has changed."""
@@ -101,9 +99,9 @@ class Exchange:
         if not moves:
             return 0
         old = [(n, self.times[n]) for n, _ in moves]
-        some = self.touched[moves[0][0]]
+        some: Sequence[int] = self.touched[moves[0][0]]
         if len(moves) > 1:
-            some = [*some, *(v for v in self.touched[moves[1][0]] if v not in some)]
+            some = list(dict.fromkeys(v for n, _ in moves for v in self.touched[n]))
         peak = self.peak
         if self.live:
             self._add(some, -1)
@@ -150,10 +148,9 @@ class Exchange:
         else:
             t = low + int(number() * (high - low))
             t += t >= now
-        slot = t % ii
-        if slot == now % ii or len(self.holders[slot]) < self.table.width:
+        some = self.table.holders(n, t)
+        if t % ii == now % ii or not some or len(some) < self.graph.units[self.graph.resources[n]]:
             return [(n, t)]
-        some = self.holders[slot]
         return self._exchange(n, t, some[int(number() * len(some))])
 
     def _exchange(self, n: int, t: int, m: int) -> list[Move]:
@@ -192,25 +189,24 @@ class Exchange:
         return all(t + weight <= times[m] for m, weight in self.succs[n])
 
     def _book(self, old: list[Move], new: list[Move]) -> bool:
-        """Change the table; False, and it stays as it was, where pipes have no room."""
+        """Change the table; False, and it stays as it was, where there is no room."""
         table, ii = self.table, self.ii
         if len(new) == 1 and new[0][1] % ii == old[0][1] % ii:
             return True
-        held = [table.taken[n] for n, _ in old]
-        for n, _ in old:
-            table.leave(n)
-        placed = [n for n, t in new if table.put(n, t % ii)]
+        units = [table.unit_of(n) for n, _ in old]
+        for n, t in old:
+            table.leave(n, t)
+        placed = []
+        for n, t in new:
+            if not table.put(n, t):
+                break
+            placed.append((n, t))
         if len(placed) == len(new):
-            for (n, t), (_, later) in zip(old, new, strict=True):
-                self.holders[t % ii].remove(n)
-                self.holders[later % ii].append(n)
             return True
-        for n in placed:
-            table.leave(n)
-        for (n, _), record in zip(old, held, strict=True):
-            assert record is not None
-            back = table.put(n, record[0], (record[1],) if record[1] else ())
-            assert back
+        for n, t in placed:
+            table.leave(n, t)
+        for (n, t), unit in zip(old, units, strict=True):
+            table.put(n, t, unit)
         return False
 
     # --------------------------------------------------------------- lives
@@ -243,10 +239,10 @@ class Exchange:
                 live[slot] += size
 
 
-def _mates(found: LoopGraph) -> list[list[int]]:
+def _mates(graph: DependenceGraph) -> list[list[int]]:
     """For each operation that keeps its pipes busy longer than a cycle, those that do the same."""
     kinds: dict[tuple[tuple[str, ...], int], list[int]] = {}
-    for n, kind in enumerate(zip(found.pipes, found.interval, strict=True)):
+    every = list(zip(graph.pipes, graph.intervals, strict=True)) or [((), 1)] * len(graph)
+    for n, kind in enumerate(every):
         kinds.setdefault(kind, []).append(n)
-    every = zip(found.pipes, found.interval, strict=True)
     return [kinds[kind] if kind[1] > 1 else [] for kind in every]
