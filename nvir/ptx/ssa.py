@@ -8,15 +8,9 @@ Every value keeps the name of its source register as a hint. No copy is
 propagated, so the values of one register never interfere and coalesce again on
 printing without a copy.
 
-Method   Pruned SSA: phis at the iterated dominance frontier of a register's
-         definitions, where it is live in; then renaming in a walk over the
-         dominator tree (Cytron et al., TOPLAS 13(4), 1991). Only registers that
-         cross blocks are looked at; one whose single definition dominates all of
-         its uses needs no phi, and that is most in what compilers print. For the
-         others liveness is a walk back from the uses. Blocks that the entry does
+Method   nvir.ir.ssa.construct, over the registers that cross blocks. Blocks that the entry does
          not reach hang below a root of their own, where every register is undef.
-Cost     Linear in the text and in the live ranges of registers written more than
-         once.
+Cost     Linear in the text and in the live ranges of registers written more than once.
 """
 
 from __future__ import annotations
@@ -25,12 +19,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from nvir.ir.block import Block
-from nvir.ir.cfg import DominatorTree, dominator_tree
-from nvir.ir.errors import Unsupported
+from nvir.ir.cfg import dominator_tree
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.loops import MAX_MEMBERS
 from nvir.ir.opcodes.form import form
+from nvir.ir.ssa.construct import Undo, place_phis, rename
 from nvir.ir.types import VOID
 from nvir.ir.values import Argument, Result, undef
 from nvir.ptx.body import SINK, RawBlock, RawFunction
@@ -42,7 +35,9 @@ def build(raw: RawFunction, function: Function, arguments: dict[int, Argument]) 
     _name_blocks(blocks, function)
     order, preds = _numbering(blocks)
     tree = dominator_tree(preds)
-    phis = _place_phis(raw, order, preds, tree, arguments, str(function.name))
+    reads = _exposed_reads(order, len(raw.reg_types))
+    writes = _writes(order, arguments, reads)
+    phis = place_phis(preds, tree, reads, writes, str(function.name))
     made = {id(b): Block(str(b.name), function) for b in blocks}
     function.blocks = [made[id(b)] for b in blocks]
     _Renaming(raw, order, preds, tree.idom, phis, made).run(arguments)
@@ -104,35 +99,6 @@ def _numbering(blocks: list[RawBlock]) -> tuple[list[RawBlock | None], list[list
     return order, preds
 
 
-def _place_phis(
-    raw: RawFunction, order: list[RawBlock | None], preds: list[list[int]], tree: DominatorTree,
-    arguments: Iterable[int], function: str,
-) -> list[list[int]]:
-    """For each block the registers that need a phi at its head."""
-    n = len(order)
-    first, last = tree.first, tree.last
-    reads = _exposed_reads(order, len(raw.reg_types))
-    frontier: list[list[int]] | None = None
-    phis: list[list[int]] = [[] for _ in range(n)]
-    placed, live = [-1] * n, [-1] * n  # the register that each block was marked for last
-    for r, sites in _writes(order, arguments, reads).items():
-        if len(sites) == 1:
-            d = sites[0]
-            if all(u != d and first[d] <= first[u] < last[d] for u in reads[r]):
-                continue  # the one definition reaches every use
-        if frontier is None:
-            frontier = _frontiers(preds, tree.idom, function)
-        _mark_live(r, reads[r], frozenset(sites), preds, live)
-        work = sites
-        while work:
-            for f in frontier[work.pop()]:
-                if live[f] == r and placed[f] != r:
-                    placed[f] = r
-                    phis[f].append(r)
-                    work.append(f)
-    return phis
-
-
 def _exposed_reads(order: list[RawBlock | None], registers: int) -> dict[int, list[int]]:
     """Register → the blocks that read it before they write it, for those that cross blocks."""
     reads: dict[int, list[int]] = {}
@@ -172,39 +138,6 @@ def _writes(
     return writes
 
 
-def _frontiers(preds: list[list[int]], idom: list[int], function: str) -> list[list[int]]:
-    """The dominance frontier of each block. A nest of n loops has n² entries: see MAX_MEMBERS."""
-    size = 0
-    frontier: list[list[int]] = [[] for _ in preds]
-    for join, sources in enumerate(preds):
-        if len(sources) < 2:
-            continue
-        for p in sources:
-            while p != idom[join]:
-                if frontier[p] and frontier[p][-1] == join:
-                    break  # another source came this way
-                frontier[p].append(join)
-                size += 1
-                p = idom[p]
-        if size > MAX_MEMBERS:
-            raise Unsupported("loops nested this deep", where=f"function {function}")
-    return frontier
-
-
-def _mark_live(
-    r: int, reads: list[int], writers: frozenset[int], preds: list[list[int]], live: list[int]
-) -> None:
-    """Mark with `r` the blocks that it is live into, back from its reads to its writers."""
-    work = list(reads)
-    for b in work:
-        live[b] = r
-    while work:
-        for p in preds[work.pop()]:
-            if live[p] != r and p not in writers:
-                live[p] = r
-                work.append(p)
-
-
 class _Renaming:
     """The walk over the dominator tree that gives every use its value."""
 
@@ -213,39 +146,20 @@ class _Renaming:
         idom: list[int], phis: list[list[int]], made: dict[int, Block],
     ) -> None:
         self.raw, self.order, self.preds, self.phis, self.made = raw, order, preds, phis, made
-        n = len(order)
-        self.children: list[list[int]] = [[] for _ in range(n)]
-        for b in range(n - 1, 0, -1):
-            self.children[idom[b]].append(b)
-        self.succs: list[list[int]] = [[] for _ in range(n)]
-        for b in range(n):
-            for p in preds[b]:
-                self.succs[p].append(b)
+        self.idom = idom
         self.value: list[Any] = [undef(t) for t in raw.reg_types]
-        self.phi_made: list[list[Instruction]] = [[] for _ in range(n)]
-        self.phi_values: list[list[dict[int, Any]]] = [[{} for _ in p] for p in phis]
+        self.phi_made: list[list[Instruction]] = [[] for _ in order]
 
     def run(self, arguments: dict[int, Argument]) -> None:
         value = self.value
         for r, a in arguments.items():
             value[r] = a
         self._make_phis()
-        # A block is entered with its undo list empty and left by undoing it.
-        stack: list[tuple[int, list[tuple[int, Any]] | None]] = [(0, None)]
-        while stack:
-            b, undo = stack.pop()
-            if undo is not None:
-                for r, old in reversed(undo):
-                    value[r] = old
-                continue
-            undo = []
-            self._block(b, undo)
-            stack.append((b, undo))
-            stack.extend((c, None) for c in self.children[b])
+        arriving = rename(self.preds, self.idom, self.phis, self.phi_made, value, self._block)
         for b, made in enumerate(self.phi_made):
             preds = [p for p in self.preds[b] if p]
             blocks = [self.made[id(self.order[p])] for p in preds]
-            for phi, values in zip(made, self.phi_values[b], strict=True):
+            for phi, values in zip(made, arriving[b], strict=True):
                 phi.set_incoming([values[p] for p in preds], blocks)
 
     def _make_phis(self) -> None:
@@ -261,16 +175,13 @@ class _Renaming:
                 i.line = raw_block.line
                 self.phi_made[b].append(block.append(i))
 
-    def _block(self, b: int, undo: list[tuple[int, Any]]) -> None:
+    def _block(self, b: int, undo: Undo) -> None:
         raw_block = self.order[b]
         value = self.value
         if raw_block is None:
             return
         block = self.made[id(raw_block)]
         block.pragmas, block.line, block.loc = raw_block.pragmas, raw_block.line, raw_block.loc
-        for r, phi in zip(self.phis[b], self.phi_made[b], strict=True):
-            undo.append((r, value[r]))
-            value[r] = phi
         types, names = self.raw.reg_types, self.raw.reg_names
         append = block.append
         for f, results, operands, aux, loc, line in raw_block.items:
@@ -302,9 +213,6 @@ class _Renaming:
                 value[r] = result
             i._results = tuple(made)
         self._terminate(raw_block, block)
-        for s in self.succs[b]:
-            for r, values in zip(self.phis[s], self.phi_values[s], strict=True):
-                values[b] = value[r]
 
     def _terminate(self, raw_block: RawBlock, block: Block) -> None:
         value = self.value

@@ -12,8 +12,8 @@ from nvir.ir import Function, Instruction, block
 from nvir.ir.clone import clone_function
 from nvir.ir.errors import VerifyError
 from nvir.ir.opcodes.form import form
+from nvir.ir.ssa.rewrite import discard, substitute, substituted
 from nvir.ir.values import integer
-from nvir.passes.rewrite import discard, substitute, substituted
 
 TEXT = """.version 8.0
 .target sm_80

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from nvir.ir.ssa.rewrite import substitute, substituted
 from nvir.ir.types import B32
 from nvir.passes.driver import Driver, Settings
-from nvir.passes.rewrite import substitute, substituted
 from nvir.passes.scalar import copy_prop
 from tests.passes.conftest import function
 

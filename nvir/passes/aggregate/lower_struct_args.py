@@ -38,6 +38,7 @@ from nvir.ir.module import Module
 from nvir.ir.nvvm import Builder, const, declare
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.opcodes import OpKind
+from nvir.ir.ssa.rewrite import substitute
 from nvir.ir.types import I1, I8, I64, VOID, PointerType, Type
 from nvir.ir.values import Argument, Value
 from nvir.passes.aggregate.leaves import composite, is_aggregate, leaf_range, leaves
@@ -45,7 +46,6 @@ from nvir.passes.aggregate.lower_aggr_copies import copy_kind
 from nvir.passes.aggregate.objects import alignment
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
-from nvir.passes.rewrite import substitute
 from nvir.passes.select.abi import attribute
 
 SPLIT = passed("StructParameter", "%{name} ({bytes} bytes) is taken apart at the entry")

@@ -33,6 +33,7 @@ from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm import Builder, const, declare, variable
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.opcodes import OpKind
+from nvir.ir.ssa.rewrite import substitute
 from nvir.ir.types import (
     I1,
     I8,
@@ -54,7 +55,6 @@ from nvir.passes.aggregate.leaves import (
 from nvir.passes.aggregate.plan import ELEMENTS
 from nvir.passes.context import Context
 from nvir.passes.remarks import analysis, passed
-from nvir.passes.rewrite import substitute
 
 SPLIT = passed("AggregateSplit", "{what} of {bytes} bytes becomes {count} scalars: {why}")
 COPIED = passed("AggregateCopied", "{bytes} bytes are loaded and stored as a copy {how}: {why}")

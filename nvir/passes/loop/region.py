@@ -11,7 +11,7 @@ A pass that copies code does four things in this order:
 
 Until the repair each value keeps one meaning: an instruction outside names the original, and a
 phi at the region's head is copied as a phi (with the entries that the copy has), not replaced by
-its operand. That is what `ssa_update.repair` needs to be right.
+its operand. That is what `ir.ssa.repair` needs to be right.
 
 Cost     linear in the region and in the uses of its values.
 """
@@ -29,10 +29,10 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes import OpKind
+from nvir.ir.ssa.repair import obstacle
+from nvir.ir.ssa.rewrite import can_stand_for, substitute
 from nvir.ir.values import Constant, Value
 from nvir.passes.remarks import Code, missed
-from nvir.passes.rewrite import can_stand_for, substitute
-from nvir.passes.ssa_update import obstacle
 
 UNKNOWN = missed("UnknownOperation", "not {done}: {what} is no operation that the table knows")
 CONVERGENT = missed(
@@ -134,7 +134,7 @@ def redirect(source: Block, old: Block, new: Block) -> None:
 def definitions(
     blocks: Iterable[Block], copies: Copies, within: AbstractSet[Block]
 ) -> dict[Value, dict[Block, Value]]:
-    """For `ssa_update.repair`: the copies of all values of the blocks that are used elsewhere than
+    """For `ir.ssa.repair`: the copies of all values of the blocks that are used elsewhere than
     `within`, the blocks where the originals are still right."""
     return {
         r: {copies[b]: copies[r]}

@@ -10,7 +10,7 @@ register.
 
 Method   Loops whose pressure is at the limit or above. A value that is live into the loop and used
          inside gets a move in the preheader; one that is also live at an exit gets a move there.
-         All are then definitions of one variable, and `ssa_update` names the uses.
+         All are then definitions of one variable, and `ir.ssa.repair` names the uses.
 Needs    fresh CFG annotations, canonical loops (loop-simplify).
 Keeps    blocks and edges; declared spellings.
 Leaves   moves that copy-prop would take away again.
@@ -32,12 +32,12 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.opcodes.form import form
+from nvir.ir.ssa.repair import home_of, obstacle, repair
 from nvir.ir.types import ScalarType
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.remarks import analysis, passed
-from nvir.passes.ssa_update import home_of, obstacle, repair
 
 SPLIT = passed(
     "LiveRangesSplit", "{values} "

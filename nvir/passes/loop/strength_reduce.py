@@ -42,13 +42,13 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form, form
+from nvir.ir.ssa.rewrite import substitute
 from nvir.ir.types import SCALARS, ScalarType
 from nvir.ir.values import Constant, Value, integer
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.loop.unroll.fold import move_of
 from nvir.passes.remarks import analysis, missed, passed
-from nvir.passes.rewrite import substitute
 
 REDUCED = passed(
     "StrengthReduced", "{value} ({what}) is carried on by {step}: weight {saved} for {added}"

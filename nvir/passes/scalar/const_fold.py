@@ -29,12 +29,12 @@ from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import Form, form, nvvm_form
+from nvir.ir.ssa.rewrite import substitute
 from nvir.ir.types import ScalarType, Type
 from nvir.ir.values import Constant, Value
 from nvir.passes.context import Context
 from nvir.passes.loop.region import drop
 from nvir.passes.remarks import passed
-from nvir.passes.rewrite import substitute
 from nvir.passes.scalar.evaluate import APPROXIMATE, bits_of, evaluate, literal_of
 
 FOLDED = passed("Folded", "{instructions} "

@@ -34,10 +34,10 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
+from nvir.ir.ssa.rewrite import can_stand_for, substitute
 from nvir.ir.values import Argument, Result, Undef, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
-from nvir.passes.rewrite import can_stand_for, substitute
 
 PROPAGATED = passed("Propagated", "propagated {copies} {copies:copy|copies} and "
                     "{phis} {phis:phi|phis} of a single value")

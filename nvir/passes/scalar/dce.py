@@ -23,10 +23,10 @@ from __future__ import annotations
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import Form
+from nvir.ir.ssa.rewrite import discard
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
-from nvir.passes.rewrite import discard
 
 REMOVED = passed("Removed", "removed {instructions} dead {instructions:instruction|instructions}, "
                  "{phis} of them phis")

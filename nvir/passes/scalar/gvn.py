@@ -38,10 +38,10 @@ from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import Form
+from nvir.ir.ssa.rewrite import can_stand_for, discard, substitute
 from nvir.ir.values import SpecialRegister, SymbolOffset, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import line_of, missed, passed, place_of
-from nvir.passes.rewrite import can_stand_for, discard, substitute
 
 REPLACED = passed(
     "Replaced", "replaced {instructions} instructions that compute a value anew, {loads} of "

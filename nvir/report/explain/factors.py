@@ -24,12 +24,12 @@ from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
+from nvir.ir.ssa.rewrite import can_stand_for, substitute
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.region import drop, merge_into
 from nvir.passes.registry import all_passes
-from nvir.passes.rewrite import can_stand_for, substitute
 from nvir.report.model import (
     AS_DECLARED,
     Launch,

@@ -41,6 +41,8 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.opcodes.form import form
+from nvir.ir.ssa.repair import repair
+from nvir.ir.ssa.rewrite import can_stand_for, substitute
 from nvir.ir.types import ScalarType
 from nvir.ir.values import Constant, Value, integer
 from nvir.passes.context import Context
@@ -49,8 +51,6 @@ from nvir.passes.loop.fuse import plan as fuse_plan
 from nvir.passes.loop.fuse.plan import Candidate, Limits, Planner, Refused
 from nvir.passes.loop.unroll.fold import move_of
 from nvir.passes.remarks import analysis, passed
-from nvir.passes.rewrite import can_stand_for, substitute
-from nvir.passes.ssa_update import repair
 
 FUSED = passed(
     "Fused", "fused with {second}: {instructions} instructions, {trips} iterations, shift {shift}"

@@ -37,12 +37,12 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import Form
+from nvir.ir.ssa.repair import obstacle
+from nvir.ir.ssa.rewrite import can_stand_for
 from nvir.ir.types import SCALARS
 from nvir.ir.values import Value
 from nvir.passes.loop import region
 from nvir.passes.remarks import Code, missed
-from nvir.passes.rewrite import can_stand_for
-from nvir.passes.ssa_update import obstacle
 
 _NOT = "not fused with {second}: "
 NOT_ADJACENT = missed("NotAdjacent", _NOT + "{what} lies between")

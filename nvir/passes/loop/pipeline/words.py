@@ -21,9 +21,9 @@ import re
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import Form, form
+from nvir.ir.ssa.rewrite import substitute
 from nvir.ir.types import B32
 from nvir.ir.values import Value, integer
-from nvir.passes.rewrite import substitute
 
 _NARROW = re.compile(r"(ld\..*)\.v([24])\.([bus])(8|16)")
 _WIDER = {"b32": "", "b16": "cvt.u16.u32", "b64": "cvt.{}64.{}32"}

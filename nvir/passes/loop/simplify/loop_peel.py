@@ -34,12 +34,12 @@ from nvir.ir.clone import place
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.ssa.repair import repair
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.loop.simplify.canonical import canonicalise
 from nvir.passes.remarks import failure, missed, passed
-from nvir.passes.ssa_update import repair
 
 LIMIT = 64  # instructions of a loop that peeling copies; assumed
 

@@ -9,7 +9,7 @@
 Method   A loop that only its header leaves is changed by itself: what the header makes meets its
          copy in one place for the loop, the block behind the header (the phis of the header move
          there, and their uses in the loop stand as they are), and in one place for what follows,
-         the exit. Loops with further exits are copied first, then one repair (ssa_update) finds the
+         the exit. Loops with further exits are copied first, then one repair (ir.ssa) finds the
          places where the two ways meet. At the end phis of one entry are folded and headers
          are appended to their latch.
 Needs    fresh CFG annotations, canonical loops; leaves them fresh.
@@ -30,11 +30,11 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import form, nvvm_form
+from nvir.ir.ssa.repair import repair
+from nvir.ir.ssa.rewrite import join_spelling
 from nvir.ir.types import Type
 from nvir.ir.values import Value
 from nvir.passes.loop import region
-from nvir.passes.rewrite import join_spelling
-from nvir.passes.ssa_update import repair
 
 
 @attrs.frozen

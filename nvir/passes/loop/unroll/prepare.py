@@ -10,7 +10,7 @@ to nothing else outside, so no SSA repair follows, and loops can be copied one
 after the other, inner before outer, without renewing the annotations between.
 
 Method   `canonicalise` puts blocks on edges where needed; then one pass over the
-         values of the loops, and the repair of `ssa_update` for those that leave.
+         values of the loops, and the repair of `ir.ssa` for those that leave.
 Needs    fresh CFG annotations; they are fresh afterwards.
 Skips    loops with an operation whose copies would mean something else: `Refusal`.
 Cost     linear in the sizes of the loops, a block once for each loop around it.
@@ -34,10 +34,10 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import form
+from nvir.ir.ssa.repair import obstacle, repair
 from nvir.ir.values import Value
 from nvir.passes.loop.region import leaves
 from nvir.passes.loop.simplify.canonical import canonicalise
-from nvir.passes.ssa_update import obstacle, repair
 
 
 class Refusal(enum.Enum):

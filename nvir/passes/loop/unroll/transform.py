@@ -42,11 +42,11 @@ from nvir.ir.clone import Renaming, clone_blocks, place
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import form
+from nvir.ir.ssa.rewrite import can_stand_for, join_spelling
 from nvir.ir.types import VOID
 from nvir.ir.values import Constant, Undef, Value
 from nvir.passes.loop.unroll.fold import Folder, move_of
 from nvir.passes.loop.unroll.prepare import Region
-from nvir.passes.rewrite import can_stand_for, join_spelling
 
 Copy = dict[Any, Any]  # value or block of the loop -> what it is in a copy
 UNROLLED = "unrolled"  # the flag of a header whose loop was unrolled

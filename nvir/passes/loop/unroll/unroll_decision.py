@@ -24,11 +24,11 @@ from nvir.assembler.unroll.decide import (
 from nvir.ir.function import Function
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module, capability
+from nvir.ir.ssa.rewrite import substituted
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.registry import Pass
 from nvir.passes.remarks import Code, missed, passed
-from nvir.passes.rewrite import substituted
 from nvir.passes.scalar import copy_prop, dce
 
 # The state in which ptxas decides. Rows of their own: all passes need not be imported for two.

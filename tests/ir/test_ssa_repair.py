@@ -18,9 +18,9 @@ from nvir.ir.clone import clone_blocks, clone_module
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import form
+from nvir.ir.ssa.repair import obstacle, repair
 from nvir.ir.types import CC, SCALARS
 from nvir.ir.values import Undef, integer
-from nvir.passes.ssa_update import obstacle, repair
 from tests.equivalence import same_behaviour
 from tests.kernels import random_kernel
 from tests.passes.test_nvvm_level import build

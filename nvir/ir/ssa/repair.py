@@ -45,9 +45,9 @@ from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import form, nvvm_form
+from nvir.ir.ssa.rewrite import can_stand_for, join_spelling
 from nvir.ir.types import CC, ScalarType, Type
 from nvir.ir.values import Argument, Constant, Value, undef
-from nvir.passes.rewrite import can_stand_for, join_spelling
 
 Definitions = Mapping[Block, Value]
 
