@@ -194,7 +194,7 @@ def _fill_function(f: Function, new: Function, module: Module | None, copies: _C
     new.directives = dict(f.directives)
     new.flags = set(f.flags)
     new.prototypes = dict(f.prototypes)
-    new._names = set()
+    new._names, new._numbers = set(), {}
     new.blocks = [Block(b.name, new) for b in f.blocks]
     made = _bare_instructions(f.blocks, new.blocks, copies)
     lookup = copies.__getitem__
@@ -278,12 +278,13 @@ def _copy_snapshot(f: Function, new: Function, copies: _Copies) -> None:
 
 def _named_after(blocks: list[Block], function: Function) -> list[Block]:
     """Empty blocks with the names of others and a number that makes them free."""
-    taken = function._names
+    taken, numbers = function._names, function._numbers
     new = []
     for b in blocks:
-        k = 1
+        k = numbers.get(b.name, 0) + 1
         while (name := f"{b.name}.{k}") in taken:
             k += 1
+        numbers[b.name] = k
         new.append(Block(name, function))
     return new
 

@@ -39,9 +39,9 @@ class Function(Symbol, Displayed):
     """
 
     __slots__ = (
-        "_back_edges", "_irreducible", "_loops", "_names", "_next_name", "_rpo", "aux", "blocks",
-        "cfg_state", "directives", "edits", "flags", "kind", "known", "linkage", "loaded_params",
-        "loc", "locals",
+        "_back_edges", "_irreducible", "_loops", "_names", "_next_name", "_numbers", "_rpo", "aux",
+        "blocks", "cfg_state", "directives", "edits", "flags", "kind", "known", "linkage",
+        "loaded_params", "loc", "locals",
         "marks", "module", "params", "pragmas", "prototypes", "return_type", "returns",
     )
 
@@ -72,6 +72,7 @@ class Function(Symbol, Displayed):
         self.known: Any = None
         self._next_name = 0
         self._names: set[str] = set()  # of all its blocks, kept by them
+        self._numbers: dict[str, int] = {}  # of the last copy of a block, by the block's name
 
     # -------------------------------------------------------------- body
 

@@ -102,9 +102,12 @@ def _read(type: Any, text: str | None) -> Any:
     if text is None:
         raise ValueError(f"a value of type {type.__name__}")
     try:
-        return int(text, 0) if type is int else type(text)
+        value = int(text, 0) if type is int else type(text)
     except ValueError:
         raise ValueError("an integer" if type is int else "a number") from None
+    if type is int and value < 0:  # every one counts something
+        raise ValueError("0 or more")
+    return value
 
 
 Registry = Mapping[str, Pass]

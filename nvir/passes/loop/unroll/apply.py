@@ -23,6 +23,7 @@ from nvir.passes.loop.unroll.prepare import Refusals, Region, regions
 from nvir.passes.loop.unroll.transform import Layout, Test, Unroller
 
 LARGEST = 1 << 17  # instructions of one unrolled loop: beyond, a demand is a mistake
+MOST, GROWTH = 1 << 20, 16  # of all unrolled loops of a function: so many, or times its own
 
 
 @attrs.frozen
@@ -63,12 +64,17 @@ def unroll(
         place = {b: k for k, b in enumerate(function.blocks)}
         loops.sort(key=lambda x: (-x.depth, -place[x.header]))
         layout = Layout()
-        outcomes = {
-            x.header: _unroll(
-                made[x.header], plans[x.header], trips[x.header], _test(x, trips), layout
+        outcomes: dict[Block, Outcome] = {}
+        room = max(MOST, GROWTH * sum(map(len, function.blocks)))
+        for x in loops:
+            region = made[x.header]
+            size = sum(map(len, region.blocks))
+            most = min(room, LARGEST) // max(size, 1)
+            outcome = _unroll(
+                region, plans[x.header], trips[x.header], _test(x, trips), layout, most
             )
-            for x in loops
-        }
+            outcomes[x.header] = outcome
+            room -= outcome.copies * size
         layout.apply(function)
         return outcomes
 
@@ -86,24 +92,29 @@ def _test(loop: Loop, trips: dict[Block, TripCount | None]) -> Test | None:
 
 
 def _unroll(
-    region: Region, plan: Plan, trip: TripCount | None, test: Test | None, layout: Layout
+    region: Region,
+    plan: Plan,
+    trip: TripCount | None,
+    test: Test | None,
+    layout: Layout,
+    most: int,
 ) -> Outcome:
+    """`most`: copies for which there is room."""
     holds = None  # how often the counted test holds before it fails
     if trip is not None and test is not None and trip.count is not None:
         holds = trip.count - test.at_latch
-    size = sum(map(len, region.blocks))
     if plan.factor is None:
         if holds is None:
             return Outcome(0, "the number of iterations is not known here")
-        if (holds + 1) * size > LARGEST:
-            return Outcome(0, f"{holds + 1}·{size} instructions are too many")
+        if holds + 1 > most:
+            return Outcome(0, f"{holds + 1} copies are too many")
         Unroller(region, test, layout).fully(holds + 1)
         assert trip is not None
         assert trip.count is not None
         return Outcome(trip.count, "no loop is left", full=True)
     f = plan.factor
-    if f < 2 or f * size > LARGEST:
-        return Outcome(0, f"{f}·{size} instructions are too many" if f > 1 else "factor 1")
+    if f < 2 or f > most:
+        return Outcome(0, f"{f} copies are too many" if f > 1 else "factor 1")
     u = Unroller(region, test, layout)
     if holds is not None and test is not None:
         at = f - 1 if test.at_latch else 0
