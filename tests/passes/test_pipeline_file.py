@@ -100,6 +100,7 @@ WRONG = {
     ),
     "late test": (changed(5, (5, "add.u32", 15)), None),
     "one stage": (document([]), "one stage"),
+    "a typo of zeros": (changed(3, (3, "st.global.u32", 2_800_000)), "operations are too many"),
 }
 
 

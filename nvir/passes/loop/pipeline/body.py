@@ -270,6 +270,11 @@ class Staged:
     def count(self) -> int:
         return max(self.stages, default=0) + 1
 
+    @property
+    def filling(self) -> int:
+        """At most so many instructions are in the prologue: step k of it does stages 0 to k."""
+        return self.count * (self.count - 1) // 2 * len(self.stages)
+
 
 def by_delays(body: Body, delays: Mapping[int, int]) -> Staged | None:
     """Stages from how many steps after each load its value is used; None if that cannot be.

@@ -44,6 +44,7 @@ from nvir.sm.profile import Profile
 from nvir.sm.simulate import Memory, least_cycles, loop_stream, slot_of, throughput
 
 DEEPEST = 4
+LONGEST_PROLOGUE = 1 << 17  # instructions; only a mistaken demand leads there
 MARGIN = 0.03  # of the cycles an iteration: less is within what the model cannot tell
 ROUNDING = 0.02  # by which a simulation of some rounds may fall below the bound of endless ones
 ISSUES = 40_000  # of one simulation
@@ -249,6 +250,8 @@ def choose(
         found = staged(body, d)
         if found is None:
             break
+        if found.filling > LONGEST_PROLOGUE:
+            return Choice(Reason.TOO_LARGE, str(found.filling))
         if count is not None and not kernel_only and count < found.count + Layout(found).factor - 1:
             short = count
             break

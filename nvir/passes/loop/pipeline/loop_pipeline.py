@@ -49,6 +49,7 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_times, is_long_load
 from nvir.passes.loop.pipeline.choice import (
+    LONGEST_PROLOGUE,
     Choice,
     Prices,
     body_at,
@@ -196,9 +197,9 @@ class _Pipeliner:
             found = staged_by(body, given)
             if found.count < 2:
                 raise given.wrong(f"loop {given.loop}: one stage, so nothing overlaps")
-            short = _too_short(body, found)
-            if short is not None:
-                text = f"{Reason.SHORT.text(str(short))} ({found.count})"
+            why = _against_stages(body, found)
+            if why is not None:
+                text = f"{why[0].text(why[1])} ({found.count} stages)"
                 raise given.wrong(f"loop {given.loop}: {text}")
             self._expand(loop, body, region, found, given.ii)
             changed = True
@@ -231,9 +232,9 @@ class _Pipeliner:
         found = _in_stages(body, times, made.ii)
         if found is None or found.count < 2:
             return Reason.NO_GAIN, "the modulo schedule has one stage"
-        short = _too_short(body, found)
-        if short is not None:
-            return Reason.SHORT, str(short)
+        why = _against_stages(body, found)
+        if why is not None:
+            return why
         body, region = body_of(self.function, header)
         found = _in_stages(body, times, made.ii)
         assert found is not None
@@ -389,11 +390,14 @@ def _early_exit(loop: Loop) -> str | None:
     return (" and ".join(exits) or "no place") if len(exits) != 1 else None
 
 
-def _too_short(body: Body, found: Staged) -> int | None:
-    """The trip count where it is known and does not fill the stages; else None."""
+def _against_stages(body: Body, found: Staged) -> tuple[Reason, str] | None:
+    """Too many stages altogether, or more than a known trip count fills."""
+    if found.filling > LONGEST_PROLOGUE:
+        return Reason.TOO_LARGE, str(found.filling)
     trip = trip_count(body.loop)
-    count = trip.count if trip is not None else None
-    return count if count is not None and count < found.count + Layout(found).factor - 1 else None
+    if trip is None or trip.count is None or trip.count >= found.count + Layout(found).factor - 1:
+        return None
+    return Reason.SHORT, str(trip.count)
 
 
 def _in_stages(body: Body, times: dict[int, int], ii: int) -> Staged | None:
