@@ -41,8 +41,8 @@ class Function(Symbol, Displayed):
     __slots__ = (
         "_back_edges", "_irreducible", "_loops", "_names", "_next_name", "_numbers", "_rpo", "aux",
         "blocks", "cfg_state", "directives", "edits", "flags", "kind", "known", "linkage",
-        "loaded_params", "loc", "locals",
-        "marks", "module", "params", "pragmas", "prototypes", "return_type", "returns",
+        "loaded_params", "loc", "locals", "marks", "module", "params", "pragmas", "prototypes",
+        "return_type", "returns",
     )
 
     def __init__(self, name: str, kind: str = "func", module: Module | None = None) -> None:

@@ -153,7 +153,7 @@ class Body(Grammar):
     def _instruction(self, token: str) -> None:
         t, k = self.t, self.k
         result = ""
-        if token[0] == "%" and t[k + 1] == "=":
+        if token[0] == "%" and token != "%" and t[k + 1] == "=":
             result = token
             if len(token) == 1:
                 self.fail("a name such as '%x'", k)

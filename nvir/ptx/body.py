@@ -130,6 +130,7 @@ class BodyReader(Flow):
             block = self._begin_block(name, line)
         elif block.name is None:
             block.name, block.line = name, line
+            block.pragmas = ()  # they stood where nothing arrives; ptxas passes over them as well
         self.scope.labels[name] = block
         return pos
 

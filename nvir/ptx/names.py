@@ -10,7 +10,15 @@ from nvir.ir.special import special_register
 from nvir.ir.types import F32, F64, SCALARS, ScalarType, Type
 from nvir.ptx.literals import literal, to_f32
 from nvir.ptx.source import Source
-from nvir.ptx.statements import ATOM, MAX_REGISTERS, REG_NAME, SINK, RawBlock, RawFunction
+from nvir.ptx.statements import (
+    ATOM,
+    MAX_REGISTERS,
+    MAX_VECTORS,
+    REG_NAME,
+    SINK,
+    RawBlock,
+    RawFunction,
+)
 
 
 class Scope:
@@ -94,15 +102,25 @@ class Names:
                 self.source.error(f"expected a register name, not '{item.strip()}'", offset)
                 continue
             name, count = m[1], m[2]
-            if count is not None:
+            if vector:
+                self._vectors(name, count, vector, type, offset)
+            elif count is not None:
                 self._parameterised(name, int(count[:9]), type, offset)
-            elif vector:
-                for part in "xyzw"[:vector]:
-                    number = self.new_register(f"{name}_{part}", type)
-                    self._declare(f"{name}.{part}", number, offset)
-                self.vectors[name] = vector
             else:
                 self._declare(name, self.new_register(name, type), offset)
+
+    def _vectors(
+        self, name: str, count: str | None, size: int, type: ScalarType, offset: int
+    ) -> None:
+        """`.reg .v2 .b32 v;` and `.reg .v2 .b32 v<4>;`: a register for each element."""
+        number = int(count[:9]) if count is not None else 1
+        if number > MAX_VECTORS:
+            self.source.error(f"{number} vectors in one declaration are too many", offset)
+            return
+        for own in [name] if count is None else [f"{name}{k}" for k in range(number)]:
+            for part in "xyzw"[:size]:
+                self._declare(f"{own}.{part}", self.new_register(f"{own}_{part}", type), offset)
+            self.vectors[own] = size
 
     def _parameterised(self, prefix: str, count: int, type: ScalarType, offset: int) -> None:
         before = self.prefixes.get(prefix)

@@ -10,14 +10,14 @@ from nvir.ir.opcodes import UNKNOWN
 from nvir.ir.opcodes.form import Form, form, missing_operands
 from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
 from nvir.ir.symbols import Variable
-from nvir.ir.types import CC, IMM
+from nvir.ir.types import CC, IMM, SCALARS
 from nvir.ir.values import Symbol, SymbolOffset, constant, undef
 from nvir.ptx.literals import constant_expression
 from nvir.ptx.names import Names
 from nvir.ptx.source import Source
 from nvir.ptx.statements import (
+    ADDRESS,
     ATOM,
-    INDEXED,
     PUNCTUATION,
     SINK,
     SYMBOL_OFFSET,
@@ -229,16 +229,25 @@ class Operands(Names):
                 break
             text = f"{text[:at]}{value}{text[end + 1 :]}"
         text = ",".join(fold_piece(p) for p in text.split(","))
-        if "[" not in text or INDEXED.search(text):
-            text = SYMBOL_OFFSET.sub(self._symbol_offset, text)
+        pieces = ADDRESS.split(text)  # every second one is an address
+        pieces[::2] = [SYMBOL_OFFSET.sub(lambda x: self._offset(x, m), p) for p in pieces[::2]]
+        text = "".join(pieces)
         if text != m[4]:
             self._reread(m, text)
             return
         self.source.error(f"cannot read the operands of '{m[3]}'", m.start(4))
 
-    def _symbol_offset(self, m: re.Match[str]) -> str:
-        """`symbol+4` or `symbol[1]` outside of an address: a name for the address meant."""
-        symbol = self.names.get(m[1]) or self.module.symbol(m[1], self.function)
+    def _offset(self, m: re.Match[str], whole: re.Match[str]) -> str:
+        """`symbol+4`, `symbol[1]` or `register+4` outside of an address: a name for what is meant.
+
+        The assembler adds the number to the bits of a register, of whatever type.
+        """
+        symbol = self.names.get(m[1])
+        if symbol is None and m[1].rstrip("0123456789") in self.prefixes:
+            symbol = self._resolve(m[1], None, whole)
+        if symbol.__class__ is int:
+            return self._register_offset(m, symbol)
+        symbol = symbol or self.module.symbol(m[1], self.function)
         if not isinstance(symbol, Symbol):
             return m[0]
         if m[3] is not None:
@@ -248,6 +257,18 @@ class Operands(Names):
             offset = int(m[2].replace(" ", ""))
         name = f"$address_{len(self.names)}"
         self.names[name] = SymbolOffset(symbol, offset) if offset else symbol
+        return name
+
+    def _register_offset(self, m: re.Match[str], number: int) -> str:
+        bits = self.raw.reg_types[number].bits
+        if bits not in (16, 32, 64) or m[2] is None:
+            return m[0]
+        name = f"$sum_{len(self.names)}"
+        self.names[name] = made = self.new_register(name, SCALARS[f"b{bits}"])
+        add = form(f"add.s{bits}", "%s, %s, %s", None)
+        operands = (number, constant(IMM, int(m[2].replace(" ", ""))))
+        block = self.current or self._begin_block(None)
+        block.items.append((add, (made,), operands, None, self.loc, self.line))
         return name
 
     def _reread(self, m: re.Match[str], operands: str) -> None:

@@ -10,7 +10,7 @@ from nvir.ir.opcodes.form import Form
 from nvir.ir.types import Type
 from nvir.ptx.literals import constant_expression
 
-INDEXED = re.compile(r"[\w$]\s*\[")
+ADDRESS = re.compile(r"((?:^|,)\s*\[[^\]]*\])")
 SYMBOL_OFFSET = re.compile(
     r"(?<![\w%$])([A-Za-z_$%][\w$]*)\s*(?:([-+]\s*\d+)(?!\w)|\[\s*(\d+)\s*\])"
 )
@@ -43,7 +43,8 @@ DIRECTIVE_END = re.compile(r"[;\n]")
 REG_NAME = re.compile(r"\s*(%?[\w$]+)\s*(?:<\s*(\d+)\s*>)?\s*$")
 
 SINK = -1
-MAX_REGISTERS = 1 << 24
+MAX_REGISTERS = 1 << 24  # of a declaration; each is made when it is first named
+MAX_VECTORS = 1 << 12  # each is made at once
 
 
 class Shape:
