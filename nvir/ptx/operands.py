@@ -254,7 +254,7 @@ class Operands(Names):
             element = symbol.element_type.bits // 8 if isinstance(symbol, Variable) else 1
             offset = int(m[3]) * element
         else:
-            offset = int(m[2].replace(" ", ""))
+            offset = int(m[2].replace(" ", "").replace("+-", "-"))
         name = f"$address_{len(self.names)}"
         self.names[name] = SymbolOffset(symbol, offset) if offset else symbol
         return name
@@ -266,7 +266,7 @@ class Operands(Names):
         name = f"$sum_{len(self.names)}"
         self.names[name] = made = self.new_register(name, SCALARS[f"b{bits}"])
         add = form(f"add.s{bits}", "%s, %s, %s", None)
-        operands = (number, constant(IMM, int(m[2].replace(" ", ""))))
+        operands = (number, constant(IMM, int(m[2].replace(" ", "").replace("+-", "-"))))
         block = self.current or self._begin_block(None)
         block.items.append((add, (made,), operands, None, self.loc, self.line))
         return name

@@ -12,7 +12,7 @@ from nvir.ptx.literals import constant_expression
 
 ADDRESS = re.compile(r"((?:^|,)\s*\[[^\]]*\])")
 SYMBOL_OFFSET = re.compile(
-    r"(?<![\w%$])([A-Za-z_$%][\w$]*)\s*(?:([-+]\s*\d+)(?!\w)|\[\s*(\d+)\s*\])"
+    r"(?<![\w%$])([A-Za-z_$%][\w$]*)\s*(?:((?:\+\s*-|[-+])\s*\d+)(?!\w)|\[\s*(\d+)\s*\])"
 )
 STATEMENT = re.compile(
     r"""\s*(?:

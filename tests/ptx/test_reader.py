@@ -202,6 +202,41 @@ def test_pragmas_at_a_label_belong_to_the_block():
     assert f.blocks[1].pragmas == ("nounroll",)
 
 
+def test_a_pragma_behind_a_branch_belongs_to_no_label():
+    """ptxas unrolls the loop all the same."""
+    f = body('bra L; .pragma "nounroll"; L: add.s32 %r1, %r1, 1; @%p1 bra L; ret;')
+    assert [b.pragmas for b in f.blocks if b.name == "L"] == [()]
+
+
+def test_vector_registers_may_be_counted():
+    f = body(".reg .v2 .b16 x<4>; mov.b16 x1.x, 3; add.u16 x1.y, x1.x, 1;")
+    assert [i.name for i in f.instructions()][:2] == ["x1_x", "x1_y"]
+    with pytest.raises(ParseError, match="undeclared"):
+        body(".reg .v2 .b16 x<4>; mov.b16 x4.x, 3;")
+    with pytest.raises(ParseError, match="too many"):
+        body(".reg .v4 .b32 x<1000000>; ret;")
+
+
+@pytest.mark.parametrize(
+    ("type", "text", "number"),
+    [("b32", "v + 1", 1), ("f32", "v+-3", -3), ("b64", "v+4", 4), ("b16", "v +7", 7)],
+)
+def test_a_register_plus_a_number_is_added_to_its_bits(type, text, number):
+    bits = type[1:]
+    f = body(f".reg .{type} v; mov.{type} v, %tid.x; st.global.b{bits} [%rd1+8], {text};"
+             .replace("mov.b32", "mov.u32"))
+    add, store = list(f.instructions())[1:3]
+    assert add.form.spelling == f"add.s{bits}"
+    assert add.operands[1].value == number
+    assert add in store.operands
+
+
+def test_a_predicate_plus_a_number_is_an_error():
+    with pytest.raises(ParseError, match="cannot read the operands"):
+        body("mov.pred %p2, %p1+1;")
+
+
+
 def test_an_unknown_mnemonic_reads_and_writes_its_registers():
     text = ".entry k() { .reg .b32 %r<4>; mov.u32 %r1, 1;\nnewop.sync.b32 %r2, [%r1+4], 7;\n"
     m = read_ptx(HEAD + text + "st.shared.b32 [%r2], %r1; ret; }\n")
