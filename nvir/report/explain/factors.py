@@ -270,7 +270,7 @@ def cycles(
     out = {}
     for n in warps:
         iterations = 16 if n * len(stream.slots) < SIMULATED else 8
-        run = simulate(stream, warps=n, iterations=iterations)
+        run = simulate(stream, warps=n, iterations=iterations, stalls=False)
         out[n] = run.cycles_per_iteration / factor
     return out
 

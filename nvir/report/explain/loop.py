@@ -9,7 +9,7 @@ really unrolled (factors.py), and the registers are those of the predicted order
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -27,7 +27,6 @@ from nvir.report.explain.factors import (
     blocks_per_sm,
     cycles,
     factor_table,
-    interval,
     size_of,
 )
 from nvir.report.facts import FunctionFacts, function_facts
@@ -41,7 +40,12 @@ from nvir.report.model import (
     unroll_json,
 )
 from nvir.report.schedule.figures import pipeline_figures
+from nvir.sm.pipeline import schedule_loop
 from nvir.sm.profile import Profile
+
+if TYPE_CHECKING:
+    from nvir.sm.loopgraph import LoopGraph
+    from nvir.sm.pipeline import LoopSchedule
 
 SCHEMA = "nvir.explain/1"
 WARPS = 8  # on the sub-partition, for the gain of a modulo schedule
@@ -174,6 +178,13 @@ def explain(
     header = loop.header.name
     facts = function_facts(function, module, machine, arch=target, knobs=knobs)
     registers = facts.estimate.registers
+    schedules: list[LoopSchedule] = []  # one, or none where the loop can have none
+
+    def make(graph: LoopGraph) -> LoopSchedule:
+        schedules.append(schedule_loop(graph, registers=False))
+        return schedules[-1]
+
+    pipeline = pipeline_figures(loop, machine, make=make)
     asked = LoopDecisions(function, module, header, knobs, machine)
     decisions = asked.all(vary)
     return Explanation(
@@ -181,7 +192,7 @@ def explain(
         loop.header.line or None, source_place(loop, module), loop.depth, _structure(loop),
         trip_count(loop), _variables(loop), facts.unroll.get(header, NOT_DECIDED),
         tuple(decisions), vary and asked.size <= LARGEST,
-        pipeline_figures(loop, machine), _pipelined(loop, machine), registers,
+        pipeline, _pipelined(loop, machine, *schedules), registers,
         blocks_per_sm(function, registers, machine, launch)
         if function.kind == "entry" else None,
         tuple(factor_table(function, module, header, machine, launch=launch, copies=facts.copies)),
@@ -256,18 +267,18 @@ _SIGNS = {
 }
 
 
-def _pipelined(loop: Loop, machine: Profile) -> tuple[float, float] | None:
-    """Simulated cycles an iteration in the assembler's order and as a modulo schedule."""
-    from nvir.sm.loopgraph import loop_graph
-    from nvir.sm.schedule.loops import schedule_loop
+def _pipelined(
+    loop: Loop, machine: Profile, schedule: LoopSchedule | None = None
+) -> tuple[float, float] | None:
+    """Simulated cycles an iteration in the assembler's order and as the modulo schedule has it."""
     from nvir.sm.simulate import schedule_stream, simulate
 
+    if schedule is None:
+        return None
     try:
-        if loop.children or interval(loop, machine, 1) is None:
-            return None
         before = cycles(loop, machine, 1, [WARPS]).get(WARPS)
-        stream = schedule_stream(schedule_loop(loop_graph(loop, machine)))
-        after = simulate(stream, warps=WARPS, iterations=16).cycles_per_iteration
+        stream = schedule_stream(schedule)
+        after = simulate(stream, warps=WARPS, iterations=16, stalls=False).cycles_per_iteration
     except NvirError:
         return None
     return (before, after) if before is not None else None

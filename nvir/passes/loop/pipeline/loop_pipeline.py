@@ -41,10 +41,10 @@ import attrs
 
 from nvir.analysis.divergence import Divergence, divergence
 from nvir.analysis.induction import trip_count
+from nvir.ir.block import Block
 from nvir.ir.clone import clone_function
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_times, is_long_load
@@ -154,7 +154,6 @@ class _Pipeliner:
         self._factors: dict[str, int] | None = None
         self.prices: Prices | None = None
         self.judged = 0
-        self.textures = bool(ctx.knob("PipelineMultiOutputTex"))
 
     def loop(self, loop: Loop) -> bool:
         """Pipeline a loop, or remark why not."""
@@ -272,12 +271,15 @@ class _Pipeliner:
         refusal = Refusals(self.function).of(loop)
         if refusal is not None:
             return Reason.NOT_COPIED, refusal[0].text(refusal[1])
-        if not any(self._moves(i) for i in header):
+        textures = self._textures(header)
+        if not any(is_long_load(i, textures) for i in header):
             return Reason.NO_LOAD, ""
         return None
 
-    def _moves(self, i: Instruction) -> bool:
-        return is_long_load(i, self.textures)
+    def _textures(self, block: Block) -> bool:
+        """Whether fetches of several results move as well. Nobody asks where a block has none."""
+        fetches = any(is_long_load(i) and not is_long_load(i, textures=False) for i in block)
+        return fetches and bool(self.ctx.knob("PipelineMultiOutputTex"))
 
     def _parts(self, loop: Loop) -> bool:
         if not any(i.form.convergent for i in loop.header):
@@ -308,7 +310,7 @@ class _Pipeliner:
             return Choice(Reason.TEMPLATE, str(e))
 
     def _by_cost(self, loop: Loop, expansion: Expansion) -> Choice:
-        body = plain_body(loop, self.textures)
+        body = plain_body(loop, self._textures(loop.header))
         obstacle = body.test_loads
         if obstacle is not None:
             return Choice(Reason.TEST, obstacle.form.spelling)
@@ -366,7 +368,7 @@ class _Pipeliner:
         bounds = minimum_ii(loop_graph(loop, self.ctx.profile, level=self.options.level).graph)
         alone = self.options.form == "kernel-only"
         assert choice.stages is not None
-        body, _ = body_at(where, self.textures, words=True, like=choice.stages.body)
+        body, _ = body_at(where, self._textures(where), words=True, like=choice.stages.body)
         done = expand_stages(body, choice.stages.stages, alone)
         self.ctx.count("pipelined")
         self.ctx.remark(
