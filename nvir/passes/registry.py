@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal
 
 import attrs
@@ -54,6 +54,8 @@ class Pass:
     required  correctness needs it: bisecting and skipping keep it
     phases    numbers of the real tool's phases that it models
     makes     the level that the module has after it, where that is another
+    plan      of a pass whose decisions are cheaper than carrying them out: what it would do; a unit
+              that stays as it is has equal outcomes under equal plans
     """
 
     name: str
@@ -67,6 +69,7 @@ class Pass:
     required: bool = False
     phases: tuple[int, ...] = ()
     makes: Level | None = None
+    plan: Callable[[Any, Context], Hashable] | None = None
 
     def option_table(self) -> dict[str, Option]:
         """The options by their key in pipeline text."""
@@ -180,7 +183,8 @@ def all_passes() -> dict[str, Pass]:
         Pass("licm", licm.run, "computes once before a loop what does not change in it", licm.CODES,
              options=licm.Options, level="ori", cfg=True, phases=(35, 66, 79, 88)),
         Pass("loop-unroll", loop_unroll.run, "copies bodies of loops, fully or by a factor",
-             loop_unroll.CODES, options=loop_unroll.Options, level="ori", cfg=True, phases=(22,)),
+             loop_unroll.CODES, options=loop_unroll.Options, level="ori", cfg=True, phases=(22,),
+             plan=loop_unroll.plan),
         Pass("loop-pipeline", loop_pipeline.run, "overlaps iterations, loads of later ones first",
              loop_pipeline.CODES, options=loop_pipeline.Options, level="ori", cfg=True,
              phases=(24,)),

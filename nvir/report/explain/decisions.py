@@ -9,13 +9,14 @@ is another one; bisection finds the nearest value at which it is.
 Method   Values are tried in steps that double, up to `REACH` times the value, then bisected
          between the last that kept the decision and the first that changed it. A decision that
          changes and changes back between two steps is not seen.
-Cost     for each knob that is read some ten to twenty runs of the pass on a copy.
+Cost     for each knob that is read some ten to twenty runs of the pass on a copy, until they have
+         looked at WORK instructions. A copy in which nothing was changed serves again, and a pass
+         whose plan is one that was already carried out is not run.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import attrs
@@ -33,7 +34,7 @@ from nvir.passes.remarks import Remark
 
 LARGEST = 20_000  # instructions of a function whose knobs are varied
 REACH = 16  # times the value: how far up a knob is moved
-BUDGET_S = 2.5  # for the knobs of one pass; those that are left then are named
+WORK = 30_000  # instructions that a pass is asked about for its knobs; those left then are named
 DIGITS = 0.005  # relative precision of the threshold of a knob that is no integer
 # What a remark says was decided; its other fields are the numbers that decided.
 _OUTCOME = ("factor", "copies", "count", "moves")
@@ -61,7 +62,7 @@ class Decision:
     remarks  on the loop; on the function where the pass looks at no loop of it
     read     knobs that it read, with their values
     changes  of knobs that would change the decision
-    untried  knobs for which the time did not suffice
+    untried  knobs for which the work that is allowed did not suffice
     error    why the pass could not be asked, or None
     """
 
@@ -142,6 +143,8 @@ class LoopDecisions:
         self.size = sum(len(b) for b in self.function.blocks)
         self._canonical: Function | None = None
         self._spare: dict[tuple[Function, bool], Function] = {}
+        self._made: dict[tuple[str, Hashable], Decision] = {}  # what became of a pass's plan
+        self._work = 0
 
     def _given(self, step: Step) -> Function:
         """What the pass is asked about: the function, but for the first with canonical loops."""
@@ -169,9 +172,9 @@ class LoopDecisions:
         changes: list[Change] = []
         untried = []
         knobs = [k for k in all_knobs() if k.name in made.read and step.row.name in k.readers]
-        end = time.monotonic() + BUDGET_S
+        self._work = 0
         for k in knobs:
-            if time.monotonic() > end:
+            if self._work > WORK:
                 untried.append(k.name)
             else:
                 changes += self._vary(step, made, k)
@@ -186,24 +189,40 @@ class LoopDecisions:
                 x.header.flags |= _PIPELINED
         return copy
 
+    def _context(self, step: Step, copy: Function, knobs: Knobs) -> _Recorder:
+        ctx = _Recorder(self.module, knobs, self.profile)
+        ctx.function, ctx.pass_, ctx.options = copy, step.row, step.options
+        return ctx
+
     def _ask(self, step: Step, knobs: Knobs) -> Decision:
         key = self._given(step), step.row.name == "loop-pipeline"  # which tries all depths on all
         copy = self._spare.pop(key, None) or self._copy(*key)
-        ctx = _Recorder(self.module, knobs, self.profile)
-        ctx.function, ctx.pass_, ctx.options = copy, step.row, step.options
+        ctx = self._context(step, copy, knobs)
         error = None
+        self._work += self.size
+        plan = None
         try:
+            if step.row.plan is not None:
+                plan = step.label, step.row.plan(copy, self._context(step, copy, knobs))
+                if plan in self._made:
+                    self._spare[key] = copy
+                    return self._made[plan]
             if not step.row.run(copy, ctx):
                 self._spare[key] = copy  # as it was, so it serves the next question
+            else:
+                self._work += sum(map(len, copy.blocks))
         except NvirError as e:
             error = str(e)
         of_loop = [r for r in ctx.remarks if r.loop == self.header]
         told = of_loop or [r for r in ctx.remarks if not r.loop and r.kind != "analysis"]
         if not told:
             told = [r for r in ctx.remarks if not r.loop and "Guard" in r.name]
-        return Decision(
+        made = Decision(
             step.label, step.row.name, step.phases, tuple(told), ctx.read, error=error
         )
+        if plan is not None:
+            self._made[plan] = made
+        return made
 
     def _vary(self, step: Step, made: Decision, knob: Knob) -> Iterator[Change]:
         value = made.read[knob.name]

@@ -12,7 +12,7 @@ registers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -38,6 +38,9 @@ from nvir.report.model import (
     static_shared_memory,
 )
 from nvir.sm.profile import Profile
+
+if TYPE_CHECKING:
+    from nvir.sm.schedule.loops import LoopSchedule
 
 FACTORS = (1, 2, 4, 8, None)
 WARPS = (1, 8)
@@ -77,15 +80,17 @@ def factor_table(
     function: Function, module: Module, header: str, machine: Profile, *,
     launch: Launch = AS_DECLARED, copies: Mapping[str, int] | None = None,
     factors: Sequence[int | None] = FACTORS, warps: Sequence[int] = WARPS,
+    schedule: LoopSchedule | None = None,
 ) -> list[FactorRow]:
-    """A row for each factor that the loop can have. `copies` are those of the other loops."""
+    """A row for each factor that the loop can have. `copies` are those of the other loops,
+    `schedule` is one of the loop as it is written."""
     others = {h: n for h, n in (copies or {}).items() if h != header}
     loop = _find(function, header)
     assert loop is not None
     trip = trip_count(loop)
     count = trip.count if trip is not None else None
     body = size_of(loop.blocks)
-    table = _Table(function, module, header, machine, launch, others, warps)
+    table = _Table(function, module, header, machine, launch, others, warps, schedule)
     rows = []
     for factor in factors:
         n = count if factor is None else factor
@@ -116,6 +121,7 @@ class _Table:
     launch: Launch
     others: dict[str, int]
     warps: Sequence[int]
+    schedule: LoopSchedule | None
     single: tuple[int, int] | None = None  # instructions of all and of the loop at factor 1
 
     def row(self, factor: int | None) -> FactorRow:
@@ -132,7 +138,9 @@ class _Table:
             return made
         try:
             return attrs.evolve(
-                made, ii=interval(loop, self.machine, factor or 1),
+                made, ii=interval(loop, self.machine, factor or 1, self.schedule,
+                    "interval" if factor == 1 else "quick",
+                ),
                 cycles=cycles(loop, self.machine, factor or 1, self.warps),
             )
         except NvirError as e:
@@ -243,8 +251,14 @@ def merge_chains(function: Function) -> None:
     drop(function, gone)
 
 
-def interval(loop: Loop, machine: Profile, factor: int) -> float | None:
-    """Cycles an iteration of the loop's modulo schedule; None of several blocks and large ones."""
+def interval(
+    loop: Loop, machine: Profile, factor: int, known: LoopSchedule | None = None,
+    effort: str = "interval",
+) -> float | None:
+    """Cycles an iteration of the loop's modulo schedule; None of several blocks and large ones.
+
+    That of the `known` schedule where the loop is the same; `effort` as of `schedule_loop`.
+    """
     from nvir.sm.loopgraph import loop_graph
     from nvir.sm.schedule.loops import schedule_loop
 
@@ -253,7 +267,9 @@ def interval(loop: Loop, machine: Profile, factor: int) -> float | None:
     found = loop_graph(loop, machine)
     if not found.operations or len(found.operations) > SCHEDULED:
         return None
-    return schedule_loop(found, effort="interval").ii / factor
+    if known is not None and found.graph == known.graph.graph:
+        return known.ii / factor
+    return schedule_loop(found, effort=effort).ii / factor
 
 
 def cycles(

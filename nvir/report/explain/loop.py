@@ -40,12 +40,12 @@ from nvir.report.model import (
     unroll_json,
 )
 from nvir.report.schedule.figures import pipeline_figures
-from nvir.sm.pipeline import schedule_loop
+from nvir.sm.schedule.loops import schedule_loop
 from nvir.sm.profile import Profile
 
 if TYPE_CHECKING:
     from nvir.sm.loopgraph import LoopGraph
-    from nvir.sm.pipeline import LoopSchedule
+    from nvir.sm.schedule.loops import LoopSchedule
 
 SCHEMA = "nvir.explain/1"
 WARPS = 8  # on the sub-partition, for the gain of a modulo schedule
@@ -181,7 +181,7 @@ def explain(
     schedules: list[LoopSchedule] = []  # one, or none where the loop can have none
 
     def make(graph: LoopGraph) -> LoopSchedule:
-        schedules.append(schedule_loop(graph, registers=False))
+        schedules.append(schedule_loop(graph, effort="interval"))
         return schedules[-1]
 
     pipeline = pipeline_figures(loop, machine, make=make)
@@ -195,7 +195,8 @@ def explain(
         pipeline, _pipelined(loop, machine, *schedules), registers,
         blocks_per_sm(function, registers, machine, launch)
         if function.kind == "entry" else None,
-        tuple(factor_table(function, module, header, machine, launch=launch, copies=facts.copies)),
+        tuple(factor_table(function, module, header, machine, launch=launch, copies=facts.copies,
+                           schedule=schedules[0] if schedules else None)),
         _peak(loop, module, facts),
     )
 

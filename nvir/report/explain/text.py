@@ -162,7 +162,7 @@ def _decision(d: Decision) -> Iterator[str]:
     for c in d.changes:
         yield f"--knob {c.knob}={_value(c.to)} (now {_value(c.value)}): {c.becomes}"
     if d.untried:
-        yield f"--knob not tried for want of time: {', '.join(d.untried)}"
+        yield f"--knob not tried in so large a function: {', '.join(d.untried)}"
 
 
 def _verdicts(d: Decision) -> list[Remark]:

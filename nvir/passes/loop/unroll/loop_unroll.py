@@ -32,6 +32,7 @@ Source   the notes on phase 22; what ptxas 13.0 was seen to do (benchmarks/unrol
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, Literal
 
 import attrs
@@ -60,7 +61,9 @@ from nvir.passes.loop.unroll.remarks import (
 from nvir.passes.loop.unroll.wishes import is_asked
 from nvir.passes.policies import decision_policy
 
-__all__ = ["CODES", "Options", "Planned", "UnrollRecord", "override_of", "planned", "run"]
+__all__ = [
+    "CODES", "Options", "Planned", "UnrollRecord", "override_of", "plan", "planned", "run",
+]
 
 NEVER, ALWAYS = 0x40, 0x80  # bits 0xC0 of the tool's byte 1397, which pragmas set
 
@@ -149,6 +152,17 @@ def planned(function: Function, ctx: Context, refusals: Refusals | None = None) 
             if found is not None:
                 refused[loop.header] = found
     return Planned(tuple(loops), decided, refused)
+
+
+def plan(function: Function, ctx: Context) -> Hashable:
+    """What the pass would do with each loop, and of those that stay why."""
+    if not function.back_edges:
+        return ()
+    made = planned(function, ctx)
+    return made.guard, tuple(
+        (x.header.name, d.action, d.code, _plan(d, ctx), made.refused.get(x.header))
+        for x in made.loops for d in [made.decided[x.header]]
+    )
 
 
 def override_of(function: Function, ctx: Context) -> int:
