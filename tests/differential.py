@@ -82,7 +82,7 @@ class Watch:
                 self.changed[name] += 1
             return changed
 
-        return attrs.evolve(step, pass_=attrs.evolve(step.pass_, run=counted))
+        return attrs.evolve(step, pass_=step.pass_.running(counted))
 
 
 class Shared:

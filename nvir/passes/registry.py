@@ -8,6 +8,7 @@ pass is one file, one row, one test.
 from __future__ import annotations
 
 import functools
+import importlib
 import types
 import typing
 from collections.abc import Callable, Hashable, Mapping
@@ -46,30 +47,75 @@ class Pass:
     """One pass.
 
     name      kebab case; also the file's name and the pipeline's
-    run       of a Function or a Module (`unit`)
-    codes     what it may remark
-    options   an attrs class whose fields have defaults
+    run       the module below nvir.passes with `run`, `CODES` and maybe `Options`, imported when it
+              is first asked for; or the function itself, with codes and options given
     level     where it works
     cfg       it may change blocks and edges: annotations are renewed after it
     required  correctness needs it: bisecting and skipping keep it
     phases    numbers of the real tool's phases that it models
     makes     the level that the module has after it, where that is another
-    plan      of a pass whose decisions are cheaper than carrying them out: what it would do; a unit
-              that stays as it is has equal outcomes under equal plans
+    plans     its module also has `plan`
     """
 
     name: str
-    run: Callable[[Any, Context], bool]
+    _run: Callable[[Any, Context], bool] | str
     summary: str
-    codes: tuple[Code, ...] = ()
-    options: type = NoOptions
+    _codes: tuple[Code, ...] = ()
+    _options: type = NoOptions
     level: Level = "both"
     unit: Unit = "function"
     cfg: bool = False
     required: bool = False
     phases: tuple[int, ...] = ()
     makes: Level | None = None
-    plan: Callable[[Any, Context], Hashable] | None = None
+    plans: bool = False
+    _home: str = ""
+
+    @property
+    def home(self) -> str:
+        """The name of the module that holds the pass."""
+        named = self._run if isinstance(self._run, str) else self._home
+        if named:
+            return f"nvir.passes.{named}"
+        assert not isinstance(self._run, str)
+        return self._run.__module__
+
+    @property
+    def run(self) -> Callable[[Any, Context], bool]:
+        """Does the pass on a Function or a Module (`unit`); tells whether anything changed."""
+        if not isinstance(self._run, str):
+            return self._run
+        run: Callable[[Any, Context], bool] = self._of("run", None)
+        return run
+
+    def running(self, run: Callable[[Any, Context], bool]) -> Pass:
+        """The same pass, done by another function."""
+        return attrs.evolve(self, run=run, home=self.home.removeprefix("nvir.passes."))
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """What it may remark."""
+        codes: tuple[Code, ...] = self._of("CODES", self._codes)
+        return codes
+
+    @property
+    def options(self) -> type:
+        """An attrs class whose fields have defaults."""
+        options: type = self._of("Options", self._options)
+        return options
+
+    @property
+    def plan(self) -> Callable[[Any, Context], Hashable] | None:
+        """What the pass would do: a unit that stays as it is has equal outcomes under equal plans.
+        Only of passes whose decisions are cheaper than carrying them out."""
+        plan: Callable[[Any, Context], Hashable] | None = self._of("plan", None)
+        return plan if self.plans else None
+
+    def _of(self, name: str, given: Any) -> Any:
+        """A name of the pass's module; `given` where it has none, or the row names no module."""
+        if not isinstance(self._run, str) and not self._home:
+            return given
+        return getattr(importlib.import_module(self.home), name, given)
 
     def option_table(self) -> dict[str, Option]:
         """The options by their key in pipeline text."""
@@ -119,107 +165,69 @@ Registry = Mapping[str, Pass]
 @functools.cache
 def all_passes() -> dict[str, Pass]:
     """The passes by name."""
-    from nvir.passes.aggregate import lower_aggr_copies, lower_struct_args, split_structs
-    from nvir.passes.llvm import legalize, link_libdevice
-    from nvir.passes.loop import (
-        hot_cold_in_loop,
-        licm,
-        split_live_ranges,
-        stage_and_fence,
-        strength_reduce,
-    )
-    from nvir.passes.loop.fuse import loop_fuse
-    from nvir.passes.loop.pipeline import loop_pipeline
-    from nvir.passes.loop.simplify import loop_peel, loop_rotate, loop_simplify
-    from nvir.passes.loop.tiles import gemm_pipeline
-    from nvir.passes.loop.unroll import loop_unroll, unroll_decision
-    from nvir.passes.scalar import (
-        const_fold,
-        copy_prop,
-        dce,
-        gvn,
-        if_convert,
-        inline,
-        mem2reg,
-        memory_space_opt,
-        phi_moves,
-        simplify_cfg,
-        sroa,
-    )
-    from nvir.passes.scalar.combine import inst_combine
-    from nvir.passes.select import select, vectorize_memory
-    from nvir.passes.select.options import Options as SelectOptions
-
     rows = (
-        Pass("copy-prop", copy_prop.run, "uses of a copy name its source", copy_prop.CODES,
-             phases=(13,)),
-        Pass("const-fold", const_fold.run, "works out what follows from literals, branches too",
-             const_fold.CODES, options=const_fold.Options, cfg=True, phases=(13, 29, 58, 65)),
-        Pass("gvn", gvn.run, "one of several equal computations remains", gvn.CODES,
-             options=gvn.Options, phases=(29,)),
-        Pass("link-libdevice", link_libdevice.run, "links what is called of libdevice",
-             link_libdevice.CODES, level="nvvm", unit="module"),
-        Pass("legalize", legalize.run, "rewrites what a dialect of NVVM IR lacks", legalize.CODES,
-             options=legalize.Options, level="nvvm", unit="module", cfg=True, required=True),
-        Pass("dce", dce.run, "removes what nobody uses", dce.CODES, phases=(16,)),
-        Pass("mem2reg", mem2reg.run, "allocas that are loaded and stored whole become values",
-             mem2reg.CODES, level="nvvm"),
-        Pass("sroa", sroa.run, "allocas of aggregates become one for each of their pieces",
-             sroa.CODES, level="nvvm"),
-        Pass("simplify-cfg", simplify_cfg.run, "merges blocks, folds branches, makes selects",
-             simplify_cfg.CODES, level="nvvm", cfg=True),
-        Pass("inst-combine", inst_combine.run, "peepholes: proved rules over integers, and others",
-             inst_combine.CODES, level="nvvm"),
-        Pass("inline", inline.run, "calls replaced by the bodies that they call", inline.CODES,
-             options=inline.Options, level="nvvm", unit="module", cfg=True),
-        Pass("memory-space-opt", memory_space_opt.run, "generic pointers become specific ones",
-             memory_space_opt.CODES, options=memory_space_opt.Options, level="nvvm"),
-        Pass("loop-simplify", loop_simplify.run, "gives loops one latch, a preheader, own exits",
-             loop_simplify.CODES, options=loop_simplify.Options, cfg=True, phases=(18,)),
-        Pass("loop-rotate", loop_rotate.run, "turns while loops into guarded do-while loops",
-             loop_rotate.CODES, cfg=True, phases=(18,)),
-        Pass("loop-peel", loop_peel.run, "takes the first iteration out of innermost loops",
-             loop_peel.CODES, options=loop_peel.Options, cfg=True, phases=(18,)),
-        Pass("licm", licm.run, "computes once before a loop what does not change in it", licm.CODES,
-             options=licm.Options, level="ori", cfg=True, phases=(35, 66, 79, 88)),
-        Pass("loop-unroll", loop_unroll.run, "copies bodies of loops, fully or by a factor",
-             loop_unroll.CODES, options=loop_unroll.Options, level="ori", cfg=True, phases=(22,),
-             plan=loop_unroll.plan),
-        Pass("loop-pipeline", loop_pipeline.run, "overlaps iterations, loads of later ones first",
-             loop_pipeline.CODES, options=loop_pipeline.Options, level="ori", cfg=True,
-             phases=(24,)),
-        Pass("gemm-pipeline", gemm_pipeline.run, "tile loops copy stages ahead, asynchronously",
-             gemm_pipeline.CODES, options=gemm_pipeline.Options, level="ori", cfg=True,
-             phases=(24,)),
-        Pass("stage-and-fence", stage_and_fence.run, "puts in waits that asynchronous copies lack",
-             stage_and_fence.CODES, level="ori", phases=(25,)),
-        Pass("loop-fuse", loop_fuse.run, "neighbouring loops that count alike become one",
-             loop_fuse.CODES, options=loop_fuse.Options, level="ori", cfg=True, phases=(59,)),
-        Pass("strength-reduce", strength_reduce.run, "products of loop variables become sums",
-             strength_reduce.CODES, options=strength_reduce.Options, level="ori", phases=(21,)),
-        Pass("if-convert", if_convert.run, "small branches become predicated code and selects",
-             if_convert.CODES, options=if_convert.Options, level="ori", cfg=True, phases=(63,)),
-        Pass("phi-moves", phi_moves.run, "phis merge registers of their own",
-             phi_moves.CODES, level="ori", phases=(23,)),
-        Pass("split-live-ranges", split_live_ranges.run, "values get other registers in loops",
-             split_live_ranges.CODES, options=split_live_ranges.Options, level="ori",
-             phases=(19,)),
-        Pass("hot-cold-in-loop", hot_cold_in_loop.run, "puts what a loop seldom runs behind it",
-             hot_cold_in_loop.CODES, cfg=True, phases=(108,)),
-        Pass("unroll-decision", unroll_decision.run, "says what the assembler will unroll",
-             unroll_decision.CODES, level="ori"),
-        Pass("vectorize-memory", vectorize_memory.run, "merges neighbouring loads, stores",
-             vectorize_memory.CODES, level="nvvm"),
-        Pass("lower-struct-args", lower_struct_args.run, "struct parameters become scalars, copies",
-             lower_struct_args.CODES, options=lower_struct_args.Options, level="nvvm",
-             unit="module"),
-        Pass("split-structs", split_structs.run, "struct values become scalars",
-             split_structs.CODES, level="nvvm"),
-        Pass("lower-aggr-copies", lower_aggr_copies.run, "copies and struct values become scalars",
-             lower_aggr_copies.CODES, options=lower_aggr_copies.Options, level="nvvm",
-             unit="module", cfg=True),
-        Pass("select", select.run, "turns LLVM-like code into operations of PTX", select.CODES,
-             options=SelectOptions, level="nvvm", unit="module", cfg=True, required=True,
-             makes="ori"),
+        Pass("copy-prop", "scalar.copy_prop", "uses of a copy name its source", phases=(13,)),
+        Pass("const-fold", "scalar.const_fold",
+             "works out what follows from literals, branches too", cfg=True,
+             phases=(13, 29, 58, 65)),
+        Pass("gvn", "scalar.gvn", "one of several equal computations remains", phases=(29,)),
+        Pass("link-libdevice", "llvm.link_libdevice", "links what is called of libdevice",
+             level="nvvm", unit="module"),
+        Pass("legalize", "llvm.legalize", "rewrites what a dialect of NVVM IR lacks",
+             level="nvvm", unit="module", cfg=True, required=True),
+        Pass("dce", "scalar.dce", "removes what nobody uses", phases=(16,)),
+        Pass("mem2reg", "scalar.mem2reg", "allocas that are loaded and stored whole become values",
+             level="nvvm"),
+        Pass("sroa", "scalar.sroa", "allocas of aggregates become one for each of their pieces",
+             level="nvvm"),
+        Pass("simplify-cfg", "scalar.simplify_cfg", "merges blocks, folds branches, makes selects",
+             level="nvvm", cfg=True),
+        Pass("inst-combine", "scalar.combine.inst_combine",
+             "peepholes: proved rules over integers, and others", level="nvvm"),
+        Pass("inline", "scalar.inline", "calls replaced by the bodies that they call",
+             level="nvvm", unit="module", cfg=True),
+        Pass("memory-space-opt", "scalar.memory_space_opt", "generic pointers become specific ones",
+             level="nvvm"),
+        Pass("loop-simplify", "loop.simplify.loop_simplify",
+             "gives loops one latch, a preheader, own exits", cfg=True, phases=(18,)),
+        Pass("loop-rotate", "loop.simplify.loop_rotate",
+             "turns while loops into guarded do-while loops", cfg=True, phases=(18,)),
+        Pass("loop-peel", "loop.simplify.loop_peel",
+             "takes the first iteration out of innermost loops", cfg=True, phases=(18,)),
+        Pass("licm", "loop.licm", "computes once before a loop what does not change in it",
+             level="ori", cfg=True, phases=(35, 66, 79, 88)),
+        Pass("loop-unroll", "loop.unroll.loop_unroll",
+             "copies bodies of loops, fully or by a factor", level="ori", cfg=True, phases=(22,),
+             plans=True),
+        Pass("loop-pipeline", "loop.pipeline.loop_pipeline",
+             "overlaps iterations, loads of later ones first", level="ori", cfg=True, phases=(24,)),
+        Pass("gemm-pipeline", "loop.tiles.gemm_pipeline",
+             "tile loops copy stages ahead, asynchronously", level="ori", cfg=True, phases=(24,)),
+        Pass("stage-and-fence", "loop.stage_and_fence",
+             "puts in waits that asynchronous copies lack", level="ori", phases=(25,)),
+        Pass("loop-fuse", "loop.fuse.loop_fuse", "neighbouring loops that count alike become one",
+             level="ori", cfg=True, phases=(59,)),
+        Pass("strength-reduce", "loop.strength_reduce", "products of loop variables become sums",
+             level="ori", phases=(21,)),
+        Pass("if-convert", "scalar.if_convert", "small branches become predicated code and selects",
+             level="ori", cfg=True, phases=(63,)),
+        Pass("phi-moves", "scalar.phi_moves", "phis merge registers of their own",
+             level="ori", phases=(23,)),
+        Pass("split-live-ranges", "loop.split_live_ranges", "values get other registers in loops",
+             level="ori", phases=(19,)),
+        Pass("hot-cold-in-loop", "loop.hot_cold_in_loop", "puts what a loop seldom runs behind it",
+             cfg=True, phases=(108,)),
+        Pass("unroll-decision", "loop.unroll.unroll_decision",
+             "says what the assembler will unroll", level="ori"),
+        Pass("vectorize-memory", "select.vectorize_memory", "merges neighbouring loads, stores",
+             level="nvvm"),
+        Pass("lower-struct-args", "aggregate.lower_struct_args",
+             "struct parameters become scalars, copies", level="nvvm", unit="module"),
+        Pass("split-structs", "aggregate.split_structs", "struct values become scalars",
+             level="nvvm"),
+        Pass("lower-aggr-copies", "aggregate.lower_aggr_copies",
+             "copies and struct values become scalars", level="nvvm", unit="module", cfg=True),
+        Pass("select", "select.select", "turns LLVM-like code into operations of PTX",
+             level="nvvm", unit="module", cfg=True, required=True, makes="ori"),
     )
     return {p.name: p for p in rows}

@@ -25,6 +25,7 @@ from nvir.ir.module import Module
 from nvir.passes.context import Context
 from nvir.passes.remarks import analysis, passed
 from nvir.passes.select.module import ModuleSelector
+from nvir.passes.select.options import Options as Options
 from nvir.passes.select.selector import Selector
 
 SELECTED = passed("Selected", "{instructions} instructions became {operations} operations of PTX")

@@ -103,7 +103,7 @@ def loop_steps() -> list[Step]:
     """The loop passes of the registry in the order of the real tool's phases."""
     steps = []
     for row in all_passes().values():
-        if not row.run.__module__.startswith(_LOOP_PASSES) or row.unit != "function":
+        if not row.home.startswith(_LOOP_PASSES) or row.unit != "function":
             continue
         if row.level == "nvvm":
             continue
