@@ -40,8 +40,8 @@ from nvir.report.model import (
     unroll_json,
 )
 from nvir.report.schedule.figures import pipeline_figures
-from nvir.sm.schedule.loops import schedule_loop
 from nvir.sm.profile import Profile
+from nvir.sm.schedule.loops import schedule_loop
 
 if TYPE_CHECKING:
     from nvir.sm.loopgraph import LoopGraph
