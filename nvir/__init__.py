@@ -17,7 +17,21 @@ __version__ = "0.1.0"
 PAINTERS = "nvir.report.notebook"  # draws what notebooks show
 
 if TYPE_CHECKING:
-    from nvir import ir, llvm, passes, ptx, report, sm, toolchain
+    from nvir import (
+        analysis,
+        assembler,
+        documented,
+        frontend,
+        gpu,
+        interp,
+        ir,
+        llvm,
+        passes,
+        ptx,
+        report,
+        sm,
+        toolchain,
+    )
     from nvir.compiler import compile_cuda
     from nvir.interp.arguments import DeviceArray
     from nvir.interp.grid import LaunchResult, launch
@@ -70,14 +84,17 @@ _EXPORTS = {
     "to_networkx": "nvir.report.pictures",
     "verify": "nvir.ir.verify",
 }
-_ROOMS = ("ir", "analysis", "llvm", "gpu", "ptx", "interp", "sm", "passes", "toolchain", "report")
+_ROOMS = (
+    "analysis", "assembler", "documented", "frontend", "gpu", "interp", "ir", "llvm", "passes", "ptx",
+    "report", "sm", "toolchain",
+)
 
 __all__ = [
     "DeviceArray", "LaunchError", "LaunchResult", "Module", "NvirError", "ParseError",
-    "PassError", "TensorMap", "Texture", "Unsupported", "VerifyError", "__version__", "cfg_dot",
-    "compile_cuda", "ir", "launch", "llvm", "load", "parse_ir", "passes", "print_ir", "print_ll",
-    "print_ptx", "ptx", "read_ll", "read_ptx", "report", "run_passes", "sm", "to_networkx",
-    "toolchain", "verify",
+    "PassError", "TensorMap", "Texture", "Unsupported", "VerifyError", "__version__", "analysis",
+    "assembler", "cfg_dot", "compile_cuda", "documented", "frontend", "gpu", "interp", "ir",
+    "launch", "llvm", "load", "parse_ir", "passes", "print_ir", "print_ll", "print_ptx", "ptx",
+    "read_ll", "read_ptx", "report", "run_passes", "sm", "to_networkx", "toolchain", "verify",
 ]
 
 

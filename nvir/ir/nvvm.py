@@ -39,7 +39,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from nvir.ir.block import Block
-from nvir.ir.builder import float_constant
+from nvir.ir.builder.literals import float_constant
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location

@@ -14,7 +14,7 @@ frem        LLVM means C's fmod, exact however large the quotient; PTX has no su
 
 from __future__ import annotations
 
-from nvir.ir.builder import float_constant
+from nvir.ir.builder.literals import float_constant
 from nvir.ir.errors import Unsupported
 from nvir.ir.instruction import Instruction
 from nvir.ir.types import F32, F64, Type

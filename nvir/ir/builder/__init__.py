@@ -20,12 +20,13 @@ instruction's type, a list a vector operand, a parameter the value that it holds
 from __future__ import annotations
 
 import numbers
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
 from nvir.ir.block import Block
+from nvir.ir.builder.literals import float_constant
+from nvir.ir.builder.operations import Operations, method_of, type_of
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Location
@@ -34,12 +35,12 @@ from nvir.ir.opcodes.form import Form, form, load_rows
 from nvir.ir.special import special_register
 from nvir.ir.symbols import Param
 from nvir.ir.types import SCALARS, VOID, ScalarType, Type
-from nvir.ir.values import Constant, Value, constant, integer, undef
+from nvir.ir.values import Value, integer, undef
 
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
 
-class Builder:
+class Builder(Operations):
     """Appends instructions to a block, or places them before an instruction.
 
     block, before   where the next instruction goes (`before` None: at the end)
@@ -244,7 +245,7 @@ class Builder:
             near = difflib.get_close_matches(name, list(ORI.rows), 3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise AttributeError(f"no opcode {name!r}{hint}")
-        method = _method(name)
+        method = method_of(name)
         setattr(Builder, mnemonic, method)
         bound: Callable[..., Any] = method.__get__(self)
         return bound
@@ -322,17 +323,17 @@ class Builder:
     def _product(
         self, name: str, operands: tuple[Any, ...], type: str | None, kw: dict[str, Any]
     ) -> Any:
-        type = type or _type_of(*operands)
+        type = type or type_of(*operands)
         if type in SCALARS and SCALARS[type].kind in "us":
             name = f"{name}.lo"
         method = _products.get(name)
         if method is None:
-            method = _products[name] = _method(name)
+            method = _products[name] = method_of(name)
         return method(self, *operands, type=type, **kw)
 
     def setp(self, compare: str, x: Any, y: Any, type: str | None = None, **kw: Any) -> Any:
         """`b.setp("lt", x, y, type="s32")`: a predicate."""
-        return self.op(f"setp.{compare}.{type or _type_of(x, y)}", x, y, **kw)
+        return self.op(f"setp.{compare}.{type or type_of(x, y)}", x, y, **kw)
 
     def cvt(self, x: Any, modifiers: str, **kw: Any) -> Any:
         """`b.cvt(x, "rn.f32.s32")`: rounding, destination type, source type."""
@@ -390,111 +391,9 @@ def _result_shape(n: int, pair: bool) -> str:
     return "%s" if n == 1 else "{" + ", ".join(["%s"] * n) + "}"
 
 
-def _type_of(*operands: Any) -> str:
-    """The type that an instruction takes from its operands: the first register's."""
-    for x in operands:
-        if isinstance(x, Param):
-            return str(x.element_type.name)
-        if isinstance(x, Value) and not isinstance(x, Constant):
-            return x.type.name
-    raise NvirError("the operands tell no type: give type=")
-
-
 def _param_type(p: Any) -> str:
     """The modifier that moves a parameter: its type, or its class where that is none of `ld`."""
     t = p.value_type if isinstance(p, Param) else None
     if not isinstance(t, ScalarType):
         raise NvirError(f"parameter {p.name}: Builder.call passes scalars in .param space only")
     return t.cls.name if t.bits < 32 else t.name
-
-
-def _method(name: str) -> Callable[..., Any]:
-    """`Builder.<name>(*operands, type=…)`, with a plan for each type and operand count.
-
-    A row with one result and plain sources is built directly; the rest by `op`.
-    """
-    plans: dict[tuple[str | None, int], tuple[Form, ScalarType] | None] = {}
-
-    def method(self: Builder, *operands: Any, type: str | None = None, **kw: Any) -> Any:
-        key = (type, len(operands))
-        plan = plans.get(key) if not kw and self._guard is None else None
-        if plan is not None:
-            f, result = plan
-            for v in operands:
-                if not isinstance(v, Value) or v.__class__ is Param:
-                    operands = tuple([self.value(x, f.type) for x in operands])
-                    break
-            i = Instruction(f, operands, result)
-            i.loc = self.loc
-            if self.before is None:
-                return self.block.append(i)
-            i.insert_before(self.before)
-            return i
-        spelling = f"{name}.{type}" if type else name
-        if needs_type(name):
-            if type is None:
-                spelling = f"{name}.{_default_type(name, operands)}"
-            elif not any(part in SCALARS for part in str(type).split(".")):
-                raise NvirError(f"{name}: type={type!r} names no type such as s32 or rn.f32")
-        made = self.op(spelling, *operands, **kw)
-        if type is not None and not kw and self._guard is None and isinstance(made, Instruction):
-            f = made.form
-            if f.n_results == 1 and f.n_operands == f.n_sources and "[" not in f.shape:
-                plans[key] = (f, made.type)  # type: ignore[assignment]
-        return made
-
-    method.__name__ = name
-    return method
-
-
-def needs_type(name: str) -> bool:
-    """Whether a row's instructions end in a type: those whose result follows one."""
-    found = ORI.find(name)
-    if found is None:
-        return False
-    row, mods = found
-    has_type = any(m in SCALARS for m in mods)
-    if has_type or not any(o.role == DEF for o in row.operands):
-        return False
-    return row.bits or row.result in ("last", "first", "wide")
-
-
-def _default_type(name: str, operands: Sequence[Any]) -> str:
-    """The type that an instruction takes from its operands, as its row writes it."""
-    type = _type_of(*operands)
-    found = ORI.find(name)
-    if found is not None and found[0].bits and type in SCALARS and type != "pred":
-        return f"b{SCALARS[type].bits}"
-    return type
-
-
-def float_constant(x: float, type: Type) -> Constant:
-    """`x` as an f32 or f64 literal, rounded to nearest even."""
-    if type.name == "f64":
-        return constant(type, struct.unpack("<Q", struct.pack("<d", x))[0])
-    if type.name == "f32":
-        try:
-            bits = struct.unpack("<I", struct.pack("<f", x))[0]
-        except OverflowError:
-            bits = 0x7F800000 if x > 0 else 0xFF800000
-        return constant(type, bits)
-    if type.name == "f16":
-        try:
-            return integer(struct.unpack("<H", struct.pack("<e", x))[0])
-        except OverflowError:
-            return integer(0x7C00 if x > 0 else 0xFC00)
-    if type.name == "bf16":
-        return integer(_bfloat(x))
-    raise NvirError(f"no float literal of type {type.name}")
-
-
-def _bfloat(x: float) -> int:
-    """The bfloat16 pattern nearest to `x`, ties to even. A bfloat is the upper half of a float,
-    to which `x` is first rounded to odd, so that rounding twice is as good as once."""
-    bits = float_constant(x, SCALARS["f32"]).value
-    if bits & 0x7F800000 == 0x7F800000:
-        return int(bits >> 16) | (0x40 if bits & 0x7FFFFF else 0)
-    near: float = struct.unpack("<f", struct.pack("<I", bits))[0]
-    if near != x and not bits & 1:
-        bits += 1 if abs(near) < abs(x) else -1
-    return int(bits + 0x7FFF + (bits >> 16 & 1)) >> 16
