@@ -85,8 +85,8 @@ _EXPORTS = {
     "verify": "nvir.ir.verify",
 }
 _ROOMS = (
-    "analysis", "assembler", "documented", "frontend", "gpu", "interp", "ir", "llvm", "passes", "ptx",
-    "report", "sm", "toolchain",
+    "analysis", "assembler", "documented", "frontend", "gpu", "interp", "ir", "llvm", "passes",
+    "ptx", "report", "sm", "toolchain",
 )
 
 __all__ = [
