@@ -134,7 +134,7 @@ def machine_graph(
         [ISSUE if width else None] * len(found), edges, {ISSUE: width} if width else {},
         pipes=[o.pipes for o in found], intervals=[max(1, o.interval) for o in found],
         pipe_units={name: pipe.units for name, pipe in profile.pipes.items()},
-    )  # fmt: skip
+    )
 
 
 class _Builder:

@@ -220,7 +220,7 @@ def _of_few_registers(
     return ModuloSchedule(
         ii, tuple(times), search.lower_bound, bounds, best.method, best.max_live,
         pipe=best.table.pipes,
-    )  # fmt: skip
+    )
 
 
 def _candidate(
@@ -275,5 +275,5 @@ def _within_registers(
                 best = attrs.evolve(
                     found, ii=ii, times=tuple(t - first for t in other.times),
                     method=other.method, max_live=other.max_live, pipe=other.table.pipes,
-                )  # fmt: skip
+                )
     return attrs.evolve(best, within_limit=best.max_live <= limit)

@@ -220,7 +220,7 @@ class IntervalSearch:
                 found = place_by_height(
                     graph, ii, budget, backward=backward, snug=snug, weights=weights,
                     urgency=urgency,
-                )  # fmt: skip
+                )
                 if found is not None:
                     return self._keep(ii, found)
         return False
