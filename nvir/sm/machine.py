@@ -117,7 +117,7 @@ class Expansion:
         f = i.form
         if f.op.pseudo:
             return
-        steps = template(shape_of(i, self.profile.capability))
+        steps = template(shape_of(i, self.profile.features))
         if steps is None:
             self._unknown(i)
             return
@@ -249,7 +249,7 @@ def _has_register(value: Value) -> bool:
 _NO_LITERALS: dict[Form, frozenset[int]] = {}
 
 
-def shape_of(i: Instruction, capability: int) -> Shape:
+def shape_of(i: Instruction, features: frozenset[str]) -> Shape:
     """How an instruction uses its row, as templates see it."""
     f = i.form
     offsets = _NO_LITERALS.get(f)
@@ -271,7 +271,7 @@ def shape_of(i: Instruction, capability: int) -> Shape:
                 value = c.value
         literals.append(value)
     bits = i.type.bits if i._results is None else 0
-    return Shape(f, tuple(literals), capability, frozenset(symbols), special, bits)
+    return Shape(f, tuple(literals), features, frozenset(symbols), special, bits)
 
 
 def _is_unread_literal(i: Instruction) -> bool:

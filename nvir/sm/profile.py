@@ -51,6 +51,31 @@ PROFILES = _found()
 
 MEMORY_LEVELS = ("l1", "l2", "dram")
 
+# What the code that the assembler makes depends on; a profile says which of these it has.
+FEATURES = {
+    "half_minmax": "f16 and bf16 have minimum and maximum",
+    "adds_negated": "a negated copy is an addition, a move before",
+    "bf16_arithmetic": "bf16 has sums and products of its own; before, a fused one serves",
+    "barrier_unit": "barrier objects in shared memory have operations of their own (SYNCS)",
+    "barriers_by_register": "a barrier's number is read from its register, not moved first",
+    "branch_gap": "some cycles pass between the issues before and behind a taken branch",
+    "clusters": "fences reach the blocks of a cluster",
+    "constant_loads": "addresses and constants are loaded from the bank, not operands of a move",
+    "conversions_in_alu": "integers become f32, and f32 becomes tf32, in the ALU",
+    "deep_dmma": "one matrix operation of f64 takes more than four columns",
+    "gathers_lanes": "the lanes of a mask are gathered by one operation, not by a loop",
+    "literals_in_dots": "a dot product of bytes takes a literal",
+    "literals_in_operations": "64-bit literals stand in operations, if their low half is zero",
+    "packed_minmax": "pairs of 16-bit integers have minimum and maximum",
+    "shared_window": "an address of shared memory is made with the base of its window",
+    "uniform_handles": "handles of textures are brought to uniform registers",
+    "mixed_half": "f32 and f16 are added without a conversion",
+    "swap_tells": "a compare-and-swap of shared memory tells whether it succeeded",
+    "three_input_minmax": "f32 has a minimum and maximum of three",
+    "uniform_reductions": "a warp's minimum and maximum run in the uniform data path",
+    "fp8_matrix": "matrix operations of 8-bit floats",
+}
+
 
 @attrs.frozen
 class Pipe:
@@ -187,6 +212,7 @@ class Profile:
     name: str
     title: str
     capability: int  # 10 · major + minor
+    features: frozenset[str]  # of `FEATURES`
     issue_width: int | None
     pipes: Mapping[str, Pipe]
     units: Mapping[str, Unit]

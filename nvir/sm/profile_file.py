@@ -19,6 +19,7 @@ from typing import Any
 from nvir.ir.document import json_document, read_file
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
 from nvir.sm.profile import (
+    FEATURES,
     FOLDER,
     MEMORY_LEVELS,
     PROFILES,
@@ -31,7 +32,7 @@ from nvir.sm.profile import (
 )
 
 _NEEDED = ("families", "pipes", "units", "latency", "machine", "memory", "occupancy", "sources")
-_SECTIONS = (*_NEEDED, "kinds")
+_SECTIONS = (*_NEEDED, "kinds", "features")
 _KEYS = ("title", "extends", "capability", "banks", *_SECTIONS)
 _TRAITS = ("long", "late", "ordered", "widens")
 _MACHINE = (
@@ -128,14 +129,16 @@ class _Checker:
         limits = self.limits(data["occupancy"])
         capability = self.whole("capability", data["capability"])
         banks = self.banks(data["banks"])
+        features = self.features(data.get("features", {}))
         self.stop()
         self.cross_check(pipes, units, rows)
         self.stop()
         assert limits is not None
         assert banks is not None
         return Profile(
-            name, str(data["title"]), capability, int(machine["issue_width"]) or None, pipes, units,
-            families, rows, machine, memory, limits, banks, data["sources"], self.figures,
+            name, str(data["title"]), capability, features,
+            int(machine["issue_width"]) or None, pipes, units, families, rows, machine, memory,
+            limits, banks, data["sources"], self.figures,
         )
 
     # -- sections
@@ -199,6 +202,13 @@ class _Checker:
     ) -> dict[str, float]:
         self.known(section, value, keys)
         return {k: self.figure(f"{section}.{k}", value.get(k), whole) for k in keys}
+
+    def features(self, value: dict[str, Any]) -> frozenset[str]:
+        """The features that the machine has, each with its source."""
+        self.known("features", value, tuple(FEATURES))
+        for name, src in value.items():
+            self.figures[f"features.{name}"] = self.text(f"features.{name}", src)
+        return frozenset(value)
 
     def limits(self, value: dict[str, Any]) -> Limits | None:
         self.known("occupancy", value, _LIMITS)

@@ -36,8 +36,8 @@ def test_rows_without_a_template_are_those_that_are_listed():
     assert rows_with_rules() <= rows
 
 
-def families(spelling, shape, literals=(None, None, None), capability=80):
-    found = template(Shape(form(spelling, shape), tuple(literals), capability))
+def families(spelling, shape, literals=(None, None, None), arch="sm_80"):
+    found = template(Shape(form(spelling, shape), tuple(literals), profile(arch).features))
     return [step.family for step in found if step.family != "="]
 
 
@@ -45,7 +45,7 @@ THREE = "%s, %s, %s"
 
 
 def test_64_bit_sums_are_two_halves_joined_by_a_carry():
-    low, high = template(Shape(form("add.s64", THREE), (None, None), 80))
+    low, high = template(Shape(form("add.s64", THREE), (None, None), profile("sm_80").features))
     assert (low.family, high.family) == ("IADD3", "IADD3.X")
     carry = low.results[1]
     assert carry in high.sources
@@ -79,12 +79,12 @@ def test_what_a_row_becomes(spelling, literals, wanted):
 
 def test_architectures_differ_where_the_machines_do():
     assert families("cvt.rn.f32.s32", "%s, %s", (None,), 80) == ["I2F"]
-    assert families("cvt.rn.f32.s32", "%s, %s", (None,), 90) == ["I2FP"]
-    assert families("cvt.rm.f32.s32", "%s, %s", (None,), 90) == ["I2F"]
+    assert families("cvt.rn.f32.s32", "%s, %s", (None,), "sm_90") == ["I2FP"]
+    assert families("cvt.rm.f32.s32", "%s, %s", (None,), "sm_90") == ["I2F"]
 
 
 def test_slow_paths_are_marked_rare():
-    steps = template(Shape(form("div.rn.f32", THREE), (None, None), 80))
+    steps = template(Shape(form("div.rn.f32", THREE), (None, None), profile("sm_80").features))
     rare = [s.family for s in steps if s.rare]
     assert rare == ["MOV", "CALL"]
     assert "CALL" not in [s.family for s in steps if not s.rare]

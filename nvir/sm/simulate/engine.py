@@ -122,7 +122,7 @@ class Run:
         self.memory = MemorySystem(memory, stream.profile)
         self.width = stream.profile.issue_width or warps
         self.free = {p: [0] * pipe.units for p, pipe in stream.profile.pipes.items()}
-        self.branch_gap = BRANCH_GAP if stream.profile.capability >= 90 else 0
+        self.branch_gap = BRANCH_GAP if "branch_gap" in stream.profile.features else 0
         self.span, self.count = warps, len(self.slots)
         self.waits = [
             [self._wait(w) for w in s.waits if self._is_felt(w, n)]

@@ -17,8 +17,8 @@ sources; `= d.l a.l` makes no operation, the two are one register from then on. 
 Behind `|` stands what only rare inputs run (the way out of a division's fast path).
 
 Rules see a `Shape`: the modifiers, the types, which sources are literals and of what value, and
-the architecture. They return None for what they have no template for. Rules are called once for
-each shape and architecture; the result is kept.
+the features of the machine. They return None for what they have no template for. Rules are called
+once for each shape and set of features; the result is kept.
 
 Source  what ptxas 13.0.88 makes of kernels of one operation (benchmarks/templates.py).
 """
@@ -60,7 +60,7 @@ class Shape:
 
     form: Form
     literals: tuple[int | None, ...]
-    capability: int
+    features: frozenset[str]
     symbols: frozenset[int] = frozenset()
     special: str = ""
     result_bits: int = 0
@@ -94,6 +94,10 @@ class Shape:
     def kind(self) -> str:
         """ "u", "s", "f", "b" or "p", of the instruction's type."""
         return self.form.type.kind if self.form.type is not None else ""
+
+    def on(self, feature: str) -> bool:
+        """Whether the machine has a feature (`nvir.sm.profile.FEATURES`)."""
+        return feature in self.features
 
     def has(self, *mods: str) -> bool:
         """Does any of these modifiers stand in the spelling?"""

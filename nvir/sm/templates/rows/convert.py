@@ -69,7 +69,7 @@ def _float(s: Shape, to: ScalarType, of: ScalarType) -> str | None:
         if of.name == "f32" and s.has("ftz"):
             return "FMUL t0, a; F2F d, t0"
         if to.name == "f32" and s.has("ftz"):
-            moved = "MOV t7; MOV t8; " if s.capability >= 90 else ""
+            moved = "MOV t7; MOV t8; " if s.on("literals_in_operations") else ""
             return f"{moved}F2F t0, a; DSETP p0, a; FMUL d, t0 p0"
         return "F2F d, a"
     if to is of:
@@ -77,13 +77,13 @@ def _float(s: Shape, to: ScalarType, of: ScalarType) -> str | None:
     if to.name == "f32":
         return "HADD2 d, a" if of.name == "f16" else "SHF d, a"
     if to.name == "tf32":
-        return "F2FP d, a" if s.capability >= 90 else "F2F d, a"
+        return "F2FP d, a" if s.on("conversions_in_alu") else "F2F d, a"
     return moves(s, 1) + "F2FP d, a b c"
 
 
 def _to_float(s: Shape, to: ScalarType, of: ScalarType) -> str:
     """Up to 32 bits to f32 is arithmetic of its own from sm_90 on, where it rounds as that does."""
-    if s.capability >= 90 and to.name == "f32" and not s.has("rm", "rp"):
+    if s.on("conversions_in_alu") and to.name == "f32" and not s.has("rm", "rp"):
         if of.bits == 32:
             return "I2FP d, a"
         if of.bits == 8 and of.kind == "u":
@@ -104,13 +104,13 @@ def cvta(s: Shape) -> str | None:
         if s.symbols:
             return (
                 "MOV d.l; MOV d.h"
-                if s.capability < 90 and space == "global"
+                if not s.on("constant_loads") and space == "global"
                 else "LDC d"
                 if (space == "global")
                 else "= d 0"
             )
         return "= d.l a.l; = d.h a.h"
-    if space in ("shared", "param") and s.capability >= 90:
+    if space in ("shared", "param") and s.on("shared_window"):
         if to:
             return "MOV d.l, a.l; MOV d.h"
         if space == "param":

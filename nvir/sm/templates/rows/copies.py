@@ -40,7 +40,7 @@ def _special(s: Shape) -> str:
 
 def _address(s: Shape) -> str:
     """Addresses are known when the kernel starts; shared ones from sm_90 on need the window's."""
-    if s.capability < 90:
+    if not s.on("shared_window"):
         return "= d.l 0; = d.h 0" if s.bits == 64 else "= d 0"
     window = "S2R t0; MOV t1; LEA d.l, t0 t1"
     return f"{window}; MOV d.h" if s.bits == 64 else window
@@ -68,7 +68,7 @@ def _pack(s: Shape, count: int) -> str | None:
     """Several registers as one: pairs are named, halves of a register are merged."""
     part = s.bits // count
     if all(s.literal(k) == 0 for k in range(count)):
-        return _whole(Shape(s.form, (0,), s.capability))
+        return _whole(Shape(s.form, (0,), s.features))
     if part >= 32:
         words = part // 32
         out = []

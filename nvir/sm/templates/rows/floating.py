@@ -25,9 +25,9 @@ def add(s: Shape) -> str | None:
         return "FADD2 d, a b"
     if first == "f32":
         if _half(s):
-            return "FHADD d, a b" if s.capability >= 100 else "HADD2 t0, b; FADD d, a t0"
+            return "FHADD d, a b" if s.on("mixed_half") else "HADD2 t0, b; FADD d, a t0"
         return moves(s) + "FADD d, a b"
-    if s.type.startswith("bf16") and s.capability < 90:
+    if s.type.startswith("bf16") and not s.on("bf16_arithmetic"):
         return "HFMA2 d, a b"
     return "HADD2 d, a b"
 
@@ -39,7 +39,7 @@ def mul(s: Shape) -> str | None:
         return "FMUL2 d, a b"
     if s.type == "f32":
         return moves(s) + "FMUL d, a b"
-    if s.type.startswith("bf16") and s.capability < 90:
+    if s.type.startswith("bf16") and not s.on("bf16_arithmetic"):
         return "HFMA2 d, a b"
     return "HMUL2 d, a b"
 
@@ -55,7 +55,7 @@ def fma(s: Shape) -> str | None:
         if _half(s):
             return (
                 "FHFMA d, a b c"
-                if s.capability >= 100
+                if s.on("mixed_half")
                 else "HADD2 t0, a; HADD2 t1, b; FFMA d, t0 t1 c"
             )
         return moves(s) + "FFMA d, a b c"
@@ -65,7 +65,7 @@ def fma(s: Shape) -> str | None:
 def minmax(s: Shape) -> str | None:
     if s.type == "f64":
         extra = ""
-        if s.capability >= 90 and any(v and v & 0xFFFFFFFF for v in s.literals):
+        if s.on("literals_in_operations") and any(v and v & 0xFFFFFFFF for v in s.literals):
             extra = "MOV t9; " * 3
         return (
             f"{extra}DSETP p0, a b; MOV t0, a.l; MOV t1, b.h; MOV t2, a.h; FSEL t3, t2 t1 p0; "
@@ -73,10 +73,10 @@ def minmax(s: Shape) -> str | None:
         )
     if s.type == "f32":
         three = s.form.n_sources == 3
-        if three and s.capability >= 100:
+        if three and s.on("three_input_minmax"):
             return "FMNMX3 d, a b c"
         return "FMNMX t0, a b; FMNMX d, t0 c" if three else "FMNMX d, a b"
-    if s.capability >= 80:
+    if s.on("half_minmax"):
         return "HMNMX2 d, a b"
     return None
 

@@ -144,7 +144,7 @@ _RECIPROCAL = "I2F t1, {b}; MUFU t2, t1; IADD t3, t2; F2I t4, t3; "
 
 def _unsigned_division(s: Shape) -> str:
     """Quotient by a reciprocal in floating point, refined once, then corrected twice."""
-    old = s.capability < 90
+    old = not s.on("adds_negated")
     steps = _RECIPROCAL.format(b="b")
     steps += "IADD t5, t4; IMAD t5, t5 b; MOV t8; IMAD.HI t6, t4 t5 t8; IMAD.HI t6, t6 a; "
     literal = s.literal(1) is not None
@@ -168,9 +168,9 @@ def _signed_division(s: Shape) -> str:
     steps = "" if known else "IABS t0, b; "
     steps += _RECIPROCAL.format(b="t0") + "MOV t8; IABS t9, a; "
     if s.name == "div":
-        steps += "MOV t5, t4; " if s.capability < 90 else "IADD t5, t4; "
+        steps += "IADD t5, t4; " if s.on("adds_negated") else "MOV t5, t4; "
         steps += "IMAD t5, t5 t0; IMAD.HI t6, t4 t5 t8; IMAD.HI t6, t6 t9; "
-        steps += "MOV t7, t6; " if s.capability < 90 else ""
+        steps += "" if s.on("adds_negated") else "MOV t7, t6; "
         steps += "" if known else "IABS t1, b; MOV t2, t1; "
         steps += "IMAD t7, t6 t2 t7 t9; ISETP p0, t7 t0; IADD t7, t7 t0; IADD t6, t6 p0; "
         steps += "ISETP p1, t7 t0; LOP3 t3, a b; IADD t6, t6 p1; ISETP p2, t3; MOV t6, t6 p2; "
@@ -193,7 +193,7 @@ def minmax(s: Shape) -> str | None:
     if s.has("u16x2", "s16x2"):
         return (
             "VIMNMX d, a b"
-            if s.capability >= 90
+            if s.on("packed_minmax")
             else "PRMT t0, a; PRMT t1, b; IMNMX t2, t0 t1; IMNMX t3, a b; PRMT d, t2 t3"
         )
     if s.bits == 64:
@@ -284,7 +284,7 @@ fixed({
 
 @rule("dp4a dp2a")
 def dot(s: Shape) -> str | None:
-    return moves(s, 0 if s.capability >= 90 else 1, (0, 1)) + "IDP d, a b c"
+    return moves(s, 1 if s.on("literals_in_dots") else 0, (0, 1)) + "IDP d, a b c"
 
 
 @rule("fns")

@@ -20,5 +20,5 @@ def double_moves(shape: Shape) -> str:
     Up to sm_89 one literal of any value stands in a constant bank instead.
     """
     known = {v for v in shape.literals if v}
-    fitting = [v for v in known if shape.capability < 90 or not v & 0xFFFFFFFF]
+    fitting = [v for v in known if not shape.on("literals_in_operations") or not v & 0xFFFFFFFF]
     return "MOV t9; " * (2 * len(known - set(fitting[:1])))

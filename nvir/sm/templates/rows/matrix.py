@@ -47,10 +47,10 @@ def mma(s: Shape) -> str | None:
     to, of = names[0], names[1]
     if ".sp" in s.name:
         k //= 2  # half of the first matrix is zero and not multiplied
-    if of == "f64" and k > 4 and s.capability < 90:
+    if of == "f64" and k > 4 and not s.on("deep_dmma"):
         parts = k // 4 * (m // 8)
         return "; ".join(["DMMA.884 D, A"] * parts)
-    if of in ("e4m3", "e5m2") and s.capability < 100 and s.capability != 89:
+    if of in ("e4m3", "e5m2") and not s.on("fp8_matrix"):
         half = "; ".join(["F2FP t0, A"] * 6)
         return f"{half}; HMMA.16816.F32 t1, A t0; HMMA.16816.F32 D, A t1"
     return f"{_family(of, to, m, n, k)} D, A"

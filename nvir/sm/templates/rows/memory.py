@@ -38,10 +38,10 @@ def _window(s: Shape) -> str:
         return "IADD t8, a.l; "
     if not s.symbols:
         return ""
-    if space == "shared" and s.capability >= 90:
+    if space == "shared" and s.on("shared_window"):
         return "UMOV t7; S2UR t6; ULEA t8, t7 t6; "
     if space == "global":
-        return "MOV t7; MOV t8; " if s.capability < 90 else "LDC t7 t8; "
+        return "LDC t7 t8; " if s.on("constant_loads") else "MOV t7; MOV t8; "
     return ""
 
 
@@ -49,7 +49,7 @@ def _ordered(s: Shape) -> tuple[str, str]:
     """Fences that `.acquire` and `.release` become, before and after."""
     if s.has("cta") or not s.has("acquire", "release", "acq_rel", "sc"):
         return "", ""
-    cga = "CGAERRBAR; " if s.capability >= 90 else ""
+    cga = "CGAERRBAR; " if s.on("clusters") else ""
     before = f"MEMBAR; ERRBAR; {cga}" if s.has("release", "acq_rel", "sc") else ""
     after = "; CCTL" if s.has("acquire", "acq_rel", "sc") else ""
     return before, after
@@ -62,7 +62,7 @@ def ld(s: Shape) -> str | None:
         return "; ".join(f"= d{k}.l 0; = d{k}.h 0" for k in range(s.results))
     if space == "const" and s.symbols:
         wide = 2 if s.bits == 64 else 1
-        return "; ".join(["MOV D"] * s.results * wide) if s.capability < 90 else "LDC D"
+        return "LDC D" if s.on("constant_loads") else "; ".join(["MOV D"] * s.results * wide)
     if space not in _LOAD:
         return None
     after = _ordered(s)[1] if space in ("", "global") else ""
@@ -116,10 +116,10 @@ def atom(s: Shape) -> str | None:
         if s.has("add") and s.kind == "f":
             family = {"f64": "DADD", "f32": "FADD"}.get(s.type, "HADD2")
             loop = _COMPARE_AND_SWAP.format(work=f"{family} t1, t0 A")
-            return loop if s.capability < 100 else loop.replace("ISETP p0, t2 t0; ", "")
+            return loop.replace("ISETP p0, t2 t0; ", "") if s.on("swap_tells") else loop
         if s.bits == 64 and s.has("add", "min", "max", "and", "or", "xor"):
             loop = "BSSY; LDS t0 t1, A; IADD3 t2 p0, t0 A; IADD3.X t3, t1 A p0; "
-            tests = "ISETP p1, t4 t0; ISETP p2, t5 t1 p1; " if s.capability < 100 else ""
+            tests = "" if s.on("swap_tells") else "ISETP p1, t4 t0; ISETP p2, t5 t1 p1; "
             return loop + f"ATOMS t4 t5, A t0 t1 t2 t3; {tests}BRA , p2; BSYNC; = d.l t4; = d.h t5"
         return f"{_window(s)}{moved}ATOMS d, A t8"
     before, after = _ordered(s)
@@ -172,7 +172,7 @@ def createpolicy(s: Shape) -> str | None:
 
 @rule("cp.async")
 def cp_async(s: Shape) -> str | None:
-    wide = "LDS t7; LDS t8; LDS t9; " if s.capability >= 90 else ""
+    wide = "LDS t7; LDS t8; LDS t9; " if s.on("shared_window") else ""
     zero_fill = s.form.n_sources > 3 and s.literals[-1] is None
     if not zero_fill:
         return f"{wide}LDGSTS , A"
@@ -212,7 +212,7 @@ def _address_of_barrier(s: Shape) -> str:
 
 @rule("mbarrier.init")
 def mbarrier_init(s: Shape) -> str | None:
-    if s.capability < 90:
+    if not s.on("barrier_unit"):
         return (
             "MOV t0; MOV t1; STS , A t0 t1"
             if s.literals[-1]
@@ -223,7 +223,7 @@ def mbarrier_init(s: Shape) -> str | None:
 
 @rule("mbarrier.arrive mbarrier.arrive_drop")
 def mbarrier_arrive(s: Shape) -> str | None:
-    if s.capability < 90:
+    if not s.on("barrier_unit"):
         drop = "ATOMS d, A; " if s.name.endswith("drop") else ""
         return f"MEMBAR; {drop}ATOMS D, A"
     return _address_of_barrier(s) + "SYNCS D, A"
@@ -231,7 +231,7 @@ def mbarrier_arrive(s: Shape) -> str | None:
 
 @rule("mbarrier.test_wait mbarrier.try_wait")
 def mbarrier_wait(s: Shape) -> str | None:
-    if s.capability < 90:
+    if not s.on("barrier_unit"):
         return "LDS t0, A; LOP3 d, t0 A"
     parity = "SHF t0, A; " if s.has("parity") else ""
     if s.form.n_sources > 2 and s.name.endswith("try_wait"):
@@ -241,7 +241,7 @@ def mbarrier_wait(s: Shape) -> str | None:
 
 @rule("mbarrier.expect_tx mbarrier.complete_tx mbarrier.inval")
 def mbarrier_other(s: Shape) -> str | None:
-    return _address_of_barrier(s) + "SYNCS , A" if s.capability >= 90 else ""
+    return _address_of_barrier(s) + "SYNCS , A" if s.on("barrier_unit") else ""
 
 
 @rule("mbarrier.pending_count")

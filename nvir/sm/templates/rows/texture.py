@@ -7,7 +7,7 @@ from nvir.sm.templates.table import Shape, fixed, rule
 
 def _handle(s: Shape) -> str:
     """From sm_90 on the handle is brought to uniform registers, which differ from lane to lane."""
-    return "MOV t8; " if s.capability < 90 else "R2UR t8, a.l; R2UR t9, a.h; "
+    return "R2UR t8, a.l; R2UR t9, a.h; " if s.on("uniform_handles") else "MOV t8; "
 
 
 @rule("tex")

@@ -12,7 +12,7 @@ from nvir.sm.templates.table import Shape, fixed, rule
 def _masked(s: Shape, operation: str) -> str:
     if s.literals and s.literals[-1] is not None:
         return operation
-    if s.capability >= 90:
+    if s.on("gathers_lanes"):
         return f"R2UR t9, A; WARPSYNC , t9; {operation}"
     return (
         "VOTEU t7; MATCH t8, A; REDUX t9, t8; LOP3 t6, t9 t7; ISETP p9, t6; BRA , p9; "
@@ -39,7 +39,7 @@ def match(s: Shape) -> str | None:
 
 @rule("redux.sync")
 def redux(s: Shape) -> str | None:
-    family = "CREDUX" if s.capability >= 100 and s.has("min", "max") else "REDUX"
+    family = "CREDUX" if s.on("uniform_reductions") and s.has("min", "max") else "REDUX"
     return _masked(s, f"{family} t0, a; MOV d, t0")
 
 
@@ -65,7 +65,7 @@ def bar(s: Shape) -> str | None:
         result = "B2R d"
         return f"BAR , A; {result}"
     if s.literal(0) is None:
-        return "R2B , a; BAR , A" if s.capability < 90 else "BAR , A"
+        return "BAR , A" if s.on("barriers_by_register") else "R2B , a; BAR , A"
     return "BAR , A"
 
 
@@ -73,7 +73,7 @@ def bar(s: Shape) -> str | None:
 def fence(s: Shape) -> str | None:
     if s.has("cta"):
         return "MEMBAR"
-    cga = "CGAERRBAR; " if s.capability >= 90 else ""
+    cga = "CGAERRBAR; " if s.on("clusters") else ""
     return f"MEMBAR; ERRBAR; {cga}CCTL"
 
 
