@@ -135,7 +135,8 @@ def test_the_commands_know_both(copied):
     report = run(copied, "-m", "nvir", "report", "k.ptx", "--arch", "sm_130", "--json")
     assert report.returncode == 0, report.stderr
     assert json.loads(report.stdout)["arch"] == "sm_130"
-    fitting = run(copied, "-m", "nvir", "occupancy", "--arch", "sm_130", "--regs", "64", "--block", "256")
+    words = ("occupancy", "--arch", "sm_130", "--regs", "64", "--block", "256")
+    fitting = run(copied, "-m", "nvir", *words)
     assert fitting.returncode == 0, fitting.stderr
     assert "block" in fitting.stdout
 

@@ -207,7 +207,7 @@ class _Checker:
         """The features that the machine has, each with its source."""
         self.known("features", value, tuple(FEATURES))
         for name, src in value.items():
-            self.figures[f"features.{name}"] = self.text(f"features.{name}", src)
+            self.text(f"features.{name}", src)
         return frozenset(value)
 
     def limits(self, value: dict[str, Any]) -> Limits | None:

@@ -78,7 +78,7 @@ def test_what_a_row_becomes(spelling, literals, wanted):
 
 
 def test_architectures_differ_where_the_machines_do():
-    assert families("cvt.rn.f32.s32", "%s, %s", (None,), 80) == ["I2F"]
+    assert families("cvt.rn.f32.s32", "%s, %s", (None,), "sm_80") == ["I2F"]
     assert families("cvt.rn.f32.s32", "%s, %s", (None,), "sm_90") == ["I2FP"]
     assert families("cvt.rm.f32.s32", "%s, %s", (None,), "sm_90") == ["I2F"]
 
