@@ -28,6 +28,7 @@ from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes import OpKind
+from nvir.ir.opcodes.evaluate import fold
 from nvir.ir.symbols import Param
 from nvir.ir.types import IMM
 from nvir.ir.values import Constant, SpecialRegister, Value
@@ -116,11 +117,7 @@ def constant_of(value: Value, depth: int = 12) -> int | None:
         if c is None:
             return None
         known.append(c)
-    try:
-        folded = f.op.fold(f, *known)
-    except (ValueError, ZeroDivisionError, TypeError):
-        return None
-    return folded if isinstance(folded, int) else None
+    return fold(f, known)
 
 
 def induction_variables(loop: Loop) -> list[InductionVariable]:

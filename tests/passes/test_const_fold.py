@@ -17,11 +17,11 @@ from nvir.ir import floats
 from nvir.ir.clone import clone_module
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm import const
+from nvir.ir.opcodes.evaluate import HOST, evaluate, fold_approximate
 from nvir.ir.opcodes.form import form, nvvm_form
 from nvir.ir.types import SCALARS, parse_type
 from nvir.ir.values import constant, integer
 from nvir.passes.driver import Driver, Settings
-from nvir.passes.scalar.evaluate import HOST, evaluate, fold_approximate
 from tests.differential import random_case
 from tests.equivalence import same_behaviour
 from tests.passes.conftest import body, function

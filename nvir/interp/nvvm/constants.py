@@ -13,6 +13,7 @@ from nvir.interp.leaves import Leaf
 from nvir.ir.errors import Unsupported
 from nvir.ir.layout import fields, offset_of, size_of
 from nvir.ir.nvvm_values import ConstantExpr
+from nvir.ir.opcodes.evaluate import fold_integers
 from nvir.ir.types import (
     ArrayType,
     PointerType,
@@ -160,12 +161,10 @@ def _expression(program: Any, c: ConstantExpr, depth: int) -> list[int]:
         source = getattr(c.operands[0].type, "space", 0)
         into = window(program, source) - window(program, getattr(t, "space", 0))
         return [(a + into) & mask]
-    fold = c.form.op.fold
-    if fold is None:
+    if c.form.op.fold is None:
         raise Unsupported(f"the constant expression {c.spelling} in the interpreter")
     width = c.operands[0].type.bits or 64
-    second = args[1][0] if len(args) > 1 else t.bits
-    return [int(fold(c.form, width, a, second) or 0)]
+    return [fold_integers(c.form, width, [x for x, *_ in args], t.bits) or 0]
 
 
 def _pieces(c: ConstantExpr, args: list[list[int]]) -> list[int]:

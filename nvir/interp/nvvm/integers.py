@@ -22,6 +22,7 @@ from nvir.interp.nvvm.lower import (
     wide_text,
     width,
 )
+from nvir.ir.opcodes.evaluate import fold_integers
 from nvir.ir.types import PointerType, Type
 from nvir.ir.values import Value
 
@@ -107,20 +108,11 @@ def wide(e: Any, function: Any, to: Value, *sources: tuple[Value, Type]) -> None
     expression(e, to, f"{f}({', '.join(wide_text(e, v, t) for v, t in sources)})")
 
 
-def _fold(e: Any, *bound: int) -> Any:
+def _fold(e: Any, result: int = 0) -> Any:
     """The row's own fold over patterns, without regard to flags that make poison."""
     form = e.instr.form
-    fold, bare = form.op.fold, _Bare(form)
     n = size(scalar(e.instr.operands[0].type))
-    return lambda *a: fold(bare, n, *a, *bound)
-
-
-class _Bare:
-    """A form without the flags that make results poison."""
-
-    def __init__(self, form: Any) -> None:
-        drop = ("nsw", "nuw", "exact", "disjoint", "nneg", "samesign", "inbounds")
-        self.mods = tuple(m for m in form.mods if m not in drop)
+    return lambda *a: fold_integers(form, n, a, result, poison=False)
 
 
 # -------------------------------------------------------------------- the rows

@@ -28,6 +28,7 @@ from nvir.analysis.held import held_in_place
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.evaluate import APPROXIMATE, bits_of, evaluate, literal_of
 from nvir.ir.opcodes.form import Form, form, nvvm_form
 from nvir.ir.ssa.rewrite import substitute
 from nvir.ir.types import ScalarType, Type
@@ -35,7 +36,6 @@ from nvir.ir.values import Constant, Value
 from nvir.passes.context import Context
 from nvir.passes.loop.region import drop
 from nvir.passes.remarks import passed
-from nvir.passes.scalar.evaluate import APPROXIMATE, bits_of, evaluate, literal_of
 
 FOLDED = passed("Folded", "{instructions} "
                 "{instructions:instruction is a constant|instructions are constants}")

@@ -4,7 +4,7 @@ As in `folds`: the form and one bit pattern for each written source give the
 result's bit pattern, or None. Folded is what IEEE 754 determines: operations with
 a rounding mode (none written is .rn), conversions, comparisons, moves of the sign.
 Not folded are approximate functions (no one result is right: see
-`nvir.passes.scalar.evaluate` for the assembler's own choice), NaNs on either
+`nvir.ir.opcodes.evaluate` for the assembler's own choice), NaNs on either
 side, packed pairs, and where .ftz decides on a result at the edge of the
 subnormals.
 """

@@ -20,9 +20,10 @@ from typing import Any
 
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes.evaluate import bits_of, fold, literal_of
 from nvir.ir.opcodes.form import form
 from nvir.ir.types import ScalarType
-from nvir.ir.values import Constant, Value, constant, integer
+from nvir.ir.values import Constant, Value
 
 _WIDTHS = (16, 32, 64)
 
@@ -52,8 +53,8 @@ class Folder:
             return []
         folded: dict[Instruction, int] = {}
         for i in self.candidates:
-            args = [values[v] if v in values else literal(v) for v in i.operands]
-            c = _result(i, args)
+            args = [values[v] if v in values else _known(v, i) for v in i.operands]
+            c = None if None in args else fold(i.form, [a for a in args if a is not None])
             if c is not None:
                 values[i] = folded[i] = c
         moves = []
@@ -62,7 +63,7 @@ class Folder:
                 mapping[phi] = move = move_of(mapping[phi], phi)
                 moves.append(move)
         for i, c in folded.items():
-            mapping[i] = _literal(i.type, c)
+            mapping[i] = literal_of(i.type, c)
             if _is_read(i, folded):
                 mapping[i] = move = move_of(mapping[i], i)
                 moves.append(move)
@@ -78,6 +79,11 @@ def literal(v: Value) -> int | None:
     if isinstance(v, Constant) and isinstance(v.value, int):
         return v.value
     return None
+
+
+def _known(v: Value, user: Instruction) -> int | None:
+    """The number that an operand of `user` is."""
+    return bits_of(v, None, user.form) if v.__class__ is Constant else literal(v)
 
 
 def move_of(value: Value, like: Instruction) -> Instruction:
@@ -103,20 +109,6 @@ def _folds(i: Instruction) -> bool:
         and t.bits in _WIDTHS
         and bool(i.operands)
     )
-
-
-def _result(i: Instruction, args: list[int | None]) -> int | None:
-    if any(a is None for a in args) or i.op.fold is None:
-        return None
-    try:
-        c = i.op.fold(i.form, *args)
-    except (ValueError, ZeroDivisionError, TypeError):
-        return None
-    return c if isinstance(c, int) else None
-
-
-def _literal(t: Any, c: int) -> Constant:
-    return constant(t, c) if t.name in ("f32", "f64") else integer(c)
 
 
 def _is_read(v: Instruction, folded: dict[Instruction, int]) -> bool:

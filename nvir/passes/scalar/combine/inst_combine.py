@@ -32,6 +32,7 @@ from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes import OpKind
+from nvir.ir.opcodes.evaluate import evaluate, literal_of
 from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import Type
 from nvir.ir.values import Constant, Value
@@ -40,7 +41,6 @@ from nvir.passes.remarks import passed
 from nvir.passes.scalar.combine.integer_rules import RULES
 from nvir.passes.scalar.combine.rule_language import Matcher, rewrite
 from nvir.passes.scalar.combine.rules import RULES_BY_ROW, SWAPPED
-from nvir.passes.scalar.evaluate import evaluate, literal_of
 
 COMBINED = passed("Combined", "{rewrites} rewrites, {folded} folded, {dead} dead")
 CODES = (COMBINED,)

@@ -28,6 +28,7 @@ import attrs
 
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes import NVVM, OpKind
+from nvir.ir.opcodes.evaluate import fold_integers
 from nvir.ir.opcodes.form import load_rows, nvvm_form
 from nvir.ir.types import I1, IntType, Type
 from nvir.ir.values import Constant, Value, constant
@@ -366,10 +367,7 @@ def fold_literals(node: Operation, operands: list[Constant], env: Env) -> Consta
         return literal(type, FUNCTIONS[node.row](bits, *patterns))
     if node.row == "select":
         return operands[1] if patterns[0] else operands[2]
-    f = nvvm_form(node.spelling)
-    if f.op.fold is None:
-        return None
-    made = f.op.fold(f, bits, *patterns, *([type.bits] if f.kind is OpKind.RESIZE else []))
+    made = fold_integers(nvvm_form(node.spelling), bits, patterns, type.bits)
     return None if made is None else literal(type, made)
 
 

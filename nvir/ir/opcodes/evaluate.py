@@ -1,9 +1,14 @@
-"""The constant-folding evaluator: the result of one instruction from the values of its operands.
+"""The evaluator of constants: the result of one instruction from the values of its operands.
 
-`evaluate` is what every pass may ask, at both levels. It calls the folds of the opcode rows, which
-give what the machine gives, bit for bit. The approximate functions have no such result. The real
-assembler evaluates them with the host's mathematics (`HOST`) where their operand is constant; so
-does `evaluate(…, approximate=True)`, within the error that PTX promises.
+    evaluate(i, known)              of an instruction, at both levels
+    fold(form, patterns)            of an `ori` form on patterns of its written sources
+    fold_integers(form, …)          of an `nvvm` form on integers
+    literal_of(type, bits)          the literal of a result
+
+The arithmetic is that of the rows' folds, which give what the machine gives, bit for bit; nobody
+else calls them. What may be folded where is for each pass to say. The approximate functions have
+no such result. The real assembler evaluates them with the host's mathematics (`HOST`) where their
+operand is constant; so does `evaluate(…, approximate=True)`, within the error that PTX promises.
 
 Keeps    undefined values, NaNs and poison: what cannot be told is None.
 Cost     that of the fold.
@@ -13,7 +18,7 @@ Source   the notes' evaluator of pipelined bodies for HOST.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import attrs
@@ -139,7 +144,7 @@ def evaluate(
     return fold(f, values, approximate=approximate)
 
 
-def fold(f: Form, values: list[int], *, approximate: bool = False) -> int | None:
+def fold(f: Form, values: Sequence[int], *, approximate: bool = False) -> int | None:
     """The fold of an `ori` form's row on bit patterns of its written sources, or None."""
     made = None
     if f.op.fold is not None and values:
@@ -196,7 +201,7 @@ def _evaluate_nvvm(i: Instruction, known: Mapping[Value, int]) -> int | None:
         values.append(c & ((1 << v.type.bits) - 1))
     of = i.operands[0].type
     if isinstance(of, IntType) and isinstance(to, IntType):
-        return _fold_integers(i.form, of, to, values)
+        return fold_integers(i.form, of.bits, values, to.bits)
     if _keeps_bits(i.form):
         return values[0]
     return _fold_floats(i.form, of, to, values)
@@ -215,14 +220,26 @@ def _keeps_bits(f: Form) -> bool:
     return f.kind in (OpKind.COPY, OpKind.FREEZE)
 
 
-def _fold_integers(f: Form, of: IntType, to: IntType, values: list[int]) -> int | None:
+def fold_integers(
+    f: Form, bits: int, values: Sequence[int], result: int, *, poison: bool = True
+) -> int | None:
+    """The fold of an `nvvm` form's row on patterns of `bits` bits, to one of `result` bits. None
+    where it has none, and for poison; with `poison` False flags such as nsw make none."""
     if _keeps_bits(f):
         return values[0]
     if f.op.fold is None:
         return None
-    width = [to.bits] if f.kind is OpKind.RESIZE else []
-    made = f.op.fold(f, of.bits, *values, *width)
+    width = (result,) if f.kind is OpKind.RESIZE else ()
+    made = f.op.fold(f if poison else _Plain(f), bits, *values, *width)
     return made if isinstance(made, int) else None
+
+
+class _Plain:
+    """A form without the flags that make results poison."""
+
+    def __init__(self, form: Form) -> None:
+        drop = ("nsw", "nuw", "exact", "disjoint", "nneg", "samesign", "inbounds")
+        self.mods = tuple(m for m in form.mods if m not in drop)
 
 
 def _fold_floats(f: Form, of: Type, to: Type, values: list[int]) -> int | None:
