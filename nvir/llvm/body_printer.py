@@ -348,6 +348,7 @@ class BodyPrinter:
         if callee is None:
             operands = operands[1:]
         arguments = self._arguments(callee, operands)
+        kinds = [kind for kind, _ in arguments]
         if own and own.arguments:
             notes = own.arguments[-len(operands) :] if operands else ()
             arguments = [
@@ -363,7 +364,7 @@ class BodyPrinter:
             if callee.aux and callee.aux.get("variadic"):
                 result = self.spell.function_type(callee)
         else:
-            target = self._target(i._operands[0], result, [kind for kind, _ in arguments])
+            target = self._target(i._operands[0], result, kinds)
         words: list[str] = [w for w in ("tail", "musttail", "notail") if w in i.form.mods]
         words += ["call", *(m for m in i.form.mods if m in _MATH_FLAGS)]
         if own and own.result:

@@ -22,6 +22,7 @@ from nvir.ir.types import (
 )
 from nvir.ir.values import Value
 from nvir.llvm.lexer import Stop
+from nvir.llvm.upgrade import OLDER, upgraded
 
 if TYPE_CHECKING:
     from nvir.llvm.body import Body
@@ -75,6 +76,8 @@ def read_call(b: Body, row: str) -> Instruction | None:
         callee, result, operands))
     if isinstance(callee, Function) and not direct:
         _mismatch(b, callee, result, operands, callee_at)
+    if direct and isinstance(callee, Function) and callee.name in OLDER:
+        return upgraded(b, callee, operands)
     values = tuple(operands) if direct else (callee, *operands)
     if isinstance(t, FunctionType) and t.variadic and not direct:
         b.unsupported("a call of a variadic function by a pointer", at)

@@ -50,7 +50,7 @@ from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
 from nvir.ir.verify.nvvm import element
 from nvir.passes.aggregate.leaves import leaves
 from nvir.passes.context import Context
-from nvir.passes.llvm import assembly
+from nvir.passes.llvm import asm_operands, assembly
 from nvir.passes.llvm.atomics import RULES as ATOMICS
 from nvir.passes.llvm.legalize_types import rewrite_types
 from nvir.passes.remarks import Code
@@ -213,6 +213,8 @@ def _split(i: Instruction, dialect: str) -> bool:
 
 def _call(i: Instruction, dialect: str) -> bool:
     callee = i.aux.callee
+    if isinstance(callee, InlineAsm):
+        return asm_operands.fit(i, callee, dialect)
     if not isinstance(callee, Function) or not callee.name.startswith("llvm."):
         return False
     name = str(callee.name)[5:]
