@@ -160,9 +160,13 @@ def known_to_llvm7(a: Any) -> bool:
     return a in _OLD
 
 
-# Newer words that libnvvm's LLVM 20 does not know; it takes all others of the table.
-_NEWER = frozenset(("coro_elide_safe", "dead_on_return", "nocreateundeforpoison", "nooutline",
-                    "sanitize_alloc_token", "denormal_fpenv"))
+# Newer words, which libnvvm's LLVM 20 or `opt` of LLVM 19 do not know; both take all others of the
+# table.
+_NEWER = frozenset((
+    "coro_elide_safe", "dead_on_return", "nocreateundeforpoison", "nooutline", "captures",
+    "sanitize_alloc_token", "denormal_fpenv", "initializes", "noext", "nodivergencesource",
+    "sanitize_realtime", "sanitize_realtime_blocking", "sanitize_type", "coro_only_destroy_when_complete",
+))
 
 
 def known_to_llvm20(a: Any) -> bool:

@@ -234,7 +234,7 @@ class Speller:
 
     def flags(self, mods: tuple[str, ...]) -> list[str]:
         if not self.typed:
-            return list(mods)
+            return [m for m in mods if m != "samesign"]  # younger than LLVM 19
         return [m for m in mods if m not in NEW_FLAGS]
 
 

@@ -18,6 +18,7 @@ from nvir.ir.nvvm import Builder, const_like, declare
 from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import I64, VOID, FloatType, IntType, PointerType, Type, int_type
 from nvir.ir.values import Value, undef
+from nvir.passes.llvm.narrow_atomics import narrow
 
 _BARRIERS = {
     "": "sys", "system": "sys", "device": "gl", "gpu": "gl", "agent": "gl", "cluster": "gl",
@@ -78,7 +79,8 @@ def _rmw(i: Instruction, dialect: str) -> bool:
     p, v = i._operands
     t = v.type
     if isinstance(t, IntType) and t.bits < 32:
-        raise _refuse(f"atomicrmw {operation} of {t}", dialect, i)
+        narrow(i, _split, _COMPUTED[operation], _failure(i.aux[0]))
+        return True
     if isinstance(t, PointerType) and operation == "xchg":
         b = Builder(i.block, i)  # type: ignore[arg-type]
         old = b.atomic_rmw("xchg", p, b.ptrtoint(v, I64), *_order(i))
@@ -231,6 +233,12 @@ def _fmin(b: Builder, old: Value, v: Value) -> Value:
 _COMPUTED: dict[str, Callable[[Builder, Value, Value], Value]] = {
     "nand": _nand, "uinc_wrap": _inc, "udec_wrap": _dec, "usub_cond": _sub_if,
     "usub_sat": _sub_sat, "fmax": _fmax, "fmin": _fmin,
+    "xchg": lambda b, old, v: v, "add": Builder.add, "sub": Builder.sub, "and": Builder.and_,
+    "or": Builder.or_, "xor": Builder.xor,
+    "max": lambda b, old, v: b.select(b.icmp_signed(">", old, v), old, v),
+    "min": lambda b, old, v: b.select(b.icmp_signed("<", old, v), old, v),
+    "umax": lambda b, old, v: b.select(b.icmp_unsigned(">", old, v), old, v),
+    "umin": lambda b, old, v: b.select(b.icmp_unsigned("<", old, v), old, v),
 }
 
 
@@ -245,7 +253,10 @@ def _cmpxchg(i: Instruction, dialect: str) -> bool:
         first = b.insert_value(undef(i.type), b.inttoptr(b.extract_value(pair, 0), t), 0)
         i.replace_with(b.insert_value(first, b.extract_value(pair, 1), 1))
         return True
-    if t.bits < 32 or (t.bits > 64 and dialect == "llvm7"):
+    if t.bits < 32:
+        narrow(i, _split, None, i.aux[1])
+        return True
+    if t.bits > 64 and dialect == "llvm7":
         raise _refuse(f"cmpxchg of {t}", dialect, i)
     return False
 

@@ -328,10 +328,15 @@ _REDUCTIONS = {"add": "add", "mul": "mul", "and": "and_", "or": "or_", "xor": "x
 
 def _vector_reduce(b: Builder, i: Instruction, dialect: str) -> Value:
     operation = str(i.aux.callee.name).split(".")[3]
-    v = i._operands[0]
+    v = i._operands[-1]
+    if operation in ("fadd", "fmul") and isinstance(v.type, VectorType):
+        out: Value = i._operands[0]  # in order from a first value on
+        for k in range(v.type.count):
+            out = getattr(b, operation)(out, b.extract_element(v, k))
+        return out
     if operation not in _REDUCTIONS or not isinstance(v.type, VectorType):
         raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
-    out: Value = b.extract_element(v, 0)
+    out = b.extract_element(v, 0)
     for k in range(1, v.type.count):
         out = getattr(b, _REDUCTIONS[operation])(out, b.extract_element(v, k))
     return out
