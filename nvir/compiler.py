@@ -11,6 +11,7 @@ The assembler optimises, too: what it does well (scheduling, allocation, most lo
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nvir.frontend.tree.declarations import Unit
@@ -56,6 +57,26 @@ def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str 
     "optimised" and "ori"; `knobs` hold for IR generation and for every pass."""
     from nvir.frontend.check import check
     from nvir.frontend.irgen import generate
+
+    module = generate(check(unit), generation(arch, lines, knobs))
+    return compile_module(module, optimise, level, fast_math, observe, knobs)
+
+
+def read_module(file: Path, arch: str | None = None) -> Module:
+    """LLVM text as a verified module for an architecture, by default the one that it names."""
+    from nvir.ir.verify import verify
+    from nvir.llvm.reader import read_ll
+
+    module = read_ll(file)
+    verify(module)
+    module.target = arch or module.target
+    return module
+
+
+def compile_module(module: Module, optimise: int = 3, level: str = "ori", fast_math: bool = False,
+                   observe: Callable[[str, Module], None] | None = None,
+                   knobs: Knobs | None = None) -> Module:
+    """Compile a module of level nvvm, as `compile_tree` does the one that it generates."""
     from nvir.passes.driver import run_passes
 
     def stage(name: str, pipeline: str) -> None:
@@ -65,7 +86,6 @@ def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str 
             observe(name, module)
 
     before, after = pipelines(optimise, fast_math)
-    module = generate(check(unit), generation(arch, lines, knobs))
     stage("nvvm", "")
     stage("optimised", before)
     if level == "nvvm":
@@ -102,12 +122,20 @@ def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, fast_math
     """
     from nvir.frontend.check import check
     from nvir.frontend.irgen import generate
+
+    module = generate(check(unit), generation(arch, False, knobs, libdevice=True))
+    return libnvvm_ptx(module, arch, optimise, fast_math, level, observe, knobs)
+
+
+def libnvvm_ptx(module: Module, arch: str, optimise: int = 3, fast_math: bool = False,
+                level: str = "ori", observe: Callable[[str, Module], None] | None = None,
+                knobs: Knobs | None = None) -> str:
+    """The same of a module of level nvvm."""
     from nvir.ir.errors import NvirError
     from nvir.llvm.printer import print_ll
     from nvir.passes.driver import run_passes
     from nvir.toolchain import libnvvm
 
-    module = generate(check(unit), generation(arch, False, knobs, libdevice=True))
     if observe is not None:
         observe("nvvm", module)
     if level == "nvvm":

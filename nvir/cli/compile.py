@@ -1,4 +1,4 @@
-"""`nvir compile`: a CUDA source or a typed tree, all the way to PTX or to a cubin."""
+"""`nvir compile`: a CUDA source, LLVM text or a typed tree, all the way to PTX or to a cubin."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def command(
     reports: bool, no_lines: bool, include: tuple[str, ...], define: tuple[str, ...], std: str,
     fast_math: bool, knobs: tuple[str, ...], output: str | None,
 ) -> None:
-    """Compile FILE: CUDA C++ (.cu), a tree as JSON, or a Python program that makes one.
+    """Compile FILE: CUDA C++ (.cu), LLVM text (.ll), a tree as JSON, or a Python program that makes
+    one.
 
     A Python program holds a variable `unit`, or a function `unit()` or `main()` that returns the
     tree. No CUDA toolkit is needed, but for --emit cubin, which asks ptxas, and for
@@ -71,9 +72,10 @@ def command(
     Examples:
       nvir compile kernel.cu --arch sm_90 -o kernel.ptx
       nvir compile kernel.cu --backend libnvvm -O 2
+      nvir compile kernel.ll -O 3 --emit cubin
       nvir compile kernel.cu --emit ll -DTILE=16 -I include
     """
-    from nvir.compiler import compile_tree, ptx_by_libnvvm
+    from nvir.compiler import compile_module, compile_tree, libnvvm_ptx, ptx_by_libnvvm
     from nvir.passes.knobs import Knobs
 
     with command_line():
@@ -81,11 +83,17 @@ def command(
     kind = emit or {".cubin": "cubin", ".nvir": "ori", ".ll": "ll", ".json": "tree"}.get(
         Path(output or "").suffix, "ptx"
     )
-    unit, warnings = read_tree(file, arch, include, define, std, fast_math, optimise >= 2)
-    for w in warnings:
-        click.echo(str(w), err=True)
+    given_module = _read_ll(file, arch, kind)
+    unit: Any = None
+    if given_module is not None:
+        arch = given_module.target
+    else:
+        unit, warnings = read_tree(file, arch, include, define, std, fast_math, optimise >= 2)
+        for w in warnings:
+            click.echo(str(w), err=True)
     stages: dict[str, str | bytes] = {}
     wanted = set(EMIT) if keep is not None else {kind}
+    wanted -= {"tree"} if given_module is not None else set()
 
     def see(stage: str, module: Module) -> None:
         if stage == "nvvm":
@@ -100,10 +108,16 @@ def command(
         stages["tree"] = json.dumps(to_json(unit), indent=1) + "\n"
     module = None
     if wanted != {"tree"}:
-        if backend == "nvir":
+        if backend == "nvir" and given_module is not None:
+            module = compile_module(given_module, optimise, level, fast_math, see, given)
+        elif backend == "nvir":
             module = compile_tree(unit, arch, optimise, level, not no_lines, fast_math, see,
                                   given)
-        elif ptx := ptx_by_libnvvm(unit, arch, optimise, fast_math, level, see, given):
+        elif ptx := (
+            libnvvm_ptx(given_module, arch, optimise, fast_math, level, see, given)
+            if given_module is not None
+            else ptx_by_libnvvm(unit, arch, optimise, fast_math, level, see, given)
+        ):
             from nvir.ptx.reader import read_ptx
 
             module, stages["ptx"] = read_ptx(ptx), ptx
@@ -121,6 +135,20 @@ def command(
         _report(module, arch)
 
 
+def _read_ll(file: str, arch: str, kind: str) -> Module | None:
+    """The module in a file of LLVM text; None of other files. Without --arch it is for the
+    architecture that it names."""
+    if Path(file).suffix.lower() != ".ll":
+        return None
+    from nvir.compiler import read_module
+
+    if kind == "tree":
+        raise NvirError(f"{file}: LLVM text has no tree")
+    source = click.get_current_context().get_parameter_source("arch")
+    said = source is not None and source.name == "COMMANDLINE"
+    return read_module(Path(file), arch if said else None)
+
+
 def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple[str, ...] = (),
               std: str = "c++17", fast_math: bool = False,
               unroll: bool = False) -> tuple[Any, list[Any]]:
@@ -132,9 +160,9 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
         return from_json(json_document(read_bytes(file), file)), []
     if suffix == ".py":
         return _program(file), []
-    if suffix in (".ptx", ".ll", ".nvir"):
-        raise NvirError(f"{file}: takes CUDA sources (.cu) and trees (.json, .py); "
-                        "`nvir opt` reads PTX and LLVM text")
+    if suffix in (".ptx", ".nvir"):
+        raise NvirError(f"{file}: takes CUDA sources (.cu), LLVM text (.ll) and trees (.json, "
+                        ".py); `nvir opt` reads PTX")
     from nvir.frontend.cuda import Source, read_cuda
 
     text = read_bytes(file).decode("utf-8", "surrogateescape")

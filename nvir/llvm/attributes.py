@@ -165,7 +165,8 @@ def known_to_llvm7(a: Any) -> bool:
 _NEWER = frozenset((
     "coro_elide_safe", "dead_on_return", "nocreateundeforpoison", "nooutline", "captures",
     "sanitize_alloc_token", "denormal_fpenv", "initializes", "noext", "nodivergencesource",
-    "sanitize_realtime", "sanitize_realtime_blocking", "sanitize_type", "coro_only_destroy_when_complete",
+    "sanitize_realtime", "sanitize_realtime_blocking", "sanitize_type",
+    "coro_only_destroy_when_complete",
 ))
 
 

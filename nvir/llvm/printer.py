@@ -37,8 +37,9 @@ _NEEDS_VALUE = ("internal", "private", "weak", "weak_odr", "linkonce", "linkonce
 _ATTRIBUTE_OF = {directive: name for name, directive in ATTRIBUTES.items()}
 
 
-def print_ll(module: Module, dialect: str = "llvm7") -> str:
-    """The module as LLVM text. `dialect`: "llvm7" (typed pointers) or "llvm20" (opaque ones).
+def print_ll(module: Module, dialect: str = "llvm20") -> str:
+    """The module as LLVM text. `dialect`: "llvm20" (opaque pointers, what LLVM itself takes) or
+    "llvm7" (typed ones), as everywhere in nvir the former unless told.
 
     Raises Unsupported, naming it, for what the dialect lacks; see the pass `legalize`.
     """

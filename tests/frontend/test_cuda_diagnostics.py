@@ -241,7 +241,7 @@ def test_without_libclang(monkeypatch: pytest.MonkeyPatch) -> None:
     ("t.json", '{"a": 1,}', "t.json:1:9: error: not JSON"),
     ("t.json", "[" * 100_000, "t.json: error: not JSON that can be read: nested too deeply"),
     ("t.json", b"\xff\xfe", "t.json: error: not UTF-8 text"),
-    ("k.ptx", ".version 8.0\n", "takes CUDA sources (.cu) and trees"),
+    ("k.ptx", ".version 8.0\n", "takes CUDA sources (.cu), LLVM text (.ll) and trees"),
     ("k.ll", "define void @f()\n", "`nvir opt` reads PTX and LLVM text"),
 ])
 def test_what_is_no_source_is_told_at_its_place(tmp_path, monkeypatch, name, text, said):

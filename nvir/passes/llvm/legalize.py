@@ -62,7 +62,7 @@ CODES: tuple[Code, ...] = ()
 class Options:
     """The dialect that the text will be in."""
 
-    dialect: Literal["llvm7", "llvm20"] = "llvm7"
+    dialect: Literal["llvm7", "llvm20"] = "llvm20"
 
 
 def run(module: Module, ctx: Context) -> bool:

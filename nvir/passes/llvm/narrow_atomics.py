@@ -75,8 +75,7 @@ def narrow(i: Instruction, split: Callable[[Block, Instruction], Block],
         b.cbranch(b.icmp_unsigned("==", old, values[0]), attempt, after)
         at = Builder(attempt)
     new = values[1] if compute is None else compute(b, old, values[0])
-    exchanged = at.cmpxchg(part.word, seen, part.put(at, seen, new), ordering, failure, "", scope,
-                           4)
+    exchanged = at.cmpxchg(part.word, seen, part.put(at, seen, new), ordering, failure, "", scope)
     done = at.extract_value(exchanged, 1)
     seen.add(at.extract_value(exchanged, 0), attempt)
     at.cbranch(done, after, loop)

@@ -1,0 +1,57 @@
+"""`nvir compile x.ll`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nvir.cli import main
+from nvir.toolchain import available
+
+TEXT = """target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @k(ptr %p, i32 %n) #0 {
+  %x = load i32, ptr %p
+  %y = mul i32 %x, %n
+  store i32 %y, ptr %p
+  ret void
+}
+attributes #0 = { "target-cpu"="sm_90" }
+"""
+
+
+def run(tmp_path: Path, *options: str, text: str = TEXT) -> tuple[int, str]:
+    file = tmp_path / "k.ll"
+    file.write_text(text)
+    done = CliRunner().invoke(main, ["compile", str(file), *options])
+    return done.exit_code, done.output
+
+
+def test_it_is_for_the_architecture_that_the_text_names(tmp_path):
+    code, out = run(tmp_path)
+    assert code == 0
+    assert ".target sm_90" in out
+    assert "mul.lo.s32" in out
+    assert ".target sm_80" in run(tmp_path, "--arch", "sm_80")[1]
+
+
+def test_it_prints_llvm_text_and_ir(tmp_path):
+    assert "mul i32 %x, %n" in run(tmp_path, "--emit", "ll")[1]
+    assert "mul" in run(tmp_path, "--emit", "nvvm")[1]
+
+
+@pytest.mark.skipif(not available("libnvvm"), reason="libnvvm is not installed")
+def test_libnvvm_compiles_it(tmp_path):
+    code, out = run(tmp_path, "--backend", "libnvvm")
+    assert code == 0
+    assert ".entry k" in out
+
+
+def test_what_is_wrong_is_told_with_its_place(tmp_path):
+    code, out = run(tmp_path, text=TEXT.replace("mul i32", "mul i64"))
+    assert code == 1
+    assert "k.ll:4:" in out
+    code, out = run(tmp_path, "--emit", "tree")
+    assert code == 1
+    assert "has no tree" in out

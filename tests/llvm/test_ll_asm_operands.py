@@ -1,0 +1,105 @@
+"""Operands of inline assembly and narrow atomics in the forms that libnvvm takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nvir
+from nvir.passes.driver import run_passes
+from nvir.passes.presets import preset
+from nvir.toolchain import available, libnvvm
+
+
+def legal(text: str, dialect: str) -> str:
+    module = nvir.read_ll(text)
+    run_passes(module, f"legalize<dialect={dialect}>", verify=True)
+    return nvir.print_ll(module, dialect)
+
+
+ASM = """define i32 @f(ptr addrspace(1) %p, i1 %c, <2 x half> %v, half %h) {
+  %r = call { i32, i1 } asm "@$2 ld.b32 $0, [$3]; mov.pred $1, $2; // $4 $5", "=r,=b,b,l,r,h"
+    (i1 %c, ptr addrspace(1) %p, <2 x half> %v, half %h)
+  %a = extractvalue { i32, i1 } %r, 0
+  ret i32 %a
+}
+define void @g(ptr addrspace(1) %p) {
+  call void asm sideeffect "st.b32 [$0], 1;", "l"(ptr addrspace(1) %p)
+  ret void
+}
+"""
+
+
+def test_llvm_7_gets_integers():
+    text = legal(ASM, "llvm7")
+    assert "setp.ne.u32 nvir_p2, $2, 0;" in text
+    assert "selp.u32 $1, 1, 0, nvir_p1;" in text
+    assert '"=r,=r,r,l,r,h"(i32 ' in text
+    assert "ptrtoint" in text
+
+
+def test_llvm_20_keeps_pointers_and_predicates():
+    text = legal(ASM, "llvm20")
+    assert '"=r,=b,b,l,r,h"(i1 %c, ptr addrspace(1) %p, i32 ' in text
+    plain = 'define i32 @f(i32 %x) {\n  %y = call i32 asm "mov.b32 $0, $1;", "=r,r"(i32 %x)\n' \
+            "  ret i32 %y\n}\n"
+    assert "bitcast" not in legal(plain, "llvm7")
+
+
+@pytest.mark.skipif(not available("libnvvm"), reason="libnvvm is not installed")
+@pytest.mark.parametrize(("dialect", "arch"), [("llvm7", "sm_80"), ("llvm20", "sm_100")])
+def test_libnvvm_takes_both(dialect, arch):
+    assert libnvvm.verify(legal(ASM, dialect), arch).ok
+    assert libnvvm.verify(legal(NARROW, dialect), arch).ok
+
+
+NARROW = """define ptx_kernel void @k(ptr %p, ptr %out) {
+  %q = getelementptr i8, ptr %p, i64 2
+  %a = atomicrmw add ptr %q, i8 200 monotonic
+  %b = atomicrmw umax ptr %p, i16 9 monotonic
+  %r = getelementptr i8, ptr %p, i64 5
+  %c = cmpxchg ptr %r, i8 6, i8 77 monotonic monotonic
+  %d = cmpxchg ptr %r, i8 6, i8 78 monotonic monotonic
+  %ca = extractvalue { i8, i1 } %c, 0
+  %cb = extractvalue { i8, i1 } %c, 1
+  %db = extractvalue { i8, i1 } %d, 1
+  %o1 = getelementptr i8, ptr %out, i64 1
+  %o2 = getelementptr i8, ptr %out, i64 2
+  %o3 = getelementptr i8, ptr %out, i64 3
+  %o4 = getelementptr i8, ptr %out, i64 4
+  store i8 %a, ptr %out
+  store i16 %b, ptr %o4
+  store i8 %ca, ptr %o1
+  %cz = zext i1 %cb to i8
+  %dz = zext i1 %db to i8
+  store i8 %cz, ptr %o2
+  store i8 %dz, ptr %o3
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("dialect", ["llvm7", "llvm20"])
+def test_narrow_atomics_leave_their_neighbours_alone(dialect):
+    data = np.array([3, 0, 100, 4, 5, 6, 7, 8], dtype=np.uint8)
+    out = np.zeros(8, dtype=np.uint8)
+    module = nvir.read_ll(legal(NARROW, dialect))
+    run_passes(module, preset(1))
+    nvir.launch(module, "k", 1, 1, [data, out])
+    assert data.tolist() == [9, 0, 44, 4, 5, 77, 7, 8]
+    assert out.tolist()[:6] == [100, 6, 1, 0, 3, 0]
+
+
+@pytest.mark.parametrize(("call", "name"), [
+    ("call { i32, i1 } @llvm.nvvm.shfl.sync.i32(i32 -1, i32 2, i32 %x, i32 1, i32 31)",
+     "shfl.sync.down.b32"),
+    ("call { i32, i1 } @llvm.nvvm.vote.sync(i32 -1, i32 3, i1 true)", "vote.sync.ballot.b32"),
+])
+def test_older_warp_intrinsics_are_read_as_the_newer(call, name):
+    params = "i32, i32, i32, i32, i32" if "shfl" in call else "i32, i32, i1"
+    callee = call.split("@")[1].split("(")[0]
+    m = nvir.read_ll(f"declare {{ i32, i1 }} @{callee}({params})\n"
+                     f"define i32 @f(i32 %x) {{\n  %r = {call}\n"
+                     "  %v = extractvalue { i32, i1 } %r, 0\n  ret i32 %v\n}\n")
+    run_passes(m, preset(1), verify=True)
+    assert name in nvir.print_ptx(m)
