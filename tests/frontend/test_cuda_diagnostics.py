@@ -242,7 +242,7 @@ def test_without_libclang(monkeypatch: pytest.MonkeyPatch) -> None:
     ("t.json", "[" * 100_000, "t.json: error: not JSON that can be read: nested too deeply"),
     ("t.json", b"\xff\xfe", "t.json: error: not UTF-8 text"),
     ("k.ptx", ".version 8.0\n", "takes CUDA sources (.cu), LLVM text (.ll) and trees"),
-    ("k.ll", "define void @f()\n", "`nvir opt` reads PTX and LLVM text"),
+    ("k.ll", "define void @f()\n", "k.ll:1:17: error: expected '{'"),
 ])
 def test_what_is_no_source_is_told_at_its_place(tmp_path, monkeypatch, name, text, said):
     monkeypatch.chdir(tmp_path)

@@ -49,7 +49,7 @@ def test_poison_is_undef_also_inside_of_constants():
     module = nvir.read_ll(module_of("%d = add i32 %n, poison"))
     before = module["k"].entry.first.operands[1]
     assert isinstance(before, Poison)
-    nvir.run_passes(module, "legalize")
+    nvir.run_passes(module, "legalize<dialect=llvm7>")
     after = module["k"].entry.first.operands[1]
     assert isinstance(after, Undef)
     assert not isinstance(after, Poison)
@@ -142,7 +142,7 @@ def test_types_inside_of_structs_and_variables():
         "  store bfloat %v, ptr %q\n  %r = call bfloat @f(ptr %p, bfloat 0xR0000)\n"
         "  ret bfloat %r\n}\n"
     )
-    nvir.run_passes(module, "legalize", verify=True)
+    nvir.run_passes(module, "legalize<dialect=llvm7>", verify=True)
     text = nvir.print_ll(module, "llvm7")
     assert "bfloat" not in text
     assert "%S = type { i16, [2 x i16] }" in text
