@@ -159,6 +159,7 @@ class _Run:
         self.dumps = Dumps(s.print_before, s.print_after, s.print_changed, self.stream)
         self.skipped = frozenset(n for name in s.skip for n in pass_names(name))
         self.done: list[_Done] = []
+        self.settled: dict[tuple[Function, str, Any], int] = {}  # edits when it found nothing
         self.begin = time.perf_counter()
 
     def run(self) -> Context:
@@ -237,13 +238,16 @@ class _Run:
                 f.analyze_cfg()
         name = "" if isinstance(unit, Module) else str(unit.name)
         shown = self._shown(name)
-        text = self._text(unit) if self.settings.check or (shown and self.dumps.wants(pass_.name)) \
-            else ""
+        dumped = shown and self.dumps.wants(pass_.name)
+        if not (dumped or self.settings.check) and self._is_settled(step, unit):
+            return
+        text = self._text(unit) if self.settings.check or dumped else ""
         if shown:
             self.dumps.before(pass_.name, name, text)
         shape = _shape(functions, self.settings.check) if not pass_.cfg else None
         before = {f: (f._rpo, list(f.blocks)) for f in functions}
         start = time.perf_counter()
+        noted = len(self.ctx.remarks) + self.ctx.counters.total()
         changed = pass_.run(unit, self.ctx)
         end = time.perf_counter()
         self.driver.timings.append(Timing(pass_.name, name, start - self.begin, end - start))
@@ -257,6 +261,17 @@ class _Run:
             elif pass_.cfg and changed:
                 self._keep_snapshot(f, *before[f])
         self._after(pass_, unit, name, text, changed, shown)
+        if pass_.settles and isinstance(unit, Function):
+            found = changed or noted != len(self.ctx.remarks) + self.ctx.counters.total()
+            if found and self._is_settled(step, unit):
+                raise VerifyError("it found something where there was nothing before", name)
+            self.settled[unit, pass_.name, step.options] = -1 if found else unit.edits
+
+    def _is_settled(self, step: Step, unit: Function | Module) -> bool:
+        """Whether a pass found nothing in the function as it is."""
+        if not step.pass_.settles or not isinstance(unit, Function):
+            return False
+        return self.settled.get((unit, step.pass_.name, step.options)) == unit.edits
 
     def _after(
         self, pass_: Pass, unit: Function | Module, name: str, text: str, changed: bool,

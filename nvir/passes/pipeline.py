@@ -15,6 +15,7 @@ was printed gives the same pipeline.
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
@@ -94,7 +95,9 @@ def parse_pipeline(
     if isinstance(pipeline, Pipeline):
         return pipeline
     if isinstance(pipeline, str):
-        return _Reader(pipeline, all_passes() if passes is None else passes).read()
+        if passes is None:
+            return _registered(pipeline)
+        return _Reader(pipeline, passes).read()
     steps: list[Step] = []
     for item in pipeline:
         if isinstance(item, Pass):
@@ -106,6 +109,12 @@ def parse_pipeline(
         else:
             raise TypeError(f"a pipeline holds text, Step and Pass, not {type(item).__name__}")
     return Pipeline(tuple(steps))
+
+
+@functools.lru_cache(maxsize=64)
+def _registered(text: str) -> Pipeline:
+    """The same text gives the same pipeline: nothing in one is ever changed."""
+    return _Reader(text, all_passes()).read()
 
 
 def check_order(

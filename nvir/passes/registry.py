@@ -55,6 +55,8 @@ class Pass:
     phases    numbers of the real tool's phases that it models
     makes     the level that the module has after it, where that is another
     plans     its module also has `plan`
+    settles   where it found nothing it finds nothing again until the function is edited: it reads
+              the code alone, and a pipeline that names it often runs it where something was done
     """
 
     name: str
@@ -69,6 +71,7 @@ class Pass:
     phases: tuple[int, ...] = ()
     makes: Level | None = None
     plans: bool = False
+    settles: bool = False
     _home: str = ""
 
     @property
@@ -166,16 +169,18 @@ Registry = Mapping[str, Pass]
 def all_passes() -> dict[str, Pass]:
     """The passes by name."""
     rows = (
-        Pass("copy-prop", "scalar.copy_prop", "uses of a copy name its source", phases=(13,)),
+        Pass("copy-prop", "scalar.copy_prop", "uses of a copy name its source", phases=(13,),
+             settles=True),
         Pass("const-fold", "scalar.const_fold",
              "works out what follows from literals, branches too", cfg=True,
-             phases=(13, 29, 58, 65)),
-        Pass("gvn", "scalar.gvn", "one of several equal computations remains", phases=(29,)),
+             phases=(13, 29, 58, 65), settles=True),
+        Pass("gvn", "scalar.gvn", "one of several equal computations remains", phases=(29,),
+             settles=True),
         Pass("link-libdevice", "llvm.link_libdevice", "links what is called of libdevice",
              level="nvvm", unit="module"),
         Pass("legalize", "llvm.legalize", "rewrites what a dialect of NVVM IR lacks",
              level="nvvm", unit="module", cfg=True, required=True),
-        Pass("dce", "scalar.dce", "removes what nobody uses", phases=(16,)),
+        Pass("dce", "scalar.dce", "removes what nobody uses", phases=(16,), settles=True),
         Pass("mem2reg", "scalar.mem2reg", "allocas that are loaded and stored whole become values",
              level="nvvm"),
         Pass("sroa", "scalar.sroa", "allocas of aggregates become one for each of their pieces",
@@ -189,7 +194,8 @@ def all_passes() -> dict[str, Pass]:
         Pass("memory-space-opt", "scalar.memory_space_opt", "generic pointers become specific ones",
              level="nvvm"),
         Pass("loop-simplify", "loop.simplify.loop_simplify",
-             "gives loops one latch, a preheader, own exits", cfg=True, phases=(18,)),
+             "gives loops one latch, a preheader, own exits", cfg=True, phases=(18,),
+             settles=True),
         Pass("loop-rotate", "loop.simplify.loop_rotate",
              "turns while loops into guarded do-while loops", cfg=True, phases=(18,)),
         Pass("loop-peel", "loop.simplify.loop_peel",
