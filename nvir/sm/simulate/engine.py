@@ -74,7 +74,7 @@ def throughput(
 ) -> float:
     """`cycles_per_warp_iteration` of a simulation. Streams that are alike are simulated once:
     kernels made from one template, and copies of a function, have the same loops."""
-    slots = tuple([attrs.evolve(s, operation=None) for s in stream.slots])
+    slots = tuple([attrs.evolve(s, operation=None, name="") for s in stream.slots])
     return _throughput(stream.profile, slots, warps, iterations, memory)
 
 
@@ -121,6 +121,7 @@ class Run:
         self.running = warps if self.slots else 0
         self.memory = MemorySystem(memory, stream.profile)
         self.width = stream.profile.issue_width or warps
+        # pipe -> when each of its units is free, a heap
         self.free = {p: [0] * pipe.units for p, pipe in stream.profile.pipes.items()}
         self.branch_gap = BRANCH_GAP if "branch_gap" in stream.profile.features else 0
         self.span, self.count = warps, len(self.slots)
@@ -265,14 +266,12 @@ class Run:
 
     def _take(self, s: Slot, cycle: int) -> str:
         """Keep a unit of one of a slot's pipes busy; which pipe."""
-        pipe = s.pipes[0] if len(s.pipes) == 1 else min(s.pipes, key=lambda p: min(self.free[p]))
+        pipe = s.pipes[0] if len(s.pipes) == 1 else min(s.pipes, key=lambda p: self.free[p][0])
         units = self.free[pipe]
-        if len(units) == 1:
-            units[0] = cycle + s.interval
-        else:
-            units[units.index(min(units))] = cycle + s.interval
+        heapq.heapreplace(units, cycle + s.interval)
         for k in self.kinds_of[pipe]:
-            self.open[k] = soonest(self.units[k])
+            others = self.units[k]
+            self.open[k] = units[0] if len(others) == 1 else min(u[0] for u in others)
         return pipe
 
     def _book(self, w: Warp, cycle: int, s: Slot) -> None:
@@ -314,11 +313,3 @@ class Run:
             {p: min(1.0, share) for p, share in used.items()}, tuple(self.events),
             tuple(s.name for s in self.slots),
         )
-
-
-def soonest(units: list[list[int]]) -> int:
-    """When the first unit of some pipes is free; 0 of no pipes."""
-    if len(units) == 1:
-        found = units[0]
-        return found[0] if len(found) == 1 else min(found)
-    return min(map(min, units), default=0)
