@@ -5,17 +5,20 @@ registers by the model of the assembler's allocation, blocks an SM from these, c
 from the simulator with as many warps as then fit. The best depth is taken where it beats the loop
 as the assembler would leave it, which unrolls some loops itself, by more than MARGIN.
 
-Most depths need no trial. Pipelining hides latency, it takes no work away: pipes, issue slots and
-the memory's bandwidth are as busy with an iteration as before. That is a bound for all depths
-(`least_cycles`). A loop that already runs as fast gains nothing, and the first depth that comes as
-near to the bound as depths may differ is the one to take.
+What is dear is the prediction of registers, so bounds come first. Pipelining hides latency, it
+takes no work away: pipes, issue slots and the memory's bandwidth are as busy with an iteration as
+before (`least_cycles`). A loop that already runs as fast gains nothing, and a depth that comes as
+near to that as depths may differ is deep enough. And values in flight need registers: no depth is
+faster than it would be with those of the function as it is. So registers are predicted of the most
+promising depth first, and of others only where that could change what is chosen.
 
-Cost     two simulations and predictions of registers for most loops that are pipelined, one for
-         those that are not; a clone of the function for each depth tried.
+Cost     one prediction of registers for most loops that are pipelined, none for most others of a
+         function that is known; a clone of the function and a simulation for each depth tried.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import attrs
@@ -41,7 +44,7 @@ from nvir.sm.machine import Expansion
 from nvir.sm.machine import expand as expand_operations
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile
-from nvir.sm.simulate import Memory, least_cycles, loop_stream, slot_of, throughput
+from nvir.sm.simulate import Memory, Stream, least_cycles, loop_stream, slot_of, throughput
 
 DEEPEST = 4
 LONGEST_PROLOGUE = 1 << 17  # instructions; only a mistaken demand leads there
@@ -67,12 +70,13 @@ class Cost:
     cycles: float
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Choice:
     """What was found for a loop. `reason` None: pipeline it with these stages.
 
     before   as the assembler would leave it, unrolled `unrolled` times by itself
-    tried    depth -> cost; `stages` of the depth that was chosen
+    tried    depth -> cost; `staged`: depth -> stages
+    bounds   depth -> cycles that it takes at least, where that is too many to go on
     """
 
     reason: Reason | None
@@ -80,12 +84,30 @@ class Choice:
     depth: int = 0
     before: Cost | None = None
     unrolled: int = 1
-    tried: Mapping[int, Cost] = attrs.field(factory=dict)
-    stages: Staged | None = None
+    tried: dict[int, Cost] = attrs.field(factory=dict)
+    staged: dict[int, Staged] = attrs.field(factory=dict)
+    bounds: dict[int, float] = attrs.field(factory=dict)
 
     @property
     def after(self) -> Cost | None:
         return self.tried.get(self.depth)
+
+
+@attrs.frozen(eq=False)
+class Form:
+    """A copy of a function in which a loop is pipelined.
+
+    factors  of the loops that the assembler unrolls; `stream`: the kernel, of `steps` iterations
+    bound    of its cycles an iteration: with the registers of the function as it is, since values
+             in flight need more; 0 where those are not known
+    """
+
+    function: Function
+    staged: Staged
+    factors: Mapping[str, int]
+    stream: Stream
+    steps: int
+    bound: float
 
 
 @attrs.define(eq=False)
@@ -121,24 +143,33 @@ class Prices:
                     if UNROLLED in b.flags and len(b) > len(block) and b.loop_depth
                 )
                 unrolled = next(x for x in natural_loops(scratch) if x.header is main)
-                return self._cost(self._registers(scratch, {}), unrolled, factor)
+                stream = loop_stream(unrolled, self.profile)
+                return self._cost(self._registers(scratch, {}), stream, factor)
             except (NvirError, StopIteration):
                 pass
         if self.plain is None:
             self.plain = self._registers(self.function, self.factors)
-        return self._cost(self.plain, loop, 1, expansion)
+        return self._cost(self.plain, loop_stream(loop, self.profile, expansion=expansion), 1)
 
     def _registers(self, function: Function, factors: Mapping[str, int]) -> Registers:
         found = predict(function, self.profile, factors)
         return found.registers, found.spills.bytes
 
-    def after(self, body: Body, stages: tuple[int, ...], kernel_only: bool) -> Cost:
+    def form(self, body: Body, staged: Staged, kernel_only: bool) -> Form:
         """The loop of a body, whose function is a copy, pipelined by these stages."""
         header, depth = body.block, body.block.loop_depth
-        made = expand_stages(body, stages, kernel_only)
+        made = expand_stages(body, staged.stages, kernel_only)
         left = {k: f for k, f in self.factors.items() if k != str(header.name)}
         kernel = Loop(made.kernel, [made.kernel], depth, None, [made.kernel])
-        return self._cost(self._registers(header.function, left), kernel, made.factor)
+        stream = loop_stream(kernel, self.profile)
+        bound = 0.0
+        if self.plain is not None:
+            bound = self._cost(self.plain, stream, made.factor).cycles * (1 - ROUNDING)
+        return Form(header.function, staged, left, stream, made.factor, bound)
+
+    def after(self, form: Form) -> Cost:
+        """What a form costs with the registers that it needs."""
+        return self._cost(self._registers(form.function, form.factors), form.stream, form.steps)
 
     def least(self, body: Body, expansion: Expansion) -> float:
         """Cycles an iteration that no depth beats: of what each of them does once an iteration."""
@@ -150,15 +181,12 @@ class Prices:
         ]
         return least_cycles(slots, self.profile, Memory(self.level)) * (1 - ROUNDING)
 
-    def _cost(
-        self, found: Registers, loop: Loop, steps: int, expansion: Expansion | None = None
-    ) -> Cost:
+    def _cost(self, found: Registers, stream: Stream, steps: int) -> Cost:
         """The cost of a loop whose body holds that many iterations."""
         registers, spills = found
         fits = occupancy(self.profile, registers, self.block)
         blocks = max(1, fits.blocks_per_sm)
         warps = max(1, blocks * -(-self.block // 32) // PARTITIONS)
-        stream = loop_stream(loop, self.profile, expansion=expansion)
         rounds = max(8, min(24, ISSUES // (warps * max(1, len(stream.slots)))))
         cycles = throughput(stream, warps=warps, iterations=rounds, memory=self.level)
         return Cost(registers, spills, fits.blocks_per_sm, cycles / steps)
@@ -240,43 +268,73 @@ def choose(
     """
     trip = trip_count(loop)
     count = trip.count if trip is not None else None
-    unrolled = prices.factors.get(str(loop.header.name), 1)
-    before: Cost | None = None
+    found = Choice(None, unrolled=prices.factors.get(str(loop.header.name), 1))
     least = 0.0
-    tried: dict[int, Cost] = {}
-    stages: dict[int, Staged] = {}
+    pending: dict[int, Form] = {}
     short = None
     for d in [depth] if depth else range(1, DEEPEST + 1):
-        found = staged(body, d)
-        if found is None:
+        stages = staged(body, d)
+        if stages is None:
             break
-        if found.filling > LONGEST_PROLOGUE:
-            return Choice(Reason.TOO_LARGE, str(found.filling))
-        if count is not None and not kernel_only and count < found.count + Layout(found).factor - 1:
+        if stages.filling > LONGEST_PROLOGUE:
+            return Choice(Reason.TOO_LARGE, str(stages.filling))
+        whole = stages.count + Layout(stages).factor - 1  # iterations of one round
+        if count is not None and not kernel_only and count < whole:
             short = count
             break
-        if before is None:
-            before, least = prices.before(loop, expansion), prices.least(body, expansion)
-            if not force and least > before.cycles * (1 - MARGIN):
-                what = f"at least {least:.1f} cycles an iteration against {before.cycles:.1f}"
-                return Choice(Reason.NO_GAIN, what, 0, before, unrolled)
-        stages[d] = found
-        tried[d] = prices.after(body_in_copy(loop, body), found.stages, kernel_only)
-        if _is_settled(_fitting(tried, before, limit), least):
-            break
-    if before is not None:
-        made = _best(tried, before, unrolled, force, limit)
-        return attrs.evolve(made, stages=stages.get(made.depth))
+        if found.before is None:
+            found.before, least = prices.before(loop, expansion), prices.least(body, expansion)
+            if not force and least > found.before.cycles * (1 - MARGIN):
+                return _no_gain(found, least)
+        pending[d] = prices.form(body_in_copy(loop, body), stages, kernel_only)
+        if pending[d].bound <= least * (1 + MARGIN):  # else see first if a deeper one does better
+            _price(prices, found, pending, force, limit)
+            if _is_settled(_fitting(found, limit), least):
+                break
+    if found.before is not None:
+        _price(prices, found, pending, force, limit)
+        return _best(found, force, limit)
     if short is not None:
         return Choice(Reason.SHORT, str(short))
     names = ", ".join(body.nodes[n].form.spelling for n in body.long_loads)
     return Choice(Reason.RECURRENCE, names)
 
 
-def _fitting(tried: dict[int, Cost], before: Cost, limit: int | None) -> dict[int, Cost]:
+def _price(
+    prices: Prices, found: Choice, pending: dict[int, Form], force: bool, limit: int | None
+) -> None:
+    """Predict the registers of pending depths, the most promising first, as long as that may
+    change what is chosen."""
+    assert found.before is not None
+    worth = math.inf if force else found.before.cycles * (1 - MARGIN)
+    while pending:
+        d = min(pending, key=lambda d: (pending[d].bound, d))
+        form = pending.pop(d)
+        fit = _fitting(found, limit)
+        matters = form.bound <= worth
+        if fit:
+            best = fit[_fastest(fit)].cycles
+            chosen = _shallowest(fit, best)
+            matters &= form.bound < best or (d < chosen and form.bound <= best * (1 + MARGIN))
+        if matters:
+            found.tried[d], found.staged[d] = prices.after(form), form.staged
+        else:
+            found.bounds[d] = form.bound
+
+
+def _no_gain(found: Choice, bound: float) -> Choice:
+    assert found.before is not None
+    found.reason = Reason.NO_GAIN
+    found.what = f"at least {bound:.1f} cycles an iteration against {found.before.cycles:.1f}"
+    return found
+
+
+def _fitting(found: Choice, limit: int | None) -> dict[int, Cost]:
     """The depths whose registers do not spill more, and leave a block room on an SM."""
+    before = found.before
+    assert before is not None
     return {
-        d: c for d, c in tried.items()
+        d: c for d, c in found.tried.items()
         if c.spills <= before.spills and c.blocks and (limit is None or c.registers <= limit)
     }
 
@@ -298,15 +356,19 @@ def _is_settled(fit: dict[int, Cost], least: float) -> bool:
     return _shallowest(fit, least) == found
 
 
-def _best(
-    tried: dict[int, Cost], before: Cost, unrolled: int, force: bool, limit: int | None
-) -> Choice:
-    fit = _fitting(tried, before, limit)
-    if not fit:
-        need = min(c.registers for c in tried.values())
-        return Choice(Reason.REGISTERS, f"{need} and more", 0, before, unrolled, tried)
-    best = _shallowest(fit, fit[_fastest(fit)].cycles)
-    if not force and fit[best].cycles > before.cycles * (1 - MARGIN):
-        what = f"{fit[best].cycles:.1f} cycles an iteration against {before.cycles:.1f}"
-        return Choice(Reason.NO_GAIN, what, best, before, unrolled, tried)
-    return Choice(None, "", best, before, unrolled, tried)
+def _best(found: Choice, force: bool, limit: int | None) -> Choice:
+    fit, before = _fitting(found, limit), found.before
+    assert before is not None
+    least = min(found.bounds.values(), default=math.inf)
+    if not fit and not found.bounds:
+        found.reason = Reason.REGISTERS
+        found.what = f"{min(c.registers for c in found.tried.values())} and more"
+        return found
+    found.depth = _shallowest(fit, fit[_fastest(fit)].cycles) if fit else 0
+    cycles = fit[found.depth].cycles if fit else math.inf
+    if not force and cycles > before.cycles * (1 - MARGIN):
+        if least < cycles:
+            return _no_gain(found, least)
+        found.reason = Reason.NO_GAIN
+        found.what = f"{cycles:.1f} cycles an iteration against {before.cycles:.1f}"
+    return found

@@ -367,9 +367,9 @@ class _Pipeliner:
         assert after is not None
         bounds = minimum_ii(loop_graph(loop, self.ctx.profile, level=self.options.level).graph)
         alone = self.options.form == "kernel-only"
-        assert choice.stages is not None
-        body, _ = body_at(where, self._textures(where), words=True, like=choice.stages.body)
-        done = expand_stages(body, choice.stages.stages, alone)
+        stages = choice.staged[choice.depth]
+        body, _ = body_at(where, self._textures(where), words=True, like=stages.body)
+        done = expand_stages(body, stages.stages, alone)
         self.ctx.count("pipelined")
         self.ctx.remark(
             PIPELINE, loop, stages=done.stages, factor=done.factor,
