@@ -506,7 +506,8 @@ def predict(module: nvir.Module, arch: str) -> dict[str, dict[str, Any]]:
     for f in module.functions:
         if f.blocks:
             f.analyze_cfg()
-            out[str(f.name)] = decide(f, ctx, arch)
+            made = decide(f, ctx, arch)
+            out[str(f.name)] = {str(header.name): d for header, d in made.items()}
     return out
 
 

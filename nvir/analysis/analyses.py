@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nvir.ir import block
+from nvir.ir.block import Block
 from nvir.ir.errors import VerifyError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
@@ -53,6 +54,10 @@ class Analyses:
     def loops(self) -> list[Loop]:
         """The natural loops, outer before inner; of the last snapshot of the control flow."""
         return natural_loops(self.function)
+
+    def loop(self, header: Block) -> Loop | None:
+        """The loop with this header, None where there is none any more."""
+        return next((x for x in self.loops if x.header is header), None)
 
     @property
     def affine(self) -> AffineForms:

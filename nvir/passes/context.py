@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from nvir.analysis.analyses import Analyses
 from nvir.ir.module import Module
 from nvir.passes.knobs import Knobs, Policy
 from nvir.passes.remarks import Code, Remark, Remarks, Scalar, locate
@@ -63,6 +64,10 @@ class Context:
             return self.knobs.get(name, pass_id=pass_id)
         function = str(block.function.name)
         return self.knobs.get(name, block=block.name, function=function, pass_id=pass_id)
+
+    def analyses(self, function: Function) -> Analyses:
+        """What is known of a function, kept from pass to pass until it is edited."""
+        return Analyses.of(function)
 
     def count(self, counter: str, n: int = 1) -> None:
         """Add to the statistic `pass.counter`."""

@@ -77,7 +77,8 @@ def unrolling(
     knobs = knobs if knobs is not None else Knobs(policy=policy)
     if knobs.policy == "documented":
         return _documented(f, module, knobs)
-    return decide(f, Context(module, knobs), target)
+    made = decide(f, Context(module, knobs), target)
+    return {header.name: d for header, d in made.items()}
 
 
 def _documented(f: Function, module: Module, knobs: Knobs) -> dict[str, UnrollDecision]:

@@ -114,7 +114,7 @@ def said(text: str) -> str:
     module = nvir.read_ptx(HEAD + kernel(text))
     function = module["k"]
     function.analyze_cfg()
-    made = decide(function, Context(module, Knobs()))["L"]
+    made = {str(h.name): d for h, d in decide(function, Context(module, Knobs())).items()}["L"]
     return made.action if made.factor in (None, 1) else f"{made.action} {made.factor}"
 
 

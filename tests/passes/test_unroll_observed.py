@@ -48,7 +48,8 @@ def decisions(text: str, target: str = "sm_80", end: str = END, **knobs: object)
     module = nvir.read_ptx(HEADER.format(target=target) + text + end)
     function = module["k"]
     function.analyze_cfg()
-    return decide(function, Context(module, Knobs(knobs)))
+    made = decide(function, Context(module, Knobs(knobs)))
+    return {str(header.name): decision for header, decision in made.items()}
 
 
 def decision(body: str, trip: int | str = "%r1", target: str = "sm_80", **knobs: object):

@@ -339,7 +339,7 @@ def sizes(text: str, arch: str = "sm_80") -> tuple[int, int]:
     )
     function = (module := nvir.read_ptx(HEAD.format(arch=arch) + START + loop + END))["k"]
     function.analyze_cfg()
-    made = decide(function, Context(module, Knobs()))["L"]
+    made = {str(h.name): d for h, d in decide(function, Context(module, Knobs())).items()}["L"]
     return made.d - 1, made.cost - 1
 
 

@@ -211,7 +211,10 @@ def _copies(f, module, arch):
     from nvir.passes.loop.unroll.unroll_decision import decide
 
     made = decide(f, Context(module, Knobs()), arch)
-    return {h: d.factor or d.T for h, d in made.items() if d.action != "none" and (d.factor or d.T)}
+    return {
+        str(h.name): d.factor or d.T for h, d in made.items()
+        if d.action != "none" and (d.factor or d.T)
+    }
 
 
 @pytest.mark.oracle

@@ -26,7 +26,8 @@ from collections.abc import Set as AbstractSet
 
 import attrs
 
-from nvir.analysis.divergence import Divergence, divergence
+from nvir.analysis.analyses import Analyses
+from nvir.analysis.divergence import Divergence
 from nvir.analysis.induction import TripCount
 from nvir.assembler.unroll.body_cost import BodyCost, body_cost
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
@@ -116,7 +117,7 @@ class _State:
         if not ends:
             return False
         if self._divergence is None:
-            self._divergence = divergence(self.function)
+            self._divergence = Analyses.of(self.function).divergence
         return any(self._divergence.is_divergent(v) for v in ends)
 
     def decide(self, loop: Loop, off: bool) -> UnrollDecision:

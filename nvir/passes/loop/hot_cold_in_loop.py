@@ -29,7 +29,7 @@ from collections.abc import Set as AbstractSet
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 
@@ -43,7 +43,7 @@ _NEVER_RETURN = frozenset(("__assertfail", "__assert_fail", "abort"))
 
 
 def run(function: Function, ctx: Context) -> bool:
-    loops = [x for x in natural_loops(function) if x.parent is None]
+    loops = [x for x in ctx.analyses(function).loops if x.parent is None]
     if not loops:
         return False
     blocks = function.blocks

@@ -33,7 +33,7 @@ def unrolling(
     out = {}
     for loop in loops:
         header = loop.header
-        decision = made[header.name]
+        decision = made[header]
         said = overridden(text, number[header], header.name)
         if said == "skip":
             decision = decision.none(None, "the override string names the block")

@@ -30,7 +30,7 @@ from nvir.analysis.pressure import register_pressure
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import form
 from nvir.ir.ssa.repair import home_of, obstacle, repair
 from nvir.ir.types import ScalarType
@@ -61,7 +61,7 @@ class Options:
 
 
 def run(function: Function, ctx: Context) -> bool:
-    loops = natural_loops(function)
+    loops = ctx.analyses(function).loops
     if not loops:
         return False
     live = liveness(function)

@@ -53,7 +53,6 @@ from nvir.ir.builder import Builder
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.loops import natural_loops
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 from nvir.ir.values import Value
@@ -112,7 +111,7 @@ class Need:
 
 def run(function: Function, ctx: Context) -> bool:
     started = [i for b in function.blocks for i in b if _starts(i)]
-    if not started or not natural_loops(function):
+    if not started or not ctx.analyses(function).loops:
         return False
     found, unknown = _Flow(function, Analyses.of(function).alias).needs()
     for need in found:

@@ -39,7 +39,7 @@ from nvir.analysis.pressure import RegisterPressure, register_pressure, width
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form, form
 from nvir.ir.ssa.rewrite import substitute
@@ -92,7 +92,7 @@ def run(function: Function, ctx: Context) -> bool:
     held = held_in_place(function)
     pressure = register_pressure(function)
     forms = Analyses.of(function).affine
-    for loop in natural_loops(function)[::-1]:
+    for loop in ctx.analyses(function).loops[::-1]:
         if not region.is_canonical(loop):
             ctx.remark(region.NOT_CANONICAL, loop, done="reduced")
             continue

@@ -39,7 +39,7 @@ from nvir.analysis.held import held_in_place
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import form
 from nvir.ir.ssa.repair import repair
 from nvir.ir.ssa.rewrite import can_stand_for, substitute
@@ -108,7 +108,7 @@ def _candidates(
     )
     planner = Planner(function, limits, held)
     families: dict[Loop | None, list[Loop]] = {}
-    for loop in natural_loops(function):
+    for loop in ctx.analyses(function).loops:
         families.setdefault(loop.parent, []).append(loop)
     chosen = []
     for siblings in families.values():

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 
 import attrs
 
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
 from nvir.assembler.regalloc.predict import predict
 from nvir.assembler.regalloc.targets import block_threads
@@ -30,7 +31,7 @@ from nvir.ir.block import Block
 from nvir.ir.clone import clone_function
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_delays, delays_of
 from nvir.passes.loop.pipeline.expand import Expanded, expand
 from nvir.passes.loop.pipeline.feasible import Reason
@@ -142,7 +143,7 @@ class Prices:
                     b for b in scratch.blocks
                     if UNROLLED in b.flags and len(b) > len(block) and b.loop_depth
                 )
-                unrolled = next(x for x in natural_loops(scratch) if x.header is main)
+                unrolled = next(x for x in Analyses.of(scratch).loops if x.header is main)
                 stream = loop_stream(unrolled, self.profile)
                 return self._cost(self._registers(scratch, {}), stream, factor)
             except (NvirError, StopIteration):
@@ -236,7 +237,8 @@ def body_at(
     if words:
         join_words(block)
     region = regions(function, {block}, Refusals(function).held)[block]
-    loop = next(x for x in natural_loops(function) if x.header is block)
+    loop = Analyses.of(function).loop(block)
+    assert loop is not None
     return Body(loop, region.preheader, textures=textures, like=like), region
 
 

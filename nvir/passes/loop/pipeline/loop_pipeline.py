@@ -39,13 +39,13 @@ from typing import Literal
 
 import attrs
 
-from nvir.analysis.divergence import Divergence, divergence
+from nvir.analysis.divergence import Divergence
 from nvir.analysis.induction import trip_count
 from nvir.ir.block import Block
 from nvir.ir.clone import clone_function
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_times, is_long_load
 from nvir.passes.loop.pipeline.choice import (
@@ -137,10 +137,10 @@ def run(function: Function, ctx: Context) -> bool:
     work = _Pipeliner(function, ctx)
     if ctx.options.schedule:
         return work.by_file(read_schedules(ctx.options.schedule))
-    headers = [x.header for x in natural_loops(function)]
+    known = ctx.analyses(function)
     changed = False
-    for header in headers:
-        loop = next((x for x in natural_loops(function) if x.header is header), None)
+    for header in [x.header for x in known.loops]:
+        loop = known.loop(header)  # as it is by now
         if loop is not None and work.loop(loop):
             changed = True
     return changed
@@ -176,11 +176,12 @@ class _Pipeliner:
     def by_file(self, schedules: list[FileSchedule]) -> bool:
         """Pipeline the loops that a file names. Raises ParseError where it does not fit."""
         changed = False
+        known = self.ctx.analyses(self.function)
         for given in schedules:
             if given.function != str(self.function.name):
                 continue
             loop = next(
-                (x for x in natural_loops(self.function) if x.header.name == given.loop), None
+                (x for x in known.loops if x.header.name == given.loop), None
             )
             if loop is None:
                 raise given.wrong(f"{given.function} has no loop {given.loop}")
@@ -285,7 +286,7 @@ class _Pipeliner:
         if not any(i.form.convergent for i in loop.header):
             return False
         if self._divergence is None:
-            self._divergence = divergence(self.function)
+            self._divergence = self.ctx.analyses(self.function).divergence
         d = self._divergence
         return loop.header in d.divergent_loops or d.is_divergent_branch(loop.header)
 
@@ -351,7 +352,8 @@ class _Pipeliner:
         if self._factors is None:
             made = decide(self.function, self.ctx)
             self._factors = {
-                name: d.factor for name, d in made.items() if d.factor is not None and d.factor > 1
+                str(header.name): d.factor for header, d in made.items()
+                if d.factor is not None and d.factor > 1
             }
         return self._factors
 

@@ -15,11 +15,12 @@ from collections.abc import Set as AbstractSet
 
 import attrs
 
-from nvir.analysis.divergence import Divergence, divergence
+from nvir.analysis.analyses import Analyses
+from nvir.analysis.divergence import Divergence
 from nvir.ir.block import Block
 from nvir.ir.cfg import Place, interpose_all
 from nvir.ir.function import Function
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.remarks import missed, passed
@@ -71,7 +72,7 @@ class _Work:
         self._known: dict[Block, bool] = {}  # header -> no unknown operation within
 
     def _loops(self) -> list[Loop]:
-        loops, headers = natural_loops(self.function), self.headers
+        loops, headers = Analyses.of(self.function).loops, self.headers
         return loops if headers is None else [x for x in loops if x.header in headers]
 
     def header_edges(self, whole: bool) -> list[_Plan]:
@@ -142,7 +143,7 @@ class _Work:
         if not self.together:
             return True
         if self._divergence is None:
-            self._divergence = divergence(self.function)
+            self._divergence = Analyses.of(self.function).divergence
         for s in plan.place.sources:
             if self._divergence.is_divergent_branch(s):
                 if self.ctx is not None:

@@ -33,7 +33,7 @@ from nvir.ir.block import Block
 from nvir.ir.clone import place
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.ir.ssa.repair import repair
 from nvir.ir.values import Value
 from nvir.passes.context import Context
@@ -71,7 +71,7 @@ def peel_loops(
     """Peel one iteration of each innermost loop (with a header in `only`); whether any was.
     They are canonical again then."""
     loops = [
-        x for x in natural_loops(function)
+        x for x in ctx.analyses(function).loops
         if x.is_innermost and (only is None or x.header in only)
     ]
     if not loops:

@@ -36,7 +36,7 @@ import attrs
 from nvir.analysis.held import held_in_place
 from nvir.ir.cfg import Place, interpose_all
 from nvir.ir.function import Function
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.loop import region
@@ -80,7 +80,7 @@ def run(function: Function, ctx: Context) -> bool:
 
 def _plans(function: Function, ctx: Context) -> tuple[list[Plan], AbstractSet[Value]]:
     """What to rotate, and the values that are held in place where anything is."""
-    loops = natural_loops(function)
+    loops = ctx.analyses(function).loops
     if not ctx.knob("LoopInversion"):
         ctx.remark(DISABLED)
         return [], frozenset()

@@ -118,10 +118,11 @@ def run(function: Function, ctx: Context) -> bool:
     if not function.back_edges:
         return False
     work = _Pipeliner(function, ctx)
-    headers = [x.header for x in reversed(natural_loops(function))]  # inner before outer
+    known = ctx.analyses(function)
+    headers = [x.header for x in reversed(known.loops)]  # inner before outer
     changed = False
     for header in headers:
-        loop = next((x for x in natural_loops(function) if x.header is header), None)
+        loop = known.loop(header)
         if loop is not None and work.loop(loop):
             changed = True
             function.analyze_cfg()
@@ -216,7 +217,7 @@ class _Pipeliner:
 
     def _recogniser(self) -> Recogniser:
         if self._divergence is None:
-            self._divergence = divergence(self.function)
+            self._divergence = self.ctx.analyses(self.function).divergence
         return Recogniser(self.function, self._divergence)
 
     # ------------------------------------------------------------ the choice

@@ -43,7 +43,7 @@ from nvir.ir.block import Block
 from nvir.ir.cfg import common_dominator
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 from nvir.ir.symbols import Variable
@@ -128,7 +128,7 @@ class Recogniser:
         self.alias = alias_analysis(self.forms)
         self.roots = Roots(self.forms)
         self.held = held_in_place(function)
-        self.inner = {b: x for x in natural_loops(function) for b in x.blocks}
+        self.inner = {b: x for x in Analyses.of(function).loops for b in x.blocks}
 
     def loop(self, loop: Loop) -> TileLoop:
         """The parts of a loop. Raises Refused."""

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import attrs
 
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import TripCount, trip_count
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.passes.loop.unroll.counted import unroll_counted
 from nvir.passes.loop.unroll.prepare import Refusals, Region, regions
 from nvir.passes.loop.unroll.transform import Layout, Test, Unroller
@@ -59,7 +60,7 @@ def unroll(
         return {}
     with bulk():
         made = regions(function, set(plans), refusals.held)
-        loops = [x for x in natural_loops(function) if x.header in made]
+        loops = [x for x in Analyses.of(function).loops if x.header in made]
         trips = {x.header: trip_count(x) for x in loops}
         place = {b: k for k, b in enumerate(function.blocks)}
         loops.sort(key=lambda x: (-x.depth, -place[x.header]))

@@ -41,7 +41,7 @@ from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.apply import Outcome, Plan, unroll
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
@@ -138,7 +138,7 @@ def planned(function: Function, ctx: Context, refusals: Refusals | None = None) 
     if why:
         return Planned(guard=why)
     refusals = refusals or Refusals(function)
-    loops = natural_loops(function)
+    loops = ctx.analyses(function).loops
     if ctx.options.asked:
         loops = [x for x in loops if is_asked(x.header)]
         if not loops:

@@ -25,13 +25,14 @@ from collections.abc import Set as AbstractSet
 
 import attrs
 
-from nvir.analysis.divergence import Divergence, divergence
+from nvir.analysis.analyses import Analyses
+from nvir.analysis.divergence import Divergence
 from nvir.analysis.held import held_in_place
 from nvir.ir.block import Block
 from nvir.ir.cfg import successors
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.loops import Loop
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import form
 from nvir.ir.ssa.repair import obstacle, repair
@@ -135,7 +136,7 @@ class Refusals:
     def _parts(self, loop: Loop) -> bool:
         """Whether lanes that enter the loop together may leave it apart."""
         if self._divergence is None:
-            self._divergence = divergence(self.function)
+            self._divergence = Analyses.of(self.function).divergence
         return loop.header in self._divergence.divergent_loops or any(
             self._divergence.is_divergent_branch(b) for b, _ in loop.exits
         )
@@ -147,7 +148,7 @@ def regions(function: Function, headers: set[Block], held: frozenset[Value]) -> 
     The loops must have no refusal.
     """
     canonicalise(function, headers=headers)
-    loops = [x for x in natural_loops(function) if x.header in headers]
+    loops = [x for x in Analyses.of(function).loops if x.header in headers]
     _close(function, loops, held)
     made: dict[Block, Region] = {}
     place = {b: k for k, b in enumerate(function.blocks)}

@@ -21,8 +21,8 @@ from nvir.assembler.unroll.decide import (
     UnrollDecision,
     unroll_decisions,
 )
+from nvir.ir.block import Block
 from nvir.ir.function import Function
-from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module, capability
 from nvir.ir.ssa.rewrite import substituted
 from nvir.passes.context import Context
@@ -57,8 +57,8 @@ def run(function: Function, ctx: Context) -> bool:
     decisions = decide(function, ctx)
     if not decisions:
         return False
-    for loop in natural_loops(function):
-        made = decisions[loop.header.name]
+    for loop in ctx.analyses(function).loops:
+        made = decisions[loop.header]
         numbers = {"T": made.T, "d": made.d, "a": made.cost, "S": made.folds, "p": made.saved}
         ctx.count(made.action)
         if made.action == "full":
@@ -73,8 +73,8 @@ def run(function: Function, ctx: Context) -> bool:
 
 def decide(
     function: Function, ctx: Context, target: str | None = None
-) -> dict[str, UnrollDecision]:
-    """The decisions by the name of the loop's header. The function stays as it is.
+) -> dict[Block, UnrollDecision]:
+    """The decisions by the loop's header. The function stays as it is.
 
     `target` is the architecture, the module's own by default.
     """
@@ -89,12 +89,11 @@ def decide(
         full_limit=ctx.knob("UnrollFullInstLimit"),
     )
     arch = capability(target or ctx.module.target) or 80
-    headers = [x.header for x in natural_loops(function)]
+    headers = [x.header for x in ctx.analyses(function).loops]
     off = frozenset(h for h in headers if ctx.knob("block-nounroll", h))
     with substituted(copy_prop.copies(function)):
         dead = frozenset(dce.dead_instructions(function))
-        decisions = unroll_decisions(function, arch, limits, off, dead)
-    return {header.name: made for header, made in decisions.items()}
+        return unroll_decisions(function, arch, limits, off, dead)
 
 
 def prepared(function: Function, module: Module) -> Function:
