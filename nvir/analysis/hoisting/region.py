@@ -19,7 +19,7 @@ loop or by what moves, and
 Never: effects, convergent operations (the lanes that run them together would be others), volatile
 accesses and registers, values that asynchronous operations hold in place, unknown mnemonics.
 
-Method   First the hazards, then the candidates of the loop's blocks (licm_nest.py), in reverse
+Method   First the hazards, then the candidates of the loop's blocks (hoisting/nest.py), in reverse
          post-order. Nothing is moved yet.
 Cost     a visit for each loop around a candidate; a load is compared with at most `MAX_STORES`
          stores.

@@ -1,6 +1,6 @@
 """Which invariants leave a loop, as ptxas was observed to decide: block by block.
 
-    score · budget / (real · size) ≥ penalty        (licm_score.py)
+    score · budget / (real · size) ≥ penalty        (hoist/score.py)
 
     block                               budget   what may leave
     header, latch of an innermost loop  200      all that is invariant

@@ -13,7 +13,7 @@ is an input like any other, and has to be free by itself.
     special registers that all lanes share are read as cheaply before the loop
 
 Cost    a visit an instruction.
-Source  ptxas 13.0.88, observed (licm_observed.py): it holds around loops, not in them.
+Source  ptxas 13.0.88, observed (hoist/decide.py): it holds around loops, not in them.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ budget    how generous the instance is
 size      of the block: what the saving is a share of
 penalty   the registers that it takes
 
-Two policies fill it in, both block by block: `documented` in licm_stages.py, `observed` in
-licm_observed.py.
+Two policies fill it in, both block by block: `documented` in hoist/stages.py, `observed` in
+hoist/decide.py.
 """
 
 from __future__ import annotations

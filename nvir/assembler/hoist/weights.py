@@ -10,7 +10,7 @@ Method   The cost of a form is worked out once in a process, but for what may be
          readers. A block is walked once for all questions about it, and again where a loop around
          finds less in it.
 Cost     one visit an instruction for each loop around it at most.
-Source   as licm_observed.py; unroll_weights.py for the sequences.
+Source   as hoist/decide.py; unroll/weights.py for the sequences.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ An instruction folds if all that it reads is known: literals, the induction
 variables, addresses of shared and constant memory, results of what folds. An
 address offset is an addition of its own, which accesses of one address share.
 
-Method   What is known, unroll_known.py says; the rest is one sum.
+Method   What is known, unroll/known.py says; the rest is one sum.
 Nests    An inner loop that is unrolled fully counts as its copies, and its
          phis are known as well.
 Cost     one visit an instruction of the loop.
-Source   measured, see unroll_weights.py.
+Source   measured, see unroll/weights.py.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Method   Header phis that start from a known value are taken for known; values o
          worked out on demand; phis whose next value turns out unknown are struck, until nothing
          changes.
 Cost     one visit a value that is asked for, another for each phi struck.
-Source   measured, see unroll_weights.py.
+Source   measured, see unroll/weights.py.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The notes' LICM core: for each block of a loop, budget, marks and the test whether it pays.
 
-The stages themselves are in licm_stages.py; here they are run in the order of the real routine,
+The stages themselves are in hoist/stages.py; here they are run in the order of the real routine,
 over the blocks that it is called for, and what their marks allow is cut down to what is right
-(licm_region.py) and to what the knobs leave.
+(hoisting/region.py) and to what the knobs leave.
 
 Readings (the notes name the knobs, but in no formula)
     nested      knobs NestedHoist*: the budgets of a loop inside of another, and around another

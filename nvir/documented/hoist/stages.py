@@ -6,9 +6,9 @@
     4  transitive   what reads only marked results is marked as well
     5  profit       score · budget / (weight · size) ≥ penalty, block by block
 
-licm_core.py runs them. Marks are named fields (`Marks`): `def_block` of a value is the block that
+hoist/core.py runs them. Marks are named fields (`Marks`): `def_block` of a value is the block that
 it is made in, or OUTSIDE once it is external or to be hoisted. What the stages mark is hoisted only
-if licm_region.py finds it right to move, so the literal tables never decide whether a result is
+if hoisting/region.py finds it right to move, so the literal tables never decide whether a result is
 right.
 
 Readings (the notes leave them open)

@@ -5,7 +5,7 @@ result types, its effects. The reader learns from it what is a definition, the
 verifier what to expect, every pass what may move. The meaning of a row lives in
 `nvir.interp`, its micro-operations in `nvir.sm`, both keyed by the row's name.
 
-Adding an opcode is one row (ori/ or nvvm_rows.py), one meaning, one
+Adding an opcode is one row (ori/ or opcodes/nvvm.py), one meaning, one
 template, one test.
 
 Operand signatures are the operands in the order in which PTX writes them:

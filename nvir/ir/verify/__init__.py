@@ -18,7 +18,7 @@ Values
 11  a value knows its users, each as often as its operands name it, and no others
 12  arguments and symbols that operands name belong to the function or to its module
 13  an instruction of several results owns them, each at its index
-Opcodes (in verify_ori.py and verify_nvvm.py)
+Opcodes (in verify/ori.py and verify/nvvm.py)
 14  rows are of the module's level
 15  an instruction has the operands and results that its form lays out
 16  ori: operands and results have the register classes of their row and modifiers

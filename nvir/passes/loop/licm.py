@@ -5,10 +5,11 @@
        bra L                      bra L
 
 One pass, four instances: `licm<id=0>` to `licm<id=3>` stand where the real tool runs its routine
-(phases 35, 66, 79, 88) and differ in budgets and weights (licm_tables.py).
+(phases 35, 66, 79, 88) and differ in budgets and weights (hoist/tables.py).
 
-What may move is the same under every policy (licm_region.py); which loop it moves out of, a policy
-decides: `observed` by licm_score.py, `documented` by the five stages of licm_stages.py.
+What may move is the same under every policy (hoisting/region.py); which loop it moves out of,
+a policy decides: `observed` by assembler/hoist, `documented` by the five stages of
+documented/hoist.
 
 Method   Loops innermost first. Decisions are made over the function as it is, an instruction that
          left an inner loop standing at that loop's head; then all is moved at once, and

@@ -1,7 +1,7 @@
 """Everything about one loop on one page: what it is, what each pass decides and why, what would
 change that, and what unrolling costs and gains.
 
-The data of `nvir explain`; explain_text.py prints it. Decisions are those that the passes take of
+The data of `nvir explain`; explain/text.py prints it. Decisions are those that the passes take of
 the loop as it is written (decisions.py), figures of unroll factors are measured on loops that were
 really unrolled (factors.py), and the registers are those of the predicted order (sm.registers).
 """

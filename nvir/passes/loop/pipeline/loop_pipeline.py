@@ -22,13 +22,13 @@ is itself unrolled until each value in flight has a register to itself.
 
 Method   1. annotate operands with latency classes   2. check each instruction (60 or 130)
          3. dependence graph, MII, modulo schedule   4. stages   5. depth by cost
-         6. prologue, kernel, epilogue: pipeline_expand.py
+         6. prologue, kernel, epilogue: pipeline/expand.py
 Needs    CFG annotations. Loops of one block that test at their end (`loop-rotate` makes them).
 Readback `nvir opt --readback` has ptxas assemble the result and remarks which schedules it keeps.
 Keeps    what the function does, for any number of iterations of any lane.
 Skips    loops with a `Reason`; each is remarked.
 Marks    kernel and rest by `.pragma "nounroll"`.
-Cost     of a loop with loads, some clones of its function: see pipeline_choice.py.
+Cost     of a loop with loads, some clones of its function: see pipeline/choice.py.
 Source   the notes on phase 24; M. Lam, "Software Pipelining", PLDI 1988 (modulo variable
          expansion); what ptxas 13.0 keeps of it (benchmarks/pipeline.py).
 """

@@ -14,7 +14,7 @@ into while.
 
 Method   A copy of the header, with the values that come from outside, takes its place before the
          loop; the header is entered from the latch only and becomes the new latch. All
-         loops of the function are changed on one snapshot (rotate_apply.py), then the new
+         loops of the function are changed on one snapshot (simplify/rotation.py), then the new
          preheaders and exits are made (loop-simplify).
 Needs    fresh CFG annotations, canonical loops (loop-simplify).
 Keeps    what each thread does and in what order: the header is run as often as before.

@@ -10,9 +10,10 @@ What is proven, each else being refused with its own reason:
     and all threads come to each iteration: neither its test nor a branch before depends on the
     thread (a barrier asks that of warps that are left, a count of bytes of the whole block)
  2. a copy has no guard and fills with no zeros
- 3. of W threads in line, W times the same places further: their global addresses follow each other,
-    and so do their shared ones (gemm_lanes.py); W · size is a multiple of 16, and of LEAST_ROW
-    bytes at least. Of all such W the largest is taken, which may be the block: rows adjoin
+ 3. of W threads in line, W times the same places further: their global addresses follow each
+    other, and so do their shared ones (thread_forms.py); W · size is a multiple of 16, and of
+    LEAST_ROW bytes at least. Of all such W the largest is taken, which may be the block: rows
+    adjoin
  4. both addresses of the first of them are multiples of 16: because the access moved 16 bytes at
     once, or because variable, parameter (`.ptr .align 16`) and what is added are
 
@@ -22,7 +23,7 @@ Phases of a stage never overlap, since all threads have waited for one before th
 `fence.proxy.async` stands between ordinary accesses and the engine's: once before the loop, and
 behind the barrier after which a buffer is filled again.
 
-Cost     gemm_lanes.py; sums over the threads.
+Cost     tiles/thread_forms.py; sums over the threads.
 Source   NVIDIA, PTX ISA 9.0 on cp.async.bulk, mbarrier and proxies. LEAST_ROW is assumed.
 """
 

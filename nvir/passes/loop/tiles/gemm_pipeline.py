@@ -9,7 +9,7 @@
 
 Options:
 
-    gemm-pipeline              where knob GemmPipelinerEnabled is set; stages as gemm_depth.py
+    gemm-pipeline              where knob GemmPipelinerEnabled is set; stages as tiles/depth.py
                                says, and none where the simulator sees no gain in them
     gemm-pipeline<stages=4>    so many stages, whatever the knob and the simulator say
     gemm-pipeline<no-bulk>     copies by cp.async also where rows could be copied in bulk
@@ -20,9 +20,9 @@ any tile loop. The launch stays as it is: same parameters, same dynamic shared m
 memory up to 48 KB. Of GemmPipelinerDependenciesPopbl the meaning is assumed: the copies of an
 iteration wait for its arithmetic, else they go before it.
 
-Method   1. recognise the parts: gemm_tiles.py, gemm_copies.py   2. stages: gemm_depth.py, on a copy
-         3. rows copied in bulk: gemm_bulk.py   4. rebuild: gemm_expand.py.   Loops that copy
-         asynchronously already: gemm_async.py
+Method   1. recognise the parts: recognise.py, tile_copies.py   2. stages: depth.py, on a copy
+         3. rows copied in bulk: bulk.py   4. rebuild: multistage.py.   Loops that copy
+         asynchronously already: asynchronous.py
 Needs    CFG annotations; loops that test at their end (`loop-rotate` makes them).
 Keeps    what the kernel does, for any number of iterations; its parameters and launch.
 Skips    loops with a `Reason`; each is remarked.
@@ -105,7 +105,7 @@ _INTEGERS = frozenset(("s8", "u8", "s4", "u4", "b1"))
 @attrs.frozen
 class Options:
     """stages   so many, also where the knob is off; 0 leaves it to the model and the knobs
-    bulk     copy rows in bulk where that is proven to be right (gemm_bulk.py), from sm_90 on
+    bulk     copy rows in bulk where that is proven to be right (tiles/bulk.py), from sm_90 on
     dump     the stages of each loop go to standard error
     """
 

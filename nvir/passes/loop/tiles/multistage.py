@@ -17,18 +17,18 @@ the one that is filled next: one barrier an iteration is enough. When the loop i
 groups are pending.
 
 The tiles ahead have header phis of their own, and a predicate that stays false once the test
-failed; both are computed from pure instructions that rule 6 of gemm_tiles.py found, so the loop may
+failed; both are computed from pure instructions that rule 6 of recognise.py found, so the loop may
 end after any number of iterations. Whether the next tile exists is known since its copies were
 issued, which spares the arithmetic its counter. A buffer is chosen by an offset that is added to
 the base of each access, one offset for reads and one for stores of each size of tile; the variables
 grow in place.
 
-Where copies are made in bulk (gemm_bulk.py), a stage has an mbarrier as well, found by an offset of
+Where copies are made in bulk (bulk.py), a stage has an mbarrier as well, found by an offset of
 its own, and its wait is a loop of one block at the head; without other copies the groups go.
 
 Method   The loading part is copied for each stage of the prologue and for the kernel, stores of
          loaded values replaced by copies; then the original is taken out.
-Needs    a loop in the form of unroll_region.py, fresh annotations. They are stale afterwards.
+Needs    a loop in the form of unroll/prepare.py, fresh annotations. They are stale afterwards.
 Cost     stages times the loading part.
 """
 

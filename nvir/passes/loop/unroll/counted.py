@@ -10,7 +10,7 @@ Where each test ends an iteration, the last copy keeps its own. It is made only 
 the guard fails if the guard implies it, which holds where the test reads the
 variable after its step.
 
-Needs    the form of unroll_region.py, a guard (unroll_guard.py).
+Needs    the form of unroll/prepare.py, a guard (unroll/guard.py).
 """
 
 from __future__ import annotations

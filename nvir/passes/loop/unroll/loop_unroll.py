@@ -9,12 +9,12 @@
 
 `loop-unroll` does as the policy decides, `loop-unroll<factor=4>` copies every loop that can be.
 
-Policy `observed` does what ptxas was seen to do (unroll_observed.py), policy `documented`
-follows the notes' flow (unroll_notes.py). Under both, knobs override: LoopUnroll,
+Policy `observed` does what ptxas was seen to do (unroll/decide.py), policy `documented`
+follows the notes' flow (unroll/steps.py). Under both, knobs override: LoopUnroll,
 LoopUnrollFactor, the block string, the nounroll pragma and knob, and the features that
 knobs switch off. `.pragma "unroll N"` after a loop's label asks for a factor;
 `loop-unroll<asked>` does what pragmas ask for and nothing else. How the copies are made is the same
-for both: unroll_apply.py.
+for both: unroll/apply.py.
 
 Method   Inner loops first, all decisions on the function as it is. A known count is divided: its
          remainder goes ahead of the loop. An unknown one has one overflow-safe test a round and

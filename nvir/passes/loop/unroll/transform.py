@@ -23,7 +23,7 @@ the tests stay.
 In a copy whose variables are known, what follows from them alone is worked out; it
 remains as a move of the result where something else reads it.
 
-Needs    the form of unroll_region.py. Annotations are stale afterwards.
+Needs    the form of unroll/prepare.py. Annotations are stale afterwards.
 Keeps    the original blocks as the first copy, or as the loop that does the rest.
 Cost     linear in the instructions made.
 """

@@ -3,7 +3,7 @@
     loop L: unrolled 4 times by the assembler: c = 12 ≤ 49 with a load
     loop M: code 12: not unrolled: (64 − 1)·31 = 1953 > 1167; a branch in the body
 
-Method   The rules are those of unroll_observed.py. ptxas decides when dead code is gone and
+Method   The rules are those of unroll/decide.py. ptxas decides when dead code is gone and
          copies are resolved, but before equal computations are merged. So copies are resolved
          while the decision is made, and what would be dead is left out of account.
 Needs    CFG annotations.

@@ -8,7 +8,7 @@
 Method   A worklist of instructions, in reverse post-order at first. Each is folded if its operands
          are literals, put in order (literals to the right), and given to the rules: those of
          integers are a table (integer_rules.py) that z3 proves; those that look at types,
-         addresses, floats or known bits are functions here and in combine_rules.py. What took
+         addresses, floats or known bits are functions here and in combine/rules.py. What took
          its place, and the users, are looked at again; what has no use left is erased at once.
 Needs    SSA.
 Keeps    blocks and edges. Floats bit for bit, but where an instruction's own flags (nsz, arcp,
