@@ -25,6 +25,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nvir.analysis.components import strong_components
 from nvir.ir.errors import NvirError
 
 if TYPE_CHECKING:
@@ -217,50 +218,6 @@ class DependenceGraph:
             edges.append((number[src], number[dst], data["latency"], data.get("distance", 0)))
         given: Mapping[str, int] = limits if limits is not None else g.graph.get("limits", {})
         return cls([g.nodes[label].get("resource") for label in labels], edges, given)
-
-
-def strong_components(succs: Sequence[Sequence[int]], order: Iterable[int]) -> list[list[int]]:
-    """Tarjan's strongly connected components of `succs`, in topological order.
-
-    `order` lists all nodes and decides ties. Members are sorted. Linear, not recursive.
-    """
-    index = [0] * len(succs)  # 0: not seen; else the visit number
-    low = [0] * len(succs)
-    done = len(succs) + 1  # a visit number that no open node has
-    stack: list[int] = []
-    found: list[list[int]] = []
-    count = 0
-    for root in order:
-        if index[root]:
-            continue
-        count += 1
-        index[root] = low[root] = count
-        stack.append(root)
-        work = [(root, iter(succs[root]))]
-        while work:
-            u, out = work[-1]
-            for v in out:
-                if not index[v]:
-                    count += 1
-                    index[v] = low[v] = count
-                    stack.append(v)
-                    work.append((v, iter(succs[v])))
-                    break
-                if index[v] < low[u]:
-                    low[u] = index[v]
-            else:
-                work.pop()
-                if work and low[u] < low[work[-1][0]]:
-                    low[work[-1][0]] = low[u]
-                if low[u] == index[u]:
-                    member: list[int] = []
-                    while not member or member[-1] != u:
-                        member.append(stack.pop())
-                        index[member[-1]] = done
-                    member.sort()
-                    found.append(member)
-    found.reverse()
-    return found
 
 
 def positive_cycle(

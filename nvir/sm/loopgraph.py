@@ -107,7 +107,7 @@ def loop_graph(
     """
     if len(loop.blocks) != 1:
         raise Unsupported(f"a loop of {len(loop.blocks)} blocks", profile.name, loop.header.name)
-    return _Builder(loop, profile, alias, level, policy).build()
+    return _GraphBuilder(loop, profile, alias, level, policy).build()
 
 
 def order_edges(
@@ -118,7 +118,7 @@ def order_edges(
 
     For code whose registers are known: what follows from those is the caller's to add.
     """
-    b = _Builder(loop, profile, alias, "l1", "observed", operations)
+    b = _GraphBuilder(loop, profile, alias, "l1", "observed", operations)
     b._order()
     b._control()
     return b.edges
@@ -137,7 +137,7 @@ def machine_graph(
     )
 
 
-class _Builder:
+class _GraphBuilder:
     def __init__(
         self, loop: Loop, profile: Profile, alias: AliasAnalysis | None, level: str, policy: str,
         operations: list[MachineInstruction] | None = None,

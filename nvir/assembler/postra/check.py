@@ -38,7 +38,7 @@ Symbols = dict[Reg, object]
 
 
 @attrs.frozen
-class Pass:
+class KernelPass:
     """One pass through the kernel's slots: the operations that issue, with their iteration.
 
     The iteration is counted from the first that the pass has in stage 0.
@@ -55,9 +55,9 @@ class Emitted:
     """
 
     stages: int
-    prologue: tuple[Pass, ...]
-    kernel: Pass
-    epilogue: tuple[Pass, ...]
+    prologue: tuple[KernelPass, ...]
+    kernel: KernelPass
+    epilogue: tuple[KernelPass, ...]
 
 
 def emit(made: PostRaSchedule) -> Emitted:
@@ -66,9 +66,9 @@ def emit(made: PostRaSchedule) -> Emitted:
     order = made.order()
     full = range(made.stages)
 
-    def one(stages: Iterable[int]) -> Pass:
+    def one(stages: Iterable[int]) -> KernelPass:
         wanted = set(stages)
-        return Pass(tuple((n, stage[n]) for n in order if stage[n] in wanted))
+        return KernelPass(tuple((n, stage[n]) for n in order if stage[n] in wanted))
 
     return Emitted(
         made.stages,
@@ -82,7 +82,7 @@ def emit(made: PostRaSchedule) -> Emitted:
 
 
 @attrs.frozen
-class Outcome:
+class FinalRegisters:
     """Registers behind the loop, and what each operation read in each iteration."""
 
     registers: Symbols
@@ -112,11 +112,13 @@ class _Machine:
             else:
                 self.registers[r] = self._name((n, k, values))
 
-    def outcome(self) -> Outcome:
-        return Outcome(dict(self.registers), self.read)
+    def outcome(self) -> FinalRegisters:
+        return FinalRegisters(dict(self.registers), self.read)
 
 
-def run_sequential(code: LoopCode, trips: int, names: dict[object, int] | None = None) -> Outcome:
+def run_sequential(
+    code: LoopCode, trips: int, names: dict[object, int] | None = None
+) -> FinalRegisters:
     """The loop as it stands."""
     m = _Machine({} if names is None else names)
     for i in range(trips):
@@ -125,7 +127,7 @@ def run_sequential(code: LoopCode, trips: int, names: dict[object, int] | None =
     return m.outcome()
 
 
-def run(made: PostRaSchedule, trips: int, names: dict[object, int] | None = None) -> Outcome:
+def run(made: PostRaSchedule, trips: int, names: dict[object, int] | None = None) -> FinalRegisters:
     """The pipelined code: prologue, kernel, epilogue; sequential where iterations are too few.
 
     Of a loop whose trip count is not known before, the passes go on until the branch that ends it

@@ -48,7 +48,7 @@ class Fields:
 
 
 @attrs.frozen
-class Control:
+class KernelControl:
     """Fields by operation; barriers in use; cycles a pass that shared barriers add; all waits."""
 
     fields: tuple[Fields, ...]
@@ -85,7 +85,7 @@ class _Arc:
 
 def control(
     code: LoopCode, found: Sequence[Dependence], ii: int, times: Sequence[int], level: str = "l1"
-) -> Control:
+) -> KernelControl:
     """The control fields of a kernel with these cycles."""
     arcs = _arcs(code, found, ii, times, level)
     barrier = _colour(arcs, ii)
@@ -101,7 +101,7 @@ def control(
         gap = times[follow] % ii - times[n] % ii + (ii if k + 1 == len(order) else 0)
         stall[n] = gap
     all_waits = _waits(arcs, barrier, {n: k for k, n in enumerate(order)})
-    return Control(
+    return KernelControl(
         tuple(
             Fields(stall[n], sets.get((n, "write")), sets.get((n, "read")),
                    tuple(sorted(waits.get(n, ()))))

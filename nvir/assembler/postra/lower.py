@@ -53,11 +53,11 @@ def loop_code(
         own = register_limit(function, profile.limits)
         free = (t - RESERVED for t in targets(block_threads(function), profile.limits))
         most = limit or min(own, next((t for t in free if t >= allocation.registers), most))
-    builder = _Builder(loop, profile, allocation, max(most, allocation.registers))
+    builder = _Lowering(loop, profile, allocation, max(most, allocation.registers))
     return builder.build(spread, alias)
 
 
-class _Builder:
+class _Lowering:
     def __init__(self, loop: Loop, profile: Profile, a: Allocation, most: int) -> None:
         self.loop, self.block, self.profile, self.a, self.most = loop, loop.header, profile, a, most
         self.general = dict(a.general)

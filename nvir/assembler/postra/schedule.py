@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import attrs
 
 from nvir.assembler.postra.code import LoopCode
-from nvir.assembler.postra.control import Control, control
+from nvir.assembler.postra.control import KernelControl, control
 from nvir.assembler.postra.dependences import (
     CarriedDependence,
     Dependence,
@@ -62,7 +62,7 @@ class PostRaSchedule:
     raised_by: tuple[Dependence, ...]
     placement: Placement
     carried: dict[int, tuple[CarriedDependence, ...]]
-    control: Control
+    control: KernelControl
     is_pipelined: bool
     reason: str = ""
 

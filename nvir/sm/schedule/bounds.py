@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 
-from nvir.sm.schedule.core import Component, Group, Matrix
+from nvir.sm.schedule.core import Component, CoreGroup, Matrix
 
 ROUNDS = 12
 ENOUGH = 100_000
@@ -34,7 +34,7 @@ LARGEST = 128
 """Operations beyond which a recurrence is left to the search: a round is cubic."""
 
 
-def overfull(group: Group) -> bool:
+def overfull(group: CoreGroup) -> bool:
     """Whether some recurrence comes back to an operation too early for its resources.
 
     The quick test: one Jackson schedule for each operation and resource.
@@ -42,7 +42,7 @@ def overfull(group: Group) -> bool:
     return any(_Packing(c, group.units).overfull() for c in group.components)
 
 
-def tighten(group: Group, ii: int) -> tuple[bool, int]:
+def tighten(group: CoreGroup, ii: int) -> tuple[bool, int]:
     """Lengthens the gaps of `group` as its resources force; the work is as of `exact.Search`.
 
     (False, work) proves that there is no schedule at `ii`.

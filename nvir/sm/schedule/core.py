@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import attrs
 
+from nvir.analysis.components import strong_components
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.schedule.ims import Weighted, weights_at
 
@@ -55,7 +56,7 @@ class Component:
 
 
 @attrs.define(eq=False)
-class Group:
+class CoreGroup:
     """Components that contend for common resources: one problem of its own."""
 
     components: list[Component]
@@ -77,7 +78,7 @@ class Group:
         return DependenceGraph(names, edges, {str(r): units for r, units in self.units.items()})
 
 
-def core_groups(graph: DependenceGraph, ii: int) -> list[Group]:
+def core_groups(graph: DependenceGraph, ii: int) -> list[CoreGroup]:
     """The independent hard problems of `graph` at `ii` >= MII; none means that `ii` is feasible."""
     recurrences = graph.recurrences()
     contended = _contended(graph, recurrences)
@@ -190,26 +191,20 @@ def _cut_loose(component: Component, ii: int) -> list[Component]:
     return pieces
 
 
-def _grouped(components: list[Component], units: list[int]) -> list[Group]:
+def _grouped(components: list[Component], units: list[int]) -> list[CoreGroup]:
     """Components joined where they share a resource, in order of their first member."""
-    leader: dict[int, int] = {}  # resource -> the first component that uses it
-    parent = list(range(len(components)))
-
-    def root(i: int) -> int:
-        while parent[i] != i:
-            i = parent[i]
-        return i
-
+    first: dict[int, int] = {}  # resource -> the first component that uses it
+    shares: list[list[int]] = [[] for _ in components]
     for i, component in enumerate(components):
         for resource in component.resources:
-            a, b = root(leader.setdefault(resource, i)), root(i)
-            parent[max(a, b)] = min(a, b)
-    groups: dict[int, Group] = {}
-    for i, component in enumerate(components):
-        group = groups.setdefault(root(i), Group([], {}))
-        group.components.append(component)
-        group.units.update({r: units[r] for r in component.resources})
-    return list(groups.values())
+            other = first.setdefault(resource, i)
+            shares[i].append(other)
+            shares[other].append(i)
+    groups = []
+    for members in sorted(strong_components(shares, range(len(components)))):
+        some = [components[i] for i in members]
+        groups.append(CoreGroup(some, {r: units[r] for c in some for r in c.resources}))
+    return groups
 
 
 def complete(graph: DependenceGraph, ii: int, slots: dict[int, int]) -> list[int]:

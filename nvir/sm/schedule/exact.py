@@ -24,7 +24,7 @@ import random
 import time
 from collections.abc import Iterator
 
-from nvir.sm.schedule.core import Group
+from nvir.sm.schedule.core import CoreGroup
 
 FAR = 1 << 60  # beyond every start time: the window of an operation that nothing bounds yet
 FIRST_CUT = 100  # placements of the first run beyond one for each operation
@@ -60,7 +60,7 @@ class Search:
         "work",
     )
 
-    def __init__(self, group: Group, ii: int, seed: int = 0) -> None:
+    def __init__(self, group: CoreGroup, ii: int, seed: int = 0) -> None:
         self.ii = ii
         self.slots: dict[int, int] = {}
         self.work = 0

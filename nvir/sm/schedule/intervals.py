@@ -13,7 +13,7 @@ from nvir.ir.errors import Unsupported
 from nvir.sm.graph import DependenceGraph, GraphError
 from nvir.sm.schedule import cpsat
 from nvir.sm.schedule.bounds import overfull, tighten
-from nvir.sm.schedule.core import Group, complete, core_groups, core_size
+from nvir.sm.schedule.core import CoreGroup, complete, core_groups, core_size
 from nvir.sm.schedule.exact import Search
 from nvir.sm.schedule.ims import BUDGET_RATIO, place_by_height, weights_at
 from nvir.sm.schedule.reservations import ReservationTable
@@ -47,7 +47,7 @@ class CoreProblem:
         self.work = 0
         self.verdict: bool | None = None
         self._slots: dict[int, int] = {}
-        self._open: list[tuple[Group, Search]] = []
+        self._open: list[tuple[CoreGroup, Search]] = []
 
     def start(self, deadline: float) -> None:
         """The cheap part: the quick test of the resources and a short search."""
@@ -320,7 +320,7 @@ def refuse_unschedulable(graph: DependenceGraph) -> None:
     apart = 2 + 2 * sum(abs(latency) for _, _, latency, _ in edges)  # an II that cuts nothing
     for group in core_groups(fixed, apart):
         for component in group.components:
-            alone = Group([component], group.units)
+            alone = CoreGroup([component], group.units)
             span = 1 - min(map(min, component.gap))  # no two operations are further apart
             if overfull(alone) or (
                 span <= WIDEST and Search(alone, span).run(WORK_A_SECOND) is False
