@@ -13,7 +13,8 @@ from kernels import random_kernel
 import nvir
 from nvir.analysis.liveness import liveness
 from nvir.assembler.regalloc import predict
-from nvir.assembler.regalloc.lower import chain, lower
+from nvir.assembler.regalloc.lower import lower
+from nvir.assembler.regalloc.regions import chain
 from nvir.assembler.regalloc.targets import register_limit, targets
 from nvir.sm import profile
 from nvir.toolchain import ptxas
@@ -44,10 +45,28 @@ def registers_of(f: nvir.Function, uniform: bool = True) -> dict[str, bool]:
 
 
 def test_arithmetic_on_parameters_is_uniform_and_on_thread_numbers_is_not() -> None:
-    made = registers_of(kernel("add.u32 %r3, %r1, 1; add.u32 %r4, %r2, 1; "
-                               "st.global.u32 [%rd1], %r3; st.global.u32 [%rd1], %r4;"))
+    made = registers_of(kernel("add.u32 %r3, %r1, 1; add.u32 %r4, %r2, %r3; "
+                               "st.global.u32 [%rd1], %r4;"))
     assert not made["%r3"]
     assert made["%r4"]
+
+
+def test_what_a_store_reads_is_in_a_vector_register() -> None:
+    made = registers_of(kernel("add.u32 %r3, %r1, 1; st.global.u32 [%rd1], %r3;"))
+    assert made["%r3"]
+
+
+def test_a_division_ends_a_block_of_the_machine_s() -> None:
+    """The slow path is a call: no load moves up past it."""
+    text = ("ld.global.f32 %f1, [%rd1]; div.rn.f32 %f2, %f1, %f1; ld.global.f32 %f3, [%rd1+4]; "
+            "add.f32 %f4, %f2, %f3; st.global.f32 [%rd1], %f4;")
+    (order, *_) = predict(kernel(text), P80).orders
+    names = [op.parent.form.name for op in order]
+    loads = [k for k, n in enumerate(names) if n == "ld"]
+    assert loads[0] < names.index("div") < loads[-1]
+    (order, *_) = predict(kernel(text.replace("div.rn", "div.approx")), P80).orders
+    free = [op.parent.form.name for op in order]
+    assert free.index("div") > [k for k, n in enumerate(free) if n == "ld"][-1]
 
 
 def test_before_the_uniform_datapath_it_takes_registers() -> None:
@@ -219,7 +238,7 @@ def _copies(f, module, arch):
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
-def test_most_examples_are_within_two_registers(arch) -> None:
+def test_most_examples_are_within_four_registers(arch) -> None:
     errors = {}
     for path in examples("*.sm_80.ptx"):
         result = ptxas(path, arch)
@@ -230,7 +249,7 @@ def test_most_examples_are_within_two_registers(arch) -> None:
                 f.analyze_cfg()
                 found = predict(f, profile(arch), _copies(f, module, arch))
                 errors[f.name] = found.registers - info.registers
-    assert sum(abs(e) <= 2 for e in errors.values()) >= 0.6 * len(errors), errors
+    assert sum(abs(e) <= 4 for e in errors.values()) >= 0.7 * len(errors), errors
 
 
 @pytest.mark.oracle

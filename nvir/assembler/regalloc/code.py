@@ -28,24 +28,27 @@ class Op:
     grouped   its results stand in consecutive registers, aligned
     tuples    sources that stand in consecutive registers, aligned; -1: a literal
     variable  it reads its sources late: who overwrites one would have to wait
-    address   its address is known and takes a pair of registers only here
+    issue     cycles until the next operation can be issued
+    ends      it has a slow path, which ends a block of the machine's
     parent    the PTX instruction that it comes of
     """
 
     __slots__ = (
-        "address", "grouped", "kind", "latency", "parent", "results", "scratch", "sources", "space",
-        "tuples", "variable",
+        "ends", "grouped", "issue", "kind", "latency", "parent", "results", "scratch",
+        "sources", "space", "tuples", "variable",
     )
 
     def __init__(
         self, results: tuple[int, ...], sources: tuple[int, ...], parent: Instruction, *,
         latency: int = 0, kind: int = PLAIN, space: int = 0, scratch: int = 0,
-        grouped: bool = False, tuples: _Tuples = (), variable: bool = False, address: bool = False,
+        grouped: bool = False, tuples: _Tuples = (), variable: bool = False, ends: bool = False,
+        issue: int = 1,
     ) -> None:
         self.results, self.sources, self.latency = results, sources, latency
         self.kind, self.space, self.scratch = kind, space, scratch
         self.grouped, self.parent, self.tuples = grouped, parent, tuples
-        self.variable, self.address = variable, address
+        self.variable, self.ends = variable, ends
+        self.issue = issue
 
     def copy(
         self, results: tuple[int, ...], sources: tuple[int, ...], tuples: _Tuples
@@ -54,7 +57,7 @@ class Op:
         return Op(
             results, sources, self.parent, latency=self.latency, kind=self.kind, space=self.space,
             scratch=self.scratch, grouped=self.grouped, tuples=tuples, variable=self.variable,
-            address=self.address,
+            ends=self.ends, issue=self.issue,
         )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from nvir.assembler.regalloc.code import STORE, Code, Op, Region
+from nvir.assembler.regalloc.code import Code, Op, Region
 from nvir.assembler.regalloc.tables import CALL_CLOBBERED, CALL_LEAST, RESERVED, STACK_POINTER
 
 _MASKS = [(1 << n) - 1 for n in range(65)]
@@ -166,8 +166,6 @@ class _Painter:
 
     def step(self, k: int, op: Op) -> None:
         last, register, widths = self.last, self.register, self.widths
-        if op.address:
-            self.spare_pair()
         for s in op.sources:
             if last[s] == k and register[s] >= 0:
                 self.busy &= ~(_MASKS[widths[s]] << register[s])
@@ -200,12 +198,6 @@ class _Painter:
             free ^= low
         if top > self.found.top:
             self.found.top = top
-
-    def spare_pair(self) -> None:
-        """An address that is known takes its registers only here."""
-        r = self.pick(2, -1, 0)
-        if r + 2 > self.found.top:
-            self.found.top = r + 2
 
     def group(self, op: Op) -> None:
         """Results that stand side by side."""
@@ -274,8 +266,6 @@ class _Painter:
         op = self.reader.get(v)
         if op is None or self.widths[v] != 1:
             return 0
-        if op.address and op.kind == STORE:
-            return self.file.odd
         for s in op.sources:
             r = self.register[s]
             if s != v and r >= 0:

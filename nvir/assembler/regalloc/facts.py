@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from nvir.assembler.regalloc.code import FENCE, LOAD, PLAIN, STORE
-from nvir.assembler.regalloc.tables import ALU, DOUBLE, GLOBAL, MATRIX, SCRATCH, SHARED, SPECIAL
+from nvir.assembler.regalloc.tables import (
+    ALU,
+    CONSTANT,
+    DOUBLE,
+    GLOBAL,
+    ISSUE_CONSTANT,
+    MATRIX,
+    SCRATCH,
+    SHARED,
+    SPECIAL,
+)
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 from nvir.ir.types import SCALARS
@@ -11,6 +21,12 @@ from nvir.ir.types import SCALARS
 _SLOW = (OpKind.DIVIDE, OpKind.SPECIAL)
 _SPACES = {"global": 1, "shared": 2, "local": 4, "param": 8, "const": 16}
 _ANY = 1 | 2 | 4
+_NAME_UNIFORM = (OpKind.COMPARE, OpKind.SELECT, OpKind.CONVERT, OpKind.RESIZE, OpKind.COPY)
+_ONE_OUTSIDE = (
+    OpKind.SUM, OpKind.MULTIPLY, OpKind.LOGIC, OpKind.EXTREMUM, OpKind.COMPARE, OpKind.SELECT,
+    OpKind.SHIFT,
+)
+_ROUNDED = frozenset(("rn", "rz", "rm", "rp", "sat", "hi", "wide"))
 _WIDE = frozenset(("s64", "u64"))
 _NARROW = frozenset(("s32", "u32"))
 
@@ -20,14 +36,20 @@ class Facts:
 
     rule     how it may need no register: "copy", "parameter", "offset", "wide", or ""
     uniform  an integer operation that the uniform datapath has
+    fused    the kind of rows whose operation does it as well (LEA, IADD3, LOP3, FFMA), or None
+    names_uniform  it can read a uniform register
+    operands  how many operands one alone of which may be no vector register; 0: any
+    sum64    a 64-bit sum, which takes over products and scaled indices
+    ends     it has a slow path, which ends a block of the machine's
+    issue    cycles until the next operation can be issued
     masked   results that nothing reads take no register
     groups   operand indices of each vector between braces
     The others are as in `code.Op`.
     """
 
     __slots__ = (
-        "global_access", "grouped", "groups", "kind", "latency", "masked", "rule", "scratch",
-        "space", "uniform", "variable",
+        "ends", "fused", "global_access", "grouped", "groups", "issue", "kind", "latency", "masked",
+        "names_uniform", "operands", "rule", "scratch", "space", "sum64", "uniform", "variable",
     )
 
     def __init__(self, f: Form) -> None:
@@ -37,11 +59,19 @@ class Facts:
             f.guard is None and f.n_results == 1 and integer and f.op.uniform
             and all(m[0] in "usb" for m in f.mods if m in SCALARS)
         )
+        self.names_uniform = self.uniform or f.kind in _NAME_UNIFORM
+        self.fused = _fused(f)
+        self.operands = f.n_sources if f.kind in _ONE_OUTSIDE else 0
+        self.sum64 = integer and f.kind is OpKind.SUM and f.commutes and _bits(f) == 64
+        if self.sum64:
+            self.operands = 0
         self.kind = _kind(f)
         self.space = _SPACES.get(f.space.split("::")[0], _ANY)
         self.global_access = bool(self.space & 1)
         self.latency = _latency(f)
         self.scratch = _scratch(f)
+        self.issue = _issue(f)
+        self.ends = f.is_call or (self.scratch > 0 and _has_slow_path(f))
         self.grouped = f.n_results > 1 and f.op.grouped
         self.masked = f.op.fetches
         self.groups = _groups(f)
@@ -61,13 +91,33 @@ def facts_of(f: Form) -> Facts:
     return found
 
 
+def _bits(f: Form) -> int:
+    return f.type.bits if f.type is not None else 0
+
+
+def _fused(f: Form) -> OpKind | None:
+    """The kind of the rows whose operation can do this one as well, where it is their operand."""
+    t = f.type
+    if t is None or t.bits != 32 or f.guard is not None or f.n_results != 1 or f.n_sources > 2:
+        return None
+    if _ROUNDED.intersection(f.mods):
+        return None
+    if f.kind is OpKind.MULTIPLY:
+        return OpKind.SUM
+    if t.kind == "f":
+        return None
+    if f.kind is OpKind.SUM or f.name == "shl":
+        return OpKind.SUM
+    return OpKind.LOGIC if f.kind is OpKind.LOGIC else None
+
+
 def _rule(f: Form, integer: bool) -> str:
     if f.guard is not None or f.n_results != 1:
         return ""
     if f.kind is OpKind.COPY:
         return "copy"
     if f.name == "ld":
-        return "parameter" if f.space.startswith("param") else ""
+        return "parameter" if f.space.startswith(("param", "const")) else ""
     if f.name == "add":
         return "offset" if integer else ""
     widens = f.name == "cvt" and _WIDE.intersection(f.mods[:1]) and _NARROW.intersection(f.mods[1:])
@@ -93,7 +143,7 @@ def _latency(f: Form) -> int:
         if f.space.startswith("param"):
             return 1
         if f.space == "const":
-            return ALU
+            return CONSTANT
         return SHARED if f.space.startswith("shared") or name == "ldmatrix" else GLOBAL
     if name.startswith("shfl"):
         return SHARED
@@ -110,6 +160,19 @@ def _scratch(f: Form) -> int:
         if f.name in rows and t in types and (not mods or mods.intersection(f.mods)):
             return n
     return 0
+
+
+def _issue(f: Form) -> int:
+    """Cycles that an operation holds the issue of its warp."""
+    return ISSUE_CONSTANT if f.reads and f.space == "const" else 1
+
+
+def _has_slow_path(f: Form) -> bool:
+    """Whether unusual operands of a slow operation branch away; a 32-bit division does not."""
+    t = f.type
+    if t is None or f.kind is OpKind.MULTIPLY:
+        return False
+    return t.kind == "f" or t.bits == 64
 
 
 def _groups(f: Form) -> tuple[tuple[int, ...], ...]:

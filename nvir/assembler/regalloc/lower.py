@@ -21,9 +21,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nvir.analysis.liveness import Liveness, liveness
-from nvir.assembler.regalloc.code import Code, Op, Region, pressures
+from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures
 from nvir.assembler.regalloc.facts import Facts, facts_of
-from nvir.assembler.regalloc.tables import BY_LITERAL, CALLEES, COPIES, OFFSETS, PREDICATED
+from nvir.assembler.regalloc.live import find_live_sets
+from nvir.assembler.regalloc.regions import chain
+from nvir.assembler.regalloc.tables import (
+    ALU,
+    BY_LITERAL,
+    CALLEES,
+    COPIES,
+    LOADED,
+    OFFSETS,
+)
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
@@ -33,10 +42,11 @@ from nvir.ir.values import Constant, SpecialRegister, Value
 
 
 def lower(
-    function: Function, live: Liveness, factors: Mapping[str, int], uniform: bool
+    function: Function, live: Liveness, factors: Mapping[str, int], uniform: bool,
+    late: bool = False,
 ) -> Lowering:
     """Lower a function whose CFG annotations are fresh. `factors`: loop header → copies."""
-    return Lowering(function, live, factors, uniform).run()
+    return Lowering(function, live, factors, uniform, late).run()
 
 
 class Lowering:
@@ -47,7 +57,8 @@ class Lowering:
     """
 
     def __init__(
-        self, function: Function, live: Liveness, factors: Mapping[str, int], uniform: bool
+        self, function: Function, live: Liveness, factors: Mapping[str, int], uniform: bool,
+        late: bool = False,
     ) -> None:
         self.function, self.live, self.factors = function, live, factors
         self.uniform = uniform
@@ -55,6 +66,12 @@ class Lowering:
         self.ids: dict[Value, int] = {}
         self.kernel = function.kind == "entry"
         self.needs: dict[Function, int] = {function: 0}  # a recursion has no figure
+        self.loaded: dict[tuple[object, object], list[tuple[Block, int]]] = {}
+        self.factors_of: dict[Value, object] = {}  # products that sums take over → the literal
+        self.root: dict[Value, Value] = {}  # copy → what of the constant bank it is
+        self.late = late  # parameters are loaded into registers (LDC), literals stand anywhere
+        self.inner: dict[Value, tuple[int, ...]] = {}  # operands of what its reader takes over
+        self.place: dict[Block, int] = {}
 
     def run(self) -> Lowering:
         done: set[Block] = set()
@@ -67,7 +84,8 @@ class Lowering:
                 done.update(blocks)
                 self.code.regions.append(self._region(blocks))
         for region in self.code.regions:
-            self._borders(region)
+            self._hints(region)
+        find_live_sets(self)
         for region in self.code.regions:
             factor = self.factors.get(region.blocks[0].name, 1)
             if factor > 1 and region.blocks[0] in region.blocks[-1]._succs:
@@ -79,6 +97,7 @@ class Lowering:
     def _region(self, blocks: list[Block]) -> Region:
         region = Region(blocks)
         for block in blocks:
+            self.place[block] = len(self.code.regions)
             i = block.first
             while i is not None:
                 f = i.form
@@ -89,7 +108,8 @@ class Lowering:
                         self._plain(i, facts_of(f), region.ops)
                 else:
                     facts = facts_of(f)
-                    if not (facts.rule and self._folds(i, facts.rule)):
+                    joined = facts.fused is not None and self._joins(i, facts)
+                    if not joined and not (facts.rule and self._folds(i, facts.rule)):
                         if facts.uniform and self.uniform and self._is_uniform(i):
                             self.ids[i] = -1
                         else:
@@ -101,11 +121,20 @@ class Lowering:
         """An instruction that stays an operation."""
         ids, widths = self.ids, self.code.widths
         operands = i._operands
-        sources = []
+        sources: list[int] = []
+        inner = self.inner
+        outside = 0
         for v in operands:
+            if v in inner:
+                sources += [k for k in inner[v] if k not in sources]
+                continue
             k = ids.get(v, -1)  # literals and symbols are never in it
-            if k >= 0 and k not in sources:
+            if k < 0:
+                outside += 1
+            elif k not in sources:
                 sources.append(k)
+        if outside and (facts.operands or facts.sum64):
+            self._fill(i, facts, sources, ops)
         results: tuple[int, ...] = ()
         if i._results is None:
             t = i.type
@@ -127,17 +156,122 @@ class Lowering:
         tuples: tuple[tuple[int, ...], ...] = ()
         if facts.groups:
             tuples = tuple(tuple(ids.get(operands[n], -1) for n in g) for g in facts.groups)
-        known = False
-        if facts.global_access:
-            for base, _ in i.form.addresses:
-                if ids.get(operands[base], -1) < 0:
-                    known = True
+        if facts.kind != PLAIN and outside:
+            self._fill_access(i, facts, sources, ops)
         op = Op(
             results, tuple(sources), i, latency=facts.latency, kind=facts.kind,
             space=facts.space, scratch=scratch, grouped=facts.grouped, tuples=tuples,
-            variable=facts.variable, address=known,
+            variable=facts.variable, ends=facts.ends, issue=facts.issue,
         )
         ops.append(op)
+
+    def _fill(self, i: Instruction, facts: Facts, sources: list[int], ops: list[Op]) -> None:
+        """Registers for operands that cannot stand in the operation.
+
+        Beside registers an operation takes one literal, word of the constant bank or uniform
+        register. A product that is added to a pointer parameter takes its factor from a register
+        (sm_80), or the pointer (LDC, sm_90).
+        """
+        ids = self.ids
+        if facts.sum64:
+            a, b = i._operands[:2]
+            for base, product in ((a, b), (b, a)):
+                if ids.get(base, -1) >= 0 or isinstance(base, Constant):
+                    continue
+                if product in self.factors_of:
+                    if self.late:
+                        sources.append(self._load(base, 0, 2, i, ops))
+                    else:
+                        sources.append(self._load(None, self.factors_of[product], 1, i, ops))
+                    return
+            return
+        spare = 1
+        for v in i._operands[: facts.operands]:
+            if ids.get(v, -1) >= 0 or v in self.inner or _is_zero(v):
+                continue
+            if spare:
+                spare -= 1
+                continue
+            key = v.value if isinstance(v, Constant) else 0
+            sources.append(self._load(None if isinstance(v, Constant) else v, key, 1, i, ops))
+
+    def _fill_access(
+        self, i: Instruction, facts: Facts, sources: list[int], ops: list[Op]
+    ) -> None:
+        """A pair for an address in the constant bank, and registers for data that has none."""
+        ids = self.ids
+        bases = {base for base, _ in i.form.addresses}
+        if facts.global_access:
+            for base in bases:
+                v = i._operands[base]
+                if ids.get(v, -1) < 0:
+                    sources.append(self._load(v, 0, 2, i, ops))
+        if i.form.kind in (OpKind.STORE, OpKind.ATOMIC) and not facts.groups:
+            offsets = {k for _, k in i.form.addresses}
+            for k, v in enumerate(i._operands):
+                if k in bases or k in offsets or ids.get(v, -1) >= 0 or _is_zero(v):
+                    continue
+                if k < i.form.n_sources and v.type.bits != 1:
+                    width = 2 if i.form.type is not None and i.form.type.bits == 64 else 1
+                    literal = isinstance(v, Constant)
+                    key = v.value if isinstance(v, Constant) else 0
+                    what = None if literal else v
+                    sources.append(self._load(what, key, width, i, ops))
+
+    def _load(
+        self, what: Value | None, key: object, width: int, i: Instruction, ops: list[Op]
+    ) -> int:
+        """A register with a literal or a word of the constant bank; made once where it can be."""
+        block = i.block
+        assert block is not None
+        what = self.root.get(what, what) if what is not None else None
+        known = self.loaded.setdefault((what, key), [])
+        for b, k in known:
+            if b is block or _dominates(b, block):
+                return k
+        k = self.code.value(width)
+        latency = LOADED if what is not None and self.late else ALU
+        ops.append(Op((k,), (), i, latency=latency))
+        known.append((block, k))
+        return k
+
+    def _joins(self, i: Instruction, facts: Facts) -> bool:
+        """Whether the only reader takes over what an instruction does (LEA, IADD3, LOP3, FFMA)."""
+        if i.use_count != 1 or i._results is not None:
+            return False
+        (user,) = i.users
+        f = user.form
+        if user.block is not i.block or f.guard is not None:
+            return False
+        if f.kind is not facts.fused or f.n_sources > 2:
+            return False
+        if f.type is None or i.form.type is None or f.type.bits != i.form.type.bits:
+            return False
+        if (f.type.kind == "f") != (i.form.type.kind == "f") or _ROUNDED.intersection(f.mods):
+            return False
+        ids = self.ids
+        found: list[int] = []
+        outside = 0
+        for v in (*i._operands, *user._operands):
+            if v is i:
+                continue
+            if v in self.inner:
+                return False
+            k = ids.get(v, -1)
+            if k < 0:
+                outside += not _is_zero(v)
+        if i.form.name == "shl" and not isinstance(i._operands[1], Constant):
+            return False
+        if outside - (i.form.name == "shl") > 1:
+            return False
+        for v in i._operands:
+            k = ids.get(v, -1)
+            if k >= 0 and k not in found:
+                found.append(k)
+        if not found or any(o in self.inner for o in user._operands):
+            return False
+        self.inner[i] = tuple(found)
+        return True
 
     def _need(self, callee: Value | None) -> int:
         """Live registers within a function that is called, its callees included; 0: unknown."""
@@ -150,7 +284,7 @@ class Lowering:
                 return 0
             if callee.cfg_state != "fresh":
                 callee.analyze_cfg()
-            inner = Lowering(callee, liveness(callee), {}, self.uniform)
+            inner = Lowering(callee, liveness(callee), {}, self.uniform, self.late)
             inner.needs = self.needs
             code = inner.run().code
             known = 1
@@ -181,9 +315,13 @@ class Lowering:
         ids = self.ids
         v = i._operands[0]
         if rule == "parameter":
-            if self.kernel:
+            if i.form.space == "const":  # a constant address: the word is an operand
+                fits = not v.is_tracked
+            else:
+                fits = self.kernel
+            if fits:
                 ids[i] = -1
-            return self.kernel
+            return fits
         if rule == "copy":
             return len(i._operands) == 1 and self._copies(i, v)
         home = ids.get(v, -1)
@@ -199,6 +337,8 @@ class Lowering:
             )
         if fits:
             ids[i] = home
+            if rule == "wide" and i.form.name == "mul" and isinstance(i._operands[1], Constant):
+                self.factors_of[i] = i._operands[1].value
         return fits
 
     def _copies(self, i: Instruction, v: Value) -> bool:
@@ -209,45 +349,30 @@ class Lowering:
             if home is None or (home >= 0 and self.code.widths[home] != width_of(i.type)):
                 return False
             ids[i] = home
+            if home < 0:
+                self.root[i] = self.root.get(v, v)
             return True
         if isinstance(v, SpecialRegister):
             name = str(v.name)
             if not name.startswith(("%ntid", "%nctaid")):
-                return self.uniform and name.startswith("%ctaid") and self._feeds_uniform(i)
+                return False
         ids[i] = -1
         return True
 
     def _is_uniform(self, i: Instruction) -> bool:
-        """Whether all that an integer operation reads is the same in every thread."""
+        """Whether all that an integer operation reads is the same in every thread, and all that
+        read it can name a uniform register."""
         ids = self.ids
-        return not any(v.is_tracked and ids.get(v, 0) >= 0 for v in i._operands)
-
-    def _feeds_uniform(self, i: Instruction) -> bool:
-        """Whether all readers are integer operations on what is the same in every thread."""
-        ids = self.ids
-        for user in i.users:
-            if not facts_of(user.form).uniform:
-                return False
-            if any(v is not i and v.is_tracked and ids.get(v, 0) >= 0 for v in user._operands):
-                return False
-        ids[i] = -1
-        return True
+        if any(v.is_tracked and ids.get(v, 0) >= 0 for v in i._operands):
+            return False
+        return all(facts_of(u.form).names_uniform for u in i.users)
 
     # ------------------------------------------------------------------ borders
 
-    def _borders(self, region: Region) -> None:
-        """What lives into and out of a region, and which values its phis would share."""
-        ids, live = self.ids, self.live
-        inside = set(region.blocks)
-        out = region.live_out
-        for b in region.blocks:
-            if b is region.blocks[-1] or any(s not in inside for s in b._succs):
-                out.update(k for v in live.live_out[b] if (k := ids.get(v, -1)) >= 0)
-        first = region.blocks[0]
-        region.live_in.update(k for v in live.live_in[first] if (k := ids.get(v, -1)) >= 0)
-        region.live_in.difference_update(region.heads)
-        hints = self.code.hints
-        for i in first:
+    def _hints(self, region: Region) -> None:
+        """Which values its phis would share a register with."""
+        ids, hints = self.ids, self.code.hints
+        for i in region.blocks[0]:
             if not i.form.is_phi:
                 break
             k = ids[i]
@@ -264,7 +389,7 @@ class Lowering:
         carried = self._carried(region)
         body = list(region.ops)
         last = body.pop() if body and body[-1].parent.form.terminator else None
-        once = _linear(body, region)
+        once = _linear(body, region, carried)
         made = list(body)
         now: dict[int, int] = {}
         for _ in range(min(factor - 1, COPIES // max(1, len(body)))):
@@ -304,18 +429,44 @@ def width_of(t: Type) -> int:
     return 0 if bits == 1 or t.name == "cc" else (bits + 31) >> 5
 
 
-def _linear(ops: list[Op], region: Region) -> set[int]:
-    """Values that are linear in an induction or compare one: copies add to the first's offset."""
-    made = {r for op in ops for r in op.results}
-    known: set[int] = set(region.heads)
+_ROUNDED = frozenset(("rn", "rz", "rm", "rp", "sat"))
+_UNSCALED = (OpKind.SUM, OpKind.RESIZE, OpKind.CONVERT)
+
+
+def _is_zero(v: Value) -> bool:
+    return isinstance(v, Constant) and not v.value
+
+
+def _dominates(a: Block, b: Block) -> bool:
+    """Whether every way to `b` leads through `a`."""
+    depth = a._rpo_index
+    at: Block | None = b
+    while at is not None and at._rpo_index > depth:
+        at = at._idom
+    return at is a
+
+
+def _linear(ops: list[Op], region: Region, carried: Mapping[int, int]) -> set[int]:
+    """Values that are an induction by a literal, times a literal, plus what is invariant, and what
+    compares one: a copy's is the first one's and an offset."""
+    made: dict[int, Op] = {r: op for op in ops for r in op.results}
+    known: set[int] = set()
+    for head, after in carried.items():
+        op = made.get(after)
+        if op is not None and op.sources == (head,) and op.parent.form.kind is OpKind.SUM:
+            known.add(head)
     found: set[int] = set()
     for op in ops:
-        f = op.parent.form
-        if f.name == "setp":
-            found.update(op.results)
+        i = op.parent
+        f = i.form
+        if f.kind is OpKind.COMPARE:
+            if any(s in known for s in op.sources):
+                found.update(op.results)
         elif (
             f.op.linear and f.type is not None and f.type.kind in "usb"
+            and any(s in known for s in op.sources)
             and all(s in known or s not in made for s in op.sources)
+            and (f.kind in _UNSCALED or isinstance(i._operands[1], Constant))
         ):
             known.update(op.results)
             found.update(op.results)
@@ -347,61 +498,3 @@ def only_addresses(value: Instruction) -> bool:
             if v is value and k not in bases:
                 return False
     return True
-
-
-# ---------------------------------------------------------------------------- predication
-
-
-def chain(block: Block, unrolled: bool = False) -> list[Block]:
-    """The blocks that become one with `block`, itself first; `unrolled`: ways out may be within."""
-    blocks = [block]
-    while True:
-        more = _follow(blocks[-1], block, unrolled)
-        if not more or more[-1] in blocks:
-            return blocks
-        blocks += more
-
-
-def _follow(last: Block, head: Block, unrolled: bool) -> list[Block]:
-    """What joins a region behind its last block; nothing where it ends."""
-    succs = last._succs
-    if len(succs) == 1:
-        join = _joined(succs[0], {last}, head)
-        return [join] if join is not None else []
-    if len(succs) != 2:
-        return []
-    if unrolled and head not in succs:
-        inner = [s for s in succs if s._loop_depth == head._loop_depth]
-        if len(inner) == 1 and len(inner[0]._preds) == 1:
-            return inner
-    sides = [s for s in succs if len(s._preds) == 1 and is_short(s)]
-    if len(sides) == 2 and sides[0]._succs == sides[1]._succs:
-        join = _joined(sides[0]._succs[0], set(sides), head)
-    else:
-        sides = [s for s in sides if s._succs[0] in succs][:1]
-        if not sides:
-            return []
-        join = _joined(sides[0]._succs[0], {last, sides[0]}, head)
-    return [*sides, join] if join is not None else []
-
-
-def _joined(block: Block, preds: set[Block], head: Block) -> Block | None:
-    """A block into which only the given ones lead, at the loop depth of the region."""
-    if block is head or len(block._preds) != len(preds) or not preds.issuperset(block._preds):
-        return None
-    return block if block._loop_depth == head._loop_depth else None
-
-
-def is_short(block: Block) -> bool:
-    """Whether a block of one way out is guarded rather than jumped over."""
-    if len(block._succs) != 1:
-        return False
-    n = 0
-    i = block.first
-    while i is not None:
-        f = i.form
-        if f.is_call or f.sync or f.convergent or f.is_phi:
-            return False
-        n += not f.op.pseudo and not f.terminator
-        i = i.next
-    return n <= PREDICATED

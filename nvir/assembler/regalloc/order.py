@@ -71,19 +71,43 @@ def dependences(ops: list[Op]) -> tuple[list[list[int]], list[int]]:
 
 
 def schedule(region: Region, widths: list[int], budget: int) -> tuple[list[Op], list[int]]:
-    """The operations in the assumed order, and how many registers are live at each."""
-    ops = region.ops
+    """The operations in the assumed order, and how many registers are live at each.
+
+    An operation with a slow path ends a block of the machine's: nothing passes it.
+    """
+    uses, pressure = _uses(region, widths)
+    order: list[Op] = []
+    counts: list[int] = []
+    for ops in _segments(region.ops):
+        pressure = _segment(ops, uses, pressure, widths, budget, order, counts)
+    return order, counts
+
+
+def _segments(ops: list[Op]) -> list[list[Op]]:
+    """The operations between those that end a block of the machine's, each such one at an end."""
+    if not any(op.ends for op in ops):
+        return [ops]
+    found: list[list[Op]] = [[]]
+    for op in ops:
+        found[-1].append(op)
+        if op.ends:
+            found.append([])
+    return found
+
+
+def _segment(
+    ops: list[Op], uses: dict[int, int], pressure: int, widths: list[int], budget: int,
+    order: list[Op], counts: list[int],
+) -> int:
+    """Order one segment behind what is there; the registers that are live behind it."""
     n = len(ops)
     below, waits = dependences(ops)
     height = _heights(ops, below)
-    uses, pressure = _uses(region, widths)
     ready = [(-height[k], k) for k in range(n) if not waits[k]]
     heapq.heapify(ready)
     deferred: list[int] = []  # would exceed the budget; in the source's order
     later: list[tuple[int, int]] = []  # (time, index)
     earliest = [0] * n
-    order: list[Op] = []
-    counts: list[int] = []
     time = 0
     length = max(height, default=0)
     length = max(length, n)
@@ -128,8 +152,8 @@ def schedule(region: Region, widths: list[int], budget: int) -> tuple[list[Op], 
             waits[c] -= 1
             if not waits[c]:
                 heapq.heappush(later, (earliest[c], c))
-        time += 1
-    return order, counts
+        time += op.issue
+    return pressure
 
 
 def _heights(ops: list[Op], below: list[list[int]]) -> list[int]:

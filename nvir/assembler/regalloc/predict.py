@@ -10,7 +10,7 @@ Cost    about 10 µs an instruction; what is above the first target, twice that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import attrs
 
@@ -23,8 +23,7 @@ from nvir.assembler.regalloc.spill import Spills, spills_of
 from nvir.assembler.regalloc.tables import (
     LEAST,
     RESERVED,
-    ROUND_UNIT,
-    ROUNDED,
+    ROOM,
     SQUEEZE,
     TIGHTER,
     Generation,
@@ -82,28 +81,33 @@ def _predict(
 ) -> Prediction:
     live = live if live is not None else liveness(function)
     g = generation(profile.capability)
-    lowering = lower(function, live, factors, g.uniform)
+    lowering = lower(function, live, factors, g.uniform, g.late)
     most = register_limit(function, profile.limits)
     if limit is not None:
         most = min(most, max(limit, 1))
-    target = targets(block_threads(function), profile.limits)[0]
-    if most < target or "minnctapersm" in function.directives:
-        target = most
-    orders, needed = _fit(lowering, target, g)
+    steps = targets(block_threads(function), profile.limits)
+    if most < steps[0] or "minnctapersm" in function.directives:
+        steps = (most,)
+    orders, needed = _fit(lowering, steps, g)
     counts, peak, highest = _counts(lowering, orders)
     spills = Spills()
     if needed > most:
         regions = zip(lowering.code.regions, (o for o, _ in orders), strict=True)
         spills = spills_of(list(regions), lowering.code.widths, most - RESERVED - 1)
-    registers = _settle(needed, target, most, g)
+    registers = max(LEAST, min(needed, most))
     return Prediction(
         registers, most, spills, highest, peak, counts, lowering, [o for o, _ in orders]
     )
 
 
-def _fit(lowering: Lowering, target: int, g: Generation) -> tuple[_Orders, int]:
-    """The orders of all regions and the registers that they need, at the target if they can."""
+def _fit(lowering: Lowering, steps: Sequence[int], g: Generation) -> tuple[_Orders, int]:
+    """The orders of all regions and the registers that they need, at the first step if they can.
+
+    What does not fit there, however it is ordered, is ordered for a later step, some registers
+    beyond what the tightest order needs.
+    """
     code = lowering.code
+    target = steps[0]
     free = target - RESERVED
     orders: _Orders = [schedule(r, code.widths, free) for r in code.regions]
     needed = _colour(lowering, orders, free, g.cool).top + RESERVED
@@ -113,29 +117,22 @@ def _fit(lowering: Lowering, target: int, g: Generation) -> tuple[_Orders, int]:
     top = max(target, _colour(lowering, tight, free, 0).top + RESERVED)
     if top < needed:
         orders, needed = tight, top
-    if needed <= target:
-        return orders, needed
-    source: _Orders = [(r.ops, pressures(r, r.ops, code.widths)) for r in code.regions]
-    top = max(target, _colour(lowering, source, free, 0).top + RESERVED)
-    return (source, top) if top < needed else (orders, needed)
+    if needed > target:
+        source: _Orders = [(r.ops, pressures(r, r.ops, code.widths)) for r in code.regions]
+        top = max(target, _colour(lowering, source, free, 0).top + RESERVED)
+        if top < needed:
+            orders, needed = source, top
+    if needed <= target + SQUEEZE:
+        return orders, target
+    step = next((s for s in steps if s >= needed + ROOM), steps[-1])
+    free = step - RESERVED
+    orders = [schedule(r, code.widths, free) for r in code.regions]
+    top = _colour(lowering, orders, free, g.cool).top + RESERVED
+    return orders, max(needed, min(top, step))
 
 
 def _colour(lowering: Lowering, orders: _Orders, limit: int, cool: int) -> Colouring:
     return colour(lowering.code, [o for o, _ in orders], limit, cool)
-
-
-def _settle(needed: int, target: int, most: int, g: Generation) -> int:
-    """The figure that is printed: rounded as ptxas' own gather, within the limit."""
-    if needed <= target:
-        for low, high, step in g.nudge:
-            if low <= needed < high:
-                needed = min(needed + step, target)
-                break
-    elif needed <= target + SQUEEZE:
-        needed = target
-    elif needed <= ROUNDED:
-        needed = -(-needed // ROUND_UNIT) * ROUND_UNIT
-    return max(LEAST, min(needed, most))
 
 
 def _counts(
