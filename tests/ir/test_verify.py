@@ -12,7 +12,7 @@ from nvir.ir.errors import VerifyError
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Loose
 from nvir.ir.module import Module
-from nvir.ir.opcodes import NVVM
+from nvir.ir.opcodes import NVVM, ORI
 from nvir.ir.opcodes.form import form, nvvm_form
 from nvir.ir.text.parse import parse_ir
 from nvir.ir.types import (
@@ -398,7 +398,28 @@ CLASSES = [  # statement, message or None
     ("popc.b64 %d", None),
     ("popc.b64 %r", "%r is of type b32, popc.b64 takes b64"),
     ("fma.rn.f32 %r, %r, %d", "%d is of type b64, fma.rn.f32 takes f32"),
+    ("prmt.b32 %r, %r, %d", "%d is of type b64, prmt.b32 takes b32"),
+    ("mov.b32 %d", "%d is of type b64, mov.b32 takes b32"),
+    ("mov.b64 {%r, %r}", "a result is of type b32, mov.b64 makes b64"),
+    ("slct.b32.s32 %r, %r, %d", "%d is of type b64, slct.b32.s32 takes s32"),
+    ("slct.b32.f32 %r, %r, %r", None),
+    ("atom.shared.cas.b32 [%r], %r, %d", "%d is of type b64, atom.shared.cas.b32 takes b32"),
+    ("activemask.b32 ", None),
+    ("dp4a.u32.u32 %r, %r, %d", "%d is of type b64, dp4a.u32.u32 takes b32"),
 ]
+
+
+@pytest.fixture
+def trial():
+    """A row that nobody has heard of, in the table for one test."""
+    yield ORI.op("bsel", "d, a, b, c", flags="bits")
+    del ORI.rows["bsel"]
+
+
+def test_a_new_row_checks_its_sources_without_a_list(trial):
+    refused(body(*operands("  %x: b32 = bsel.b32 %d, %r, 255")),
+            "%d is of type b64, bsel.b32 takes b32")
+    verify(body(*operands("  %x: b32 = bsel.b32 %r, %r, 255")))
 
 
 def operands(last: str) -> list[str]:
@@ -420,7 +441,8 @@ def test_16_classes(statement, message):
     [("st.shared.u8 [%r], %d", None), ("st.shared.u64 [%r], %r", "st.shared.u64 takes u64"),
      ("st.shared.b32 [%r], %p", "%p is of type pred, st.shared.b32 takes b32"),
      ("st.shared.v2.b32 [%r], {%r, %d}", None),
-     ("red.shared.add.u32 [%r], %d", "%d is of type b64, red.shared.add.u32 takes u32")],
+     ("red.shared.add.u32 [%r], %d", "%d is of type b64, red.shared.add.u32 takes u32"),
+     ("bar.sync %d", "%d is of type b64, bar.sync takes b32"), ("bar.sync %r, 64", None)],
 )
 def test_16_classes_of_stores(statement, message):
     m = body(*operands(f"  {statement}"))
