@@ -12,7 +12,7 @@ registers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -37,10 +37,9 @@ from nvir.report.model import (
     occupancy_figures,
     static_shared_memory,
 )
+from nvir.sm.loopgraph import LoopGraph, loop_graph
 from nvir.sm.profile import Profile
-
-if TYPE_CHECKING:
-    from nvir.sm.schedule.loops import LoopSchedule
+from nvir.sm.schedule.loops import LoopSchedule, schedule_loop
 
 FACTORS = (1, 2, 4, 8, None)
 WARPS = (1, 8)
@@ -57,6 +56,7 @@ class FactorRow:
     factor        copies of the body; None: all of them, no loop is left
     instructions  of the body; of a loop that is gone, of all that stands in its place
     ii            cycles an iteration that a modulo schedule would reach
+    at_most       a longer search might find a smaller `ii`
     registers     a thread, of the whole function
     cycles        warps on the sub-partition -> simulated cycles an iteration
     note          why a figure is missing, or None
@@ -65,6 +65,7 @@ class FactorRow:
     factor: int | None
     instructions: int | None = None
     ii: float | None = None
+    at_most: bool = False
     registers: int | None = None
     blocks_per_sm: int | None = None
     cycles: Mapping[int, float] = attrs.Factory(dict)
@@ -133,18 +134,31 @@ class _Table:
         if factor != 1 and loop is not None and "unrolled" not in loop.header.flags:
             return FactorRow(factor, note="the loop cannot be copied")
         registers, blocks = self._registers(copy)
-        made = FactorRow(factor, self._size(copy, loop, factor), None, registers, blocks)
+        made = FactorRow(
+            factor, self._size(copy, loop, factor), registers=registers, blocks_per_sm=blocks
+        )
         if loop is None:
             return made
         try:
+            ii, at_most = self._interval(loop, factor or 1)
             return attrs.evolve(
-                made, ii=interval(loop, self.machine, factor or 1, self.schedule,
-                    "interval" if factor == 1 else "quick",
-                ),
+                made, ii=ii, at_most=at_most,
                 cycles=cycles(loop, self.machine, factor or 1, self.warps),
             )
         except NvirError as e:
             return attrs.evolve(made, note=str(e))
+
+    def _interval(self, loop: Loop, factor: int) -> tuple[float | None, bool]:
+        """The interval, and whether it is that of a first schedule that is above the bound."""
+        found = graph_of(loop, self.machine)
+        if found is None:
+            return None, False
+        if self.schedule is not None and found.graph == self.schedule.graph.graph:
+            return self.schedule.ii / factor, False
+        if factor == 1:
+            return schedule_loop(found, effort="interval").ii, False
+        made = schedule_loop(found, effort="quick")
+        return made.ii / factor, made.ii > made.mii
 
     def _size(self, copy: Function, loop: Loop | None, factor: int | None) -> int:
         if loop is not None:
@@ -251,25 +265,18 @@ def merge_chains(function: Function) -> None:
     drop(function, gone)
 
 
-def interval(
-    loop: Loop, machine: Profile, factor: int, known: LoopSchedule | None = None,
-    effort: str = "interval",
-) -> float | None:
-    """Cycles an iteration of the loop's modulo schedule; None of several blocks and large ones.
-
-    That of the `known` schedule where the loop is the same; `effort` as of `schedule_loop`.
-    """
-    from nvir.sm.loopgraph import loop_graph
-    from nvir.sm.schedule.loops import schedule_loop
-
+def graph_of(loop: Loop, machine: Profile) -> LoopGraph | None:
+    """What is scheduled of a loop; None of several blocks and large ones."""
     if len(loop.blocks) != 1:
         return None
     found = loop_graph(loop, machine)
-    if not found.operations or len(found.operations) > SCHEDULED:
-        return None
-    if known is not None and found.graph == known.graph.graph:
-        return known.ii / factor
-    return schedule_loop(found, effort=effort).ii / factor
+    return found if 0 < len(found.operations) <= SCHEDULED else None
+
+
+def interval(loop: Loop, machine: Profile, factor: int) -> float | None:
+    """Cycles an iteration of the loop's modulo schedule; None of several blocks and large ones."""
+    found = graph_of(loop, machine)
+    return schedule_loop(found, effort="interval").ii / factor if found is not None else None
 
 
 def cycles(

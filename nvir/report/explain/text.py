@@ -224,8 +224,8 @@ def _cells(r: FactorRow) -> list[str]:
         return "–" if v is None else f"{v:{form}}"
 
     return [
-        "full" if r.factor is None else str(r.factor), show(r.instructions), show(r.ii, ".4g"),
-        show(r.registers), show(r.blocks_per_sm),
+        "full" if r.factor is None else str(r.factor), show(r.instructions),
+        "≤" * r.at_most + show(r.ii, ".4g"), show(r.registers), show(r.blocks_per_sm),
         *(show(r.cycles.get(w), ".1f") for w in TABLE_WARPS),
     ]
 
