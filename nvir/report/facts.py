@@ -104,13 +104,13 @@ def _documented(f: Function, module: Module, knobs: Knobs) -> dict[str, UnrollDe
 
 def copies(loops: list[Loop], unroll: Mapping[str, UnrollDecision]) -> dict[str, int]:
     """How often the body of each loop that is unrolled will stand, by its header's name."""
-    from nvir.analysis.induction import trip_count
-
     found: dict[str, int] = {}
     for loop in loops:
         decision = unroll.get(loop.header.name)
         if decision is None or decision.action == "none":
             continue
+        from nvir.analysis.induction import trip_count
+
         trip = trip_count(loop) if decision.factor is None else None
         n = decision.factor if trip is None else trip.count
         if n is not None and n > 1:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 
 import attrs
 
@@ -251,7 +250,7 @@ def _fold_floats(f: Form, of: Type, to: Type, values: list[int]) -> int | None:
         n = values[0]
         if f.op.signed and n >> (of.bits - 1):
             n -= 1 << of.bits
-        return floats.rounded(Fraction(n), result) if n else 0
+        return floats.rounded(n, result) if n else 0
     x = floats.number(source, values[0])
     if f.kind is OpKind.CONVERT and result is not None:
         return floats.pattern(result, x)
