@@ -20,13 +20,13 @@ import attrs
 import numpy as np
 
 from nvir.interp.layout import Array
-from nvir.interp.memory import Fault, Region, locate_within
+from nvir.interp.memory import ByteRegion, Fault, locate_within
 
 Load = Callable[..., Any]
 
 
 @attrs.frozen(cache_hash=True)
-class Access:
+class LaneAccess:
     """One kind of access: `count` elements of `size` bytes each, in a state space.
 
     space     "global", "shared", "local" or "" (generic)
@@ -66,7 +66,7 @@ _NOBODY = np.zeros(0, np.int64)
 
 def locate(
     c: Any, space: str, addresses: Array, pos: Array | None, nbytes: int, write: bool
-) -> Iterator[tuple[Region, Array, Array | None]]:
+) -> Iterator[tuple[ByteRegion, Array, Array | None]]:
     """(region, byte offsets, which of the given addresses) for each window; None is all."""
     wave = c.wave
     if space == "global":
@@ -105,7 +105,7 @@ def local_offsets(c: Any, addresses: Array, pos: Array | None, nbytes: int, writ
 
 def _generic(
     c: Any, addresses: Array, pos: Array | None, nbytes: int, write: bool
-) -> Iterator[tuple[Region, Array, Array | None]]:
+) -> Iterator[tuple[ByteRegion, Array, Array | None]]:
     w = c.wave.windows
     kind = addresses.dtype.type
     low, high = int(addresses.min()), int(addresses.max())
@@ -124,7 +124,7 @@ def _generic(
 
 def _mixed(
     c: Any, addresses: Array, pos: Array | None, nbytes: int, write: bool
-) -> Iterator[tuple[Region, Array, Array | None]]:
+) -> Iterator[tuple[ByteRegion, Array, Array | None]]:
     """Each window's lanes by themselves."""
     w = c.wave.windows
     kind = addresses.dtype.type
@@ -157,7 +157,7 @@ def blame(fault: Fault, c: Any, pos: Array | None) -> Fault:
 
 
 @functools.lru_cache(maxsize=1024)
-def make_load(access: Access) -> Load:
+def make_load(access: LaneAccess) -> Load:
     """A function (group, addresses, guard=None) -> vector, or a tuple of `count` of them."""
     space, nbytes, count = access.space, access.bytes, access.count
 
@@ -184,7 +184,7 @@ def make_load(access: Access) -> Load:
     return load
 
 
-def _nothing(access: Access) -> Any:
+def _nothing(access: LaneAccess) -> Any:
     shape = (1, 2) if access.size == 16 else (1,)
     out = tuple(np.zeros(shape, d) for d in access.dtypes)
     return out[0] if access.count == 1 else out
@@ -199,7 +199,9 @@ def _spread(x: Array, pos: Array, m: int) -> Array:
     return out
 
 
-def _join(access: Access, parts: list[tuple[Region, Array, Array | None]], k: int, n: int) -> Array:
+def _join(
+    access: LaneAccess, parts: list[tuple[ByteRegion, Array, Array | None]], k: int, n: int
+) -> Array:
     """Element k of the vector that each lane loads."""
     if len(parts) == 1 and parts[0][2] is None:
         region, offsets, _ = parts[0]
@@ -217,7 +219,7 @@ def _join(access: Access, parts: list[tuple[Region, Array, Array | None]], k: in
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
 
 
-def gather(region: Region, offsets: Array, access: Access, k: int = 0) -> Array:
+def gather(region: ByteRegion, offsets: Array, access: LaneAccess, k: int = 0) -> Array:
     """The k-th element at each offset, extended to its register."""
     size, dtype = access.size, access.dtypes[k]
     if size == 16:
@@ -234,7 +236,7 @@ def gather(region: Region, offsets: Array, access: Access, k: int = 0) -> Array:
 
 
 @functools.lru_cache(maxsize=1024)
-def make_store(access: Access) -> Load:
+def make_store(access: LaneAccess) -> Load:
     """A function (group, addresses, values, guard=None); `values` is a tuple of `count`."""
     space, nbytes = access.space, access.bytes
 
@@ -265,7 +267,7 @@ def make_store(access: Access) -> Load:
 
 
 def scatter(
-    region: Region, offsets: Array, size: int, x: Array, k: int = 0, which: Array | None = None
+    region: ByteRegion, offsets: Array, size: int, x: Array, k: int = 0, which: Array | None = None
 ) -> None:
     """Store x (cut to `size` bytes) as the k-th element at each offset, in lane order."""
     if which is not None and len(x) > 1:

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nvir.interp.layout import Array, register_dtype
-from nvir.interp.leaves import Leaf, Register, real
+from nvir.interp.leaves import Register, ScalarLeaf, real
 from nvir.interp.meaning.lanes import fit, register
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import Form
@@ -48,10 +48,10 @@ from nvir.ir.values import (
 )
 
 if TYPE_CHECKING:
-    from nvir.interp.plan import Edge, Plan, Segment
+    from nvir.interp.plan import Edge, FunctionPlan, Segment
 
 
-class Code:
+class SegmentCode:
     """Python of a segment: `run(c, v, s)`, and the instruction of each of its lines.
 
     Python takes 50 microseconds to compile a line, and most lines of most kernels run a few times
@@ -217,7 +217,7 @@ def source_marks(form: Form) -> tuple[tuple[tuple[str, str], ...], tuple[str, ..
 class Emitter:
     """Writes one form of one segment. Row functions (rows/) call the methods below."""
 
-    def __init__(self, plan: Plan, segment: Segment | None, whole: bool) -> None:
+    def __init__(self, plan: FunctionPlan, segment: Segment | None, whole: bool) -> None:
         self.plan, self.segment, self.whole = plan, segment, whole
         self.program = plan.program
         self.code: list[str] = []
@@ -391,14 +391,14 @@ class Emitter:
                 self.guard = text
         self.program.rows.emit(self, i)
 
-    def finish(self, last: str = "") -> Code:
+    def finish(self, last: str = "") -> SegmentCode:
         """Compile what was written."""
         body = [*self.code]
         lines = [*self.lines]
         if last:
             body.append(last)
             lines.append(self.instr)
-        return Code(body, lines, self.names)
+        return SegmentCode(body, lines, self.names)
 
 
 @functools.lru_cache(maxsize=1 << 13)
@@ -407,7 +407,7 @@ def _compiled(text: str) -> Any:
     return compile(text, "<nvir segment>", "exec")
 
 
-_IN_TABLE = (Instruction, Result, Argument, Leaf, Register)
+_IN_TABLE = (Instruction, Result, Argument, ScalarLeaf, Register)
 
 
 def _instruction(special: Any) -> Any:
@@ -423,7 +423,7 @@ def literal_bits(value: Constant, type: str) -> int:
     return convert(value, type)
 
 
-def compile_segment(segment: Segment, whole: bool) -> Code:
+def compile_segment(segment: Segment, whole: bool) -> SegmentCode:
     """One form of a segment. Its value is the branch's predicate or index, if it has one."""
     e = Emitter(segment.plan, segment, whole)
     trace = segment.plan.program.trace
@@ -453,7 +453,7 @@ def register_name(type: Type) -> str:
     return "b128" if type.bits > 64 else f"b{8 * dtype.itemsize}"
 
 
-def compile_edge(plan: Plan, edge: Edge, whole: bool) -> Code:
+def compile_edge(plan: FunctionPlan, edge: Edge, whole: bool) -> SegmentCode:
     """The phis of an edge, all at once."""
     e = Emitter(plan, None, whole)
     names = []
@@ -468,4 +468,4 @@ def compile_edge(plan: Plan, edge: Edge, whole: bool) -> Code:
     return e.finish()
 
 
-__all__ = ["Code", "Emitter", "Param", "Variable", "compile_edge", "compile_segment"]
+__all__ = ["Emitter", "Param", "SegmentCode", "Variable", "compile_edge", "compile_segment"]

@@ -190,7 +190,7 @@ class Launch:
 
         table = TextureTable(self.program, textures)
         self.program.place_globals(self.given)
-        buffers = _Buffers(self)
+        buffers = _ArrayArguments(self)
         values: list[Any] = []
         for k, (value, param) in enumerate(zip(args, params, strict=True)):
             texture = table.by_name.get(str(param.name))
@@ -232,7 +232,9 @@ class Launch:
         self.heap = start + size
         return start
 
-    def _argument(self, value: Any, param: Any, k: int, buffers: _Buffers, table: Any) -> Any:
+    def _argument(
+        self, value: Any, param: Any, k: int, buffers: _ArrayArguments, table: Any
+    ) -> Any:
         """Parameter bytes, or the address of a buffer."""
         from nvir.interp.tensormap import SIZE, TensorMap
         from nvir.interp.texture import Texture
@@ -254,7 +256,7 @@ class Launch:
             value = value[()]
         return parameter_bytes(value, param, k)
 
-    def _copy_in(self, address: int, array: Array, buffers: _Buffers) -> None:
+    def _copy_in(self, address: int, array: Array, buffers: _ArrayArguments) -> None:
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         place = self.program.arena.bytes_at(address, raw.size)
         place[:] = raw
@@ -344,7 +346,7 @@ class Launch:
         return out
 
 
-class _Buffers:
+class _ArrayArguments:
     """The arrays of a launch, each once, and the placeholders of DeviceArrays in their bytes."""
 
     def __init__(self, launch: Launch) -> None:

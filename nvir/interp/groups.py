@@ -12,7 +12,7 @@ import numpy as np
 
 from nvir.interp.emit import literal_bits, take
 from nvir.interp.layout import Array, register_dtype
-from nvir.interp.leaves import Leaf, Register
+from nvir.interp.leaves import Register, ScalarLeaf
 from nvir.interp.meaning.lanes import register
 from nvir.interp.special import special_vector
 from nvir.ir.instruction import Instruction
@@ -20,16 +20,16 @@ from nvir.ir.types import IMM
 from nvir.ir.values import Argument, Constant, Result, SpecialRegister, Symbol, SymbolOffset, Value
 
 if TYPE_CHECKING:
-    from nvir.interp.plan import Plan
+    from nvir.interp.plan import FunctionPlan
     from nvir.interp.wave import Wave
 
 ALL = slice(None)
 # Below this the part form serves all: compiling a second form costs more than it saves.
 WHOLE_FORM_LANES = 192
-_IN_TABLE = (Instruction, Result, Argument, Leaf, Register)
+_IN_TABLE = (Instruction, Result, Argument, ScalarLeaf, Register)
 
 
-class Table:
+class LaneTable:
     """The lane vectors of one function's values, for one depth of calls: `v[slot]`.
 
     `owned` are slots whose vectors nothing else refers to, so that single lanes may be set.
@@ -62,7 +62,7 @@ class Table:
         self.v[slot] = a
         self.owned.add(slot)
 
-    def store(self, slot: int, g: Group, x: Array) -> None:
+    def store(self, slot: int, g: LaneGroup, x: Array) -> None:
         """Set a slot in the group's lanes; `x` has those lanes, or one element."""
         self.fresh()
         if g.n == self.lanes:  # a copy: x may be a view of another slot
@@ -77,7 +77,7 @@ class Table:
         self.v[slot][g.sel] = x
 
 
-class Node:
+class Activation:
     """A calling context: the function, the call it came by, and its frame in local memory."""
 
     __slots__ = (
@@ -86,11 +86,12 @@ class Node:
     )
 
     def __init__(
-        self, plan: Plan, table: Table, base: int, parent: Node | None, call: Any, back: Any
+        self, plan: FunctionPlan, table: LaneTable, base: int, parent: Activation | None,
+        call: Any, back: Any,
     ) -> None:
         self.plan, self.table, self.base = plan, table, base
         self.parent, self.call, self.back = parent, call, back
-        self.children: dict[Any, Node] = {}
+        self.children: dict[Any, Activation] = {}
         self.addresses: dict[int, Array] = {}  # of the frame, by offset
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.order: tuple[int, ...] = ()
@@ -99,7 +100,7 @@ class Node:
             self.order = (*parent.order, key[0], key[1] - 1)
 
 
-class Group:
+class LaneGroup:
     """Lanes at one place.
 
     sel     the lanes: a slice, or sorted numbers; n how many
@@ -113,7 +114,7 @@ class Group:
         "wave", "whole", "yielding",
     )
 
-    def __init__(self, wave: Wave, node: Node, lanes: Array | None) -> None:
+    def __init__(self, wave: Wave, node: Activation, lanes: Array | None) -> None:
         self.wave = wave
         self.enter(node)
         self.seg: Any = None
@@ -140,7 +141,7 @@ class Group:
         """The lanes' numbers."""
         return self.wave.iota if self._lanes is None else self._lanes
 
-    def enter(self, node: Node) -> None:
+    def enter(self, node: Activation) -> None:
         self.node, self.table, self.v = node, node.table, node.table.v
 
     # ------------------------------------------- what generated code asks for
@@ -223,7 +224,7 @@ class Group:
         """Set a result in the group's lanes."""
         self.table.store(self.node.plan.slot(value), self, x)
 
-    def divide(self, p: Array) -> tuple[Group | None, Group | None]:
+    def divide(self, p: Array) -> tuple[LaneGroup | None, LaneGroup | None]:
         """The groups where p (n elements) holds and where not; None for an empty one."""
         if len(p) == 1 and self.n > 1:
             return (self, None) if p[0] else (None, self)

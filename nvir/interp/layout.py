@@ -85,7 +85,7 @@ def align_up(offset: int, to: int) -> int:
 
 
 @attrs.define
-class Layout:
+class MemoryLayout:
     """Variables at offsets of one block of memory, in the order in which they are placed."""
 
     offsets: dict[Any, int] = attrs.Factory(dict)
@@ -123,9 +123,9 @@ class Storage:
         """A kernel's parameters."""
         return f.params
 
-    def frame(self, f: Function) -> Layout:
+    def frame(self, f: Function) -> MemoryLayout:
         """Local memory of one activation: parameters (a kernel's lie elsewhere) and locals."""
-        layout = Layout()
+        layout = MemoryLayout()
         if not f.is_kernel:
             for p in [*f.params, *f.returns]:
                 if isinstance(p, Variable):
@@ -170,9 +170,9 @@ def _fill(program: Any, out: Array, at: int, init: Any, width: int, dims: tuple[
         _fill(program, out, at + k * step, x, width, dims[1:])
 
 
-def parameter_layout(params: Sequence[Variable]) -> Layout:
+def parameter_layout(params: Sequence[Variable]) -> MemoryLayout:
     """A kernel's parameter block."""
-    layout = Layout()
+    layout = MemoryLayout()
     for p in params:
         layout.place(p)
     return layout

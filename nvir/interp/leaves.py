@@ -1,9 +1,9 @@
 """Values in pieces, and instructions as other instructions.
 
-    Leaf    one scalar of a struct, array or vector of `nvvm`: it has a slot of its own
+    ScalarLeaf  one scalar of a struct, array or vector of `nvvm`: it has a slot of its own
     Temp    a scalar between two steps of one instruction
     Register  what a Step makes for a special, or the other way round
-    Step    code before or behind a special that belongs to the same instruction
+    EmittedStep  code before or behind a special that belongs to the same instruction
     View    an ori instruction that nobody wrote: what an instruction of `nvvm` does, said by a
             row of ori over leaves, so that both levels share each meaning
 
@@ -21,7 +21,7 @@ from nvir.ir.types import VOID, Type
 from nvir.ir.values import Value
 
 
-class Leaf(Value):
+class ScalarLeaf(Value):
     """The scalar at position `index` of an aggregate's leaves (layout.fields' order)."""
 
     __slots__ = ("index", "whole")
@@ -59,7 +59,7 @@ class Register(Value):
         return iter((self.user,))
 
 
-class Step:
+class EmittedStep:
     """Code that stands for part of an instruction: `write(e)` emits it."""
 
     __slots__ = ("line", "real", "write")
@@ -104,4 +104,4 @@ class View:
 
 def real(i: Any) -> Any:
     """The instruction of the module that an instruction or View stands for."""
-    return i.real if i.__class__ is View or i.__class__ is Step else i
+    return i.real if i.__class__ is View or i.__class__ is EmittedStep else i

@@ -36,7 +36,7 @@ class Fault(Exception):
         super().__init__(message)
 
 
-class Region:
+class ByteRegion:
     """Bytes, and the same bytes as unsigned words of 2, 4 and 8 bytes: `views[size]`.
 
     `written` is a shadow of which bytes were ever stored to, or None.
@@ -51,7 +51,7 @@ class Region:
         self.written: Array | None = np.zeros(self.size, bool) if shadow else None
 
 
-class Allocation:
+class ArenaRange:
     """A named range `[start, end)` of the arena; `source` is the caller's array to copy back to."""
 
     __slots__ = ("end", "name", "read_only", "source", "start")
@@ -61,7 +61,7 @@ class Allocation:
         self.read_only, self.source = read_only, source
 
 
-class Arena(Region):
+class Arena(ByteRegion):
     """Global memory. Filled by `allocate` while `open`, then `seal` makes the bytes."""
 
     __slots__ = ("allocations", "base", "ends", "read_only", "starts", "top")
@@ -69,7 +69,7 @@ class Arena(Region):
     def __init__(self, base: int) -> None:
         self.base = base
         self.top = GUARD
-        self.allocations: list[Allocation] = []
+        self.allocations: list[ArenaRange] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.read_only: list[bool] = []
@@ -81,7 +81,7 @@ class Arena(Region):
         """Reserve bytes; returns the generic address. Only before `seal`."""
         start = align_up(self.top, max(align, 16))
         self.top = start + size + GUARD
-        self.allocations.append(Allocation(name, start, start + size, read_only, source))
+        self.allocations.append(ArenaRange(name, start, start + size, read_only, source))
         self.starts.append(start)
         self.ends.append(start + size)
         self.read_only.append(read_only)
@@ -96,7 +96,7 @@ class Arena(Region):
         start = address - self.base
         return self.data[start : start + size]
 
-    def find(self, address: int) -> Allocation | None:
+    def find(self, address: int) -> ArenaRange | None:
         """The allocation that holds a generic address."""
         offset = address - self.base
         k = bisect.bisect_right(self.starts, offset) - 1

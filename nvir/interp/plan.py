@@ -101,7 +101,7 @@ class Segment:
         "plan", "size", "skip", "special", "term", "whole",
     )
 
-    def __init__(self, plan: Plan, block: Block, key: tuple[int, int]) -> None:
+    def __init__(self, plan: FunctionPlan, block: Block, key: tuple[int, int]) -> None:
         self.plan, self.block, self.key = plan, block, key
         self.instructions: list[Instruction] = []
         self.special: Any = None
@@ -130,7 +130,7 @@ class Segment:
         return self.instructions[0] if self.instructions else self.term
 
 
-class Plan:
+class FunctionPlan:
     """A function prepared to run: slots of values, segments, frame."""
 
     def __init__(self, function: Function, program: Program) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nvir.interp.layout import Array, Layout, Windows, parameter_layout
+from nvir.interp.layout import Array, MemoryLayout, Windows, parameter_layout
 from nvir.interp.memory import Arena
-from nvir.interp.plan import Plan
+from nvir.interp.plan import FunctionPlan
 from nvir.interp.rows import Rows
 from nvir.ir.errors import LaunchError, Unsupported
 from nvir.ir.function import Function
@@ -53,7 +53,7 @@ class Program:
         self.signature = self.storage.signature(kernel)
         self.windows = Windows.of(module.address_size)
         self.arena = Arena(self.windows.arena)
-        self.plans: dict[Function, Plan] = {}
+        self.plans: dict[Function, FunctionPlan] = {}
         self.params: dict[Param, int] = {}
         self.addresses: dict[Any, int] = {}
         self.functions_at: dict[int, Function] = {}
@@ -74,7 +74,7 @@ class Program:
 
     def _place_shared(self) -> None:
         """Static shared variables one after the other; dynamic ones all begin behind them."""
-        self.shared = Layout()
+        self.shared = MemoryLayout()
         dynamic: list[Variable] = []
         align = 16
         for v in self._shared_variables():
@@ -192,7 +192,7 @@ class Program:
             return base
         return self.place(None, value)[1]
 
-    def place(self, plan: Plan | None, symbol: Any) -> tuple[str, int]:
+    def place(self, plan: FunctionPlan | None, symbol: Any) -> tuple[str, int]:
         """(space, address in it) of a symbol; of a frame's variable the offset in the frame."""
         at = self.addresses.get(symbol)
         if at is not None:
@@ -211,10 +211,10 @@ class Program:
 
     # --------------------------------------------------------------- plans
 
-    def plan(self, function: Function) -> Plan:
+    def plan(self, function: Function) -> FunctionPlan:
         plan = self.plans.get(function)
         if plan is None:
-            plan = self.plans[function] = Plan(function, self)
+            plan = self.plans[function] = FunctionPlan(function, self)
         return plan
 
     def pair(self, value: int) -> Array:

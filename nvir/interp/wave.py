@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nvir.interp.emit import compile_edge, compile_segment
-from nvir.interp.groups import ALL, Group, Node, Table
+from nvir.interp.groups import ALL, Activation, LaneGroup, LaneTable
 from nvir.interp.layout import Array, align_up
 from nvir.interp.leaves import real
-from nvir.interp.memory import Fault, Region
+from nvir.interp.memory import ByteRegion, Fault
 from nvir.ir.errors import LaunchError
 
 if TYPE_CHECKING:
-    from nvir.interp.plan import Edge, Plan, Segment
+    from nvir.interp.plan import Edge, FunctionPlan, Segment
     from nvir.interp.program import Program
 
 STACK_LIMIT = 1 << 20
@@ -69,15 +69,15 @@ class Wave:
         self.trace = self.program.trace
         self._memory()
         self.registers: dict[str, Array] = {}
-        self.parked: dict[Group, str] = {}
+        self.parked: dict[LaneGroup, str] = {}
         self.state: dict[str, Any] = {}
         self.on_exit: list[Any] = []
-        self.pool: dict[tuple[Node, Segment], Group] = {}
-        self.tables: dict[tuple[Plan, int], Table] = {}
+        self.pool: dict[tuple[Activation, Segment], LaneGroup] = {}
+        self.tables: dict[tuple[FunctionPlan, int], LaneTable] = {}
         plan = self.program.plan(self.program.kernel)
-        self.root = Node(plan, self.table(plan, 0), self.frames_start, None, None, None)
+        self.root = Activation(plan, self.table(plan, 0), self.frames_start, None, None, None)
         self._reserve(self.root)
-        g = Group(self, self.root, None)
+        g = LaneGroup(self, self.root, None)
         self.program.storage.start(self, g)
         self.arrive(g, plan.entry)
 
@@ -85,32 +85,33 @@ class Wave:
         shadow = "uninit" in self.launch.check
         self.shared_size = self.launch.shared_size
         self.shared_step = -(-max(self.shared_size, 16) // 128) * 128
-        self.shared = Region(self.n_ctas * self.shared_step, shadow)
+        self.shared = ByteRegion(self.n_ctas * self.shared_step, shadow)
         self.shared_bases = self.cta_of * self.shared_step
         self.frames_start = self.launch.stack_size
         self.local_stride = 0
-        self.local = Region(16, shadow)
+        self.local = ByteRegion(16, shadow)
         self._stack: Array | None = None
 
     # ------------------------------------------------------------- contexts
 
-    def table(self, plan: Plan, depth: int) -> Table:
+    def table(self, plan: FunctionPlan, depth: int) -> LaneTable:
         t = self.tables.get((plan, depth))
         if t is None:
-            t = self.tables[plan, depth] = Table(self)
+            t = self.tables[plan, depth] = LaneTable(self)
         return t
 
-    def child(self, node: Node, call: Any, plan: Plan) -> Node:
+    def child(self, node: Activation, call: Any, plan: FunctionPlan) -> Activation:
         """The context of a callee."""
         found = node.children.get((call, plan))
         if found is None:
             base = align_up(node.base + node.plan.frame.size, plan.frame.align)
             table = self.table(plan, node.depth + 1)
-            found = node.children[call, plan] = Node(plan, table, base, node, call, call.after)
+            found = Activation(plan, table, base, node, call, call.after)
+            node.children[call, plan] = found
             self._reserve(found)
         return found
 
-    def _reserve(self, node: Node) -> None:
+    def _reserve(self, node: Activation) -> None:
         """Make local memory large enough for a frame."""
         need = node.base + node.plan.frame.size
         if need > STACK_LIMIT or need * self.n > 1 << 31 or node.depth > 20000:
@@ -118,7 +119,7 @@ class Wave:
         if need <= self.local_stride:
             return
         stride = max(2 * self.local_stride, -(-need // 16) * 16)
-        region = Region(self.n * stride, self.local.written is not None)
+        region = ByteRegion(self.n * stride, self.local.written is not None)
         if self.local_stride:
             for new, old in ((region.data, self.local.data), (region.written, self.local.written)):
                 if new is not None and old is not None:
@@ -132,7 +133,7 @@ class Wave:
             self._stack = np.full(self.n, self.frames_start, np.uint64)
         return self._stack
 
-    def alloca(self, g: Group, size: Array, align: int, guard: Array | None) -> Array:
+    def alloca(self, g: LaneGroup, size: Array, align: int, guard: Array | None) -> Array:
         """Take bytes from the dynamic stacks of the group's lanes."""
         stack = self.stack().astype(np.int64)
         here = stack if g.whole else stack[g.sel]
@@ -149,7 +150,7 @@ class Wave:
         self._stack = stack.astype(np.uint64)
         return np.asarray(top)
 
-    def restore_stack(self, g: Group, pointer: Array, guard: Array | None = None) -> None:
+    def restore_stack(self, g: LaneGroup, pointer: Array, guard: Array | None = None) -> None:
         stack = self.stack().copy()
         here = stack if g.whole else stack[g.sel]
         top = pointer.astype(np.uint64)
@@ -169,13 +170,13 @@ class Wave:
 
     # ----------------------------------------------------------- the groups
 
-    def group(self, node: Node, lanes: Array, like: Group) -> Group:
+    def group(self, node: Activation, lanes: Array, like: LaneGroup) -> LaneGroup:
         """A new group that stands where `like` does in the order of turns."""
-        g = Group(self, node, lanes)
+        g = LaneGroup(self, node, lanes)
         g.turn, g.seg, g.order = like.turn, like.seg, like.order
         return g
 
-    def arrive(self, g: Group, seg: Segment) -> None:
+    def arrive(self, g: LaneGroup, seg: Segment) -> None:
         """Put a group at a place, to run when its turn comes; merge with who is there."""
         g.seg = seg
         g.order = (*g.node.order, *seg.key)
@@ -189,11 +190,11 @@ class Wave:
             g.set_lanes(lanes)
         self.pool[key] = g
 
-    def park(self, g: Group, reason: str) -> None:
+    def park(self, g: LaneGroup, reason: str) -> None:
         """A group cannot go on; whoever parked it calls `unpark`."""
         self.parked[g] = reason
 
-    def unpark(self, g: Group) -> None:
+    def unpark(self, g: LaneGroup) -> None:
         self.parked.pop(g, None)
 
     def run(self, patience: int) -> bool:
@@ -218,7 +219,7 @@ class Wave:
             self._deadlock()
         return True
 
-    def _check_waiting(self, g: Group) -> None:
+    def _check_waiting(self, g: LaneGroup) -> None:
         """Notice that all groups only test barrier objects which nobody can complete any more."""
         if not self.waited or self.writes != self.written:
             self.fruitless, self.written = 0, self.writes
@@ -229,7 +230,7 @@ class Wave:
                 self.park(other, "waiting for an mbarrier")
             self._deadlock()
 
-    def _run(self, g: Group) -> None:
+    def _run(self, g: LaneGroup) -> None:
         """Run a group until it divides, blocks, gives way, or meets another."""
         launch = self.launch
         pool = self.pool
@@ -259,7 +260,7 @@ class Wave:
                 self.arrive(g, edge.target)
                 return
 
-    def _execute(self, g: Group, seg: Segment) -> Any:
+    def _execute(self, g: LaneGroup, seg: Segment) -> Any:
         code = seg.whole if g.whole else seg.part
         if code is None:
             code = compile_segment(seg, g.whole)
@@ -284,7 +285,7 @@ class Wave:
             tb = tb.tb_next
         return None
 
-    def _special(self, g: Group, seg: Segment) -> None:
+    def _special(self, g: LaneGroup, seg: Segment) -> None:
         g.whole, g.m, g.mask = False, g.n, None  # specials see the group's own lanes
         if self.trace is not None and seg.special.instruction is not None:
             self.trace(g, seg.special.instruction, ())
@@ -296,7 +297,7 @@ class Wave:
         except Fault as fault:
             self.fail(fault.message, g, seg.special.instruction, fault)
 
-    def _give_way(self, g: Group) -> None:
+    def _give_way(self, g: LaneGroup) -> None:
         g.yielding = True
         g.spins = 0
         self.yields += 1
@@ -305,7 +306,7 @@ class Wave:
 
     # ------------------------------------------------------------ terminators
 
-    def _leave(self, g: Group, seg: Segment, choice: Any) -> Edge | None:
+    def _leave(self, g: LaneGroup, seg: Segment, choice: Any) -> Edge | None:
         """Follow the terminator: the edge that all lanes take, or None when that is settled."""
         term = seg.term
         assert term is not None
@@ -334,7 +335,7 @@ class Wave:
         self._end(g, seg)
         return None
 
-    def _branch(self, g: Group, p: Array) -> tuple[Group | None, Group | None]:
+    def _branch(self, g: LaneGroup, p: Array) -> tuple[LaneGroup | None, LaneGroup | None]:
         if len(p) == 1:
             return (g, None) if p[0] else (None, g)
         if g.mask is not None:
@@ -346,7 +347,7 @@ class Wave:
             return None, g
         return g.divide(p)
 
-    def _follow(self, g: Group, edge: Edge) -> Edge:
+    def _follow(self, g: LaneGroup, edge: Edge) -> Edge:
         if edge.moves:
             if g.whole:
                 if edge.whole is None:
@@ -358,7 +359,7 @@ class Wave:
                 _run(edge.part, g)
         return edge
 
-    def _send(self, g: Group, edge: Edge) -> None:
+    def _send(self, g: LaneGroup, edge: Edge) -> None:
         """Follow an edge after a division, and wait at its end."""
         g.whole, g.m, g.mask = False, g.n, None
         self.fresh(g)
@@ -369,10 +370,10 @@ class Wave:
                 self._give_way(g)
         self.arrive(g, edge.target)
 
-    def fresh(self, g: Group) -> None:
+    def fresh(self, g: LaneGroup) -> None:
         g.table.fresh()
 
-    def _indexed(self, g: Group, seg: Segment, index: Array) -> Edge | None:
+    def _indexed(self, g: LaneGroup, seg: Segment, index: Array) -> Edge | None:
         edges = seg.edges or seg.plan.edges(seg)
         if len(index) == 1:
             which = int(index[0])
@@ -390,7 +391,7 @@ class Wave:
             self._send(self.group(g.node, here, g), edges[which])
         return None
 
-    def _end(self, g: Group, seg: Segment) -> None:
+    def _end(self, g: LaneGroup, seg: Segment) -> None:
         """Return from a call, or end the threads."""
         term = seg.term
         assert term is not None
@@ -406,7 +407,7 @@ class Wave:
             return
         self.exit(g)
 
-    def exit(self, g: Group) -> None:
+    def exit(self, g: LaneGroup) -> None:
         """End the threads of a group."""
         lanes = g.lanes()
         self.alive = self.alive.copy()
@@ -423,7 +424,7 @@ class Wave:
         place: tuple[Any, Any] = self.launch.coordinates(cta, int(self.thread_of[lane]))
         return place
 
-    def fail(self, message: str, g: Group, i: Any, fault: Fault | None = None) -> None:
+    def fail(self, message: str, g: LaneGroup, i: Any, fault: Fault | None = None) -> None:
         """Raise the LaunchError of a fault."""
         lane = fault.lane if fault is not None else None
         if lane is None and fault is not None and fault.position is not None:
@@ -459,7 +460,7 @@ class Wave:
         )
 
 
-def _run(code: Any, g: Group) -> None:
+def _run(code: Any, g: LaneGroup) -> None:
     code.left -= 1
     if not code.left:
         code.compile()

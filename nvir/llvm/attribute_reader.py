@@ -19,7 +19,7 @@ from nvir.llvm.grammar import Grammar
 from nvir.llvm.lexer import END, Stop, unquoted
 
 
-class Group(str):
+class AttributeGroup(str):
     """`#0`, until groups are known; `at` is its token."""
 
     at: int = 0
@@ -69,7 +69,7 @@ class AttributeReader:
             token = g.t[g.k]
             if token[:1] == "#" and token[1:].isdigit():
                 if g is self.reader:
-                    group = Group(token)
+                    group = AttributeGroup(token)
                     group.at = g.k
                     out.append(group)
                 else:  # a group that is not there is empty, as LLVM has it
@@ -85,7 +85,7 @@ class AttributeReader:
         """A function's attributes with those of its groups, each once."""
         out: dict[Any, None] = {}
         for a in attributes:
-            if isinstance(a, Group):
+            if isinstance(a, AttributeGroup):
                 out.update(dict.fromkeys(self.groups.get(a, ())))
             else:
                 out[a] = None

@@ -49,7 +49,7 @@ class Forward(Value):
         self.at = at
 
 
-class Body(Grammar):
+class DefinitionReader(Grammar):
     """One function's body; `read` fills the function with blocks."""
 
     def __init__(self, reader: Any, function: Function) -> None:

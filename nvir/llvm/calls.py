@@ -25,7 +25,7 @@ from nvir.llvm.lexer import Stop
 from nvir.llvm.upgrade import OLDER, upgraded
 
 if TYPE_CHECKING:
-    from nvir.llvm.body import Body
+    from nvir.llvm.body import DefinitionReader
 
 CONVENTIONS = frozenset((
     "ccc", "fastcc", "coldcc", "ptx_kernel", "ptx_device", "spir_func", "spir_kernel", "tailcc",
@@ -42,7 +42,7 @@ def opaque_name(name: str) -> str:
     return _POINTEE.sub(r".p\1", name) if name.startswith("llvm.") else name
 
 
-def read_call(b: Body, row: str) -> Instruction | None:
+def read_call(b: DefinitionReader, row: str) -> Instruction | None:
     """`[tail] call [flags] [convention] [attributes] T @f(arguments) [attributes]`"""
     spelling = "call"
     if row != "call":
@@ -103,7 +103,7 @@ def fast_of(t: Type, row: str, at: int) -> None:
         raise Stop(f"{row} of {t} with flags that are for floats", at)
 
 
-def _bundles(b: Body) -> tuple[tuple[str, int], ...]:
+def _bundles(b: DefinitionReader) -> tuple[tuple[str, int], ...]:
     """`[ "preserve_n_data"(i32 4), … ]`: bundles of one number each; no others are known."""
     if b.t[b.k] != "[":
         return ()
@@ -135,7 +135,7 @@ def convention(g: Any) -> str:
     return ""
 
 
-def _callee(b: Body) -> Value:
+def _callee(b: DefinitionReader) -> Value:
     token, at = b.t[b.k], b.k
     if token == "asm":
         b.k += 1
@@ -157,7 +157,7 @@ def _callee(b: Body) -> Value:
     return b.value(pointer())
 
 
-def _arguments(b: Body) -> tuple[list[Value], list[tuple[Any, ...]]]:
+def _arguments(b: DefinitionReader) -> tuple[list[Value], list[tuple[Any, ...]]]:
     operands: list[Value] = []
     attributes: list[tuple[Any, ...]] = []
     b.expect("(")
@@ -189,7 +189,7 @@ def _arguments(b: Body) -> tuple[list[Value], list[tuple[Any, ...]]]:
         b.expect(",")
 
 
-def _metadata(b: Body) -> Value:
+def _metadata(b: DefinitionReader) -> Value:
     m = b.reader.metadata
     m.k = b.k
     token = b.t[b.k]
@@ -217,7 +217,9 @@ def _fits(f: Function, result: Type, operands: list[Value]) -> bool:
     )
 
 
-def _mismatch(b: Body, f: Function, result: Type, operands: list[Value], at: int) -> None:
+def _mismatch(
+    b: DefinitionReader, f: Function, result: Type, operands: list[Value], at: int
+) -> None:
     """A call whose types are not the callee's is one through a pointer, as in LLVM. It is wrong for
     an intrinsic, and where pointers have types: there it takes a cast, `bitcast (… @f to …)`."""
     if b.t[at][:1] != "@" or not (b.text.typed or f.name.startswith("llvm.")):

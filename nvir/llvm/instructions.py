@@ -34,7 +34,7 @@ from nvir.llvm.lexer import Stop
 from nvir.llvm.literals import gep_problem
 
 if TYPE_CHECKING:
-    from nvir.llvm.body import Body
+    from nvir.llvm.body import DefinitionReader
 
 _BINARY = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or",
            "xor", "fadd", "fsub", "fmul", "fdiv", "frem")
@@ -56,7 +56,7 @@ _NO_WRITE = frozenset(("acquire", "acq_rel"))
 _NO_FAILURE = frozenset(("unordered", "release", "acq_rel"))
 
 
-def _binary(body: Body, row: str) -> Instruction:
+def _binary(body: DefinitionReader, row: str) -> Instruction:
     tokens = body.t
     spelling = body.flags(row) if tokens[body.k] in FLAGS else row
     t = body.type()
@@ -73,7 +73,7 @@ def _binary(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(spelling), (a, b), t)
 
 
-def _unary(body: Body, row: str) -> Instruction:
+def _unary(body: DefinitionReader, row: str) -> Instruction:
     v = body.typed() if row == "freeze" else None
     spelling = row
     if v is None:
@@ -82,7 +82,7 @@ def _unary(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(spelling), (v,), v.type)
 
 
-def _compare(body: Body, row: str) -> Instruction:
+def _compare(body: DefinitionReader, row: str) -> Instruction:
     flags = body.flags("")
     test = body.t[body.k]
     if test not in (_INT_TESTS if row == "icmp" else _FLOAT_TESTS):
@@ -93,7 +93,7 @@ def _compare(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(f"{row} {test}{flags}"), (a, b), of)
 
 
-def _cast(body: Body, row: str) -> Value:
+def _cast(body: DefinitionReader, row: str) -> Value:
     spelling = body.flags(row)
     v = body.typed()
     body.expect("to")
@@ -103,7 +103,7 @@ def _cast(body: Body, row: str) -> Value:
     return Instruction(nvvm_form(spelling), (v,), t)
 
 
-def _select(body: Body, row: str) -> Instruction:
+def _select(body: DefinitionReader, row: str) -> Instruction:
     at = body.k
     spelling = body.flags(row)
     c = body.typed()
@@ -116,7 +116,7 @@ def _select(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(spelling), (c, a, b), a.type)
 
 
-def _memory_flags(body: Body, row: str) -> str:
+def _memory_flags(body: DefinitionReader, row: str) -> str:
     if body.accept("atomic"):
         row += " atomic"
     if body.accept("volatile"):
@@ -124,7 +124,7 @@ def _memory_flags(body: Body, row: str) -> str:
     return row
 
 
-def _order_and_align(body: Body, row: str) -> Any:
+def _order_and_align(body: DefinitionReader, row: str) -> Any:
     if " atomic" not in row:
         return body.align()
     scope = body.scope()
@@ -138,7 +138,7 @@ def _order_and_align(body: Body, row: str) -> Any:
     return (ordering, scope, align)
 
 
-def _load(body: Body, row: str) -> Instruction:
+def _load(body: DefinitionReader, row: str) -> Instruction:
     row = _memory_flags(body, row)
     at = body.k
     t = body.type()
@@ -148,7 +148,7 @@ def _load(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (p,), t, aux=_order_and_align(body, row))
 
 
-def _store(body: Body, row: str) -> Instruction:
+def _store(body: DefinitionReader, row: str) -> Instruction:
     row = _memory_flags(body, row)
     v = body.typed()
     body.expect(",")
@@ -156,7 +156,7 @@ def _store(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (v, p), aux=_order_and_align(body, row))
 
 
-def _alloca(body: Body, row: str) -> Instruction:
+def _alloca(body: DefinitionReader, row: str) -> Instruction:
     body.accept("inalloca")
     at = body.k
     t = body.type()
@@ -176,7 +176,7 @@ def _alloca(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (count,), pointer(space), aux=(t, align))
 
 
-def _gep(body: Body, row: str) -> Instruction:
+def _gep(body: DefinitionReader, row: str) -> Instruction:
     spelling = body.flags(row)
     at = body.k
     source = body.type()
@@ -197,7 +197,7 @@ def _gep(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(spelling), tuple(operands), t, aux=source)
 
 
-def _atomicrmw(body: Body, row: str) -> Instruction:
+def _atomicrmw(body: DefinitionReader, row: str) -> Instruction:
     volatile = " volatile" if body.accept("volatile") else ""
     operation = body.t[body.k]
     if operation not in _RMW:
@@ -214,7 +214,7 @@ def _atomicrmw(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(f"{row} {operation}{volatile}"), (p, v), v.type, aux=aux)
 
 
-def _cmpxchg(body: Body, row: str) -> Instruction:
+def _cmpxchg(body: DefinitionReader, row: str) -> Instruction:
     for word in ("weak", "volatile"):
         row += f" {word}" if body.accept(word) else ""
     p = body.typed()
@@ -231,7 +231,7 @@ def _cmpxchg(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (p, old, new), t, aux=aux)
 
 
-def _fence(body: Body, row: str) -> Instruction:
+def _fence(body: DefinitionReader, row: str) -> Instruction:
     scope = body.scope()
     at = body.k
     ordering = body.ordering()
@@ -240,7 +240,7 @@ def _fence(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (), aux=(ordering, scope))
 
 
-def _path(body: Body) -> tuple[int, ...]:
+def _path(body: DefinitionReader) -> tuple[int, ...]:
     out = []
     while body.t[body.k] == "," and body.t[body.k + 1][:1] != "!":
         body.k += 1
@@ -250,7 +250,7 @@ def _path(body: Body) -> tuple[int, ...]:
     return tuple(out)
 
 
-def _extractvalue(body: Body, row: str) -> Instruction:
+def _extractvalue(body: DefinitionReader, row: str) -> Instruction:
     at = body.k
     v = body.typed()
     path = _path(body)
@@ -260,20 +260,20 @@ def _extractvalue(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (v,), t, aux=path)
 
 
-def _insertvalue(body: Body, row: str) -> Instruction:
+def _insertvalue(body: DefinitionReader, row: str) -> Instruction:
     whole = body.typed()
     body.expect(",")
     part = body.typed()
     return Instruction(nvvm_form(row), (whole, part), whole.type, aux=_path(body))
 
 
-def _extractelement(body: Body, row: str) -> Instruction:
+def _extractelement(body: DefinitionReader, row: str) -> Instruction:
     v = body.typed()
     body.expect(",")
     return Instruction(nvvm_form(row), (v, body.typed()), element(v.type))
 
 
-def _insertelement(body: Body, row: str) -> Instruction:
+def _insertelement(body: DefinitionReader, row: str) -> Instruction:
     v = body.typed()
     body.expect(",")
     x = body.typed()
@@ -281,7 +281,7 @@ def _insertelement(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (v, x, body.typed()), v.type)
 
 
-def _shufflevector(body: Body, row: str) -> Instruction:
+def _shufflevector(body: DefinitionReader, row: str) -> Instruction:
     a = body.typed()
     body.expect(",")
     b = body.typed()
@@ -295,7 +295,7 @@ def _shufflevector(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (a, b), t, aux=lanes)
 
 
-def _phi(body: Body, row: str) -> Instruction:
+def _phi(body: DefinitionReader, row: str) -> Instruction:
     spelling = body.flags(row)
     at = body.k
     t = body.type()
@@ -329,13 +329,13 @@ def _phi(body: Body, row: str) -> Instruction:
 # ------------------------------------------------------------------ control
 
 
-def _ret(body: Body, row: str) -> Instruction:
+def _ret(body: DefinitionReader, row: str) -> Instruction:
     t = body.type()
     operands = () if t is VOID else (body.value(t),)
     return Instruction(nvvm_form(row), operands, aux=())
 
 
-def _br(body: Body, row: str) -> Instruction:
+def _br(body: DefinitionReader, row: str) -> Instruction:
     if body.t[body.k] == "label":
         return Instruction(nvvm_form(row), (), aux=(body.block(),))
     c = body.typed()
@@ -345,7 +345,7 @@ def _br(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (c,), aux=(yes, body.block()))
 
 
-def _switch(body: Body, row: str) -> Instruction:
+def _switch(body: DefinitionReader, row: str) -> Instruction:
     v = body.typed()
     body.expect(",")
     blocks = [body.block()]
@@ -362,11 +362,11 @@ def _switch(body: Body, row: str) -> Instruction:
     return Instruction(nvvm_form(row), tuple(operands), aux=tuple(blocks))
 
 
-def _unreachable(body: Body, row: str) -> Instruction:
+def _unreachable(body: DefinitionReader, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (), aux=())
 
 
-def _call(body: Body, row: str) -> Instruction | None:
+def _call(body: DefinitionReader, row: str) -> Instruction | None:
     return read_call(body, row)
 
 

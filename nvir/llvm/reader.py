@@ -25,7 +25,7 @@ from nvir.ir.types import LABEL, METADATA, FunctionType, StructType, Type, VoidT
 from nvir.ir.values import Argument
 from nvir.llvm.attribute_reader import AttributeReader
 from nvir.llvm.attributes import function_problem, has
-from nvir.llvm.body import Body
+from nvir.llvm.body import DefinitionReader
 from nvir.llvm.calls import CONVENTIONS, SILENT, convention, opaque_name
 from nvir.llvm.datalayout import layout_problem
 from nvir.llvm.lexer import END, Stop, Text, name_in
@@ -47,7 +47,7 @@ def read_ll(text_or_path: str | bytes | os.PathLike[str]) -> Module:
     """
     text, file = _text_of(text_or_path)
     with bulk():
-        return _Reader(Text(text, file)).read()
+        return _ModuleReader(Text(text, file)).read()
 
 
 def _text_of(x: Any) -> tuple[str, str]:
@@ -69,7 +69,7 @@ def _text_of(x: Any) -> tuple[str, str]:
     return data.decode("utf-8", "surrogateescape"), file
 
 
-class _Reader(SymbolReader):
+class _ModuleReader(SymbolReader):
     """One file on the way to a module."""
 
     def __init__(self, text: Text) -> None:
@@ -105,7 +105,7 @@ class _Reader(SymbolReader):
         self.read_initialisers()
         self._metadata()
         for f, names, start, end in self.bodies:
-            body = Body(self, f)
+            body = DefinitionReader(self, f)
             body.arguments(names)
             body.read(start, end)
         for token, at in self.struct_uses.items():

@@ -20,7 +20,7 @@ from nvir.ir.types import I1, I32, Type, struct
 from nvir.ir.values import Constant, Value, undef
 
 if TYPE_CHECKING:
-    from nvir.llvm.body import Body
+    from nvir.llvm.body import DefinitionReader
 
 _SHUFFLES = ("idx", "up", "down", "bfly")
 _VOTES = ("all", "any", "uni", "ballot")
@@ -28,7 +28,7 @@ _PAIR = struct([I32, I1])
 OLDER = frozenset(("llvm.nvvm.shfl.sync.i32", "llvm.nvvm.vote.sync"))
 
 
-def upgraded(b: Body, callee: Function, operands: list[Value]) -> Instruction:
+def upgraded(b: DefinitionReader, callee: Function, operands: list[Value]) -> Instruction:
     """What a call of an older intrinsic is. What goes before it is placed."""
     mode = operands[1]
     if not isinstance(mode, Constant) or not 0 <= int(mode.value or 0) < 4:
@@ -45,7 +45,7 @@ def upgraded(b: Body, callee: Function, operands: list[Value]) -> Instruction:
     return Instruction(nvvm_form("insertvalue"), (undef(_PAIR), vote), _PAIR, aux=place)
 
 
-def _call(b: Body, name: str, result: Type, operands: list[Value]) -> Instruction:
+def _call(b: DefinitionReader, name: str, result: Type, operands: list[Value]) -> Instruction:
     module = b.function.module
     assert module is not None
     f = declare(module, name, result, [v.type for v in operands], ("convergent", "nounwind"))

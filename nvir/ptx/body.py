@@ -21,7 +21,7 @@ from nvir.ir.instruction import Location
 from nvir.ir.opcodes import DEBUG_LABEL, PRAGMA
 from nvir.ir.opcodes.form import form
 from nvir.ptx.flow import Flow
-from nvir.ptx.names import Scope, find_label
+from nvir.ptx.names import LabelScope, find_label
 from nvir.ptx.statements import (
     DIRECTIVE_END,
     LABEL_ROW,
@@ -72,7 +72,7 @@ class BodyReader(Flow):
                 pos = self._directive(m[6], m.start(6))
             elif m[7] == "{":
                 depth += 1
-                self.scope = Scope(self.scope)
+                self.scope = LabelScope(self.scope)
             else:
                 depth -= 1
                 if depth == 0:

@@ -10,17 +10,17 @@ from nvir.ir.opcodes import UNKNOWN
 from nvir.ir.opcodes.form import Form, form
 from nvir.ir.types import SCALARS
 from nvir.ir.values import undef
-from nvir.ptx.names import Scope
+from nvir.ptx.names import LabelScope
 from nvir.ptx.operands import Operands
-from nvir.ptx.source import Source
+from nvir.ptx.source import PtxText
 
 
 class Flow(Operands):
     """Ends blocks, and lays out calls. `tables` are `.branchtargets` by label."""
 
-    def __init__(self, source: Source, module: Any, function: Any) -> None:
+    def __init__(self, source: PtxText, module: Any, function: Any) -> None:
         super().__init__(source, module, function)
-        self.tables: dict[str, tuple[list[str], Scope]] = {}
+        self.tables: dict[str, tuple[list[str], LabelScope]] = {}
 
     def _end_block(self, raw: Any, targets: list[Any], falls_through: bool) -> None:
         block = self._block()

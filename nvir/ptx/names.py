@@ -9,7 +9,7 @@ from nvir.ir.opcodes.form import Form
 from nvir.ir.special import special_register
 from nvir.ir.types import F32, F64, SCALARS, ScalarType, Type
 from nvir.ptx.literals import literal, to_f32
-from nvir.ptx.source import Source
+from nvir.ptx.source import PtxText
 from nvir.ptx.statements import (
     ATOM,
     MAX_REGISTERS,
@@ -21,10 +21,10 @@ from nvir.ptx.statements import (
 )
 
 
-class Scope:
+class LabelScope:
     __slots__ = ("labels", "outer", "prefixes", "saved")
 
-    def __init__(self, outer: Scope | None) -> None:
+    def __init__(self, outer: LabelScope | None) -> None:
         self.outer = outer
         self.labels: dict[str, RawBlock] = {}
         self.saved: list[tuple[str, Any]] = []  # names that this scope shadows
@@ -40,13 +40,13 @@ class Names:
     volatile   whether the statement at hand reads a volatile special register
     """
 
-    def __init__(self, source: Source, module: Any, function: Any) -> None:
+    def __init__(self, source: PtxText, module: Any, function: Any) -> None:
         self.source, self.module, self.function = source, module, function
         self.raw = RawFunction()
         self.names: dict[str, Any] = {"_": SINK}
         self.prefixes: dict[str, tuple[int, ScalarType, dict[int, int]]] = {}
         self.vectors: dict[str, int] = {}
-        self.scope = Scope(None)
+        self.scope = LabelScope(None)
         self.volatile = False
 
     def _leave_scope(self) -> None:
@@ -193,7 +193,7 @@ class Names:
         return m.start(2) if m[2] == atom else m.start(3)
 
 
-def find_label(name: str, scope: Scope | None) -> RawBlock | None:
+def find_label(name: str, scope: LabelScope | None) -> RawBlock | None:
     while scope is not None:
         block = scope.labels.get(name)
         if block is not None:

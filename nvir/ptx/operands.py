@@ -14,16 +14,16 @@ from nvir.ir.types import CC, IMM, SCALARS
 from nvir.ir.values import Symbol, SymbolOffset, constant, undef
 from nvir.ptx.literals import constant_expression
 from nvir.ptx.names import Names
-from nvir.ptx.source import Source
+from nvir.ptx.source import PtxText
 from nvir.ptx.statements import (
     ADDRESS,
     ATOM,
     PUNCTUATION,
     SINK,
     SYMBOL_OFFSET,
+    OperandShape,
     RawBlock,
     Restated,
-    Shape,
     fold_piece,
 )
 
@@ -31,7 +31,7 @@ from nvir.ptx.statements import (
 class Operands(Names):
     """Statements that are instructions: the memo of shapes, and what falls outside of it."""
 
-    def __init__(self, source: Source, module: Any, function: Any) -> None:
+    def __init__(self, source: PtxText, module: Any, function: Any) -> None:
         super().__init__(source, module, function)
         self.current: RawBlock | None = None
         self.loc: Location | None = None
@@ -63,7 +63,7 @@ class Operands(Names):
         if self.vectors and self._expand_vectors(m, parts):
             return
         guard = None if pred is None else sign
-        shape: Shape | None
+        shape: OperandShape | None
         try:
             shape = _shapes[spelling, "%s".join(parts[::2]), guard]
         except KeyError:
@@ -151,7 +151,7 @@ class Operands(Names):
             return None
         return v
 
-    def _drop_zero_offsets(self, shape: Shape, values: list[Any]) -> tuple[Form, list[Any]]:
+    def _drop_zero_offsets(self, shape: OperandShape, values: list[Any]) -> tuple[Form, list[Any]]:
         """`[a+0]` is `[a]`: one spelling for one meaning."""
         zero = [k for k in shape.zero_offsets if values[k] is _ZERO]
         if not zero:
@@ -168,13 +168,15 @@ class Operands(Names):
                 keep.append(v)
         return form(f.spelling, text, f.guard, f.volatile), keep
 
-    def _new_shape(self, m: re.Match[str], parts: list[str], guard: str | None) -> Shape | None:
+    def _new_shape(
+        self, m: re.Match[str], parts: list[str], guard: str | None
+    ) -> OperandShape | None:
         """The memo entry for an opcode and punctuation seen first, or None after an error."""
         spelling = m[3]
         raw = "%s".join(parts[::2])
         found = form(spelling, "", guard)
         if found.op.name == "call" or found.is_call:
-            shape = Shape(found, ())
+            shape = OperandShape(found, ())
             _shapes[spelling, raw, guard] = shape
             return shape
         punctuation = "".join(raw.split())
@@ -209,7 +211,7 @@ class Operands(Names):
                     slot += 1
                     if canonical[k - 1] == "+":
                         zero.append(slot)
-        shape = Shape(f, tuple(zero))
+        shape = OperandShape(f, tuple(zero))
         if len(_shapes) > _MAX_SHAPES:
             _shapes.clear()
         _shapes[spelling, raw, guard] = shape
@@ -292,6 +294,6 @@ class Operands(Names):
         raise NotImplementedError
 
 
-_shapes: dict[tuple[str, str, str | None], Shape] = {}
+_shapes: dict[tuple[str, str, str | None], OperandShape] = {}
 _MAX_SHAPES = 1 << 16
 _ZERO = constant(IMM, 0)

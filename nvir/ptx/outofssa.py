@@ -51,7 +51,7 @@ _TRIES = 8  # webs of one name with which another is tried, so that the cost sta
 
 
 @attrs.frozen
-class Copy:
+class EdgeCopy:
     """`mov.<type> target, source;` with names as they are printed."""
 
     type: ScalarType
@@ -68,7 +68,7 @@ class RegisterAssignment:
     """
 
     names: Names
-    copies: dict[Instruction, list[Copy]]
+    copies: dict[Instruction, list[EdgeCopy]]
 
 
 def assign_registers(function: Function, reserved: Iterable[str] = ()) -> RegisterAssignment:
@@ -306,9 +306,9 @@ class _Webs:
 
     # ------------------------------------------------------------- copies
 
-    def emit(self, names: Names) -> dict[Instruction, list[Copy]]:
+    def emit(self, names: Names) -> dict[Instruction, list[EdgeCopy]]:
         """The copies that were not coalesced, in sequence for each place."""
-        groups: dict[tuple[Instruction, int], dict[str, Copy]] = {}
+        groups: dict[tuple[Instruction, int], dict[str, EdgeCopy]] = {}
         moves: list[tuple[Node, Node, Split, int]] = [
             (head, phi, head, 3) for phi, head in self.heads.items()
         ]
@@ -325,9 +325,9 @@ class _Webs:
                         check_landed(self.function, v, split.place)
             to, spelled = names[target], names.source(source)
             if to != spelled:
-                copy = Copy(names.type_of(to), to, spelled)
+                copy = EdgeCopy(names.type_of(to), to, spelled)
                 groups.setdefault((split.place, at), {})[to] = copy
-        copies: dict[Instruction, list[Copy]] = {}
+        copies: dict[Instruction, list[EdgeCopy]] = {}
         for place, at in sorted(groups, key=lambda g: g[1]):
             done = sequentialise(groups[place, at], names.fresh)
             copies.setdefault(place, []).extend(done)
@@ -375,7 +375,7 @@ def components(links: list[tuple[Node, Node]]) -> list[list[Node]]:
     return [c for c in sets.values() if len(c) > 1]
 
 
-def sequentialise(moves: dict[str, Copy], fresh: Callable[[ScalarType], str]) -> list[Copy]:
+def sequentialise(moves: dict[str, EdgeCopy], fresh: Callable[[ScalarType], str]) -> list[EdgeCopy]:
     """Parallel copies, by target, as an equivalent sequence; `fresh` names a spare register.
 
     A copy whose target nobody still reads goes first; what then remains are
@@ -384,7 +384,7 @@ def sequentialise(moves: dict[str, Copy], fresh: Callable[[ScalarType], str]) ->
     readers = Counter(c.source for c in moves.values())
     ready = [t for t in moves if not readers[t]]
     pending = dict(moves)
-    out: list[Copy] = []
+    out: list[EdgeCopy] = []
     while pending:
         while ready:
             c = pending.pop(ready.pop())
@@ -395,10 +395,10 @@ def sequentialise(moves: dict[str, Copy], fresh: Callable[[ScalarType], str]) ->
         if pending:
             target, c = next(iter(pending.items()))
             spare = fresh(c.type)
-            out.append(Copy(c.type, spare, target))
+            out.append(EdgeCopy(c.type, spare, target))
             for t, other in pending.items():
                 if other.source == target:
-                    pending[t] = Copy(other.type, t, spare)
+                    pending[t] = EdgeCopy(other.type, t, spare)
             readers[spare], readers[target] = readers[target], 0
             ready.append(target)
     return out

@@ -25,7 +25,7 @@ from nvir.ir.types import VOID
 from nvir.ir.values import Argument
 from nvir.ptx import declarations
 from nvir.ptx.callsequence import Scopes
-from nvir.ptx.outofssa import Copy, assign_registers
+from nvir.ptx.outofssa import EdgeCopy, assign_registers
 from nvir.ptx.registers import Names, keywords
 from nvir.ptx.source import BEGIN_ASM, END_ASM
 
@@ -103,7 +103,7 @@ class FunctionPrinter:
         reserved.difference_update(str(p.name) for p in registers)
         assignment = assign_registers(function, reserved)
         self.names: Names = assignment.names
-        self.copies: dict[Instruction, list[Copy]] = assignment.copies
+        self.copies: dict[Instruction, list[EdgeCopy]] = assignment.copies
         self.names.reserved = self.names.reserved - {str(v.name) for v in function.locals}
         self.scopes = Scopes(function, self.names, module.call_count)
         module.call_count = self.scopes.count

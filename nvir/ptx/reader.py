@@ -19,7 +19,7 @@ from nvir.ir.symbols import Param, Variable
 from nvir.ir.types import Type, array
 from nvir.ir.values import Argument, Symbol
 from nvir.ptx.body import BodyReader
-from nvir.ptx.source import BEGIN_ASM, END_ASM, Source, TooManyErrors, load
+from nvir.ptx.source import BEGIN_ASM, END_ASM, PtxText, TooManyErrors, load
 from nvir.ptx.ssa import build
 from nvir.ptx.tokens import Unreadable
 from nvir.ptx.variables import LINKAGE, SPACES, Declarations
@@ -43,7 +43,7 @@ def read_ptx(x: object) -> Module:
 class ModuleReader(Declarations):
     """Reads one module. `symbol`, `variables` and `file_directive` serve body.py."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: PtxText) -> None:
         super().__init__(source, Module(name=source.file, version=KNOWN_VERSION))
         self.has_debug = ".section" in self.code
         self.seen: set[str] = set()
@@ -367,7 +367,7 @@ class ModuleReader(Declarations):
             function.directives[token[1:]] = tuple(numbers)
 
 
-def _mark_assembly(module: Module, source: Source) -> None:
+def _mark_assembly(module: Module, source: PtxText) -> None:
     """Mark "asm" what stands between the comments of inline assembly, its first and last
     instructions "asm begin" and "asm end"; the printer puts the comments around them again."""
     text = source.text

@@ -33,7 +33,7 @@ class TooManyErrors(Exception):
     """Internal: the error limit is reached."""
 
 
-class Source:
+class PtxText:
     """The text under its file name. `code` is the text with blanks for comments."""
 
     def __init__(self, text: str, file: str) -> None:
@@ -85,12 +85,12 @@ class Source:
             raise ParseError(sorted(self.errors, key=lambda e: (e.line, e.col)))
 
 
-def load(x: object) -> Source:
+def load(x: object) -> PtxText:
     """What `read_ptx` takes: a path, or the text itself (a str with a newline, or bytes)."""
     if isinstance(x, bytes | bytearray):
         return _decode(bytes(x), "<text>")
     if isinstance(x, str) and "\n" in x:
-        return Source(x, "<text>")
+        return PtxText(x, "<text>")
     if isinstance(x, str | os.PathLike):
         path = Path(x)
         try:
@@ -111,7 +111,7 @@ def _other_text(data: bytes) -> str:
     return ""
 
 
-def _decode(data: bytes, file: str) -> Source:
+def _decode(data: bytes, file: str) -> PtxText:
     if data[:3] == b"\xef\xbb\xbf":
         data = data[3:]
     other = _other_text(data)
@@ -128,4 +128,4 @@ def _decode(data: bytes, file: str) -> Source:
                 nul - data.rfind(b"\n", 0, nul),
             )
         )
-    return Source(data.decode("utf-8", "replace"), file)
+    return PtxText(data.decode("utf-8", "replace"), file)

@@ -47,7 +47,7 @@ MAX_REGISTERS = 1 << 24  # of a declaration; each is made when it is first named
 MAX_VECTORS = 1 << 12  # each is made at once
 
 
-class Shape:
+class OperandShape:
     """What an opcode with this punctuation needs to know of its atoms."""
 
     __slots__ = ("form", "n_results", "plain", "zero_offsets")

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from nvir.ir.types import IMM
 from nvir.ptx.literals import literal
-from nvir.ptx.source import Source
+from nvir.ptx.source import PtxText
 
 _TOKEN = re.compile(
     r"""\s*(?:("[^"\n]*")                                    # string
@@ -27,7 +27,7 @@ class Unreadable(Exception):
 class Tokens:
     """A cursor over the text: `pos` is where the next token is looked for."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: PtxText) -> None:
         self.source = source
         self.code = source.code
         self.pos = 0

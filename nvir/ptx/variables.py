@@ -10,7 +10,7 @@ from nvir.ir.symbols import Variable, address_type
 from nvir.ir.types import SCALARS, ScalarType, Type, array
 from nvir.ir.values import Constant, Symbol, SymbolOffset, Value
 from nvir.ptx.literals import constant_expression, literal, to_f32, to_f64
-from nvir.ptx.source import Source
+from nvir.ptx.source import PtxText
 from nvir.ptx.tokens import Tokens, Unreadable
 
 LINKAGE = frozenset((".extern", ".visible", ".weak", ".common"))
@@ -25,7 +25,7 @@ _SYMBOLIC = re.compile(
 class Declarations(Tokens):
     """Reads variable declarations. `symbols` are the module's names, `own` a function's."""
 
-    def __init__(self, source: Source, module: Module) -> None:
+    def __init__(self, source: PtxText, module: Module) -> None:
         super().__init__(source)
         self.module = module
         self.symbols: dict[str, Any] = {}

@@ -14,7 +14,7 @@ from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.irgen.functions import emit_function
 from nvir.frontend.irgen.intrinsic.inline_asm import (
     NOT_VOLATILE,
-    Fragment,
+    AsmFragment,
     clobber,
     constraint,
     parse_template,
@@ -62,7 +62,8 @@ def test_the_phases_run_in_order():
 @pytest.mark.seed("ASM-02", "GAP-40")
 def test_fragments():
     assert parse_template("mov.u32 %0, %tid.x; // %h1") == [
-        Fragment("mov.u32 "), Fragment("", 0), Fragment(", %tid.x; // "), Fragment("", 1, "h"),
+        AsmFragment("mov.u32 "), AsmFragment("", 0), AsmFragment(", %tid.x; // "),
+        AsmFragment("", 1, "h"),
     ]
 
 

@@ -14,7 +14,7 @@ from nvir.frontend.irgen.alloca import alloca_align
 from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.irgen.intrinsic.special_variables import TABLE
 from nvir.frontend.irgen.metadata import function_annotations
-from nvir.frontend.irgen.state import Address, IRGenState, ModuleState
+from nvir.frontend.irgen.state import IRGenState, LValue, ModuleState
 from nvir.frontend.irgen.types import Types
 from nvir.frontend.tree import types as t
 from nvir.frontend.tree.declarations import Attributes, Function, LaunchBounds, Parameter, Variable
@@ -199,7 +199,7 @@ def test_a_declaration_has_one_place():
     f = Function("f", body=b.block())
     g = IRGenState(ModuleState(b.unit(f), Options()), f, function_of(f))
     one, two = Variable("x", t.INT), Variable("x", t.INT)
-    place = Address(nvvm.const(I32, 0), t.INT, 4)
+    place = LValue(nvvm.const(I32, 0), t.INT, 4)
     g.declare(one, place)
     g.declare(two, place)
     with pytest.raises(IRGenError, match="unexpected: declaration for variable already exists!"):

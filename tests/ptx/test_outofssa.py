@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nvir.ir import Function, Instruction, Module, Unsupported, integer
 from nvir.ir.opcodes.form import form
 from nvir.ptx.interference import Interference, is_copy
-from nvir.ptx.outofssa import Copy, assign_registers, components, sequentialise
+from nvir.ptx.outofssa import EdgeCopy, assign_registers, components, sequentialise
 from nvir.ptx.printer import print_ptx
 from nvir.ptx.reader import read_ptx
 
@@ -25,7 +25,7 @@ def kernel(body: str, registers: str = ".reg .pred %p<9>; .reg .b32 %r<99>; .reg
                     f"{registers}\n{body}\n}}\n")
 
 
-def copies(module: Module) -> list[Copy]:
+def copies(module: Module) -> list[EdgeCopy]:
     found = assign_registers(module["k"]).copies
     return [c for group in found.values() for c in group]
 
@@ -337,7 +337,7 @@ def test_sequence_of_parallel_copies_is_equivalent() -> None:
     rng = random.Random(3)
     for _ in range(300):
         targets = rng.sample("abcde", rng.randint(1, 5))
-        moves = {t: Copy(B32, t, rng.choice("abcde7")) for t in targets}
+        moves = {t: EdgeCopy(B32, t, rng.choice("abcde7")) for t in targets}
         moves = {t: c for t, c in moves.items() if c.source != t}
         fresh = iter("xyzw")
         regs = {r: r.upper() for r in "abcde"} | {"7": "7"}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nvir.frontend.builtins.intrinsic_names import LETTERS, intrinsic_name
 from nvir.frontend.irgen import fold
-from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.layout import align_of
@@ -27,7 +27,7 @@ from nvir.ir.values import Value
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
 
-def emit(g: IRGenState, e: Call, f: Function, args: list[Value | Address]) -> Value | None:
+def emit(g: IRGenState, e: Call, f: Function, args: list[Value | LValue]) -> Value | None:
     """A call of the intrinsic that a name stands for."""
     name = intrinsic_name(f.name)
     if name is None:
@@ -41,7 +41,7 @@ def emit(g: IRGenState, e: Call, f: Function, args: list[Value | Address]) -> Va
     return None if result is NOTHING else made
 
 
-def _taken(g: IRGenState, name: str, a: Value | Address) -> Type | None:
+def _taken(g: IRGenState, name: str, a: Value | LValue) -> Type | None:
     """What an argument should be by the intrinsic's name, None for what it is."""
     t = a.type if isinstance(a, Value) else None
     last = LETTERS.get(name.rsplit(".", 1)[-1])
@@ -51,8 +51,8 @@ def _taken(g: IRGenState, name: str, a: Value | Address) -> Type | None:
     return wanted if wanted.bits == t.bits else None
 
 
-def _fitted(g: IRGenState, a: Value | Address, wanted: Type | None) -> Value:
-    if isinstance(a, Address):
+def _fitted(g: IRGenState, a: Value | LValue, wanted: Type | None) -> Value:
+    if isinstance(a, LValue):
         return g.builder.load(a.pointer, g.types.memory(a.type), "", a.align)
     if wanted is None or a.type is wanted:
         return a

@@ -7,7 +7,7 @@ from typing import Any
 
 from nvir.frontend.builtins.work import Work, letter
 from nvir.frontend.irgen import fold
-from nvir.frontend.irgen.state import Address
+from nvir.frontend.irgen.state import LValue
 from nvir.frontend.tree.types import CType, Record, is_signed, strip
 from nvir.ir.nvvm import const, declare
 from nvir.ir.types import I1, I8, I32, I64, VOID, FloatType, Type, pointer, struct
@@ -61,7 +61,7 @@ def store_cached(w: Work, how: str) -> None:
     types, spelled = _elements(w, w.t)
     p = fold.cast(w.g, "addrspacecast", w.value(0), pointer(1))
     v = w.args[1]
-    if isinstance(v, Address):
+    if isinstance(v, LValue):
         values = [w.b.load(w.b.gep(v.pointer, [k], t, True), t, "", t.bits // 8)
                   for k, t in enumerate(types)]
     else:

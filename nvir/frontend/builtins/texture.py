@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nvir.frontend.builtins.texture_names import NAME, RANK, element_type
-from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.types import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class _Site:
     """One call."""
 
-    def __init__(self, g: IRGenState, e: Call, f: Function, args: list[Value | Address]) -> None:
+    def __init__(self, g: IRGenState, e: Call, f: Function, args: list[Value | LValue]) -> None:
         self.g, self.e, self.f, self.args = g, e, f, args
         m = NAME.match(f.name)
         assert m is not None
@@ -80,7 +80,7 @@ class _Site:
         return fold.cast(self.g, row, v, t, "conv")
 
 
-def emit(g: IRGenState, e: Call, f: Function, args: list[Value | Address]) -> Value | None:
+def emit(g: IRGenState, e: Call, f: Function, args: list[Value | LValue]) -> Value | None:
     s = _Site(g, e, f, args)
     if s.m["kind"] == "tex":
         return _sample(s)
@@ -152,8 +152,8 @@ def _gather(s: _Site, kind: str, values: list[Value], t: Type) -> Value:
     return _given(s, [s.g.builder.extract_value(made, k) for k in range(len(s.fields))])
 
 
-def _vector(s: _Site, v: Value | Address) -> list[Value]:
-    if not isinstance(v, Address):
+def _vector(s: _Site, v: Value | LValue) -> list[Value]:
+    if not isinstance(v, LValue):
         return [v]
     r = strip(v.type)
     assert isinstance(r, Record)
@@ -213,7 +213,7 @@ def _write(s: _Site) -> None:
     v = s.args[0]
     memory = s.g.types.memory(s.fields[0])
     b = s.g.builder
-    if isinstance(v, Address):
+    if isinstance(v, LValue):
         parts: list[Value] = [
             b.load(b.gep(v.pointer, [k], memory, True), memory, "", memory.bits // 8)
             for k in range(len(s.fields))

@@ -9,7 +9,7 @@ import attrs
 
 from nvir.frontend.builtins.registry import Builtin
 from nvir.frontend.irgen import fold
-from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.types import CType, is_signed, is_void, underlying
 from nvir.ir.module import capability
@@ -42,7 +42,7 @@ class Work:
     e: Call
     row: Builtin
     t: CType | None
-    args: list[Value | Address]
+    args: list[Value | LValue]
     types: list[CType]
     result: CType
     lower: Callable[[Work], Value | None]
@@ -57,7 +57,7 @@ class Work:
 
     def value(self, k: int) -> Value:
         v = self.args[k]
-        if isinstance(v, Address):
+        if isinstance(v, LValue):
             raise IRGenError(f"argument {k + 1} of {self.row.name} is an object", self.e.place)
         return v
 
@@ -114,7 +114,7 @@ class Work:
         """The value of the call."""
         return self.fit(v, self.want, signed=is_signed(underlying(self.result)))
 
-    def place(self) -> Address:
+    def place(self) -> LValue:
         """Where a result that is an object is left."""
         return self.g.alloca(self.result, "agg.tmp")
 

@@ -22,7 +22,7 @@ from nvir.frontend.check.conversions import (
 )
 from nvir.frontend.check.errors import Mistake
 from nvir.frontend.check.initialisers import check_initialiser
-from nvir.frontend.check.scopes import Scopes
+from nvir.frontend.check.scopes import DeclarationScopes
 from nvir.frontend.tree.declarations import Function, Parameter, Unit, Variable
 from nvir.frontend.tree.expressions import (
     Assign,
@@ -111,7 +111,7 @@ class ExpressionBase:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.constructors: dict[str, Function] = {}  # `make_float4` and its like, by name
-        self.scopes = Scopes(unit)
+        self.scopes = DeclarationScopes(unit)
         self.done: dict[int, Expr] = {}  # by identity: operands are asked for more than once
         self.check_block: Callable[[Compound], CType] = lambda body: VOID
 

@@ -7,7 +7,7 @@ from nvir.frontend.tree.types import Enum
 from nvir.frontend.tree.vectors import SPECIAL_VARIABLES
 
 
-class Scopes:
+class DeclarationScopes:
     """The scopes that are open; the outermost holds CUDA's built-in variables."""
 
     def __init__(self, unit: Unit) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nvir.frontend.irgen import fold
-from nvir.frontend.irgen.state import Address, BitField, IRGenError
+from nvir.frontend.irgen.state import BitField, IRGenError, LValue
 from nvir.frontend.tree.layout import layout, size_of
 from nvir.frontend.tree.place import Place
 from nvir.frontend.tree.types import Arithmetic, Field, Record, is_signed, underlying
@@ -59,8 +59,8 @@ def _pieces(at: int, end: int) -> tuple[tuple[int, int], ...]:
     return tuple(out)
 
 
-def bit_field_address(g: IRGenState, base: Address, r: Record, k: int,
-                      place: Place) -> Address:
+def bit_field_address(g: IRGenState, base: LValue, r: Record, k: int,
+                      place: Place) -> LValue:
     """The address of field `k`, a bit-field, of a record at `base`."""
     f = (r.fields or ())[k]
     info = g.types.record(r)
@@ -70,10 +70,10 @@ def bit_field_address(g: IRGenState, base: Address, r: Record, k: int,
     if at:
         p = g.builder.gep(p, [at], I8, inbounds=True, name=f.name or "bf.addr")
     align = min(base.align, at & -at) if at else base.align
-    return Address(p, f.type, max(min(align, field.unit // 8), 1), base.volatile, field)
+    return LValue(p, f.type, max(min(align, field.unit // 8), 1), base.volatile, field)
 
 
-def load_unit(g: IRGenState, a: Address) -> Value:
+def load_unit(g: IRGenState, a: LValue) -> Value:
     """The storage unit, put together from its pieces."""
     f = a.bit_field
     assert f is not None
@@ -89,7 +89,7 @@ def load_unit(g: IRGenState, a: Address) -> Value:
     return whole
 
 
-def store_unit(g: IRGenState, v: Value, a: Address) -> None:
+def store_unit(g: IRGenState, v: Value, a: LValue) -> None:
     f = a.bit_field
     assert f is not None
     if not f.pieces:
@@ -102,13 +102,13 @@ def store_unit(g: IRGenState, v: Value, a: Address) -> None:
         g.builder.store(part, p, min(align, n), a.volatile)
 
 
-def _piece(g: IRGenState, a: Address, offset: int) -> tuple[Value, int]:
+def _piece(g: IRGenState, a: LValue, offset: int) -> tuple[Value, int]:
     if not offset:
         return a.pointer, a.align
     p = g.builder.gep(a.pointer, [offset], I8, inbounds=True, name="bf.addr")
     return p, min(a.align, offset & -offset)
 
-def load_bit_field(g: IRGenState, a: Address) -> Value:
+def load_bit_field(g: IRGenState, a: LValue) -> Value:
     """The value of the field as its declared type."""
     f = a.bit_field
     assert f is not None
@@ -118,7 +118,7 @@ def load_bit_field(g: IRGenState, a: Address) -> Value:
     return _as_declared(g, v, f, a)
 
 
-def _as_declared(g: IRGenState, v: Value, f: BitField, a: Address) -> Value:
+def _as_declared(g: IRGenState, v: Value, f: BitField, a: LValue) -> Value:
     to = g.types.value(a.type)
     if to is I1:
         return g.builder.icmp_unsigned("!=", v, 0, "tobool")
@@ -136,7 +136,7 @@ def _by(g: IRGenState, row: str, v: Value, amount: int, name: str) -> Value:
     return fold.binary(g, row, v, const(v.type, amount), name) if amount else v
 
 
-def store_bit_field(g: IRGenState, v: Value, a: Address) -> Value:
+def store_bit_field(g: IRGenState, v: Value, a: LValue) -> Value:
     """Store a value of the declared type; what the field holds then is the result."""
     f = a.bit_field
     assert f is not None
@@ -155,7 +155,7 @@ def store_bit_field(g: IRGenState, v: Value, a: Address) -> Value:
     return stored_value(g, wide, f, a)
 
 
-def stored_value(g: IRGenState, wide: Value, f: BitField, a: Address) -> Value:
+def stored_value(g: IRGenState, wide: Value, f: BitField, a: LValue) -> Value:
     """The stored bits read back as the declared type; dead where nobody asks."""
     if isinstance(underlying(a.type), Arithmetic) and g.types.value(a.type) is I1:
         return g.builder.icmp_unsigned("!=", wide, 0, "tobool")

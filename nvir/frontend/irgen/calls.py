@@ -30,7 +30,7 @@ from nvir.frontend.irgen.abi import ABI, Kind, Passing, classify
 from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.irgen.intrinsic.printf import emit_printf
 from nvir.frontend.irgen.places import copy, emit_lvalue, generic, typed
-from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.irgen.walk import emit_aggregate, emit_builtin, emit_value
 from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import Call, Cast, Expr, Name, Unary
@@ -109,13 +109,13 @@ def emit_call(g: IRGenState, e: Call) -> Value | None:
     return made
 
 
-def emit_call_aggregate(g: IRGenState, e: Call, to: Address | None) -> Address:
+def emit_call_aggregate(g: IRGenState, e: Call, to: LValue | None) -> LValue:
     """A call that gives an object, left at `to` or in a temporary."""
     t = typed(e)
     other = _other_way(g, e)
     if other is not None:
         assert other[0] is not None
-        return Address(other[0], t, align_of(t))
+        return LValue(other[0], t, align_of(t))
     if to is None or to.volatile or is_volatile(t):
         sret = classify(g.types, callee_type(e.callee), g.options.policy).sret
         to = g.alloca(t, "tmp" if sret else "agg.tmp")
@@ -173,7 +173,7 @@ def _special(g: IRGenState, e: Call, f: Function) -> Value | None:
 # --------------------------------------------------------------- the main road
 
 
-def _emit(g: IRGenState, e: Call, to: Address | None) -> tuple[Value, ABI | None]:
+def _emit(g: IRGenState, e: Call, to: LValue | None) -> tuple[Value, ABI | None]:
     """Phases 4 to 9. The ABI is None where printf has gone its own way."""
     f = direct_callee(e)
     t = callee_type(e.callee)
@@ -226,7 +226,7 @@ def _debug_location(g: IRGenState, e: Call) -> None:
 # ------------------------------------------------------------------ 4 arguments
 
 
-def evaluated(g: IRGenState, e: Call, t: FunctionType) -> list[Value | Address]:
+def evaluated(g: IRGenState, e: Call, t: FunctionType) -> list[Value | LValue]:
     """The arguments, evaluated in order or from right to left where the call says so; they are
     listed in their own order either way. Objects are places, references addresses."""
     g.events.append("args")
@@ -238,7 +238,7 @@ def evaluated(g: IRGenState, e: Call, t: FunctionType) -> list[Value | Address]:
     return [made[k] for k in numbers]
 
 
-def _value(g: IRGenState, e: Expr, wanted: CType | None) -> Value | Address:
+def _value(g: IRGenState, e: Expr, wanted: CType | None) -> Value | LValue:
 
     if wanted is not None and isinstance(strip(wanted), Reference):
         return generic(g, emit_lvalue(g, e).pointer)
@@ -250,9 +250,9 @@ def _value(g: IRGenState, e: Expr, wanted: CType | None) -> Value | Address:
 # ------------------------------------------------------------------ 5 as slots
 
 
-def _slot(g: IRGenState, e: Expr, v: Value | Address, p: Passing | None) -> Value:
+def _slot(g: IRGenState, e: Expr, v: Value | LValue, p: Passing | None) -> Value:
     """What is passed for an evaluated argument."""
-    if not isinstance(v, Address):
+    if not isinstance(v, LValue):
         if p is not None and p.kind is Kind.INDIRECT:
             message = "Non-aggregate arguments passed indirectly are not supported!"
             raise IRGenError(message, e.place)
@@ -335,7 +335,7 @@ def _alignments(e: Call, abi: ABI) -> tuple[int, ...]:
 # ------------------------------------------------------------------- 10 results
 
 
-def _put_result(g: IRGenState, made: Value, p: Passing, to: Address) -> None:
+def _put_result(g: IRGenState, made: Value, p: Passing, to: LValue) -> None:
     if p.kind is not Kind.COERCE or not isinstance(made.type, StructType):
         g.builder.store(made, to.pointer, to.align)
         return
@@ -346,7 +346,7 @@ def _put_result(g: IRGenState, made: Value, p: Passing, to: Address) -> None:
         at += t.bits // 8
 
 
-def _store_at(g: IRGenState, v: Instruction, t: Type, to: Address, offset: int) -> None:
+def _store_at(g: IRGenState, v: Instruction, t: Type, to: LValue, offset: int) -> None:
     place = g.builder.gep(to.pointer, [offset], I8, True, "coerce.at") if offset else to.pointer
     align = min(to.align, offset & -offset) if offset else to.align
     g.builder.store(v, place, align)

@@ -28,7 +28,7 @@ from nvir.frontend.irgen.operators import (
     emit_unary,
 )
 from nvir.frontend.irgen.places import emit_lvalue, load, typed
-from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.irgen.walk import emit_statement_expr
 from nvir.frontend.tree.declarations import Enumerator, Variable
 from nvir.frontend.tree.expressions import (
@@ -142,7 +142,7 @@ def _call_effect(g: IRGenState, e: Call) -> None:
         emit_call(g, e)
 
 
-def emit_aggregate(g: IRGenState, e: Expr, to: Address | None = None) -> Address:
+def emit_aggregate(g: IRGenState, e: Expr, to: LValue | None = None) -> LValue:
     """The place of an object; with `to`, what makes a new object may make it there."""
 
     if isinstance(e, Call) and to is not None and not returns_reference(e):

@@ -15,7 +15,7 @@ from nvir.frontend.irgen.abi import ABI, SRET, Kind, Passing
 from nvir.frontend.irgen.alloca import insert_marker, remove_marker
 from nvir.frontend.irgen.metadata import setup_function_metadata
 from nvir.frontend.irgen.places import at_pointer, copy, load
-from nvir.frontend.irgen.state import Address, IRGenError, IRGenState
+from nvir.frontend.irgen.state import IRGenError, IRGenState, LValue
 from nvir.frontend.irgen.statements import emit_block, run_cleanups
 from nvir.frontend.tree.declarations import Function, Parameter
 from nvir.frontend.tree.layout import align_of
@@ -138,10 +138,10 @@ def _coerced(g: IRGenState, p: Parameter, argument: Argument) -> None:
     emit_param_decl(g, p, place)
 
 
-def emit_param_decl(g: IRGenState, p: Parameter, place: Address) -> None:
+def emit_param_decl(g: IRGenState, p: Parameter, place: LValue) -> None:
     """Register where a parameter lives."""
     volatile = is_volatile(p.type)
-    g.declare(p, Address(place.pointer, p.type, place.align, volatile))
+    g.declare(p, LValue(place.pointer, p.type, place.align, volatile))
 
 
 # ------------------------------------------------------------------------- end
@@ -165,7 +165,7 @@ def _end(g: IRGenState, abi: ABI) -> None:
     remove_marker(g)
 
 
-def _load_result(g: IRGenState, abi: ABI, slot: Address) -> None:
+def _load_result(g: IRGenState, abi: ABI, slot: LValue) -> None:
     result = g.function.return_type
     if isinstance(strip(slot.type), Reference) or is_aggregate(slot.type) or abi.result is None:
         g.builder.ret(g.builder.load(slot.pointer, result, "", slot.align))

@@ -18,7 +18,7 @@ from nvir.frontend.irgen.places import (
     store,
     typed,
 )
-from nvir.frontend.irgen.state import Address
+from nvir.frontend.irgen.state import LValue
 from nvir.frontend.irgen.variables import constant_variable
 from nvir.frontend.irgen.walk import emit_aggregate, emit_value
 from nvir.frontend.tree.expressions import Expr, InitList, StringLiteral
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MANY = 16  # items from which on a constant initialiser is copied from memory
 
 
-def emit_init(g: IRGenState, e: Expr, to: Address) -> None:
+def emit_init(g: IRGenState, e: Expr, to: LValue) -> None:
     """Fill a place with the value of an initialiser."""
     t = strip(to.type)
     if isinstance(t, Reference):
@@ -57,17 +57,17 @@ def emit_init(g: IRGenState, e: Expr, to: Address) -> None:
         copy(g, to, made)
 
 
-def _string(g: IRGenState, e: StringLiteral, to: Address) -> None:
+def _string(g: IRGenState, e: StringLiteral, to: LValue) -> None:
 
     t = strip(to.type)
     assert isinstance(t, Array)
     value = emit_constant(g.shared, e, to.type)
     assert value is not None
     source = constant_variable(g.shared, value, f"__const_{g.decl.symbol}", 1)
-    copy(g, to, Address(source, to.type, 1))
+    copy(g, to, LValue(source, to.type, 1))
 
 
-def _list(g: IRGenState, e: InitList, to: Address) -> None:
+def _list(g: IRGenState, e: InitList, to: LValue) -> None:
 
     items = _count(e)
     if not items:
@@ -77,7 +77,7 @@ def _list(g: IRGenState, e: InitList, to: Address) -> None:
         value = emit_constant(g.shared, e, to.type)
         if value is not None:
             source = constant_variable(g.shared, value, f"__const_{g.decl.symbol}", to.align)
-            copy(g, to, Address(source, to.type, to.align))
+            copy(g, to, LValue(source, to.type, to.align))
             return
     if not _is_full(e, to.type):
         clear(g, to)
@@ -117,7 +117,7 @@ def _is_full(e: InitList, t: CType) -> bool:
     return True
 
 
-def _fill(g: IRGenState, e: InitList, to: Address) -> None:
+def _fill(g: IRGenState, e: InitList, to: LValue) -> None:
     """Store the items that are given; the rest is zero already."""
     s = strip(to.type)
     for k, item in enumerate(e.items):
@@ -138,7 +138,7 @@ def typed_or(e: Expr, t: CType) -> CType:
     return t if e.type is None else typed(e)
 
 
-def element_address(g: IRGenState, base: Address, s: Array, k: int) -> Address:
+def element_address(g: IRGenState, base: LValue, s: Array, k: int) -> LValue:
     """Element `k` of an array at a place."""
     step = size_of(s.element)
     p = base.pointer
@@ -146,4 +146,4 @@ def element_address(g: IRGenState, base: Address, s: Array, k: int) -> Address:
         p = g.builder.gep(p, [const(I64, 0), const(I64, k)], g.types.memory(base.type),
                           inbounds=True, name="arrayinit.element")
     align = min(base.align, k * step & -(k * step)) if k else base.align
-    return Address(p, s.element, max(align, 1), base.volatile or is_volatile(s.element))
+    return LValue(p, s.element, max(align, 1), base.volatile or is_volatile(s.element))

@@ -12,7 +12,7 @@ from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.casts import convert
 from nvir.frontend.irgen.initialisers import emit_init
 from nvir.frontend.irgen.places import copy, emit_lvalue, generic, index_value, load, store, typed
-from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.irgen.walk import emit_aggregate, emit_bool, emit_effect, emit_value
 from nvir.frontend.tree.expressions import Assign, Binary, Conditional, Expr, Step, Unary
 from nvir.frontend.tree.layout import size_of
@@ -212,7 +212,7 @@ def emit_assign(g: IRGenState, e: Assign) -> Value:
     return _assign(g, e)[0]
 
 
-def _assign(g: IRGenState, e: Assign) -> tuple[Value, Address]:
+def _assign(g: IRGenState, e: Assign) -> tuple[Value, LValue]:
 
     if e.op == "=":
         v = emit_value(g, e.value)
@@ -239,7 +239,7 @@ def emit_step(g: IRGenState, e: Step) -> Value:
     return new if e.prefix else old
 
 
-def _step(g: IRGenState, e: Step) -> tuple[Value, Value, Address]:
+def _step(g: IRGenState, e: Step) -> tuple[Value, Value, LValue]:
     place = emit_lvalue(g, e.operand)
     old = load(g, place)
     t = typed(e.operand)
@@ -260,7 +260,7 @@ def _step(g: IRGenState, e: Step) -> tuple[Value, Value, Address]:
     return old, store(g, new, place), place
 
 
-def emit_assign_place(g: IRGenState, e: Expr) -> Address:
+def emit_assign_place(g: IRGenState, e: Expr) -> LValue:
     """The place that an assignment or a prefix step changed, after it."""
 
     if isinstance(e, Assign):
@@ -275,7 +275,7 @@ def emit_assign_place(g: IRGenState, e: Expr) -> Address:
     return _step(g, e)[2]
 
 
-def emit_assign_aggregate(g: IRGenState, e: Assign) -> Address:
+def emit_assign_aggregate(g: IRGenState, e: Assign) -> LValue:
     """An object assigned to another. The right side may be the left: copied by memmove's rule
     that equal addresses are no overlap."""
 

@@ -13,7 +13,7 @@ import attrs
 from nvir.frontend.check.base import is_lvalue, returns_reference
 from nvir.frontend.irgen import bitfields, fold
 from nvir.frontend.irgen.function_symbols import function_symbol
-from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.irgen.variables import global_place, string_variable
 from nvir.frontend.irgen.walk import (
     emit_assign_place,
@@ -77,7 +77,7 @@ def typed(e: Expr) -> CType:
 # ---------------------------------------------------------------- loads and stores
 
 
-def load(g: IRGenState, a: Address, name: str = "") -> Value:
+def load(g: IRGenState, a: LValue, name: str = "") -> Value:
     """The value at a place: a scalar or a vector."""
     if a.bit_field is not None:
         return bitfields.load_bit_field(g, a)
@@ -90,7 +90,7 @@ def load(g: IRGenState, a: Address, name: str = "") -> Value:
     return v
 
 
-def store(g: IRGenState, v: Value, a: Address) -> Value:
+def store(g: IRGenState, v: Value, a: LValue) -> Value:
     """Store a scalar; the value that the place holds then."""
     if a.bit_field is not None:
         return bitfields.store_bit_field(g, v, a)
@@ -119,7 +119,7 @@ def _memory_name(p: Value) -> str:
     return f"p{_space(p)}"
 
 
-def copy(g: IRGenState, to: Address, source: Address) -> None:
+def copy(g: IRGenState, to: LValue, source: LValue) -> None:
     """Copy an object as its bytes, padding included."""
     n = size_of(to.type)
     if to.pointer is source.pointer or n == 0:
@@ -129,7 +129,7 @@ def copy(g: IRGenState, to: Address, source: Address) -> None:
     _memory_call(g, name, args, (to.align, source.align))
 
 
-def clear(g: IRGenState, to: Address) -> None:
+def clear(g: IRGenState, to: LValue) -> None:
     """Fill an object with zeros."""
     args = [to.pointer, const(I8, 0), const(I64, size_of(to.type)), const(I1, to.volatile)]
     _memory_call(g, f"llvm.memset.{_memory_name(to.pointer)}.i64", args, (to.align,))
@@ -145,16 +145,16 @@ def _memory_call(g: IRGenState, name: str, args: list[Value], aligns: tuple[int,
 # -------------------------------------------------------------------- lvalues
 
 
-def emit_lvalue(g: IRGenState, e: Expr) -> Address:
+def emit_lvalue(g: IRGenState, e: Expr) -> LValue:
     """The place that an expression names. One that names none is put into a temporary."""
     rule = _RULES.get(type(e))
     before = g.at(e.place)
-    made: Address = rule(g, e) if rule is not None else materialize(g, e)
+    made: LValue = rule(g, e) if rule is not None else materialize(g, e)
     g.builder.loc = before
     return made
 
 
-def materialize(g: IRGenState, e: Expr, name: str = "tmp") -> Address:
+def materialize(g: IRGenState, e: Expr, name: str = "tmp") -> LValue:
     """A temporary that holds the value of an expression."""
 
     to = g.alloca(typed(e), name)
@@ -162,11 +162,11 @@ def materialize(g: IRGenState, e: Expr, name: str = "tmp") -> Address:
     return to
 
 
-def _name(g: IRGenState, e: Name) -> Address:
+def _name(g: IRGenState, e: Name) -> LValue:
     d = e.decl
     if isinstance(d, Function):
 
-        return Address(function_symbol(g.shared, d), typed(e), 1)
+        return LValue(function_symbol(g.shared, d), typed(e), 1)
     if d is not None and d in g.places:
         place = g.places[d]
         if isinstance(strip(getattr(d, "type", place.type)), Reference):
@@ -179,10 +179,10 @@ def _name(g: IRGenState, e: Name) -> Address:
     raise IRGenError(f"'{e.name}' has no place in memory", e.place)
 
 
-def followed(g: IRGenState, place: Address, t: CType) -> Address:
+def followed(g: IRGenState, place: LValue, t: CType) -> LValue:
     """What a reference at a place refers to."""
     p = g.builder.load(place.pointer, pointer(), "", place.align)
-    return Address(p, t, align_or_1(t), is_volatile(t))
+    return LValue(p, t, align_or_1(t), is_volatile(t))
 
 
 def align_or_1(t: CType) -> int:
@@ -192,12 +192,12 @@ def align_or_1(t: CType) -> int:
     return align_of(s)
 
 
-def at_pointer(p: Value, t: CType) -> Address:
+def at_pointer(p: Value, t: CType) -> LValue:
     """The object of type `t` that a pointer points to."""
-    return Address(p, t, align_or_1(t), is_volatile(t))
+    return LValue(p, t, align_or_1(t), is_volatile(t))
 
 
-def _unary(g: IRGenState, e: Unary) -> Address:
+def _unary(g: IRGenState, e: Unary) -> LValue:
 
     if e.op != "*":
         return materialize(g, e)
@@ -208,7 +208,7 @@ def _unary(g: IRGenState, e: Unary) -> Address:
     return at_pointer(emit_value(g, operand), typed(e))
 
 
-def _index(g: IRGenState, e: Index) -> Address:
+def _index(g: IRGenState, e: Index) -> LValue:
 
     base = e.base
     if isinstance(strip(typed(base)), Vector):
@@ -236,7 +236,7 @@ def index_value(g: IRGenState, e: Expr, name: str = "idxprom") -> Value:
     return fold.cast(g, "sext" if is_signed(typed(e)) else "zext", v, I64, name)
 
 
-def _element(g: IRGenState, whole: Address, index: Value, t: CType, name: str) -> Address:
+def _element(g: IRGenState, whole: LValue, index: Value, t: CType, name: str) -> LValue:
     array = strip(whole.type)
     assert isinstance(array, Array)
     known = getattr(index, "value", None) if index.is_constant else None
@@ -250,7 +250,7 @@ def _element(g: IRGenState, whole: Address, index: Value, t: CType, name: str) -
         align = _align_at(whole.align, known * step)
     else:
         align = _align_at(whole.align, step)
-    return Address(p, t, max(align, 1), whole.volatile or is_volatile(t))
+    return LValue(p, t, max(align, 1), whole.volatile or is_volatile(t))
 
 
 def _align_at(align: int, offset: int) -> int:
@@ -258,12 +258,12 @@ def _align_at(align: int, offset: int) -> int:
     return min(align, offset & -offset) if offset else align
 
 
-def _lane(g: IRGenState, whole: Address, lane: Value, t: CType) -> Address:
-    return Address(whole.pointer, t, whole.align, whole.volatile, None, lane,
+def _lane(g: IRGenState, whole: LValue, lane: Value, t: CType) -> LValue:
+    return LValue(whole.pointer, t, whole.align, whole.volatile, None, lane,
                    g.types.memory(whole.type))
 
 
-def _member(g: IRGenState, e: Member) -> Address:
+def _member(g: IRGenState, e: Member) -> LValue:
     from nvir.frontend.irgen.intrinsic.special_variables import special_component
 
     component = special_component(g, e)
@@ -287,7 +287,7 @@ def _member(g: IRGenState, e: Member) -> Address:
     return attrs.evolve(base, type=typed(e))
 
 
-def field_address(g: IRGenState, base: Address, k: int, e: Expr) -> Address:
+def field_address(g: IRGenState, base: LValue, k: int, e: Expr) -> LValue:
     """The place of field `k` of a record."""
     from nvir.frontend.tree.layout import layout
 
@@ -303,28 +303,28 @@ def field_address(g: IRGenState, base: Address, k: int, e: Expr) -> Address:
     volatile = base.volatile or is_volatile(f.type)
     element = info.elements[k]
     if element is None or (element == 0 and f.base):
-        return Address(base.pointer, f.type, align, volatile)  # a union's, or the first base
+        return LValue(base.pointer, f.type, align, volatile)  # a union's, or the first base
     p = g.builder.gep(base.pointer, [0, element], info.type, inbounds=True, name=f.name or "base")
-    return Address(p, f.type, align, volatile)
+    return LValue(p, f.type, align, volatile)
 
 
-def _cast(g: IRGenState, e: Cast) -> Address:
+def _cast(g: IRGenState, e: Cast) -> LValue:
     if not e.to_lvalue:
         return materialize(g, e) if is_aggregate(typed(e)) is False else _aggregate_cast(g, e)
     place = emit_lvalue(g, e.operand)
     if e.kind in ("base", "derived"):
         p = base_pointer(g, place.pointer, place.type, typed(e), e.kind)
-        return Address(p, typed(e), align_or_1(typed(e)), place.volatile)
+        return LValue(p, typed(e), align_or_1(typed(e)), place.volatile)
     t = typed(e)
     return attrs.evolve(place, type=t, volatile=place.volatile or is_volatile(t),
                         align=min(place.align, max(align_or_1(t), 1)))
 
 
-def _aggregate_cast(g: IRGenState, e: Cast) -> Address:
+def _aggregate_cast(g: IRGenState, e: Cast) -> LValue:
     place = emit_lvalue(g, e.operand)
     if e.kind == "base":
         p = base_pointer(g, place.pointer, place.type, typed(e), "base")
-        return Address(p, typed(e), align_or_1(typed(e)), place.volatile)
+        return LValue(p, typed(e), align_or_1(typed(e)), place.volatile)
     return place
 
 
@@ -347,13 +347,13 @@ def base_pointer(g: IRGenState, p: Value, source: CType, to: CType, kind: str) -
     return g.builder.gep(p, [const(I64, signed)], I8, inbounds=True, name="add.ptr")
 
 
-def _value_place(g: IRGenState, e: Expr) -> Address:
+def _value_place(g: IRGenState, e: Expr) -> LValue:
     """Assignments and prefix steps: evaluated, then the place that they changed."""
 
     return emit_assign_place(g, e)
 
 
-def _comma(g: IRGenState, e: Binary) -> Address:
+def _comma(g: IRGenState, e: Binary) -> LValue:
 
     if e.op != ",":
         return materialize(g, e)
@@ -361,7 +361,7 @@ def _comma(g: IRGenState, e: Binary) -> Address:
     return emit_lvalue(g, e.right)
 
 
-def _conditional(g: IRGenState, e: Conditional) -> Address:
+def _conditional(g: IRGenState, e: Conditional) -> LValue:
 
     t = typed(e)
     if not (is_lvalue(e.then) and is_lvalue(e.other)):
@@ -375,7 +375,7 @@ def _conditional(g: IRGenState, e: Conditional) -> Address:
     return at_pointer(p, t)
 
 
-def _call(g: IRGenState, e: Call) -> Address:
+def _call(g: IRGenState, e: Call) -> LValue:
 
     if returns_reference(e):
         p = emit_call(g, e)
@@ -386,26 +386,26 @@ def _call(g: IRGenState, e: Call) -> Address:
     return materialize(g, e)
 
 
-def _string(g: IRGenState, e: StringLiteral) -> Address:
+def _string(g: IRGenState, e: StringLiteral) -> LValue:
 
-    return Address(string_variable(g.shared, e), typed(e), 1)
+    return LValue(string_variable(g.shared, e), typed(e), 1)
 
 
-def _compound_literal(g: IRGenState, e: CompoundLiteral) -> Address:
+def _compound_literal(g: IRGenState, e: CompoundLiteral) -> LValue:
 
     to = g.alloca(typed(e), ".compoundliteral")
     emit_init(g, e.init, to)
     return to
 
 
-def _temporary(g: IRGenState, e: Temporary) -> Address:
+def _temporary(g: IRGenState, e: Temporary) -> LValue:
 
     to = g.alloca(typed(e), "tmp")
     emit_init(g, e.value, to)
     return to
 
 
-def _statement_expr(g: IRGenState, e: StatementExpr) -> Address:
+def _statement_expr(g: IRGenState, e: StatementExpr) -> LValue:
 
     to = g.alloca(typed(e), "tmp")
     emit_statement_expr(g, e, to)

@@ -96,7 +96,7 @@ class BitField:
 
 
 @attrs.frozen
-class Address:
+class LValue:
     """A place in memory and what lies there.
 
     `bit_field` and `lane` (the index of an element of a vector) say that it is a part of what
@@ -179,14 +179,14 @@ class IRGenState:
         self.decl, self.function = decl, function
         self.builder = Builder(function.block("entry"))
         self.return_block: Block | None = None
-        self.retval: Address | None = None
+        self.retval: LValue | None = None
         self.return_align = 0
         self.has_cleanups = False
         self.in_kernel = decl.attributes.device or decl.attributes.kernel
         self.cleanup_stack: list[Expr] = []
         self.allocapt: Instruction | None = None
         self.printf_buffer: Instruction | None = None
-        self.places: dict[Declaration, Address] = {}
+        self.places: dict[Declaration, LValue] = {}
         self.targets: list[Target] = []
         self.switches: list[Instruction] = []
         self.labels: dict[str, Block] = {}
@@ -244,15 +244,15 @@ class IRGenState:
             self.builder.loc = Location(number, place.line, place.column)
         return before
 
-    def alloca(self, t: CType, name: str, align: int = 0, count: Value | None = None) -> Address:
+    def alloca(self, t: CType, name: str, align: int = 0, count: Value | None = None) -> LValue:
         """Stack memory for an object; see `alloca.create_alloca`."""
         from nvir.frontend.irgen.alloca import create_alloca
 
         wanted = max(align, align_of(t))
         made = create_alloca(self, self.types.memory(t), name, size_of(t), wanted, count)
-        return Address(made, t, made.aux[1], is_volatile(t))
+        return LValue(made, t, made.aux[1], is_volatile(t))
 
-    def declare(self, d: Declaration, place: Address) -> None:
+    def declare(self, d: Declaration, place: LValue) -> None:
         """Note where a declaration lives."""
         if d in self.places:
             raise IRGenError("unexpected: declaration for variable already exists!", d.place)

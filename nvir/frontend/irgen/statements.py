@@ -23,7 +23,7 @@ from nvir.frontend.irgen.expressions import (
 from nvir.frontend.irgen.initialisers import emit_init
 from nvir.frontend.irgen.intrinsic.inline_asm import emit_asm
 from nvir.frontend.irgen.places import emit_lvalue, generic, typed
-from nvir.frontend.irgen.state import Address, IRGenError, Target
+from nvir.frontend.irgen.state import IRGenError, LValue, Target
 from nvir.frontend.irgen.variables import global_symbol
 from nvir.frontend.tree.declarations import Variable
 from nvir.frontend.tree.expressions import Expr, StatementExpr
@@ -354,7 +354,7 @@ def _return(g: IRGenState, s: Return) -> None:
     g.branch(g.return_block)
 
 
-def emit_return_value(g: IRGenState, e: Expr, to: Address) -> None:
+def emit_return_value(g: IRGenState, e: Expr, to: LValue) -> None:
     """Put what is returned into the return slot."""
     if isinstance(strip(to.type), Reference):
         g.builder.store(generic(g, emit_lvalue(g, e).pointer), to.pointer, to.align)
@@ -369,7 +369,7 @@ def _asm(g: IRGenState, s: Asm) -> None:
 # --------------------------------------------------------- statement expressions
 
 
-def emit_statement_expr(g: IRGenState, e: StatementExpr, to: Address | None) -> Value | None:
+def emit_statement_expr(g: IRGenState, e: StatementExpr, to: LValue | None) -> Value | None:
     """`({ … })`: the last expression's value, or that value put at `to`."""
     mark = len(g.cleanup_stack)
     *before, last = e.body.body or (Empty(),)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nvir.frontend.irgen.constants import emit_constant, string_constant, zero
-from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.tree.declarations import Function, Variable
 from nvir.frontend.tree.expressions import StringLiteral
 from nvir.frontend.tree.layout import align_of
@@ -115,11 +115,11 @@ def _external(shared: ModuleState, v: Variable, symbol: str, space: int) -> Valu
     return made
 
 
-def global_place(g: IRGenState, v: Variable) -> Address:
+def global_place(g: IRGenState, v: Variable) -> LValue:
     """Where a variable of static storage lies."""
     p = global_symbol(g.shared, v)
     align = p.align if isinstance(p, IRVariable) else align_of(v.type)
-    return Address(p, v.type, align or align_of(v.type), is_volatile(v.type))
+    return LValue(p, v.type, align or align_of(v.type), is_volatile(v.type))
 
 
 def string_variable(shared: ModuleState, e: StringLiteral) -> Value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nvir.frontend.irgen.state import Address
+from nvir.frontend.irgen.state import LValue
 from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import (
     Call,
@@ -50,19 +50,19 @@ def emit_effect(g: IRGenState, e: Expr) -> None:
     _work["emit_effect"](g, e)
 
 
-def emit_aggregate(g: IRGenState, e: Expr, to: Address | None = None) -> Address:
+def emit_aggregate(g: IRGenState, e: Expr, to: LValue | None = None) -> LValue:
     """The place of an object; what makes a new one may make it at `to` (expressions.py)."""
-    made: Address = _work["emit_aggregate"](g, e, to)
+    made: LValue = _work["emit_aggregate"](g, e, to)
     return made
 
 
-def emit_statement_expr(g: IRGenState, e: StatementExpr, to: Address | None) -> Value | None:
+def emit_statement_expr(g: IRGenState, e: StatementExpr, to: LValue | None) -> Value | None:
     """`({ … })`: its value, or its object left at `to` (statements.py)."""
     made: Value | None = _work["emit_statement_expr"](g, e, to)
     return made
 
 
-def emit_init(g: IRGenState, e: Any, to: Address, *rest: Any) -> None:
+def emit_init(g: IRGenState, e: Any, to: LValue, *rest: Any) -> None:
     """Initialise a place (initialisers.py)."""
     _work["emit_init"](g, e, to, *rest)
 
@@ -73,9 +73,9 @@ def emit_call(g: IRGenState, e: Call) -> Value | None:
     return made
 
 
-def emit_call_aggregate(g: IRGenState, e: Call, to: Address | None) -> Address:
+def emit_call_aggregate(g: IRGenState, e: Call, to: LValue | None) -> LValue:
     """A call that gives an object, left at `to` or in a temporary (calls.py)."""
-    made: Address = _work["emit_call_aggregate"](g, e, to)
+    made: LValue = _work["emit_call_aggregate"](g, e, to)
     return made
 
 
@@ -85,9 +85,9 @@ def emit_builtin(g: IRGenState, e: Call, f: Function) -> Value | None:
     return made
 
 
-def emit_assign_place(g: IRGenState, e: Expr) -> Address:
+def emit_assign_place(g: IRGenState, e: Expr) -> LValue:
     """Assign; the place that was assigned to (operators.py)."""
-    made: Address = _work["emit_assign_place"](g, e)
+    made: LValue = _work["emit_assign_place"](g, e)
     return made
 
 
@@ -99,9 +99,9 @@ def emit_conditional(
     return made
 
 
-def special_aggregate(g: IRGenState, e: Name) -> Address | None:
+def special_aggregate(g: IRGenState, e: Name) -> LValue | None:
     """`threadIdx` as a whole (intrinsic/special_variables.py)."""
-    made: Address | None = _work["special_aggregate"](g, e)
+    made: LValue | None = _work["special_aggregate"](g, e)
     return made
 
 

@@ -99,7 +99,7 @@ def fields_of(cls: type[Any]) -> dict[str, Any]:
 # --------------------------------------------------------------------- writing
 
 
-class _Writer:
+class _TreeWriter:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.ids: dict[int, int] = {}  # of declarations and of types with a name, by identity
@@ -225,13 +225,13 @@ def _is_default(a: Any, value: Any) -> bool:
 def to_json(unit: Unit) -> dict[str, Any]:
     """The unit as what `json.dumps` takes."""
     with room(MAX_NESTING):
-        return _Writer(unit).unit_json()
+        return _TreeWriter(unit).unit_json()
 
 
 # --------------------------------------------------------------------- reading
 
 
-class _Reader:
+class _TreeReader:
     def __init__(self, data: dict[str, Any]) -> None:
         self.file = str(data.get("file", "<tree>"))
         self.data = data
@@ -499,11 +499,11 @@ class _Reader:
 
 
 TYPE_FORMS: dict[str, Any] = {
-    "ref": _Reader.ref,
-    "pointer": _Reader.pointer,
+    "ref": _TreeReader.ref,
+    "pointer": _TreeReader.pointer,
     "reference": lambda r, d: Reference(r.type(d["reference"]), bool(d.get("rvalue", False))),
     "array": lambda r, d: Array(*r.counted(d, "array")),
-    "vector": _Reader.vector,
+    "vector": _TreeReader.vector,
     "qualified": lambda r, d: Qualified(
         r.type(d["qualified"]), *(bool(d.get(w)) for w in ("const", "volatile", "restrict"))
     ),
@@ -520,4 +520,4 @@ def from_json(data: Any) -> Unit:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise TreeFormatError(f'a tree is an object with "schema": "{SCHEMA}"')
     with room(MAX_DEPTH):
-        return _Reader(data).unit()
+        return _TreeReader(data).unit()

@@ -35,7 +35,7 @@ class LayoutError(NvirError):
 
 
 @attrs.frozen
-class Layout:
+class RecordLayout:
     """Bytes of a record, and the offset of each of its fields in bits."""
 
     size: int
@@ -43,7 +43,7 @@ class Layout:
     offsets: tuple[int, ...]
 
 
-_BUSY = Layout(0, 0, ())
+_BUSY = RecordLayout(0, 0, ())
 
 
 def size_of(t: CType) -> int:
@@ -81,9 +81,9 @@ def _up(n: int, to: int) -> int:
     return (n + to - 1) // to * to
 
 
-def layout(record: Record) -> Layout:
+def layout(record: Record) -> RecordLayout:
     """Where the fields of a record lie."""
-    known: Layout | None = record.layout_cache
+    known: RecordLayout | None = record.layout_cache
     if known is _BUSY:
         raise LayoutError(f"'{spell(record)}' contains itself")
     if known is not None:
@@ -105,13 +105,13 @@ def _field_align(record: Record, f: Field) -> int:
     return max(natural, f.align)
 
 
-def _finish(record: Record, bits: int, align: int, offsets: list[int]) -> Layout:
+def _finish(record: Record, bits: int, align: int, offsets: list[int]) -> RecordLayout:
     align = max(align, record.align, 1)
     size = record.size or _up(max((bits + 7) // 8, 1), align)
-    return Layout(size, align, tuple(offsets))
+    return RecordLayout(size, align, tuple(offsets))
 
 
-def _union(record: Record) -> Layout:
+def _union(record: Record) -> RecordLayout:
     bits, align = 0, 1
     for f in record.fields or ():
         bits = max(bits, size_of(f.type) * 8 if f.bits is None else f.bits)
@@ -119,7 +119,7 @@ def _union(record: Record) -> Layout:
     return _finish(record, bits, align, [0] * len(record.fields or ()))
 
 
-def _struct(record: Record) -> Layout:
+def _struct(record: Record) -> RecordLayout:
     at, align = 0, 1  # `at` in bits
     offsets: list[int] = []
     for f in record.fields or ():

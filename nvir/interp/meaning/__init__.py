@@ -31,11 +31,11 @@ from nvir.interp.meaning.mods import TYPES, Mods
 
 Meaning = Callable[..., Any]
 
-__all__ = ["MEANINGS", "Lanes", "Meaning", "Mods", "Row", "bind", "bound", "fit"]
+__all__ = ["MEANINGS", "Lanes", "Meaning", "MeaningRow", "Mods", "bind", "bound", "fit"]
 
 
 @attrs.frozen
-class Row:
+class MeaningRow:
     """A row: the types that its type modifiers may be, how many it takes, and the function for
     given modifiers. `others` are the types of all but the first, where they differ."""
 
@@ -70,15 +70,16 @@ def _is_mixed(mods: Mods) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _resolved(row: Row, mods: Mods) -> Meaning:
+def _resolved(row: MeaningRow, mods: Mods) -> Meaning:
     return row.resolve(mods)
 
 
-def _row(types: str, meaning: Meaning, count: int = 1, others: str = "") -> Row:
-    return Row(frozenset(types.split()), lambda mods: meaning, count, frozenset(others.split()))
+def _row(types: str, meaning: Meaning, count: int = 1, others: str = "") -> MeaningRow:
+    names = frozenset(types.split())
+    return MeaningRow(names, lambda mods: meaning, count, frozenset(others.split()))
 
 
-def _arithmetic(types: str, integer_: Meaning | None, float_: Meaning | None) -> Row:
+def _arithmetic(types: str, integer_: Meaning | None, float_: Meaning | None) -> MeaningRow:
     """A row that means one thing on integers and another on floats, packed or not."""
 
     def choose(mods: Mods) -> Meaning:
@@ -89,11 +90,11 @@ def _arithmetic(types: str, integer_: Meaning | None, float_: Meaning | None) ->
             mods.unsupported()
         return floating.plain(mods) or chosen
 
-    row = Row(frozenset(types.split()), choose)
+    row = MeaningRow(frozenset(types.split()), choose)
     return row
 
 
-def _packed(row: Row, mods: Mods, *sources: Lanes) -> Lanes:
+def _packed(row: MeaningRow, mods: Mods, *sources: Lanes) -> Lanes:
     """One operation on all elements: a packed register seen as that many lanes."""
     element, count = PACKED[mods.type]
     inner = attrs.evolve(mods, types=(element, *mods.types[1:]))
@@ -109,13 +110,13 @@ def _packed(row: Row, mods: Mods, *sources: Lanes) -> Lanes:
     return row.choose(inner)(inner, *narrow).view(f"u{width * count // 8}")
 
 
-def _bytes(row: Row, mods: Mods, sources: tuple[Lanes, ...]) -> Lanes:
+def _bytes(row: MeaningRow, mods: Mods, sources: tuple[Lanes, ...]) -> Lanes:
     return row.choose(mods)(mods, *sources)
 
 
-def _either(types: str, approximate: Meaning, exact: Meaning) -> Row:
+def _either(types: str, approximate: Meaning, exact: Meaning) -> MeaningRow:
     """A float row that is approximate with .approx or .full and else rounds exactly."""
-    return Row(frozenset(types.split()), _one_of(approximate, exact))
+    return MeaningRow(frozenset(types.split()), _one_of(approximate, exact))
 
 
 def _one_of(approximate: Meaning, exact: Meaning) -> Callable[[Mods], Meaning]:
@@ -132,7 +133,7 @@ _F, _FX2 = "f16 bf16 f32 f64", "f16x2 bf16x2 f32x2"
 _IX = "u16x2 s16x2 u8x4 s8x4"
 _ANY = " ".join(WIDTH)
 
-MEANINGS: dict[str, Row] = {
+MEANINGS: dict[str, MeaningRow] = {
     "add": _arithmetic(f"{_I} {_IX} {_F} {_FX2}", integer.add, floating.add),
     "sub": _arithmetic(f"{_I} {_IX} {_F} {_FX2}", integer.sub, floating.sub),
     "mul": _arithmetic(f"{_I} {_F} {_FX2}", integer.mul, floating.mul),
@@ -193,7 +194,7 @@ MEANINGS: dict[str, Row] = {
     **{f"v{op}{n}": _row("u32 s32", video.simd, 3) for op in video.SIMD for n in (2, 4)},
     **{f"vset{n}": _row("u32 s32", video.simd, 2) for n in (2, 4)},
 }
-"""Row to meaning: `f(mods, *sources)`."""
+"""MeaningRow to meaning: `f(mods, *sources)`."""
 
 # Rows of the opcode table whose name holds modifiers: the mnemonic's meaning reads those.
 _DOTTED = (

@@ -27,7 +27,7 @@ from nvir.interp.meaning.lanes import Lanes, low, raw, some
 
 
 @attrs.frozen
-class Format:
+class RoundingFormat:
     """A binary floating-point format, its special values given as magnitudes (no sign bit)."""
 
     name: str
@@ -47,16 +47,16 @@ class Format:
 FORMATS = {
     f.name: f
     for f in (
-        Format("f64", 64, 52, 1023, 0x7FEFFFFFFFFFFFFF, 0x7FF << 52, 0xFFF8 << 48),
-        Format("f32", 32, 23, 127, 0x7F7FFFFF, 0x7F800000, 0x7FFFFFFF),
-        Format("tf32", 19, 10, 127, 0x3FBFF, 0x3FC00, 0x3FFFF),  # the upper bits of an f32
-        Format("f16", 16, 10, 15, 0x7BFF, 0x7C00, 0x7FFF),
-        Format("bf16", 16, 7, 127, 0x7F7F, 0x7F80, 0x7FFF),
-        Format("e4m3", 8, 3, 7, 0x7E, None, 0x7F),
-        Format("e5m2", 8, 2, 15, 0x7B, 0x7C, 0x7F),
-        Format("e2m3", 6, 3, 1, 0x1F, None, 0x1F),  # no NaN: it becomes the largest number
-        Format("e3m2", 6, 2, 3, 0x1F, None, 0x1F),
-        Format("e2m1", 4, 1, 1, 0x7, None, 0x7),
+        RoundingFormat("f64", 64, 52, 1023, 0x7FEFFFFFFFFFFFFF, 0x7FF << 52, 0xFFF8 << 48),
+        RoundingFormat("f32", 32, 23, 127, 0x7F7FFFFF, 0x7F800000, 0x7FFFFFFF),
+        RoundingFormat("tf32", 19, 10, 127, 0x3FBFF, 0x3FC00, 0x3FFFF),  # the upper bits of an f32
+        RoundingFormat("f16", 16, 10, 15, 0x7BFF, 0x7C00, 0x7FFF),
+        RoundingFormat("bf16", 16, 7, 127, 0x7F7F, 0x7F80, 0x7FFF),
+        RoundingFormat("e4m3", 8, 3, 7, 0x7E, None, 0x7F),
+        RoundingFormat("e5m2", 8, 2, 15, 0x7B, 0x7C, 0x7F),
+        RoundingFormat("e2m3", 6, 3, 1, 0x1F, None, 0x1F),  # no NaN: it becomes the largest number
+        RoundingFormat("e3m2", 6, 2, 3, 0x1F, None, 0x1F),
+        RoundingFormat("e2m1", 4, 1, 1, 0x7, None, 0x7),
     )
 }
 
@@ -223,7 +223,8 @@ def _bfloat(x: Lanes, rnd: str) -> Lanes:
 
 
 def _pack_float(
-    x: Lanes, form: Format, rnd: str, satfinite: bool, random: Lanes | None, random_bits: int
+    x: Lanes, form: RoundingFormat, rnd: str, satfinite: bool, random: Lanes | None,
+    random_bits: int,
 ) -> Lanes:
     """`pack` of a float64; infinities go to the format's infinity or largest number."""
     bits = x.view(_U64)
@@ -244,7 +245,7 @@ def pack(
     sign: Lanes,
     sig: Lanes,
     exp: Lanes,
-    form: Format,
+    form: RoundingFormat,
     rnd: str,
     satfinite: bool = False,
     random: Lanes | None = None,
@@ -314,7 +315,7 @@ def _register(width: int) -> np.dtype[Any]:
 # --- reading --------------------------------------------------------------------------------
 
 
-def _table(form: Format) -> Lanes:
+def _table(form: RoundingFormat) -> Lanes:
     """The value of every code of a format of at most 8 bits, as float64."""
     codes = np.arange(1 << form.width)
     magnitude = codes & (form.sign - 1)

@@ -32,12 +32,12 @@ def nvvm_rows() -> Rows:
     """The rows of level `nvvm`."""
     from nvir.interp.nvvm import control, floats, integers, intrinsics, memory, pieces
     from nvir.interp.nvvm.constants import leaves
-    from nvir.interp.nvvm.storage import Storage
+    from nvir.interp.nvvm.storage import NvvmStorage
 
     emitters = {
         **integers.EMITTERS, **floats.EMITTERS, **memory.EMITTERS, **pieces.EMITTERS,
         **intrinsics.EMITTERS, **control.EMITTERS,
     }
     return Rows(
-        "nvvm", emitters, {"call": intrinsics.special}, control.choice, None, leaves, Storage()
+        "nvvm", emitters, {"call": intrinsics.special}, control.choice, None, leaves, NvvmStorage()
     )

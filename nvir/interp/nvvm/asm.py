@@ -54,7 +54,7 @@ class Statement:
 
 
 @attrs.frozen
-class Text:
+class TemplateText:
     """What a template says."""
 
     statements: tuple[Statement, ...]
@@ -66,7 +66,7 @@ class Malformed(Exception):
 
 
 @lru_cache(maxsize=512)
-def parse(template: str) -> Text:
+def parse(template: str) -> TemplateText:
     """Take a template apart. Raises Malformed."""
     text = _OPERAND.sub(lambda m: "$" if m[3] else f" $op{m[1] or m[2]} ", template)
     text = _COMMENT.sub(" ", text)
@@ -83,7 +83,7 @@ def parse(template: str) -> Text:
                 raise Malformed(line)
         else:
             statements.append(_statement(line))
-    return Text(tuple(statements), registers)
+    return TemplateText(tuple(statements), registers)
 
 
 def _declare(line: str, registers: dict[str, str]) -> None:
@@ -127,10 +127,10 @@ def _statement(line: str) -> Statement:
     return Statement(spelling, shape, tuple(tokens), guard)
 
 
-class Scope:
+class AsmScope:
     """What names mean while a text runs."""
 
-    def __init__(self, plan: Any, i: Instruction, text: Text) -> None:
+    def __init__(self, plan: Any, i: Instruction, text: TemplateText) -> None:
         self.plan, self.i, self.text = plan, i, text
         self.values: dict[str, Value] = {}
         self.types: dict[str, Type] = {n: SCALARS[t] for n, t in text.registers.items()}
@@ -185,7 +185,7 @@ def literal(token: str) -> int:
     return int(token.rstrip("uU"), 0)
 
 
-def view(scope: Scope, s: Statement) -> View:
+def view(scope: AsmScope, s: Statement) -> View:
     """A statement over what its names mean; its results get new values."""
     f = form(s.spelling, s.shape)
     if f.name == "unknown" or f.n_results < 0 or (f.ties and not f.carry_in):
@@ -207,9 +207,9 @@ def view(scope: Scope, s: Statement) -> View:
     return made
 
 
-def _scope(plan: Any, i: Instruction, asm: InlineAsm) -> Scope:
+def _scope(plan: Any, i: Instruction, asm: InlineAsm) -> AsmScope:
     try:
-        return Scope(plan, i, parse(asm.template))
+        return AsmScope(plan, i, parse(asm.template))
     except Malformed as e:
         raise unsupported(i, f"inline assembly: {e}") from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nvir.interp.leaves import Leaf
+from nvir.interp.leaves import ScalarLeaf
 from nvir.ir.errors import Unsupported
 from nvir.ir.layout import fields, offset_of, size_of
 from nvir.ir.nvvm_values import ConstantExpr
@@ -63,7 +63,7 @@ def leaves(plan: Any, value: Value) -> tuple[Value, ...]:
         return tuple(integer(x) for x in patterns(plan.program, value))
     if is_scalar(value.type):
         return (value,) if scalars(value.type) else ()
-    return tuple(Leaf(value, k, t) for k, t in enumerate(scalars(value.type)))
+    return tuple(ScalarLeaf(value, k, t) for k, t in enumerate(scalars(value.type)))
 
 
 def patterns(program: Any, c: Any, depth: int = 0) -> list[int]:

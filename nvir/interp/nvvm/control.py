@@ -16,7 +16,7 @@ from nvir.interp.memory import Fault
 from nvir.interp.nvvm.lower import leaves, plain, wide_text
 from nvir.interp.nvvm.memory import SPACES, copy
 from nvir.interp.nvvm.storage import byval
-from nvir.interp.rows.control import Call
+from nvir.interp.rows.control import CallSpecial
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.layout import size_of
@@ -57,7 +57,7 @@ def _case(x: Array, cases: tuple[int, ...]) -> Array:
     return out
 
 
-class NvvmCall(Call):
+class LeafCall(CallSpecial):
     """A call of a function, direct or through a pointer."""
 
     def __init__(self, plan: Any, i: Instruction) -> None:
@@ -114,4 +114,4 @@ class NvvmCall(Call):
 
 
 EMITTERS: dict[str, Any] = {}
-__all__ = ["EMITTERS", "NvvmCall", "choice"]
+__all__ = ["EMITTERS", "LeafCall", "choice"]

@@ -14,12 +14,12 @@ from typing import Any
 
 import attrs
 
-from nvir.interp.leaves import Register, Step, Temp, View
+from nvir.interp.leaves import EmittedStep, Register, Temp, View
 from nvir.interp.nvvm import generic
 from nvir.interp.nvvm.asm import emit_asm
 from nvir.interp.nvvm.asm import special as asm_special
 from nvir.interp.nvvm.constants import scalars
-from nvir.interp.nvvm.control import NvvmCall
+from nvir.interp.nvvm.control import LeafCall
 from nvir.interp.nvvm.lower import expression, known, leaves, run
 from nvir.interp.nvvm.pieces import cast, regroup, space
 from nvir.interp.ori_level import ori
@@ -49,7 +49,7 @@ def row_of(i: Instruction) -> Intrinsic | None:
 
 
 @attrs.define
-class _CallOperands:
+class _LeafOperands:
     """The operands of a call, for a pattern (nvir.ir.intrinsics.Operands).
 
     new      makes a scalar for what is packed or cast first, of a type
@@ -116,7 +116,7 @@ def _unpack(e: Any, i: Instruction, shape: list[bool], registers: list[Value]) -
 def _view(plan: Any, i: Instruction, row: Intrinsic, new: Callable[[ScalarType], Value]
           ) -> tuple[View, list[Callable[[Any], None]], Callable[[Any], None] | None]:
     """The instruction that a call is, the code before it, and the code behind it."""
-    given = _CallOperands(plan, i, new)
+    given = _LeafOperands(plan, i, new)
     pattern = row.pattern
     spelling, operands = pattern.fill(given)
     shape = registers_of(i.type, _count)
@@ -159,9 +159,9 @@ def _special_row(plan: Any, i: Instruction, row: Intrinsic) -> Any:
     view, before, behind = _view(plan, i, row, lambda t: Register(t, i))
     made: Any = maker(plan, view)  # type: ignore[arg-type]  # a View is an Instruction to readers
     if before:
-        made.before = Step(i, lambda e: _write_all(e, before))
+        made.before = EmittedStep(i, lambda e: _write_all(e, before))
     if behind is not None:
-        made.behind = Step(i, behind)
+        made.behind = EmittedStep(i, behind)
     return made
 
 
@@ -175,7 +175,7 @@ def special(plan: Any, i: Instruction) -> Any:
         return asm_special(plan, i, callee)
     row = row_of(i)
     if row is None:
-        return None if callee_name(i).startswith("llvm.") else NvvmCall(plan, i)
+        return None if callee_name(i).startswith("llvm.") else LeafCall(plan, i)
     if row.ori:
         return _special_row(plan, i, row)
     word, *arguments = row.rule.split()

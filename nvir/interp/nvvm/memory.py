@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nvir.interp.access import Access, make_load, make_store
+from nvir.interp.access import LaneAccess, make_load, make_store
 from nvir.interp.layout import Array, register_dtype
 from nvir.interp.meaning import Mods, bind
 from nvir.interp.meaning.atomic import atomic as meaning
@@ -104,7 +104,7 @@ def load(e: Any, results: Any, t: Type, pointer: Value, align: int) -> None:
     count, each = vectorised(t, align)
     if count:
         dtypes = tuple(register_dtype(r.type) for r in results)
-        f = e.bind(make_load(Access(space, each, count, False, dtypes)))
+        f = e.bind(make_load(LaneAccess(space, each, count, False, dtypes)))
         names = [f"x{e.plan.slot(r)}" for r in results]
         e.line(f"{', '.join(names)} = {f}(c, {_address(e, pointer, 0)})")
         for r, name in zip(results, names, strict=True):
@@ -130,11 +130,11 @@ def _load_scalar(
     n, dtype = size(t), register_dtype(r.type)
     cuts = pieces(at, store_size(t), align)
     if len(cuts) == 1 and (n in (8, 16, 32, 64, 128)):
-        f = e.bind(make_load(Access(space, cuts[0][1], 1, False, (dtype,))))
+        f = e.bind(make_load(LaneAccess(space, cuts[0][1], 1, False, (dtype,))))
         expression(e, r, f"{f}(c, {_address(e, pointer, at)})")
         return
     texts = [
-        f"({e.bind(make_load(Access(space, k, 1, False, (np.uint64,))))}"
+        f"({e.bind(make_load(LaneAccess(space, k, 1, False, (np.uint64,))))}"
         f"(c, {_address(e, pointer, o)}), {8 * (o - at)})"
         for o, k in cuts
     ]
@@ -166,7 +166,7 @@ def store(e: Any, values: Any, t: Type, pointer: Value, align: int) -> None:
     parts = _parts(t)
     if count:
         texts = [wide_text(e, v, s) for v, (_, s) in zip(values, parts, strict=True)]
-        f = e.bind(make_store(Access(space, each, count)))
+        f = e.bind(make_store(LaneAccess(space, each, count)))
         e.line(f"{f}(c, {_address(e, pointer, 0)}, ({', '.join(texts)},))")
         return
     for v, (at, s) in zip(values, parts, strict=True):
@@ -179,12 +179,12 @@ def _store_scalar(
     text = wide_text(e, v, t)
     cuts = pieces(at, store_size(t), align)
     if len(cuts) == 1:
-        f = e.bind(make_store(Access(space, cuts[0][1], 1)))
+        f = e.bind(make_store(LaneAccess(space, cuts[0][1], 1)))
         e.line(f"{f}(c, {_address(e, pointer, at)}, ({text},))")
         return
     word = e.bind(_piece)
     for o, k in cuts:
-        f = e.bind(make_store(Access(space, k, 1)))
+        f = e.bind(make_store(LaneAccess(space, k, 1)))
         e.line(f"{f}(c, {_address(e, pointer, o)}, ({word}({text}, {8 * (o - at)}),))")
 
 
@@ -315,7 +315,8 @@ def perform(e: Any, atomic: Atomic, t: Type, pointer: Value) -> None:
     sources = [wide_text(e, leaves(e, v)[0], t) for v in i.operands[1:]]
     results = leaves(e, i)
     old = results[0]
-    access = Access(region(e, pointer), atomic.size, 1, False, (register_dtype(old.type),), True)
+    words = (register_dtype(old.type),)
+    access = LaneAccess(region(e, pointer), atomic.size, 1, False, words, True)
     f = e.bind(make_atomic(access, atomic))
     swap = sources[1] if len(sources) > 1 else "None"
     expression(e, old, f"{f}(c, {_address(e, pointer, 0)}, ({sources[0]},), {swap}, None)")
@@ -338,7 +339,8 @@ def _chunk(*sizes: Array) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _word(space: str, n: int) -> tuple[Any, Any]:
-    return make_load(Access(space, n, 1, False, (np.uint64,))), make_store(Access(space, n, 1))
+    load = make_load(LaneAccess(space, n, 1, False, (np.uint64,)))
+    return load, make_store(LaneAccess(space, n, 1))
 
 
 def copy(c: Any, to: Array, of: Array, length: Array, to_space: str, of_space: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nvir.interp.layout import Array, Layout, register_dtype, zeros
+from nvir.interp.layout import Array, MemoryLayout, register_dtype, zeros
 from nvir.interp.nvvm.constants import patterns, places, scalars
 from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function
@@ -51,7 +51,7 @@ def declared(t: Type) -> Type:
     return array(SCALARS["u8"], size_of(t))
 
 
-class Storage:
+class NvvmStorage:
     """What layout.py does for ori."""
 
     def size(self, v: Variable) -> int:
@@ -87,9 +87,9 @@ class Storage:
             out.append(Param(name, declared(t), k, align=max(known, align_of(t))))
         return out
 
-    def frame(self, f: Function) -> Layout:
+    def frame(self, f: Function) -> MemoryLayout:
         """Local memory of one activation, by alloca and by byval parameter."""
-        layout = Layout()
+        layout = MemoryLayout()
         for p in f.params:
             inner = byval(p)
             if inner is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from nvir.interp.leaves import Step
+from nvir.interp.leaves import EmittedStep
 from nvir.ir.errors import Unsupported
 from nvir.ir.instruction import Instruction
 
@@ -35,7 +35,7 @@ class Rows:
     storage: Any
 
     def emit(self, e: Any, i: Any) -> None:
-        if i.__class__ is Step:
+        if i.__class__ is EmittedStep:
             i.write(e)
             return
         emitter = self.emitters.get(i.form.name)

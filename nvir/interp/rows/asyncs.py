@@ -16,7 +16,7 @@ import numpy as np
 
 from nvir.interp.access import blame, locate, positions
 from nvir.interp.layout import Array
-from nvir.interp.memory import Fault, Region
+from nvir.interp.memory import ByteRegion, Fault
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.atoms import Atomic, atomic_of, make_atomic, perform
 from nvir.interp.rows.memory import _SPACES, space_of, vector_length
@@ -25,19 +25,19 @@ from nvir.ir.types import PRED
 
 
 @attrs.define(eq=False)
-class _Copies:
+class _AsyncCopies:
     """Copies of one cp.async that have not been done, one for each lane in `lanes`."""
 
     lanes: Array
     group: Array
-    target: Region
+    target: ByteRegion
     to: Array
-    source: Region
+    source: ByteRegion
     of: Array
     size: int
     read: Array | None  # bytes to read where fewer than size, the rest is zero
 
-    def keep(self, p: Array) -> _Copies:
+    def keep(self, p: Array) -> _AsyncCopies:
         read = None if self.read is None else self.read[p]
         return attrs.evolve(
             self, lanes=self.lanes[p], group=self.group[p], to=self.to[p], of=self.of[p], read=read
@@ -63,7 +63,7 @@ class _Pending:
     def __init__(self, wave: Any) -> None:
         self.committed = np.zeros(wave.n, np.int64)
         self.watch = wave.watch
-        self.copies: list[_Copies] = []
+        self.copies: list[_AsyncCopies] = []
 
     def finish(self, lanes: Array, limit: Array | None) -> None:
         """Do the copies of the marked lanes whose group is below the lane's limit."""
@@ -150,7 +150,7 @@ def _issue(
     for source, of_at, which in sources:
         mine = slice(None) if which is None else which
         state.copies.append(
-            _Copies(
+            _AsyncCopies(
                 numbers[mine],
                 state.committed[numbers[mine]],
                 target,
@@ -165,12 +165,12 @@ def _issue(
 
 def _sources(
     c: Any, space: str, of: Array, lanes: Array, size: int, read: Array | None
-) -> list[tuple[Region, Array, Array | None]]:
+) -> list[tuple[ByteRegion, Array, Array | None]]:
     """Where the bytes come from. A lane that reads none may name any address."""
     if read is None:
         return list(locate(c, space, of, lanes, size, False))
     some = np.flatnonzero(read)
-    parts: list[tuple[Region, Array, Array | None]] = []
+    parts: list[tuple[ByteRegion, Array, Array | None]] = []
     if len(some):
         for region, at, which in locate(c, space, of[some], lanes[some], 1, False):
             parts.append((region, at, some if which is None else some[which]))
@@ -286,7 +286,7 @@ def _remote(c: Any, address: Array, rank: int | None) -> Array:
 
 def _span(
     c: Any, here: Array, space: str, address: Array, n: int, write: bool
-) -> tuple[Region, int]:
+) -> tuple[ByteRegion, int]:
     """The region and first byte of n bytes that lie together."""
     if int(address[0]) % 16:
         raise Fault("a bulk copy must be aligned to 16 bytes", 0, int(address[0]))
@@ -343,9 +343,9 @@ def emit_async_store(e: Any) -> None:
     type = form.type
     values = [e.source(first + k, type.name) for k in range(count)]
     guard = e.guard or "None"
-    from nvir.interp.access import Access, make_store
+    from nvir.interp.access import LaneAccess, make_store
 
-    access = Access(space, type.bits // 8, count, atomic=form.name == "red.async")
+    access = LaneAccess(space, type.bits // 8, count, atomic=form.name == "red.async")
     if form.name == "red.async":
         f = e.bind(make_atomic(access, atomic_of(i)))
         e.line(f"{f}(c, {address}, ({', '.join(values)},), None, {guard})")

@@ -16,12 +16,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from nvir.interp.access import Access, blame, locate, positions
+from nvir.interp.access import LaneAccess, blame, locate, positions
 from nvir.interp.layout import Array, register_dtype
 from nvir.interp.meaning import Mods
 from nvir.interp.meaning.atomic import atomic as meaning
 from nvir.interp.meaning.atomic import operation
-from nvir.interp.memory import Fault, Region
+from nvir.interp.memory import ByteRegion, Fault
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.memory import space_of, vector_length
 
@@ -40,7 +40,7 @@ class Atomic:
     combine_shared: Combine
 
 
-def perform(atomic: Atomic, region: Region, offsets: Array, b: Array, c: Array | None, k: int,
+def perform(atomic: Atomic, region: ByteRegion, offsets: Array, b: Array, c: Array | None, k: int,
             flush: bool) -> Array:
     """Do it for all lanes (each with its own offset and operands); returns the old values."""
     at = offsets >> _SHIFT.get(atomic.size, 3)
@@ -125,7 +125,7 @@ def _rounds(
     return old
 
 
-def make_atomic(access: Access, atomic: Atomic) -> Callable[..., Any]:
+def make_atomic(access: LaneAccess, atomic: Atomic) -> Callable[..., Any]:
     """(group, addresses, operands, swap or None, guard) -> old values, or a tuple of them."""
     space, nbytes, count, size = access.space, access.bytes, access.count, access.size
 
@@ -172,7 +172,7 @@ def make_atomic(access: Access, atomic: Atomic) -> Callable[..., Any]:
 _Wide = np.zeros(2)  # for `positions`: an atomic is never one access for all lanes
 
 
-def _empty(access: Access) -> Any:
+def _empty(access: LaneAccess) -> Any:
     out = tuple(np.zeros((1, 2) if access.size == 16 else 1, d) for d in access.dtypes)
     return out[0] if len(out) == 1 else out
 
@@ -222,7 +222,7 @@ def emit(e: Any) -> None:
     bs = [e.source(first + k, atomic.type) for k in range(count)]
     swap = e.source(first + count, atomic.type) if atomic.op == "cas" else "None"
     dtypes = tuple(register_dtype(r.type) for r in i.results)
-    f = e.bind(make_atomic(Access(space, atomic.size, count, False, dtypes, True), atomic))
+    f = e.bind(make_atomic(LaneAccess(space, atomic.size, count, False, dtypes, True), atomic))
     call = f"{f}(c, {address}, ({', '.join(bs)},), {swap}, {e.guard or 'None'})"
     e.results(call, multiple=len(dtypes) > 1)
 

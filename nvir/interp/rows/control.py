@@ -58,7 +58,7 @@ class GuardSplit:
             wave.arrive(inside, self.inner)
 
 
-class Call:
+class CallSpecial:
     """A call, direct or through a register."""
 
     def __init__(self, plan: Any, i: Instruction) -> None:
@@ -167,5 +167,5 @@ class Call:
             g.store(result, vector)
 
 
-SPECIALS = {"call": Call}
-__all__ = ["SPECIALS", "Call", "GuardSplit", "align_up", "choice"]
+SPECIALS = {"call": CallSpecial}
+__all__ = ["SPECIALS", "CallSpecial", "GuardSplit", "align_up", "choice"]

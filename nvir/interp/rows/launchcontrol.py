@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nvir.interp.access import Access, make_store
+from nvir.interp.access import LaneAccess, make_store
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.memory import space_of
 from nvir.interp.rows.objects import add_bytes, update
@@ -24,7 +24,7 @@ def emit_try_cancel(e: Any) -> None:
         raise unsupported(i)
     (base, offset), barrier = i.form.addresses
     address, symbol_space = e.address(base, offset)
-    store = e.bind(make_store(Access(space_of(e, i.form, symbol_space) or "shared", ANSWER)))
+    store = e.bind(make_store(LaneAccess(space_of(e, i.form, symbol_space) or "shared", ANSWER)))
     zero = e.bind(np.zeros((1, 2), np.uint64))
     guard = e.guard or "None"
     e.line(f"{store}(c, {address}, ({zero},), {guard})")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nvir.interp.access import Access, make_load, make_store
+from nvir.interp.access import LaneAccess, make_load, make_store
 from nvir.interp.layout import Array, register_dtype
 from nvir.interp.meaning import fragments, matrix, sparse
 from nvir.interp.memory import Fault, check_alignment, locate_within
@@ -40,7 +40,7 @@ def counts(shape: str) -> list[int]:
     return out
 
 
-class Product(Exchange):
+class MatrixProduct(Exchange):
     """mma.sync and wmma.mma."""
 
     def set_up(self, i: Instruction) -> None:
@@ -60,7 +60,7 @@ class Product(Exchange):
         return tuple(d)
 
 
-class SparseProduct(Product):
+class SparseProduct(MatrixProduct):
     """mma.sp: metadata and the sparsity selector follow C."""
 
     def set_up(self, i: Instruction) -> None:
@@ -214,8 +214,8 @@ class _Fragments:
         self.per = fragment.row.shape[2] if self.bits >= 8 else 1
         self.dtypes = dtypes
         word = np.uint64 if self.bits == 64 else np.uint32
-        self.read = make_load(Access(space, self.size, 1, False, (word,)))
-        self.write = make_store(Access(space, self.size))
+        self.read = make_load(LaneAccess(space, self.size, 1, False, (word,)))
+        self.write = make_store(LaneAccess(space, self.size))
         self.kind: Any = word
 
     def place(self, c: Any, address: Array, stride: Array, r: int, i: int) -> Array:
@@ -250,7 +250,7 @@ class _Fragments:
 
 EMITTERS = {"wmma.load": emit_wmma_load, "wmma.store": emit_wmma_store}
 SPECIALS = {
-    "mma.sync": Product, "wmma.mma": Product, "movmatrix": MoveMatrix, "ldmatrix": LoadMatrix,
-    "stmatrix": StoreMatrix, "mma.sp.sync": SparseProduct,
+    "mma.sync": MatrixProduct, "wmma.mma": MatrixProduct, "movmatrix": MoveMatrix,
+    "ldmatrix": LoadMatrix, "stmatrix": StoreMatrix, "mma.sp.sync": SparseProduct,
     "mma.sp::ordered_metadata.sync": SparseProduct,
 }

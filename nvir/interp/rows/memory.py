@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nvir.interp.access import Access, make_load, make_store
+from nvir.interp.access import LaneAccess, make_load, make_store
 from nvir.interp.layout import register_dtype
 from nvir.interp.rows import unsupported
 from nvir.ir.opcodes.form import Form
@@ -47,7 +47,7 @@ def emit_load(e: Any) -> None:
         raise unsupported(i)
     count = vector_length(form)
     dtypes = tuple(register_dtype(r.type) for r in i.results)
-    access = Access(space, type.bits // 8, count, type.is_signed, dtypes)
+    access = LaneAccess(space, type.bits // 8, count, type.is_signed, dtypes)
     if _is_kernel_parameter(e, i.operands[base]) and not e.guard:
         _parameter(e, access, i.operands[base], offset)
         return
@@ -61,7 +61,7 @@ def _is_kernel_parameter(e: Any, value: Any) -> bool:
     return isinstance(symbol, Param) and e.plan.function.is_kernel and symbol in e.program.params
 
 
-def _parameter(e: Any, access: Access, value: Any, offset: int) -> None:
+def _parameter(e: Any, access: LaneAccess, value: Any, offset: int) -> None:
     """A kernel parameter does not change: it is a literal."""
     address = e.program.params[value.symbol if isinstance(value, SymbolOffset) else value]
     if isinstance(value, SymbolOffset):
@@ -97,7 +97,7 @@ def emit_store(e: Any) -> None:
     values = [e.source(first + k, type.name) for k in range(count)]
     if form.space == "const":
         raise unsupported(i, "a store to const memory")
-    access = Access(space, type.bits // 8, count)
+    access = LaneAccess(space, type.bits // 8, count)
     guard = f", {e.guard}" if e.guard else ""
     e.line(f"{e.bind(make_store(access))}(c, {text}, ({', '.join(values)},){guard})")
 

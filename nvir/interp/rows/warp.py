@@ -22,7 +22,7 @@ _EVERYONE = 0xFFFFFFFF
 
 
 @attrs.define(eq=False)
-class _Part:
+class _Arrival:
     """A group at an exchange, with the operands it came with."""
 
     group: Any
@@ -31,15 +31,15 @@ class _Part:
     operands: list[Array]
     mask: Array
 
-    def divide(self, wave: Any, p: Array) -> tuple[_Part | None, _Part | None]:
+    def divide(self, wave: Any, p: Array) -> tuple[_Arrival | None, _Arrival | None]:
         inside, outside = self.group.divide(p)
         if inside is None or outside is None:
             return (self, None) if outside is None else (None, self)
         yes = [x[p] for x in self.operands]
         no = [x[~p] for x in self.operands]
         return (
-            _Part(inside, self.after, self.special, yes, self.mask[p]),
-            _Part(outside, self.after, self.special, no, self.mask[~p]),
+            _Arrival(inside, self.after, self.special, yes, self.mask[p]),
+            _Arrival(outside, self.after, self.special, no, self.mask[~p]),
         )
 
 
@@ -80,7 +80,7 @@ class Exchange:
             x = g.full(v, self.types[k])
             operands.append(~x if k in self.negate else x)
         mask = self._mask(wave, g)
-        part = _Part(g, g.seg.next, self, operands, mask)
+        part = _Arrival(g, g.seg.next, self, operands, mask)
         if not wave.state.get("exchanges") and g.n == wave.live:
             self._perform(wave, [part])
             return
@@ -105,7 +105,7 @@ class Exchange:
         own = np.uint32(1) << wave.lane_id[g.lanes()].astype(np.uint32)
         return np.asarray(g.full(self.mask, "b32").astype(np.uint32) | own)
 
-    def _perform(self, wave: Any, parts: list[_Part]) -> None:
+    def _perform(self, wave: Any, parts: list[_Arrival]) -> None:
         """All lanes of the parts take part; their masks are complete."""
         whole = len(parts) == 1 and parts[0].group.n == wave.n and wave.threads % 32 == 0
         if whole:
@@ -143,7 +143,7 @@ class Exchange:
         found = self.compute(operands, active, mask)
         return list(found) if isinstance(found, tuple) else [found]
 
-    def _deliver(self, wave: Any, part: _Part, results: list[Array]) -> None:
+    def _deliver(self, wave: Any, part: _Arrival, results: list[Array]) -> None:
         wave.unpark(part.group)
         for r, x in zip(self.instruction.results, results, strict=False):
             part.group.store(r, fit(x, "b32", register_dtype(r.type)))
@@ -163,7 +163,7 @@ def _bits(wave: Any, lanes: Array) -> Array:
 def _meet(wave: Any, key: str) -> None:
     """Let complete sets of lanes go on."""
     waiting = wave.state["exchanges"]
-    parts: list[_Part] = waiting.pop(key, [])
+    parts: list[_Arrival] = waiting.pop(key, [])
     if not parts:
         return
     here = _bits(wave, np.concatenate([p.group.lanes() for p in parts]))
@@ -256,7 +256,7 @@ class WarpBarrier(Elect):
     def compute(self, operands: list[Array], active: Array, mask: Array) -> Any:
         return ()
 
-    def _deliver(self, wave: Any, part: _Part, results: list[Array]) -> None:
+    def _deliver(self, wave: Any, part: _Arrival, results: list[Array]) -> None:
         if wave.watch is not None:
             wave.watch.warp_barrier(np.unique(wave.warp_of[part.group.lanes()]))
         super()._deliver(wave, part, results)

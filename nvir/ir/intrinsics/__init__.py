@@ -15,8 +15,8 @@ import functools
 import re
 
 from nvir.ir.intrinsics.intrinsic import (
+    CallOperands,
     Intrinsic,
-    Operands,
     Pattern,
     is_packed,
     registers_of,
@@ -62,6 +62,12 @@ def find(name: str) -> Intrinsic | None:
 
 
 __all__ = [
-    "Intrinsic", "Operands", "Pattern", "find", "is_packed", "registers_of",
-    "table", "written",
+    "CallOperands",
+    "Intrinsic",
+    "Pattern",
+    "find",
+    "is_packed",
+    "registers_of",
+    "table",
+    "written",
 ]

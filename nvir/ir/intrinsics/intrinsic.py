@@ -167,7 +167,7 @@ Given = GivenOperand | GivenPlace | GivenHandle | tuple[GivenOperand, ...] | int
 Written = Any
 
 
-class Operands(Protocol):
+class CallOperands(Protocol):
     """What fills a pattern: the operands of a call as selection or the interpreter holds them."""
 
     def registers(self, k: int, literal: bool) -> list[Value]:
@@ -202,7 +202,7 @@ class Pattern:
         first = self.operands[0] if len(self.operands) == 1 else None
         return first if isinstance(first, SpecialRegister) else None
 
-    def fill(self, given: Operands) -> tuple[str, list[Written]]:
+    def fill(self, given: CallOperands) -> tuple[str, list[Written]]:
         """The spelling and the operands of this instruction for a call."""
         spelling = re.sub(r"@(\d)", lambda m: given.modifier(int(m[1])), self.spelling)
         spelling = re.sub(
@@ -337,5 +337,11 @@ def registers_of(t: Type, count: Callable[[Type], int]) -> list[bool]:
 
 
 __all__ = [
-    "Intrinsic", "Operands", "Pattern", "is_packed", "parse_pattern", "registers_of", "written",
+    "CallOperands",
+    "Intrinsic",
+    "Pattern",
+    "is_packed",
+    "parse_pattern",
+    "registers_of",
+    "written",
 ]

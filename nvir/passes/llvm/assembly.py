@@ -42,7 +42,7 @@ def statement(name: str, dialect: str) -> Intrinsic | None:
 
 
 @attrs.frozen
-class _CallOperands:
+class _AsmOperands:
     """The operands of a call as they are, for a pattern (nvir.ir.intrinsics.Operands)."""
 
     values: tuple[Value, ...]
@@ -62,7 +62,7 @@ class _CallOperands:
 
 def as_assembly(i: Instruction, row: Intrinsic) -> None:
     """Replace a call by its statement."""
-    spelling, operands = row.pattern.fill(_CallOperands(i._operands))
+    spelling, operands = row.pattern.fill(_AsmOperands(i._operands))
     shapes, values = written(operands)
     given: list[Value] = []
     shift = int(i.type.bits > 0)

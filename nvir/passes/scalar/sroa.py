@@ -41,7 +41,7 @@ from nvir.ir.types import I8, I64, ArrayType, StructType, Type, array, int_type
 from nvir.ir.values import Constant, Value, constant, undef
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
-from nvir.passes.scalar.sroa_pieces import Access, Piece, make_pieces
+from nvir.passes.scalar.sroa_pieces import AllocaSlice, SliceAccess, make_pieces
 
 SPLIT = passed("Split", "{name} ({type}) became {pieces} variables")
 WHOLE = missed("StaysWhole", "{name} ({type}) is not split: {reason}")
@@ -83,7 +83,7 @@ class _Uses:
     others     geps, casts and lifetime marks, users after what they use
     """
 
-    accesses: list[Access] = attrs.Factory(list)
+    accesses: list[SliceAccess] = attrs.Factory(list)
     transfers: list[tuple[Instruction, Transfer, int | None, int | None]] = attrs.Factory(list)
     others: list[Instruction] = attrs.Factory(list)
 
@@ -154,7 +154,7 @@ def _follow(alloca: Instruction, size: int) -> _Uses:
     return uses
 
 
-def _access(i: Instruction, pointer: Value, offset: int, size: int) -> Access:
+def _access(i: Instruction, pointer: Value, offset: int, size: int) -> SliceAccess:
     if i.form.name == "store" and i.operands[0] is pointer:
         raise _Whole("its address is stored")
     if i.form.volatile or "atomic" in i.form.mods:
@@ -165,7 +165,7 @@ def _access(i: Instruction, pointer: Value, offset: int, size: int) -> Access:
         raise _Whole("a value without bytes is accessed")
     if not 0 <= offset <= size - n:
         raise _Whole("an access is out of its bounds")
-    return Access(i, offset, n, type)
+    return SliceAccess(i, offset, n, type)
 
 
 def _transfer(
@@ -194,17 +194,17 @@ def _transfer(
 # ---------------------------------------------------------- aggregates whole
 
 
-def _scalars(a: Access) -> list[Access]:
+def _scalars(a: SliceAccess) -> list[SliceAccess]:
     """An access to an aggregate as those to its scalars, any other as it is."""
     if not isinstance(a.type, StructType | ArrayType):
         return [a]
     leaves = fields(a.type)
     if len(leaves) > MAX_PIECES:
         raise _Whole(f"a value of {len(leaves)} members is accessed whole")
-    return [Access(a.instruction, a.offset + at, store_size(t), t) for at, t in leaves]
+    return [SliceAccess(a.instruction, a.offset + at, store_size(t), t) for at, t in leaves]
 
 
-def _expand_aggregates(accesses: list[Access]) -> None:
+def _expand_aggregates(accesses: list[SliceAccess]) -> None:
     """Take loads and stores of structs and arrays apart into those of their scalars."""
     for a in accesses:
         if not isinstance(a.type, StructType | ArrayType):
@@ -244,7 +244,7 @@ def _leaves(t: Type) -> Iterator[tuple[int, ...]]:
 # --------------------------------------------------------------------- pieces
 
 
-def _cuts(type: Type, size: int, uses: _Uses, accesses: list[Access]) -> list[Access]:
+def _cuts(type: Type, size: int, uses: _Uses, accesses: list[SliceAccess]) -> list[SliceAccess]:
     """Ranges without an access of their own that copies and fills move: the members of the
     allocated type, and integers for the bytes between them."""
     if not uses.transfers:
@@ -257,7 +257,7 @@ def _cuts(type: Type, size: int, uses: _Uses, accesses: list[Access]) -> list[Ac
         moved[start : start + n] = b"\1" * n
     for a in accesses:
         moved[a.offset : a.offset + a.size] = bytes(a.size)
-    cuts: list[Access] = []
+    cuts: list[SliceAccess] = []
     edges = {o for _, t, a, b in uses.transfers for o in _edges(t, a, b)}
     unit = size_of(type)
     leaves = fields(type) if unit and unit <= MAX_BYTES else ()
@@ -265,7 +265,7 @@ def _cuts(type: Type, size: int, uses: _Uses, accesses: list[Access]) -> list[Ac
         for offset, leaf in leaves:
             lo, n = base + offset, store_size(leaf)
             if n and all(moved[lo : lo + n]) and not any(lo < e < lo + n for e in edges):
-                cuts.append(Access(None, lo, n, leaf))
+                cuts.append(SliceAccess(None, lo, n, leaf))
                 moved[lo : lo + n] = bytes(n)
     at = 0
     while at < size:
@@ -277,7 +277,7 @@ def _cuts(type: Type, size: int, uses: _Uses, accesses: list[Access]) -> list[Ac
             if at % n == 0 and at + n <= size and all(moved[at : at + n])
             and not any(at < e < at + n for e in edges)
         )
-        cuts.append(Access(None, at, n, int_type(8 * n)))
+        cuts.append(SliceAccess(None, at, n, int_type(8 * n)))
         at += n
     return cuts
 
@@ -291,10 +291,10 @@ def _edges(t: Transfer, target: int | None, source: int | None) -> tuple[int, in
 class _Rewrite:
     """Replaces the uses of one alloca by uses of its pieces."""
 
-    def __init__(self, alloca: Instruction, uses: _Uses, pieces: list[Piece]) -> None:
+    def __init__(self, alloca: Instruction, uses: _Uses, pieces: list[AllocaSlice]) -> None:
         self.alloca, self.uses, self.pieces = alloca, uses, pieces
         self.align = alloca.aux[1] or align_of(alloca.aux[0])
-        self.of_byte: dict[int, Piece] = {}
+        self.of_byte: dict[int, AllocaSlice] = {}
         for p in pieces:
             self.of_byte.update(dict.fromkeys(range(p.offset, p.offset + p.size), p))
 
@@ -326,7 +326,7 @@ class _Rewrite:
             i.erase()
         self.alloca.erase()
 
-    def _parts(self, start: int, n: int) -> Iterator[tuple[Piece, int, int]]:
+    def _parts(self, start: int, n: int) -> Iterator[tuple[AllocaSlice, int, int]]:
         """(piece, offset, bytes) of each part of a range."""
         at = start
         while at < start + n:
@@ -335,7 +335,7 @@ class _Rewrite:
             yield p, at, end - at
             at = end
 
-    def _allocate(self, p: Piece) -> None:
+    def _allocate(self, p: AllocaSlice) -> None:
         align = min(self.align, p.offset & -p.offset) if p.offset else self.align
         type: Type = p.type or array(I8, p.size)
         count = self.alloca.operands[0]

@@ -20,7 +20,7 @@ from nvir.ir.values import Constant, Undef, Value, constant, undef
 
 
 @attrs.frozen
-class Access:
+class SliceAccess:
     """Bytes [offset, offset + size) as a value of a type; without an instruction, a range that
     only copies and fills touch."""
 
@@ -31,7 +31,7 @@ class Access:
 
 
 @attrs.define(eq=False)
-class Piece:
+class AllocaSlice:
     """Bytes [offset, offset + size) of an alloca as a variable of their own.
 
     type    what it holds; None: bytes, accessed as they were
@@ -142,10 +142,10 @@ def _as_int(b: Builder, v: Value) -> Value:
     return b.ptrtoint(v, wide) if isinstance(v.type, PointerType) else b.bitcast(v, wide)
 
 
-def make_pieces(accesses: Iterable[Access], cuts: Iterable[Access]) -> list[Piece]:
+def make_pieces(accesses: Iterable[SliceAccess], cuts: Iterable[SliceAccess]) -> list[AllocaSlice]:
     """Pieces for ranges that overlap, in order."""
     ordered = sorted((a for a in (*accesses, *cuts) if a.size), key=lambda a: (a.offset, -a.size))
-    groups: list[list[Access]] = []
+    groups: list[list[SliceAccess]] = []
     end = -1
     for a in ordered:
         if a.offset >= end:
@@ -155,17 +155,17 @@ def make_pieces(accesses: Iterable[Access], cuts: Iterable[Access]) -> list[Piec
     return [_piece(g) for g in groups]
 
 
-def _piece(group: list[Access]) -> Piece:
+def _piece(group: list[SliceAccess]) -> AllocaSlice:
     start = group[0].offset
     end = max(a.offset + a.size for a in group)
     size = end - start
     types = Counter(a.type for a in group)
     if all(a.size == size for a in group):
         if len(types) == 1:
-            return Piece(start, size, group[0].type)
+            return AllocaSlice(start, size, group[0].type)
         full = [t for t in types if _bits(t) == 8 * size]
         if full and all(_convertible(t) for t in types):
-            return Piece(start, size, max(full, key=lambda t: (types[t], _rank(t))))
+            return AllocaSlice(start, size, max(full, key=lambda t: (types[t], _rank(t))))
     vectors = [a.type for a in group if isinstance(a.type, VectorType) and a.size == size]
     for v in dict.fromkeys(vectors):
         assert isinstance(v, VectorType)
@@ -173,10 +173,10 @@ def _piece(group: list[Access]) -> Piece:
         if v.element.bits == 8 * step and all(
             a.type is v or (a.type is v.element and (a.offset - start) % step == 0) for a in group
         ):
-            return Piece(start, size, v)
+            return AllocaSlice(start, size, v)
     if size in (1, 2, 4, 8) and all(_convertible(a.type) for a in group):
-        return Piece(start, size, int_type(8 * size))
-    return Piece(start, size, None)
+        return AllocaSlice(start, size, int_type(8 * size))
+    return AllocaSlice(start, size, None)
 
 
 def _convertible(t: Type) -> bool:
@@ -190,5 +190,5 @@ def _rank(t: Type) -> int:
     return 0 if isinstance(t, IntType) else 1
 
 
-def _is_integer(p: Piece) -> bool:
+def _is_integer(p: AllocaSlice) -> bool:
     return isinstance(p.type, IntType) and p.whole_bytes

@@ -27,7 +27,7 @@ from nvir.ir.types import (
     VectorType,
 )
 from nvir.ir.values import Constant, Symbol, SymbolOffset, Undef, Value, constant, integer
-from nvir.passes.select.parts import Part, parts
+from nvir.passes.select.parts import RegisterPart, parts
 from nvir.passes.select.spaces import GENERIC, SPACE_NUMBERS
 
 _MASK64 = (1 << 64) - 1
@@ -42,12 +42,12 @@ def signed(value: int, bits: int) -> int:
 # ----------------------------------------------------------------- literals
 
 
-def zero(part: Part) -> Value:
+def zero(part: RegisterPart) -> Value:
     """The literal 0 of a part."""
     return literal(part, 0)
 
 
-def literal(part: Part, bits: int) -> Value:
+def literal(part: RegisterPart, bits: int) -> Value:
     """A bit pattern as the literal of a part."""
     if part.reg is PRED:
         return constant(PRED, bits & 1)

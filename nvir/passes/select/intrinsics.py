@@ -39,7 +39,7 @@ def rule_of(name: str) -> Rule | None:
 
 
 @attrs.frozen
-class _CallOperands:
+class _SelectedOperands:
     """The operands of a call, for a pattern (nvir.ir.intrinsics.Operands)."""
 
     s: Selector
@@ -70,7 +70,7 @@ def _apply(row: Intrinsic, s: Selector, i: Instruction) -> Parts:
     pattern = row.pattern
     if pattern.register is not None:
         return (_special(s, pattern.register),)
-    spelling, operands = pattern.fill(_CallOperands(s, i))
+    spelling, operands = pattern.fill(_SelectedOperands(s, i))
     shape = registers_of(i.type, count)
     result, wanted = pattern.results(len(shape))
     made = s.emit(spelling, tuple(operands), result).results[wanted]
@@ -143,7 +143,7 @@ def _leading_one(sign: str) -> Rule:
     """llvm.nvvm.flo: where the highest bit is that is no sign bit, or how far to shift it up."""
 
     def rule(s: Selector, i: Instruction) -> Parts:
-        shift = ".shiftamt" if _CallOperands(s, i).number(1) else ""
+        shift = ".shiftamt" if _SelectedOperands(s, i).number(1) else ""
         x = i.operands[0]
         if x.type.bits not in (32, 64):
             raise s.fail(f"{i.aux.callee.name} of {x.type}")

@@ -44,7 +44,7 @@ MAX_PARTS = 1 << 14
 
 
 @attrs.frozen
-class Part:
+class RegisterPart:
     """One register of a value.
 
     offset   of its bytes from the value's start in memory
@@ -78,13 +78,13 @@ def register_of(t: Type) -> ScalarType:
 
 
 @functools.lru_cache(maxsize=4096)
-def parts(t: Type) -> tuple[Part, ...]:
+def parts(t: Type) -> tuple[RegisterPart, ...]:
     """The registers of a value of type `t`; none for void and for empty aggregates.
 
     Raises Unsupported for types that have no registers, and for aggregates of thousands
     of members, which belong in memory.
     """
-    out: list[Part] = []
+    out: list[RegisterPart] = []
     for p in _walk(t, 0):
         out.append(p)
         if len(out) > MAX_PARTS:
@@ -92,7 +92,7 @@ def parts(t: Type) -> tuple[Part, ...]:
     return tuple(out)
 
 
-def _walk(t: Type, at: int) -> Iterator[Part]:
+def _walk(t: Type, at: int) -> Iterator[RegisterPart]:
     if isinstance(t, StructType):
         for e, offset in zip(t.elements or (), struct_layout(t).offsets, strict=True):
             yield from _walk(e, at + offset)
@@ -109,10 +109,10 @@ def _walk(t: Type, at: int) -> Iterator[Part]:
     elif isinstance(t, IntType) and t.bits > 64:
         if t.bits > 128:
             raise Unsupported(f"integers of {t.bits} bits in registers")
-        yield Part(at, I64, B64)
-        yield Part(at + 8, int_type(t.bits - 64), B64)
+        yield RegisterPart(at, I64, B64)
+        yield RegisterPart(at + 8, int_type(t.bits - 64), B64)
     elif isinstance(t, IntType | PointerType) or (isinstance(t, FloatType) and t.bits <= 64):
-        yield Part(at, t, register_of(t))
+        yield RegisterPart(at, t, register_of(t))
     elif t is not VOID:
         raise Unsupported(f"values of type {t} in registers: run 'legalize' first")
 

@@ -37,7 +37,7 @@ from nvir.ir.values import (
     undef,
 )
 from nvir.passes.select import constants
-from nvir.passes.select.parts import Part, parts
+from nvir.passes.select.parts import RegisterPart, parts
 from nvir.passes.select.spaces import CONST, GENERIC, LOCAL, PARAM, SPACE_NAMES, Spaces
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Selector:
             return self._constant_number(v)
         raise self.fail(f"the operand {v.name} of type {v.type}")
 
-    def undefined(self, part: Part) -> Value:
+    def undefined(self, part: RegisterPart) -> Value:
         return undef(part.reg) if self.keeps_undef else constants.zero(part)
 
     def one(self, v: Value) -> Value:

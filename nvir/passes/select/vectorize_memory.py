@@ -46,7 +46,7 @@ Key = tuple[Any, ...]
 
 
 @attrs.frozen
-class Access:
+class Neighbour:
     """A load or store: its place in the block's order of accesses, offset, and alignment."""
 
     instruction: Instruction
@@ -100,13 +100,13 @@ def _is_simple(t: Type) -> bool:
     return isinstance(t, IntType | FloatType) and t.bits in (8, 16, 32, 64)
 
 
-def _gather(block: Block) -> list[tuple[Type, list[Access]]]:
+def _gather(block: Block) -> list[tuple[Type, list[Neighbour]]]:
     """Accesses of one type and key between which nothing stands in the way."""
-    done: list[tuple[Type, list[Access]]] = []
-    loads: dict[Key, list[Access]] = {}
-    stores: dict[Key, list[Access]] = {}
+    done: list[tuple[Type, list[Neighbour]]] = []
+    loads: dict[Key, list[Neighbour]] = {}
+    stores: dict[Key, list[Neighbour]] = {}
 
-    def flush(group: dict[Key, list[Access]]) -> None:
+    def flush(group: dict[Key, list[Neighbour]]) -> None:
         done.extend((key[-1], accesses) for key, accesses in group.items() if len(accesses) > 1)
         group.clear()
 
@@ -118,7 +118,7 @@ def _gather(block: Block) -> list[tuple[Type, list[Access]]]:
             pointer = i.operands[-1]
             place, offset = _address(pointer)
             key = (*place, pointer.type, t)
-            access = Access(i, offset, i.aux or align_of(t))
+            access = Neighbour(i, offset, i.aux or align_of(t))
             if name == "load":
                 flush(stores)
                 loads.setdefault(key, []).append(access)
@@ -161,13 +161,13 @@ def _is_pure_call(i: Instruction) -> bool:
 # -------------------------------------------------------------------- merging
 
 
-def _runs(t: Type, accesses: list[Access]) -> list[list[Access]]:
+def _runs(t: Type, accesses: list[Neighbour]) -> list[list[Neighbour]]:
     """Groups of four or two neighbours in the order of their offsets, aligned as a whole."""
     size = size_of(t)
-    by_offset: dict[int, Access] = {}
+    by_offset: dict[int, Neighbour] = {}
     for a in accesses:
         by_offset.setdefault(a.offset, a)
-    out: list[list[Access]] = []
+    out: list[list[Neighbour]] = []
     ordered = sorted(by_offset)
     k = 0
     while k < len(ordered):
@@ -186,7 +186,7 @@ def _runs(t: Type, accesses: list[Access]) -> list[list[Access]]:
     return out
 
 
-def _alignment(accesses: list[Access], offset: int) -> int:
+def _alignment(accesses: list[Neighbour], offset: int) -> int:
     """The best alignment that any access proves for the address at an offset."""
     best = 1
     for a in accesses:
@@ -195,7 +195,7 @@ def _alignment(accesses: list[Access], offset: int) -> int:
     return best
 
 
-def _first_pointer(group: list[Access], at: Instruction, offset: int) -> Value:
+def _first_pointer(group: list[Neighbour], at: Instruction, offset: int) -> Value:
     """The address of the group's first element, at hand before the instruction `at`."""
     lead = group[0].instruction
     if lead is at:
@@ -208,7 +208,7 @@ def _first_pointer(group: list[Access], at: Instruction, offset: int) -> Value:
     return gep
 
 
-def _in_order(group: list[Access]) -> list[Access]:
+def _in_order(group: list[Neighbour]) -> list[Neighbour]:
     """The accesses in the order of their block."""
     wanted = {a.instruction: a for a in group}
     block = group[0].instruction.block
@@ -216,7 +216,7 @@ def _in_order(group: list[Access]) -> list[Access]:
     return [wanted[i] for i in block if i in wanted]
 
 
-def _merge_loads(t: Type, group: list[Access]) -> None:
+def _merge_loads(t: Type, group: list[Neighbour]) -> None:
     first = _in_order(group)[0]
     at = first.instruction
     whole = vector(t, len(group))
@@ -235,7 +235,7 @@ def _merge_loads(t: Type, group: list[Access]) -> None:
         a.instruction.replace_with(element)
 
 
-def _merge_stores(t: Type, group: list[Access]) -> None:
+def _merge_stores(t: Type, group: list[Neighbour]) -> None:
     last = _in_order(group)[-1]
     at = last.instruction
     whole = vector(t, len(group))

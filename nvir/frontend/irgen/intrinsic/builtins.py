@@ -18,7 +18,7 @@ from nvir.frontend.builtins.registry import choose
 from nvir.frontend.builtins.texture_names import is_texture
 from nvir.frontend.builtins.work import Work
 from nvir.frontend.irgen.calls import evaluated
-from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import Call
 from nvir.ir.module import capability
@@ -50,6 +50,6 @@ def emit_builtin(g: IRGenState, e: Call, f: Function) -> Value | None:
     return lower(Work(g, e, row, t, args, wanted, f.result, lower))
 
 
-def _arguments(g: IRGenState, e: Call, f: Function) -> list[Value | Address]:
+def _arguments(g: IRGenState, e: Call, f: Function) -> list[Value | LValue]:
 
     return evaluated(g, e, f.type)

@@ -28,7 +28,7 @@ import attrs
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.expressions import emit_value
 from nvir.frontend.irgen.places import emit_lvalue, generic, load, store, typed
-from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.tree.declarations import Variable
 from nvir.frontend.tree.expressions import Cast, Expr, InitList, IntLiteral, Name, StringLiteral
 from nvir.frontend.tree.layout import size_of
@@ -67,7 +67,7 @@ _TIED = "tied input/output operands not supported!"
 
 
 @attrs.frozen
-class Fragment:
+class AsmFragment:
     """A part of a template: literal text (`index` is None), or an operand."""
 
     text: str = ""
@@ -104,17 +104,17 @@ _PIECE = re.compile(
 )
 
 
-def parse_template(template: str, s: Asm | None = None) -> list[Fragment]:
+def parse_template(template: str, s: Asm | None = None) -> list[AsmFragment]:
     """The fragments of a template. Raises `IRGenError` for `%[name]` and unknown operands."""
     place = s.place if s is not None else Asm("").place
     operands = [*s.outputs, *s.inputs] if s is not None else None
-    out: list[Fragment] = []
+    out: list[AsmFragment] = []
 
     def literal(text: str) -> None:
         if out and out[-1].index is None:
-            out[-1] = Fragment(out[-1].text + text)
+            out[-1] = AsmFragment(out[-1].text + text)
         elif text:
-            out.append(Fragment(text))
+            out.append(AsmFragment(text))
 
     at = 0
     for m in _PIECE.finditer(template):
@@ -135,7 +135,7 @@ def parse_template(template: str, s: Asm | None = None) -> list[Fragment]:
             if operands is not None and operands[k].constraint.lstrip("=+&") == "C":
                 literal(text_of(operands[k]).replace("$", "$$"))
             else:
-                out.append(Fragment("", k, m["modifier"] or ""))
+                out.append(AsmFragment("", k, m["modifier"] or ""))
     literal(template[at:])
     return out
 
@@ -168,7 +168,7 @@ def _plain(e: Expr | None) -> Expr | None:
 # ------------------------------------------------------------ 2 reconstruction
 
 
-def reconstruct(fragments: list[Fragment]) -> str:
+def reconstruct(fragments: list[AsmFragment]) -> str:
     """LLVM's template."""
     return "".join(
         f.text if f.index is None else f"${{{f.index}:{f.modifier}}}" if f.modifier
@@ -184,7 +184,7 @@ class _Operands:
     """What the third phase gathers. `tied` are the read-write operands' inputs."""
 
     constraints: list[str] = attrs.Factory(list)
-    destinations: list[tuple[Address, Type]] = attrs.Factory(list)
+    destinations: list[tuple[LValue, Type]] = attrs.Factory(list)
     arguments: list[Value] = attrs.Factory(list)
     tied: list[tuple[str, Value]] = attrs.Factory(list)
 
@@ -317,7 +317,7 @@ def _object(g: IRGenState, s: Asm, template: str, constraints: str, made: _Opera
     return g.builder.asm(kind, template, constraints, made.arguments, effects, name)
 
 
-def _results(g: IRGenState, result: Value, destinations: list[tuple[Address, Type]]) -> None:
+def _results(g: IRGenState, result: Value, destinations: list[tuple[LValue, Type]]) -> None:
     for k, (place, _) in enumerate(destinations):
         v = result
         if len(destinations) > 1:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.alloca import create_alloca
 from nvir.frontend.irgen.places import generic, typed
-from nvir.frontend.irgen.state import Address, IRGenError
+from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.types import is_signed, underlying
 from nvir.ir import nvvm
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 _ALIGN = 8
 
 
-def emit_printf(g: IRGenState, e: Call, args: list[Value | Address]) -> Value:
+def emit_printf(g: IRGenState, e: Call, args: list[Value | LValue]) -> Value:
     """A call of printf whose arguments have been evaluated; the value is vprintf's."""
     places: list[tuple[int, Value]] = []
     size, align = 0, _ALIGN
     for a, v in zip(e.args[1:], args[1:], strict=True):
-        if isinstance(v, Address):
+        if isinstance(v, LValue):
             raise IRGenError("cannot pass an object to printf", a.place)
         v = _promoted(g, v, is_signed(underlying(typed(a))))
         natural = align_of(v.type)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nvir.frontend.irgen.places import field_address, store
-from nvir.frontend.irgen.state import Address
+from nvir.frontend.irgen.state import LValue
 from nvir.frontend.tree.declarations import Variable
 from nvir.frontend.tree.expressions import Expr, Member, Name
 from nvir.frontend.tree.types import Array, strip
@@ -74,7 +74,7 @@ def special_value(g: IRGenState, e: Name) -> Value | None:
     return read(g, d.name, 0)
 
 
-def special_aggregate(g: IRGenState, e: Name) -> Address | None:
+def special_aggregate(g: IRGenState, e: Name) -> LValue | None:
     """`threadIdx` as a whole: a temporary filled from its registers."""
 
     d = e.decl

@@ -8,7 +8,7 @@ from nvir.ir.types import FloatType, PointerType, Type, VectorType
 from nvir.ir.values import Constant, Value, constant, integer
 from nvir.passes.select.constants import signed
 from nvir.passes.select.lanes import Rule, by_element
-from nvir.passes.select.parts import Part, parts
+from nvir.passes.select.parts import RegisterPart, parts
 from nvir.passes.select.rules import wide
 from nvir.passes.select.rules.floating import from_float, has_bfloat, kind_of, operand, to_float
 from nvir.passes.select.rules.integer import halves, sext, zext
@@ -219,7 +219,7 @@ def recast(s: Selector, x: Parts, source: Type, result: Type) -> Parts:
     return tuple(out)
 
 
-def retyped(s: Selector, v: Value, p: Part, q: Part) -> Value:
+def retyped(s: Selector, v: Value, p: RegisterPart, q: RegisterPart) -> Value:
     """A register of one part as one of another of the same width."""
     if p.reg is q.reg:
         return v
@@ -229,7 +229,7 @@ def retyped(s: Selector, v: Value, p: Part, q: Part) -> Value:
     return s.op(f"mov.{q.reg.name}", v)
 
 
-def _pieces(s: Selector, x: Parts, given: tuple[Part, ...]) -> list[tuple[int, int, Value]]:
+def _pieces(s: Selector, x: Parts, given: tuple[RegisterPart, ...]) -> list[tuple[int, int, Value]]:
     """(first bit, bits, register of zeros above) of each part."""
     out = []
     at = 0
@@ -245,7 +245,7 @@ def _pieces(s: Selector, x: Parts, given: tuple[Part, ...]) -> list[tuple[int, i
     return out
 
 
-def _gather(s: Selector, pieces: list[tuple[int, int, Value]], at: int, p: Part) -> Value:
+def _gather(s: Selector, pieces: list[tuple[int, int, Value]], at: int, p: RegisterPart) -> Value:
     """The bits from `at` on as a part."""
     inside = [q for q in pieces if q[0] < at + p.bits and at < q[0] + q[1]]
     whole = [q for q in inside if at <= q[0] and q[0] + q[1] <= at + p.bits]

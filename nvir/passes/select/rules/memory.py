@@ -32,14 +32,14 @@ from nvir.ir.types import (
 )
 from nvir.ir.values import Argument, Constant, Value, integer
 from nvir.passes.select.lanes import Rule
-from nvir.passes.select.parts import Part, parts
+from nvir.passes.select.parts import RegisterPart, parts
 from nvir.passes.select.rules.integer import zext
 from nvir.passes.select.selector import Address, Parts, Selector
 from nvir.passes.select.spaces import GLOBAL, LOCAL
 
 _TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}
 _FLOATS = {"half": "b16", "bfloat": "b16", "float": "f32", "double": "f64"}
-Group = list[Part]
+Group = list[RegisterPart]
 
 
 # ------------------------------------------------------------------ addresses
@@ -170,7 +170,7 @@ def known_align(s: Selector, a: Address, align: int) -> int:
 # ---------------------------------------------------------------- the pieces
 
 
-def groups(shape: tuple[Part, ...], align: int) -> list[Group]:
+def groups(shape: tuple[RegisterPart, ...], align: int) -> list[Group]:
     """Parts that move together, in order; one that is not aligned stands alone."""
     out: list[Group] = []
     k = 0
@@ -188,7 +188,7 @@ def groups(shape: tuple[Part, ...], align: int) -> list[Group]:
     return out
 
 
-def _contiguous(run: tuple[Part, ...]) -> bool:
+def _contiguous(run: tuple[RegisterPart, ...]) -> bool:
     size = run[0].bytes
     return size in _TYPES and all(
         p.bytes == size and p.offset == run[0].offset + j * size for j, p in enumerate(run)
@@ -199,7 +199,7 @@ def _alignment(align: int, offset: int) -> int:
     return min(align, offset & -offset) if offset else align
 
 
-def _pieces(part: Part, align: int) -> list[tuple[int, int]]:
+def _pieces(part: RegisterPart, align: int) -> list[tuple[int, int]]:
     """(offset, bytes) of what a part moves in, where it does not move at once."""
     at, left = part.offset, part.bytes
     out = []
@@ -210,7 +210,7 @@ def _pieces(part: Part, align: int) -> list[tuple[int, int]]:
     return out
 
 
-def spelled(part: Part) -> str:
+def spelled(part: RegisterPart) -> str:
     if isinstance(part.scalar, FloatType):
         return _FLOATS[part.scalar.name]
     return _TYPES[part.bytes]
@@ -240,13 +240,13 @@ def load_value(
     return tuple(out)
 
 
-def _in_reach(s: Selector, a: Address, shape: tuple[Part, ...]) -> Address:
+def _in_reach(s: Selector, a: Address, shape: tuple[RegisterPart, ...]) -> Address:
     return s.fitting(a) if not shape else s.fitting(a.plus(shape[-1].offset)).plus(
         -shape[-1].offset
     )
 
 
-def _paired(shape: tuple[Part, ...], align: int) -> list[Group]:
+def _paired(shape: tuple[RegisterPart, ...], align: int) -> list[Group]:
     """As `groups`, with eight 16-bit parts as one group of four words."""
     if len(shape) < 8 or any(p.bytes != 2 for p in shape):
         return groups(shape, align)
@@ -285,7 +285,7 @@ def _load_group(
     return [_load_pieces(s, head, a, first, align)]
 
 
-def _as_part(s: Selector, v: Value, p: Part, kind: str) -> Value:
+def _as_part(s: Selector, v: Value, p: RegisterPart, kind: str) -> Value:
     """What was loaded as `kind`, in the register of its part."""
     if p.reg is PRED:
         return s.op("setp.ne.s16", s.op("and.b16", v, 1), 0)
@@ -296,7 +296,7 @@ def _as_part(s: Selector, v: Value, p: Part, kind: str) -> Value:
     return v
 
 
-def _load_pieces(s: Selector, head: str, a: Address, p: Part, align: int) -> Value:
+def _load_pieces(s: Selector, head: str, a: Address, p: RegisterPart, align: int) -> Value:
     w = 16 if p.bytes <= 2 else 32 if p.bytes <= 4 else 64
     total: Value | None = None
     for at, size in _pieces(p, align):
@@ -387,7 +387,7 @@ def _h(s: Selector, v: Value) -> Value:
     return s.reg(v, "b16")
 
 
-def _to_memory(s: Selector, v: Value, p: Part) -> Value:
+def _to_memory(s: Selector, v: Value, p: RegisterPart) -> Value:
     """A part as a register (or literal) of whole bytes."""
     if p.reg is PRED:
         if isinstance(v, Constant):
@@ -396,7 +396,9 @@ def _to_memory(s: Selector, v: Value, p: Part) -> Value:
     return zext(s, v, p.bits) if p.bits % 8 else v
 
 
-def _store_pieces(s: Selector, head: str, a: Address, p: Part, align: int, v: Value) -> None:
+def _store_pieces(
+    s: Selector, head: str, a: Address, p: RegisterPart, align: int, v: Value
+) -> None:
     w = 16 if p.bytes <= 2 else 32 if p.bytes <= 4 else 64
     if p.reg.is_float:
         v = s.op(f"mov.b{p.bits}", v)
