@@ -31,7 +31,7 @@ CROSSED = 3
 
 @click.command("diff")
 @click.argument("before")
-@click.argument("after")
+@click.argument("after", required=False)
 @arch_option
 @profile_option
 @policy_option
@@ -48,13 +48,15 @@ CROSSED = 3
     "By default registers=+2,occupancy=0,missing=0; '' for none.",
 )
 @click.option("--ptxas", "ask_ptxas", is_flag=True, help="Compare what ptxas says of registers.")
+@click.option("--model", "as_model", is_flag=True,
+              help="Of one PTX file: its predicted and its real machine code side by side.")
 @json_option
 @output_option
 @reports_errors
 def command(
-    before: str, after: str, arch: str | None, profile: str | None, policy: Policy,
+    before: str, after: str | None, arch: str | None, profile: str | None, policy: Policy,
     block: int | None, dynamic_smem: int, kernel: str | None, fail_on: str | None,
-    ask_ptxas: bool, as_json: bool, output: str | None,
+    ask_ptxas: bool, as_model: bool, as_json: bool, output: str | None,
 ) -> None:
     """Compare registers, instructions, loops and occupancy of the kernels of two PTX files.
 
@@ -63,7 +65,15 @@ def command(
     \b
     Examples:
       nvir diff old.ptx new.ptx --fail-on registers=+2,instructions=+5%
+      nvir diff --model kernel.ptx --kernel saxpy
     """
+    if as_model:
+        if after is not None or before == STDIO:
+            raise click.UsageError("--model is about one PTX file")
+        write_output(output, _side_by_side(before, arch, profile, kernel))
+        return
+    if after is None:
+        raise click.UsageError("two files are compared, or one with --model")
     from nvir.report import Launch, report
     from nvir.report.binaries import with_real_registers
     from nvir.report.diff import DEFAULT, compare, diff_text, parse_thresholds
@@ -97,3 +107,18 @@ def command(
     )
     if diff.crossings:
         click.get_current_context().exit(CROSSED)
+
+
+def _side_by_side(file: str, arch: str | None, profile: str | None, kernel: str | None) -> str:
+    from nvir.report.bodies import both_bodies, side_by_side
+    from nvir.report.model import machine_for
+
+    module = read_module(file, arch, "ori")
+    target = arch or module.target
+    pairs = both_bodies(
+        Path(file), module, target, machine_for(profile, target, file, []), kernel
+    )
+    if not pairs:
+        raise NvirError(f"{file} has no kernel with a body" + (f" {kernel!r}" if kernel else ""))
+    source = Path(file).read_text("utf-8", "replace").splitlines()
+    return "\n".join(side_by_side(mine, real, source) for mine, real in pairs)

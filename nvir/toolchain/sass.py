@@ -82,6 +82,7 @@ _SECTION = re.compile(r'^\s*\.section\s+"?\.text\.([^",\s]+)|^\.text\.([^:\s]+):
 _OTHER_SECTION = re.compile(r"^\s*\.section\s")
 _LABEL = re.compile(r"^([.$\w][\w.$@]*):")
 _LINE = re.compile(r'^\s*//## File "([^"]*)", line (\d+)')
+_PTX_FILE = ".nv_debug_ptx_txt"  # what nvdisasm -gp calls the PTX
 _INSTRUCTION = re.compile(r"^\s*/\*([0-9a-f]+)\*/\s+(?:\{\s*)?([^;/]*?)\s*;")
 _ENCODING = re.compile(r"/\*\s*0x([0-9a-f]{16})\s*\*/")
 _COLUMNS = re.compile(r"//\s*\|(.*)\|\s*$")
@@ -143,7 +144,8 @@ class _Function:
             self.pending.append(found[1])
             return
         elif found := _LINE.match(line):
-            if not self.settled:  # of inlined calls the innermost comes first
+            # of inlined calls the innermost comes first; of lines of PTX without code the last
+            if not self.settled or found[1] == _PTX_FILE:
                 self.line, self.settled = (found[1], int(found[2])), True
             return
         if self.rows:

@@ -29,12 +29,13 @@ class Op:
     tuples    sources that stand in consecutive registers, aligned; -1: a literal
     variable  it reads its sources late: who overwrites one would have to wait
     issue     cycles until the next operation can be issued
+    family    what the machine runs where that is not its row's template; "": that
     ends      it has a slow path, which ends a block of the machine's
     parent    the PTX instruction that it comes of
     """
 
     __slots__ = (
-        "ends", "grouped", "issue", "kind", "latency", "parent", "results", "scratch",
+        "ends", "family", "grouped", "issue", "kind", "latency", "parent", "results", "scratch",
         "sources", "space", "tuples", "variable",
     )
 
@@ -42,12 +43,12 @@ class Op:
         self, results: tuple[int, ...], sources: tuple[int, ...], parent: Instruction, *,
         latency: int = 0, kind: int = PLAIN, space: int = 0, scratch: int = 0,
         grouped: bool = False, tuples: _Tuples = (), variable: bool = False, ends: bool = False,
-        issue: int = 1,
+        issue: int = 1, family: str = "",
     ) -> None:
         self.results, self.sources, self.latency = results, sources, latency
         self.kind, self.space, self.scratch = kind, space, scratch
         self.grouped, self.parent, self.tuples = grouped, parent, tuples
-        self.variable, self.ends = variable, ends
+        self.variable, self.ends, self.family = variable, ends, family
         self.issue = issue
 
     def copy(
@@ -58,6 +59,7 @@ class Op:
             results, sources, self.parent, latency=self.latency, kind=self.kind, space=self.space,
             scratch=self.scratch, grouped=self.grouped, tuples=tuples, variable=self.variable,
             ends=self.ends, issue=self.issue,
+            family=self.family,
         )
 
 

@@ -1,4 +1,4 @@
-"""What lowering asks of a form, worked out once for each spelling."""
+"""What lowering asks of a form, worked out once for each spelling, and of a value's readers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from nvir.assembler.regalloc.tables import (
     SHARED,
     SPECIAL,
 )
+from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 from nvir.ir.types import SCALARS
@@ -191,3 +192,30 @@ def _groups(f: Form) -> tuple[tuple[int, ...], ...]:
                 found.append(slots)
         n += k
     return tuple(found)
+
+
+def only_sums(value: Instruction) -> bool:
+    """Whether all readers add a wide value to another, or scale it and are themselves added."""
+    for user in value.users:
+        f = user.form
+        if f.guard is not None or f.type is None or f.type.bits != 64:
+            return False
+        if f.name == "mad" or (f.kind is OpKind.SUM and f.commutes):
+            continue
+        if f.name != "shl" or value.form.name == "shl" or not only_sums(user):
+            return False
+    return True
+
+
+def only_addresses(value: Instruction) -> bool:
+    """Whether all readers are accesses that have this value as their address."""
+    for user in value.users:
+        f = user.form
+        accesses = f.kind in (OpKind.LOAD, OpKind.STORE) or f.name == "ldmatrix"
+        if not f.addresses or not accesses:
+            return False
+        bases = {base for base, _ in f.addresses}
+        for k, v in enumerate(user._operands):
+            if v is value and k not in bases:
+                return False
+    return True

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures
-from nvir.assembler.regalloc.facts import Facts, facts_of
+from nvir.assembler.regalloc.facts import Facts, facts_of, only_addresses, only_sums
 from nvir.assembler.regalloc.live import find_live_sets
 from nvir.assembler.regalloc.regions import chain
 from nvir.assembler.regalloc.tables import (
@@ -162,8 +162,23 @@ class Lowering:
             results, tuple(sources), i, latency=facts.latency, kind=facts.kind,
             space=facts.space, scratch=scratch, grouped=facts.grouped, tuples=tuples,
             variable=facts.variable, ends=facts.ends, issue=facts.issue,
+            family=self._family(i, facts),
         )
         ops.append(op)
+
+    def _family(self, i: Instruction, facts: Facts) -> str:
+        """What an operation is that took another over; "" of others."""
+        for v in i._operands:
+            if facts.sum64 and v in self.factors_of:
+                return "IMAD.WIDE"
+            if v in self.inner:
+                inner = v.definer
+                if inner is not None and inner.form.kind is OpKind.SHIFT:
+                    return "LEA"
+                if inner is not None and inner.form.kind is OpKind.MULTIPLY:
+                    t = inner.form.type
+                    return "FFMA" if t is not None and t.kind == "f" else "IMAD"
+        return ""
 
     def _fill(self, i: Instruction, facts: Facts, sources: list[int], ops: list[Op]) -> None:
         """Registers for operands that cannot stand in the operation.
@@ -231,7 +246,8 @@ class Lowering:
                 return k
         k = self.code.value(width)
         latency = LOADED if what is not None and self.late else ALU
-        ops.append(Op((k,), (), i, latency=latency))
+        loads = what is not None and self.late
+        ops.append(Op((k,), (), i, latency=latency, family="LDC" if loads else "MOV"))
         known.append((block, k))
         return k
 
@@ -471,30 +487,3 @@ def _linear(ops: list[Op], region: Region, carried: Mapping[int, int]) -> set[in
             known.update(op.results)
             found.update(op.results)
     return found
-
-
-def only_sums(value: Instruction) -> bool:
-    """Whether all readers add a wide value to another, or scale it and are themselves added."""
-    for user in value.users:
-        f = user.form
-        if f.guard is not None or f.type is None or f.type.bits != 64:
-            return False
-        if f.name == "mad" or (f.kind is OpKind.SUM and f.commutes):
-            continue
-        if f.name != "shl" or value.form.name == "shl" or not only_sums(user):
-            return False
-    return True
-
-
-def only_addresses(value: Instruction) -> bool:
-    """Whether all readers are accesses that have this value as their address."""
-    for user in value.users:
-        f = user.form
-        accesses = f.kind in (OpKind.LOAD, OpKind.STORE) or f.name == "ldmatrix"
-        if not f.addresses or not accesses:
-            return False
-        bases = {base for base, _ in f.addresses}
-        for k, v in enumerate(user._operands):
-            if v is value and k not in bases:
-                return False
-    return True

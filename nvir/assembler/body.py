@@ -1,0 +1,95 @@
+"""The `MachineBody` that the assembler is taken to make of a function.
+
+Its blocks are the regions of the prediction, its instructions stand in the predicted order on the
+predicted registers, and each carries the line of the PTX instruction that it comes of. What a row
+becomes is said by its template; an operation of several machine instructions (a 64-bit sum) has
+them one behind the other: all read its operands, the last writes its results.
+
+Cost    that of the prediction, and one template look-up for each operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nvir.analysis.liveness import Liveness
+from nvir.assembler.regalloc.code import Op
+from nvir.assembler.regalloc.colour import Colouring, colour
+from nvir.assembler.regalloc.predict import Prediction, predict
+from nvir.assembler.regalloc.tables import RESERVED, STACK_POINTER, generation
+from nvir.ir.block import Block
+from nvir.ir.function import Function
+from nvir.sm.body import PREDICATE, VECTOR, BodyBlock, BodyInstruction, MachineBody, Span
+from nvir.sm.machine import shape_of
+from nvir.sm.profile import Profile
+from nvir.sm.templates.lookup import template
+
+_PREDICATES = 7
+_STACK_POINTER = Span(VECTOR, STACK_POINTER, 1)
+
+
+def predicted_body(
+    function: Function, profile: Profile, factors: Mapping[str, int] | None = None,
+    *, live: Liveness | None = None,
+) -> MachineBody:
+    """The body of one function on one machine; `factors` as in `regalloc.predict`."""
+    p = predict(function, profile, factors, live=live)
+    g = generation(profile.capability)
+    found = colour(p.lowering.code, p.orders, p.registers - RESERVED, g.cool)
+    place: dict[Block, int] = {}
+    for n, region in enumerate(p.lowering.code.regions):
+        for block in region.blocks:
+            place[block] = n
+    blocks = []
+    for n, (region, order) in enumerate(zip(p.lowering.code.regions, p.orders, strict=True)):
+        made = BodyBlock(n)
+        for op in order:
+            made.instructions += _instructions(op, p, found, profile)
+        inside = set(region.blocks)
+        after = [
+            s for b in region.blocks for s in b.succs
+            if s not in inside or s is region.blocks[0]
+        ]
+        made.succs = list(dict.fromkeys(place[s] for s in after if s in place))
+        blocks.append(made)
+    start = BodyInstruction("MOV", (_STACK_POINTER,))
+    if blocks:
+        blocks[0].instructions.insert(0, start)
+        for made in blocks:
+            if not made.succs:
+                made.instructions.append(BodyInstruction("EXIT", (), (_STACK_POINTER,)))
+    return MachineBody(
+        str(function.name), profile.name, blocks, source="model", registers=p.registers,
+        spill_bytes=p.spills.bytes,
+    )
+
+
+def _instructions(
+    op: Op, p: Prediction, found: Colouring, profile: Profile
+) -> list[BodyInstruction]:
+    """The machine instructions of one operation."""
+    i = op.parent
+    writes = [s for v in op.results if (s := _span(v, p, found)) is not None]
+    reads = [s for v in op.sources if (s := _span(v, p, found)) is not None]
+    names = _families(op, profile)
+    out = [BodyInstruction(name, (), reads, line=i.line) for name in names]
+    out[-1].writes = tuple(writes)
+    return out
+
+
+def _span(v: int, p: Prediction, found: Colouring) -> Span | None:
+    width = p.lowering.code.widths[v]
+    if width == 0:
+        return Span(PREDICATE, v % _PREDICATES, 1)
+    return Span(VECTOR, found.register[v], width) if found.register[v] >= 0 else None
+
+
+def _families(op: Op, profile: Profile) -> list[str]:
+    if op.family:
+        return [op.family]
+    i = op.parent
+    if i.form.terminator:
+        return ["BRA" if i.block is not None and i.block.succs else "EXIT"]
+    steps = template(shape_of(i, profile.features)) if not i.form.is_phi else None
+    names = [s.family for s in steps or () if s.family != "=" and not s.rare]
+    return names or ["MOV"]

@@ -1,0 +1,79 @@
+"""The predicted and the real body of a kernel: the same structure, side by side."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+from corpus import examples
+
+import nvir
+from nvir.assembler.body import predicted_body
+from nvir.cli import main
+from nvir.report.bodies import by_line, side_by_side
+from nvir.sm import profile
+from nvir.sm.body import VECTOR
+
+HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
+KERNEL = HEAD + """.visible .entry k(.param .u64 a, .param .u32 n)
+{
+.reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>; .reg .f32 %f<9>;
+ld.param.u64 %rd1, [a];
+ld.param.u32 %r1, [n];
+mov.u32 %r2, %tid.x;
+mul.wide.u32 %rd2, %r2, 4;
+add.s64 %rd3, %rd1, %rd2;
+L:
+ld.global.f32 %f1, [%rd3];
+add.f32 %f2, %f1, %f1;
+st.global.f32 [%rd3], %f2;
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p1, %r2, %r1;
+@%p1 bra L;
+ret;
+}
+"""
+
+
+def body(text: str):
+    (f,) = [f for f in nvir.read_ptx(text).functions if f.blocks]
+    return predicted_body(f, profile("sm_80"))
+
+
+def test_a_prediction_is_a_body_with_registers_lines_and_loops():
+    made = body(KERNEL)
+    assert made.source == "model"
+    (loop,) = made.loops
+    names = [i.family for i in made.loop_instructions(loop)]
+    assert {"LDG", "FADD", "STG", "IADD", "ISETP", "BRA"} >= set(names)
+    assert "IMAD" not in names
+    lines = by_line(made)
+    assert lines[11][0] == ["MOV", "IMAD"]  # the factor, and IMAD.WIDE with the pointer
+    assert 7 not in lines  # a parameter is in the constant bank
+    assert made.live_counts().max_live(VECTOR) <= made.registers - 2
+
+
+def test_no_two_live_values_share_a_register():
+    """The counts on registers are those of the values: nothing was given a place in use."""
+    made = body(KERNEL)
+    assert made.live_counts().max_live(VECTOR) == 6  # R1, pointer, index, element, its double
+
+
+def test_the_table_marks_lines_that_differ():
+    one = body(KERNEL)
+    other = body(KERNEL.replace("add.f32 %f2, %f1, %f1", "sqrt.approx.f32 %f2, %f1"))
+    text = side_by_side(one, other, KERNEL.splitlines())
+    (row,) = [x for x in text.splitlines() if x.lstrip().startswith("14*")]
+    assert "FADD" in row
+    assert "13*" not in text
+
+
+@pytest.mark.oracle
+def test_the_command():
+    (path,) = examples("saxpy.sm_80.ptx")
+    run = CliRunner().invoke(main, ["diff", "--model", str(path), "--kernel", "saxpy"])
+    assert run.exit_code == 0, run.output
+    assert "model" in run.output
+    assert "ptxas" in run.output
+    assert "ld.global.nc.f32" in run.output
+    assert CliRunner().invoke(main, ["diff", str(path)]).exit_code == 2
+    assert CliRunner().invoke(main, ["diff", "--model", str(path), str(path)]).exit_code == 2
