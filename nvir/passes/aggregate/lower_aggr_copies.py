@@ -38,6 +38,7 @@ from nvir.passes.aggregate.objects import (
     alignment,
     order,
     place,
+    raise_alignment,
 )
 from nvir.passes.aggregate.plan import Limits, Plan, make_plan
 from nvir.passes.context import Context
@@ -146,6 +147,9 @@ def _one(cut: Cut, i: Instruction, kind: str, what: Limits, ctx: Context) -> Non
         name, text = str(cut.block.function.name), str(i).strip()
         raise VerifyError("memmove/memcpy cannot target constant address space", name, text)
     fill = kind == "memset"
+    if not what.bytewise:
+        for p in (to,) if fill else (to, second):
+            raise_alignment(p)
     to_align, source_align = _alignment(i, 0), _alignment(i, 0 if fill else 1)
     how = "disjoint" if fill else order(to, second, size, what.params_are_local)
     plan = make_plan(kind, size, min(to_align, source_align), how, what)

@@ -19,7 +19,7 @@ import attrs
 
 from nvir.analysis.addresses import split_indices
 from nvir.ir.instruction import Instruction
-from nvir.ir.layout import align_of
+from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Variable
@@ -72,6 +72,17 @@ def alignment(p: Value, said: int = 1) -> int:
     own = _object_alignment(at.base)
     low = own | at.offset | at.stride
     return max(said, low & -low)
+
+
+def raise_alignment(p: Value) -> None:
+    """Align the stack memory that a copy begins in for wide accesses: nothing forbids it."""
+    base = place(p).base
+    if not isinstance(base, Instruction) or base.form.name != "alloca":
+        return
+    allocated, align = base.aux
+    size = size_of(allocated)
+    if size >= 2:
+        base.aux = (allocated, max(align, align_of(allocated), min(16, 1 << size.bit_length() - 1)))
 
 
 def _object_alignment(base: Value) -> int:

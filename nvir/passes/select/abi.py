@@ -101,7 +101,7 @@ def declare(f: Function, target: Function, aligned: dict[int, int]) -> None:
         p = parameter(name, a.type, k, kernel, a.attributes, str(a.name or ""),
                       aligned.get(k + 1, 0))
         target.params.append(p)
-    if parts(f.return_type):
+    if parts(f.return_type) and not kernel:  # nobody takes what a kernel returns
         target.returns.append(parameter("func_retval0", f.return_type, 0, False,
                                         least=aligned.get(0, 0)))
 

@@ -169,7 +169,9 @@ class ModuleSelector:
             return
         new = Variable(self._name(str(v.name)), v.space, B8, align=align, address_type=B64)
         undefined = isinstance(t, ArrayType) and t.count == 0
-        if v.space == "shared":
+        if v.linkage == "common" and v.space != "global":
+            new.linkage = "weak"  # PTX has .common for .global alone
+        elif v.space == "shared":
             new.linkage = "extern" if extern or undefined else ""
         else:
             new.linkage = _linkage(v.linkage, declared=extern or (undefined and v.init is None))

@@ -27,6 +27,7 @@ from nvir.ir.opcodes import DEF
 from nvir.ir.opcodes.form import form
 from nvir.ir.types import B16, PRED, IntType, PointerType, Type
 from nvir.ir.values import (
+    Argument,
     Constant,
     Symbol,
     SymbolOffset,
@@ -87,7 +88,6 @@ class Selector:
     values           parts of each value that was selected
     addresses        base and offset of each pointer that has a constant offset
     extended         registers whose bits above a width are zeros ("z") or its sign ("s")
-    roots            the pointer that a chain of address computations starts from
     blocks           the first ori block of each nvvm block
     edges            (from, to) of nvvm → the ori blocks that branch there
     """
@@ -99,7 +99,9 @@ class Selector:
         self.values: dict[Value, Parts] = {}
         self.addresses: dict[Value, Address] = {}
         self.extended: dict[Value, tuple[str, int]] = {}
-        self.roots: dict[Value, Value] = {}
+        self.only_read: dict[Argument, bool] = {}  # pointers that nothing is written through
+        # what was loaded in pieces → its pieces, by (offset, bytes)
+        self.loaded_pieces: dict[Value, dict[tuple[int, int], Value]] = {}
         self.blocks: dict[Block, Block] = {}
         self.edges: dict[tuple[Block, Block], list[Block]] = {}
         self.here: Block | None = None  # the nvvm block at hand

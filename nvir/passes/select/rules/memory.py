@@ -35,7 +35,7 @@ from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import RegisterPart, parts
 from nvir.passes.select.rules.integer import zext
 from nvir.passes.select.selector import Address, Parts, Selector
-from nvir.passes.select.spaces import GLOBAL, LOCAL
+from nvir.passes.select.spaces import GENERIC, GLOBAL, LOCAL
 
 _TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}
 _FLOATS = {"half": "b16", "bfloat": "b16", "float": "f32", "double": "f64"}
@@ -70,7 +70,6 @@ def _gep(s: Selector, i: Instruction) -> Parts:
             size = size_of(t)
         a = _indexed(s, a, v, size)
     a = s.fitting(a)
-    s.roots[i] = s.roots.get(base, base)
     s.addresses[i] = a
     return (a.base,)
 
@@ -299,8 +298,10 @@ def _as_part(s: Selector, v: Value, p: RegisterPart, kind: str) -> Value:
 def _load_pieces(s: Selector, head: str, a: Address, p: RegisterPart, align: int) -> Value:
     w = 16 if p.bytes <= 2 else 32 if p.bytes <= 4 else 64
     total: Value | None = None
+    loaded: dict[tuple[int, int], Value] = {}
     for at, size in _pieces(p, align):
         v = s.op(f"{head}.{_TYPES[size]}", a.plus(at).operand)
+        loaded[at - p.offset, size] = v
         own = max(16, 8 * size)
         if own != w:
             v = s.op(f"cvt.u{w}.u{own}", v)
@@ -308,7 +309,9 @@ def _load_pieces(s: Selector, head: str, a: Address, p: RegisterPart, align: int
             v = s.op(f"shl.b{w}", v, 8 * (at - p.offset))
         total = v if total is None else s.op(f"or.b{w}", total, v)
     assert total is not None
-    return s.op(f"mov.{p.reg.name}", total) if p.reg.is_float else total
+    whole = s.op(f"mov.{p.reg.name}", total) if p.reg.is_float else total
+    s.loaded_pieces[whole] = loaded
+    return whole
 
 
 def _load(s: Selector, i: Instruction) -> Parts:
@@ -318,6 +321,7 @@ def _load(s: Selector, i: Instruction) -> Parts:
 
         return atomic_load(s, i, a)
     volatile = ".volatile" if i.form.volatile else ""
+    a = _seen_by_others(s, a, volatile)
     nc = not volatile and a.space == GLOBAL and (
         "invariant" in i.form.mods or _is_read_only(s, i.operands[0])
     )
@@ -328,10 +332,62 @@ def _load(s: Selector, i: Instruction) -> Parts:
 
 def _is_read_only(s: Selector, v: Value) -> bool:
     """Whether nothing in the kernel writes where a pointer leads: `const T *__restrict__`."""
-    root = s.roots.get(v, v)
-    if not isinstance(root, Argument) or not s.source.is_kernel:
-        return False
-    return "noalias" in root.attributes and "readonly" in root.attributes
+    return s.source.is_kernel and all(
+        isinstance(root, Argument) and "noalias" in root.attributes and _only_read(s, root)
+        for root in _roots(v)
+    )
+
+
+def _roots(v: Value) -> list[Value]:
+    """What a pointer leads into, by address computations, casts and what joins several."""
+    seen: dict[Value, None] = {v: None}
+    work, found = [v], []
+    while work:
+        x = work.pop()
+        name = x.form.name if isinstance(x, Instruction) else ""
+        if name in ("getelementptr", "bitcast", "addrspacecast", "freeze"):
+            more: tuple[Value, ...] = x.operands[:1]
+        elif name in ("phi", "select"):
+            more = x.operands[name == "select" :]
+        else:
+            found.append(x)
+            continue
+        work += [y for y in more if y not in seen]
+        seen.update(dict.fromkeys(more))
+    return found
+
+
+def _only_read(s: Selector, a: Argument) -> bool:
+    """Whether the kernel only loads through a pointer: it says so, or all its uses do."""
+    if "readonly" in a.attributes or "readnone" in a.attributes:
+        return True
+    known = s.only_read.get(a)
+    if known is None:
+        known = s.only_read[a] = _all_uses_load(a)
+    return known
+
+
+def _all_uses_load(a: Argument) -> bool:
+    seen: set[Value] = {a}
+    work: list[Value] = [a]
+    while work:
+        for u in work.pop().users:
+            if u.form.name in ("getelementptr", "bitcast", "addrspacecast", "phi", "select"):
+                if u not in seen:
+                    seen.add(u)
+                    work.append(u)
+            elif u.form.name == "icmp":
+                continue
+            elif u.form.name != "load" or u.form.volatile or "atomic" in u.form.mods:
+                return False
+    return True
+
+
+def _seen_by_others(s: Selector, a: Address, order: str) -> Address:
+    """A volatile access to stack memory goes by its generic address: PTX has it volatile there."""
+    if order and a.space == LOCAL:
+        return Address(s.into(Address(a.base, 0, LOCAL), GENERIC), a.offset, GENERIC)
+    return a
 
 
 def _pointer(s: Selector, v: Value) -> Value:
@@ -399,6 +455,11 @@ def _to_memory(s: Selector, v: Value, p: RegisterPart) -> Value:
 def _store_pieces(
     s: Selector, head: str, a: Address, p: RegisterPart, align: int, v: Value
 ) -> None:
+    loaded = s.loaded_pieces.get(v, {})
+    if [(at - p.offset, size) for at, size in _pieces(p, align)] == [*loaded]:
+        for (at, size), piece in loaded.items():  # they were never more than this
+            s.op(f"{head}.{_TYPES[size]}", a.plus(p.offset + at).operand, piece)
+        return
     w = 16 if p.bytes <= 2 else 32 if p.bytes <= 4 else 64
     if p.reg.is_float:
         v = s.op(f"mov.b{p.bits}", v)
@@ -416,6 +477,7 @@ def _store(s: Selector, i: Instruction) -> Parts:
 
         return atomic_store(s, i, a)
     order = ".volatile" if i.form.volatile else ""
+    a = _seen_by_others(s, a, order)
     store_value(s, a, s.use(v), v.type, i.aux or align_of(v.type), order)
     return ()
 
