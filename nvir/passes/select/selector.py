@@ -239,7 +239,10 @@ class Selector:
             return known
         found = self.values.get(v)
         if found is not None:
-            return Address(found[0], 0, self.spaces.of(v))
+            base = found[0]
+            if isinstance(base, Constant):  # ptxas takes a number as an address nowhere but here
+                base = self.reg(base, "b64")
+            return Address(base, 0, self.spaces.of(v))
         if v.is_constant:
             a = constants.address(v)
             space = a.space if a.symbol is not None else _space_of(v)

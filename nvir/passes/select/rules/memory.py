@@ -344,7 +344,10 @@ def _roots(v: Value) -> list[Value]:
     work, found = [v], []
     while work:
         x = work.pop()
-        name = x.form.name if isinstance(x, Instruction) else ""
+        if not isinstance(x, Instruction):
+            found.append(x)
+            continue
+        name = x.form.name
         if name in ("getelementptr", "bitcast", "addrspacecast", "freeze"):
             more: tuple[Value, ...] = x.operands[:1]
         elif name in ("phi", "select"):
