@@ -1,10 +1,13 @@
 """A campaign against nvir: random kernels through its passes, and broken input of all kinds.
 
-    python benchmarks/fuzz.py --seconds 60              # all jobs share the time
-    python benchmarks/fuzz.py --job passes --seconds 600 --totals totals.json
-    python benchmarks/fuzz.py --seed 4711 --count 1 --chain licm,print
+    python -m benchmarks.fuzz --minutes 1               # all inputs share the time
+    python -m benchmarks.fuzz --input passes --minutes 10 --totals totals.json
+    python -m benchmarks.fuzz --input ptx --minutes 10 --corpus FOLDER --findings FOLDER
+    python -m benchmarks.fuzz --seed 4711 --count 1 --chain licm,print
 
-Jobs: `passes`, here; `ptx`, `ir`, `pipelines`, `cli`, which tests/fuzz_inputs.py describes.
+Inputs: `passes`, here; `ptx`, `ll`, `ir`, `cu`, `json`, `schedule`, `profile`, `pipelines`, `cli`,
+which tests/fuzz_inputs.py and fuzz_jobs.py describe: in this process, under an alarm and a limit of
+memory. `--corpus` gives them texts to begin with, `--findings` takes what was found, shrunk.
 
 A check is a kernel and a pipeline: random passes with random options, knobs and policy, and round
 trips, changed the kernel, and it was launched before and after on the same inputs with the same
@@ -327,8 +330,12 @@ def main(argv: list[str] | None = None) -> int:
     jobs = ("passes", *fuzz_inputs.JOBS)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--job", choices=("all", *jobs), help="default all, with --chain passes")
-    add("--seconds", type=float, default=60.0, help="stop after this time")
+    add("--input", "--job", dest="job", choices=("all", *jobs),
+        help="default all, with --chain passes")
+    add("--minutes", type=lambda x: 60 * float(x), dest="seconds", help="stop after this time")
+    add("--seconds", type=float, default=60.0, help="the same in seconds")
+    add("--corpus", type=Path, help="folder of texts to begin with")
+    add("--findings", type=Path, help="folder for the texts that showed a defect")
     add("--seed", type=int, default=0, help="seed of the first case")
     add("--count", type=int, default=1 << 60, help="stop after so many kernels or inputs a job")
     add("--checks", type=int, default=1 << 60, help="stop after so many checks")
@@ -352,7 +359,10 @@ def main(argv: list[str] | None = None) -> int:
         if name == "passes":
             fine &= passes(args, seconds)
         else:
-            fine &= fuzz_inputs.job(name, args.seed, args.count, seconds)
+            _, defects = fuzz_inputs.job(
+                name, args.seed, args.count, seconds, args.corpus, args.findings
+            )
+            fine &= not defects
     return 0 if fine else 1
 
 

@@ -11,8 +11,12 @@ from nvir import toolchain
 
 _ORACLES = ("ptxas", "nvdisasm", "cuobjdump", "libnvvm", "libdevice")
 
-settings.register_profile("nvir", deadline=None)  # the machine of a test run may be busy
-settings.load_profile("nvir")
+# A run tries the same examples as the one before, so that a change shows what it broke, and no
+# deadline, for the machine may be busy. NVIR_RANDOM=1 (each night) draws fresh ones, ten times
+# as many where a test names no number, and prints what makes a failure again.
+settings.register_profile("nvir", deadline=None, derandomize=True, database=None)
+settings.register_profile("random", deadline=None, max_examples=1000, print_blob=True)
+settings.load_profile("random" if os.environ.get("NVIR_RANDOM") == "1" else "nvir")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from nvir.cli import COMMANDS
 from tests import fuzz_inputs
-from tests.fuzz_inputs import JOBS, Job, Texts, command_line, fault, limited, made, shrunk
+from tests.fuzz_inputs import fault, limited, made, shrunk
+from tests.fuzz_jobs import JOBS, Job, Texts, command_line
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 import fuzz
@@ -22,7 +23,7 @@ import fuzz
 def planted(monkeypatch: pytest.MonkeyPatch) -> Job:
     """The PTX job with a reader that stumbles over branches."""
 
-    def attempt(text: str) -> bool:
+    def attempt(text: str, way: str) -> bool:
         if "bra" in text:
             raise KeyError("bra")
         return True
@@ -37,7 +38,7 @@ def test_no_input_goes_unanswered(
     name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NVIR_CRASH_DIR", str(tmp_path))
-    assert fuzz.main(["--job", name, "--seconds", "4", "--count", "60", "--seed", "7"]) == 0
+    assert fuzz.main(["--job", name, "--seconds", "4", "--count", "40", "--seed", "7"]) == 0
     assert f"{name}: " in capsys.readouterr().out
 
 
@@ -45,7 +46,7 @@ def test_one_command_runs_every_job(capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz.main(["--seconds", "20", "--count", "2", "--size", "4", "--assemble", "0"]) == 0
     out = capsys.readouterr().out
     assert "checks of 2 kernels" in out
-    assert [f"{name}: 2 inputs" in out for name in JOBS] == [True] * 4
+    assert all(f"{name}: 2 inputs" in out for name in JOBS)
 
 
 def test_inputs_follow_from_the_seed_and_mostly_differ_from_what_they_were() -> None:
@@ -60,10 +61,10 @@ def test_both_answers_are_common() -> None:
     """Mutants are neither all refused, so that only the first lines of a reader would be tried,
     nor all taken."""
     texts = Texts()
-    for name in ("ptx", "ir", "pipelines"):
+    for name in ("ptx", "ll", "ir", "json", "schedule", "profile", "pipelines"):
         job = JOBS[name]
-        taken = [job.attempt(made(job, texts, seed)) for seed in range(40)]
-        assert 4 <= sum(taken) <= 36, name
+        taken = [job.attempt(*made(job, texts, seed)) for seed in range(40)]
+        assert 2 <= sum(taken) <= 38, name
 
 
 def test_command_lines_name_every_command_and_wrong_ones() -> None:
@@ -73,7 +74,7 @@ def test_command_lines_name_every_command_and_wrong_ones() -> None:
 
 
 def test_a_defect_is_shrunk_to_its_cause(planted: Job) -> None:
-    text = next(t for t in (made(planted, Texts(), s) for s in range(50)) if "bra" in t)
+    text = next(t for t, _ in (made(planted, Texts(), s) for s in range(50)) if "bra" in t)
     found = fault(planted, text)
     assert found is not None
     assert found[0].startswith("KeyError at")
@@ -81,16 +82,20 @@ def test_a_defect_is_shrunk_to_its_cause(planted: Job) -> None:
 
 
 def test_a_defect_is_told_once_with_its_seed(
-    planted: Job, capsys: pytest.CaptureFixture[str]
+    planted: Job, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert not fuzz_inputs.job("ptx", 20, 8, 60)
+    tried, defects = fuzz_inputs.job("ptx", 20, 8, 60, findings=tmp_path)
+    assert tried == 8
+    assert list(defects) == ["KeyError at test_fuzz_inputs.py:attempt"]
+    (found,) = (tmp_path / "ptx").iterdir()
+    assert found.read_text().strip() == "bra"
     out = capsys.readouterr().out
-    assert out.count("reproduce: python benchmarks/fuzz.py --job ptx --seed ") == 1
+    assert out.count("reproduce: python -m benchmarks.fuzz --input ptx --seed ") == 1
     assert "DEFECT" in out
 
 
 def test_an_endless_attempt_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    def endless(text: str) -> bool:
+    def endless(text: str, way: str) -> bool:
         while True:
             try:
                 text += ""

@@ -64,6 +64,7 @@ def launch(
     globals: Mapping[str, Any] | None = None,
     textures: Mapping[Any, Any] | None = None,
     max_steps: int = 10**8,
+    max_bytes: int = 1 << 31,
     check: Sequence[str] = ("bounds",),
 ) -> LaunchResult:
     """Run a kernel on numpy lanes.
@@ -76,6 +77,7 @@ def launch(
     globals       initial contents of `.global` and `.const` variables by name
     textures      arrays or `Texture`s: by the name of a `.texref` or by the handle passed as
                   argument
+    max_steps, max_bytes  instructions executed, and global memory, beyond which it is an error
     check         beyond bounds: "uninit" (loads of shared or local bytes that were never written),
                   "race" (conflicting accesses of shared memory without a barrier between)
 
@@ -83,7 +85,7 @@ def launch(
     address) or for a configuration that no GPU takes; Unsupported; TypeError for arguments of wrong
     types.
     """
-    run = Launch(module, kernel, grid, block, dynamic_smem, max_steps, check)
+    run = Launch(module, kernel, grid, block, dynamic_smem, max_steps, check, max_bytes)
     run.bind(args, globals or {}, textures or {})
     return run.run()
 
@@ -93,7 +95,7 @@ class Launch:
 
     def __init__(
         self, module: Module, kernel: str, grid: Dim, block: Dim, dynamic_smem: int = 0,
-        max_steps: int = 10**8, check: Sequence[str] = ("bounds",),
+        max_steps: int = 10**8, check: Sequence[str] = ("bounds",), max_bytes: int = 1 << 31,
     ) -> None:
         if not isinstance(module, Module):
             raise TypeError(f"the module is a {type(module).__name__}, not what read_ptx gives")
@@ -104,7 +106,7 @@ class Launch:
         if unknown:
             raise TypeError(f"check knows {', '.join(CHECKS)}, not {', '.join(sorted(unknown))}")
         self.check = tuple(check)
-        self.max_steps, self.steps = max_steps, 0
+        self.max_steps, self.max_bytes, self.steps = max_steps, max_bytes, 0
         self.threads = int(np.prod(self.block))
         self.n_ctas = int(np.prod(self.grid))
         self.cluster = self._cluster()
@@ -203,6 +205,8 @@ class Launch:
         if self._uses("call"):
             self.heap = self._reserve_heap()
         arena = self.program.arena
+        if arena.top > self.max_bytes:
+            self._refuse(f"with {arena.top} bytes of memory; max_bytes is {self.max_bytes}")
         arena.seal()
         self.program.initialise()
         for name, array in self.given.items():

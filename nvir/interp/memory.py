@@ -104,8 +104,8 @@ class Arena(ByteRegion):
 
     def locate(self, addresses: Array, nbytes: int, write: bool) -> Array:
         """Byte offsets (int64) of accesses of `nbytes` at generic addresses; raises `Fault`."""
-        base = addresses.dtype.type(self.base)
-        offsets: Array = (addresses - base).astype(np.int64, copy=False)
+        wide = addresses.astype(np.uint64, copy=False)  # a narrow register may hold an address
+        offsets: Array = (wide - np.uint64(self.base)).astype(np.int64, copy=False)
         if len(offsets) == 1:
             low = high = int(offsets[0])
         else:

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from nvir.interp.plan import Edge, FunctionPlan, Segment
     from nvir.interp.program import Program
 
-STACK_LIMIT = 1 << 20
+STACK_LIMIT = 1 << 20  # bytes of local memory a thread
+DEEPEST = 4000  # calls; a place's order is as long as its way, so that memory is its square
+CALLS_LIMIT = 1 << 29  # bytes of all values that callers of a wave keep
 FRUITLESS = 2000  # tests of barrier objects, with nothing done between, that make a deadlock
 
 
@@ -65,6 +67,7 @@ class Wave:
         self.epoch = self.writes = self.yields = 0
         self.waited = False
         self.fruitless, self.written = 0, 0
+        self.held = 0  # bytes of the values of callers
         self.watch = launch.make_watch(self)
         self.trace = self.program.trace
         self._memory()
@@ -104,6 +107,9 @@ class Wave:
         """The context of a callee."""
         found = node.children.get((call, plan))
         if found is None:
+            self.held += sum(a.nbytes for a in node.table.v.values())
+            if self.held > CALLS_LIMIT:
+                raise Fault(f"stack overflow: {node.depth} calls deep")
             base = align_up(node.base + node.plan.frame.size, plan.frame.align)
             table = self.table(plan, node.depth + 1)
             found = Activation(plan, table, base, node, call, call.after)
@@ -114,7 +120,7 @@ class Wave:
     def _reserve(self, node: Activation) -> None:
         """Make local memory large enough for a frame."""
         need = node.base + node.plan.frame.size
-        if need > STACK_LIMIT or need * self.n > 1 << 31 or node.depth > 20000:
+        if need > STACK_LIMIT or need * self.n > 1 << 31 or node.depth > DEEPEST:
             raise Fault(f"stack overflow: {node.depth} calls deep, {need} bytes a thread")
         if need <= self.local_stride:
             return

@@ -15,6 +15,7 @@ from nvir.ptx.tokens import Tokens, Unreadable
 
 LINKAGE = frozenset((".extern", ".visible", ".weak", ".common"))
 SPACES = frozenset((".global", ".const", ".shared", ".local", ".param", ".tex"))
+DEEPEST = 64  # braces in each other in an initial value
 _FLAT_LIST = re.compile(r"\s*\{([^{}()\"]*)\}")
 _MASKED = re.compile(r"(0[xX][fF]+0*)\s*\(\s*([\w$%]+)\s*([-+]\s*\d+)?\s*\)$")
 _SYMBOLIC = re.compile(
@@ -200,6 +201,8 @@ class Declarations(Tokens):
             self.pos = m.end()
             if m[1] == "{":
                 stack.append([])
+                if len(stack) > DEEPEST:
+                    self.fail(f"an initial value nested deeper than {DEEPEST}", m.start(1))
             elif m[1] == "}":
                 done = tuple(stack.pop())
                 if not stack:

@@ -416,3 +416,21 @@ def test_an_access_without_a_space_goes_where_its_symbol_lies() -> None:
         mov.v2.b32 {%r1, %r2}, {%r2, %r1}; st.v4.b32 [%d0], {%r1, %r2, %r3, 0}; }""",
         out, block=1)
     assert out.tolist() == [8, 7, 5, 0]
+
+
+def test_an_address_in_a_narrow_register_is_out_of_bounds() -> None:
+    with pytest.raises(LaunchError, match="out of bounds"):
+        run("mov.u32 %r1, %tid.x; st.global.u32 [%r1], %r1;", words(1))
+
+
+def test_memory_that_no_machine_has_is_refused() -> None:
+    text = ptx("mov.u64 %d2, g;", ".global .b8 g[1099511627776];", params=1)
+    with pytest.raises(LaunchError, match="max_bytes is 2147483648"):
+        nvir.launch(nvir.read_ptx(text), "k", 1, 1, [words(1)])
+
+
+def test_endless_recursion_ends_early() -> None:
+    """The bound is one of memory, not only of the stack: these calls take none."""
+    text = ptx("call.uni f;", ".func f { call.uni f; ret; }", params=0)
+    with pytest.raises(LaunchError, match="stack overflow: 400"):
+        nvir.launch(nvir.read_ptx(text), "k", 1, 32, [])
