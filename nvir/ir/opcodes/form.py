@@ -343,6 +343,9 @@ def missing_operands(f: Form) -> str | None:
     given = len(operand_parts(f.shape))
     if given < required and f.name != "brx.idx":
         return f"'{f.name}' needs {required} operands, {given} given"
+    named = sum(o.role == ADDRESS and not (o.optional or o.variadic) for o in f.op.operands)
+    if len(f.addresses) < named:
+        return f"'{f.name}' needs an address in brackets"
     return None
 
 

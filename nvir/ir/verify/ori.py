@@ -19,6 +19,7 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Loose
 from nvir.ir.opcodes import TIED, UNKNOWN
 from nvir.ir.opcodes.form import missing_operands
+from nvir.ir.symbols import Variable
 from nvir.ir.types import CC, PRED, ScalarType, Type
 from nvir.ir.values import Argument, Constant, Value, same_class
 
@@ -174,6 +175,9 @@ def _check_loose(check: FunctionCheck, i: Instruction) -> None:
 def _check_call(check: FunctionCheck, i: Instruction, info: CallInfo) -> None:
     for p in info.return_params:
         check.in_sight(p, i)  # type: ignore[arg-type]  # they are variables
+    for v in (*info.return_params, *i.sources):
+        if isinstance(v, Variable) and v.space != "param":
+            check.fail(f"{v.name} is passed, and is no .param variable", i)
     callee, given = info.callee, (*i.results, *info.return_params)
     if callee is None:
         if not i.sources:
