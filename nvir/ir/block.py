@@ -84,6 +84,8 @@ class Block:
         while i is not None:
             before = i.prev
             yield i
+            if before is not None and before.block is not self:
+                erased_ahead(before)
             i = before
 
     def __len__(self) -> int:
@@ -107,6 +109,8 @@ class Block:
         while i is not None and i.form.is_phi:
             following = i.next
             yield i
+            if following is not None and following.block is not self:
+                erased_ahead(following)
             i = following
 
     @property

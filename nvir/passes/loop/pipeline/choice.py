@@ -50,7 +50,7 @@ from nvir.sm.simulate import Memory, Stream, least_cycles, loop_stream, slot_of,
 DEEPEST = 4
 LONGEST_PROLOGUE = 1 << 17  # instructions; only a mistaken demand leads there
 MARGIN = 0.03  # of the cycles an iteration: less is within what the model cannot tell
-ROUNDING = 0.01  # by which a simulation of some rounds may fall below the bound of endless ones
+ROUNDING = 0.02  # by which a simulation of some rounds may fall below the bound of endless ones
 ISSUES = 40_000  # of one simulation
 ASSUMED_BLOCK = 256
 PARTITIONS = 4  # of an SM
@@ -180,7 +180,7 @@ class Prices:
             slot_of(op, self.profile) for op in variant(expansion, set(body.phis))
             if op.parent in body.index and op.parent not in body.cheap
         ]
-        return least_cycles(slots, self.profile, Memory(self.level)) * (1 - ROUNDING)
+        return least_cycles(slots, self.profile, Memory(self.level))
 
     def _cost(self, found: Registers, stream: Stream, steps: int) -> Cost:
         """The cost of a loop whose body holds that many iterations."""
@@ -288,6 +288,7 @@ def choose(
             found.before, least = prices.before(loop, expansion), prices.least(body, expansion)
             if not force and least > found.before.cycles * (1 - MARGIN):
                 return _no_gain(found, least)
+            least *= 1 - ROUNDING
         pending[d] = prices.form(body_in_copy(loop, body), stages, kernel_only)
         if pending[d].bound <= least * (1 + MARGIN):  # else see first if a deeper one does better
             _price(prices, found, pending, force, limit)
