@@ -3,6 +3,8 @@
     python benchmarks/loop_passes.py [--sizes 1000,10000,100000] [--per-function 500]
                                      [--policy observed] [--profile] [--json out.json]
     python benchmarks/loop_passes.py FILE.ptx ...    the same of real kernels, all together
+    python benchmarks/loop_passes.py --folder DIR [--policy documented]
+                                     the whole pipeline `loops` on every PTX file of a folder
 
 The file holds kernels of loops as compilers write them: counted and not, tested at the head and at
 the end, one in another, with conditional bodies, invariant values and loads; most are marked not
@@ -12,6 +14,11 @@ the whole chain. Unrolling makes a file larger: later passes and the chain see m
 read: the last rows give the size after, and the chain's rate by the mean of both sizes. The goal
 is 60,000 a second for the chain at 10,000 instructions; the run ends with status 1 where it is
 missed. Times should grow as the file does.
+
+With a folder the driver runs all phases, pipelining among them, on one file after the other, each
+read anew and run once. Printed is the distribution of the files' rates, whose geometric mean
+is to be 20,000 a second, the slowest files, of which none may take 5 s, and what each pass takes of
+a file on average: a small file counts as much as a large one.
 """
 
 from __future__ import annotations
@@ -22,14 +29,17 @@ import gc
 import json
 import pstats
 import random
+import statistics
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import nvir
 from nvir.ir.bulk import bulk
 from nvir.passes.context import Context
+from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs
 from nvir.passes.pipeline import parse_pipeline
 
@@ -38,6 +48,8 @@ CHAIN = (
     "licm<id=2>", "licm<id=3>",
 )
 GOAL = 60_000
+FOLDER_GOAL = 20_000  # of the whole pipeline, as a geometric mean over files
+LONGEST = 5.0  # seconds for a file
 HEADER = """.version 8.6
 .target sm_80
 .address_size 64
@@ -163,9 +175,53 @@ def total(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def whole(path: Path, policy: Any) -> dict[str, Any]:
+    """CPU seconds of the whole pipeline on a file, and wall seconds of each pass."""
+    module = nvir.read_ptx(path)
+    driver = Driver(Settings())
+    gc.collect()
+    begin = time.process_time()
+    driver.run(module, "loops", policy=policy)
+    seconds = time.process_time() - begin
+    passes: Counter[str] = Counter()
+    for t in driver.timings:
+        passes[t.pass_name] += t.seconds
+    return {"file": path.name, "instructions": count(nvir.read_ptx(path)), "seconds": seconds,
+            "passes": passes}
+
+
+def folder(root: Path, policy: Any, json_path: str | None) -> int:
+    rows = []
+    for path in sorted(root.rglob("*.ptx")):
+        try:
+            rows.append(whole(path, policy))
+        except nvir.NvirError as e:
+            print(f"{path.name}: {e}")
+    rates = sorted(r["instructions"] / r["seconds"] for r in rows)
+    mean = statistics.geometric_mean(rates)
+    print(f"pipeline loops, policy {policy}, {len(rows)} files, "
+          f"{sum(r['instructions'] for r in rows):,} instructions")
+    print(f"instructions a second: geometric mean {mean:,.0f}; quantiles "
+          + ", ".join(f"{q:.0%} {rates[int(q * (len(rates) - 1))]:,.0f}"
+                      for q in (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1)))
+    share: Counter[str] = Counter()
+    for r in rows:
+        everything = sum(r["passes"].values()) or 1.0
+        for name, seconds in r["passes"].items():
+            share[name] += seconds / everything / len(rows)
+    print("share of a file: " + ", ".join(f"{n} {s:.0%}" for n, s in share.most_common(8)))
+    slowest = sorted(rows, key=lambda r: -r["seconds"])
+    for r in slowest[:5]:
+        print(f"{r['seconds']:>8.2f} s {r['instructions']:>8,}  {r['file']}")
+    if json_path:
+        Path(json_path).write_text(json.dumps(rows, indent=1))
+    return int(mean < FOLDER_GOAL or slowest[0]["seconds"] > LONGEST)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--folder", type=Path, help="PTX files for the whole pipeline")
     parser.add_argument("--sizes", default="1000,10000,100000")
     parser.add_argument("--per-function", type=int, default=500)
     parser.add_argument("--policy", choices=("observed", "documented"), default="observed")
@@ -177,6 +233,8 @@ def main() -> int:
     args.repeat, repeat = 1, args.repeat
     measure(file_of(500, 500), args)  # tables and profiles are read once for a process
     args.repeat = repeat
+    if args.folder:
+        return folder(args.folder, args.policy, args.json)
     if args.profile:
         profiler = cProfile.Profile()
         profiler.runcall(measure, file_of(sizes[0], args.per_function), args)

@@ -165,7 +165,7 @@ class Prices:
         stream = loop_stream(kernel, self.profile)
         bound = 0.0
         if self.plain is not None:
-            bound = self._cost(self.plain, stream, made.factor).cycles * (1 - ROUNDING)
+            bound = self._cost(self.plain, stream, made.factor).cycles * (1 - 2 * ROUNDING)
         return Form(header.function, staged, left, stream, made.factor, bound)
 
     def after(self, form: Form) -> Cost:
