@@ -211,8 +211,10 @@ def test_the_remark_says_what_it_costs() -> None:
     assert r.args["stages"] == 3
     assert r.args["factor"] == 2
     assert r.args["mii"] >= 1
-    assert r.args["registers"] >= r.args["registers_before"]
-    assert 0 < r.args["blocks"] <= r.args["blocks_before"]
+    more = r.args["registers"] > r.args["registers_before"]  # than of the loop as ptxas unrolls it
+    assert 0 < r.args["blocks"] <= r.args["blocks_before"] if more else (
+        r.args["blocks"] >= r.args["blocks_before"] > 0
+    )
 
 
 @pytest.mark.seed("SWP-04", "SWP-06", "GAP-23")
