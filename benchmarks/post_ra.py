@@ -3,8 +3,9 @@
     python benchmarks/post_ra.py [--pipelined] [--json FILE] [FILE.ptx ...]
 
 For each loop of one block of the examples (or of the files): the interval with unlimited registers,
-that on the registers of the allocation, that with values spread over registers of their own, that
-of several copies with registers of their own (all for one iteration), and what raised the first.
+that on the registers of the allocation, that with registers given after the schedule (as many as
+cost no occupancy, then as many as the machine has), that of several copies with registers given so
+(all for one iteration), and what raised the first.
 `--pipelined` adds the kernels that `loop-pipeline` makes of them, which hold several iterations
 already. Every schedule is judged, and executed with symbols for values for trip counts 0 to
 stages + 3; the last columns compare predicted cycles with the simulator's for one warp.
@@ -21,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import nvir
-from nvir.assembler.postra import LoopCode, loop_code, schedule
+from nvir.assembler.postra import PostRaSchedule, loop_code, schedule
 from nvir.assembler.postra.check import check, compare
-from nvir.assembler.postra.expand import expand
+from nvir.assembler.postra.fold import schedule_then_allocate
 from nvir.assembler.postra.stream import kernel_stream
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
@@ -32,7 +33,7 @@ from nvir.sm.profile import profile_for
 from nvir.sm.schedule.loops import schedule_loop
 from nvir.sm.simulate import simulate
 
-KINDS = ("plain", "spread", "copies")
+KINDS = ("plain", "after", "most", "copies")
 COPIES = 6  # at most
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
 
@@ -58,27 +59,28 @@ def rows(path: Path, pipelined: bool) -> Iterator[dict[str, Any]]:
             try:
                 before = schedule_loop(loop_graph(loop, profile), effort="quick")
                 row["before"] = before.ii
-                code = loop_code(loop, profile)
-                row["plain"] = measured(code, 1)
-                code = loop_code(loop, profile, spread=True)
-                row["spread"] = measured(code, 1)
-                wanted = math.ceil(row["spread"]["ii"] / before.ii)
-                copies = min(COPIES, wanted) if code.counted else 1
-                row["copies"] = measured(expand(code, copies), copies)
+                most = profile.limits.max_registers_per_thread
+                row["plain"] = measured(schedule(loop_code(loop, profile)), 1)
+                row["after"] = measured(schedule_then_allocate(loop, profile), 1)
+                row["most"] = measured(schedule_then_allocate(loop, profile, limit=most), 1)
+                wanted = math.ceil(row["most"]["ii"] / before.ii)
+                copies = min(COPIES, wanted) if row["most"]["counted"] else 1
+                made = schedule_then_allocate(loop, profile, copies=copies)
+                row["copies"] = measured(made, copies)
             except NvirError as e:
                 row["error"] = str(e)
             yield row
 
 
-def measured(code: LoopCode, copies: int) -> dict[str, Any]:
+def measured(made: PostRaSchedule, copies: int) -> dict[str, Any]:
     """Figures of a body on its registers, an iteration each."""
-    made = schedule(code)
+    code = made.code
     faults = check(made)
     for trips in range(made.stages + 4):
         faults += compare(made, trips)
     ran = simulate(kernel_stream(made), warps=1, iterations=32)
     return {
-        "copies": copies, "ii": made.ii / copies, "stages": made.stages,
+        "copies": copies, "counted": code.counted, "ii": made.ii / copies, "stages": made.stages,
         "true": made.true_ii / copies, "bound": made.bound / copies,
         "registers": code.registers, "cycles": made.cycles / copies,
         "simulated": ran.cycles_per_iteration / copies, "faults": len(faults),
@@ -104,7 +106,7 @@ def main() -> None:
 
 def show(found: list[dict[str, Any]]) -> None:
     head = f"{'II':>6} {'st':>2} {'regs':>4}"
-    print(f"{'loop':42} {'before':>6} │ {head} │ {head} │ {head} {'x':>2} {'cycles':>6} "
+    print(f"{'loop':42} {'before':>6} │ {head} │ {head} │ {head} │ {head} {'x':>2} {'cycles':>6} "
           f"{'simul.':>6}  raised by")
     good = [r for r in found if "copies" in r]
     for r in found:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--spread", is_flag=True,
-    help="With --post-ra: values in registers of their own, as many as cost no occupancy.",
+    help="With --post-ra: values get registers after the schedule, as many as cost no occupancy.",
 )
 @click.option(
     "--copies", type=click.IntRange(1, 16), default=1, show_default=True, metavar="N",

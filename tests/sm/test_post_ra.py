@@ -14,6 +14,7 @@ from nvir.assembler.postra.code import parallel_moves
 from nvir.assembler.postra.control import BARRIERS
 from nvir.assembler.postra.dependences import dependences, register_carried
 from nvir.assembler.postra.expand import expand, instances, own_registers
+from nvir.assembler.postra.fold import fold, renamed, schedule_then_allocate
 from nvir.assembler.postra.place import (
     has_conflict,
     place,
@@ -668,3 +669,62 @@ def test_copies_of_random_bodies(body, copies):
     body = attrs.evolve(body, counted=True)
     verified(expand(body, copies))
     same_as_copies(body, copies)
+
+
+# ---------------------------------------------------------------- registers after the schedule
+
+
+def test_values_share_registers_where_the_interval_lets_them():
+    """Four sums in a row, each of a value that is made when it is needed: they share."""
+    made_first = [op("IADD3", f"R{20 + k}", "R2") for k in range(4)]
+    uses = [op("FADD", "R3", f"R3 R{20 + k}") for k in range(4)]
+    c = code(*made_first, *uses, op("BRA", "", "", "P0", "branch"), live_out=frozenset({("R", 3)}))
+    made = schedule(c, effort="full")
+    done = fold(made)
+    assert done.reference is c
+    assert done.ii == made.ii
+    assert done.code.used() < c.used()
+    assert check(done) == []
+    for trips in range(done.stages + 4):
+        assert compare(done, trips) == []
+    shared = {r for o in done.code.operations for r in o.writes}
+    assert ("R", 3) in shared  # what is carried keeps its own
+
+
+def test_a_wrong_sharing_is_told():
+    """All values in one register: the kernel reads what another iteration wrote."""
+    made = schedule(saxpy("R20", "R21"), effort="full")
+    assert made.stages > 1
+    one = {("R", 20): ("R", 21)}
+    operations = tuple(renamed(o, one) for o in made.code.operations)
+    wrong = attrs.evolve(
+        made, code=attrs.evolve(made.code, operations=operations), reference=made.code
+    )
+    assert compare(wrong, made.stages + 3)
+
+
+@given(bodies())
+@settings(max_examples=40, deadline=None)
+def test_random_bodies_compute_the_same_on_shared_registers(c):
+    made = schedule(c, effort="full")
+    done = fold(made)
+    assert check(done) == []
+    for trips in (0, 1, done.stages, done.stages + 3):
+        assert compare(done, trips) == []
+
+
+def test_allocation_after_the_schedule_does_not_wait_for_registers():
+    """Loads of four floats, added up: on four registers in turn each load waits for the add before.
+
+    The same number of registers, given after the schedule, lets iterations overlap.
+    """
+    _, loop = first_loop(module(DOT))
+    before = schedule(loop_code(loop, SM80))
+    after = schedule_then_allocate(loop, SM80)
+    assert check(after) == []
+    assert after.ii < before.ii
+    copies = schedule_then_allocate(loop, SM80, copies=3)
+    assert copies.ii / 3 < after.ii
+    assert copies.code.registers <= SM80.limits.max_registers_per_thread
+    for trips in range(copies.stages + 3):
+        assert compare(copies, trips) == []

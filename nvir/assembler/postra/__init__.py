@@ -3,6 +3,7 @@
     code         operations on physical registers
     lower        a loop of a function as such code, by its allocation
     expand       several copies of a body, each with registers of its own
+    fold         registers given after the schedule, shared as the interval allows
     dependences  what waits for what, false dependences included; phase A
     records      what is written down for each operation and stage; names of scheduler variants
     place        phases B and C: liveness by stage, a cycle for each operation

@@ -25,6 +25,7 @@ from nvir.assembler.regalloc.targets import RESERVED, block_threads, register_li
 from nvir.assembler.regalloc.units import Owner
 from nvir.ir.block import Block
 from nvir.ir.errors import Unsupported
+from nvir.ir.function import Function
 from nvir.ir.loops import Loop
 from nvir.sm.loopgraph import order_edges
 from nvir.sm.operation import MachineInstruction
@@ -50,11 +51,17 @@ def loop_code(
         allocation = allocate(function, profile, limit=limit)
     most = profile.limits.max_registers_per_thread
     if spread:
-        own = register_limit(function, profile.limits)
-        free = (t - RESERVED for t in targets(block_threads(function), profile.limits))
-        most = limit or min(own, next((t for t in free if t >= allocation.registers), most))
+        most = limit or spare_registers(function, profile, allocation)
     builder = _Lowering(loop, profile, allocation, max(most, allocation.registers))
     return builder.build(spread, alias)
+
+
+def spare_registers(function: Function, profile: Profile, allocation: Allocation) -> int:
+    """General registers that a thread of a function could have at no cost in occupancy."""
+    own = register_limit(function, profile.limits)
+    free = (t - RESERVED for t in targets(block_threads(function), profile.limits))
+    most = profile.limits.max_registers_per_thread
+    return min(own, next((t for t in free if t >= allocation.registers), most))
 
 
 class _Lowering:

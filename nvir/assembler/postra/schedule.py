@@ -47,9 +47,11 @@ class PostRaSchedule:
 
     true_ii     the bound of pipes and true dependences: what other registers could reach
     bound       the bound of all dependences and pipes
-    owner_ii    what the modulo scheduler found; `ii` is that or more
+    owner_ii    what the modulo scheduler found; `ii` is that or more; `owner_live` its MaxLive
     raised_by   false dependences on the cycle that binds; empty where none binds
     carried     phase A's table
+    reference   the body with registers of its own that the code stands for, see `fold`; None where
+                the code says itself what it computes
     """
 
     code: LoopCode
@@ -65,6 +67,8 @@ class PostRaSchedule:
     control: KernelControl
     is_pipelined: bool
     reason: str = ""
+    owner_live: int = 0
+    reference: LoopCode | None = None
 
     @property
     def times(self) -> tuple[int, ...]:
@@ -96,12 +100,13 @@ class PostRaSchedule:
 
 def schedule(
     code: LoopCode, *, level: str = "l1", policy: str = "observed", effort: str = "quick",
-    mode: int = 0,
+    mode: int = 0, register_limit: int | None = None,
 ) -> PostRaSchedule:
     """Pipeline a loop on its registers.
 
     level     where loads hit
     effort    of the modulo scheduler: "quick", "interval" or "full"
+    register_limit   live registers for which it raises the interval
     mode      the tensor gate, see `nvir.assembler.postra.records.decode`
     Raises NvirError for a body without operations, Unsupported for one that the machine lacks.
     """
@@ -116,7 +121,7 @@ def schedule(
     if bounds.recurrence is not None and bounds.rec_mii > true_ii:
         raised = tuple(found[e] for e in bounds.recurrence.edges if found[e].is_false)
     made = modulo_schedule(
-        graph, solver="none", effort=effort, sizes=_sizes(code),
+        graph, solver="none", effort=effort, sizes=_sizes(code), register_limit=register_limit,
         register_edges=[k for k, d in enumerate(found) if d.kind == "RAW"],
     )
     placed, reason = _place(code, found, made, mode)
@@ -132,7 +137,7 @@ def schedule(
     return PostRaSchedule(
         code, tuple(found), placed.ii, stages, true_ii, bounds.mii, made.ii,
         raised, placed, register_carried(found, of, 0, stages - 1),
-        control(code, found, placed.ii, times, level), pipelined, reason,
+        control(code, found, placed.ii, times, level), pipelined, reason, made.max_live,
     )
 
 

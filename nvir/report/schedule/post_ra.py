@@ -17,6 +17,7 @@ from nvir.assembler.postra.code import PhysicalOp, reg_name
 from nvir.assembler.postra.control import LONGEST_STALL, Fields
 from nvir.assembler.postra.dependences import Dependence
 from nvir.assembler.postra.expand import expand
+from nvir.assembler.postra.fold import schedule_then_allocate
 from nvir.assembler.postra.lower import loop_code
 from nvir.assembler.postra.place import has_conflict
 from nvir.assembler.postra.schedule import PostRaSchedule, schedule
@@ -45,15 +46,19 @@ def listing(
 ) -> Listing:
     """Schedule a loop of one block before and behind allocation; the second is checked.
 
-    spread   values get registers of their own, see `nvir.assembler.postra.lower`
+    spread   values get registers after the schedule, see `nvir.assembler.postra.fold`
     limit    registers a thread
     copies   iterations that make one pass of the kernel, each with registers of its own
     Raises Unsupported as `loop_code` does, NvirError if the judge refuses the schedule (a bug).
     """
     before = schedule_loop(loop_graph(loop, profile, level=level, policy=policy), effort="quick")
-    code = loop_code(loop, profile, spread=spread, limit=limit)
-    code = expand(code, copies, limit)
-    after = schedule(code, level=level, policy=policy)
+    if spread:
+        after = schedule_then_allocate(
+            loop, profile, copies=copies, limit=limit, level=level, policy=policy
+        )
+    else:
+        code = expand(loop_code(loop, profile, limit=limit), copies, limit)
+        after = schedule(code, level=level, policy=policy)
     require(after, level=level, policy=policy)
     return Listing(before, after, spread, copies)
 
