@@ -50,7 +50,7 @@ from nvir.sm.simulate import Memory, Stream, least_cycles, loop_stream, slot_of,
 DEEPEST = 4
 LONGEST_PROLOGUE = 1 << 17  # instructions; only a mistaken demand leads there
 MARGIN = 0.03  # of the cycles an iteration: less is within what the model cannot tell
-ROUNDING = 0.02  # by which a simulation of some rounds may fall below the bound of endless ones
+ROUNDING = 0.025  # by which a simulation of some rounds may fall below the bound of endless ones
 ISSUES = 40_000  # of one simulation
 ASSUMED_BLOCK = 256
 PARTITIONS = 4  # of an SM
