@@ -15,7 +15,7 @@ from nvir.llvm.attributes import (
     parameter_problem,
     text_problem,
 )
-from nvir.llvm.grammar import Grammar
+from nvir.llvm.grammar import MAX_SEEN, Grammar
 from nvir.llvm.lexer import END, Stop, unquoted
 
 
@@ -31,6 +31,7 @@ class AttributeReader:
     def __init__(self, reader: Grammar) -> None:
         self.groups: dict[str, tuple[Any, ...]] = {}
         self.reader = reader
+        self._seen: dict[tuple[str, str], list[tuple[list[str], tuple[Any, ...]]]] = {}
         self._problems: dict[Any, str | None] = {}
         self._calls: dict[str, tuple[Any, ...]] = {}
 
@@ -48,6 +49,19 @@ class AttributeReader:
         token = g.t[g.k]
         if token not in NAMES and token[:1] != '"':
             return ()
+        start, t = g.k, g.t
+        seen = self._seen.setdefault((token, t[start + 1]), [])
+        for tokens, known in seen:
+            end = start + len(tokens)
+            if t[start:end] == tokens and t[end] not in NAMES and t[end][:1] != '"':
+                g.k = end
+                return known
+        read = self._parameter(g)
+        if len(seen) < MAX_SEEN and not g.text.typed:  # there a type comes from what is before
+            seen.append((t[start : g.k], read))
+        return read
+
+    def _parameter(self, g: Grammar) -> tuple[Any, ...]:
         out: list[Any] = []
         while True:
             token = g.t[g.k]

@@ -78,6 +78,7 @@ FLAGS_OF: dict[str, frozenset[str]] = {
                      "call", "fptrunc", "fpext", "sitofp"), _FAST),
 }
 MAX_DIGITS = 4000
+MAX_SEEN = 8  # types that begin with the same tokens and are remembered
 _INTEGER = re.compile(r"-?\d+\Z", re.ASCII).match
 _FLOAT = re.compile(r"[-+]?(?:\d|inf|[qs]?nan)|f0x", re.ASCII).match
 _HEX = re.compile(r"[us]0x[0-9A-Fa-f]+\Z").match
@@ -98,6 +99,8 @@ class Grammar:
         self.struct_uses: dict[str, int] = {}
         self.symbols: dict[str, Symbol] = {}
         self.stand_ins: dict[str, Value] = {}
+        self.seen_types: dict[tuple[str, str, str], list[tuple[list[str], Type]]] = {}
+        self.numbers: dict[str, int] = {}
         self.memo: dict[tuple[Type, str], Value] = {}
         self.pointee: Type = I8
         self.start = 0  # the first token of the line or entity that is being read
@@ -106,6 +109,7 @@ class Grammar:
         """Take another's names."""
         self.structs, self.struct_uses = other.structs, other.struct_uses
         self.symbols, self.memo, self.stand_ins = other.symbols, other.memo, other.stand_ins
+        self.seen_types, self.numbers = other.seen_types, other.numbers
 
     # ------------------------------------------------------------- tokens
 
@@ -133,10 +137,13 @@ class Grammar:
 
     def number(self, what: str = "a number") -> int:
         token = self.t[self.k]
-        if not (token.isdigit() and token.isascii() and len(token) <= MAX_DIGITS):
-            self.fail(what)
+        known = self.numbers.get(token)
+        if known is None:
+            if not (token.isdigit() and token.isascii() and len(token) <= MAX_DIGITS):
+                self.fail(what)
+            known = self.numbers[token] = int(token)
         self.k += 1
-        return int(token)
+        return known
 
     def string(self, what: str = "a string") -> str:
         token = self.t[self.k]
@@ -223,6 +230,22 @@ class Grammar:
         return space
 
     def _type(self, depth: int) -> Type:
+        """A type of more than one token; one that was read before is known by its tokens."""
+        t, at = self.t, self.k
+        if t[at] not in "[{<":
+            return self._fresh_type(depth)
+        seen = self.seen_types.setdefault((t[at + 1], t[at + 2], t[at + 3]), [])
+        for tokens, known in seen:
+            end = at + len(tokens)
+            if t[at:end] == tokens:
+                self.k = end
+                return known
+        found = self._fresh_type(depth)
+        if len(seen) < MAX_SEEN:
+            seen.append((t[at : self.k], found))
+        return found
+
+    def _fresh_type(self, depth: int) -> Type:
         token, at = self.t[self.k], self.k
         if depth > MAX_DEPTH:
             self.unsupported(f"a type nested deeper than {MAX_DEPTH}")

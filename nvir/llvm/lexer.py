@@ -66,11 +66,8 @@ class Text:
             self._scan()
         self.count = len(self.tokens)
         if '"' in text:
-            names: dict[str, str] = {}
-            self.tokens = [
-                t if '"' not in t else names.get(t) or names.setdefault(t, _plainly(t))
-                for t in self.tokens
-            ]
+            names = {t: _plainly(t) for t in set(self.tokens) if '"' in t}
+            self.tokens = [names.get(t, t) for t in self.tokens]
         self.tokens += (END,) * 8  # looking ahead needs no care
 
     def _scan(self) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pathlib
 import struct
 
+import numpy as np
 import pytest
 
 import nvir
@@ -14,6 +16,7 @@ from nvir.llvm.printer import print_ll
 from nvir.llvm.reader import read_ll
 from nvir.passes.driver import run_passes
 from nvir.passes.presets import preset
+from nvir.toolchain import available, ptxas
 
 
 def variable(module, name):
@@ -147,3 +150,36 @@ def test_every_alloca_of_a_block_is_split():
     m = read_ll(f"define void @f(i32 %x) {{\n{body}  ret void\n}}\n")
     run_passes(m, "sroa")
     assert all(i.aux[0].name == "i32" for i in m["f"].instructions() if i.form.name == "alloca")
+
+
+FIXTURES = sorted((pathlib.Path(__file__).parent / "fixtures").glob("*.ll"))
+
+
+@pytest.mark.parametrize("file", FIXTURES, ids=lambda p: p.stem)
+def test_text_of_a_producer_goes_through(file):
+    """Made by benchmarks/producers/make.py."""
+    module = read_ll(file)
+    nvir.verify(module)
+    opaque = print_ll(module, "llvm20")
+    run_passes(module, preset(3), verify=True)
+    ptx = nvir.print_ptx(module)
+    assert any(f.is_kernel for f in module.functions)
+    if available("ptxas"):
+        assert ptxas(ptx, "sm_80").cubin is not None
+    again = read_ll(opaque)
+    run_passes(again, preset(3))
+    assert nvir.print_ptx(again) == ptx
+
+
+def test_numbas_kernel_computes():
+    module = read_ll(next(f for f in FIXTURES if f.stem == "numba_saxpy"))
+    run_passes(module, preset(3))
+    name = next(str(f.name) for f in module.functions if f.is_kernel)
+    x = np.arange(64, dtype=np.float32)
+    y = np.ones(64, dtype=np.float32)
+
+    def array(a):
+        return [np.uint64(0), np.uint64(0), np.int64(64), np.int64(4), a, np.int64(64), np.int64(4)]
+
+    nvir.launch(module, name, 2, 32, [np.float32(3), *array(x), *array(y)])
+    assert (y == 3 * x + 1).all()
