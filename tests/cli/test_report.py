@@ -75,7 +75,8 @@ def test_a_long_name_is_cut_in_the_text_and_whole_in_json(tmp_path: Path) -> Non
 
 
 def test_lines_as_text_and_json_and_into_a_file(tmp_path: Path) -> None:
-    text = run("report", SGEMM, "--lines", "--source")
+    root = str(Path(SGEMM).parents[1])  # sources are opened below the root alone
+    text = run("report", SGEMM, "--lines", "--source", "--source-root", root)
     assert "◀ peak" in text
     assert "sum += a_tile[y][i] * b_tile[i][x];" in text
     document = json.loads(run("report", SGEMM, "--lines", "--json"))
@@ -188,7 +189,7 @@ def test_files_that_are_no_ptx(command: str, content: object, says: str, tmp_pat
         (["report"], 2, "Missing argument"),
         (["cfg", SGEMM, "--kernel", "nope"], 2, "there are: sgemm"),
         (["cfg", SGEMM, "--loop", "nope"], 1, "no loop"),
-        (["diff", SGEMM], 2, "Missing argument"),
+        (["diff", SGEMM], 2, "two files are compared"),
         (["diff", SGEMM, SGEMM, "--fail-on", "regs=1"], 2, "no figure is called 'regs'"),
         (["diff", SGEMM, SGEMM, "--kernel", "nope"], 2, "neither file"),
         (["diff", "-", "-"], 2, "only one"),
