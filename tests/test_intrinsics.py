@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
+
+import numpy as np
 import pytest
 
 import nvir
@@ -11,8 +15,25 @@ from nvir.ir import Module
 from nvir.ir.errors import Unsupported
 from nvir.ir.intrinsics import find, table
 from nvir.ir.intrinsics.intrinsic import parse_pattern
+from nvir.ir.layout import size_of
 from nvir.ir.nvvm import Builder, declare, function
-from nvir.ir.types import I32, VOID, pointer
+from nvir.ir.types import (
+    DOUBLE,
+    FLOAT,
+    HALF,
+    I1,
+    I8,
+    I16,
+    I32,
+    I64,
+    VOID,
+    StructType,
+    VectorType,
+    int_type,
+    pointer,
+    struct,
+    vector,
+)
 from nvir.passes.select import select_module
 from nvir.passes.select.intrinsics import RULES, SCALARS
 from tests.intrinsic_calls import module_of, overloads, run, short
@@ -100,8 +121,6 @@ def test_both_refuse_what_the_table_has_not(name):
 
 
 def run_alone(module):
-    import numpy as np
-
     nvir.launch(module, "k", 1, 1, [np.zeros(4, np.int32), np.int32(3)])
 
 
@@ -138,6 +157,39 @@ def test_a_body_of_the_same_name_is_called():
     b.ret_void()
     assert "call.uni" in nvir.print_ptx(select_module(module))
     assert "abs.s32" in nvir.print_ptx(select_module(called("__nv_abs", I32, [I32])))
+
+
+TYPES = [I1, I8, I16, I32, I64, int_type(128), HALF, FLOAT, DOUBLE, VOID, pointer(), pointer(1),
+         pointer(3), vector(I32, 2), vector(FLOAT, 4), vector(HALF, 2), struct([I32, I1])]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_calls_of_other_types_are_refused_in_words(seed):
+    """A declaration may say anything: never a traceback, on either level."""
+    rng = random.Random(seed)
+    rows = rng.sample(list(table().values()), 150)
+    for row in [*rows, *(r for r in table().values() if r.rule)]:
+        given = rng.choices([t for t in TYPES if t is not VOID], k=rng.randrange(5))
+        module = Module("sm_90", level="nvvm")
+        f = function(module, "k", VOID, [(f"a{k}", t) for k, t in enumerate(given)], kind="entry")
+        b = Builder(f.block("entry"))
+        b.call(declare(module, row.name, rng.choice(TYPES), given), list(f.params))
+        b.ret_void()
+        args = [bytes(size_of(t)) if isinstance(t, VectorType | StructType) or t.bits > 64
+                else np.uint64(0) for t in given]
+        for attempt in (lambda m=module: nvir.print_ptx(select_module(m)),
+                        lambda m=module, a=args: nvir.launch(m, "k", 1, 1, a)):
+            with contextlib.suppress(nvir.NvirError):
+                attempt()
+
+
+def test_what_is_wrong_with_a_call_is_said():
+    with pytest.raises(Unsupported, match=r"llvm.ctpop.i32 with 2 operands"):
+        run_alone(called("llvm.ctpop.i32", I32, [I32, I32]))
+    with pytest.raises(Unsupported, match=r"a call of llvm.nvvm.mulhi.i with 1 operands"):
+        select_module(called("llvm.nvvm.mulhi.i", I32, [I32]))
+    with pytest.raises(Unsupported, match=r"llvm.nvvm.cp.async.wait.group with operand 0 that is"):
+        select_module(called("llvm.nvvm.cp.async.wait.group", VOID, [I32]))
 
 
 @pytest.mark.parametrize("text", ["add.s32 $0:x", "ld.global.b32 [$0]", "mov.u32 %nothing"])

@@ -26,7 +26,7 @@ from nvir.interp.ori_level import ori
 from nvir.interp.rows import unsupported
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.intrinsics import Intrinsic, find, is_packed, registers_of, written
+from nvir.ir.intrinsics import Intrinsic, find, is_packed, mismatch, registers_of, written
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.opcodes.form import form
 from nvir.ir.types import ADDRESS_SPACES, B32, B64, ScalarType, Type
@@ -42,7 +42,11 @@ def callee_name(i: Instruction) -> str:
 def row_of(i: Instruction) -> Intrinsic | None:
     """The row of what a call names, unless the module has a body for it."""
     name = callee_name(i)
-    return find(name) if name and i.aux.callee.is_declaration else None
+    row = find(name) if name and i.aux.callee.is_declaration else None
+    why = mismatch(row, i) if row is not None else None
+    if why is not None:
+        raise unsupported(i, f"{name} {why}")
+    return row
 
 
 # ----------------------------------------------------------- one instruction

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import re
 
+from nvir.ir.intrinsics.fit import mismatch
 from nvir.ir.intrinsics.intrinsic import (
     CallOperands,
     Intrinsic,
@@ -66,7 +67,7 @@ __all__ = [
     "Intrinsic",
     "Pattern",
     "find",
-    "is_packed",
+    "is_packed", "mismatch",
     "registers_of",
     "table",
     "written",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import attrs
 
 from nvir.ir.instruction import Instruction
-from nvir.ir.intrinsics import Intrinsic, find, is_packed, registers_of
+from nvir.ir.intrinsics import Intrinsic, find, is_packed, mismatch, registers_of
 from nvir.ir.layout import align_of
 from nvir.ir.opcodes.form import form
 from nvir.ir.types import PRED, Type
@@ -24,8 +24,17 @@ from nvir.passes.select.spaces import GLOBAL
 def rule_of(name: str) -> Rule | None:
     """How a call of an intrinsic of this name is selected; None where the table has no such."""
     row = find(name)
-    if row is None:
-        return None
+    return None if row is None else functools.partial(_checked, row, _rule_of_row(row))
+
+
+def _checked(row: Intrinsic, rule: Rule, s: Selector, i: Instruction) -> Parts:
+    why = mismatch(row, i)
+    if why is not None:
+        raise s.fail(f"a call of {i.aux.callee.name} {why}")
+    return rule(s, i)
+
+
+def _rule_of_row(row: Intrinsic) -> Rule:
     if row.ori:
         return functools.partial(_apply, row)
     word, *arguments = row.rule.split()
