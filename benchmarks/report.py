@@ -46,9 +46,10 @@ COMMANDS = {
 }
 
 
-def cpu_time(command: list[str], repeat: int) -> float:
-    """The least CPU time of several runs of a command, in seconds; nan where it fails."""
-    best = math.inf
+def cost(command: list[str], repeat: int) -> tuple[float, float]:
+    """The least CPU time of several runs of a command, in seconds, nan where it fails; the peak
+    memory of the last, in MB."""
+    best, peak = math.inf, 0.0
     for _ in range(repeat):
         process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -56,9 +57,13 @@ def cpu_time(command: list[str], repeat: int) -> float:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            return math.nan
-        best = min(best, used.ru_utime + used.ru_stime)
-    return best
+            return math.nan, peak
+        best, peak = min(best, used.ru_utime + used.ru_stime), used.ru_maxrss / 1024
+    return best, peak
+
+
+def cpu_time(command: list[str], repeat: int) -> float:
+    return cost(command, repeat)[0]
 
 
 def assembler(path: Path, repeat: int) -> float:
@@ -106,10 +111,10 @@ def corpus(files: list[Path], what: list[str], repeat: int) -> None:
         theirs = max(assembler(path, repeat), FLOOR)
         shown = [f"ptxas {theirs:.2f}"]
         for name in what:
-            t = cpu_time([*NVIR, *COMMANDS[name], str(path)], repeat)
+            t, peak = cost([*NVIR, *COMMANDS[name], str(path)], repeat)
             if not math.isnan(t):  # explain has nothing to say of a file without loops
                 times[name][path] = t
-            shown.append(f"{name} {t:.2f}")
+            shown.append(f"{name} {t:.2f} s {peak:.0f} MB")
         if "report" in what and not math.isnan(theirs) and path in times["report"]:
             ratios[path] = times["report"][path] / theirs
         print(f"[{k}/{len(files)}] {path.name[-70:]}: {', '.join(shown)}", flush=True)
