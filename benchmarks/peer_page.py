@@ -49,12 +49,12 @@ control flow).
 
 ## A whole command
 
-Measured 2026-11-22 on the PTX of 149 files of real projects: CPU time of whole processes on a machine
+On PTX of 149 files of real projects, 2026-11-22, in CPU time of whole processes on a machine
 under heavy load, ptxas counting as 0.1 s where it is quicker. `nvir report` takes 1.5 times as long
 as `ptxas -O3` (geometric mean; the worst file 2.9 times). On every fourth file `--lines` takes 1.06
 and `--html` 1.25 times as long as the report. An empty kernel takes 0.15 s, `import nvir` 0.03 s.
 
-Compiling the hot, plain modules by mypyc was tried: of the PTX reader it stops with an internal error
+Compiling hot, plain modules by mypyc was tried: in the PTX reader it stops with an internal error
 (`nvir/ptx/names.py`). The package stays pure Python.
 
 ## How cost grows
