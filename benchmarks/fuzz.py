@@ -262,10 +262,8 @@ def choose_freely() -> Iterator[None]:
     """Let loop-pipeline prefer any depth: its model of the machine takes longer than all else, and
     what is judged is the code that it makes."""
 
-    def cost(self: Any, found: Any, loop: Any, *rest: Any) -> pipeline_choice.Cost:
-        header = loop.header
-        size = sum(1 for _ in header.function.instructions())
-        drawn = 1.0 + zlib.crc32(f"{header.name} {size}".encode()) % 97
+    def cost(self: Any, found: Any, stream: Any, steps: int) -> pipeline_choice.Cost:
+        drawn = 1.0 + zlib.crc32(f"{len(stream.slots)} {steps}".encode()) % 97
         return pipeline_choice.Cost(32, 0, 4, drawn)
 
     prices: Any = pipeline_choice.Prices
@@ -323,6 +321,8 @@ def seeds(
     for seed in itertools.islice(itertools.count(first), args.count):
         if time.monotonic() > end or campaign.figures.checked - before >= args.checks:
             return
+        if args.first and campaign.told:
+            return
         yield seed
 
 
@@ -332,7 +332,8 @@ def main(argv: list[str] | None = None) -> int:
     add = parser.add_argument
     add("--input", "--job", dest="job", choices=("all", *jobs),
         help="default all, with --chain passes")
-    add("--minutes", type=lambda x: 60 * float(x), dest="seconds", help="stop after this time")
+    add("--minutes", type=lambda x: 60 * float(x), dest="seconds", default=argparse.SUPPRESS,
+        help="stop after this time")
     add("--seconds", type=float, default=60.0, help="the same in seconds")
     add("--corpus", type=Path, help="folder of texts to begin with")
     add("--findings", type=Path, help="folder for the texts that showed a defect")
@@ -347,6 +348,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--totals", type=Path, help="file of figures to add to, and to go on from")
     add("--batch", type=int, default=32, help="kernels a run of ptxas")
     add("--assemble", type=int, default=4, help="ptxas takes every so manieth check; 0: none")
+    add("--first", action="store_true", help="passes: stop at the first defect")
     add("--shrink", type=float, default=30.0, help="seconds to shrink a failure")
     args = parser.parse_args(argv)
     job = args.job or ("passes" if args.chain else "all")

@@ -301,12 +301,39 @@ def random_cases(seed: int, count: int, size: int = 0, recipe: Recipe | None = N
     grid, block = rng.choice(LAUNCHES)
     generator = rng.choice(_GENERATORS)
     text = generator(seed, statements)
+    if seed % 3 == 0:
+        text = with_echoes(random.Random(f"echo {seed}"), text)
     favoured = _FAVOURED.get(theme(seed), "") if generator is loop_kernel else ""
     cases = []
     for k in range(count):
         r = recipe or random_recipe(random.Random(f"recipe {seed} {k}"), favoured)
         cases.append(Case(seed, text, r.chain, grid, block, size, r.knobs, r.policy))
     return cases
+
+
+_BINARY = re.compile(
+    r"^\t((?:add|sub|mul\.lo|and|or|xor|min|max|shl|shr)\.[subf]\d+) (%([a-z])\d+), (%\3\d+), "
+    r"(%\3\d+);$", re.M
+)
+
+
+def with_echoes(rng: random.Random, text: str) -> str:
+    """The kernel with expressions said again: operands swapped, or a third one added to either
+    first. What takes two of them for one by mistake is seen in the register that the echo sets."""
+    pools = {m[2]: m[1] for m in re.finditer(r"(%([a-z])\d+)", text)}
+    registers = {k: sorted(set(re.findall(rf"%{k}\d+(?=,)", text))) for k in pools}
+
+    def echoed(m: re.Match[str]) -> str:
+        op, made, pool, a, b = m[1], m[2], m[3], m[4], m[5]
+        free = [r for r in registers[pool] if r not in (made, a, b)]
+        if made in (a, b) or not free or rng.random() < 0.5:
+            return m[0]
+        again = rng.choice(free)
+        if rng.random() < 0.6:
+            return f"{m[0]}\n\t{op} {again}, {b}, {a};"
+        return f"{m[0]}\n\t{op} {again}, {b}, {again};\n\t{op} {again}, {a}, {again};"
+
+    return _BINARY.sub(echoed, text)
 
 
 def random_case(seed: int, size: int = 0, chain: tuple[str, ...] = ()) -> Case:

@@ -82,6 +82,8 @@ def page_width(output: str | None) -> int:
 
 def write_bytes(path: str, data: bytes) -> None:
     """Write a file whole, as `write_output` does."""
+    if path.endswith(("/", os.sep)):
+        raise NvirError(f"{path}: names a folder, not a file")
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not stat.S_ISREG(target.stat().st_mode):

@@ -18,6 +18,9 @@ SGEMM = Path(__file__).parents[2] / "examples" / "sgemm.ptx"
         (["opt", str(SGEMM), "-o", ""], 2, "the name of the output is empty"),
         (["opt", str(SGEMM), "--arch", "foo"], 2, "no machine profile for 'foo'"),
         (["knobs", "--read", "nope"], 1, "read by 'nope'"),
+        (["opt", str(SGEMM), "-p", "dce", "-o", "new/"], 1, "new/: names a folder, not a file"),
+        (["opt", "empty.nvir", "-p", "licm"], 1, "block M is empty"),
+        (["report", "/dev/zero"], 1, "/dev/zero: larger than 256 MiB"),
         (["cfg", "bare.ptx"], 1, "bare.ptx has no function with a body"),
         (["report", "half.ptx"], 1, "half.ptx:"),
         (["report", "missing.ptx"], 1, "missing.ptx: No such file or directory"),
@@ -39,6 +42,9 @@ def test_wrong_input_is_told(words, status, message, tmp_path, monkeypatch):
     Path("bare.ptx").write_text(".version 8.0\n.target sm_80\n.address_size 64\n")
     Path("half.ptx").write_text(text[: len(text) // 2])
     Path("empty.ptx").write_text("")
+    Path("empty.nvir").write_text(
+        "module ori target sm_80\nkernel @k() {\nentry:\n  bra L\nM:\nL:\n  ret\n}\n"
+    )
     Path("page.ptx").write_text("\n<!DOCTYPE html>\n<html></html>\n")
     Path("wide.ptx").write_bytes(text.encode("utf-16"))
     Path("flat.ptx").write_text(
