@@ -195,10 +195,8 @@ def same_results(f: File, kernel: str) -> bool | None:
         entry = next(k for k in module.functions if k.name == kernel)
         given = arguments(entry, f.spec.get(kernel), 7)
         block = entry.directives.get("reqntid") or (32,)
-        shared = next((4096 for v in module.globals if v.space == "shared" and not v.bits), 0) \
-            if hasattr(module, "globals") else 0
         try:
-            nvir.launch(module, kernel, 1, tuple(block), given, 8192 + shared, max_steps=10**6)
+            nvir.launch(module, kernel, 1, tuple(block), given, 8192, max_steps=10**6)
         except nvir.NvirError as e:
             if not states:
                 return None

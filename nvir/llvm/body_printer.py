@@ -15,7 +15,7 @@ from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
-from nvir.ir.types import VOID, PointerType, Type, VectorType
+from nvir.ir.types import VOID, ArrayType, PointerType, StructType, Type, VectorType
 from nvir.ir.values import Argument, Constant, Value
 from nvir.llvm.lexer import quoted, spelled
 from nvir.llvm.spell import CASTS, Speller, gep_element
@@ -60,6 +60,10 @@ class BodyPrinter:
                 self.printed[a] = self._argument_type(a)
         for b in f.blocks:
             for i in b:
+                if i.form.name == "splitStruct":
+                    for r in i.results:
+                        names[r] = f"%{self._fresh(str(r.name or 'split'))}"
+                    continue
                 if i.type is VOID:
                     continue
                 hint = i.name
@@ -157,6 +161,9 @@ class BodyPrinter:
                     for v, name in self.at_end.get(b, ()):
                         own, wanted = self.printed[v], self.spell.type(v.type)
                         out.append(f"  {name} = bitcast {own} {names[v]} to {wanted}")
+                if i.form.name == "splitStruct":
+                    out += self._split(i)
+                    continue
                 method = _METHODS.get(i.form.name)
                 if method is None or (self.typed and i.form.name in NEW_ROWS):
                     raise Unsupported(i.form.name, self.module.dialect, f"@{f.name}")
@@ -300,6 +307,14 @@ class BodyPrinter:
         text = ", ".join(map(self.typed_name, i._operands))
         return f"{i.form.name} {text}, {', '.join(map(str, i.aux))}"
 
+    def _split(self, i: Instruction) -> list[str]:
+        """NVVM's own splitStruct as the extractvalues that it stands for."""
+        whole = self.typed_name(i._operands[0])
+        return [
+            f"  {self.names[r]} = extractvalue {whole}, {', '.join(map(str, path))}"
+            for r, path in zip(i.results, _paths(i._operands[0].type), strict=True) if r.has_uses
+        ]
+
     def _shuffle(self, i: Instruction) -> str:
         lanes = ", ".join("i32 undef" if k < 0 else f"i32 {k}" for k in i.aux)
         mask = f"<{len(i.aux)} x i32> <{lanes}>"
@@ -394,6 +409,17 @@ class BodyPrinter:
         if not self.typed:
             return self.name(callee)
         return self.pointer_as(callee, f"{result} ({', '.join(kinds)})*")
+
+
+def _paths(t: Type) -> list[tuple[int, ...]]:
+    """The ways to the leaves of a type, in the order of `layout.fields`."""
+    if isinstance(t, StructType):
+        members: list[Type] = list(t.elements or ())
+    elif isinstance(t, ArrayType):
+        members = [t.element] * t.count
+    else:
+        return [()]
+    return [(k, *rest) for k, m in enumerate(members) for rest in _paths(m)]
 
 
 def _scope(scope: str) -> str:

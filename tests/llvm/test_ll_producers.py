@@ -183,3 +183,14 @@ def test_numbas_kernel_computes():
 
     nvir.launch(module, name, 2, 32, [np.float32(3), *array(x), *array(y)])
     assert (y == 3 * x + 1).all()
+
+
+def test_what_copies_leave_of_a_struct_can_be_printed():
+    m = read_ll("%S = type { i32, [2 x i64] }\ndeclare %S @g(%S)\n"
+                "define %S @f(%S %x, ptr %p) {\n  %y = call %S @g(%S %x)\n"
+                "  store %S %y, ptr %p\n  ret %S %y\n}\n")
+    run_passes(m, "lower-aggr-copies", verify=True)
+    for dialect in ("llvm20", "llvm7"):
+        text = print_ll(m, dialect)
+        assert "extractvalue %S %y, 1, 1" in text
+        nvir.verify(read_ll(text))
