@@ -18,6 +18,7 @@ COMMANDS = {
     "report": ("nvir.cli.report", "Loops, registers and occupancy of each kernel."),
     "explain": ("nvir.cli.explain", "One page about a loop: decisions, knobs, unroll factors."),
     "sweep": ("nvir.cli.sweep", "Kernels of many files under many settings, as a table."),
+    "check": ("nvir.cli.check", "What the assembler would refuse of PTX, by line."),
     "opt": ("nvir.cli.opt", "Run passes and print PTX or IR."),
     "compile": ("nvir.cli.compile", "Compile CUDA C++ or a typed tree to PTX."),
     "run": ("nvir.cli.run", "Run a kernel without a GPU."),

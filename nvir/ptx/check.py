@@ -1,0 +1,152 @@
+"""What an assembler would refuse of PTX that reads well: forms, counts, vectors, versions, targets.
+
+    check(path or text) -> [Diagnostic, …]      in the order of the lines
+
+Legal combinations of modifiers are those of `nvir.ir.opcodes.legal`.
+
+Not seen: what depends on values (sizes of copies, ranges of literals) and the limits of targets
+on modifiers, where the row itself is older.
+
+Source   PTX ISA 9.0, and what ptxas 13.0 accepts of each combination (tests/ptx/test_check.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+
+from nvir.ir.errors import Diagnostic, ParseError
+from nvir.ir.instruction import Instruction
+from nvir.ir.module import Module, capability
+from nvir.ir.opcodes import UNKNOWN, Op
+from nvir.ir.opcodes.form import Form, operand_parts
+from nvir.ir.opcodes.legal import Combination, combinations
+from nvir.ir.symbols import Variable
+from nvir.ir.types import SCALARS
+from nvir.ir.verify.ori import class_problem
+from nvir.ptx.reader import read_ptx
+from nvir.ptx.source import load
+
+SHARED_LIMIT = 0xC000  # bytes of static shared memory of a block, on every machine
+_TARGET = re.compile(r"(?:sm|compute)_(\d+)([af]?)$")
+_SIZES = (10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87,
+          88, 89, 90, 100, 101, 103, 110, 120, 121)
+
+
+def _misfit(slots: Combination, mods: tuple[str, ...]) -> tuple[int, str]:
+    """How far modifiers are from a combination, and the first thing that is wrong; 0: they fit."""
+    left = [m for k, m in enumerate(mods) if m in SCALARS or m not in mods[:k]]
+    lacking = []
+    for slot in slots:
+        if slot.words == ("*",):
+            left = [m for m in left if m in SCALARS] if slot is slots[0] else []
+            continue
+        hit = next((m for m in left if m in slot.words), None)
+        if hit is not None and hit in SCALARS and hit != next(m for m in left if m in SCALARS):
+            hit = None
+        if hit is not None:
+            left.remove(hit)
+        elif not slot.optional:
+            lacking.append(slot)
+    if lacking:
+        types = lacking[0].words[0] in SCALARS
+        what = "a type of" if types else "one of"
+        return 2 * len(lacking) + len(left), f"needs {what} {lacking[0]}"
+    return len(left), f"takes no .{left[0]}" if left else ""
+
+
+@functools.cache
+def _modifiers_problem(row: Op, mods: tuple[str, ...]) -> str | None:
+    legal = combinations().get(row.name)
+    if legal is None:
+        return None
+    misfits = [_misfit(slots, mods) for slots in legal]
+    distance, wrong = min(misfits, key=lambda m: m[0])
+    return f"{'.'.join((row.name, *mods))} {wrong}" if distance else None
+
+
+@functools.cache
+def _operands_problem(f: Form) -> str | None:
+    """Too many operands, or a vector of a size that there is not."""
+    parts, row = operand_parts(f.shape), f.op
+    if len(parts) > len(row.operands) and not any(o.variadic for o in row.operands):
+        return f"'{f.name}' takes {len(row.operands)} operands, {len(parts)} given"
+    wanted = next((int(m[1:]) for m in f.mods if re.match(r"v\d+$", m)), 0)
+    for part in parts:
+        size = part.count("%s") if part.startswith("{") else 1
+        if wanted and size != wanted and not part.startswith("["):
+            return f"{f.spelling} takes vectors of {wanted}, this one is of {size}"
+    return None
+
+
+@functools.cache
+def _age_problem(row: Op, version: tuple[int, int], target: str) -> str | None:
+    first, _, least = row.since.partition(" ")
+    if first and tuple(map(int, first.split("."))) > version:
+        return f"'{row.name}' is of PTX {first}, the module says {version[0]}.{version[1]}"
+    needed, given = _TARGET.match(least), _TARGET.match(target)
+    if needed is None or given is None:
+        return None
+    if int(given[1]) < int(needed[1]) or (needed[2] and not given[2]):
+        return f"'{row.name}' needs {least}, the target is {target}"
+    return None
+
+
+def _problems(i: Instruction, module: Module) -> Iterator[tuple[str, str]]:
+    """Code and message of what is wrong with one instruction."""
+    f = i.form
+    if f.op is UNKNOWN:
+        yield "unknown-instruction", f"no instruction '{f.spelling}' is known"
+        return
+    if f.is_call or f.op.pseudo:
+        return
+    found = {
+        "modifiers": _modifiers_problem(f.op, f.mods),
+        "operands": _operands_problem(f),
+        "version": _age_problem(f.op, module.version, module.target),
+        "types": class_problem(i),
+    }
+    yield from ((code, message) for code, message in found.items() if message is not None)
+
+
+def check(source: object, targets: tuple[str, ...] = ()) -> list[tuple[str, Diagnostic]]:
+    """Code and diagnostic of everything found; of a text that cannot be read, the reader's errors.
+
+    `source` is as for `nvir.read_ptx`; `targets` are known beside those of PTX ISA 9.0.
+    """
+    text = load(source)
+    try:
+        module = read_ptx(source)
+    except ParseError as e:
+        return [("syntax", d) for d in e.errors]
+    lines = text.text.splitlines()
+    found: list[tuple[str, Diagnostic]] = []
+
+    def tell(code: str, message: str, line: int, word: str, severity: str = "error") -> None:
+        shown = lines[line - 1] if 0 < line <= len(lines) else ""
+        col = max(shown.find(word), 0) + 1
+        found.append((code, Diagnostic(message, text.file, line, col, shown, severity)))
+
+    match = _TARGET.match(module.target)
+    if module.target not in targets and (match is None or int(match[1]) not in _SIZES):
+        at = next((n for n, s in enumerate(lines, 1) if s.strip().startswith(".target")), 0)
+        tell("target", f"no target {module.target} is known", at, module.target)
+    for d in module.diagnostics:
+        if "unknown instruction" not in d.message:
+            found.append(("reader", d))
+    for f in module.functions:
+        shared = {v for v in f.locals if isinstance(v, Variable) and v.space == "shared"}
+        size = sum(v.size for v in shared if v.linkage != "extern")
+        if f.kind == "entry" and size > SHARED_LIMIT:
+            tell("shared", f"{f.name} has {size} bytes of shared memory, a block may have "
+                 f"{SHARED_LIMIT}", 0, "")
+        for i in f.instructions():
+            for code, message in _problems(i, module):
+                tell(code, message, i.line, i.form.spelling)
+    return sorted(found, key=lambda x: (x[1].line, x[1].col))
+
+
+def is_known(target: str) -> bool:
+    """Whether PTX ISA 9.0 has a target of that name."""
+    return capability(target) in _SIZES

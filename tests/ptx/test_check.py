@@ -1,0 +1,152 @@
+"""`nvir check`: what it refuses, where, and that it refuses nothing that the assembler takes."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from itertools import islice, product
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nvir.cli import main
+from nvir.ir.opcodes.form import find_row, form
+from nvir.ir.opcodes.legal import combinations
+from nvir.ir.types import SCALARS
+from nvir.ptx.check import check
+from nvir.toolchain import available
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from corpus import examples
+
+HEAD = """.version {version}
+.target {target}
+.address_size 64
+.visible .entry k(.param .u64 p)
+{{
+    .reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<8>; .reg .b64 %d<4>; .reg .b128 %q<4>;
+    {shared}
+    {statement}
+    ret;
+}}
+"""
+
+
+def found(statement="", version="9.0", target="sm_90a", shared=""):
+    text = HEAD.format(statement=statement, version=version, target=target, shared=shared)
+    return [(code, d.line, d.message) for code, d in check(text) if d.severity == "error"]
+
+
+WRONG = [  # statement, code, part of the message, and a near miss that is right
+    ("mul.s32 %r1, %r2, %r3;", "modifiers", "one of .hi, .lo, .wide", "mul.lo.s32 %r1, %r2, %r3;"),
+    ("add.rn.s32 %r1, %r2, %r3;", "modifiers", "takes no .rn", "add.rn.f32 %r1, %r2, %r3;"),
+    ("add.b32 %r1, %r2, %r3;", "modifiers", "add.b32 needs a type", "and.b32 %r1, %r2, %r3;"),
+    ("add.s32 %r1, %r2, %r3, %r4;", "operands", "3 operands, 4 given", "add.s32 %r1, %r2, %r3;"),
+    ("ld.global.v4.u32 {%r1, %r2, %r3}, [%d1];", "operands", "this one is of 3",
+     "ld.global.v2.u32 {%r1, %r2}, [%d1];"),
+    ("cvt.u32.f32 %r1, %r2;", "modifiers", "one of .rni", "cvt.rzi.u32.f32 %r1, %r2;"),
+    ("cvt.f32.f64 %r1, %d2;", "modifiers", "one of .rn", "cvt.f64.f32 %d1, %r2;"),
+    ("setp.lo.s32 %p1, %r1, %r2;", "modifiers", ".lo", "setp.lo.u32 %p1, %r1, %r2;"),
+    ("fma.f32 %r1, %r2, %r3, %r4;", "modifiers", "one of .rn", "fma.rn.f32 %r1, %r2, %r3, %r4;"),
+    ("mov.b64 %d2, 1; add.s32 %r1, %d2, %r3;", "types", "%d2 is of type b64", "add.s64 %d1, %d2, %d3;"),
+    ("frob.u32 %r1, %r2;", "unknown-instruction", "frob.u32", "brev.b32 %r1, %r2;"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "code", "part", "right"), WRONG)
+def test_an_error_has_its_line_and_its_near_miss_none(wrong, code, part, right):
+    (got,) = found(wrong)
+    assert got[:2] == (code, 8)
+    assert part in got[2]
+    assert found(right) == []
+
+
+def test_what_is_newer_than_version_or_target():
+    statement = "redux.sync.add.u32 %r1, %r2, %r3;"
+    assert found(statement, "6.0")[0][0] == "version"
+    assert "sm_80" in found(statement, "8.0", "sm_75")[0][2]
+    assert found(statement, "8.0", "sm_80") == []
+    assert found("wgmma.fence.sync.aligned;", "8.0", "sm_90")[0][0] == "version"
+
+
+def test_targets_and_shared_memory():
+    assert found(target="sm_999")[0][:2] == ("target", 2)
+    assert found(shared=".shared .b8 a[49153];")[0][0] == "shared"
+    assert found(shared=".shared .b8 a[49152];") == []
+
+
+def test_all_errors_of_a_text_are_told():
+    assert [f[0] for f in found("mul.s32 %r1, %r2, %r3; add.s32 %r1, %r2, %r3, %r4;")] == [
+        "modifiers", "operands"]
+    assert found("add.s32 %r1, %zz, ;")[0][0] == "syntax"
+
+
+@pytest.mark.parametrize("path", examples(), ids=lambda p: p.stem)
+def test_what_compilers_make_is_right(path):
+    assert [str(d) for _, d in check(path) if d.severity == "error"] == []
+
+
+def test_the_command(tmp_path):
+    file = tmp_path / "k.ptx"
+    file.write_text(HEAD.format(statement=WRONG[0][0], version="9.0", target="sm_90", shared=""))
+    run = CliRunner().invoke(main, ["check", str(file), "--json"])
+    (row,) = json.loads(run.output)["diagnostics"]
+    assert (run.exit_code, row["line"], row["column"], row["code"]) == (1, 8, 5, "modifiers")
+    sarif = json.loads(CliRunner().invoke(main, ["check", str(file), "--sarif"]).output)
+    assert sarif["runs"][0]["results"][0]["ruleId"] == "modifiers"
+    github = CliRunner().invoke(main, ["check", str(file), "--github"]).output
+    assert github.startswith(f"::error file={file},line=8,col=5")
+    file.write_text(file.read_text().replace("mul.s32", "mul.lo.s32"))
+    assert CliRunner().invoke(main, ["check", str(file)]).exit_code == 0
+
+
+def _statements(seed):
+    """Spellings of the table's rows and others near them, with registers of the right classes."""
+    random.seed(seed)
+    find_row("ret")
+    registers = {"pred": "%p", "b16": "%h", "b8": "%h", "b64": "%d", "b128": "%q"}
+    spellings = {}
+    for name, legal in combinations().items():
+        for slots in legal:
+            if any(s.words == ("*",) for s in slots):
+                continue
+            choices = [[*s.words, *([None] if s.optional else [])] for s in slots]
+            some = list(islice(product(*choices), 4000))
+            for choice in random.sample(some, min(4, len(some))):
+                mods = [m for m in choice if m]
+                k = random.randrange(len(mods))
+                other = [*mods[:-1], random.choice(["rn", "ftz"]), mods[-1]]
+                for m in (mods, mods[:k] + mods[k + 1:], other):
+                    spellings[".".join((name, *m))] = name
+    for spelling, name in spellings.items():
+        row, _ = find_row(spelling)
+        operands = [o for o in row.operands if not o.optional]
+        if row.name != name or any(o.role == "address" for o in operands):
+            continue
+        f = form(spelling, ", ".join(["%s"] * len(operands)))
+        types = [t.cls.name for t in f.result_types] + [
+            SCALARS[w[-1].name].cls.name if w else "b32" for w in f.source_types]
+        words = [f"{registers.get(t, '%r')}{k % 3 + 1}" for k, t in enumerate(types)]
+        if name == "lop3":
+            continue
+        yield f"{spelling} {', '.join(words)};"
+
+
+@pytest.mark.oracle
+@pytest.mark.skipif(not available(), reason="needs ptxas")
+def test_nothing_is_refused_that_the_assembler_takes(tmp_path):
+    statements = list(_statements(3))
+    text = HEAD.format(statement="\n".join(statements), version="9.0", target="sm_100a", shared="")
+    (tmp_path / "k.ptx").write_text(text)
+    done = subprocess.run(["ptxas", "-arch=sm_100a", "k.ptx", "-o", "k.cubin"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    refused = {int(n) for n in re.findall(r"line (\d+); error", done.stderr + done.stdout)}
+    ours = {d.line: d.message for c, d in check(text) if c == "modifiers"}
+    wrong = [m for line, m in ours.items() if line not in refused]
+    assert len(ours) > 300
+    assert len(wrong) <= len(ours) * 0.01, wrong
