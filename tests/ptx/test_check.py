@@ -53,7 +53,8 @@ WRONG = [  # statement, code, part of the message, and a near miss that is right
     ("cvt.f32.f64 %r1, %d2;", "modifiers", "one of .rn", "cvt.f64.f32 %d1, %r2;"),
     ("setp.lo.s32 %p1, %r1, %r2;", "modifiers", ".lo", "setp.lo.u32 %p1, %r1, %r2;"),
     ("fma.f32 %r1, %r2, %r3, %r4;", "modifiers", "one of .rn", "fma.rn.f32 %r1, %r2, %r3, %r4;"),
-    ("mov.b64 %d2, 1; add.s32 %r1, %d2, %r3;", "types", "%d2 is of type b64", "add.s64 %d1, %d2, %d3;"),
+    ("mov.b64 %d2, 1; add.s32 %r1, %d2, %r3;", "types", "%d2 is of type b64",
+     "add.s64 %d1, %d2, %d3;"),
     ("frob.u32 %r1, %r2;", "unknown-instruction", "frob.u32", "brev.b32 %r1, %r2;"),
 ]
 
