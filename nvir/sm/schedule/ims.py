@@ -132,6 +132,7 @@ def _place(
     for place, u in enumerate(ranked):
         rank[u] = place
     free, put, leave = table.last if backward else table.first, table.put, table.leave
+    unlimited = [r < 0 and not table.graph.pipes for r in table.graph.resources]
     sign = -1 if backward else 1
     away = [-1] * count  # -1: not placed
     least = [0] * count  # where a forced placement may start
@@ -147,7 +148,7 @@ def _place(
         for v, weight in preds[u]:
             if away[v] >= 0 and away[v] + weight > start:
                 start = away[v] + weight
-        found = free(u, sign * start, snug=snug)
+        found = sign * start if unlimited[u] else free(u, sign * start, snug=snug)
         if found is not None:
             start = sign * found
         else:  # no slot is free: take one by force
@@ -158,12 +159,14 @@ def _place(
                 leave(loser, sign * away[loser])
                 away[loser] = -1
                 waiting |= 1 << rank[loser]
-        put(u, sign * start)
+        if not unlimited[u]:
+            put(u, sign * start)
         away[u] = start
         least[u] = start + 1
         for v, weight in succs[u]:
             if 0 <= away[v] < start + weight:
-                leave(v, sign * away[v])
+                if not unlimited[v]:
+                    leave(v, sign * away[v])
                 away[v] = -1
                 waiting |= 1 << rank[v]
     return away

@@ -189,10 +189,12 @@ class ReservationTable:
         """
         graph, slot = self.graph, t % self.ii
         resource = graph.resources[n]
-        at: list[int] = []
+        at: list[int] | None = None
         if resource >= 0:
-            at = self._held[resource].setdefault(slot, at)
-            if len(at) >= graph.units[resource]:
+            at = self._held[resource].get(slot)
+            if at is None:
+                self._held[resource][slot] = at = []
+            elif len(at) >= graph.units[resource]:
                 return False
         if graph.pipes:
             unit = self._free_unit(n, slot, only)
@@ -205,9 +207,10 @@ class ReservationTable:
                 self._on_unit[unit].append(n)
                 if len(graph.pipes[n]) > 1:
                     self._load[unit[0]] += cycles
-            if resource >= 0 and len(at) + 1 == graph.units[resource]:
+            if at is not None and len(at) + 1 == graph.units[resource]:
                 self._closed[resource] |= 1 << slot
-        at.append(n)
+        if at is not None:
+            at.append(n)
         return True
 
     def _free_unit(self, n: int, slot: int, only: tuple[str, int | None] | None) -> Unit | None:
