@@ -50,9 +50,9 @@ control flow).
 ## A whole command
 
 On PTX of 149 files of real projects, 2026-11-22, in CPU time of whole processes on a machine
-under heavy load, ptxas counting as 0.1 s where it is quicker. `nvir report` takes 1.5 times as long
-as `ptxas -O3` (geometric mean; the worst file 2.9 times). On every fourth file `--lines` takes 1.06
-and `--html` 1.25 times as long as the report. An empty kernel takes 0.15 s, `import nvir` 0.03 s.
+under heavy load, ptxas counting as 0.1 s where it is quicker. `nvir report` takes 1.8 times as long
+as `ptxas -O3` (geometric mean; the worst file 3.8 times). On every fourth file `--lines` takes 1.06
+and `--html` 1.25 times as long as the report. An empty kernel takes 0.14 s, `import nvir` 0.03 s.
 
 Compiling hot, plain modules by mypyc was tried: in the PTX reader it stops with an internal error
 (`nvir/ptx/names.py`). The package stays pure Python.
