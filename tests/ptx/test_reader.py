@@ -421,10 +421,10 @@ def test_a_newer_version_is_a_warning():
 @pytest.mark.parametrize("filler", ["a", ";", "{", "add.s32 ", "(", '"', "@", "%", "L: ", "\\"])
 def test_a_huge_line_ends_in_an_error_within_bounds(filler):
     text = HEAD + ".entry k() {\n" + filler * (3_000_000 // len(filler)) + "\n"
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ParseError) as e:
         read_ptx(text)
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60
     assert len(str(e.value)) < 200_000
 
 

@@ -272,10 +272,10 @@ def test_empty_graph():
 def test_huge_latencies_stay_cheap():
     edges = [(0, 1, 10**9, 0), (1, 0, 1, 1), (1, 2, 5, 0), (2, 1, 5, 1)]
     graph = DependenceGraph(["m"] * 3, edges, {"m": 1})
-    begun = time.monotonic()
+    begun = time.process_time()
     found = modulo_schedule(graph, solver="none")
     assert check_schedule(graph, found.ii, found.times) == []
-    assert time.monotonic() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 def test_huge_distances_stay_cheap():
