@@ -17,6 +17,7 @@ import attrs
 
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.analysis.pressure import RegisterPressure, register_pressure
+from nvir.assembler.interval import interval
 from nvir.assembler.regalloc.code import live_around
 from nvir.assembler.regalloc.predict import Prediction, predict
 from nvir.ir.function import Function
@@ -46,6 +47,13 @@ class RegisterEstimate:
     spill_bytes: int = 0
     scratch: dict[Instruction, int] = attrs.Factory(dict)
     prediction: Prediction | None = attrs.field(default=None, repr=False)
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """The lowest and the highest count that the real assembler is expected to use."""
+        if self.prediction is None:
+            return self.registers, self.registers
+        return interval(self.prediction)
 
     def live_at(self, instruction: Instruction) -> list[Value]:
         """The values that are live at an instruction in that order, in the order of definition.

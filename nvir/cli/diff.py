@@ -73,7 +73,7 @@ def command(
         write_output(output, _side_by_side(before, arch, profile, kernel))
         return
     if after is None:
-        raise click.UsageError("two files are compared, or one with --model")
+        raise click.UsageError("Missing argument 'AFTER' (or --model, for one file)")
     from nvir.report import Launch, report
     from nvir.report.binaries import with_real_registers
     from nvir.report.diff import DEFAULT, compare, diff_text, parse_thresholds

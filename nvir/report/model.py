@@ -112,6 +112,7 @@ class FunctionReport:
 
     max_live    registers live in the PTX as it is written
     predicted   registers a thread that the assembler is taken to use
+    interval    the lowest and the highest of them that four kernels of five stay within
                 (`nvir.assembler.registers`); of kernels only
     peak_line, peak_source   where it needs most: line of the PTX, "file.cu:12"
     real        what ptxas says, where it was asked
@@ -133,6 +134,7 @@ class FunctionReport:
     loops_known: bool = True  # False of machine code
     real: RealFigures | None = None
     facts: FunctionFacts | None = attrs.field(default=None, repr=False, eq=False)
+    interval: tuple[int, int] | None = None
 
 
 @attrs.frozen
@@ -170,6 +172,8 @@ def _function_json(f: FunctionReport) -> dict[str, Any]:
         "instructions": f.instructions,
         "registers": {
             "max_live": f.max_live, "predicates": f.predicates, "predicted": f.predicted,
+            "interval": list(f.interval) if f.interval is not None else None,
+            "source": "model" if f.real is None else "ptxas",
         },
         "occupancy": None if o is None else {
             "blocks_per_sm": o.blocks_per_sm, "warps_per_sm": o.warps_per_sm,
@@ -292,7 +296,7 @@ def _function(
         line if line > 0 else None,
         SourceLines(f, module).place(peak) if peak is not None else None,
         block, static, figures, _loops(facts, module, machine, make),
-        facts=facts if keep else None,
+        facts=facts if keep else None, interval=facts.estimate.interval if is_kernel else None,
     )
 
 

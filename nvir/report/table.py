@@ -113,7 +113,9 @@ def _registers(f: FunctionReport) -> list[str]:
     if f.predicted is None:
         parts.append(f"{f.max_live} registers live")
     elif f.real is None:
-        parts.append(f"{f.predicted} registers predicted, {f.max_live} live as written")
+        low, high = f.interval if f.interval is not None else (f.predicted, f.predicted)
+        span = f" ({low} to {high})" if low != high else ""
+        parts.append(f"{f.predicted} registers predicted{span}, {f.max_live} live as written")
     else:
         real = f"{f.real.registers} registers"
         if f.real.registers != f.predicted:

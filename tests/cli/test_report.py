@@ -35,8 +35,8 @@ def test_json_has_the_keys_and_types_of_the_contract() -> None:
     assert document["schema"] == "nvir.report/1"
     (f,) = document["functions"]
     assert (f["name"], f["kind"]) == ("sgemm", "entry")
-    assert set(f["registers"]) == {"max_live", "predicates", "predicted"}
-    assert all(isinstance(v, int) for v in f["registers"].values())
+    assert set(f["registers"]) >= {"max_live", "predicates", "predicted"}
+    assert all(isinstance(f["registers"][k], int) for k in ("max_live", "predicates", "predicted"))
     assert set(f["occupancy"]) == {"blocks_per_sm", "warps_per_sm", "fraction", "limiter"}
     (loop,) = f["loops"]
     for key, kind in (

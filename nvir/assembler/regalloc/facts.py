@@ -23,6 +23,7 @@ _SLOW = (OpKind.DIVIDE, OpKind.SPECIAL)
 _SPACES = {"global": 1, "shared": 2, "local": 4, "param": 8, "const": 16}
 _ANY = 1 | 2 | 4
 _NAME_UNIFORM = (OpKind.COMPARE, OpKind.SELECT, OpKind.CONVERT, OpKind.RESIZE, OpKind.COPY)
+_BY_WORDS = (OpKind.SUM, OpKind.MULTIPLY, OpKind.COMPARE, OpKind.CONVERT, OpKind.LOGIC)
 _ONE_OUTSIDE = (
     OpKind.SUM, OpKind.MULTIPLY, OpKind.LOGIC, OpKind.EXTREMUM, OpKind.COMPARE, OpKind.SELECT,
     OpKind.SHIFT,
@@ -99,13 +100,13 @@ def _bits(f: Form) -> int:
 def _fused(f: Form) -> OpKind | None:
     """The kind of the rows whose operation can do this one as well, where it is their operand."""
     t = f.type
-    if t is None or t.bits != 32 or f.guard is not None or f.n_results != 1 or f.n_sources > 2:
+    if t is None or f.guard is not None or f.n_results != 1 or f.n_sources > 2:
         return None
-    if _ROUNDED.intersection(f.mods):
+    if t.bits not in (32, 64) or _ROUNDED.intersection(f.mods):
         return None
     if f.kind is OpKind.MULTIPLY:
         return OpKind.SUM
-    if t.kind == "f":
+    if t.kind == "f" or t.bits == 64:
         return None
     if f.kind is OpKind.SUM or f.name == "shl":
         return OpKind.SUM
@@ -205,6 +206,11 @@ def only_sums(value: Instruction) -> bool:
         if f.name != "shl" or value.form.name == "shl" or not only_sums(user):
             return False
     return True
+
+
+def only_low_words(value: Instruction) -> bool:
+    """Whether all readers of a zero-extended value work on words, so that the high one is RZ."""
+    return all(u.form.kind in _BY_WORDS and u.form.guard is None for u in value.users)
 
 
 def only_addresses(value: Instruction) -> bool:

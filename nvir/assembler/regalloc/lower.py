@@ -22,7 +22,7 @@ from collections.abc import Mapping
 
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures
-from nvir.assembler.regalloc.facts import Facts, facts_of, only_addresses, only_sums
+from nvir.assembler.regalloc.facts import Facts, facts_of, only_addresses, only_low_words, only_sums
 from nvir.assembler.regalloc.live import find_live_sets
 from nvir.assembler.regalloc.regions import chain
 from nvir.assembler.regalloc.tables import (
@@ -344,7 +344,7 @@ class Lowering:
         if home < 0:
             return False
         if rule == "wide":
-            fits = only_sums(i)
+            fits = only_sums(i) or ("u32" in i.form.mods[1:] and only_low_words(i))
         else:
             literal = i._operands[1]
             fits = (

@@ -23,7 +23,6 @@ from nvir.assembler.regalloc.spill import Spills, spills_of
 from nvir.assembler.regalloc.tables import (
     LEAST,
     RESERVED,
-    ROOM,
     SQUEEZE,
     TIGHTER,
     Generation,
@@ -103,8 +102,7 @@ def _predict(
 def _fit(lowering: Lowering, steps: Sequence[int], g: Generation) -> tuple[_Orders, int]:
     """The orders of all regions and the registers that they need, at the first step if they can.
 
-    What does not fit there, however it is ordered, is ordered for a later step, some registers
-    beyond what the tightest order needs.
+    What does not fit there, however it is ordered, is ordered for the next step that can hold it.
     """
     code = lowering.code
     target = steps[0]
@@ -124,7 +122,7 @@ def _fit(lowering: Lowering, steps: Sequence[int], g: Generation) -> tuple[_Orde
             orders, needed = source, top
     if needed <= target + SQUEEZE:
         return orders, target
-    step = next((s for s in steps if s >= needed + ROOM), steps[-1])
+    step = next((s for s in steps if s >= needed), steps[-1])
     free = step - RESERVED
     orders = [schedule(r, code.widths, free) for r in code.regions]
     top = _colour(lowering, orders, free, g.cool).top + RESERVED

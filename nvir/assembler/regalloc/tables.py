@@ -25,7 +25,6 @@ WINDOW = 60  # chosen: cycles by which an operation may run before the critical 
 RELAXED = 8  # chosen: … once so many registers are live
 TIGHTER = 8  # chosen: registers that a schedule aims lower after one that did not fit
 SQUEEZE = 2  # chosen: registers above a target that ptxas still gets rid of
-ROOM = 8  # chosen: registers that what fits no target is given beyond the least that it needs
 OFFSETS = 1 << 23  # an address takes a signed literal of 24 bits
 CALLEES = 32  # functions below a call whose registers are asked for
 COPIES = 4096  # operations of an unrolled body to model: pressure is settled by then
@@ -50,9 +49,9 @@ class Generation:
 
 # uniform: observed in SASS, its range chosen; cool: chosen
 GENERATIONS = (
-    Generation(90, True, 6, True),
-    Generation(75, True, 6),
-    Generation(0, False, 6),
+    Generation(90, True, 8, True),
+    Generation(75, True, 8),
+    Generation(0, False, 8),
 )
 
 
