@@ -158,6 +158,8 @@ _NUMPY = {"f16": "f2", "f32": "f4", "f64": "f8"}
 def _fill(program: Any, out: Array, at: int, init: Any, width: int, dims: tuple[int, ...]) -> None:
     """Write a (nested) initialiser at a byte offset."""
     if not isinstance(init, tuple):
+        if at + width > len(out):
+            raise Unsupported("more initial values than a variable has elements")
         bits = program.initial(init) & ((1 << 8 * width) - 1)
         out[at : at + width] = np.frombuffer(bits.to_bytes(width, "little"), np.uint8)
         return
