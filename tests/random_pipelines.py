@@ -51,7 +51,7 @@ _ENABLED = {"loop-fuse": "PerformLoopFusion", "gemm-pipeline": "GemmPipelinerEna
 NOT_DRAWN = ("schedule", "dump")  # options that name files or print
 _NUMBERS = ("0", "1", "2", "3", "4", "8", "20", "64", "400")
 _WEIGHT = {  # else 4
-    "loop-pipeline": 3, "unroll-decision": 0.3, "licm": 10, "loop-unroll": 9, "loop-fuse": 5,
+    "loop-pipeline": 3, "unroll-decision": 1, "licm": 10, "loop-unroll": 9, "loop-fuse": 5,
     "stage-and-fence": 1, "gemm-pipeline": 2, "dce": 3, "loop-simplify": 2, "loop-rotate": 3,
     "copy-prop": 3, "phi-moves": 3, "loop-peel": 5,
 }

@@ -77,11 +77,9 @@ class Pass:
     @property
     def home(self) -> str:
         """The name of the module that holds the pass."""
-        named = self._run if isinstance(self._run, str) else self._home
-        if named:
-            return f"nvir.passes.{named}"
-        assert not isinstance(self._run, str)
-        return self._run.__module__
+        if isinstance(self._run, str):
+            return f"nvir.passes.{self._run}"
+        return self._home or self._run.__module__
 
     @property
     def run(self) -> Callable[[Any, Context], bool]:
@@ -93,7 +91,7 @@ class Pass:
 
     def running(self, run: Callable[[Any, Context], bool]) -> Pass:
         """The same pass, done by another function."""
-        return attrs.evolve(self, run=run, home=self.home.removeprefix("nvir.passes."))
+        return attrs.evolve(self, run=run, home=self.home if isinstance(self._run, str) else "")
 
     @property
     def codes(self) -> tuple[Code, ...]:

@@ -239,7 +239,7 @@ def test_figures_add_up_over_runs(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_recipes_hold_every_pass_option_and_knob() -> None:
     """Some hundred recipes draw all that a pipeline of level ori can be asked for; all are read."""
     rng = random.Random(1)
-    recipes = [random_recipe(rng) for _ in range(1500)]
+    recipes = [random_recipe(rng) for _ in range(2500)]
     ori = [p for p in all_passes().values() if p.level != "nvvm"]
     steps = [s for r in recipes for s in parse_pipeline(",".join(passes_of(r.chain)))]
     assert {s.pass_.name for s in steps} == {p.name for p in ori}
