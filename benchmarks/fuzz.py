@@ -332,11 +332,7 @@ def main(argv: list[str] | None = None) -> int:
     add = parser.add_argument
     add("--input", "--job", dest="job", choices=("all", *jobs),
         help="default all, with --chain passes")
-<<<<<<< HEAD
     add("--minutes", type=lambda x: 60 * float(x), dest="seconds", default=argparse.SUPPRESS,
-=======
-    add("--minutes", type=lambda x: 60 * float(x), dest="seconds", default=60.0,
->>>>>>> 2656b2b (Let broken passes of tests name themselves, and the fuzzer's free choice follow the prices)
         help="stop after this time")
     add("--seconds", type=float, default=60.0, help="the same in seconds")
     add("--corpus", type=Path, help="folder of texts to begin with")

@@ -25,7 +25,7 @@ from nvir.analysis.induction import trip_count
 from nvir.ir.errors import LaunchError, NvirError
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
-from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_times
+from nvir.passes.loop.pipeline.body import Body, Staged, StageLayout, by_times
 from nvir.passes.loop.pipeline.choice import staged
 from nvir.passes.loop.pipeline.expand import expand
 from nvir.passes.loop.pipeline.kernel_only import expand_kernel_only, why_not
@@ -185,7 +185,7 @@ def pipelined(text: str, rng: random.Random, rotate: bool = False) -> tuple[Modu
     found = _stages(body, rng)
     if found is None or found.count < 2:
         return module, 0
-    layout = Layout(found, rng.random() < 0.7)
+    layout = StageLayout(found, rng.random() < 0.7)
     factor = rng.choice((0, 0, 0, 1, 2, layout.factor + 1))
     if rng.random() < 0.3 and why_not(body) is None:
         made = expand_kernel_only(layout, region, factor=factor)

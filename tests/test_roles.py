@@ -208,7 +208,9 @@ HOISTING = {
 }
 FUSION = {
     "entry": ("nvir.passes.loop.fuse.loop_fuse:run", "test_the_gates"),
-    "context": ("nvir.passes.loop.fuse.plan:Limits", "test_the_candidates_are_noted_and_counted"),
+    "context": (
+        "nvir.passes.loop.fuse.plan:FusionLimits", "test_the_candidates_are_noted_and_counted"
+    ),
     "driver": (
         "nvir.passes.loop.fuse.loop_fuse:fuse",
         "test_loops_in_a_loop_and_beside_each_other",

@@ -173,10 +173,10 @@ def command(
     module = read_module(file)
     name = _kernel_name(module, kernel, file)
     values = [parse_argument(a) for a in arguments]
-    from nvir.interp.grid import Launch
+    from nvir.interp.grid import GridLaunch
 
     targets = _dump_targets(dumps, values)
-    run = Launch(
+    run = GridLaunch(
         module, name, parse_dim(grid), parse_dim(block), dynamic_smem, max_steps,
         ("bounds", *checks),
     )

@@ -26,7 +26,7 @@ from nvir.passes.policies import DecisionPolicy
 
 
 @attrs.frozen
-class Entry:
+class UnrollEntry:
     """What the pass asks before it looks at loops.
 
     optimize  bit 0 of the tool's flag byte 1368
@@ -43,7 +43,7 @@ class Entry:
     master: bool = True
 
 
-def entry_guard(entry: Entry) -> str:
+def entry_guard(entry: UnrollEntry) -> str:
     """Why the pass does not run, or ""."""
     if not entry.optimize:
         return "optimisation is off"
@@ -59,7 +59,7 @@ def entry_guard(entry: Entry) -> str:
 def unroll_guard(function: Function, ctx: Context) -> str:
     """Why the unroller does not run on a function, or ""."""
     return entry_guard(
-        Entry(
+        UnrollEntry(
             override=override_of(function, ctx), blocks=len(function.blocks),
             master=ctx.knob("LoopMakeSingleEntry"),
         )

@@ -85,7 +85,7 @@ def launch(
     with ExitStack() as stack:
         stack.enter_context(_context(cuda))
         loaded = stack.enter_context(_loaded(cuda, module))
-        buffers = _Buffers(cuda, stack)
+        buffers = _DeviceBuffers(cuda, stack)
         parameters = [
             buffers.parameter(a, p, k)
             for k, (a, p) in enumerate(zip(args, function.params, strict=True))
@@ -137,7 +137,7 @@ def _option(driver: Any, number: int) -> Any:
     return make(number)
 
 
-class _Buffers:
+class _DeviceBuffers:
     """Device memory for arrays; the same array is one buffer."""
 
     def __init__(self, cuda: _Cuda, stack: ExitStack) -> None:
@@ -202,7 +202,7 @@ def _run(
     cuda("cuCtxSynchronize")
 
 
-def _write_global(cuda: _Cuda, loaded: Any, name: str, value: Any, buffers: _Buffers) -> None:
+def _write_global(cuda: _Cuda, loaded: Any, name: str, value: Any, buffers: _DeviceBuffers) -> None:
     address, size = cuda("cuModuleGetGlobal", loaded, name.encode())
     data = buffers.resolved(np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8).copy())
     if data.size > int(size):

@@ -85,12 +85,12 @@ def launch(
     address) or for a configuration that no GPU takes; Unsupported; TypeError for arguments of wrong
     types.
     """
-    run = Launch(module, kernel, grid, block, dynamic_smem, max_steps, check, max_bytes)
+    run = GridLaunch(module, kernel, grid, block, dynamic_smem, max_steps, check, max_bytes)
     run.bind(args, globals or {}, textures or {})
     return run.run()
 
 
-class Launch:
+class GridLaunch:
     """One launch. `trace`, set before `run`, is called after each instruction (see cli/run.py)."""
 
     def __init__(
@@ -353,7 +353,7 @@ class Launch:
 class _ArrayArguments:
     """The arrays of a launch, each once, and the placeholders of DeviceArrays in their bytes."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: GridLaunch) -> None:
         self.launch = launch
         self.known: dict[tuple[int, int], int] = {}
         self.arrays: list[tuple[int, Array]] = []

@@ -103,7 +103,7 @@ class MemoryLayout:
         self.size = offset + size
 
 
-class Storage:
+class LaneStorage:
     """Sizes and places of what an ori module declares. nvvm/storage.py has the other level's."""
 
     def size(self, v: Variable) -> int:

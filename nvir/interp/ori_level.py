@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from nvir.interp.layout import Storage
+from nvir.interp.layout import LaneStorage
 from nvir.interp.rows import (
     Rows,
     arith,
@@ -42,4 +42,6 @@ def ori() -> Rows:
     ):
         emitters.update(getattr(module, "EMITTERS", {}))
         specials.update(getattr(module, "SPECIALS", {}))
-    return Rows("ori", emitters, specials, control.choice, control.GuardSplit, itself, Storage())
+    return Rows(
+        "ori", emitters, specials, control.choice, control.GuardSplit, itself, LaneStorage()
+    )

@@ -303,7 +303,7 @@ def _find(above: list[int], b: int) -> int:
 
 
 @attrs.frozen
-class Place:
+class EdgePlace:
     """Where a new block goes: on all edges from `sources` into `target`, and in layout behind
     `after`, else before `target`."""
 
@@ -330,7 +330,7 @@ def insert_preheader(header: Block, outside: Sequence[Block], name: str | None =
     return _interpose(header, list(outside), name)
 
 
-def interpose_all(function: Function, places: Sequence[Place]) -> list[Block]:
+def interpose_all(function: Function, places: Sequence[EdgePlace]) -> list[Block]:
     """Put a new block at each of many places; the annotations are renewed once, at the end.
 
     No two places may share an edge. Linear, where single splits cost the function's size each.

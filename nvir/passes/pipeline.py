@@ -97,7 +97,7 @@ def parse_pipeline(
     if isinstance(pipeline, str):
         if passes is None:
             return _registered(pipeline)
-        return _Reader(pipeline, passes).read()
+        return _PipelineReader(pipeline, passes).read()
     steps: list[Step] = []
     for item in pipeline:
         if isinstance(item, Pass):
@@ -114,7 +114,7 @@ def parse_pipeline(
 @functools.lru_cache(maxsize=64)
 def _registered(text: str) -> Pipeline:
     """The same text gives the same pipeline: nothing in one is ever changed."""
-    return _Reader(text, all_passes()).read()
+    return _PipelineReader(text, all_passes()).read()
 
 
 def check_order(
@@ -141,7 +141,7 @@ _VALUE = re.compile(r"[^;>,<\s]*")
 _SPACE = re.compile(r"\s*")
 
 
-class _Reader:
+class _PipelineReader:
     """Recursive descent without the recursion: wrappers only count parentheses."""
 
     def __init__(self, text: str, passes: Registry) -> None:
@@ -183,7 +183,7 @@ class _Reader:
         if name == "default" and self.peek() == "<":
             return self.default()
         if name in PRESETS and name not in self.passes:
-            return _Reader(PRESETS[name], self.passes).read().steps
+            return _PipelineReader(PRESETS[name], self.passes).read().steps
         found = self.passes.get(name)
         if found is None:
             self.fail(f"unknown pass '{name}'{nearest(name, [*self.passes, *PRESETS])}", at)
@@ -203,7 +203,7 @@ class _Reader:
         at, level = self.name("a level such as O2")
         self.expect(">")
         try:
-            return _Reader(preset(level), self.passes).read().steps
+            return _PipelineReader(preset(level), self.passes).read().steps
         except ValueError as e:
             self.fail(str(e), at)
 

@@ -22,7 +22,7 @@ from nvir.ir.loops import Loop
 
 if TYPE_CHECKING:
     from nvir.analysis.hoisting.nest import Nest
-    from nvir.analysis.hoisting.region import Region
+    from nvir.analysis.hoisting.region import HoistRegion
     from nvir.assembler.hoist.score import Verdict
     from nvir.assembler.hoist.tables import Policy381
     from nvir.assembler.unroll.decision import UnrollDecision
@@ -40,10 +40,10 @@ class Hoisting(Protocol):
     def literal(self) -> bool:
         """Whether the block policy of knob 381 is taken as the notes have it."""
 
-    def boundary(self, region: Region) -> str:
+    def boundary(self, region: HoistRegion) -> str:
         """Why the loop is no candidate, or ""."""
 
-    def hoist(self, region: Region, block: Policy381) -> tuple[list[Instruction], Verdict]:
+    def hoist(self, region: HoistRegion, block: Policy381) -> tuple[list[Instruction], Verdict]:
         """What leaves the loop, and the numbers that decided."""
 
 

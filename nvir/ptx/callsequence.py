@@ -20,10 +20,10 @@ from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.symbols import Variable
 from nvir.ir.values import SymbolOffset
 from nvir.ptx.declarations import variable
-from nvir.ptx.registers import Names
+from nvir.ptx.registers import RegisterNames
 
 
-class Scopes:
+class CallScopes:
     """What to print around the calls of a function.
 
     opening   text before an instruction
@@ -31,7 +31,7 @@ class Scopes:
     outside   the local variables to declare at the top of the function
     """
 
-    def __init__(self, function: Function, names: Names, first: int) -> None:
+    def __init__(self, function: Function, names: RegisterNames, first: int) -> None:
         self.opening: dict[Instruction, str] = {}
         self.closing: dict[Instruction, str] = {}
         self.outside: list[Variable] = []
@@ -50,7 +50,7 @@ class Scopes:
             self.closing[end] = f"\t}} // callseq {self.count}\n"
             self.count += 1
 
-    def _name(self, variables: list[Variable], names: Names, taken: set[str]) -> None:
+    def _name(self, variables: list[Variable], names: RegisterNames, taken: set[str]) -> None:
         """Give each its own name where it can have it, else a variation that is free."""
         used: set[str] = set(taken) if taken is not names.reserved else taken
         for v in variables:

@@ -10,7 +10,7 @@ from nvir.ir.module import Module
 from nvir.ir.symbols import Variable
 from nvir.ir.types import ScalarType
 from nvir.ir.values import Argument, Constant, SymbolOffset, Value
-from nvir.ptx.registers import NUMBERED, PREFIXES, Names
+from nvir.ptx.registers import NUMBERED, PREFIXES, RegisterNames
 
 
 def header(module: Module) -> str:
@@ -70,7 +70,7 @@ def functions_in(init: Any) -> Iterator[Function]:
             yield symbol
 
 
-def head(f: Function, names: Names | None = None) -> str:
+def head(f: Function, names: RegisterNames | None = None) -> str:
     """A function up to its body or the `;` of its declaration."""
     words = [f".{f.linkage}"] if f.linkage else []
     words.append(f".{f.kind}")
@@ -85,7 +85,7 @@ def head(f: Function, names: Names | None = None) -> str:
     return text
 
 
-def _parameter(p: Any, names: Names | None) -> str:
+def _parameter(p: Any, names: RegisterNames | None) -> str:
     if isinstance(p, Argument):
         return f".reg .{p.type.name} {names[p] if names is not None else p.name}"
     return variable(p, parameter=True)

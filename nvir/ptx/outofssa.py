@@ -44,7 +44,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.types import CC, VOID, ScalarType
 from nvir.ir.values import Argument, Constant, Undef, Value
 from nvir.ptx.interference import Interference, Node, Split, Web
-from nvir.ptx.registers import Namer, Names
+from nvir.ptx.registers import Namer, RegisterNames
 
 _END = 1 << 60  # behind every instruction of a block
 _TRIES = 8  # webs of one name with which another is tried, so that the cost stays linear
@@ -63,11 +63,11 @@ class EdgeCopy:
 class RegisterAssignment:
     """What out-of-SSA found for a function.
 
-    names      the printed name of every operand (see `Names`)
+    names      the printed name of every operand (see `RegisterNames`)
     copies     the copies to print before an instruction, in order
     """
 
-    names: Names
+    names: RegisterNames
     copies: dict[Instruction, list[EdgeCopy]]
 
 
@@ -306,7 +306,7 @@ class _Webs:
 
     # ------------------------------------------------------------- copies
 
-    def emit(self, names: Names) -> dict[Instruction, list[EdgeCopy]]:
+    def emit(self, names: RegisterNames) -> dict[Instruction, list[EdgeCopy]]:
         """The copies that were not coalesced, in sequence for each place."""
         groups: dict[tuple[Instruction, int], dict[str, EdgeCopy]] = {}
         moves: list[tuple[Node, Node, Split, int]] = [

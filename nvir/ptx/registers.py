@@ -34,7 +34,7 @@ _VALID_LIMIT = 1 << 18
 NUMBERED = re.compile(r"^(?:([^\d\n]+)(0|[1-9]\d{0,6})|(.+))$", re.MULTILINE)
 
 
-class Names(dict[Any, str]):
+class RegisterNames(dict[Any, str]):
     """What each operand is printed as: node or value → text.
 
     Registers of values are entered by `Namer`. Literals, symbols and special
@@ -123,11 +123,11 @@ class Namer:
 
     def __init__(self, function: Function, reserved: Iterable[str]) -> None:
         self.function = function
-        self.names = Names()
+        self.names = RegisterNames()
         self.names.reserved.update(reserved)
         self.later: list[tuple[ScalarType, Iterable[Node]]] = []
 
-    def name(self, singles: list[Value], classes: list[list[Node]]) -> Names:
+    def name(self, singles: list[Value], classes: list[list[Node]]) -> RegisterNames:
         for a in (*self.function.params, *self.function.returns):
             if isinstance(a, Argument):
                 self._argument(a)

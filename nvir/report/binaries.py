@@ -40,7 +40,7 @@ def is_binary(data: bytes) -> bool:
 
 
 @attrs.frozen
-class Contents:
+class BinaryContents:
     """What a binary holds for one architecture: PTX modules, or only machine code."""
 
     arch: str
@@ -48,7 +48,7 @@ class Contents:
     others: tuple[str, ...]  # further architectures
 
 
-def open_binary(source: bytes | Path, arch: str | None = None) -> Contents:
+def open_binary(source: bytes | Path, arch: str | None = None) -> BinaryContents:
     """The PTX of `arch`, else of the newest architecture that there is PTX of.
 
     Without PTX `modules` is empty and `arch` that of the newest cubin. Raises NvirError where the
@@ -72,7 +72,7 @@ def open_binary(source: bytes | Path, arch: str | None = None) -> Contents:
         raise NvirError(f"{name} holds no PTX for {arch}, but for {', '.join(archs)}")
     chosen = arch if arch in archs else archs[-1]
     modules = tuple(read_ptx(i.data) for i in texts if i.arch == chosen)
-    return Contents(chosen, modules, tuple(a for a in archs if a != chosen))
+    return BinaryContents(chosen, modules, tuple(a for a in archs if a != chosen))
 
 
 def _age(arch: str) -> tuple[int, str]:
@@ -80,7 +80,7 @@ def _age(arch: str) -> tuple[int, str]:
 
 
 def report_machine_code(
-    source: bytes | Path, contents: Contents, *, profile: str | None = None,
+    source: bytes | Path, contents: BinaryContents, *, profile: str | None = None,
     launch: Launch = _LAUNCH,
 ) -> ModuleReport:
     """Registers, shared memory and occupancy of the kernels of a binary without PTX."""

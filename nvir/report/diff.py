@@ -82,7 +82,7 @@ def parse_thresholds(text: str) -> tuple[Threshold, ...]:
 
 
 @attrs.frozen
-class Change:
+class DiffChange:
     """One figure of one kernel before and after. `crossed` is the threshold it is beyond."""
 
     metric: str
@@ -98,8 +98,8 @@ class FunctionDiff:
     name: str
     kind: str
     status: str
-    changes: tuple[Change, ...]
-    loops: tuple[tuple[str, tuple[Change, ...]], ...] = ()
+    changes: tuple[DiffChange, ...]
+    loops: tuple[tuple[str, tuple[DiffChange, ...]], ...] = ()
     crossed: str | None = None  # of a function that is gone
 
 
@@ -189,7 +189,7 @@ def _function(a: FunctionReport, b: FunctionReport, limits: dict[str, Threshold]
         crossed = None
         if limit is not None and x is not None and y is not None:
             crossed = None if limit.allows(x, y, m.worse) else str(limit)
-        changes.append(Change(m.name, x, y, crossed))
+        changes.append(DiffChange(m.name, x, y, crossed))
     loops = []
     for one, other in matched(a.loops, b.loops):
         found = _loop(one, other)
@@ -223,7 +223,7 @@ def matched(
     return [(before[k], after[n]) for n, k in sorted(pairs)]
 
 
-def _loop(a: LoopReport, b: LoopReport) -> tuple[Change, ...]:
+def _loop(a: LoopReport, b: LoopReport) -> tuple[DiffChange, ...]:
     def facts(x: LoopReport) -> dict[str, float | str | None]:
         factor = f"×{x.unroll.factor}" if x.unroll.factor else ""
         unroll = x.unroll.action if x.unroll.action != "partial" else factor
@@ -233,7 +233,7 @@ def _loop(a: LoopReport, b: LoopReport) -> tuple[Change, ...]:
         }
 
     old, new = facts(a), facts(b)
-    return tuple(Change(k, old[k], new[k]) for k in old if old[k] != new[k])
+    return tuple(DiffChange(k, old[k], new[k]) for k in old if old[k] != new[k])
 
 
 def diff_text(diff: Diff) -> str:
@@ -274,7 +274,7 @@ def _show(v: float | str | None) -> str:
     return "unknown" if v is None else f"{v:g}" if isinstance(v, float) else str(v)
 
 
-def _change(c: Change) -> str:
+def _change(c: DiffChange) -> str:
     text = f"{_show(c.before):>8} → {_show(c.after):<8}"
     if isinstance(c.before, int | float) and isinstance(c.after, int | float):
         delta = c.after - c.before

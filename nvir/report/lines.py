@@ -46,7 +46,7 @@ LEGEND = (
 
 
 @attrs.frozen(eq=False)
-class Row:
+class ListedLine:
     """One instruction, or the label of a block (`instruction` None).
 
     live, scheduled, predicates   see the module's docstring; of a label what enters the block
@@ -76,15 +76,15 @@ class LiveValue:
 
 
 @attrs.frozen(eq=False)
-class Listing:
+class LineListing:
     """The rows of one function. `columns` gives each register its column, counted from 0."""
 
     function: Function
-    rows: tuple[Row, ...]
+    rows: tuple[ListedLine, ...]
     columns: dict[str, int]
     max_live: int
     estimate: RegisterEstimate
-    peak: Row | None
+    peak: ListedLine | None
     at_peak: tuple[LiveValue, ...]
     source: SourceLines
 
@@ -125,7 +125,7 @@ class Listing:
 def line_listing(
     function: Function, module: Module, text: list[str] | None = None,
     facts: FunctionFacts | None = None,
-) -> Listing:
+) -> LineListing:
     """The listing of a function. `text` is the PTX by lines, to show it as it stands there;
     `facts` saves work where they are known."""
     facts = facts or function_facts(function, module, profile_for(module.target))
@@ -133,7 +133,7 @@ def line_listing(
     counts = zip(pressure.counts, pressure.predicates, strict=True)
     written = dict(zip(pressure.instructions, counts, strict=True))
     source = SourceLines(function, module, text)
-    rows: list[Row] = []
+    rows: list[ListedLine] = []
     for block in function.blocks:
         rows.extend(_block_rows(block, live, written, estimate, source, text))
     peak = next((r for r in rows if r.instruction is estimate.peak and estimate.peak), None)
@@ -141,7 +141,7 @@ def line_listing(
     if peak is not None and peak.instruction is not None and not peak.instruction.is_phi:
         values = estimate.live_at(peak.instruction)
         held = tuple(explain_values(values, peak.instruction, live, estimate))
-    return Listing(
+    return LineListing(
         function, tuple(rows), _columns(rows), pressure.max_live, estimate, peak, held, source
     )
 
@@ -154,10 +154,10 @@ def _name(v: Value) -> str:
 def _block_rows(
     block: Block, live: Liveness, written: dict[Instruction, tuple[int, int]],
     estimate: RegisterEstimate, source: SourceLines, text: list[str] | None,
-) -> list[Row]:
+) -> list[ListedLine]:
     """The rows of a block, made from its end backwards."""
     alive = dict.fromkeys(map(_name, live.live_out_values(block)))
-    rows: list[Row] = []
+    rows: list[ListedLine] = []
     for i in reversed(block):
         if i.form.is_phi:
             break
@@ -173,7 +173,7 @@ def _block_rows(
                 alive[n] = None
         count, predicates = written.get(i, (0, 0))
         numbers = source.numbers(i)
-        rows.append(Row(
+        rows.append(ListedLine(
             i.line, _text(i, text), numbers[-1] if numbers else None, count,
             estimate.counts.get(i), predicates, marks, i,
         ))
@@ -183,7 +183,7 @@ def _block_rows(
     for v in {*live.live_in_values(block), *block.phis}:
         entering += width(v.type)
     through = dict.fromkeys(alive, ":")
-    rows.append(Row(block.line, f"{block.name}:", None, entering, None, 0, through))
+    rows.append(ListedLine(block.line, f"{block.name}:", None, entering, None, 0, through))
     rows.reverse()
     return rows
 
@@ -194,7 +194,7 @@ def _text(i: Instruction, text: list[str] | None) -> str:
     return " ".join(str(i).split())
 
 
-def _columns(rows: list[Row]) -> dict[str, int]:
+def _columns(rows: list[ListedLine]) -> dict[str, int]:
     """A column for each register, free again behind its last row."""
     last: dict[str, int] = {}
     for k, row in enumerate(rows):
@@ -302,6 +302,6 @@ def _why(v: Value, peak: Instruction, loop: Loop | None, live: Liveness) -> str:
     return f"used at line {after[0]}" if after else "used"
 
 
-def module_json(listings: list[Listing], arch: str) -> dict[str, Any]:
+def module_json(listings: list[LineListing], arch: str) -> dict[str, Any]:
     """The document of schema `nvir.lines/1`."""
     return {"schema": SCHEMA, "arch": arch, "functions": [x.to_json() for x in listings]}

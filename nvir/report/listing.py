@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nvir.report.lines import LEGEND, Listing, LiveValue, Row
+from nvir.report.lines import LEGEND, LineListing, ListedLine, LiveValue
 from nvir.report.table import Line, plain, short
 
 BARS = " ▁▂▃▄▅▆▇█"
@@ -12,13 +12,13 @@ TEXT_WIDTH = 64
 SHOWN_AT_PEAK = 48
 
 
-def listing_text(listing: Listing, sources: dict[int, list[str]] | None = None) -> str:
+def listing_text(listing: LineListing, sources: dict[int, list[str]] | None = None) -> str:
     """The listing as plain text."""
     return plain(listing_lines(listing, None, sources))
 
 
 def listing_lines(
-    listing: Listing, width: int | None, sources: dict[int, list[str]] | None
+    listing: LineListing, width: int | None, sources: dict[int, list[str]] | None
 ) -> list[Line]:
     """Heading, legend, rows, and who is alive at the peak; `width` is that of a terminal.
 
@@ -49,7 +49,7 @@ def listing_lines(
 
 
 def _source_line(
-    listing: Listing, place: tuple[int, int], sources: dict[int, list[str]] | None
+    listing: LineListing, place: tuple[int, int], sources: dict[int, list[str]] | None
 ) -> str:
     number, line = place
     text = ""
@@ -59,7 +59,7 @@ def _source_line(
     return f"  ── {listing.source.file(number)}:{line} {text}"
 
 
-def _row(listing: Listing, row: Row, shown: int) -> Line:
+def _row(listing: LineListing, row: ListedLine, shown: int) -> Line:
     glyphs = [" "] * shown
     for name, mark in row.marks.items():
         column = listing.columns[name]
@@ -75,7 +75,7 @@ def _row(listing: Listing, row: Row, shown: int) -> Line:
     return line, "reverse bold red" if row is listing.peak else _HEAT[heat]
 
 
-def _peak(listing: Listing) -> list[Line]:
+def _peak(listing: LineListing) -> list[Line]:
     """Who is alive at the peak."""
     if listing.peak is None or not listing.at_peak:
         return []

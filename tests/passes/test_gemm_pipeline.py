@@ -11,7 +11,7 @@ import nvir
 from nvir.ir.module import Module
 from nvir.passes.loop.tiles.gemm_pipeline import NOT_MADE
 from nvir.passes.loop.tiles.multistage import PIPELINED
-from nvir.passes.loop.tiles.reasons import Reason
+from nvir.passes.loop.tiles.reasons import TileReason
 from nvir.passes.loop.tiles.stages import ROOM, StageDescriptor, StageTable, pending_groups
 from tests.gemm_kernels import Shape, tile_kernel
 
@@ -66,58 +66,58 @@ TEST = "add.s32 %r22, %r22, 1;"
 
 # reason -> the edits that lead to it, from a kernel that is pipelined
 REASONS = {
-    Reason.TARGET: [(".target sm_80", ".target sm_75")],
-    Reason.PRAGMA: [("LOOP:", 'LOOP: .pragma "nounroll";')],
-    Reason.NO_TILE: [(STORE, ""), ("st.shared.u32 [%r8+0], %r60;", "")],
-    Reason.SHAPE: [(TEST, f"setp.gt.u32 %p9, %r22, 77; @%p9 bra DONE; {TEST}")],
-    Reason.DIVERGENT: [("setp.lt.s32 %p2, %r22, %r1;", "setp.lt.s32 %p2, %r22, %r3;")],
-    Reason.BARRIERS: [(TEST, f"bar.sync 0; {TEST}")],
-    Reason.ORDER: [(FIRST, f"{FIRST} ld.shared.u32 %r95, [%r13]; add.s32 %r9, %r9, %r95;")],
-    Reason.OPERATION: [(FIRST, "ld.volatile.global.u32 %r40, [%rd5+0];")],
-    Reason.WRITES: [(TEST, f"st.global.u32 [%rd3], %r9; {TEST}")],
-    Reason.ADDRESS: [
+    TileReason.TARGET: [(".target sm_80", ".target sm_75")],
+    TileReason.PRAGMA: [("LOOP:", 'LOOP: .pragma "nounroll";')],
+    TileReason.NO_TILE: [(STORE, ""), ("st.shared.u32 [%r8+0], %r60;", "")],
+    TileReason.SHAPE: [(TEST, f"setp.gt.u32 %p9, %r22, 77; @%p9 bra DONE; {TEST}")],
+    TileReason.DIVERGENT: [("setp.lt.s32 %p2, %r22, %r1;", "setp.lt.s32 %p2, %r22, %r3;")],
+    TileReason.BARRIERS: [(TEST, f"bar.sync 0; {TEST}")],
+    TileReason.ORDER: [(FIRST, f"{FIRST} ld.shared.u32 %r95, [%r13]; add.s32 %r9, %r9, %r95;")],
+    TileReason.OPERATION: [(FIRST, "ld.volatile.global.u32 %r40, [%rd5+0];")],
+    TileReason.WRITES: [(TEST, f"st.global.u32 [%rd3], %r9; {TEST}")],
+    TileReason.ADDRESS: [
         ("mov.u32 %r9, 0;", "mov.u32 %r9, 0; ld.global.u32 %r96, [%rd3];"),
         (TEST, f"ld.shared.u32 %r97, [%r96]; add.s32 %r9, %r9, %r97; {TEST}"),
     ],
-    Reason.DYNAMIC: [
+    TileReason.DYNAMIC: [
         (".visible .entry", ".extern .shared .align 16 .b8 ta[];\n.visible .entry"),
         (".shared .align 16 .b8 ta[128];", ""),
     ],
-    Reason.OUTSIDE: [("DONE:", "DONE: ld.shared.u32 %r98, [%r13]; add.s32 %r9, %r9, %r98;")],
-    Reason.USED: [(BODY, f"add.s32 %r9, %r9, %r40; {BODY}")],
-    Reason.CONVERTED: [(STORE, f"add.s32 %r40, %r40, 1; {STORE}")],
-    Reason.SPACE: [(FIRST, "ld.global.cv.u32 %r40, [%rd5+0];")],
-    Reason.SIZE: [
+    TileReason.OUTSIDE: [("DONE:", "DONE: ld.shared.u32 %r98, [%r13]; add.s32 %r9, %r9, %r98;")],
+    TileReason.USED: [(BODY, f"add.s32 %r9, %r9, %r40; {BODY}")],
+    TileReason.CONVERTED: [(STORE, f"add.s32 %r40, %r40, 1; {STORE}")],
+    TileReason.SPACE: [(FIRST, "ld.global.cv.u32 %r40, [%rd5+0];")],
+    TileReason.SIZE: [
         (".reg .pred", ".reg .b16 %rs<4>; .reg .pred"),
         (FIRST, "ld.global.u16 %rs1, [%rd5+0];"), (STORE, "st.shared.u16 [%r6+0], %rs1;"),
     ],
-    Reason.GUARD: [
+    TileReason.GUARD: [
         (FIRST, f"mov.u32 %r40, 1; setp.lt.s32 %p5, %r20, %r2; @!%p5 bra J; {FIRST}\nJ:"),
     ],
-    Reason.PARTIAL: [(STORE, f"setp.lt.s32 %p5, %r20, %r2; @%p5 {STORE}")],
-    Reason.MOVES: [(TEST, f"add.s32 %r6, %r6, 64; {TEST}")],
-    Reason.CARRIED: [(TEST, f"ld.global.u64 %rd5, [%rd3]; {TEST}")],
-    Reason.VALUES: [
+    TileReason.PARTIAL: [(STORE, f"setp.lt.s32 %p5, %r20, %r2; @%p5 {STORE}")],
+    TileReason.MOVES: [(TEST, f"add.s32 %r6, %r6, 64; {TEST}")],
+    TileReason.CARRIED: [(TEST, f"ld.global.u64 %rd5, [%rd3]; {TEST}")],
+    TileReason.VALUES: [
         (FIRST, f"{FIRST} ld.global.u32 %r71, [%rd7];"), (BODY, f"add.s32 %r9, %r9, %r71; {BODY}"),
     ],
-    Reason.HELD: [(TEST, f"mystery.s32 %r9, %r9; {TEST}")],
-    Reason.SHORT: [("setp.lt.s32 %p2, %r22, %r1;", "setp.lt.s32 %p2, %r22, 1;")],
-    Reason.STATIC: [(".shared .align 16 .b8 ta[128];", ".shared .align 16 .b8 ta[30000];")],
+    TileReason.HELD: [(TEST, f"mystery.s32 %r9, %r9; {TEST}")],
+    TileReason.SHORT: [("setp.lt.s32 %p2, %r22, %r1;", "setp.lt.s32 %p2, %r22, 1;")],
+    TileReason.STATIC: [(".shared .align 16 .b8 ta[128];", ".shared .align 16 .b8 ta[30000];")],
 }
 BY_SETTINGS = {
-    Reason.DISABLED: ("gemm-pipeline", {}),
-    Reason.MATRIX: ("gemm-pipeline", {"policy": "documented", "knobs": ON}),
-    Reason.NO_GAIN: ("gemm-pipeline", {"knobs": ON}),
-    Reason.DEPTH: (
+    TileReason.DISABLED: ("gemm-pipeline", {}),
+    TileReason.MATRIX: ("gemm-pipeline", {"policy": "documented", "knobs": ON}),
+    TileReason.NO_GAIN: ("gemm-pipeline", {"knobs": ON}),
+    TileReason.DEPTH: (
         "gemm-pipeline", {"knobs": {**ON, "GemmPipelinerPipelineDepthEnforceDeltaFull": -2}},
     ),
-    Reason.UNROLLED: ("gemm-pipeline<stages=3>", {}),
-    Reason.DONE: ("gemm-pipeline<stages=3>,gemm-pipeline<stages=3>", {}),
+    TileReason.UNROLLED: ("gemm-pipeline<stages=3>", {}),
+    TileReason.DONE: ("gemm-pipeline<stages=3>,gemm-pipeline<stages=3>", {}),
 }
 
 
 def test_every_reason_has_a_test():
-    assert set(REASONS) | set(BY_SETTINGS) == set(Reason)
+    assert set(REASONS) | set(BY_SETTINGS) == set(TileReason)
 
 
 def test_the_kernel_that_the_reasons_start_from_is_pipelined():
@@ -138,11 +138,11 @@ def test_a_loop_that_is_left_alone_says_why(reason):
 @pytest.mark.parametrize("reason", BY_SETTINGS, ids=lambda r: r.name)
 def test_settings_say_why(reason):
     pipeline, kw = BY_SETTINGS[reason]
-    arch = "sm_100" if reason is Reason.UNROLLED else "sm_90"  # nvcc unrolls by two for sm_100
+    arch = "sm_100" if reason is TileReason.UNROLLED else "sm_90"  # nvcc unrolls by two for sm_100
     text = (EXAMPLES / f"sgemm.{arch}.ptx").read_text()
     _, remarks = applied(text, pipeline, **kw)
     assert NOT_MADE[reason].name in missed(remarks)
-    if reason is Reason.UNROLLED:
+    if reason is TileReason.UNROLLED:
         assert any("2 tiles an iteration" in r.message for r in remarks)
 
 
@@ -255,7 +255,7 @@ def test_full_enforcement_adds_and_insists():
     big = edited(*BIG, shape=Shape(copies=2))
     assert depth(text=big) == 3
     _, remarks = applied(big, "gemm-pipeline", knobs={**ON, FULL: 2})
-    assert missed(remarks) >= {NOT_MADE[Reason.STATIC].name}
+    assert missed(remarks) >= {NOT_MADE[TileReason.STATIC].name}
 
 
 @pytest.mark.seed("KNB-58")
@@ -270,13 +270,13 @@ def test_partial_enforcement_adds_what_fits():
 def test_at_most_eight_stages_are_under_way():
     assert depth({PARTIAL: 50}) == 9
     _, remarks = applied(edited(), "gemm-pipeline", knobs={**ON, FULL: 50})
-    assert NOT_MADE[Reason.DEPTH].name in missed(remarks)
+    assert NOT_MADE[TileReason.DEPTH].name in missed(remarks)
 
 
 def test_no_loop_is_made_slower_unless_a_depth_is_asked_for():
     """What people get by the knob alone is what the simulator thinks better, with its figures."""
     _, remarks = applied(edited(), "gemm-pipeline", knobs=ON)
-    why = next(r for r in remarks if r.name == NOT_MADE[Reason.NO_GAIN].name)
+    why = next(r for r in remarks if r.name == NOT_MADE[TileReason.NO_GAIN].name)
     found = re.search(r"predicted: ([\d.]+) → ([\d.]+) cycles a tile at 3 stages", why.message)
     assert found is not None
     assert float(found[1]) <= float(found[2])
@@ -330,7 +330,7 @@ def test_hashed_scoreboards_leave_fewer_under_way():
 
 @pytest.mark.seed("KNB-62")
 def test_a_loop_with_a_pragma_is_pipelined_where_a_knob_says_so():
-    text = edited(*REASONS[Reason.PRAGMA])
+    text = edited(*REASONS[TileReason.PRAGMA])
     assert made(applied(text, knobs={"OkToPipelineNoUnroll": 1})[1])
 
 

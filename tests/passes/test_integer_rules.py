@@ -13,7 +13,7 @@ import attrs
 import pytest
 
 from nvir.passes.scalar.combine.integer_rules import RULES
-from nvir.passes.scalar.combine.rule_language import Any_, Number, Operation, Rule, read_rule
+from nvir.passes.scalar.combine.rule_language import Any_, Number, Rule, RuleOperation, read_rule
 
 z3 = pytest.importorskip("z3", reason="z3-solver proves the rules (extra `test`)")
 
@@ -77,7 +77,7 @@ class Meaning:
         return z3.And(z3.BVSubNoOverflow(*values), z3.BVSubNoUnderflow(*values, True))
 
 
-def operation(node: Operation, v: list, bits: int):
+def operation(node: RuleOperation, v: list, bits: int):
     """(value, poison, undefined behaviour) of a row on values that are not poison."""
     no = z3.BoolVal(False)
     row, flags = node.row, node.flags
@@ -150,21 +150,21 @@ def types_of(node) -> set[str]:
     found = {node.type}
     if isinstance(node, Number) and node.width:
         found.add(node.width)
-    if isinstance(node, Operation):
+    if isinstance(node, RuleOperation):
         for x in node.operands:
             found |= types_of(x)
     return found
 
 
 def rows_of(node) -> set[str]:
-    if not isinstance(node, Operation):
+    if not isinstance(node, RuleOperation):
         return set()
     return {node.row}.union(*map(rows_of, node.operands))
 
 
 def fits(node, widths) -> bool:
     """Whether casts go the right way."""
-    if not isinstance(node, Operation):
+    if not isinstance(node, RuleOperation):
         return True
     if node.row in ("trunc", "zext", "sext"):
         a, b = widths[node.operands[0].type], widths[node.type]

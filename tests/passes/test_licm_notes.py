@@ -299,7 +299,7 @@ def marked(body: str, pass_id: int = 0, used: str = "%r10", upto: int = 4):
     region = survey(nest.loops[0], nest)
     legal = set(region.invariant)
     marks = stages.Marks(nest.loops[0].header.rpo_index)
-    scope = stages.Scope(region, pass_id, False, set(), lambda i: i not in legal)
+    scope = stages.HoistScope(region, pass_id, False, set(), lambda i: i not in legal)
     items = region.items
     for stage, run in ((2, stages.forward), (3, stages.backward), (4, stages.propagate)):
         if stage <= upto:
@@ -322,7 +322,7 @@ def test_forward_marks_what_reads_only_outside():
     assert candidate(m, "and.b32")
     assert not candidate(m, "mul.lo.u32")
     outside = m.by["add.u32"].operands[0]
-    assert m.marks.state[outside] is stages.State.EXTERNAL
+    assert m.marks.state[outside] is stages.HoistState.EXTERNAL
     assert m.marks.use_count[outside] == 0
 
 
@@ -342,7 +342,7 @@ def test_in_nests_the_depth_of_the_definition_decides():
     module["k"].analyze_cfg()
     nest = Nest(module["k"])
     region = survey(nest.loops[0], nest)
-    scope = stages.Scope(region, 0, True, set(), lambda i: False)
+    scope = stages.HoistScope(region, 0, True, set(), lambda i: False)
     by = {i.operands: i for i in region.items if i.form.spelling == "mul.lo.u32"}
     inside = [scope.in_range(i.operands[0]) for i in by.values()]
     assert inside == [False, True]
@@ -374,7 +374,7 @@ def test_backward_takes_false_marks_back_and_counts():
     add = m.by["add.u32"]
     assert candidate(m, "add.u32")
     assert m.marks.use_count[add] == 0
-    strict = stages.Scope(m.scope.region, 0, False, set(), lambda i: True)
+    strict = stages.HoistScope(m.scope.region, 0, False, set(), lambda i: True)
     stages.backward(m.items, m.marks, strict)
     assert m.marks.def_block[add] == m.marks.index  # stamped whatever was there
     assert not candidate(m, "add.u32")
@@ -463,7 +463,7 @@ def test_counting():
 
 
 def test_rows_say_where_they_come_from():
-    rows = [v for v in vars(tables).values() if isinstance(v, tables.Row)]
+    rows = [v for v in vars(tables).values() if isinstance(v, tables.Noted)]
     assert len(rows) > 10
     assert all(r.origin in ("noted", "observed", "assumed") and r.meaning for r in rows)
 
@@ -651,7 +651,7 @@ def test_in_nests_what_is_made_outside_of_the_range_enters_the_set():
     module["k"].analyze_cfg()
     nest = Nest(module["k"])
     region = survey(nest.loops[0], nest)
-    scope = stages.Scope(region, 0, True, set(), lambda i: i not in region.invariant)
+    scope = stages.HoistScope(region, 0, True, set(), lambda i: i not in region.invariant)
     known = licm_sets.build_invariant_set(list(region.loop.children[0].header), scope)
     product = region.invariant[-1]
     assert all(v in known for v in product.operands if stages.is_register(v))

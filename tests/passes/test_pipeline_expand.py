@@ -18,9 +18,9 @@ from nvir.ir.clone import clone_module
 from nvir.ir.errors import LaunchError
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
-from nvir.passes.loop.pipeline.body import Body, Layout, by_delays
+from nvir.passes.loop.pipeline.body import Body, StageLayout, by_delays
 from nvir.passes.loop.pipeline.choice import body_of, expand_stages, staged
-from nvir.passes.loop.pipeline.expand import PIPELINED, Expanded, expand
+from nvir.passes.loop.pipeline.expand import PIPELINED, ExpandedLoop, expand
 from nvir.passes.loop.unroll.prepare import Refusals, regions
 from tests.pipeline_loops import trial
 
@@ -93,7 +93,7 @@ def text_of(
     return HEADER + f"mov.u32 %r2, {start};\nL:\n" + body + tail + "@%p1 bra L;\n" + END
 
 
-def pipelined(text: str, depth: int, remake: bool = True) -> tuple[Module, Expanded | None]:
+def pipelined(text: str, depth: int, remake: bool = True) -> tuple[Module, ExpandedLoop | None]:
     """The module with its loop pipelined at a depth; None where that depth cannot be."""
     module = nvir.read_ptx(text)
     f = module.functions[0]
@@ -106,7 +106,7 @@ def pipelined(text: str, depth: int, remake: bool = True) -> tuple[Module, Expan
     found = staged(body, depth)
     if found is None:
         return module, None
-    layout = Layout(found, remake)
+    layout = StageLayout(found, remake)
     trip = trip_count(loop)
     if trip is not None and trip.count is not None and trip.count < found.count + layout.factor - 1:
         return module, None

@@ -16,7 +16,7 @@ from nvir.ir.opcodes.form import form
 from nvir.passes.knobs import all_knobs
 from nvir.passes.loop.pipeline import loop_pipeline
 from nvir.passes.loop.pipeline.expand import PIPELINED
-from nvir.passes.loop.pipeline.feasible import Feasibility, Reason, annotate, check
+from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle, annotate, check
 from nvir.passes.remarks import Remark
 from nvir.report.schedule.readback import promised_rounds, read_back, readback_remarks
 from nvir.sm import profile
@@ -50,52 +50,52 @@ def remarks_of(text: str, options: str = "<force>", **given: object) -> list[Rem
     return [r for r in found if r.pass_name == "loop-pipeline" and r.kind != "analysis"]
 
 
-REFUSED: dict[Reason, str] = {
-    Reason.NOT_INNERMOST: text_of("mov.u32 %r9, 0;\nI:\n" + LOAD +
+REFUSED: dict[Obstacle, str] = {
+    Obstacle.NOT_INNERMOST: text_of("mov.u32 %r9, 0;\nI:\n" + LOAD +
                                   "add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 3; @%p2 bra I;\n"),
-    Reason.SEVERAL_BLOCKS: text_of(LOAD + "setp.eq.u32 %p2, %r3, 7; @%p2 bra M; "
+    Obstacle.SEVERAL_BLOCKS: text_of(LOAD + "setp.eq.u32 %p2, %r3, 7; @%p2 bra M; "
                                    "add.u32 %r3, %r3, 1;\nM:\n"),
-    Reason.EARLY_EXIT: text_of(LOAD + "setp.eq.u32 %p2, %r5, 7; @%p2 bra X;\n",
+    Obstacle.EARLY_EXIT: text_of(LOAD + "setp.eq.u32 %p2, %r5, 7; @%p2 bra X;\n",
                                STEP + "X:\n"),
-    Reason.PRAGMA: text_of(label="L: .pragma \"nounroll\";"),
-    Reason.UNKNOWN: text_of(LOAD + "frobnicate.u32 %r9, %r5;\n"),
-    Reason.BARRIER: text_of(LOAD + "bar.sync 0;\n"),
-    Reason.CALL: text_of(LOAD + "{ .param .b32 q; .param .b32 v; st.param.b32 [q], %r5; "
+    Obstacle.PRAGMA: text_of(label="L: .pragma \"nounroll\";"),
+    Obstacle.UNKNOWN: text_of(LOAD + "frobnicate.u32 %r9, %r5;\n"),
+    Obstacle.BARRIER: text_of(LOAD + "bar.sync 0;\n"),
+    Obstacle.CALL: text_of(LOAD + "{ .param .b32 q; .param .b32 v; st.param.b32 [q], %r5; "
                          "call (v), g, (q); ld.param.b32 %r9, [v]; }\n"),
-    Reason.CONVERGENT: text_of(LOAD + "shfl.sync.down.b32 %r9, %r5, 1, 31, -1; "
+    Obstacle.CONVERGENT: text_of(LOAD + "shfl.sync.down.b32 %r9, %r5, 1, 31, -1; "
                                "add.u32 %r3, %r3, %r9;\n", STEP.replace("%r1;", "%r20;")),
-    Reason.PINNED: text_of(LOAD + "ld.relaxed.gpu.global.u32 %r9, [%rd2];\n"),
-    Reason.ASYNC: text_of(LOAD + "cp.async.commit_group;\n"),
-    Reason.TEST: text_of(step="add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r3, %r1; @%p1 bra L;\n"),
-    Reason.NO_LOAD: text_of("ld.shared.u32 %r5, [s]; add.u32 %r3, %r3, %r5;\n"),
-    Reason.RECURRENCE: text_of("ld.global.u64 %rd1, [%rd1]; add.u32 %r3, %r3, 1;\n"),
-    Reason.SHORT: text_of(step=STEP.replace("%r1;", "1;")),
-    Reason.NOT_COPIED: text_of(LOAD + "add.cc.u32 %r8, %r5, %r3;\n").replace(
+    Obstacle.PINNED: text_of(LOAD + "ld.relaxed.gpu.global.u32 %r9, [%rd2];\n"),
+    Obstacle.ASYNC: text_of(LOAD + "cp.async.commit_group;\n"),
+    Obstacle.TEST: text_of(step="add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r3, %r1; @%p1 bra L;\n"),
+    Obstacle.NO_LOAD: text_of("ld.shared.u32 %r5, [s]; add.u32 %r3, %r3, %r5;\n"),
+    Obstacle.RECURRENCE: text_of("ld.global.u64 %rd1, [%rd1]; add.u32 %r3, %r3, 1;\n"),
+    Obstacle.SHORT: text_of(step=STEP.replace("%r1;", "1;")),
+    Obstacle.NOT_COPIED: text_of(LOAD + "add.cc.u32 %r8, %r5, %r3;\n").replace(
         END, "addc.u32 %r9, %r8, 0; st.global.u32 [%rd2+4], %r9;\n" + END),
-    Reason.TEMPLATE: text_of(LOAD + "vadd4.u32.u32.u32 %r9, %r5, %r3, %r3;\n"),
+    Obstacle.TEMPLATE: text_of(LOAD + "vadd4.u32.u32.u32 %r9, %r5, %r3, %r3;\n"),
 }
 
 
 @pytest.mark.seed("SWP-04", "SWP-06", "SWP-14", "SWP-17", "GAP-23")
 @pytest.mark.parametrize("reason", REFUSED, ids=lambda r: r.name)
-def test_each_reason(reason: Reason) -> None:
-    options = "<depth=2;force>" if reason is Reason.RECURRENCE else "<force>"
+def test_each_reason(reason: Obstacle) -> None:
+    options = "<depth=2;force>" if reason is Obstacle.RECURRENCE else "<force>"
     names = [r.name for r in remarks_of(REFUSED[reason], options)]
     code = loop_pipeline.NOT_PIPELINED[reason]
     assert code.name in names
-    if reason is not Reason.NOT_INNERMOST:
+    if reason is not Obstacle.NOT_INNERMOST:
         assert "Pipelined" not in names
 
 
 def test_the_list_of_reasons_is_closed() -> None:
     """Each reason has a test: here, or in one of the three below."""
     elsewhere = {
-        Reason.NO_GAIN, Reason.LIMIT, Reason.TOO_LARGE, Reason.REGISTERS, Reason.FORM,
-        Reason.PIPELINED, Reason.MANY,
+        Obstacle.NO_GAIN, Obstacle.LIMIT, Obstacle.TOO_LARGE, Obstacle.REGISTERS, Obstacle.FORM,
+        Obstacle.PIPELINED, Obstacle.MANY,
     }
-    assert set(REFUSED) | elsewhere == set(Reason)
+    assert set(REFUSED) | elsewhere == set(Obstacle)
     assert not set(REFUSED) & elsewhere
-    assert set(loop_pipeline.NOT_PIPELINED) == set(Reason)
+    assert set(loop_pipeline.NOT_PIPELINED) == set(Obstacle)
 
 
 def test_a_test_of_what_every_iteration_loads_runs_ahead() -> None:
@@ -134,10 +134,10 @@ def test_a_loaded_bound_gives_the_same_result() -> None:
 def test_reasons_that_depend_on_the_run() -> None:
     """The rest of the closed list."""
     more = {
-        Reason.NO_GAIN: remarks_of(text_of(LOAD + "ex2.approx.ftz.f32 %f1, %f1;\n" * 40), ""),
-        Reason.LIMIT: remarks_of(text_of(), knobs={"PipelineMIOVQToInstRatio": 0.9}),
-        Reason.TOO_LARGE: remarks_of(text_of(LOAD + "add.u32 %r3, %r3, %r5;\n" * 500)),
-        Reason.REGISTERS: remarks_of(text_of(), knobs={"PipelineHoistRRegPressureLimit": 4}),
+        Obstacle.NO_GAIN: remarks_of(text_of(LOAD + "ex2.approx.ftz.f32 %f1, %f1;\n" * 40), ""),
+        Obstacle.LIMIT: remarks_of(text_of(), knobs={"PipelineMIOVQToInstRatio": 0.9}),
+        Obstacle.TOO_LARGE: remarks_of(text_of(LOAD + "add.u32 %r3, %r3, %r5;\n" * 500)),
+        Obstacle.REGISTERS: remarks_of(text_of(), knobs={"PipelineHoistRRegPressureLimit": 4}),
     }
     for reason, found in more.items():
         names = [r.name for r in found]
@@ -150,7 +150,7 @@ def test_only_so_many_loops_are_judged() -> None:
     loop = one[one.index("mov.u32 %r2, 0;") : one.index(END)]
     more = [loop.replace("L:", f"L{k}:").replace("bra L;", f"bra L{k};") for k in range(3)]
     text = one.replace(loop, loop + "".join(more))
-    many = loop_pipeline.NOT_PIPELINED[Reason.MANY].name
+    many = loop_pipeline.NOT_PIPELINED[Obstacle.MANY].name
     for judged, refused in ((2, 2), (4, 0), (0, 0)):
         names = [r.name for r in remarks_of(text, f"<force;depth=1;judged={judged}>")]
         assert names.count(many) == refused
@@ -174,7 +174,7 @@ def test_what_the_kernel_alone_cannot_do() -> None:
     module = nvir.read_ptx(moved)
     found = nvir.run_passes(module, "copy-prop,loop-pipeline<force;form=kernel-only>")
     assert [r.name for r in found if r.pass_name == "loop-pipeline"] == [
-        loop_pipeline.NOT_PIPELINED[Reason.FORM].name
+        loop_pipeline.NOT_PIPELINED[Obstacle.FORM].name
     ]
 
 
@@ -183,12 +183,12 @@ def test_a_pipeline_is_not_pipelined_again() -> None:
     nvir.run_passes(module, "loop-pipeline<force>")
     found = nvir.run_passes(module, "loop-pipeline<force>", knobs={"OkToPipelineNoUnroll": 1})
     names = {r.name for r in found}
-    assert names == {loop_pipeline.NOT_PIPELINED[Reason.PIPELINED].name}
+    assert names == {loop_pipeline.NOT_PIPELINED[Obstacle.PIPELINED].name}
 
 
 @pytest.mark.seed("SWP-02", "KNB-62")
 def test_nounroll_is_kept_unless_the_knob_says_so() -> None:
-    text = REFUSED[Reason.PRAGMA]
+    text = REFUSED[Obstacle.PRAGMA]
     assert [r.name for r in remarks_of(text)] == ["NotPipelinedPragma"]
     assert [r.name for r in remarks_of(text, knobs={"OkToPipelineNoUnroll": 1})] == ["Pipelined"]
 
@@ -219,16 +219,16 @@ def test_the_remark_says_what_it_costs() -> None:
 
 @pytest.mark.seed("SWP-04", "SWP-06", "GAP-23")
 def test_the_check_of_an_instruction() -> None:
-    def finding(spelling: str) -> tuple[Feasibility, Reason | None]:
+    def finding(spelling: str) -> tuple[Feasibility, Obstacle | None]:
         found = check(Instruction(form(spelling)))
         return found.code, found.reason
 
     assert (Feasibility.REJECT, Feasibility.ACCEPT) == (60, 130)
     assert finding("add.u32") == (Feasibility.ACCEPT, None)
     assert finding("ld.global.f32") == (Feasibility.ACCEPT, None)
-    assert finding("bar.sync") == (Feasibility.REJECT, Reason.BARRIER)
-    assert finding("membar.gl") == (Feasibility.REJECT, Reason.BARRIER)
-    assert finding("shfl.sync.down.b32") == (Feasibility.REJECT, Reason.CONVERGENT)
+    assert finding("bar.sync") == (Feasibility.REJECT, Obstacle.BARRIER)
+    assert finding("membar.gl") == (Feasibility.REJECT, Obstacle.BARRIER)
+    assert finding("shfl.sync.down.b32") == (Feasibility.REJECT, Obstacle.CONVERGENT)
     assert check(Instruction(form("shfl.sync.down.b32")), parts=False).code == 130
 
 

@@ -13,7 +13,7 @@ import pytest
 import nvir
 from nvir.analysis.induction import trip_count
 from nvir.assembler.unroll.decision import UnrollCode
-from nvir.documented.policy import Entry, entry_guard, rules_of
+from nvir.documented.policy import UnrollEntry, entry_guard, rules_of
 from nvir.documented.trace import Trace
 from nvir.documented.unroll.facts import (
     ASCENDING,
@@ -144,7 +144,7 @@ def run(text: str, options: str = "", **knobs: object):
     ],
 )
 def test_each_entry_guard_blocks_alone(change, reason):
-    assert entry_guard(attrs.evolve(Entry(), **change)) == reason
+    assert entry_guard(attrs.evolve(UnrollEntry(), **change)) == reason
 
 
 @pytest.mark.seed("UNR-01", "KNB-20")

@@ -18,7 +18,7 @@ from nvir import toolchain
 from nvir.ir.clone import clone_module
 from nvir.ir.errors import LaunchError
 from nvir.ir.loops import natural_loops
-from nvir.passes.loop.unroll.apply import LARGEST, Plan, unroll
+from nvir.passes.loop.unroll.apply import LARGEST, UnrollPlan, unroll
 from nvir.passes.loop.unroll.fold import literal
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 
@@ -93,7 +93,7 @@ def launch(module, bounds, m: int = 12345, lanes: int = 1, steps: int = 20_000):
     return out
 
 
-def unrolled(module, plan: Plan):
+def unrolled(module, plan: UnrollPlan):
     """The module with every loop unrolled, and the outcomes."""
     copy = clone_module(module)
     f = copy["k"]
@@ -106,7 +106,7 @@ def unrolled(module, plan: Plan):
     return copy, {h.name: o for h, o in outcomes.items()}
 
 
-def check(text: str, plan: Plan, bounds, **launching):
+def check(text: str, plan: UnrollPlan, bounds, **launching):
     """Unroll by the plan and compare, under all bounds under which the loop ends; the outcomes."""
     module = nvir.read_ptx(text)
     copy, outcomes = unrolled(module, plan)
@@ -134,7 +134,7 @@ def check(text: str, plan: Plan, bounds, **launching):
 def test_any_count_at_run_time(form, factor, pieces):
     for compare, step, start, bounds in COUNTED[factor % 2 :: 2] if factor != 4 else COUNTED:
         text = text_of(SUM, form, compare, step, start, "%r1")
-        outcome = check(text, Plan(factor, pieces), bounds)["L"]
+        outcome = check(text, UnrollPlan(factor, pieces), bounds)["L"]
         assert outcome.copies == factor
         assert outcome.way.startswith("one test in")
 
@@ -143,7 +143,7 @@ def test_any_count_at_run_time(form, factor, pieces):
 def test_every_trip_from_0_to_40_with_every_factor():
     for factor in (3, 8):
         text = text_of(SUM, "top", "lt.s32", 1, 0, "%r1")
-        check(text, Plan(factor, pieces=True), range(41))
+        check(text, UnrollPlan(factor, pieces=True), range(41))
 
 
 @pytest.mark.seed("UNR-38", "UNR-47")
@@ -152,7 +152,9 @@ def test_every_trip_from_0_to_40_with_every_factor():
 def test_any_body(body, form):
     bounds = (0, 1, 2, 3, 4, 5, 7, 8, 19)
     for factor in (2, 4):
-        outcomes = check(text_of(BODIES[body], form, "lt.s32", 1, 0, "%r1"), Plan(factor), bounds)
+        outcomes = check(
+            text_of(BODIES[body], form, "lt.s32", 1, 0, "%r1"), UnrollPlan(factor), bounds
+        )
         assert outcomes["L"].copies == factor
 
 
@@ -160,7 +162,7 @@ def test_any_body(body, form):
 def test_the_guard_compares_below_or_above():
     def comparisons(compare: str, step: int) -> list[str]:
         module = nvir.read_ptx(text_of(SUM, "bottom", compare, step, 0, "%r1"))
-        copy, _ = unrolled(module, Plan(4))
+        copy, _ = unrolled(module, UnrollPlan(4))
         main = next(b for b in copy["k"].blocks if "unrolled" in b.flags and b.name != "L")
         guard = main.preds[0].terminator.guard.definer
         return [str(i.form.spelling) for i in (guard, *guard.operands) if i.definer is i]
@@ -179,7 +181,7 @@ def test_any_known_count(form, factor):
     for compare, step, start, bounds in COUNTED:
         for bound in bounds[(factor or 0) % 3 :: 3]:
             text = text_of(SUM, form, compare, step, start, str(bound))
-            outcome = check(text, Plan(factor), [0])["L"]
+            outcome = check(text, UnrollPlan(factor), [0])["L"]
             if factor is None and outcome.copies:
                 assert outcome.full
 
@@ -189,7 +191,7 @@ def test_any_known_count(form, factor):
 def test_known_counts_leave_straight_line_copies_for_the_remainder(T):
     text = text_of(SUM, "bottom", "lt.s32", 1, 0, str(T))
     for factor in (2, 3, 8):
-        outcome = check(text, Plan(factor), [0])["L"]
+        outcome = check(text, UnrollPlan(factor), [0])["L"]
         if factor <= T:
             assert outcome.way == f"one test in {factor} copies, {T % factor} copies ahead"
 
@@ -197,14 +199,14 @@ def test_known_counts_leave_straight_line_copies_for_the_remainder(T):
 @pytest.mark.parametrize("body", BODIES)
 def test_any_body_fully(body):
     for form in ("bottom", "top"):
-        outcomes = check(text_of(BODIES[body], form, "lt.s32", 1, 0, "6"), Plan(None), [0])
+        outcomes = check(text_of(BODIES[body], form, "lt.s32", 1, 0, "6"), UnrollPlan(None), [0])
         assert outcomes["L"].full
         assert outcomes["L"].copies == 6
 
 
 def test_what_depends_on_the_variable_alone_is_worked_out():
     module = nvir.read_ptx(text_of(SUM, "bottom", "lt.s32", 1, 0, "4"))
-    copy, _ = unrolled(module, Plan(None))
+    copy, _ = unrolled(module, UnrollPlan(None))
     names = [i.form.name for i in copy["k"].instructions()]
     assert "shl" not in names
     assert not any(i.is_phi and len(i.operands) > 1 for i in copy["k"].instructions())
@@ -217,7 +219,7 @@ def test_a_pointer_counts(end):
     text = HEADER + "mov.u32 %r2, 5; add.s64 %rd6, %rd5, 128; shl.b64 %rd7, %rd2, 2; " \
         "add.s64 %rd7, %rd5, %rd7;\nL:\nst.global.u32 [%rd5+16], %r2; add.s32 %r2, %r2, 3;\n" \
         f"add.s64 %rd5, %rd5, 4; setp.{end}.u64 %p1, %rd5, %rd7; @%p1 bra L;\n" + END
-    for plan in (Plan(3), Plan(4, pieces=True)):
+    for plan in (UnrollPlan(3), UnrollPlan(4, pieces=True)):
         outcome = check(text, plan, range(1, 14))["L"]
         assert outcome.way.startswith("one test in")
 
@@ -226,16 +228,16 @@ def test_a_float_keeps_its_tests_at_run_time_and_is_counted_where_known():
     text = HEADER + "mov.u32 %r2, 0; mov.f32 %f2, 0f00000000; cvt.rn.f32.u32 %f1, %r1;\nL:\n" \
         + SUM + "add.s32 %r2, %r2, 1; add.f32 %f2, %f2, 0f3DCCCCCD; setp.lt.f32 %p1, %f2, BOUND; " \
         "@%p1 bra L;\n" + END
-    kept = check(text.replace("BOUND", "%f1"), Plan(4), range(4))["L"]
+    kept = check(text.replace("BOUND", "%f1"), UnrollPlan(4), range(4))["L"]
     assert kept.way == "all tests in 4 copies"
-    assert check(text.replace("BOUND", "0f3F800000"), Plan(None), [0])["L"].full
-    known = check(text.replace("BOUND", "0f40400000"), Plan(4), [0])["L"]
+    assert check(text.replace("BOUND", "0f3F800000"), UnrollPlan(None), [0])["L"].full
+    known = check(text.replace("BOUND", "0f40400000"), UnrollPlan(4), [0])["L"]
     assert known.way.startswith("one test in 4 copies")
 
 
 def test_strides_of_run_time_keep_their_tests():
     text = text_of(SUM, "bottom", "lt.s32", 1, 0, "%r1").replace("%r2, %r2, 1", "%r2, %r2, %r6")
-    assert check(text, Plan(4), range(20), m=3)["L"].way == "all tests in 4 copies"
+    assert check(text, UnrollPlan(4), range(20), m=3)["L"].way == "all tests in 4 copies"
 
 
 def test_lanes_may_count_apart():
@@ -244,7 +246,7 @@ def test_lanes_may_count_apart():
         "add.s64 %rd1, %rd1, %rd9; mov.u32 %r2, %r20;"
     )
     text = text.replace("[%rd1+4]", "[%rd1+64]").replace("[%rd1+8]", "[%rd1+128]")
-    check(text.replace("[%rd1+12]", "[%rd1+128]"), Plan(4, pieces=True), range(24), lanes=16)
+    check(text.replace("[%rd1+12]", "[%rd1+128]"), UnrollPlan(4, pieces=True), range(24), lanes=16)
 
 
 # ----------------------------------------------------------------------- refusals
@@ -274,17 +276,19 @@ def test_a_uniform_barrier_is_copied():
     text = text_of("bar.sync 0;\n" + SUM, "bottom", "lt.s32", 1, 0, "%r1")
     text = text.replace("cvt.u32.u64 %r1, %rd2;", "ld.param.u32 %r1, [n];")  # the same for all
     for n in (1, 2, 9):
-        assert check(text, Plan(4), [n])["L"].copies == 4
+        assert check(text, UnrollPlan(4), [n])["L"].copies == 4
 
 
 def test_a_carry_within_a_block_is_copied():
     body = "add.cc.u32 %r3, %r3, %r2; addc.u32 %r8, %r8, 5;\n"
-    assert check(text_of(body, "bottom", "lt.s32", 1, 0, "%r1"), Plan(4), range(9))["L"].copies == 4
+    assert check(
+        text_of(body, "bottom", "lt.s32", 1, 0, "%r1"), UnrollPlan(4), range(9)
+    )["L"].copies == 4
 
 
 def test_a_demand_that_is_a_mistake_is_not_met():
     module = nvir.read_ptx(text_of(SUM, "bottom", "lt.s32", 1, 0, "%r1"))
-    _, outcomes = unrolled(module, Plan(LARGEST))
+    _, outcomes = unrolled(module, UnrollPlan(LARGEST))
     assert outcomes["L"].copies == 0
     assert "too many" in outcomes["L"].way
 
@@ -300,7 +304,7 @@ def loops(draw):
     form = draw(st.sampled_from(["bottom", "old", "top"]))
     near = draw(st.integers(-3, 40))
     bound = str(draw(st.sampled_from(bounds))) if draw(st.booleans()) else "%r1"
-    plan = Plan(draw(st.sampled_from([None, 2, 3, 4, 6])), draw(st.booleans()),
+    plan = UnrollPlan(draw(st.sampled_from([None, 2, 3, 4, 6])), draw(st.booleans()),
                 draw(st.sampled_from([1, 1, 2])))
     return text_of(body, form, compare, step, start, bound), plan, (*bounds, near)
 
@@ -316,7 +320,9 @@ def test_random_loops_keep_their_results(case):
 @pytest.mark.oracle
 def test_ptxas_takes_what_is_printed():
     for (name, body), form in zip(BODIES.items(), itertools.cycle(("bottom", "top")), strict=False):
-        for bound, plan in (("%r1", Plan(4, pieces=True)), ("9", Plan(4)), ("9", Plan(None))):
+        for bound, plan in (
+            ("%r1", UnrollPlan(4, pieces=True)), ("9", UnrollPlan(4)), ("9", UnrollPlan(None))
+        ):
             module = nvir.read_ptx(text_of(body, form, "lt.s32", 1, 0, bound))
             copy, _ = unrolled(module, plan)
             result = toolchain.ptxas(nvir.print_ptx(copy))
@@ -331,7 +337,7 @@ def test_ptxas_does_not_unroll_again():
     for bound, factor in (("%r1", 4), ("200", 4), ("4000", 5)):
         text = text_of(body, "bottom", "lt.s32", 1, 0, bound).replace(END, end)
         module = nvir.read_ptx(text)
-        copy, _ = unrolled(module, Plan(factor))
+        copy, _ = unrolled(module, UnrollPlan(factor))
         made = sum(i.form.spelling == "fma.rz.f32" for i in copy["k"].instructions())
         found = toolchain.ptxas(nvir.print_ptx(copy))
         assert found.ok, found.error

@@ -12,7 +12,7 @@ import nvir
 from nvir.analysis.pressure import register_pressure
 from nvir.ir import Module
 from nvir.ir.builder import Builder
-from nvir.report.lines import Listing, line_listing, module_json
+from nvir.report.lines import LineListing, line_listing, module_json
 from nvir.report.listing import listing_text
 from nvir.report.places import LARGEST_SOURCE, SourceLines, source_text
 
@@ -45,12 +45,12 @@ ret;
 
 
 @pytest.fixture
-def listing() -> Listing:
+def listing() -> LineListing:
     module = nvir.read_ptx(PTX)
     return line_listing(module.functions[0], module, PTX.splitlines())
 
 
-def test_each_instruction_has_its_line_text_and_count(listing: Listing) -> None:
+def test_each_instruction_has_its_line_text_and_count(listing: LineListing) -> None:
     rows = {r.line: r for r in listing.rows if r.instruction is not None}
     p = register_pressure(listing.function)
     expected = {i.line: n for i, n in zip(p.instructions, p.counts, strict=True) if not i.is_phi}
@@ -58,7 +58,7 @@ def test_each_instruction_has_its_line_text_and_count(listing: Listing) -> None:
     assert rows[17].text == "add.s32 %r1, %r1, 1;"
 
 
-def test_glyphs_are_those_of_nvdisasm(listing: Listing) -> None:
+def test_glyphs_are_those_of_nvdisasm(listing: LineListing) -> None:
     rows = {r.line: r for r in listing.rows if r.instruction is not None}
     assert rows[8].marks == {"%rd1": "^"}
     assert rows[17].marks["%r1"] == "x"
@@ -69,13 +69,13 @@ def test_glyphs_are_those_of_nvdisasm(listing: Listing) -> None:
     assert "%r9" not in rows[22].marks
 
 
-def test_a_column_holds_one_register_at_a_time(listing: Listing) -> None:
+def test_a_column_holds_one_register_at_a_time(listing: LineListing) -> None:
     for row in listing.rows:
         columns = [listing.columns[n] for n in row.marks]
         assert len(columns) == len(set(columns))
 
 
-def test_the_peak_tells_who_is_alive_and_why(listing: Listing) -> None:
+def test_the_peak_tells_who_is_alive_and_why(listing: LineListing) -> None:
     assert listing.peak is not None
     assert listing.peak_place == "k.cu:5"
     why = {v.name: v.why for v in listing.at_peak}
@@ -86,7 +86,7 @@ def test_the_peak_tells_who_is_alive_and_why(listing: Listing) -> None:
     assert (loaded.type, loaded.registers, loaded.defined, loaded.last_use) == ("b32", 1, 11, 21)
 
 
-def test_the_text_has_legend_peak_and_sources(listing: Listing, tmp_path: Path) -> None:
+def test_the_text_has_legend_peak_and_sources(listing: LineListing, tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text("\n\n\nsum += v;\nfor (;;)\n")
     text = listing_text(listing, source_text(listing.source.paths, [tmp_path]))
     assert "^ written  v read  x both  : alive" in text
@@ -114,7 +114,7 @@ def test_no_file_outside_the_folders_is_read(tmp_path: Path) -> None:
     assert source_text({1: "/build/secret"}, [inside, outside]) == {1: ["x"]}
 
 
-def test_json_has_the_same_facts(listing: Listing) -> None:
+def test_json_has_the_same_facts(listing: LineListing) -> None:
     document = module_json([listing], "sm_80")
     (f,) = document["functions"]
     assert document["schema"] == "nvir.lines/1"

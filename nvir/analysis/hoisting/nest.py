@@ -43,7 +43,7 @@ class Nest:
         self.loops = natural_loops(function)
         self.moved: dict[Instruction, Loop] = {}
         self.lifted: dict[Block, list[Instruction]] = {}
-        self._blocks: dict[Block, Contents] = {}
+        self._blocks: dict[Block, BlockContents] = {}
         self._varying: dict[Block, set[Value]] = {}  # by header, what is made in the loop for good
 
     @cached_property
@@ -72,11 +72,11 @@ class Nest:
         self.moved.update(dict.fromkeys(leaving, loop))
         self.lifted[loop.header] = [*self.lifted.get(loop.header, ()), *leaving]
 
-    def contents(self, block: Block) -> Contents:
+    def contents(self, block: Block) -> BlockContents:
         """What a block of a loop holds, as the last survey found it."""
         return self._blocks[block]
 
-    def parts(self, loop: Loop) -> list[Contents]:
+    def parts(self, loop: Loop) -> list[BlockContents]:
         """What the loop holds, in reverse post-order; what an inner loop lost comes first."""
         known, moved, lifted = self._blocks, self.moved, self.lifted
         before = [self._varying.get(x.header, ()) for x in (loop, *loop.children)]
@@ -98,7 +98,7 @@ class Nest:
 
 
 @attrs.define(eq=False)
-class Contents:
+class BlockContents:
     """Instructions in order; the candidates among them, with their kind; and the hazards, which
     others must not pass without a look.
 
@@ -112,7 +112,7 @@ class Contents:
     depth: int
 
 
-def _sort(source: Iterable[Instruction], varying: set[Value], depth: int) -> Contents:
+def _sort(source: Iterable[Instruction], varying: set[Value], depth: int) -> BlockContents:
     """Find candidates and hazards among instructions of a loop. `varying`: what those before them
     make that is no candidate's; it gets theirs."""
     items = []
@@ -132,12 +132,12 @@ def _sort(source: Iterable[Instruction], varying: set[Value], depth: int) -> Con
             varying.add(i)
         else:
             varying.update(i._results)
-    return Contents(items, may_move, hazards, depth)
+    return BlockContents(items, may_move, hazards, depth)
 
 
 def _narrow(
-    known: Contents, moved: Container[Instruction], varying: set[Value], depth: int
-) -> Contents:
+    known: BlockContents, moved: Container[Instruction], varying: set[Value], depth: int
+) -> BlockContents:
     """The same for a block that was sorted for a loop inside: what varies there varies here, and
     what has moved does not come back."""
     left = [i for i, _ in known.may_move if i not in moved]
@@ -148,7 +148,7 @@ def _narrow(
     may_move = _sort(left, varying, depth).may_move
     if len(may_move) == len(known.may_move):
         return known
-    return Contents(items, may_move, hazards, depth)
+    return BlockContents(items, may_move, hazards, depth)
 
 
 # What the mover takes a form for. From CARRY on they are hazards; FIXED ones are nothing to it:

@@ -49,7 +49,7 @@ from nvir.analysis.hoisting.nest import (
     STORE,
     SYNC,
     UNKNOWN,
-    Contents,
+    BlockContents,
     Nest,
 )
 from nvir.ir.block import Block
@@ -86,7 +86,7 @@ class Stay:
 
 
 @attrs.define(eq=False)
-class Region:
+class HoistRegion:
     """A loop as the mover sees it.
 
     inside     its blocks
@@ -100,7 +100,7 @@ class Region:
     loop: Loop
     nest: Nest
     inside: AbstractSet[Block]
-    parts: list[Contents]
+    parts: list[BlockContents]
     stores: list[Instruction] = attrs.Factory(list)
     call: Instruction | None = None
     sync: Instruction | None = None
@@ -172,9 +172,9 @@ class Region:
         return at is not self.loop and at.header in self.inside
 
 
-def survey(loop: Loop, nest: Nest) -> Region:
+def survey(loop: Loop, nest: Nest) -> HoistRegion:
     """What of the loop may move."""
-    region = Region(loop, nest, loop.members, nest.parts(loop))
+    region = HoistRegion(loop, nest, loop.members, nest.parts(loop))
     for i in region.hazards:
         known = HAZARDS[i.form]
         if known & UNKNOWN:
@@ -195,7 +195,7 @@ def survey(loop: Loop, nest: Nest) -> Region:
     return region
 
 
-def _find(region: Region) -> None:
+def _find(region: HoistRegion) -> None:
     leaving: set[Instruction] = set()
     some_stay = False  # until then candidates read only what is made outside or leaves
     for part in region.parts:
@@ -213,7 +213,7 @@ def _find(region: Region) -> None:
                     some_stay = True
 
 
-def _why_not(i: Instruction, kind: int, region: Region) -> Stay | None:
+def _why_not(i: Instruction, kind: int, region: HoistRegion) -> Stay | None:
     """What forbids that an instruction of invariant operands moves, or None."""
     held = region.nest.held
     if held and any(r in held for r in i.results):
@@ -243,7 +243,7 @@ def _why_not(i: Instruction, kind: int, region: Region) -> Stay | None:
     return None
 
 
-def _changed(i: Instruction, region: Region) -> Stay | None:
+def _changed(i: Instruction, region: HoistRegion) -> Stay | None:
     """What in the loop may change what a load reads, or None."""
     alias = region.nest.alias
     accesses = alias.accesses(i)
@@ -259,7 +259,7 @@ def _changed(i: Instruction, region: Region) -> Stay | None:
     return Stay(i, Blocked.STORE, met) if met is not None else None
 
 
-def _store_met(load: Instruction, region: Region) -> Instruction | None:
+def _store_met(load: Instruction, region: HoistRegion) -> Instruction | None:
     """The first store that may touch what a load reads; asked once for each place."""
     place = _place(load)
     if place not in region.met:
@@ -275,13 +275,13 @@ def _place(i: Instruction) -> Hashable:
     return i.form, tuple([operands[k] for pair in i.form.addresses for k in pair if k >= 0])
 
 
-def _own(i: Instruction, region: Region) -> bool:
+def _own(i: Instruction, region: HoistRegion) -> bool:
     """Whether the load reads memory of its own thread alone."""
     accesses = region.nest.alias.accesses(i)
     return bool(accesses) and all(a.space == "local" for a in accesses)
 
 
-def _apart(store: Instruction, load: Instruction, region: Region) -> bool:
+def _apart(store: Instruction, load: Instruction, region: HoistRegion) -> bool:
     """Whether a store touches the load's bytes in no iteration, earlier, same or later."""
     alias, loop = region.nest.alias, region.loop
     return (
@@ -309,7 +309,7 @@ def in_bounds(i: Instruction, alias: AliasAnalysis) -> bool:
     return True
 
 
-def _chain(i: Instruction, region: Region, leaving: set[Instruction]) -> None:
+def _chain(i: Instruction, region: HoistRegion, leaving: set[Instruction]) -> None:
     """At the last link of a carry chain: let the whole chain leave, if it can."""
     if i.form.carry_out and _next_link(i) is not None:
         return
@@ -349,7 +349,7 @@ def _links(last: Instruction) -> list[Instruction] | None:
     return links
 
 
-def live_into(region: Region, leaving: Iterable[Instruction]) -> list[Value]:
+def live_into(region: HoistRegion, leaving: Iterable[Instruction]) -> list[Value]:
     """The values of `leaving` that the rest of the loop reads."""
     gone = frozenset(leaving)
     found = region.live.get(gone)
@@ -364,7 +364,7 @@ def live_into(region: Region, leaving: Iterable[Instruction]) -> list[Value]:
     return found
 
 
-def closed(chosen: Sequence[Instruction], region: Region) -> list[Instruction]:
+def closed(chosen: Sequence[Instruction], region: HoistRegion) -> list[Instruction]:
     """Those of chosen invariants whose operands are all there, carry chains whole or not at all."""
     kept = list(chosen)
     if len(kept) == len(region.invariant):

@@ -43,11 +43,11 @@ from fractions import Fraction
 from functools import cached_property
 
 from nvir.analysis.hoisting.nest import is_fetch
-from nvir.analysis.hoisting.region import Region, closed, live_into
+from nvir.analysis.hoisting.region import HoistRegion, closed, live_into
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.net import holds_no_more
 from nvir.assembler.hoist.score import Exact, Verdict, has_long_latency
-from nvir.assembler.hoist.weights import Part, Weights, moves_of_literals
+from nvir.assembler.hoist.weights import WeightedPart, Weights, moves_of_literals
 from nvir.assembler.unroll.weights import HOPPER
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
@@ -56,11 +56,11 @@ from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
 
 LATER = "a later instance takes loops of one block"
-Unit = tuple[Block, list[Instruction], Part | None]
+Unit = tuple[Block, list[Instruction], WeightedPart | None]
 
 
 def observed(
-    region: Region, pass_id: int, weights: Weights, outer: float, divergent: float
+    region: HoistRegion, pass_id: int, weights: Weights, outer: float, divergent: float
 ) -> tuple[list[Instruction], Verdict]:
     """What leaves the loop, as ptxas decides, and the numbers of the block that decided.
 
@@ -102,7 +102,7 @@ class _Rule:
     """
 
     def __init__(
-        self, region: Region, pass_id: int, weights: Weights, outer: float, divergent: float
+        self, region: HoistRegion, pass_id: int, weights: Weights, outer: float, divergent: float
     ) -> None:
         self.region, self.pass_id, self.weights = region, pass_id, weights
         self.cost, self.arch = weights.cost, weights.arch
@@ -142,7 +142,7 @@ class _Rule:
         return units
 
     def judge(
-        self, b: Block, own: list[Instruction], part: Part | None
+        self, b: Block, own: list[Instruction], part: WeightedPart | None
     ) -> tuple[list[Instruction], Verdict | None]:
         """What leaves a block, and the numbers; None where nothing in it costs anything."""
         if b in self.inner_headers:
@@ -299,7 +299,7 @@ class _Rule:
 
     # ------------------------------------------------------------------ its blocks
 
-    def _block(self, b: Block, part: Part | None = None) -> tuple[int, bool]:
+    def _block(self, b: Block, part: WeightedPart | None = None) -> tuple[int, bool]:
         """The size of a block or a part of it, and whether it holds loads of long latency."""
         weight = self.weights.of(b) if part is None else part.weight
         moves = weight.moves
@@ -308,7 +308,7 @@ class _Rule:
         size = weight.cost + tables.PHI_MOVES.value * moves
         return size + self._control(b, part), weight.long
 
-    def _control(self, b: Block, part: Part | None) -> int:
+    def _control(self, b: Block, part: WeightedPart | None) -> int:
         """The loop control that the header of a nest has of a short latch, or the latch less."""
         latch = self.loop.latches[0]
         if self.innermost or len(self.loop.latches) > 1 or latch is self.loop.header:
@@ -326,7 +326,7 @@ class _Rule:
         return control if b is self.loop.header else -control
 
 
-def _withheld(region: Region) -> set[Instruction]:
+def _withheld(region: HoistRegion) -> set[Instruction]:
     """Loads that could leave but that ptxas keeps: behind a fence all, else those of a space
     that the loop writes, whatever the addresses."""
     loads = [i for i in region.invariant if i.form.reads and i.form.space != "const"]

@@ -23,7 +23,7 @@ PHASES = (35, 66, 79, 88)  # of the ids, in order
 
 
 @attrs.frozen
-class Row:
+class Noted:
     """One number, where it comes from and what it means."""
 
     value: int
@@ -35,13 +35,13 @@ class Row:
 
 # What a single-block loop gets instead of the budget when its latch is at hand, by id.
 LATCH_BUDGET = {
-    0: Row(200, "noted", "single-block loop, mode 2 or 3, first instance"),
-    1: Row(300, "noted", "single-block loop, mode 2 or 3, later instances"),
+    0: Noted(200, "noted", "single-block loop, mode 2 or 3, first instance"),
+    1: Noted(300, "noted", "single-block loop, mode 2 or 3, later instances"),
 }
-AGGRESSIVE_MODE = Row(2, "noted", "from this mode on a single-block loop gets the latch budget")
-LAST_SCALE = Row(100, "noted", "multiplies the budget of the last instance")
-ITERATIONS = Row(2, "noted", "rounds over a nest while the limit is not configured")
-BLOCKS = Row(2, "noted", "a function of so many blocks or fewer is left alone")
+AGGRESSIVE_MODE = Noted(2, "noted", "from this mode on a single-block loop gets the latch budget")
+LAST_SCALE = Noted(100, "noted", "multiplies the budget of the last instance")
+ITERATIONS = Noted(2, "noted", "rounds over a nest while the limit is not configured")
+BLOCKS = Noted(2, "noted", "a function of so many blocks or fewer is left alone")
 
 
 class Mode(enum.IntEnum):
@@ -66,15 +66,15 @@ class ScoreWeights:
 
     safe: bool
     early: bool
-    long_latency: Row
-    real: Row
+    long_latency: Noted
+    real: Noted
 
 
 def _weights(safe: bool, early: bool, long_latency: int, real: int) -> ScoreWeights:
     return ScoreWeights(
         safe, early,
-        Row(long_latency, "noted", "score of an invariant operation of long latency"),
-        Row(real, "noted", "divisor of the score, and score of a scoreboard result"),
+        Noted(long_latency, "noted", "score of an invariant operation of long latency"),
+        Noted(real, "noted", "divisor of the score, and score of a scoreboard result"),
     )
 
 
@@ -92,32 +92,32 @@ def score_weights(pass_id: int, safe: bool) -> ScoreWeights:
     return _SCORES[safe, pass_id == 0]
 
 
-LATENCY = Row(4, "noted", "a longer latency, cycles, is a double penalty")
-LONG_PENALTY = Row(2, "noted", "penalty of a result of longer latency")
-SHORT_PENALTY = Row(1, "noted", "penalty of another result")
+LATENCY = Noted(4, "noted", "a longer latency, cycles, is a double penalty")
+LONG_PENALTY = Noted(2, "noted", "penalty of a result of longer latency")
+SHORT_PENALTY = Noted(1, "noted", "penalty of another result")
 
 # Weights of the count that later instances divide by (header + body / 3).
-COUNT_NOOP = Row(1, "noted", "weight of an operation that does nothing")
-COUNT_REAL = Row(30, "noted", "weight of any other operation")
-BODY_SHARE = Row(3, "noted", "divides the body's weight beside the header's")
+COUNT_NOOP = Noted(1, "noted", "weight of an operation that does nothing")
+COUNT_REAL = Noted(30, "noted", "weight of any other operation")
+BODY_SHARE = Noted(3, "noted", "divides the body's weight beside the header's")
 
 # The size of a block as the observed rule divides by it.
-PHI_MOVES = Row(1, "observed", "move at a phi, and where a value of another block's phi is made")
-SHORT_LATCH = Row(12, "observed", "size up to which the latch of a nest has its loop control moved "
-                  "to the header")
-LOOP_CONTROL = Row(3, "observed", "its size: the step, the comparison, the move for the phi")
-LARGE_INNER = Row(255, "observed", "instructions of an inner loop above which all leaves the one "
-                  "around it")
-GUARDED = Row(8, "observed", "instructions of a block up to which its branch becomes a guard")
-GUARDED_LONG = Row(20, "observed", "the same where a load of long latency follows, under the next "
+PHI_MOVES = Noted(1, "observed", "move at a phi, and where a value of another block's phi is made")
+SHORT_LATCH = Noted(12, "observed", "size up to which the latch of a nest has its loop control "
+                    "moved to the header")
+LOOP_CONTROL = Noted(3, "observed", "its size: the step, the comparison, the move for the phi")
+LARGE_INNER = Noted(255, "observed", "instructions of an inner loop above which all leaves the "
+                    "one around it")
+GUARDED = Noted(8, "observed", "instructions of a block up to which its branch becomes a guard")
+GUARDED_LONG = Noted(20, "observed", "the same where a load of long latency follows, under the next "
                    "three rows")
-LOADS_SOON = Row(9, "observed", "instructions behind the block among which that load is")
-MERGING = Row(4, "observed", "values at least that merge behind the block")
-LONG_HEADER = Row(10, "observed", "instructions at least of the header")
-FALLBACK_VALUES = Row(2, "observed", "values that do not pay from which the others are tried "
+LOADS_SOON = Noted(9, "observed", "instructions behind the block among which that load is")
+MERGING = Noted(4, "observed", "values at least that merge behind the block")
+LONG_HEADER = Noted(10, "observed", "instructions at least of the header")
+FALLBACK_VALUES = Noted(2, "observed", "values that do not pay from which the others are tried "
                       "without them")
 
-REGISTERS = Row(255, "noted", "registers of a thread, of which constant loads may take a share")
+REGISTERS = Noted(255, "noted", "registers of a thread, of which constant loads may take a share")
 
 # ------------------------------------------------------------------- texture ratio
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from nvir.analysis.hoisting.nest import Contents, Nest
+from nvir.analysis.hoisting.nest import BlockContents, Nest
 from nvir.assembler.hoist.score import has_long_latency
 from nvir.assembler.unroll.body_cost import never_unrolled, row_of
 from nvir.assembler.unroll.weights import HOPPER, weight
@@ -32,7 +32,7 @@ from nvir.ir.values import Constant, Value
 
 
 @attrs.frozen
-class Weight:
+class HoistWeight:
     """What the instructions of a block are together.
 
     cost   instructions of the machine, without moves
@@ -48,11 +48,11 @@ class Weight:
 
 
 @attrs.frozen
-class Part:
+class WeightedPart:
     """What lies between two splits of a block, in order; the first or the last of its parts."""
 
     items: list[Instruction]
-    weight: Weight
+    weight: HoistWeight
     first: bool
     last: bool
 
@@ -64,10 +64,10 @@ class Weights:
         self.nest, self.arch = nest, arch
         self._costs = costs(arch)
         self.cost = self._costs.of
-        self._known: dict[Contents, Weight] = {}
-        self._parts: dict[Contents, list[Part]] = {}
+        self._known: dict[BlockContents, HoistWeight] = {}
+        self._parts: dict[BlockContents, list[WeightedPart]] = {}
 
-    def of(self, b: Block) -> Weight:
+    def of(self, b: Block) -> HoistWeight:
         """The weight of what is left of a block."""
         part = self.nest.contents(b)
         known = self._known.get(part)
@@ -75,7 +75,7 @@ class Weights:
             known = self._known[part] = self._weigh(part.items)
         return known
 
-    def parts(self, b: Block) -> list[Part]:
+    def parts(self, b: Block) -> list[WeightedPart]:
         """The parts of a block that is split."""
         contents = self.nest.contents(b)
         known = self._parts.get(contents)
@@ -83,10 +83,10 @@ class Weights:
             known = self._parts[contents] = self._divide(contents.items)
         return known
 
-    def _divide(self, items: list[Instruction]) -> list[Part]:
+    def _divide(self, items: list[Instruction]) -> list[WeightedPart]:
         """The part before a split ends with its branch or fence; before sm_90 half of a fence
         stands in the part behind it."""
-        parts: list[Part] = []
+        parts: list[WeightedPart] = []
         held: list[Instruction] = []
         behind = merges = 0  # what the split before leaves to this part
         for i in (*items, None):
@@ -96,14 +96,14 @@ class Weights:
             w = self._weigh(held)
             cost, moves = w.cost + behind + (i is not None), w.moves + merges
             moves += sum([_moves_at_split(v) for v in held])
-            parts.append(Part(held, Weight(cost, moves, w.long), not parts, i is None))
+            parts.append(WeightedPart(held, HoistWeight(cost, moves, w.long), not parts, i is None))
             if i is not None:
                 held = []
                 behind = int(i.form.guard is None and self.arch < HOPPER)
                 merges = sum([_move_at_join(r) for r in i.results]) if i.form.guard else 0
         return parts
 
-    def _weigh(self, items: list[Instruction]) -> Weight:
+    def _weigh(self, items: list[Instruction]) -> HoistWeight:
         cost = moves = 0
         long = split = False
         fixed, own = self._costs.fixed, self.cost
@@ -123,13 +123,13 @@ class Weights:
                 moves += u.form.is_phi
             elif i._results:
                 moves += sum([reader.form.is_phi for r in i._results for reader in r.users])
-        return Weight(cost, moves, long, split)
+        return HoistWeight(cost, moves, long, split)
 
     def lifted(self, header: Block) -> int:
         """The cost of what left a loop and stands before it."""
         return sum(map(self.cost, self.nest.lifted.get(header, ())))
 
-    def slow(self, parts: Iterable[Contents]) -> str:
+    def slow(self, parts: Iterable[BlockContents]) -> str:
         """Why a loop of such parts keeps everything, or ""."""
         forms = {i.form: i for part in parts for i in part.items}
         return next(filter(None, map(self._costs.slow, forms.values())), "")

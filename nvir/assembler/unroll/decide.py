@@ -50,7 +50,7 @@ from nvir.ir.values import Constant, Value
 
 
 @attrs.frozen
-class Limits:
+class UnrollLimits:
     """The knobs that the rules read, with their defaults."""
 
     enabled: bool = True  # LoopUnroll
@@ -62,7 +62,7 @@ class Limits:
 
 
 def unroll_decisions(
-    function: Function, arch: int, limits: Limits = Limits(),
+    function: Function, arch: int, limits: UnrollLimits = UnrollLimits(),
     switched_off: frozenset[Block] = frozenset(),
     dead: AbstractSet[Instruction] = frozenset(),
 ) -> dict[Block, UnrollDecision]:
@@ -99,7 +99,7 @@ class _State:
     """The decisions so far of one function."""
 
     def __init__(
-        self, function: Function, arch: int, limits: Limits,
+        self, function: Function, arch: int, limits: UnrollLimits,
         layout: dict[Block, Block | None], loops: list[Loop], dead: AbstractSet[Instruction],
     ) -> None:
         self.function, self.arch, self.limits, self.layout = function, arch, limits, layout
@@ -293,4 +293,4 @@ def _why_uncounted(loop: Loop) -> tuple[UnrollCode, str]:
     return UnrollCode.NO_INDUCTION, "no exit test compares an induction variable with a bound"
 
 
-__all__ = ["Limits", "TripCount", "UnrollCode", "UnrollDecision", "unroll_decisions"]
+__all__ = ["TripCount", "UnrollCode", "UnrollDecision", "unroll_decisions"]

@@ -27,16 +27,16 @@ from functools import cached_property
 import attrs
 
 from nvir.analysis.hoisting.nest import Nest, is_fetch
-from nvir.analysis.hoisting.region import Region, closed
+from nvir.analysis.hoisting.region import HoistRegion, closed
 from nvir.analysis.pressure import RegisterPressure, register_pressure
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode, Policy381
 from nvir.documented.hoist.stages import (
     Boundaries,
+    HoistScope,
     Latencies,
     Marks,
-    Scope,
     analyze_boundaries,
     backward,
     budget,
@@ -97,15 +97,15 @@ class Core:
     def pressure(self) -> RegisterPressure:
         return register_pressure(self.nest.function)
 
-    def boundaries(self, region: Region) -> Boundaries:
+    def boundaries(self, region: HoistRegion) -> Boundaries:
         permitted = self.knobs(region.loop.header).permitted
         return analyze_boundaries(region.loop, permitted, region.hazards)
 
-    def boundary(self, region: Region) -> str:
+    def boundary(self, region: HoistRegion) -> str:
         """Why the loop is no candidate, or ""."""
         return self.boundaries(region).reason
 
-    def hoist(self, region: Region, block: Policy381) -> tuple[list[Instruction], Verdict]:
+    def hoist(self, region: HoistRegion, block: Policy381) -> tuple[list[Instruction], Verdict]:
         """What leaves the loop, in order, and the verdict on the block that decided last."""
         loop = region.loop
         by_block: dict[Block, list[Instruction]] = {}
@@ -141,7 +141,7 @@ class Core:
         return leaving, chosen or tried
 
     def _block(
-        self, items: list[Instruction], block: Block, mode: Mode, region: Region,
+        self, items: list[Instruction], block: Block, mode: Mode, region: HoistRegion,
         policy: Policy381, legal: set[Instruction], gone: set[Instruction],
     ) -> tuple[Verdict, list[Instruction]]:
         loop = region.loop
@@ -154,7 +154,7 @@ class Core:
             cbo=k.cbo if loop.parent is None else k.cbo_inner, scale=k.scale,
         )
         marks = Marks(block.rpo_index)
-        scope = Scope(region, self.pass_id, not simple, gone, lambda i: i not in legal)
+        scope = HoistScope(region, self.pass_id, not simple, gone, lambda i: i not in legal)
         if k.sets:
             from nvir.documented.hoist.sets import build_invariant_set, classify
 
@@ -187,7 +187,7 @@ class Core:
             preds=len(inner.entries), header=header, ratio=k.ratio,
         )
 
-    def _legal(self, region: Region) -> set[Instruction]:
+    def _legal(self, region: HoistRegion) -> set[Instruction]:
         """What may move, less what the knobs on textures and constant loads keep."""
         legal = set(region.invariant)
         if self._texture(region) == "conservative":
@@ -211,7 +211,7 @@ class Core:
         forms = [i.form for b in loop.blocks for i in b if not (i.form.is_phi or i.form.op.pseudo)]
         return Fraction(100 * sum(self.of.scoreboard(f) for f in forms), len(forms) or 1)
 
-    def _texture(self, region: Region) -> str:
+    def _texture(self, region: HoistRegion) -> str:
         fetches = region.fetches
         if not fetches:
             return "default"

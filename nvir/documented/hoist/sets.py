@@ -19,9 +19,9 @@ from collections.abc import Sequence
 
 from nvir.documented.hoist.stages import (
     OUTSIDE,
+    HoistScope,
+    HoistState,
     Marks,
-    Scope,
-    State,
     is_register,
     skipped_by_last,
 )
@@ -53,7 +53,7 @@ class ValueSet:
         return True
 
 
-def build_invariant_set(items: Sequence[Instruction], scope: Scope) -> ValueSet:
+def build_invariant_set(items: Sequence[Instruction], scope: HoistScope) -> ValueSet:
     """Phase A: the values that do not change while the loop runs, as far as the block says."""
     known = ValueSet()
     changed = True
@@ -83,12 +83,12 @@ def classify(items: Sequence[Instruction], known: ValueSet, marks: Marks) -> Non
             if not is_register(v):
                 continue
             marks.use_count[v] = 0 if v in known else marks.use_count.get(v, 0) + 1
-            marks.state.setdefault(v, State.EXTERNAL if v in known else State.VARIANT)
+            marks.state.setdefault(v, HoistState.EXTERNAL if v in known else HoistState.VARIANT)
         for r in i.results:
             if r in known:
                 marks.def_block[r] = OUTSIDE
-                marks.state[r] = State.INVARIANT
+                marks.state[r] = HoistState.INVARIANT
             else:
                 marks.def_block[r] = marks.index
-                marks.state[r] = State.VARIANT
+                marks.state[r] = HoistState.VARIANT
                 marks.use_count[r] = marks.use_count.get(r, 0) + 1

@@ -31,7 +31,7 @@ from fractions import Fraction
 
 import attrs
 
-from nvir.analysis.hoisting.region import Region
+from nvir.analysis.hoisting.region import HoistRegion
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode
@@ -48,7 +48,7 @@ OUTSIDE = -1
 WHOLE = Fraction(1)
 
 
-class State(enum.Enum):
+class HoistState(enum.Enum):
     """What a stage says of a value."""
 
     UNKNOWN = 0
@@ -66,7 +66,7 @@ class Marks:
         self.index = index  # of the block at hand
         self.def_block: dict[Value, int] = {}
         self.use_count: dict[Value, int] = {}
-        self.state: dict[Value, State] = {}
+        self.state: dict[Value, HoistState] = {}
 
     def made_in(self, v: Value) -> int:
         found = self.def_block.get(v)
@@ -86,7 +86,7 @@ class Marks:
         return all(self.is_candidate(r) for r in i._results)
 
     def external(self, v: Value) -> None:
-        self.state[v] = State.EXTERNAL
+        self.state[v] = HoistState.EXTERNAL
         self.use_count[v] = 0
 
 
@@ -139,14 +139,14 @@ def iteration_limit(kind: int, value: int) -> int:
 
 
 @attrs.frozen
-class Scope:
+class HoistScope:
     """What the marking stages know of the loop.
 
     gone      what has left it already
     blocked   operations that must stay, whatever their operands
     """
 
-    region: Region
+    region: HoistRegion
     pass_id: int
     multi_depth: bool
     gone: set[Instruction]
@@ -158,7 +158,7 @@ class Scope:
         return d is not None and d in self.region.members and d not in self.gone
 
 
-def forward(items: Sequence[Instruction], marks: Marks, scope: Scope) -> None:
+def forward(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> None:
     """Stage 2: mark operations whose registers are all made outside, looking at operands from the
     last to the first."""
     members, gone, blocked = scope.region.members, scope.gone, scope.blocked
@@ -176,22 +176,22 @@ def forward(items: Sequence[Instruction], marks: Marks, scope: Scope) -> None:
             if d in members and d not in gone and (deep or home(v) == index):
                 invariant = False
                 break
-            state[v] = State.EXTERNAL
+            state[v] = HoistState.EXTERNAL
             uses[v] = 0
         invariant = invariant and not blocked(i)
         for r in i.results:
-            state[r] = State.INVARIANT if invariant else State.VARIANT
+            state[r] = HoistState.INVARIANT if invariant else HoistState.VARIANT
             if invariant:
                 def_block[r] = OUTSIDE
 
 
-def backward(items: Sequence[Instruction], marks: Marks, scope: Scope) -> None:
+def backward(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> None:
     """Stage 3: whatever must stay has its results stamped with the block, and uses are counted.
 
     No clearing before, no marks on sources; the stamp comes whatever was there.
     """
     state, def_block, uses = marks.state, marks.def_block, marks.use_count
-    index, variant = marks.index, State.VARIANT
+    index, variant = marks.index, HoistState.VARIANT
     for i in items:
         results = i.results
         stays = scope.blocked(i)
@@ -205,7 +205,7 @@ def backward(items: Sequence[Instruction], marks: Marks, scope: Scope) -> None:
                 uses[r] = uses.get(r, 0) + 1
 
 
-def propagate(items: Sequence[Instruction], marks: Marks, scope: Scope) -> int:
+def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> int:
     """Stage 4: what reads only external and marked values is marked too. Returns a mask of what
     stood in the way: 1 memory, 2 other effects."""
     mask = 0
@@ -225,7 +225,7 @@ def propagate(items: Sequence[Instruction], marks: Marks, scope: Scope) -> int:
         else:
             for r in i.results:
                 marks.def_block[r] = OUTSIDE
-                marks.state[r] = State.INVARIANT
+                marks.state[r] = HoistState.INVARIANT
     return mask
 
 

@@ -18,7 +18,7 @@ from nvir.interp.meaning import fragments, matrix, sparse
 from nvir.interp.memory import Fault, check_alignment, locate_within
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.memory import _SPACES, space_of
-from nvir.interp.rows.warp import _EVERYONE, Exchange
+from nvir.interp.rows.warp import _EVERYONE, LaneExchange
 from nvir.ir.instruction import Instruction
 from nvir.ir.symbols import Variable
 from nvir.ir.types import IMM
@@ -40,7 +40,7 @@ def counts(shape: str) -> list[int]:
     return out
 
 
-class MatrixProduct(Exchange):
+class MatrixProduct(LaneExchange):
     """mma.sync and wmma.mma."""
 
     def set_up(self, i: Instruction) -> None:
@@ -85,7 +85,7 @@ class SparseProduct(MatrixProduct):
         return tuple(d)
 
 
-class MoveMatrix(Exchange):
+class MoveMatrix(LaneExchange):
     def set_up(self, i: Instruction) -> None:
         self.mask = _EVERYONE
         self.types = ["b32"]
@@ -94,7 +94,7 @@ class MoveMatrix(Exchange):
         return fragments.movmatrix(np.ascontiguousarray(operands[0]))
 
 
-class _Rows(Exchange):
+class _Rows(LaneExchange):
     """ldmatrix and stmatrix: addresses of rows are exchanged, then memory is touched."""
 
     def set_up(self, i: Instruction) -> None:

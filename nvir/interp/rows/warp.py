@@ -27,7 +27,7 @@ class _Arrival:
 
     group: Any
     after: Any
-    special: Exchange
+    special: LaneExchange
     operands: list[Array]
     mask: Array
 
@@ -43,7 +43,7 @@ class _Arrival:
         )
 
 
-class Exchange:
+class LaneExchange:
     """A warp-level operation. Subclasses say which operands it has and what it does with them.
 
     key     operations of one key may meet
@@ -205,7 +205,7 @@ def _recheck(wave: Any) -> None:
 # ------------------------------------------------------------------ the rows
 
 
-class Shuffle(Exchange):
+class Shuffle(LaneExchange):
     def set_up(self, i: Instruction) -> None:
         if i.form.name == "shfl.sync":
             self.mask = self.sources.pop()
@@ -216,7 +216,7 @@ class Shuffle(Exchange):
         return meaning.shfl(self.mods, a, b, c)
 
 
-class Vote(Exchange):
+class Vote(LaneExchange):
     def set_up(self, i: Instruction) -> None:
         if i.form.name == "vote.sync":
             self.mask = self.sources.pop()
@@ -228,7 +228,7 @@ class Vote(Exchange):
         return meaning.vote(self.mods, operands[0], active, mask)
 
 
-class Match(Exchange):
+class Match(LaneExchange):
     def set_up(self, i: Instruction) -> None:
         self.mask = self.sources.pop()
         self.types = [i.form.mods[-1]]
@@ -242,7 +242,7 @@ class Redux(Match):
         return meaning.redux(self.mods, operands[0], active, mask)
 
 
-class Elect(Exchange):
+class Elect(LaneExchange):
     def set_up(self, i: Instruction) -> None:
         self.mask = self.sources.pop()
 
@@ -262,7 +262,7 @@ class WarpBarrier(Elect):
         super()._deliver(wave, part, results)
 
 
-class ActiveMask(Exchange):
+class ActiveMask(LaneExchange):
     """Which lanes are here: no waiting, but other groups' lanes do not count."""
 
     def run(self, wave: Any, g: Any) -> None:

@@ -17,11 +17,11 @@ from nvir.interp.memory import Fault, locate_within
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.matrix import counts
 from nvir.interp.rows.misc import nothing
-from nvir.interp.rows.warp import _EVERYONE, Exchange
+from nvir.interp.rows.warp import _EVERYONE, LaneExchange
 from nvir.ir.instruction import Instruction
 
 
-class WarpgroupProduct(Exchange):
+class WarpgroupProduct(LaneExchange):
     """wgmma.mma_async."""
 
     unit = 4

@@ -210,7 +210,7 @@ def datum_text(x: Any, spell: Any, depth: int = 0) -> str:
 # ------------------------------------------------------------------ reading
 
 
-class Unreadable(Exception):
+class BadDatum(Exception):
     """A line of nvir's text cannot be read at column `col` (from 0). Never leaves the parser."""
 
     def __init__(self, message: str, col: int) -> None:
@@ -218,7 +218,7 @@ class Unreadable(Exception):
         self.message, self.col = message, col
 
 
-class Scope(Protocol):
+class TextScope(Protocol):
     """What names mean where a datum stands; each raises KeyError for an unknown name."""
 
     def value(self, token: str) -> Value: ...
@@ -244,7 +244,7 @@ class Cursor:
 
     __slots__ = ("kind", "pos", "scope", "start", "text", "token")
 
-    def __init__(self, text: str, scope: Scope, pos: int = 0) -> None:
+    def __init__(self, text: str, scope: TextScope, pos: int = 0) -> None:
         self.text, self.scope, self.pos = text, scope, pos
         self._read()
 
@@ -258,9 +258,9 @@ class Cursor:
         self.start = m.start(self.kind)
         self.pos = m.end()
 
-    def fail(self, expected: str) -> Unreadable:
+    def fail(self, expected: str) -> BadDatum:
         found = f"'{self.token[:40]}'" if self.kind != "end" else "the end of the line"
-        return Unreadable(f"expected {expected}, found {found}", self.start)
+        return BadDatum(f"expected {expected}, found {found}", self.start)
 
     def next(self) -> str:
         token = self.token
@@ -307,7 +307,7 @@ class Cursor:
         if self.kind != "number" or self.token[1:2] in ("f", "d"):
             raise self.fail(what)
         if len(self.token) > _MAX_DIGITS:
-            raise Unreadable("the number is too long", self.start)
+            raise BadDatum("the number is too long", self.start)
         token = self.next()
         return int(token, 0 if "x" in token else 10)
 
@@ -315,7 +315,7 @@ class Cursor:
 
     def type(self, depth: int = 0) -> Type:
         if depth > MAX_DEPTH:
-            raise Unreadable(f"nested deeper than {MAX_DEPTH}", self.start)
+            raise BadDatum(f"nested deeper than {MAX_DEPTH}", self.start)
         t = self._type(depth)
         while self.token == "(" and self.text[self.start - 1 : self.start] == " ":
             t = self._function_type(t, depth)
@@ -394,7 +394,7 @@ class Cursor:
         try:
             return find(token)
         except KeyError:
-            raise Unreadable(f"unknown {what} '{token[:80]}'", start) from None
+            raise BadDatum(f"unknown {what} '{token[:80]}'", start) from None
 
     def value(self) -> Value:
         """An operand."""
@@ -403,7 +403,7 @@ class Cursor:
         if isinstance(x, int) and not isinstance(x, bool):
             return constant(IMM, x)
         if not isinstance(x, Value):
-            raise Unreadable("expected a value", start)
+            raise BadDatum("expected a value", start)
         return x
 
     def symbol(self) -> Value:
@@ -427,7 +427,7 @@ class Cursor:
     def datum(self, depth: int = 0) -> Any:
         """Any datum; see the module's docstring."""
         if depth > MAX_DEPTH:
-            raise Unreadable(f"nested deeper than {MAX_DEPTH}", self.start)
+            raise BadDatum(f"nested deeper than {MAX_DEPTH}", self.start)
         start, kind, token = self.start, self.kind, self.token
         if kind == "string":
             return self.string()
@@ -465,7 +465,7 @@ class Cursor:
             try:
                 out[key] = self.datum(depth + 1)
             except TypeError:
-                raise Unreadable("this cannot be a key", start) from None
+                raise BadDatum("this cannot be a key", start) from None
         return out
 
     def _items(self, close: str, depth: int) -> list[Any]:
@@ -493,7 +493,7 @@ class Cursor:
             try:
                 return frozenset(self._items(")", depth))
             except TypeError:
-                raise Unreadable("a set holds no lists and dicts", start) from None
+                raise BadDatum("a set holds no lists and dicts", start) from None
         if word == "type":
             self._read()
         t = self.type(depth)
@@ -505,7 +505,7 @@ class Cursor:
         self.expect("(")
         values = self._items(")", depth)
         if len(values) != len(names):
-            raise Unreadable(f"{cls.__name__} has {len(names)} fields", start)
+            raise BadDatum(f"{cls.__name__} has {len(names)} fields", start)
         return cls(*values)
 
     def _literal(self, t: Type, depth: int) -> Any:
@@ -534,6 +534,6 @@ class Cursor:
             return t
         items = [v if isinstance(v, Value) else None for v in self._items("}", depth)]
         if None in items:
-            raise Unreadable("an aggregate holds values with their types", start)
+            raise BadDatum("an aggregate holds values with their types", start)
         return constant(t, tuple(items))
 

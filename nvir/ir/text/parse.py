@@ -21,8 +21,8 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Location
 from nvir.ir.module import Module
 from nvir.ir.symbols import Param, Variable, address_type
-from nvir.ir.text.datum import Cursor, Unreadable, unquoted
-from nvir.ir.text.parse_body import Body
+from nvir.ir.text.datum import BadDatum, Cursor, unquoted
+from nvir.ir.text.parse_body import BodyParser
 from nvir.ir.types import StructType, Type, VoidType, named_struct
 from nvir.ir.values import Argument, Symbol, Value
 
@@ -118,12 +118,12 @@ class _Reader:
         for k, end, made in items:
             try:
                 self._declaration(k, made)
-            except Unreadable as e:
+            except BadDatum as e:
                 self.error(e.message, k, e.col)
             except (TypeError, ValueError) as e:  # a struct with two bodies, an iN too wide
                 self.error(str(e), k, 0)
             if isinstance(made, Function) and end > k:
-                Body(self, made).read(k + 1, end)
+                BodyParser(self, made).read(k + 1, end)
         if self.errors:
             self.errors.sort(key=lambda d: d.line)
             raise ParseError(self.errors)
@@ -214,7 +214,7 @@ class _Reader:
                 elif key == "address_size":
                     m.address_size = c.number()
                     if m.address_size not in (32, 64):
-                        raise Unreadable("the address size is 32 or 64", c.start)
+                        raise BadDatum("the address size is 32 or 64", c.start)
                 elif key == "name":
                     m.name = c.string()
                 elif key in ("options", "pragmas"):
@@ -224,8 +224,8 @@ class _Reader:
                     self.header_aux = k, c.start  # it may name symbols
                     break
                 else:
-                    raise Unreadable(f"a module has no '{key}'", at)
-        except Unreadable as e:
+                    raise BadDatum(f"a module has no '{key}'", at)
+        except BadDatum as e:
             self.error(e.message, k, e.col)
 
     header_aux: tuple[int, int] | None = None
@@ -241,7 +241,7 @@ class _Reader:
             c = Cursor(self.line(line), self, col)
             self.module.aux = c.datum()
             c.end()
-        except Unreadable as e:
+        except BadDatum as e:
             self.error(e.message, line, e.col)
 
     def _declaration(self, k: int, made: Any) -> None:
@@ -270,7 +270,7 @@ class _Reader:
         start = c.start
         body = c.type()
         if not isinstance(body, StructType) or body.label is not None:
-            raise Unreadable("expected a struct's body", start)
+            raise BadDatum("expected a struct's body", start)
         t.set_body(body.elements or (), packed)
 
     def variable(self, c: Cursor, v: Variable) -> None:
@@ -295,12 +295,12 @@ class _Reader:
                 start = c.start
                 value = c.datum()
                 if not isinstance(value, dict):
-                    raise Unreadable("attributes are {name: text}", start)
+                    raise BadDatum("attributes are {name: text}", start)
                 v.attributes = value
             elif key in ("loc", "init"):
                 setattr(v, key, c.datum())
             else:
-                raise Unreadable(f"a variable has no '{key}'", at)
+                raise BadDatum(f"a variable has no '{key}'", at)
 
     def function(self, c: Cursor, f: Function) -> None:
         """`LINKAGE kernel NAME(PARAMETERS) returns (…) PROPERTIES {`."""
@@ -323,15 +323,15 @@ class _Reader:
             elif key == "flags":
                 value = c.datum()
                 if not isinstance(value, frozenset):
-                    raise Unreadable("flags are a set(…)", start)
+                    raise BadDatum("flags are a set(…)", start)
                 f.flags = set(value)
             elif key == "directives":
                 value = c.datum()
                 if not isinstance(value, dict):
-                    raise Unreadable("directives are {name: (numbers)}", start)
+                    raise BadDatum("directives are {name: (numbers)}", start)
                 f.directives = value
             else:
-                raise Unreadable(f"a function has no '{key}'", at)
+                raise BadDatum(f"a function has no '{key}'", at)
         c.accept("{")
 
     def _parameters(self, c: Cursor, f: Function) -> list[Any]:
@@ -372,7 +372,7 @@ class _Reader:
                 value = c.datum()
                 a.attributes = value if isinstance(value, tuple) else (value,)
             else:
-                raise Unreadable(f"a register has no '{key}'", start)
+                raise BadDatum(f"a register has no '{key}'", start)
         self.owned.setdefault(f, {})[token] = a
         return a
 
@@ -381,7 +381,7 @@ def _base(token: str, c: Cursor) -> str:
     try:
         return base_name(token)
     except ValueError:
-        raise Unreadable("a name with a bad escape", c.start) from None
+        raise BadDatum("a name with a bad escape", c.start) from None
 
 
 def hint(token: str, level: str) -> str | None:
@@ -402,5 +402,5 @@ def _strings(c: Cursor) -> tuple[str, ...]:
     start = c.start
     x = c.datum()
     if not isinstance(x, tuple | list) or not all(isinstance(s, str) for s in x):
-        raise Unreadable("expected strings in parentheses", start)
+        raise BadDatum("expected strings in parentheses", start)
     return tuple(x)

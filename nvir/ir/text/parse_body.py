@@ -20,7 +20,7 @@ from nvir.ir.opcodes import NVVM, ORI, PHI, UNKNOWN
 from nvir.ir.opcodes.form import Form, form, nvvm_form
 from nvir.ir.special import special_register
 from nvir.ir.symbols import Param, Variable
-from nvir.ir.text.datum import Cursor, Unreadable
+from nvir.ir.text.datum import BadDatum, Cursor
 from nvir.ir.text.parse_instruction import ATOM, SHAPE, InstructionReader
 from nvir.ir.types import SCALARS, VOID, Type, VoidType
 from nvir.ir.values import Result, Symbol, Value, integer
@@ -47,14 +47,14 @@ class _Values(dict[str, Value]):
     """Token → value of one body; an unknown token is resolved when first met."""
 
     __slots__ = ("body",)
-    body: Body
+    body: BodyParser
 
     def __missing__(self, token: str) -> Value:
         v = self[token] = self.body.resolve(token)
         return v
 
 
-class Body:
+class BodyParser:
     """The reader of one function's body, and the scope of what stands in it."""
 
     def __init__(self, reader: _Reader, function: Function) -> None:
@@ -92,7 +92,7 @@ class Body:
         return b
 
     def resolve(self, token: str) -> Value:
-        """The value of a token that is not known yet. Raises Unreadable."""
+        """The value of a token that is not known yet. Raises BadDatum."""
         if token[0] == "%":
             special = special_register(token)
             if special is not None:
@@ -104,13 +104,13 @@ class Body:
             try:
                 return self.reader.symbols[token]
             except KeyError:
-                raise Unreadable(f"unknown symbol '{token[:80]}'", self._col(token)) from None
+                raise BadDatum(f"unknown symbol '{token[:80]}'", self._col(token)) from None
         if token.isdigit() and len(token) < 4000:
             return integer(int(token))
         try:
             return Cursor(token, self).value()
-        except Unreadable as e:
-            raise Unreadable(e.message, self._col(token) + e.col) from None
+        except BadDatum as e:
+            raise BadDatum(e.message, self._col(token) + e.col) from None
 
     def _col(self, token: str) -> int:
         return max(self.text.find(token), 0)
@@ -129,7 +129,7 @@ class Body:
             try:
                 if not (fast and self.block is not None and self._fast(text)):
                     self._any(text)
-            except Unreadable as e:
+            except BadDatum as e:
                 self.reader.error(e.message, k, e.col)
                 self._poison(text)
         self._finish()
@@ -173,7 +173,7 @@ class Body:
     def _replace(self, token: str, known: Value, new: Value) -> None:
         """A token is defined: what stood for it is replaced."""
         if token not in self.forward or self.forward[token][0] is not known:
-            raise Unreadable(f"'{token}' is defined twice", self._col(token))
+            raise BadDatum(f"'{token}' is defined twice", self._col(token))
         for user in known.users:
             user.replace_operand(known, new)
         del self.forward[token]
@@ -184,7 +184,7 @@ class Body:
         try:
             return hint(token, self.level)
         except ValueError:
-            raise Unreadable("a name with a bad escape", self._col(token)) from None
+            raise BadDatum("a name with a bad escape", self._col(token)) from None
 
     def _define(self, token: str, v: Value) -> None:
         if token == "_":
@@ -210,7 +210,7 @@ class Body:
                 i.aux = c.datum()
                 if not c.at("!"):
                     c.end()
-            except Unreadable as e:
+            except BadDatum as e:
                 error(e.message, k, e.col)
         for token, (_, k, col) in self.forward.items():
             if token not in self.poisoned:
@@ -249,7 +249,7 @@ class Body:
         elif name in self.wanted:
             del self.wanted[name]
         else:
-            raise Unreadable(f"two blocks are named '{name}'", m.start(1))
+            raise BadDatum(f"two blocks are named '{name}'", m.start(1))
         b.line = self.k + 1
         self.function.blocks.append(b)
         self.block = b
@@ -263,7 +263,7 @@ class Body:
             elif key in ("loc", "aux"):
                 setattr(b, key, value)
             else:
-                raise Unreadable(f"a block has no such '{key}'", start)
+                raise BadDatum(f"a block has no such '{key}'", start)
         c.end()
 
     def _local(self, text: str) -> None:
@@ -292,7 +292,7 @@ class Body:
         v: Variable = (Param(name, at, address_type=at) if is_param else
                        Variable(name, "local", at, address_type=at))
         if token in self.values:
-            raise Unreadable(f"'{token}' is declared twice", look.start)
+            raise BadDatum(f"'{token}' is declared twice", look.start)
         self.values[token] = v
         self.function.locals.append(v)
         self.reader.variable(c, v)
@@ -316,7 +316,7 @@ class Body:
                 start = c.start
                 marks = c.datum()
                 if not isinstance(marks, tuple) or not all(isinstance(m, str) for m in marks):
-                    raise Unreadable("marks are strings in parentheses", start)
+                    raise BadDatum("marks are strings in parentheses", start)
                 self.function.marks[i] = set(marks)
             elif c.at("aux"):  # it may name what comes later
                 self.later.append((i, self.k, c.pos))
@@ -343,7 +343,7 @@ class Body:
         offset = len(text) - len(right)
         m = _HEAD.match(right)
         if m is None:
-            raise Unreadable("expected an instruction", offset + len(right) - len(right.lstrip()))
+            raise BadDatum("expected an instruction", offset + len(right) - len(right.lstrip()))
         tokens, types, lead = self._left(left)
         rest = right[m.end() :].rstrip()
         spelling, volatile = m[4], m[3] is not None
@@ -375,11 +375,11 @@ class Body:
         for name in parts[2::3]:
             t = SCALARS.get(name)
             if t is None:
-                raise Unreadable(f"no type is spelled '{name}'", self._col(name))
+                raise BadDatum(f"no type is spelled '{name}'", self._col(name))
             types.append(t)
         lead = "%s".join(parts[::3])
         if "%s" not in lead or not SHAPE.match(lead):
-            raise Unreadable("expected results such as '%r1: b32'", 0)
+            raise BadDatum("expected results such as '%r1: b32'", 0)
         return parts[1::3], types, lead
 
     def _give_results(
@@ -387,7 +387,7 @@ class Body:
     ) -> None:
         n = i.form.n_results
         if n >= 0 and n != len(tokens):
-            raise Unreadable(f"{i.form.spelling} has {n} results, not {len(tokens)}", offset)
+            raise BadDatum(f"{i.form.spelling} has {n} results, not {len(tokens)}", offset)
         if not tokens:
             return
         if len(tokens) == 1:
@@ -425,7 +425,7 @@ class Body:
             start = c.start
             results.append((token, c.type()))
             if isinstance(results[-1][1], VoidType):
-                raise Unreadable("a result has a type", start)
+                raise BadDatum("a result has a type", start)
             if not c.accept(","):
                 c.expect("=")
                 break
@@ -435,7 +435,7 @@ class Body:
             words.append(c.next())
         spelling = " ".join(words)
         if not words or words[0] not in NVVM:
-            raise Unreadable(f"no instruction is spelled '{spelling}'", start)
+            raise BadDatum(f"no instruction is spelled '{spelling}'", start)
         f = nvvm_form(spelling)
         i = (
             self.instructions.phi(f, "", start + len("phi"))
@@ -445,7 +445,7 @@ class Body:
         if results:
             i.set_results([t for _, t in results], [None] * len(results))
         elif f.n_results == 1 and not f.is_call and words[0] != "splitStruct":
-            raise Unreadable(f"'{spelling}' has a result", start)
+            raise BadDatum(f"'{spelling}' has a result", start)
         for (token, _), r in zip(results, i.results, strict=True):
             self._define(token, r)
         return i

@@ -13,11 +13,11 @@ from nvir.ir.block import Block
 from nvir.ir.instruction import CallInfo, Instruction, Loose
 from nvir.ir.opcodes import DEF, TIED, UNKNOWN, Op
 from nvir.ir.opcodes.form import Form, assign_operands, form, operand_parts
-from nvir.ir.text.datum import Cursor, Unreadable
+from nvir.ir.text.datum import BadDatum, Cursor
 from nvir.ir.values import Value
 
 if TYPE_CHECKING:
-    from nvir.ir.text.parse_body import Body
+    from nvir.ir.text.parse_body import BodyParser
 
 ATOM = re.compile(
     r'(%(?:[\w$]+(?:\.[xyzwrgba]\b)?|"[^"]*")(?:~\d+)?'
@@ -30,9 +30,9 @@ SHAPE = re.compile(r"(?:%s|\.[a-z][0-9]+|[\[\]{}|+,! \-()])*\Z")
 
 
 class InstructionReader:
-    """Reads instructions of one body. Its methods raise Unreadable at a column of the line."""
+    """Reads instructions of one body. Its methods raise BadDatum at a column of the line."""
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: BodyParser) -> None:
         self.body = body
 
     def _atoms(self, text: str, offset: int) -> tuple[str, list[Value]]:
@@ -43,7 +43,7 @@ class InstructionReader:
         if bad is not None or not _is_balanced(shape):
             at = next((k for k, p in enumerate(parts[::2]) if not SHAPE.match(p)), 0)
             col = sum(len(p) for p in parts[: 2 * at])
-            raise Unreadable("cannot read the operands", offset + col)
+            raise BadDatum("cannot read the operands", offset + col)
         return shape, [self.body.values[a] for a in parts[1::2]]
 
     def plain(
@@ -70,7 +70,7 @@ class InstructionReader:
         try:
             f = form(spelling, shape, sign, volatile)
         except (ValueError, LookupError):
-            raise Unreadable(f"'{spelling}' does not take these operands", offset) from None
+            raise BadDatum(f"'{spelling}' does not take these operands", offset) from None
         tail = ([guard[1]] if guard is not None else []) + fallbacks
         if f.n_operands < 0:
             n = len(sources)
@@ -78,13 +78,13 @@ class InstructionReader:
             aux = Loose(n, n if guard is not None else -1, tied)
             return Instruction(f, (*sources, *tail), aux=aux)
         if has_ties:
-            raise Unreadable(f"'{spelling}' has no ties of its own", offset)
+            raise BadDatum(f"'{spelling}' has no ties of its own", offset)
         operands = self._laid_out(f, shape, own, sources, offset)
         if has_carry:
             operands += self._atoms(carry, offset)[1]
         operands += tail
         if len(operands) != f.n_operands:
-            raise Unreadable(
+            raise BadDatum(
                 f"'{spelling}' takes {f.n_operands} operands in all, not {len(operands)}", offset
             )
         return Instruction(f, tuple(operands))
@@ -98,7 +98,7 @@ class InstructionReader:
         roles = [o.role for o in assign_operands(parts, f.op.operands)]
         n = len(operand_parts(own)) if own else 0
         if len(slots) != len(atoms) or roles[:n] != [DEF] * n or DEF in roles[n:]:
-            raise Unreadable(f"'{f.spelling}' does not have these results and operands", offset)
+            raise BadDatum(f"'{f.spelling}' does not have these results and operands", offset)
         if TIED not in roles:
             return list(atoms)
         tied = dict(f.ties)
@@ -115,7 +115,7 @@ class InstructionReader:
             and 0 <= t[0] < n and 0 <= t[1] < m for t in ties
         )
         if not good:
-            raise Unreadable("ties are (result, operand) pairs", offset)
+            raise BadDatum("ties are (result, operand) pairs", offset)
         c.end()
         return ties  # type: ignore[no-any-return]
 
@@ -154,7 +154,7 @@ class InstructionReader:
             start = c.start
             info.ties = c.datum()
             if not isinstance(info.ties, tuple):
-                raise Unreadable("ties are (result, operand) pairs", start)
+                raise BadDatum("ties are (result, operand) pairs", start)
         if c.accept("else"):
             operands += self._values(c)
         if c.kind != "end" and not c.at("!"):
@@ -195,7 +195,7 @@ class InstructionReader:
         if guard is not None:
             operands.append(guard[1])
         if f.n_operands not in (-1, len(operands)):
-            raise Unreadable(f"'{spelling}' takes {f.n_operands} operands in all", offset)
+            raise BadDatum(f"'{spelling}' takes {f.n_operands} operands in all", offset)
         return Instruction(f, (*operands, *handed_back), aux=tuple(targets))
 
     def _values(self, c: Cursor) -> list[Value]:

@@ -83,7 +83,7 @@ def print_ir(module: Module) -> str:
     """The whole module as text. `parse_ir` gives an equal module back."""
     expect(module, Module)
     with bulk():
-        names = Names(module.level)
+        names = TextNames(module.level)
         names.enter_module(module)
         out = _header(module, names)
         out += _named_types(module)
@@ -106,7 +106,7 @@ def text_of(thing: Module | Function | Instruction) -> str:
 def function_text(function: Function) -> str:
     """One function as it stands in its module's text."""
     module = function.module
-    names = Names(module.level if module is not None else _level(function))
+    names = TextNames(module.level if module is not None else _level(function))
     if module is not None:
         names.enter_module(module)
     out: list[str] = []
@@ -116,7 +116,7 @@ def function_text(function: Function) -> str:
 
 def instruction_text(instruction: Instruction) -> str:
     """One instruction, with names as if it stood alone."""
-    names = Names(instruction.form.op.level)
+    names = TextNames(instruction.form.op.level)
     out: list[str] = []
     marks = instruction.function.marks if instruction.function is not None else {}
     block_lines((instruction,), names, marks, out)
@@ -127,7 +127,7 @@ def _level(f: Function) -> str:
     return next((i.form.op.level for i in f.instructions()), "ori")
 
 
-class Names(dict[Any, str]):
+class TextNames(dict[Any, str]):
     """Value → its text, made when first asked for.
 
     `seen` counts the values of each hint, `hints` holds how it is spelled.
@@ -147,9 +147,9 @@ class Names(dict[Any, str]):
         for item in (*module.globals, *module.functions):
             self.symbol(item)
 
-    def local(self) -> Names:
+    def local(self) -> TextNames:
         """The names of one function's body."""
-        inner = Names(self.level)
+        inner = TextNames(self.level)
         inner.update(self)
         inner.seen = dict(self.seen)
         return inner
@@ -254,7 +254,7 @@ class Names(dict[Any, str]):
 # ------------------------------------------------------------- declarations
 
 
-def _header(module: Module, names: Names) -> list[str]:
+def _header(module: Module, names: TextNames) -> list[str]:
     major, minor = module.version
     target = module.target if PLAIN_NAME.match(module.target) else quoted(module.target)
     text = f"module {module.level} target {target} version {major}.{minor}"
@@ -275,7 +275,7 @@ def _header(module: Module, names: Names) -> list[str]:
     return out
 
 
-def variable_text(v: Variable, names: Names, address_size: int) -> str:
+def variable_text(v: Variable, names: TextNames, address_size: int) -> str:
     """`global @tile: shared [1024 x b8] align 4`; a call's parameter starts with `param`."""
     kind, space = ("param", "") if isinstance(v, Param) else ("global", f"{v.space} ")
     text = f"{_linkage(v.linkage)}{kind} {names[v]}: {space}{type_text(v.value_type)}"
@@ -286,7 +286,7 @@ def _linkage(linkage: str) -> str:
     return f"{linkage if PLAIN_NAME.match(linkage) else quoted(linkage)} " if linkage else ""
 
 
-def _variable_properties(v: Variable, names: Names, address_size: int, index: int) -> str:
+def _variable_properties(v: Variable, names: TextNames, address_size: int, index: int) -> str:
     out = f" align {v.align}" if v.align else ""
     if v.vector != 1:
         out += f" vector {v.vector}"
@@ -303,7 +303,7 @@ def _variable_properties(v: Variable, names: Names, address_size: int, index: in
     return out
 
 
-def _parameter(p: Any, index: int, names: Names, address_size: int) -> str:
+def _parameter(p: Any, index: int, names: TextNames, address_size: int) -> str:
     if isinstance(p, Argument):
         text = f"reg {names[p]}: {type_text(p.type)}"
         if p.attributes:
@@ -313,7 +313,7 @@ def _parameter(p: Any, index: int, names: Names, address_size: int) -> str:
     return text + _variable_properties(p, names, address_size, index)
 
 
-def _head(f: Function, names: Names, size: int) -> str:
+def _head(f: Function, names: TextNames, size: int) -> str:
     params = [_parameter(p, k, names, size) for k, p in enumerate(f.params)]
     kind = "kernel" if f.kind == "entry" else "func"
     text = f"{_linkage(f.linkage)}{kind} {names[f]}({', '.join(params)})"
@@ -333,7 +333,7 @@ def _head(f: Function, names: Names, size: int) -> str:
     return text
 
 
-def _function(f: Function, module_names: Names, out: list[str]) -> None:
+def _function(f: Function, module_names: TextNames, out: list[str]) -> None:
     names = module_names.local()
     size = f.module.address_size if f.module is not None else 64
     head = _head(f, names, size)
@@ -352,7 +352,7 @@ def _function(f: Function, module_names: Names, out: list[str]) -> None:
     out.append("}")
 
 
-def _label(b: Block, names: Names) -> str:
+def _label(b: Block, names: TextNames) -> str:
     text = f"{label_text(b.name)}:"
     for key, value in (("pragmas", b.pragmas), ("flags", b.flags)):
         if value:

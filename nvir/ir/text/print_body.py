@@ -17,11 +17,13 @@ from nvir.ir.types import VOID, Type
 from nvir.ir.values import Value
 
 if TYPE_CHECKING:
-    from nvir.ir.text.print import Names
+    from nvir.ir.text.print import TextNames
 
 
 def block_lines(
-    block: Iterable[Instruction], names: Names, marks: dict[Instruction, set[str]], out: list[str]
+    block: Iterable[Instruction], names: TextNames, marks: dict[
+        Instruction, set[str]
+    ], out: list[str]
 ) -> None:
     """Append the text of a block's instructions.
 
@@ -94,7 +96,7 @@ def _template(f: Form, type: Type) -> str:
     return f"{lead}{volatile}{f.spelling} {', '.join(right)}".rstrip()
 
 
-def _general(i: Instruction, names: Names) -> str:
+def _general(i: Instruction, names: TextNames) -> str:
     """Any instruction, without location and marks."""
     f = i.form
     if f.op.level == "nvvm":
@@ -115,7 +117,7 @@ def _general(i: Instruction, names: Names) -> str:
     return text if aux is None else f"{text}  !aux {names.datum(aux)}"
 
 
-def _operation(i: Instruction, names: Names) -> tuple[str, Any]:
+def _operation(i: Instruction, names: TextNames) -> tuple[str, Any]:
     """The operands as text, and what of `aux` that does not show."""
     f, aux = i.form, i.aux
     if isinstance(aux, CallInfo):
@@ -140,14 +142,14 @@ def _operation(i: Instruction, names: Names) -> tuple[str, Any]:
     return text, aux
 
 
-def _filled(i: Instruction, shape: str, operands: Iterable[Value], names: Names) -> str:
+def _filled(i: Instruction, shape: str, operands: Iterable[Value], names: TextNames) -> str:
     """The shape filled. Behind a `-` of the shape a literal has its type, to be told from -8."""
     spell = names.datum if "-%s" in shape else names.__getitem__
     shown = tuple(map(spell, operands))
     return shape % shown[: shape.count("%s")]
 
 
-def _call(i: Instruction, info: CallInfo, names: Names) -> str:
+def _call(i: Instruction, info: CallInfo, names: TextNames) -> str:
     callee = "indirect" if info.callee is None else names[info.callee]
     n = info.n_sources
     text = f"{callee} ({', '.join(map(names.__getitem__, i._operands[:n]))})"
@@ -161,7 +163,7 @@ def _call(i: Instruction, info: CallInfo, names: Names) -> str:
     return text
 
 
-def _results(i: Instruction, names: Names) -> str:
+def _results(i: Instruction, names: TextNames) -> str:
     """`{%f1: f32, %f2: f32} = `, with `+` before those that the shape does not place."""
     f = i.form
     shown = [_result(r, names) for r in i.results]
@@ -177,12 +179,12 @@ def _results(i: Instruction, names: Names) -> str:
     return f"{text} = "
 
 
-def _result(r: Value, names: Names) -> str:
+def _result(r: Value, names: TextNames) -> str:
     name = "_" if r.name == "_" and r._uses is None else names[r]
     return f"{name}: {type_text(r.type)}"
 
 
-def _phi(i: Instruction, names: Names) -> str:
+def _phi(i: Instruction, names: TextNames) -> str:
     result = _result(i, names)
     pairs = [f"[{names[v]}, {label_text(b.name)}]" for v, b in i.incoming]
     return f"  {result} = phi {', '.join(pairs)}".rstrip()
@@ -195,7 +197,7 @@ def _targets(i: Instruction) -> str:
     return f" -> {', '.join(labels)}" if labels else ""
 
 
-def _nvvm(i: Instruction, names: Names) -> str:
+def _nvvm(i: Instruction, names: TextNames) -> str:
     if i.form.is_phi:
         return _phi(i, names)
     results = [_result(r, names) for r in i.results]

@@ -30,7 +30,7 @@ from nvir.ir.nvvm import Builder, const
 from nvir.ir.types import I8, I32, I64, Type, VectorType, pointer
 from nvir.ir.values import Constant, Value, constant
 from nvir.passes.aggregate.cutting import Cut
-from nvir.passes.aggregate.plan import ELEMENTS, Plan
+from nvir.passes.aggregate.plan import ELEMENTS, CopyPlan
 
 COMMA_NAME = "dst.memmove.gep,unroll"  # so in the real binary
 
@@ -62,9 +62,9 @@ class _Segment:
     pieces: tuple[tuple[int, int], ...] = ()  # (byte offset, bytes), straight code
 
 
-def lower(cut: Cut, r: Request, plan: Plan, loc: Location | None = None) -> None:
+def lower(cut: Cut, r: Request, plan: CopyPlan, loc: Location | None = None) -> None:
     """Write the copy at the end of `cut.here`; afterwards `cut.here` takes what follows."""
-    _Writer(cut, r, plan, loc).write()
+    _CopyWriter(cut, r, plan, loc).write()
 
 
 def nonzero(v: Value) -> bool:
@@ -80,10 +80,10 @@ def nonzero(v: Value) -> bool:
     return False
 
 
-class _Writer:
+class _CopyWriter:
     """One copy. `b` stands where the next instruction goes."""
 
-    def __init__(self, cut: Cut, r: Request, plan: Plan, loc: Location | None) -> None:
+    def __init__(self, cut: Cut, r: Request, plan: CopyPlan, loc: Location | None) -> None:
         self.cut, self.r, self.plan = cut, r, plan
         self.b = Builder(cut.here)
         self.b.loc = loc

@@ -33,7 +33,7 @@ from nvir.ir.values import Constant, Undef, Value, constant, undef
 
 
 @attrs.frozen
-class Leaf:
+class AggregateLeaf:
     """One scalar or vector of an aggregate. `path` leads to it, as extractvalue's indices do."""
 
     path: tuple[int, ...]
@@ -46,14 +46,14 @@ def is_aggregate(t: Type) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _leaves(t: Type, body: object) -> tuple[Leaf, ...]:
-    out: list[Leaf] = []
+def _leaves(t: Type, body: object) -> tuple[AggregateLeaf, ...]:
+    out: list[AggregateLeaf] = []
     work: list[tuple[tuple[int, ...], int, Type]] = [((), 0, t)]
     while work:
         path, at, x = work.pop()
         members = _members(x)
         if members is None:
-            out.append(Leaf(path, at, x))
+            out.append(AggregateLeaf(path, at, x))
         else:
             work += [((*path, k), at + o, e) for k, (o, e) in reversed([*enumerate(members)])]
     return tuple(out)
@@ -69,7 +69,7 @@ def _members(t: Type) -> list[tuple[int, Type]] | None:
     return None
 
 
-def leaves(t: Type) -> tuple[Leaf, ...]:
+def leaves(t: Type) -> tuple[AggregateLeaf, ...]:
     """The leaves in order; of a scalar itself. Raises Unsupported for an opaque struct."""
     return _leaves(t, getattr(t, "elements", None))  # a named struct may get its body later
 

@@ -40,7 +40,7 @@ from nvir.passes.aggregate.objects import (
     place,
     raise_alignment,
 )
-from nvir.passes.aggregate.plan import Limits, Plan, make_plan
+from nvir.passes.aggregate.plan import CopyLimits, CopyPlan, make_plan
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 from nvir.passes.select.abi import attribute
@@ -64,9 +64,9 @@ class Options:
     plain_names: bool = False
 
 
-def limits(ctx: Context) -> Limits:
+def limits(ctx: Context) -> CopyLimits:
     notes = ctx.policy == "documented"
-    return Limits(
+    return CopyLimits(
         unroll=min(
             ctx.knob("memmove-unroll-threshold"), ctx.knob("lower-aggr-unrolled-stores-limit")
         ),
@@ -113,7 +113,7 @@ def copy_kind(i: Instruction) -> str:
     return "" if words[2].startswith("element") else words[1]
 
 
-def lower_copies(f: Function, what: Limits, ctx: Context) -> bool:
+def lower_copies(f: Function, what: CopyLimits, ctx: Context) -> bool:
     """All copies and fills of a function; False where there is none."""
     blocks = []
     found = False
@@ -138,7 +138,7 @@ def lower_copies(f: Function, what: Limits, ctx: Context) -> bool:
     return found
 
 
-def _one(cut: Cut, i: Instruction, kind: str, what: Limits, ctx: Context) -> None:
+def _one(cut: Cut, i: Instruction, kind: str, what: CopyLimits, ctx: Context) -> None:
     to, second, length, flag = i.operands[:4]
     size = None
     if isinstance(length, Constant):
@@ -189,7 +189,7 @@ def _qualified(b: Builder, p: Value) -> Value:
     return b.addrspacecast(p, pointer(space))
 
 
-def _tell(ctx: Context, i: Instruction, kind: str, plan: Plan) -> None:
+def _tell(ctx: Context, i: Instruction, kind: str, plan: CopyPlan) -> None:
     ctx.count(kind)
     known = plan.size is not None
     ctx.remark(

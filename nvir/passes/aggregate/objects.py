@@ -33,7 +33,7 @@ Order = Literal["disjoint", "forward", "reverse", "unknown"]
 
 
 @attrs.frozen
-class Place:
+class ObjectPlace:
     """An address: `offset` bytes behind `base`, plus some multiple of `stride` (0: exactly)."""
 
     base: Value
@@ -45,7 +45,7 @@ class Place:
         return self.stride == 0
 
 
-def place(p: Value) -> Place:
+def place(p: Value) -> ObjectPlace:
     """The object that a pointer points into, as far as it can be seen."""
     offset = stride = 0
     for _ in range(STEPS):
@@ -63,7 +63,7 @@ def place(p: Value) -> Place:
         ):
             break
         p = p.operands[0]
-    return Place(p, offset, stride)
+    return ObjectPlace(p, offset, stride)
 
 
 def alignment(p: Value, said: int = 1) -> int:

@@ -27,7 +27,7 @@ ELEMENTS: dict[int, Type] = {1: I8, 2: I16, 4: I32, 8: vector(I32, 2), 16: vecto
 
 
 @attrs.frozen
-class Limits:
+class CopyLimits:
     """What the knobs and the policy say; `unroll` counts elements."""
 
     unroll: int
@@ -37,7 +37,7 @@ class Limits:
 
 
 @attrs.frozen
-class Plan:
+class CopyPlan:
     """One copy or fill.
 
     unit    bytes of an element
@@ -78,17 +78,17 @@ class Plan:
 
 
 def make_plan(
-    kind: str, size: int | None, align: int, order: Order, limits: Limits
-) -> Plan:
+    kind: str, size: int | None, align: int, order: Order, limits: CopyLimits
+) -> CopyPlan:
     """`align` is the smaller alignment of the operands; `order` what is known of where they lie."""
     unit = 1 if limits.bytewise else min(align & -align, WIDEST)
     paths, why = _paths(kind, order, limits)
     unrolled = size is not None and size // unit <= limits.unroll
     loads_first = unrolled and paths == "forward" and not limits.bytewise and kind == "memcpy"
-    return Plan(unit, size, unrolled, paths, loads_first, why)
+    return CopyPlan(unit, size, unrolled, paths, loads_first, why)
 
 
-def _paths(kind: str, order: Order, limits: Limits) -> tuple[Paths, str]:
+def _paths(kind: str, order: Order, limits: CopyLimits) -> tuple[Paths, str]:
     if kind == "memset":
         return "forward", "a fill reads nothing"
     if kind == "memcpy" and limits.forward_memcpy:

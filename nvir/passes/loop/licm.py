@@ -34,7 +34,7 @@ from nvir.analysis.hoisting.region import Blocked, Stay, live_into, survey
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.ir.block import Block
-from nvir.ir.cfg import Place, interpose_all
+from nvir.ir.cfg import EdgePlace, interpose_all
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
@@ -201,7 +201,7 @@ def _move(nest: Nest) -> None:
         if found is not None:
             place[loop.header] = found
         else:
-            wanted.append(Place(loop.header, loop.entries))
+            wanted.append(EdgePlace(loop.header, loop.entries))
     for p, made in zip(wanted, interpose_all(nest.function, wanted), strict=True):
         place[p.target] = made
     for loop, instructions in leaving:

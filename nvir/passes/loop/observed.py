@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from nvir.analysis.hoisting.nest import Nest
-from nvir.analysis.hoisting.region import Region
+from nvir.analysis.hoisting.region import HoistRegion
 from nvir.assembler.hoist.decide import observed
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Policy381
@@ -69,10 +69,10 @@ class ObservedHoisting:
     def literal(self) -> bool:
         return False
 
-    def boundary(self, region: Region) -> str:
+    def boundary(self, region: HoistRegion) -> str:
         return ""
 
-    def hoist(self, region: Region, block: Policy381) -> tuple[list[Instruction], Verdict]:
+    def hoist(self, region: HoistRegion, block: Policy381) -> tuple[list[Instruction], Verdict]:
         header = region.loop.header
         outer = self.ctx.knob("HoistBudget", header, pass_id=self.pass_id)
         divergent = self.ctx.knob("HoistLoopInvBudget", header, pass_id=self.pass_id)

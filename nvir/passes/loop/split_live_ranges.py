@@ -67,7 +67,7 @@ def run(function: Function, ctx: Context) -> bool:
     live = liveness(function)
     pressure = register_pressure(function, live)
     held = held_in_place(function)
-    code = _Code(function)
+    code = _SplitCode(function)
     moves: Moves = {}
     for loop in loops:
         limit, most = ctx.options.limit, pressure.of_loop(loop)
@@ -86,7 +86,7 @@ def run(function: Function, ctx: Context) -> bool:
     return True
 
 
-class _Code:
+class _SplitCode:
     """`used`: the blocks that use each value, a phi at the end of its entry. `moved`: values and
     blocks in which a move copies them."""
 
@@ -104,7 +104,7 @@ class _Code:
 
 
 def _split(
-    loop: Loop, live: Liveness, held: frozenset[Value], code: _Code, moves: Moves
+    loop: Loop, live: Liveness, held: frozenset[Value], code: _SplitCode, moves: Moves
 ) -> tuple[int, int]:
     """Put moves around a loop; how many values got any, and how many moves there are."""
     inside = loop.members

@@ -67,7 +67,7 @@ NO_PHASE = missed(
 CODES = (FENCED, IN_PLACE, NO_PHASE)
 
 
-class State(enum.Enum):
+class FenceState(enum.Enum):
     """How far an asynchronous operation is."""
 
     ISSUED = "issued"
@@ -85,13 +85,13 @@ class Flight:
     """
 
     source: Instruction
-    state: State
+    state: FenceState
     barrier: Instruction | None = None
     is_older: bool = False
 
 
 @attrs.frozen
-class Need:
+class WaitNeed:
     """A wait or fence that lacks.
 
     rows      spellings to be put in, in order, each with its literal or None
@@ -113,7 +113,7 @@ def run(function: Function, ctx: Context) -> bool:
     started = [i for b in function.blocks for i in b if _starts(i)]
     if not started or not ctx.analyses(function).loops:
         return False
-    found, unknown = _Flow(function, Analyses.of(function).alias).needs()
+    found, unknown = _FenceFlow(function, Analyses.of(function).alias).needs()
     for need in found:
         put_in(need)
         ctx.count("fences")
@@ -126,14 +126,14 @@ def run(function: Function, ctx: Context) -> bool:
     return bool(found)
 
 
-def needs(function: Function) -> list[Need]:
+def needs(function: Function) -> list[WaitNeed]:
     """The waits and fences that a function lacks, in the order of its blocks."""
     if function.cfg_state != "fresh":
         function.analyze_cfg()
-    return _Flow(function, Analyses.of(function).alias).needs()[0]
+    return _FenceFlow(function, Analyses.of(function).alias).needs()[0]
 
 
-def put_in(need: Need) -> None:
+def put_in(need: WaitNeed) -> None:
     """Put in what a need names."""
     block = need.before.block
     assert block is not None
@@ -236,10 +236,10 @@ def _reads_shared(i: Instruction) -> bool:
 
 
 Flights = frozenset[Flight]
-_Found = tuple[list[Need], list[tuple[Flight, Instruction]]]
+_Found = tuple[list[WaitNeed], list[tuple[Flight, Instruction]]]
 
 
-class _Flow:
+class _FenceFlow:
     def __init__(self, function: Function, alias: AliasAnalysis) -> None:
         self.function, self.alias = function, alias
         self.holders = _holders(function)
@@ -252,7 +252,7 @@ class _Flow:
         found: _Found = ([], [])
         for b in self.function.rpo:
             self._walk(b, entering.get(b, frozenset()), found)
-        merged: dict[tuple[Instruction, str], Need] = {}
+        merged: dict[tuple[Instruction, str], WaitNeed] = {}
         for need in found[0]:  # the same fence before one barrier serves several readers
             merged.setdefault((need.before, need.what), need)
         return list(merged.values()), found[1]
@@ -293,30 +293,30 @@ class _Flow:
         f, name = i.form, i.form.name
         if _starts(i):
             if f.kind is not OpKind.BULK_COPY or _brings_to_shared(i):
-                state = State.BOUND if "mbarrier" in f.spelling else State.ISSUED
+                state = FenceState.BOUND if "mbarrier" in f.spelling else FenceState.ISSUED
                 return flights | {Flight(i, state)}
         elif name.endswith("commit_group"):
-            return _to(flights, name, State.COMMITTED)
+            return _to(flights, name, FenceState.COMMITTED)
         elif name.endswith(("wait_group", "wait_all")):
             every = name.endswith("wait_all")
             return frozenset(
                 x for x in flights
                 if not (_family(x.source) == _waits_for(name)
-                        and (every or x.state is not State.ISSUED))
-                or x.state in (State.BOUND, State.UNFENCED)
+                        and (every or x.state is not FenceState.ISSUED))
+                or x.state in (FenceState.BOUND, FenceState.UNFENCED)
             )
         elif name == "cp.async.mbarrier.arrive":
-            return _to(flights, "cp.async.commit_group", State.BOUND)
+            return _to(flights, "cp.async.commit_group", FenceState.BOUND)
         elif _waits_at_mbarrier(f):
-            return frozenset(x for x in flights if x.state is not State.BOUND)
+            return frozenset(x for x in flights if x.state is not FenceState.BOUND)
         elif f.spelling.startswith("fence.proxy.async"):
-            return frozenset(x for x in flights if x.state is not State.UNFENCED)
+            return frozenset(x for x in flights if x.state is not FenceState.UNFENCED)
         elif f.kind is OpKind.BARRIER and f.op.scope != "warp" and not f.n_results:
             return frozenset(
                 x if x.barrier is not None else attrs.evolve(x, barrier=i) for x in flights
             )
         elif self.async_readers and f.writes and not f.sync and f.space.startswith("shared"):
-            return flights | {Flight(i, State.UNFENCED)}
+            return flights | {Flight(i, FenceState.UNFENCED)}
         return flights
 
     def _use(self, i: Instruction, flights: Flights, found: _Found | None) -> Flights:
@@ -333,7 +333,7 @@ class _Flow:
             return []
         return [
             x for x in flights
-            if x.state is not State.UNFENCED and not _is_product(x.source.form)
+            if x.state is not FenceState.UNFENCED and not _is_product(x.source.form)
             and self._is_certain(x, i) and self.alias.depend(x.source, i)
         ]
 
@@ -385,19 +385,19 @@ class _Flow:
     def _stores(self, i: Instruction, flights: Flights) -> list[Flight]:
         if not _reads_as_async(i):
             return []
-        return [x for x in flights if x.state is State.UNFENCED and self._is_certain(x, i)]
+        return [x for x in flights if x.state is FenceState.UNFENCED and self._is_certain(x, i)]
 
     def _report(self, i: Instruction, hit: list[Flight], found: _Found) -> None:
         hit = sorted(hit, key=lambda x: (x.source.line, x.source.form.spelling))
-        bound = [x for x in hit if x.state is State.BOUND]
+        bound = [x for x in hit if x.state is FenceState.BOUND]
         found[1].extend((x, i) for x in bound)
-        rest = [x for x in hit if x.state is not State.BOUND]
+        rest = [x for x in hit if x.state is not FenceState.BOUND]
         if not rest:
             return
         barriers = {x.barrier for x in rest}
         before = barriers.pop() if len(barriers) == 1 else None
         family = _family(rest[0].source)
-        if rest[0].state is State.UNFENCED:
+        if rest[0].state is FenceState.UNFENCED:
             rows: tuple[tuple[str, int | None], ...] = (("fence.proxy.async", None),)
             why = "ordinary stores are read through the async proxy"
         elif family == "wgmma":
@@ -409,7 +409,7 @@ class _Flow:
             why = "what the bulk copy brings is read while it is under way"
         else:
             rows, why = (("cp.async.wait_all", None),), "what the copy brings is read here"
-        found[0].append(Need(rows, before or i, tuple(rest), why))
+        found[0].append(WaitNeed(rows, before or i, tuple(rest), why))
 
 
 def _holders(function: Function) -> dict[Value, tuple[Instruction, ...]]:
@@ -448,12 +448,12 @@ def _waits_for(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def _to(flights: Flights, name: str, state: State) -> Flights:
+def _to(flights: Flights, name: str, state: FenceState) -> Flights:
     """The flights of a family, issued until now, in a further state."""
     family = _waits_for(name) if name.endswith("commit_group") else ""
     return frozenset(
         attrs.evolve(x, state=state)
-        if x.state is State.ISSUED and _family(x.source) == family
+        if x.state is FenceState.ISSUED and _family(x.source) == family
         else x
         for x in flights
     )

@@ -21,7 +21,7 @@ from nvir.ir.values import Argument, Value
 from nvir.passes.select.parts import parts
 from nvir.passes.select.rules.convert import extended, resize
 from nvir.passes.select.rules.memory import load_value, store_value
-from nvir.passes.select.selector import Address, Parts, Selector, width
+from nvir.passes.select.selector import AddressParts, Parts, Selector, width
 from nvir.passes.select.spaces import PARAM, SPACE_NAMES
 
 
@@ -112,7 +112,7 @@ def declare(f: Function, target: Function, aligned: dict[int, int]) -> None:
 def read(s: Selector, p: Param, t: Type, kernel: bool) -> Parts:
     """A value of type `t` out of a parameter."""
     if kernel or not _is_narrow(t):
-        return load_value(s, Address(p, 0, PARAM), t, p.align or align_of(t))
+        return load_value(s, AddressParts(p, 0, PARAM), t, p.align or align_of(t))
     wide = s.op("ld.param.b32", (p, 0))
     if t.bits == 1:
         return (s.op("setp.ne.s32", s.op("and.b32", wide, 1), 0),)
@@ -122,7 +122,7 @@ def read(s: Selector, p: Param, t: Type, kernel: bool) -> Parts:
 def write(s: Selector, p: Param, x: Parts, t: Type, attributes: tuple[Any, ...] = ()) -> None:
     """A value of type `t` into a parameter."""
     if not _is_narrow(t):
-        store_value(s, Address(p, 0, PARAM), x, t, p.align or align_of(t))
+        store_value(s, AddressParts(p, 0, PARAM), x, t, p.align or align_of(t))
         return
     how = "s" if attribute(attributes, "signext") else "z"
     s.op("st.param.b32", (p, 0), extended(s, x[0], t, width(I32), how))
@@ -149,7 +149,7 @@ def _memory(s: Selector, a: Argument, p: Param, t: Type) -> None:
     from nvir.passes.select.rules.copies import copy_bytes
     from nvir.passes.select.rules.memory import depot
 
-    here = Address(p, 0, PARAM)
+    here = AddressParts(p, 0, PARAM)
     if s.spaces.get(a) != PARAM:
         place = depot(s, size_of(t), p.align)
         copy_bytes(s, place, here, size_of(t), p.align)

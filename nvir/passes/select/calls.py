@@ -101,11 +101,11 @@ def _pass(s: Selector, p: Param, v: Value, attributes: tuple[Any, ...]) -> None:
     memory = abi.attribute(attributes, "byval")
     if isinstance(memory, Type):
         from nvir.passes.select.rules.copies import copy_bytes
-        from nvir.passes.select.selector import Address
+        from nvir.passes.select.selector import AddressParts
         from nvir.passes.select.spaces import PARAM
 
         given = int(abi.attribute(attributes, "align") or 1)
-        copy_bytes(s, Address(p, 0, PARAM), s.address(v), size_of(memory), given)
+        copy_bytes(s, AddressParts(p, 0, PARAM), s.address(v), size_of(memory), given)
         return
     abi.write(s, p, s.use(v), v.type, attributes)
 

@@ -16,7 +16,7 @@ from nvir.ir.values import Constant, SpecialRegister, Value
 from nvir.passes.select.lanes import Rule, Scalar, by_element, element
 from nvir.passes.select.parts import count, parts
 from nvir.passes.select.rules import bits, copies, mathematics
-from nvir.passes.select.selector import Address, Parts, Selector
+from nvir.passes.select.selector import AddressParts, Parts, Selector
 from nvir.passes.select.spaces import GLOBAL
 
 
@@ -61,7 +61,7 @@ class _SelectedOperands:
         s = self.s
         a = s.address(self.i.operands[k])
         if space is not None:
-            a = Address(s.into(a, space), 0, space)
+            a = AddressParts(s.into(a, space), 0, space)
         return s.fitting(a).operand
 
     def modifier(self, k: int) -> str:
@@ -181,7 +181,7 @@ def _read_only(mnemonic: str) -> Rule:
 
         a = s.address(i.operands[0])
         if a.space != GLOBAL:
-            a = Address(s.into(a, GLOBAL), 0, GLOBAL)
+            a = AddressParts(s.into(a, GLOBAL), 0, GLOBAL)
         given = i.operands[1] if len(i.operands) > 1 else None
         align = int(given.value or 0) if isinstance(given, Constant) else 0
         if mnemonic == "ldg":

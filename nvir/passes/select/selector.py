@@ -51,7 +51,7 @@ MAX_OFFSET = 1 << 31
 
 
 @attrs.frozen
-class Address:
+class AddressParts:
     """`base + offset` bytes in `space`; base is a register or a symbol of that space."""
 
     base: Value
@@ -72,8 +72,8 @@ class Address:
         plain = order == ".volatile" and self.space in (CONST, LOCAL, PARAM)
         return self.modifier if plain else f"{order}{self.modifier}"
 
-    def plus(self, bytes: int) -> Address:
-        return Address(self.base, self.offset + bytes, self.space)
+    def plus(self, bytes: int) -> AddressParts:
+        return AddressParts(self.base, self.offset + bytes, self.space)
 
     @property
     def operand(self) -> tuple[Value, int]:
@@ -97,7 +97,7 @@ class Selector:
         self.options, self.sm = module.options, module.sm
         self.spaces = Spaces()
         self.values: dict[Value, Parts] = {}
-        self.addresses: dict[Value, Address] = {}
+        self.addresses: dict[Value, AddressParts] = {}
         self.extended: dict[Value, tuple[str, int]] = {}
         self.only_read: dict[Argument, bool] = {}  # pointers that nothing is written through
         # what was loaded in pieces → its pieces, by (offset, bytes)
@@ -232,7 +232,7 @@ class Selector:
 
     # ---------------------------------------------------------- pointers
 
-    def address(self, v: Value) -> Address:
+    def address(self, v: Value) -> AddressParts:
         """Base, offset and space of a pointer, for an access."""
         known = self.addresses.get(v)
         if known is not None:
@@ -242,19 +242,19 @@ class Selector:
             base = found[0]
             if isinstance(base, Constant):  # ptxas takes a number as an address nowhere but here
                 base = self.reg(base, "b64")
-            return Address(base, 0, self.spaces.of(v))
+            return AddressParts(base, 0, self.spaces.of(v))
         if v.is_constant:
             a = constants.address(v)
             space = a.space if a.symbol is not None else _space_of(v)
             if a.symbol is None:
                 number = self.cached(("number", a.offset), lambda: self.op("mov.u64", a.offset))
-                return Address(number, 0, space)
+                return AddressParts(number, 0, space)
             if isinstance(a.symbol, Function):
-                return Address(self.symbol(a, False), 0, GENERIC)
-            return Address(self.module.symbol(a.symbol), a.offset, space)
+                return AddressParts(self.symbol(a, False), 0, GENERIC)
+            return AddressParts(self.module.symbol(a.symbol), a.offset, space)
         raise self.fail(f"the pointer {v.name}")
 
-    def register(self, a: Address) -> Value:
+    def register(self, a: AddressParts) -> Value:
         """The address in a register, as an address of its space."""
         base = a.base
         if isinstance(base, Symbol):
@@ -277,7 +277,7 @@ class Selector:
             raise self.fail(f"an address of space {a.space} as one of space {space}")
         return self.generic(a)
 
-    def generic(self, a: Address) -> Value:
+    def generic(self, a: AddressParts) -> Value:
         """The generic address of a place, in a register."""
         if a.space == GENERIC:
             return self.register(a)
@@ -293,14 +293,14 @@ class Selector:
         a = self.address(v)
         return self.into(a, space)
 
-    def into(self, a: Address, space: int) -> Value:
+    def into(self, a: AddressParts, space: int) -> Value:
         """A place as an address of another space, in a register."""
         if a.space == space:
             return self.register(a)
         if space == GENERIC:
             return self.generic(a)
         whole = self.generic(a)
-        name = Address(whole, 0, space).modifier
+        name = AddressParts(whole, 0, space).modifier
         return self.cached(("to", whole, space), lambda: self.op(f"cvta.to{name}.u64", whole))
 
     def symbol(self, a: constants.SymbolAddress, generic: bool) -> Value:
@@ -309,14 +309,14 @@ class Selector:
         if isinstance(a.symbol, Function):
             f = self.module.symbol(a.symbol)
             return self.cached(("symbol", f), lambda: self.op("mov.u64", f))
-        place = Address(self.module.symbol(a.symbol), a.offset, a.space)
+        place = AddressParts(self.module.symbol(a.symbol), a.offset, a.space)
         return self.generic(place) if generic else self.register(place)
 
-    def fitting(self, a: Address) -> Address:
+    def fitting(self, a: AddressParts) -> AddressParts:
         """The same address with an offset that an instruction can hold."""
         if -MAX_OFFSET <= a.offset < MAX_OFFSET:
             return a
-        return Address(self.register(a), 0, a.space)
+        return AddressParts(self.register(a), 0, a.space)
 
 
 @functools.cache
@@ -347,5 +347,5 @@ def predicate(truth: bool) -> Constant:
 
 
 __all__ = [
-    "Address", "Parts", "Selector", "predicate", "width",
+    "AddressParts", "Parts", "Selector", "predicate", "width",
 ]

@@ -44,7 +44,7 @@ _AS_WRITTEN = ("loop-simplify", "unroll-decision")  # what they say is about the
 
 
 @attrs.frozen
-class Change:
+class KnobChange:
     """The nearest value of a knob, above or below its own, with another decision."""
 
     knob: str
@@ -71,7 +71,7 @@ class Decision:
     phases: tuple[int, ...]
     remarks: tuple[Remark, ...]
     read: dict[str, Any]
-    changes: tuple[Change, ...] = ()
+    changes: tuple[KnobChange, ...] = ()
     untried: tuple[str, ...] = ()
     error: str | None = None
 
@@ -90,7 +90,7 @@ class Decision:
 
 
 @attrs.frozen
-class Step:
+class DecisionStep:
     """A pass with options, as a pipeline has it."""
 
     row: Pass
@@ -99,7 +99,7 @@ class Step:
     phases: tuple[int, ...]
 
 
-def loop_steps() -> list[Step]:
+def loop_steps() -> list[DecisionStep]:
     """The loop passes of the registry in the order of the real tool's phases."""
     steps = []
     for row in all_passes().values():
@@ -110,9 +110,9 @@ def loop_steps() -> list[Step]:
         if row.name == "licm":  # one pass, four instances
             for k, phase in enumerate(row.phases):
                 options = row.options(id=str(k))
-                steps.append(Step(row, options, f"licm<id={k}>", (phase,)))
+                steps.append(DecisionStep(row, options, f"licm<id={k}>", (phase,)))
             continue
-        steps.append(Step(row, row.options(), row.name, row.phases))
+        steps.append(DecisionStep(row, row.options(), row.name, row.phases))
     unrolling = next((s.phases for s in steps if s.row.name == "loop-unroll"), (22,))
     return sorted(steps, key=lambda s: (s.phases or unrolling)[0])
 
@@ -146,7 +146,7 @@ class LoopDecisions:
         self._made: dict[tuple[str, Hashable], Decision] = {}  # what became of a pass's plan
         self._work = 0
 
-    def _given(self, step: Step) -> Function:
+    def _given(self, step: DecisionStep) -> Function:
         """What the pass is asked about: the function, but for the first with canonical loops."""
         if step.row.name in _AS_WRITTEN:
             return self.function
@@ -164,12 +164,12 @@ class LoopDecisions:
         """The decision of every loop pass."""
         return [self.decide(s, vary) for s in loop_steps()]
 
-    def decide(self, step: Step, vary: bool = True) -> Decision:
+    def decide(self, step: DecisionStep, vary: bool = True) -> Decision:
         """The decision of one pass; with `vary` also what its knobs would change."""
         made = self._ask(step, self.knobs)
         if not vary or made.error or self.size > LARGEST:
             return made
-        changes: list[Change] = []
+        changes: list[KnobChange] = []
         untried = []
         knobs = [k for k in all_knobs() if k.name in made.read and step.row.name in k.readers]
         self._work = 0
@@ -189,12 +189,12 @@ class LoopDecisions:
                 x.header.flags |= _PIPELINED
         return copy
 
-    def _context(self, step: Step, copy: Function, knobs: Knobs) -> _Recorder:
+    def _context(self, step: DecisionStep, copy: Function, knobs: Knobs) -> _Recorder:
         ctx = _Recorder(self.module, knobs, self.profile)
         ctx.function, ctx.pass_, ctx.options = copy, step.row, step.options
         return ctx
 
-    def _ask(self, step: Step, knobs: Knobs) -> Decision:
+    def _ask(self, step: DecisionStep, knobs: Knobs) -> Decision:
         key = self._given(step), step.row.name == "loop-pipeline"  # which tries all depths on all
         copy = self._spare.pop(key, None) or self._copy(*key)
         ctx = self._context(step, copy, knobs)
@@ -224,7 +224,7 @@ class LoopDecisions:
             self._made[plan] = made
         return made
 
-    def _vary(self, step: Step, made: Decision, knob: Knob) -> Iterator[Change]:
+    def _vary(self, step: DecisionStep, made: Decision, knob: Knob) -> Iterator[KnobChange]:
         value = made.read[knob.name]
 
         def differs(x: Any) -> Decision | None:
@@ -251,7 +251,7 @@ class LoopDecisions:
                             same = middle
                         else:
                             x, other = middle, nearer
-                yield Change(knob.name, value, x, summary(other))
+                yield KnobChange(knob.name, value, x, summary(other))
                 break
 
 

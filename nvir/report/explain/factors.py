@@ -91,7 +91,7 @@ def factor_table(
     trip = trip_count(loop)
     count = trip.count if trip is not None else None
     body = size_of(loop.blocks)
-    table = _Table(function, module, header, machine, launch, others, warps, schedule)
+    table = _FactorTable(function, module, header, machine, launch, others, warps, schedule)
     rows = []
     for factor in factors:
         n = count if factor is None else factor
@@ -114,7 +114,7 @@ def _find(function: Function, header: str) -> Loop | None:
 
 
 @attrs.define
-class _Table:
+class _FactorTable:
     function: Function
     module: Module
     header: str

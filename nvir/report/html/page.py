@@ -18,7 +18,7 @@ from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.report.html.pictures import EVENTS, control_flow, pressure, stretches, timeline
-from nvir.report.lines import Listing, LiveValue, line_listing
+from nvir.report.lines import LineListing, LiveValue, line_listing
 from nvir.report.model import FunctionReport, LoopReport, ModuleReport
 from nvir.report.table import initiation_interval
 from nvir.sm.profile import Profile
@@ -147,7 +147,7 @@ def _loops(loops: tuple[LoopReport, ...]) -> str:
     return _table(head, rows, text=8)
 
 
-def _live(listing: Listing) -> str:
+def _live(listing: LineListing) -> str:
     """Who is live at the peak: a row for each reason with its values, then each value."""
     peak = listing.peak
     if peak is None:

@@ -19,7 +19,7 @@ from itertools import pairwise
 
 from nvir.ir.block import Block
 from nvir.ir.loops import Loop, natural_loops
-from nvir.report.lines import Listing, Row
+from nvir.report.lines import LineListing, ListedLine
 from nvir.report.schedule.svg import COLOURS
 from nvir.sm.simulate.result import Simulation
 
@@ -33,7 +33,7 @@ LONGEST = 240  # pixels of the bar of the largest block
 SHOWN = 12  # instructions that a block's tooltip shows
 
 
-def pressure(listing: Listing) -> str:
+def pressure(listing: LineListing) -> str:
     """Live registers along the code, the peak in another colour; each bar tells its line."""
     rows = [r for r in listing.rows if r.instruction is not None]
     step = -(-len(rows) // POINTS) or 1
@@ -88,7 +88,9 @@ def _grid(top: int, width: int) -> Iterator[str]:
             yield f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{n}</text>'
 
 
-def _brackets(listing: Listing, groups: list[list[Row]]) -> Iterator[tuple[Loop, int, int, int]]:
+def _brackets(
+    listing: LineListing, groups: list[list[ListedLine]]
+) -> Iterator[tuple[Loop, int, int, int]]:
     """(loop, depth, first bar, last bar) of each stretch of bars that a loop covers."""
     inner: dict[Block, Loop] = {}
     for loop in natural_loops(listing.function):
@@ -108,7 +110,7 @@ def _brackets(listing: Listing, groups: list[list[Row]]) -> Iterator[tuple[Loop,
         open_ = here
 
 
-def control_flow(listing: Listing) -> str:
+def control_flow(listing: LineListing) -> str:
     """Blocks and branches; the way to the next block of the text is not drawn."""
     f = listing.function
     row = {b: k for k, b in enumerate(f.blocks)}

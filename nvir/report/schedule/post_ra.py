@@ -31,7 +31,7 @@ SHOWN = 12  # of the pairs that raise the interval; JSON has all
 
 
 @attrs.frozen(eq=False)
-class Listing:
+class PostRaListing:
     """A loop before allocation (`before`: registers are unlimited) and behind it."""
 
     before: LoopSchedule
@@ -43,7 +43,7 @@ class Listing:
 def listing(
     loop: Loop, profile: Profile, *, level: str = "l1", policy: str = "observed",
     spread: bool = False, limit: int | None = None, copies: int = 1,
-) -> Listing:
+) -> PostRaListing:
     """Schedule a loop of one block before and behind allocation; the second is checked.
 
     spread   values get registers after the schedule, see `nvir.assembler.postra.fold`
@@ -60,13 +60,13 @@ def listing(
         code = expand(loop_code(loop, profile, limit=limit), copies, limit)
         after = schedule(code, level=level, policy=policy)
     require(after, level=level, policy=policy)
-    return Listing(before, after, spread, copies)
+    return PostRaListing(before, after, spread, copies)
 
 
 # ---------------------------------------------------------------- text
 
 
-def listing_text(found: Listing, function: str) -> str:
+def listing_text(found: PostRaListing, function: str) -> str:
     """The page: a heading, the table, what raised the interval."""
     made, before = found.after, found.before
     code = made.code
@@ -123,7 +123,7 @@ def _sets(f: Fields) -> str:
     return " ".join([*parts, f"r{f.read}"] if f.read is not None else parts)
 
 
-def _raised(found: Listing) -> list[str]:
+def _raised(found: PostRaListing) -> list[str]:
     made = found.after
     code = made.code
     out = []
@@ -165,7 +165,7 @@ def _raised(found: Listing) -> list[str]:
     return out or ["The registers cost nothing: the interval is that of pipes and dependences."]
 
 
-def _in_words(found: Listing) -> list[str]:
+def _in_words(found: PostRaListing) -> list[str]:
     """What the register means that binds first: one iteration at a time between write and read."""
     code, d = found.after.code, found.after.raised_by[0]
     if d.register is None:
@@ -186,7 +186,7 @@ def _in_words(found: Listing) -> list[str]:
 # ---------------------------------------------------------------- JSON
 
 
-def listing_json(found: Listing, function: str) -> dict[str, Any]:
+def listing_json(found: PostRaListing, function: str) -> dict[str, Any]:
     """The document of schema `nvir.post_ra/1`, as plain JSON types."""
     made, before = found.after, found.before
     code = made.code

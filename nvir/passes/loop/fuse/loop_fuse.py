@@ -48,7 +48,7 @@ from nvir.ir.values import Constant, Value, integer
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.loop.fuse import plan as fuse_plan
-from nvir.passes.loop.fuse.plan import Candidate, Limits, Planner, Refused
+from nvir.passes.loop.fuse.plan import Candidate, FusionLimits, FusionRefused, Planner
 from nvir.passes.loop.unroll.fold import move_of
 from nvir.passes.remarks import analysis, passed
 
@@ -102,7 +102,7 @@ def _candidates(
 ) -> list[Candidate]:
     """Pairs to fuse, no loop in two of them; a pair that is refused is remarked once."""
     options: Options = ctx.options
-    limits = Limits(
+    limits = FusionLimits(
         ctx.knob("PerformLoopFusionBudget"), options.first_limit or None,
         options.second_limit or None, options.multi_block, options.allow_cold,
     )
@@ -119,7 +119,7 @@ def _candidates(
             try:
                 chosen.append(planner.candidate(first, second))
                 taken = second
-            except Refused as no:
+            except FusionRefused as no:
                 pair = (first.header, second.header)
                 if pair not in told:
                     told.add(pair)

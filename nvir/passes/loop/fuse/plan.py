@@ -72,7 +72,7 @@ CODES: tuple[Code, ...] = (
 )
 
 
-class Refused(Exception):
+class FusionRefused(Exception):
     """A stage said no: `code`, and the fields of its remark."""
 
     def __init__(self, code: Code, **fields: str | int) -> None:
@@ -81,7 +81,7 @@ class Refused(Exception):
 
 
 @attrs.frozen
-class Limits:
+class FusionLimits:
     """Sizes in instructions; None is no limit. `blocks`: bodies of several blocks are fused."""
 
     budget: float | None = None
@@ -128,27 +128,27 @@ class Candidate:
 class Planner:
     """Asks the stages about pairs of loops of one function, on one snapshot of it."""
 
-    def __init__(self, function: Function, limits: Limits, held: frozenset[Value]) -> None:
+    def __init__(self, function: Function, limits: FusionLimits, held: frozenset[Value]) -> None:
         self.function, self.limits, self.held = function, limits, held
         known = Analyses.of(function)
         self.forms, self.alias = known.affine, known.alias
         self._sideways = {b for _, b in function.irreducible_edges}
 
     def candidate(self, first: Loop, second: Loop) -> Candidate:
-        """The pair with all that fusing needs. Raises Refused."""
+        """The pair with all that fusing needs. Raises FusionRefused."""
         parent = first.parent
         if parent is not None and self._sideways & set(parent.blocks):
-            raise Refused(IRREDUCIBLE)
+            raise FusionRefused(IRREDUCIBLE)
         way = self._way(first, second)
         self._stage_2(first, second, way)
         size = sum(map(len, first.blocks)) + sum(map(len, second.blocks))
         budget = self.limits.budget
         if budget is not None and size > budget:
-            raise Refused(BUDGET, instructions=size, budget=int(budget))
+            raise FusionRefused(BUDGET, instructions=size, budget=int(budget))
         self._registers(first, second, way)
         a, b = self._trips(first), self._trips(second)
         if not self._count_alike(a, b):
-            raise Refused(TRIPS, first_trips=a.text, second_trips=b.text)
+            raise FusionRefused(TRIPS, first_trips=a.text, second_trips=b.text)
         self._structure(first, second)
         # A counter comes back to where it was after as many iterations as it has values.
         self._memory(first, second, a.count if a.count is not None else 1 << a.variable.bits)
@@ -160,16 +160,16 @@ class Planner:
     def _way(self, first: Loop, second: Loop) -> Way:
         for loop in (first, second):
             if not region.is_canonical(loop):
-                raise Refused(NOT_CANONICAL)
+                raise FusionRefused(NOT_CANONICAL)
             exits = loop.exits
             if len(exits) != 1:
-                raise Refused(EXITS, exits=len(exits), loop=str(loop.header.name))
+                raise FusionRefused(EXITS, exits=len(exits), loop=str(loop.header.name))
         way = Way([])
         block = first.exits[0][1]
         while True:
             way.chain.append(block)
             if not self.limits.cold and "cold" in block.flags:
-                raise Refused(COLD, block=str(block.name))
+                raise FusionRefused(COLD, block=str(block.name))
             if region.only_jumps(block):
                 following = block.succs[0]
                 if following is second.header:
@@ -188,9 +188,9 @@ class Planner:
             return
         guard = others[0]
         if len(others) > 1 or way.guard is not None or following in first.blocks:
-            raise Refused(NOT_ADJACENT, what=f"block {following.name}")
+            raise FusionRefused(NOT_ADJACENT, what=f"block {following.name}")
         if not self._decides(guard, first, following):
-            raise Refused(NOT_ADJACENT, what=f"block {following.name}")
+            raise FusionRefused(NOT_ADJACENT, what=f"block {following.name}")
         way.guard, way.join = guard, following
 
     def _decides(self, guard: Block, first: Loop, join: Block) -> bool:
@@ -211,28 +211,28 @@ class Planner:
         last = block.terminator
         what = f"block {block.name}"
         if last is None or block is not way.join or last.form.name != "bra":
-            raise Refused(NOT_ADJACENT, what=what)
+            raise FusionRefused(NOT_ADJACENT, what=what)
         target = second.entries[0]
         while target not in block.succs:
             if len(target.preds) != 1 or not region.only_jumps(target):
-                raise Refused(NOT_ADJACENT, what=what)
+                raise FusionRefused(NOT_ADJACENT, what=what)
             target = target.preds[0]
         guard = way.guard
         assert guard is not None
         assert guard.terminator is not None
         if len(block.succs) != 2 or len(target.preds) != 1:
-            raise Refused(NOT_ADJACENT, what=what)
+            raise FusionRefused(NOT_ADJACENT, what=what)
         one = _condition(guard.terminator, guard.succs[0] is way.join)
         other = _condition(last, target is not block.succs[0])
         if one is None or one != other:
-            raise Refused(NOT_ADJACENT, what=f"another guard in block {block.name}")
+            raise FusionRefused(NOT_ADJACENT, what=f"another guard in block {block.name}")
         way.around = block.succs[1] if target is block.succs[0] else block.succs[0]
         return target
 
     def _sort_code(self, way: Way, first: Loop, second: Loop) -> None:
         """Decide for what stands between the loops where it goes."""
         if way.join is not None and way.around is None:
-            raise Refused(NOT_ADJACENT, what=f"block {way.join.name}")
+            raise FusionRefused(NOT_ADJACENT, what=f"block {way.join.name}")
         made: set[Value] = {r for b in first.blocks for i in b for r in i.results}
         one = [i for b in first.blocks for i in b]
         two = [i for b in second.blocks for i in b]
@@ -247,13 +247,13 @@ class Planner:
                 if i.form.terminator:
                     continue
                 if not (i.form.pure or _only_reads(i)):
-                    raise Refused(BETWEEN, what=i.form.spelling)
+                    raise FusionRefused(BETWEEN, what=i.form.spelling)
                 needs = any(v in made for v in i.operands)
                 if block is way.join and any(v in joined for v in i.operands):
-                    raise Refused(BETWEEN, what=i.form.spelling)
+                    raise FusionRefused(BETWEEN, what=i.form.spelling)
                 if needs or not self._passes(i, one):
                     if block is way.join or not self._passes(i, two):
-                        raise Refused(BETWEEN, what=i.form.spelling)
+                        raise FusionRefused(BETWEEN, what=i.form.spelling)
                     made.update(i.results)
                     way.late.append(i)
                 elif block is way.join:
@@ -269,7 +269,7 @@ class Planner:
                                    phi.operands):
             why = f"{phi.name} is declared otherwise than what flows into it"
         if why is not None:
-            raise Refused(HELD, what=why)
+            raise FusionRefused(HELD, what=why)
 
     def _passes(self, i: Instruction, others: Iterable[Instruction]) -> bool:
         """Whether an instruction may change places with all of the others."""
@@ -284,21 +284,21 @@ class Planner:
             name = str(loop.header.name)
             exiting = loop.exits[0][0]
             if exiting is not loop.latches[0]:
-                raise Refused(TOP_TESTED, loop=name)
+                raise FusionRefused(TOP_TESTED, loop=name)
             last = exiting.terminator
             if last is None or last.form.name != "bra" or last.guard is None:
                 what = last.form.spelling if last is not None else "nothing"
-                raise Refused(NOT_CONDITIONAL, loop=name, what=what)
+                raise FusionRefused(NOT_CONDITIONAL, loop=name, what=what)
             if limit is not None and sum(map(len, loop.blocks)) > limit:
                 size = sum(map(len, loop.blocks))
-                raise Refused(BODY_SIZE, instructions=size, loop=name, limit=limit)
+                raise FusionRefused(BODY_SIZE, instructions=size, loop=name, limit=limit)
             for b in loop.blocks:
                 if not self.limits.cold and "cold" in b.flags:
-                    raise Refused(COLD, block=str(b.name))
+                    raise FusionRefused(COLD, block=str(b.name))
                 for i in b:
                     self._may_be_fused(i, loop)
         if not self.limits.blocks and (len(first.blocks) > 1 or len(second.blocks) > 1):
-            raise Refused(
+            raise FusionRefused(
                 SEVERAL_BLOCKS, first_blocks=len(first.blocks), second_blocks=len(second.blocks)
             )
 
@@ -307,9 +307,9 @@ class Planner:
         if f.sync or f.convergent or f.is_call or f.volatile or f.op.async_until or (
             f.pinned and not f.terminator
         ):
-            raise Refused(BODY, what=f.spelling, loop=str(loop.header.name))
+            raise FusionRefused(BODY, what=f.spelling, loop=str(loop.header.name))
         if f.is_phi and i in self.held:
-            raise Refused(HELD, what=f"an asynchronous operation holds {i.name}")
+            raise FusionRefused(HELD, what=f"an asynchronous operation holds {i.name}")
 
     def _registers(self, first: Loop, second: Loop, way: Way) -> None:
         """The second loop must not use what the first one, or what follows from it, makes."""
@@ -321,14 +321,14 @@ class Planner:
                     if i.form.is_phi and i.block is second.header and i.aux[k] in inside:
                         continue
                     if v in made:
-                        raise Refused(REGISTER, value=str(v.name))
+                        raise FusionRefused(REGISTER, value=str(v.name))
 
     # ----------------------------------------------- stage 5: trip counts
 
     def _trips(self, loop: Loop) -> TripCount:
         found = trip_count(loop)
         if found is None or found.exit is not loop.latches[0]:
-            raise Refused(NOT_COUNTED, loop=str(loop.header.name))
+            raise FusionRefused(NOT_COUNTED, loop=str(loop.header.name))
         return found
 
     def _count_alike(self, a: TripCount, b: TripCount) -> bool:
@@ -395,16 +395,18 @@ class Planner:
     def _structure(self, first: Loop, second: Loop) -> None:
         """The bodies walked in parallel: blocks, their predecessors, the edges among them."""
         if len(first.blocks) != len(second.blocks):
-            raise Refused(STRUCTURE, what=f"{len(first.blocks)} and {len(second.blocks)} blocks")
+            raise FusionRefused(
+                STRUCTURE, what=f"{len(first.blocks)} and {len(second.blocks)} blocks"
+            )
         one = {b: k for k, b in enumerate(first.blocks)}
         two = {b: k for k, b in enumerate(second.blocks)}
         for a, b in zip(first.blocks, second.blocks, strict=True):
             if len(a.preds) != len(b.preds):
-                raise Refused(STRUCTURE, what=f"unlike ways into {a.name} and {b.name}")
+                raise FusionRefused(STRUCTURE, what=f"unlike ways into {a.name} and {b.name}")
             if sorted(one.get(s, -1) for s in a.succs) != sorted(two.get(s, -1) for s in b.succs):
-                raise Refused(STRUCTURE, what=f"unlike ways out of {a.name} and {b.name}")
+                raise FusionRefused(STRUCTURE, what=f"unlike ways out of {a.name} and {b.name}")
             if ("cold" in a.flags) != ("cold" in b.flags):
-                raise Refused(STRUCTURE, what=f"one of {a.name} and {b.name} is cold")
+                raise FusionRefused(STRUCTURE, what=f"one of {a.name} and {b.name} is cold")
 
     def _memory(self, first: Loop, second: Loop, trips: int) -> None:
         one, two = _accesses(first), _accesses(second)
@@ -415,7 +417,7 @@ class Planner:
                 found = self.alias.lockstep(earlier, later, (first, second), 1)
                 if found.iterations is None or found.iterations >= trips:
                     continue
-                raise Refused(
+                raise FusionRefused(
                     MEMORY, kind=_kind(later, earlier), writer=later.form.spelling,
                     other=earlier.form.spelling, distance=found.iterations,
                 )

@@ -356,14 +356,14 @@ def by_times(body: Body, times: Mapping[Instruction, int], ii: int) -> Staged | 
 
 
 @attrs.frozen
-class Copy:
+class BodyCopy:
     """A node as it stands in one stage."""
 
     node: int
     stage: int
 
 
-class Layout:
+class StageLayout:
     """Which copies of nodes an iteration has, in which order those of one step stand.
 
     order    copies in the order of a step
@@ -374,7 +374,7 @@ class Layout:
     def __init__(self, staged: Staged, remake: bool = True) -> None:
         self.staged, self.body = staged, staged.body
         self.copies: dict[Instruction, list[int]] = {}
-        made = [Copy(n, s) for n, s in enumerate(staged.stages)]
+        made = [BodyCopy(n, s) for n, s in enumerate(staged.stages)]
         for c in made:
             self.copies[self.body.nodes[c.node]] = [c.stage]
         if remake:
@@ -394,7 +394,7 @@ class Layout:
                 best = s
         return best
 
-    def _remade(self, made: Sequence[Copy]) -> list[Copy]:
+    def _remade(self, made: Sequence[BodyCopy]) -> list[BodyCopy]:
         """Copies of cheap instructions in the stages of their readers."""
         body, stages, more = self.body, self.staged.stages, []
         sizes: dict[Instruction, int] = {}
@@ -412,12 +412,12 @@ class Layout:
                 if sizes[d] > REMADE:
                     continue
                 self.copies[d].append(c.stage)
-                new = Copy(body.index[d], c.stage)
+                new = BodyCopy(body.index[d], c.stage)
                 more.append(new)
                 work.append(new)
         return more
 
-    def _links(self) -> list[tuple[Copy, Copy, int]]:
+    def _links(self) -> list[tuple[BodyCopy, BodyCopy, int]]:
         """(maker, reader, steps between) for all registers, (earlier, later, 0) in memory."""
         body, stages = self.body, self.staged.stages
         links = []
@@ -430,18 +430,20 @@ class Layout:
                     if d is None or d not in body.index:
                         continue
                     at = self.stage_for(d, s)
-                    links.append((Copy(body.index[d], at), Copy(reader, s), s + distance - at))
+                    links.append(
+                        (BodyCopy(body.index[d], at), BodyCopy(reader, s), s + distance - at)
+                    )
         for a, b, apart in body.deps:
             if (a, b, apart) not in body.readers and stages[a] == stages[b] + apart:
-                links.append((Copy(a, stages[a]), Copy(b, stages[b]), 0))
+                links.append((BodyCopy(a, stages[a]), BodyCopy(b, stages[b]), 0))
         return links
 
-    def _needed(self, made: Sequence[Copy]) -> list[Copy]:
+    def _needed(self, made: Sequence[BodyCopy]) -> list[BodyCopy]:
         """The copies that something reads; of what only the loop's end reads, the first."""
         body = self.body
-        kept = {Copy(n, self.staged.stages[n]) for n, i in enumerate(body.nodes)
+        kept = {BodyCopy(n, self.staged.stages[n]) for n, i in enumerate(body.nodes)
                 if i not in body.cheap or i in body.slice}
-        makers: dict[Copy, list[Copy]] = {}
+        makers: dict[BodyCopy, list[BodyCopy]] = {}
         for a, b, _ in self.links:
             makers.setdefault(b, []).append(a)
         _close(kept, makers)
@@ -452,7 +454,7 @@ class Layout:
                 kept.add(min(mine, key=lambda c: c.stage))
                 _close(kept, makers)
         for i, stages in list(self.copies.items()):
-            left = [s for s in stages if Copy(body.index[i], s) in kept]
+            left = [s for s in stages if BodyCopy(body.index[i], s) in kept]
             if left:
                 self.copies[i] = left
             else:
@@ -460,9 +462,9 @@ class Layout:
         self.links = [x for x in self.links if x[1] in kept]
         return [c for c in made if c in kept]
 
-    def _ordered(self, made: Sequence[Copy]) -> list[Copy]:
+    def _ordered(self, made: Sequence[BodyCopy]) -> list[BodyCopy]:
         """The copies of one step so that what one makes for another in it comes first."""
-        after: dict[Copy, list[Copy]] = {c: [] for c in made}
+        after: dict[BodyCopy, list[BodyCopy]] = {c: [] for c in made}
         waits = dict.fromkeys(made, 0)
         for a, b, apart in self.links:
             if apart == 0 and a != b:
@@ -475,7 +477,7 @@ class Layout:
         order = []
         while ready:
             _, node, stage = heapq.heappop(ready)
-            c = Copy(node, stage)
+            c = BodyCopy(node, stage)
             order.append(c)
             for b in after[c]:
                 waits[b] -= 1
@@ -492,7 +494,7 @@ class Layout:
         return factor
 
 
-def _close(kept: set[Copy], makers: Mapping[Copy, Sequence[Copy]]) -> None:
+def _close(kept: set[BodyCopy], makers: Mapping[BodyCopy, Sequence[BodyCopy]]) -> None:
     """Add what the kept copies read."""
     work = list(kept)
     while work:

@@ -32,13 +32,13 @@ from nvir.ir.clone import clone_function
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
-from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_delays, delays_of
-from nvir.passes.loop.pipeline.expand import Expanded, expand
-from nvir.passes.loop.pipeline.feasible import Reason
+from nvir.passes.loop.pipeline.body import Body, Staged, StageLayout, by_delays, delays_of
+from nvir.passes.loop.pipeline.expand import ExpandedLoop, expand
+from nvir.passes.loop.pipeline.feasible import Obstacle
 from nvir.passes.loop.pipeline.kernel_only import expand_kernel_only
 from nvir.passes.loop.pipeline.words import join_words, narrow_loads
-from nvir.passes.loop.unroll.apply import Plan, unroll
-from nvir.passes.loop.unroll.prepare import Refusals, Region, regions
+from nvir.passes.loop.unroll.apply import UnrollPlan, unroll
+from nvir.passes.loop.unroll.prepare import CopyRegion, Refusals, regions
 from nvir.passes.loop.unroll.transform import UNROLLED
 from nvir.sm.loopgraph import variant
 from nvir.sm.machine import Expansion
@@ -58,7 +58,7 @@ Registers = tuple[int, int]  # a thread, and spill bytes
 
 
 @attrs.frozen
-class Cost:
+class DepthCost:
     """A loop as some form of it would run.
 
     registers  a thread of the whole kernel, spill bytes; blocks and warps an SM with these
@@ -72,7 +72,7 @@ class Cost:
 
 
 @attrs.define(eq=False)
-class Choice:
+class DepthChoice:
     """What was found for a loop. `reason` None: pipeline it with these stages.
 
     before   as the assembler would leave it, unrolled `unrolled` times by itself
@@ -80,17 +80,17 @@ class Choice:
     bounds   depth -> cycles that it takes at least, where that is too many to go on
     """
 
-    reason: Reason | None
+    reason: Obstacle | None
     what: str = ""
     depth: int = 0
-    before: Cost | None = None
+    before: DepthCost | None = None
     unrolled: int = 1
-    tried: dict[int, Cost] = attrs.field(factory=dict)
+    tried: dict[int, DepthCost] = attrs.field(factory=dict)
     staged: dict[int, Staged] = attrs.field(factory=dict)
     bounds: dict[int, float] = attrs.field(factory=dict)
 
     @property
-    def after(self) -> Cost | None:
+    def after(self) -> DepthCost | None:
         return self.tried.get(self.depth)
 
 
@@ -130,14 +130,14 @@ class Prices:
     def __attrs_post_init__(self) -> None:
         self.block = self.block or block_threads(self.function) or ASSUMED_BLOCK
 
-    def before(self, loop: Loop, expansion: Expansion) -> Cost:
+    def before(self, loop: Loop, expansion: Expansion) -> DepthCost:
         """The loop as the assembler leaves it: unrolled where it does that."""
         factor = self.factors.get(str(loop.header.name), 1)
         if factor > 1:
             scratch = clone_function(self.function)
             block = _counterpart(loop.header, scratch)
             try:
-                unroll(scratch, {block: Plan(factor)}, Refusals(scratch))
+                unroll(scratch, {block: UnrollPlan(factor)}, Refusals(scratch))
                 scratch.analyze_cfg()
                 main = next(
                     b for b in scratch.blocks
@@ -168,7 +168,7 @@ class Prices:
             bound = self._cost(self.plain, stream, made.factor).cycles * (1 - 2 * ROUNDING)
         return Form(header.function, staged, left, stream, made.factor, bound)
 
-    def after(self, form: Form) -> Cost:
+    def after(self, form: Form) -> DepthCost:
         """What a form costs with the registers that it needs."""
         return self._cost(self._registers(form.function, form.factors), form.stream, form.steps)
 
@@ -182,7 +182,7 @@ class Prices:
         ]
         return least_cycles(slots, self.profile, Memory(self.level))
 
-    def _cost(self, found: Registers, stream: Stream, steps: int) -> Cost:
+    def _cost(self, found: Registers, stream: Stream, steps: int) -> DepthCost:
         """The cost of a loop whose body holds that many iterations."""
         registers, spills = found
         fits = occupancy(self.profile, registers, self.block)
@@ -190,7 +190,7 @@ class Prices:
         warps = max(1, blocks * -(-self.block // 32) // PARTITIONS)
         rounds = max(8, min(24, ISSUES // (warps * max(1, len(stream.slots)))))
         cycles = throughput(stream, warps=warps, iterations=rounds, memory=self.level)
-        return Cost(registers, spills, fits.blocks_per_sm, cycles / steps)
+        return DepthCost(registers, spills, fits.blocks_per_sm, cycles / steps)
 
 
 def _counterpart(block: Block, copy: Function) -> Block:
@@ -204,12 +204,12 @@ def staged(body: Body, depth: int) -> Staged | None:
     return by_delays(body, delays) if delays else None
 
 
-def expand_stages(body: Body, stages: tuple[int, ...], kernel_only: bool) -> Expanded:
+def expand_stages(body: Body, stages: tuple[int, ...], kernel_only: bool) -> ExpandedLoop:
     """Pipeline the loop of a body by stages of its nodes; its function's annotations anew."""
     header = body.block
     assert body.preheader is not None
-    region = Region(header, header, body.preheader, [header], header)
-    layout = Layout(Staged(body, stages, (0,) * len(stages), True))
+    region = CopyRegion(header, header, body.preheader, [header], header)
+    layout = StageLayout(Staged(body, stages, (0,) * len(stages), True))
     if kernel_only:
         made = expand_kernel_only(layout, region)
     else:
@@ -220,7 +220,7 @@ def expand_stages(body: Body, stages: tuple[int, ...], kernel_only: bool) -> Exp
 
 def body_of(
     function: Function, header: str, textures: bool = False, *, words: bool = False
-) -> tuple[Body, Region]:
+) -> tuple[Body, CopyRegion]:
     """The body of a loop, which is brought into the form that can be expanded.
 
     words   loads of narrow vectors become loads of words, which changes the block's numbering
@@ -231,7 +231,7 @@ def body_of(
 
 def body_at(
     block: Block, textures: bool = False, *, words: bool = False, like: Body | None = None
-) -> tuple[Body, Region]:
+) -> tuple[Body, CopyRegion]:
     """The same of the loop with this header."""
     function = block.function
     if words:
@@ -260,7 +260,7 @@ def body_in_copy(loop: Loop, like: Body | None, textures: bool = False) -> Body:
 def choose(
     prices: Prices, loop: Loop, body: Body, expansion: Expansion, *, depth: int = 0,
     force: bool = False, limit: int | None = None, kernel_only: bool = False,
-) -> Choice:
+) -> DepthChoice:
     """The depth for a loop that has none of the other reasons against it.
 
     body     the loop's, or that of a copy of it in which words are joined
@@ -270,7 +270,7 @@ def choose(
     """
     trip = trip_count(loop)
     count = trip.count if trip is not None else None
-    found = Choice(None, unrolled=prices.factors.get(str(loop.header.name), 1))
+    found = DepthChoice(None, unrolled=prices.factors.get(str(loop.header.name), 1))
     least = 0.0
     pending: dict[int, Form] = {}
     short = None
@@ -279,8 +279,8 @@ def choose(
         if stages is None:
             break
         if stages.filling > LONGEST_PROLOGUE:
-            return Choice(Reason.TOO_LARGE, str(stages.filling))
-        whole = stages.count + Layout(stages).factor - 1  # iterations of one round
+            return DepthChoice(Obstacle.TOO_LARGE, str(stages.filling))
+        whole = stages.count + StageLayout(stages).factor - 1  # iterations of one round
         if count is not None and not kernel_only and count < whole:
             short = count
             break
@@ -298,13 +298,13 @@ def choose(
         _price(prices, found, pending, force, limit)
         return _best(found, force, limit)
     if short is not None:
-        return Choice(Reason.SHORT, str(short))
+        return DepthChoice(Obstacle.SHORT, str(short))
     names = ", ".join(body.nodes[n].form.spelling for n in body.long_loads)
-    return Choice(Reason.RECURRENCE, names)
+    return DepthChoice(Obstacle.RECURRENCE, names)
 
 
 def _price(
-    prices: Prices, found: Choice, pending: dict[int, Form], force: bool, limit: int | None
+    prices: Prices, found: DepthChoice, pending: dict[int, Form], force: bool, limit: int | None
 ) -> None:
     """Predict the registers of pending depths, the most promising first, as long as that may
     change what is chosen."""
@@ -325,14 +325,14 @@ def _price(
             found.bounds[d] = form.bound
 
 
-def _no_gain(found: Choice, bound: float) -> Choice:
+def _no_gain(found: DepthChoice, bound: float) -> DepthChoice:
     assert found.before is not None
-    found.reason = Reason.NO_GAIN
+    found.reason = Obstacle.NO_GAIN
     found.what = f"at least {bound:.1f} cycles an iteration against {found.before.cycles:.1f}"
     return found
 
 
-def _fitting(found: Choice, limit: int | None) -> dict[int, Cost]:
+def _fitting(found: DepthChoice, limit: int | None) -> dict[int, DepthCost]:
     """The depths whose registers do not spill more, and leave a block room on an SM."""
     before = found.before
     assert before is not None
@@ -342,16 +342,16 @@ def _fitting(found: Choice, limit: int | None) -> dict[int, Cost]:
     }
 
 
-def _shallowest(fit: dict[int, Cost], cycles: float) -> int:
+def _shallowest(fit: dict[int, DepthCost], cycles: float) -> int:
     """The shallowest depth that is as good as one of so many cycles; 0 for none."""
     return next((d for d in sorted(fit) if fit[d].cycles <= cycles * (1 + MARGIN)), 0)
 
 
-def _fastest(fit: dict[int, Cost]) -> int:
+def _fastest(fit: dict[int, DepthCost]) -> int:
     return min(fit, key=lambda d: (round(fit[d].cycles, 2), d))
 
 
-def _is_settled(fit: dict[int, Cost], least: float) -> bool:
+def _is_settled(fit: dict[int, DepthCost], least: float) -> bool:
     """Whether deeper ones change nothing, which may need from `least` cycles up."""
     if not fit:
         return False
@@ -359,12 +359,12 @@ def _is_settled(fit: dict[int, Cost], least: float) -> bool:
     return _shallowest(fit, least) == found
 
 
-def _best(found: Choice, force: bool, limit: int | None) -> Choice:
+def _best(found: DepthChoice, force: bool, limit: int | None) -> DepthChoice:
     fit, before = _fitting(found, limit), found.before
     assert before is not None
     least = min(found.bounds.values(), default=math.inf)
     if not fit and not found.bounds:
-        found.reason = Reason.REGISTERS
+        found.reason = Obstacle.REGISTERS
         found.what = f"{min(c.registers for c in found.tried.values())} and more"
         return found
     found.depth = _shallowest(fit, fit[_fastest(fit)].cycles) if fit else 0
@@ -372,6 +372,6 @@ def _best(found: Choice, force: bool, limit: int | None) -> Choice:
     if not force and cycles > before.cycles * (1 - MARGIN):
         if least < cycles:
             return _no_gain(found, least)
-        found.reason = Reason.NO_GAIN
+        found.reason = Obstacle.NO_GAIN
         found.what = f"{cycles:.1f} cycles an iteration against {before.cycles:.1f}"
     return found

@@ -12,8 +12,8 @@ as the loop would, wrapping and all; a lane of its own trip count takes its own 
 
 A value that another step reads is read from the step that made it. In the kernel that is a value of
 the same round or a phi of the kernel, whose operand from the round before is the value itself: with
-U at least the longest such way (`Layout.factor`) each has a register to itself and no move carries
-a value in flight to the next step (modulo variable expansion).
+U at least the longest such way (`StageLayout.factor`) each has a register to itself and no move
+carries a value in flight to the next step (modulo variable expansion).
 
 Cost     linear in the code made: (S − 1 + U) copies of the body, about.
 Source   M. Lam, "Software Pipelining: An Effective Scheduling Technique for VLIW Machines",
@@ -34,10 +34,10 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import form
 from nvir.ir.values import Constant, Value
-from nvir.passes.loop.pipeline.body import Layout
+from nvir.passes.loop.pipeline.body import StageLayout
 from nvir.passes.loop.unroll.fold import move_of
 from nvir.passes.loop.unroll.guard import Guard
-from nvir.passes.loop.unroll.prepare import Region
+from nvir.passes.loop.unroll.prepare import CopyRegion
 from nvir.passes.loop.unroll.transform import NOUNROLL, delete_blocks, incoming
 
 PIPELINED = "pipelined"  # the flag of a kernel's header
@@ -46,7 +46,7 @@ Key = tuple[Value, int, int]  # value, stage of its copy, iteration
 
 
 @attrs.frozen(eq=False)
-class Expanded:
+class ExpandedLoop:
     """The blocks that a loop has become. `rest` is None where no iteration is left for it."""
 
     prologue: Block
@@ -58,8 +58,8 @@ class Expanded:
 
 
 def expand(
-    layout: Layout, region: Region, *, factor: int = 0, trip: TripCount | None = None
-) -> Expanded:
+    layout: StageLayout, region: CopyRegion, *, factor: int = 0, trip: TripCount | None = None
+) -> ExpandedLoop:
     """Replace a loop in the form of `unroll_region` by its pipeline.
 
     factor   steps in a round of the kernel; 0: as many as the layout needs
@@ -101,7 +101,7 @@ class _Guards:
 
 class _Expander:
     def __init__(
-        self, layout: Layout, region: Region, factor: int, trip: TripCount | None
+        self, layout: StageLayout, region: CopyRegion, factor: int, trip: TripCount | None
     ) -> None:
         self.layout, self.body, self.region = layout, layout.body, region
         self.function: Function = region.header.function
@@ -118,7 +118,7 @@ class _Expander:
         self.last = region.preheader  # the pipeline stands before the loop
         self.made: list[Block] = []
 
-    def build(self) -> Expanded:
+    def build(self) -> ExpandedLoop:
         header, entry = self.region.header, self.region.preheader
         assert entry.terminator is not None
         entry.terminator.erase()
@@ -343,7 +343,7 @@ class _Expander:
 
     def _finish(
         self, prologue: Block, epilogue: Block, rest: Block, newest: int
-    ) -> Expanded:
+    ) -> ExpandedLoop:
         header, kernel = self.region.header, self.kernel
         self.step = self.behind + self.first
         if self.outside in _targets(epilogue):
@@ -366,7 +366,7 @@ class _Expander:
         last = self.last if dead else self.region.last
         self.region.grow([b for b in self.made if b not in dead], last, dead)
         self.function.cfg_changed()
-        return Expanded(
+        return ExpandedLoop(
             prologue, kernel, epilogue, None if dead else header, self.stages, self.factor
         )
 

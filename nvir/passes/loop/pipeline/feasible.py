@@ -7,7 +7,7 @@ operand slots for the latency annotation, as there.
 
     row of RULES    property of the instruction -> reason
     annotate        latency class of each register operand (the step before the check)
-    Reason          the closed list of why a loop is not pipelined
+    Obstacle          the closed list of why a loop is not pipelined
 
 Cost     a look at each instruction.
 Source   the notes on ptxas, phase 24, steps 1 and 2.
@@ -35,7 +35,7 @@ class Feasibility(enum.IntEnum):
     ACCEPT = 130
 
 
-class Reason(enum.Enum):
+class Obstacle(enum.Enum):
     """Why a loop is not pipelined: the closed list."""
 
     NOT_INNERMOST = "it holds another loop"
@@ -71,7 +71,7 @@ class Finding:
     """The check of one instruction: the code, the reason of a rejection, operand slots kept."""
 
     code: Feasibility
-    reason: Reason | None = None
+    reason: Obstacle | None = None
     slots: int = 2
 
 
@@ -80,13 +80,13 @@ def _is_async(f: Form) -> bool:
 
 
 # property, reason, and the optimisation level from which on it rejects
-RULES: tuple[tuple[Callable[[Form], bool], Reason, int], ...] = (
-    (lambda f: f.name == "unknown", Reason.UNKNOWN, 0),
-    (lambda f: f.is_call, Reason.CALL, 0),
-    (_is_async, Reason.ASYNC, 0),
-    (lambda f: f.sync, Reason.BARRIER, 0),
-    (lambda f: f.terminator and f.name != "bra", Reason.EARLY_EXIT, 0),
-    (lambda f: f.pinned and not f.terminator, Reason.PINNED, 0),
+RULES: tuple[tuple[Callable[[Form], bool], Obstacle, int], ...] = (
+    (lambda f: f.name == "unknown", Obstacle.UNKNOWN, 0),
+    (lambda f: f.is_call, Obstacle.CALL, 0),
+    (_is_async, Obstacle.ASYNC, 0),
+    (lambda f: f.sync, Obstacle.BARRIER, 0),
+    (lambda f: f.terminator and f.name != "bra", Obstacle.EARLY_EXIT, 0),
+    (lambda f: f.pinned and not f.terminator, Obstacle.PINNED, 0),
 )
 
 
@@ -96,11 +96,11 @@ def check(i: Instruction, *, parts: bool = True, level: int = 3) -> Finding:
         if level >= least and holds(i.form):
             return Finding(Feasibility.REJECT, reason, len(i.operands))
     if parts and i.form.convergent:
-        return Finding(Feasibility.REJECT, Reason.CONVERGENT, len(i.operands))
+        return Finding(Feasibility.REJECT, Obstacle.CONVERGENT, len(i.operands))
     return Finding(Feasibility.ACCEPT, slots=min(2, len(i.operands)))
 
 
-def infeasible(block: Block, *, parts: bool) -> tuple[Reason, Instruction] | None:
+def infeasible(block: Block, *, parts: bool) -> tuple[Obstacle, Instruction] | None:
     """The first instruction of a body that rejects it, with the reason."""
     for i in block:
         if i.form.is_phi or i is block.last:

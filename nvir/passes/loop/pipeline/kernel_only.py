@@ -23,10 +23,10 @@ from nvir.ir.builder import Builder
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import form
 from nvir.ir.values import Constant, Value, undef
-from nvir.passes.loop.pipeline.body import Body, Layout
-from nvir.passes.loop.pipeline.expand import PIPELINED, Expanded
+from nvir.passes.loop.pipeline.body import Body, StageLayout
+from nvir.passes.loop.pipeline.expand import PIPELINED, ExpandedLoop
 from nvir.passes.loop.unroll.fold import move_of
-from nvir.passes.loop.unroll.prepare import Region
+from nvir.passes.loop.unroll.prepare import CopyRegion
 from nvir.passes.loop.unroll.transform import NOUNROLL, delete_blocks, incoming
 
 Key = tuple[Value, int, int]  # value, stage of its copy, step
@@ -53,7 +53,7 @@ def why_not(body: Body) -> str | None:
     return None
 
 
-def expand_kernel_only(layout: Layout, region: Region, *, factor: int = 0) -> Expanded:
+def expand_kernel_only(layout: StageLayout, region: CopyRegion, *, factor: int = 0) -> ExpandedLoop:
     """Replace a loop in the form of `unroll_region`, of which `why_not` has nothing to say.
 
     Annotations are stale afterwards.
@@ -62,7 +62,7 @@ def expand_kernel_only(layout: Layout, region: Region, *, factor: int = 0) -> Ex
 
 
 class _KernelOnly:
-    def __init__(self, layout: Layout, region: Region, factor: int) -> None:
+    def __init__(self, layout: StageLayout, region: CopyRegion, factor: int) -> None:
         self.layout, self.body, self.region = layout, layout.body, region
         self.factor, self.stages = factor, layout.staged.count
         self.values: dict[Key, Value] = {}
@@ -75,7 +75,7 @@ class _KernelOnly:
             v for phi in outside for v in phi.operands if self.body.definer(v) is not None
         }
 
-    def build(self) -> Expanded:
+    def build(self) -> ExpandedLoop:
         header, self.entry = self.region.header, self.region.preheader
         function = header.function
         self.kernel = function.block(f"{header.name}.kernel", after=self.entry)
@@ -223,7 +223,7 @@ class _KernelOnly:
             some = b.op("or.pred", some, self._q(following - s))
         self.flying = some
 
-    def _finish(self, outside: Block) -> Expanded:
+    def _finish(self, outside: Block) -> ExpandedLoop:
         header, function = self.region.header, self.region.header.function
         Builder(self.kernel).cond_br(self.flying, self.kernel, outside)
         self.kernel.flags |= {PIPELINED}
@@ -234,4 +234,4 @@ class _KernelOnly:
         delete_blocks(function, {header})
         self.region.grow([self.kernel], self.kernel, {header})
         function.cfg_changed()
-        return Expanded(self.kernel, self.kernel, self.kernel, None, self.stages, self.factor)
+        return ExpandedLoop(self.kernel, self.kernel, self.kernel, None, self.stages, self.factor)

@@ -26,7 +26,7 @@ Method   1. annotate operands with latency classes   2. check each instruction (
 Needs    CFG annotations. Loops of one block that test at their end (`loop-rotate` makes them).
 Readback `nvir opt --readback` has ptxas assemble the result and remarks which schedules it keeps.
 Keeps    what the function does, for any number of iterations of any lane.
-Skips    loops with a `Reason`; each is remarked.
+Skips    loops with a `Obstacle`; each is remarked.
 Marks    kernel and rest by `.pragma "nounroll"`.
 Cost     of a loop with loads, some clones of its function: see pipeline/choice.py.
 Source   the notes on phase 24; M. Lam, "Software Pipelining", PLDI 1988 (modulo variable
@@ -47,10 +47,10 @@ from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
 from nvir.passes.context import Context
-from nvir.passes.loop.pipeline.body import Body, Layout, Staged, by_times, is_long_load
+from nvir.passes.loop.pipeline.body import Body, Staged, StageLayout, by_times, is_long_load
 from nvir.passes.loop.pipeline.choice import (
     LONGEST_PROLOGUE,
-    Choice,
+    DepthChoice,
     Prices,
     body_at,
     body_of,
@@ -59,14 +59,14 @@ from nvir.passes.loop.pipeline.choice import (
     plain_body,
 )
 from nvir.passes.loop.pipeline.expand import PIPELINED, REST, expand
-from nvir.passes.loop.pipeline.feasible import Feasibility, Reason, annotate, infeasible
+from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle, annotate, infeasible
 from nvir.passes.loop.pipeline.kernel_only import why_not
 from nvir.passes.loop.pipeline.schedule_file import (
     FileSchedule,
     read_schedules,
     staged_by,
 )
-from nvir.passes.loop.unroll.prepare import Refusals, Region
+from nvir.passes.loop.unroll.prepare import CopyRegion, Refusals
 from nvir.passes.loop.unroll.transform import NOUNROLL
 from nvir.passes.loop.unroll.unroll_decision import decide
 from nvir.passes.remarks import Code, analysis, missed, passed
@@ -94,15 +94,15 @@ ANNOTATED = analysis(
     "LatencyClasses", "latencies known of {accepted} {accepted:instruction|instructions} with "
     "{operands} {operands:operand|operands} (130)"
 )
-NOT_PIPELINED: dict[Reason, Code] = {
+NOT_PIPELINED: dict[Obstacle, Code] = {
     r: missed(
         "NotPipelined" + r.name.title().replace("_", ""), "not pipelined: {reason}",
         str(int(Feasibility.REJECT)) if r in (
-            Reason.UNKNOWN, Reason.BARRIER, Reason.CALL, Reason.CONVERGENT, Reason.PINNED,
-            Reason.ASYNC,
+            Obstacle.UNKNOWN, Obstacle.BARRIER, Obstacle.CALL, Obstacle.CONVERGENT, Obstacle.PINNED,
+            Obstacle.ASYNC,
         ) else "",
     )
-    for r in Reason
+    for r in Obstacle
 }
 CODES = (PIPELINE, SCHEDULED, ANNOTATED, KEPT, UNDONE, *NOT_PIPELINED.values())
 LARGEST = 400  # operations of a body: beyond, schedules and simulations take too long
@@ -186,13 +186,13 @@ class _Pipeliner:
             if loop is None:
                 raise given.wrong(f"{given.function} has no loop {given.loop}")
             why = self._against(loop)
-            if why is not None and why[0] not in (Reason.NO_LOAD, Reason.PRAGMA):
+            if why is not None and why[0] not in (Obstacle.NO_LOAD, Obstacle.PRAGMA):
                 raise given.wrong(f"loop {given.loop}: {why[0].text(why[1])}")
             body, region = body_of(self.function, given.loop)
             obstacle = body.test_loads
             if obstacle is not None:
                 raise given.wrong(
-                    f"loop {given.loop}: {Reason.TEST.text(obstacle.form.spelling)}"
+                    f"loop {given.loop}: {Obstacle.TEST.text(obstacle.form.spelling)}"
                 )
             found = staged_by(body, given)
             if found.count < 2:
@@ -205,18 +205,18 @@ class _Pipeliner:
             changed = True
         return changed
 
-    def _all(self, loop: Loop) -> tuple[Reason, str] | None:
+    def _all(self, loop: Loop) -> tuple[Obstacle, str] | None:
         """All instructions in the stages of the modulo schedule; why not, or None if done."""
         for i in loop.header:  # a flag lasts until the next one is made, whichever round's it is
             if any(r.type.name == "cc" and r.has_uses for r in i.results):
-                return Reason.PINNED, i.form.spelling
+                return Obstacle.PINNED, i.form.spelling
         try:
             graph = loop_graph(loop, self.ctx.profile, level=self.options.level)
             if len(graph.operations) > LARGEST:
-                return Reason.TOO_LARGE, str(len(graph.operations))
+                return Obstacle.TOO_LARGE, str(len(graph.operations))
             made = schedule_loop(graph)
         except NvirError as e:
-            return Reason.TEMPLATE, str(e)
+            return Obstacle.TEMPLATE, str(e)
         number = {i: k for k, i in enumerate(loop.header)}
         times: dict[int, int] = {}
         for t, op in zip(made.times, graph.operations, strict=True):
@@ -228,10 +228,10 @@ class _Pipeliner:
         body, _ = body_of(scratch, header)
         obstacle = body.test_loads
         if obstacle is not None:
-            return Reason.TEST, obstacle.form.spelling
+            return Obstacle.TEST, obstacle.form.spelling
         found = _in_stages(body, times, made.ii)
         if found is None or found.count < 2:
-            return Reason.NO_GAIN, "the modulo schedule has one stage"
+            return Obstacle.NO_GAIN, "the modulo schedule has one stage"
         why = _against_stages(body, found)
         if why is not None:
             return why
@@ -242,9 +242,9 @@ class _Pipeliner:
         return None
 
     def _expand(
-        self, loop: Loop, body: Body, region: Region, found: Staged, ii: int
+        self, loop: Loop, body: Body, region: CopyRegion, found: Staged, ii: int
     ) -> None:
-        done = expand(Layout(found), region, trip=trip_count(body.loop))
+        done = expand(StageLayout(found), region, trip=trip_count(body.loop))
         self.function.analyze_cfg()
         self.ctx.count("pipelined")
         self.ctx.remark(SCHEDULED, loop, stages=done.stages, factor=done.factor, ii=ii)
@@ -252,29 +252,29 @@ class _Pipeliner:
 
     # ------------------------------------------------------------- reasons
 
-    def _against(self, loop: Loop) -> tuple[Reason, str] | None:
+    def _against(self, loop: Loop) -> tuple[Obstacle, str] | None:
         """What the loop itself has against it, in the order in which it is asked."""
         header = loop.header
         if not loop.is_innermost:
-            return Reason.NOT_INNERMOST, ""
+            return Obstacle.NOT_INNERMOST, ""
         if header.flags & {PIPELINED, REST}:
-            return Reason.PIPELINED, ""
+            return Obstacle.PIPELINED, ""
         leaves = _early_exit(loop)
         if leaves is not None:
-            return Reason.EARLY_EXIT, leaves
+            return Obstacle.EARLY_EXIT, leaves
         if len(loop.blocks) > 1:
-            return Reason.SEVERAL_BLOCKS, ""
+            return Obstacle.SEVERAL_BLOCKS, ""
         if NOUNROLL in header.pragmas and not self.ctx.knob("OkToPipelineNoUnroll"):
-            return Reason.PRAGMA, ""
+            return Obstacle.PRAGMA, ""
         found = infeasible(header, parts=self._parts(loop))
         if found is not None:
             return found[0], found[1].form.spelling
         refusal = Refusals(self.function).of(loop)
         if refusal is not None:
-            return Reason.NOT_COPIED, refusal[0].text(refusal[1])
+            return Obstacle.NOT_COPIED, refusal[0].text(refusal[1])
         textures = self._textures(header)
         if not any(is_long_load(i, textures) for i in header):
-            return Reason.NO_LOAD, ""
+            return Obstacle.NO_LOAD, ""
         return None
 
     def _textures(self, block: Block) -> bool:
@@ -297,31 +297,31 @@ class _Pipeliner:
         size = sum(map(len, self.function.blocks))
         return max(1, self.options.judged * min(LARGE, size) // max(size, 1))
 
-    def _choose(self, loop: Loop) -> Choice:
+    def _choose(self, loop: Loop) -> DepthChoice:
         if self.options.judged and self.judged >= self._most():
-            return Choice(Reason.MANY, str(self.judged))
+            return DepthChoice(Obstacle.MANY, str(self.judged))
         self.judged += 1
         try:
             expansion = expand_operations([loop.header], self.ctx.profile, strict=True)
             count = len(variant(expansion, set(loop.header.phis)))
             if count > LARGEST:
-                return Choice(Reason.TOO_LARGE, str(count))
+                return DepthChoice(Obstacle.TOO_LARGE, str(count))
             return self._by_cost(loop, expansion)
         except NvirError as e:
-            return Choice(Reason.TEMPLATE, str(e))
+            return DepthChoice(Obstacle.TEMPLATE, str(e))
 
-    def _by_cost(self, loop: Loop, expansion: Expansion) -> Choice:
+    def _by_cost(self, loop: Loop, expansion: Expansion) -> DepthChoice:
         body = plain_body(loop, self._textures(loop.header))
         obstacle = body.test_loads
         if obstacle is not None:
-            return Choice(Reason.TEST, obstacle.form.spelling)
+            return DepthChoice(Obstacle.TEST, obstacle.form.spelling)
         alone = self.options.form == "kernel-only"
         against = why_not(body) if alone else None
         if against is not None:
-            return Choice(Reason.FORM, against)
+            return DepthChoice(Obstacle.FORM, against)
         limit = self._over_limit(body)
         if limit is not None:
-            return Choice(Reason.LIMIT, limit)
+            return DepthChoice(Obstacle.LIMIT, limit)
         if self.prices is None:
             self.prices = self._prices()
         return choose(
@@ -359,7 +359,7 @@ class _Pipeliner:
 
     # ------------------------------------------------------------- carry out
 
-    def _apply(self, loop: Loop, choice: Choice) -> None:
+    def _apply(self, loop: Loop, choice: DepthChoice) -> None:
         where = loop.header
         classes = annotate([i for i in where if not i.form.is_phi], self.ctx.profile)
         accepted = sum(not i.form.is_phi for i in where)
@@ -394,14 +394,16 @@ def _early_exit(loop: Loop) -> str | None:
     return (" and ".join(exits) or "no place") if len(exits) != 1 else None
 
 
-def _against_stages(body: Body, found: Staged) -> tuple[Reason, str] | None:
+def _against_stages(body: Body, found: Staged) -> tuple[Obstacle, str] | None:
     """Too many stages altogether, or more than a known trip count fills."""
     if found.filling > LONGEST_PROLOGUE:
-        return Reason.TOO_LARGE, str(found.filling)
+        return Obstacle.TOO_LARGE, str(found.filling)
     trip = trip_count(body.loop)
-    if trip is None or trip.count is None or trip.count >= found.count + Layout(found).factor - 1:
+    if trip is None or trip.count is None or trip.count >= found.count + StageLayout(
+        found
+    ).factor - 1:
         return None
-    return Reason.SHORT, str(trip.count)
+    return Obstacle.SHORT, str(trip.count)
 
 
 def _in_stages(body: Body, times: dict[int, int], ii: int) -> Staged | None:

@@ -32,7 +32,7 @@ class ScheduleFileError(ParseError):
 
 
 @attrs.frozen
-class Entry:
+class ScheduleEntry:
     """The start of an instruction: its number in the loop, its spelling, the cycle."""
 
     instruction: int
@@ -47,7 +47,7 @@ class FileSchedule:
     function: str
     loop: str
     ii: int
-    entries: tuple[Entry, ...]
+    entries: tuple[ScheduleEntry, ...]
     file: str
 
     def wrong(self, message: str) -> ScheduleFileError:
@@ -77,11 +77,11 @@ def _schedule(x: Any, path: str) -> FileSchedule:
     )
 
 
-def _entry(x: Any, k: int, path: str) -> Entry:
+def _entry(x: Any, k: int, path: str) -> ScheduleEntry:
     where = f"operation {k}: "
     if not isinstance(x, dict):
         raise ScheduleFileError(path, f"{where}not an object")
-    made = Entry(
+    made = ScheduleEntry(
         _field(x, "instruction", int, path, where), _field(x, "ptx", str, path, where),
         _field(x, "time", int, path, where),
     )

@@ -18,7 +18,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.divergence import Divergence
 from nvir.ir.block import Block
-from nvir.ir.cfg import Place, interpose_all
+from nvir.ir.cfg import EdgePlace, interpose_all
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
 from nvir.passes.context import Context
@@ -43,7 +43,7 @@ def canonicalise(
     Annotations stay fresh. `whole` false: only the single latch. `together`: no block where lanes
     may part. Without a context nothing is remarked.
     """
-    work = _Work(function, ctx, together, headers)
+    work = _CanonicalWork(function, ctx, together, headers)
     plans = work.header_edges(whole)
     if not whole:
         return work.apply(plans)
@@ -59,10 +59,10 @@ class _Plan:
 
     kind: str  # "latch", "preheader", "exit"
     loop: Loop
-    place: Place
+    place: EdgePlace
 
 
-class _Work:
+class _CanonicalWork:
     def __init__(
         self, function: Function, ctx: Context | None, together: bool,
         headers: AbstractSet[Block] | None,
@@ -81,14 +81,14 @@ class _Work:
         for loop in self._loops():
             header, latches = loop.header, loop.latches
             if len(latches) > 1:
-                place = Place(header, latches, f"{header.name}.latch", latches[-1])
+                place = EdgePlace(header, latches, f"{header.name}.latch", latches[-1])
                 plans.append(_Plan("latch", loop, place))
             if not whole:
                 continue
             inside = set(latches)
             entries = [p for p in header.preds if p not in inside]
             if len(entries) != 1 or not region.only_jumps(entries[0]):
-                place = Place(header, entries, f"{header.name}.preheader")
+                place = EdgePlace(header, entries, f"{header.name}.preheader")
                 plans.append(_Plan("preheader", loop, place))
         return plans
 
@@ -116,7 +116,7 @@ class _Work:
                 for left, sources in kinds.items():
                     if left is not None:
                         name = f"{t.name}.exit"
-                        plans.append(_Plan("exit", left, Place(t, sources, name)))
+                        plans.append(_Plan("exit", left, EdgePlace(t, sources, name)))
         return plans
 
     def apply(self, plans: list[_Plan]) -> bool:

@@ -34,7 +34,7 @@ from collections.abc import Set as AbstractSet
 import attrs
 
 from nvir.analysis.held import held_in_place
-from nvir.ir.cfg import Place, interpose_all
+from nvir.ir.cfg import EdgePlace, interpose_all
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
 from nvir.ir.values import Value
@@ -42,7 +42,7 @@ from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.loop.simplify import loop_peel
 from nvir.passes.loop.simplify.canonical import canonicalise
-from nvir.passes.loop.simplify.rotation import Plan, rotate
+from nvir.passes.loop.simplify.rotation import RotationPlan, rotate
 from nvir.passes.remarks import analysis, missed, passed
 
 BUDGET = 16  # instructions of a header that is copied, where the knob is unset
@@ -78,7 +78,7 @@ def run(function: Function, ctx: Context) -> bool:
     return True
 
 
-def _plans(function: Function, ctx: Context) -> tuple[list[Plan], AbstractSet[Value]]:
+def _plans(function: Function, ctx: Context) -> tuple[list[RotationPlan], AbstractSet[Value]]:
     """What to rotate, and the values that are held in place where anything is."""
     loops = ctx.analyses(function).loops
     if not ctx.knob("LoopInversion"):
@@ -105,7 +105,7 @@ def _plans(function: Function, ctx: Context) -> tuple[list[Plan], AbstractSet[Va
     return plans, held or frozenset()
 
 
-def _shape(loop: Loop, ctx: Context) -> Plan | None:
+def _shape(loop: Loop, ctx: Context) -> RotationPlan | None:
     """The plan of a loop that is tested at its head and not at its end."""
     header, inside = loop.header, loop.members
     within = [s for s in header.succs if s in inside]
@@ -123,14 +123,16 @@ def _shape(loop: Loop, ctx: Context) -> Plan | None:
         ctx.remark(region.NOT_CANONICAL, loop, done="rotated")
         return None
     size = sum(not i.form.is_phi for i in header)
-    return Plan(loop, loop.entries[0], loop.latches[0], within[0], size)
+    return RotationPlan(loop, loop.entries[0], loop.latches[0], within[0], size)
 
 
-def _split_body_edges(function: Function, plans: list[Plan]) -> list[Plan]:
+def _split_body_edges(function: Function, plans: list[RotationPlan]) -> list[RotationPlan]:
     """Let the header be the only way to the block that becomes the loop's new header."""
     shared = [p for p in plans if len(p.body.preds) > 1]
     places = [
-        Place(p.body, [p.loop.header], f"{p.loop.header.name}.body", p.loop.header) for p in shared
+        EdgePlace(
+            p.body, [p.loop.header], f"{p.loop.header.name}.body", p.loop.header
+        ) for p in shared
     ]
     bodies = dict(zip(shared, interpose_all(function, places), strict=True))
     return [attrs.evolve(p, body=bodies.get(p, p.body)) for p in plans]

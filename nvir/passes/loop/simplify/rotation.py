@@ -38,7 +38,7 @@ from nvir.passes.loop import region
 
 
 @attrs.frozen
-class Plan:
+class RotationPlan:
     """A loop to rotate: the only way in, the only way round, where the header goes in, its size."""
 
     loop: Loop
@@ -48,7 +48,7 @@ class Plan:
     size: int
 
 
-def rotate(function: Function, plans: Sequence[Plan], held: AbstractSet[Value]) -> None:
+def rotate(function: Function, plans: Sequence[RotationPlan], held: AbstractSet[Value]) -> None:
     """Rotate loops: canonical ones, whose copies nothing forbids."""
     number = {b: k for k, b in enumerate(function.blocks)}
     home: dict[Block, Block] = {}  # a new block -> one of the same loops
@@ -57,7 +57,7 @@ def rotate(function: Function, plans: Sequence[Plan], held: AbstractSet[Value]) 
     layout: dict[Block, list[Block]] = {}
     declared: list[tuple[Value, Type]] = []
     firsts: dict[Block, Block] = {}  # header -> its copy
-    many: list[Plan] = []
+    many: list[RotationPlan] = []
     for p in plans:
         out = _only_exit(p, home)
         if out is None:
@@ -83,7 +83,7 @@ def rotate(function: Function, plans: Sequence[Plan], held: AbstractSet[Value]) 
     function.analyze_cfg()
 
 
-def _only_exit(p: Plan, home: Mapping[Block, Block]) -> Block | None:
+def _only_exit(p: RotationPlan, home: Mapping[Block, Block]) -> Block | None:
     """The block that the header leaves the loop for, where nothing else leaves it."""
     loop, inside = p.loop, p.loop.members
     header = loop.header
@@ -99,7 +99,7 @@ def _only_exit(p: Plan, home: Mapping[Block, Block]) -> Block | None:
 
 
 def _by_repair(
-    function: Function, plans: Sequence[Plan], held: AbstractSet[Value],
+    function: Function, plans: Sequence[RotationPlan], held: AbstractSet[Value],
     layout: MutableMapping[Block, list[Block]], firsts: dict[Block, Block],
 ) -> None:
     """Copy the headers of loops with several exits; `firsts` gets the copies."""
@@ -143,7 +143,7 @@ class _Rotation:
     """
 
     def __init__(
-        self, plan: Plan, out: Block, home: Mapping[Block, Block], held: AbstractSet[Value],
+        self, plan: RotationPlan, out: Block, home: Mapping[Block, Block], held: AbstractSet[Value],
         in_order: bool,
     ) -> None:
         self.plan, self.out, self.home, self.held = plan, out, home, held

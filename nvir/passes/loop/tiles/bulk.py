@@ -45,7 +45,7 @@ from nvir.ir.types import B64, PRED, array
 from nvir.ir.values import Value, integer
 from nvir.passes.loop.tiles.recognise import TileLoop
 from nvir.passes.loop.tiles.thread_forms import LaneForms, Lanes
-from nvir.passes.loop.tiles.tile_copies import Load, Piece, Store, address
+from nvir.passes.loop.tiles.tile_copies import CopyPiece, Load, Store, address
 
 BARRIER = 8  # bytes of an mbarrier
 LEAST_ROW = 64  # bytes for which asking the engine is taken to be worth it
@@ -82,7 +82,7 @@ class NotBulk(Exception):
 
 
 @attrs.frozen
-class Row:
+class CopiedRow:
     """`threads` in line copy `bytes` that follow each other; the first asks for them."""
 
     threads: int
@@ -90,7 +90,7 @@ class Row:
 
 
 @attrs.frozen(eq=False)
-class Plan:
+class BulkPlan:
     """What is copied in bulk.
 
     shape    of the block
@@ -100,8 +100,8 @@ class Plan:
     """
 
     shape: tuple[int, ...]
-    rows: Mapping[Piece, Row]
-    where: Mapping[Piece, Variable]
+    rows: Mapping[CopyPiece, CopiedRow]
+    where: Mapping[CopyPiece, Variable]
     refused: Mapping[Variable, NotBulk]
 
     @property
@@ -115,22 +115,22 @@ class Plan:
 
 
     @property
-    def copies(self) -> list[tuple[str, Row, int]]:
+    def copies(self) -> list[tuple[str, CopiedRow, int]]:
         """Name of the tile, row, and copies a stage, for tiles and rows that differ."""
-        found: dict[tuple[str, Row], int] = {}
+        found: dict[tuple[str, CopiedRow], int] = {}
         for p, r in self.rows.items():
             key = (self.where[p].name, r)
             found[key] = found.get(key, 0) + self.threads // r.threads
         return [(name, row, n) for (name, row), n in found.items()]
 
 
-def plan(tiles: TileLoop, free: int, stages: int) -> Plan:
+def plan(tiles: TileLoop, free: int, stages: int) -> BulkPlan:
     """What of a recognised loop can be copied in bulk; `free` bytes of shared memory are left."""
     function = tiles.header.function
     grown = {t.variable: ALIGNED for t in tiles.tiles}  # as `gemm_expand.grow` aligns them
     lanes = LaneForms(function, tiles.header, Analyses.of(function).affine, grown)
-    rows: dict[Piece, Row] = {}
-    where: dict[Piece, Variable] = {}
+    rows: dict[CopyPiece, CopiedRow] = {}
+    where: dict[CopyPiece, Variable] = {}
     refused: dict[Variable, NotBulk] = {}
     everywhere = _against(tiles, lanes, free, stages)
     for s in tiles.stores:
@@ -143,7 +143,7 @@ def plan(tiles: TileLoop, free: int, stages: int) -> Plan:
                 rows[p] = _row(s, p, lanes)
             except NotBulk as e:
                 refused.setdefault(variable, e)
-    return Plan(lanes.shape, rows, where, refused)
+    return BulkPlan(lanes.shape, rows, where, refused)
 
 
 def _against(tiles: TileLoop, lanes: LaneForms, free: int, stages: int) -> NotBulk | None:
@@ -187,7 +187,7 @@ def _is_shared_branch(b: Block, lanes: LaneForms) -> bool:
     return found is not None and found.is_shared
 
 
-def _row(s: Store, p: Piece, lanes: LaneForms) -> Row:
+def _row(s: Store, p: CopyPiece, lanes: LaneForms) -> CopiedRow:
     """Rules 2 to 4 for a piece of a store."""
     spelling = s.store.form.spelling
     if s.store.guard is not None or not isinstance(p.shape, Load) or p.load.guard is not None:
@@ -218,7 +218,7 @@ def _row(s: Store, p: Piece, lanes: LaneForms) -> Row:
                 lanes.is_aligned(found, t, ALIGNED) for t in range(0, lanes.threads, threads)
             ):
                 raise NotBulk(Why.ALIGNMENT, i.form.spelling)
-    return Row(threads, bytes)
+    return CopiedRow(threads, bytes)
 
 
 def _moved(x: Lanes, by: int) -> Lanes:
@@ -233,7 +233,7 @@ def _follow(x: Lanes, t: int, size: int) -> bool:
 class Barriers:
     """The barriers of a ring, and what is written for them."""
 
-    def __init__(self, plan: Plan, function: Function, stages: int) -> None:
+    def __init__(self, plan: BulkPlan, function: Function, stages: int) -> None:
         self.plan, self.stages = plan, stages
         taken = {v.name for v in function.locals}
         if function.module is not None:
@@ -275,7 +275,7 @@ class Barriers:
             b.op("mbarrier.arrive.expect_tx.shared::cta.b64", barrier, self.plan.bytes)
 
     def copy(
-        self, b: Builder, piece: Piece, to: tuple[Value, int], of: tuple[Value, int],
+        self, b: Builder, piece: CopyPiece, to: tuple[Value, int], of: tuple[Value, int],
         barrier: Value,
     ) -> None:
         """A row, where the thread is the first of it."""

@@ -31,7 +31,7 @@ from nvir.ir.loops import Loop
 from nvir.ir.symbols import Variable
 from nvir.ir.values import SymbolOffset, Value
 from nvir.passes.loop.pipeline.choice import ASSUMED_BLOCK, PARTITIONS
-from nvir.passes.loop.tiles.reasons import Reason, Refused
+from nvir.passes.loop.tiles.reasons import TileReason, TileRefused
 from nvir.passes.loop.tiles.recognise import TileLoop
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile
@@ -60,7 +60,7 @@ class Wish:
 
 
 @attrs.frozen
-class Cost:
+class TileCost:
     """A kernel as some form of it would run: registers a thread, static shared memory, blocks an
     SM, threads of a block (given or assumed).
     """
@@ -84,13 +84,13 @@ def shared_at(tiles: TileLoop, used: int, stages: int) -> int:
 
 
 def decide(tiles: TileLoop, used: int, wish: Wish, wanted: int, blocks: dict[int, int]) -> int:
-    """The stages: `wanted`, adjusted and bounded. Raises Refused.
+    """The stages: `wanted`, adjusted and bounded. Raises TileRefused.
 
     blocks    stages -> blocks an SM
     """
     most = min(room(tiles, used), OUTSTANDING + 1)
     if most < 2:
-        raise Refused(Reason.STATIC, shared_at(tiles, used, 2))
+        raise TileRefused(TileReason.STATIC, shared_at(tiles, used, 2))
     if not (wish.stages or wish.calculated):
         while wanted > 2 and blocks.get(wanted, 0) < blocks.get(2, 0):
             wanted -= 1
@@ -98,28 +98,28 @@ def decide(tiles: TileLoop, used: int, wish: Wish, wanted: int, blocks: dict[int
     if wish.full:
         wanted += wish.full
         if wanted < 2:
-            raise Refused(Reason.DEPTH, wanted)
+            raise TileRefused(TileReason.DEPTH, wanted)
         if wanted > most:
-            reason = Reason.DEPTH if wanted > OUTSTANDING + 1 else Reason.STATIC
-            what = wanted if reason is Reason.DEPTH else shared_at(tiles, used, wanted)
-            raise Refused(reason, what)
+            reason = TileReason.DEPTH if wanted > OUTSTANDING + 1 else TileReason.STATIC
+            what = wanted if reason is TileReason.DEPTH else shared_at(tiles, used, wanted)
+            raise TileRefused(reason, what)
     return max(2, min(wanted + wish.partial, most))
 
 
-def cost(function: Function, profile: Profile, used: int) -> Cost:
+def cost(function: Function, profile: Profile, used: int) -> TileCost:
     """Registers and blocks of a function with so much static shared memory."""
     threads = block_threads(function) or ASSUMED_BLOCK
     registers = predict(function, profile, {}).registers
     return cost_at(registers, threads, used, profile)
 
 
-def cost_at(registers: int, threads: int, shared: int, profile: Profile) -> Cost:
+def cost_at(registers: int, threads: int, shared: int, profile: Profile) -> TileCost:
     """The same of known registers and threads."""
     fits = occupancy(profile, registers, threads, static_smem=shared)
-    return Cost(registers, shared, fits.blocks_per_sm, threads)
+    return TileCost(registers, shared, fits.blocks_per_sm, threads)
 
 
-def cycles(loop: Loop, profile: Profile, cost: Cost, stages: int = 0) -> float | None:
+def cycles(loop: Loop, profile: Profile, cost: TileCost, stages: int = 0) -> float | None:
     """Cycles of a sub-partition for a tile of one of its warps, all resident warps running; None
     where the simulator cannot say. `stages` of a pipelined loop. Annotations are fresh."""
     threads = cost.threads

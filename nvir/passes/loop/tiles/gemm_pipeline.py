@@ -25,7 +25,7 @@ Method   1. recognise the parts: recognise.py, tile_copies.py   2. stages: depth
          asynchronously already: asynchronous.py
 Needs    CFG annotations; loops that test at their end (`loop-rotate` makes them).
 Keeps    what the kernel does, for any number of iterations; its parameters and launch.
-Skips    loops with a `Reason`; each is remarked.
+Skips    loops with a `TileReason`; each is remarked.
 Marks    kernels by `.pragma "nounroll"`: the assembler would unroll them around their waits.
 Cost     of a tile loop, a clone of its function, one prediction of registers, some simulations.
 Source   the notes on sub_92C240; NVIDIA, PTX ISA 9.0 on cp.async; the multistage main loops of
@@ -51,7 +51,7 @@ from nvir.ir.module import capability
 from nvir.ir.opcodes import OpKind
 from nvir.passes.context import Context
 from nvir.passes.loop.tiles import asynchronous as gemm_async
-from nvir.passes.loop.tiles.bulk import BARRIER, Plan, plan
+from nvir.passes.loop.tiles.bulk import BARRIER, BulkPlan, plan
 from nvir.passes.loop.tiles.depth import (
     FIXED,
     LEAST_GAIN,
@@ -66,8 +66,8 @@ from nvir.passes.loop.tiles.depth import (
     shared_at,
     static_shared,
 )
-from nvir.passes.loop.tiles.multistage import PIPELINED, Expanded, expand
-from nvir.passes.loop.tiles.reasons import Reason, Refused
+from nvir.passes.loop.tiles.multistage import PIPELINED, MultistageLoop, expand
+from nvir.passes.loop.tiles.reasons import TileReason, TileRefused
 from nvir.passes.loop.tiles.recognise import Recogniser, TileLoop, is_candidate
 from nvir.passes.loop.tiles.stages import describe, listing, pending_groups
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals, regions
@@ -94,9 +94,9 @@ ALREADY = analysis(
 NOT_DEEPER = missed(
     "GemmBuffers", "stages stay as they are: {reason}"
 )
-NOT_MADE: dict[Reason, Code] = {
+NOT_MADE: dict[TileReason, Code] = {
     r: missed("NotGemm" + r.name.title().replace("_", ""), "not pipelined: {reason}")
-    for r in Reason
+    for r in TileReason
 }
 CODES = (MADE, BULK, NOT_BULK, SHORTENED, ALREADY, NOT_DEEPER, *NOT_MADE.values())
 _INTEGERS = frozenset(("s8", "u8", "s4", "u4", "b1"))
@@ -117,7 +117,7 @@ class Options:
 def run(function: Function, ctx: Context) -> bool:
     if not function.back_edges:
         return False
-    work = _Pipeliner(function, ctx)
+    work = _TilePipeliner(function, ctx)
     known = ctx.analyses(function)
     headers = [x.header for x in reversed(known.loops)]  # inner before outer
     changed = False
@@ -129,7 +129,7 @@ def run(function: Function, ctx: Context) -> bool:
     return changed
 
 
-class _Pipeliner:
+class _TilePipeliner:
     def __init__(self, function: Function, ctx: Context) -> None:
         self.function, self.ctx = function, ctx
         self.options: Options = ctx.options
@@ -153,9 +153,9 @@ class _Pipeliner:
             found = self._recogniser().loop(loop)
             trip = trip_count(loop)
             if trip is not None and trip.count is not None and trip.count < 2:
-                raise Refused(Reason.SHORT, trip.count)
+                raise TileRefused(TileReason.SHORT, trip.count)
             self._make(loop, found, trip.count if trip is not None else None)
-        except Refused as e:
+        except TileRefused as e:
             self.ctx.count("not_pipelined")
             self.ctx.remark(NOT_MADE[e.reason], loop, reason=e.reason.text(e.what))
             return False
@@ -167,26 +167,26 @@ class _Pipeliner:
         """What needs no look at the parts."""
         ctx = self.ctx
         if any(PIPELINED in b.flags for b in loop.blocks):
-            raise Refused(Reason.DONE)
+            raise TileRefused(TileReason.DONE)
         if not (ctx.knob("GemmPipelinerEnabled", loop.header) or self.options.stages):
-            raise Refused(Reason.DISABLED)
+            raise TileRefused(TileReason.DISABLED)
         module = ctx.module
         if capability(module.target) < 80 or module.version < (7, 0):
             version = ".".join(map(str, module.version))
-            raise Refused(Reason.TARGET, f"{module.target} at version {version}")
+            raise TileRefused(TileReason.TARGET, f"{module.target} at version {version}")
         if module.address_size != 64:
-            raise Refused(Reason.TARGET, "a module of 32-bit addresses")
+            raise TileRefused(TileReason.TARGET, "a module of 32-bit addresses")
         if ctx.policy == "documented" and not any(_is_matrix(i) for b in loop.blocks for i in b):
-            raise Refused(Reason.MATRIX)
+            raise TileRefused(TileReason.MATRIX)
         if gemm_async.recognise(loop) is None and not is_candidate(loop):
-            raise Refused(Reason.NO_TILE)
+            raise TileRefused(TileReason.NO_TILE)
         if NOUNROLL in loop.header.pragmas and not ctx.knob("OkToPipelineNoUnroll"):
-            raise Refused(Reason.PRAGMA)
+            raise TileRefused(TileReason.PRAGMA)
         refusal = Refusals(self.function).of(loop)
         if refusal is not None and refusal[0] is Refusal.CONVERGENT:
-            raise Refused(Reason.DIVERGENT)
+            raise TileRefused(TileReason.DIVERGENT)
         if refusal is not None:
-            raise Refused(Reason.HELD, refusal[0].text(refusal[1]))
+            raise TileRefused(TileReason.HELD, refusal[0].text(refusal[1]))
 
     def _own(self, loop: Loop, own: gemm_async.AsyncLoop) -> bool:
         """A loop with asynchronous copies of its own."""
@@ -205,7 +205,7 @@ class _Pipeliner:
         elif wanted > stages:
             why = f"buffers for {wanted} are not proven to be there"
         elif wanted < 2:
-            why = Reason.DEPTH.text(str(wanted))
+            why = TileReason.DEPTH.text(str(wanted))
         elif gemm_async.shorten(own, wanted):
             ctx.count("shortened")
             ctx.remark(SHORTENED, loop, before=stages, stages=wanted)
@@ -246,7 +246,7 @@ class _Pipeliner:
         gains = unpipelined is None or predicted is None or predicted < unpipelined
         if not (gains or self.wish.is_fixed):
             cycles_of = f"{_rounded(unpipelined)} → {_rounded(predicted)} cycles a tile"
-            raise Refused(Reason.NO_GAIN, f"{cycles_of} at {stages} stages")
+            raise TileRefused(TileReason.NO_GAIN, f"{cycles_of} at {stages} stages")
         table = describe(found, stages, hashed=self.hashed, cycles=predicted)
         made, bulk = self._apply(loop, stages)
         barriers = BARRIER * stages if bulk is not None and bulk.rows else 0
@@ -264,7 +264,7 @@ class _Pipeliner:
         if self.options.dump:
             sys.stderr.write(listing(str(loop.header.name), table) + _bulk_listing(bulk))
 
-    def _tell(self, bulk: Plan, found: TileLoop, made: Expanded) -> None:
+    def _tell(self, bulk: BulkPlan, found: TileLoop, made: MultistageLoop) -> None:
         """What is copied in bulk, and why other tiles are not."""
         for name, row, copies in bulk.copies:
             self.ctx.count("bulk")
@@ -283,7 +283,7 @@ class _Pipeliner:
 
     # ------------------------------------------------------------- carry out
 
-    def _apply(self, loop: Loop, stages: int) -> tuple[Expanded, Plan | None]:
+    def _apply(self, loop: Loop, stages: int) -> tuple[MultistageLoop, BulkPlan | None]:
         made = self._expand(self.function, loop.header, stages)
         self.function.analyze_cfg()
         self._divergence = None
@@ -291,7 +291,7 @@ class _Pipeliner:
 
     def _expand(
         self, function: Function, header: Block, stages: int, trial: bool = False
-    ) -> tuple[Expanded, Plan | None]:
+    ) -> tuple[MultistageLoop, BulkPlan | None]:
         """The loop rebuilt; and what is copied in bulk, where the machine can. Trials copy by
         cp.async: the simulator knows nothing of the engine."""
         held = Refusals(function).held
@@ -319,7 +319,7 @@ def _fewest(cycles: Mapping[int, float | None]) -> int:
     return min(s for s, c in known.items() if c <= least * (1 + LEAST_GAIN))
 
 
-def _bulk_listing(bulk: Plan | None) -> str:
+def _bulk_listing(bulk: BulkPlan | None) -> str:
     """Of the copies above, those that are rows, whose stage is waited for by its own phase."""
     rows = bulk.copies if bulk is not None else []
     return "".join(

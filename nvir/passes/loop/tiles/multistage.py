@@ -51,7 +51,7 @@ from nvir.ir.symbols import Variable
 from nvir.ir.types import B32, PRED, Type, array
 from nvir.ir.values import Symbol, SymbolOffset, Value, integer, undef
 from nvir.passes.loop import region
-from nvir.passes.loop.tiles.bulk import BARRIER, Barriers, Plan
+from nvir.passes.loop.tiles.bulk import BARRIER, Barriers, BulkPlan
 from nvir.passes.loop.tiles.recognise import TileLoop
 from nvir.passes.loop.tiles.tile_copies import Store, Writer, address
 from nvir.passes.loop.unroll.transform import NOUNROLL
@@ -62,7 +62,7 @@ REMEMBERED = 3  # predicates that a kernel carries for tiles known to exist
 
 
 @attrs.frozen(eq=False)
-class Expanded:
+class MultistageLoop:
     """What a tile loop has become.
 
     kernel     header of the loop
@@ -76,8 +76,9 @@ class Expanded:
 
 def expand(
     tiles: TileLoop, preheader: Block, stages: int, *,
-    pending: int | None = None, late: bool = False, grows: bool = True, bulk: Plan | None = None,
-) -> Expanded:
+    pending: int | None = None, late: bool = False, grows: bool = True,
+    bulk: BulkPlan | None = None,
+) -> MultistageLoop:
     """Replace a tile loop.
 
     stages    buffers of each tile, at least 2
@@ -87,16 +88,16 @@ def expand(
     bulk      what is copied in bulk
     """
     most = stages - 2 if pending is None else min(pending, stages - 2)
-    made = _Expander(tiles, preheader, stages, most, late, bulk).build()
+    made = _StageExpander(tiles, preheader, stages, most, late, bulk).build()
     for t in tiles.tiles if grows else ():
         grow(t.variable, t.stride * stages)
     return made
 
 
-class _Expander:
+class _StageExpander:
     def __init__(
         self, tiles: TileLoop, preheader: Block, stages: int, pending: int, late: bool,
-        bulk: Plan | None,
+        bulk: BulkPlan | None,
     ) -> None:
         self.t, self.preheader = tiles, preheader
         self.stages, self.pending, self.late = stages, pending, late
@@ -123,7 +124,7 @@ class _Expander:
         self.updates = {p: p.operands[p.aux.index(self.latch)] for p in tiles.ahead}
         self.number = constant_of(tiles.filled.operands[0])
 
-    def build(self) -> Expanded:
+    def build(self) -> MultistageLoop:
         body = self._split()
         kernel = self.function.block(f"{self.header.name}.kernel", after=self.preheader)
         here, values, exist = self._prologue(body, kernel)
@@ -133,7 +134,7 @@ class _Expander:
         self._shift_reads(body)
         self._turn(kernel)
         self._finish(kernel, here)
-        return Expanded(kernel, copying, self.stages)
+        return MultistageLoop(kernel, copying, self.stages)
 
     # ---------------------------------------------------------------- frame
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 
-class Reason(enum.Enum):
+class TileReason(enum.Enum):
     """`text(what)` fills in the operation, variable or number that is to blame."""
 
     DISABLED = "knob GemmPipelinerEnabled is off"
@@ -43,9 +43,9 @@ class Reason(enum.Enum):
         return str(self.value).format(what=what)
 
 
-class Refused(Exception):
+class TileRefused(Exception):
     """A loop that is not pipelined. Internal: the pass makes a remark of it."""
 
-    def __init__(self, reason: Reason, what: object = "") -> None:
+    def __init__(self, reason: TileReason, what: object = "") -> None:
         super().__init__(reason.text(str(what)))
         self.reason, self.what = reason, str(what)

@@ -25,7 +25,7 @@ loop that is recognised, each else being refused with its own reason:
  7. what else the arithmetic needs of the loading part is pure, and computed again
 
 Needs    fresh CFG annotations.
-Cost     linear but for `Control`.
+Cost     linear but for `SliceControl`.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from nvir.ir.opcodes.form import Form
 from nvir.ir.symbols import Variable
 from nvir.ir.types import CC
 from nvir.ir.values import SymbolOffset, Value
-from nvir.passes.loop.tiles.reasons import Reason, Refused
+from nvir.passes.loop.tiles.reasons import TileReason, TileRefused
 from nvir.passes.loop.tiles.roots import Roots
-from nvir.passes.loop.tiles.slices import Changes, Control, closure, is_movable
+from nvir.passes.loop.tiles.slices import Changes, SliceControl, closure, is_movable
 from nvir.passes.loop.tiles.tile_copies import Shapes, Store, address, load_of, needed
 
 
@@ -131,13 +131,13 @@ class Recogniser:
         self.inner = {b: x for x in Analyses.of(function).loops for b in x.blocks}
 
     def loop(self, loop: Loop) -> TileLoop:
-        """The parts of a loop. Raises Refused."""
+        """The parts of a loop. Raises TileRefused."""
         self._shape(loop)
         filled, released = self._barriers(loop)
         assert filled.block is not None
         pivot = filled.block
         blocks = [b for b in loop.blocks if b is pivot or not pivot.dominates(b)]
-        part = _Part(loop, blocks, filled)
+        part = _TilePart(loop, blocks, filled)
         self._operations(loop, part)
         made = TileLoop(loop, filled, released, blocks, [], [], [], [], [], [])
         self._accesses(made, part)
@@ -153,38 +153,42 @@ class Recogniser:
     def _shape(self, loop: Loop) -> None:
         header = loop.header
         if len(loop.latches) != 1:
-            raise Refused(Reason.SHAPE, f"{len(loop.latches)} latches")
+            raise TileRefused(TileReason.SHAPE, f"{len(loop.latches)} latches")
         if header is self.function.entry:
-            raise Refused(Reason.SHAPE, "it begins at the function's entry")
+            raise TileRefused(TileReason.SHAPE, "it begins at the function's entry")
         for b in loop.blocks:
             t = b.terminator
             if t is None or t.form.name != "bra" or (t.form.guard is None) != (len(t.aux) == 1):
-                raise Refused(Reason.SHAPE, t.form.spelling if t is not None else "no branch")
+                raise TileRefused(
+                    TileReason.SHAPE, t.form.spelling if t is not None else "no branch"
+                )
         latch = loop.latches[0]
         away = [b for b, _ in loop.exits if b is not latch]
         if away or len(loop.exits) != 1:
-            raise Refused(Reason.SHAPE, f"left at {(away or [latch])[0].name}")
+            raise TileRefused(TileReason.SHAPE, f"left at {(away or [latch])[0].name}")
         inside = set(loop.blocks)
         if any(t in inside for _, t in self.function.irreducible_edges):
-            raise Refused(Reason.SHAPE, "entered sideways")
+            raise TileRefused(TileReason.SHAPE, "entered sideways")
         parts = self.divergence
         if header in parts.divergent_loops or parts.is_divergent_branch(latch):
-            raise Refused(Reason.DIVERGENT)
+            raise TileRefused(TileReason.DIVERGENT)
 
     def _barriers(self, loop: Loop) -> tuple[Instruction, Instruction]:
         found = [i for b in loop.blocks for i in b if _is_barrier(i.form)]
         if len(found) != 2:
             tiles = _tiles(loop, found)
-            raise Refused(Reason.UNROLLED if tiles else Reason.BARRIERS, tiles or len(found))
+            raise TileRefused(
+                TileReason.UNROLLED if tiles else TileReason.BARRIERS, tiles or len(found)
+            )
         for i in found:
             whole = len(i.operands) == 1 and constant_of(i.operands[0]) is not None
             if not whole or i.form.guard is not None:
-                raise Refused(Reason.OPERATION, i.form.spelling)
+                raise TileRefused(TileReason.OPERATION, i.form.spelling)
             assert i.block is not None
             if self.inner[i.block] is not loop or not i.block.dominates(loop.latches[0]):
-                raise Refused(Reason.BARRIERS, "a number that varies of")
+                raise TileRefused(TileReason.BARRIERS, "a number that varies of")
         if constant_of(found[0].operands[0]) != constant_of(found[1].operands[0]):
-            raise Refused(Reason.OPERATION, "barriers of two numbers")
+            raise TileRefused(TileReason.OPERATION, "barriers of two numbers")
         a, b = found
         if not _before(a, b):
             a, b = b, a
@@ -193,11 +197,11 @@ class Recogniser:
             if i.form.writes and i.form.space.startswith("shared")
         ]
         if not stores:
-            raise Refused(Reason.NO_TILE)
+            raise TileRefused(TileReason.NO_TILE)
         # Stores after the first barrier: the second fills, the first releases.
         return (b, a) if all(_before(a, s) for s in stores) else (a, b)
 
-    def _operations(self, loop: Loop, part: _Part) -> None:
+    def _operations(self, loop: Loop, part: _TilePart) -> None:
         """Rule 3, and that the loading part may stand several times."""
         for b in loop.blocks:
             for i in b:
@@ -205,24 +209,24 @@ class Recogniser:
                 if _is_barrier(f) or f.terminator or f.is_phi:
                     continue
                 if f.is_call or f.name == "unknown" or f.name.startswith("debug"):
-                    raise Refused(Reason.OPERATION, f.spelling)
+                    raise TileRefused(TileReason.OPERATION, f.spelling)
                 if f.volatile or f.sync or (f.pinned and (f.reads or f.writes)):
-                    raise Refused(Reason.OPERATION, f.spelling)
+                    raise TileRefused(TileReason.OPERATION, f.spelling)
                 if f.kind is OpKind.ASYNC_MATRIX or f.op.memory == "tensor":
-                    raise Refused(Reason.ADDRESS, f.spelling)
+                    raise TileRefused(TileReason.ADDRESS, f.spelling)
                 store = f.name == "st" and f.space.startswith("shared")
                 if f.writes and not (store and i in part):
-                    raise Refused(Reason.WRITES, f.spelling)
+                    raise TileRefused(TileReason.WRITES, f.spelling)
                 if i not in part:
                     continue
                 if f.convergent or f.pinned or any(r.type is CC for r in i.results):
-                    raise Refused(Reason.OPERATION, f.spelling)
+                    raise TileRefused(TileReason.OPERATION, f.spelling)
                 if any(r in self.held for r in i.results):
-                    raise Refused(Reason.OPERATION, f.spelling)
+                    raise TileRefused(TileReason.OPERATION, f.spelling)
 
     # ------------------------------------------------------------- accesses
 
-    def _accesses(self, made: TileLoop, part: _Part) -> None:
+    def _accesses(self, made: TileLoop, part: _TilePart) -> None:
         """Rule 4: the tiles, and who reads them."""
         tiles: dict[Variable, Tile] = {}
         for i in part.instructions():
@@ -230,7 +234,7 @@ class Recogniser:
                 v = self.roots.of(self._shared(i)[0])
                 assert v is not None
                 if v.linkage == "extern" or v.size == 0:
-                    raise Refused(Reason.DYNAMIC, v.name)
+                    raise TileRefused(TileReason.DYNAMIC, v.name)
                 unit = max(16, v.align, v.element_type.bits // 8)
                 made.where[i] = tiles.setdefault(v, Tile(v, -(-v.size // unit) * unit))
         made.tiles = list(tiles.values())
@@ -243,30 +247,30 @@ class Recogniser:
                     if root in tiles and access.space in ("shared", ""):
                         made.reads.append((i, k, tiles[root]))
         if not made.reads:
-            raise Refused(Reason.NO_TILE)
+            raise TileRefused(TileReason.NO_TILE)
 
     def _shared(self, i: Instruction) -> Sequence[Access]:
         """The accesses of an instruction, those to shared memory to a variable that is known."""
         found = self.alias.accesses(i)
         if not found and (i.form.reads or i.form.writes) and not _fetches(i):
-            raise Refused(Reason.ADDRESS, i.form.spelling)
+            raise TileRefused(TileReason.ADDRESS, i.form.spelling)
         for a in found:
             root = self.roots.of(a)
             if a.space in ("shared", "?") and (root is None or root.space != "shared"):
-                raise Refused(Reason.ADDRESS, i.form.spelling)
+                raise TileRefused(TileReason.ADDRESS, i.form.spelling)
             if a.space == "" and root is None and a.root is None:
-                raise Refused(Reason.ADDRESS, i.form.spelling)
+                raise TileRefused(TileReason.ADDRESS, i.form.spelling)
         return found
 
-    def _order(self, made: TileLoop, part: _Part) -> None:
+    def _order(self, made: TileLoop, part: _TilePart) -> None:
         """Rule 2."""
         early = made.released in part  # the releasing barrier stands before the stores
         for s in part.instructions():
             if s.form.writes and early and not _before(made.released, s):
-                raise Refused(Reason.ORDER, s.form.spelling)
+                raise TileRefused(TileReason.ORDER, s.form.spelling)
         for r, _, _ in made.reads:
             if r in part or (not early and _before(made.released, r)):
-                raise Refused(Reason.ORDER, r.form.spelling)
+                raise TileRefused(TileReason.ORDER, r.form.spelling)
 
     def _storage(self, made: TileLoop) -> None:
         """Rule 4: the tiles are used in the loop alone."""
@@ -283,14 +287,14 @@ class Recogniser:
                     for a in self._shared(i):
                         root = self.roots.of(a)
                         if root in variables:
-                            raise Refused(Reason.OUTSIDE, root.name)
+                            raise TileRefused(TileReason.OUTSIDE, root.name)
                 self._escapes(i, variables)
         module = self.function.module
         for f in module.functions if module is not None else ():
             if f is not self.function and any(
                 _symbol(o) in variables for i in f.instructions() for o in i.operands
             ):
-                raise Refused(Reason.OUTSIDE, next(iter(variables)).name)
+                raise TileRefused(TileReason.OUTSIDE, next(iter(variables)).name)
 
     def _escapes(self, i: Instruction, variables: set[Variable]) -> None:
         """The address of a tile is used for accesses alone: it is no argument, stored nowhere."""
@@ -302,29 +306,29 @@ class Recogniser:
             if k in bases or o.type.bits < 32 or o.type.name.startswith("f"):
                 continue
             if any(t.symbol in variables for t in self.forms.of(o).terms):
-                raise Refused(Reason.ADDRESS, f.spelling)
+                raise TileRefused(TileReason.ADDRESS, f.spelling)
 
     # --------------------------------------------------------------- stores
 
-    def _stores(self, made: TileLoop, part: _Part) -> None:
+    def _stores(self, made: TileLoop, part: _TilePart) -> None:
         """Rule 5, and what of the stores can be copied asynchronously."""
-        control = Control(part.blocks, part.end)
+        control = SliceControl(part.blocks, part.end)
         changes = Changes(control, made.header)
         shapes = Shapes(part.__contains__, made.header)
         made.stores = [
             shapes.store(i) for i in part.instructions() if i.form.writes
         ]
         if not any(s.pieces for s in made.stores):
-            raise Refused(Reason.NO_TILE)
+            raise TileRefused(TileReason.NO_TILE)
         groups: list[list[Instruction]] = []
         for s in made.stores:
             i = s.store
             base, _ = address(i)
             if base in changes.values:
-                raise Refused(Reason.MOVES, i.form.spelling)
+                raise TileRefused(TileReason.MOVES, i.form.spelling)
             guard = i.guard
             if guard is not None and guard in changes.values:
-                raise Refused(Reason.PARTIAL, i.form.spelling)
+                raise TileRefused(TileReason.PARTIAL, i.form.spelling)
             for g in groups:
                 if self._same_place(g[0], i):
                     g.append(i)
@@ -333,7 +337,7 @@ class Recogniser:
                 groups.append([i])
         for g in groups:
             if not _steady(g, control, changes):
-                raise Refused(Reason.PARTIAL, g[0].form.spelling)
+                raise TileRefused(TileReason.PARTIAL, g[0].form.spelling)
         stores = {s.store for s in made.stores}
         for s in made.stores:
             for p in s.pieces:
@@ -363,15 +367,15 @@ class Recogniser:
                 for user in r.users:
                     if user in stores:
                         if any(o is r for o in address(user)[:1]):
-                            raise Refused(Reason.USED, i.form.spelling)
+                            raise TileRefused(TileReason.USED, i.form.spelling)
                     elif user in through:
                         work.append(user)
                     else:
-                        raise Refused(Reason.USED, i.form.spelling)
+                        raise TileRefused(TileReason.USED, i.form.spelling)
 
     # ---------------------------------------------------------- what links
 
-    def _ahead(self, made: TileLoop, part: _Part) -> None:
+    def _ahead(self, made: TileLoop, part: _TilePart) -> None:
         """Rule 6."""
         header, latch = made.header, made.latch
         inside = set(made.loop.blocks)
@@ -410,7 +414,7 @@ class Recogniser:
                     continue
                 done.add(i)
                 if not is_movable(i):
-                    raise Refused(Reason.CARRIED, i.form.spelling)
+                    raise TileRefused(TileReason.CARRIED, i.form.spelling)
                 for o in i.operands:
                     d = o.definer
                     if d is not None and d.is_phi and d.block is header:
@@ -426,7 +430,7 @@ class Recogniser:
             [*test.operands, *(p.operands[p.aux.index(latch)] for p in made.ahead)], body
         )
 
-    def _again(self, made: TileLoop, part: _Part) -> None:
+    def _again(self, made: TileLoop, part: _TilePart) -> None:
         """Rule 7."""
         asked: dict[Value, None] = {}
         for i in part.instructions():
@@ -443,10 +447,10 @@ class Recogniser:
         made.again = closure(asked, body)
         for i in made.again:
             if not is_movable(i):
-                raise Refused(Reason.VALUES, i.form.spelling)
+                raise TileRefused(TileReason.VALUES, i.form.spelling)
 
 
-class _Part:
+class _TilePart:
     """The loading part: blocks, of the last one what stands before the barrier."""
 
     def __init__(self, loop: Loop, blocks: list[Block], filled: Instruction) -> None:
@@ -467,7 +471,7 @@ class _Part:
         return [i for b in self.blocks for i in b if i in self._own]
 
 
-def _steady(group: list[Instruction], control: Control, changes: Changes) -> bool:
+def _steady(group: list[Instruction], control: SliceControl, changes: Changes) -> bool:
     """Whether in every iteration one of the stores runs, or in none."""
     blocks = [i.block for i in group if i.block is not None]
     if any(not changes.runs(b) for b in blocks):

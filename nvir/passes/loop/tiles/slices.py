@@ -57,7 +57,7 @@ def is_movable(i: Instruction) -> bool:
     return not any(isinstance(o, SpecialRegister) and o.volatile for o in i.operands)
 
 
-class Control:
+class SliceControl:
     """Which branches decide on each block of a part that ends in one block.
 
     blocks   the part, its head first, `end` among them; every one of them leads to `end`
@@ -129,7 +129,7 @@ class Changes:
     `header` holds the phis through which iterations differ.
     """
 
-    def __init__(self, control: Control, header: Block) -> None:
+    def __init__(self, control: SliceControl, header: Block) -> None:
         self.control = control
         self.values: set[Value] = set(header.phis)
         before = -1

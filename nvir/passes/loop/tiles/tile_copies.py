@@ -8,8 +8,8 @@
        st.shared.f32 [%q], %x
 
 A stored element has a `Shape`: a load; 0; or the choice of a phi, a select or a guard among these,
-with one load in all. Neighbouring elements of one shape are one `Piece` of 4, 8 or 16 bytes, never
-more than the load and the store themselves moved at once, so its alignment is theirs: an access
+with one load in all. Neighbouring elements of one shape are one `CopyPiece` of 4, 8 or 16 bytes,
+never more than the load and the store themselves moved at once, so its alignment is theirs: an access
 of PTX is aligned to its size. Where the choice falls on 0 the copy reads no byte and fills with
 zero.
 
@@ -29,7 +29,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import form
 from nvir.ir.types import SCALARS
 from nvir.ir.values import Constant, Value, integer
-from nvir.passes.loop.tiles.reasons import Reason, Refused
+from nvir.passes.loop.tiles.reasons import TileReason, TileRefused
 
 _PLAIN = frozenset((
     "global", "nc", "weak", "ca", "cg", "cs", "lu", "v2", "v4", "v8", "L1::evict_normal",
@@ -52,7 +52,7 @@ class Zero:
 
 
 @attrs.frozen(eq=False)
-class Choice:
+class CopyChoice:
     """A phi, or a select or guard (with the predicate), among shapes. One load in all of them.
 
     at      the phi, or the instruction that selects
@@ -65,12 +65,12 @@ class Choice:
     known: bool
 
 
-Shape = Load | Zero | Choice
+Shape = Load | Zero | CopyChoice
 ZERO = Zero()
 
 
 @attrs.frozen(eq=False)
-class Piece:
+class CopyPiece:
     """`size` bytes at `offset` of a store that come from `source` bytes into a load."""
 
     offset: int
@@ -90,7 +90,7 @@ class Store:
     """A store of a tile. `pieces` empty: it stays a store, of a value that no load makes."""
 
     store: Instruction
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CopyPiece, ...]
 
     @property
     def bytes(self) -> int:
@@ -115,7 +115,7 @@ def address(i: Instruction, k: int = 0) -> tuple[Value, int]:
         return i.operands[base], 0
     literal = i.operands[offset]
     if not isinstance(literal, Constant) or not isinstance(literal.value, int):
-        raise Refused(Reason.ADDRESS, i.form.spelling)
+        raise TileRefused(TileReason.ADDRESS, i.form.spelling)
     return i.operands[base], literal.value
 
 
@@ -126,7 +126,7 @@ def load_of(shape: Shape) -> Instruction | None:
         s = work.pop()
         if isinstance(s, Load):
             return s.load
-        if isinstance(s, Choice):
+        if isinstance(s, CopyChoice):
             work += s.arms
     return None
 
@@ -142,7 +142,7 @@ def needed(shape: Shape) -> list[Value]:
             out += [o for k, o in enumerate(i.operands) if k < i.form.n_sources]
             if i.guard is not None:
                 out.append(i.guard)
-        elif isinstance(s, Choice):
+        elif isinstance(s, CopyChoice):
             work += s.arms
             if s.at.form.name == "selp":
                 out.append(s.at.operands[2])
@@ -158,24 +158,24 @@ class Shapes:
     def __init__(self, inside: Callable[[Instruction], bool], header: Block) -> None:
         self.inside, self.header = inside, header
         self._known: dict[Value, tuple[Shape, int] | None] = {}
-        self._same: dict[tuple[object, ...], Choice] = {}
+        self._same: dict[tuple[object, ...], CopyChoice] = {}
         self._loads: dict[Instruction, Load] = {}
         self.through: set[Instruction] = set()  # what lies between loads and stores
 
     def store(self, store: Instruction) -> Store:
-        """How a store is made asynchronous. Raises Refused."""
+        """How a store is made asynchronous. Raises TileRefused."""
         f = store.form
         spelling = f.spelling
         if any(m not in _STORE for m in f.mods if m not in SCALARS) or f.volatile:
-            raise Refused(Reason.OPERATION, spelling)
+            raise TileRefused(TileReason.OPERATION, spelling)
         values = stored(store)
         found = [self.of(v, store) for v in values]
         if all(s is None or isinstance(s[0], Zero) for s in found):
             if any(self._is_loaded(v) for v in values):
-                raise Refused(Reason.CONVERTED, spelling)
+                raise TileRefused(TileReason.CONVERTED, spelling)
             return Store(store, ())
         if any(s is None for s in found):
-            raise Refused(Reason.CONVERTED, spelling)
+            raise TileRefused(TileReason.CONVERTED, spelling)
         return Store(store, _pieces(store, [s for s in found if s is not None]))
 
     def of(self, value: Value, store: Instruction, depth: int = 32) -> tuple[Shape, int] | None:
@@ -212,18 +212,18 @@ class Shapes:
             return None
         plain = all(m in _PLAIN or m in SCALARS for m in f.mods)
         if not plain or f.pinned or f.sync or f.volatile:
-            raise Refused(Reason.SPACE, f.spelling)
+            raise TileRefused(TileReason.SPACE, f.spelling)
         k = d.results.index(value)
         leaf = self._loads.setdefault(d, Load(d))
         at = k * width(d)
         if width(d) != width(store) or d.results[k].type.bits > 8 * width(d):
-            raise Refused(Reason.CONVERTED, store.form.spelling)
+            raise TileRefused(TileReason.CONVERTED, store.form.spelling)
         if f.guard is None:
             return leaf, at
         if store.form.guard == f.guard and store.guard is d.guard:
             return leaf, at  # both run or neither
         if constant_of(d.fallbacks[k]) != 0:
-            raise Refused(Reason.GUARD, store.form.spelling)
+            raise TileRefused(TileReason.GUARD, store.form.spelling)
         return self._choice(d, ("guard", d), [(leaf, at), (ZERO, 0)])
 
     def _choice(
@@ -235,14 +235,14 @@ class Shapes:
         if not loads:
             return (ZERO, 0) if len(known) == len(arms) else None
         if len(known) < len(arms) or len(loads) > 1 or len(at) > 1:
-            raise Refused(Reason.GUARD, d.form.spelling)
+            raise TileRefused(TileReason.GUARD, d.form.spelling)
         self.through.add(d)
         shapes = tuple(s for s, _ in known)
         if all(s is shapes[0] for s in shapes):
             return shapes[0], at.pop()
         load = next(x for x in loads if x is not None)
         reached = not d.is_phi or _reaches(address(load)[0], d)
-        made = self._same.setdefault((*key, *map(id, shapes)), Choice(d, shapes, reached))
+        made = self._same.setdefault((*key, *map(id, shapes)), CopyChoice(d, shapes, reached))
         return made, at.pop()
 
     def _is_loaded(self, value: Value) -> bool:
@@ -261,17 +261,17 @@ class Shapes:
         return False
 
 
-def _pieces(store: Instruction, elements: list[tuple[Shape, int]]) -> tuple[Piece, ...]:
+def _pieces(store: Instruction, elements: list[tuple[Shape, int]]) -> tuple[CopyPiece, ...]:
     """The largest pieces, from the first element on, that load and store both move at once."""
     size = width(store)
     total = size * len(elements)
-    out: list[Piece] = []
+    out: list[CopyPiece] = []
     k = 0
     while k < len(elements):
         shape, at = elements[k]
         load = load_of(shape)
         if load is None:
-            raise Refused(Reason.CONVERTED, store.form.spelling)
+            raise TileRefused(TileReason.CONVERTED, store.form.spelling)
         most = min(total, width(load) * len(load.results))
         for bytes in (16, 8, 4):
             n = bytes // size
@@ -281,11 +281,11 @@ def _pieces(store: Instruction, elements: list[tuple[Shape, int]]) -> tuple[Piec
                 and at % bytes == 0
                 and all(s is shape and o == at + m * size for m, (s, o) in enumerate(run))
             ):
-                out.append(Piece(k * size, bytes, shape, at))
+                out.append(CopyPiece(k * size, bytes, shape, at))
                 k += n
                 break
         else:
-            raise Refused(Reason.SIZE, store.form.spelling)
+            raise TileRefused(TileReason.SIZE, store.form.spelling)
     return tuple(out)
 
 
@@ -297,10 +297,10 @@ class Writer:
 
     def __init__(self, copies: dict[object, object]) -> None:
         self.copies = copies
-        self._sizes: dict[tuple[Choice, int], Value] = {}
-        self._bases: dict[Choice, Value] = {}
+        self._sizes: dict[tuple[CopyChoice, int], Value] = {}
+        self._bases: dict[CopyChoice, Value] = {}
 
-    def write(self, piece: Piece, b: Builder, target: tuple[Value, int]) -> None:
+    def write(self, piece: CopyPiece, b: Builder, target: tuple[Value, int]) -> None:
         """One copy at the builder's place, to base and offset."""
         load = piece.load
         base = self._base(piece.shape)
@@ -313,7 +313,7 @@ class Writer:
             piece.size, *rest,
         )
 
-    def base(self, piece: Piece) -> Value:
+    def base(self, piece: CopyPiece) -> Value:
         """The base of the address that a piece is copied from."""
         return self._base(piece.shape)
 
@@ -333,7 +333,7 @@ class Writer:
         """The base of the load's address; where nothing is read, any."""
         if isinstance(shape, Load):
             return self._copy(address(shape.load)[0])
-        assert isinstance(shape, Choice)
+        assert isinstance(shape, CopyChoice)
         if shape not in self._bases:
             load = load_of(shape)
             assert load is not None
@@ -347,7 +347,7 @@ class Writer:
                 self._bases[shape] = self._pick(shape, arms, base.type.name)
         return self._bases[shape]
 
-    def _pick(self, shape: Choice, arms: list[Value], type: str) -> Value:
+    def _pick(self, shape: CopyChoice, arms: list[Value], type: str) -> Value:
         at = shape.at
         here = self.copies[at]
         assert isinstance(here, Instruction)

@@ -1,6 +1,6 @@
 """Carrying out decisions on unrolling: from what is wanted for each loop to its copies.
 
-A `Plan` says what a policy wants. How it can be done depends on the loop as it
+A `UnrollPlan` says what a policy wants. How it can be done depends on the loop as it
 stands: the number of copies that need no test follows from a known count, from a
 guard at run time, or there is none and all tests stay. The outcome tells which.
 
@@ -20,15 +20,15 @@ from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
 from nvir.passes.loop.unroll.counted import unroll_counted
-from nvir.passes.loop.unroll.prepare import Refusals, Region, regions
-from nvir.passes.loop.unroll.transform import Layout, Test, Unroller
+from nvir.passes.loop.unroll.prepare import CopyRegion, Refusals, regions
+from nvir.passes.loop.unroll.transform import CopyLayout, Test, Unroller
 
 LARGEST = 1 << 17  # instructions of one unrolled loop: beyond, a demand is a mistake
 MOST, GROWTH = 1 << 20, 16  # of all unrolled loops of a function: so many, or times its own
 
 
 @attrs.frozen
-class Plan:
+class UnrollPlan:
     """What is wanted for a loop. `factor` None: no loop is to be left.
 
     pieces   the rest of a count at run time goes through copies before the loop
@@ -41,7 +41,7 @@ class Plan:
 
 
 @attrs.frozen
-class Outcome:
+class UnrollOutcome:
     """What was done. `copies` of the body in the loop, or in all where none is left; 0: nothing.
 
     way      how the tests were dealt with, or why nothing was done
@@ -53,8 +53,8 @@ class Outcome:
 
 
 def unroll(
-    function: Function, plans: dict[Block, Plan], refusals: Refusals
-) -> dict[Block, Outcome]:
+    function: Function, plans: dict[Block, UnrollPlan], refusals: Refusals
+) -> dict[Block, UnrollOutcome]:
     """Unroll the loops with these headers, none of which has a refusal."""
     if not plans:
         return {}
@@ -64,8 +64,8 @@ def unroll(
         trips = {x.header: trip_count(x) for x in loops}
         place = {b: k for k, b in enumerate(function.blocks)}
         loops.sort(key=lambda x: (-x.depth, -place[x.header]))
-        layout = Layout()
-        outcomes: dict[Block, Outcome] = {}
+        layout = CopyLayout()
+        outcomes: dict[Block, UnrollOutcome] = {}
         room = max(MOST, GROWTH * sum(map(len, function.blocks)))
         for x in loops:
             region = made[x.header]
@@ -93,39 +93,39 @@ def _test(loop: Loop, trips: dict[Block, TripCount | None]) -> Test | None:
 
 
 def _unroll(
-    region: Region,
-    plan: Plan,
+    region: CopyRegion,
+    plan: UnrollPlan,
     trip: TripCount | None,
     test: Test | None,
-    layout: Layout,
+    layout: CopyLayout,
     most: int,
-) -> Outcome:
+) -> UnrollOutcome:
     """`most`: copies for which there is room."""
     holds = None  # how often the counted test holds before it fails
     if trip is not None and test is not None and trip.count is not None:
         holds = trip.count - test.at_latch
     if plan.factor is None:
         if holds is None:
-            return Outcome(0, "the number of iterations is not known here")
+            return UnrollOutcome(0, "the number of iterations is not known here")
         if holds + 1 > most:
-            return Outcome(0, f"{holds + 1} copies are too many")
+            return UnrollOutcome(0, f"{holds + 1} copies are too many")
         Unroller(region, test, layout).fully(holds + 1)
         assert trip is not None
         assert trip.count is not None
-        return Outcome(trip.count, "no loop is left", full=True)
+        return UnrollOutcome(trip.count, "no loop is left", full=True)
     f = plan.factor
     if f < 2 or f > most:
-        return Outcome(0, f"{f} copies are too many" if f > 1 else "factor 1")
+        return UnrollOutcome(0, f"{f} copies are too many" if f > 1 else "factor 1")
     u = Unroller(region, test, layout)
     if holds is not None and test is not None:
         at = f - 1 if test.at_latch else 0
         if holds >= at:
             u.known(holds, f)
-            return Outcome(f, f"one test in {f} copies, {(holds - at) % f} copies ahead")
+            return UnrollOutcome(f, f"one test in {f} copies, {(holds - at) % f} copies ahead")
     elif trip is not None and test is not None and unroll_counted(u, trip, f, plan.pieces):
         if plan.rest > 1:
             Unroller(region, None, layout).uncounted(plan.rest)
         rest = "pieces and the loop" if plan.pieces else "the loop"
-        return Outcome(f, f"one test in {f} copies, {rest} for the rest")
+        return UnrollOutcome(f, f"one test in {f} copies, {rest} for the rest")
     u.uncounted(f)
-    return Outcome(f, f"all tests in {f} copies")
+    return UnrollOutcome(f, f"all tests in {f} copies")

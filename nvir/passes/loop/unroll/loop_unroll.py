@@ -43,7 +43,7 @@ from nvir.ir.bulk import bulk
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
 from nvir.passes.context import Context
-from nvir.passes.loop.unroll.apply import Outcome, Plan, unroll
+from nvir.passes.loop.unroll.apply import UnrollOutcome, UnrollPlan, unroll
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 from nvir.passes.loop.unroll.remarks import (
     BACK_EDGE,
@@ -206,12 +206,12 @@ def _count(ctx: Context, record: UnrollRecord) -> None:
             ctx.count(name, n)
 
 
-def _plan(decision: UnrollDecision, ctx: Context) -> Plan:
+def _plan(decision: UnrollDecision, ctx: Context) -> UnrollPlan:
     o = ctx.options
     pieces = o.remainder == "pieces"
     if o.remainder == "auto":
         pieces = decision.pieces and (decision.factor or 0) > 2
-    return Plan(decision.factor, pieces, max(ctx.knob("EpilogueLoopUnrollCount"), 1))
+    return UnrollPlan(decision.factor, pieces, max(ctx.knob("EpilogueLoopUnrollCount"), 1))
 
 
 # --------------------------------------------------------------------- remarks
@@ -235,9 +235,9 @@ class _Remarks:
 
     def __init__(self, ctx: Context, made: Planned) -> None:
         self.ctx, self.made = ctx, made
-        self.outcomes: dict[Block, Outcome] = {}
+        self.outcomes: dict[Block, UnrollOutcome] = {}
 
-    def stay(self, plans: dict[Block, Plan]) -> None:
+    def stay(self, plans: dict[Block, UnrollPlan]) -> None:
         """Tell of the loops that stay."""
         for loop in self.made.loops:
             if loop.header not in plans:
@@ -255,7 +255,7 @@ class _Remarks:
         code = NOT_UNROLLED[d.code] if d.code is not None else SKIPPED
         self.ctx.remark(code, loop, reason=d.reason, **_numbers(d))
 
-    def done(self, header: Block, outcome: Outcome) -> None:
+    def done(self, header: Block, outcome: UnrollOutcome) -> None:
         self.outcomes[header] = outcome
 
     def flush(self) -> None:

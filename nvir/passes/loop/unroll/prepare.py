@@ -58,7 +58,7 @@ class Refusal(enum.Enum):
 
 
 @attrs.define(eq=False)
-class Region:
+class CopyRegion:
     """A loop in copyable form. `blocks` holds the header first, the rest in no order; `last` is
     the one of them that comes last in the function's layout."""
 
@@ -67,7 +67,7 @@ class Region:
     preheader: Block
     blocks: list[Block]
     last: Block
-    around: Region | None = None
+    around: CopyRegion | None = None
 
     def exits(self) -> list[tuple[Block, Block]]:
         """Edges (inside, outside), as the terminators are now."""
@@ -142,7 +142,9 @@ class Refusals:
         )
 
 
-def regions(function: Function, headers: set[Block], held: frozenset[Value]) -> dict[Block, Region]:
+def regions(
+    function: Function, headers: set[Block], held: frozenset[Value]
+) -> dict[Block, CopyRegion]:
     """Bring the loops with these headers into copyable form; each by its header.
 
     The loops must have no refusal.
@@ -150,13 +152,13 @@ def regions(function: Function, headers: set[Block], held: frozenset[Value]) -> 
     canonicalise(function, headers=headers)
     loops = [x for x in Analyses.of(function).loops if x.header in headers]
     _close(function, loops, held)
-    made: dict[Block, Region] = {}
+    made: dict[Block, CopyRegion] = {}
     place = {b: k for k, b in enumerate(function.blocks)}
     for x in loops:  # outer before inner
         preheader = x.preheader
         assert preheader is not None
         last = max(x.blocks, key=place.__getitem__)
-        made[x.header] = Region(x.header, x.latches[0], preheader, list(x.blocks), last)
+        made[x.header] = CopyRegion(x.header, x.latches[0], preheader, list(x.blocks), last)
     for x in loops:
         parent = x.parent
         while parent is not None and parent.header not in made:

@@ -46,7 +46,7 @@ from nvir.ir.ssa.rewrite import can_stand_for, join_spelling
 from nvir.ir.types import VOID
 from nvir.ir.values import Constant, Undef, Value
 from nvir.passes.loop.unroll.fold import Folder, move_of
-from nvir.passes.loop.unroll.prepare import Region
+from nvir.passes.loop.unroll.prepare import CopyRegion
 
 Copy = dict[Any, Any]  # value or block of the loop -> what it is in a copy
 UNROLLED = "unrolled"  # the flag of a header whose loop was unrolled
@@ -66,7 +66,7 @@ class Test:
 
 
 @attrs.define(eq=False)
-class Layout:
+class CopyLayout:
     """Where the blocks that are made belong and which are gone, until all are placed at once: a
     function may have thousands of loops."""
 
@@ -89,7 +89,7 @@ class Unroller:
     the function's list of blocks is as it was until that is applied.
     """
 
-    def __init__(self, region: Region, test: Test | None, layout: Layout) -> None:
+    def __init__(self, region: CopyRegion, test: Test | None, layout: CopyLayout) -> None:
         self.region, self.test, self.layout = region, test, layout
         self.function: Function = region.header.function
         self.inside = set(region.blocks)

@@ -16,9 +16,9 @@ Source   loops assembled by ptxas 13.0 and read back (benchmarks/unroll_agreemen
 from __future__ import annotations
 
 from nvir.assembler.unroll.decide import (
-    Limits,
     UnrollCode,
     UnrollDecision,
+    UnrollLimits,
     unroll_decisions,
 )
 from nvir.ir.block import Block
@@ -80,7 +80,7 @@ def decide(
     """
     if not function.back_edges:
         return {}
-    limits = Limits(
+    limits = UnrollLimits(
         enabled=ctx.knob("LoopUnroll"),
         budget=ctx.knob("UnrollBudget"),
         per_percent=ctx.knob("LoopUnrollNumExtraInstBase"),

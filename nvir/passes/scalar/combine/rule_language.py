@@ -65,7 +65,7 @@ class Number:
 
 
 @attrs.frozen
-class Operation:
+class RuleOperation:
     """A row with flags over operands. `once`: used by nothing else."""
 
     row: str
@@ -79,7 +79,7 @@ class Operation:
         return " ".join((self.row, *self.flags))
 
 
-Node = Any_ | Number | Operation
+Node = Any_ | Number | RuleOperation
 
 
 @attrs.frozen
@@ -87,7 +87,7 @@ class Rule:
     """One line. `conditions` are expressions that must all hold."""
 
     text: str
-    left: Operation
+    left: RuleOperation
     right: Node
     conditions: tuple[Any, ...]
 
@@ -107,7 +107,7 @@ def read_rule(line: str) -> Rule:
     tree = _trees(left)[0]
     of = _type_of(tree, "t")
     made = _node(tree, of)
-    assert isinstance(made, Operation)
+    assert isinstance(made, RuleOperation)
     root = made.type
     return Rule(
         line, made, _node(_trees(right)[0], root),
@@ -173,7 +173,7 @@ def _node(tree: Any, type: str) -> Node:
     else:
         types = [type] * len(rest)
     operands = tuple(_node(x, t) for x, t in zip(rest, types, strict=True))
-    return Operation(row, flags, operands, type, once)
+    return RuleOperation(row, flags, operands, type, once)
 
 
 def _condition(tree: Any) -> Any:
@@ -209,7 +209,7 @@ Env = dict[str, Any]  # letters to values, ":a" to types
 
 def variants(node: Node) -> Iterator[Node]:
     """A pattern with the operands of commuting rows in both orders."""
-    if not isinstance(node, Operation):
+    if not isinstance(node, RuleOperation):
         yield node
         return
 
@@ -236,14 +236,14 @@ def _products(choices: list[list[Node]]) -> Iterator[tuple[Node, ...]]:
             yield (first, *rest)
 
 
-class _Code:
+class _RuleCode:
     """Writes the function that matches one pattern: tests in the order in which they fail most.
 
     Types follow from the rows: operands of arithmetic have the type of the result, so only what
     casts, comparisons and selects join is compared.
     """
 
-    def __init__(self, left: Operation) -> None:
+    def __init__(self, left: RuleOperation) -> None:
         self.lines: list[str] = []
         self.names: dict[str, str] = {}  # letters and types to variables
         self.late: list[str] = []
@@ -280,7 +280,7 @@ class _Code:
         elif not known:
             self.refuse(f"{value}.type is not {self.names[':' + name]}")
 
-    def row(self, node: Operation, value: str, root: bool = False) -> None:
+    def row(self, node: RuleOperation, value: str, root: bool = False) -> None:
         if not root:
             self.refuse(f"{value}.__class__ is not Instruction")
             self.refuse(f"{value}.form.name != {node.row!r}")
@@ -295,7 +295,7 @@ class _Code:
             self.type(node.type, value, known=False)
         inner = []
         for x, v in zip(node.operands, operands, strict=True):
-            if isinstance(x, Operation):
+            if isinstance(x, RuleOperation):
                 inner.append((x, v))
             else:
                 self.leaf(x, v, known=not joined)
@@ -357,7 +357,7 @@ def _literal(node: Node, env: Env) -> Constant | None:
     return fold_literals(node, [x for x in operands if x is not None], env)
 
 
-def fold_literals(node: Operation, operands: list[Constant], env: Env) -> Constant | None:
+def fold_literals(node: RuleOperation, operands: list[Constant], env: Env) -> Constant | None:
     """An operation on literals, None where it gives poison."""
     bits = operands[0].type.bits
     mask = (1 << bits) - 1
@@ -398,12 +398,12 @@ class Matcher:
     """The rules, found by what the root and its operands are."""
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
-        self.by_row: dict[str, list[tuple[Operation, Rule]]] = {}
+        self.by_row: dict[str, list[tuple[RuleOperation, Rule]]] = {}
         for r in rules:
             for left in variants(r.left):
-                assert isinstance(left, Operation)
+                assert isinstance(left, RuleOperation)
                 self.by_row.setdefault(left.row, []).append((left, r))
-        self._compiled: dict[Operation, Callable[[Instruction], Env | None]] = {}
+        self._compiled: dict[RuleOperation, Callable[[Instruction], Env | None]] = {}
         self._found: dict[Any, Candidates] = {}
 
     def candidates(self, i: Instruction) -> Candidates:
@@ -426,10 +426,10 @@ class Matcher:
             )
         return found
 
-    def _compile(self, left: Operation) -> Callable[[Instruction], Env | None]:
+    def _compile(self, left: RuleOperation) -> Callable[[Instruction], Env | None]:
         made = self._compiled.get(left)
         if made is None:
-            made = self._compiled[left] = _Code(left).function()
+            made = self._compiled[left] = _RuleCode(left).function()
         return made
 
 
@@ -466,7 +466,7 @@ def _same(operands: tuple[Node, ...]) -> bool:
 
 
 def _may_be(node: Node, kind: str) -> bool:
-    if isinstance(node, Operation):
+    if isinstance(node, RuleOperation):
         return node.row == kind
     if isinstance(node, Number):
         named = _LITERALS.get(node.value, "#n")

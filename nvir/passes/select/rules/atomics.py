@@ -24,7 +24,7 @@ from nvir.passes.select.rules.convert import resize
 from nvir.passes.select.rules.floating import negative, to_float
 from nvir.passes.select.rules.integer import sext, zext
 from nvir.passes.select.rules.memory import load_value, store_value
-from nvir.passes.select.selector import Address, Parts, Selector, width
+from nvir.passes.select.selector import AddressParts, Parts, Selector, width
 
 _SCOPES = {
     "": "sys", "system": "sys", "agent": "gpu", "device": "gpu", "gpu": "gpu", "workgroup": "cta",
@@ -66,7 +66,7 @@ def _begin(s: Selector, order: str, where: str) -> str:
 # ------------------------------------------------------------ loads, stores
 
 
-def atomic_load(s: Selector, i: Instruction, a: Address) -> Parts:
+def atomic_load(s: Selector, i: Instruction, a: AddressParts) -> Parts:
     order, where, align = i.aux
     where = scope(s, where)
     if order == "seq_cst":
@@ -76,7 +76,7 @@ def atomic_load(s: Selector, i: Instruction, a: Address) -> Parts:
     return load_value(s, _ordered(s, a), i.type, align or align_of(i.type), mods)
 
 
-def atomic_store(s: Selector, i: Instruction, a: Address) -> Parts:
+def atomic_store(s: Selector, i: Instruction, a: AddressParts) -> Parts:
     order, where, align = i.aux
     where = scope(s, where)
     if order == "seq_cst":
@@ -88,11 +88,11 @@ def atomic_store(s: Selector, i: Instruction, a: Address) -> Parts:
     return ()
 
 
-def _ordered(s: Selector, a: Address) -> Address:
+def _ordered(s: Selector, a: AddressParts) -> AddressParts:
     """Memory that other threads see; the rest needs no order, and PTX takes none there."""
     if a.space in (0, 1, 3, 7):
         return a
-    return Address(s.generic(a), 0, 0)
+    return AddressParts(s.generic(a), 0, 0)
 
 
 def _fence(s: Selector, i: Instruction) -> Parts:
@@ -118,7 +118,7 @@ def _atomicrmw(s: Selector, i: Instruction) -> Parts:
 
 
 def modify(
-    s: Selector, a: Address, what: str, t: Type, x: Value, how: str, used: bool = True
+    s: Selector, a: AddressParts, what: str, t: Type, x: Value, how: str, used: bool = True
 ) -> Parts:
     """An operation on memory in the words of LLVM; `how` is PTX's order and scope."""
     bits = 64 if isinstance(t, PointerType) else t.bits
@@ -164,7 +164,7 @@ def _float_direct(s: Selector, t: Type) -> tuple[str, str, str] | None:
 # --------------------------------------------------------------- cas loops
 
 
-def _loop(s: Selector, a: Address, what: str, t: Type, x: Value, how: str) -> Parts:
+def _loop(s: Selector, a: AddressParts, what: str, t: Type, x: Value, how: str) -> Parts:
     """old = memory; until it is still that: memory = what(old, x)."""
     if t.bits == 8:
         return _in_word(s, a, what, t, x, how)
@@ -184,9 +184,9 @@ def _loop(s: Selector, a: Address, what: str, t: Type, x: Value, how: str) -> Pa
 
 
 def _compare_and_swap(
-    s: Selector, a: Address, type: str, how: str, new: Callable[[Value], Value]
+    s: Selector, a: AddressParts, type: str, how: str, new: Callable[[Value], Value]
 ) -> Value:
-    a = Address(s.register(a), 0, a.space)
+    a = AddressParts(s.register(a), 0, a.space)
     load = {"b16": "b16", "b32": "b32", "b64": "b64"}[type]
     first = s.op(f"ld.relaxed.{how.split('.')[1]}{a.modifier}.{load}", a.operand)
     before = s.b.block
@@ -206,16 +206,16 @@ def _compare_and_swap(
     return old
 
 
-def _word_of(s: Selector, a: Address) -> tuple[Address, Value, Value]:
+def _word_of(s: Selector, a: AddressParts) -> tuple[AddressParts, Value, Value]:
     """The aligned 32-bit word that holds a byte, the byte's shift in it, and its mask."""
     at = s.register(a)
-    word = Address(s.op("and.b64", at, -4), 0, a.space)
+    word = AddressParts(s.op("and.b64", at, -4), 0, a.space)
     low = s.op("cvt.u32.u64", at)
     shift = s.op("shl.b32", s.op("and.b32", low, 3), 3)
     return word, shift, s.op("shl.b32", 255, shift)
 
 
-def _in_word(s: Selector, a: Address, what: str, t: Type, x: Value, how: str) -> Parts:
+def _in_word(s: Selector, a: AddressParts, what: str, t: Type, x: Value, how: str) -> Parts:
     word, shift, mask = _word_of(s, a)
     others = s.op("not.b32", mask)
 
@@ -311,7 +311,7 @@ def _stronger(success: str, failure: str) -> str:
     return success
 
 
-def _exchange_byte(s: Selector, a: Address, x: Value, y: Value, how: str) -> Parts:
+def _exchange_byte(s: Selector, a: AddressParts, x: Value, y: Value, how: str) -> Parts:
     """Of the word: as long as the byte is the expected one and the others' change disturbs."""
     word, shift, mask = _word_of(s, a)
     x, y = (s.reg(zext(s, v, 8), "b16") for v in (x, y))

@@ -12,7 +12,7 @@ from nvir.passes.select.parts import RegisterPart, parts
 from nvir.passes.select.rules import wide
 from nvir.passes.select.rules.floating import from_float, has_bfloat, kind_of, operand, to_float
 from nvir.passes.select.rules.integer import halves, sext, zext
-from nvir.passes.select.selector import Address, Parts, Selector, width
+from nvir.passes.select.selector import AddressParts, Parts, Selector, width
 from nvir.passes.select.spaces import GENERIC
 
 # ----------------------------------------------------------------- integers
@@ -187,7 +187,7 @@ def _addrspacecast(s: Selector, i: Instruction) -> Parts:
         s.addresses[i] = a
         return (a.base,)
     if a.space != GENERIC and space != GENERIC:  # known to point elsewhere: by way of generic
-        a = Address(s.generic(a), 0, GENERIC)
+        a = AddressParts(s.generic(a), 0, GENERIC)
     return (s.into(a, space),)
 
 

@@ -15,7 +15,7 @@ from nvir.ir.values import Constant, Value, integer
 from nvir.passes.select.rules.convert import extended
 from nvir.passes.select.rules.integer import zext
 from nvir.passes.select.rules.memory import known_align
-from nvir.passes.select.selector import Address, Parts, Selector
+from nvir.passes.select.selector import AddressParts, Parts, Selector
 
 UNROLL_BYTES = 128
 _TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}
@@ -35,7 +35,7 @@ def _vectors(offset: int, left: int, align: int) -> tuple[str, int]:
 
 
 def copy_bytes(
-    s: Selector, to: Address, source: Address, size: int, align: int, volatile: str = ""
+    s: Selector, to: AddressParts, source: AddressParts, size: int, align: int, volatile: str = ""
 ) -> None:
     """Move a known, small number of bytes."""
     moves = []
@@ -71,7 +71,7 @@ def copy(s: Selector, i: Instruction, move: bool) -> Parts:
     return ()
 
 
-def _align(s: Selector, i: Instruction, k: int, a: Address) -> int:
+def _align(s: Selector, i: Instruction, k: int, a: AddressParts) -> int:
     from nvir.passes.select.abi import attribute
 
     info = i.aux
@@ -82,10 +82,11 @@ def _align(s: Selector, i: Instruction, k: int, a: Address) -> int:
 
 
 def _loops(
-    s: Selector, to: Address, source: Address, n: Value, unit: int, volatile: str, move: bool
+    s: Selector, to: AddressParts, source: AddressParts, n: Value, unit: int, volatile: str,
+    move: bool,
 ) -> None:
     """Copy n bytes, a multiple of `unit`, one unit a turn."""
-    a, b = (Address(s.register(x), 0, x.space) for x in (to, source))
+    a, b = (AddressParts(s.register(x), 0, x.space) for x in (to, source))
     done = s.new_block("copied")
     up = s.target.block("copy", after=s.b.block)
     n = s.reg(n, "b64")
@@ -108,7 +109,7 @@ def _loops(
 
 
 def _loop(
-    s: Selector, a: Address, b: Address, n: Value, unit: int, volatile: str, loop: object,
+    s: Selector, a: AddressParts, b: AddressParts, n: Value, unit: int, volatile: str, loop: object,
     done: object, before: object, backwards: bool,
 ) -> None:
     s.start(loop)  # type: ignore[arg-type]
@@ -134,7 +135,7 @@ def fill(s: Selector, i: Instruction) -> Parts:
         _fill_known(s, a, x, length.value or 0, align, volatile)
         return ()
     n = s.reg(extended(s, s.one(length), length.type, 64, "z"), "b64")
-    base = Address(s.register(a), 0, a.space)
+    base = AddressParts(s.register(a), 0, a.space)
     before = s.b.block
     done = s.new_block("filled")
     loop = s.target.block("fill", after=before)
@@ -149,7 +150,9 @@ def fill(s: Selector, i: Instruction) -> Parts:
     return ()
 
 
-def _fill_known(s: Selector, a: Address, x: Value, size: int, align: int, volatile: str) -> None:
+def _fill_known(
+    s: Selector, a: AddressParts, x: Value, size: int, align: int, volatile: str
+) -> None:
     if isinstance(x, Constant):
         word: Value = integer((x.value & 255) * 0x01010101)
         half: Value = integer((x.value & 255) * 0x0101)

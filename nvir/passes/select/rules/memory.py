@@ -34,7 +34,7 @@ from nvir.ir.values import Argument, Constant, Value, integer
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import RegisterPart, parts
 from nvir.passes.select.rules.integer import zext
-from nvir.passes.select.selector import Address, Parts, Selector
+from nvir.passes.select.selector import AddressParts, Parts, Selector
 from nvir.passes.select.spaces import GENERIC, GLOBAL, LOCAL
 
 _TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}
@@ -50,7 +50,7 @@ def _gep(s: Selector, i: Instruction) -> Parts:
         raise Unsupported("getelementptr of vectors", where=str(s.source.name))
     base = i.operands[0]
     if isinstance(base, Constant):
-        a = Address(s.reg(integer(base.value or 0), "b64"), 0, s.spaces.of(i))
+        a = AddressParts(s.reg(integer(base.value or 0), "b64"), 0, s.spaces.of(i))
     else:
         a = s.address(base)
     t: Type = i.aux
@@ -74,7 +74,7 @@ def _gep(s: Selector, i: Instruction) -> Parts:
     return (a.base,)
 
 
-def _indexed(s: Selector, a: Address, v: Value, size: int) -> Address:
+def _indexed(s: Selector, a: AddressParts, v: Value, size: int) -> AddressParts:
     """The address of element v of an array at `a`."""
     if isinstance(v, Constant):
         return a.plus((v.value or 0) * size)
@@ -84,10 +84,10 @@ def _indexed(s: Selector, a: Address, v: Value, size: int) -> Address:
     key = ("element", a.base, core, size, kind)
 
     def make() -> Value:
-        base = s.register(Address(a.base, 0, a.space))
+        base = s.register(AddressParts(a.base, 0, a.space))
         return s.op("add.s64", base, _scaled(s, core, size, kind))
 
-    return Address(s.cached(key, make), a.offset + extra * size, a.space)
+    return AddressParts(s.cached(key, make), a.offset + extra * size, a.space)
 
 
 def _split_index(v: Value) -> tuple[Value, int, str]:
@@ -157,7 +157,7 @@ def _scaled(s: Selector, v: Value, size: int, kind: str) -> Value:
     return s.op("mul.lo.s64", x, size)
 
 
-def known_align(s: Selector, a: Address, align: int) -> int:
+def known_align(s: Selector, a: AddressParts, align: int) -> int:
     """The alignment of an address: what is said, or what its symbol shows."""
     if isinstance(a.base, Variable):
         own = a.base.align or 1
@@ -224,7 +224,7 @@ def _check_bits(t: Type) -> None:
 
 
 def load_value(
-    s: Selector, a: Address, t: Type, align: int, order: str = "", nc: bool = False,
+    s: Selector, a: AddressParts, t: Type, align: int, order: str = "", nc: bool = False,
     as_signed: bool = False, name: str = "ld",
 ) -> Parts:
     """The parts of a `t` at an address. `order` follows the mnemonic: ".volatile" …"""
@@ -239,7 +239,7 @@ def load_value(
     return tuple(out)
 
 
-def _in_reach(s: Selector, a: Address, shape: tuple[RegisterPart, ...]) -> Address:
+def _in_reach(s: Selector, a: AddressParts, shape: tuple[RegisterPart, ...]) -> AddressParts:
     return s.fitting(a) if not shape else s.fitting(a.plus(shape[-1].offset)).plus(
         -shape[-1].offset
     )
@@ -263,7 +263,7 @@ def _paired(shape: tuple[RegisterPart, ...], align: int) -> list[Group]:
 
 
 def _load_group(
-    s: Selector, head: str, a: Address, group: Group, align: int, as_signed: bool
+    s: Selector, head: str, a: AddressParts, group: Group, align: int, as_signed: bool
 ) -> list[Value]:
     first = group[0]
     at = a.plus(first.offset).operand
@@ -295,7 +295,7 @@ def _as_part(s: Selector, v: Value, p: RegisterPart, kind: str) -> Value:
     return v
 
 
-def _load_pieces(s: Selector, head: str, a: Address, p: RegisterPart, align: int) -> Value:
+def _load_pieces(s: Selector, head: str, a: AddressParts, p: RegisterPart, align: int) -> Value:
     w = 16 if p.bytes <= 2 else 32 if p.bytes <= 4 else 64
     total: Value | None = None
     loaded: dict[tuple[int, int], Value] = {}
@@ -386,10 +386,10 @@ def _all_uses_load(a: Argument) -> bool:
     return True
 
 
-def _seen_by_others(s: Selector, a: Address, order: str) -> Address:
+def _seen_by_others(s: Selector, a: AddressParts, order: str) -> AddressParts:
     """A volatile access to stack memory goes by its generic address: PTX has it volatile there."""
     if order and a.space == LOCAL:
-        return Address(s.into(Address(a.base, 0, LOCAL), GENERIC), a.offset, GENERIC)
+        return AddressParts(s.into(AddressParts(a.base, 0, LOCAL), GENERIC), a.offset, GENERIC)
     return a
 
 
@@ -407,7 +407,7 @@ def _only_signed(i: Instruction) -> bool:
 
 
 def store_value(
-    s: Selector, a: Address, x: Parts, t: Type, align: int, order: str = ""
+    s: Selector, a: AddressParts, x: Parts, t: Type, align: int, order: str = ""
 ) -> None:
     """Write the parts of a `t` to an address."""
     _check_bits(t)
@@ -421,7 +421,7 @@ def store_value(
 
 
 def _store_group(
-    s: Selector, head: str, a: Address, group: Group, align: int, x: list[Value]
+    s: Selector, head: str, a: AddressParts, group: Group, align: int, x: list[Value]
 ) -> None:
     first = group[0]
     at = a.plus(first.offset).operand
@@ -456,7 +456,7 @@ def _to_memory(s: Selector, v: Value, p: RegisterPart) -> Value:
 
 
 def _store_pieces(
-    s: Selector, head: str, a: Address, p: RegisterPart, align: int, v: Value
+    s: Selector, head: str, a: AddressParts, p: RegisterPart, align: int, v: Value
 ) -> None:
     loaded = s.loaded_pieces.get(v, {})
     if [(at - p.offset, size) for at, size in _pieces(p, align)] == [*loaded]:
@@ -502,7 +502,7 @@ def _alloca(s: Selector, i: Instruction) -> Parts:
     return (s.op("alloca.u64", bytes, max(align, 8)),)
 
 
-def depot(s: Selector, size: int, align: int) -> Address:
+def depot(s: Selector, size: int, align: int) -> AddressParts:
     """A piece of the function's local memory."""
     v = s.depot
     if v is None:
@@ -512,7 +512,7 @@ def depot(s: Selector, size: int, align: int) -> Address:
     used = align_up(v.size if v.dimensions[0] else 0, align)
     v.value_type = array(B8, max(used + size, 1))
     v.align = max(v.align, align)
-    return Address(v, used, LOCAL)
+    return AddressParts(v, used, LOCAL)
 
 
 RULES: dict[str, Rule] = {
