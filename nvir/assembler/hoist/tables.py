@@ -109,8 +109,8 @@ LOOP_CONTROL = Noted(3, "observed", "its size: the step, the comparison, the mov
 LARGE_INNER = Noted(255, "observed", "instructions of an inner loop above which all leaves the "
                     "one around it")
 GUARDED = Noted(8, "observed", "instructions of a block up to which its branch becomes a guard")
-GUARDED_LONG = Noted(20, "observed", "the same where a load of long latency follows, under the next "
-                   "three rows")
+GUARDED_LONG = Noted(20, "observed", "the same where a load of long latency follows, under the "
+                     "next three rows")
 LOADS_SOON = Noted(9, "observed", "instructions behind the block among which that load is")
 MERGING = Noted(4, "observed", "values at least that merge behind the block")
 LONG_HEADER = Noted(10, "observed", "instructions at least of the header")

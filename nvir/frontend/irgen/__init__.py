@@ -8,14 +8,29 @@
     alloca.py       allocas at the head of the entry block
     statements.py   statements, cleanups, loop pragmas
     expressions.py  the dispatch over expressions; operators.py, casts.py, places.py,
-                    bitfields.py, special.py (threadIdx), initialisers.py
+                    bitfields.py, initialisers.py
     constants.py    constant initialisers; variables.py: variables of the module, strings
     fold.py         constant or instruction
     metadata.py     attributes, launch bounds, annotations
-    calls.py builtins.py inline_asm.py printf.py   what is called
+    calls.py        calls in ten phases; intrinsic/: builtins, printf, inline assembly, threadIdx
 """
 
-from nvir.frontend.irgen.module import generate
-from nvir.frontend.irgen.state import IRGenError, Options
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nvir.frontend.irgen.module import generate
+    from nvir.frontend.irgen.state import IRGenError, Options
 
 __all__ = ["IRGenError", "Options", "generate"]
+
+# Imported when first used: the builtins need parts of this package before the whole is there.
+_HOMES = {"IRGenError": "state", "Options": "state", "generate": "module"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

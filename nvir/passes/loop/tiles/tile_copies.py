@@ -9,9 +9,9 @@
 
 A stored element has a `Shape`: a load; 0; or the choice of a phi, a select or a guard among these,
 with one load in all. Neighbouring elements of one shape are one `CopyPiece` of 4, 8 or 16 bytes,
-never more than the load and the store themselves moved at once, so its alignment is theirs: an access
-of PTX is aligned to its size. Where the choice falls on 0 the copy reads no byte and fills with
-zero.
+never more than the load and the store themselves moved at once, so its alignment is theirs: an
+access of PTX is aligned to its size. Where the choice falls on 0 the copy reads no byte and fills
+with zero.
 
 Cost     linear in the stored elements and the phis between.
 """
