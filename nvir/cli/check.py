@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import click
 
-from nvir.cli.common import output_option, reports_errors, write_output
+from nvir.cli.common import arch_option, output_option, reports_errors, write_output
 
 
 @click.command("check")
 @click.argument("file")
+@arch_option
 @click.option("--json", "style", flag_value="json", help="Print JSON.")
 @click.option("--sarif", "style", flag_value="sarif", help="Print SARIF, for code scanning.")
 @click.option("--github", "style", flag_value="github", help="Print GitHub annotations.")
 @output_option
 @click.pass_context
 @reports_errors
-def command(ctx: click.Context, file: str, style: str | None, output: str | None) -> None:
+def command(
+    ctx: click.Context, file: str, arch: str | None, style: str | None, output: str | None
+) -> None:
     """Check the PTX in FILE: every error with its line and column. Exits with 1 if there is one.
 
     \b
@@ -31,7 +34,7 @@ def command(ctx: click.Context, file: str, style: str | None, output: str | None
     from nvir.sm.profile import PROFILES
 
     source = sys.stdin.buffer.read() if file == "-" else Path(file)
-    found = check(source, PROFILES)
+    found = check(source, PROFILES, arch)
     styles = {"json": as_json, "sarif": as_sarif, "github": as_github}
     write_output(output, styles.get(style or "", as_text)(file, found))
     if any(d.severity == "error" for _, d in found):

@@ -110,10 +110,13 @@ def _problems(i: Instruction, module: Module) -> Iterator[tuple[str, str]]:
     yield from ((code, message) for code, message in found.items() if message is not None)
 
 
-def check(source: object, targets: tuple[str, ...] = ()) -> list[tuple[str, Diagnostic]]:
+def check(
+    source: object, targets: tuple[str, ...] = (), arch: str | None = None
+) -> list[tuple[str, Diagnostic]]:
     """Code and diagnostic of everything found; of a text that cannot be read, the reader's errors.
 
     `source` is as for `nvir.read_ptx`; `targets` are known beside those of PTX ISA 9.0.
+    `arch` is what the module is to be assembled for, by default its own target.
     """
     text = load(source)
     try:
@@ -129,9 +132,12 @@ def check(source: object, targets: tuple[str, ...] = ()) -> list[tuple[str, Diag
         found.append((code, Diagnostic(message, text.file, line, col, shown, severity)))
 
     match = _TARGET.match(module.target)
+    at = next((n for n, s in enumerate(lines, 1) if s.strip().startswith(".target")), 0)
     if module.target not in targets and (match is None or int(match[1]) not in _SIZES):
-        at = next((n for n, s in enumerate(lines, 1) if s.strip().startswith(".target")), 0)
         tell("target", f"no target {module.target} is known", at, module.target)
+    elif arch is not None and capability(module.target) > capability(arch):
+        tell("target", f"the module's target {module.target} is newer than {arch}", at,
+             module.target)
     for d in module.diagnostics:
         if "unknown instruction" not in d.message:
             found.append(("reader", d))

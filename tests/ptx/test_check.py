@@ -18,7 +18,7 @@ from nvir.ir.opcodes.form import find_row, form
 from nvir.ir.opcodes.legal import combinations
 from nvir.ir.types import SCALARS
 from nvir.ptx.check import check
-from nvir.toolchain import available
+from nvir.toolchain import available, find
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -79,6 +79,17 @@ def test_targets_and_shared_memory():
     assert found(target="sm_999")[0][:2] == ("target", 2)
     assert found(shared=".shared .b8 a[49153];")[0][0] == "shared"
     assert found(shared=".shared .b8 a[49152];") == []
+
+
+def test_an_architecture_older_than_the_target_is_told(tmp_path):
+    assert [c for c, _ in check(HEAD.format(statement="", version="9.0", target="sm_80",
+                                            shared=""), arch="sm_75")] == ["target"]
+    assert check(HEAD.format(statement="", version="9.0", target="sm_80", shared=""),
+                 arch="sm_90") == []
+    file = tmp_path / "k.ptx"
+    file.write_text(HEAD.format(statement="", version="9.0", target="sm_80", shared=""))
+    assert CliRunner().invoke(main, ["check", str(file), "--arch", "sm_75"]).exit_code == 1
+    assert CliRunner().invoke(main, ["check", str(file), "--arch", "sm_86"]).exit_code == 0
 
 
 def test_all_errors_of_a_text_are_told():
@@ -144,7 +155,7 @@ def test_nothing_is_refused_that_the_assembler_takes(tmp_path):
     statements = list(_statements(3))
     text = HEAD.format(statement="\n".join(statements), version="9.0", target="sm_100a", shared="")
     (tmp_path / "k.ptx").write_text(text)
-    done = subprocess.run(["ptxas", "-arch=sm_100a", "k.ptx", "-o", "k.cubin"], cwd=tmp_path,
+    done = subprocess.run([str(find("ptxas")), "-arch=sm_100a", "k.ptx", "-o", "k.cubin"], cwd=tmp_path,
                           capture_output=True, text=True)
     refused = {int(n) for n in re.findall(r"line (\d+); error", done.stderr + done.stdout)}
     ours = {d.line: d.message for c, d in check(text) if c == "modifiers"}
