@@ -262,9 +262,9 @@ def choose_freely() -> Iterator[None]:
     """Let loop-pipeline prefer any depth: its model of the machine takes longer than all else, and
     what is judged is the code that it makes."""
 
-    def cost(self: Any, found: Any, stream: Any, steps: int) -> pipeline_choice.Cost:
+    def cost(self: Any, found: Any, stream: Any, steps: int) -> pipeline_choice.DepthCost:
         drawn = 1.0 + zlib.crc32(f"{len(stream.slots)} {steps}".encode()) % 97
-        return pipeline_choice.Cost(32, 0, 4, drawn)
+        return pipeline_choice.DepthCost(32, 0, 4, drawn)
 
     prices: Any = pipeline_choice.Prices
     modelled = prices._cost, prices._registers, prices.least
