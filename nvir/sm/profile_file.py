@@ -204,11 +204,12 @@ class _Checker:
         return {k: self.figure(f"{section}.{k}", value.get(k), whole) for k in keys}
 
     def features(self, value: dict[str, Any]) -> frozenset[str]:
-        """The features that the machine has, each with its source."""
+        """The features that the machine has, each with its source; null takes one out."""
         self.known("features", value, tuple(FEATURES))
-        for name, src in value.items():
+        held = {name: src for name, src in value.items() if src is not None}
+        for name, src in held.items():
             self.text(f"features.{name}", src)
-        return frozenset(value)
+        return frozenset(held)
 
     def limits(self, value: dict[str, Any]) -> Limits | None:
         self.known("occupancy", value, _LIMITS)

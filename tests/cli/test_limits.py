@@ -38,6 +38,7 @@ PTX = {
     "loops": loops(3000),
     "an integer of many digits": kernel(f"mov.u32 %r1, {'9' * N};"),
     "registers": kernel("", 4_000_000_000),
+    "nested braces of zeroes": f"{HEAD}.global .u32 a[2] = {'{' * N}0{'}' * N};\n",
 }
 OWN = {
     "nested data": f"{ORI} aux {'(' * N}{')' * N}\n",
@@ -96,9 +97,6 @@ def test_absurd_files_end_in_an_error(name, text, command, tmp_path):
 TAKEN = {
     "scopes": ("k.ptx", kernel("{\n" * N + "}\n" * N), ["report"]),
     "shared memory": ("k.ptx", kernel(".shared .b8 s[99999999999];\nmov.u32 %r1, s;"), ["report"]),
-    "nested braces of zeroes": (
-        "k.ptx", f"{HEAD}.global .u32 a[2] = {'{' * N}0{'}' * N};\n", ["report"]
-    ),
     "zeroes": (
         "k.ll", "@a = addrspace(3) global [1000000000000 x i8] undef\n"
         "define void @f() {\n  %p = getelementptr i8, ptr addrspace(3) @a, i64 5\n"

@@ -189,7 +189,7 @@ def test_files_that_are_no_ptx(command: str, content: object, says: str, tmp_pat
         (["report"], 2, "Missing argument"),
         (["cfg", SGEMM, "--kernel", "nope"], 2, "there are: sgemm"),
         (["cfg", SGEMM, "--loop", "nope"], 1, "no loop"),
-        (["diff", SGEMM], 2, "two files are compared"),
+        (["diff", SGEMM], 2, "Missing argument"),
         (["diff", SGEMM, SGEMM, "--fail-on", "regs=1"], 2, "no figure is called 'regs'"),
         (["diff", SGEMM, SGEMM, "--kernel", "nope"], 2, "neither file"),
         (["diff", "-", "-"], 2, "only one"),

@@ -88,7 +88,8 @@ def test_a_declaration_before_the_definition_means_the_same_variable() -> None:
     text = nvir.print_ptx(compile_tree(before))
     assert ".extern" not in text
     assert ran(before) == [42] * 4
-    alone = nvir.print_ptx(compile_tree(unit(declared, body)))
+    other = kernel("k", "long long *o", assign(o[threadIdx.x], name("later") + 1))
+    alone = nvir.print_ptx(compile_tree(unit(declared, other)))
     assert ".extern .global .align 4 .u32 later" in alone
 
 

@@ -257,9 +257,6 @@ SNIPPETS: dict[str, str] = {
 }
 # What `legalize` refuses, by dialect.
 REFUSED: dict[str, tuple[str, ...]] = {
-    "rmw i16": ("llvm7", "llvm20"),
-    "cmpxchg i16": ("llvm7", "llvm20"),
-    "cmpxchg i8": ("llvm7", "llvm20"),
     "fp128 add": ("llvm7", "llvm20"),
     "as101": ("llvm7", "llvm20"),
     "exp2": ("llvm7", "llvm20"),

@@ -130,7 +130,7 @@ def test_a_written_parameter_is_copied():
     remarks = check(m)
     assert remark_names(remarks) == ["ByvalCopied"]
     assert "it is written" in remarks.to_text()
-    assert [i.aux[1] for i in m["k"].instructions() if i.form.name == "alloca"] == [8]
+    assert [i.aux[1] for i in m["k"].instructions() if i.form.name == "alloca"] == [16]
 
 
 @pytest.mark.seed("LSA-06")

@@ -155,7 +155,8 @@ def test_nothing_is_refused_that_the_assembler_takes(tmp_path):
     statements = list(_statements(3))
     text = HEAD.format(statement="\n".join(statements), version="9.0", target="sm_100a", shared="")
     (tmp_path / "k.ptx").write_text(text)
-    done = subprocess.run([str(find("ptxas")), "-arch=sm_100a", "k.ptx", "-o", "k.cubin"], cwd=tmp_path,
+    command = [str(find("ptxas")), "-arch=sm_100a", "k.ptx", "-o", "k.cubin"]
+    done = subprocess.run(command, cwd=tmp_path,
                           capture_output=True, text=True)
     refused = {int(n) for n in re.findall(r"line (\d+); error", done.stderr + done.stdout)}
     ours = {d.line: d.message for c, d in check(text) if c == "modifiers"}

@@ -72,8 +72,8 @@ def test_values_that_are_alive_for_the_same_reason_share_a_row():
     text = CliRunner().invoke(main, ["report", file, "--html"]).stdout
     carried = re.findall(r"<tr><td>carried around loop [^<]*</td>(.*?)</tr>", text)
     assert len(carried) == 1
-    assert '<td class="n">16</td>' in carried[0]
-    assert carried[0].count("%f") == 16
+    assert '<td class="n">32</td>' in carried[0]
+    assert carried[0].count("%f") == 32
 
 
 def test_stretches():

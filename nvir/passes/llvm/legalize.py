@@ -221,7 +221,7 @@ def _call(i: Instruction, dialect: str) -> bool:
     if name.startswith("nvvm."):
         row = assembly.statement(f"llvm.{name}", dialect)
         if row is None:
-            return _barrier(i, callee)
+            return _barrier(i, callee) or (dialect == "llvm7" and _shuffle(i, callee))
         assembly.as_assembly(i, row)
         _drop(callee)
         return True
@@ -266,6 +266,25 @@ def _barrier(i: Instruction, callee: Function) -> bool:
     i.erase()
     _drop(callee)
     return True
+
+
+def _shuffle(i: Instruction, callee: Function) -> bool:
+    """A shuffle with its predicate by the mode's number, as LLVM 7 has it (nvir.llvm.upgrade)."""
+    found = _WITH_PREDICATE.fullmatch(str(callee.name))
+    if found is None or callee.module is None:
+        return False
+    mask, *rest = i._operands
+    operands = (mask, const_like(mask, _MODES.index(found[1])), *rest)
+    attributes = ("convergent", "nounwind")
+    old = declare(callee.module, "llvm.nvvm.shfl.sync.i32", i.type,
+                  [v.type for v in operands], attributes)
+    i.replace_with(Builder.ahead_of(i).call(old, operands))
+    _drop(callee)
+    return True
+
+
+_MODES = ("idx", "up", "down", "bfly")
+_WITH_PREDICATE = re.compile(r"llvm\.nvvm\.shfl\.sync\.(idx|up|down|bfly)\.i32p")
 
 
 def _drop(callee: Function) -> None:

@@ -19,6 +19,7 @@ Keeps    blocks and edges. Allocas whose address goes anywhere else, those with 
 Leaves   aggregates and pieces of them to sroa; equal phis to copy-prop and gvn.
 Cost     Linear in instructions, phis, the dominance frontiers (which are small but for towers of
          loops with one common exit) and the blocks where a variable is live.
+Source   Cytron, Ferrante, Rosen, Wegman, Zadeck, TOPLAS 13(4), 1991.
 """
 
 from __future__ import annotations
