@@ -58,7 +58,12 @@ def test_both_dialects_of_a_construct_read_as_one(name):
     if name in ("flags", "select fmf"):  # promises that an LLVM 7 does not know are left out
         assert opaque != nvir.print_ll(nvir.read_ll(typed), "llvm20")
         return
-    assert nvir.print_ll(nvir.read_ll(typed), "llvm20") == opaque
+    again = nvir.print_ll(nvir.read_ll(typed), "llvm20")
+    if name == "shfl":  # an older name, which the reader brings up to date
+        assert "@llvm.nvvm.shfl.sync.i32(" in opaque
+        assert "@llvm.nvvm.shfl.sync.idx.i32p(" in again
+        return
+    assert again == opaque
 
 
 # ------------------------------------------------------------------- floats
