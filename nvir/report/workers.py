@@ -123,11 +123,12 @@ class _Pool:
 
     def close(self, at_once: bool) -> None:
         """Stop the processes: when their jobs are done, or `at_once`."""
-        self.executor.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children() if at_once else ():
             if process not in self.others:
                 process.terminate()
-        self.executor.shutdown()
+        # One call that waits: after one that does not, a second is nothing, and the executor's
+        # thread may still read its pipe while the interpreter closes it.
+        self.executor.shutdown(cancel_futures=True)
 
 
 def _prepare() -> None:
