@@ -18,6 +18,8 @@ __all__ = ["machine", "occupancy", "profile"]
 
 # public name -> the module that defines it
 _EXPORTS = {
+    "body_time": "nvir.sm.simulate.body",
+    "line_frequencies": "nvir.sm.simulate.body",
     "LatencyClass": "nvir.sm.latency",
     "Limits": "nvir.sm.profile",
     "Need": "nvir.sm.occupancy",

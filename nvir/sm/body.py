@@ -180,7 +180,7 @@ class MachineBody:
 # ---------------------------------------------------------------------------- loops
 
 
-def _order(blocks: Sequence[BodyBlock]) -> list[int]:
+def code_order(blocks: Sequence[BodyBlock]) -> list[int]:
     """Reverse post-order of what can be reached from the entry and from called routines."""
     seen: set[int] = set()
     out: list[int] = []
@@ -243,7 +243,7 @@ def _meet(a: int, b: int, idom: dict[int, int], place: dict[int, int]) -> int:
 
 def _find_loops(blocks: Sequence[BodyBlock]) -> list[BodyLoop]:
     """Natural loops by back edges, those of one header as one, outer before inner."""
-    order = _order(blocks)
+    order = code_order(blocks)
     idom = _dominators(blocks, order)
     members: dict[int, set[int]] = {}
     for b in order:
@@ -328,7 +328,7 @@ def _live_ends(blocks: Sequence[BodyBlock], rows: Sequence[Sequence[_Row]]) -> l
     returns: dict[int, int] = dict.fromkeys(routines, 0)  # live behind a call of the routine
     home = {b: entry for entry, found in routines.items() for b in found}
     changed = True
-    order = list(reversed(_order(blocks)))
+    order = list(reversed(code_order(blocks)))
     while changed:
         changed = False
         for b in order:

@@ -3,10 +3,19 @@
 stream    one iteration of a loop as the sub-partition sees it: operations in issue order,
           what each waits for
 memory    where accesses hit, and the bandwidth that they share
+body      an iteration of a loop of machine code, real or predicted; a kernel's cycles
 engine    cycle after cycle: which warp issues what, and why the others do not
 result    cycles an iteration, stall reasons, pipe utilisation, a timeline
 """
 
+from nvir.sm.simulate.body import (
+    BodyTime,
+    LoopTime,
+    body_stream,
+    body_time,
+    line_frequencies,
+    stall_sum,
+)
 from nvir.sm.simulate.engine import simulate, throughput
 from nvir.sm.simulate.memory import Memory
 from nvir.sm.simulate.result import Event, Simulation
@@ -21,6 +30,7 @@ from nvir.sm.simulate.stream import (
 )
 
 __all__ = [
-    "Event", "Memory", "Simulation", "Slot", "Stream", "Wait", "least_cycles", "loop_stream",
-    "schedule_stream", "simulate", "slot_of", "throughput",
+    "BodyTime", "Event", "LoopTime", "Memory", "Simulation", "Slot", "Stream", "Wait",
+    "body_stream", "body_time", "least_cycles", "line_frequencies", "loop_stream",
+    "schedule_stream", "simulate", "slot_of", "stall_sum", "throughput",
 ]

@@ -4,7 +4,8 @@
     waits     a slot issues when what it reads is there: fixed latencies by the profile's table,
               scoreboards when the memory system says
     pipes     an operation keeps a unit of one of its pipes busy for its interval
-    branch    the way back to the header costs TAKEN_BRANCH cycles
+    stalls    where the machine code encodes them, so many cycles before the warp's next issue
+    branch    else the way back to the header costs TAKEN_BRANCH cycles
     barrier   a warp waits until all warps of its block have come
     choice    of the warps that can issue: the one that issued last, else the youngest
 
@@ -93,7 +94,7 @@ class Warp:
     able       the cycle from which its next slot may issue, pipes aside
     segments   (reason, cycle up to which): why it could not issue before
     made       iteration mod depth -> slot -> when the slot issued; of an access of memory: when
-               its data is there
+               its data is there; and, behind those of all slots, when each issued
     """
 
     __slots__ = ("able", "iteration", "last", "made", "number", "place", "segments")
@@ -104,7 +105,7 @@ class Warp:
         self.last = -1
         self.able = 0
         self.segments: list[tuple[str, int]] = []
-        self.made = [[-1] * slots for _ in range(depth)]
+        self.made = [[-1] * (2 * slots) for _ in range(depth)]
 
 
 class Run:
@@ -129,7 +130,7 @@ class Run:
             [self._wait(w) for w in s.waits if self._is_felt(w, n)]
             for n, s in enumerate(self.slots)
         ]
-        self.is_source = [False] * self.count  # whether a slot's time is asked for
+        self.is_source = [False] * (2 * self.count)  # whether a slot's time is asked for
         for waits in self.waits:
             for source, _, _, _ in waits:
                 self.is_source[source] = True
@@ -151,11 +152,14 @@ class Run:
     def _is_felt(self, w: Wait, place: int) -> bool:
         """Whether a slot could ever wait: the slots in between take a cycle each."""
         between = place - w.slot + w.distance * self.count
-        return bool(self.slots[w.slot].levels) or w.cycles > between or between <= 0
+        by_memory = self.slots[w.slot].levels and not w.operands
+        return bool(by_memory) or w.cycles > between or between <= 0
 
     def _wait(self, w: Wait) -> tuple[int, int, int, str]:
         """(slot, distance, cycles from what `Warp.made` says, reason)"""
         s = self.slots[w.slot]
+        if w.operands:
+            return w.slot + self.count, w.distance, w.cycles, "short_scoreboard"
         if s.levels:
             return w.slot, w.distance, 0, "long_scoreboard"
         reason = f"{s.scoreboard}_scoreboard" if s.scoreboard else "wait"
@@ -214,13 +218,15 @@ class Run:
             w.made[iteration % self.depth][place] = self.memory.access(cycle, s.width, s.levels)
         elif self.is_source[place]:
             w.made[iteration % self.depth][place] = cycle
-        w.able = cycle + 1
+        if self.is_source[place + self.count]:
+            w.made[iteration % self.depth][place + self.count] = cycle
+        w.able = cycle + (s.stall or 1)
         place += 1
         if place == self.count:
             place = 0
             self.ends.append(cycle)
             w.iteration += 1
-            if s.kind == "branch":
+            if s.kind == "branch" and not s.stall:
                 w.able = max(cycle + TAKEN_BRANCH, before + self.branch_gap)
             if self.stalls_wanted:
                 w.segments = [("branch_resolving", w.able)]

@@ -20,6 +20,7 @@ from nvir.ir.errors import NvirError
 from nvir.sm.profile import MEMORY_LEVELS, Profile
 
 GOLDEN = 0.6180339887498949
+MEMORY_LEVEL = "l2"  # where loads of machine code are taken to hit, unless asked otherwise
 
 
 def _shares(given: str | Mapping[str, float]) -> dict[str, float]:

@@ -44,7 +44,7 @@ class Repetition:
         self.watched: Warp = run.warps[0]
         self.seen: dict[Any, _Moment] = {}
         self.pipes = [u for p, u in run.free.items() if run.kinds_of[p]]
-        self.slack = [0] * len(run.slots)  # how long a slot's time matters to its readers
+        self.slack = [0] * (2 * len(run.slots))  # how long a slot's time matters to its readers
         for waits in run.waits:
             for source, _, cycles, _ in waits:
                 self.slack[source] = max(self.slack[source], cycles)

@@ -44,12 +44,14 @@ class Wait:
     """A slot reads what another made `distance` iterations ago, `cycles` after its issue.
 
     Where the other is a variable-latency access of global memory, the memory system says how many
-    cycles; `cycles` is then what remains to pass behind the data's arrival.
+    cycles; `cycles` is then what remains to pass behind the data's arrival. With `operands` the
+    slot waits only until the other has read what it needs, `cycles` after its issue.
     """
 
     slot: int
     distance: int
     cycles: int
+    operands: bool = False
 
 
 @attrs.frozen
@@ -66,6 +68,7 @@ class Slot:
     scoreboard whether readers wait by scoreboard, "long" for global, local and texture memory,
                "short" for the rest; None for a fixed latency
     operation  the machine instruction, where there is one; slots are equal without it
+    stall      cycles before the warp's next issue that the machine code encodes; 0: none are known
     """
 
     name: str
@@ -77,6 +80,7 @@ class Slot:
     width: int = 4
     scoreboard: Literal["long", "short"] | None = None
     operation: MachineInstruction | None = attrs.field(default=None, eq=False)
+    stall: int = 0
 
     @property
     def throttle(self) -> str:
