@@ -30,7 +30,6 @@ from rich.table import Table
 import nvir
 from nvir import gpu, toolchain
 from nvir.ir.module import Module
-from nvir.report.sass_stream import machine_loops
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
 FILES = (
@@ -64,7 +63,7 @@ def read_back(cubin: bytes, kernel: str) -> ReadBack | None:
         for last in code
         if last.name == "BRA" and last.target is not None and last.target < last.address
     ]
-    loops = [x for x in [*machine_loops(code), *whole] if any(i.name == "DEPBAR" for i in x)]
+    loops = [x for x in whole if any(i.name == "DEPBAR" for i in x)]
     if not loops:
         return None
     body = min(loops, key=len)

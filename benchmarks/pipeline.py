@@ -48,7 +48,7 @@ def rows_of(path: Path, arch: str | None, options: str) -> Iterator[dict[str, An
         print(f"{path.name} at {arch}: {(made if plain.ok else plain).log[:200]}")
         return
     registers = [{n: k.registers for n, k in r.kernels.items()} for r in (plain, made)]
-    code = toolchain.read_sass(toolchain.nvdisasm(made.cubin))
+    code = toolchain.bodies(made.cubin, arch)
     found = {(b.function, b.kernel): b for b in read_back(module, code)}
     for r in remarks:
         if r.pass_name != "loop-pipeline" or r.kind == "analysis":

@@ -176,6 +176,11 @@ class MachineBody:
         """The instructions of a loop in the order of the code."""
         return [i for b in sorted(loop.blocks) for i in self.blocks[b].instructions]
 
+    def innermost(self) -> list[BodyLoop]:
+        """The loops that hold no other, in the order of the code."""
+        around = {x.parent for x in self.loops}
+        return sorted((x for x in self.loops if x not in around), key=lambda x: x.header)
+
 
 # ---------------------------------------------------------------------------- loops
 
@@ -277,7 +282,8 @@ def _dominates(a: int, b: int, idom: dict[int, int]) -> bool:
 # ---------------------------------------------------------------------------- liveness
 
 
-def _mask(spans: Iterable[Span]) -> int:
+def register_bits(spans: Iterable[Span]) -> int:
+    """Registers as the bits of a number, one bit for each register of each file."""
     mask = 0
     for file, first, words in spans:
         mask |= ((1 << words) - 1) << (_FIRST_BIT[file] + first)
@@ -308,8 +314,8 @@ def live_counts(blocks: Sequence[BodyBlock]) -> LiveCounts:
 
 
 def _row(i: BodyInstruction) -> _Row:
-    written = _mask(i.writes)
-    return _mask(i.reads), written, written if i.guard is None else 0
+    written = register_bits(i.writes)
+    return register_bits(i.reads), written, written if i.guard is None else 0
 
 
 def _live_ends(blocks: Sequence[BodyBlock], rows: Sequence[Sequence[_Row]]) -> list[int]:

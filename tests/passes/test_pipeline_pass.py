@@ -260,7 +260,7 @@ def test_the_assembler_keeps_the_schedule(name: str) -> None:
     kernels = [b for f in module.functions for b in f.blocks if PIPELINED in b.flags]
     made = toolchain.ptxas(nvir.print_ptx(module), arch=module.target)
     assert made.ok
-    found = read_back(module, toolchain.read_sass(toolchain.nvdisasm(made.cubin)))
+    found = read_back(module, toolchain.bodies(made.cubin, module.target))
     assert len(found) == len(kernels) > 0
     for kernel, back in zip(kernels, found, strict=True):
         assert 1 in promised_rounds(kernel)
@@ -279,7 +279,7 @@ def test_an_undone_schedule_is_seen() -> None:
     f = module.functions[-1]
     next(b for b in f.blocks if b.name == "L").flags |= {PIPELINED}
     made = toolchain.ptxas(text, arch="sm_80")
-    (back,) = read_back(module, toolchain.read_sass(toolchain.nvdisasm(made.cubin)))
+    (back,) = read_back(module, toolchain.bodies(made.cubin, "sm_80"))
     assert back.promised == (1,)
     assert back.found in ((0,), (1,))
 

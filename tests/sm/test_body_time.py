@@ -144,3 +144,14 @@ ret;
 """
     found = sm.line_frequencies(read_ptx(ptx).functions[0])
     assert (found[7], found[9], found[11], found[14], found[17]) == (1, 3, 30, 3, 1)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_real_loops_of_arithmetic_take_the_sum_of_their_stall_counts(arch: str):
+    from benchmarks.simulate import compare
+
+    rows = compare(20, 3, arch)
+    assert len(rows) == 20
+    assert all(real == stalls for _, stalls, real, *_ in rows)
+    assert sum(model == stalls for _, stalls, _, model, _ in rows) >= 17

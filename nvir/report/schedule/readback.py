@@ -16,7 +16,7 @@ Cost     linear in the loop's instructions for each load.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 
@@ -29,8 +29,7 @@ from nvir.passes.loop.pipeline.expand import PIPELINED
 from nvir.passes.loop.pipeline.loop_pipeline import KEPT, UNDONE
 from nvir.passes.remarks import Remark, locate
 from nvir.ptx.printer import print_ptx
-from nvir.report.sass_stream import _REGISTER, _reads, _split, _writes, machine_loops
-from nvir.toolchain.sass import SassInstruction
+from nvir.sm.body import BodyInstruction, MachineBody, register_bits
 
 _LONG = frozenset(("LDG", "LDL", "LD", "TEX", "TLD", "TLD4", "TXD", "SULD"))
 FAR = 3  # rounds: no schedule of ours has a value read later
@@ -84,7 +83,7 @@ def readback_remarks(module: Module, arch: str | None = None) -> list[Remark]:
     if not made.ok or made.cubin is None:
         raise NvirError(f"ptxas rejects the pipelined module: {made.log.strip()[:400]}")
     out = []
-    for back in read_back(module, toolchain.read_sass(toolchain.nvdisasm(made.cubin))):
+    for back in read_back(module, toolchain.bodies(made.cubin, arch or module.target)):
         block = kernels[back.function, back.kernel]
         _, file, line, column = locate(block.function, block)
         args: dict[str, int | str] = {"why": str(back).removeprefix("undone: ")}
@@ -97,14 +96,12 @@ def readback_remarks(module: Module, arch: str | None = None) -> list[Remark]:
     return out
 
 
-def read_back(
-    module: Module, machine: Mapping[str, Sequence[SassInstruction]]
-) -> list[ReadBack]:
+def read_back(module: Module, machine: Mapping[str, MachineBody]) -> list[ReadBack]:
     """What the assembler made of each pipelined kernel of a module, in order."""
     out = []
     for function in module.functions:
-        code = machine.get(str(function.name), ())
-        loops = machine_loops(code)
+        body = machine.get(str(function.name))
+        loops = [] if body is None else [body.loop_instructions(x) for x in body.innermost()]
         for block in function.blocks:
             if PIPELINED in block.flags:
                 out.append(_of_kernel(str(function.name), block, loops))
@@ -126,12 +123,12 @@ def promised_rounds(kernel: Block) -> list[int]:
 
 
 def _of_kernel(
-    function: str, kernel: Block, loops: Sequence[Sequence[SassInstruction]]
+    function: str, kernel: Block, loops: Sequence[Sequence[BodyInstruction]]
 ) -> ReadBack:
     once = promised_rounds(kernel)
     matrices = any(i.form.name.startswith("wmma") for i in kernel if loads_from_afar(i))
     for body in loops:
-        places = [k for k, i in enumerate(body) if i.name in _LONG]
+        places = [k for k, i in enumerate(body) if i.family in _LONG]
         times, over = divmod(len(places), max(1, len(once)))
         if over or not (times == 1 or (times and matrices)):
             continue
@@ -145,38 +142,16 @@ def _of_kernel(
 
 
 def _first_reader(
-    body: Sequence[SassInstruction], place: int
-) -> tuple[int, SassInstruction | None]:
+    body: Sequence[BodyInstruction], place: int
+) -> tuple[int, BodyInstruction | None]:
     """(rounds, instruction) of the first reader of what a load makes; FAR where there is none."""
-    live = set(_writes(body[place]))
+    live = register_bits(body[place].writes)
     for k in range(place + 1, place + 1 + len(body) * FAR):
         i = body[k % len(body)]
-        if live.intersection(_all_reads(i)):
+        if live & register_bits(i.reads):
             return k // len(body), i
-        if not i.guard:
-            live -= set(_writes(i))
+        if i.guard is None:
+            live &= ~register_bits(i.writes)
         if not live:
             break
     return FAR, None
-
-
-_MATRIX: dict[str, tuple[int, int]] = {  # registers of A and B, by shape
-    "HMMA.16816": (4, 2), "HMMA.1688": (2, 1), "HMMA.884": (2, 2), "IMMA.16816": (2, 1),
-    "IMMA.16832": (4, 2), "IMMA.8816": (1, 1), "DMMA.884": (2, 2),
-}
-
-
-def _all_reads(i: SassInstruction) -> Iterator[str]:
-    """The registers that an instruction reads, those of matrices and of wide stores among them."""
-    yield from _reads(i)
-    parts = i.opcode.split(".")
-    if i.name in ("HMMA", "IMMA", "DMMA"):
-        a, b = _MATRIX.get(".".join(parts[:2]), (4, 2))
-        widths = [a, b, 2 if parts[-1] == "F16" else 4]
-    elif i.name in ("STG", "STL", "ST", "STS"):
-        widths = [1, 4 if "128" in parts else 2 if "64" in parts else 1]
-    else:
-        return
-    for text, words in zip(_split(i)[1], widths, strict=False):
-        for file, number, _ in _REGISTER.findall(text)[:1]:
-            yield from (f"{file}{int(number) + w}" for w in range(words))

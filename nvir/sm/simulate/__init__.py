@@ -13,6 +13,7 @@ from nvir.sm.simulate.body import (
     LoopTime,
     body_stream,
     body_time,
+    code_stream,
     line_frequencies,
     stall_sum,
 )
@@ -31,6 +32,6 @@ from nvir.sm.simulate.stream import (
 
 __all__ = [
     "BodyTime", "Event", "LoopTime", "Memory", "Simulation", "Slot", "Stream", "Wait",
-    "body_stream", "body_time", "least_cycles", "line_frequencies", "loop_stream",
+    "body_stream", "body_time", "code_stream", "least_cycles", "line_frequencies", "loop_stream",
     "schedule_stream", "simulate", "slot_of", "stall_sum", "throughput",
 ]

@@ -195,14 +195,18 @@ def body_stream(body: MachineBody, profile: Profile, loop: BodyLoop | None = Non
 
 
 def code_stream(
-    code: Sequence[BodyInstruction], profile: Profile, *, repeats: bool = True
+    code: Sequence[BodyInstruction], profile: Profile, *, repeats: bool = True,
+    encoded: bool = True,
 ) -> Stream:
-    """Instructions that run one behind the other; `repeats`: and then from the first again."""
-    waits = _scoreboard_waits if any(i.control for i in code) else _register_waits
-    found = waits(code, profile, 2 if repeats else 1)
+    """Instructions that run one behind the other; `repeats`: and then from the first again.
+
+    Without `encoded` real code waits as a prediction does, for the latencies of what it reads.
+    """
+    encoded = encoded and any(i.control for i in code)
+    found = (_scoreboard_waits if encoded else _register_waits)(code, profile, 1 + repeats)
     slots = []
     for n, i in enumerate(code):
-        stall = i.control.stall if i.control is not None else 0
+        stall = i.control.stall if encoded and i.control is not None else 0
         kind = _kind(i, repeats and n == len(code) - 1)
         made = Slot(i.opcode, waits=tuple(found[n]), kind=kind)
         if profile.has(i.opcode):

@@ -4,7 +4,8 @@
     waits     a slot issues when what it reads is there: fixed latencies by the profile's table,
               scoreboards when the memory system says
     pipes     an operation keeps a unit of one of its pipes busy for its interval
-    stalls    where the machine code encodes them, so many cycles before the warp's next issue
+    stalls    where the machine code encodes them, so many cycles before the warp's next issue; they
+              have the pipes in view, so that one warp alone waits for none
     branch    else the way back to the header costs TAKEN_BRANCH cycles
     barrier   a warp waits until all warps of its block have come
     choice    of the warps that can issue: the one that issued last, else the youngest
@@ -120,6 +121,7 @@ class Run:
         self.depth = 2 + max((w.distance for s in self.slots for w in s.waits), default=0)
         self.warps = [Warp(n, len(self.slots), self.depth) for n in range(warps)]
         self.running = warps if self.slots else 0
+        self.alone = warps == 1 and all(s.stall for s in self.slots)
         self.memory = MemorySystem(memory, stream.profile)
         self.width = stream.profile.issue_width or warps
         # pipe -> when each of its units is free, a heap
@@ -275,7 +277,7 @@ class Run:
         pipe = s.pipes[0] if len(s.pipes) == 1 else min(s.pipes, key=lambda p: self.free[p][0])
         units = self.free[pipe]
         heapq.heapreplace(units, cycle + s.interval)
-        for k in self.kinds_of[pipe]:
+        for k in () if self.alone else self.kinds_of[pipe]:
             others = self.units[k]
             self.open[k] = units[0] if len(others) == 1 else min(u[0] for u in others)
         return pipe
