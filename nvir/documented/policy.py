@@ -18,6 +18,7 @@ from nvir.documented.unroll.steps import BLOCKS_LEAST, Rules, documented_decisio
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
+from nvir.ir.trace import step
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.loop_unroll import NEVER, override_of
 from nvir.passes.loop.unroll.prepare import Refusals
@@ -43,6 +44,7 @@ class UnrollEntry:
     master: bool = True
 
 
+@step("UNR-01", "entry guard", "entry")
 def entry_guard(entry: UnrollEntry) -> str:
     """Why the pass does not run, or ""."""
     if not entry.optimize:
@@ -69,6 +71,7 @@ def unroll_guard(function: Function, ctx: Context) -> str:
 # ----------------------------------------------------------------- unrolling
 
 
+@step("UNR-03", "knobs")
 def rules_of(ctx: Context) -> Rules:
     """The notes' rules with the knobs of this run."""
     o = ctx.options

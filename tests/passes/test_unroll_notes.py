@@ -14,7 +14,6 @@ import nvir
 from nvir.analysis.induction import trip_count
 from nvir.assembler.unroll.decision import UnrollCode
 from nvir.documented.policy import UnrollEntry, entry_guard, rules_of
-from nvir.documented.trace import Trace
 from nvir.documented.unroll.facts import (
     ASCENDING,
     DESCENDING,
@@ -45,6 +44,7 @@ from nvir.documented.unroll.steps import (
     within_budget,
 )
 from nvir.ir.loops import natural_loops
+from nvir.ir.trace import Trace
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs, all_knobs
@@ -754,9 +754,9 @@ def test_the_remainder_loop_may_be_unrolled_too():
 
 def traced(text: str, **rules: object):
     function = kernel(text)
-    trace = Trace()
     given = Rules(**({"literal": True, "inst_limit": 0.0} | rules))
-    made = documented_decisions(function, given, trace=trace)
+    with Trace() as trace:
+        made = documented_decisions(function, given)
     return {h.name: v for h, v in made.items()}, trace
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 import attrs
 
+from nvir.ir.trace import step
 from nvir.sm.origin import Origin
 
 PassId = Literal[0, 1, 2, 3]
@@ -151,6 +152,7 @@ ALWAYS, INNER_ONLY, UNSET, NEVER = 0, 1, 2, 3
 INSTANCES = {0: (), 1: (0,), 2: (0, 1, 2, 3)}
 
 
+@step("LIC-36", "ShouldHoist", "value", "pass_id", "level")
 def block_policy(
     value: int | None, pass_id: int, *, inner: bool, literal: bool, level: int = 2
 ) -> Policy381:

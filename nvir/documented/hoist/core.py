@@ -158,7 +158,9 @@ class Core:
         if k.sets:
             from nvir.documented.hoist.sets import build_invariant_set, classify
 
-            classify(items, build_invariant_set(items, scope), marks)
+            known = build_invariant_set(items, scope)
+            classify(items, known, marks)
+            classify(items, known, marks, forward=False)
         else:
             forward(items, marks, scope)
             backward(items, marks, scope)
@@ -168,7 +170,7 @@ class Core:
         verdict = profit(
             items, marks, self.pass_id, amount, safe, counts, self.of, k.move
         )
-        found = [i for i in items if i in legal and is_invariant(i, marks)]
+        found = [i for i in items if i in legal and is_invariant(i, marks) and marks.counted(i)]
         if not verdict.pays:
             eager = self._texture(region) == "aggressive"
             middle = k.middle and mode in (Mode.DOMINATED, Mode.NOT_DOMINATED)

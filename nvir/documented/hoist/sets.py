@@ -1,7 +1,7 @@
 """The set-based alternative to marking (knob 934): invariants by a fixed point over a bit set.
 
     A: the set of invariant values of a block grows until nothing changes
-    B: the set is stamped on the values in one walk
+    B: the set is stamped on the values in one walk forward and one backward, as the marks are
 
 The single walk of the default marks needs a stage of its own for chains; here a result enters the
 set as soon as its operands are in it. It only grows, so it ends: each round but the last adds.
@@ -26,6 +26,7 @@ from nvir.documented.hoist.stages import (
     skipped_by_last,
 )
 from nvir.ir.instruction import Instruction
+from nvir.ir.trace import shown, step
 from nvir.ir.values import Value
 
 
@@ -38,6 +39,9 @@ class ValueSet:
         self.bits = 0
         self.added = 0
         self.numbers: dict[Value, int] = {}
+
+    def __str__(self) -> str:
+        return str(shown([v for v in self.numbers if v in self]))
 
     def __contains__(self, v: Value) -> bool:
         n = self.numbers.get(v)
@@ -53,6 +57,7 @@ class ValueSet:
         return True
 
 
+@step("SET-02", "A fixed point")
 def build_invariant_set(items: Sequence[Instruction], scope: HoistScope) -> ValueSet:
     """Phase A: the values that do not change while the loop runs, as far as the block says."""
     known = ValueSet()
@@ -76,19 +81,22 @@ def build_invariant_set(items: Sequence[Instruction], scope: HoistScope) -> Valu
     return known
 
 
-def classify(items: Sequence[Instruction], known: ValueSet, marks: Marks) -> None:
-    """Phase B: stamp the set on the block's values."""
+@step("SET-05", "B stamps", "forward")
+def classify(
+    items: Sequence[Instruction], known: ValueSet, marks: Marks, forward: bool = True
+) -> None:
+    """Phase B: stamp the set on the block's values. The forward walk clears the counts of what is
+    in the set, the backward one counts its results, as stage 3 does."""
     for i in items:
         for v in i.operands:
-            if not is_register(v):
-                continue
-            marks.use_count[v] = 0 if v in known else marks.use_count.get(v, 0) + 1
-            marks.state.setdefault(v, HoistState.EXTERNAL if v in known else HoistState.VARIANT)
+            if forward and is_register(v):
+                marks.use_count[v] = 0 if v in known else marks.use_count.get(v, 0) + 1
+                marks.state.setdefault(
+                    v, HoistState.EXTERNAL if v in known else HoistState.VARIANT
+                )
         for r in i.results:
-            if r in known:
-                marks.def_block[r] = OUTSIDE
-                marks.state[r] = HoistState.INVARIANT
-            else:
-                marks.def_block[r] = marks.index
-                marks.state[r] = HoistState.VARIANT
+            invariant = r in known
+            marks.def_block[r] = OUTSIDE if invariant else marks.index
+            marks.state[r] = HoistState.INVARIANT if invariant else HoistState.VARIANT
+            if invariant is not forward:
                 marks.use_count[r] = marks.use_count.get(r, 0) + 1

@@ -2,8 +2,8 @@
 
     1  budget       from the knobs, the instance, the kind of loop and the block's mode
     2  forward      an operation whose registers are all made outside is marked invariant
-    3  backward     marks of operations that must stay are taken back; uses are counted
-    4  transitive   what reads only marked results is marked as well
+    3  backward     marks of operations that must stay are taken back; the others are counted
+    4  transitive   what reads marked results, and nothing else of the loop, is marked as well
     5  profit       score · budget / (weight · size) ≥ penalty, block by block
 
 hoist/core.py runs them. Marks are named fields (`Marks`): `def_block` of a value is the block that
@@ -14,10 +14,13 @@ right.
 Readings (the notes leave them open)
     simple      a loop of a single block
     inner       a loop inside of another; only then the inner loop's divisor applies
-    counts      header: the header block; body: all blocks of the loop
+    weights     header: the header block; body: all blocks of the loop
     safe        every iteration runs the block
     "no-op"     a predicate of the caller; by default a copy, which the machine runs for free
     nesting     the penalty lies inside of the invariant branch
+    counts      stages 4 and 5 take a mark for good once stage 3 has counted it
+    special     the class that the last instance passes over: predicates, but for an addition's
+                carry-in (the machine keeps carries in predicates)
 
 Cost    a few visits an instruction of the loop.
 Source  the notes on ptxas, phases 35, 66, 79 and 88.
@@ -40,7 +43,8 @@ from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import Form
-from nvir.ir.types import CC, VOID
+from nvir.ir.trace import step
+from nvir.ir.types import CC, PRED, VOID
 from nvir.ir.values import Value
 from nvir.passes.knobs import KnobKind
 
@@ -85,9 +89,9 @@ class Marks:
             return (home(i) if found is None else found) != self.index
         return all(self.is_candidate(r) for r in i._results)
 
-    def external(self, v: Value) -> None:
-        self.state[v] = HoistState.EXTERNAL
-        self.use_count[v] = 0
+    def counted(self, i: Instruction) -> bool:
+        """Whether stage 3 or 4 has counted all results."""
+        return all(self.use_count.get(r) for r in i.results)
 
 
 def home(v: Value) -> int:
@@ -101,14 +105,15 @@ def is_register(v: Value) -> bool:
 
 
 def skipped_by_last(i: Instruction, v: Value) -> bool:
-    """Whether the last instance passes over an operand: the carry class, but for an addition's
+    """Whether the last instance passes over an operand: of the special class, but for an addition's
     carry-in (the operand before the last of the real operation)."""
-    return v.type is CC and not i.form.carry_in
+    return v.type is PRED or (v.type is CC and not i.form.carry_in)
 
 
 # ------------------------------------------------------------------------- stage 1
 
 
+@step("LIC-12", "1 budget", "pass_id", "mode", "simple", "inner")
 def budget(
     pass_id: int, mode: Mode, *, simple: bool, preds: int = 1, inner: bool = False,
     base: float = 10.0, cbo: float = 22.0, scale: int = 10,
@@ -128,6 +133,7 @@ def budget(
     return amount / scale if inner else amount
 
 
+@step("LIC-06", "iteration limit", "kind", "value")
 def iteration_limit(kind: int, value: int) -> int:
     """The ratio that a nest is held to: 2 unless configured, 0: unlimited."""
     if kind == KnobKind.DEFAULT:
@@ -158,12 +164,16 @@ class HoistScope:
         return d is not None and d in self.region.members and d not in self.gone
 
 
-def forward(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> None:
+@step("LIC-14", "2 forward")
+def forward(
+    items: Sequence[Instruction], marks: Marks, scope: HoistScope
+) -> list[Instruction]:
     """Stage 2: mark operations whose registers are all made outside, looking at operands from the
-    last to the first."""
+    last to the first. Returns what it marked."""
     members, gone, blocked = scope.region.members, scope.gone, scope.blocked
     last, deep, index = scope.pass_id == 3, scope.multi_depth, marks.index
     uses, state, def_block = marks.use_count, marks.state, marks.def_block
+    marked = []
     for i in items:
         registers = [v for v in i._operands if v.__class__ is Instruction or is_register(v)]
         for v in registers:
@@ -183,31 +193,42 @@ def forward(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> No
             state[r] = HoistState.INVARIANT if invariant else HoistState.VARIANT
             if invariant:
                 def_block[r] = OUTSIDE
+        if invariant and i.results:
+            marked.append(i)
+    return marked
 
 
-def backward(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> None:
-    """Stage 3: whatever must stay has its results stamped with the block, and uses are counted.
+@step("LIC-18", "3 backward")
+def backward(
+    items: Sequence[Instruction], marks: Marks, scope: HoistScope
+) -> list[Instruction]:
+    """Stage 3: whatever must stay has its results stamped with the block, what may leave is
+    counted. Returns whose marks it took back.
 
     No clearing before, no marks on sources; the stamp comes whatever was there.
     """
     state, def_block, uses = marks.state, marks.def_block, marks.use_count
     index, variant = marks.index, HoistState.VARIANT
+    revoked = []
     for i in items:
         results = i.results
-        stays = scope.blocked(i)
-        for r in results:
-            stays = stays or state.get(r) is variant
+        blocked = scope.blocked(i)
+        stays = blocked or any(state.get(r) is variant for r in results)
+        if blocked and any(state.get(r) is HoistState.INVARIANT for r in results):
+            revoked.append(i)
         for r in results:
             if stays:
                 def_block[r] = index
                 state[r] = variant
             elif def_block.get(r) != index:
                 uses[r] = uses.get(r, 0) + 1
+    return revoked
 
 
+@step("LIC-20", "4 transitive")
 def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> int:
-    """Stage 4: what reads only external and marked values is marked too. Returns a mask of what
-    stood in the way: 1 memory, 2 other effects."""
+    """Stage 4: what reads marked values of the block, and nothing else that the loop makes, is
+    marked and counted too. Returns a mask of what stood in the way: 1 memory, 2 other effects."""
     mask = 0
     members, gone, index = scope.region.members, scope.gone, marks.index
     for i in items:
@@ -216,16 +237,21 @@ def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> 
         if scope.blocked(i):
             mask |= 1 if i.form.reads or i.form.writes else 2
             continue
+        chained = False
         for v in i._operands:
             d = v.definer
-            if d in members and d not in gone and not (
-                home(v) == index and marks.is_candidate(v)
-            ):
+            if d not in members or d in gone:
+                continue
+            if home(v) != index or not marks.is_candidate(v):
                 break
+            chained = True
         else:
+            if not chained:
+                continue
             for r in i.results:
                 marks.def_block[r] = OUTSIDE
                 marks.state[r] = HoistState.INVARIANT
+                marks.use_count[r] = marks.use_count.get(r, 0) + 1
     return mask
 
 
@@ -248,6 +274,7 @@ class Latencies:
     noop: Callable[[Form], bool]
 
 
+@step("LIC-23", "5 profit", "pass_id", "budget", "safe")
 def profit(
     items: Sequence[Instruction], marks: Marks, pass_id: int, budget: Fraction | None, safe: bool,
     counts: tuple[int, int], of: Latencies, move: Fraction = WHOLE,
@@ -257,7 +284,7 @@ def profit(
     weights = tables.score_weights(pass_id, safe)
     score = penalty = 0
     for i in items:
-        if not marks.all_leave(i) or not is_invariant(i, marks):
+        if not is_invariant(i, marks) or not marks.counted(i):
             continue
         f = i.form
         score += weights.long_latency.value if of.noop(f) else 1
@@ -277,6 +304,7 @@ def profit(
     return Verdict(score, budget, weights.real.value, size, penalty)
 
 
+@step("LIC-27", "count")
 def count(items: Iterable[Instruction], noop: Callable[[Form], bool]) -> int:
     """The weight of instructions as the later instances divide by it."""
     known: dict[Form, int] = {}
@@ -318,6 +346,7 @@ class Boundaries:
         return ""
 
 
+@step("LIC-09", "boundaries", "loop")
 def analyze_boundaries(
     loop: Loop, permitted: bool = True, hazards: Iterable[Instruction] | None = None
 ) -> Boundaries:
@@ -339,6 +368,7 @@ def analyze_boundaries(
     )
 
 
+@step("LIC-30", "calls", "loop")
 def calls(loop: Loop) -> list[tuple[Block, Mode]]:
     """From which blocks the core is called to hoist, and how: the header, of a loop of several
     blocks those that belong to no loop inside (an inner loop's header stands for what that loop
@@ -361,6 +391,7 @@ def calls(loop: Loop) -> list[tuple[Block, Mode]]:
     return out
 
 
+@step("LIC-31", "nested", "allowed", "simple", "body", "preds", "header", "ratio")
 def nested_allowed(
     *, allowed: bool, simple: bool, body: int, preds: int, header: int, ratio: int
 ) -> bool:

@@ -32,15 +32,17 @@ from nvir.analysis.induction import (
 from nvir.assembler.unroll.body_cost import loop_control
 from nvir.assembler.unroll.decision import UnrollCode
 from nvir.assembler.unroll.known import Counted, Known, is_symbol
-from nvir.documented.trace import Trace
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Param
+from nvir.ir.trace import step
+from nvir.ir.types import PRED
 from nvir.ir.values import Value
 
+WHOLE = "whole"  # a pass of the scanner that did not end early
 CALL_WEIGHT = 9  # of a call of a function of one block
 UNKNOWN_ITERATIONS = 10  # estimate of a loop whose count is not known (assumed)
 
@@ -97,9 +99,9 @@ OFFSETS = {
 RECORD_SIZE = 68  # bytes
 
 
+@step("UNR-12", "ScanLoopBody", "loop")
 def scan_body(
-    loop: Loop, nounroll: Container[Block], trip: TripCount | None, arch: int = 80,
-    trace: Trace | None = None,
+    loop: Loop, nounroll: Container[Block], trip: TripCount | None, arch: int = 80
 ) -> BodyRecord:
     """The record of a loop, by the scanner's three passes; `nounroll` blocks must not be copied.
 
@@ -107,18 +109,14 @@ def scan_body(
     both are assumed here: each pass ends at what makes the rest of it pointless.
     """
     r = BodyRecord()
-    ended = {
-        "header": _scan_header(r, loop),
-        "forward": _scan_forward(r, loop, Counted(loop, trip), arch),
-        "backward": _scan_backward(r, loop, nounroll),
-    }
-    if trace is not None:
-        for step, early in ended.items():
-            trace.note("UNR-54", step, early or "whole")
+    scan_header(r, loop)
+    scan_forward(r, loop, Counted(loop, trip), arch)
+    scan_backward(r, loop, nounroll)
     return r
 
 
-def _scan_header(r: BodyRecord, loop: Loop) -> str:
+@step("UNR-54", "header")
+def scan_header(r: BodyRecord, loop: Loop) -> str:
     """What the header's phis and the latch's test tell: writes that replace, the exit's register.
     Ends early at a latch without a test."""
     inside = loop.members
@@ -130,10 +128,11 @@ def _scan_header(r: BodyRecord, loop: Loop) -> str:
     if test is None:
         return "the latch tests nothing"
     r.single_exit_reg = sum(not is_invariant(v, inside) for v in test.operands) == 1
-    return ""
+    return WHOLE
 
 
-def _scan_forward(r: BodyRecord, loop: Loop, counted: Counted, arch: int) -> str:
+@step("UNR-54", "forward")
+def scan_forward(r: BodyRecord, loop: Loop, counted: Counted, arch: int) -> str:
     """Instruction by instruction: sizes, memory, calls, what folds. Asks nothing of folding where
     the loop has no induction variable that could become a constant."""
     known, control = Known(counted, arch), loop_control(counted)
@@ -148,10 +147,11 @@ def _scan_forward(r: BodyRecord, loop: Loop, counted: Counted, arch: int) -> str
             if foldable and i not in control and known.folds(i):
                 r.foldable += 1
     r.foldable += r.foldable_ldc
-    return "" if foldable else "nothing counts"
+    return WHOLE if foldable else "nothing counts"
 
 
-def _scan_backward(r: BodyRecord, loop: Loop, nounroll: Container[Block]) -> str:
+@step("UNR-54", "backward")
+def scan_backward(r: BodyRecord, loop: Loop, nounroll: Container[Block]) -> str:
     """From the latch up: branches, edges that leave, inner blocks that must stay. Ends at the
     first edge that leaves: the loop is passed over then."""
     inside = loop.members
@@ -164,7 +164,7 @@ def _scan_backward(r: BodyRecord, loop: Loop, nounroll: Container[Block]) -> str
         if any(s not in inside for s in branch.successors):
             r.cross_edges = True
             return f"an edge leaves from {block.name}"
-    return ""
+    return WHOLE
 
 
 def _count(r: BodyRecord, i: Instruction, known: Known) -> None:
@@ -217,6 +217,7 @@ POINTER, SIGNED, UNSIGNED, FLOAT = 10, 11, 12, 13
 ASCENDING, DESCENDING, UNKNOWN = 2, 5, 13
 
 
+@step("UNR-37", "direction", "compare")
 def direction(compare: str) -> int:
     """The class of a comparison, as the tool numbers them: 2 up, 5 down, 13 neither."""
     sign = compare.partition(".")[0]
@@ -225,6 +226,7 @@ def direction(compare: str) -> int:
     return DESCENDING if sign in ("gt", "ge", "hi", "hs") else UNKNOWN
 
 
+@step("UNR-35", "overflow guard", "kind", "stride", "factor", "bits")
 def stride_fits(kind: int, stride: int | float, factor: int, bits: int) -> bool:
     """Whether factor − 1 strides stay within the variable's width; a stride of 0 never does."""
     if stride == 0:
@@ -237,14 +239,57 @@ def stride_fits(kind: int, stride: int | float, factor: int, bits: int) -> bool:
     return abs(total) < 1 << bits
 
 
+Wrong = tuple[UnrollCode, str]  # why the exit cannot be counted
+
+
+@attrs.frozen(eq=False)
+class Counter:
+    """What AnalyzeIV finds: the variable that the latch's test compares, and the other side.
+
+    variable   None where the body writes it on several paths
+    """
+
+    variable: InductionVariable | None
+    test: Instruction
+    bound: Value
+    swapped: bool
+
+
 def counted_exit(
     loop: Loop, trip: TripCount | None, floats: bool = False, strict_stride: bool = False
-) -> CountedExit | tuple[UnrollCode, str]:
+) -> CountedExit | Wrong:
     """The exit of the latch, or the code of the first thing that is wrong with it (step M).
 
-    ExtractBound takes a stride that the loop leaves alone, literal or not, unless `strict_stride`;
-    VerifyStride then asks for its value and sign.
+    Each of the noted routines takes what the one before found: AnalyzeIV the variable, ExtractBound
+    the bound, VerifyStride what the body writes of both.
     """
+    found = analyze_iv(loop)
+    if not isinstance(found, Counter):
+        return found
+    kind = validate_iv(found, floats)
+    if not isinstance(kind, int):
+        return kind
+    bound = extract_bound(found, loop, strict_stride)
+    if isinstance(bound, tuple):
+        return bound
+    wrong = bound_block(found, bound, loop)
+    if wrong is not None:
+        return wrong
+    checked = verify_stride(loop, found, bound)
+    if checked.mask & INIT_WRITTEN:
+        return UnrollCode.IRREGULAR, "the body writes the variable on several paths"
+    if checked.mask & LIMIT_WRITTEN:
+        return UnrollCode.DEGENERATE, "the body writes the bound"
+    stride = stride_sign(found, trip, loop)
+    if isinstance(stride, tuple):
+        return stride
+    assert trip is not None
+    return CountedExit(trip, kind, stride, found.swapped)
+
+
+@step("UNR-28", "AnalyzeIV", "loop")
+def analyze_iv(loop: Loop) -> Counter | Wrong:
+    """The variable of the latch's test: 14 where there is none."""
     if len(loop.latches) != 1:
         return UnrollCode.IRREGULAR, f"{len(loop.latches)} back edges"
     branch = loop.latches[0].terminator
@@ -256,27 +301,106 @@ def counted_exit(
     variables = {iv.phi: iv for iv in induction_variables(loop)}
     inside = loop.members
     sides = [_side(v, loop, variables, inside) for v in test.operands[:2]]
-    iv = next((s for s in sides if isinstance(s, InductionVariable)), None)
+    for k, side in enumerate(sides):
+        if isinstance(side, InductionVariable):
+            return Counter(side, test, test.operands[1 - k], k == 1)
+    if UnrollCode.IRREGULAR in sides:
+        k = sides.index(UnrollCode.IRREGULAR)
+        return Counter(None, test, test.operands[1 - k], k == 1)
+    return UnrollCode.NO_INDUCTION, UnrollCode.NO_INDUCTION.text
+
+
+@step("UNR-29", "ValidateIV", "floats")
+def validate_iv(found: Counter, floats: bool) -> int | Wrong:
+    """The variable's class: 15 for one that does not count, 14 for one that stands still."""
+    iv, test = found.variable, found.test
     if iv is None:
-        return _no_variable(sides)
-    bound = test.operands[1 if sides[0] is iv else 0]
-    found = _class_of(iv, test, floats)
-    if not isinstance(found, int):
-        return found
-    wrong = _bound(iv, bound, loop, inside, strict_stride)
-    if wrong is not None:
-        return wrong
-    if not iv.is_constant_step:
-        return UnrollCode.STRIDE_SIGN, "the stride is known at run time only"
-    if trip is None or trip.variable.phi is not iv.phi or trip.exit not in loop.latches:
-        return UnrollCode.IRREGULAR, "the exit test is not of the variable and its bound"
+        return SIGNED
+    if iv.is_constant_step and iv.step == 0:
+        return UnrollCode.NO_INDUCTION, "the stride is 0"
+    if iv.kind == "float":
+        if floats:
+            return FLOAT
+        return UnrollCode.INDUCTION_CLASS, "the induction variable is a float"
+    if iv.kind == "pointer":
+        return POINTER
+    t = test.form.type
+    if t is None or t.bits != iv.bits or t.bits not in (16, 32, 64):
+        return UnrollCode.INDUCTION_CLASS, "the induction variable is no plain integer"
+    return SIGNED if t.name[0] == "s" else UNSIGNED
+
+
+@step("UNR-30", "ExtractBound", "strict")
+def extract_bound(found: Counter, loop: Loop, strict: bool) -> Value | Wrong:
+    """The bound: 16 where the body makes it, and strictly where the stride is no literal. A bound
+    that a phi of the header carries passes: VerifyStride sees that the body writes it."""
+    iv = found.variable
+    if strict and iv is not None and not iv.is_constant_step:
+        return UnrollCode.NO_BOUND, "the stride is no literal"
+    d = found.bound.definer
+    carried = d is not None and d.form.is_phi and d.block is loop.header
+    if not carried and not is_invariant(found.bound, loop.members):
+        return UnrollCode.NO_BOUND, "the bound is made in the body"
+    return found.bound
+
+
+@step("UNR-31", "bound block", "bound")
+def bound_block(found: Counter, bound: Value, loop: Loop) -> Wrong | None:
+    """The block that steps has one way in, else 17; start and bound differ, else 18."""
+    iv = found.variable
+    if iv is None:
+        return None
+    update = iv.update.definer
+    home = update.block if update is not None else loop.header
+    assert home is not None
+    ways = [p for p in home.preds if p not in loop.latches]
+    if len(ways) != 1:
+        return UnrollCode.IRREGULAR, f"the step's block is reached {len(ways)} ways"
+    if bound is iv.start:
+        return UnrollCode.DEGENERATE, "the variable starts at its bound"
+    return None
+
+
+INIT_WRITTEN, LIMIT_WRITTEN = 2, 1  # bits of VerifyStride's result
+
+
+@attrs.frozen
+class StrideCheck:
+    """What VerifyStride says. mask: INIT_WRITTEN, LIMIT_WRITTEN; score: of the directions, which
+    phase 24 asks for. The tool counts registers of class 5; here these are predicates (assumed)."""
+
+    mask: int = 0
+    score: int = 0
+
+
+@step("UNR-32", "VerifyStride", "bound")
+def verify_stride(loop: Loop, found: Counter, bound: Value) -> StrideCheck:
+    """Walk the body's definitions and uses: whether it writes the variable beside its step, or the
+    bound."""
+    mask = INIT_WRITTEN if found.variable is None else 0
+    if not is_invariant(bound, loop.members):
+        mask |= LIMIT_WRITTEN
+    made = [r for b in loop.blocks for i in b for r in i.results if r.type is PRED]
+    read = {v for b in loop.blocks for i in b for v in i.operands if v.type is PRED}
+    once = sum(len(set(r.users)) == 1 for r in made)
+    alone = sum(r not in read for r in made)
+    return StrideCheck(mask, once + alone if once else alone + (len(made) > alone))
+
+
+@step("UNR-29", "stride sign")
+def stride_sign(found: Counter, trip: TripCount | None, loop: Loop) -> int | float | Wrong:
+    """The stride: 19 where it leads away from the bound, or where only a run knows it."""
+    iv = found.variable
+    assert iv is not None
     stride = iv.step
     if not isinstance(stride, int | float):
         return UnrollCode.STRIDE_SIGN, "the stride is known at run time only"
+    if trip is None or trip.variable.phi is not iv.phi or trip.exit not in loop.latches:
+        return UnrollCode.IRREGULAR, "the exit test is not of the variable and its bound"
     away = {ASCENDING: -1, DESCENDING: 1}.get(direction(trip.compare), 0)
     if away * stride > 0:
         return UnrollCode.STRIDE_SIGN, f"stride {stride} under {trip.compare}"
-    return CountedExit(trip, found, stride, sides[0] is not iv)
+    return stride
 
 
 def _comparison(p: Value) -> Instruction | None:
@@ -310,50 +434,6 @@ def _side(
     return UnrollCode.NO_INDUCTION
 
 
-def _no_variable(sides: list[InductionVariable | UnrollCode | None]) -> tuple[UnrollCode, str]:
-    if UnrollCode.IRREGULAR in sides:
-        return UnrollCode.IRREGULAR, "the body writes the variable on several paths"
-    return UnrollCode.NO_INDUCTION, UnrollCode.NO_INDUCTION.text
-
-
-def _class_of(
-    iv: InductionVariable, test: Instruction, floats: bool
-) -> int | tuple[UnrollCode, str]:
-    if iv.is_constant_step and iv.step == 0:
-        return UnrollCode.NO_INDUCTION, "the stride is 0"
-    if iv.kind == "float":
-        if floats:
-            return FLOAT
-        return UnrollCode.INDUCTION_CLASS, "the induction variable is a float"
-    if iv.kind == "pointer":
-        return POINTER
-    t = test.form.type
-    if t is None or t.bits != iv.bits or t.bits not in (16, 32, 64):
-        return UnrollCode.INDUCTION_CLASS, "the induction variable is no plain integer"
-    return SIGNED if t.name[0] == "s" else UNSIGNED
-
-
-def _bound(
-    iv: InductionVariable, bound: Value, loop: Loop, inside: AbstractSet[Block], strict: bool
-) -> tuple[UnrollCode, str] | None:
-    if strict and not iv.is_constant_step:
-        return UnrollCode.NO_BOUND, "the stride is no literal"
-    d = bound.definer
-    if not is_invariant(bound, inside):
-        if d is not None and d.form.is_phi and d.block is loop.header:
-            return UnrollCode.DEGENERATE, "the body writes the bound"
-        return UnrollCode.NO_BOUND, "the bound is made in the body"
-    update = iv.update.definer
-    home = update.block if update is not None else loop.header
-    assert home is not None
-    ways = [p for p in home.preds if p not in loop.latches]
-    if len(ways) != 1:
-        return UnrollCode.IRREGULAR, f"the step's block is reached {len(ways)} ways"
-    if bound is iv.start:
-        return UnrollCode.DEGENERATE, "the variable starts at its bound"
-    return None
-
-
 # -------------------------------------------------------------- frequencies, calls
 
 _FREQUENCY = re.compile(r"frequency\s+(\d+)")
@@ -384,6 +464,7 @@ class PreScan:
     multi_exit: bool = False
 
 
+@step("UNR-05", "pre-scan", "function")
 def pre_scan(function: Function) -> PreScan:
     """Look at the calls before the loops; exits are looked at in loops that run more than once."""
     found = []

@@ -29,7 +29,6 @@ from nvir.analysis.induction import trip_count
 from nvir.analysis.pressure import register_pressure
 from nvir.assembler.unroll.decide import has_pragma
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
-from nvir.documented.trace import Trace
 from nvir.documented.unroll.facts import (
     BodyRecord,
     CountedExit,
@@ -41,6 +40,7 @@ from nvir.documented.unroll.facts import (
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.trace import looking_at, step
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 from nvir.passes.loop.unroll.wishes import overridden
 
@@ -108,11 +108,13 @@ class Rules:
 # ---------------------------------------------------------------- single steps
 
 
+@step("UNR-11", "E hot", "latch", "header")
 def is_hot(latch: int, header: int) -> bool:
     """Step E: how often latch and header run."""
     return latch > HOT_RUNS and header > 0 and latch // header > HOT_RATIO
 
 
+@step("UNR-14", "G remaining cost")
 def remaining_cost(r: BodyRecord, rules: Rules) -> int:
     """Step G: what a copy costs."""
     size = r.size
@@ -124,6 +126,7 @@ def remaining_cost(r: BodyRecord, rules: Rules) -> int:
     return cost - penalty if rules.literal else cost + penalty
 
 
+@step("UNR-19", "K factor, count known", "T", "cost")
 def known_factor(T: int, cost: int, rules: Rules, share: float = 0.0) -> int:
     """Step K, count known: the factor, T for full unrolling, 0 for none."""
     if rules.literal:
@@ -139,11 +142,13 @@ def known_factor(T: int, cost: int, rules: Rules, share: float = 0.0) -> int:
     return next((f for f in fits if T % f == 0), fits[0] if fits else 0)
 
 
+@step("UNR-23", "K1 texture budget", "fetches")
 def tex_budget(fetches: int, rules: Rules) -> int:
     """Step K1."""
     return rules.tex_budget or min(TEX_EACH * fetches + TEX_BASE, TEX_MOST)
 
 
+@step("UNR-24", "K2-K4 factor, count unknown", "cost", "hot", "multi")
 def unknown_factor(r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rules) -> int:
     """Steps K2 to K4, count unknown."""
     factor = 0 if rules.literal else rules.unknown_count
@@ -161,6 +166,7 @@ def unknown_factor(r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rule
     return CLAMPED if factor == 0 and rules.non_innermost else factor
 
 
+@step("UNR-21", "allowance", "saved")
 def allowance(saved: int, rules: Rules, single: bool = False) -> int:
     """Instructions that all copies together may have."""
     if single:
@@ -168,6 +174,7 @@ def allowance(saved: int, rules: Rules, single: bool = False) -> int:
     return rules.budget + rules.per_percent * saved
 
 
+@step("UNR-22", "O budget", "factor", "cost", "limit", "T")
 def within_budget(factor: int, cost: int, limit: int, T: int | None) -> int:
     """The evaluator's loop: the factor reduced until all copies fit."""
     if factor > ALWAYS_ROUND and T == 1:
@@ -177,81 +184,192 @@ def within_budget(factor: int, cost: int, limit: int, T: int | None) -> int:
     return factor
 
 
+@step("UNR-07", "A nounroll reaches inwards", "loops")
+def nounroll_inwards(loops: list[Loop]) -> frozenset[Block]:
+    """Step A: the blocks inside of loops that must stay."""
+    return frozenset(
+        b for loop in loops if has_pragma(loop) for child in loop.children for b in child.blocks
+    )
+
+
+@step("UNR-08", "B eligible")
+def passed_over(loop: Loop, inherited: frozenset[Block], rules: Rules) -> str:
+    """Step B: why a loop is passed over without a code, or ""."""
+    if loop.header in inherited and not rules.force_all:
+        return 'a loop around it has .pragma "nounroll"'
+    return ""
+
+
+@step("UNR-09", "C latch")
+def indirect_exit(loop: Loop) -> bool:
+    """Step C: whether the latch ends in something else than a conditional branch."""
+    branch = loop.latches[0].terminator
+    return branch is None or branch.form.name != "bra" or branch.guard is None
+
+
+@step("UNR-10", "D nounroll")
+def nounroll(
+    loop: Loop, refused: tuple[Refusal, str] | None, rules: Rules, off: frozenset[Block]
+) -> str:
+    """Step D: why the loop must stay, or ""."""
+    first, function = loop.header.first, loop.header.function
+    module = function.module
+    if not rules.enabled:
+        return "knob LoopUnroll is off"
+    if refused is not None and refused[0] is Refusal.CONVERGENT:
+        return refused[0].text(refused[1])
+    if has_pragma(loop) or (module is not None and "nounroll" in module.pragmas):
+        return '.pragma "nounroll"'
+    if first is not None and "nounroll" in function.marks.get(first, ()):
+        return "the header's first instruction is marked nounroll"
+    return "knob block-nounroll" if loop.header in off else ""
+
+
+@step("UNR-15", "H override")
+def override_string(rules: Rules, number: int, name: str) -> str:
+    """Step H: what the override string says of a block."""
+    return overridden(rules.override, number, name)
+
+
+@step("UNR-17", "J fetches of an outer loop", "cost")
+def few_fetches(r: BodyRecord, cost: int, rules: Rules, forced: bool) -> str:
+    """Step J: why a loop has too few fetches for its size, or ""."""
+    if rules.non_innermost or forced or TEX_GAIN * r.tex >= cost:
+        return ""
+    return f"{TEX_GAIN}·{r.tex} < {cost}"
+
+
+@step("UNR-18", "K forced")
+def forced_factor(forced: bool, rules: Rules) -> int:
+    """Step K of a forced loop; 0 for others."""
+    return 1 << rules.force_factor if forced else 0
+
+
+@step("UNR-27", "L knob")
+def knob_factor(rules: Rules) -> int:
+    """Step L: the factor that a knob sets; 0 for none."""
+    return rules.factor
+
+
+@step("UNR-49", "unknown counts")
+def unknown_refused(r: BodyRecord, multi: bool, rules: Rules) -> tuple[UnrollCode, str] | None:
+    """What knobs have against a loop of unknown count."""
+    if not rules.variable_bounds:
+        return UnrollCode.NO_BOUND, "knob UnrollVariableBounds is off"
+    if multi and not rules.unknown_multi_block:
+        return UnrollCode.OTHER, "several blocks and an unknown count"
+    if rules.unknown_limit and r.size > rules.unknown_limit:
+        return UnrollCode.OTHER, f"{r.size} > {rules.unknown_limit} at an unknown count"
+    if rules.inst_limit and r.size > max(rules.inst_limit, rules.small_body):
+        return UnrollCode.OTHER, f"{r.size} > {rules.inst_limit:g} at an unknown count"
+    return None
+
+
+@step("UNR-33", "N constant count")
+def constant_count(exit: CountedExit | tuple[UnrollCode, str]) -> int | None:
+    """Step N: the count, where it is a constant."""
+    return exit.trip.count if isinstance(exit, CountedExit) else None
+
+
+@step("UNR-53", "swap")
+def swaps(loop: Loop, exit: CountedExit) -> bool:
+    """Whether the copies run the other way: the bound is the first operand, and nothing in the
+    body ties lanes together. An entry of the tool's convergence table goes over to the copies;
+    here each copy of a convergent operation is one itself, so there is no table to keep."""
+    return exit.swapped and not any(i.form.convergent for b in loop.blocks for i in b)
+
+
+@step("UNR-39", "pieces")
+def in_pieces(loop: Loop, swapped: bool) -> bool:
+    """Whether the rest of a count may be pieces of 2^k copies: an outermost loop that does not run
+    the other way."""
+    return not swapped and loop.depth == 1
+
+
+@step("UNR-48", "predicates", "used")
+def predicate_pressure(used: int, rules: Rules, chosen: bool) -> str:
+    """Why too many predicates are live, or ""."""
+    if chosen or 100 * used <= rules.preg_percent * PREDICATES:
+        return ""
+    return f"{used} of {PREDICATES} predicates are live"
+
+
+@step("UNR-34", "O full", "factor", "T", "fits")
+def unrolls_fully(
+    factor: int, T: int | None, fits: bool, small: bool, r: BodyRecord, rules: Rules
+) -> bool:
+    """Step O: all iterations, and something folds."""
+    return factor == T and fits and (small or r.foldable > 0 or not rules.literal)
+
+
+@step("UNR-42", "P rounds", "T", "factor")
+def rounds(T: int | None, factor: int) -> int | None:
+    """Step P: iterations of the unrolled loop; the remainder of the count is peeled."""
+    return (T - T % factor) // factor if T is not None else None
+
+
 # ------------------------------------------------------------------- the flow
 
 
 def documented_decisions(
     function: Function, rules: Rules, off: frozenset[Block] = frozenset(),
-    refusals: Refusals | None = None, forced: bool = False, trace: Trace | None = None,
+    refusals: Refusals | None = None, forced: bool = False,
 ) -> dict[Block, UnrollDecision]:
     """The verdict on each natural loop, by its header, in reverse post-order backwards.
 
-    `off` are headers that knob 91 names, `forced` a pragma of the module. `trace` collects what the
-    steps did.
+    `off` are headers that knob 91 names, `forced` a pragma of the module.
     """
-    flow = _Flow(function, rules, off, refusals or Refusals(function), forced, trace)
-    return {x.header: flow.decide(x) for x in reversed(flow.loops)}
+    flow = _Flow(function, rules, off, refusals or Refusals(function), forced)
+    made = {}
+    for loop in reversed(flow.loops):
+        looking_at(loop.header.name)
+        made[loop.header] = verdict(flow, loop)
+    return made
+
+
+@step("UNR-45", "verdict")
+def verdict(flow: _Flow, loop: Loop) -> UnrollDecision:
+    """What becomes of a loop: the code of the step that rejects it, or its factor."""
+    return flow.decide(loop)
 
 
 class _Flow:
     def __init__(
         self, function: Function, rules: Rules, off: frozenset[Block], refusals: Refusals,
-        forced: bool, trace: Trace | None,
+        forced: bool,
     ) -> None:
         self.function, self.rules, self.off = function, rules, off
-        self.refusals, self.forced, self.trace = refusals, forced, trace
+        self.refusals, self.forced = refusals, forced
         self.loops = natural_loops(function)
         self.trips = {x.header: trip_count(x) for x in self.loops}
         self.number = {b: k for k, b in enumerate(function.blocks)}
         self.total = sum(len(b) for b in function.blocks)
-        self.inherited: set[Block] = set()  # step A
-        for loop in self.loops:
-            if has_pragma(loop):
-                self.inherited.update(b for child in loop.children for b in child.blocks)
+        self.inherited = nounroll_inwards(self.loops)
 
     def decide(self, loop: Loop) -> UnrollDecision:
-        header = loop.header
+        header, rules = loop.header, self.rules
         none = UnrollDecision(step="B")
-
-        def reject(code: UnrollCode, step: str, why: str = "") -> UnrollDecision:
-            return none.none(code, why, step)
-
-        if header in self.inherited and not self.rules.force_all:
-            return attrs.evolve(none, reason='a loop around it has .pragma "nounroll"')
-        branch = loop.latches[0].terminator
-        if branch is None or branch.form.name != "bra" or branch.guard is None:
-            return reject(UnrollCode.INDIRECT_EXIT, "C")
-        refused = self.refusals.of(loop)
-        why = self._nounroll(loop, refused)
+        why = passed_over(loop, self.inherited, rules)
         if why:
-            return reject(UnrollCode.NOUNROLL, "D", why)
-        r = scan_body(loop, self._staying(loop), self.trips[header], trace=self.trace)
-        cost = remaining_cost(r, self.rules)
+            return attrs.evolve(none, reason=why)
+        if indirect_exit(loop):
+            return none.none(UnrollCode.INDIRECT_EXIT, "", "C")
+        why = nounroll(loop, self.refusals.of(loop), rules, self.off)
+        if why:
+            return none.none(UnrollCode.NOUNROLL, why, "D")
+        r = scan_body(loop, self._staying(loop), self.trips[header])
+        cost = remaining_cost(r, rules)
         none = attrs.evolve(none, size=r.size, cost=cost, saved=r.saved)
         if r.cross_edges:
             return attrs.evolve(none, step="F", reason="an edge leaves the body")
-        said = overridden(self.rules.override, self.number[header], header.name)
+        said = override_string(rules, self.number[header], header.name)
         if said == "skip":
             return attrs.evolve(none, step="H", reason="the override string names the block")
         forced = self.forced or said == "force"
-        if not self.rules.non_innermost and not forced and TEX_GAIN * r.tex < cost:
-            why = f"{TEX_GAIN}·{r.tex} < {cost}"
-            return reject(UnrollCode.TEXTURE_RATIO, "J", why)
+        why = few_fetches(r, cost, rules, forced)
+        if why:
+            return none.none(UnrollCode.TEXTURE_RATIO, why, "J")
         return self._factor(loop, r, none, forced)
-
-    def _nounroll(self, loop: Loop, refused: tuple[Refusal, str] | None) -> str:
-        """Step D: why the loop must stay, or ""."""
-        first = loop.header.first
-        module = self.function.module
-        if not self.rules.enabled:
-            return "knob LoopUnroll is off"
-        if refused is not None and refused[0] is Refusal.CONVERGENT:
-            return refused[0].text(refused[1])
-        if has_pragma(loop) or (module is not None and "nounroll" in module.pragmas):
-            return '.pragma "nounroll"'
-        if first is not None and "nounroll" in self.function.marks.get(first, ()):
-            return "the header's first instruction is marked nounroll"
-        return "knob block-nounroll" if loop.header in self.off else ""
 
     def _staying(self, loop: Loop) -> set[Block]:
         return {
@@ -262,75 +380,60 @@ class _Flow:
     def _factor(
         self, loop: Loop, r: BodyRecord, none: UnrollDecision, forced: bool
     ) -> UnrollDecision:
-        """Steps K to P."""
+        """Steps K to M. The count being needed for K, the exit of M is looked at first; what is
+        wrong with it is told in its turn."""
         rules, cost = self.rules, none.cost
-        exit = counted_exit(
-            loop, self.trips[loop.header], rules.floats, rules.strict_stride
-        )
-        T = exit.trip.count if isinstance(exit, CountedExit) else None
+        exit = counted_exit(loop, self.trips[loop.header], rules.floats, rules.strict_stride)
+        T = constant_count(exit)
         none = attrs.evolve(none, T=T)
         multi = len(loop.blocks) > 1
-
-        def reject(code: UnrollCode, step: str, why: str = "") -> UnrollDecision:
-            return none.none(code, why, step)
-
-        chosen = 0 if rules.literal else rules.factor  # step L, where it is repaired
+        chosen = 0 if rules.literal else knob_factor(rules)  # step L, where it is repaired
         small = r.size < rules.small_limit and T is not None and T * r.size <= rules.full_limit
-        if forced:
-            factor, why = 1 << rules.force_factor, "forced"
+        power = forced_factor(forced, rules)
+        if power:
+            factor, why = power, "forced"
         elif chosen:
             factor, why = chosen, "knob LoopUnrollFactor"
         elif T is not None:
             factor = T if small else known_factor(T, cost, rules, r.size / self.total)
             why = f"T = {T}, cost {cost}"
             if factor <= 0:
-                return reject(UnrollCode.NO_FACTOR, "K", f"{why}: no factor")
+                return none.none(UnrollCode.NO_FACTOR, f"{why}: no factor", "K")
         else:
-            limited = self._unknown_refused(r, multi) if isinstance(exit, CountedExit) else None
+            limited = unknown_refused(r, multi, rules) if isinstance(exit, CountedExit) else None
             if limited is not None:
-                return reject(limited[0], "K", limited[1])
+                return none.none(*limited, "K")
             latch = loop.latches[0]
             entry = loop.header if rules.literal else (loop.preheader or loop.header)
             hot = is_hot(self.runs.get(latch, 0), self.runs.get(entry, 0))
             factor = unknown_factor(r, cost, hot, multi, rules)
             why = f"unknown count, cost {cost}, {'' if hot else 'not '}hot"
-        if rules.literal and rules.factor and not forced:
-            factor, why = rules.factor, "knob LoopUnrollFactor"  # step L
-            chosen = factor
+        if rules.literal and not power:
+            chosen = knob_factor(rules)  # step L
+            if chosen:
+                factor, why = chosen, "knob LoopUnrollFactor"
         if not isinstance(exit, CountedExit):
-            return reject(exit[0], "M", exit[1])
-        return self._emit(loop, r, none, exit, factor, why, bool(forced or chosen), small)
-
-    def _unknown_refused(self, r: BodyRecord, multi: bool) -> tuple[UnrollCode, str] | None:
-        rules = self.rules
-        if not rules.variable_bounds:
-            return UnrollCode.NO_BOUND, "knob UnrollVariableBounds is off"
-        if multi and not rules.unknown_multi_block:
-            return UnrollCode.OTHER, "several blocks and an unknown count"
-        if rules.unknown_limit and r.size > rules.unknown_limit:
-            return UnrollCode.OTHER, f"{r.size} > {rules.unknown_limit} at an unknown count"
-        if rules.inst_limit and r.size > max(rules.inst_limit, rules.small_body):
-            return UnrollCode.OTHER, f"{r.size} > {rules.inst_limit:g} at an unknown count"
-        return None
+            return none.none(*exit, "M")
+        return self._emit(loop, r, none, exit, factor, why, bool(power or chosen), small)
 
     def _emit(
         self, loop: Loop, r: BodyRecord, none: UnrollDecision, exit: CountedExit, factor: int,
         why: str, forced: bool, small: bool,
     ) -> UnrollDecision:
-        """Steps N to P."""
+        """Steps O and P."""
         rules, T, cost = self.rules, none.T, none.cost
         limit = allowance(r.saved, rules, len(self.loops) == 1)
-        pieces = not self._swaps(loop, exit) and loop.depth == 1
-        none = attrs.evolve(none, limit=limit, pieces=pieces)
+        none = attrs.evolve(none, limit=limit, pieces=in_pieces(loop, swaps(loop, exit)))
 
         def reject(code: UnrollCode, step: str, text: str) -> UnrollDecision:
             return attrs.evolve(none, code=code, step=step, reason=f"{why}: {text}")
 
         if len(loop.blocks) > 1 and not rules.multi_block:
             return reject(UnrollCode.OTHER, "O", "knob UnrollMultiBlockLoops is off")
-        used = self._predicates(loop)
-        if not forced and 100 * used > rules.preg_percent * PREDICATES:
-            return reject(UnrollCode.OTHER, "O", f"{used} of {PREDICATES} predicates are live")
+        used = max(self.predicates.get(b, 0) for b in loop.blocks)
+        full = predicate_pressure(used, rules, forced)
+        if full:
+            return reject(UnrollCode.OTHER, "O", full)
         if r.tex3d and r.saved < rules.tex3d_percent:
             return reject(UnrollCode.OTHER, "O", f"saves {r.saved} % < {rules.tex3d_percent} %")
         wanted = factor
@@ -338,9 +441,8 @@ class _Flow:
             factor = within_budget(factor, cost, limit, T)
             if factor <= 1 < wanted:
                 return reject(UnrollCode.NO_FACTOR, "O", f"2·{cost} > {limit}")
-        variable = exit.trip.variable
-        fits = stride_fits(exit.kind, exit.stride, factor, variable.bits)
-        if factor == T and fits and (small or r.foldable or not rules.literal):
+        fits = stride_fits(exit.kind, exit.stride, factor, exit.trip.variable.bits)
+        if unrolls_fully(factor, T, fits, small, r, rules):
             return attrs.evolve(none.full(why), step="O")
         if factor < 2:
             return reject(UnrollCode.OTHER, "P", f"factor {factor}")
@@ -348,21 +450,9 @@ class _Flow:
             return reject(
                 UnrollCode.OTHER, "P", f"{factor - 1} strides of {exit.stride} overflow"
             )
-        rounds = (T - T % factor) // factor if T is not None else None
-        return attrs.evolve(none.partial(factor, why), step="P", iterations=rounds)
-
-    def _swaps(self, loop: Loop, exit: CountedExit) -> bool:
-        """Whether the copies run the other way: the bound is the first operand, and nothing in the
-        body ties lanes together. An entry of the tool's convergence table goes over to the copies;
-        here each copy of a convergent operation is one itself, so there is no table to keep."""
-        convergent = any(i.form.convergent for b in loop.blocks for i in b)
-        if self.trace is not None:
-            self.trace.note("UNR-53", "swap", exit.swapped and not convergent)
-        return exit.swapped and not convergent
-
-    def _predicates(self, loop: Loop) -> int:
-        """Most predicates that are live at an instruction of the loop."""
-        return max(self.predicates.get(b, 0) for b in loop.blocks)
+        return attrs.evolve(
+            none.partial(factor, why), step="P", iterations=rounds(T, factor)
+        )
 
     @functools.cached_property
     def predicates(self) -> dict[Block, int]:

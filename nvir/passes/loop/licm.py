@@ -38,6 +38,7 @@ from nvir.ir.cfg import EdgePlace, interpose_all
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.trace import looking_at, step
 from nvir.passes.context import Context
 from nvir.passes.policies import Hoisting, decision_policy
 from nvir.passes.remarks import Code, analysis, missed, passed, place_of
@@ -110,7 +111,7 @@ def run(function: Function, ctx: Context) -> bool:
         _tell(d, ctx, moving)
     if not nest.moved or not ctx.knob("mover-enable", pass_id=pass_id):
         return False
-    _move(nest)
+    mover(nest, marked=ctx.policy == "documented")
     ctx.count("hoisted", len(nest.moved))
     return True
 
@@ -143,6 +144,7 @@ def decide(function: Function, ctx: Context, pass_id: int, nest: Nest) -> list[H
 def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) -> HoistDecision:
     if not loop.entries:
         return HoistDecision(loop, why=NO_ENTRY)
+    looking_at(loop.header.name)
     late = ctx.knob("HoistLate", loop.header, pass_id=pass_id)  # knob 381
     inner = loop.parent is not None
     block = tables.block_policy(
@@ -191,8 +193,10 @@ def _tell(d: HoistDecision, ctx: Context, moving: bool) -> None:
         ctx.remark(NOT_PAYING, d.loop, count=d.invariant, **v.numbers())
 
 
-def _move(nest: Nest) -> None:
-    """Put everything that leaves a loop at the end of its preheader."""
+@step("LIC-28", "mover", "marked")
+def mover(nest: Nest, marked: bool = False) -> list[Instruction]:
+    """Put everything that leaves a loop at the end of its preheader, and mark it as hoisted where
+    asked. Returns what moved."""
     leaving = [(x, nest.lifted[x.header]) for x in nest.loops if nest.lifted.get(x.header)]
     place: dict[Block, Block] = {}
     wanted = []
@@ -209,3 +213,6 @@ def _move(nest: Nest) -> None:
         assert anchor is not None
         for i in instructions:
             i.move_before(anchor)
+            if marked:
+                nest.function.marks.setdefault(i, set()).add("hoisted")
+    return [i for _, instructions in leaving for i in instructions]
