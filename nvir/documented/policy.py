@@ -18,7 +18,7 @@ from nvir.documented.unroll.steps import BLOCKS_LEAST, Rules, documented_decisio
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
-from nvir.ir.trace import step
+from nvir.ir.text.trace import step
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.loop_unroll import NEVER, override_of
 from nvir.passes.loop.unroll.prepare import Refusals

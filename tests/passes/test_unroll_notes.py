@@ -44,7 +44,7 @@ from nvir.documented.unroll.steps import (
     within_budget,
 )
 from nvir.ir.loops import natural_loops
-from nvir.ir.trace import Trace
+from nvir.ir.text.trace import Trace
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs, all_knobs

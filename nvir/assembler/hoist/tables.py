@@ -12,7 +12,7 @@ from typing import Literal
 
 import attrs
 
-from nvir.ir.trace import step
+from nvir.ir.text.trace import step
 from nvir.sm.origin import Origin
 
 PassId = Literal[0, 1, 2, 3]

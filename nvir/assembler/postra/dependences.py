@@ -31,6 +31,7 @@ from typing import Literal
 import attrs
 
 from nvir.assembler.postra.code import LoopCode, PhysicalOp, Reg, reg_name
+from nvir.ir.text.trace import step
 from nvir.sm.latency import edge_latency
 from nvir.sm.profile import Profile
 
@@ -91,6 +92,7 @@ def result_is_variable(profile: Profile, op: PhysicalOp) -> bool:
     return row.variable or bool(row.levels)
 
 
+@step("PRA-02", "A dependences")
 def dependences(
     code: LoopCode, *, level: str = "l1", policy: str = "observed"
 ) -> list[Dependence]:
@@ -168,6 +170,7 @@ class CarriedDependence:
     cycles: int
 
 
+@step("PRA-02", "A carried")
 def register_carried(
     found: Sequence[Dependence], stages: Sequence[int], start: int, end: int
 ) -> dict[int, tuple[CarriedDependence, ...]]:

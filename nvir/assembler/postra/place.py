@@ -38,6 +38,7 @@ from nvir.assembler.postra.records import (
     encode,
 )
 from nvir.assembler.regalloc.banks import is_conflict
+from nvir.ir.text.trace import step
 from nvir.sm.profile import Profile
 
 
@@ -68,6 +69,7 @@ def has_conflict(op: PhysicalOp) -> bool:
 # ---------------------------------------------------------------- phase B
 
 
+@step("PRA-08", "B slots", "mask")
 def stage_slots(code: LoopCode, stages: Sequence[int], mask: int) -> tuple[StageSlot, ...]:
     """The stages of the mask with their operations, in the order of the body."""
     out = []
@@ -80,6 +82,7 @@ def stage_slots(code: LoopCode, stages: Sequence[int], mask: int) -> tuple[Stage
     return tuple(out)
 
 
+@step("PRA-03", "B liveness")
 def stage_liveness(
     slots: Sequence[StageSlot], found: Sequence[Dependence], live_out: frozenset[Reg]
 ) -> dict[Reg, LivenessRow]:
@@ -112,6 +115,7 @@ def stage_liveness(
     return {r: LivenessRow(*row) for r, row in rows.items()}
 
 
+@step("PRA-03", "B successors")
 def propagate(
     rows: Mapping[Reg, LivenessRow], successors: Mapping[str, frozenset[Reg]]
 ) -> dict[str, dict[Reg, LivenessRow]]:
@@ -126,6 +130,7 @@ def propagate(
 # ---------------------------------------------------------------- phase C
 
 
+@step("PRA-10", "C placement", "ii", "mask", "mode")
 def place(
     code: LoopCode, found: Sequence[Dependence], ii: int, stages: Sequence[int], mask: int, *,
     slots: Sequence[int] | None = None, pipes: Sequence[str] | None = None, mode: int = 0,
@@ -294,6 +299,7 @@ class _Placer:
             self.profile.banks.classify(r)[0] for kind, r in op.writes if kind == "R"
         )
 
+    @step("PRA-08", "C record", "n")
     def _record(self, n: int, route: Route) -> SchedulingRecord:
         own = carried = self.stages[n] * self.ii
         for d in self.preds[n]:

@@ -18,6 +18,7 @@ import attrs
 
 from nvir.assembler.postra.code import Reg
 from nvir.ir.errors import NvirError, Unsupported
+from nvir.ir.text.trace import step
 from nvir.sm.profile import RegisterBanks
 
 MODULO, CARRIED = 0x10, 0x01
@@ -42,6 +43,7 @@ def encode(route: Route, stage: int) -> int:
     return MODULO | stage << 5 if route is Route.MODULO else CARRIED | stage << 1
 
 
+@step("PRA-04", "C route", "flags", "stage", "register", "mode")
 def decode(
     flags: int, stage: int, register: int, banks: RegisterBanks, mode: int = 0,
     blocked: bool = False,

@@ -26,7 +26,7 @@ from nvir.documented.hoist.stages import (
     skipped_by_last,
 )
 from nvir.ir.instruction import Instruction
-from nvir.ir.trace import shown, step
+from nvir.ir.text.trace import shown, step
 from nvir.ir.values import Value
 
 

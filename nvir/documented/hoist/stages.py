@@ -43,7 +43,7 @@ from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import Form
-from nvir.ir.trace import step
+from nvir.ir.text.trace import step
 from nvir.ir.types import CC, PRED, VOID
 from nvir.ir.values import Value
 from nvir.passes.knobs import KnobKind

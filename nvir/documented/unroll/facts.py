@@ -38,7 +38,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.opcodes import OpKind
 from nvir.ir.symbols import Param
-from nvir.ir.trace import step
+from nvir.ir.text.trace import step
 from nvir.ir.types import PRED
 from nvir.ir.values import Value
 

@@ -40,7 +40,7 @@ from nvir.documented.unroll.facts import (
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
-from nvir.ir.trace import looking_at, step
+from nvir.ir.text.trace import looking_at, step
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 from nvir.passes.loop.unroll.wishes import overridden
 

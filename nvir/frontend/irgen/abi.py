@@ -34,6 +34,7 @@ from nvir.frontend.tree.types import (
     strip,
     underlying,
 )
+from nvir.ir.text.trace import step
 from nvir.ir.types import VOID, Type, int_type, pointer, struct
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ def classify_result(types: Types, t: CType, policy: str) -> Passing | None:
     return Passing(t, Kind.DIRECT, types.memory(t), attributes=_scalar_attributes(t))
 
 
+@step("CAL-05", "5 classify")
 def classify(types: Types, f: FunctionType | Function, policy: str) -> ABI:
     """The ABI of a function, or of what a pointer to a function type points to."""
     if isinstance(f, Function):

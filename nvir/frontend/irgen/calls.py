@@ -49,6 +49,7 @@ from nvir.frontend.tree.types import (
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm_values import NvvmCall
+from nvir.ir.text.trace import step
 from nvir.ir.types import I1, I8, VOID, StructType, Type, pointer
 from nvir.ir.values import Value
 
@@ -70,6 +71,7 @@ def is_special_intrinsic(number: int) -> bool:
 # ------------------------------------------------------------------ 1 the type
 
 
+@step("CAL-01", "1 type")
 def callee_type(e: Expr) -> FunctionType:
     """The function type behind a callee, through typedefs and a pointer."""
     t = strip(typed(e))
@@ -145,6 +147,7 @@ def _other_way(g: IRGenState, e: Call) -> tuple[Value | None] | None:
     return None
 
 
+@step("CAL-03", "3 special")
 def _special(g: IRGenState, e: Call, f: Function) -> Value | None:
     """Arguments as they are, objects by address; nothing is classified. The one that returns in
     its own way leaves its object where its first argument points."""
@@ -218,6 +221,7 @@ def _nothing() -> Value:
     return undef(pointer())
 
 
+@step("CAL-10", "7 location")
 def _debug_location(g: IRGenState, e: Call) -> None:
     g.events.append("debugloc")
     g.at(e.place)
@@ -226,6 +230,7 @@ def _debug_location(g: IRGenState, e: Call) -> None:
 # ------------------------------------------------------------------ 4 arguments
 
 
+@step("CAL-04", "4 arguments")
 def evaluated(g: IRGenState, e: Call, t: FunctionType) -> list[Value | LValue]:
     """The arguments, evaluated in order or from right to left where the call says so; they are
     listed in their own order either way. Objects are places, references addresses."""
@@ -250,6 +255,7 @@ def _value(g: IRGenState, e: Expr, wanted: CType | None) -> Value | LValue:
 # ------------------------------------------------------------------ 5 as slots
 
 
+@step("CAL-06", "5 slot", "p")
 def _slot(g: IRGenState, e: Expr, v: Value | LValue, p: Passing | None) -> Value:
     """What is passed for an evaluated argument."""
     if not isinstance(v, LValue):
@@ -273,6 +279,7 @@ def _slot(g: IRGenState, e: Expr, v: Value | LValue, p: Passing | None) -> Value
 # -------------------------------------------------------------------- 6 folding
 
 
+@step("CAL-09", "6 folded", "callee")
 def _folded(g: IRGenState, e: Call, t: FunctionType, callee: Value) -> Value:
     """`((int (*)(int))f)(…)` calls f itself, where the cast says f's own type."""
 
@@ -297,24 +304,36 @@ def _identical(a: FunctionType, b: FunctionType) -> bool:
 # --------------------------------------------------------------- 8, 9 the call
 
 
+@step("CAL-14", "9 emit")
 def _build(g: IRGenState, e: Call, callee: Value, args: list[Value], abi: ABI) -> Value:
     g.events.append("bundle")
-    bundles = tuple((tag, n) for tag, n in zip(BUNDLES, e.preserve, strict=True) if n >= 0)
+    bundles = _bundles(e)
     g.events.append("emit")
     direct = isinstance(callee, IRFunction) and _takes(callee, args, abi)
     operands = args if direct else [callee, *args]
     name = "" if abi.result_type is VOID else str(callee.name) if direct else "call"
     g.events.append("attributes")
-    words = tuple(p.attributes for p in abi.params)
-    if abi.sret and abi.result is not None:
-        words = (abi.result.attributes, *words)
-    words += ((),) * (len(args) - len(words))
+    words = _attributes(abi, len(args))
     info = NvvmCall(
         len(operands), callee=callee if direct else None,
         arguments=words if direct else ((), *words), bundles=bundles,
         callalign=() if direct else _alignments(e, abi),
     )
     return g.builder.insert("call", operands, abi.result_type, name, info)
+
+
+@step("CAL-12", "8 bundles")
+def _bundles(e: Call) -> tuple[tuple[str, int], ...]:
+    return tuple((tag, n) for tag, n in zip(BUNDLES, e.preserve, strict=True) if n >= 0)
+
+
+@step("CAL-13", "9 attributes")
+def _attributes(abi: ABI, count: int) -> tuple[tuple[object, ...], ...]:
+    """Those of each of the arguments, the hidden one of sret before the others."""
+    words = tuple(p.attributes for p in abi.params)
+    if abi.sret and abi.result is not None:
+        words = (abi.result.attributes, *words)
+    return words + ((),) * (count - len(words))
 
 
 def _takes(f: IRFunction, args: Sequence[Value], abi: ABI) -> bool:
@@ -326,6 +345,7 @@ def _takes(f: IRFunction, args: Sequence[Value], abi: ABI) -> bool:
     return f.return_type is abi.result_type and types == given
 
 
+@step("CAL-16", "9 callalign")
 def _alignments(e: Call, abi: ABI) -> tuple[int, ...]:
     """`callalign`: the result's alignment (0 for none), then each argument's."""
     result = align_of(abi.result.type) if abi.result is not None else 0
@@ -335,6 +355,7 @@ def _alignments(e: Call, abi: ABI) -> tuple[int, ...]:
 # ------------------------------------------------------------------- 10 results
 
 
+@step("CAL-15", "10 result")
 def _put_result(g: IRGenState, made: Value, p: Passing, to: LValue) -> None:
     if p.kind is not Kind.COERCE or not isinstance(made.type, StructType):
         g.builder.store(made, to.pointer, to.align)

@@ -27,6 +27,7 @@ import attrs
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction, Location
 from nvir.ir.nvvm import Builder, const
+from nvir.ir.text.trace import step
 from nvir.ir.types import I8, I32, I64, Type, VectorType, pointer
 from nvir.ir.values import Constant, Value, constant
 from nvir.passes.aggregate.cutting import Cut
@@ -109,6 +110,7 @@ class _CopyWriter:
             self.one(segments, done, plan.paths == "reverse")
         cut.place(done)
 
+    @step("MEM-04", "both directions")
     def both(self, segments: list[_Segment], done: Block) -> None:
         """The test of the addresses and a path for each outcome."""
         cut, b = self.cut, self.b
@@ -131,6 +133,7 @@ class _CopyWriter:
             self.go_on(cut.place(entry))
             self.path(segments, direction == "reverse", f"{direction}.for", done, split)
 
+    @step("MEM-08", "one direction", "down")
     def one(self, segments: list[_Segment], done: Block, down: bool) -> None:
         """A single direction, with loops."""
         named = self.r.label != "memmove"
@@ -154,6 +157,7 @@ class _CopyWriter:
         body = tuple((k * plan.unit, plan.unit) for k in range(plan.count or 0))
         return body + plan.tail
 
+    @step("MEM-08", "segments")
     def segments(self) -> list[_Segment]:
         """What a path does going up; going down it does it from behind."""
         plan, b = self.plan, self.b
@@ -208,6 +212,7 @@ class _CopyWriter:
             return p
         return self.b.addrspacecast(p, pointer())
 
+    @step("MEM-09", "path", "down", "name")
     def path(
         self, segments: list[_Segment], down: bool, name: str, done: Block, before: Block | None
     ) -> None:
@@ -249,6 +254,7 @@ class _CopyWriter:
 
     # --------------------------------------------------------------- code
 
+    @step("MEM-12", "loop", "down")
     def loop(self, s: _Segment, down: bool, start: Value, before: Block, after: Block) -> None:
         b, r = self.b, self.r
         here = b.block
@@ -269,6 +275,7 @@ class _CopyWriter:
         b.cbranch(b.icmp_unsigned("==", following, end, "done"), after, here)
         iv.set_incoming((start, following), (before, here))
 
+    @step("MEM-09", "straight", "pieces", "down")
     def straight(self, pieces: tuple[tuple[int, int], ...], down: bool) -> None:
         order = pieces[::-1] if down else pieces
         if self.plan.loads_first and not self.r.volatile:
@@ -326,6 +333,7 @@ def splat(b: Builder, byte: Value | None, t: Type) -> Value:
     return b.mul(b.zext(byte, t), const(t, 0x01010101), "splat")
 
 
+@step("MEM-15", "alignment", "align", "offset")
 def aligned_at(align: int, offset: int) -> int:
     """What an alignment of the start says of an offset: the greatest power of two in both."""
     low = align | offset

@@ -27,6 +27,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.module import Module
 from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import NvvmCall
+from nvir.ir.text.trace import step
 from nvir.ir.types import PointerType, pointer
 from nvir.ir.values import Constant, Value
 from nvir.passes.aggregate import func_args, split, stack
@@ -113,6 +114,7 @@ def copy_kind(i: Instruction) -> str:
     return "" if words[2].startswith("element") else words[1]
 
 
+@step("MEM-01", "copies", "f")
 def lower_copies(f: Function, what: CopyLimits, ctx: Context) -> bool:
     """All copies and fills of a function; False where there is none."""
     blocks = []

@@ -18,6 +18,7 @@ from typing import Literal
 
 import attrs
 
+from nvir.ir.text.trace import step
 from nvir.ir.types import I8, I16, I32, Type, vector
 from nvir.passes.aggregate.objects import Order
 
@@ -77,6 +78,7 @@ class CopyPlan:
         return "unrolled" if self.unrolled else "a loop"
 
 
+@step("MEM-07", "plan", "kind", "size", "align", "order")
 def make_plan(
     kind: str, size: int | None, align: int, order: Order, limits: CopyLimits
 ) -> CopyPlan:

@@ -34,6 +34,7 @@ from nvir.ir.nvvm import Builder, const, declare, variable
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.opcodes import OpKind
 from nvir.ir.ssa.rewrite import substitute
+from nvir.ir.text.trace import step
 from nvir.ir.types import (
     I1,
     I8,
@@ -132,6 +133,7 @@ class _Splitter:
                     self.rules[i.form.name](i)
         self.finish()
 
+    @step("STR-12", "replacement")
     def finish(self) -> None:
         """Fill the phis, let scalars take over, and remove what was split."""
         for phi, new in self.phis:
@@ -147,6 +149,7 @@ class _Splitter:
 
     # ----------------------------------------------------------- leaves
 
+    @step("STR-03", "leaves", "v")
     def leaves_of(self, v: Value) -> list[Value]:
         """The leaves of any aggregate operand."""
         found = self.parts.get(v)
@@ -158,6 +161,7 @@ class _Splitter:
             self.parts[v] = found
         return found
 
+    @step("STR-05", "splitStruct", "v")
     def apart(self, v: Value) -> None:
         """splitStruct of a value that arrives whole, where the builder stands."""
         if not leaves(v.type):
@@ -210,6 +214,7 @@ class _Splitter:
         self.parts[v] = list(i.results)
         self.whole[id(self.parts[v])] = v
 
+    @step("STR-09", "split load", "i")
     def load(self, i: Instruction) -> None:
         if i in self.copies:
             return
@@ -230,6 +235,7 @@ class _Splitter:
             return p
         return self.b.gep(p, [const(I64, offset)], I8, name=name)
 
+    @step("STR-01", "split store", "i")
     def store(self, i: Instruction) -> None:
         v, p = i.operands
         if isinstance(v, Instruction) and self.copies.get(v) is i:
@@ -266,6 +272,7 @@ class _Splitter:
         self.ctx.remark(COPIED, i, bytes=size, how=how, why=why)
         return True
 
+    @step("STR-18", "split phi", "i")
     def phi(self, i: Instruction) -> None:
         b = self.at(i)
         new = [
@@ -303,6 +310,7 @@ class _Splitter:
         self.parts[i] = new
         self.dead.append(i)
 
+    @step("STR-23", "extract", "i")
     def extract(self, i: Instruction) -> None:
         whole = i.operands[0]
         first, end = leaf_range(whole.type, i.aux)
@@ -313,6 +321,7 @@ class _Splitter:
             self.replaced[i] = found[first]
         self.dead.append(i)
 
+    @step("STR-19", "split call", "i")
     def call(self, i: Instruction) -> None:
         new = tuple(self.together(v, i) if is_aggregate(v.type) else v for v in i.operands)
         i.set_operands(new)
@@ -330,6 +339,7 @@ class _Splitter:
             EDGE, i, what=_what(i), bytes=size_of(i.type), why="splitStruct takes it apart behind"
         )
 
+    @step("STR-19", "split return", "i")
     def leave(self, i: Instruction) -> None:
         v = i.operands[0]
         i.set_operands((self.together(v, i),))
@@ -344,6 +354,7 @@ class _Splitter:
 
     # ------------------------------------------------- a load and its store
 
+    @step("STR-16", "copies", "block")
     def find_copies(self, block: Block) -> None:
         """Loads whose only use is a store in the same block, with no write between."""
         epoch = 0

@@ -38,7 +38,7 @@ from nvir.ir.cfg import EdgePlace, interpose_all
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
-from nvir.ir.trace import looking_at, step
+from nvir.ir.text.trace import looking_at, step
 from nvir.passes.context import Context
 from nvir.passes.policies import Hoisting, decision_policy
 from nvir.passes.remarks import Code, analysis, missed, passed, place_of

@@ -34,6 +34,7 @@ from nvir.frontend.tree.expressions import Cast, Expr, InitList, IntLiteral, Nam
 from nvir.frontend.tree.layout import size_of
 from nvir.frontend.tree.statements import Asm, AsmOperand
 from nvir.frontend.tree.types import Array, is_aggregate, strip, underlying
+from nvir.ir.text.trace import step
 from nvir.ir.types import (
     DOUBLE,
     FLOAT,
@@ -104,6 +105,7 @@ _PIECE = re.compile(
 )
 
 
+@step("ASM-02", "1 template", "template")
 def parse_template(template: str, s: Asm | None = None) -> list[AsmFragment]:
     """The fragments of a template. Raises `IRGenError` for `%[name]` and unknown operands."""
     place = s.place if s is not None else Asm("").place
@@ -168,6 +170,7 @@ def _plain(e: Expr | None) -> Expr | None:
 # ------------------------------------------------------------ 2 reconstruction
 
 
+@step("ASM-03", "2 reconstruction")
 def reconstruct(fragments: list[AsmFragment]) -> str:
     """LLVM's template."""
     return "".join(
@@ -272,6 +275,7 @@ def _as(g: IRGenState, v: Value, t: Type) -> Value:
 # ------------------------------------------------------------------ 4 clobbers
 
 
+@step("ASM-17", "4 clobber", "name")
 def clobber(name: str) -> str:
     """`memory` (tag 1) and registers by name (tag 58) as LLVM spells them."""
     return f"~{{{name}}}"
@@ -290,13 +294,7 @@ def emit_asm(g: IRGenState, s: Asm) -> None:
     g.events.append("reconstruction")
     template = reconstruct(fragments)
     g.events.append("constraints")
-    made = _Operands()
-    for k, o in enumerate(s.outputs):
-        _output(g, o, made, k)
-    for o in s.inputs:
-        _input(g, o, made)
-    made.constraints += [c for c, _ in made.tied]
-    made.arguments += [v for _, v in made.tied]
+    made = _operands(g, s)
     g.events.append("clobbers")
     text = ",".join([*made.constraints, *(clobber(c) for c in s.clobbers)])
     g.events.append("object")
@@ -306,6 +304,19 @@ def emit_asm(g: IRGenState, s: Asm) -> None:
     g.events.append("cleanup")
 
 
+@step("ASM-11", "3 constraints")
+def _operands(g: IRGenState, s: Asm) -> _Operands:
+    made = _Operands()
+    for k, o in enumerate(s.outputs):
+        _output(g, o, made, k)
+    for o in s.inputs:
+        _input(g, o, made)
+    made.constraints += [c for c, _ in made.tied]
+    made.arguments += [v for _, v in made.tied]
+    return made
+
+
+@step("ASM-18", "5 object", "template", "constraints")
 def _object(g: IRGenState, s: Asm, template: str, constraints: str, made: _Operands) -> Value:
     types = [t for _, t in made.destinations]
     returned = VOID if not types else types[0] if len(types) == 1 else struct(types)
@@ -317,6 +328,7 @@ def _object(g: IRGenState, s: Asm, template: str, constraints: str, made: _Opera
     return g.builder.asm(kind, template, constraints, made.arguments, effects, name)
 
 
+@step("ASM-22", "6 results")
 def _results(g: IRGenState, result: Value, destinations: list[tuple[LValue, Type]]) -> None:
     for k, (place, _) in enumerate(destinations):
         v = result

@@ -43,6 +43,7 @@ from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import form
 from nvir.ir.ssa.repair import repair
 from nvir.ir.ssa.rewrite import can_stand_for, substitute
+from nvir.ir.text.trace import step
 from nvir.ir.types import ScalarType
 from nvir.ir.values import Constant, Value, integer
 from nvir.passes.context import Context
@@ -205,6 +206,7 @@ def _move_before_end(instructions: Iterable[Instruction], block: Block) -> None:
         i.insert_before(last)
 
 
+@step("FUS-19", "apply")
 def _fuse(function: Function, c: Candidate) -> set[Block]:
     """Fuse one pair; returns the blocks that are to be dropped."""
     first, second, way = c.first, c.second, c.way
@@ -254,6 +256,7 @@ def _clear_way(function: Function, c: Candidate, preheader: Block) -> None:
         i.insert_before(anchor)
 
 
+@step("FUS-12", "6 joined")
 def _join_variables(function: Function, c: Candidate, body: list[Instruction]) -> None:
     """Where both variables count alike, the second is the first plus a constant."""
     one, two = (iv.phi for iv in c.variables)
@@ -277,6 +280,7 @@ def _join_variables(function: Function, c: Candidate, body: list[Instruction]) -
     two.erase()
 
 
+@step("FUS-19", "duplicates")
 def _drop_repeated(
     function: Function, first: Loop, latch: Block, body: Sequence[Instruction]
 ) -> None:

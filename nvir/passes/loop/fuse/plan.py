@@ -39,6 +39,7 @@ from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import Form
 from nvir.ir.ssa.repair import obstacle
 from nvir.ir.ssa.rewrite import can_stand_for
+from nvir.ir.text.trace import step
 from nvir.ir.types import SCALARS
 from nvir.ir.values import Value
 from nvir.passes.loop import region
@@ -134,6 +135,7 @@ class Planner:
         self.forms, self.alias = known.affine, known.alias
         self._sideways = {b for _, b in function.irreducible_edges}
 
+    @step("FUS-13", "candidate", "first", "second")
     def candidate(self, first: Loop, second: Loop) -> Candidate:
         """The pair with all that fusing needs. Raises FusionRefused."""
         parent = first.parent
@@ -157,6 +159,7 @@ class Planner:
 
     # ------------------------------------------------- stage 1: adjacency
 
+    @step("FUS-06", "1 adjacent")
     def _way(self, first: Loop, second: Loop) -> Way:
         for loop in (first, second):
             if not region.is_canonical(loop):
@@ -229,6 +232,7 @@ class Planner:
         way.around = block.succs[1] if target is block.succs[0] else block.succs[0]
         return target
 
+    @step("FUS-18", "1 code between")
     def _sort_code(self, way: Way, first: Loop, second: Loop) -> None:
         """Decide for what stands between the loops where it goes."""
         if way.join is not None and way.around is None:
@@ -279,6 +283,7 @@ class Planner:
 
     # ---------------------------------------- stages 2 to 4: shape, size, registers
 
+    @step("FUS-07", "2 shape")
     def _stage_2(self, first: Loop, second: Loop, way: Way) -> None:
         for loop, limit in ((first, self.limits.first), (second, self.limits.second)):
             name = str(loop.header.name)
@@ -311,6 +316,7 @@ class Planner:
         if f.is_phi and i in self.held:
             raise FusionRefused(HELD, what=f"an asynchronous operation holds {i.name}")
 
+    @step("FUS-10", "4 registers")
     def _registers(self, first: Loop, second: Loop, way: Way) -> None:
         """The second loop must not use what the first one, or what follows from it, makes."""
         made = self.made
@@ -325,12 +331,14 @@ class Planner:
 
     # ----------------------------------------------- stage 5: trip counts
 
+    @step("FUS-11", "5 bounds", "loop")
     def _trips(self, loop: Loop) -> TripCount:
         found = trip_count(loop)
         if found is None or found.exit is not loop.latches[0]:
             raise FusionRefused(NOT_COUNTED, loop=str(loop.header.name))
         return found
 
+    @step("FUS-15", "5 counts", "a", "b")
     def _count_alike(self, a: TripCount, b: TripCount) -> bool:
         """Whether two loops run equally often, for certain."""
         if a.count is not None or b.count is not None:
@@ -384,6 +392,7 @@ class Planner:
 
     # ------------------------------------- stages 6 and 8: variable, bodies, memory
 
+    @step("FUS-12", "6 merged variable")
     def _shift(self, x: InductionVariable, y: InductionVariable) -> int | None:
         """What the second loop's variable is ahead of the first's in each iteration."""
         if x.kind == "float" or y.kind == "float" or x.bits != y.bits or x.step != y.step:
@@ -392,6 +401,7 @@ class Planner:
             return None
         return _exact(self.forms.of(y.start) - self.forms.of(x.start), x.bits)
 
+    @step("FUS-17", "8 structure")
     def _structure(self, first: Loop, second: Loop) -> None:
         """The bodies walked in parallel: blocks, their predecessors, the edges among them."""
         if len(first.blocks) != len(second.blocks):
@@ -408,6 +418,7 @@ class Planner:
             if ("cold" in a.flags) != ("cold" in b.flags):
                 raise FusionRefused(STRUCTURE, what=f"one of {a.name} and {b.name} is cold")
 
+    @step("FUS-16", "8 memory", "trips")
     def _memory(self, first: Loop, second: Loop, trips: int) -> None:
         one, two = _accesses(first), _accesses(second)
         for later in one:

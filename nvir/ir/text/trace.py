@@ -27,6 +27,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _open: list[Trace] = []
 _MOST = 6  # entries of a collection that are told
+_DEEPEST = 2  # objects in objects
 
 
 @attrs.frozen
@@ -88,10 +89,16 @@ def step(row: str, name: str, *inputs: str) -> Callable[[Callable[P, R]], Callab
 
         @functools.wraps(f)
         def run(*args: P.args, **kwargs: P.kwargs) -> R:
-            made = f(*args, **kwargs)
-            if _open:
-                given = dict(zip(names, args, strict=False)) | kwargs
-                note(row, name, made, **{k: given[k] for k in inputs if k in given})
+            if not _open:
+                return f(*args, **kwargs)
+            known = dict(zip(names, args, strict=False)) | kwargs
+            given = {k: shown(known[k]) for k in inputs if k in known}
+            try:
+                made = f(*args, **kwargs)
+            except Exception as e:
+                note(row, name, f"refused: {shown(getattr(e, 'code', None)) or e}", **given)
+                raise
+            note(row, name, made, **given)
             return made
 
         run.documented = row, name  # type: ignore[attr-defined]
@@ -100,25 +107,29 @@ def step(row: str, name: str, *inputs: str) -> Callable[[Callable[P, R]], Callab
     return wrap
 
 
-def shown(value: Any) -> Any:
+def shown(value: Any, depth: int = 0) -> Any:
     """A value as an event tells it: plain, and by the name that people know."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Enum):
         return value.name
+    if depth > _DEEPEST:
+        return type(value).__name__
     for name in ("header", "name", "form"):  # a loop, a block or function, an instruction
         found = getattr(value, name, None)
         if found is not None:
-            return shown(getattr(found, "name", found))
+            return shown(getattr(found, "name", found), depth + 1)
     if isinstance(value, Mapping):
-        value = [f"{shown(k)}: {shown(v)}" for k, v in value.items()]
+        value = [f"{shown(k, depth)}: {shown(v, depth + 1)}" for k, v in value.items()]
     if isinstance(value, tuple | list | set | frozenset):
-        told = [str(shown(v)) for v in value]
+        told = [str(shown(v, depth + 1)) for v in value]
         told = told if isinstance(value, tuple | list) else sorted(told)
         more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
         return f"[{', '.join(told[:_MOST])}{more}]"
     if attrs.has(type(value)):
-        fields = attrs.asdict(value, recurse=False)
-        return ", ".join(f"{k} {shown(v)}" for k, v in fields.items() if v not in ("", None))
+        fields = {a.name: getattr(value, a.name) for a in attrs.fields(type(value))}
+        return ", ".join(
+            f"{k} {shown(v, depth + 1)}" for k, v in fields.items() if v not in ("", None)
+        )
     text = str(value)
     return type(value).__name__ if text.startswith("<") else text
