@@ -19,10 +19,7 @@ import re
 
 import attrs
 
-from nvir.ir.function import Function
-from nvir.ir.module import Module
-from nvir.ir.types import IntType, PointerType, Type
-from nvir.ir.values import Argument
+from nvir.ir import Argument, Function, IntType, Module, PointerType, Type
 
 _DEFINITION = re.compile(r"^define [^\n]*?@([\w.$]+)\(.*?^\}", re.MULTILINE | re.DOTALL)
 _ATTACHED = re.compile(r", ![a-zA-Z][\w.]* !\d+")

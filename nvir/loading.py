@@ -15,9 +15,8 @@ import sys
 from pathlib import Path
 from typing import Literal
 
+from nvir.ir import Module, NvirError
 from nvir.ir.document import LARGEST, read_file
-from nvir.ir.errors import NvirError
-from nvir.ir.module import Module
 
 STDIO = "-"
 SUFFIXES = (".ptx", ".nvir", ".ll", ".cu")

@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-from nvir.ir.instruction import Instruction
+from nvir.ir import ArrayType, Constant, Instruction, IntType, StructType, Type, Value, VectorType
 from nvir.ir.layout import size_of, struct_layout
-from nvir.ir.types import ArrayType, IntType, StructType, Type, VectorType
-from nvir.ir.values import Constant, Value
 
 Terms = list[tuple[Value, int]]
 

@@ -32,13 +32,7 @@ from __future__ import annotations
 import attrs
 
 from nvir.analysis.induction import InductionVariable, induction_variables, trip_count
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
-from nvir.ir.opcodes import OpKind
-from nvir.ir.symbols import Param
-from nvir.ir.types import ScalarType
+from nvir.ir import Block, Function, Instruction, Loop, OpKind, Param, ScalarType, natural_loops
 from nvir.ir.values import Constant, SpecialRegister, Symbol, SymbolOffset, Value
 
 MAX_TERMS = 8

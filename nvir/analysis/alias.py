@@ -37,12 +37,7 @@ import attrs
 
 from nvir.analysis.affine import Affine, AffineForms
 from nvir.analysis.induction import InductionVariable, constant_of
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes import OpKind
-from nvir.ir.symbols import Param, Variable
-from nvir.ir.values import SymbolOffset, Value
+from nvir.ir import Block, Instruction, Loop, OpKind, Param, SymbolOffset, Value, Variable
 
 GENERIC, UNKNOWN = "", "?"
 

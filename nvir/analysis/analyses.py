@@ -16,11 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nvir.ir import block
-from nvir.ir.block import Block
-from nvir.ir.errors import VerifyError
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir import Block, Function, Loop, VerifyError, block, natural_loops
 
 if TYPE_CHECKING:  # who asks for one analysis need not load the others
     from nvir.analysis.affine import AffineForms

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from nvir.analysis.components import strong_components
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo
-from nvir.ir.module import Module
+from nvir.ir import CallInfo, Function, Module
 
 
 def callees(function: Function) -> list[Function]:

@@ -19,13 +19,9 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir import CallInfo, Constant, Form, Function, Instruction, OpKind, Value
 from nvir.ir.intrinsics import Intrinsic, find
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import Form
-from nvir.ir.values import Constant, Value
 
 
 def callee_name(i: Instruction) -> str:

@@ -33,12 +33,7 @@ import heapq
 from collections.abc import Callable, Iterable
 
 from nvir.analysis.induction import constant_of
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
-from nvir.ir.opcodes import OpKind
-from nvir.ir.symbols import Param, Variable
+from nvir.ir import Block, Function, Instruction, Loop, OpKind, Param, Variable, natural_loops
 from nvir.ir.values import Argument, SpecialRegister, SymbolOffset, Value
 
 WARP = 32

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from nvir.ir.function import Function
+from nvir.ir import Function, Value
 from nvir.ir.opcodes.form import HOLDING
-from nvir.ir.values import Value
 
 
 def held_in_place(function: Function) -> frozenset[Value]:

@@ -24,14 +24,8 @@ from collections.abc import Set as AbstractSet
 import attrs
 
 from nvir.analysis import counting
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes import OpKind
+from nvir.ir import IMM, Block, Constant, Instruction, Loop, OpKind, Param, SpecialRegister, Value
 from nvir.ir.opcodes.evaluate import fold
-from nvir.ir.symbols import Param
-from nvir.ir.types import IMM
-from nvir.ir.values import Constant, SpecialRegister, Value
 
 TREE = 64  # instructions that a recomputed step is made of, at most
 

@@ -10,9 +10,7 @@ What an intrinsic gives at most is said in its row (nvir.ir.intrinsics).
 from __future__ import annotations
 
 from nvir.analysis.callees import intrinsic
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import IntType
-from nvir.ir.values import Constant, Value
+from nvir.ir import Constant, Instruction, IntType, Value
 
 MAX_DEPTH = 4
 

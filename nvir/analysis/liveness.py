@@ -24,12 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nvir.ir.block import Block
-from nvir.ir.cfg import successors
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import VOID
-from nvir.ir.values import Argument, Value
+from nvir.ir import VOID, Argument, Block, Function, Instruction, Value, successors
 
 
 class Liveness:

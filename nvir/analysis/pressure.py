@@ -14,12 +14,7 @@ Cost     Linear in the instructions and in the live-out sets.
 from __future__ import annotations
 
 from nvir.analysis.liveness import Liveness, liveness
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction, Location
-from nvir.ir.loops import Loop
-from nvir.ir.types import PRED, Type
-from nvir.ir.values import Value
+from nvir.ir import PRED, Block, Function, Instruction, Location, Loop, Type, Value
 
 
 def width(type: Type) -> int:

@@ -15,9 +15,7 @@ from nvir.documented.hoist.core import Core, CoreKnobs
 from nvir.documented.hoist.stages import iteration_limit
 from nvir.documented.unroll.facts import pre_scan
 from nvir.documented.unroll.steps import BLOCKS_LEAST, Rules, documented_decisions
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop
+from nvir.ir import Block, Function, Loop
 from nvir.ir.text.trace import step
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.loop_unroll import NEVER, override_of

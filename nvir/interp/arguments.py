@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from nvir.interp.layout import Array
-from nvir.ir.symbols import Param
-from nvir.ir.types import ScalarType
+from nvir.ir import Param, ScalarType
 
 _FLOAT: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 

@@ -32,10 +32,7 @@ import numpy as np
 from nvir.interp.layout import Array, register_dtype
 from nvir.interp.leaves import Register, ScalarLeaf, real
 from nvir.interp.meaning.lanes import fit, register
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import Form
-from nvir.ir.symbols import Param, Variable
-from nvir.ir.types import IMM, Type
+from nvir.ir import IMM, Form, Instruction, Param, Type, Variable
 from nvir.ir.values import (
     Argument,
     Constant,

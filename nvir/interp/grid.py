@@ -21,9 +21,7 @@ from nvir.interp.layout import Array
 from nvir.interp.memory import Fault
 from nvir.interp.program import Program
 from nvir.interp.wave import Wave
-from nvir.ir.errors import LaunchError
-from nvir.ir.function import Function
-from nvir.ir.module import Module
+from nvir.ir import Function, LaunchError, Module
 
 WAVE_LANES = 1 << 14
 WAVE_BYTES = 1 << 28

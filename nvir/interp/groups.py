@@ -15,8 +15,7 @@ from nvir.interp.layout import Array, register_dtype
 from nvir.interp.leaves import Register, ScalarLeaf
 from nvir.interp.meaning.lanes import register
 from nvir.interp.special import special_vector
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import IMM
+from nvir.ir import IMM, Instruction
 from nvir.ir.values import Argument, Constant, Result, SpecialRegister, Symbol, SymbolOffset, Value
 
 if TYPE_CHECKING:

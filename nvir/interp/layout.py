@@ -17,10 +17,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.symbols import Variable
-from nvir.ir.types import ScalarType, Type
+from nvir.ir import Function, ScalarType, Type, Unsupported, Variable
 
 Array = npt.NDArray[Any]
 

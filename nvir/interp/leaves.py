@@ -15,10 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import Form
-from nvir.ir.types import VOID, Type
-from nvir.ir.values import Value
+from nvir.ir import VOID, Form, Instruction, Type, Value
 
 
 class ScalarLeaf(Value):

@@ -18,11 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nvir.interp.leaves import real
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import IMM
-from nvir.ir.values import Value
+from nvir.ir import IMM, Block, Function, Instruction, Value
 
 if TYPE_CHECKING:
     from nvir.interp.program import Program

@@ -12,10 +12,7 @@ from nvir.interp.layout import Array, MemoryLayout, Windows, parameter_layout
 from nvir.interp.memory import Arena
 from nvir.interp.plan import FunctionPlan
 from nvir.interp.rows import Rows
-from nvir.ir.errors import LaunchError, Unsupported
-from nvir.ir.function import Function
-from nvir.ir.module import Module
-from nvir.ir.symbols import Param, Variable
+from nvir.ir import Function, LaunchError, Module, Param, Unsupported, Variable
 from nvir.ir.values import Constant, Symbol, SymbolOffset
 
 

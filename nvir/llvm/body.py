@@ -9,17 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir import LABEL, VOID, Block, CallInfo, Function, Instruction, Type, Value, nvvm_form
 from nvir.ir.nvvm_values import NvvmCall
-from nvir.ir.opcodes.form import nvvm_form
-from nvir.ir.types import (
-    LABEL,
-    VOID,
-    Type,
-)
-from nvir.ir.values import Value
 from nvir.ir.verify.nvvm import element, problem
 from nvir.llvm.grammar import FLAGS, FLAGS_OF, SIMPLE, Grammar
 from nvir.llvm.instructions import METHODS

@@ -10,13 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvir.ir.block import Block
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir import Argument, Block, CallInfo, Constant, Function, Instruction, Unsupported, Value
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
 from nvir.ir.types import VOID, ArrayType, PointerType, StructType, Type, VectorType
-from nvir.ir.values import Argument, Constant, Value
 from nvir.llvm.lexer import quoted, spelled
 from nvir.llvm.spell import CASTS, Speller, gep_element
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir import CallInfo, Function, Instruction, Value, nvvm_form
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
-from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import (
     METADATA,
     VOID,
@@ -20,7 +18,6 @@ from nvir.ir.types import (
     VectorType,
     pointer,
 )
-from nvir.ir.values import Value
 from nvir.llvm.lexer import Stop
 from nvir.llvm.upgrade import OLDER, upgraded
 

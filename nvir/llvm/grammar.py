@@ -11,9 +11,8 @@ import re
 from typing import Any, NoReturn
 
 import nvir.ir.opcodes.nvvm  # noqa: F401  # fills the table
-from nvir.ir.function import Function
+from nvir.ir import NVVM, Function, Symbol, Value, constant, undef
 from nvir.ir.nvvm_values import ConstantExpr, poison
-from nvir.ir.opcodes import NVVM
 from nvir.ir.text.datum import MAX_DEPTH
 from nvir.ir.types import (
     BFLOAT,
@@ -42,7 +41,6 @@ from nvir.ir.types import (
     struct,
     vector,
 )
-from nvir.ir.values import Symbol, Value, constant, undef
 from nvir.ir.verify.nvvm import CASTS
 from nvir.llvm.floats import float_bits
 from nvir.llvm.lexer import END, Stop, Text, bytes_in, name_in, unquoted

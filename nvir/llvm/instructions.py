@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import nvvm_form
+from nvir.ir import Constant, Instruction, Undef, Value, constant, nvvm_form
 from nvir.ir.types import (
     I1,
     I32,
@@ -26,7 +25,6 @@ from nvir.ir.types import (
     struct,
     vector,
 )
-from nvir.ir.values import Constant, Undef, Value, constant
 from nvir.ir.verify.nvvm import element, member
 from nvir.llvm.calls import fast_of, read_call
 from nvir.llvm.grammar import FLAGS

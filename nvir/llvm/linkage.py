@@ -6,12 +6,9 @@ names. Source: LLVM 19's parser and verifier, for what linkages allow.
 
 from __future__ import annotations
 
-from nvir.ir.function import Function
-from nvir.ir.module import Module
+from nvir.ir import Argument, Function, Module, Symbol, Undef, Variable
 from nvir.ir.nvvm import VARIABLE_SPACES
-from nvir.ir.symbols import Variable
 from nvir.ir.types import ArrayType, FunctionType, PointerType, pointer
-from nvir.ir.values import Argument, Symbol, Undef
 from nvir.llvm.grammar import FLAGS, Grammar
 from nvir.llvm.lexer import END, Stop, name_in
 from nvir.llvm.literals import is_zero

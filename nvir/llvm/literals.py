@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nvir.ir.opcodes.form import nvvm_form
+from nvir.ir import Value, constant, nvvm_form
 from nvir.ir.types import (
     LABEL,
     METADATA,
@@ -17,7 +17,6 @@ from nvir.ir.types import (
     Type,
     VectorType,
 )
-from nvir.ir.values import Value, constant
 from nvir.ir.verify.nvvm import CASTS, cast_problem, element
 
 

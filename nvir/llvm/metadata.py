@@ -15,13 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvir.ir.function import Function
-from nvir.ir.instruction import Location
-from nvir.ir.module import Module
-from nvir.ir.symbols import Variable
+from nvir.ir import METADATA, VOID, Constant, Function, Location, Module, Value, Variable
 from nvir.ir.text.datum import MAX_DEPTH
-from nvir.ir.types import METADATA, VOID
-from nvir.ir.values import Constant, Value
 from nvir.llvm.debug_nodes import FIELDS, expression_problem, node_problem, value_problem
 from nvir.llvm.grammar import Grammar
 from nvir.llvm.lexer import Stop

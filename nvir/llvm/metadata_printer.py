@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nvir.ir.block import Block
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction, Location
-from nvir.ir.module import Module
-from nvir.ir.values import Symbol, Value
+from nvir.ir import Block, Function, Instruction, Location, Module, Symbol, Unsupported, Value
 from nvir.llvm.lexer import quoted
 from nvir.llvm.metadata import LAUNCH, VARIABLE_MARKS
 from nvir.llvm.spell import Speller

@@ -14,14 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nvir.ir.bulk import bulk
+from nvir.ir import Function, Module, PointerType, Undef, Value, Variable, bulk
 from nvir.ir.errors import NvirError, Unsupported
-from nvir.ir.function import Function
 from nvir.ir.layout import DATA_LAYOUT, TRIPLE
-from nvir.ir.module import Module
-from nvir.ir.symbols import Variable
-from nvir.ir.types import PointerType
-from nvir.ir.values import Undef, Value
 from nvir.llvm.attributes import OF_NUMBER, OF_TEXT, OF_TYPE, known_to_llvm7, known_to_llvm20
 from nvir.llvm.body_printer import BodyPrinter
 from nvir.llvm.lexer import quoted, spelled

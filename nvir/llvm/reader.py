@@ -15,14 +15,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from nvir.ir.bulk import bulk
+from nvir.ir import Argument, Diagnostic, Function, Module, ParseError, Unsupported, Variable, bulk
 from nvir.ir.document import read_file
-from nvir.ir.errors import Diagnostic, ParseError, Unsupported
-from nvir.ir.function import Function
-from nvir.ir.module import Module
-from nvir.ir.symbols import Variable
 from nvir.ir.types import LABEL, METADATA, FunctionType, StructType, Type, VoidType, pointer
-from nvir.ir.values import Argument
 from nvir.llvm.attribute_reader import AttributeReader
 from nvir.llvm.attributes import function_problem, has
 from nvir.llvm.body import DefinitionReader

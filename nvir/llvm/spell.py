@@ -11,10 +11,8 @@ from __future__ import annotations
 import struct as binary
 from typing import Any
 
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
+from nvir.ir import Constant, Function, Symbol, Undef, Unsupported, Value, Variable
 from nvir.ir.nvvm_values import ConstantExpr, Poison
-from nvir.ir.symbols import Variable
 from nvir.ir.types import (
     BFLOAT,
     FP128,
@@ -29,7 +27,6 @@ from nvir.ir.types import (
     VectorType,
     pointer,
 )
-from nvir.ir.values import Constant, Symbol, Undef, Value
 from nvir.llvm.floats import to_double
 from nvir.llvm.lexer import quoted_bytes, spelled
 

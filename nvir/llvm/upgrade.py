@@ -12,11 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir import I1, I32, CallInfo, Function, Instruction, Type, nvvm_form, struct
 from nvir.ir.nvvm import declare
-from nvir.ir.opcodes.form import nvvm_form
-from nvir.ir.types import I1, I32, Type, struct
 from nvir.ir.values import Constant, Value, undef
 
 if TYPE_CHECKING:

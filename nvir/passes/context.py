@@ -11,8 +11,7 @@ from nvir.passes.knobs import Knobs, Policy
 from nvir.passes.remarks import Code, Remark, Remarks, Scalar, locate
 
 if TYPE_CHECKING:
-    from nvir.ir.block import Block
-    from nvir.ir.function import Function
+    from nvir.ir import Block, Function
     from nvir.passes.registry import Pass
 
 

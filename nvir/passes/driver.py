@@ -25,13 +25,9 @@ from typing import Any, TextIO
 
 import attrs
 
-from nvir.ir.block import Block
-from nvir.ir.bulk import bulk
-from nvir.ir.cfg import successors
+from nvir.ir import Block, Function, Module, bulk, successors
 from nvir.ir.clone import clone_module
 from nvir.ir.errors import NvirError, ParseError, PassError, Unsupported, VerifyError, expect
-from nvir.ir.function import Function
-from nvir.ir.module import Module
 from nvir.ir.verify import verify
 from nvir.passes.context import Context
 from nvir.passes.crash import save_crash

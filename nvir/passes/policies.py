@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
+from nvir.ir import Function, Instruction, Loop
 
 if TYPE_CHECKING:
     from nvir.analysis.hoisting.nest import Nest

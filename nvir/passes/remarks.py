@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import attrs
 
 if TYPE_CHECKING:
-    from nvir.ir.function import Function
-    from nvir.ir.instruction import Instruction, Location
+    from nvir.ir import Function, Instruction, Location
 
 Kind = Literal["passed", "missed", "analysis", "failure"]
 KINDS: tuple[Kind, ...] = ("passed", "missed", "analysis", "failure")

@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import re
 
-from nvir.ir.instruction import Location
+from nvir.ir import Location, form
 from nvir.ir.opcodes import DEBUG_LABEL, PRAGMA
-from nvir.ir.opcodes.form import form
 from nvir.ptx.flow import Flow
 from nvir.ptx.names import LabelScope, find_label
 from nvir.ptx.statements import (

@@ -15,10 +15,7 @@ several blocks is declared for the whole function.
 
 from __future__ import annotations
 
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction
-from nvir.ir.symbols import Variable
-from nvir.ir.values import SymbolOffset
+from nvir.ir import CallInfo, Function, Instruction, SymbolOffset, Variable
 from nvir.ptx.declarations import variable
 from nvir.ptx.registers import RegisterNames
 

@@ -16,14 +16,10 @@ import functools
 import re
 from collections.abc import Iterator
 
+from nvir.ir import SCALARS, UNKNOWN, Instruction, Module, Op, Variable, capability
 from nvir.ir.errors import Diagnostic, ParseError
-from nvir.ir.instruction import Instruction
-from nvir.ir.module import Module, capability
-from nvir.ir.opcodes import UNKNOWN, Op
 from nvir.ir.opcodes.form import Form, operand_parts
 from nvir.ir.opcodes.legal import Combination, combinations
-from nvir.ir.symbols import Variable
-from nvir.ir.types import SCALARS
 from nvir.ir.verify.ori import class_problem
 from nvir.ptx.reader import read_ptx
 from nvir.ptx.source import load

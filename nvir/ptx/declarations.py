@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from nvir.ir.function import Function
-from nvir.ir.module import Module
-from nvir.ir.symbols import Variable
-from nvir.ir.types import ScalarType
-from nvir.ir.values import Argument, Constant, SymbolOffset, Value
+from nvir.ir import Argument, Constant, Function, Module, ScalarType, SymbolOffset, Value, Variable
 from nvir.ptx.registers import NUMBERED, PREFIXES, RegisterNames
 
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.instruction import CallInfo, Loose
-from nvir.ir.opcodes import UNKNOWN
-from nvir.ir.opcodes.form import Form, form
-from nvir.ir.types import SCALARS
-from nvir.ir.values import undef
+from nvir.ir import SCALARS, UNKNOWN, CallInfo, Form, Loose, form, undef
 from nvir.ptx.names import LabelScope
 from nvir.ptx.operands import Operands
 from nvir.ptx.source import PtxText

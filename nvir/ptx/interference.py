@@ -27,11 +27,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nvir.analysis.liveness import flood
-from nvir.ir.block import Block
+from nvir.ir import Argument, Block, Function, Instruction, Result, Value
 from nvir.ir.cfg import dominator_tree, loop_headers, reverse_post_order_now, successors
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.values import Argument, Result, Value
 
 
 class Split:

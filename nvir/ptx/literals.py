@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import struct
 
-from nvir.ir.types import F32, F64, IMM
-from nvir.ir.values import Constant, constant
+from nvir.ir import F32, F64, IMM, Constant, constant
 
 _FLOAT_HEX = re.compile(r"0[fF]([0-9a-fA-F]{8})$|0[dD]([0-9a-fA-F]{16})$")
 _INTEGER = re.compile(r"(-?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|(0[0-7]*)|([1-9]\d*))U?$")

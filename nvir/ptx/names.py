@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.opcodes.form import Form
+from nvir.ir import F32, F64, SCALARS, Form, ScalarType, Type
 from nvir.ir.special import special_register
-from nvir.ir.types import F32, F64, SCALARS, ScalarType, Type
 from nvir.ptx.literals import literal, to_f32
 from nvir.ptx.source import PtxText
 from nvir.ptx.statements import (

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.instruction import Location
-from nvir.ir.opcodes import UNKNOWN
+from nvir.ir import CC, IMM, SCALARS, UNKNOWN, Location, Variable
 from nvir.ir.opcodes.form import Form, form, missing_operands
 from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
-from nvir.ir.symbols import Variable
-from nvir.ir.types import CC, IMM, SCALARS
 from nvir.ir.values import Symbol, SymbolOffset, constant, undef
 from nvir.ptx.literals import constant_expression
 from nvir.ptx.names import Names

@@ -36,12 +36,7 @@ from collections.abc import Callable, Iterable, KeysView
 
 import attrs
 
-from nvir.ir.block import Block
-from nvir.ir.cfg import successors
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import CC, VOID, ScalarType
+from nvir.ir import CC, VOID, Block, Function, Instruction, ScalarType, Unsupported, successors
 from nvir.ir.values import Argument, Constant, Undef, Value
 from nvir.ptx.interference import Interference, Node, Split, Web
 from nvir.ptx.registers import Namer, RegisterNames

@@ -13,16 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from nvir.ir.block import Block
-from nvir.ir.bulk import bulk
-from nvir.ir.errors import Unsupported, expect
-from nvir.ir.function import Function
+from nvir.ir import VOID, Argument, Block, Form, Function, Module, Unsupported, bulk, expect
 from nvir.ir.instruction import CallInfo, Instruction, Location
-from nvir.ir.module import Module
 from nvir.ir.opcodes import DEBUG_LABEL, PRAGMA, UNKNOWN
-from nvir.ir.opcodes.form import Form
-from nvir.ir.types import VOID
-from nvir.ir.values import Argument
 from nvir.ptx import declarations
 from nvir.ptx.callsequence import CallScopes
 from nvir.ptx.outofssa import EdgeCopy, assign_registers

@@ -11,12 +11,7 @@ import contextlib
 import re
 from typing import Any
 
-from nvir.ir.bulk import bulk
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.module import Module
-from nvir.ir.symbols import Param, Variable
-from nvir.ir.types import Type, array
+from nvir.ir import Function, Instruction, Module, Param, Type, Variable, array, bulk
 from nvir.ir.values import Argument, Symbol
 from nvir.ptx.body import BodyReader
 from nvir.ptx.source import BEGIN_ASM, END_ASM, PtxText, TooManyErrors, load

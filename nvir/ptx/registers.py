@@ -12,11 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from nvir.ir.function import Function
-from nvir.ir.opcodes import ORI, OpKind
-from nvir.ir.opcodes.form import Form
+from nvir.ir import ORI, PRED, SCALARS, Form, Function, OpKind, ScalarType
 from nvir.ir.special import special_register
-from nvir.ir.types import PRED, SCALARS, ScalarType
 from nvir.ir.values import Argument, Constant, Symbol, SymbolOffset, Undef, Value
 from nvir.ptx.interference import Node, Split
 

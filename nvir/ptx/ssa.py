@@ -18,13 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from nvir.ir.block import Block
-from nvir.ir.cfg import dominator_tree
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
+from nvir.ir import VOID, Block, Function, Instruction, dominator_tree, form
 from nvir.ir.ssa.construct import Undo, place_phis, rename
-from nvir.ir.types import VOID
 from nvir.ir.values import Argument, Result, undef
 from nvir.ptx.body import SINK, RawBlock, RawFunction
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.instruction import Location
-from nvir.ir.opcodes.form import Form
-from nvir.ir.types import Type
+from nvir.ir import Form, Location, Type
 from nvir.ptx.literals import constant_expression
 
 ADDRESS = re.compile(r"((?:^|,)\s*\[[^\]]*\])")

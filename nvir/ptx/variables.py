@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.module import Module
+from nvir.ir import SCALARS, Constant, Module, ScalarType, Symbol, SymbolOffset, Type, Value, array
 from nvir.ir.symbols import Variable, address_type
-from nvir.ir.types import SCALARS, ScalarType, Type, array
-from nvir.ir.values import Constant, Symbol, SymbolOffset, Value
 from nvir.ptx.literals import constant_expression, literal, to_f32, to_f64
 from nvir.ptx.source import PtxText
 from nvir.ptx.tokens import Tokens, Unreadable

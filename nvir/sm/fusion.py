@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes import OpKind
-from nvir.ir.values import Constant
+from nvir.ir import Constant, Instruction, OpKind
 from nvir.sm.operation import MachineInstruction, Register
 
 _COMPARISONS = frozenset(("ISETP", "FSETP", "DSETP", "HSETP2"))

@@ -25,8 +25,7 @@ from functools import cache
 
 import attrs
 
-from nvir.ir.errors import NvirError, Unsupported
-from nvir.ir.opcodes import Op
+from nvir.ir import NvirError, Op, Unsupported
 from nvir.ir.opcodes.form import find_row
 from nvir.sm.profile import Profile
 

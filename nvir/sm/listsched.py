@@ -22,9 +22,7 @@ import attrs
 
 from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.analyses import Analyses
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Block, Function, Instruction
 from nvir.sm.latency import edge_latency
 from nvir.sm.loopgraph import is_memory
 from nvir.sm.machine import expand

@@ -34,10 +34,7 @@ import attrs
 from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
-from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.values import Value
+from nvir.ir import Instruction, Loop, Unsupported, Value
 from nvir.sm.graph import DependenceGraph, Edge
 from nvir.sm.latency import edge_latency
 from nvir.sm.machine import Expansion, expand

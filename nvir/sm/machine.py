@@ -20,20 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nvir.ir.block import Block
+from nvir.ir import Block, Constant, Form, SpecialRegister, Symbol, SymbolOffset, Undef, Value
 from nvir.ir.errors import Unsupported
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import Form
 from nvir.ir.symbols import Variable
-from nvir.ir.values import (
-    Constant,
-    SpecialRegister,
-    Symbol,
-    SymbolOffset,
-    Undef,
-    Value,
-)
 from nvir.sm.fusion import fuse
 from nvir.sm.operation import MachineInstruction, Register, Temporary, register_name, words_of
 from nvir.sm.profile import Profile

@@ -5,8 +5,7 @@ A register is a pair (value, word): word 1 of a 64-bit value is its high half.
 
 from __future__ import annotations
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.values import Value
+from nvir.ir import Instruction, Value
 
 
 class Temporary:

@@ -21,12 +21,7 @@ import attrs
 from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.held import held_in_place
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
-from nvir.ir.opcodes.form import Form
-from nvir.ir.values import Value
+from nvir.ir import Block, Form, Function, Instruction, Loop, Value, natural_loops
 
 
 class Nest:

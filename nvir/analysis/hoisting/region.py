@@ -52,13 +52,7 @@ from nvir.analysis.hoisting.nest import (
     BlockContents,
     Nest,
 )
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes import OpKind
-from nvir.ir.symbols import Variable
-from nvir.ir.types import CC
-from nvir.ir.values import SpecialRegister, Value
+from nvir.ir import CC, Block, Instruction, Loop, OpKind, SpecialRegister, Value, Variable
 
 MAX_STORES = 64  # stores that a load is compared with before the loop is given up
 

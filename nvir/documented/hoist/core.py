@@ -49,10 +49,7 @@ from nvir.documented.hoist.stages import (
     profit,
     propagate,
 )
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes.form import Form
+from nvir.ir import Block, Form, Instruction, Loop
 from nvir.passes.context import Context
 
 

@@ -25,9 +25,8 @@ from nvir.documented.hoist.stages import (
     is_register,
     skipped_by_last,
 )
-from nvir.ir.instruction import Instruction
+from nvir.ir import Instruction, Value
 from nvir.ir.text.trace import shown, step
-from nvir.ir.values import Value
 
 
 class ValueSet:

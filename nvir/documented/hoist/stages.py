@@ -39,13 +39,8 @@ from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode
 from nvir.assembler.unroll.decide import has_pragma
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes.form import Form
+from nvir.ir import CC, PRED, VOID, Block, Form, Instruction, Loop, Value
 from nvir.ir.text.trace import step
-from nvir.ir.types import CC, PRED, VOID
-from nvir.ir.values import Value
 from nvir.passes.knobs import KnobKind
 
 OUTSIDE = -1

@@ -32,15 +32,8 @@ from nvir.analysis.induction import (
 from nvir.assembler.unroll.body_cost import loop_control
 from nvir.assembler.unroll.decision import UnrollCode
 from nvir.assembler.unroll.known import Counted, Known, is_symbol
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
-from nvir.ir.opcodes import OpKind
-from nvir.ir.symbols import Param
+from nvir.ir import PRED, Block, Function, Instruction, Loop, OpKind, Param, Value, natural_loops
 from nvir.ir.text.trace import step
-from nvir.ir.types import PRED
-from nvir.ir.values import Value
 
 WHOLE = "whole"  # a pass of the scanner that did not end early
 CALL_WEIGHT = 9  # of a call of a function of one block

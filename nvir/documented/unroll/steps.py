@@ -37,9 +37,7 @@ from nvir.documented.unroll.facts import (
     scan_body,
     stride_fits,
 )
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir import Block, Function, Loop, natural_loops
 from nvir.ir.text.trace import looking_at, step
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 from nvir.passes.loop.unroll.wishes import overridden

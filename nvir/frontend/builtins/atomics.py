@@ -11,8 +11,7 @@ from typing import Any
 
 from nvir.frontend.builtins.work import Work
 from nvir.frontend.tree.types import is_float, is_signed, underlying
-from nvir.ir.types import FloatType, int_type
-from nvir.ir.values import Value
+from nvir.ir import FloatType, Value, int_type
 
 _FLOATING = {"add": "fadd", "sub": "fsub"}
 

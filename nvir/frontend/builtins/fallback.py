@@ -20,9 +20,8 @@ from nvir.frontend.tree.types import (
     is_void,
     strip,
 )
+from nvir.ir import FloatType, IntType, PointerType, Type, Value, VectorType, struct
 from nvir.ir.types import VOID as NOTHING
-from nvir.ir.types import FloatType, IntType, PointerType, Type, VectorType, struct
-from nvir.ir.values import Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

@@ -8,9 +8,8 @@ from typing import Any
 from nvir.frontend.builtins.work import Work
 from nvir.frontend.irgen import fold
 from nvir.frontend.tree.types import is_signed, underlying
+from nvir.ir import FLOAT, I1, I16, I32, I64, IntType, Value, constant, int_type
 from nvir.ir.nvvm import const
-from nvir.ir.types import FLOAT, I1, I16, I32, I64, IntType, int_type
-from nvir.ir.values import Value, constant
 
 
 def find_first(w: Work) -> Value:

@@ -23,7 +23,7 @@ from nvir.frontend.builtins.handlers import FUNCTIONS
 from nvir.frontend.builtins.work import Work
 from nvir.frontend.irgen import fold
 from nvir.frontend.tree.types import is_float, is_signed, is_void, underlying
-from nvir.ir.errors import Unsupported
+from nvir.ir import Unsupported, Value
 from nvir.ir.nvvm import const, declare
 from nvir.ir.types import (
     I1,
@@ -38,7 +38,6 @@ from nvir.ir.types import (
     parse_type,
     pointer,
 )
-from nvir.ir.values import Value
 
 if TYPE_CHECKING:
     pass

@@ -9,9 +9,8 @@ from nvir.frontend.builtins.work import Work, letter
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.state import LValue
 from nvir.frontend.tree.types import CType, Record, is_signed, strip
+from nvir.ir import I1, I8, I32, I64, VOID, FloatType, Type, Value, pointer, struct
 from nvir.ir.nvvm import const, declare
-from nvir.ir.types import I1, I8, I32, I64, VOID, FloatType, Type, pointer, struct
-from nvir.ir.values import Value
 
 
 def _elements(w: Work, t: CType) -> tuple[list[Type], str]:

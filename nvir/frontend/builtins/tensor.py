@@ -14,8 +14,7 @@ from typing import Any
 
 from nvir.frontend.builtins.work import Work, letter
 from nvir.frontend.irgen.state import IRGenError
-from nvir.ir.types import DOUBLE, FLOAT, I32, VOID, Type, function_type, struct
-from nvir.ir.values import Value
+from nvir.ir import DOUBLE, FLOAT, I32, VOID, Type, Value, function_type, struct
 
 FP8_VERSION = (8, 4)  # of PTX, that has products of 8-bit floats
 _LAYOUTS = ("row", "col")

@@ -30,10 +30,9 @@ from nvir.frontend.tree.types import (
     is_signed,
     strip,
 )
-from nvir.ir.types import DOUBLE, I32, I64, Type, function_type, struct
+from nvir.ir import DOUBLE, I32, I64, Constant, Type, Value, function_type, struct
 from nvir.ir.types import FLOAT as F32
 from nvir.ir.types import VOID as NOTHING
-from nvir.ir.values import Constant, Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

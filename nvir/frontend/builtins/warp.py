@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nvir.frontend.builtins.work import Work
+from nvir.ir import I1, I32, I64, Value, int_type, struct
 from nvir.ir.nvvm import const
-from nvir.ir.types import I1, I32, I64, int_type, struct
-from nvir.ir.values import Value
 
 
 def shuffle(w: Work, mode: str, legacy: str = "") -> Value:

@@ -12,7 +12,7 @@ from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.types import CType, is_signed, is_void, underlying
-from nvir.ir.module import capability
+from nvir.ir import Value, capability
 from nvir.ir.types import (
     I1,
     VOID,
@@ -23,7 +23,6 @@ from nvir.ir.types import (
     Type,
     function_type,
 )
-from nvir.ir.values import Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

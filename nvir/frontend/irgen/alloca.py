@@ -12,10 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import nvvm_form
-from nvir.ir.types import I1, I32, Type, pointer
-from nvir.ir.values import Value, constant, undef
+from nvir.ir import I1, I32, Instruction, Type, Value, constant, nvvm_form, pointer, undef
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

@@ -16,9 +16,8 @@ from nvir.frontend.irgen.state import BitField, IRGenError, LValue
 from nvir.frontend.tree.layout import layout, size_of
 from nvir.frontend.tree.place import Place
 from nvir.frontend.tree.types import Arithmetic, Field, Record, is_signed, underlying
+from nvir.ir import I1, I8, IntType, Type, Value, int_type
 from nvir.ir.nvvm import const
-from nvir.ir.types import I1, I8, IntType, Type, int_type
-from nvir.ir.values import Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

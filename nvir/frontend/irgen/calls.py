@@ -46,12 +46,10 @@ from nvir.frontend.tree.types import (
     same,
     strip,
 )
+from nvir.ir import I1, I8, VOID, Instruction, StructType, Type, Value, pointer
 from nvir.ir.function import Function as IRFunction
-from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm_values import NvvmCall
 from nvir.ir.text.trace import step
-from nvir.ir.types import I1, I8, VOID, StructType, Type, pointer
-from nvir.ir.values import Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

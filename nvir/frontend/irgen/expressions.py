@@ -62,9 +62,8 @@ from nvir.frontend.tree.types import (
     qualifiers,
     underlying,
 )
+from nvir.ir import I1, Constant, FloatType, IntType, Value, constant
 from nvir.ir.nvvm import const
-from nvir.ir.types import I1, FloatType, IntType
-from nvir.ir.values import Constant, Value, constant
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

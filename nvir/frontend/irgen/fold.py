@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from nvir.frontend.check.evaluate import round_to
 from nvir.frontend.tree.types import BFLOAT16, DOUBLE, FLOAT, HALF
+from nvir.ir import Constant, Symbol, Value, constant, nvvm_form
 from nvir.ir.nvvm import const
 from nvir.ir.nvvm_values import ConstantExpr
-from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import FloatType, IntType, PointerType, Type
-from nvir.ir.values import Constant, Symbol, Value, constant
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

@@ -20,11 +20,8 @@ from nvir.frontend.irgen.statements import emit_block, run_cleanups
 from nvir.frontend.tree.declarations import Function, Parameter
 from nvir.frontend.tree.layout import align_of
 from nvir.frontend.tree.types import Reference, is_aggregate, is_void, is_volatile, strip
-from nvir.ir.block import Block
-from nvir.ir.cfg import successors
+from nvir.ir import I1, Argument, Block, successors
 from nvir.ir.function import Function as IRFunction
-from nvir.ir.types import I1
-from nvir.ir.values import Argument
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import ModuleState

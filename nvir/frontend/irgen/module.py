@@ -24,11 +24,9 @@ from nvir.frontend.irgen.state import IRGenError, ModuleState, Options
 from nvir.frontend.irgen.variables import global_symbol
 from nvir.frontend.tree.declarations import Function, Unit, Variable
 from nvir.frontend.tree.types import Record, qualifiers
-from nvir.ir.bulk import bulk
+from nvir.ir import Module, Symbol, bulk
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.layout import DATA_LAYOUT, TRIPLE
-from nvir.ir.module import Module
-from nvir.ir.values import Symbol
 from nvir.ir.verify import verify
 
 

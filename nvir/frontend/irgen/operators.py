@@ -29,9 +29,8 @@ from nvir.frontend.tree.types import (
     strip,
     underlying,
 )
+from nvir.ir import I1, I8, I64, Constant, FloatType, IntType, PointerType, Type, Value, constant
 from nvir.ir.nvvm import const, const_like
-from nvir.ir.types import I1, I8, I64, FloatType, IntType, PointerType, Type
-from nvir.ir.values import Constant, Value, constant
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

@@ -59,10 +59,9 @@ from nvir.frontend.tree.types import (
     is_volatile,
     strip,
 )
+from nvir.ir import I1, I8, I64, VOID, PointerType, Type, Value, pointer
 from nvir.ir.nvvm import const, declare
 from nvir.ir.nvvm_values import NvvmCall
-from nvir.ir.types import I1, I8, I64, VOID, PointerType, Type, pointer
-from nvir.ir.values import Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

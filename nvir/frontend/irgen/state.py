@@ -20,14 +20,9 @@ from nvir.frontend.tree.expressions import Expr, StringLiteral
 from nvir.frontend.tree.layout import align_of, size_of
 from nvir.frontend.tree.place import Place
 from nvir.frontend.tree.types import CType, is_volatile
-from nvir.ir.block import Block
-from nvir.ir.errors import Diagnostic, NvirError
+from nvir.ir import Block, Diagnostic, Instruction, Location, Module, NvirError, Type, Value
 from nvir.ir.function import Function as IRFunction
-from nvir.ir.instruction import Instruction, Location
-from nvir.ir.module import Module
 from nvir.ir.nvvm import Builder
-from nvir.ir.types import Type
-from nvir.ir.values import Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.abi import ABI

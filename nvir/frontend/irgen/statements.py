@@ -49,8 +49,7 @@ from nvir.frontend.tree.statements import (
     While,
 )
 from nvir.frontend.tree.types import Reference, is_aggregate, is_void, strip
-from nvir.ir.block import Block
-from nvir.ir.values import Constant, Value
+from nvir.ir import Block, Constant, Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

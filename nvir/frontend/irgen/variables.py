@@ -17,11 +17,10 @@ from nvir.frontend.tree.declarations import Function, Variable
 from nvir.frontend.tree.expressions import StringLiteral
 from nvir.frontend.tree.layout import align_of
 from nvir.frontend.tree.types import Array, is_volatile, qualifiers, strip
+from nvir.ir import Unsupported, Value, undef
 from nvir.ir import layout as ir_layout
-from nvir.ir.errors import Unsupported
 from nvir.ir.nvvm import variable
 from nvir.ir.symbols import Variable as IRVariable
-from nvir.ir.values import Value, undef
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState, ModuleState

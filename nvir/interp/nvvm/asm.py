@@ -24,12 +24,9 @@ from nvir.interp.leaves import Temp, View
 from nvir.interp.nvvm.lower import rename, run
 from nvir.interp.ori_level import ori
 from nvir.interp.rows import unsupported
-from nvir.ir.instruction import Instruction
+from nvir.ir import CC, IMM, PRED, SCALARS, Instruction, Type, Value, form, integer
 from nvir.ir.nvvm_values import InlineAsm
-from nvir.ir.opcodes.form import form
 from nvir.ir.special import special_register
-from nvir.ir.types import CC, IMM, PRED, SCALARS, Type
-from nvir.ir.values import Value, integer
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _TOKEN = re.compile(

@@ -10,17 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from nvir.interp.leaves import ScalarLeaf
-from nvir.ir.errors import Unsupported
+from nvir.ir import ArrayType, PointerType, StructType, Type, Unsupported, VectorType
 from nvir.ir.layout import fields, offset_of, size_of
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.ir.opcodes.evaluate import fold_integers
-from nvir.ir.types import (
-    ArrayType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-)
 from nvir.ir.values import Constant, Symbol, SymbolOffset, Undef, Value, integer
 
 MAX_DEPTH = 200

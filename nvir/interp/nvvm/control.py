@@ -17,10 +17,8 @@ from nvir.interp.nvvm.lower import leaves, plain, wide_text
 from nvir.interp.nvvm.memory import SPACES, copy
 from nvir.interp.nvvm.storage import byval
 from nvir.interp.rows.control import CallSpecial
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Function, Instruction, integer
 from nvir.ir.layout import size_of
-from nvir.ir.values import integer
 
 
 def choice(e: Any, term: Instruction) -> str:

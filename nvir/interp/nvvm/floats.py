@@ -24,8 +24,7 @@ from nvir.interp.nvvm.lower import (
     width,
 )
 from nvir.interp.rows import unsupported
-from nvir.ir.types import Type
-from nvir.ir.values import Value
+from nvir.ir import Type, Value
 
 _ARITHMETIC = {"fadd": "add.rn.", "fsub": "sub.rn.", "fmul": "mul.rn."}
 _COMPARE = {

@@ -40,10 +40,8 @@ from nvir.interp.nvvm.pieces import cast
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.atoms import Atomic
 from nvir.interp.rows.barriers import CtaBarrier
+from nvir.ir import IntType, Type, Value, form
 from nvir.ir.layout import align_of, size_of
-from nvir.ir.opcodes.form import form
-from nvir.ir.types import IntType, Type
-from nvir.ir.values import Value
 
 # ---------------------------------------------------------------- integers
 

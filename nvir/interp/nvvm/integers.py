@@ -22,9 +22,8 @@ from nvir.interp.nvvm.lower import (
     wide_text,
     width,
 )
+from nvir.ir import PointerType, Type, Value
 from nvir.ir.opcodes.evaluate import fold_integers
-from nvir.ir.types import PointerType, Type
-from nvir.ir.values import Value
 
 _M64 = (1 << 64) - 1
 _PLAIN = {"add": "add.u", "sub": "sub.u", "mul": "mul.lo.u", "and": "and.b", "or": "or.b",

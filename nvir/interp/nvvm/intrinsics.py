@@ -24,13 +24,10 @@ from nvir.interp.nvvm.lower import expression, known, leaves, run
 from nvir.interp.nvvm.pieces import cast, regroup, space
 from nvir.interp.ori_level import ori
 from nvir.interp.rows import unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Function, Instruction, Value, form
 from nvir.ir.intrinsics import Intrinsic, find, is_packed, mismatch, registers_of, written
 from nvir.ir.nvvm_values import InlineAsm
-from nvir.ir.opcodes.form import form
 from nvir.ir.types import ADDRESS_SPACES, B32, B64, ScalarType, Type
-from nvir.ir.values import Value
 
 
 def callee_name(i: Instruction) -> str:

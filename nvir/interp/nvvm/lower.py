@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nvir.interp.leaves import Temp, View, real
-from nvir.ir.opcodes.form import Form, form
+from nvir.ir import Constant, Form, Value, form, integer
 from nvir.ir.types import SCALARS, FloatType, PointerType, Type, VectorType
-from nvir.ir.values import Constant, Value, integer
 
 FLOATS = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 bits = integer  # a literal of whatever width the row wants

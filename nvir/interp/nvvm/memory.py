@@ -37,9 +37,8 @@ from nvir.interp.nvvm.lower import (
 from nvir.interp.nvvm.storage import static
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.atoms import Atomic, make_atomic
+from nvir.ir import I64, FloatType, PointerType, Type, Value, VectorType
 from nvir.ir.layout import align_of, size_of, store_size
-from nvir.ir.types import I64, FloatType, PointerType, Type, VectorType
-from nvir.ir.values import Value
 
 SPACES = {0: "", 1: "global", 3: "shared", 4: "global", 5: "local", 101: ""}
 

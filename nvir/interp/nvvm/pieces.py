@@ -18,8 +18,7 @@ from nvir.interp.nvvm.lower import (
     wide_text,
     width,
 )
-from nvir.ir.types import PointerType, VectorType
-from nvir.ir.values import integer
+from nvir.ir import PointerType, VectorType, integer
 
 
 def emit_select(e: Any) -> None:

@@ -14,11 +14,8 @@ import numpy as np
 
 from nvir.interp.layout import Array, MemoryLayout, register_dtype, zeros
 from nvir.interp.nvvm.constants import patterns, places, scalars
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Function, Instruction, Param, Unsupported, Variable
 from nvir.ir.layout import align_of, size_of, store_size
-from nvir.ir.symbols import Param, Variable
 from nvir.ir.types import SCALARS, FloatType, IntType, PointerType, ScalarType, Type, array
 from nvir.ir.values import Argument, Constant, SymbolOffset
 

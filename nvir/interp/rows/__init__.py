@@ -13,8 +13,7 @@ from typing import Any
 import attrs
 
 from nvir.interp.leaves import EmittedStep
-from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import Instruction
+from nvir.ir import Instruction, Unsupported
 
 
 @attrs.define

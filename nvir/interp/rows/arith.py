@@ -16,9 +16,7 @@ from nvir.interp.emit import source_marks
 from nvir.interp.layout import register_dtype
 from nvir.interp.meaning import MEANINGS, Mods
 from nvir.interp.meaning.lanes import WIDTH, register
-from nvir.ir.opcodes.form import Form
-from nvir.ir.types import IMM
-from nvir.ir.values import Constant
+from nvir.ir import IMM, Constant, Form
 
 _INTEGRAL = frozenset(["b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"])
 _SYMBOL = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^", "mul": "*"}

@@ -15,10 +15,7 @@ import numpy as np
 from nvir.interp.layout import Array, align_up
 from nvir.interp.memory import Fault
 from nvir.interp.rows import unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.symbols import Variable
-from nvir.ir.values import Argument
+from nvir.ir import Argument, Function, Instruction, Variable
 
 
 def choice(e: Any, term: Instruction) -> str:

@@ -19,10 +19,7 @@ from nvir.interp.memory import Fault, check_alignment, locate_within
 from nvir.interp.rows import unsupported
 from nvir.interp.rows.memory import _SPACES, space_of
 from nvir.interp.rows.warp import _EVERYONE, LaneExchange
-from nvir.ir.instruction import Instruction
-from nvir.ir.symbols import Variable
-from nvir.ir.types import IMM
-from nvir.ir.values import SymbolOffset
+from nvir.ir import IMM, Instruction, SymbolOffset, Variable
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
 

@@ -9,10 +9,7 @@ import numpy as np
 from nvir.interp.access import LaneAccess, make_load, make_store
 from nvir.interp.layout import register_dtype
 from nvir.interp.rows import unsupported
-from nvir.ir.opcodes.form import Form
-from nvir.ir.symbols import Param, Variable
-from nvir.ir.types import IMM
-from nvir.ir.values import SymbolOffset
+from nvir.ir import IMM, Form, Param, SymbolOffset, Variable
 
 _SPACES = {
     "global": "global", "const": "global", "shared": "shared", "shared::cta": "shared",

@@ -24,12 +24,10 @@ from __future__ import annotations
 
 import attrs
 
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction, Location
+from nvir.ir import Block, Constant, Instruction, Location, Value, constant
 from nvir.ir.nvvm import Builder, const
 from nvir.ir.text.trace import step
 from nvir.ir.types import I8, I32, I64, Type, VectorType, pointer
-from nvir.ir.values import Constant, Value, constant
 from nvir.passes.aggregate.cutting import Cut
 from nvir.passes.aggregate.plan import ELEMENTS, CopyPlan
 

@@ -14,8 +14,7 @@ Copies that follow each other in one block would make splitting at each of them 
 
 from __future__ import annotations
 
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
+from nvir.ir import Block, Instruction
 
 
 class Cut:

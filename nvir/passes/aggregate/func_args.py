@@ -17,13 +17,10 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Argument, Constant, Function, Instruction, Module, Symbol, Value, undef
 from nvir.ir.layout import size_of
-from nvir.ir.module import Module
 from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import ConstantExpr, NvvmCall, symbols_in
-from nvir.ir.values import Argument, Constant, Symbol, Value, undef
 from nvir.passes.aggregate.leaves import is_aggregate, leaves
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed

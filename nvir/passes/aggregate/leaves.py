@@ -14,7 +14,7 @@ import functools
 
 import attrs
 
-from nvir.ir.errors import Unsupported
+from nvir.ir import Constant, Undef, Unsupported, Value, constant, undef
 from nvir.ir.layout import size_of, store_size, struct_layout
 from nvir.ir.nvvm import const
 from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
@@ -29,7 +29,6 @@ from nvir.ir.types import (
     VectorType,
     struct,
 )
-from nvir.ir.values import Constant, Undef, Value, constant, undef
 
 
 @attrs.frozen

@@ -21,15 +21,11 @@ from __future__ import annotations
 
 import attrs
 
-from nvir.ir.errors import VerifyError
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.module import Module
+from nvir.ir import Constant, Function, Instruction, Module, Value, VerifyError
 from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import NvvmCall
 from nvir.ir.text.trace import step
 from nvir.ir.types import PointerType, pointer
-from nvir.ir.values import Constant, Value
 from nvir.passes.aggregate import func_args, split, stack
 from nvir.passes.aggregate.copies import Request, lower
 from nvir.passes.aggregate.cutting import Cut

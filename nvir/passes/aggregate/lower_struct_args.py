@@ -31,16 +31,12 @@ from typing import Any
 import attrs
 
 from nvir.analysis.addresses import split_indices
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir import Argument, CallInfo, Function, Instruction, Module, OpKind, Value
 from nvir.ir.layout import align_of, size_of
-from nvir.ir.module import Module
 from nvir.ir.nvvm import Builder, const, declare
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
-from nvir.ir.opcodes import OpKind
 from nvir.ir.ssa.rewrite import substitute
 from nvir.ir.types import I1, I8, I64, VOID, PointerType, Type
-from nvir.ir.values import Argument, Value
 from nvir.passes.aggregate.leaves import composite, is_aggregate, leaf_range, leaves
 from nvir.passes.aggregate.lower_aggr_copies import copy_kind
 from nvir.passes.aggregate.objects import alignment

@@ -18,13 +18,9 @@ from typing import Literal
 import attrs
 
 from nvir.analysis.addresses import split_indices
-from nvir.ir.instruction import Instruction
+from nvir.ir import Argument, Instruction, OpKind, PointerType, Type, Value, Variable
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm_values import ConstantExpr
-from nvir.ir.opcodes import OpKind
-from nvir.ir.symbols import Variable
-from nvir.ir.types import PointerType, Type
-from nvir.ir.values import Argument, Value
 from nvir.passes.select.abi import attribute
 
 STEPS = 64

@@ -26,23 +26,12 @@ from collections.abc import Callable
 
 import attrs
 
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import I1, I8, I64, VOID, Block, Function, Instruction, OpKind, PointerType, Type
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm import Builder, const, declare, variable
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
-from nvir.ir.opcodes import OpKind
 from nvir.ir.ssa.rewrite import substitute
 from nvir.ir.text.trace import step
-from nvir.ir.types import (
-    I1,
-    I8,
-    I64,
-    VOID,
-    PointerType,
-    Type,
-)
 from nvir.ir.values import Argument, Constant, Undef, Value, undef
 from nvir.passes.aggregate.copies import aligned_at
 from nvir.passes.aggregate.leaves import (

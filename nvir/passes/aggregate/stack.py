@@ -7,11 +7,8 @@ done with an address keeps its memory, and each access of it is a trip to local 
 from __future__ import annotations
 
 from nvir.analysis.addresses import constant_offset
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Constant, Function, Instruction, OpKind, Value
 from nvir.ir.layout import size_of
-from nvir.ir.opcodes import OpKind
-from nvir.ir.values import Constant, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import analysis
 

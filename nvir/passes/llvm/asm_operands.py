@@ -17,7 +17,7 @@ import re
 
 import attrs
 
-from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir import CallInfo, Instruction, Value, undef
 from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.types import (
@@ -34,7 +34,6 @@ from nvir.ir.types import (
     int_type,
     struct,
 )
-from nvir.ir.values import Value, undef
 
 
 def fit(i: Instruction, asm: InlineAsm, dialect: str) -> bool:

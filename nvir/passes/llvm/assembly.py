@@ -15,13 +15,11 @@ import re
 
 import attrs
 
-from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import Instruction
+from nvir.ir import Constant, Instruction, SpecialRegister, Unsupported, Value
 from nvir.ir.intrinsics import Intrinsic, find, written
 from nvir.ir.nvvm import Builder, const_like
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.types import IMM, FloatType, PointerType, Type
-from nvir.ir.values import Constant, SpecialRegister, Value
 
 _UNKNOWN = re.compile(
     r"llvm\.nvvm\.(redux\.sync\.(add|and|x?or|u?min|u?max)|activemask|nanosleep|idp[24]a\..*|"

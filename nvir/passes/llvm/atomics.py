@@ -11,13 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nvir.ir.block import Block
-from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import Instruction
+from nvir.ir import Block, Instruction, Unsupported, Value, nvvm_form, undef
 from nvir.ir.nvvm import Builder, const_like, declare
-from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import I64, VOID, FloatType, IntType, PointerType, Type, int_type
-from nvir.ir.values import Value, undef
 from nvir.passes.llvm.narrow_atomics import narrow
 
 _BARRIERS = {

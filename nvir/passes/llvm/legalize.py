@@ -27,10 +27,7 @@ from typing import Literal
 
 import attrs
 
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.module import Module
+from nvir.ir import Function, Instruction, Module, Unsupported
 from nvir.ir.nvvm import Builder, const, const_like, declare
 from nvir.ir.nvvm_values import ConstantExpr, InlineAsm, NvvmCall, Poison
 from nvir.ir.types import (

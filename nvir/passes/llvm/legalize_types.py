@@ -16,10 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.module import Module, capability
+from nvir.ir import Function, Instruction, Module, Unsupported, capability
 from nvir.ir.nvvm import Builder, const
 from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
 from nvir.ir.types import (

@@ -20,13 +20,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from nvir.ir import CallInfo, Function, Instruction, Module, Variable, capability
 from nvir.ir.clone import clone_function
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.intrinsics import find
-from nvir.ir.module import Module, capability
 from nvir.ir.nvvm_values import symbols_in
-from nvir.ir.symbols import Variable
 from nvir.ir.values import Argument, Constant, constant
 from nvir.passes.context import Context
 from nvir.passes.remarks import Code, passed

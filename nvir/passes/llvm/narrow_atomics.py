@@ -17,11 +17,8 @@ from collections.abc import Callable
 
 import attrs
 
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
+from nvir.ir import I1, I32, I64, Block, Instruction, Type, Value, constant, undef
 from nvir.ir.nvvm import Builder
-from nvir.ir.types import I1, I32, I64, Type
-from nvir.ir.values import Value, constant, undef
 
 
 @attrs.frozen

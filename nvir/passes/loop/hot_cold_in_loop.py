@@ -26,10 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo
-from nvir.ir.loops import Loop
+from nvir.ir import Block, CallInfo, Function, Loop
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 

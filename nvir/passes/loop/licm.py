@@ -33,11 +33,7 @@ from nvir.analysis.hoisting.nest import Nest
 from nvir.analysis.hoisting.region import Blocked, Stay, live_into, survey
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
-from nvir.ir.block import Block
-from nvir.ir.cfg import EdgePlace, interpose_all
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
+from nvir.ir import Block, EdgePlace, Function, Instruction, Loop, interpose_all
 from nvir.ir.text.trace import looking_at, step
 from nvir.passes.context import Context
 from nvir.passes.policies import Hoisting, decision_policy

@@ -11,11 +11,7 @@ from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Policy381
 from nvir.assembler.hoist.weights import Weights
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.module import capability
+from nvir.ir import Block, Function, Instruction, Loop, capability
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.prepare import Refusals
 from nvir.passes.loop.unroll.unroll_decision import decide

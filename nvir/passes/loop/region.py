@@ -22,16 +22,10 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from nvir.ir.block import Block
-from nvir.ir.cfg import successors
+from nvir.ir import Block, Constant, Function, Instruction, Loop, OpKind, Value, successors
 from nvir.ir.clone import clone_blocks
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes import OpKind
 from nvir.ir.ssa.repair import obstacle
 from nvir.ir.ssa.rewrite import can_stand_for, substitute
-from nvir.ir.values import Constant, Value
 from nvir.passes.remarks import Code, missed
 
 UNKNOWN = missed("UnknownOperation", "not {done}: {what} is no operation that the table knows")

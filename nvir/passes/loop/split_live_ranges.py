@@ -27,14 +27,8 @@ import attrs
 from nvir.analysis.held import held_in_place
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.analysis.pressure import register_pressure
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes.form import form
+from nvir.ir import Block, Function, Instruction, Loop, ScalarType, Value, form
 from nvir.ir.ssa.repair import home_of, obstacle, repair
-from nvir.ir.types import ScalarType
-from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.remarks import analysis, passed

@@ -48,14 +48,7 @@ import attrs
 
 from nvir.analysis.alias import Alias, AliasAnalysis
 from nvir.analysis.analyses import Analyses
-from nvir.ir.block import Block
-from nvir.ir.builder import Builder
-from nvir.ir.errors import NvirError
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import Form
-from nvir.ir.values import Value
+from nvir.ir import Block, Builder, Form, Function, Instruction, NvirError, OpKind, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import analysis, missed, passed
 

@@ -36,14 +36,8 @@ from nvir.analysis.analyses import Analyses
 from nvir.analysis.held import held_in_place
 from nvir.analysis.induction import InductionVariable, Recomputed, induction_variables, is_invariant
 from nvir.analysis.pressure import RegisterPressure, register_pressure, width
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import Form, form
+from nvir.ir import SCALARS, Block, Form, Function, Instruction, Loop, OpKind, ScalarType, form
 from nvir.ir.ssa.rewrite import substitute
-from nvir.ir.types import SCALARS, ScalarType
 from nvir.ir.values import Constant, Value, integer
 from nvir.passes.context import Context
 from nvir.passes.loop import region

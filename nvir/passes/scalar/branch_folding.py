@@ -8,10 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nvir.analysis.callees import can_speculate
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import nvvm_form
-from nvir.ir.types import I1, ArrayType, StructType
+from nvir.ir import I1, ArrayType, Block, Instruction, StructType, nvvm_form
 from nvir.ir.values import Constant, Undef, Value, constant
 
 if TYPE_CHECKING:

@@ -25,14 +25,10 @@ from __future__ import annotations
 import attrs
 
 from nvir.analysis.held import held_in_place
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Block, Constant, Function, Instruction, ScalarType, Type, Value
 from nvir.ir.opcodes.evaluate import APPROXIMATE, bits_of, evaluate, literal_of
 from nvir.ir.opcodes.form import Form, form, nvvm_form
 from nvir.ir.ssa.rewrite import substitute
-from nvir.ir.types import ScalarType, Type
-from nvir.ir.values import Constant, Value
 from nvir.passes.context import Context
 from nvir.passes.loop.region import drop
 from nvir.passes.remarks import passed

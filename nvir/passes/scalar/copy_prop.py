@@ -30,12 +30,8 @@ now live in one value; the assembler removes those.
 from __future__ import annotations
 
 from nvir.analysis.held import held_in_place
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import Form
+from nvir.ir import Argument, Form, Function, Instruction, OpKind, Result, Undef, Value
 from nvir.ir.ssa.rewrite import can_stand_for, substitute
-from nvir.ir.values import Argument, Result, Undef, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 

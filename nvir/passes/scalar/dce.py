@@ -20,11 +20,8 @@ Source   Cytron, Ferrante, Rosen, Wegman, Zadeck, TOPLAS 13(4), 1991, section 7.
 
 from __future__ import annotations
 
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import Form
+from nvir.ir import Form, Function, Instruction, Value
 from nvir.ir.ssa.rewrite import discard
-from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 

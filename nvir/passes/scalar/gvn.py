@@ -34,12 +34,8 @@ import attrs
 
 from nvir.analysis.callees import is_pure, may_write
 from nvir.analysis.held import held_in_place
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import Form
+from nvir.ir import Block, Form, Function, Instruction, SpecialRegister, SymbolOffset, Value
 from nvir.ir.ssa.rewrite import can_stand_for, discard, substitute
-from nvir.ir.values import SpecialRegister, SymbolOffset, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import line_of, missed, passed, place_of
 

@@ -30,12 +30,7 @@ from collections.abc import Set as AbstractSet
 import attrs
 
 from nvir.analysis.held import held_in_place
-from nvir.ir.block import Block
-from nvir.ir.cfg import successors
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
-from nvir.ir.types import ScalarType
+from nvir.ir import Block, Function, Instruction, ScalarType, form, successors
 from nvir.ir.values import Constant, Undef, Value, undef
 from nvir.passes.context import Context
 from nvir.passes.loop.region import drop, fold_phis, merge_into

@@ -31,12 +31,8 @@ import attrs
 
 from nvir.analysis.call_graph import callees, components
 from nvir.analysis.callees import attributes
-from nvir.ir.bulk import bulk
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction
-from nvir.ir.module import Module
+from nvir.ir import CallInfo, Constant, Function, Instruction, Module, Value, bulk
 from nvir.ir.nvvm_values import symbols_in
-from nvir.ir.values import Constant, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
 from nvir.passes.scalar.inline_body import inline_call

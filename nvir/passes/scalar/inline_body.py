@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from nvir.ir.block import Block
+from nvir.ir import I1, I64, VOID, Block, Function, Instruction, PointerType, Type, nvvm_form
 from nvir.ir.clone import clone_function
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm import Builder, declare
-from nvir.ir.opcodes.form import nvvm_form
-from nvir.ir.types import I1, I64, VOID, PointerType, Type
 from nvir.ir.values import Argument, Constant, Value, constant, undef
 
 

@@ -25,16 +25,9 @@ Source   Cytron, Ferrante, Rosen, Wegman, Zadeck, TOPLAS 13(4), 1991.
 from __future__ import annotations
 
 from nvir.analysis.callees import is_lifetime
-from nvir.ir.block import Block
-from nvir.ir.bulk import bulk
-from nvir.ir.cfg import dominator_tree
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import nvvm_form
+from nvir.ir import Block, Function, Instruction, OpKind, Type, bulk, dominator_tree, nvvm_form
 from nvir.ir.ssa.construct import Undo, place_phis, rename
 from nvir.ir.ssa.rewrite import substitute
-from nvir.ir.types import Type
 from nvir.ir.values import Constant, Value, undef
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed

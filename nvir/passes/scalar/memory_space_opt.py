@@ -28,14 +28,8 @@ from __future__ import annotations
 import attrs
 
 from nvir.analysis.callees import callee_name, memory_transfer
-from nvir.ir.bulk import bulk
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Function, Instruction, OpKind, PointerType, Variable, bulk, nvvm_form, pointer
 from nvir.ir.nvvm import declare
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import nvvm_form
-from nvir.ir.symbols import Variable
-from nvir.ir.types import PointerType, pointer
 from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed

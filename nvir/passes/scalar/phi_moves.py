@@ -25,12 +25,7 @@ Source   Sreedhar, Ju, Gillies, Santhanam, "Translating Out of Static Single Ass
 from __future__ import annotations
 
 from nvir.analysis.held import held_in_place
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
-from nvir.ir.types import ScalarType
-from nvir.ir.values import Constant, Undef, Value
+from nvir.ir import Block, Constant, Function, Instruction, ScalarType, Undef, Value, form
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 

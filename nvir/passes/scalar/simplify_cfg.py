@@ -34,13 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvir.ir.block import Block
-from nvir.ir.bulk import bulk
-from nvir.ir.cfg import successors
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import nvvm_form
-from nvir.ir.types import I1
+from nvir.ir import I1, Block, Function, Instruction, bulk, nvvm_form, successors
 from nvir.ir.values import Constant, Value, undef
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed

@@ -29,14 +29,9 @@ import attrs
 
 from nvir.analysis.addresses import constant_offset
 from nvir.analysis.callees import Transfer, is_lifetime, memory_transfer
-from nvir.ir.bulk import bulk
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Function, Instruction, OpKind, Unsupported, bulk, nvvm_form
 from nvir.ir.layout import align_of, fields, size_of, store_size
 from nvir.ir.nvvm import Builder
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import I8, I64, ArrayType, StructType, Type, array, int_type
 from nvir.ir.values import Constant, Value, constant, undef
 from nvir.passes.context import Context

@@ -12,11 +12,10 @@ from collections.abc import Iterable
 
 import attrs
 
-from nvir.ir.instruction import Instruction
+from nvir.ir import Constant, Instruction, Undef, Value, constant, undef
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm import Builder
 from nvir.ir.types import I8, I64, FloatType, IntType, PointerType, Type, VectorType, int_type
-from nvir.ir.values import Constant, Undef, Value, constant, undef
 
 
 @attrs.frozen

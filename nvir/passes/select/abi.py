@@ -11,13 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
+from nvir.ir import Argument, Function, Module, Param, Unsupported, Value
 from nvir.ir.layout import align_of, size_of
-from nvir.ir.module import Module
-from nvir.ir.symbols import Param
 from nvir.ir.types import B8, I32, SCALARS, FloatType, IntType, PointerType, Type, array
-from nvir.ir.values import Argument, Value
 from nvir.passes.select.parts import parts
 from nvir.passes.select.rules.convert import extended, resize
 from nvir.passes.select.rules.memory import load_value, store_value

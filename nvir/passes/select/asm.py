@@ -20,12 +20,9 @@ from __future__ import annotations
 
 import re
 
-from nvir.ir.errors import ParseError
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Argument, Constant, Function, Instruction, ParseError, Value
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.types import B16, B32, B64, B128, F32, F64, PRED, PointerType, ScalarType
-from nvir.ir.values import Argument, Constant, Value
 from nvir.passes.select.parts import parts
 from nvir.passes.select.rules.convert import extended, resize
 from nvir.passes.select.selector import Parts, Selector

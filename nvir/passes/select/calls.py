@@ -11,15 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir import VOID, CallInfo, Function, Instruction, Param, Type, Unsupported, Value, form
 from nvir.ir.layout import size_of
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
-from nvir.ir.opcodes.form import form
-from nvir.ir.symbols import Param
-from nvir.ir.types import VOID, Type
-from nvir.ir.values import Value
 from nvir.passes.select import abi
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import parts

@@ -10,10 +10,9 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.errors import Unsupported
+from nvir.ir import Unsupported, Variable
 from nvir.ir.layout import offset_of, size_of
 from nvir.ir.nvvm_values import ConstantExpr
-from nvir.ir.symbols import Variable
 from nvir.ir.types import (
     F32,
     F64,

@@ -10,13 +10,7 @@ from __future__ import annotations
 
 import functools
 
-from nvir.ir.block import Block
-from nvir.ir.builder import Builder
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import VOID, PointerType
-from nvir.ir.values import Value
+from nvir.ir import VOID, Block, Builder, Function, Instruction, PointerType, Unsupported, Value
 from nvir.passes.select import abi, spaces
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import parts

@@ -7,12 +7,9 @@ from collections.abc import Callable
 
 import attrs
 
-from nvir.ir.instruction import Instruction
+from nvir.ir import PRED, Constant, Instruction, SpecialRegister, Type, Value, form
 from nvir.ir.intrinsics import Intrinsic, find, is_packed, mismatch, registers_of
 from nvir.ir.layout import align_of
-from nvir.ir.opcodes.form import form
-from nvir.ir.types import PRED, Type
-from nvir.ir.values import Constant, SpecialRegister, Value
 from nvir.passes.select.lanes import Rule, Scalar, by_element, element
 from nvir.passes.select.parts import count, parts
 from nvir.passes.select.rules import bits, copies, mathematics

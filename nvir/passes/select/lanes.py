@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import Type, VectorType
+from nvir.ir import Instruction, Type, VectorType
 from nvir.passes.select.parts import count
 from nvir.passes.select.selector import Parts, Selector
 

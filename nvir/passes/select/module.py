@@ -15,9 +15,8 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.bulk import bulk
+from nvir.ir import Constant, Function, Symbol, SymbolOffset, Undef, Value, bulk, constant, integer
 from nvir.ir.errors import ParseError, Unsupported
-from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo
 from nvir.ir.intrinsics import find
 from nvir.ir.layout import align_of, size_of
@@ -25,15 +24,6 @@ from nvir.ir.module import Module, capability, default_version
 from nvir.ir.nvvm_values import symbols_in
 from nvir.ir.symbols import Variable
 from nvir.ir.types import B8, B64, SCALARS, ArrayType, FloatType, IntType, PointerType, array
-from nvir.ir.values import (
-    Constant,
-    Symbol,
-    SymbolOffset,
-    Undef,
-    Value,
-    constant,
-    integer,
-)
 from nvir.passes.select import abi, constants
 from nvir.passes.select.function import select_function
 from nvir.passes.select.options import Options

@@ -16,15 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from nvir.ir.block import Block
-from nvir.ir.builder import Builder
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Block, Builder, Function, Instruction, Unsupported, form
 from nvir.ir.intrinsics import written
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.ir.opcodes import DEF
-from nvir.ir.opcodes.form import form
 from nvir.ir.types import B16, PRED, IntType, PointerType, Type
 from nvir.ir.values import (
     Argument,

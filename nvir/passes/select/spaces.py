@@ -19,11 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.symbols import Variable
+from nvir.ir import Argument, Constant, Function, Instruction, SymbolOffset, Undef, Value, Variable
 from nvir.ir.types import ADDRESS_SPACES, PointerType
-from nvir.ir.values import Argument, Constant, SymbolOffset, Undef, Value
 
 GENERIC, GLOBAL, SHARED, CONST, LOCAL, PARAM = 0, 1, 3, 4, 5, 101
 SPACE_NAMES = {**ADDRESS_SPACES, GENERIC: "", 7: "shared::cluster"}

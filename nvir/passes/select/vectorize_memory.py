@@ -26,13 +26,9 @@ import attrs
 
 from nvir.analysis.addresses import split_indices
 from nvir.analysis.callees import intrinsic
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir import Block, CallInfo, Function, Instruction, Value, constant, nvvm_form, undef
 from nvir.ir.layout import align_of, size_of
-from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import I8, I32, I64, FloatType, IntType, Type, vector
-from nvir.ir.values import Value, constant, undef
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 

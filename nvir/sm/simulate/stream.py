@@ -20,12 +20,7 @@ from typing import Literal
 import attrs
 
 from nvir.analysis.alias import AliasAnalysis
-from nvir.ir.block import Block
-from nvir.ir.cfg import successors
-from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.values import Value
+from nvir.ir import Block, Instruction, Loop, Unsupported, Value, successors
 from nvir.sm.latency import edge_latency
 from nvir.sm.listsched import schedule_operations
 from nvir.sm.loopgraph import variant

@@ -30,8 +30,7 @@ from collections.abc import Callable, Iterable
 
 import attrs
 
-from nvir.ir.opcodes.form import Form
-from nvir.ir.types import ScalarType
+from nvir.ir import Form, ScalarType
 
 # (kind, index, word): what a name in a template stands for. Word -1: all of them.
 Slot = tuple[str, int, int]

@@ -21,9 +21,8 @@ from nvir.frontend.irgen.calls import evaluated
 from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import Call
-from nvir.ir.module import capability
+from nvir.ir import Value, capability
 from nvir.ir.nvvm import const
-from nvir.ir.values import Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

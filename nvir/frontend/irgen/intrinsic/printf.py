@@ -21,11 +21,9 @@ from nvir.frontend.irgen.places import generic, typed
 from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.types import is_signed, underlying
-from nvir.ir import nvvm
+from nvir.ir import DOUBLE, I8, I32, FloatType, IntType, Value, array, constant, nvvm, pointer
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm_values import NvvmCall
-from nvir.ir.types import DOUBLE, I8, I32, FloatType, IntType, array, pointer
-from nvir.ir.values import Value, constant
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

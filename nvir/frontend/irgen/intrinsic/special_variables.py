@@ -15,8 +15,7 @@ from nvir.frontend.tree.declarations import Variable
 from nvir.frontend.tree.expressions import Expr, Member, Name
 from nvir.frontend.tree.types import Array, strip
 from nvir.frontend.tree.vectors import SPECIAL_VARIABLES
-from nvir.ir.types import I32
-from nvir.ir.values import Value
+from nvir.ir import I32, Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState

@@ -36,16 +36,10 @@ from collections.abc import Set as AbstractSet
 import attrs
 
 from nvir.analysis.held import held_in_place
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes.form import form
+from nvir.ir import Block, Constant, Function, Instruction, Loop, ScalarType, Value, form, integer
 from nvir.ir.ssa.repair import repair
 from nvir.ir.ssa.rewrite import can_stand_for, substitute
 from nvir.ir.text.trace import step
-from nvir.ir.types import ScalarType
-from nvir.ir.values import Constant, Value, integer
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.loop.fuse import plan as fuse_plan

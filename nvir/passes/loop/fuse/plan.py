@@ -32,16 +32,10 @@ import attrs
 from nvir.analysis.affine import Affine
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import InductionVariable, TripCount, trip_count
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes.form import Form
+from nvir.ir import SCALARS, Block, Form, Function, Instruction, Loop, Value
 from nvir.ir.ssa.repair import obstacle
 from nvir.ir.ssa.rewrite import can_stand_for
 from nvir.ir.text.trace import step
-from nvir.ir.types import SCALARS
-from nvir.ir.values import Value
 from nvir.passes.loop import region
 from nvir.passes.remarks import Code, missed
 

@@ -29,10 +29,7 @@ import attrs
 
 from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.analyses import Analyses
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.values import Value
+from nvir.ir import Block, Instruction, Loop, Value
 
 Dep = tuple[int, int, int]
 FAR = 1 << 16

@@ -27,11 +27,8 @@ from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
 from nvir.assembler.regalloc.predict import predict
 from nvir.assembler.regalloc.targets import block_threads
-from nvir.ir.block import Block
+from nvir.ir import Block, Function, Loop, NvirError
 from nvir.ir.clone import clone_function
-from nvir.ir.errors import NvirError
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop
 from nvir.passes.loop.pipeline.body import Body, Staged, StageLayout, by_delays, delays_of
 from nvir.passes.loop.pipeline.expand import ExpandedLoop, expand
 from nvir.passes.loop.pipeline.feasible import Obstacle

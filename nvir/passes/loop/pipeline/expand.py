@@ -28,12 +28,7 @@ from collections.abc import Callable
 import attrs
 
 from nvir.analysis.induction import TripCount
-from nvir.ir.block import Block
-from nvir.ir.builder import Builder
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
-from nvir.ir.values import Constant, Value
+from nvir.ir import Block, Builder, Constant, Function, Instruction, Value, form
 from nvir.passes.loop.pipeline.body import StageLayout
 from nvir.passes.loop.unroll.fold import move_of
 from nvir.passes.loop.unroll.guard import Guard

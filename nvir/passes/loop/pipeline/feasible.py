@@ -20,10 +20,7 @@ from collections.abc import Callable, Iterable
 
 import attrs
 
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import Form
-from nvir.ir.values import Constant, Value
+from nvir.ir import Block, Constant, Form, Instruction, Value
 from nvir.sm.latency import latency_class
 from nvir.sm.profile import Profile
 

@@ -18,11 +18,7 @@ Source   B. R. Rau et al., "Code Generation Schema for Modulo Scheduled Loops", 
 
 from __future__ import annotations
 
-from nvir.ir.block import Block
-from nvir.ir.builder import Builder
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
-from nvir.ir.values import Constant, Value, undef
+from nvir.ir import Block, Builder, Constant, Instruction, Value, form, undef
 from nvir.passes.loop.pipeline.body import Body, StageLayout
 from nvir.passes.loop.pipeline.expand import PIPELINED, ExpandedLoop
 from nvir.passes.loop.unroll.fold import move_of

@@ -41,11 +41,8 @@ import attrs
 
 from nvir.analysis.divergence import Divergence
 from nvir.analysis.induction import trip_count
-from nvir.ir.block import Block
+from nvir.ir import Block, Function, Loop, NvirError
 from nvir.ir.clone import clone_function
-from nvir.ir.errors import NvirError
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.body import Body, Staged, StageLayout, by_times, is_long_load
 from nvir.passes.loop.pipeline.choice import (

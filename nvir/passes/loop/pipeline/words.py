@@ -18,12 +18,8 @@ from __future__ import annotations
 import functools
 import re
 
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import Form, form
+from nvir.ir import B32, Block, Form, Instruction, Value, form, integer
 from nvir.ir.ssa.rewrite import substitute
-from nvir.ir.types import B32
-from nvir.ir.values import Value, integer
 
 _NARROW = re.compile(r"(ld\..*)\.v([24])\.([bus])(8|16)")
 _WIDER = {"b32": "", "b16": "cvt.u16.u32", "b64": "cvt.{}64.{}32"}

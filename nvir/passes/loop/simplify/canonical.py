@@ -17,10 +17,7 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.divergence import Divergence
-from nvir.ir.block import Block
-from nvir.ir.cfg import EdgePlace, interpose_all
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop
+from nvir.ir import Block, EdgePlace, Function, Loop, interpose_all
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.remarks import missed, passed

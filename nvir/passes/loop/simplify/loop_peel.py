@@ -29,13 +29,9 @@ from collections.abc import Set as AbstractSet
 import attrs
 
 from nvir.analysis.held import held_in_place
-from nvir.ir.block import Block
+from nvir.ir import Block, Function, Instruction, Loop, Value
 from nvir.ir.clone import place
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
 from nvir.ir.ssa.repair import repair
-from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.loop.simplify.canonical import canonicalise

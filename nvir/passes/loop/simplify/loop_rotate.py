@@ -34,10 +34,7 @@ from collections.abc import Set as AbstractSet
 import attrs
 
 from nvir.analysis.held import held_in_place
-from nvir.ir.cfg import EdgePlace, interpose_all
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop
-from nvir.ir.values import Value
+from nvir.ir import EdgePlace, Function, Loop, Value, interpose_all
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.loop.simplify import loop_peel

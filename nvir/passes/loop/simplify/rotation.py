@@ -24,16 +24,10 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.block import Block
+from nvir.ir import Block, Function, Instruction, Loop, Type, Value, form, nvvm_form
 from nvir.ir.clone import clone_blocks, place
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes.form import form, nvvm_form
 from nvir.ir.ssa.repair import repair
 from nvir.ir.ssa.rewrite import join_spelling
-from nvir.ir.types import Type
-from nvir.ir.values import Value
 from nvir.passes.loop import region
 
 

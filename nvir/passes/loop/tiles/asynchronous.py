@@ -14,11 +14,7 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import constant_of
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes import OpKind
-from nvir.ir.symbols import Variable
-from nvir.ir.values import integer
+from nvir.ir import Instruction, Loop, OpKind, Variable, integer
 
 
 @attrs.frozen(eq=False)

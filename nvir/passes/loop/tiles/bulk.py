@@ -35,14 +35,8 @@ from collections.abc import Mapping
 import attrs
 
 from nvir.analysis.analyses import Analyses
-from nvir.ir.block import Block
-from nvir.ir.builder import Builder
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
-from nvir.ir.symbols import Variable
+from nvir.ir import Block, Builder, Function, Instruction, Value, Variable, form, integer
 from nvir.ir.types import B64, PRED, array
-from nvir.ir.values import Value, integer
 from nvir.passes.loop.tiles.recognise import TileLoop
 from nvir.passes.loop.tiles.thread_forms import LaneForms, Lanes
 from nvir.passes.loop.tiles.tile_copies import CopyPiece, Load, Store, address

@@ -24,12 +24,7 @@ import attrs
 
 from nvir.assembler.regalloc.predict import predict
 from nvir.assembler.regalloc.targets import block_threads
-from nvir.ir.errors import NvirError
-from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo
-from nvir.ir.loops import Loop
-from nvir.ir.symbols import Variable
-from nvir.ir.values import SymbolOffset, Value
+from nvir.ir import CallInfo, Function, Loop, NvirError, SymbolOffset, Value, Variable
 from nvir.passes.loop.pipeline.choice import ASSUMED_BLOCK, PARTITIONS
 from nvir.passes.loop.tiles.reasons import TileReason, TileRefused
 from nvir.passes.loop.tiles.recognise import TileLoop

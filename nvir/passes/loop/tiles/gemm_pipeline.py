@@ -42,13 +42,8 @@ import attrs
 from nvir.analysis.divergence import Divergence, divergence
 from nvir.analysis.induction import trip_count
 from nvir.assembler.regalloc.predict import predict
-from nvir.ir.block import Block
+from nvir.ir import Block, Function, Instruction, Loop, OpKind, capability, natural_loops
 from nvir.ir.clone import clone_function
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
-from nvir.ir.module import capability
-from nvir.ir.opcodes import OpKind
 from nvir.passes.context import Context
 from nvir.passes.loop.tiles import asynchronous as gemm_async
 from nvir.passes.loop.tiles.bulk import BARRIER, BulkPlan, plan

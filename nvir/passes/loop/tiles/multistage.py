@@ -40,14 +40,8 @@ from typing import Any
 import attrs
 
 from nvir.analysis.induction import constant_of
-from nvir.ir.block import Block
-from nvir.ir.builder import Builder
-from nvir.ir.cfg import successors
+from nvir.ir import Block, Builder, Function, Instruction, Variable, form, successors
 from nvir.ir.clone import clone_blocks
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
-from nvir.ir.symbols import Variable
 from nvir.ir.types import B32, PRED, Type, array
 from nvir.ir.values import Symbol, SymbolOffset, Value, integer, undef
 from nvir.passes.loop import region

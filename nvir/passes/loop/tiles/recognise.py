@@ -39,15 +39,8 @@ from nvir.analysis.analyses import Analyses
 from nvir.analysis.divergence import Divergence
 from nvir.analysis.held import held_in_place
 from nvir.analysis.induction import constant_of
-from nvir.ir.block import Block
+from nvir.ir import CC, Block, Form, Function, Instruction, Loop, OpKind, Variable
 from nvir.ir.cfg import common_dominator
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import Form
-from nvir.ir.symbols import Variable
-from nvir.ir.types import CC
 from nvir.ir.values import SymbolOffset, Value
 from nvir.passes.loop.tiles.reasons import TileReason, TileRefused
 from nvir.passes.loop.tiles.roots import Roots

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from nvir.analysis.affine import Affine, AffineForms
 from nvir.analysis.alias import Access
-from nvir.ir.instruction import Instruction
-from nvir.ir.symbols import Variable
-from nvir.ir.values import Value
+from nvir.ir import Instruction, Value, Variable
 
 _DEPTH = 16  # of phis made of phis
 

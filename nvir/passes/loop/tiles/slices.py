@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.values import SpecialRegister, Value
+from nvir.ir import Block, Instruction, SpecialRegister, Value
 
 
 def closure(

@@ -25,12 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 import attrs
 
 from nvir.analysis.affine import Affine, AffineForms
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes import OpKind
-from nvir.ir.symbols import Param, Variable
-from nvir.ir.types import SCALARS, ScalarType
+from nvir.ir import SCALARS, Block, Function, Instruction, OpKind, Param, ScalarType, Variable
 from nvir.ir.values import Constant, SpecialRegister, Symbol, SymbolOffset, Value
 
 _ODD = frozenset(("sat", "hi", "relu"))

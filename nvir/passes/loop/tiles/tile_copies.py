@@ -23,12 +23,7 @@ from collections.abc import Callable
 import attrs
 
 from nvir.analysis.induction import constant_of
-from nvir.ir.block import Block
-from nvir.ir.builder import Builder
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
-from nvir.ir.types import SCALARS
-from nvir.ir.values import Constant, Value, integer
+from nvir.ir import SCALARS, Block, Builder, Constant, Instruction, Value, form, integer
 from nvir.passes.loop.tiles.reasons import TileReason, TileRefused
 
 _PLAIN = frozenset((

@@ -15,10 +15,7 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import TripCount, trip_count
-from nvir.ir.block import Block
-from nvir.ir.bulk import bulk
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop
+from nvir.ir import Block, Function, Loop, bulk
 from nvir.passes.loop.unroll.counted import unroll_counted
 from nvir.passes.loop.unroll.prepare import CopyRegion, Refusals, regions
 from nvir.passes.loop.unroll.transform import CopyLayout, Test, Unroller

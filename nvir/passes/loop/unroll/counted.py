@@ -16,11 +16,7 @@ Needs    the form of unroll/prepare.py, a guard (unroll/guard.py).
 from __future__ import annotations
 
 from nvir.analysis.induction import TripCount
-from nvir.ir.block import Block
-from nvir.ir.builder import Builder
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
-from nvir.ir.values import Value
+from nvir.ir import Block, Builder, Instruction, Value, form
 from nvir.passes.loop.unroll.guard import Guard
 from nvir.passes.loop.unroll.transform import Copy, Unroller
 

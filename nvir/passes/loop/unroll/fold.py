@@ -18,12 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
+from nvir.ir import Block, Constant, Instruction, ScalarType, Value, form
 from nvir.ir.opcodes.evaluate import bits_of, fold, literal_of
-from nvir.ir.opcodes.form import form
-from nvir.ir.types import ScalarType
-from nvir.ir.values import Constant, Value
 
 _WIDTHS = (16, 32, 64)
 

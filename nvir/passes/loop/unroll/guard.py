@@ -17,9 +17,7 @@ from __future__ import annotations
 import attrs
 
 from nvir.analysis.induction import TripCount, constant_of
-from nvir.ir.builder import Builder
-from nvir.ir.types import SCALARS
-from nvir.ir.values import Value, integer
+from nvir.ir import SCALARS, Builder, Value, integer
 
 _SIGN = {"lt": 1, "le": 1, "lo": 1, "ls": 1, "gt": -1, "ge": -1, "hi": -1, "hs": -1}
 _BACK = {1: "le", -1: "ge"}

@@ -38,10 +38,7 @@ from typing import Any, Literal
 import attrs
 
 from nvir.assembler.unroll.decision import UnrollDecision
-from nvir.ir.block import Block
-from nvir.ir.bulk import bulk
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop
+from nvir.ir import Block, Function, Loop, bulk
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.apply import UnrollOutcome, UnrollPlan, unroll
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals

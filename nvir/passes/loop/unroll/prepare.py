@@ -28,15 +28,8 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.divergence import Divergence
 from nvir.analysis.held import held_in_place
-from nvir.ir.block import Block
-from nvir.ir.cfg import successors
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import form
+from nvir.ir import Block, Function, Instruction, Loop, OpKind, Value, form, successors
 from nvir.ir.ssa.repair import obstacle, repair
-from nvir.ir.values import Value
 from nvir.passes.loop.region import leaves
 from nvir.passes.loop.simplify.canonical import canonicalise
 

@@ -36,15 +36,9 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.block import Block
-from nvir.ir.cfg import successors
+from nvir.ir import VOID, Block, Constant, Function, Instruction, Undef, Value, form, successors
 from nvir.ir.clone import Renaming, clone_blocks, place
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
 from nvir.ir.ssa.rewrite import can_stand_for, join_spelling
-from nvir.ir.types import VOID
-from nvir.ir.values import Constant, Undef, Value
 from nvir.passes.loop.unroll.fold import Folder, move_of
 from nvir.passes.loop.unroll.prepare import CopyRegion
 

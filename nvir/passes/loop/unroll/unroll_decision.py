@@ -21,9 +21,7 @@ from nvir.assembler.unroll.decide import (
     UnrollLimits,
     unroll_decisions,
 )
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.module import Module, capability
+from nvir.ir import Block, Function, Module, capability
 from nvir.ir.ssa.rewrite import substituted
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs

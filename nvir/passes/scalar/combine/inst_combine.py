@@ -28,14 +28,8 @@ from collections import Counter
 
 from nvir.analysis.callees import is_pure
 from nvir.analysis.known_bits import KnownBits
-from nvir.ir.bulk import bulk
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes import OpKind
+from nvir.ir import Constant, Function, Instruction, OpKind, Type, Value, bulk, nvvm_form
 from nvir.ir.opcodes.evaluate import evaluate, literal_of
-from nvir.ir.opcodes.form import nvvm_form
-from nvir.ir.types import Type
-from nvir.ir.values import Constant, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 from nvir.passes.scalar.combine.integer_rules import RULES

@@ -26,12 +26,9 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes import NVVM, OpKind
+from nvir.ir import I1, NVVM, Constant, Instruction, IntType, OpKind, Type, Value, constant
 from nvir.ir.opcodes.evaluate import fold_integers
 from nvir.ir.opcodes.form import load_rows, nvvm_form
-from nvir.ir.types import I1, IntType, Type
-from nvir.ir.values import Constant, Value, constant
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from nvir.analysis.addresses import constant_offset
 from nvir.analysis.callees import memory_transfer
-from nvir.ir.errors import Unsupported
+from nvir.ir import Instruction, OpKind, Unsupported, nvvm_form
 from nvir.ir.floats import FORMATS, number
-from nvir.ir.instruction import Instruction
 from nvir.ir.nvvm import const
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.types import I8, I32, I64, FloatType, IntType, PointerType
 from nvir.ir.values import Constant, Undef, Value, constant, undef
 from nvir.passes.scalar.combine.rule_language import literal

@@ -6,9 +6,7 @@ registers have no addresses, and ptxas makes of it what a load from local memory
 
 from __future__ import annotations
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import VectorType
-from nvir.ir.values import Constant, Value
+from nvir.ir import Constant, Instruction, Value, VectorType
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import count, member_slice, parts
 from nvir.passes.select.rules.compare import chosen

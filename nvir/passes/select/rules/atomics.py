@@ -13,11 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import Instruction
+from nvir.ir import B16, B32, B64, FloatType, Instruction, PointerType, Type, Unsupported, Value
 from nvir.ir.layout import align_of
-from nvir.ir.types import B16, B32, B64, FloatType, PointerType, Type
-from nvir.ir.values import Value
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import parts, register_of
 from nvir.passes.select.rules.convert import resize

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import Type
-from nvir.ir.values import Constant, Value, integer
+from nvir.ir import Constant, Instruction, Type, Value, integer
 from nvir.passes.select.lanes import Scalar
 from nvir.passes.select.parts import parts
 from nvir.passes.select.rules.convert import extended, resize

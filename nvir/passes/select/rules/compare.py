@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import PRED, PointerType, Type, VectorType
-from nvir.ir.values import Constant, Value
+from nvir.ir import PRED, Constant, Instruction, PointerType, Type, Unsupported, Value, VectorType
 from nvir.passes.select.lanes import Rule, by_element
 from nvir.passes.select.parts import parts
 from nvir.passes.select.rules.floating import as_float

@@ -7,10 +7,7 @@ three at its leaves. The numbers are LLVM's.
 
 from __future__ import annotations
 
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
-from nvir.ir.values import Constant, Value
+from nvir.ir import Block, Constant, Instruction, Value, form
 from nvir.passes.select import abi
 from nvir.passes.select.constants import signed
 from nvir.passes.select.lanes import Rule

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import Instruction
+from nvir.ir import Constant, Instruction, Unsupported, Value, constant, integer
 from nvir.ir.types import FloatType, PointerType, Type, VectorType
-from nvir.ir.values import Constant, Value, constant, integer
 from nvir.passes.select.constants import signed
 from nvir.passes.select.lanes import Rule, by_element
 from nvir.passes.select.parts import RegisterPart, parts

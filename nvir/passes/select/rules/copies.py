@@ -8,10 +8,8 @@ backwards where the target lies above the source, the tail first.
 
 from __future__ import annotations
 
-from nvir.ir.instruction import Instruction
+from nvir.ir import B64, Constant, Instruction, Value, integer
 from nvir.ir.nvvm_values import NvvmCall
-from nvir.ir.types import B64
-from nvir.ir.values import Constant, Value, integer
 from nvir.passes.select.rules.convert import extended
 from nvir.passes.select.rules.integer import zext
 from nvir.passes.select.rules.memory import known_align

@@ -14,11 +14,8 @@ frem        LLVM means C's fmod, exact however large the quotient; PTX has no su
 
 from __future__ import annotations
 
+from nvir.ir import F32, F64, Constant, Instruction, Type, Unsupported, Value, integer
 from nvir.ir.builder.literals import float_constant
-from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import F32, F64, Type
-from nvir.ir.values import Constant, Value, integer
 from nvir.passes.select.lanes import Rule, by_element
 from nvir.passes.select.selector import Parts, Selector
 

@@ -12,10 +12,7 @@ and a register that is known to be extended (a load, a mask, another extension) 
 
 from __future__ import annotations
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes.form import form
-from nvir.ir.types import I64, IntType, PointerType, Type
-from nvir.ir.values import Constant, Value, integer
+from nvir.ir import I64, Constant, Instruction, IntType, PointerType, Type, Value, form, integer
 from nvir.passes.select.constants import signed
 from nvir.passes.select.lanes import Rule, by_element
 from nvir.passes.select.selector import Parts, Selector, width

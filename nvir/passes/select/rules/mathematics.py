@@ -6,9 +6,7 @@ call says `afn` (or fast-math is on). An exact one is libdevice's work: link it 
 
 from __future__ import annotations
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.types import F32, F64, Type
-from nvir.ir.values import Value, constant
+from nvir.ir import F32, F64, Instruction, Type, Value, constant
 from nvir.passes.select.lanes import Scalar
 from nvir.passes.select.rules.floating import (
     from_float,

@@ -15,10 +15,8 @@ an odd number of bytes (i24), moves in the largest pieces that are aligned.
 from __future__ import annotations
 
 from nvir.analysis.callees import intrinsic
-from nvir.ir.errors import Unsupported
-from nvir.ir.instruction import Instruction
+from nvir.ir import Argument, Constant, Instruction, Unsupported, Value, Variable, integer
 from nvir.ir.layout import align_of, align_up, size_of, struct_layout
-from nvir.ir.symbols import Variable
 from nvir.ir.types import (
     B8,
     I1,
@@ -30,7 +28,6 @@ from nvir.ir.types import (
     VectorType,
     array,
 )
-from nvir.ir.values import Argument, Constant, Value, integer
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import RegisterPart, parts
 from nvir.passes.select.rules.integer import zext
