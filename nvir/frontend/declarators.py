@@ -13,45 +13,19 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.frontend.tree.types import (
-    ARITHMETIC,
-    BOOL,
-    CHAR,
-    DOUBLE,
-    FLOAT,
-    HALF,
-    INT,
-    INT128,
-    LONG,
-    LONGLONG,
-    SHORT,
-    UCHAR,
-    UINT,
-    UINT128,
-    ULONG,
-    ULONGLONG,
-    USHORT,
-    VOID,
-    Array,
-    CType,
-    FunctionType,
-    Pointer,
-    Qualified,
-    Reference,
-    qualified,
-)
-from nvir.frontend.tree.vectors import FIXED_WIDTH, VECTORS
+from nvir.frontend import tree
 from nvir.ir.errors import NvirError
 
 _TOKEN = re.compile(r"\s*(\w+|\.\.\.|&&|[*&()\[\],])")
-_BASIC: dict[tuple[str, ...], CType] = {
-    ("void",): VOID, ("char",): CHAR, ("char", "signed"): ARITHMETIC["signed char"],
-    ("char", "unsigned"): UCHAR, ("short",): SHORT, ("short", "unsigned"): USHORT,
-    ("int",): INT, ("unsigned",): UINT, ("long",): LONG, ("long", "unsigned"): ULONG,
-    ("long", "long"): LONGLONG, ("long", "long", "unsigned"): ULONGLONG,
-    ("float",): FLOAT, ("double",): DOUBLE, ("bool",): BOOL, ("half",): HALF,
-    ("__int128",): INT128, ("__int128", "unsigned"): UINT128, ("_Float16",): HALF,
-    ("__bf16",): ARITHMETIC["__bf16"], ("bfloat16",): ARITHMETIC["__bf16"],
+_BASIC: dict[tuple[str, ...], tree.CType] = {
+    ("void",): tree.VOID, ("char",): tree.CHAR, ("char", "signed"): tree.ARITHMETIC["signed char"],
+    ("char", "unsigned"): tree.UCHAR, ("short",): tree.SHORT, ("short", "unsigned"): tree.USHORT,
+    ("int",): tree.INT, ("unsigned",): tree.UINT, ("long",): tree.LONG,
+    ("long", "unsigned"): tree.ULONG, ("long", "long"): tree.LONGLONG,
+    ("long", "long", "unsigned"): tree.ULONGLONG, ("float",): tree.FLOAT, ("double",): tree.DOUBLE,
+    ("bool",): tree.BOOL, ("half",): tree.HALF, ("__int128",): tree.INT128,
+    ("__int128", "unsigned"): tree.UINT128, ("_Float16",): tree.HALF,
+    ("__bf16",): tree.ARITHMETIC["__bf16"], ("bfloat16",): tree.ARITHMETIC["__bf16"],
 }
 _WORDS = {w for key in _BASIC for w in key} | {"signed"}
 _QUALIFIERS = {"const": "const", "volatile": "volatile", "restrict": "restrict",
@@ -59,9 +33,9 @@ _QUALIFIERS = {"const": "const", "volatile": "volatile", "restrict": "restrict",
 _SPACES = {"__device__": "device", "__shared__": "shared", "__constant__": "constant"}
 
 
-def ctype(t: CType | str, types: dict[str, CType] | None = None) -> CType:
+def ctype(t: tree.CType | str, types: dict[str, tree.CType] | None = None) -> tree.CType:
     """A type, given as itself or in C's spelling: "const float *"."""
-    return t if isinstance(t, CType) else parse_declaration(t, types)[0]
+    return t if isinstance(t, tree.CType) else parse_declaration(t, types)[0]
 
 
 def split_parameters(text: str) -> list[str]:
@@ -75,7 +49,9 @@ def split_parameters(text: str) -> list[str]:
     return [p for p in (*parts, text[start:]) if p.strip()]
 
 
-def parse_declaration(text: str, types: dict[str, CType] | None = None) -> tuple[CType, str]:
+def parse_declaration(
+    text: str, types: dict[str, tree.CType] | None = None
+) -> tuple[tree.CType, str]:
     """(type, name) of a declaration in C's syntax; the name is "" for a type alone."""
     return _Declarations(text, types or {}).read()
 
@@ -83,7 +59,7 @@ def parse_declaration(text: str, types: dict[str, CType] | None = None) -> tuple
 class _Declarations:
     """Reads one declaration: specifiers, then a declarator from the inside out."""
 
-    def __init__(self, text: str, types: dict[str, CType]) -> None:
+    def __init__(self, text: str, types: dict[str, tree.CType]) -> None:
         self.text, self.types = text, types
         self.tokens = _TOKEN.findall(text)
         if "".join(self.tokens) != re.sub(r"\s", "", text):
@@ -102,14 +78,14 @@ class _Declarations:
         if self.next() != token:
             raise NvirError(f"'{text_at(self.text)}': '{token}' is missing")
 
-    def read(self) -> tuple[CType, str]:
+    def read(self) -> tuple[tree.CType, str]:
         base, space = self.specifiers()
         wrap, declared = self.declarator(space)
         if self.peek():
             raise NvirError(f"'{self.text}': '{self.peek()}' is not understood")
         return wrap(base), declared
 
-    def specifiers(self) -> tuple[CType, str]:
+    def specifiers(self) -> tuple[tree.CType, str]:
         words: list[str] = []
         flags: set[str] = set()
         space, found = "", None
@@ -130,12 +106,12 @@ class _Declarations:
             self.at += 1
         if found is None:
             found = self.basic(words)
-        return qualified(found, "const" in flags, "volatile" in flags), space
+        return tree.qualified(found, "const" in flags, "volatile" in flags), space
 
-    def named(self, token: str) -> CType | None:
-        return self.types.get(token) or VECTORS.get(token) or FIXED_WIDTH.get(token)
+    def named(self, token: str) -> tree.CType | None:
+        return self.types.get(token) or tree.VECTORS.get(token) or tree.FIXED_WIDTH.get(token)
 
-    def basic(self, words: list[str]) -> CType:
+    def basic(self, words: list[str]) -> tree.CType:
         kept = [w for w in words if w != "signed" or "char" in words]
         if len(kept) > 1 or (not kept and words):
             kept = [w for w in kept if w != "int"] or ["int"]
@@ -156,14 +132,14 @@ class _Declarations:
         inner, declared = self.direct(space)
         suffixes = self.suffixes()
 
-        def wrap(t: CType) -> CType:
+        def wrap(t: tree.CType) -> tree.CType:
             for mark, flags in pointers:
-                t = Pointer(t, space) if mark == "*" else Reference(t, mark == "&&")
+                t = tree.Pointer(t, space) if mark == "*" else tree.Reference(t, mark == "&&")
                 if flags:
-                    t = Qualified(t, *(w in flags for w in ("const", "volatile", "restrict")))
+                    t = tree.Qualified(t, *(w in flags for w in ("const", "volatile", "restrict")))
             for kind, arg in reversed(suffixes):
-                t = Array(t, arg) if kind == "array" else FunctionType(t, *arg)
-            made: CType = inner(t)
+                t = tree.Array(t, arg) if kind == "array" else tree.FunctionType(t, *arg)
+            made: tree.CType = inner(t)
             return made
 
         return wrap, declared
@@ -188,7 +164,7 @@ class _Declarations:
                 found.append(("function", self.parameters()))
         return found
 
-    def parameters(self) -> tuple[tuple[CType, ...], bool]:
+    def parameters(self) -> tuple[tuple[tree.CType, ...], bool]:
         start, depth = self.at, 1
         while depth:
             token = self.next()

@@ -9,33 +9,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nvir.frontend import tree
 from nvir.frontend.builtins.intrinsic_names import LETTERS, intrinsic_name
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.state import IRGenError, LValue
-from nvir.frontend.tree.declarations import Function
-from nvir.frontend.tree.expressions import Call
-from nvir.frontend.tree.layout import align_of
-from nvir.frontend.tree.types import (
-    Record,
-    is_void,
-    strip,
-)
 from nvir.ir import FloatType, IntType, PointerType, Type, Value, VectorType, struct
 from nvir.ir.types import VOID as NOTHING
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
 
-def emit(g: IRGenState, e: Call, f: Function, args: list[Value | LValue]) -> Value | None:
+def emit(g: IRGenState, e: tree.Call, f: tree.Function, args: list[Value | LValue]) -> Value | None:
     """A call of the intrinsic that a name stands for."""
     name = intrinsic_name(f.name)
     if name is None:
         raise IRGenError(f"unknown builtin '{f.name}'", e.place)
     values = [_fitted(g, a, _taken(g, name, a)) for a in args]
-    whole = strip(f.result)
-    if isinstance(whole, Record):
+    whole = tree.strip(f.result)
+    if isinstance(whole, tree.Record):
         return _object(g, e, f, name, values, whole)
-    result = NOTHING if is_void(f.result) else g.types.value(f.result)
+    result = NOTHING if tree.is_void(f.result) else g.types.value(f.result)
     made = g.call_intrinsic(name, result, values, "", ("nounwind",))
     return None if result is NOTHING else made
 
@@ -64,8 +57,8 @@ def _fitted(g: IRGenState, a: Value | LValue, wanted: Type | None) -> Value:
     return a
 
 
-def _object(g: IRGenState, e: Call, f: Function, name: str, values: list[Value],
-            whole: Record) -> Value:
+def _object(g: IRGenState, e: tree.Call, f: tree.Function, name: str, values: list[Value],
+            whole: tree.Record) -> Value:
     """An intrinsic that returns a struct: its fields one by one into a temporary."""
     fields = whole.fields or ()
     types = [g.types.memory(t.type) for t in fields]
@@ -74,7 +67,7 @@ def _object(g: IRGenState, e: Call, f: Function, name: str, values: list[Value],
     for k, (field, _) in enumerate(zip(fields, types, strict=True)):
         part = g.builder.extract_value(made, k)
         at = g.builder.gep(place.pointer, [0, k], g.types.memory(f.result), True, field.name)
-        g.builder.store(part, at, align_of(field.type))
+        g.builder.store(part, at, tree.align_of(field.type))
     return place.pointer
 
 

@@ -14,22 +14,9 @@ from typing import Any
 
 import attrs
 
+from nvir.frontend import tree
 from nvir.frontend.builtins import numbers
 from nvir.frontend.declarators import ctype, parse_declaration, split_parameters
-from nvir.frontend.tree.declarations import Attributes, Function, Parameter
-from nvir.frontend.tree.types import (
-    Arithmetic,
-    CType,
-    Pointer,
-    Qualified,
-    Record,
-    Void,
-    is_arithmetic,
-    is_float,
-    same,
-    strip,
-    underlying,
-)
 
 STRATEGIES = ("delegation", "intrinsic", "inline", "table", "gated")
 _SIGNATURE = re.compile(r"(?P<result>[\w\s*]*?[\s*])(?P<name>[\w.]+)\((?P<params>.*)\)$")
@@ -58,11 +45,11 @@ class Builtin:
     below: int = 0
     number: int | None = None
 
-    def parameter_types(self, t: CType | None) -> list[CType]:
+    def parameter_types(self, t: tree.CType | None) -> list[tree.CType]:
         known = {} if t is None else {"T": t}
         return [parse_declaration(p, known)[0] for p in self.params]
 
-    def result_type(self, t: CType | None) -> CType:
+    def result_type(self, t: tree.CType | None) -> tree.CType:
         return ctype(self.result, {} if t is None else {"T": t})
 
     @property
@@ -112,9 +99,9 @@ def _read(line: str, header: dict[str, Any], free: dict[str, Iterator[int]]) -> 
 # --------------------------------------------------------------------- choosing
 
 
-def choose(name: str, args: tuple[CType, ...]) -> tuple[Builtin, CType | None] | None:
+def choose(name: str, args: tuple[tree.CType, ...]) -> tuple[Builtin, tree.CType | None] | None:
     """The row that takes such arguments best, and its T; None where none takes them."""
-    best: tuple[int, Builtin, CType | None] | None = None
+    best: tuple[int, Builtin, tree.CType | None] | None = None
     for row in rows().get(name, ()):
         if not row.least <= len(args) <= len(row.params):
             continue
@@ -125,69 +112,69 @@ def choose(name: str, args: tuple[CType, ...]) -> tuple[Builtin, CType | None] |
     return None if best is None else best[1:]
 
 
-def _candidates(row: Builtin, args: tuple[CType, ...]) -> list[CType | None]:
+def _candidates(row: Builtin, args: tuple[tree.CType, ...]) -> list[tree.CType | None]:
     if not row.types:
         return [None]
     if row.types == ("*",):
         k = next(i for i, p in enumerate(row.params) if re.search(r"\bT\b", p))
-        s = strip(args[k]) if k < len(args) else None
-        if isinstance(s, Pointer):
+        s = tree.strip(args[k]) if k < len(args) else None
+        if isinstance(s, tree.Pointer):
             s = s.pointee
-        return [_bare(s)] if s is not None and not isinstance(_bare(s), Void) else []
+        return [_bare(s)] if s is not None and not isinstance(_bare(s), tree.Void) else []
     return [ctype(t) for t in row.types]
 
 
-def _bare(t: CType) -> CType:
-    s = strip(t)
-    return s if not isinstance(s, Qualified) else strip(s.type)
+def _bare(t: tree.CType) -> tree.CType:
+    s = tree.strip(t)
+    return s if not isinstance(s, tree.Qualified) else tree.strip(s.type)
 
 
-def _cost(params: list[CType], args: tuple[CType, ...]) -> int | None:
+def _cost(params: list[tree.CType], args: tuple[tree.CType, ...]) -> int | None:
     total = 0
     for p, a in zip(params, args, strict=False):
-        cost = _conversion(strip(p), strip(a))
+        cost = _conversion(tree.strip(p), tree.strip(a))
         if cost is None:
             return None
         total += cost
     return total
 
 
-def _conversion(p: CType, a: CType) -> int | None:
-    if same(p, a):
+def _conversion(p: tree.CType, a: tree.CType) -> int | None:
+    if tree.same(p, a):
         return 0
-    if isinstance(p, Pointer):
+    if isinstance(p, tree.Pointer):
         return _pointer_cost(p, a)
-    if isinstance(p, Record) or isinstance(a, Record) or not is_arithmetic(a):
+    if isinstance(p, tree.Record) or isinstance(a, tree.Record) or not tree.is_arithmetic(a):
         return None
-    if not is_arithmetic(p):
+    if not tree.is_arithmetic(p):
         return None
-    x, y = underlying(p), underlying(a)
-    if not isinstance(x, Arithmetic) or not isinstance(y, Arithmetic):
+    x, y = tree.underlying(p), tree.underlying(a)
+    if not isinstance(x, tree.Arithmetic) or not isinstance(y, tree.Arithmetic):
         return None
-    if is_float(x) != is_float(y):
-        return 8 if is_float(x) and x.bits == 64 else 9
+    if tree.is_float(x) != tree.is_float(y):
+        return 8 if tree.is_float(x) and x.bits == 64 else 9
     if x.bits == y.bits:
         return 1 if x.signed == y.signed else 2
     return 2 + (x.bits > 32) if x.bits > y.bits else 6
 
 
-def _pointer_cost(p: Pointer, a: CType) -> int | None:
-    if not isinstance(a, Pointer):
-        return None if is_arithmetic(a) else 1  # nullptr
+def _pointer_cost(p: tree.Pointer, a: tree.CType) -> int | None:
+    if not isinstance(a, tree.Pointer):
+        return None if tree.is_arithmetic(a) else 1  # nullptr
     inner, given = _bare(p.pointee), _bare(a.pointee)
-    if isinstance(inner, Void):
+    if isinstance(inner, tree.Void):
         return 3
-    if same(inner, given) or same(underlying(inner), underlying(given)):
-        return 0 if same(inner, given) else 1
+    if tree.same(inner, given) or tree.same(tree.underlying(inner), tree.underlying(given)):
+        return 0 if tree.same(inner, given) else 1
     return None
 
 
-def declaration(name: str, args: tuple[CType, ...]) -> Function | None:
+def declaration(name: str, args: tuple[tree.CType, ...]) -> tree.Function | None:
     """The declared function of a builtin for such arguments."""
     found = choose(name, args)
     if found is None:
         return None
     row, t = found
-    params = tuple(Parameter(f"a{k}", p) for k, p in enumerate(row.parameter_types(t)))
-    return Function(name, row.result_type(t), params[: len(args)],
-                    attributes=Attributes(builtin=True))
+    params = tuple(tree.Parameter(f"a{k}", p) for k, p in enumerate(row.parameter_types(t)))
+    return tree.Function(name, row.result_type(t), params[: len(args)],
+                    attributes=tree.Attributes(builtin=True))

@@ -17,19 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nvir.frontend import tree
 from nvir.frontend.builtins.texture_names import NAME, RANK, element_type
 from nvir.frontend.irgen.state import IRGenError, LValue
-from nvir.frontend.tree.declarations import Function
-from nvir.frontend.tree.expressions import Call
-from nvir.frontend.tree.types import (
-    CHAR,
-    Arithmetic,
-    CType,
-    Record,
-    is_float,
-    is_signed,
-    strip,
-)
 from nvir.ir import DOUBLE, I32, I64, Constant, Type, Value, function_type, struct
 from nvir.ir.types import FLOAT as F32
 from nvir.ir.types import VOID as NOTHING
@@ -41,23 +31,25 @@ if TYPE_CHECKING:
 class _Site:
     """One call."""
 
-    def __init__(self, g: IRGenState, e: Call, f: Function, args: list[Value | LValue]) -> None:
+    def __init__(
+        self, g: IRGenState, e: tree.Call, f: tree.Function, args: list[Value | LValue]
+    ) -> None:
         self.g, self.e, self.f, self.args = g, e, f, args
         m = NAME.match(f.name)
         assert m is not None
         self.m = m
         t = element_type(m["type"]) if m["type"] else None
-        self.type: CType = t if t is not None else f.result if m["what"] != "write" else (
+        self.type: tree.CType = t if t is not None else f.result if m["what"] != "write" else (
             f.params[0].type)
-        s = strip(self.type)
-        fields = [x.type for x in s.fields or ()] if isinstance(s, Record) else [self.type]
+        s = tree.strip(self.type)
+        fields = [x.type for x in s.fields or ()] if isinstance(s, tree.Record) else [self.type]
         self.fields = fields
-        element = strip(fields[0])
-        if not isinstance(element, Arithmetic) or len(fields) not in (1, 2, 4):
+        element = tree.strip(fields[0])
+        if not isinstance(element, tree.Arithmetic) or len(fields) not in (1, 2, 4):
             raise IRGenError(f"'{f.name}' of no texture's element type", e.place)
         self.element = element
-        plain_unsigned = element is CHAR and g.options.plain_char_unsigned
-        self.signed = is_signed(element) and not plain_unsigned
+        plain_unsigned = element is tree.CHAR and g.options.plain_char_unsigned
+        self.signed = tree.is_signed(element) and not plain_unsigned
         layered = "a" if m["layered"] else ""
         self.place = f"{layered}{'cube' if m['shape'] == 'Cubemap' else m['shape'].lower()}"
 
@@ -79,7 +71,7 @@ class _Site:
         return fold.cast(self.g, row, v, t, "conv")
 
 
-def emit(g: IRGenState, e: Call, f: Function, args: list[Value | LValue]) -> Value | None:
+def emit(g: IRGenState, e: tree.Call, f: tree.Function, args: list[Value | LValue]) -> Value | None:
     s = _Site(g, e, f, args)
     if s.m["kind"] == "tex":
         return _sample(s)
@@ -113,7 +105,7 @@ def _braces(first: int, n: int) -> str:
 
 def _sample(s: _Site) -> Value:
     """tex gives four components of 32 bits; those that the type has are kept."""
-    real = is_float(s.element)
+    real = tree.is_float(s.element)
     t = F32 if real else I32
     kind = "f32" if real else "s32" if s.signed else "u32"
     at, used = _coordinates(s, 1)
@@ -154,8 +146,8 @@ def _gather(s: _Site, kind: str, values: list[Value], t: Type) -> Value:
 def _vector(s: _Site, v: Value | LValue) -> list[Value]:
     if not isinstance(v, LValue):
         return [v]
-    r = strip(v.type)
-    assert isinstance(r, Record)
+    r = tree.strip(v.type)
+    assert isinstance(r, tree.Record)
     n = len(r.fields or ())
     return [s.g.builder.load(s.g.builder.gep(v.pointer, [k], F32, True), F32, "", 4)
             for k in range(n)]
@@ -165,7 +157,7 @@ def _given(s: _Site, parts: list[Value]) -> Value:
     """The components as the type that was asked for."""
     memory = [s.g.types.memory(t) for t in s.fields]
     parts = [s.cut(v, t) for v, t in zip(parts, memory, strict=True)]
-    if not isinstance(strip(s.type), Record):
+    if not isinstance(tree.strip(s.type), tree.Record):
         return parts[0]
     place = s.g.alloca(s.type, "agg.tmp")
     for k, (v, t) in enumerate(zip(parts, memory, strict=True)):

@@ -13,72 +13,57 @@ from __future__ import annotations
 import math
 import struct
 
-from nvir.frontend.tree.declarations import Enumerator, Variable
-from nvir.frontend.tree.expressions import (
-    Binary,
-    Cast,
-    Conditional,
-    Expr,
-    FloatLiteral,
-    InitList,
-    IntLiteral,
-    Name,
-    NullPointer,
-    SizeOf,
-    Unary,
-)
-from nvir.frontend.tree.layout import LayoutError, align_of, size_of
-from nvir.frontend.tree.types import Arithmetic, CType, Pointer, qualifiers, strip, underlying
+from nvir.frontend import tree
 
 Number = int | float
 
 
-def evaluate(e: Expr | None) -> Number | None:
+def evaluate(e: tree.Expr | None) -> Number | None:
     """The value of a constant expression, in the range of its type."""
-    if isinstance(e, IntLiteral | FloatLiteral):
+    if isinstance(e, tree.IntLiteral | tree.FloatLiteral):
         return fit(e.value, e.type)
-    if isinstance(e, NullPointer):
+    if isinstance(e, tree.NullPointer):
         return 0
-    if isinstance(e, SizeOf):
+    if isinstance(e, tree.SizeOf):
         return _size(e)
-    if isinstance(e, Name):
+    if isinstance(e, tree.Name):
         return _name(e)
-    if isinstance(e, Unary):
+    if isinstance(e, tree.Unary):
         return _unary(e)
-    if isinstance(e, Binary):
+    if isinstance(e, tree.Binary):
         return _binary(e)
-    if isinstance(e, Conditional):
+    if isinstance(e, tree.Conditional):
         c = evaluate(e.cond)
         return None if c is None else evaluate(e.then if c else e.other)
-    if isinstance(e, Cast):
+    if isinstance(e, tree.Cast):
         v = evaluate(e.operand)
         return None if v is None else fit(v, e.type)
-    if isinstance(e, InitList) and len(e.items) <= 1 and e.type is not None:
-        scalar = isinstance(underlying(e.type), Arithmetic)
+    if isinstance(e, tree.InitList) and len(e.items) <= 1 and e.type is not None:
+        scalar = isinstance(tree.underlying(e.type), tree.Arithmetic)
         return (evaluate(e.items[0]) if e.items else 0) if scalar else None
     return None
 
 
-def _size(e: SizeOf) -> int | None:
+def _size(e: tree.SizeOf) -> int | None:
     of = e.of_type or (e.of_expr.type if e.of_expr is not None else None)
     try:
-        return None if of is None else (align_of(of) if e.align else size_of(of))
-    except LayoutError:
+        return None if of is None else (tree.align_of(of) if e.align else tree.size_of(of))
+    except tree.LayoutError:
         return None
 
 
-def _name(e: Name) -> Number | None:
+def _name(e: tree.Name) -> Number | None:
     d = e.decl
-    if isinstance(d, Enumerator):
+    if isinstance(d, tree.Enumerator):
         return d.value
-    if isinstance(d, Variable) and d.init is not None and e.type is not None:
-        const, volatile, _ = qualifiers(d.type)
-        if const and not volatile and isinstance(underlying(d.type), Arithmetic):
+    if isinstance(d, tree.Variable) and d.init is not None and e.type is not None:
+        const, volatile, _ = tree.qualifiers(d.type)
+        if const and not volatile and isinstance(tree.underlying(d.type), tree.Arithmetic):
             return evaluate(d.init)
     return None
 
 
-def _unary(e: Unary) -> Number | None:
+def _unary(e: tree.Unary) -> Number | None:
     v = evaluate(e.operand)
     if v is None:
         return None
@@ -91,7 +76,7 @@ def _unary(e: Unary) -> Number | None:
     return None
 
 
-def _binary(e: Binary) -> Number | None:
+def _binary(e: tree.Binary) -> Number | None:
     a = evaluate(e.left)
     if e.op == "," or a is None:
         return None
@@ -101,7 +86,9 @@ def _binary(e: Binary) -> Number | None:
         b = evaluate(e.right)
         return None if b is None else int(bool(b))
     b = evaluate(e.right)
-    if b is None or isinstance(strip(e.left.type or Pointer(e.type or _ANY)), Pointer):
+    if b is None or isinstance(
+        tree.strip(e.left.type or tree.Pointer(e.type or _ANY)), tree.Pointer
+    ):
         return None
     if e.op in _COMPARE:
         return int(_COMPARE[e.op](a, b))
@@ -110,14 +97,14 @@ def _binary(e: Binary) -> Number | None:
     return _int_binary(e, a, b)
 
 
-_ANY = Arithmetic("int", "int", 32, True, 3)
+_ANY = tree.Arithmetic("int", "int", 32, True, 3)
 _COMPARE = {
     "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
 }
 
 
-def _float_binary(e: Binary, a: float, b: float) -> float | None:
+def _float_binary(e: tree.Binary, a: float, b: float) -> float | None:
     try:
         if e.op == "+":
             return _float(a + b, e.type)
@@ -132,14 +119,14 @@ def _float_binary(e: Binary, a: float, b: float) -> float | None:
     return None
 
 
-def _float(v: float, t: CType | None) -> float | None:
+def _float(v: float, t: tree.CType | None) -> float | None:
     made = fit(v, t)
     return float(made) if made is not None else None
 
 
-def _int_binary(e: Binary, a: int, b: int) -> int | None:
-    t = underlying(e.type) if e.type is not None else _ANY
-    bits = t.bits if isinstance(t, Arithmetic) else 64
+def _int_binary(e: tree.Binary, a: int, b: int) -> int | None:
+    t = tree.underlying(e.type) if e.type is not None else _ANY
+    bits = t.bits if isinstance(t, tree.Arithmetic) else 64
     if e.op in ("/", "%"):
         if b == 0:
             return None
@@ -155,12 +142,12 @@ def _int_binary(e: Binary, a: int, b: int) -> int | None:
     return int(made) if made is not None else None
 
 
-def fit(v: Number, t: CType | None) -> Number | None:
+def fit(v: Number, t: tree.CType | None) -> Number | None:
     """A number as a value of a type: wrapped, truncated or rounded; None where C has no value."""
-    s = underlying(t) if t is not None else None
-    if isinstance(s, Pointer):
+    s = tree.underlying(t) if t is not None else None
+    if isinstance(s, tree.Pointer):
         return int(v) & (1 << 64) - 1
-    if not isinstance(s, Arithmetic):
+    if not isinstance(s, tree.Arithmetic):
         return v if s is None else None
     if s.kind == "bool":
         return int(v != 0)
@@ -176,7 +163,7 @@ def fit(v: Number, t: CType | None) -> Number | None:
     return v - (1 << s.bits) if s.signed and v >> s.bits - 1 else v
 
 
-def round_to(v: float, t: Arithmetic) -> float:
+def round_to(v: float, t: tree.Arithmetic) -> float:
     """A number rounded to a floating type, to nearest even."""
     if t.bits == 64 or not math.isfinite(v):
         return v

@@ -11,6 +11,7 @@ another one, the operands are converted to it.
 
 from __future__ import annotations
 
+from nvir.frontend import tree
 from nvir.frontend.builtins.declarations import builtin_declaration
 from nvir.frontend.check.base import bit_field, is_lvalue, returns_reference, typed
 from nvir.frontend.check.conversions import (
@@ -22,60 +23,6 @@ from nvir.frontend.check.conversions import (
 from nvir.frontend.check.errors import Mistake
 from nvir.frontend.check.initialisers import check_initialiser
 from nvir.frontend.check.operators import Operators
-from nvir.frontend.tree.declarations import (
-    Attributes,
-    Enumerator,
-    Function,
-    Parameter,
-    Variable,
-)
-from nvir.frontend.tree.expressions import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    CompoundLiteral,
-    Conditional,
-    Designated,
-    Expr,
-    FloatLiteral,
-    Index,
-    InitList,
-    IntLiteral,
-    Member,
-    Name,
-    NullPointer,
-    SizeOf,
-    StatementExpr,
-    Step,
-    StringLiteral,
-    Temporary,
-    Unary,
-)
-from nvir.frontend.tree.layout import align_of, find_member, size_of
-from nvir.frontend.tree.statements import Compound, Return
-from nvir.frontend.tree.types import (
-    CHAR,
-    DOUBLE,
-    INT,
-    SIZE_T,
-    VOID,
-    Array,
-    CType,
-    FunctionType,
-    Pointer,
-    Record,
-    Vector,
-    is_float,
-    is_integer,
-    is_pointer,
-    is_void,
-    qualified,
-    qualifiers,
-    spell,
-    strip,
-)
-from nvir.frontend.tree.vectors import DIM3, VECTORS
 
 
 class ExpressionChecker(Operators):
@@ -83,136 +30,136 @@ class ExpressionChecker(Operators):
 
     # -------------------------------------------------------------- leaves
 
-    def int_literal(self, e: IntLiteral) -> CType:
-        return INT
+    def int_literal(self, e: tree.IntLiteral) -> tree.CType:
+        return tree.INT
 
-    def float_literal(self, e: FloatLiteral) -> CType:
-        return DOUBLE
+    def float_literal(self, e: tree.FloatLiteral) -> tree.CType:
+        return tree.DOUBLE
 
-    def string(self, e: StringLiteral) -> CType:
-        element = qualified(CHAR, const=self.unit.cplusplus)
-        return Array(element, len(e.value) + 1)
+    def string(self, e: tree.StringLiteral) -> tree.CType:
+        element = tree.qualified(tree.CHAR, const=self.unit.cplusplus)
+        return tree.Array(element, len(e.value) + 1)
 
-    def null(self, e: NullPointer) -> CType:
-        return Pointer(VOID)
+    def null(self, e: tree.NullPointer) -> tree.CType:
+        return tree.Pointer(tree.VOID)
 
-    def name(self, e: Name) -> CType:
+    def name(self, e: tree.Name) -> tree.CType:
         if e.decl is None:
             e.decl = self.scopes.find(e.name)
         d = e.decl
         if d is None:
             raise Mistake(f"use of undeclared name '{e.name}'", e.place)
-        if isinstance(d, Variable | Parameter):
+        if isinstance(d, tree.Variable | tree.Parameter):
             return referent(d.type)
-        if isinstance(d, Function):
+        if isinstance(d, tree.Function):
             return d.type
-        if isinstance(d, Enumerator):
-            return d.type if self.unit.cplusplus else INT
+        if isinstance(d, tree.Enumerator):
+            return d.type if self.unit.cplusplus else tree.INT
         raise Mistake(f"'{e.name}' is no value", e.place)
 
-    def sizeof(self, e: SizeOf) -> CType:
+    def sizeof(self, e: tree.SizeOf) -> tree.CType:
         if e.of_expr is not None:
             self.expr(e.of_expr)
         of = e.of_type or (e.of_expr.type if e.of_expr is not None else None)
         if of is None:
             raise Mistake("sizeof needs a type or an expression", e.place)
-        (align_of if e.align else size_of)(referent(of))
-        return SIZE_T
+        (tree.align_of if e.align else tree.size_of)(referent(of))
+        return tree.SIZE_T
 
     # -------------------------------------------------------------- places
 
-    def member(self, e: Member) -> CType:
+    def member(self, e: tree.Member) -> tree.CType:
         if e.arrow:
             e.base = self.value(e.base)
         else:
             self.expr(e.base)
         t = typed(e.base)
-        s = strip(t)
+        s = tree.strip(t)
         if e.arrow:
-            if not isinstance(s, Pointer):
-                raise Mistake(f"'->' of a value of type '{spell(t)}'", e.place)
-            t, s = s.pointee, strip(s.pointee)
-        if isinstance(s, Vector) and len(e.field) == 1 and e.field in "xyzw"[: s.count]:
+            if not isinstance(s, tree.Pointer):
+                raise Mistake(f"'->' of a value of type '{tree.spell(t)}'", e.place)
+            t, s = s.pointee, tree.strip(s.pointee)
+        if isinstance(s, tree.Vector) and len(e.field) == 1 and e.field in "xyzw"[: s.count]:
             e.path = ("xyzw".index(e.field),)
-            return qualified(s.element, *qualifiers(t)[:2])
-        if not isinstance(s, Record):
-            raise Mistake(f"'{spell(t)}' has no members", e.place)
+            return tree.qualified(s.element, *tree.qualifiers(t)[:2])
+        if not isinstance(s, tree.Record):
+            raise Mistake(f"'{tree.spell(t)}' has no members", e.place)
         if s.fields is None:
-            raise Mistake(f"'{spell(t)}' is incomplete", e.place)
+            raise Mistake(f"'{tree.spell(t)}' is incomplete", e.place)
         if e.path is None:
-            e.path = find_member(s, e.field)
-        found: CType | None = self.member_type(t, e.path)
+            e.path = tree.find_member(s, e.field)
+        found: tree.CType | None = self.member_type(t, e.path)
         if found is None:
-            raise Mistake(f"'{spell(t)}' has no member '{e.field}'", e.place)
+            raise Mistake(f"'{tree.spell(t)}' has no member '{e.field}'", e.place)
         return referent(found)
 
-    def member_type(self, t: CType, path: tuple[int, ...] | None) -> CType | None:
+    def member_type(self, t: tree.CType, path: tuple[int, ...] | None) -> tree.CType | None:
         """The type of what a path leads to, with the qualifiers on its way."""
         for k in path or ():
-            s = strip(t)
-            if not isinstance(s, Record) or not 0 <= k < len(s.fields or ()):
+            s = tree.strip(t)
+            if not isinstance(s, tree.Record) or not 0 <= k < len(s.fields or ()):
                 return None
-            t = qualified((s.fields or ())[k].type, *qualifiers(t)[:2])
+            t = tree.qualified((s.fields or ())[k].type, *tree.qualifiers(t)[:2])
         return t if path else None
 
-    def index(self, e: Index) -> CType:
-        if isinstance(strip(typed(self.expr(e.base))), Vector):
+    def index(self, e: tree.Index) -> tree.CType:
+        if isinstance(tree.strip(typed(self.expr(e.base))), tree.Vector):
             e.index = self.value(e.index)
-            s = strip(typed(e.base))
-            assert isinstance(s, Vector)
-            return qualified(s.element, *qualifiers(typed(e.base))[:2])
+            s = tree.strip(typed(e.base))
+            assert isinstance(s, tree.Vector)
+            return tree.qualified(s.element, *tree.qualifiers(typed(e.base))[:2])
         e.base, e.index = self.value(e.base), self.value(e.index)
         a, b = typed(e.base), typed(e.index)
-        if is_integer(a) and is_pointer(b):
+        if tree.is_integer(a) and tree.is_pointer(b):
             e.base, e.index = e.index, e.base
             a, b = b, a
-        s = strip(a)
-        if not isinstance(s, Pointer) or not is_integer(b) or is_void(s.pointee):
-            raise Mistake(f"'{spell(a)}' indexed by '{spell(b)}'", e.place)
+        s = tree.strip(a)
+        if not isinstance(s, tree.Pointer) or not tree.is_integer(b) or tree.is_void(s.pointee):
+            raise Mistake(f"'{tree.spell(a)}' indexed by '{tree.spell(b)}'", e.place)
         self.pointee_size(a, e)
         return s.pointee
 
     # --------------------------------------------------------------- calls
 
-    def call(self, e: Call) -> CType:
+    def call(self, e: tree.Call) -> tree.CType:
         callee = e.callee
-        if isinstance(callee, Name) and callee.decl is None:
+        if isinstance(callee, tree.Name) and callee.decl is None:
             callee.decl = self.scopes.find(callee.name) or self.builtin(callee, e)
         e.callee = self.expr(callee)
-        t = strip(typed(e.callee))
-        if not isinstance(t, FunctionType):
+        t = tree.strip(typed(e.callee))
+        if not isinstance(t, tree.FunctionType):
             e.callee = self.value(e.callee)
-            t = strip(typed(e.callee))
-            if not isinstance(t, Pointer):
+            t = tree.strip(typed(e.callee))
+            if not isinstance(t, tree.Pointer):
                 raise Mistake("Expected pointer to function!", e.place)
-            t = strip(t.pointee)
-            if not isinstance(t, FunctionType):
+            t = tree.strip(t.pointee)
+            if not isinstance(t, tree.FunctionType):
                 raise Mistake("unexpected: Callee does not have routine type!", e.place)
         e.args = self.arguments(e, t)
         return referent(t.result)
 
-    def builtin(self, callee: Name, e: Call) -> Function | None:
+    def builtin(self, callee: tree.Name, e: tree.Call) -> tree.Function | None:
         """A function that the compiler knows of itself, for these arguments."""
         e.args = tuple(self.value(a) for a in e.args)
         known = builtin_declaration(callee.name, tuple(unqualified(typed(a)) for a in e.args))
         return known or self.constructor(callee.name)
 
-    def constructor(self, name: str) -> Function | None:
+    def constructor(self, name: str) -> tree.Function | None:
         """`make_float4` and its like: functions of the unit, made at their first use."""
-        t = VECTORS.get(name.removeprefix("make_"))
-        if t is None or t is DIM3 or not name.startswith("make_"):
+        t = tree.VECTORS.get(name.removeprefix("make_"))
+        if t is None or t is tree.DIM3 or not name.startswith("make_"):
             return None
         made = self.constructors.get(name)
         if made is None:
-            params = tuple(Parameter(f.name, f.type) for f in t.fields or ())
-            items = tuple(Name(p.name, p) for p in params)
-            body = Compound((Return(CompoundLiteral(InitList(items), type=t)),))
-            made = Function(name, t, params, body, storage="static",
-                            attributes=Attributes(inline="always"))
+            params = tuple(tree.Parameter(f.name, f.type) for f in t.fields or ())
+            items = tuple(tree.Name(p.name, p) for p in params)
+            body = tree.Compound((tree.Return(tree.CompoundLiteral(tree.InitList(items), type=t)),))
+            made = tree.Function(name, t, params, body, storage="static",
+                            attributes=tree.Attributes(inline="always"))
             self.constructors[name] = made
         return made
 
-    def arguments(self, e: Call, t: FunctionType) -> tuple[Expr, ...]:
+    def arguments(self, e: tree.Call, t: tree.FunctionType) -> tuple[tree.Expr, ...]:
         few, many = len(e.args) < len(t.params), len(e.args) > len(t.params) and not t.variadic
         if few or many:
             text = f"too {'few' if few else 'many'} arguments: {len(e.args)} for {len(t.params)}"
@@ -224,52 +171,55 @@ class ExpressionChecker(Operators):
         for a in e.args[len(t.params) :]:
             v = self.value(a)
             source = typed(v)
-            if is_float(source):
-                source = usual_arithmetic(source, DOUBLE)
-            elif is_integer(source):
+            if tree.is_float(source):
+                source = usual_arithmetic(source, tree.DOUBLE)
+            elif tree.is_integer(source):
                 source = self.promoted_type(v)
             made.append(self.converted(v, source, "pass"))
         return tuple(made)
 
     # -------------------------------------------------------- made objects
 
-    def init_list(self, e: InitList) -> CType:
+    def init_list(self, e: tree.InitList) -> tree.CType:
         if e.type is None:
             raise Mistake("braces where no type is known", e.place)
         check_initialiser(self, e, e.type)
         return e.type
 
-    def compound_literal(self, e: CompoundLiteral) -> CType:
+    def compound_literal(self, e: tree.CompoundLiteral) -> tree.CType:
         if e.type is None:
             raise Mistake("a compound literal names no type", e.place)
         e.init, e.type = check_initialiser(self, e.init, e.type)
         return e.type
 
-    def temporary(self, e: Temporary) -> CType:
+    def temporary(self, e: tree.Temporary) -> tree.CType:
         if e.type is not None:
             e.value = self.converted(e.value, e.type, "convert")
             return e.type
         e.value = self.value(e.value)
         return unqualified(typed(e.value))
 
-    def statement_expr(self, e: StatementExpr) -> CType:
+    def statement_expr(self, e: tree.StatementExpr) -> tree.CType:
         return self.check_block(e.body)
 
-    def designated(self, e: Designated) -> CType:
+    def designated(self, e: tree.Designated) -> tree.CType:
         raise Mistake("a designator outside of braces", e.place)
 
 
 ExpressionChecker.rules = {
-    IntLiteral: ExpressionChecker.int_literal, FloatLiteral: ExpressionChecker.float_literal,
-    StringLiteral: ExpressionChecker.string, NullPointer: ExpressionChecker.null,
-    Name: ExpressionChecker.name, Unary: ExpressionChecker.unary, Step: ExpressionChecker.step,
-    Binary: ExpressionChecker.binary, Assign: ExpressionChecker.assign,
-    Conditional: ExpressionChecker.conditional, Cast: ExpressionChecker.cast,
-    Member: ExpressionChecker.member, Index: ExpressionChecker.index,
-    Call: ExpressionChecker.call, SizeOf: ExpressionChecker.sizeof,
-    InitList: ExpressionChecker.init_list, CompoundLiteral: ExpressionChecker.compound_literal,
-    Temporary: ExpressionChecker.temporary, StatementExpr: ExpressionChecker.statement_expr,
-    Designated: ExpressionChecker.designated,
+    tree.IntLiteral: ExpressionChecker.int_literal,
+    tree.FloatLiteral: ExpressionChecker.float_literal,
+    tree.StringLiteral: ExpressionChecker.string, tree.NullPointer: ExpressionChecker.null,
+    tree.Name: ExpressionChecker.name, tree.Unary: ExpressionChecker.unary,
+    tree.Step: ExpressionChecker.step, tree.Binary: ExpressionChecker.binary,
+    tree.Assign: ExpressionChecker.assign, tree.Conditional: ExpressionChecker.conditional,
+    tree.Cast: ExpressionChecker.cast, tree.Member: ExpressionChecker.member,
+    tree.Index: ExpressionChecker.index, tree.Call: ExpressionChecker.call,
+    tree.SizeOf: ExpressionChecker.sizeof, tree.InitList: ExpressionChecker.init_list,
+    tree.CompoundLiteral: ExpressionChecker.compound_literal,
+    tree.Temporary: ExpressionChecker.temporary,
+    tree.StatementExpr: ExpressionChecker.statement_expr,
+    tree.Designated: ExpressionChecker.designated,
 }
 
 __all__ = ["ExpressionChecker", "bit_field", "is_lvalue", "returns_reference", "typed"]

@@ -10,53 +10,19 @@ from typing import Any
 
 import attrs
 
+from nvir.frontend import tree
 from nvir.frontend.check.conversions import is_reference, unqualified
 from nvir.frontend.check.errors import Mistake, TreeError, diagnostic
 from nvir.frontend.check.evaluate import evaluate, fit
 from nvir.frontend.check.expressions import ExpressionChecker, typed
 from nvir.frontend.check.initialisers import check_initialiser
 from nvir.frontend.depth import MAX_NESTING, room
-from nvir.frontend.tree.declarations import Function, Parameter, Unit, Variable
-from nvir.frontend.tree.expressions import Expr, InitList
-from nvir.frontend.tree.layout import LayoutError, size_of
-from nvir.frontend.tree.place import Node
-from nvir.frontend.tree.statements import (
-    Asm,
-    Break,
-    Case,
-    Compound,
-    Continue,
-    DeclStmt,
-    Default,
-    Do,
-    Empty,
-    ExprStmt,
-    For,
-    Goto,
-    If,
-    Label,
-    Return,
-    Stmt,
-    Switch,
-    While,
-)
-from nvir.frontend.tree.types import (
-    VOID,
-    Array,
-    CType,
-    FunctionType,
-    Pointer,
-    is_integer,
-    is_void,
-    spell,
-    strip,
-)
 from nvir.ir.errors import Diagnostic
 
 MAX_ERRORS = 50
 
 
-def check(unit: Unit) -> Unit:
+def check(unit: tree.Unit) -> tree.Unit:
     """Type a unit in place and return it. Raises `TreeError` with all mistakes."""
     deepest = _depth(unit)
     if deepest is not None:
@@ -70,22 +36,22 @@ def check(unit: Unit) -> Unit:
     return unit
 
 
-def _children(n: Any) -> Iterator[Node]:
+def _children(n: Any) -> Iterator[tree.Node]:
     for a in n.__attrs_attrs__:
         if a.name == "decl":
             continue
         value = getattr(n, a.name)
-        if isinstance(value, Node):
+        if isinstance(value, tree.Node):
             yield value
         elif isinstance(value, tuple):
             for v in value:
-                if isinstance(v, Node):
+                if isinstance(v, tree.Node):
                     yield v
 
 
-def _depth(unit: Unit) -> Node | None:
+def _depth(unit: tree.Unit) -> tree.Node | None:
     """A node that lies too deep, or None. Shared subtrees are looked at once a level."""
-    level: list[Node] = list(unit.declarations)
+    level: list[tree.Node] = list(unit.declarations)
     for _ in range(MAX_NESTING):
         below = {id(c): c for n in level for c in _children(n)}
         if not below:
@@ -98,34 +64,34 @@ def _depth(unit: Unit) -> Node | None:
 class _Switch:
     """An open switch: the type of its cases, and what they were."""
 
-    type: CType
-    seen: dict[int, Node] = attrs.Factory(dict)
+    type: tree.CType
+    seen: dict[int, tree.Node] = attrs.Factory(dict)
     has_default: bool = False
 
 
 class Checker(ExpressionChecker):
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: tree.Unit) -> None:
         super().__init__(unit)
         self.errors: list[Diagnostic] = []
         self.source = unit.source.splitlines()
-        self.function: Function | None = None
+        self.function: tree.Function | None = None
         self.loops = 0
         self.switches: list[_Switch] = []
         self.breakable = 0
         self.labels: set[str] = set()
-        self.gotos: list[Goto] = []
+        self.gotos: list[tree.Goto] = []
         self.check_block = self.block_value
 
     def mistake(self, message: str, place: Any) -> None:
         if len(self.errors) < MAX_ERRORS:
             self.errors.append(diagnostic(message, place, self.source, file=self.unit.file))
 
-    def guarded(self, rule: Any, node: Node) -> None:
+    def guarded(self, rule: Any, node: tree.Node) -> None:
         try:
             rule(node)
         except Mistake as m:
             self.mistake(m.message, m.place)
-        except LayoutError as e:
+        except tree.LayoutError as e:
             self.mistake(str(e), node.place)
 
     # ---------------------------------------------------------------- unit
@@ -136,18 +102,18 @@ class Checker(ExpressionChecker):
             if old is not None:
                 self.mistake(f"redefinition of '{d.name}', declared at {old.place}", d.place)
         for d in self.unit.declarations:
-            if isinstance(d, Variable):
+            if isinstance(d, tree.Variable):
                 self.guarded(self.variable, d)
-            elif isinstance(d, Function):
+            elif isinstance(d, tree.Function):
                 self.guarded(self.function_, d)
         for f in self.constructors.values():
             self.guarded(self.function_, f)
             self.unit.declarations.append(f)
 
-    def variable(self, v: Variable) -> None:
-        t = strip(v.type)
-        if isinstance(t, FunctionType) or is_void(t):
-            raise Mistake(f"variable '{v.name}' of type '{spell(v.type)}'", v.place)
+    def variable(self, v: tree.Variable) -> None:
+        t = tree.strip(v.type)
+        if isinstance(t, tree.FunctionType) or tree.is_void(t):
+            raise Mistake(f"variable '{v.name}' of type '{tree.spell(v.type)}'", v.place)
         if v.memory == "shared" and v.init is not None and not _is_trivial(v.init):
             raise Mistake(f"__shared__ variable '{v.name}' cannot have an initialiser", v.place)
         if v.init is not None and v.storage == "extern" and self.function is not None:
@@ -162,21 +128,21 @@ class Checker(ExpressionChecker):
             v.init, v.type = check_initialiser(self, v.init, v.type)
         if v.storage != "extern":
             try:
-                size_of(v.type)
-            except LayoutError as e:
+                tree.size_of(v.type)
+            except tree.LayoutError as e:
                 raise Mistake(f"variable '{v.name}': {e}", v.place) from None
         if v.cleanup is not None:
             v.cleanup = self.expr(v.cleanup)
 
-    def function_(self, f: Function) -> None:
+    def function_(self, f: tree.Function) -> None:
         for p in f.params:
             p.type = _parameter_type(p.type)
-        if f.is_kernel and not is_void(f.result):
+        if f.is_kernel and not tree.is_void(f.result):
             raise Mistake(f"kernel '{f.name}' must return void", f.place)
         if f.is_kernel and f.variadic:
             raise Mistake(f"kernel '{f.name}' takes a variable number of arguments", f.place)
-        if isinstance(strip(f.result), Array | FunctionType):
-            raise Mistake(f"'{f.name}' returns '{spell(f.result)}'", f.place)
+        if isinstance(tree.strip(f.result), tree.Array | tree.FunctionType):
+            raise Mistake(f"'{f.name}' returns '{tree.spell(f.result)}'", f.place)
         if f.body is None:
             return
         self.function, self.labels, self.gotos = f, set(_labels(f.body)), []
@@ -191,31 +157,31 @@ class Checker(ExpressionChecker):
         self.duplicate_labels(f.body)
         self.function = None
 
-    def parameter(self, p: Parameter) -> None:
-        if is_void(p.type):
+    def parameter(self, p: tree.Parameter) -> None:
+        if tree.is_void(p.type):
             raise Mistake(f"parameter '{p.name}' of type void", p.place)
-        size_of(p.type)
+        tree.size_of(p.type)
         if p.name and self.scopes.declare(p) is not None:
             raise Mistake(f"redefinition of parameter '{p.name}'", p.place)
 
-    def duplicate_labels(self, body: Stmt) -> None:
+    def duplicate_labels(self, body: tree.Stmt) -> None:
         seen: set[str] = set()
         for s in _walk(body):
-            if isinstance(s, Label):
+            if isinstance(s, tree.Label):
                 if s.name in seen:
                     self.mistake(f"redefinition of label '{s.name}'", s.place)
                 seen.add(s.name)
 
     # ----------------------------------------------------------- statements
 
-    def stmt(self, s: Stmt) -> None:
+    def stmt(self, s: tree.Stmt) -> None:
         rule = _RULES.get(type(s))
         if rule is None:
             self.mistake(f"unsupported statement {type(s).__name__}", s.place)
             return
         self.guarded(rule.__get__(self), s)
 
-    def block(self, s: Compound, scope: bool | None = None) -> None:
+    def block(self, s: tree.Compound, scope: bool | None = None) -> None:
         opens = s.scope if scope is None else scope
         if opens:
             self.scopes.push()
@@ -224,23 +190,23 @@ class Checker(ExpressionChecker):
         if opens:
             self.scopes.pop()
 
-    def block_value(self, s: Compound) -> CType:
+    def block_value(self, s: tree.Compound) -> tree.CType:
         """The type of `({ … })`."""
         self.block(s)
         last = s.body[-1] if s.body else None
-        if isinstance(last, ExprStmt) and last.expr.type is not None:
-            if not is_void(last.expr.type):
+        if isinstance(last, tree.ExprStmt) and last.expr.type is not None:
+            if not tree.is_void(last.expr.type):
                 last.expr = self.value(last.expr)
             return unqualified(typed(last.expr))
-        return VOID
+        return tree.VOID
 
-    def empty(self, s: Empty) -> None:
+    def empty(self, s: tree.Empty) -> None:
         pass
 
-    def expression(self, s: ExprStmt) -> None:
+    def expression(self, s: tree.ExprStmt) -> None:
         s.expr = self.expr(s.expr)
 
-    def declaration(self, s: DeclStmt) -> None:
+    def declaration(self, s: tree.DeclStmt) -> None:
         for v in s.variables:
             # visible in its own initialiser, as in C; an array's bound may come from there
             old = self.scopes.declare(v)
@@ -248,19 +214,19 @@ class Checker(ExpressionChecker):
                 self.mistake(f"redefinition of '{v.name}', declared at {old.place}", v.place)
             self.variable(v)
 
-    def inner(self, s: Stmt) -> None:
+    def inner(self, s: tree.Stmt) -> None:
         """A statement that is a scope of its own, whether it has braces or not."""
         self.scopes.push()
         self.stmt(s)
         self.scopes.pop()
 
-    def if_(self, s: If) -> None:
+    def if_(self, s: tree.If) -> None:
         s.cond = self.tried_condition(s.cond)
         self.inner(s.then)
         if s.other is not None:
             self.inner(s.other)
 
-    def tried_condition(self, e: Expr) -> Expr:
+    def tried_condition(self, e: tree.Expr) -> tree.Expr:
         """A condition; a mistake in it is told, and what it governs is still looked at."""
         try:
             return self.condition(e)
@@ -268,24 +234,24 @@ class Checker(ExpressionChecker):
             self.mistake(m.message, m.place)
             return e
 
-    def body(self, s: Stmt) -> None:
+    def body(self, s: tree.Stmt) -> None:
         self.loops += 1
         self.breakable += 1
         self.inner(s)
         self.loops -= 1
         self.breakable -= 1
 
-    def while_(self, s: While) -> None:
+    def while_(self, s: tree.While) -> None:
         self.unroll(s)
         s.cond = self.tried_condition(s.cond)
         self.body(s.body)
 
-    def do(self, s: Do) -> None:
+    def do(self, s: tree.Do) -> None:
         self.unroll(s)
         self.body(s.body)
         s.cond = self.tried_condition(s.cond)
 
-    def for_(self, s: For) -> None:
+    def for_(self, s: tree.For) -> None:
         self.unroll(s)
         self.scopes.push()
         if s.init is not None:
@@ -299,14 +265,14 @@ class Checker(ExpressionChecker):
         self.body(s.body)
         self.scopes.pop()
 
-    def unroll(self, s: While | Do | For) -> None:
+    def unroll(self, s: tree.While | tree.Do | tree.For) -> None:
         if s.unroll is not None and s.unroll.count is not None and s.unroll.count < 0:
             self.mistake(f"an unroll count of {s.unroll.count}", s.place)
 
-    def switch(self, s: Switch) -> None:
+    def switch(self, s: tree.Switch) -> None:
         e = self.value(s.cond)
-        if not is_integer(typed(e)):
-            raise Mistake(f"switch on a value of type '{spell(typed(e))}'", e.place)
+        if not tree.is_integer(typed(e)):
+            raise Mistake(f"switch on a value of type '{tree.spell(typed(e))}'", e.place)
         t = self.promoted_type(e)
         s.cond = self.converted(e, t, "convert")
         self.switches.append(_Switch(t))
@@ -315,7 +281,7 @@ class Checker(ExpressionChecker):
         self.breakable -= 1
         self.switches.pop()
 
-    def case(self, s: Case) -> None:
+    def case(self, s: tree.Case) -> None:
         if not self.switches:
             raise Mistake("'case' outside of a switch", s.place)
         where = self.switches[-1]
@@ -332,7 +298,7 @@ class Checker(ExpressionChecker):
         if s.body is not None:
             self.stmt(s.body)
 
-    def case_value(self, e: Expr, where: _Switch) -> tuple[int, Expr]:
+    def case_value(self, e: tree.Expr, where: _Switch) -> tuple[int, tree.Expr]:
         e = self.converted(e, where.type, "convert")
         v = evaluate(e)
         made = None if v is None else fit(v, where.type)
@@ -340,7 +306,7 @@ class Checker(ExpressionChecker):
             raise Mistake("a case is no integer constant", e.place)
         return made, e
 
-    def default(self, s: Default) -> None:
+    def default(self, s: tree.Default) -> None:
         if not self.switches:
             raise Mistake("'default' outside of a switch", s.place)
         if self.switches[-1].has_default:
@@ -349,75 +315,76 @@ class Checker(ExpressionChecker):
         if s.body is not None:
             self.stmt(s.body)
 
-    def goto(self, s: Goto) -> None:
+    def goto(self, s: tree.Goto) -> None:
         self.gotos.append(s)
 
-    def label(self, s: Label) -> None:
+    def label(self, s: tree.Label) -> None:
         if s.body is not None:
             self.stmt(s.body)
 
-    def break_(self, s: Break) -> None:
+    def break_(self, s: tree.Break) -> None:
         if not self.breakable:
             raise Mistake("'break' outside of a loop or switch", s.place)
 
-    def continue_(self, s: Continue) -> None:
+    def continue_(self, s: tree.Continue) -> None:
         if not self.loops:
             raise Mistake("'continue' outside of a loop", s.place)
 
-    def return_(self, s: Return) -> None:
+    def return_(self, s: tree.Return) -> None:
         f = self.function
         assert f is not None
-        if is_void(f.result):
+        if tree.is_void(f.result):
             if s.value is not None:
                 s.value = self.expr(s.value)
-                if not is_void(typed(s.value)):
+                if not tree.is_void(typed(s.value)):
                     raise Mistake(f"'{f.name}' returns void, not a value", s.place)
         elif s.value is None:
-            raise Mistake(f"'{f.name}' returns '{spell(f.result)}', here nothing", s.place)
+            raise Mistake(f"'{f.name}' returns '{tree.spell(f.result)}', here nothing", s.place)
         elif is_reference(f.result):
             s.value = self.bind(s.value, f.result)
         else:
             s.value = self.converted(s.value, f.result, "return")
 
-    def asm(self, s: Asm) -> None:
+    def asm(self, s: tree.Asm) -> None:
         for o in s.outputs:
             self.modifiable(o.expr, "an asm output")
         for o in s.inputs:
             o.expr = self.value(o.expr)
 
 
-def _is_trivial(e: Expr) -> bool:
+def _is_trivial(e: tree.Expr) -> bool:
     """An initialiser that a reader made of an implicit constructor that does nothing."""
-    return isinstance(e, InitList) and not e.items and e.ordered
+    return isinstance(e, tree.InitList) and not e.items and e.ordered
 
 
-def _parameter_type(t: CType) -> CType:
-    s = strip(t)
-    if isinstance(s, Array):
-        return Pointer(s.element)
-    return Pointer(s) if isinstance(s, FunctionType) else t
+def _parameter_type(t: tree.CType) -> tree.CType:
+    s = tree.strip(t)
+    if isinstance(s, tree.Array):
+        return tree.Pointer(s.element)
+    return tree.Pointer(s) if isinstance(s, tree.FunctionType) else t
 
 
-def _walk(s: Stmt) -> Iterator[Stmt]:
+def _walk(s: tree.Stmt) -> Iterator[tree.Stmt]:
     """A statement and all in it, in source order."""
-    work: list[Node] = [s]
+    work: list[tree.Node] = [s]
     while work:
         n = work.pop()
-        if isinstance(n, Stmt):
+        if isinstance(n, tree.Stmt):
             yield n
-            work.extend(reversed([c for c in _children(n) if isinstance(c, Stmt)]))
+            work.extend(reversed([c for c in _children(n) if isinstance(c, tree.Stmt)]))
 
 
-def _labels(s: Stmt) -> Iterator[str]:
-    return (n.name for n in _walk(s) if isinstance(n, Label))
+def _labels(s: tree.Stmt) -> Iterator[str]:
+    return (n.name for n in _walk(s) if isinstance(n, tree.Label))
 
 
-_RULES: dict[type[Stmt], Any] = {
-    Empty: Checker.empty, ExprStmt: Checker.expression, DeclStmt: Checker.declaration,
-    Compound: Checker.block, If: Checker.if_, While: Checker.while_, Do: Checker.do,
-    For: Checker.for_, Switch: Checker.switch, Case: Checker.case, Default: Checker.default,
-    Goto: Checker.goto, Label: Checker.label, Break: Checker.break_,
-    Continue: Checker.continue_, Return: Checker.return_, Asm: Checker.asm,
+_RULES: dict[type[tree.Stmt], Any] = {
+    tree.Empty: Checker.empty, tree.ExprStmt: Checker.expression,
+    tree.DeclStmt: Checker.declaration, tree.Compound: Checker.block, tree.If: Checker.if_,
+    tree.While: Checker.while_, tree.Do: Checker.do, tree.For: Checker.for_,
+    tree.Switch: Checker.switch, tree.Case: Checker.case, tree.Default: Checker.default,
+    tree.Goto: Checker.goto, tree.Label: Checker.label, tree.Break: Checker.break_,
+    tree.Continue: Checker.continue_, tree.Return: Checker.return_, tree.Asm: Checker.asm,
 }
 
 __all__ = ["Checker", "check"]

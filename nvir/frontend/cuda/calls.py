@@ -13,24 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nvir.frontend import tree
 from nvir.frontend.builtins.registry import rows
 from nvir.frontend.cuda.base import Base
 from nvir.frontend.cuda.expressions import operands
 from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
 from nvir.frontend.tree import expressions as x
 from nvir.frontend.tree import statements as s
-from nvir.frontend.tree.declarations import Function, Variable
-from nvir.frontend.tree.place import Place
-from nvir.frontend.tree.types import (
-    INT,
-    CType,
-    Field,
-    Pointer,
-    Record,
-    Reference,
-    is_scalar,
-    strip,
-)
 
 # clang's function → the row that computes it, what the result is too great by
 _BITS = {
@@ -96,7 +85,7 @@ class CallReader(Base):
             return self.expr(given[0])
         known = evaluate(c)
         t = self.types.read(c.type)
-        if known is not None and is_scalar(t):
+        if known is not None and tree.is_scalar(t):
             return self.literal(known, t, c)
         if name in ("__builtin_assume", "__builtin_unreachable", "__builtin_prefetch"):
             return self.zero(t, c)
@@ -114,9 +103,9 @@ class CallReader(Base):
         args = tuple(self.expr(a) for a in given)
         made: x.Expr = x.Call(x.Name(own, None, place=at), args, place=at)
         if less:
-            made = x.Binary("-", made, x.IntLiteral(less, type=INT), place=at)
+            made = x.Binary("-", made, x.IntLiteral(less, type=tree.INT), place=at)
         if name.startswith("parity"):
-            made = x.Binary("&", made, x.IntLiteral(1, type=INT), place=at)
+            made = x.Binary("&", made, x.IntLiteral(1, type=tree.INT), place=at)
         return made
 
     def arguments(self, given: list[Any], d: Any) -> tuple[x.Expr, ...]:
@@ -126,7 +115,7 @@ class CallReader(Base):
             t = self.types.read(params[k].type) if k < len(params) else None
             if a.location.line == 0 and not operands(a):
                 made.append(self.default_argument(a, d, k))
-            elif t is not None and isinstance(strip(t), Reference):
+            elif t is not None and isinstance(tree.strip(t), tree.Reference):
                 made.append(self.expr(a))
             else:
                 made.append(self.object_value(a, self.types.read(a.type)))
@@ -135,7 +124,7 @@ class CallReader(Base):
     def default_argument(self, a: Any, d: Any, k: int) -> x.Expr:
         known = evaluate(a)
         t = self.types.read(a.type)
-        if known is not None and is_scalar(t):
+        if known is not None and tree.is_scalar(t):
             return self.literal(known, t, a)
         for declaration in (d, d.canonical, d.get_definition()):
             params = list(declaration.get_arguments()) if declaration is not None else []
@@ -172,8 +161,8 @@ class CallReader(Base):
         name = x.Name(f.name, f, place=at)
         return x.Call(name, (self.upcast(this, f), *self.arguments(args, d)), place=at)
 
-    def upcast(self, this: x.Expr, f: Function) -> x.Expr:
-        return x.Cast(this, type=strip(f.params[0].type), implicit=True, place=this.place)
+    def upcast(self, this: x.Expr, f: tree.Function) -> x.Expr:
+        return x.Cast(this, type=tree.strip(f.params[0].type), implicit=True, place=this.place)
 
     def address(self, e: x.Expr, c: Any) -> x.Expr:
         """The address of an object; of a value, that of a temporary."""
@@ -181,8 +170,8 @@ class CallReader(Base):
             return e.operand
         if isinstance(e, x.Call | x.StatementExpr | x.Conditional):
             reference = isinstance(e, x.Call) and isinstance(e.callee, x.Name) and (
-                isinstance(e.callee.decl, Function)
-                and isinstance(strip(e.callee.decl.result), Reference)
+                isinstance(e.callee.decl, tree.Function)
+                and isinstance(tree.strip(e.callee.decl.result), tree.Reference)
             )
             if not reference:
                 e = x.Temporary(e, place=e.place)
@@ -245,8 +234,8 @@ class CallReader(Base):
         record = self.types.record(declaration, declaration.type)
         for f in record.fields or ():
             if f.base:
-                kind = strip(f.type)
-                inner = self.types.declared.get(kind) if isinstance(kind, Record) else None
+                kind = tree.strip(f.type)
+                inner = self.types.declared.get(kind) if isinstance(kind, tree.Record) else None
                 if inner is not None:
                     made += self.construct_default(_seen_as(this, f.type), inner, where)
         for f in declaration.type.get_fields():
@@ -263,8 +252,8 @@ class CallReader(Base):
         start = self.field_default(f)
         if start is not None:
             return self.set_field(field, start, t, at)
-        inner = strip(t)
-        if isinstance(inner, Record) and inner.name and f.spelling:
+        inner = tree.strip(t)
+        if isinstance(inner, tree.Record) and inner.name and f.spelling:
             declaration = self.types.declared.get(inner)
             if declaration is not None:
                 return self.construct_default(
@@ -287,11 +276,11 @@ class CallReader(Base):
                 return [s.ExprStmt(x.Call(name, (this(), *values), place=at), place=at)]
         return self.default_construction(this, declaration, where)
 
-    def set_field(self, field: Callable[[], x.Expr], start: Any, t: CType, at: Any
+    def set_field(self, field: Callable[[], x.Expr], start: Any, t: tree.CType, at: Any
                   ) -> list[s.Stmt]:
         """A field's initialiser as a statement."""
-        kind = strip(t)
-        built = self.construction(start) if isinstance(kind, Record) else None
+        kind = tree.strip(t)
+        built = self.construction(start) if isinstance(kind, tree.Record) else None
         if built is not None:
             made = self.construct_at(lambda: x.Unary("&", field(), place=at), built, start)
             if made is not None:
@@ -308,18 +297,17 @@ class CallReader(Base):
         items = value.init.items if isinstance(value.init, x.InitList) else ()
         made: list[s.Stmt] = []
         for k in range(t.count or 0):
-            from nvir.frontend.tree.types import INT
 
-            target = x.Index(field(), x.IntLiteral(k, type=INT), place=at)
+            target = x.Index(field(), x.IntLiteral(k, type=tree.INT), place=at)
             item = items[k] if k < len(items) else None
-            element = strip(t.element)
+            element = tree.strip(t.element)
             if item is None:
                 item = x.InitList((), place=at)
             if isinstance(item, x.InitList):
-                if isinstance(element, Record):
+                if isinstance(element, tree.Record):
                     item = x.CompoundLiteral(item, type=element, place=at)
-                elif is_scalar(element):
-                    item = x.Cast(x.IntLiteral(0, type=INT, place=at), type=element, place=at)
+                elif tree.is_scalar(element):
+                    item = x.Cast(x.IntLiteral(0, type=tree.INT, place=at), type=element, place=at)
                 else:
                     raise self.unsupported("an initialiser of an array of arrays as a member")
             made.append(s.ExprStmt(x.Assign("=", target, item, place=at), place=at))
@@ -329,7 +317,7 @@ class CallReader(Base):
         """An object as a value: `T(a, b)`, or a copy."""
         t = self.types.read(c.type)
         at = self.place(c)
-        v = Variable(f"__made{self.fresh()}", strip(t), place=at)
+        v = tree.Variable(f"__made{self.fresh()}", tree.strip(t), place=at)
 
         def this() -> x.Expr:
             return x.Unary("&", x.Name(v.name, v, place=at), place=at)
@@ -338,12 +326,12 @@ class CallReader(Base):
         if built is None:
             return self.expr(next(iter(c.get_arguments())))
         if not built and not list(c.get_arguments()):
-            return x.CompoundLiteral(x.InitList((), place=at), type=strip(t), place=at)
+            return x.CompoundLiteral(x.InitList((), place=at), type=tree.strip(t), place=at)
         last = s.ExprStmt(x.Name(v.name, v, place=at), place=at)
         body = s.Compound((s.DeclStmt((v,), place=at), *built, last), place=at)
         return x.StatementExpr(body, place=at)
 
-    def object_value(self, c: Any, t: CType) -> x.Expr:
+    def object_value(self, c: Any, t: tree.CType) -> x.Expr:
         """A value that is copied to where it goes."""
         if c.kind.name == "INIT_LIST_EXPR":
             return self.expr(c)
@@ -375,7 +363,7 @@ class CallReader(Base):
                 made += self.construct_field(this, f, c)
                 continue
             t = self.types.read(f.type)
-            if isinstance(strip(t), Reference):
+            if isinstance(tree.strip(t), tree.Reference):
                 raise self.unsupported("a reference member that a constructor binds", f)
             made += self.set_field(_field_of(this, f.spelling, at), start, t, at)
         return made
@@ -406,22 +394,22 @@ class CallReader(Base):
                     bases.append(k)
         return named, bases, whole
 
-    def base_initialiser(self, t: CType, bases: list[Any], this: Callable[[], x.Expr], c: Any
+    def base_initialiser(self, t: tree.CType, bases: list[Any], this: Callable[[], x.Expr], c: Any
                          ) -> list[s.Stmt]:
         at = self.place(c)
-        record = strip(t)
-        assert isinstance(record, Record)
+        record = tree.strip(t)
+        assert isinstance(record, tree.Record)
 
         def base() -> x.Expr:
-            return x.Cast(this(), type=Pointer(t), implicit=True, place=at)
+            return x.Cast(this(), type=tree.Pointer(t), implicit=True, place=at)
 
         for k in bases:
-            if strip(self.types.read(k.type)) is record:
+            if tree.strip(self.types.read(k.type)) is record:
                 return self.set_field(lambda: x.Unary("*", base(), place=at), k, t, at)
         declaration = self.types.declared.get(record)
         return [] if declaration is None else self.construct_default(base, declaration, c)
 
-    def destructor(self, record: Record | None) -> Function | None:
+    def destructor(self, record: tree.Record | None) -> tree.Function | None:
         declaration = None if record is None else self.types.declared.get(record)
         for k in declaration.get_children() if declaration is not None else ():
             if k.kind.name == "DESTRUCTOR" and not self.is_implicit(k):
@@ -443,21 +431,23 @@ class CallReader(Base):
 
     def closure(self, c: Any) -> x.Expr:
         """A lambda: its record, filled with what it captures."""
-        record = strip(self.types.read(c.type))
-        assert isinstance(record, Record)
+        record = tree.strip(self.types.read(c.type))
+        assert isinstance(record, tree.Record)
         at = self.place(c)
         captured = self.captured(c)
         by_reference, named, copies = self.capture_list(c)
         items: list[x.Expr] = []
-        fields: list[Field] = []
+        fields: list[tree.Field] = []
         names: dict[int, str] = {}
         for key, name, t, value in captured:
-            known = strip(t)
-            inner = known.referent if isinstance(known, Reference) else t
+            known = tree.strip(t)
+            inner = known.referent if isinstance(known, tree.Reference) else t
             reference = name in named or (by_reference and name not in copies)
             if key == 0:
                 inner, reference = t, False
-            fields.append(Field(name, Reference(inner) if reference else strip(inner)))
+            fields.append(
+                tree.Field(name, tree.Reference(inner) if reference else tree.strip(inner))
+            )
             items.append(value)
             names[key] = name
         if record.fields is None:
@@ -478,16 +468,16 @@ class CallReader(Base):
             return {}
         return self.closures.get(pointer_of(c.semantic_parent), {})
 
-    def captured(self, c: Any) -> list[tuple[int, str, CType, x.Expr]]:
+    def captured(self, c: Any) -> list[tuple[int, str, tree.CType, x.Expr]]:
         """(declaration, name, type, value) of each variable around that a lambda's body names."""
-        found: dict[int, tuple[int, str, CType, x.Expr]] = {}
+        found: dict[int, tuple[int, str, tree.CType, x.Expr]] = {}
         todo = list(c.get_children())
         while todo:
             k = todo.pop()
             todo += k.get_children()
             if k.kind.name == "CXX_THIS_EXPR" and self.this is not None and 0 not in found:
                 value = x.Name("this", self.this, place=self.place(k))
-                found[0] = (0, "__this", strip(self.this.type), value)
+                found[0] = (0, "__this", tree.strip(self.this.type), value)
             if k.kind.name != "DECL_REF_EXPR":
                 continue
             d = k.referenced
@@ -498,9 +488,9 @@ class CallReader(Base):
             outer = key in self.captures
             if key in found or (local is None and not outer):
                 continue
-            if isinstance(local, Variable) and (local.memory or local.storage):
+            if isinstance(local, tree.Variable) and (local.memory or local.storage):
                 continue  # not on the stack: the body names it itself
-            if isinstance(local, Variable) and local in self.globals:
+            if isinstance(local, tree.Variable) and local in self.globals:
                 continue
             t = self.types.read(d.type)
             found[key] = (key, d.spelling, t, self.variable_name(k, d))
@@ -531,10 +521,10 @@ class CallReader(Base):
         return by_reference, named, copies
 
 
-def _seen_as(this: Callable[[], x.Expr], t: CType) -> Callable[[], x.Expr]:
+def _seen_as(this: Callable[[], x.Expr], t: tree.CType) -> Callable[[], x.Expr]:
     """An object's address as that of its base."""
-    return lambda: x.Cast(this(), type=Pointer(t), implicit=True)
+    return lambda: x.Cast(this(), type=tree.Pointer(t), implicit=True)
 
 
-def _field_of(this: Callable[[], x.Expr], name: str, at: Place) -> Callable[[], x.Expr]:
+def _field_of(this: Callable[[], x.Expr], name: str, at: tree.Place) -> Callable[[], x.Expr]:
     return lambda: x.Member(this(), name, arrow=True, place=at)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from nvir.frontend import tree
 from nvir.frontend.cuda.base import Base
 from nvir.frontend.cuda.libclang import (
     binary_operator,
@@ -19,28 +20,6 @@ from nvir.frontend.cuda.libclang import (
 )
 from nvir.frontend.cuda.text import cast_target
 from nvir.frontend.tree import expressions as x
-from nvir.frontend.tree.declarations import Function, Variable
-from nvir.frontend.tree.types import (
-    BOOL,
-    INT,
-    ULONG,
-    Array,
-    CType,
-    FunctionType,
-    Pointer,
-    Qualified,
-    Record,
-    Reference,
-    Vector,
-    is_aggregate,
-    is_float,
-    is_scalar,
-    is_void,
-    qualifiers,
-    same,
-    strip,
-)
-from nvir.frontend.tree.vectors import SPECIAL_VARIABLES
 
 _REFERENCES = {"TYPE_REF", "TEMPLATE_REF", "NAMESPACE_REF", "MEMBER_REF", "VARIABLE_REF",
                "OVERLOADED_DECL_REF", "LABEL_REF"}
@@ -84,50 +63,50 @@ class ExpressionReader(Base):
             return self.literal(known, t, c)
         source = self.types.read(inner.type)
         e = self.expr(inner)
-        if inner.kind.name == "INIT_LIST_EXPR" and is_aggregate(t):
+        if inner.kind.name == "INIT_LIST_EXPR" and tree.is_aggregate(t):
             return e
         return self.converted(e, source, t, c)
 
-    def converted(self, e: x.Expr, source: CType, t: CType, c: Any) -> x.Expr:
-        a, b = strip(source), strip(t)
-        if isinstance(a, Array | FunctionType):
+    def converted(self, e: x.Expr, source: tree.CType, t: tree.CType, c: Any) -> x.Expr:
+        a, b = tree.strip(source), tree.strip(t)
+        if isinstance(a, tree.Array | tree.FunctionType):
             return e  # decays by itself
-        if a is b or same(a, b):
+        if a is b or tree.same(a, b):
             return e
         at = self.place(c)
-        if isinstance(a, Record) and isinstance(b, Record):
+        if isinstance(a, tree.Record) and isinstance(b, tree.Record):
             return x.Cast(e, type=t, implicit=True, to_lvalue=True, place=at)
-        if isinstance(b, Record):
+        if isinstance(b, tree.Record):
             return e  # a converting constructor stands inside
         return x.Cast(e, type=b, implicit=True, place=at)
 
-    def without_children(self, c: Any, t: CType) -> x.Expr:
+    def without_children(self, c: Any, t: tree.CType) -> x.Expr:
         """`T()`, defaults, and what only evaluation knows."""
         known = evaluate(c)
-        if known is not None and is_scalar(t):
+        if known is not None and tree.is_scalar(t):
             return self.literal(known, t, c)
         if c.location.line == 0:
             raise self.unsupported("a default that is no constant")
         return self.zero(t, c)
 
-    def zero(self, t: CType, c: Any) -> x.Expr:
-        at, s = self.place(c), strip(t)
-        if is_float(s):
+    def zero(self, t: tree.CType, c: Any) -> x.Expr:
+        at, s = self.place(c), tree.strip(t)
+        if tree.is_float(s):
             return x.FloatLiteral(0.0, type=s, place=at)
-        if isinstance(s, Pointer):
+        if isinstance(s, tree.Pointer):
             return x.Cast(x.NullPointer(place=at), type=s, place=at)
-        if is_aggregate(s) or isinstance(s, Vector):
+        if tree.is_aggregate(s) or isinstance(s, tree.Vector):
             return x.CompoundLiteral(x.InitList((), place=at), type=t, place=at)
-        if is_void(s):
-            return x.Cast(x.IntLiteral(0, type=INT, place=at), type=s, place=at)
+        if tree.is_void(s):
+            return x.Cast(x.IntLiteral(0, type=tree.INT, place=at), type=s, place=at)
         return x.IntLiteral(0, type=s, place=at)
 
-    def literal(self, v: int | float, t: CType, c: Any) -> x.Expr:
-        at, s = self.place(c), strip(t)
-        if is_float(s):
+    def literal(self, v: int | float, t: tree.CType, c: Any) -> x.Expr:
+        at, s = self.place(c), tree.strip(t)
+        if tree.is_float(s):
             return x.FloatLiteral(float(v), type=s, place=at)
-        if isinstance(s, Pointer):
-            return x.Cast(x.IntLiteral(int(v), type=ULONG, place=at), type=s, place=at)
+        if isinstance(s, tree.Pointer):
+            return x.Cast(x.IntLiteral(int(v), type=tree.ULONG, place=at), type=s, place=at)
         return x.IntLiteral(int(v), type=s, place=at)
 
     def cast(self, c: Any) -> x.Expr:
@@ -137,19 +116,20 @@ class ExpressionReader(Base):
             return self.without_children(c, t)
         inner = kids[-1]
         at = self.place(c)
-        if is_void(t):
+        if tree.is_void(t):
             return x.Cast(self.effect(inner), type=t, place=at)
         e = self.expr(inner)
         source = self.types.read(inner.type)
         if cast_target([k.spelling for k in c.get_tokens()]) in ("&", "&&") and (
-            not isinstance(strip(t), Pointer) or not isinstance(strip(source), Array)
+            not isinstance(tree.strip(t), tree.Pointer)
+            or not isinstance(tree.strip(source), tree.Array)
         ):
-            if same(strip(source), strip(t)):
+            if tree.same(tree.strip(source), tree.strip(t)):
                 return e
             return x.Cast(e, type=t, to_lvalue=True, place=at)
-        s = strip(t)
-        if isinstance(s, Record):
-            if same(source, t) or inner.kind.name == "INIT_LIST_EXPR":
+        s = tree.strip(t)
+        if isinstance(s, tree.Record):
+            if tree.same(source, t) or inner.kind.name == "INIT_LIST_EXPR":
                 return e
             return x.Cast(e, type=t, to_lvalue=True, place=at)
         return x.Cast(e, type=s, place=at)
@@ -176,7 +156,7 @@ class ExpressionReader(Base):
             return self.evaluated(c)
         return self.variable_name(c, d)
 
-    def function_name(self, f: Function, c: Any) -> x.Name:
+    def function_name(self, f: tree.Function, c: Any) -> x.Name:
         """A function's name; the checker looks up what the compiler knows by the arguments."""
         known = f.attributes.builtin and not f.name.startswith("llvm.")
         return x.Name(f.name, None if known else f, place=self.place(c))
@@ -199,8 +179,8 @@ class ExpressionReader(Base):
             return x.Member(this, captured, arrow=True, place=at)
         found = self.declared.get(key) or self.declared.get(pointer_of(d.canonical))
         if found is None:
-            if d.spelling in SPECIAL_VARIABLES and self.is_own(d):
-                found = SPECIAL_VARIABLES[d.spelling]
+            if d.spelling in tree.SPECIAL_VARIABLES and self.is_own(d):
+                found = tree.SPECIAL_VARIABLES[d.spelling]
             elif d.kind.name == "PARM_DECL":
                 raise self.unsupported(f"the parameter '{d.spelling}' here", c)
             else:
@@ -210,22 +190,26 @@ class ExpressionReader(Base):
                 found = self.global_variable(d)
         return x.Name(found.name, found, place=at)
 
-    def bound_name(self, c: Any, v: Variable, k: int) -> x.Expr:
+    def bound_name(self, c: Any, v: tree.Variable, k: int) -> x.Expr:
         """The name of a structured binding: the field or element that it stands for."""
         at = self.place(c)
         whole = x.Name(v.name, v, place=at)
-        t = strip(v.type)
-        t = strip(t.referent) if isinstance(t, Reference) else t
-        if isinstance(t, Record) and t.fields is not None and k < len(t.fields):
+        t = tree.strip(v.type)
+        t = tree.strip(t.referent) if isinstance(t, tree.Reference) else t
+        if isinstance(t, tree.Record) and t.fields is not None and k < len(t.fields):
             return x.Member(whole, t.fields[k].name, place=at)
-        if isinstance(t, Array):
-            return x.Index(whole, x.IntLiteral(k, type=INT, place=at), place=at)
+        if isinstance(t, tree.Array):
+            return x.Index(whole, x.IntLiteral(k, type=tree.INT, place=at), place=at)
         raise self.unsupported(f"the structured binding '{c.spelling}'", c)
 
     def constant_of(self, c: Any, d: Any) -> x.Expr | None:
         """A constant of the host's, which device code sees as its value."""
         t = self.types.read(d.type)
-        if isinstance(strip(t), Reference) or not qualifiers(t)[0] or not is_scalar(t):
+        if (
+            isinstance(tree.strip(t), tree.Reference)
+            or not tree.qualifiers(t)[0]
+            or not tree.is_scalar(t)
+        ):
             return None
         known = evaluate(c)
         if known is None:
@@ -285,7 +269,7 @@ class ExpressionReader(Base):
                 return self.this_(c), True
             base = inner[0]
         e = self.expr(base)
-        return e, isinstance(strip(self.types.read(base.type)), Pointer)
+        return e, isinstance(tree.strip(self.types.read(base.type)), tree.Pointer)
 
     def index(self, c: Any) -> x.Expr:
         base, index = operands(c)
@@ -330,7 +314,7 @@ class ExpressionReader(Base):
             raise self.unsupported("'?:' without a middle", c)
         known = evaluate(kids[0]) if kids[0].kind.name != "UNEXPOSED_EXPR" else None
         t = self.types.read(c.type)
-        if known is not None and is_scalar(t):
+        if known is not None and tree.is_scalar(t):
             return self.expr(kids[1] if known else kids[2])
         then, other = (self.object_value(k, t) for k in kids[1:])
         return x.Conditional(self.expr(kids[0]), then, other, place=self.place(c))
@@ -344,7 +328,7 @@ class ExpressionReader(Base):
         known = evaluate(c)
         if known is None:
             known = int(next(iter(c.get_tokens())).spelling == "true")
-        return x.IntLiteral(int(known), type=BOOL, place=self.place(c))
+        return x.IntLiteral(int(known), type=tree.BOOL, place=self.place(c))
 
     def string(self, c: Any) -> x.Expr:
         spelled = c.spelling or c.displayname
@@ -374,21 +358,21 @@ class ExpressionReader(Base):
     def list_(self, c: Any) -> x.Expr:
         """`{...}` where a value is wanted."""
         t = self.types.read(c.type)
-        if is_aggregate(t):
+        if tree.is_aggregate(t):
             return x.CompoundLiteral(self.braces(c, t), type=_plain(t), place=self.place(c))
         kids = operands(c)
         return self.expr(kids[0]) if kids else self.zero(t, c)
 
-    def braces(self, c: Any, t: CType) -> x.Expr:
+    def braces(self, c: Any, t: tree.CType) -> x.Expr:
         """The items of braces that initialise an object of type `t`."""
-        s = strip(t)
+        s = tree.strip(t)
         kids = operands(c)
-        if not is_aggregate(s):
+        if not tree.is_aggregate(s):
             return self.expr(kids[0]) if kids else self.zero(t, c)
         at = self.place(c)
-        if isinstance(s, Record):
+        if isinstance(s, tree.Record):
             if len(kids) == 1 and self.types.read(kids[0].type) is not None:
-                only = strip(self.types.read(kids[0].type))
+                only = tree.strip(self.types.read(kids[0].type))
                 if only is s and kids[0].kind.name != "INIT_LIST_EXPR":
                     return self.expr(kids[0])
             items = [self.item(k) for k in kids]
@@ -401,7 +385,7 @@ class ExpressionReader(Base):
     def item(self, c: Any) -> x.Expr:
         """An item of braces; `.field = value` and `[index] = value` keep what they name."""
         t = self.types.read(c.type)
-        if c.kind.name == "UNEXPOSED_EXPR" and is_void(t):
+        if c.kind.name == "UNEXPOSED_EXPR" and tree.is_void(t):
             return self.designated(c)
         if c.kind.name == "INIT_LIST_EXPR":
             return self.braces(c, t)
@@ -418,7 +402,7 @@ class ExpressionReader(Base):
             raise self.unsupported("a designator of several steps", c)
         return x.Designated(target, self.item(kids[-1]), place=self.place(c))
 
-    def field_defaults(self, s: Record, given: int, c: Any) -> list[x.Expr]:
+    def field_defaults(self, s: tree.Record, given: int, c: Any) -> list[x.Expr]:
         """What fields that braces leave out have by default."""
         if s.kind == "union" or not s.fields or any(f.base for f in s.fields):
             return []
@@ -432,8 +416,8 @@ class ExpressionReader(Base):
         return [self.item(v) if v is not None else self.zero_item(t, c)
                 for v, t in zip(starts, zeros, strict=True)]
 
-    def zero_item(self, t: CType, c: Any) -> x.Expr:
-        return x.InitList((), place=self.place(c)) if is_aggregate(t) else self.zero(t, c)
+    def zero_item(self, t: tree.CType, c: Any) -> x.Expr:
+        return x.InitList((), place=self.place(c)) if tree.is_aggregate(t) else self.zero(t, c)
 
     def field_default(self, f: Any) -> Any:
         """The default initialiser of a field, or None."""
@@ -443,28 +427,28 @@ class ExpressionReader(Base):
         if not kids:
             return None
         last = kids[-1]
-        if isinstance(strip(self.types.read(f.type)), Array):
+        if isinstance(tree.strip(self.types.read(f.type)), tree.Array):
             return last if last.kind.name == "INIT_LIST_EXPR" else None
         return last
 
-    def initial_value(self, c: Any, t: CType) -> x.Expr:
+    def initial_value(self, c: Any, t: tree.CType) -> x.Expr:
         """The initialiser of a variable of type `t`."""
         while c.kind.name == "UNEXPOSED_EXPR" and len(operands(c)) == 1 and (
             operands(c)[0].kind.name == "INIT_LIST_EXPR"
         ):
             c = operands(c)[0]
-        if c.kind.name == "INIT_LIST_EXPR" and not isinstance(strip(t), Reference):
+        if c.kind.name == "INIT_LIST_EXPR" and not isinstance(tree.strip(t), tree.Reference):
             return self.braces(c, t)
         if c.kind.name == "STRING_LITERAL":
             return self.string(c)
-        s = strip(t)
-        if isinstance(s, Reference):
+        s = tree.strip(t)
+        if isinstance(s, tree.Reference):
             return self.expr(c)
         return self.object_value(c, t)
 
 
-def _plain(t: CType) -> CType:
-    return t.type if isinstance(t, Qualified) else t
+def _plain(t: tree.CType) -> tree.CType:
+    return t.type if isinstance(t, tree.Qualified) else t
 
 
 def _unnamed(d: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 import attrs
 
+from nvir.frontend import tree
 from nvir.frontend.builtins.registry import rows
 from nvir.frontend.cuda.calls import CallReader
 from nvir.frontend.cuda.expressions import ExpressionReader
@@ -23,27 +24,6 @@ from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
 from nvir.frontend.cuda.parse import Parsed
 from nvir.frontend.cuda.statements import StatementReader
 from nvir.frontend.cuda.types import TypeReader
-from nvir.frontend.tree.declarations import (
-    Attributes,
-    Function,
-    LaunchBounds,
-    Parameter,
-    Unit,
-    Variable,
-)
-from nvir.frontend.tree.place import NOWHERE, Place
-from nvir.frontend.tree.types import (
-    Array,
-    CType,
-    FunctionType,
-    Pointer,
-    Record,
-    Reference,
-    qualified,
-    spell,
-    strip,
-)
-from nvir.frontend.tree.vectors import SPECIAL_VARIABLES
 from nvir.ir.errors import Unsupported
 
 _METHODS = {"CXX_METHOD", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION"}
@@ -77,17 +57,17 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         self.parsed = parsed
         self.unrolls, self.budget = unrolls, 0
         self.types = TypeReader(self)
-        self.failed: Place | None = None  # where an Unsupported was raised
+        self.failed: tree.Place | None = None  # where an Unsupported was raised
         self.at: Any = None  # the cursor that is being read, for messages
-        self.functions: dict[int, Function] = {}
-        self.queue: deque[tuple[Any, Function]] = deque()
-        self.declared: dict[int, Variable | Parameter] = {}
-        self.globals: list[Variable] = []
-        self.order: list[Function] = []
-        self.this: Parameter | None = None
+        self.functions: dict[int, tree.Function] = {}
+        self.queue: deque[tuple[Any, tree.Function]] = deque()
+        self.declared: dict[int, tree.Variable | tree.Parameter] = {}
+        self.globals: list[tree.Variable] = []
+        self.order: list[tree.Function] = []
+        self.this: tree.Parameter | None = None
         self.captures: dict[int, str] = {}  # variables that are fields of the closure around
         self.closures: dict[int, dict[int, str]] = {}
-        self.bound: dict[int, tuple[Variable, int]] = {}  # names of structured bindings
+        self.bound: dict[int, tuple[tree.Variable, int]] = {}  # names of structured bindings
         self.cursors: list[Any] = []  # of the functions that were read
         self.variables: list[Any] = []  # the cursors of variables of device memory
         self.template_values: dict[str, int] = {}
@@ -98,7 +78,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
 
     # ------------------------------------------------------------- the unit
 
-    def unit(self) -> Unit:
+    def unit(self) -> tree.Unit:
         for kernel in self.kernels():
             self.function(kernel)
         for v in self.device_variables():
@@ -107,7 +87,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             cursor, made = self.queue.popleft()
             self.body(cursor, made)
         declarations = [*self.globals, *self.order]
-        return Unit(
+        return tree.Unit(
             declarations, [r for r in self.types.declared if r.fields is not None],
             file=self.parsed.file, cplusplus=True, source=self.parsed.source, trusted=True,
         )
@@ -176,10 +156,10 @@ class Reader(StatementReader, ExpressionReader, CallReader):
 
     # ----------------------------------------------------------- questions
 
-    def place(self, c: Any) -> Place:
+    def place(self, c: Any) -> tree.Place:
         where = c.location
         file = where.file
-        return Place(file.name, where.line, where.column) if file is not None else NOWHERE
+        return tree.Place(file.name, where.line, where.column) if file is not None else tree.NOWHERE
 
     def where(self) -> str:
         return str(self.place(self.at)) if self.at is not None else self.parsed.file
@@ -233,7 +213,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
 
     # ----------------------------------------------------------- functions
 
-    def function(self, c: Any) -> Function:
+    def function(self, c: Any) -> tree.Function:
         """The tree's function of a declaration; its body is read later."""
         key = pointer_of(c.canonical)
         found = self.functions.get(key)
@@ -244,7 +224,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         if definition is not c:
             notes.names.update({k: v for k, v in self.annotations(c).names.items()
                                 if k not in notes})
-        made = Function(
+        made = tree.Function(
             definition.spelling, self.types.read(definition.result_type),
             self.parameters(definition, notes), storage=self.storage(definition),
             variadic=definition.type.kind.name == "FUNCTIONPROTO"
@@ -269,12 +249,12 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             self.queue.append((definition, made))
         return made
 
-    def typed_name(self, made: Function, c: Any) -> None:
+    def typed_name(self, made: tree.Function, c: Any) -> None:
         """`tex2D<float4>` is the builtin `tex2D_float4`."""
         if not made.name.startswith(("tex", "surf")) or c.get_num_template_arguments() < 1:
             return
-        t = strip(self.types.read(c.get_template_argument_type(0)))
-        text = t.name if isinstance(t, Record) else _SUFFIXES.get(spell(t), spell(t))
+        t = tree.strip(self.types.read(c.get_template_argument_type(0)))
+        text = t.name if isinstance(t, tree.Record) else _SUFFIXES.get(tree.spell(t), tree.spell(t))
         made.name = f"{made.name}_{text}"
 
     def storage(self, c: Any) -> str:
@@ -282,35 +262,37 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             return "static"
         return "weak" if c.get_num_template_arguments() > 0 else ""
 
-    def attributes(self, notes: Annotations) -> Attributes:
+    def attributes(self, notes: Annotations) -> tree.Attributes:
         bounds = notes.numbers("nvir.launch_bounds")
         cluster = notes.numbers("nvir.cluster_dims")
         block = notes.numbers("nvir.block_size")
         registers = notes.numbers("nvir.maxnreg")
         inline = next((w for w in ("always", "never") if f"nvir.inline.{w}" in notes), "")
-        return Attributes(
+        return tree.Attributes(
             kernel="CUDAGLOBAL_ATTR" in notes, inline=inline,
-            launch_bounds=LaunchBounds(*bounds[:3]) if bounds else None,
+            launch_bounds=tree.LaunchBounds(*bounds[:3]) if bounds else None,
             max_registers=registers[0] if registers else 0,
             cluster_dims=_triple(cluster) if cluster else None,
             required_block=_triple(block) if block else None,
             const="CONST_ATTR" in notes,
         )
 
-    def parameters(self, c: Any, notes: Annotations) -> tuple[Parameter, ...]:
-        made: list[Parameter] = []
+    def parameters(self, c: Any, notes: Annotations) -> tuple[tree.Parameter, ...]:
+        made: list[tree.Parameter] = []
         if self.is_method(c):
             owner = self.types.read(c.semantic_parent.type)
-            t = qualified(owner, const=c.is_const_method())
-            made.append(Parameter("this", Pointer(t), this=True, place=self.place(c)))
+            t = tree.qualified(owner, const=c.is_const_method())
+            made.append(tree.Parameter("this", tree.Pointer(t), this=True, place=self.place(c)))
         taken: set[str] = set()
         for number, k in enumerate(c.get_arguments()):
             name = k.spelling if k.spelling not in taken else f"{k.spelling}_{number}"  # a pack's
             taken.update({name} - {""})
             t = self.types.read(k.type)
-            if isinstance(t, Array | FunctionType):  # as written; what travels is a pointer
-                t = Pointer(t.element if isinstance(t, Array) else t)
-            p = Parameter(
+            if isinstance(
+                t, tree.Array | tree.FunctionType
+            ):  # as written; what travels is a pointer
+                t = tree.Pointer(t.element if isinstance(t, tree.Array) else t)
+            p = tree.Parameter(
                 name, t, place=self.place(k),
                 grid_constant="nvir.grid_constant" in self.annotations(k),
             )
@@ -323,7 +305,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             return False
         return c.kind.name in _METHODS and not c.is_static_method()
 
-    def body(self, c: Any, made: Function) -> None:
+    def body(self, c: Any, made: tree.Function) -> None:
         """Read the body of a function that was declared."""
         block = next((k for k in c.get_children() if k.kind.name == "COMPOUND_STMT"), None)
         if block is None:
@@ -358,14 +340,14 @@ class Reader(StatementReader, ExpressionReader, CallReader):
 
     # ----------------------------------------------------------- variables
 
-    def global_variable(self, c: Any) -> Variable:
+    def global_variable(self, c: Any) -> tree.Variable:
         """A variable of a file, a namespace or a class."""
         key = pointer_of(c.canonical)
         found = self.declared.get(key)
-        if isinstance(found, Variable):
+        if isinstance(found, tree.Variable):
             return found
-        if c.spelling in SPECIAL_VARIABLES and self.is_own(c):
-            return SPECIAL_VARIABLES[c.spelling]
+        if c.spelling in tree.SPECIAL_VARIABLES and self.is_own(c):
+            return tree.SPECIAL_VARIABLES[c.spelling]
         definition = c.get_definition() or c
         made = self.variable(definition)
         if not made.memory:
@@ -385,7 +367,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             made.init = self.initial_value(start, made.type)
         return made
 
-    def variable(self, c: Any) -> Variable:
+    def variable(self, c: Any) -> tree.Variable:
         """A variable without its initialiser."""
         notes = self.annotations(c)
         memory = next((m for a, m in _MEMORY.items() if a in notes), "")
@@ -394,16 +376,16 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         t = self.types.read(c.type)
         extern = c.storage_class.name == "EXTERN" and initialiser(c) is None
         aligned = notes.numbers("nvir.align")
-        return Variable(
+        return tree.Variable(
             c.spelling, t, memory=memory, storage="extern" if extern else "",
             align=max(aligned, default=0), place=self.place(c),
         )
 
-    def record_of(self, t: CType) -> Record | None:
-        s = strip(t)
-        if isinstance(s, Reference):
-            s = strip(s.referent)
-        return s if isinstance(s, Record) else None
+    def record_of(self, t: tree.CType) -> tree.Record | None:
+        s = tree.strip(t)
+        if isinstance(s, tree.Reference):
+            s = tree.strip(s.referent)
+        return s if isinstance(s, tree.Record) else None
 
     def macro(self, name: str) -> list[str] | None:
         """The tokens of a macro, without its name."""

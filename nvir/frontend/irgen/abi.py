@@ -22,18 +22,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from nvir.frontend.tree.declarations import Function, Parameter
-from nvir.frontend.tree.layout import align_of, size_of
-from nvir.frontend.tree.types import (
-    Arithmetic,
-    CType,
-    FunctionType,
-    Record,
-    is_signed,
-    is_void,
-    strip,
-    underlying,
-)
+from nvir.frontend import tree
 from nvir.ir.text.trace import step
 from nvir.ir.types import VOID, Type, int_type, pointer, struct
 
@@ -60,7 +49,7 @@ class Passing:
     byval   the slot is a pointer that carries the byval attribute
     """
 
-    type: CType
+    type: tree.CType
     kind: Kind
     ir: Type
     byval: bool = False
@@ -102,49 +91,53 @@ def coerced(size: int, align: int) -> Type | None:
     return struct([int_type(each * 8)] * (size // each))
 
 
-def _scalar_attributes(t: CType) -> tuple[object, ...]:
+def _scalar_attributes(t: tree.CType) -> tuple[object, ...]:
     """`signext` and `zeroext` of integers narrower than a register."""
-    s = underlying(t)
-    if isinstance(s, Arithmetic) and s.kind != "float" and s.bits < 32:
-        return ("signext",) if is_signed(s) else ("zeroext",)
+    s = tree.underlying(t)
+    if isinstance(s, tree.Arithmetic) and s.kind != "float" and s.bits < 32:
+        return ("signext",) if tree.is_signed(s) else ("zeroext",)
     return ()
 
 
-def classify_param(types: Types, t: CType, policy: str, kernel: bool,
-                   parameter: Parameter | None = None) -> Passing:
-    s = strip(t)
-    if not isinstance(s, Record):
+def classify_param(types: Types, t: tree.CType, policy: str, kernel: bool,
+                   parameter: tree.Parameter | None = None) -> Passing:
+    s = tree.strip(t)
+    if not isinstance(s, tree.Record):
         return Passing(t, Kind.DIRECT, types.memory(t), attributes=_scalar_attributes(t))
     memory = types.memory(t)
     constant = parameter is not None and parameter.grid_constant
-    small = coerced(size_of(t), align_of(t)) if policy == "documented" and not kernel else None
+    small = (
+        coerced(tree.size_of(t), tree.align_of(t))
+        if policy == "documented" and not kernel
+        else None
+    )
     if small is not None and not constant:
         return Passing(t, Kind.COERCE, small)
     if constant or (policy == "documented"):
-        words: tuple[object, ...] = (("byval", memory), ("align", align_of(t)))
+        words: tuple[object, ...] = (("byval", memory), ("align", tree.align_of(t)))
         if constant and kernel:
             words += (("nvvm.grid_constant", ""),)
         return Passing(t, Kind.BYVAL, pointer(), True, words)
     return Passing(t, Kind.DIRECT, memory)
 
 
-def classify_result(types: Types, t: CType, policy: str) -> Passing | None:
-    if is_void(t):
+def classify_result(types: Types, t: tree.CType, policy: str) -> Passing | None:
+    if tree.is_void(t):
         return None
-    s = strip(t)
-    if isinstance(s, Record) and policy == "documented":
-        small = coerced(size_of(t), align_of(t))
+    s = tree.strip(t)
+    if isinstance(s, tree.Record) and policy == "documented":
+        small = coerced(tree.size_of(t), tree.align_of(t))
         if small is not None:
             return Passing(t, Kind.COERCE, small)
-        words = (("sret", types.memory(t)), ("align", align_of(t)))
+        words = (("sret", types.memory(t)), ("align", tree.align_of(t)))
         return Passing(t, SRET, pointer(), attributes=words)
     return Passing(t, Kind.DIRECT, types.memory(t), attributes=_scalar_attributes(t))
 
 
 @step("CAL-05", "5 classify")
-def classify(types: Types, f: FunctionType | Function, policy: str) -> ABI:
+def classify(types: Types, f: tree.FunctionType | tree.Function, policy: str) -> ABI:
     """The ABI of a function, or of what a pointer to a function type points to."""
-    if isinstance(f, Function):
+    if isinstance(f, tree.Function):
         params = tuple(
             classify_param(types, p.type, policy, f.is_kernel, p) for p in f.params
         )

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nvir.frontend import tree
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.abi import ABI, Kind, Passing, classify
 from nvir.frontend.irgen.function_symbols import function_symbol
@@ -32,20 +33,6 @@ from nvir.frontend.irgen.intrinsic.printf import emit_printf
 from nvir.frontend.irgen.places import copy, emit_lvalue, generic, typed
 from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.irgen.walk import emit_aggregate, emit_builtin, emit_value
-from nvir.frontend.tree.declarations import Function
-from nvir.frontend.tree.expressions import Call, Cast, Expr, Name, Unary
-from nvir.frontend.tree.layout import align_of
-from nvir.frontend.tree.types import (
-    CType,
-    FunctionType,
-    Pointer,
-    Record,
-    Reference,
-    is_void,
-    is_volatile,
-    same,
-    strip,
-)
 from nvir.ir import I1, I8, VOID, Instruction, StructType, Type, Value, pointer
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.nvvm_values import NvvmCall
@@ -70,32 +57,32 @@ def is_special_intrinsic(number: int) -> bool:
 
 
 @step("CAL-01", "1 type")
-def callee_type(e: Expr) -> FunctionType:
+def callee_type(e: tree.Expr) -> tree.FunctionType:
     """The function type behind a callee, through typedefs and a pointer."""
-    t = strip(typed(e))
-    if isinstance(t, FunctionType):
+    t = tree.strip(typed(e))
+    if isinstance(t, tree.FunctionType):
         return t
-    if not isinstance(t, Pointer):
+    if not isinstance(t, tree.Pointer):
         raise IRGenError("Expected pointer to function!", e.place)
-    t = strip(t.pointee)
-    if not isinstance(t, FunctionType):
+    t = tree.strip(t.pointee)
+    if not isinstance(t, tree.FunctionType):
         raise IRGenError("unexpected: Callee does not have routine type!", e.place)
     return t
 
 
-def direct_callee(e: Call) -> Function | None:
+def direct_callee(e: tree.Call) -> tree.Function | None:
     """The declaration that is called, where it is called by name."""
     return _named(e.callee)
 
 
-def _named(e: Expr) -> Function | None:
-    return e.decl if isinstance(e, Name) and isinstance(e.decl, Function) else None
+def _named(e: tree.Expr) -> tree.Function | None:
+    return e.decl if isinstance(e, tree.Name) and isinstance(e.decl, tree.Function) else None
 
 
 # -------------------------------------------------------------------- the ways
 
 
-def emit_call(g: IRGenState, e: Call) -> Value | None:
+def emit_call(g: IRGenState, e: tree.Call) -> Value | None:
     """A call whose result is a scalar, a reference or nothing."""
     other = _other_way(g, e)
     if other is not None:
@@ -109,14 +96,14 @@ def emit_call(g: IRGenState, e: Call) -> Value | None:
     return made
 
 
-def emit_call_aggregate(g: IRGenState, e: Call, to: LValue | None) -> LValue:
+def emit_call_aggregate(g: IRGenState, e: tree.Call, to: LValue | None) -> LValue:
     """A call that gives an object, left at `to` or in a temporary."""
     t = typed(e)
     other = _other_way(g, e)
     if other is not None:
         assert other[0] is not None
-        return LValue(other[0], t, align_of(t))
-    if to is None or to.volatile or is_volatile(t):
+        return LValue(other[0], t, tree.align_of(t))
+    if to is None or to.volatile or tree.is_volatile(t):
         sret = classify(g.types, callee_type(e.callee), g.options.policy).sret
         to = g.alloca(t, "tmp" if sret else "agg.tmp")
     made, abi = _emit(g, e, to)
@@ -128,7 +115,7 @@ def emit_call_aggregate(g: IRGenState, e: Call, to: LValue | None) -> LValue:
     return to
 
 
-def _other_way(g: IRGenState, e: Call) -> tuple[Value | None] | None:
+def _other_way(g: IRGenState, e: tree.Call) -> tuple[Value | None] | None:
     """Phases 1 to 3: the result of a builtin or a special intrinsic; None for other calls."""
 
     g.events.append("type")
@@ -146,22 +133,22 @@ def _other_way(g: IRGenState, e: Call) -> tuple[Value | None] | None:
 
 
 @step("CAL-03", "3 special")
-def _special(g: IRGenState, e: Call, f: Function) -> Value | None:
+def _special(g: IRGenState, e: tree.Call, f: tree.Function) -> Value | None:
     """Arguments as they are, objects by address; nothing is classified. The one that returns in
     its own way leaves its object where its first argument points."""
     from nvir.ir.nvvm import declare
 
     args: list[Value] = []
     for a in e.args:
-        whole = isinstance(strip(typed(a)), Record)
+        whole = isinstance(tree.strip(typed(a)), tree.Record)
         args.append(generic(g, emit_aggregate(g, a).pointer) if whole else emit_value(g, a))
     t = typed(e)
-    whole = isinstance(strip(t), Record)
+    whole = isinstance(tree.strip(t), tree.Record)
     place = g.alloca(t, "agg.tmp") if whole else None
     returns = f.attributes.intrinsic == SPECIAL_RETURN and place is not None
     if returns and place is not None:
         args.insert(0, place.pointer)
-    result = VOID if is_void(t) or returns else g.types.memory(t)
+    result = VOID if tree.is_void(t) or returns else g.types.memory(t)
     callee = declare(g.module, f.symbol, result, [a.type for a in args], ("nounwind",))
     made = g.builder.call(callee, args, "" if result is VOID else f.symbol)
     if place is None:
@@ -174,7 +161,7 @@ def _special(g: IRGenState, e: Call, f: Function) -> Value | None:
 # --------------------------------------------------------------- the main road
 
 
-def _emit(g: IRGenState, e: Call, to: LValue | None) -> tuple[Value, ABI | None]:
+def _emit(g: IRGenState, e: tree.Call, to: LValue | None) -> tuple[Value, ABI | None]:
     """Phases 4 to 9. The ABI is None where printf has gone its own way."""
     f = direct_callee(e)
     t = callee_type(e.callee)
@@ -204,11 +191,11 @@ def _emit(g: IRGenState, e: Call, to: LValue | None) -> tuple[Value, ABI | None]
     return _build(g, e, callee, args, abi), abi
 
 
-def _callee(g: IRGenState, e: Call, f: Function | None) -> Value:
+def _callee(g: IRGenState, e: tree.Call, f: tree.Function | None) -> Value:
 
     if f is not None:
         return function_symbol(g.shared, f) if f.name != "printf" or f.body else _nothing()
-    by_name = isinstance(strip(typed(e.callee)), FunctionType)  # `(*f)(…)`
+    by_name = isinstance(tree.strip(typed(e.callee)), tree.FunctionType)  # `(*f)(…)`
     return emit_lvalue(g, e.callee).pointer if by_name else emit_value(g, e.callee)
 
 
@@ -220,7 +207,7 @@ def _nothing() -> Value:
 
 
 @step("CAL-10", "7 location")
-def _debug_location(g: IRGenState, e: Call) -> None:
+def _debug_location(g: IRGenState, e: tree.Call) -> None:
     g.events.append("debugloc")
     g.at(e.place)
 
@@ -229,7 +216,7 @@ def _debug_location(g: IRGenState, e: Call) -> None:
 
 
 @step("CAL-04", "4 arguments")
-def evaluated(g: IRGenState, e: Call, t: FunctionType) -> list[Value | LValue]:
+def evaluated(g: IRGenState, e: tree.Call, t: tree.FunctionType) -> list[Value | LValue]:
     """The arguments, evaluated in order or from right to left where the call says so; they are
     listed in their own order either way. Objects are places, references addresses."""
     g.events.append("args")
@@ -241,11 +228,11 @@ def evaluated(g: IRGenState, e: Call, t: FunctionType) -> list[Value | LValue]:
     return [made[k] for k in numbers]
 
 
-def _value(g: IRGenState, e: Expr, wanted: CType | None) -> Value | LValue:
+def _value(g: IRGenState, e: tree.Expr, wanted: tree.CType | None) -> Value | LValue:
 
-    if wanted is not None and isinstance(strip(wanted), Reference):
+    if wanted is not None and isinstance(tree.strip(wanted), tree.Reference):
         return generic(g, emit_lvalue(g, e).pointer)
-    if isinstance(strip(typed(e)), Record):
+    if isinstance(tree.strip(typed(e)), tree.Record):
         return emit_aggregate(g, e)
     return emit_value(g, e)
 
@@ -254,7 +241,7 @@ def _value(g: IRGenState, e: Expr, wanted: CType | None) -> Value | LValue:
 
 
 @step("CAL-06", "5 slot", "p")
-def _slot(g: IRGenState, e: Expr, v: Value | LValue, p: Passing | None) -> Value:
+def _slot(g: IRGenState, e: tree.Expr, v: Value | LValue, p: Passing | None) -> Value:
     """What is passed for an evaluated argument."""
     if not isinstance(v, LValue):
         if p is not None and p.kind is Kind.INDIRECT:
@@ -278,11 +265,11 @@ def _slot(g: IRGenState, e: Expr, v: Value | LValue, p: Passing | None) -> Value
 
 
 @step("CAL-09", "6 folded", "callee")
-def _folded(g: IRGenState, e: Call, t: FunctionType, callee: Value) -> Value:
+def _folded(g: IRGenState, e: tree.Call, t: tree.FunctionType, callee: Value) -> Value:
     """`((int (*)(int))f)(…)` calls f itself, where the cast says f's own type."""
 
     inner = e.callee
-    while isinstance(inner, Cast) or (isinstance(inner, Unary) and inner.op in "&*"):
+    while isinstance(inner, tree.Cast) or (isinstance(inner, tree.Unary) and inner.op in "&*"):
         inner = inner.operand
     f = _named(inner)
     if f is None or not isinstance(callee, IRFunction) or not _identical(f.type, t):
@@ -290,12 +277,12 @@ def _folded(g: IRGenState, e: Call, t: FunctionType, callee: Value) -> Value:
     return function_symbol(g.shared, f)
 
 
-def _identical(a: FunctionType, b: FunctionType) -> bool:
+def _identical(a: tree.FunctionType, b: tree.FunctionType) -> bool:
     return (
         a.variadic == b.variadic
         and len(a.params) == len(b.params)
-        and same(a.result, b.result)
-        and all(same(p, q) for p, q in zip(a.params, b.params, strict=True))
+        and tree.same(a.result, b.result)
+        and all(tree.same(p, q) for p, q in zip(a.params, b.params, strict=True))
     )
 
 
@@ -303,7 +290,7 @@ def _identical(a: FunctionType, b: FunctionType) -> bool:
 
 
 @step("CAL-14", "9 emit")
-def _build(g: IRGenState, e: Call, callee: Value, args: list[Value], abi: ABI) -> Value:
+def _build(g: IRGenState, e: tree.Call, callee: Value, args: list[Value], abi: ABI) -> Value:
     g.events.append("bundle")
     bundles = _bundles(e)
     g.events.append("emit")
@@ -321,7 +308,7 @@ def _build(g: IRGenState, e: Call, callee: Value, args: list[Value], abi: ABI) -
 
 
 @step("CAL-12", "8 bundles")
-def _bundles(e: Call) -> tuple[tuple[str, int], ...]:
+def _bundles(e: tree.Call) -> tuple[tuple[str, int], ...]:
     return tuple((tag, n) for tag, n in zip(BUNDLES, e.preserve, strict=True) if n >= 0)
 
 
@@ -344,10 +331,10 @@ def _takes(f: IRFunction, args: Sequence[Value], abi: ABI) -> bool:
 
 
 @step("CAL-16", "9 callalign")
-def _alignments(e: Call, abi: ABI) -> tuple[int, ...]:
+def _alignments(e: tree.Call, abi: ABI) -> tuple[int, ...]:
     """`callalign`: the result's alignment (0 for none), then each argument's."""
-    result = align_of(abi.result.type) if abi.result is not None else 0
-    return (result, *(align_of(typed(a)) for a in e.args))
+    result = tree.align_of(abi.result.type) if abi.result is not None else 0
+    return (result, *(tree.align_of(typed(a)) for a in e.args))
 
 
 # ------------------------------------------------------------------- 10 results

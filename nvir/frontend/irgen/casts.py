@@ -8,18 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nvir.frontend import tree
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.places import base_pointer, emit_lvalue, generic, typed
 from nvir.frontend.irgen.state import IRGenError
 from nvir.frontend.irgen.walk import emit_bool, emit_value
-from nvir.frontend.tree.expressions import Cast
-from nvir.frontend.tree.types import (
-    CType,
-    Pointer,
-    Vector,
-    is_signed,
-    strip,
-)
 from nvir.ir.nvvm import const, const_like, declare
 from nvir.ir.types import (
     DOUBLE,
@@ -39,7 +32,7 @@ if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
 
 
-def emit_cast(g: IRGenState, e: Cast) -> Value:
+def emit_cast(g: IRGenState, e: tree.Cast) -> Value:
     """The value of a cast to a scalar type."""
 
     to = typed(e)
@@ -55,7 +48,7 @@ def emit_cast(g: IRGenState, e: Cast) -> Value:
     return convert(g, emit_value(g, e.operand), typed(e.operand), to, e)
 
 
-def emit_decay(g: IRGenState, e: Cast) -> Value:
+def emit_decay(g: IRGenState, e: tree.Cast) -> Value:
     """An array as the address of its first element."""
     whole = emit_lvalue(g, e.operand)
     p = whole.pointer
@@ -65,10 +58,12 @@ def emit_decay(g: IRGenState, e: Cast) -> Value:
     return generic(g, p, g.types.value(typed(e)))
 
 
-def convert(g: IRGenState, v: Value, source: CType, to: CType, e: Cast | None = None) -> Value:
+def convert(
+    g: IRGenState, v: Value, source: tree.CType, to: tree.CType, e: tree.Cast | None = None
+) -> Value:
     """A scalar value of one type as another."""
     want = g.types.value(to)
-    if isinstance(strip(to), Vector):
+    if isinstance(tree.strip(to), tree.Vector):
         return _to_vector(g, v, want)
     if want is I1:
         return test(g, v)
@@ -80,7 +75,7 @@ def convert(g: IRGenState, v: Value, source: CType, to: CType, e: Cast | None = 
         wide = fold.cast(g, "ptrtoint", v, I64, "")
         return _int(g, wide, want, False)
     if isinstance(v.type, IntType) and isinstance(want, IntType):
-        return _int(g, v, want, is_signed(source) and v.type is not I1)
+        return _int(g, v, want, tree.is_signed(source) and v.type is not I1)
     return _number(g, v, source, to, want, e)
 
 
@@ -91,8 +86,8 @@ def _int(g: IRGenState, v: Value, want: Type, signed: bool, name: str = "conv") 
     return fold.cast(g, row, v, want, name)
 
 
-def _number(g: IRGenState, v: Value, source: CType, to: CType, want: Type,
-            e: Cast | None) -> Value:
+def _number(g: IRGenState, v: Value, source: tree.CType, to: tree.CType, want: Type,
+            e: tree.Cast | None) -> Value:
     if isinstance(v.type, FloatType) and isinstance(want, FloatType):
         if v.type is want:
             return v
@@ -101,10 +96,10 @@ def _number(g: IRGenState, v: Value, source: CType, to: CType, want: Type,
         row = "fpext" if want.bits > v.type.bits else "fptrunc"
         return fold.cast(g, row, v, want, "conv")
     if isinstance(v.type, IntType) and isinstance(want, FloatType):
-        signed = is_signed(source) and v.type is not I1
+        signed = tree.is_signed(source) and v.type is not I1
         return fold.cast(g, "sitofp" if signed else "uitofp", v, want, "conv")
     if isinstance(v.type, FloatType) and isinstance(want, IntType):
-        return _float_to_int(g, v, want, is_signed(to))
+        return _float_to_int(g, v, want, tree.is_signed(to))
     place = e.place if e is not None else g.decl.place
     raise IRGenError(f"unsupported expression! (a cast from {v.type} to {want})", place)
 
@@ -127,17 +122,17 @@ def _float_to_int(g: IRGenState, v: Value, want: IntType, signed: bool) -> Value
     return fold.cast(g, "fptosi" if signed else "fptoui", v, want, "conv")
 
 
-def _to_pointer(g: IRGenState, v: Value, source: CType, want: PointerType) -> Value:
+def _to_pointer(g: IRGenState, v: Value, source: tree.CType, want: PointerType) -> Value:
     if isinstance(v.type, PointerType):
         return generic(g, v, want)
-    wide = _int(g, v, I64, is_signed(source), "conv")
+    wide = _int(g, v, I64, tree.is_signed(source), "conv")
     return fold.cast(g, "inttoptr", wide, want)
 
 
-def _class_pointer(g: IRGenState, p: Value, source: CType, to: CType, kind: str) -> Value:
-    a, b = strip(source), strip(to)
-    assert isinstance(a, Pointer)
-    assert isinstance(b, Pointer)
+def _class_pointer(g: IRGenState, p: Value, source: tree.CType, to: tree.CType, kind: str) -> Value:
+    a, b = tree.strip(source), tree.strip(to)
+    assert isinstance(a, tree.Pointer)
+    assert isinstance(b, tree.Pointer)
     return base_pointer(g, p, a.pointee, b.pointee, kind)
 
 

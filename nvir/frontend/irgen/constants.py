@@ -10,32 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nvir.frontend import tree
 from nvir.frontend.check.evaluate import evaluate, round_to
 from nvir.frontend.irgen.function_symbols import function_symbol
-from nvir.frontend.tree.declarations import Function, Variable
-from nvir.frontend.tree.expressions import (
-    Binary,
-    Cast,
-    Expr,
-    Index,
-    InitList,
-    Member,
-    Name,
-    StringLiteral,
-    Unary,
-)
 from nvir.frontend.tree.layout import layout, size_of
-from nvir.frontend.tree.types import (
-    Arithmetic,
-    Array,
-    CType,
-    Pointer,
-    Record,
-    Reference,
-    Vector,
-    strip,
-    underlying,
-)
 from nvir.ir import layout as ir_layout
 from nvir.ir.nvvm import const
 from nvir.ir.nvvm_values import ConstantExpr
@@ -58,18 +36,18 @@ if TYPE_CHECKING:
     from nvir.frontend.irgen.state import ModuleState
 
 
-def emit_constant(shared: ModuleState, e: Expr, t: CType) -> Value | None:
+def emit_constant(shared: ModuleState, e: tree.Expr, t: tree.CType) -> Value | None:
     """The constant that an initialiser says for an object of type `t`."""
-    s = underlying(t)
-    if isinstance(s, Reference):
+    s = tree.underlying(t)
+    if isinstance(s, tree.Reference):
         return _address(shared, e)
-    if isinstance(e, StringLiteral) and isinstance(s, Array):
+    if isinstance(e, tree.StringLiteral) and isinstance(s, tree.Array):
         return string_constant(e.value, s.count or 0)
-    if isinstance(s, Record | Array):
-        return _aggregate(shared, e, t) if isinstance(e, InitList) else _copied(shared, e, t)
-    if isinstance(s, Vector):
-        return _vector(shared, e, s) if isinstance(e, InitList) else None
-    if isinstance(s, Pointer):
+    if isinstance(s, tree.Record | tree.Array):
+        return _aggregate(shared, e, t) if isinstance(e, tree.InitList) else _copied(shared, e, t)
+    if isinstance(s, tree.Vector):
+        return _vector(shared, e, s) if isinstance(e, tree.InitList) else None
+    if isinstance(s, tree.Pointer):
         return _pointer(shared, e, shared.types.memory(s))
     v = evaluate(e)
     if v is None:
@@ -77,10 +55,10 @@ def emit_constant(shared: ModuleState, e: Expr, t: CType) -> Value | None:
     return scalar(shared.types.memory(s), v, s)
 
 
-def scalar(want: Type, v: int | float, t: CType) -> Value:
+def scalar(want: Type, v: int | float, t: tree.CType) -> Value:
     """A number as it lies in memory."""
-    s = underlying(t)
-    if isinstance(want, FloatType) and isinstance(s, Arithmetic):
+    s = tree.underlying(t)
+    if isinstance(want, FloatType) and isinstance(s, tree.Arithmetic):
         return const(want, round_to(float(v), s))
     return const(want, int(v))
 
@@ -98,13 +76,13 @@ def string_constant(text: bytes, size: int) -> Value:
     return constant(array(I8, size), made if any(padded[:size]) else None)
 
 
-def _copied(shared: ModuleState, e: Expr, t: CType) -> Value | None:
+def _copied(shared: ModuleState, e: tree.Expr, t: tree.CType) -> Value | None:
     """`T a = b` where b is a constant object with an initialiser."""
-    if isinstance(e, Cast) and not e.to_lvalue:
+    if isinstance(e, tree.Cast) and not e.to_lvalue:
         return _copied(shared, e.operand, t)
-    if isinstance(e, InitList):
+    if isinstance(e, tree.InitList):
         return _aggregate(shared, e, t)
-    if isinstance(e, Name) and isinstance(e.decl, Variable) and e.decl.init is not None:
+    if isinstance(e, tree.Name) and isinstance(e.decl, tree.Variable) and e.decl.init is not None:
         from nvir.frontend.tree.types import qualifiers
 
         if qualifiers(e.decl.type)[0]:
@@ -115,18 +93,18 @@ def _copied(shared: ModuleState, e: Expr, t: CType) -> Value | None:
 # ------------------------------------------------------------------ aggregates
 
 
-def _aggregate(shared: ModuleState, e: InitList, t: CType) -> Value | None:
-    s = strip(t)
+def _aggregate(shared: ModuleState, e: tree.InitList, t: tree.CType) -> Value | None:
+    s = tree.strip(t)
     want = shared.types.memory(t)
     if not e.items:
         return constant(want, None)
-    if isinstance(s, Array):
+    if isinstance(s, tree.Array):
         return _array(shared, e, s, want)
-    assert isinstance(s, Record)
+    assert isinstance(s, tree.Record)
     return _union(shared, e, s, want) if s.kind == "union" else _struct(shared, e, s, want)
 
 
-def _array(shared: ModuleState, e: InitList, s: Array, want: Type) -> Value | None:
+def _array(shared: ModuleState, e: tree.InitList, s: tree.Array, want: Type) -> Value | None:
     assert isinstance(want, ArrayType)
     none = zero(want.element)
     parts: list[Value] = []
@@ -141,7 +119,7 @@ def _array(shared: ModuleState, e: InitList, s: Array, want: Type) -> Value | No
     return constant(struct([p.type for p in parts], packed=True), tuple(parts))
 
 
-def _struct(shared: ModuleState, e: InitList, s: Record, want: Type) -> Value | None:
+def _struct(shared: ModuleState, e: tree.InitList, s: tree.Record, want: Type) -> Value | None:
     assert isinstance(want, StructType)
     info = shared.types.record(s)
     elements = list(want.elements or ())
@@ -185,7 +163,7 @@ def _with_bits(part: Value, t: Type, offset: int, bits: dict[int, int]) -> Value
     return const(t, n) if n else part
 
 
-def _union(shared: ModuleState, e: InitList, s: Record, want: Type) -> Value | None:
+def _union(shared: ModuleState, e: tree.InitList, s: tree.Record, want: Type) -> Value | None:
     k = e.field or 0
     f = (s.fields or ())[k]
     item = e.items[0]
@@ -210,7 +188,7 @@ def _union(shared: ModuleState, e: InitList, s: Record, want: Type) -> Value | N
     return constant(struct(types), values)
 
 
-def _vector(shared: ModuleState, e: InitList, s: Vector) -> Value | None:
+def _vector(shared: ModuleState, e: tree.InitList, s: tree.Vector) -> Value | None:
     element = shared.types.memory(s.element)
     parts = [zero(element)] * s.count
     for k, item in enumerate(e.items):
@@ -224,7 +202,7 @@ def _vector(shared: ModuleState, e: InitList, s: Vector) -> Value | None:
 # ------------------------------------------------------------------- addresses
 
 
-def _pointer(shared: ModuleState, e: Expr, want: Type) -> Value | None:
+def _pointer(shared: ModuleState, e: tree.Expr, want: Type) -> Value | None:
     """A constant pointer: null, a number, or an address with an offset."""
     v = evaluate(e)
     if v is not None:
@@ -239,20 +217,22 @@ def _pointer(shared: ModuleState, e: Expr, want: Type) -> Value | None:
     return made
 
 
-def _address_value(shared: ModuleState, e: Expr) -> Value | None:
+def _address_value(shared: ModuleState, e: tree.Expr) -> Value | None:
     """An expression of pointer type as a constant address."""
-    if isinstance(e, Cast):
+    if isinstance(e, tree.Cast):
         if e.kind in ("decay", "function"):
             return _address(shared, e.operand)
         return _address_value(shared, e.operand) if e.kind in ("pointer", "noop", "space") else None
-    if isinstance(e, Unary) and e.op == "&":
+    if isinstance(e, tree.Unary) and e.op == "&":
         return _address(shared, e.operand)
-    if isinstance(e, Binary) and e.op in "+-":
-        left_is = isinstance(strip(e.left.type), Pointer) if e.left.type is not None else False
+    if isinstance(e, tree.Binary) and e.op in "+-":
+        left_is = (
+            isinstance(tree.strip(e.left.type), tree.Pointer) if e.left.type is not None else False
+        )
         base, number = (e.left, e.right) if left_is else (e.right, e.left)
         p, n = _address_value(shared, base), evaluate(number)
-        t = strip(base.type) if base.type is not None else None
-        if p is None or not isinstance(n, int) or not isinstance(t, Pointer):
+        t = tree.strip(base.type) if base.type is not None else None
+        if p is None or not isinstance(n, int) or not isinstance(t, tree.Pointer):
             return None
         return _offset(p, size_of(t.pointee) * (n if e.op == "+" else -n))
     return None
@@ -264,50 +244,50 @@ def _offset(p: Value, n: int) -> Value:
     return ConstantExpr("getelementptr inbounds", (p, const(I64, n)), p.type, I8)
 
 
-def _address(shared: ModuleState, e: Expr) -> Value | None:
+def _address(shared: ModuleState, e: tree.Expr) -> Value | None:
     """The address of an lvalue, where it is constant."""
     from nvir.frontend.irgen.variables import global_symbol, string_variable
 
-    if isinstance(e, StringLiteral):
+    if isinstance(e, tree.StringLiteral):
         return string_variable(shared, e)
-    if isinstance(e, Name):
-        if isinstance(e.decl, Function):
+    if isinstance(e, tree.Name):
+        if isinstance(e.decl, tree.Function):
             return function_symbol(shared, e.decl)
-        if isinstance(e.decl, Variable) and _is_static(shared, e.decl):
+        if isinstance(e.decl, tree.Variable) and _is_static(shared, e.decl):
             return global_symbol(shared, e.decl)
         return None
-    if isinstance(e, Index):
+    if isinstance(e, tree.Index):
         p, n = _address_value(shared, e.base), evaluate(e.index)
         if p is None or not isinstance(n, int) or e.type is None:
             return None
         return _offset(p, size_of(e.type) * n)
-    if isinstance(e, Member):
+    if isinstance(e, tree.Member):
         return _member(shared, e)
-    if isinstance(e, Unary) and e.op == "*":
+    if isinstance(e, tree.Unary) and e.op == "*":
         return _address_value(shared, e.operand)
-    return _address(shared, e.operand) if isinstance(e, Cast) and e.to_lvalue else None
+    return _address(shared, e.operand) if isinstance(e, tree.Cast) and e.to_lvalue else None
 
 
-def _is_static(shared: ModuleState, v: Variable) -> bool:
+def _is_static(shared: ModuleState, v: tree.Variable) -> bool:
     return v in shared.variables or v in shared.unit.declarations
 
 
-def _member(shared: ModuleState, e: Member) -> Value | None:
+def _member(shared: ModuleState, e: tree.Member) -> Value | None:
     base = _address_value(shared, e.base) if e.arrow else _address(shared, e.base)
-    t = strip(e.base.type) if e.base.type is not None else None
-    if e.arrow and isinstance(t, Pointer):
-        t = strip(t.pointee)
+    t = tree.strip(e.base.type) if e.base.type is not None else None
+    if e.arrow and isinstance(t, tree.Pointer):
+        t = tree.strip(t.pointee)
     offset = 0
     for k in e.path or ():
-        if not isinstance(t, Record):
+        if not isinstance(t, tree.Record):
             return None
         offset += layout(t).offsets[k] // 8
-        t = strip((t.fields or ())[k].type)
+        t = tree.strip((t.fields or ())[k].type)
     return None if base is None else _offset(base, offset)
 
 
-def _address_as_int(shared: ModuleState, e: Expr, t: CType) -> Value | None:
-    if isinstance(e, Cast) and e.kind == "pointer_to_int":
+def _address_as_int(shared: ModuleState, e: tree.Expr, t: tree.CType) -> Value | None:
+    if isinstance(e, tree.Cast) and e.kind == "pointer_to_int":
         p = _address_value(shared, e.operand)
         if p is not None and size_of(t) == 8:
             if isinstance(p.type, PointerType) and p.type.space:

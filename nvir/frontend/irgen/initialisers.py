@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nvir.frontend import tree
 from nvir.frontend.irgen.constants import emit_constant
 from nvir.frontend.irgen.places import (
     clear,
@@ -21,17 +22,6 @@ from nvir.frontend.irgen.places import (
 from nvir.frontend.irgen.state import LValue
 from nvir.frontend.irgen.variables import constant_variable
 from nvir.frontend.irgen.walk import emit_aggregate, emit_value
-from nvir.frontend.tree.expressions import Expr, InitList, StringLiteral
-from nvir.frontend.tree.layout import size_of
-from nvir.frontend.tree.types import (
-    Array,
-    CType,
-    Record,
-    Reference,
-    is_aggregate,
-    is_volatile,
-    strip,
-)
 from nvir.ir.nvvm import const
 from nvir.ir.types import I64
 
@@ -41,33 +31,33 @@ if TYPE_CHECKING:
 MANY = 16  # items from which on a constant initialiser is copied from memory
 
 
-def emit_init(g: IRGenState, e: Expr, to: LValue) -> None:
+def emit_init(g: IRGenState, e: tree.Expr, to: LValue) -> None:
     """Fill a place with the value of an initialiser."""
-    t = strip(to.type)
-    if isinstance(t, Reference):
+    t = tree.strip(to.type)
+    if isinstance(t, tree.Reference):
         store(g, generic(g, emit_lvalue(g, e).pointer), to)
-    elif not is_aggregate(t):
+    elif not tree.is_aggregate(t):
         store(g, emit_value(g, e), to)
-    elif isinstance(e, InitList):
+    elif isinstance(e, tree.InitList):
         _list(g, e, to)
-    elif isinstance(e, StringLiteral):
+    elif isinstance(e, tree.StringLiteral):
         _string(g, e, to)
     else:
         made = emit_aggregate(g, e, to)
         copy(g, to, made)
 
 
-def _string(g: IRGenState, e: StringLiteral, to: LValue) -> None:
+def _string(g: IRGenState, e: tree.StringLiteral, to: LValue) -> None:
 
-    t = strip(to.type)
-    assert isinstance(t, Array)
+    t = tree.strip(to.type)
+    assert isinstance(t, tree.Array)
     value = emit_constant(g.shared, e, to.type)
     assert value is not None
     source = constant_variable(g.shared, value, f"__const_{g.decl.symbol}", 1)
     copy(g, to, LValue(source, to.type, 1))
 
 
-def _list(g: IRGenState, e: InitList, to: LValue) -> None:
+def _list(g: IRGenState, e: tree.InitList, to: LValue) -> None:
 
     items = _count(e)
     if not items:
@@ -84,66 +74,66 @@ def _list(g: IRGenState, e: InitList, to: LValue) -> None:
     _fill(g, e, to)
 
 
-def _count(e: InitList) -> int:
+def _count(e: tree.InitList) -> int:
     """Scalars that are given, at any depth."""
     n, work = 0, [e]
     while work:
         for item in work.pop().items:
-            if isinstance(item, InitList):
+            if isinstance(item, tree.InitList):
                 work.append(item)
-            elif isinstance(item, StringLiteral):
+            elif isinstance(item, tree.StringLiteral):
                 n += len(item.value)
             else:
                 n += item is not None
     return n
 
 
-def _is_full(e: InitList, t: CType) -> bool:
+def _is_full(e: tree.InitList, t: tree.CType) -> bool:
     """Whether a list gives every byte that somebody may read: no item is missing."""
-    s = strip(t)
-    if isinstance(s, Record):
+    s = tree.strip(t)
+    if isinstance(s, tree.Record):
         if s.kind == "union" or any(f.bits is not None for f in s.fields or ()):
             return False
         wanted = [f.type for f in s.fields or ()]
     else:
-        assert isinstance(s, Array)
+        assert isinstance(s, tree.Array)
         wanted = [s.element] * (s.count or 0)
     if len(e.items) < len(wanted):
         return False
     for item, part in zip(e.items, wanted, strict=False):
-        if item is None or (isinstance(item, InitList) and is_aggregate(part)
+        if item is None or (isinstance(item, tree.InitList) and tree.is_aggregate(part)
                             and not _is_full(item, part)):
             return False
     return True
 
 
-def _fill(g: IRGenState, e: InitList, to: LValue) -> None:
+def _fill(g: IRGenState, e: tree.InitList, to: LValue) -> None:
     """Store the items that are given; the rest is zero already."""
-    s = strip(to.type)
+    s = tree.strip(to.type)
     for k, item in enumerate(e.items):
         if item is None:
             continue
-        if isinstance(s, Record):
+        if isinstance(s, tree.Record):
             place = field_address(g, to, k if e.field is None else e.field, e)
         else:
-            assert isinstance(s, Array)
+            assert isinstance(s, tree.Array)
             place = element_address(g, to, s, k)
-        if isinstance(item, InitList) and is_aggregate(typed_or(item, place.type)):
+        if isinstance(item, tree.InitList) and tree.is_aggregate(typed_or(item, place.type)):
             _fill(g, item, place)
         else:
             emit_init(g, item, place)
 
 
-def typed_or(e: Expr, t: CType) -> CType:
+def typed_or(e: tree.Expr, t: tree.CType) -> tree.CType:
     return t if e.type is None else typed(e)
 
 
-def element_address(g: IRGenState, base: LValue, s: Array, k: int) -> LValue:
+def element_address(g: IRGenState, base: LValue, s: tree.Array, k: int) -> LValue:
     """Element `k` of an array at a place."""
-    step = size_of(s.element)
+    step = tree.size_of(s.element)
     p = base.pointer
     if k:
         p = g.builder.gep(p, [const(I64, 0), const(I64, k)], g.types.memory(base.type),
                           inbounds=True, name="arrayinit.element")
     align = min(base.align, k * step & -(k * step)) if k else base.align
-    return LValue(p, s.element, max(align, 1), base.volatile or is_volatile(s.element))
+    return LValue(p, s.element, max(align, 1), base.volatile or tree.is_volatile(s.element))

@@ -8,27 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from nvir.frontend import tree
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.casts import convert
 from nvir.frontend.irgen.initialisers import emit_init
 from nvir.frontend.irgen.places import copy, emit_lvalue, generic, index_value, load, store, typed
 from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.irgen.walk import emit_aggregate, emit_bool, emit_effect, emit_value
-from nvir.frontend.tree.expressions import Assign, Binary, Conditional, Expr, Step, Unary
-from nvir.frontend.tree.layout import size_of
-from nvir.frontend.tree.types import (
-    CType,
-    FunctionType,
-    Pointer,
-    Vector,
-    is_aggregate,
-    is_float,
-    is_pointer,
-    is_signed,
-    is_void,
-    strip,
-    underlying,
-)
 from nvir.ir import I1, I8, I64, Constant, FloatType, IntType, PointerType, Type, Value, constant
 from nvir.ir.nvvm import const, const_like
 
@@ -44,23 +30,23 @@ _NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "rem", "<<": "shl
           "&": "and", "|": "or", "^": "xor"}
 
 
-def arithmetic(g: IRGenState, op: str, a: Value, b: Value, t: CType) -> Value:
+def arithmetic(g: IRGenState, op: str, a: Value, b: Value, t: tree.CType) -> Value:
     """`a op b` in the arithmetic (or vector) type `t`."""
-    s = underlying(t)
-    element = s.element if isinstance(s, Vector) else s
-    if is_float(element):
+    s = tree.underlying(t)
+    element = s.element if isinstance(s, tree.Vector) else s
+    if tree.is_float(element):
         return g.builder.insert(_FLOAT[op], (a, b), a.type, _NAMES[op])
     if op in ("<<", ">>") and b.type is not a.type:
         row = "zext" if b.type.bits < a.type.bits else "trunc"
         b = fold.cast(g, row, b, a.type, "sh_prom")
-    rows = _SIGNED if is_signed(element) else _UNSIGNED
+    rows = _SIGNED if tree.is_signed(element) else _UNSIGNED
     return fold.binary(g, rows[op], a, b, _NAMES[op])
 
 
 # ------------------------------------------------------------------- unary
 
 
-def emit_unary(g: IRGenState, e: Unary) -> Value:
+def emit_unary(g: IRGenState, e: tree.Unary) -> Value:
 
     if e.op == "&":
         place = emit_lvalue(g, e.operand)
@@ -80,15 +66,15 @@ def emit_unary(g: IRGenState, e: Unary) -> Value:
         if isinstance(v, Constant):
             return constant(v.type, int(v.value) ^ 1 << v.type.bits - 1)
         return g.builder.fneg(v, "fneg")
-    s = underlying(typed(e))
-    element = s.element if isinstance(s, Vector) else s
-    if is_float(element):
+    s = tree.underlying(typed(e))
+    element = s.element if isinstance(s, tree.Vector) else s
+    if tree.is_float(element):
         return g.builder.fneg(v, "fneg")
-    row = "sub nsw" if is_signed(element) else "sub"
+    row = "sub nsw" if tree.is_signed(element) else "sub"
     return fold.binary(g, row, const_like(v, 0), v, "sub")
 
 
-def from_truth(g: IRGenState, v: Value, t: CType, name: str) -> Value:
+def from_truth(g: IRGenState, v: Value, t: tree.CType, name: str) -> Value:
     """An i1 as a value of the type of a C condition: int in C, bool in C++."""
     return fold.cast(g, "zext", v, g.types.value(t), name)
 
@@ -96,7 +82,7 @@ def from_truth(g: IRGenState, v: Value, t: CType, name: str) -> Value:
 # ------------------------------------------------------------------ binary
 
 
-def emit_binary(g: IRGenState, e: Binary) -> Value:
+def emit_binary(g: IRGenState, e: tree.Binary) -> Value:
 
     if e.op == ",":
         emit_effect(g, e.left)
@@ -106,7 +92,7 @@ def emit_binary(g: IRGenState, e: Binary) -> Value:
         return from_truth(g, emit_logical(g, e), typed(e), f"{name}.ext")
     if e.op in _PREDICATES:
         return from_truth(g, emit_compare(g, e), typed(e), "conv")
-    if is_pointer(typed(e.left)) or is_pointer(typed(e.right)):
+    if tree.is_pointer(typed(e.left)) or tree.is_pointer(typed(e.right)):
         return emit_pointer_arithmetic(g, e)
     a, b = emit_value(g, e.left), emit_value(g, e.right)
     return arithmetic(g, e.op, a, b, typed(e))
@@ -115,7 +101,7 @@ def emit_binary(g: IRGenState, e: Binary) -> Value:
 _PREDICATES = ("<", "<=", ">", ">=", "==", "!=")
 
 
-def emit_compare(g: IRGenState, e: Binary) -> Value:
+def emit_compare(g: IRGenState, e: tree.Binary) -> Value:
     """A comparison as i1."""
 
     a, b = emit_value(g, e.left), emit_value(g, e.right)
@@ -124,7 +110,7 @@ def emit_compare(g: IRGenState, e: Binary) -> Value:
         unordered = e.op == "!="
         compare = g.builder.fcmp_unordered if unordered else g.builder.fcmp_ordered
         return compare(e.op, a, b, "cmp")
-    signed = is_signed(t) and not isinstance(a.type, PointerType) and a.type is not I1
+    signed = tree.is_signed(t) and not isinstance(a.type, PointerType) and a.type is not I1
     compare_int = g.builder.icmp_signed if signed else g.builder.icmp_unsigned
     if isinstance(a, Constant) and isinstance(b, Constant) and isinstance(a.type, IntType):
         mask = 0 if signed else (1 << a.type.bits) - 1
@@ -134,7 +120,7 @@ def emit_compare(g: IRGenState, e: Binary) -> Value:
     return compare_int(e.op, a, b, "cmp")
 
 
-def emit_logical(g: IRGenState, e: Binary) -> Value:
+def emit_logical(g: IRGenState, e: tree.Binary) -> Value:
     """`&&` and `||` as i1: the right side in a block of its own, a phi where both meet.
 
     The phi's short edge comes from the block that the left side ended in, whichever it is.
@@ -159,10 +145,10 @@ def emit_logical(g: IRGenState, e: Binary) -> Value:
     return phi
 
 
-def emit_pointer_arithmetic(g: IRGenState, e: Binary) -> Value:
+def emit_pointer_arithmetic(g: IRGenState, e: tree.Binary) -> Value:
     """Pointer plus or minus a number, and the difference of pointers."""
 
-    a_is, b_is = is_pointer(typed(e.left)), is_pointer(typed(e.right))
+    a_is, b_is = tree.is_pointer(typed(e.left)), tree.is_pointer(typed(e.right))
     if a_is and b_is:
         return emit_pointer_difference(g, e)
     pointer, number = (e.left, e.right) if a_is else (e.right, e.left)
@@ -173,31 +159,31 @@ def emit_pointer_arithmetic(g: IRGenState, e: Binary) -> Value:
     return move_pointer(g, p, offset, typed(pointer), e.op)
 
 
-def move_pointer(g: IRGenState, p: Value, offset: Value, t: CType, op: str,
+def move_pointer(g: IRGenState, p: Value, offset: Value, t: tree.CType, op: str,
                  name: str = "add.ptr") -> Value:
     if op == "-":
         offset = fold.binary(g, "sub", const(I64, 0), offset, "idx.neg")
     return g.builder.gep(p, [offset], step_type(g, t), inbounds=True, name=name)
 
 
-def step_type(g: IRGenState, t: CType) -> Type:
+def step_type(g: IRGenState, t: tree.CType) -> Type:
     """What arithmetic on a pointer type steps over; a byte for void and functions."""
-    s = strip(t)
-    assert isinstance(s, Pointer)
-    plain = is_void(s.pointee) or isinstance(strip(s.pointee), FunctionType)
+    s = tree.strip(t)
+    assert isinstance(s, tree.Pointer)
+    plain = tree.is_void(s.pointee) or isinstance(tree.strip(s.pointee), tree.FunctionType)
     return I8 if plain else g.types.memory(s.pointee)
 
 
-def emit_pointer_difference(g: IRGenState, e: Binary) -> Value:
+def emit_pointer_difference(g: IRGenState, e: tree.Binary) -> Value:
 
     a, b = emit_value(g, e.left), emit_value(g, e.right)
     x = fold.cast(g, "ptrtoint", generic(g, a), I64, "sub.ptr.lhs.cast")
     y = fold.cast(g, "ptrtoint", generic(g, b), I64, "sub.ptr.rhs.cast")
     bytes_ = fold.binary(g, "sub", x, y, "sub.ptr.sub")
-    s = strip(typed(e.left))
-    assert isinstance(s, Pointer)
-    plain = is_void(s.pointee) or isinstance(strip(s.pointee), FunctionType)
-    size = 1 if plain else size_of(s.pointee)
+    s = tree.strip(typed(e.left))
+    assert isinstance(s, tree.Pointer)
+    plain = tree.is_void(s.pointee) or isinstance(tree.strip(s.pointee), tree.FunctionType)
+    size = 1 if plain else tree.size_of(s.pointee)
     if size == 1:
         return bytes_
     return fold.binary(g, "sdiv exact", bytes_, const(I64, size), "sub.ptr.div")
@@ -206,19 +192,19 @@ def emit_pointer_difference(g: IRGenState, e: Binary) -> Value:
 # -------------------------------------------------------------- assignment
 
 
-def emit_assign(g: IRGenState, e: Assign) -> Value:
+def emit_assign(g: IRGenState, e: tree.Assign) -> Value:
     """An assignment to a scalar; its value."""
     return _assign(g, e)[0]
 
 
-def _assign(g: IRGenState, e: Assign) -> tuple[Value, LValue]:
+def _assign(g: IRGenState, e: tree.Assign) -> tuple[Value, LValue]:
 
     if e.op == "=":
         v = emit_value(g, e.value)
         place = emit_lvalue(g, e.target)
         return store(g, v, place), place
     op, t = e.op[:-1], typed(e.target)
-    if is_pointer(t):
+    if tree.is_pointer(t):
         offset = index_value(g, e.value, "idx.ext")
         place = emit_lvalue(g, e.target)
         made = move_pointer(g, load(g, place), offset, t, op)
@@ -232,13 +218,13 @@ def _assign(g: IRGenState, e: Assign) -> tuple[Value, LValue]:
     return store(g, convert(g, made, e.compute, t), place), place
 
 
-def emit_step(g: IRGenState, e: Step) -> Value:
+def emit_step(g: IRGenState, e: tree.Step) -> Value:
     """`++` and `--`; the new value before the operand, the old one behind it."""
     old, new, _ = _step(g, e)
     return new if e.prefix else old
 
 
-def _step(g: IRGenState, e: Step) -> tuple[Value, Value, LValue]:
+def _step(g: IRGenState, e: tree.Step) -> tuple[Value, Value, LValue]:
     place = emit_lvalue(g, e.operand)
     old = load(g, place)
     t = typed(e.operand)
@@ -254,19 +240,19 @@ def _step(g: IRGenState, e: Step) -> tuple[Value, Value, LValue]:
         new = g.builder.fadd(old, const(old.type, float(sign)), name)
     else:
         narrow = old.type.bits < 32  # computed in int, so it cannot overflow there
-        row = "add nsw" if is_signed(t) and not narrow else "add"
+        row = "add nsw" if tree.is_signed(t) and not narrow else "add"
         new = fold.binary(g, row, old, const(old.type, sign), name)
     return old, store(g, new, place), place
 
 
-def emit_assign_place(g: IRGenState, e: Expr) -> LValue:
+def emit_assign_place(g: IRGenState, e: tree.Expr) -> LValue:
     """The place that an assignment or a prefix step changed, after it."""
 
-    if isinstance(e, Assign):
-        if is_aggregate(typed(e)):
+    if isinstance(e, tree.Assign):
+        if tree.is_aggregate(typed(e)):
             return emit_assign_aggregate(g, e)
         return _assign(g, e)[1]
-    assert isinstance(e, Step)
+    assert isinstance(e, tree.Step)
     if not e.prefix:
         to = g.alloca(typed(e), "tmp")
         emit_init(g, e, to)
@@ -274,7 +260,7 @@ def emit_assign_place(g: IRGenState, e: Expr) -> LValue:
     return _step(g, e)[2]
 
 
-def emit_assign_aggregate(g: IRGenState, e: Assign) -> LValue:
+def emit_assign_aggregate(g: IRGenState, e: tree.Assign) -> LValue:
     """An object assigned to another. The right side may be the left: copied by memmove's rule
     that equal addresses are no overlap."""
 
@@ -288,7 +274,7 @@ def emit_assign_aggregate(g: IRGenState, e: Assign) -> LValue:
 
 
 def emit_conditional(
-    g: IRGenState, e: Conditional, side: Callable[[Expr], Value | None]
+    g: IRGenState, e: tree.Conditional, side: Callable[[tree.Expr], Value | None]
 ) -> Value | None:
     """`?:`, each side emitted by `side`; the phi of what they give, None if they give nothing."""
 

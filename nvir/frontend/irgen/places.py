@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from nvir.frontend import tree
 from nvir.frontend.check.base import is_lvalue, returns_reference
 from nvir.frontend.irgen import bitfields, fold
 from nvir.frontend.irgen.function_symbols import function_symbol
@@ -26,39 +27,6 @@ from nvir.frontend.irgen.walk import (
     emit_value,
     special_aggregate,
 )
-from nvir.frontend.tree.declarations import Function, Variable
-from nvir.frontend.tree.expressions import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    CompoundLiteral,
-    Conditional,
-    Expr,
-    Index,
-    Member,
-    Name,
-    StatementExpr,
-    Step,
-    StringLiteral,
-    Temporary,
-    Unary,
-)
-from nvir.frontend.tree.layout import align_of, find_base, size_of
-from nvir.frontend.tree.types import (
-    Array,
-    CType,
-    FunctionType,
-    Pointer,
-    Record,
-    Reference,
-    Vector,
-    is_aggregate,
-    is_signed,
-    is_void,
-    is_volatile,
-    strip,
-)
 from nvir.ir import I1, I8, I64, VOID, PointerType, Type, Value, pointer
 from nvir.ir.nvvm import const, declare
 from nvir.ir.nvvm_values import NvvmCall
@@ -67,7 +35,7 @@ if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
 
 
-def typed(e: Expr) -> CType:
+def typed(e: tree.Expr) -> tree.CType:
     if e.type is None:
         raise IRGenError("an expression without a type: check the tree first", e.place)
     return e.type
@@ -120,7 +88,7 @@ def _memory_name(p: Value) -> str:
 
 def copy(g: IRGenState, to: LValue, source: LValue) -> None:
     """Copy an object as its bytes, padding included."""
-    n = size_of(to.type)
+    n = tree.size_of(to.type)
     if to.pointer is source.pointer or n == 0:
         return
     args = [to.pointer, source.pointer, const(I64, n), const(I1, to.volatile or source.volatile)]
@@ -130,7 +98,7 @@ def copy(g: IRGenState, to: LValue, source: LValue) -> None:
 
 def clear(g: IRGenState, to: LValue) -> None:
     """Fill an object with zeros."""
-    args = [to.pointer, const(I8, 0), const(I64, size_of(to.type)), const(I1, to.volatile)]
+    args = [to.pointer, const(I8, 0), const(I64, tree.size_of(to.type)), const(I1, to.volatile)]
     _memory_call(g, f"llvm.memset.{_memory_name(to.pointer)}.i64", args, (to.align,))
 
 
@@ -144,7 +112,7 @@ def _memory_call(g: IRGenState, name: str, args: list[Value], aligns: tuple[int,
 # -------------------------------------------------------------------- lvalues
 
 
-def emit_lvalue(g: IRGenState, e: Expr) -> LValue:
+def emit_lvalue(g: IRGenState, e: tree.Expr) -> LValue:
     """The place that an expression names. One that names none is put into a temporary."""
     rule = _RULES.get(type(e))
     before = g.at(e.place)
@@ -153,7 +121,7 @@ def emit_lvalue(g: IRGenState, e: Expr) -> LValue:
     return made
 
 
-def materialize(g: IRGenState, e: Expr, name: str = "tmp") -> LValue:
+def materialize(g: IRGenState, e: tree.Expr, name: str = "tmp") -> LValue:
     """A temporary that holds the value of an expression."""
 
     to = g.alloca(typed(e), name)
@@ -161,60 +129,64 @@ def materialize(g: IRGenState, e: Expr, name: str = "tmp") -> LValue:
     return to
 
 
-def _name(g: IRGenState, e: Name) -> LValue:
+def _name(g: IRGenState, e: tree.Name) -> LValue:
     d = e.decl
-    if isinstance(d, Function):
+    if isinstance(d, tree.Function):
 
         return LValue(function_symbol(g.shared, d), typed(e), 1)
     if d is not None and d in g.places:
         place = g.places[d]
-        if isinstance(strip(getattr(d, "type", place.type)), Reference):
+        if isinstance(tree.strip(getattr(d, "type", place.type)), tree.Reference):
             return followed(g, place, typed(e))
         return place
-    if isinstance(d, Variable):
+    if isinstance(d, tree.Variable):
 
         special = special_aggregate(g, e)
         return global_place(g, d) if special is None else special
     raise IRGenError(f"'{e.name}' has no place in memory", e.place)
 
 
-def followed(g: IRGenState, place: LValue, t: CType) -> LValue:
+def followed(g: IRGenState, place: LValue, t: tree.CType) -> LValue:
     """What a reference at a place refers to."""
     p = g.builder.load(place.pointer, pointer(), "", place.align)
-    return LValue(p, t, align_or_1(t), is_volatile(t))
+    return LValue(p, t, align_or_1(t), tree.is_volatile(t))
 
 
-def align_or_1(t: CType) -> int:
-    s = strip(t)
-    if is_void(s) or isinstance(s, FunctionType) or (isinstance(s, Record) and s.fields is None):
+def align_or_1(t: tree.CType) -> int:
+    s = tree.strip(t)
+    if (
+        tree.is_void(s)
+        or isinstance(s, tree.FunctionType)
+        or (isinstance(s, tree.Record) and s.fields is None)
+    ):
         return 1
-    return align_of(s)
+    return tree.align_of(s)
 
 
-def at_pointer(p: Value, t: CType) -> LValue:
+def at_pointer(p: Value, t: tree.CType) -> LValue:
     """The object of type `t` that a pointer points to."""
-    return LValue(p, t, align_or_1(t), is_volatile(t))
+    return LValue(p, t, align_or_1(t), tree.is_volatile(t))
 
 
-def _unary(g: IRGenState, e: Unary) -> LValue:
+def _unary(g: IRGenState, e: tree.Unary) -> LValue:
 
     if e.op != "*":
         return materialize(g, e)
     operand = e.operand
-    if isinstance(operand, Cast) and operand.kind == "decay":
+    if isinstance(operand, tree.Cast) and operand.kind == "decay":
         whole = emit_lvalue(g, operand.operand)
         return _element(g, whole, const(I64, 0), typed(e), "arraydecay")
     return at_pointer(emit_value(g, operand), typed(e))
 
 
-def _index(g: IRGenState, e: Index) -> LValue:
+def _index(g: IRGenState, e: tree.Index) -> LValue:
 
     base = e.base
-    if isinstance(strip(typed(base)), Vector):
+    if isinstance(tree.strip(typed(base)), tree.Vector):
         whole = emit_lvalue(g, base)
         lane = emit_value(g, e.index)
         return _lane(g, whole, lane, typed(e))
-    if isinstance(base, Cast) and base.kind == "decay":
+    if isinstance(base, tree.Cast) and base.kind == "decay":
         whole = emit_lvalue(g, base.operand)
         return _element(g, whole, index_value(g, e.index), typed(e), "arrayidx")
     p = emit_value(g, base)
@@ -224,7 +196,7 @@ def _index(g: IRGenState, e: Index) -> LValue:
     return at_pointer(made, t)
 
 
-def index_value(g: IRGenState, e: Expr, name: str = "idxprom") -> Value:
+def index_value(g: IRGenState, e: tree.Expr, name: str = "idxprom") -> Value:
     """A subscript as i64, extended by its own sign."""
 
     v = emit_value(g, e)
@@ -232,14 +204,14 @@ def index_value(g: IRGenState, e: Expr, name: str = "idxprom") -> Value:
         return v
     if v.type.bits > 64:
         return fold.cast(g, "trunc", v, I64, name)
-    return fold.cast(g, "sext" if is_signed(typed(e)) else "zext", v, I64, name)
+    return fold.cast(g, "sext" if tree.is_signed(typed(e)) else "zext", v, I64, name)
 
 
-def _element(g: IRGenState, whole: LValue, index: Value, t: CType, name: str) -> LValue:
-    array = strip(whole.type)
-    assert isinstance(array, Array)
+def _element(g: IRGenState, whole: LValue, index: Value, t: tree.CType, name: str) -> LValue:
+    array = tree.strip(whole.type)
+    assert isinstance(array, tree.Array)
     known = getattr(index, "value", None) if index.is_constant else None
-    step = size_of(t)
+    step = tree.size_of(t)
     if known == 0 and whole.pointer.is_constant:
         p = whole.pointer
     else:
@@ -249,7 +221,7 @@ def _element(g: IRGenState, whole: LValue, index: Value, t: CType, name: str) ->
         align = _align_at(whole.align, known * step)
     else:
         align = _align_at(whole.align, step)
-    return LValue(p, t, max(align, 1), whole.volatile or is_volatile(t))
+    return LValue(p, t, max(align, 1), whole.volatile or tree.is_volatile(t))
 
 
 def _align_at(align: int, offset: int) -> int:
@@ -257,12 +229,12 @@ def _align_at(align: int, offset: int) -> int:
     return min(align, offset & -offset) if offset else align
 
 
-def _lane(g: IRGenState, whole: LValue, lane: Value, t: CType) -> LValue:
+def _lane(g: IRGenState, whole: LValue, lane: Value, t: tree.CType) -> LValue:
     return LValue(whole.pointer, t, whole.align, whole.volatile, None, lane,
                    g.types.memory(whole.type))
 
 
-def _member(g: IRGenState, e: Member) -> LValue:
+def _member(g: IRGenState, e: tree.Member) -> LValue:
     from nvir.frontend.irgen.intrinsic.special_variables import special_component
 
     component = special_component(g, e)
@@ -271,27 +243,27 @@ def _member(g: IRGenState, e: Member) -> LValue:
         store(g, component, to)
         return to
     if e.arrow:
-        t = strip(typed(e.base))
-        assert isinstance(t, Pointer)
+        t = tree.strip(typed(e.base))
+        assert isinstance(t, tree.Pointer)
         base = at_pointer(emit_value(g, e.base), t.pointee)
     else:
         base = emit_lvalue(g, e.base)
-    if isinstance(strip(base.type), Vector):
+    if isinstance(tree.strip(base.type), tree.Vector):
         return _lane(g, base, const(I64, (e.path or (0,))[0]), typed(e))
     for k in e.path or ():
         base = field_address(g, base, k, e)
-    referred = strip(base.type)
-    if isinstance(referred, Reference):
+    referred = tree.strip(base.type)
+    if isinstance(referred, tree.Reference):
         return followed(g, base, typed(e))
     return attrs.evolve(base, type=typed(e))
 
 
-def field_address(g: IRGenState, base: LValue, k: int, e: Expr) -> LValue:
+def field_address(g: IRGenState, base: LValue, k: int, e: tree.Expr) -> LValue:
     """The place of field `k` of a record."""
     from nvir.frontend.tree.layout import layout
 
-    r = strip(base.type)
-    assert isinstance(r, Record)
+    r = tree.strip(base.type)
+    assert isinstance(r, tree.Record)
     f = (r.fields or ())[k]
     if f.bits is not None:
         return bitfields.bit_field_address(g, base, r, k, e.place)
@@ -299,7 +271,7 @@ def field_address(g: IRGenState, base: LValue, k: int, e: Expr) -> LValue:
     g.types.resolve()
     offset = layout(r).offsets[k] // 8
     align = _align_at(base.align, offset)
-    volatile = base.volatile or is_volatile(f.type)
+    volatile = base.volatile or tree.is_volatile(f.type)
     element = info.elements[k]
     if element is None or (element == 0 and f.base):
         return LValue(base.pointer, f.type, align, volatile)  # a union's, or the first base
@@ -307,19 +279,19 @@ def field_address(g: IRGenState, base: LValue, k: int, e: Expr) -> LValue:
     return LValue(p, f.type, align, volatile)
 
 
-def _cast(g: IRGenState, e: Cast) -> LValue:
+def _cast(g: IRGenState, e: tree.Cast) -> LValue:
     if not e.to_lvalue:
-        return materialize(g, e) if is_aggregate(typed(e)) is False else _aggregate_cast(g, e)
+        return materialize(g, e) if tree.is_aggregate(typed(e)) is False else _aggregate_cast(g, e)
     place = emit_lvalue(g, e.operand)
     if e.kind in ("base", "derived"):
         p = base_pointer(g, place.pointer, place.type, typed(e), e.kind)
         return LValue(p, typed(e), align_or_1(typed(e)), place.volatile)
     t = typed(e)
-    return attrs.evolve(place, type=t, volatile=place.volatile or is_volatile(t),
+    return attrs.evolve(place, type=t, volatile=place.volatile or tree.is_volatile(t),
                         align=min(place.align, max(align_or_1(t), 1)))
 
 
-def _aggregate_cast(g: IRGenState, e: Cast) -> LValue:
+def _aggregate_cast(g: IRGenState, e: tree.Cast) -> LValue:
     place = emit_lvalue(g, e.operand)
     if e.kind == "base":
         p = base_pointer(g, place.pointer, place.type, typed(e), "base")
@@ -327,32 +299,32 @@ def _aggregate_cast(g: IRGenState, e: Cast) -> LValue:
     return place
 
 
-def base_pointer(g: IRGenState, p: Value, source: CType, to: CType, kind: str) -> Value:
+def base_pointer(g: IRGenState, p: Value, source: tree.CType, to: tree.CType, kind: str) -> Value:
     """A pointer to a class as one to its base, or back."""
     from nvir.frontend.tree.layout import layout
 
     derived, base = (source, to) if kind == "base" else (to, source)
-    r, b = strip(derived), strip(base)
-    assert isinstance(r, Record)
-    assert isinstance(b, Record)
+    r, b = tree.strip(derived), tree.strip(base)
+    assert isinstance(r, tree.Record)
+    assert isinstance(b, tree.Record)
     offset = 0
-    for k in find_base(r, b) or ():
+    for k in tree.find_base(r, b) or ():
         offset += layout(r).offsets[k] // 8
-        r = strip((r.fields or ())[k].type)
-        assert isinstance(r, Record)
+        r = tree.strip((r.fields or ())[k].type)
+        assert isinstance(r, tree.Record)
     if not offset:
         return p
     signed = offset if kind == "base" else -offset
     return g.builder.gep(p, [const(I64, signed)], I8, inbounds=True, name="add.ptr")
 
 
-def _value_place(g: IRGenState, e: Expr) -> LValue:
+def _value_place(g: IRGenState, e: tree.Expr) -> LValue:
     """Assignments and prefix steps: evaluated, then the place that they changed."""
 
     return emit_assign_place(g, e)
 
 
-def _comma(g: IRGenState, e: Binary) -> LValue:
+def _comma(g: IRGenState, e: tree.Binary) -> LValue:
 
     if e.op != ",":
         return materialize(g, e)
@@ -360,11 +332,11 @@ def _comma(g: IRGenState, e: Binary) -> LValue:
     return emit_lvalue(g, e.right)
 
 
-def _conditional(g: IRGenState, e: Conditional) -> LValue:
+def _conditional(g: IRGenState, e: tree.Conditional) -> LValue:
 
     t = typed(e)
     if not (is_lvalue(e.then) and is_lvalue(e.other)):
-        if not is_aggregate(t):
+        if not tree.is_aggregate(t):
             return materialize(g, e)
         to = g.alloca(t, "agg.tmp")
         emit_conditional(g, e, lambda side: emit_init(g, side, to))
@@ -374,46 +346,47 @@ def _conditional(g: IRGenState, e: Conditional) -> LValue:
     return at_pointer(p, t)
 
 
-def _call(g: IRGenState, e: Call) -> LValue:
+def _call(g: IRGenState, e: tree.Call) -> LValue:
 
     if returns_reference(e):
         p = emit_call(g, e)
         assert p is not None
         return at_pointer(p, typed(e))
-    if is_aggregate(typed(e)):
+    if tree.is_aggregate(typed(e)):
         return emit_call_aggregate(g, e, None)
     return materialize(g, e)
 
 
-def _string(g: IRGenState, e: StringLiteral) -> LValue:
+def _string(g: IRGenState, e: tree.StringLiteral) -> LValue:
 
     return LValue(string_variable(g.shared, e), typed(e), 1)
 
 
-def _compound_literal(g: IRGenState, e: CompoundLiteral) -> LValue:
+def _compound_literal(g: IRGenState, e: tree.CompoundLiteral) -> LValue:
 
     to = g.alloca(typed(e), ".compoundliteral")
     emit_init(g, e.init, to)
     return to
 
 
-def _temporary(g: IRGenState, e: Temporary) -> LValue:
+def _temporary(g: IRGenState, e: tree.Temporary) -> LValue:
 
     to = g.alloca(typed(e), "tmp")
     emit_init(g, e.value, to)
     return to
 
 
-def _statement_expr(g: IRGenState, e: StatementExpr) -> LValue:
+def _statement_expr(g: IRGenState, e: tree.StatementExpr) -> LValue:
 
     to = g.alloca(typed(e), "tmp")
     emit_statement_expr(g, e, to)
     return to
 
 
-_RULES: dict[type[Expr], Any] = {
-    Name: _name, Unary: _unary, Index: _index, Member: _member, Cast: _cast, Assign: _value_place,
-    Step: _value_place, Binary: _comma, Conditional: _conditional, Call: _call,
-    StringLiteral: _string, CompoundLiteral: _compound_literal, Temporary: _temporary,
-    StatementExpr: _statement_expr,
+_RULES: dict[type[tree.Expr], Any] = {
+    tree.Name: _name, tree.Unary: _unary, tree.Index: _index, tree.Member: _member,
+    tree.Cast: _cast, tree.Assign: _value_place, tree.Step: _value_place, tree.Binary: _comma,
+    tree.Conditional: _conditional, tree.Call: _call, tree.StringLiteral: _string,
+    tree.CompoundLiteral: _compound_literal, tree.Temporary: _temporary,
+    tree.StatementExpr: _statement_expr,
 }

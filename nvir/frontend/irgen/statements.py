@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nvir.frontend import tree
 from nvir.frontend.check.evaluate import evaluate
 from nvir.frontend.irgen.expressions import (
     emit_bool,
@@ -25,37 +26,13 @@ from nvir.frontend.irgen.intrinsic.inline_asm import emit_asm
 from nvir.frontend.irgen.places import emit_lvalue, generic, typed
 from nvir.frontend.irgen.state import IRGenError, LValue, Target
 from nvir.frontend.irgen.variables import global_symbol
-from nvir.frontend.tree.declarations import Variable
-from nvir.frontend.tree.expressions import Expr, StatementExpr
-from nvir.frontend.tree.statements import (
-    Asm,
-    Break,
-    Case,
-    Compound,
-    Continue,
-    DeclStmt,
-    Default,
-    Do,
-    Empty,
-    ExprStmt,
-    For,
-    Goto,
-    If,
-    Label,
-    Return,
-    Stmt,
-    Switch,
-    Unroll,
-    While,
-)
-from nvir.frontend.tree.types import Reference, is_aggregate, is_void, strip
 from nvir.ir import Block, Constant, Value
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
 
 
-def emit_stmt(g: IRGenState, s: Stmt) -> None:
+def emit_stmt(g: IRGenState, s: tree.Stmt) -> None:
     """The dispatch over statements."""
     rule = _RULES.get(type(s))
     if rule is None:
@@ -65,15 +42,15 @@ def emit_stmt(g: IRGenState, s: Stmt) -> None:
     rule(g, s)
 
 
-def _empty(g: IRGenState, s: Empty) -> None:
+def _empty(g: IRGenState, s: tree.Empty) -> None:
     pass
 
 
-def _expression(g: IRGenState, s: ExprStmt) -> None:
+def _expression(g: IRGenState, s: tree.ExprStmt) -> None:
     emit_effect(g, s.expr)
 
 
-def emit_block(g: IRGenState, s: Compound) -> None:
+def emit_block(g: IRGenState, s: tree.Compound) -> None:
     mark = len(g.cleanup_stack)
     for inner in s.body:
         emit_stmt(g, inner)
@@ -106,12 +83,12 @@ def run_cleanups(g: IRGenState, mark: int) -> None:
 # --------------------------------------------------------------- declarations
 
 
-def _declaration(g: IRGenState, s: DeclStmt) -> None:
+def _declaration(g: IRGenState, s: tree.DeclStmt) -> None:
     for v in s.variables:
         emit_variable(g, v)
 
 
-def emit_variable(g: IRGenState, v: Variable) -> None:
+def emit_variable(g: IRGenState, v: tree.Variable) -> None:
     """A variable of a block: on the stack, or of the module if it is static or shared."""
     g.at(v.place)
     if v.memory not in ("", "local") or v.storage in ("static", "extern"):
@@ -129,13 +106,13 @@ def emit_variable(g: IRGenState, v: Variable) -> None:
 # ------------------------------------------------------------------- branches
 
 
-def _scoped(g: IRGenState, s: Stmt) -> None:
+def _scoped(g: IRGenState, s: tree.Stmt) -> None:
     mark = len(g.cleanup_stack)
     emit_stmt(g, s)
     end_scope(g, mark)
 
 
-def _if(g: IRGenState, s: If) -> None:
+def _if(g: IRGenState, s: tree.If) -> None:
     cond = emit_bool(g, s.cond)
     then, end = g.new_block("if.then"), g.new_block("if.end")
     other = g.new_block("if.else") if s.other is not None else end
@@ -156,12 +133,12 @@ def _loop(g: IRGenState, end: Block, to: Block) -> Target:
     return target
 
 
-def _body(g: IRGenState, body: Stmt) -> None:
+def _body(g: IRGenState, body: tree.Stmt) -> None:
     _scoped(g, body)
     g.targets.pop()
 
 
-def _while(g: IRGenState, s: While) -> None:
+def _while(g: IRGenState, s: tree.While) -> None:
     cond, body, end = (g.new_block(f"while.{n}") for n in ("cond", "body", "end"))
     g.branch(cond)
     g.start(cond)
@@ -176,7 +153,7 @@ def _while(g: IRGenState, s: While) -> None:
     g.start(end)
 
 
-def _do(g: IRGenState, s: Do) -> None:
+def _do(g: IRGenState, s: tree.Do) -> None:
     body, cond, end = (g.new_block(f"do.{n}") for n in ("body", "cond", "end"))
     g.branch(body)
     _loop(g, end, cond)
@@ -190,7 +167,7 @@ def _do(g: IRGenState, s: Do) -> None:
     g.start(end)
 
 
-def _for(g: IRGenState, s: For) -> None:
+def _for(g: IRGenState, s: tree.For) -> None:
     mark = len(g.cleanup_stack)
     if s.init is not None:
         emit_stmt(g, s.init)
@@ -216,7 +193,7 @@ def _for(g: IRGenState, s: For) -> None:
     end_scope(g, mark)
 
 
-def loop_properties(unroll: Unroll | None) -> tuple[tuple[Any, ...], ...]:
+def loop_properties(unroll: tree.Unroll | None) -> tuple[tuple[Any, ...], ...]:
     """The metadata of a pragma: fully, never, or a count."""
     if unroll is None:
         return ()
@@ -227,7 +204,7 @@ def loop_properties(unroll: Unroll | None) -> tuple[tuple[Any, ...], ...]:
     return (("llvm.loop.unroll.count", unroll.count),)
 
 
-def mark_latches(latches: list[Block], unroll: Unroll | None) -> None:
+def mark_latches(latches: list[Block], unroll: tree.Unroll | None) -> None:
     """Say on the blocks that go back to the header what a pragma said of the loop."""
     properties = loop_properties(unroll)
     if properties:
@@ -238,7 +215,7 @@ def mark_latches(latches: list[Block], unroll: Unroll | None) -> None:
 # --------------------------------------------------------------------- switch
 
 
-def _switch(g: IRGenState, s: Switch) -> None:
+def _switch(g: IRGenState, s: tree.Switch) -> None:
     value = emit_value(g, s.cond)
     end = g.new_block("sw.epilog")
     switch = g.builder.switch(value, end)
@@ -252,7 +229,7 @@ def _switch(g: IRGenState, s: Switch) -> None:
     g.start(end)
 
 
-def _case(g: IRGenState, s: Case) -> None:
+def _case(g: IRGenState, s: tree.Case) -> None:
     switch = g.switches[-1]
     low = evaluate(s.value)
     high = low if s.last is None else evaluate(s.last)
@@ -275,7 +252,7 @@ def _labelled(g: IRGenState, name: str) -> Block:
     return block
 
 
-def _default(g: IRGenState, s: Default) -> None:
+def _default(g: IRGenState, s: tree.Default) -> None:
     switch = g.switches[-1]
     block = _labelled(g, "sw.default")
     switch.aux = (block, *switch.aux[1:])
@@ -294,7 +271,7 @@ def label_block(g: IRGenState, name: str) -> Block:
     return block
 
 
-def _label(g: IRGenState, s: Label) -> None:
+def _label(g: IRGenState, s: tree.Label) -> None:
     block = label_block(g, s.name)
     g.branch(block)
     g.label_marks[s.name] = len(g.cleanup_stack)
@@ -306,7 +283,7 @@ def _label(g: IRGenState, s: Label) -> None:
         emit_stmt(g, s.body)
 
 
-def _leave(g: IRGenState, block: Block, pending: list[Expr], mark: int) -> None:
+def _leave(g: IRGenState, block: Block, pending: list[tree.Expr], mark: int) -> None:
     """Emit at the end of a block the cleanups of the scopes that a jump from there leaves."""
     g.builder.position_at_end(block)
     saved, g.cleanup_stack = g.cleanup_stack, pending
@@ -314,7 +291,7 @@ def _leave(g: IRGenState, block: Block, pending: list[Expr], mark: int) -> None:
     g.cleanup_stack = saved
 
 
-def _goto(g: IRGenState, s: Goto) -> None:
+def _goto(g: IRGenState, s: tree.Goto) -> None:
     """A jump. Which scopes a forward one leaves is known when its label comes: until then its
     block stays open. A label lies in no scope that the jump would enter past a destructor."""
     if g.cleanup_stack and s.label not in g.label_marks:
@@ -326,13 +303,13 @@ def _goto(g: IRGenState, s: Goto) -> None:
     g.branch(label_block(g, s.label))
 
 
-def _break(g: IRGenState, s: Break) -> None:
+def _break(g: IRGenState, s: tree.Break) -> None:
     target = g.targets[-1]
     run_cleanups(g, target.cleanups)
     g.branch(target.break_block)
 
 
-def _continue(g: IRGenState, s: Continue) -> None:
+def _continue(g: IRGenState, s: tree.Continue) -> None:
     loop = next((t for t in reversed(g.targets) if t.continue_block is not None), None)
     if loop is None or loop.continue_block is None:
         raise IRGenError("'continue' outside of a loop", s.place)
@@ -342,9 +319,9 @@ def _continue(g: IRGenState, s: Continue) -> None:
         g.branch(loop.continue_block)
 
 
-def _return(g: IRGenState, s: Return) -> None:
+def _return(g: IRGenState, s: tree.Return) -> None:
     if s.value is not None:
-        if g.retval is None or is_void(g.decl.result):
+        if g.retval is None or tree.is_void(g.decl.result):
             emit_effect(g, s.value)
         else:
             emit_return_value(g, s.value, g.retval)
@@ -353,34 +330,34 @@ def _return(g: IRGenState, s: Return) -> None:
     g.branch(g.return_block)
 
 
-def emit_return_value(g: IRGenState, e: Expr, to: LValue) -> None:
+def emit_return_value(g: IRGenState, e: tree.Expr, to: LValue) -> None:
     """Put what is returned into the return slot."""
-    if isinstance(strip(to.type), Reference):
+    if isinstance(tree.strip(to.type), tree.Reference):
         g.builder.store(generic(g, emit_lvalue(g, e).pointer), to.pointer, to.align)
     else:
         emit_init(g, e, to)
 
 
-def _asm(g: IRGenState, s: Asm) -> None:
+def _asm(g: IRGenState, s: tree.Asm) -> None:
     emit_asm(g, s)
 
 
 # --------------------------------------------------------- statement expressions
 
 
-def emit_statement_expr(g: IRGenState, e: StatementExpr, to: LValue | None) -> Value | None:
+def emit_statement_expr(g: IRGenState, e: tree.StatementExpr, to: LValue | None) -> Value | None:
     """`({ … })`: the last expression's value, or that value put at `to`."""
     mark = len(g.cleanup_stack)
-    *before, last = e.body.body or (Empty(),)
+    *before, last = e.body.body or (tree.Empty(),)
     for s in before:
         emit_stmt(g, s)
     g.ensure_block()
     made: Value | None = None
-    if not isinstance(last, ExprStmt) or is_void(typed(e)):
+    if not isinstance(last, tree.ExprStmt) or tree.is_void(typed(e)):
         emit_stmt(g, last)
     elif to is not None:
         emit_init(g, last.expr, to)
-    elif is_aggregate(typed(e)):
+    elif tree.is_aggregate(typed(e)):
         emit_effect(g, last.expr)
     else:
         made = emit_value(g, last.expr)
@@ -389,8 +366,10 @@ def emit_statement_expr(g: IRGenState, e: StatementExpr, to: LValue | None) -> V
     return made
 
 
-_RULES: dict[type[Stmt], Any] = {
-    Empty: _empty, ExprStmt: _expression, Compound: emit_block, DeclStmt: _declaration, If: _if,
-    While: _while, Do: _do, For: _for, Switch: _switch, Case: _case, Default: _default,
-    Label: _label, Goto: _goto, Break: _break, Continue: _continue, Return: _return, Asm: _asm,
+_RULES: dict[type[tree.Stmt], Any] = {
+    tree.Empty: _empty, tree.ExprStmt: _expression, tree.Compound: emit_block,
+    tree.DeclStmt: _declaration, tree.If: _if, tree.While: _while, tree.Do: _do, tree.For: _for,
+    tree.Switch: _switch, tree.Case: _case, tree.Default: _default, tree.Label: _label,
+    tree.Goto: _goto, tree.Break: _break, tree.Continue: _continue, tree.Return: _return,
+    tree.Asm: _asm,
 }

@@ -17,23 +17,8 @@ from __future__ import annotations
 
 import attrs
 
+from nvir.frontend import tree
 from nvir.frontend.tree.layout import align_of, layout, size_of
-from nvir.frontend.tree.types import (
-    SPACES,
-    Arithmetic,
-    Array,
-    CType,
-    Field,
-    FunctionType,
-    Pointer,
-    Record,
-    Reference,
-    Vector,
-    Void,
-    spell,
-    strip,
-    underlying,
-)
 from nvir.ir import layout as ir_layout
 from nvir.ir.errors import NvirError, Unsupported
 from nvir.ir.types import (
@@ -60,7 +45,7 @@ class RecordInfo:
     """A record's struct. `elements[k]` is the element of field k, None for bit-fields (and all
     members of a union); `runs` are the bytes, (start, end), that runs of bit-fields may touch."""
 
-    record: Record
+    record: tree.Record
     type: StructType
     elements: list[int | None] = attrs.Factory(list)
     runs: list[tuple[int, int]] = attrs.Factory(list)
@@ -70,48 +55,48 @@ class Types:
     """The types of one module."""
 
     def __init__(self) -> None:
-        self.records: dict[Record, RecordInfo] = {}
+        self.records: dict[tree.Record, RecordInfo] = {}
         self.waiting: list[RecordInfo] = []
         self.labels: set[str] = set()
         self.rounds = 0  # of the fixed point, for dumps and tests
 
     # ------------------------------------------------------------ translation
 
-    def memory(self, t: CType) -> Type:
+    def memory(self, t: tree.CType) -> Type:
         """The type of an object in memory."""
         made = self._memory(t)
         if self.waiting:
             self.resolve()
         return made
 
-    def value(self, t: CType) -> Type:
+    def value(self, t: tree.CType) -> Type:
         """The type of a value: i1 for bool, else as in memory."""
-        s = underlying(t)
-        if isinstance(s, Arithmetic) and s.kind == "bool":
+        s = tree.underlying(t)
+        if isinstance(s, tree.Arithmetic) and s.kind == "bool":
             return I1
         return self.memory(s)
 
-    def _memory(self, t: CType) -> Type:
-        s = underlying(t)
-        if isinstance(s, Arithmetic):
+    def _memory(self, t: tree.CType) -> Type:
+        s = tree.underlying(t)
+        if isinstance(s, tree.Arithmetic):
             return _FLOATS[s.name] if s.kind == "float" else int_type(s.bits)
-        if isinstance(s, Pointer):
-            return pointer(SPACES[s.space])
-        if isinstance(s, Reference | FunctionType):
+        if isinstance(s, tree.Pointer):
+            return pointer(tree.SPACES[s.space])
+        if isinstance(s, tree.Reference | tree.FunctionType):
             return pointer()
-        if isinstance(s, Array):
+        if isinstance(s, tree.Array):
             return array(self._memory(s.element), s.count or 0)
-        if isinstance(s, Vector):
+        if isinstance(s, tree.Vector):
             return vector(self._memory(s.element), s.count)
-        if isinstance(s, Record):
+        if isinstance(s, tree.Record):
             return self.record(s).type
-        if isinstance(s, Void):
+        if isinstance(s, tree.Void):
             return I8  # what `void *` steps over
-        raise Unsupported(f"the type '{spell(t)}'")
+        raise Unsupported(f"the type '{tree.spell(t)}'")
 
     # ---------------------------------------------------------------- records
 
-    def record(self, r: Record) -> RecordInfo:
+    def record(self, r: tree.Record) -> RecordInfo:
         """What stands for a record; its body follows when the worklist is done."""
         info = self.records.get(r)
         if info is None:
@@ -141,17 +126,17 @@ class Types:
             changed = changed or len(self.waiting) > len(pending)
         stuck = [i.record for i in self.waiting if i.record.fields is not None]
         if stuck:
-            raise NvirError(f"'{spell(stuck[0])}' holds an incomplete type")
+            raise NvirError(f"'{tree.spell(stuck[0])}' holds an incomplete type")
 
-    def _parts_ready(self, r: Record) -> bool:
+    def _parts_ready(self, r: tree.Record) -> bool:
         """Whether all records that it holds by value have bodies; those not seen yet are asked
         for, so the next round knows them."""
         ready = True
         for f in r.fields or ():
-            s = strip(f.type)
-            while isinstance(s, Array):
-                s = strip(s.element)
-            if isinstance(s, Record):
+            s = tree.strip(f.type)
+            while isinstance(s, tree.Array):
+                s = tree.strip(s.element)
+            if isinstance(s, tree.Record):
                 ready = self.record(s).type.elements is not None and ready
         return ready
 
@@ -206,7 +191,7 @@ class _Body:
         made = self.body(packed=True)
         if made is None:  # fields that overlap, as only a reader could say
             record = self.info.record
-            raise Unsupported(f"the layout of '{spell(record)}'", where=str(record.place))
+            raise Unsupported(f"the layout of '{tree.spell(record)}'", where=str(record.place))
         return made
 
     def bit_run(self, first: int) -> int:
@@ -224,7 +209,7 @@ class _Body:
             self.cover(start, end, max(limit, end), [f for _, f in used])
         return last
 
-    def cover(self, start: int, end: int, limit: int, fields: list[Field]) -> None:
+    def cover(self, start: int, end: int, limit: int, fields: list[tree.Field]) -> None:
         widest = max(size_of(f.type) for f in fields)
         at = start
         while at < end:
