@@ -103,7 +103,7 @@ UNROLLING = {
         "test_what_depends_on_the_variable_alone_is_worked_out",
     ),
     "CheckNounroll": (
-        "nvir.assembler.unroll.decide:has_pragma",
+        "nvir.analysis.source_loops:has_pragma",
         "test_four_causes_and_the_master_knob_give_11",
     ),
     "rejection recorder": (

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
+
 import click
 
-from nvir.cli.common import output_option, read_module, reports_errors, write_output
+from nvir.cli.common import (
+    chosen_functions,
+    output_option,
+    read_module,
+    reports_errors,
+    write_output,
+)
 from nvir.ir.errors import NvirError
 
 
@@ -21,17 +31,19 @@ from nvir.ir.errors import NvirError
 def command(
     file: str, kernel: str | None, loop: str | None, max_lines: int, output: str | None
 ) -> None:
-    """Draw the control-flow graphs of FILE: DOT, or SVG where the output is named *.svg.
+    """Draw the control-flow graphs of FILE: DOT, or SVG where the output is named *.svg, or an SVG
+    of each function where it is a folder.
 
     \b
     Examples:
       nvir cfg kernel.ptx -o cfg.dot
       nvir cfg kernel.ptx --kernel sgemm -o cfg.svg
+      nvir cfg kernel.ptx -o pictures/
     """
     from nvir.report.pictures import module_dot, svg
 
     module = read_module(file)
-    functions = [f for f in module.functions if f.blocks and kernel in (None, f.name)]
+    functions = chosen_functions(module, kernel)
     if not functions:
         names = ", ".join(str(f.name) for f in module.functions if f.blocks)
         if not names:
@@ -40,6 +52,13 @@ def command(
     wants_svg = output is not None and output.lower().endswith(".svg")
     if loop is not None:
         functions = [f for f in functions if any(b.name == loop for b in f.blocks)] or functions
+    if output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output)):
+        Path(output).mkdir(parents=True, exist_ok=True)
+        for f in functions:
+            name = re.sub(r"[^\w.$-]", "_", str(f.name))[:200]
+            picture = svg(module_dot(module, [f], max_lines=max_lines, loop=loop))
+            write_output(os.path.join(output, f"{name}.svg"), picture)
+        return
     if wants_svg and len(functions) > 1:
         names = ", ".join(str(f.name) for f in functions)
         raise click.UsageError(f"an SVG holds one graph: choose with --kernel from {names}")

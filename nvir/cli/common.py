@@ -54,6 +54,24 @@ def read_with_language(
     return module, language
 
 
+def read_nvcc(path: str, arch: str | None, command: list[str]) -> Module:
+    """The module that nvcc makes of a CUDA source; `command` is the program and its options."""
+    from nvir.ptx.reader import read_ptx
+    from nvir.toolchain import nvcc_ptx
+
+    if path == STDIO or not path.endswith((".cu", ".cuh")):
+        raise click.UsageError(f"--via compiles a .cu file, and {path} is none")
+    if not os.path.isfile(path):
+        raise NvirError(f"{path}: no such file")
+    program = command[0] if os.sep in command[0] else None
+    made = nvcc_ptx(Path(path), arch or "sm_80", ["-lineinfo", *command[1:]], program=program)
+    if made.ptx is None:
+        raise NvirError(f"{path}: error: nvcc: {made.log.strip() or 'it says nothing'}")
+    module = read_ptx(made.ptx.encode())
+    module.name = path
+    return module
+
+
 # ---------------------------------------------------------------- writing
 
 
@@ -241,19 +259,33 @@ def fail(error: Exception, code: int = 1) -> NoReturn:
 # ---------------------------------------------------------------- loops
 
 
+def chosen_functions(module: Module, kernel: str | None) -> list[Function]:
+    """The functions with a body, or those that `kernel` names, as in PTX or as in C++."""
+    found = [f for f in module.functions if f.blocks]
+    if kernel is None:
+        return found
+    from nvir.report.names import named
+
+    wanted = named(kernel, [str(f.name) for f in found])
+    return [f for f in found if str(f.name) in wanted]
+
+
 def choose_loop(
     module: Module, which: str | None, kernel: str | None, file: str
 ) -> tuple[Function, Loop]:
     """The loop that the options name; a usage error lists what there is."""
     loops: list[tuple[Function, Loop]] = []
+    chosen = chosen_functions(module, kernel)
     for f in module.functions:
-        if f.blocks and kernel in (None, f.name):
+        if f in chosen:
             f.analyze_cfg()
             loops.extend((f, x) for x in natural_loops(f))
     if not loops:
+        from nvir.report.names import spoken
+
         names = [str(f.name) for f in module.functions if f.blocks]
-        if kernel is not None and kernel not in names:
-            known = f"; there are: {', '.join(names)}" if names else ""
+        if kernel is not None and not chosen:
+            known = f"; there are: {', '.join(map(spoken, names))}" if names else ""
             raise click.UsageError(f"no function {kernel!r} in {file}{known}")
         where = f"{file}, function {kernel!r}" if kernel else file
         raise NvirError(f"{where} has no loop" if names else f"{file} has no function with a body")

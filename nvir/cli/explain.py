@@ -10,6 +10,7 @@ import click
 from nvir.cli.common import (
     arch_option,
     choose_loop,
+    chosen_functions,
     command_line,
     json_option,
     kernel_option,
@@ -49,23 +50,28 @@ if TYPE_CHECKING:
 @click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
               help="Dynamic shared memory at launch.")
 @click.option("--no-vary", is_flag=True, help="Do not look for knobs that change a decision.")
+@click.option(
+    "--verbose", is_flag=True,
+    help="Codes, the numbers that decided, and the knobs that would change a decision.",
+)
 @json_option
 @output_option
 @reports_errors
 def command(
     file: str, which: str | None, kernel: str | None, arch: str | None, profile: str | None,
     policy: Policy, knobs: tuple[str, ...], block: int | None, dynamic_smem: int, no_vary: bool,
-    as_json: bool, output: str | None,
+    verbose: bool, as_json: bool, output: str | None,
 ) -> None:
-    """Explain a loop of FILE: what each pass decides, by which numbers, and what would change it.
+    """Explain a loop of FILE: what the compilers make of it and why, and what would change that.
 
-    Shows structure, trip count, the decision of every loop pass, the knobs that would change it
-    with the value from which they do, and what each unroll factor costs and gains.
+    Shows structure, trip count, the loop of the source, the decision of every loop pass, and what
+    each unroll factor costs and gains; with --verbose the numbers that decided and the knobs that
+    would change a decision with the value from which they do.
 
     \b
     Examples:
       nvir explain kernel.ptx --loop 2
-      nvir explain kernel.ptx --knob UnrollBudget=300 --arch sm_90
+      nvir explain kernel.ptx --knob UnrollBudget=300 --arch sm_90 --verbose
     """
     from nvir.passes.knobs import Knobs
     from nvir.report.explain.loop import explain
@@ -81,12 +87,12 @@ def command(
     machine = machine_for(profile, arch or module.target, file, [])
     made = explain(
         function, loop, module, machine, arch=arch, knobs=settings,
-        launch=Launch(block, dynamic_smem), vary=not no_vary,
+        launch=Launch(block, dynamic_smem), vary=not no_vary and (verbose or as_json),
     )
     if as_json:
         write_output(output, json.dumps(made.to_json(), indent=2, ensure_ascii=False) + "\n")
     else:
-        write_output(output, explain_text(made, page_width(output)))
+        write_output(output, explain_text(made, page_width(output), verbose))
 
 
 def _chosen(
@@ -96,10 +102,9 @@ def _chosen(
     from nvir.report.explain.loop import hottest
 
     if which is None:
-        for f in module.functions:
-            if f.blocks and kernel in (None, f.name):
-                f.analyze_cfg()
-                found = hottest(f)
-                if found is not None:
-                    return f, found
+        for f in chosen_functions(module, kernel):
+            f.analyze_cfg()
+            found = hottest(f)
+            if found is not None:
+                return f, found
     return choose_loop(module, which, kernel, file)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from nvir.cli.common import (
     profile_option,
     progress,
     read_module,
+    read_nvcc,
     reports_errors,
     write_output,
 )
@@ -59,6 +61,11 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="With --source: where source files lie; the folder of FILE by default.",
 )
+@click.option(
+    "--via", metavar="NVCC", callback=lambda ctx, param, value: shlex.split(value or ""),
+    help="Let this compiler make PTX of CUDA C++ instead of nvir: nvcc, or 'nvcc OPTIONS'.",
+)
+@click.option("--verbose", is_flag=True, help="The codes and numbers of decisions as well.")
 @click.option("--ptxas", "ask_ptxas", is_flag=True, help="Put what ptxas says beside it.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, metavar="N",
@@ -71,8 +78,9 @@ if TYPE_CHECKING:
 def command(
     files: tuple[str, ...], arch: str | None, profile: str | None, policy: Policy,
     block: int | None, dynamic_smem: int, kernel: str | None, lines: bool, schedule: bool,
-    source: bool, source_root: tuple[Path, ...], ask_ptxas: bool, jobs: int, as_html: bool,
-    as_json: bool, output: str | None,
+    source: bool, source_root: tuple[Path, ...], via: list[str], verbose: bool,
+    ask_ptxas: bool, jobs: int, as_html: bool, as_json: bool,
+    output: str | None,
 ) -> None:
     """Report the loops, registers and occupancy of each kernel in FILE.
 
@@ -91,17 +99,19 @@ def command(
         raise click.UsageError("--source-root goes with --source")
     if as_html and (lines or as_json):
         raise click.UsageError("--html goes with neither --lines nor --json")
+    if via and Path(via[0]).name != "nvcc":
+        raise click.UsageError("--via takes nvcc, with options behind it if need be")
     if lines and (ask_ptxas or schedule):
         raise click.UsageError("--lines goes with neither --ptxas nor --schedule")
     file = files[0]
     if len(files) > 1 or (file != STDIO and Path(file).is_dir()):
-        if lines or ask_ptxas or as_html or kernel is not None:
+        if lines or via or as_html or kernel is not None:
             raise click.UsageError(
-                "a folder or several files go with no --lines, --ptxas, --html, --kernel"
+                "a folder or several files go with no --lines, --via, --html, --kernel"
             )
         from nvir.report.many import FileJob
 
-        options = FileJob("", arch, profile, policy, block, dynamic_smem, schedule)
+        options = FileJob("", arch, profile, policy, block, dynamic_smem, schedule, ask_ptxas)
         _many(files, options, jobs, as_json, output)
         return
     from nvir.report import Launch
@@ -109,7 +119,7 @@ def command(
     launch = Launch(block, dynamic_smem)
     binary = _binary(file)
     if binary is None:
-        modules = [read_module(file, arch, "ori")]
+        modules = [read_nvcc(file, arch, via) if via else read_module(file, arch, "ori")]
         code_only = None
     else:
         modules, arch, code_only = _open(binary, arch, profile, launch, lines or ask_ptxas)
@@ -119,16 +129,17 @@ def command(
     if kernel is not None and code_only is None:
         _known(kernel, [str(f.name) for m in modules for f in m.functions if f.blocks], file)
     made = code_only or _report(modules, arch, profile, policy, launch, schedule, kernel, as_html)
-    if ask_ptxas:
+    if ask_ptxas and code_only is None:
+        from nvir.ptx.printer import print_ptx
         from nvir.report.binaries import with_real_registers
 
-        if binary is not None or file == STDIO:
-            raise click.UsageError("--ptxas needs a PTX file")
-        made = with_real_registers(made, Path(file))
+        as_given = file != STDIO and file.endswith(".ptx") and binary is None
+        texts = [Path(file)] if as_given else map(print_ptx, modules)
+        made = with_real_registers(made, *texts)
     made = attrs.evolve(made, file=file if file != STDIO else "standard input")
     if kernel is not None and code_only is not None:
-        _known(kernel, [f.name for f in made.functions], file)
-        made = attrs.evolve(made, functions=tuple(f for f in made.functions if f.name == kernel))
+        wanted = _known(kernel, [f.name for f in made.functions], file)
+        made = attrs.evolve(made, functions=tuple(f for f in made.functions if f.name in wanted))
     if as_html:
         from nvir.report.html.page import html_report
         from nvir.report.model import machine_for
@@ -145,9 +156,9 @@ def command(
 
     if output in (None, STDIO) and sys.stdout.isatty():
         console = terminal()
-        print_lines(report_lines(made, console.width), console)
+        print_lines(report_lines(made, console.width, verbose), console)
     else:
-        write_output(output, report_text(made))
+        write_output(output, report_text(made, verbose))
 
 
 def _many(
@@ -216,11 +227,16 @@ def _open(
     )
 
 
-def _known(kernel: str, names: list[str], file: str) -> None:
-    if kernel not in names:
-        shown = ", ".join(names[:12]) or "none"
+def _known(kernel: str, names: list[str], file: str) -> list[str]:
+    """The functions that are meant, as in PTX or as in C++."""
+    from nvir.report.names import named, spoken
+
+    found = named(kernel, names)
+    if not found:
+        shown = ", ".join(map(spoken, names[:12])) or "none"
         more = f" and {len(names) - 12} more" if len(names) > 12 else ""
         raise click.UsageError(f"no function {kernel!r} in {file}; there are: {shown}{more}")
+    return found
 
 
 def _lines(
@@ -236,8 +252,8 @@ def _lines(
     text = read_file(path).decode("utf-8", "replace").splitlines() if path is not None else None
     pairs = [(m, f) for m in modules for f in m.functions if f.blocks]
     if kernel is not None:
-        _known(kernel, [str(f.name) for _, f in pairs], file)
-        pairs = [(m, f) for m, f in pairs if f.name == kernel]
+        wanted = _known(kernel, [str(f.name) for _, f in pairs], file)
+        pairs = [(m, f) for m, f in pairs if f.name in wanted]
     listings = [line_listing(f, m, text) for m, f in pairs]
     if as_json:
         arch = modules[0].target if modules else ""

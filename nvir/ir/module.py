@@ -21,10 +21,12 @@ class DebugData:
 
     files       (number, name, rest of the directive) of each `.file`
     sections    `.section` texts as (name, lines)
+    producer    what the file's first lines say of the compiler that wrote it, or ""
     """
 
     files: list[tuple[int, str, str]] = attrs.Factory(list)
     sections: list[tuple[str, list[str]]] = attrs.Factory(list)
+    producer: str = ""
 
 
 class Module(Displayed):

@@ -8,6 +8,7 @@ registers and code size from nvdisasm where it is installed. Loops are then not 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -22,6 +23,9 @@ from nvir.report.model import (
     machine_for,
     occupancy_figures,
 )
+
+if TYPE_CHECKING:
+    from nvir.toolchain.ptxas import KernelInfo
 
 _MAGIC = (
     b"\x7fELF",  # cubins, objects, executables
@@ -142,25 +146,30 @@ def join(reports: list[ModuleReport]) -> ModuleReport:
     )
 
 
-def with_real_registers(report: ModuleReport, text: str | bytes | Path) -> ModuleReport:
+def with_real_registers(report: ModuleReport, *texts: str | bytes | Path) -> ModuleReport:
     """The report with what ptxas says of each kernel beside it, for the architecture reported.
+
+    `texts` are the modules of PTX, each as text or the path of a file.
 
     Raises NvirError where ptxas is missing, or refuses the PTX.
     """
     from nvir.toolchain import ToolError, ToolMissing, ptxas, version
 
     try:
-        result = ptxas(text, report.arch)
+        results = [ptxas(text, report.arch) for text in texts]
         name = "ptxas " + ".".join(map(str, version("ptxas")))
     except ToolMissing as e:
         raise NvirError(str(e)) from None
     except ToolError as e:
         raise NvirError(str(e).splitlines()[0]) from None
-    if not result.ok:
-        raise NvirError(f"ptxas refuses it for {report.arch}: {result.error}")
+    kernels: dict[str, KernelInfo] = {}
+    for result in results:
+        if not result.ok:
+            raise NvirError(f"ptxas refuses it for {report.arch}: {result.error}")
+        kernels.update(result.kernels)
     functions = []
     for f in report.functions:
-        info = result.kernels.get(f.name)
+        info = kernels.get(f.name)
         if info is not None and info.registers is not None:
             real = RealFigures(info.registers, info.spill_stores, info.spill_loads)
             f = attrs.evolve(f, real=real)

@@ -22,6 +22,7 @@ import attrs
 
 from nvir.ir.errors import NvirError
 from nvir.report.model import FunctionReport, LoopReport, ModuleReport
+from nvir.report.names import spoken
 
 SCHEMA = "nvir.diff/1"
 
@@ -251,7 +252,7 @@ def diff_text(diff: Diff) -> str:
             continue
         mark = "  !" if f.crossed else ""
         status = "" if f.status == "changed" else f"   {f.status}{mark}"
-        lines.append(f"{kind} {short(f.name)}{status}")
+        lines.append(f"{kind} {short(spoken(f.name))}{status}")
         for c in f.changes:
             lines.append(f"  {c.metric:<14}{_change(c)}")
         for header, changes in f.loops:

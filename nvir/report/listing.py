@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nvir.report.lines import LEGEND, LineListing, ListedLine, LiveValue
+from nvir.report.names import spoken
 from nvir.report.table import Line, plain, short
 
 BARS = " ▁▂▃▄▅▆▇█"
@@ -27,7 +28,7 @@ def listing_lines(
     f, e = listing.function, listing.estimate
     kind = "kernel" if f.kind == "entry" else "function"
     out = [(
-        f"{kind} {short(str(f.name))}   {e.registers} registers predicted · "
+        f"{kind} {short(spoken(str(f.name)))}   {e.registers} registers predicted · "
         f"{e.max_live} live at the peak · {listing.max_live} as written", "bold",
     )]
     out.append((f"  {LEGEND}", "dim"))

@@ -29,17 +29,24 @@ class FileJob:
     block: int | None = None
     dynamic_smem: int = 0
     schedule: bool = False
+    ptxas: bool = False
 
 
 def report_file(job: FileJob) -> dict[str, Any]:
     """The document `nvir.report/1` of a file. Raises NvirError."""
     from nvir.report.model import Launch, report
 
+    module = load(job.file, job.arch, level="ori")
     made = report(
-        load(job.file, job.arch, level="ori"), arch=job.arch, profile=job.profile,
-        policy=job.policy,  # type: ignore[arg-type]  # the command line knows the choices
+        module, arch=job.arch, profile=job.profile, policy=job.policy,  # type: ignore[arg-type]  # the command line knows the choices
         launch=Launch(job.block, job.dynamic_smem), schedule=job.schedule,
     )
+    if job.ptxas:
+        from nvir.ptx.printer import print_ptx
+        from nvir.report.binaries import with_real_registers
+
+        given = Path(job.file) if job.file.endswith(".ptx") else print_ptx(module)
+        made = with_real_registers(made, given)
     return made.to_json()
 
 
@@ -70,6 +77,7 @@ def _size(job: FileJob) -> int:
 
 def many_text(document: dict[str, Any]) -> str:
     """A line for each kernel: size, registers, blocks an SM, loops, how many are unrolled."""
+    from nvir.report.names import spoken
     from nvir.report.table import columns, short
 
     rows = [("file", "kernel", "instructions", "registers", "blocks/SM", "loops", "unrolled")]
@@ -85,7 +93,7 @@ def many_text(document: dict[str, Any]) -> str:
             o = f["occupancy"]
             unrolled = sum(x["unroll"]["action"] != "none" for x in f["loops"])
             rows.append((
-                short(name, 40), short(f["name"], 40), str(f["instructions"]),
+                short(name, 40), short(spoken(f["name"]), 40), str(f["instructions"]),
                 str(f["registers"]["predicted"]), str(o["blocks_per_sm"]) if o else "–",
                 str(len(f["loops"])), str(unrolled),
             ))

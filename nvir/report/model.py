@@ -22,7 +22,9 @@ from nvir.ir.module import Module
 from nvir.ir.symbols import Variable
 from nvir.ir.values import SymbolOffset, Value
 from nvir.report.facts import FunctionFacts, function_facts
+from nvir.report.names import named
 from nvir.report.places import SourceLines
+from nvir.report.source_loops import FRONT_ENDS, SourceLoopReport, of_function
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import Profile, profile_for
 from nvir.sm.profile import profile as named_profile
@@ -84,7 +86,8 @@ class OccupancyFigures:
     warps_per_sm: int
     fraction: float
     limiter: str | None
-    one_more: str | None = None  # what gives one more block, in words
+    one_more: str | None = None  # what makes more warps resident, in words
+    more_blocks: int = 0  # that it gives
 
 
 @attrs.frozen
@@ -112,6 +115,7 @@ class FunctionReport:
 
     max_live    registers live in the PTX as it is written
     predicted   registers a thread that the assembler is taken to use
+    source_loops   the loops of the source and what became of each
     interval    the lowest and the highest of them that four kernels of five stay within
                 (`nvir.assembler.registers`); of kernels only
     peak_line, peak_source   where it needs most: line of the PTX, "file.cu:12"
@@ -135,11 +139,13 @@ class FunctionReport:
     real: RealFigures | None = None
     facts: FunctionFacts | None = attrs.field(default=None, repr=False, eq=False)
     interval: tuple[int, int] | None = None
+    source_loops: tuple[SourceLoopReport, ...] = ()
 
 
 @attrs.frozen
 class ModuleReport:
-    """All functions of a file. `assembler` names the ptxas that gave real figures, or is None."""
+    """All functions of a file. `assembler` names the ptxas that gave real figures, or is None;
+    `front_end` what made the PTX, "" where it does not say."""
 
     file: str
     arch: str
@@ -147,6 +153,7 @@ class ModuleReport:
     functions: tuple[FunctionReport, ...]
     diagnostics: tuple[Diagnostic, ...]
     assembler: str | None = None
+    front_end: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The document of schema `nvir.report/1`, as plain JSON types."""
@@ -188,6 +195,7 @@ def _function_json(f: FunctionReport) -> dict[str, Any]:
             }
             for x in f.loops
         ],
+        "source_loops": [x.to_json() for x in f.source_loops],
         "peak": {"line": f.peak_line, "source": f.peak_source},
         **({} if f.real is None else {"ptxas": attrs.asdict(f.real)}),
     }
@@ -211,8 +219,9 @@ def report(
 ) -> ModuleReport:
     """Loops, registers and occupancy of every function with a body, or of the one that is named.
 
-    `arch` defaults to the module's target; `profile` names a machine profile or a file. With
-    `schedule` innermost loops of one block are modulo scheduled; without it they have bounds alone.
+    A function is named as in PTX or as in C++. `arch` defaults to the module's target; `profile`
+    names a machine profile or a file. With `schedule` innermost loops of one
+    block are modulo scheduled; without it they have bounds alone.
     `keep` keeps the facts of each function, for a page that shows more than the report does.
     """
     target = arch or module.target
@@ -225,14 +234,19 @@ def report(
 
         thorough = sum(len(f.blocks) for f in module.functions) <= THOROUGH_BLOCKS
         make = partial(schedule_loop, effort="interval" if thorough else "quick")
-    for f in module.functions:
-        if f.blocks and kernel in (None, f.name):
+    bodies = [f for f in module.functions if f.blocks]
+    wanted = None if kernel is None else named(kernel, [str(f.name) for f in bodies])
+    for f in bodies:
+        if wanted is None or str(f.name) in wanted:
             with bulk():  # what one function needs is freed before the next
                 facts = function_facts(f, module, machine, arch=target, policy=policy)
                 functions.append(
                     _function(facts, module, machine, launch, diagnostics, make, keep)
                 )
-    return ModuleReport(module.name, target, policy, tuple(functions), tuple(diagnostics))
+    return ModuleReport(
+        module.name, target, policy, tuple(functions), tuple(diagnostics),
+        front_end=FRONT_ENDS.get(module.debug.producer, ""),
+    )
 
 
 def machine_for(
@@ -280,23 +294,25 @@ def _function(
             str(f.name), machine, min(predicted, limit), block, static, launch, module.name,
             diagnostics,
         )
-    for source, target in f.irreducible_edges:
+    for start, target in f.irreducible_edges:
         diagnostics.append(
             Diagnostic(
-                f"{f.name}: the edge {source.name} -> {target.name} enters a loop sideways; "
+                f"{f.name}: the edge {start.name} -> {target.name} enters a loop sideways; "
                 "this irreducible region is no natural loop",
                 module.name,
                 target.line,
                 severity="warning",
             )
         )
+    source = SourceLines(f, module)
     return FunctionReport(
         str(f.name), f.kind, sum(1 for i in pressure.instructions if not i.form.op.pseudo),
         pressure.max_live, pressure.max_predicates, predicted if is_kernel else None,
         line if line > 0 else None,
-        SourceLines(f, module).place(peak) if peak is not None else None,
+        source.place(peak) if peak is not None else None,
         block, static, figures, _loops(facts, module, machine, make),
         facts=facts if keep else None, interval=facts.estimate.interval if is_kernel else None,
+        source_loops=of_function(facts, source, module.debug.producer),
     )
 
 
@@ -370,10 +386,16 @@ def occupancy_figures(
     except NvirError as e:
         diagnostics.append(Diagnostic(f"kernel {kernel}: {e}", file, severity="warning"))
         return OccupancyFigures(0, 0, 0.0, None)
+    made = OccupancyFigures(o.blocks_per_sm, o.warps_per_sm, o.fraction, o.limiter or None)
+    needs = {n.factor: n.at_most for n in o.one_more}
+    if o.fraction >= 1 or not needs or "barriers" in needs:
+        return made
+    shared = needs.get("shared memory", static + launch.dynamic_smem)
+    after = occupancy(machine, needs.get("registers", registers), needs.get("warps", block), shared)
+    if after.warps_per_sm <= o.warps_per_sm:
+        return made
     more = " and ".join(f"{n.at_most} {_UNIT.get(n.factor, n.factor)}" for n in o.one_more)
-    return OccupancyFigures(
-        o.blocks_per_sm, o.warps_per_sm, o.fraction, o.limiter or None, more or None
-    )
+    return attrs.evolve(made, one_more=more, more_blocks=after.blocks_per_sm)
 
 
 _UNIT = {

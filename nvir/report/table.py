@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import attrs
@@ -20,16 +22,18 @@ from nvir.report.model import (
     LoopReport,
     ModuleReport,
 )
+from nvir.report.names import spoken
+from nvir.report.source_loops import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH = 120
+CUDA = (".cu", ".cuh")  # sources that more than one compiler makes PTX of
 NAME_WIDTH = 88  # of a function's name; mangled ones may have thousands of characters
 SMALL = 72  # columns of output below which every cell has TIGHT characters at most
 TIGHT = 11
 WIDE = 118  # columns of output from which on everything but the reasons stands in the table
-REASON = 24  # columns that reasons have at least where they stand in the table
 
 Line = tuple[str, str]  # a line of output and its style as rich has it, "" for none
 
@@ -62,21 +66,24 @@ def columns(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
     return [form.format(*row).rstrip() for row in rows]
 
 
-def report_text(report: ModuleReport) -> str:
+def report_text(report: ModuleReport, verbose: bool = False) -> str:
     """The report as plain text."""
     given = os.environ.get("COLUMNS", "")
-    return plain(report_lines(report, int(given) if given.isdigit() else PIPE_WIDTH))
+    width = int(given) if given.isdigit() else PIPE_WIDTH
+    return plain(report_lines(report, width, verbose))
 
 
-def report_lines(report: ModuleReport, width: int) -> Iterator[Line]:
-    """The whole report, in so many columns."""
+def report_lines(report: ModuleReport, width: int, verbose: bool = False) -> Iterator[Line]:
+    """The whole report, in so many columns; `verbose`: codes and numbers of decisions as well."""
     head = f"{report.file.rsplit('/', 1)[-1]} · {report.arch} · policy {report.policy}"
+    if report.front_end and report.file.endswith(CUDA):
+        head += f" · compiled by {report.front_end}"
     if report.assembler is not None:
         head += f" · {report.assembler}"
     yield head, "bold"
     for f in report.functions:
         yield "", ""
-        yield from _function(f, width)
+        yield from _function(f, width, [Path(report.file).parent], verbose)
     if not report.functions:
         yield "no function has a body", ""
     notes = [d for d in report.diagnostics if d.severity != "error"]
@@ -95,14 +102,21 @@ def short(name: str, width: int = NAME_WIDTH) -> str:
     return f"{name[:head]}…{name[len(name) - (width - 1 - head) :]}"
 
 
-def _function(f: FunctionReport, width: int) -> Iterator[Line]:
+def _function(
+    f: FunctionReport, width: int, folders: Sequence[Path], verbose: bool
+) -> Iterator[Line]:
     kind = "kernel" if f.kind == "entry" else "function"
-    yield f"{kind} {short(f.name, min(NAME_WIDTH, max(width - len(kind) - 1, 20)))}", "bold"
+    yield f"{kind} {short(spoken(f.name), min(NAME_WIDTH, max(width - len(kind) - 1, 20)))}", "bold"
     for parts in (_registers(f), _residency(f)):
         if parts:
             yield "  " + " · ".join(parts), ""
     if f.loops:
-        yield from _loops(f.loops, width)
+        yield from _loops(f.loops, width, verbose)
+        for told in shown(f.source_loops, folders):
+            yield from ((x, "") for x in wrap(
+                told, width - 2, initial_indent="  ", subsequent_indent="    ",
+                break_on_hyphens=False, break_long_words=False,
+            ))
     elif f.loops_known:
         yield "  no loops", "dim"
 
@@ -135,39 +149,29 @@ def _residency(f: FunctionReport) -> list[str]:
     o = f.occupancy
     if o is not None:
         by = f", limited by {o.limiter}" if o.limiter else ""
-        more = f" ({o.one_more} would give {o.blocks_per_sm + 1})" if o.one_more else ""
+        more = f" ({o.one_more} would give {o.more_blocks})" if o.one_more else ""
         parts.append(f"{o.blocks_per_sm} blocks/SM of {f.block_size} threads{by}{more}")
     if f.static_smem:
         parts.append(f"{f.static_smem} bytes shared")
     return parts
 
 
-def _loops(loops: tuple[LoopReport, ...], width: int) -> Iterator[Line]:
-    """The table of loops. On narrow output the reasons stand below it and depth is left to the
-    indentation."""
-    from textwrap import wrap
-
+def _loops(loops: tuple[LoopReport, ...], width: int, verbose: bool) -> Iterator[Line]:
+    """The table of loops. On narrow output what schedules say of them stands below it and depth is
+    left to the indentation; `verbose`: the numbers that decided on each as well."""
     decided = any(x.unroll.reason != "pass not available" for x in loops)
-    shown = [c for c in _COLUMNS if width >= c.from_width and (decided or not c.decision)]
+    cells = [c for c in _COLUMNS if width >= c.from_width and (decided or not c.decision)]
     if not any(x.source for x in loops):
-        shown = [c for c in shown if c.name != "source"]
-    beside = shown[-1].name == "why"
-    cells = shown[:-1] if beside else shown
+        cells = [c for c in cells if c.name != "source"]
     rows = [[c.name for c in cells]]
     rows += ([short(c.cell(x), c.most(width)) for c in cells] for x in loops)
     lines = [f"  {line}" for line in columns(rows, [c.number for c in cells])]
-    if not beside:
-        yield lines[0], "dim"
-        yield from ((line, "") for line in lines[1:])
-        for x in loops if decided else ():
-            why = f"  {short(x.header, 24)}: {_why(x)}" if _why(x) else ""
-            yield from ((line, "dim") for line in wrap(why, width, break_on_hyphens=False))
-        return
-    left = max(map(len, lines)) + 2
-    for line, why in zip(lines, ["why", *map(_why, loops)], strict=True):
-        parts = wrap(why, max(width - left, REASON), break_on_hyphens=False) or [""]
-        for k, part in enumerate(parts):
-            yield f"{'' if k else line:{left}}{part}", "dim" if line is lines[0] else ""
+    yield lines[0], "dim"
+    yield from ((line, "") for line in lines[1:])
+    for x in loops if decided else ():
+        why = _why(x, verbose)
+        text = f"  {short(x.header, 24)}: {why}" if why else ""
+        yield from ((line, "dim") for line in wrap(text, width, break_on_hyphens=False))
 
 
 @attrs.frozen
@@ -187,7 +191,7 @@ class _Column:
         """The most characters of a cell on output of this width."""
         if width >= WIDE:
             return self.wide
-        return self.narrow if width >= SMALL or self.name == "why" else min(self.narrow, TIGHT)
+        return self.narrow if width >= SMALL else min(self.narrow, TIGHT)
 
 
 def _nested(x: LoopReport) -> str:
@@ -212,15 +216,18 @@ def _unroll(x: LoopReport) -> str:
         return "full"
     if u.action == "partial":
         return f"×{u.factor}"
-    return f"none ({u.code.number})" if u.code else "–"
+    return "none" if u.code else "–"
 
 
 # Reasons that say nothing of one loop.
 _SILENT = ("pass not available", REACHABLE, NOT_SCHEDULED)
 
 
-def _why(x: LoopReport) -> str:
-    reasons = [x.unroll.reason, x.pipeline.reason]
+def _why(x: LoopReport, verbose: bool) -> str:
+    """What its schedule says of a loop; `verbose`: the code and the numbers of the decision too."""
+    u = x.unroll
+    code = f"code {u.code.number}" if u.code else ""
+    reasons = [code, u.reason, x.pipeline.reason] if verbose else []
     return "; ".join(dict.fromkeys(r for r in reasons if r and r not in _SILENT))
 
 
@@ -235,5 +242,4 @@ _COLUMNS = (
     _Column("live", lambda x: str(x.max_live), number=True),
     _Column("unroll", _unroll, 12, 12, decision=True),
     _Column("II", initiation_interval, number=True, decision=True),
-    _Column("why", _why, 400, 400, from_width=140, decision=True),
 )

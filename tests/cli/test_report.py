@@ -68,7 +68,7 @@ def test_a_long_name_is_cut_in_the_text_and_whole_in_json(tmp_path: Path) -> Non
         f".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry {name}()\n{{\nret;\n}}\n"
     )
     heading = run("report", str(path)).splitlines()[2]
-    assert heading.startswith("kernel _ZN4cute")
+    assert heading.startswith("kernel cute::Tuple::")
     assert "…" in heading
     assert len(heading) < 120
     assert json.loads(run("report", str(path), "--json"))["functions"][0]["name"] == name

@@ -230,7 +230,9 @@ def test_policy_notes_holds_what_loop_unroll_does():
 
 def test_the_command(tmp_path: Path):
     file = str(EXAMPLES / "horner.sm_80.ptx")
-    run = CliRunner().invoke(main, ["explain", file, "--loop", "2", "--no-vary"])
+    run = CliRunner().invoke(
+        main, ["explain", file, "--loop", "2", "--no-vary", "--verbose"]
+    )
     assert run.exit_code == 0, run.output
     assert "loop $L__BB0_7 (horner.cu:16" in run.output
     assert "├ knobs       not varied" in run.output

@@ -29,6 +29,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.divergence import Divergence
 from nvir.analysis.induction import TripCount
+from nvir.analysis.source_loops import has_pragma
 from nvir.assembler.unroll.body_cost import BodyCost, body_cost
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.assembler.unroll.exits import COUNT_LIMIT, counted_by, why_not_counted
@@ -86,13 +87,6 @@ def unroll_decisions(
         off = everywhere or loop.header in switched_off or has_pragma(loop)
         state.done[loop.header] = state.decide(loop, off)
     return {x.header: state.done[x.header] for x in loops}
-
-
-def has_pragma(loop: Loop) -> bool:
-    """Whether `.pragma "nounroll"` stands in the loop's first block, anywhere after its label."""
-    return "nounroll" in loop.header.pragmas or any(
-        i.form.name == "pragma" and "nounroll" in str(i.aux) for i in loop.header
-    )
 
 
 class _State:

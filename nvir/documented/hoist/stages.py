@@ -35,10 +35,10 @@ from fractions import Fraction
 import attrs
 
 from nvir.analysis.hoisting.region import HoistRegion
+from nvir.analysis.source_loops import has_pragma
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode
-from nvir.assembler.unroll.decide import has_pragma
 from nvir.ir import CC, PRED, VOID, Block, Form, Instruction, Loop, Value
 from nvir.ir.text.trace import step
 from nvir.passes.knobs import KnobKind

@@ -27,7 +27,7 @@ import attrs
 
 from nvir.analysis.induction import trip_count
 from nvir.analysis.pressure import register_pressure
-from nvir.assembler.unroll.decide import has_pragma
+from nvir.analysis.source_loops import has_pragma
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.documented.unroll.facts import (
     BodyRecord,

@@ -39,7 +39,9 @@ from nvir.report.model import (
     source_place,
     unroll_json,
 )
+from nvir.report.places import SourceLines
 from nvir.report.schedule.figures import pipeline_figures
+from nvir.report.source_loops import SourceLoopReport, of_function
 from nvir.sm.profile import Profile
 from nvir.sm.schedule.loops import schedule_loop
 
@@ -83,6 +85,7 @@ class Explanation:
     trip        the counted exit; None without one
     variables   induction variables in words
     unroll      what the policy does with the loop
+    source_loop the loop of the source that it comes from, and what became of that
     decisions   of every loop pass, in the order of the real tool's phases
     pipeline    what a modulo schedule would reach
     pipelined   (cycles an iteration as the body is ordered, as pipelined) at `WARPS` warps
@@ -110,6 +113,7 @@ class Explanation:
     blocks_per_sm: int | None
     factors: tuple[FactorRow, ...]
     peak: Peak | None
+    source_loop: SourceLoopReport
 
     def to_json(self) -> dict[str, Any]:
         """The document of schema `nvir.explain/1`, as plain JSON types."""
@@ -130,6 +134,7 @@ class Explanation:
                 "induction_variables": list(self.variables),
             },
             "unroll": unroll_json(self.unroll),
+            "source_loop": self.source_loop.to_json(),
             "decisions": [_decision_json(d) for d in self.decisions],
             "pipeline": attrs.asdict(self.pipeline) | {
                 "cycles": None if self.pipelined is None
@@ -198,6 +203,8 @@ def explain(
         tuple(factor_table(function, module, header, machine, launch=launch, copies=facts.copies,
                            schedule=schedules[0] if schedules else None)),
         _peak(loop, module, facts),
+        next(x for x in of_function(facts, SourceLines(function, module), module.debug.producer)
+             if header in x.roles),
     )
 
 
@@ -286,8 +293,6 @@ def _pipelined(
 
 
 def _peak(loop: Loop, module: Module, facts: FunctionFacts) -> Peak | None:
-    from nvir.report.places import SourceLines
-
     best: tuple[int, Instruction] | None = None
     for b in loop.blocks:
         for i in b:

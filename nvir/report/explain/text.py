@@ -13,6 +13,8 @@ from nvir.report.explain.factors import WARPS as TABLE_WARPS
 from nvir.report.explain.factors import FactorRow
 from nvir.report.explain.loop import WARPS, Explanation, is_chosen, trip_text
 from nvir.report.lines import LiveValue
+from nvir.report.names import spoken
+from nvir.report.source_loops import decision_text
 from nvir.report.table import short
 
 if TYPE_CHECKING:
@@ -30,8 +32,9 @@ _LABELS = {
 }
 
 
-def explain_text(e: Explanation, width: int = WIDTH) -> str:
-    """The page, `width` columns wide at most where the names allow it."""
+def explain_text(e: Explanation, width: int = WIDTH, verbose: bool = False) -> str:
+    """The page, `width` columns wide at most where the names allow it; `verbose`: codes, the
+    numbers that decided, and the knobs that would change a decision."""
     kind = "kernel" if e.kind == "entry" else "function"
     s = e.structure
     what = [
@@ -40,17 +43,19 @@ def explain_text(e: Explanation, width: int = WIDTH) -> str:
         f"{s.instructions} instructions",
     ]
     head = [
-        f"{kind} {short(e.function)} · {e.profile} · policy {e.policy}",
+        f"{kind} {short(spoken(e.function))} · {e.profile} · policy {e.policy}",
         f"loop {e.header} ({', '.join(what)})",
     ]
     rows = [("structure", _structure(e), ""), ("trip count", _trip(e), "induction")]
-    rows += [(_label(d), list(_decision(d)), _tag(d)) for d in _shown(e)]
+    if e.source_loop.front_end:
+        rows.append(("source", [e.source_loop.text()], ""))
+    rows += [(_label(d), list(_decision(d, e, verbose)), _tag(d)) for d in _shown(e)]
     rows.append(("schedule", list(_schedule(e)), "modulo schedule"))
     told = {d.name for d in e.decisions if d.remarks or d.error}
     quiet = list(dict.fromkeys(d.name for d in e.decisions if d.name not in told))
     if quiet:
         rows.append(("no remark", [f"of {', '.join(quiet)}"], ""))
-    if not e.varied:
+    if verbose and not e.varied:
         rows.append(("knobs", ["not varied"], ""))
     out = list(head)
     for name, lines, tag in rows:
@@ -148,20 +153,23 @@ def _tag(d: Decision) -> str:
     return f"phase {numbers}" if numbers else d.label
 
 
-def _decision(d: Decision) -> Iterator[str]:
+def _decision(d: Decision, e: Explanation, verbose: bool) -> Iterator[str]:
     if d.error:
         yield d.error
+    if not verbose and d.name == "unroll-decision":
+        yield decision_text(e.unroll)
+        return
     told = dict.fromkeys(
-        f"code {r.code.number}: {r.message}" if r.code.number else r.message
+        f"code {r.code.number}: {r.message}" if verbose and r.code.number else r.message
         for r in (_verdicts(d) if d.changed else d.remarks)
     )
     shown = list(told)
     yield from shown[:REMARKS]
     if len(shown) > REMARKS:
         yield f"… {len(shown) - REMARKS} more"
-    for c in d.changes:
+    for c in d.changes if verbose else ():
         yield f"--knob {c.knob}={_value(c.to)} (now {_value(c.value)}): {c.becomes}"
-    if d.untried:
+    if verbose and d.untried:
         yield f"--knob not tried in so large a function: {', '.join(d.untried)}"
 
 

@@ -20,6 +20,7 @@ from nvir.ir.module import Module
 from nvir.report.html.pictures import EVENTS, control_flow, pressure, stretches, timeline
 from nvir.report.lines import LineListing, LiveValue, line_listing
 from nvir.report.model import FunctionReport, LoopReport, ModuleReport
+from nvir.report.names import spoken
 from nvir.report.table import initiation_interval
 from nvir.sm.profile import Profile
 
@@ -66,7 +67,7 @@ def html_report(
     functions = {str(f.name): f for f in module.functions if f.blocks}
     shown = [(made, functions[made.name]) for made in report.functions if made.name in functions]
     if len(shown) > 1:
-        links = "".join(f'<a href="#f{k}">{escape(m.name)}</a> '
+        links = "".join(f'<a href="#f{k}">{escape(spoken(m.name))}</a> '
                         for k, (m, _) in enumerate(shown))
         parts.append(f"<nav>{_wide(links)}</nav>")
     for k, (made, f) in enumerate(shown):
@@ -83,11 +84,13 @@ def html_report(
 
 def _function(number: int, made: FunctionReport, f: Function, module: Module) -> Iterator[str]:
     kind = "kernel" if made.kind == "entry" else "function"
-    yield f'<section id="f{number}"><h2>{kind} {escape(made.name)}</h2>'
+    yield f'<section id="f{number}"><h2>{kind} {escape(spoken(made.name))}</h2>'
     items = "".join(f"<li><b>{escape(n)}</b>{escape(what)}</li>" for n, what in _figures(made))
     yield f'<ul class="figures">{items}</ul>'
     if made.loops:
         yield "<h3>Loops</h3>" + _loops(made.loops)
+        told = "".join(f"<li>{escape(x.text())}</li>" for x in made.source_loops)
+        yield f"<h3>Loops of the source</h3><ul>{told}</ul>"
     listing = line_listing(f, module, facts=made.facts)
     yield "<h3>Registers along the code</h3>"
     yield ('<p class="dim">Bars: live in the order that the assembler is taken to run; line: in '
@@ -141,10 +144,9 @@ def _loops(loops: tuple[LoopReport, ...]) -> str:
         rows.append((
             "\N{NO-BREAK SPACE}" * 2 * (x.depth - 1) + x.header, x.line or "–", x.source or "–",
             x.trip_count if x.trip_count is not None else "unknown", x.instructions, x.max_live,
-            done, initiation_interval(x), u.reason or "",
+            done, initiation_interval(x),
         ))
-    head = ("loop", "line", "source", "trip", "body", "live", "unroll", "II", "why")
-    return _table(head, rows, text=8)
+    return _table(("loop", "line", "source", "trip", "body", "live", "unroll", "II"), rows)
 
 
 def _live(listing: LineListing) -> str:

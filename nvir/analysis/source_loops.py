@@ -1,0 +1,187 @@
+"""Loops of the code grouped by the loop of the source that they come from.
+
+A front end unrolls, peels and specialises loops before the assembler sees them, so that one loop of
+the source may be several of the code: a main loop with several copies of the body and a loop for
+the remainder, two versions under different conditions, copies in an unrolled loop around it.
+
+Method   The branch back of a loop carries the place of the loop's statement and of the calls that
+         it was inlined through; loops that share all of them are one loop of the source. Without
+         places a loop and a neighbour that counts down to zero behind it are one where the counts
+         of their operations are as n to 1. How often the body stands in a loop is told by the
+         operations that share place and spelling: by their number against that in the smallest
+         loop of the group; where all are the same, by a number that divides theirs and the stride
+         of an induction variable.
+Cost     linear in the instructions of loops.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+
+import attrs
+
+from nvir.analysis.induction import induction_variables
+from nvir.ir.block import Block
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+
+MOST_COPIES = 64  # of a body that are looked for in a loop without a remainder
+AGREEING = 0.7  # of the operations of a body that must stand as often as it is said to stand
+
+Place = tuple[int, int]  # number of a file, line
+Places = Callable[[Instruction], Sequence[Place]]
+Signature = Counter[Hashable]
+
+
+@attrs.frozen(eq=False)
+class LoopPart:
+    """A loop of the code, how often the body of the source's loop stands in it, and what it is:
+    "whole", "main", "remainder" or "version"."""
+
+    loop: Loop
+    copies: int
+    role: str
+
+
+@attrs.frozen(eq=False)
+class SourceLoop:
+    """A loop of the source.
+
+    places   (file number, line) of its statement and of the calls around it, innermost first;
+             empty where the code does not say
+    parts    what became of it, in the order of the code
+    """
+
+    places: tuple[Place, ...]
+    parts: tuple[LoopPart, ...]
+
+    @property
+    def copies(self) -> int:
+        """The front end's factor: copies of the body in an iteration of the main loop."""
+        return max(p.copies for p in self.parts)
+
+    @property
+    def main(self) -> LoopPart:
+        """The part in which most iterations run."""
+        return max(self.parts, key=lambda p: p.copies)
+
+    @property
+    def nounroll(self) -> bool:
+        """Whether the main loop says that it is not to be unrolled further."""
+        return has_pragma(self.main.loop)
+
+
+def has_pragma(loop: Loop) -> bool:
+    """Whether `.pragma "nounroll"` stands in the loop's first block, anywhere after its label."""
+    return "nounroll" in loop.header.pragmas or any(
+        i.form.name == "pragma" and "nounroll" in str(i.aux) for i in loop.header
+    )
+
+
+def source_loops(loops: Sequence[Loop], places: Places) -> list[SourceLoop]:
+    """The groups of a function's loops, in the order of their first loops.
+
+    `places` gives (file number, line) of an instruction, the inlined callee first.
+    """
+    groups: dict[Hashable, list[Loop]] = {}
+    at: dict[Hashable, tuple[Place, ...]] = {}
+    for loop in loops:
+        found, col = _statement(loop, places)
+        key: Hashable = (found, col) if found else loop
+        if not found and (before := _main_of(loop, groups)) is not None:
+            key = before
+        groups.setdefault(key, []).append(loop)
+        at[key] = found
+    return [_grouped(at[key], group) for key, group in groups.items()]
+
+
+def _statement(loop: Loop, places: Places) -> tuple[tuple[Place, ...], int]:
+    """Where the statement of a loop stands, and its column: the place of a branch back."""
+    for latch in loop.latches:
+        branch = latch.terminator
+        if branch is not None and branch.loc is not None and branch.loc.line:
+            return tuple(places(branch)), branch.loc.col
+    return (), 0
+
+
+def own_blocks(loop: Loop) -> list[Block]:
+    """The blocks of a loop that are in no loop within it."""
+    if not loop.children:
+        return loop.blocks
+    inner = {b for c in loop.children for b in c.members}
+    return [b for b in loop.blocks if b not in inner]
+
+
+def signature(loop: Loop, places: bool = True) -> Signature:
+    """How often each operation on memory or floating point stands in a loop, by place and
+    spelling; of a loop with none of them, each operation that is no copy."""
+    strong: Signature = Counter()
+    weak: Signature = Counter()
+    for b in own_blocks(loop):
+        for i in b:
+            f = i.form
+            loc = i.loc if places else None
+            if f.op.pseudo or f.is_phi or f.terminator or (loc is not None and not loc.line):
+                continue
+            heavy = f.reads or f.writes or (f.type is not None and f.type.is_float)
+            (strong if heavy else weak)[loc, f.name, f.type, f.space] += 1
+    return strong or weak
+
+
+def _main_of(loop: Loop, groups: dict[Hashable, list[Loop]]) -> Hashable | None:
+    """The key of the loop before this one of which this one, without places, is the remainder."""
+    if not any(v.step == -1 for v in induction_variables(loop)):
+        return None
+    mine = signature(loop, places=False)
+    for key in reversed(groups):
+        other = groups[key][-1]
+        if other is key and other.parent is loop.parent:
+            n, share = _ratio(signature(other, places=False), mine)
+            if n > 1 and share == 1 and _stride(other) % n == 0:
+                return key
+    return None
+
+
+def _ratio(many: Signature, one: Signature) -> tuple[int, float]:
+    """How often most operations of `one` stand in `many`, and the share for which that holds."""
+    votes: Counter[int] = Counter()
+    for key, n in one.items():
+        votes[round(many[key] / n)] += 1
+    votes.pop(0, None)
+    if not votes:
+        return 1, 0.0
+    best = max(votes, key=lambda r: (votes[r], r))
+    return best, votes[best] / len(one)
+
+
+def _stride(loop: Loop) -> int:
+    """What divides the strides of all integer induction variables; 0 where none is constant."""
+    steps = [v.step for v in induction_variables(loop) if v.kind == "int"]
+    return math.gcd(*(x for x in steps if isinstance(x, int)))
+
+
+def _grouped(places: tuple[Place, ...], group: list[Loop]) -> SourceLoop:
+    found = [signature(x) for x in group]
+    least = min(range(len(group)), key=lambda k: sum(found[k].values()))
+    copies = [_ratio(s, found[least])[0] for s in found]
+    if max(copies) == 1:
+        n = _copies(group[least], found[least])
+        copies = [n] * len(group)
+        role = "whole" if len(group) == 1 else "version"
+        return SourceLoop(places, tuple(LoopPart(x, n, role) for x in group))
+    return SourceLoop(places, tuple(
+        LoopPart(x, n, "main" if n > 1 else "remainder") for x, n in zip(group, copies, strict=True)
+    ))
+
+
+def _copies(loop: Loop, found: Signature) -> int:
+    """How often the body stands in a loop that has nothing to compare it with."""
+    stride = _stride(loop)
+    if stride == 1:
+        return 1
+    for n in range(min(max(found.values(), default=1), MOST_COPIES), 1, -1):
+        if stride % n == 0 and sum(c % n == 0 for c in found.values()) >= AGREEING * len(found):
+            return n
+    return 1

@@ -1,0 +1,223 @@
+"""What became of each loop of the source, in words: what the front end did, what ptxas will do.
+
+`SourceLoopReport` is an entry of `source_loops` of `nvir.report/1`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from nvir.analysis.source_loops import SourceLoop, source_loops
+from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
+from nvir.ir.loops import Loop
+from nvir.report.places import SourceLines, source_text
+
+if TYPE_CHECKING:
+    from nvir.report.facts import FunctionFacts
+
+FRONT_ENDS = {"NVIDIA NVVM Compiler": "nvcc", "LLVM NVPTX Back-End": "LLVM", "nvir": "nvir"}
+MARKED = 'it is marked .pragma "nounroll"'
+_STATEMENT = re.compile(r"\b(for|while|do)\b")
+
+
+@attrs.frozen
+class SourceLoopReport:
+    """One loop of the source.
+
+    places   ("file.cu", line) of its statement and of the calls around it, innermost first
+    copies   of the body in an iteration of the main loop: the front end's factor
+    roles    header → "whole", "main", "remainder" or "version", most copies first
+    actions  header → what ptxas does: "full", or the factor
+    front_end, assembler   sentences; the first is empty where the loop is as in the source
+    """
+
+    places: tuple[tuple[str, int], ...]
+    copies: int
+    roles: Mapping[str, str]
+    actions: Mapping[str, str | int | None]
+    front_end: str
+    assembler: str
+    advice: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """ "file.cu:12", with the call that it was inlined at; the label where there is none."""
+        if not self.places:
+            return next(iter(self.roles))
+        (file, line), *calls = self.places
+        at = f", called at {calls[-1][0]}:{calls[-1][1]}" if calls else ""
+        return f"{file}:{line}{at}"
+
+    def text(self, statement: str = "loop") -> str:
+        """The whole of it: "loop at k.cu:22: nvcc unrolled it by 4 (…); ptxas keeps it …"."""
+        where = f"{statement} at {self.place}" if self.places else f"loop {self.place}"
+        label = f" ({next(iter(self.roles))})" if self.places and not self.front_end else ""
+        said = "; ".join(x for x in (self.front_end, self.assembler) if x)
+        return f"{where}{label}: {said}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Its entry of `source_loops`."""
+        file, line = self.places[0] if self.places else (None, None)
+        return {
+            "file": file, "line": line,
+            "called_at": [f"{f}:{n}" for f, n in self.places[1:]],
+            "loops": list(self.roles),
+            "front_end": {"factor": self.copies, "roles": list(self.roles.values()),
+                          "text": self.front_end or None},
+            "assembler": {"factors": list(self.actions.values()), "text": self.assembler},
+            "advice": list(self.advice),
+        }
+
+
+def of_function(facts: FunctionFacts, source: SourceLines, producer: str
+                ) -> tuple[SourceLoopReport, ...]:
+    """The entries of a function; `producer` is what its PTX says of where it comes from."""
+    if not facts.loops:
+        return ()
+    front_end = FRONT_ENDS.get(producer, "the front end")
+    return tuple(
+        _told(g, source, facts.unroll, front_end)
+        for g in source_loops(facts.loops, source.numbers)
+    )
+
+
+def _told(
+    g: SourceLoop, source: SourceLines, unroll: Mapping[str, UnrollDecision], front_end: str
+) -> SourceLoopReport:
+    g = attrs.evolve(g, parts=tuple(sorted(g.parts, key=lambda p: -p.copies)))  # as it is told
+    decided = {p.loop.header.name: unroll.get(p.loop.header.name) for p in g.parts}
+    return SourceLoopReport(
+        tuple((source.file(f), n) for f, n in g.places), g.copies,
+        {p.loop.header.name: p.role for p in g.parts},
+        {name: "full" if d is not None and d.action == "full" else d.factor if d else None
+         for name, d in decided.items()},
+        _front_end(g, front_end), _assembler(g, decided, front_end),
+    )
+
+
+def _front_end(g: SourceLoop, name: str) -> str:
+    """What the front end did; "" of a loop that it left as it is."""
+    asked = f", as `#pragma unroll {g.copies}` asks" if g.nounroll and name == "nvcc" else ""
+    by_role: dict[str, list[Loop]] = {}
+    for p in g.parts:
+        by_role.setdefault(p.role, []).append(p.loop)
+    parts = ", ".join(
+        f"{_ROLES[role]}{'s' * (len(found) > 1)} {_headers(found)}"
+        for role, found in by_role.items()
+    )
+    if g.copies > 1:
+        rest = "" if "remainder" in by_role or "version" in by_role else "; no loop for a remainder"
+        return f"{name} unrolled it by {g.copies} ({parts}{rest}){asked}"
+    if len(g.parts) > 1:
+        return f"{name} made {len(g.parts)} loops of it ({parts})"
+    return f"{name} marks it nounroll{asked}" if asked else ""
+
+
+_ROLES = {"whole": "loop", "main": "main loop", "remainder": "remainder", "version": "version"}
+
+
+def _headers(loops: Sequence[Loop]) -> str:
+    return ", ".join(x.header.name for x in loops)
+
+
+def _assembler(
+    g: SourceLoop, decided: Mapping[str, UnrollDecision | None], front_end: str
+) -> str:
+    """What ptxas will do with the parts: those of one fate and reason together."""
+    fates: dict[tuple[str, str], list[str]] = {}
+    roles = [p.role for p in g.parts]
+    for p in g.parts:
+        d = decided[p.loop.header.name]
+        if d is None or d.reason == "pass not available":
+            return ""
+        marked = d.code is UnrollCode.NOUNROLL and "pragma" in d.reason
+        why = f"{front_end} marks it nounroll" if marked and g.copies > 1 else because(d)
+        alone = roles.count(p.role) == 1 and p.role in ("main", "remainder")
+        what = f"the {_ROLES[p.role]}" if alone else p.loop.header.name
+        fates.setdefault((_fate(d), why), []).append(what)
+    if len(fates) == 1:
+        (does, why), names = next(iter(fates.items()))
+        if why == MARKED and g.copies == 1 == len(g.parts) and front_end == "nvcc":
+            return "ptxas keeps it so"
+        them = "it" if len(names) == 1 else "both" if len(names) == 2 else "all of them"
+        return f"ptxas {does.replace('#', them)} because {why}"
+    if len({does for does, _ in fates}) == 1:
+        does = next(iter(fates))[0].replace("#", "both" if len(g.parts) == 2 else "all of them")
+        reasons = "; ".join(f"{' and '.join(n)} because {why}" for (_, why), n in fates.items())
+        return f"ptxas {does}: {reasons}"
+    return "ptxas " + "; ".join(
+        f"{does.replace('#', ' and '.join(names))} because {why}"
+        for (does, why), names in fates.items()
+    )
+
+
+def _fate(d: UnrollDecision) -> str:
+    if d.action == "full":
+        return "unrolls # fully"
+    return f"unrolls # by {d.factor}" if d.action == "partial" else "keeps #"
+
+
+def decision_text(d: UnrollDecision) -> str:
+    """What ptxas does with one loop, and why."""
+    return f"ptxas {_fate(d).replace('#', 'it')} because {because(d)}"
+
+
+def because(d: UnrollDecision) -> str:
+    """The reason of a decision as the rest of a sentence after "because"."""
+    if d.step or not d.reason:  # of the documented steps
+        return d.reason or "no reason is known"
+    if d.action == "full":
+        return f"{_iterations(d)} are few enough as straight-line code"
+    if d.action == "partial":
+        if d.T is not None:
+            return f"{_iterations(d)} are too many as straight-line code, {d.factor} copies are not"
+        loads = " with loads" if "with a load" in d.reason else ""
+        return f"the trip count is not known and the body is small{loads}"
+    if d.code is UnrollCode.NO_FACTOR and d.T is not None:
+        also = next((text for mark, text in _NO_FACTOR.items() if mark in d.reason), "")
+        return f"{_iterations(d)} are too many as straight-line code{also}"
+    if d.code is UnrollCode.NO_FACTOR:
+        return "the trip count is not known and the body is too large"
+    if d.code is UnrollCode.DEGENERATE and "2³¹" in d.reason:
+        return "iterations times instructions are 2³¹ or more"
+    found = re.match(r"(.*) in the body of an unknown trip count", d.reason)
+    if found is not None:
+        return f"the trip count is not known and the body has {found[1]}"
+    for start, sentence in _SENTENCES.items():
+        if d.reason.startswith(start):
+            return sentence + d.reason.removeprefix(start)
+    return d.reason
+
+
+def _iterations(d: UnrollDecision) -> str:
+    return f"{d.T} iterations"
+
+
+_NO_FACTOR = {
+    "a branch in the body": " and the body has a branch",
+    "copies save": " and copies would save too little",
+    "; 2·": " and so are two copies",
+}
+_SENTENCES = {
+    '.pragma "nounroll"': MARKED,
+    "unknown trip count and a stride": "the trip count is not known and the stride is",
+}
+
+
+def shown(made: Sequence[SourceLoopReport], folders: Sequence[Path]) -> list[str]:
+    """A sentence for each loop, beginning with its keyword where its source lies in `folders`."""
+    names = {n: x.places[0][0] for n, x in enumerate(made) if x.places}
+    files = dict(enumerate(sorted(set(names.values()))))
+    found = {files[n]: lines for n, lines in source_text(files, folders).items()}
+    out = []
+    for x in made:
+        lines = found.get(x.places[0][0], []) if x.places else []
+        at = x.places[0][1] if lines else 0
+        word = _STATEMENT.search(lines[at - 1]) if 0 < at <= len(lines) else None
+        out.append(x.text(word[1] if word is not None else "loop"))
+    return out
