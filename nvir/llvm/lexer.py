@@ -8,7 +8,8 @@ Comments are left out.
 
 Names that need no quotes lose them, so that equal names are equal tokens.
 
-Cost     One `findall` a line: 0.15 µs a token.
+Cost     A line without strings is split at blanks once its punctuation stands between blanks; any
+         other, and one with a word that is not one token, costs a `findall`, 0.5 µs a token.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from bisect import bisect_right
 
 from nvir.ir.errors import Diagnostic
 
+PUNCTUATION = ",(){}=*[]<>"
 # The commonest kinds first: the engine tries them in order. The blanks belong to the pattern, for a
 # search that never has to move on is twice as fast.
 TOKEN = re.compile(
     r"\s*("
     r"[%@](?:[-\w$.]+|\"[^\"]*\")"
-    r"|[,(){}=*\[\]<>]"
+    rf"|[{re.escape(PUNCTUATION)}]"
     r"|c?\"[^\"]*\":?"
     r"|[a-zA-Z_$][-\w$.]*:?|\$\"[^\"]*\""
     r"|!(?:[-\w$.]|\\[0-9A-Fa-f]{2})*|#\w+"
@@ -35,6 +37,7 @@ TOKEN = re.compile(
     r"|[^\s\"]|\""
     r")", re.ASCII
 )
+_ODD = re.compile(r"[\x1c-\x1f\x80-\U0010ffff]")  # what `split` may take for a blank
 _COMMENT = re.compile(r'("[^"]*")|;.*')
 END = ""  # the token behind the last one
 
@@ -66,17 +69,29 @@ class Text:
             self._scan()
         self.count = len(self.tokens)
         if '"' in text:
-            names = {t: _plainly(t) for t in set(self.tokens) if '"' in t}
-            self.tokens = [names.get(t, t) for t in self.tokens]
+            names = {t: plain for t in set(self.tokens) if '"' in t and (plain := _plainly(t)) != t}
+            self.tokens = [names.get(t, t) for t in self.tokens] if names else self.tokens
         self.tokens += (END,) * 8  # looking ahead needs no care
 
     def _scan(self) -> None:
+        spaced = "\n".join(self.lines)
+        for mark in PUNCTUATION:
+            spaced = spaced.replace(mark, f" {mark} ")
         tokens: list[str] = []
         first: list[int] = []
-        find = TOKEN.findall
-        for line in self.lines:
+        find, odd = TOKEN.findall, _ODD.search(spaced) is not None
+        good: set[str] = set()  # words that are one token
+        for line, words in zip(self.lines, spaced.split("\n"), strict=True):
             first.append(len(tokens))
-            tokens += find(_without_comment(line) if ";" in line else line)
+            if '"' in line or (odd and _ODD.search(line)):
+                tokens += find(_without_comment(line))
+                continue
+            split = words.partition(";")[0].split()
+            if not good.issuperset(split):
+                if any(find(w) != [w] for w in split if w not in good):
+                    split = find(line.partition(";")[0])
+                good.update(split)
+            tokens += split
         self.tokens, self.first = tokens, first
 
     def line_of(self, at: int) -> int:
