@@ -164,8 +164,7 @@ class Instruction(Value, Printed):
     @property
     def has_effect(self) -> bool:
         """Whether it must stay although no result is used."""
-        f = self.form
-        return f.writes or f.pinned or f.sync or f.terminator or f.is_call or f.convergent
+        return self.form.has_effect
 
     # ---------------------------------------------------------- changing
 

@@ -37,7 +37,11 @@ TOKEN = re.compile(
     r"|[^\s\"]|\""
     r")", re.ASCII
 )
-_ODD = re.compile(r"[\x1c-\x1f\x80-\U0010ffff]")  # what `split` may take for a blank
+# The words that are surely one token, and what only `str.split` takes for a blank.
+_ONE = re.compile(
+    rf"[%@][-\w$.]+|[a-zA-Z_$][-\w$.]*:?|[!#]\w*|-?\d+|[{re.escape(PUNCTUATION)}]", re.ASCII
+)
+_BLANK = re.compile(r"[\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _COMMENT = re.compile(r'("[^"]*")|;.*')
 END = ""  # the token behind the last one
 
@@ -73,26 +77,28 @@ class Text:
             self.tokens = [names.get(t, t) for t in self.tokens] if names else self.tokens
         self.tokens += (END,) * 8  # looking ahead needs no care
 
-    def _scan(self) -> None:
+    def _scan(self, several: frozenset[str] = frozenset()) -> None:
+        """Fill `tokens` and `first`; `several` are words that are known to be several tokens."""
         spaced = "\n".join(self.lines)
+        plain = _BLANK.search(spaced) is None
         for mark in PUNCTUATION:
             spaced = spaced.replace(mark, f" {mark} ")
         tokens: list[str] = []
         first: list[int] = []
-        find, odd = TOKEN.findall, _ODD.search(spaced) is not None
-        good: set[str] = set()  # words that are one token
+        find = TOKEN.findall
         for line, words in zip(self.lines, spaced.split("\n"), strict=True):
             first.append(len(tokens))
-            if '"' in line or (odd and _ODD.search(line)):
+            if '"' in line or not plain:
                 tokens += find(_without_comment(line))
                 continue
-            split = words.partition(";")[0].split()
-            if not good.issuperset(split):
-                if any(find(w) != [w] for w in split if w not in good):
-                    split = find(line.partition(";")[0])
-                good.update(split)
-            tokens += split
+            split = (words.partition(";")[0] if ";" in words else words).split()
+            tokens += split if several.isdisjoint(split) else find(line.partition(";")[0])
         self.tokens, self.first = tokens, first
+        if not several:
+            one = _ONE.fullmatch
+            unsure = [w for w in set(tokens) if not one(w) and find(w) != [w]]
+            if unsure:
+                self._scan(frozenset(unsure))
 
     def line_of(self, at: int) -> int:
         """The line, from 0, that token number `at` stands in."""

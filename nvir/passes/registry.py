@@ -116,11 +116,14 @@ class Pass:
         """A name of the pass's module; `given` where it has none, or the row names no module."""
         if not isinstance(self._run, str) and not self._home:
             return given
-        return getattr(importlib.import_module(self.home), name, given)
+        return getattr(_module(self.home), name, given)
 
     def option_table(self) -> dict[str, Option]:
         """The options by their key in pipeline text."""
         return _option_table(self.options)
+
+
+_module = functools.cache(importlib.import_module)
 
 
 @functools.cache

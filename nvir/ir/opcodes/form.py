@@ -64,6 +64,7 @@ class Form:
     ties            (result index, operand index) that share a register
     reads, writes, sync, pinned, convergent, pure, terminator, is_call
                     effects of row and modifiers together
+    has_effect      an instruction stays although no result is used
     commutes        written sources 0 and 1 may change places
     invariant       a read that no store can change: .nc, .const, kernel .param
     """
@@ -76,6 +77,7 @@ class Form:
         "convergent",
         "guard",
         "guard_index",
+        "has_effect",
         "invariant",
         "is_call",
         "is_phi",
@@ -142,6 +144,10 @@ class Form:
         self.sync = op.sync or (ordered and (op.reads or op.writes) and "relaxed" not in self.mods)
         self.pinned = op.pinned or ordered
         self.convergent, self.terminator, self.is_call = op.convergent, op.terminator, op.is_call
+        self.has_effect = bool(
+            self.writes or self.pinned or self.sync or self.terminator or self.is_call
+            or self.convergent
+        )
         self.pure = op.pure and not self.pinned
         # Mixed forms such as add.f32.f16 read sources of different types.
         self.commutes = op.commutes and len(set(types)) < 2

@@ -20,7 +20,7 @@ Source   Cytron, Ferrante, Rosen, Wegman, Zadeck, TOPLAS 13(4), 1991, section 7.
 
 from __future__ import annotations
 
-from nvir.ir import Form, Function, Instruction, Value
+from nvir.ir import Function, Instruction, Value
 from nvir.ir.ssa.rewrite import discard
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
@@ -47,18 +47,13 @@ def dead_instructions(function: Function) -> list[Instruction]:
     One walk backwards meets nearly every use before its definition. What a live instruction
     names only from before it (round a loop, or in a layout out of order) is brought back after.
     """
-    has_effect: dict[Form, bool] = {}
     alive: set[Value] = set()  # values that live instructions name
     name = alive.update
     passed_by: list[Instruction] = []
     for block in reversed(function.blocks):
         i = block.last
         while i is not None:
-            form = i.form
-            effect = has_effect.get(form)
-            if effect is None:
-                effect = has_effect[form] = i.has_effect
-            if effect or i in alive or (i._results is not None and _names_one(alive, i)):
+            if i.form.has_effect or i in alive or (i._results is not None and _names_one(alive, i)):
                 name(i._operands)
             else:
                 passed_by.append(i)

@@ -21,7 +21,9 @@ from __future__ import annotations
 import re
 
 from nvir.ir import Argument, Constant, Function, Instruction, ParseError, Value
+from nvir.ir.clone import clone_function
 from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.symbols import Variable
 from nvir.ir.types import B16, B32, B64, B128, F32, F64, PRED, PointerType, ScalarType
 from nvir.passes.select.parts import parts
 from nvir.passes.select.rules.convert import extended, resize
@@ -127,14 +129,16 @@ def _read(
     results = f"({returned}) " if returned else ""
     body = "\n".join([*copies, _statements(text)])
     source = f"{head}{symbols}.func {results}$asm({taken})\n{{\n{{\n{body}\n}}\nret;\n}}\n"
-    try:
-        read = read_ptx(source)
-    except ParseError as e:
-        raise s.fail(f'inline assembly "{asm.template}": {e.errors[0].message}') from e
-    function = read["$asm"]
-    if function.locals or any(i.form.is_call for i in function.instructions()):
-        raise s.fail(f'variables or calls in inline assembly "{asm.template}"')
-    return function
+    function = s.module.templates.get(source)
+    if function is None:
+        try:
+            read = read_ptx(source)
+        except ParseError as e:
+            raise s.fail(f'inline assembly "{asm.template}": {e.errors[0].message}') from e
+        function = s.module.templates[source] = read["$asm"]
+        if function.locals or any(i.form.is_call for i in function.instructions()):
+            raise s.fail(f'variables or calls in inline assembly "{asm.template}"')
+    return clone_function(function)
 
 
 def _statements(text: str) -> str:
@@ -210,12 +214,9 @@ def _splice_blocks(s: Selector, body: Function, mapping: dict[Value, Value]) -> 
 
 def _mapped(s: Selector, v: Value, mapping: dict[Value, Value]) -> Value:
     found = mapping.get(v)
-    if found is not None:
-        return found
-    for g in s.module.target.globals:
-        if v.__class__ is g.__class__ and v.name == g.name:
-            return g
-    return v
+    if found is None and isinstance(v, Variable):
+        found = next((g for g in s.module.target.globals if g.name == v.name), None)
+    return v if found is None else found
 
 
 def _mark(s: Selector, moved: list[Instruction]) -> None:

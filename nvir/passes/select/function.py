@@ -130,7 +130,9 @@ def _sweep(f: Function) -> None:
     work = [i for b in f.rpo for i in b]
     while work:
         i = work.pop()
-        if i.block is None or i.has_effect or any(r.has_uses for r in i.results):
+        if i.block is None or i.form.has_effect or i._uses is not None or (
+            i._results is not None and any(r.has_uses for r in i._results)
+        ):
             continue
         operands = i.operands
         f.marks.pop(i, None)

@@ -48,6 +48,7 @@ class ModuleSelector:
         self.symbols: dict[Symbol, Symbol] = {}
         self.names: set[str] = set()
         self.assembled: dict[str, Symbol] = {}  # what assembly at module level makes
+        self.templates: dict[str, Function] = {}  # inline assembly that was read, by its text
         self.named = _named(source)
         self.alignments = abi.alignments(source)
         self.selected: list[Selector] = []

@@ -100,13 +100,14 @@ class Combiner:
         """What takes the place of an instruction; itself where it was changed; None: nothing."""
         form, operands = i.form, i._operands
         if form.pure and operands:
-            if all(v.__class__ is Constant for v in operands):
-                bits = evaluate(i)
-                if bits is not None:
-                    self.counts["folded"] += 1
-                    return literal_of(i.type, bits)
-            elif operands[0].__class__ is Constant and self._swap(i):
-                return i
+            if operands[0].__class__ is Constant:
+                if all(v.__class__ is Constant for v in operands):
+                    bits = evaluate(i)
+                    if bits is not None:
+                        self.counts["folded"] += 1
+                        return literal_of(i.type, bits)
+                elif self._swap(i):
+                    return i
             found = self.matcher.candidates(i)
             if found:
                 made = rewrite(found, i, self.make)
