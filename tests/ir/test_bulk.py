@@ -1,0 +1,47 @@
+"""Bulk work: the collector pauses, and what is dropped in circles is still collected."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import nvir.ir.bulk as bulk_module
+from nvir.ir.bulk import bulk
+
+
+class Ring:
+    def __init__(self) -> None:
+        self.me = self
+
+
+def test_the_collector_pauses_and_goes_on():
+    assert gc.isenabled()
+    with bulk():
+        assert not gc.isenabled()
+        with bulk():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled() and gc.get_freeze_count() == 0
+
+
+def test_dropped_circles_are_collected_when_enough_is_new(monkeypatch):
+    monkeypatch.setattr(bulk_module, "LEAST", 500)
+    monkeypatch.setattr(bulk_module, "_limit", 500)
+    monkeypatch.setattr(bulk_module, "_new", 0)
+    alive = []
+    for _ in range(20):
+        with bulk():
+            rings = [Ring() for _ in range(100)]
+        alive.append(weakref.ref(rings[0]))
+        del rings
+    assert alive[0]() is None
+
+
+def test_what_the_user_froze_stays_frozen():
+    gc.freeze()
+    try:
+        with bulk():
+            pass
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
