@@ -21,7 +21,8 @@ def test_the_collector_pauses_and_goes_on():
         with bulk():
             pass
         assert not gc.isenabled()
-    assert gc.isenabled() and gc.get_freeze_count() == 0
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
 
 
 def test_dropped_circles_are_collected_when_enough_is_new(monkeypatch):
