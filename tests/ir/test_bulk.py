@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import weakref
 
-import nvir.ir.bulk as bulk_module
 from nvir.ir.bulk import bulk
+
+bulk_module = importlib.import_module("nvir.ir.bulk")  # the package has the function by this name
 
 
 class Ring:
