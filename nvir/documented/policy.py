@@ -1,4 +1,4 @@
-"""The policy `documented`: the notes' decisions on unrolling and hoisting, with a run's knobs."""
+"""The policy `documented`: what the notes decide on loops, with the knobs of a run."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from nvir.analysis.hoisting.nest import Nest
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.documented.hoist.core import Core, CoreKnobs
 from nvir.documented.hoist.stages import iteration_limit
+from nvir.documented.pipelining import phase_24
 from nvir.documented.unroll.facts import pre_scan
 from nvir.documented.unroll.steps import BLOCKS_LEAST, Rules, documented_decisions
 from nvir.ir import Block, Function, Loop
@@ -158,4 +159,4 @@ def hoisting(ctx: Context, pass_id: int, nest: Nest) -> Core:
     return Core(ctx, pass_id, nest, read)
 
 
-POLICY = DecisionPolicy(unroll_guard, unrolling, hoisting)
+POLICY = DecisionPolicy(unroll_guard, unrolling, hoisting, phase_24)

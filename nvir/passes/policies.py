@@ -11,7 +11,7 @@ one. A policy changes which loop is transformed, never whether the result is rig
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from nvir.assembler.unroll.decision import UnrollDecision
     from nvir.ir.block import Block
     from nvir.passes.context import Context
+    from nvir.passes.loop.pipeline.feasible import Obstacle
     from nvir.passes.loop.unroll.prepare import Refusals
+    from nvir.sm.loopgraph import LoopGraph
 
 _MODULES = {"observed": "nvir.passes.loop.observed", "documented": "nvir.documented.policy"}
 
@@ -46,11 +48,22 @@ class Hoisting(Protocol):
 
 
 @attrs.frozen
+class PipelineSlots:
+    """A modulo schedule: its interval, and when each instruction of the block, by its number,
+    begins in its own iteration."""
+
+    ii: int
+    times: dict[int, int]
+
+
+@attrs.frozen
 class DecisionPolicy:
     """unroll_guard   why the unroller does not run, or ""
     unrolling   the decision on each of the loops, by its header; the last argument: a pragma of
                 the module forces copies
     hoisting    of one instance (0 to 3) of licm over a nest
+    pipelining  the slots of a loop of one block, given the level at which loads hit, or why it has
+                none; None leaves it to loop-pipeline's own model
     """
 
     unroll_guard: Callable[[Function, Context], str]
@@ -58,6 +71,17 @@ class DecisionPolicy:
         [Function, Context, list[Loop], Refusals, bool], dict[Block, UnrollDecision]
     ]
     hoisting: Callable[[Context, int, Nest], Hoisting]
+    pipelining: Callable[[Loop, Context, str], PipelineSlots | tuple[Obstacle, str]] | None = None
+
+
+def slots_of(graph: LoopGraph, ii: int, starts: Sequence[int]) -> PipelineSlots:
+    """The slots by the starts of a graph's operations: an instruction begins with its first."""
+    number = {i: k for k, i in enumerate(graph.loop.header)}
+    times: dict[int, int] = {}
+    for t, op in zip(starts, graph.operations, strict=True):
+        k = number[op.parent]
+        times[k] = min(t, times.get(k, t))
+    return PipelineSlots(ii, times)
 
 
 def decision_policy(name: str) -> DecisionPolicy:

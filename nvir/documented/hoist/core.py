@@ -151,7 +151,11 @@ class Core:
             cbo=k.cbo if loop.parent is None else k.cbo_inner, scale=k.scale,
         )
         marks = Marks(block.rpo_index)
-        scope = HoistScope(region, self.pass_id, not simple, gone, lambda i: i not in legal)
+        kept = {s.instruction for s in region.stay}
+        scope = HoistScope(
+            region, self.pass_id, not simple, gone,
+            lambda i: i not in legal and (not i.form.pure or i in kept),
+        )
         if k.sets:
             from nvir.documented.hoist.sets import build_invariant_set, classify
 

@@ -144,7 +144,7 @@ class HoistScope:
     """What the marking stages know of the loop.
 
     gone      what has left it already
-    blocked   operations that must stay, whatever their operands
+    blocked   operations that must stay for what they do, whatever their operands
     """
 
     region: HoistRegion

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 import attrs
 
 from nvir.ir import Block, Constant, Form, Instruction, Value
+from nvir.ir.text.trace import step
 from nvir.sm.latency import latency_class
 from nvir.sm.profile import Profile
 
@@ -40,6 +41,7 @@ class Obstacle(enum.Enum):
     EARLY_EXIT = "lanes may leave it at {what}"
     PRAGMA = "it is not to be unrolled, and knob OkToPipelineNoUnroll is 0"
     PIPELINED = "it is a pipeline already"
+    STRIDE = "it does not count as it would have to: {what}"
     NOT_COPIED = "it cannot be copied: {what}"
     UNKNOWN = "{what} is no operation that the table knows"
     BARRIER = "{what} is a barrier or a fence, which no iteration may cross"
@@ -97,6 +99,7 @@ def check(i: Instruction, *, parts: bool = True, level: int = 3) -> Finding:
     return Finding(Feasibility.ACCEPT, slots=min(2, len(i.operands)))
 
 
+@step("SWP-04", "2 feasibility", "block")
 def infeasible(block: Block, *, parts: bool) -> tuple[Obstacle, Instruction] | None:
     """The first instruction of a body that rejects it, with the reason."""
     for i in block:
@@ -121,6 +124,7 @@ class Annotation:
 REWRITES = 6  # the default class: what differs from it is annotated
 
 
+@step("SWP-03", "1 annotate")
 def annotate(instructions: Iterable[Instruction], profile: Profile) -> list[Annotation]:
     """Latency classes of the register operands that differ from the default class.
 

@@ -66,6 +66,7 @@ from nvir.passes.loop.pipeline.schedule_file import (
 from nvir.passes.loop.unroll.prepare import CopyRegion, Refusals
 from nvir.passes.loop.unroll.transform import NOUNROLL
 from nvir.passes.loop.unroll.unroll_decision import decide
+from nvir.passes.policies import PipelineSlots, decision_policy, slots_of
 from nvir.passes.remarks import Code, analysis, missed, passed
 from nvir.sm.loopgraph import loop_graph, variant
 from nvir.sm.machine import Expansion
@@ -147,6 +148,7 @@ class _Pipeliner:
     def __init__(self, function: Function, ctx: Context) -> None:
         self.function, self.ctx = function, ctx
         self.options: Options = ctx.options
+        self.noted = decision_policy(ctx.policy).pipelining
         self._divergence: Divergence | None = None
         self._factors: dict[str, int] | None = None
         self.prices: Prices | None = None
@@ -155,7 +157,7 @@ class _Pipeliner:
     def loop(self, loop: Loop) -> bool:
         """Pipeline a loop, or remark why not."""
         why = self._against(loop)
-        if why is None and self.options.stages == "all":
+        if why is None and (self.options.stages == "all" or self.noted is not None):
             why = self._all(loop)
             if why is None:
                 return True
@@ -208,17 +210,13 @@ class _Pipeliner:
             if any(r.type.name == "cc" and r.has_uses for r in i.results):
                 return Obstacle.PINNED, i.form.spelling
         try:
-            graph = loop_graph(loop, self.ctx.profile, level=self.options.level)
-            if len(graph.operations) > LARGEST:
-                return Obstacle.TOO_LARGE, str(len(graph.operations))
-            made = schedule_loop(graph)
+            slots = self._slots(loop) if self.noted is None else self.noted(
+                loop, self.ctx, self.options.level
+            )
         except NvirError as e:
             return Obstacle.TEMPLATE, str(e)
-        number = {i: k for k, i in enumerate(loop.header)}
-        times: dict[int, int] = {}
-        for t, op in zip(made.times, graph.operations, strict=True):
-            k = number[op.parent]
-            times[k] = min(t, times.get(k, t))
+        if isinstance(slots, tuple):
+            return slots
         header = str(loop.header.name)
         scratch = clone_function(self.function)  # bringing the loop into form changes it
         scratch.analyze_cfg()
@@ -226,17 +224,25 @@ class _Pipeliner:
         obstacle = body.test_loads
         if obstacle is not None:
             return Obstacle.TEST, obstacle.form.spelling
-        found = _in_stages(body, times, made.ii)
+        found = _in_stages(body, slots)
         if found is None or found.count < 2:
             return Obstacle.NO_GAIN, "the modulo schedule has one stage"
         why = _against_stages(body, found)
         if why is not None:
             return why
         body, region = body_of(self.function, header)
-        found = _in_stages(body, times, made.ii)
+        found = _in_stages(body, slots)
         assert found is not None
-        self._expand(loop, body, region, found, made.ii)
+        self._expand(loop, body, region, found, slots.ii)
         return None
+
+    def _slots(self, loop: Loop) -> PipelineSlots | tuple[Obstacle, str]:
+        """The modulo schedule of the machine's own graph."""
+        graph = loop_graph(loop, self.ctx.profile, level=self.options.level)
+        if len(graph.operations) > LARGEST:
+            return Obstacle.TOO_LARGE, str(len(graph.operations))
+        made = schedule_loop(graph)
+        return slots_of(graph, made.ii, made.times)
 
     def _expand(
         self, loop: Loop, body: Body, region: CopyRegion, found: Staged, ii: int
@@ -403,7 +409,7 @@ def _against_stages(body: Body, found: Staged) -> tuple[Obstacle, str] | None:
     return Obstacle.SHORT, str(trip.count)
 
 
-def _in_stages(body: Body, times: dict[int, int], ii: int) -> Staged | None:
+def _in_stages(body: Body, slots: PipelineSlots) -> Staged | None:
     """The stages of a body by the starts of its instructions, numbered in the block."""
-    starts = {i: times[k] for k, i in enumerate(body.block) if k in times}
-    return by_times(body, starts, ii)
+    starts = {i: slots.times[k] for k, i in enumerate(body.block) if k in slots.times}
+    return by_times(body, starts, slots.ii)

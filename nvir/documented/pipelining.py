@@ -1,0 +1,164 @@
+"""Phase 24 of the documented compiler: from latency classes to the slots of a modulo schedule.
+
+    0  VerifyStride    the loop counts, and its body writes neither variable nor bound
+    1  annotate        a latency class for each operand (pipeline/feasible.py)
+    2  feasibility     60 or 130 for each instruction (the same)
+    3  graph           an edge's latency is the producer's stall count, which the classes of its
+                       operands 0 and 1 cap; each machine operation takes the pipe of its class
+    4  MII             the larger of recurrences and of class_resource_bound
+    5  slots           modulo scheduling from MII on
+    6  expand          prologue, kernel, epilogue (pipeline/expand.py)
+
+Readings (the notes leave them open)
+    operand 0   is the result, so its class is that of the operation; operand 1 the first source
+    class 8     has a pipe of its own (SFU), of width 1
+
+Cost     that of the modulo schedule.
+Source   the notes on ptxas, phase 24.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from nvir.analysis.analyses import Analyses
+from nvir.analysis.induction import trip_count
+from nvir.documented.unroll.facts import counted_exit
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+from nvir.ir.text.trace import looking_at, step
+from nvir.ir.values import Constant, Value
+from nvir.passes.context import Context
+from nvir.passes.loop.pipeline.feasible import Annotation, Obstacle, annotate, infeasible
+from nvir.passes.loop.pipeline.loop_pipeline import LARGEST
+from nvir.passes.policies import PipelineSlots, slots_of
+from nvir.sm.graph import DependenceGraph
+from nvir.sm.latency import (
+    LONG_PIPE,
+    PIPE_NAMES,
+    PIPE_OF_CLASS,
+    PIPE_WIDTHS,
+    class_resource_bound,
+    latency_class,
+    register_class_latency,
+    stall_cycles,
+)
+from nvir.sm.loopgraph import LoopGraph, loop_graph
+from nvir.sm.mii import minimum_ii
+from nvir.sm.profile import Profile
+from nvir.sm.schedule.driver import modulo_schedule
+
+UNIFORM, DEFAULT_CLASS = 5, 0  # register classes: uniform registers, all others
+SFU = "SFU"
+LIMITS = {**dict(zip(PIPE_NAMES, PIPE_WIDTHS, strict=True)), SFU: 1}
+
+
+@attrs.frozen
+class OperandClasses:
+    """The latency classes of an instruction's operands 0 (its result) and 1 (its first source)."""
+
+    result: int
+    source: int
+
+    @property
+    def pipes(self) -> tuple[int, int]:
+        return PIPE_OF_CLASS[self.result], PIPE_OF_CLASS[self.source]
+
+
+def phase_24(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obstacle, str]:
+    """The slots of a loop's instructions, or what is in the way, in the order of the notes."""
+    looking_at(loop.header.name)
+    why = verified(loop)
+    if why:
+        return Obstacle.STRIDE, why
+    body = [i for i in loop.header if not i.form.is_phi]
+    classes = operand_classes(body, annotate(body, ctx.profile), ctx.profile)
+    parts = loop.header in Analyses.of(loop.header.function).divergence.divergent_loops
+    found = infeasible(loop.header, parts=parts)
+    if found is not None:
+        return found[0], found[1].form.spelling
+    plain = loop_graph(loop, ctx.profile, level=level, policy="documented")
+    if len(plain.operations) > LARGEST:
+        return Obstacle.TOO_LARGE, str(len(plain.operations))
+    graph = class_graph(plain, classes)
+    mii = minimum(graph, resources(plain))
+    return slots(plain, graph, mii)
+
+
+@step("SWP-20", "0 VerifyStride", "loop")
+def verified(loop: Loop) -> str:
+    """Why the loop does not count as phase 24 needs it, or ""."""
+    found = counted_exit(loop, trip_count(loop))
+    return found[1] if isinstance(found, tuple) else ""
+
+
+@step("LAT-05", "1 classes of operands 0 and 1")
+def operand_classes(
+    body: Sequence[Instruction], annotated: Sequence[Annotation], profile: Profile
+) -> dict[Instruction, OperandClasses]:
+    """Of each instruction; a first source that was annotated has that class, one that no
+    instruction makes the class of its register."""
+    said = {(a.instruction, a.index): a.latency_class for a in annotated}
+    return {
+        i: OperandClasses(
+            latency_class(i.form.spelling, profile),
+            said.get((i, 0), register_class_latency(_register_class(i.operands[:1]))),
+        )
+        for i in body
+    }
+
+
+def _register_class(sources: Sequence[Value]) -> int:
+    made = [v for v in sources if not isinstance(v, Constant)]
+    return UNIFORM if made and made[0].definer is None else DEFAULT_CLASS
+
+
+def pipe_name(code: int) -> str:
+    """The pipe of a latency class, by its name."""
+    pipe = PIPE_OF_CLASS[code]
+    return SFU if pipe == LONG_PIPE else PIPE_NAMES[pipe]
+
+
+@step("SWP-09", "3 graph")
+def class_graph(
+    plain: LoopGraph, classes: Mapping[Instruction, OperandClasses]
+) -> DependenceGraph:
+    """The loop's dependences with the latencies and pipes that the classes give."""
+    carried = set(plain.register_edges)
+    edges = [
+        (a, b, stall(cycles, classes[plain.operations[a].parent]) if k in carried else cycles, far)
+        for k, (a, b, cycles, far) in enumerate(plain.graph.edges)
+    ]
+    nodes = [pipe_name(code) for code in machine_classes(plain)]
+    return DependenceGraph(nodes, edges, LIMITS)
+
+
+@step("LAT-06", "3 stall", "table", "of")
+def stall(table: int, of: OperandClasses) -> int:
+    """Cycles from a producer to its reader: the table's, capped by the pipes of its operands."""
+    return stall_cycles(table, *of.pipes, literal=True)
+
+
+def machine_classes(plain: LoopGraph) -> list[int]:
+    """The latency class of each machine operation of the loop."""
+    return [latency_class(op.family or "", plain.profile) for op in plain.operations]
+
+
+@step("SWP-11", "4 ResMII")
+def resources(plain: LoopGraph) -> int:
+    return class_resource_bound(machine_classes(plain))
+
+
+@step("SWP-07", "4 MII", "res_mii")
+def minimum(graph: DependenceGraph, res_mii: int) -> int:
+    """The larger of both bounds."""
+    return max(minimum_ii(graph).rec_mii, res_mii)
+
+
+@step("SWP-10", "5 slots", "mii")
+def slots(plain: LoopGraph, graph: DependenceGraph, mii: int) -> PipelineSlots:
+    """The interval, searched from MII on, and the slot of each instruction's first operation."""
+    made = modulo_schedule(graph, solver="none")
+    return slots_of(plain, max(made.ii, mii), made.times)
