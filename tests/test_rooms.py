@@ -22,10 +22,11 @@ ALLOWED = {
     "passes": {"ir", "analysis", "sm", "assembler", "ptx"},
     "documented": {"ir", "analysis", "sm", "assembler", "passes"},
     "toolchain": {"ir", "sm"},  # decoded machine code is what sm speaks of
+    "tune": {"ir", "analysis", "ptx", "sm", "assembler", "passes", "toolchain"},
     "gpu": {"ir", "ptx", "toolchain", "interp"},  # arguments mean what they mean there
     "report": {
         "ir", "analysis", "ptx", "llvm", "interp", "sm", "assembler", "frontend", "passes",
-        "documented", "toolchain", "gpu",
+        "documented", "toolchain", "gpu", "tune",
         "loading",  # a file of any language, above the rooms that read them
     },
 }

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nvir.assembler.body import predicted_body
+from nvir.assembler.unroll.decision import copies
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
-from nvir.report.facts import copies, unrolling
+from nvir.report.facts import unrolling
 from nvir.sm.body import FILES, VECTOR, MachineBody
 from nvir.sm.profile import Profile
 

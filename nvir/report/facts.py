@@ -15,7 +15,7 @@ import attrs
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.analysis.pressure import RegisterPressure, register_pressure
 from nvir.assembler.registers import RegisterEstimate, estimate_registers
-from nvir.assembler.unroll.decision import UnrollDecision
+from nvir.assembler.unroll.decision import UnrollDecision, copies
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
@@ -99,20 +99,4 @@ def _documented(f: Function, module: Module, knobs: Knobs) -> dict[str, UnrollDe
         d = made.decided[loop.header]
         refused = made.refused.get(loop.header)
         found[loop.header.name] = d.none(None, refused[0].text(refused[1])) if refused else d
-    return found
-
-
-def copies(loops: list[Loop], unroll: Mapping[str, UnrollDecision]) -> dict[str, int]:
-    """How often the body of each loop that is unrolled will stand, by its header's name."""
-    found: dict[str, int] = {}
-    for loop in loops:
-        decision = unroll.get(loop.header.name)
-        if decision is None or decision.action == "none":
-            continue
-        from nvir.analysis.induction import trip_count
-
-        trip = trip_count(loop) if decision.factor is None else None
-        n = decision.factor if trip is None else trip.count
-        if n is not None and n > 1:
-            found[loop.header.name] = n
     return found

@@ -16,16 +16,13 @@ from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.bulk import bulk
 from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.function import Function
-from nvir.ir.instruction import CallInfo
 from nvir.ir.loops import Loop
 from nvir.ir.module import Module
-from nvir.ir.symbols import Variable
-from nvir.ir.values import SymbolOffset, Value
 from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.names import named
 from nvir.report.places import SourceLines
 from nvir.report.source_loops import FRONT_ENDS, SourceLoopReport, of_function
-from nvir.sm.occupancy import occupancy
+from nvir.sm.occupancy import occupancy, static_shared_memory
 from nvir.sm.profile import Profile, profile_for
 from nvir.sm.profile import profile as named_profile
 
@@ -402,30 +399,3 @@ _UNIT = {
     "registers": "registers", "shared memory": "bytes of shared memory",
     "warps": "threads a block", "barriers": "barriers",
 }
-
-
-def static_shared_memory(kernel: Function) -> int:
-    """Bytes of the `.shared` variables that the kernel and what it calls name, aligned in order."""
-    used: dict[int, Variable] = {}
-    seen = {id(kernel)}
-    work = [kernel]
-    while work:
-        f = work.pop()
-        for i in f.instructions():
-            values: list[Value] = list(i.operands)
-            if isinstance(i.aux, CallInfo) and i.aux.callee is not None:
-                values.append(i.aux.callee)
-            for v in values:
-                if v.is_tracked:
-                    continue
-                s = v.symbol if isinstance(v, SymbolOffset) else v
-                if isinstance(s, Variable) and s.space == "shared":
-                    used.setdefault(id(s), s)
-                elif isinstance(s, Function) and id(s) not in seen:
-                    seen.add(id(s))
-                    work.append(s)
-    size = 0
-    for v in used.values():
-        align = v.align or max(v.element_type.bits // 8, 1)
-        size = -(-size // align) * align + v.size
-    return size

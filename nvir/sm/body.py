@@ -214,6 +214,7 @@ def _dominators(blocks: Sequence[BodyBlock], order: Sequence[int]) -> dict[int, 
     """Immediate dominators (Cooper, Harvey, Kennedy, 2001); a root's is -1."""
     place = {b: k for k, b in enumerate(order)}
     idom: dict[int, int] = {}
+    roots = {0, *(b.callee for b in blocks)}
     changed = True
     while changed:
         changed = False
@@ -224,15 +225,11 @@ def _dominators(blocks: Sequence[BodyBlock], order: Sequence[int]) -> dict[int, 
                     new = p if new == -2 else _meet(new, p, idom, place)
             if b in idom and new == -2:
                 continue
-            new = -1 if new == -2 or _is_root(blocks, b) else new
+            new = -1 if new == -2 or b in roots else new
             if idom.get(b, -3) != new:
                 idom[b] = new
                 changed = True
     return idom
-
-
-def _is_root(blocks: Sequence[BodyBlock], b: int) -> bool:
-    return b == 0 or any(x.callee == b for x in blocks)
 
 
 def _meet(a: int, b: int, idom: dict[int, int], place: dict[int, int]) -> int:

@@ -23,6 +23,10 @@ import sys
 import attrs
 
 from nvir.ir.errors import NvirError
+from nvir.ir.function import Function
+from nvir.ir.instruction import CallInfo
+from nvir.ir.symbols import Variable
+from nvir.ir.values import SymbolOffset, Value
 from nvir.sm.profile import Limits, Profile, profile
 
 # NVIDIA's bits of the limiting factors, in the order that `limiters` lists them
@@ -255,3 +259,30 @@ def _needs(
     if any(bounds[factor] < (factor in ("warps", "registers")) for factor in short):
         return ()
     return tuple(Need(factor, now[factor], bounds[factor]) for factor in short)
+
+
+def static_shared_memory(kernel: Function) -> int:
+    """Bytes of the `.shared` variables that the kernel and what it calls name, aligned in order."""
+    used: dict[int, Variable] = {}
+    seen = {id(kernel)}
+    work = [kernel]
+    while work:
+        f = work.pop()
+        for i in f.instructions():
+            values: list[Value] = list(i.operands)
+            if isinstance(i.aux, CallInfo) and i.aux.callee is not None:
+                values.append(i.aux.callee)
+            for v in values:
+                if v.is_tracked:
+                    continue
+                s = v.symbol if isinstance(v, SymbolOffset) else v
+                if isinstance(s, Variable) and s.space == "shared":
+                    used.setdefault(id(s), s)
+                elif isinstance(s, Function) and id(s) not in seen:
+                    seen.add(id(s))
+                    work.append(s)
+    size = 0
+    for v in used.values():
+        align = v.align or max(v.element_type.bits // 8, 1)
+        size = -(-size // align) * align + v.size
+    return size

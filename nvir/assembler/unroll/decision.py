@@ -8,11 +8,14 @@ others are nvir's, in its style.
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import Literal
 
 import attrs
 
+from nvir.analysis.induction import trip_count
 from nvir.assembler.unroll.weights import LOOP_CONTROL
+from nvir.ir.loops import Loop
 
 Action = Literal["full", "partial", "none"]
 
@@ -115,3 +118,17 @@ class UnrollDecision:
 
     def partial(self, factor: int, reason: str) -> UnrollDecision:
         return attrs.evolve(self, action="partial", factor=factor, code=None, reason=reason)
+
+
+def copies(loops: list[Loop], unroll: Mapping[str, UnrollDecision]) -> dict[str, int]:
+    """How often the body of each loop that is unrolled will stand, by its header's name."""
+    found: dict[str, int] = {}
+    for loop in loops:
+        decision = unroll.get(loop.header.name)
+        if decision is None or decision.action == "none":
+            continue
+        trip = trip_count(loop) if decision.factor is None else None
+        n = decision.factor if trip is None else trip.count
+        if n is not None and n > 1:
+            found[loop.header.name] = n
+    return found

@@ -211,3 +211,32 @@ def drop(function: Function, gone: AbstractSet[Block]) -> None:
     """Take blocks that nothing leads to, and whose instructions are gone, out of a function."""
     function.blocks = [b for b in function.blocks if b not in gone]
     function._names.difference_update(str(b.name) for b in gone)
+
+
+def merge_chains(function: Function) -> None:
+    """Join each block to its predecessor where neither has another neighbour on that edge.
+
+    Copies of a body without a test between them are one block to every scheduler.
+    """
+    function.analyze_cfg()
+    edges = [
+        (b.preds[0], b) for b in function.rpo[1:]
+        if len(b.preds) == 1 and b.preds[0] is not b and len(b.preds[0].succs) == 1
+    ]
+    gone: set[Block] = set()
+    into: dict[Block, Block] = {}
+    for p, b in edges:
+        head = into.get(p, p)
+        last = head.terminator
+        if last is None or last.form.name != "bra":
+            continue
+        leaders: dict[Value, Value] = {phi: phi.operands[0] for phi in b.phis}
+        if not all(can_stand_for(new, old) for old, new in leaders.items()):
+            continue
+        substitute(leaders)
+        for phi in list(b.phis):
+            phi.erase()
+        into[b] = head
+        merge_into(b, head)
+        gone.add(b)
+    drop(function, gone)

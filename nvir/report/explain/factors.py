@@ -18,26 +18,23 @@ import attrs
 
 from nvir.analysis.induction import trip_count
 from nvir.assembler.registers import estimate_registers
-from nvir.ir.block import Block
 from nvir.ir.clone import clone_function
 from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
-from nvir.ir.ssa.rewrite import can_stand_for, substitute
-from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
-from nvir.passes.loop.region import drop, merge_into
+from nvir.passes.loop.region import merge_chains
 from nvir.passes.registry import all_passes
 from nvir.report.model import (
     AS_DECLARED,
     Launch,
     block_size,
     occupancy_figures,
-    static_shared_memory,
 )
 from nvir.sm.loopgraph import LoopGraph, loop_graph
+from nvir.sm.occupancy import static_shared_memory
 from nvir.sm.profile import Profile
 from nvir.sm.schedule.loops import LoopSchedule, schedule_loop
 
@@ -234,35 +231,6 @@ def unrolled_by(
     merge_chains(copy)
     copy.analyze_cfg()
     return copy, made
-
-
-def merge_chains(function: Function) -> None:
-    """Join each block to its predecessor where neither has another neighbour on that edge.
-
-    Copies of a body without a test between them are one block to every scheduler.
-    """
-    function.analyze_cfg()
-    edges = [
-        (b.preds[0], b) for b in function.rpo[1:]
-        if len(b.preds) == 1 and b.preds[0] is not b and len(b.preds[0].succs) == 1
-    ]
-    gone: set[Block] = set()
-    into: dict[Block, Block] = {}
-    for p, b in edges:
-        head = into.get(p, p)
-        last = head.terminator
-        if last is None or last.form.name != "bra":
-            continue
-        leaders: dict[Value, Value] = {phi: phi.operands[0] for phi in b.phis}
-        if not all(can_stand_for(new, old) for old, new in leaders.items()):
-            continue
-        substitute(leaders)
-        for phi in list(b.phis):
-            phi.erase()
-        into[b] = head
-        merge_into(b, head)
-        gone.add(b)
-    drop(function, gone)
 
 
 def graph_of(loop: Loop, machine: Profile) -> LoopGraph | None:

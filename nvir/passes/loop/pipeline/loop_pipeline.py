@@ -54,6 +54,7 @@ from nvir.passes.loop.pipeline.choice import (
     choose,
     expand_stages,
     plain_body,
+    staged,
 )
 from nvir.passes.loop.pipeline.expand import PIPELINED, REST, expand
 from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle, annotate, infeasible
@@ -142,6 +143,32 @@ def run(function: Function, ctx: Context) -> bool:
         if loop is not None and work.loop(loop):
             changed = True
     return changed
+
+
+def pipeline_at(header: Block, depth: int, ctx: Context) -> tuple[Obstacle, str] | None:
+    """Pipeline the loop of a header to a depth, whatever it costs; why not, or None if done.
+    Options are those of `ctx`."""
+    function = header.function
+    work = _Pipeliner(function, ctx)
+    loop = ctx.analyses(function).loop(header)
+    assert loop is not None
+    why = work._against(loop)
+    if why is not None:
+        return why
+    textures = work._textures(header)
+    plain = plain_body(loop, textures)
+    if plain.test_loads is not None:
+        return Obstacle.TEST, plain.test_loads.form.spelling
+    found = staged(plain, depth)
+    if found is None:
+        return Obstacle.RECURRENCE, ", ".join(
+            plain.nodes[n].form.spelling for n in plain.long_loads
+        )
+    why = _against_stages(plain, found)
+    if why is None:
+        body, _ = body_at(header, textures, words=True, like=plain)
+        expand_stages(body, found.stages, False)
+    return why
 
 
 class _Pipeliner:

@@ -1,0 +1,118 @@
+"""`nvir tune`: candidates for the kernels of a file, judged, and the winners written."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from nvir.cli.common import (
+    arch_option,
+    json_option,
+    kernel_option,
+    output_option,
+    profile_option,
+    read_module,
+    reports_errors,
+    write_output,
+)
+from nvir.ir.module import Module
+from nvir.loading import STDIO
+
+
+def _trips(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> dict[str, int]:
+    found = {}
+    for text in values:
+        header, equals, n = text.rpartition("=")
+        if not equals or not header or not n.isdigit() or not 0 < int(n) <= 1 << 40:
+            raise click.BadParameter(f"{text!r} is not HEADER=N with N from 1 on")
+        found[header] = int(n)
+    return found
+
+
+@click.command("tune")
+@click.argument("file")
+@kernel_option
+@arch_option
+@profile_option
+@click.option("--trip", "trips", multiple=True, metavar="HEADER=N", callback=_trips,
+              help="Iterations of a loop, by its label or KERNEL:LABEL; may be repeated.")
+@click.option("--block", type=click.IntRange(1, 1024), metavar="THREADS",
+              help="Threads a block; .reqntid or .maxntid by default, else 256.")
+@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
+              help="Dynamic shared memory at launch.")
+@click.option("--level", type=click.Choice(("l1", "l2", "dram")), default="l2", show_default=True,
+              help="Where global loads are taken to hit.")
+@click.option("--no-launch-bounds", is_flag=True, help="Try loops alone.")
+@click.option("--model", is_flag=True, help="Judge by the model even where there is ptxas.")
+@click.option("--backend", type=click.Choice(("nvir", "nvcc")), default="nvir", show_default=True,
+              help="Who compiles a .cu file.")
+@click.option("--all", "every", is_flag=True, help="List every candidate.")
+@json_option
+@output_option
+@reports_errors
+def command(
+    file: str, kernel: str | None, arch: str | None, profile: str | None, trips: dict[str, int],
+    block: int | None, dynamic_smem: int, level: str, no_launch_bounds: bool, model: bool,
+    backend: str, every: bool, as_json: bool, output: str | None,
+) -> None:
+    """Find what makes the kernels of FILE faster: unrolling, pipelining, launch bounds.
+
+    FILE is PTX, CUDA C++, LLVM text or nvir's own. Every candidate is assembled by ptxas and judged
+    by its machine code, over the whole kernel: cycles of one warp alone and at full occupancy.
+    Without ptxas, the model judges. -o writes the PTX of the winners.
+
+    \b
+    Examples:
+      nvir tune kernel.ptx --trip '$L__BB0_2=1024' -o faster.ptx
+      nvir tune kernel.cu --backend nvcc --arch sm_90 --json
+    """
+    from nvir.report.table import plain, print_lines, terminal
+    from nvir.report.tuning import tuning_json, tuning_lines
+    from nvir.sm.profile import profile as named_profile
+    from nvir.sm.profile import profile_for
+    from nvir.toolchain import available
+    from nvir.tune.search import JudgeName, Launches, tune, tuned
+
+    module = _by_nvcc(file, arch) if backend == "nvcc" else read_module(file, arch, "ori")
+    target = arch or module.target
+    machine = named_profile(profile) if profile is not None else profile_for(target)
+    names = [str(f.name) for f in module.kernels]
+    if kernel is not None and kernel not in names:
+        known = ", ".join(names) or "none"
+        raise click.UsageError(f"no kernel {kernel!r} in {file}; there are: {known}")
+    request = Launches(block, dynamic_smem, trips, level, not no_launch_bounds)
+    judge: JudgeName = "sass" if not model and available("ptxas", "nvdisasm") else "model"
+    found = tune(module, machine, target, request,
+                 kernels=[kernel] if kernel is not None else names, judge=judge)
+    document = tuning_json(found, module) if as_json else None
+    lines = [] if as_json else list(tuning_lines(found, module, every))
+    if output is not None and output != STDIO:
+        from nvir.ptx.printer import print_ptx
+
+        tuned(module, found, machine)
+        write_output(output, print_ptx(module))
+    if document is not None:
+        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+    elif sys.stdout.isatty():
+        print_lines(lines, terminal())
+    else:
+        click.echo(plain(lines), nl=False)
+
+
+def _by_nvcc(file: str, arch: str | None) -> Module:
+    """A CUDA source compiled by nvcc, read back from its PTX."""
+    from nvir.ir.errors import NvirError
+    from nvir.ptx.reader import read_ptx
+    from nvir.toolchain import nvcc_ptx
+
+    if file == STDIO or not Path(file).is_file():
+        raise click.UsageError("--backend nvcc needs a .cu file")
+    made = nvcc_ptx(Path(file), arch or "sm_80", ("-lineinfo",))
+    if made.ptx is None:
+        raise NvirError(f"{file}: nvcc refuses it:\n{made.log.strip()}")
+    return read_ptx(made.ptx.encode())

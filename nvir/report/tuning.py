@@ -1,0 +1,94 @@
+"""What `nvir tune` found: a table for each kernel, what to write in CUDA, and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nvir.ir.module import Module
+from nvir.report.table import Line, columns, short
+from nvir.tune.advice import advice
+from nvir.tune.search import Judged, KernelTuning, Tuning
+
+SCHEMA = "nvir.tune/1"
+_HEAD = ("", "id", "settings", "registers", "spills", "blocks/SM", "one warp", "full", "")
+_RIGHT = (False, True, False, True, True, True, True, True, False)
+SETTINGS = 64  # columns of a candidate's settings
+
+
+def tuning_json(tuning: Tuning, module: Module) -> dict[str, Any]:
+    """The document of schema `nvir.tune/1`."""
+    return {
+        "schema": SCHEMA, "arch": tuning.arch, "judge": tuning.judge, "loads_hit": tuning.level,
+        "kernels": [_kernel_json(k, module) for k in tuning.kernels],
+    }
+
+
+def _kernel_json(k: KernelTuning, module: Module) -> dict[str, Any]:
+    return {
+        "name": k.name, "chosen": k.chosen,
+        "block": k.block, "block_assumed": k.block_assumed,
+        "loops": [{"header": x.name, "trips": x.trips, "source": x.source} for x in k.loops],
+        "advice": advice(module, k.name, k.winner.settings, k.block),
+        "candidates": [
+            {
+                "id": c.id, "settings": c.settings.to_json(), "registers": c.registers,
+                "spill_bytes": c.spill_bytes, "blocks_per_sm": c.blocks_per_sm,
+                "cycles": {"one_warp": round(c.cycles.one_warp, 1),
+                           "full": round(c.cycles.full, 1)},
+                "pareto": c.is_pareto,
+            }
+            for c in k.candidates
+        ],
+        "refused": [{"settings": s.to_json(), "reason": why} for s, why in k.refused],
+    }
+
+
+def tuning_lines(tuning: Tuning, module: Module, every: bool = False) -> Iterator[Line]:
+    """The tables. Of many candidates only those that matter are listed, unless `every`."""
+    by = "ptxas" if tuning.judge == "sass" else "the model of ptxas"
+    yield f"{tuning.arch} · judged by {by} · loads hit {tuning.level}", "bold"
+    for k in tuning.kernels:
+        yield "", ""
+        yield f"kernel {short(k.name)}", "bold"
+        yield from ((f"  {text}", "dim") for text in _said(k))
+        rows = [_row(c, k) for c in k.candidates if every or _matters(c, k)]
+        for n, line in enumerate(columns([_HEAD, *rows], _RIGHT)):
+            yield f"  {line}", "" if n else "dim"
+        hidden = len(k.candidates) - len(rows)
+        if hidden:
+            yield f"  and {hidden} more that others beat (--all)", "dim"
+        for text in advice(module, k.name, k.winner.settings, k.block):
+            yield f"  write: {text}", "green"
+        if not k.chosen:
+            yield "  nothing is better than the kernel as it is", ""
+
+
+def _said(k: KernelTuning) -> Iterator[str]:
+    assumed = " (assumed; --block says it)" if k.block_assumed else ""
+    yield f"{k.block} threads a block{assumed}"
+    for x in k.loops:
+        if x.source == "rest":
+            yield f"loop {x.name}: 1 to {x.trips} iterations"
+        else:
+            how = " (assumed; --trip says it)" if x.source == "assumed" else f" ({x.source})"
+            yield f"loop {x.name}: {x.trips} iterations{how}"
+
+
+def _matters(c: Judged, k: KernelTuning) -> bool:
+    return not c.id or c.id == k.chosen or c.is_pareto
+
+
+def _row(c: Judged, k: KernelTuning) -> list[str]:
+    base = k.candidates[0].cycles
+    return [
+        "→" if c.id == k.chosen else "", str(c.id), short(str(c.settings), SETTINGS),
+        str(c.registers), str(c.spill_bytes), str(c.blocks_per_sm),
+        f"{c.cycles.one_warp:.0f} {_ratio(c.cycles.one_warp, base.one_warp)}",
+        f"{c.cycles.full:.0f} {_ratio(c.cycles.full, base.full)}",
+        "Pareto" if c.is_pareto else "",
+    ]
+
+
+def _ratio(cycles: float, base: float) -> str:
+    return f"({cycles / base:.2f})" if base else ""

@@ -1,0 +1,229 @@
+"""What can be done to a loop, and copies of a kernel in which it is done.
+
+    keep       as it is: what the assembler makes of it
+    rolled     `.pragma "nounroll"`: one copy of the body
+    free       a loop that was not to be unrolled, left to the assembler
+    unroll     by a factor, or fully; the assembler is told to leave it alone
+    pipeline   loads so many iterations ahead; also of the unrolled loop
+
+A candidate is a copy of the kernel under a name of its own with one such setting for each loop that
+is changed, and launch bounds. A setting that a pass refuses gives a reason instead of a copy.
+
+Cost    a copy of the kernel and a clean-up of it: about 8 µs an instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from nvir.analysis.analyses import Analyses
+from nvir.analysis.induction import constant_of, trip_count
+from nvir.ir.block import Block
+from nvir.ir.clone import clone_function
+from nvir.ir.function import Function
+from nvir.ir.loops import Loop
+from nvir.ir.module import Module
+from nvir.ir.opcodes import OpKind
+from nvir.ir.values import Value
+from nvir.passes.context import Context
+from nvir.passes.knobs import Knobs
+from nvir.passes.loop.pipeline.loop_pipeline import pipeline_at
+from nvir.passes.loop.region import merge_chains
+from nvir.passes.loop.unroll.apply import UnrollPlan, unroll
+from nvir.passes.loop.unroll.prepare import Refusals
+from nvir.passes.loop.unroll.transform import NOUNROLL, UNROLLED
+from nvir.passes.registry import all_passes
+
+FACTORS = (2, 4, 8)
+DEPTHS = (1, 2, 4)
+BOTH = ((2, 1), (4, 1), (2, 2))
+REST = 64  # a mask below this is that of a remainder
+LARGEST = 2048  # instructions of an unrolled body
+CLEAN_UP = ("copy-prop", "const-fold", "gvn", "dce")
+
+
+@attrs.frozen(order=True)
+class LoopSetting:
+    """What is done to a loop. `unroll` 0: all iterations, 1: the body once; None: nothing said.
+
+    depth   iterations that loads run ahead
+    free    a `nounroll` of the source is taken out
+    """
+
+    unroll: int | None = None
+    depth: int = 0
+    free: bool = False
+
+    def __str__(self) -> str:
+        parts = ["left to ptxas"] if self.free else []
+        if self.unroll is not None:
+            parts.append({0: "full unroll", 1: "no unroll"}.get(
+                self.unroll, f"unroll {self.unroll}"))
+        parts += [f"pipeline {self.depth}"] if self.depth else []
+        return ", ".join(parts) or "as it is"
+
+
+@attrs.frozen
+class Choices:
+    """A candidate's settings: by the header of each loop that is changed, and launch bounds.
+
+    launch   ("minnctapersm", 3) or ("maxnreg", 64)
+    """
+
+    loops: tuple[tuple[str, LoopSetting], ...] = ()
+    launch: tuple[str, int] | None = None
+
+    def __str__(self) -> str:
+        parts = [f"{header}: {s}" for header, s in self.loops]
+        parts += [f".{self.launch[0]} {self.launch[1]}"] if self.launch else []
+        return "; ".join(parts) or "as it is"
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data, for JSON."""
+        loops = {h: attrs.asdict(s) for h, s in self.loops}
+        return {"loops": loops, "launch": dict([self.launch]) if self.launch else {}}
+
+
+AS_IT_IS = Choices()
+
+
+def context(module: Module, profile: object) -> Context:
+    """A context in which loops that are not to be unrolled are pipelined as well."""
+    ctx = Context(module, Knobs({"OkToPipelineNoUnroll": 1}), profile)
+    ctx.pass_ = all_passes()["loop-pipeline"]
+    ctx.options = ctx.pass_.options()
+    return ctx
+
+
+def loop_settings(loop: Loop, trips: int | None, most: int | None) -> Iterator[LoopSetting]:
+    """What may be tried on a loop whose count is `trips`, or is at most `most`, if known."""
+    nounroll = NOUNROLL in loop.header.pragmas
+    yield LoopSetting(free=True) if nounroll else LoopSetting(1)
+    if not loop.is_innermost:
+        return
+    size = sum(1 for b in loop.blocks for i in b if not i.form.op.pseudo)
+    bound = trips if trips is not None else most
+    wide = [f for f in FACTORS if f * size <= LARGEST and (bound is None or f < bound)]
+    yield from (LoopSetting(f) for f in wide)
+    if trips is not None and trips > 1 and trips * size <= LARGEST:
+        yield LoopSetting(0)
+    if len(loop.blocks) > 1 or (bound is not None and bound < 4):
+        return
+    yield from (LoopSetting(None, d) for d in DEPTHS)
+    yield from (LoopSetting(f, d) for f, d in BOTH if f in wide)
+
+
+def changed(
+    kernel: Function, settings: Choices, name: str, ctx: Context
+) -> tuple[Function | None, str]:
+    """A copy of a kernel with these settings, or None and the reason."""
+    copy = clone_function(kernel)
+    copy.name = name
+    if copy.cfg_state != "fresh":
+        copy.analyze_cfg()
+    ctx.function = copy
+    for header, setting in settings.loops:
+        block = next((b for b in copy.blocks if b.name == header), None)
+        why = _apply(block, setting, ctx) if block is not None else f"no loop {header}"
+        if why:
+            return None, why
+    if settings.launch is not None:
+        copy.directives[settings.launch[0]] = (settings.launch[1],)
+    if settings.loops:
+        clean(copy, ctx)
+    return copy, ""
+
+
+def clean(function: Function, ctx: Context) -> None:
+    """Take out what a transformation of loops leaves: literals, copies, tests without use."""
+    for name in CLEAN_UP:
+        row = all_passes()[name]
+        ctx.pass_, ctx.options = row, row.options()
+        row.run(function, ctx)
+        if row.cfg:
+            function.analyze_cfg()
+    merge_chains(function)
+    function.analyze_cfg()
+
+
+def _apply(header: Block, setting: LoopSetting, ctx: Context) -> str:
+    """Do to a loop what a setting says; "", or why it cannot be."""
+    if setting.free or setting.unroll == 1:
+        header.pragmas = tuple(p for p in header.pragmas if p != NOUNROLL)
+    if setting.unroll == 1:
+        header.pragmas += (NOUNROLL,)
+    if setting.unroll is not None and setting.unroll != 1:
+        found, why = _unrolled(header, setting.unroll)
+        if found is None or not setting.depth:
+            return why
+        clean(header.function, ctx)
+        header = found
+        if header not in header.function.blocks:  # joined to a block before it
+            return "the unrolled loop was folded"
+    if setting.depth:
+        row = all_passes()["loop-pipeline"]
+        ctx.pass_, ctx.options = row, row.options()
+        missed = pipeline_at(header, setting.depth, ctx)
+        return missed[0].text(missed[1]) if missed is not None else ""
+    return ""
+
+
+def _unrolled(header: Block, factor: int) -> tuple[Block | None, str]:
+    """Unroll a loop; the header of the loop that has the copies, if one is left, and why none."""
+    function = header.function
+    refusals = Refusals(function)
+    loop = Analyses.of(function).loop(header)
+    assert loop is not None
+    refused = refusals.of(loop)
+    if refused is not None:
+        return None, refused[0].text(refused[1])
+    before = set(function.blocks)
+    header.pragmas = tuple(p for p in header.pragmas if p != NOUNROLL)
+    done = unroll(function, {header: UnrollPlan(factor or None)}, refusals)[header]
+    function.analyze_cfg()
+    if not done.copies:
+        return None, done.way
+    made = [
+        x.header for x in Analyses.of(function).loops
+        if UNROLLED in x.header.flags and (x.header not in before or x.header is header)
+    ]
+    return max(made, key=lambda b: (b not in before, len(b)), default=None), ""
+
+
+def known_trips(kernel: Function) -> dict[str, int]:
+    """Of each loop whose count is known, by its header's name."""
+    trips = {str(x.header.name): trip_count(x) for x in Analyses.of(kernel).loops}
+    return {k: t.count for k, t in trips.items() if t is not None and t.count is not None}
+
+
+def most_trips(kernel: Function) -> dict[str, int]:
+    """Of each loop that does the rest of a division, the most iterations: its count is what a
+    mask leaves."""
+    found = {}
+    for loop in Analyses.of(kernel).loops:
+        trip = trip_count(loop)
+        if trip is None or trip.count is not None or not isinstance(trip.variable.step, int):
+            continue
+        ends = trip.variable.start, trip.bound
+        limits = [_mask(v) for v in ends]
+        if 0 in limits and max(limits) > 0:
+            found[str(loop.header.name)] = max(1, max(limits) // abs(trip.variable.step))
+    return found
+
+
+def _mask(value: Value) -> int:
+    """The largest number that a value masked by a small literal can be; 0 for zero itself, -1 for
+    what is not known."""
+    known = constant_of(value)
+    if known is not None:
+        return 0 if known == 0 else -1
+    d = value.definer
+    while d is not None and d.form.kind is OpKind.COPY and d is value:
+        value = d.operands[0]
+        d = value.definer
+    if d is None or d.form.op.name != "and":
+        return -1
+    found = [c for v in d.operands if (c := constant_of(v)) is not None]
+    return found[0] if found and 0 < found[0] < REST else -1

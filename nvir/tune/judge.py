@@ -1,0 +1,161 @@
+"""Cycles of a whole kernel by its machine code: of one warp alone, and at full occupancy.
+
+One warp issues in order: an instruction goes when its stall count is over and the scoreboards that
+it waits for are free, a load's after the latency of the level that is stated. A loop is gone
+through twice; its second iteration is what each further one takes. Code without control words (a
+prediction) waits for its registers instead.
+
+At full occupancy a sub-partition has so many warps that the kernel's registers, shared memory and
+block size allow. Each loop then takes for one warp the larger of what its instructions keep pipes
+and issue slots busy, and of one warp's time over the number of warps.
+
+Cost    some 3 µs an instruction, twice for each level of loops around it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import lru_cache
+
+import attrs
+
+from nvir.ir.errors import Unsupported
+from nvir.sm.body import BodyInstruction, BodyLoop, MachineBody
+from nvir.sm.profile import Profile, resource_bound
+from nvir.sm.simulate.body import OPERANDS_READ
+from nvir.tune.weights import RunWeights
+
+BRANCH = 5  # cycles of a taken branch where no stall count says it
+UNKNOWN = 20  # latency of an operation that the profile does not know
+_LEFT = re.compile(r"SB(\d), 0x([0-9a-f]+)")  # so many users of a scoreboard may be left
+_LOCAL = frozenset(("LDL", "STL"))  # spilled registers: they stay near
+
+
+@attrs.frozen
+class Cycles:
+    """Of a kernel for one warp: alone, and as its share of a sub-partition that is full."""
+
+    one_warp: float
+    full: float
+
+
+def body_cycles(
+    body: MachineBody, profile: Profile, weights: RunWeights, warps: float, level: str
+) -> Cycles:
+    """The cycles of a body; `warps` on a sub-partition, `level` where global loads hit."""
+    walk = _Walk(body, profile, weights, level)
+    walk.region(None, 1.0)
+    spent, busy = walk.spent, walk.busy
+    full = sum(max(spent[k] / max(warps, 0.25), busy[k]) for k in spent)
+    return Cycles(sum(spent.values()), full)
+
+
+class _Walk:
+    """One warp on its way through a body. Sums are kept by the innermost loop's header, -1 for
+    none."""
+
+    def __init__(
+        self, body: MachineBody, profile: Profile, weights: RunWeights, level: str
+    ) -> None:
+        self.body, self.profile, self.weights, self.level = body, profile, weights, level
+        self.time = 0.0
+        self.barriers: list[list[float]] = [[] for _ in range(6)]  # when each user is done
+        self.copied = 0.0  # when the asynchronous copies that were issued are
+        self.made: dict[tuple[str, int], tuple[float, str]] = {}
+        self.spent: defaultdict[int, float] = defaultdict(float)
+        self.busy: defaultdict[int, float] = defaultdict(float)
+        self.loops = {m.header: m for m in body.loops}
+        self.bounds = [
+            _bound(profile, tuple(i.opcode for i in b.instructions)) for b in body.blocks
+        ]
+
+    def region(self, around: BodyLoop | None, times: float) -> None:
+        """Go once through a loop's blocks, or the whole body; it counts `times`."""
+        inside = sorted(around.blocks) if around is not None else range(len(self.body.blocks))
+        done: set[int] = set()
+        for b in inside:
+            inner = self.body.blocks[b].loop
+            if inner is around:
+                self._block(b, times)
+                continue
+            while inner is not None and inner.parent is not around:
+                inner = inner.parent
+            if inner is not None and inner.header not in done:
+                done.add(inner.header)
+                self._loop(inner, times)
+
+    def _loop(self, m: BodyLoop, times: float) -> None:
+        trips = self.weights.trips.get(m.header, 1.0)
+        if trips <= 0:
+            return
+        self.region(m, times * min(trips, 1.0))
+        if trips > 1:
+            self.region(m, times * (trips - 1))
+
+    def _block(self, b: int, times: float) -> None:
+        times *= self.weights.blocks.get(b, 1.0)
+        if times <= 0:
+            return
+        block = self.body.blocks[b]
+        key = block.loop.header if block.loop is not None else -1
+        start = self.time
+        for i in block.instructions:
+            if i.control is not None:
+                self._issue(i)
+            else:
+                self._depend(i)
+        self.spent[key] += (self.time - start) * times
+        self.busy[key] += self.bounds[b] * times
+
+    def _issue(self, i: BodyInstruction) -> None:
+        c = i.control
+        assert c is not None
+        time = self.time
+        waits = {k: 0 for k in range(6) if c.wait_mask >> k & 1}
+        if i.family == "DEPBAR" and (found := _LEFT.search(i.text)):
+            waits[int(found[1])] = int(found[2], 16)
+        for k, left in waits.items():
+            users = self.barriers[k]
+            done = users[: len(users) - left]
+            time = max([time, *done])
+            self.barriers[k] = users[len(done) :]
+        if i.family == "LDGSTS":
+            self.copied = time + _latency(self.profile, i.opcode, "", self.level)
+        if c.write_barrier is not None:
+            ready = time + _latency(self.profile, i.opcode, "", self.level)
+            ready = max(ready, self.copied) if i.family == "LDGDEPBAR" else ready
+            self.barriers[c.write_barrier].append(ready)
+        if c.read_barrier is not None:
+            self.barriers[c.read_barrier].append(time + OPERANDS_READ)
+        self.time = time + max(c.stall, 1)
+
+    def _depend(self, i: BodyInstruction) -> None:
+        time = self.time
+        for file, first, words in i.reads:
+            for w in range(first, first + words):
+                found = self.made.get((file, w))
+                if found is not None:
+                    at = found[0] + _latency(self.profile, found[1], i.opcode, self.level)
+                    time = max(time, at)
+        for file, first, words in i.writes:
+            for w in range(first, first + words):
+                self.made[file, w] = time, i.opcode
+        self.time = time + (BRANCH if i.family == "BRA" else 1)
+
+
+@lru_cache(1 << 16)
+def _latency(profile: Profile, opcode: str, reader: str, level: str) -> float:
+    level = "l1" if opcode.partition(".")[0] in _LOCAL else level
+    try:
+        return float(profile.latency(opcode, reader or None, level=level))
+    except Unsupported:
+        return UNKNOWN
+
+
+@lru_cache(1 << 14)
+def _bound(profile: Profile, opcodes: tuple[str, ...]) -> float:
+    """Cycles that a block keeps the issue slots or a pipe busy."""
+    known = [name for name in opcodes if profile.has(name)]
+    missing = (len(opcodes) - len(known)) / (profile.issue_width or 1)
+    return float(resource_bound(profile, known).exact) + missing if known else missing

@@ -1,0 +1,357 @@
+"""Which candidates of a kernel are tried, and which is taken.
+
+First each loop by itself, all settings of all kernels in one module; then the best settings of
+several loops together, the most gainful first, and launch bounds, in a second one.
+
+A candidate is out where it spills more than the kernel as it is, where no block fits an SM, or
+where one of its figures, one warp's cycles or those at full occupancy, is more than WORSE of the
+kernel's. Of the others the fastest at full occupancy is taken; of those within TIE of it the one
+that is fastest with one warp alone, and of these the first. What is faster by less than TIE at full
+occupancy and by less than WORSE alone is no reason to change a kernel; without ptxas, what is
+faster by less than MODEL_ERROR.
+
+Cost    a copy, assembly and judgement of each candidate, of at most MOST instructions in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import attrs
+
+from nvir.analysis.analyses import Analyses
+from nvir.assembler.regalloc.targets import block_threads
+from nvir.assembler.unroll.decision import copies
+from nvir.ir.errors import NvirError
+from nvir.ir.function import Function
+from nvir.ir.module import Module
+from nvir.passes.loop.unroll.unroll_decision import decide
+from nvir.sm.occupancy import Occupancy, occupancy
+from nvir.sm.profile import Profile
+from nvir.tune.assembled import Code, assemble, numbered, predict_all
+from nvir.tune.candidates import (
+    AS_IT_IS,
+    Choices,
+    LoopSetting,
+    changed,
+    context,
+    known_trips,
+    loop_settings,
+    most_trips,
+)
+from nvir.tune.judge import Cycles, body_cycles
+from nvir.tune.weights import KernelLoop, infer, kernel_loops, once, weights
+
+WORSE = 1.03
+TIE = 1.01
+MODEL_ERROR = 1.15  # by which a predicted win has to be larger than nothing
+MOST = 40_000  # instructions of all candidates of a file
+LOOPS = 8  # of a kernel, those that run most instructions
+ASSUMED_BLOCK = 256
+PARTITIONS = 4
+JudgeName = Literal["sass", "model"]
+
+
+@attrs.frozen(eq=False)
+class Judged:
+    """A candidate as it was found. `is_pareto`: none is as good in both figures and better in
+    one."""
+
+    id: int
+    settings: Choices
+    registers: int
+    spill_bytes: int
+    blocks_per_sm: int
+    cycles: Cycles
+    is_pareto: bool = False
+
+
+@attrs.define(eq=False)
+class KernelTuning:
+    """What was found for a kernel. `candidates` begin with the kernel as it is.
+
+    refused   settings that a pass or ptxas did not take, with the reason
+    block     threads a block; `block_assumed`: nobody said so
+    """
+
+    name: str
+    loops: list[KernelLoop]
+    block: int
+    block_assumed: bool
+    candidates: list[Judged] = attrs.Factory(list)
+    refused: list[tuple[Choices, str]] = attrs.Factory(list)
+    chosen: int = 0
+
+    @property
+    def winner(self) -> Judged:
+        return self.candidates[self.chosen]
+
+
+@attrs.frozen(eq=False)
+class Tuning:
+    """The tuning of a module: `judge` says by what, `level` where loads were taken to hit."""
+
+    judge: JudgeName
+    arch: str
+    level: str
+    kernels: list[KernelTuning]
+
+
+@attrs.frozen
+class Launches:
+    """What is known of the runs: threads a block, bytes of dynamic shared memory, trip counts by
+    header (or KERNEL:HEADER), and where loads hit."""
+
+    block: int | None = None
+    dynamic_smem: int = 0
+    trips: Mapping[str, int] = attrs.Factory(dict)
+    level: str = "l2"
+    launch_bounds: bool = True
+
+
+def tune(
+    module: Module, profile: Profile, arch: str, request: Launches | None = None, *,
+    kernels: Iterable[str] | None = None, judge: JudgeName = "sass",
+) -> Tuning:
+    """Judge candidates of the kernels of a module of level ori, which stays as it is.
+
+    Raises NvirError for a kernel that is not there or that ptxas refuses, ToolMissing where `judge`
+    is "sass" and there is no ptxas.
+    """
+    request = request or Launches()
+    names = list(kernels) if kernels is not None else [str(f.name) for f in module.kernels]
+    copy = numbered(module)
+    searches = [_Search(copy, _kernel(copy, n), profile, request) for n in names]
+    for s in searches:
+        s.propose(MOST // len(searches))
+    _judge(copy, searches, arch, profile, judge)
+    for s in searches:
+        s.combine()
+    _judge(copy, searches, arch, profile, judge)
+    for s in searches:
+        s.choose(MODEL_ERROR if judge == "model" else 1.0)
+    return Tuning(judge, arch, request.level, [s.found for s in searches])
+
+
+def tuned(module: Module, tuning: Tuning, profile: Profile) -> list[str]:
+    """Put the chosen candidates in the place of the module's kernels; the names of those that
+    were changed."""
+    done = []
+    for found in tuning.kernels:
+        if not found.chosen:
+            continue
+        kernel = _kernel(module, found.name)
+        made, why = changed(kernel, found.winner.settings, found.name, context(module, profile))
+        if made is None:
+            raise NvirError(f"kernel {found.name}: {why}")
+        for held in (module.functions, module.order):
+            held[held.index(kernel)] = made
+        done.append(found.name)
+    return done
+
+
+def _kernel(module: Module, name: str) -> Function:
+    found = next((f for f in module.kernels if f.name == name), None)
+    if found is None:
+        known = ", ".join(str(f.name) for f in module.kernels)
+        raise NvirError(f"no kernel {name!r}; there are: {known or 'none'}")
+    if found.cfg_state != "fresh":
+        found.analyze_cfg()
+    return found
+
+
+def _judge(
+    module: Module, searches: Sequence[_Search], arch: str, profile: Profile, judge: JudgeName
+) -> None:
+    """Assemble, or predict, what is pending, and take note of its figures."""
+    pending = [f for s in searches for f in s.pending.values()]
+    if judge == "sass":
+        made = assemble(module, pending, arch, profile)
+    else:
+        ctx = context(module, profile)
+        factors = {}
+        for f in pending:
+            decided = {h.name: d for h, d in decide(f, ctx, arch).items()}
+            factors[str(f.name)] = copies(Analyses.of(f).loops, decided)
+        made = predict_all(pending, profile, factors)
+    for s in searches:
+        s.take(made)
+
+
+class _Search:
+    """The search for one kernel."""
+
+    def __init__(
+        self, module: Module, kernel: Function, profile: Profile, request: Launches
+    ) -> None:
+        self.module, self.kernel, self.profile, self.request = module, kernel, profile, request
+        name = str(kernel.name)
+        prefix = f"{name}:"
+        given = {k.removeprefix(prefix): n for k, n in request.trips.items()}
+        self.known, self.most = known_trips(kernel), most_trips(kernel)
+        threads = request.block or block_threads(kernel)
+        loops = kernel_loops(kernel, given, self.known, self.most)
+        self.found = KernelTuning(name, loops, threads or ASSUMED_BLOCK, not threads)
+        self.ctx = context(module, profile)
+        self.pending: dict[Choices, Function] = {}
+        self.single: Mapping[int, int] | None = None
+        self.tried: set[Choices] = set()
+
+    # ------------------------------------------------------------------ candidates
+
+    def propose(self, most: int) -> None:
+        """Each loop by itself, as long as there is room."""
+        self._add(AS_IT_IS)
+        loops = {str(x.header.name): x for x in Analyses.of(self.kernel).loops}
+        if not loops:
+            return
+        rolled = Choices(tuple((name, LoopSetting(1)) for name in loops))
+        self._add(rolled)
+        room = most - sum(len(b) for f in self.pending.values() for b in f.blocks)
+        size = sum(map(len, self.kernel.blocks))
+        for x in sorted(self.found.loops, key=_work, reverse=True)[:LOOPS]:
+            for setting in loop_settings(loops[x.name], *self._counts(x.name)):
+                if room < size:
+                    self.found.refused.append(
+                        (Choices(((x.name, setting),)), "the file's candidates are large enough")
+                    )
+                    continue
+                room -= self._add(Choices(((x.name, setting),)))
+
+    def _counts(self, header: str) -> tuple[int | None, int | None]:
+        return self.known.get(header), self.most.get(header)
+
+    def combine(self) -> None:
+        """The best settings of several loops together, and launch bounds for the best."""
+        if not self.found.candidates:
+            return
+        base = self.found.candidates[0]
+        best: dict[str, Judged] = {}
+        for c in self._eligible():
+            if len(c.settings.loops) == 1 and not c.settings.launch:
+                header = c.settings.loops[0][0]
+                if header not in best or c.cycles.full < best[header].cycles.full:
+                    best[header] = c
+        gains = sorted(
+            (c for c in best.values() if c.cycles.full < base.cycles.full),
+            key=lambda c: c.cycles.full,
+        )
+        order = [x.name for x in self.found.loops]
+        sets = [AS_IT_IS]
+        for k in range(1, len(gains) + 1):
+            loops = sorted((p for c in gains[:k] for p in c.settings.loops),
+                           key=lambda p: order.index(p[0]))
+            sets.append(Choices(tuple(loops)))
+            self._add(sets[-1])
+        if self.request.launch_bounds:
+            for settings in dict.fromkeys((AS_IT_IS, *sets[-1:], *sets[1:2])):
+                for launch in self._launches(base):
+                    self._add(attrs.evolve(settings, launch=launch))
+
+    def _launches(self, base: Judged) -> Iterable[tuple[str, int]]:
+        """Launch bounds that give one to three blocks more, where registers bind."""
+        directives = self.kernel.directives
+        at, shared = base.registers, self.shared
+        bounded = "maxntid" in directives or "reqntid" in directives
+        for _ in range(3):
+            need = self._occupancy(at, shared).registers_for_one_more
+            if need is None or need < 16:
+                return
+            at = need
+            blocks = self._occupancy(at, shared).blocks_per_sm
+            if bounded and "maxnreg" not in directives:
+                yield "minnctapersm", blocks
+            elif "minnctapersm" not in directives:
+                yield "maxnreg", at
+
+    def _add(self, settings: Choices) -> int:
+        """Make a candidate; its instructions."""
+        if settings in self.tried:
+            return 0
+        self.tried.add(settings)
+        name = f"{self.kernel.name}__{len(self.tried)}"
+        try:
+            made, why = changed(self.kernel, settings, name, self.ctx)
+        except NvirError as e:
+            made, why = None, str(e)
+        if made is None:
+            self.found.refused.append((settings, why))
+            return 0
+        self.pending[settings] = made
+        return sum(map(len, made.blocks))
+
+    # ------------------------------------------------------------------- figures
+
+    def take(self, made: Mapping[str, Code]) -> None:
+        """Take note of what became of the pending candidates."""
+        code = {s: made.get(str(f.name)) for s, f in self.pending.items()}
+        self.pending = {}
+        if self.single is None:
+            base = code.get(AS_IT_IS)
+            if base is None:
+                raise NvirError(f"kernel {self.found.name}: the assembler makes no code of it")
+            self.shared = base.shared
+            rolled = [s for s in code if len(s.loops) == len(self.found.loops)]
+            plain = code.get(rolled[0]) if rolled else None
+            self.single = once((plain or base).body, self.profile)
+        for c in code.values():
+            if c is not None:
+                infer(c.body, self.found.loops, self.single, self.profile)
+        for settings, c in code.items():
+            if c is None:
+                self.found.refused.append((settings, "the assembler refuses it"))
+                continue
+            blocks = self._occupancy(c.registers, c.shared).blocks_per_sm
+            warps = blocks * -(-self.found.block // 32) / PARTITIONS
+            w = weights(c.body, self.found.loops, self.single, self.profile)
+            cycles = body_cycles(c.body, self.profile, w, warps, self.request.level)
+            self.found.candidates.append(Judged(
+                len(self.found.candidates), settings, c.registers, c.spill_bytes, blocks, cycles
+            ))
+
+    def _occupancy(self, registers: int, shared: int) -> Occupancy:
+        return occupancy(
+            self.profile, registers, self.found.block, self.request.dynamic_smem,
+            static_smem=shared,
+        )
+
+    def _eligible(self) -> list[Judged]:
+        base, *others = self.found.candidates
+        return [base] + [
+            c for c in others
+            if c.spill_bytes <= base.spill_bytes and c.blocks_per_sm
+            and c.cycles.one_warp <= base.cycles.one_warp * WORSE
+            and c.cycles.full <= base.cycles.full * WORSE
+        ]
+
+    def choose(self, error: float) -> None:
+        """Take the best, and mark those that no other beats."""
+        fit = self._eligible()
+        best = min(c.cycles.full for c in fit)
+        near = [c for c in fit if c.cycles.full <= best * TIE]
+        soonest = min(c.cycles.one_warp for c in near)
+        near = [c for c in near if c.cycles.one_warp <= soonest * TIE]
+        won = near[0].cycles
+        base = fit[0].cycles
+        better = won.full * max(TIE, error) <= base.full or (
+            error == 1 and won.one_warp * WORSE <= base.one_warp
+        )
+        self.found.chosen = near[0].id if better else 0
+        self.found.candidates = [
+            attrs.evolve(c, is_pareto=not any(_beats(x, c) for x in self.found.candidates))
+            for c in self.found.candidates
+        ]
+
+
+def _beats(a: Judged, b: Judged) -> bool:
+    pairs = ((a.cycles.one_warp, b.cycles.one_warp), (a.cycles.full, b.cycles.full))
+    return all(x <= y for x, y in pairs) and any(x < y for x, y in pairs)
+
+
+def _work(x: KernelLoop) -> float:
+    """Instructions that a loop runs, with those around it."""
+    times, around = float(x.trips), x.parent
+    while around is not None:
+        times, around = times * around.trips, around.parent
+    return times * len(x.numbers)

@@ -1,0 +1,299 @@
+"""How often each part of a kernel's machine code runs, from the trip counts of its loops.
+
+A machine loop belongs to the loop of the kernel that its instructions come of, and holds so many
+copies of that loop's iteration: as often as one of its accesses of memory stands there, against
+once in the code in which no loop is unrolled. The iterations of a loop are then dealt out as the
+code does it: to the copies that always run (a prologue, a body without loop), to the machine loop
+with most copies as many whole rounds as fit, to the next with what is left.
+
+A count that is not known is taken to be ASSUMED, and as much more as makes each remainder of an
+unrolled loop as frequent as the others.
+
+Cost    linear in the code, and for each loop 16 times its machine loops.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import attrs
+
+from nvir.analysis.analyses import Analyses
+from nvir.ir.function import Function
+from nvir.sm.body import BodyBlock, BodyLoop, MachineBody
+from nvir.sm.profile import Profile
+
+ASSUMED = 64
+SPREAD = 16  # counts over which an assumed one is averaged
+WHOLE = 0.9  # of an iteration from which on straight code is a piece that is run or not
+
+
+@attrs.define(eq=False)
+class KernelLoop:
+    """A loop of the kernel as it is: its header's name, the loop around it, how often it runs.
+
+    source    where `trips` comes from: "given", "known", "rest" (1 to so many) or "assumed"
+    numbers   of all its instructions; `anchors` those by which copies of it are counted
+    accesses  the anchors access memory: only what does so in machine code counts
+    """
+
+    name: str
+    parent: KernelLoop | None
+    trips: int
+    source: str
+    numbers: frozenset[int]
+    anchors: frozenset[int]
+    accesses: bool
+
+    @property
+    def counts(self) -> range:
+        """The counts that it is taken to have, equally often."""
+        if self.source == "rest":
+            return range(1, self.trips + 1)
+        return range(self.trips, self.trips + (SPREAD if self.source == "assumed" else 1))
+
+
+def kernel_loops(
+    kernel: Function, given: Mapping[str, int], known: Mapping[str, int], most: Mapping[str, int]
+) -> list[KernelLoop]:
+    """The loops of a kernel with numbered instructions, outer before inner."""
+    sources = (("given", given), ("known", known), ("rest", most))
+    found: dict[str, KernelLoop] = {}
+    for loop in Analyses.of(kernel).loops:
+        name = str(loop.header.name)
+        inner = {b for c in loop.children for b in c.blocks}
+        own = [i for b in loop.blocks if b not in inner for i in b if not i.form.is_phi]
+        numbers = frozenset(i.line for b in loop.blocks for i in b)
+        anchors = frozenset(i.line for i in own if i.form.reads or i.form.writes)
+        source, trips = next(((s, t[name]) for s, t in sources if name in t), ("assumed", ASSUMED))
+        found[name] = KernelLoop(
+            name, found.get(str(loop.parent.header.name)) if loop.parent else None,
+            max(1, trips), source, numbers, anchors or frozenset(i.line for i in own),
+            bool(anchors),
+        )
+    return list(found.values())
+
+
+@attrs.frozen(eq=False)
+class RunWeights:
+    """How often parts of a body run.
+
+    trips   of each machine loop, by its header's block, for each time that it is entered
+    blocks  of a block that runs less often than what is around it: the share
+    """
+
+    trips: dict[int, float]
+    blocks: dict[int, float]
+
+
+def once(body: MachineBody, profile: Profile) -> Counter[int]:
+    """How often each number stands in a body in which no loop is unrolled; those of accesses as
+    negative numbers too."""
+    return sum((_lines(b, profile) for b in body.blocks), Counter())
+
+
+def _lines(block: BodyBlock, profile: Profile) -> Counter[int]:
+    found = Counter(i.line for i in block.instructions)
+    for i in block.instructions:
+        if profile.has(i.opcode) and profile.units[profile.operation(i.opcode).unit].ordered:
+            found[-i.line] += 1
+    return found
+
+
+def weights(
+    body: MachineBody, loops: Sequence[KernelLoop], single: Mapping[int, int], profile: Profile
+) -> RunWeights:
+    """The weights of a body; `single` is `once` of the body in which no loop is unrolled."""
+    return _Dealing(body, loops, single, profile).run()
+
+
+def infer(
+    body: MachineBody, loops: Sequence[KernelLoop], single: Mapping[int, int], profile: Profile
+) -> None:
+    """Take the counts that the assembler knew for those that were assumed: where it left nothing
+    of a loop but straight copies, these are all."""
+    w = _Dealing(body, loops, single, profile)
+    left = {x.name for x in w.owner.values() if x is not None}
+    for loop in loops:
+        if loop.source == "assumed" and loop.name not in left:
+            around = next((m for m in body.loops if w.owner[m.header] is loop.parent), None)
+            if loop.parent is None or around is not None:
+                copies = w.copies_of(loop, [
+                    b.index for b in body.blocks if b.loop is (around if loop.parent else None)
+                ])
+                if copies:
+                    loop.trips, loop.source = copies, "known"
+
+
+class _Dealing:
+    def __init__(
+        self, body: MachineBody, loops: Sequence[KernelLoop], single: Mapping[int, int],
+        profile: Profile,
+    ) -> None:
+        self.body, self.loops, self.single = body, loops, single
+        self.lines = [_lines(b, profile) for b in body.blocks]
+        self.owner = {m.header: self._owner(m) for m in body.loops}
+        self.copies = {m.header: self._copies(m) for m in body.loops}
+        # routines that are called are the slow paths of single lanes
+        self.out = RunWeights({}, dict.fromkeys(_routines(body.blocks), 0.0))
+
+    def run(self) -> RunWeights:
+        for m in self.body.loops:
+            self.out.trips[m.header] = 1.0
+        for loop in self.loops:
+            groups: dict[int, list[BodyLoop]] = {}
+            for m in self.body.loops:
+                if self.owner[m.header] is loop:
+                    around = self._around(m, loop)
+                    groups.setdefault(around.header if around else -1, []).append(m)
+            by_header = {m.header: m for m in self.body.loops}
+            for header, made in groups.items():
+                self._deal(loop, by_header.get(header), made)
+        return self.out
+
+    # --------------------------------------------------------- what a machine loop is
+
+    def _owner(self, m: BodyLoop) -> KernelLoop | None:
+        """The innermost loop of the kernel that most of a machine loop's code comes of."""
+        total: Counter[int] = Counter()
+        for b in m.blocks:
+            total += self.lines[b]
+        shares = {x.name: sum(n for k, n in total.items() if k in x.numbers) for x in self.loops}
+        most = max(shares.values(), default=0)
+        back = self._of_branch(m)
+        if back is not None and 2 * shares[back.name] >= most:
+            return back
+        fitting = [x for x in self.loops if shares[x.name] * 5 >= most * 4 > 0]
+        return min(fitting, key=lambda x: len(x.numbers), default=None)
+
+    def _of_branch(self, m: BodyLoop) -> KernelLoop | None:
+        """The loop whose way back the branch to the header is."""
+        for b in sorted(m.blocks, reverse=True):
+            block = self.body.blocks[b]
+            if m.header in block.succs and block.instructions:
+                line = block.instructions[-1].line
+                found = [x for x in self.loops if line in x.numbers]
+                return min(found, key=lambda x: len(x.numbers), default=None)
+        return None
+
+    def _copies(self, m: BodyLoop) -> int:
+        """Iterations of the kernel's loop in one of a machine loop."""
+        loop = self.owner[m.header]
+        own = [b for b in m.blocks if self.body.blocks[b].loop is m]
+        return max(1, self.copies_of(loop, own)) if loop is not None else 1
+
+    def copies_of(self, loop: KernelLoop, blocks: Iterable[int]) -> int:
+        """Iterations of a loop that stand in some blocks, 0 for none. Where it has no accesses by
+        which to tell, what folds in copies is less often there than they are."""
+        total: Counter[int] = Counter()
+        for b in blocks:
+            total += self.lines[b]
+        ratios = sorted(
+            total[k] / self.single[k] for k in _keys(loop) if total[k] and self.single.get(k)
+        )
+        at = len(ratios) // 2 if loop.accesses else len(ratios) * 3 // 4
+        return round(ratios[at]) if ratios else 0
+
+    def _around(self, m: BodyLoop, loop: KernelLoop) -> BodyLoop | None:
+        """The machine loop around one that belongs to another loop of the kernel."""
+        around = m.parent
+        while around is not None and self.owner[around.header] is loop:
+            around = around.parent
+        return around
+
+    def _instances(self, loop: KernelLoop, around: BodyLoop | None) -> int:
+        """How often a loop is entered in one iteration of the machine loop around it."""
+        parent, n = loop.parent, 1
+        holder = self.owner[around.header] if around is not None else None
+        while parent is not None and parent is not holder:
+            n *= parent.trips  # it is unrolled as a whole
+            parent = parent.parent
+        return n * (self.copies[around.header] if around is not None and parent else 1)
+
+    # ------------------------------------------------------------------ dealing out
+
+    def _deal(self, loop: KernelLoop, around: BodyLoop | None, made: list[BodyLoop]) -> None:
+        """Deal a loop's iterations out to its machine loops and to pieces beside them."""
+        instances = min(self._instances(loop, around), len(made))
+        always, pieces = self.straight(loop, around)
+        regions: dict[int, list[tuple[int, bool]]] = {}
+        for m in made:
+            regions.setdefault(self.copies[m.header], []).append((m.header, True))
+        for b, share in pieces:
+            regions.setdefault(round(share), []).append((b, False))
+        taken: Counter[int] = Counter()
+        for count in loop.counts:
+            self._share(count - always / instances, regions, instances, taken)
+        n = len(loop.counts)
+        for members in regions.values():
+            for key, is_loop in members:
+                into = self.out.trips if is_loop else self.out.blocks
+                into[key] = taken[key] / n
+
+    @staticmethod
+    def _share(
+        left: float, regions: Mapping[int, list[tuple[int, bool]]], instances: int,
+        taken: Counter[int],
+    ) -> None:
+        """Give so many iterations to regions, those with most copies first."""
+        last: list[int] = []
+        width = 1
+        for copies in sorted(regions, reverse=True):
+            for chunk in _chunks(sorted(regions[copies], key=lambda x: (not x[1], x[0])),
+                                 instances):
+                rounds = max(0, int(left / copies + 1e-6))
+                if not chunk[0][1]:
+                    rounds = min(rounds, 1)
+                left -= rounds * copies
+                for key, _ in chunk:
+                    taken[key] += rounds
+                if rounds and chunk[0][1]:
+                    last, width = [key for key, _ in chunk], copies
+        for key in last:
+            taken[key] += max(left, 0) / width  # type: ignore[assignment]  # a share of a round
+
+    def straight(
+        self, loop: KernelLoop, around: BodyLoop | None
+    ) -> tuple[float, list[tuple[int, float]]]:
+        """Iterations beside a loop's machine loops that always run, and the pieces that may."""
+        inside = around.blocks if around is not None else range(len(self.body.blocks))
+        weight = sum(self.single.get(k, 0) for k in _keys(loop))
+        always, pieces = 0.0, []
+        for b in inside:
+            if self.body.blocks[b].loop is not around or self.out.blocks.get(b) == 0:
+                continue
+            share = sum(self.lines[b][k] for k in _keys(loop))
+            part = share / weight if weight else 0.0
+            if part >= WHOLE:
+                pieces.append((b, part))
+            else:
+                always += part
+        return always, pieces
+
+
+def _keys(loop: KernelLoop) -> Iterator[int]:
+    """The numbers by which copies of a loop's iteration are counted."""
+    return (-k if loop.accesses else k for k in loop.anchors)
+
+
+def _chunks(
+    members: Sequence[tuple[int, bool]], n: int
+) -> Iterable[Sequence[tuple[int, bool]]]:
+    """Loops in groups of n, then pieces in such groups."""
+    for kind in (True, False):
+        some = [x for x in members if x[1] is kind]
+        for k in range(0, len(some), n):
+            yield some[k : k + n]
+
+
+def _routines(blocks: Sequence[BodyBlock]) -> set[int]:
+    """The blocks of routines that are called within a body."""
+    found: set[int] = set()
+    work = [b.callee for b in blocks if b.callee >= 0]
+    while work:
+        b = work.pop()
+        if b not in found:
+            found.add(b)
+            work += blocks[b].succs
+    return found

@@ -1,0 +1,235 @@
+"""`nvir tune`: candidates, their judgement by real and by predicted code, the choice."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from nvir import print_ptx, read_ptx, sm
+from nvir.cli import main
+from nvir.toolchain import available
+from nvir.tune.advice import advice
+from nvir.tune.assembled import assemble, numbered
+from nvir.tune.candidates import (
+    AS_IT_IS,
+    Choices,
+    LoopSetting,
+    changed,
+    context,
+    known_trips,
+    loop_settings,
+    most_trips,
+)
+from nvir.tune.judge import body_cycles
+from nvir.tune.search import WORSE, Launches, tune, tuned
+from nvir.tune.weights import RunWeights, kernel_loops, once, weights
+from tests.equivalence import same_behaviour
+
+SM_80 = sm.profile("sm_80")
+needs_ptxas = pytest.mark.skipif(
+    not available("ptxas", "nvdisasm"), reason="needs ptxas and nvdisasm"
+)
+
+# out[t] = sum of a[t + 32·i], i < n
+SUM = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 out, .param .u32 n)
+{
+  .reg .pred %p<3>; .reg .f32 %f<4>; .reg .b32 %r<6>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [a];
+  ld.param.u64 %rd2, [out];
+  ld.param.u32 %r1, [n];
+  cvta.to.global.u64 %rd1, %rd1;
+  cvta.to.global.u64 %rd2, %rd2;
+  mov.u32 %r2, %tid.x;
+  mul.wide.u32 %rd3, %r2, 4;
+  add.s64 %rd4, %rd1, %rd3;
+  add.s64 %rd5, %rd2, %rd3;
+  mov.f32 %f1, 0f00000000;
+  setp.lt.s32 %p1, %r1, 1;
+  @%p1 bra DONE;
+  mov.u32 %r3, 0;
+LOOP:
+  .pragma "nounroll";
+  ld.global.f32 %f2, [%rd4];
+  fma.rn.f32 %f1, %f2, %f2, %f1;
+  add.s64 %rd4, %rd4, 128;
+  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p2, %r3, BOUND;
+  @%p2 bra LOOP;
+DONE:
+  st.global.f32 [%rd5], %f1;
+  ret;
+}
+"""
+UNKNOWN, KNOWN = SUM.replace("BOUND", "%r1"), SUM.replace("BOUND", "48")
+REST = KNOWN.replace("mov.u32 %r3, 0;", "and.b32 %r3, %r1, 3;").replace(
+    "add.s32 %r3, %r3, 1;", "add.s32 %r3, %r3, -1;").replace(
+    "lt.s32 %p2, %r3, 48", "ne.s32 %p2, %r3, 0")
+
+
+def kernel_of(text: str):
+    module = numbered(read_ptx(text))
+    module["k"].analyze_cfg()
+    return module, module["k"]
+
+
+def every(text: str):
+    module, k = kernel_of(text)
+    ctx = context(module, SM_80)
+    known, most = known_trips(k), most_trips(k)
+    for s in loop_settings(k.loops()[0], known.get("LOOP"), most.get("LOOP")):
+        made, why = changed(k, Choices((("LOOP", s),)), "k", ctx)
+        yield s, made, why
+
+
+@pytest.mark.parametrize("text", [UNKNOWN, KNOWN], ids=["unknown", "known"])
+def test_every_candidate_does_what_the_kernel_does(text):
+    before = read_ptx(text)
+    tried = set()
+    for setting, made, why in every(text):
+        assert made is not None, why
+        after = read_ptx(text)
+        after.functions[0] = after.order[0] = made
+        made.module = after
+        assert same_behaviour(before, read_ptx(print_ptx(after)), "k", seed=3)
+        tried.add(str(setting))
+    assert {"left to ptxas", "unroll 4", "pipeline 2", "unroll 2, pipeline 1"} <= tried
+    assert ("full unroll" in tried) == (text is KNOWN)
+
+
+def test_counts_that_a_mask_leaves_are_rests():
+    _, k = kernel_of(REST)
+    assert most_trips(k) == {"LOOP": 3}
+    assert [str(s) for s, _, _ in every(REST)] == ["left to ptxas", "unroll 2"]
+    assert most_trips(kernel_of(UNKNOWN)[1]) == {}
+
+
+def test_a_given_count_beats_a_known_one_which_beats_an_assumed_one():
+    _, k = kernel_of(KNOWN)
+    found = [kernel_loops(k, given, known, {})[0] for given, known in
+             (({"LOOP": 5}, {"LOOP": 48}), ({}, {"LOOP": 48}), ({}, {}))]
+    assert [(x.trips, x.source) for x in found] == [(5, "given"), (48, "known"), (64, "assumed")]
+
+
+def codes(text: str, settings: list[LoopSetting]):
+    module, k = kernel_of(text)
+    ctx = context(module, SM_80)
+    made = [changed(k, Choices((("LOOP", s),)), f"c{n}", ctx)[0] for n, s in enumerate(settings)]
+    code = assemble(module, made, "sm_80", SM_80)
+    return [code[f"c{n}"] for n in range(len(settings))], k
+
+
+@needs_ptxas
+def test_a_loop_runs_as_many_iterations_however_often_its_body_stands():
+    settings = [LoopSetting(1), LoopSetting(2), LoopSetting(8), LoopSetting(None, 2),
+                LoopSetting(free=True)]
+    found, k = codes(UNKNOWN, settings)
+    loops = kernel_loops(k, {"LOOP": 103}, {}, {})
+    single = once(found[0].body, SM_80)
+    (load,) = [i.line for i in k.loops()[0].header if i.form.reads]
+    for c, setting in zip(found, settings, strict=True):
+        w = weights(c.body, loops, single, SM_80)
+        runs = 0.0
+        for b in c.body.blocks:
+            times = w.blocks.get(b.index, 1.0) * (w.trips[b.loop.header] if b.loop else 1.0)
+            runs += times * sum(i.line == load and i.family == "LDG" for i in b.instructions)
+        assert runs == pytest.approx(103, rel=0.05), setting
+
+
+@needs_ptxas
+def test_one_warp_alone_takes_the_latency_of_its_loads_and_unrolling_hides_it():
+    (rolled, wide), k = codes(UNKNOWN, [LoopSetting(1), LoopSetting(8)])
+    loops, single = kernel_loops(k, {"LOOP": 1000}, {}, {}), once(rolled.body, SM_80)
+    near, far = (
+        [body_cycles(c.body, SM_80, weights(c.body, loops, single, SM_80), 16, level).one_warp
+         for c in (rolled, wide)] for level in ("l1", "dram")
+    )
+    assert far[0] > 290_000
+    assert near[0] < far[0] / 3
+    assert far[1] < far[0] / 3
+
+
+@needs_ptxas
+def test_full_occupancy_costs_what_issue_slots_and_latency_leave():
+    (rolled,), k = codes(UNKNOWN, [LoopSetting(1)])
+    w = weights(rolled.body, kernel_loops(k, {"LOOP": 1000}, {}, {}), once(rolled.body, SM_80),
+                SM_80)
+    one, many, endless = (body_cycles(rolled.body, SM_80, w, n, "l2") for n in (1, 4, 10_000))
+    assert one.full == pytest.approx(one.one_warp)
+    assert many.full == pytest.approx(one.one_warp / 4, rel=0.01)
+    assert 6000 <= endless.full < many.full  # six instructions an iteration
+
+
+@needs_ptxas
+def test_what_is_taken_makes_no_figure_worse_and_is_what_was_judged():
+    module = read_ptx(UNKNOWN)
+    found = tune(module, SM_80, "sm_80", Launches(block=128, trips={"k:LOOP": 4096}))
+    (k,) = found.kernels
+    base, won = k.candidates[0], k.winner
+    assert base.settings == AS_IT_IS
+    assert k.chosen
+    assert won.cycles.one_warp < base.cycles.one_warp
+    assert won.cycles.full <= base.cycles.full * WORSE
+    assert tuned(module, found, SM_80) == ["k"]
+    assert same_behaviour(read_ptx(UNKNOWN), read_ptx(print_ptx(module)), "k", seed=5)
+    from nvir.toolchain import ptxas
+
+    assert ptxas(print_ptx(module), "sm_80").kernels["k"].registers == won.registers
+
+
+def test_code_of_no_instruction_costs_nothing():
+    from nvir.sm.body import MachineBody
+
+    assert body_cycles(MachineBody("k", "sm_80", [], source="model"), SM_80, RunWeights({}, {}), 4,
+                       "l2").full == 0
+
+
+def test_advice_says_what_to_write_and_where():
+    text = UNKNOWN.replace(".address_size 64", ".address_size 64\n.file 1 \"dir/k.cu\"").replace(
+        "  ld.global.f32 %f2", "  .loc 1 17 3\n  ld.global.f32 %f2")
+    module = read_ptx(text)
+    said = advice(module, "k", Choices((("LOOP", LoopSetting(4)),), ("minnctapersm", 3)), 256)
+    assert said == ["#pragma unroll 4 at k.cu:17", "__launch_bounds__(256, 3) on the kernel"]
+    (said,) = advice(read_ptx(UNKNOWN), "k", Choices((("LOOP", LoopSetting(0)),)), 256)
+    assert said == "#pragma unroll at loop LOOP (line 21)"
+
+
+def invoke(*args: str):
+    return CliRunner().invoke(main, ["tune", *args])
+
+
+def test_the_command_prints_json_of_its_schema(tmp_path):
+    file, out = tmp_path / "k.ptx", tmp_path / "o.ptx"
+    file.write_text(KNOWN)
+    done = invoke(str(file), "--model", "--json", "-o", str(out))
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert document["schema"] == "nvir.tune/1"
+    assert document["judge"] == "model"
+    (k,) = document["kernels"]
+    assert k["name"] == "k"
+    assert [c["id"] for c in k["candidates"]] == list(range(len(k["candidates"])))
+    assert set(k["candidates"][0]) >= {
+        "id", "settings", "registers", "spill_bytes", "blocks_per_sm", "cycles"}
+    assert set(k["candidates"][0]["cycles"]) == {"one_warp", "full"}
+    assert k["loops"] == [{"header": "LOOP", "trips": 48, "source": "known"}]
+    assert "entry k" in out.read_text()
+
+
+@pytest.mark.parametrize(("args", "message"), [
+    (["--trip", "LOOP"], "is not HEADER=N"),
+    (["--trip", "LOOP=0"], "is not HEADER=N"),
+    (["--kernel", "none"], "no kernel 'none'"),
+    (["--backend", "nvcc", "-"], "needs a .cu file"),
+])
+def test_what_the_command_refuses(tmp_path, args, message):
+    file = tmp_path / "k.ptx"
+    file.write_text(KNOWN)
+    done = invoke(*([] if "-" in args else [str(file)]), *args)
+    assert done.exit_code == 2
+    assert message in done.output
