@@ -28,6 +28,7 @@ COMMANDS = {
     "simulate": ("nvir.cli.simulate", "Cycles of a loop on an SM, by number of warps."),
     "occupancy": ("nvir.cli.occupancy", "Blocks an SM from registers, threads and memory."),
     "diff": ("nvir.cli.diff", "Compare the kernels of two files; exit 3 beyond a threshold."),
+    "machine": ("nvir.cli.machine", "What a machine profile says, and how two differ."),
     "knobs": ("nvir.cli.knobs", "List the knobs of the passes."),
 }
 

@@ -11,7 +11,7 @@
 
 Readings (the notes leave them open)
     operand 0   is the result, so its class is that of the operation; operand 1 the first source
-    class 8     has a pipe of its own (SFU), of width 1
+    class 8     has a pipe of its own (SFU), of width 1: profile sm_80_notes, section `classes`
 
 Cost     that of the modulo schedule.
 Source   the notes on ptxas, phase 24.
@@ -36,23 +36,18 @@ from nvir.passes.loop.pipeline.loop_pipeline import LARGEST
 from nvir.passes.policies import PipelineSlots, slots_of
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.latency import (
-    LONG_PIPE,
-    PIPE_NAMES,
-    PIPE_OF_CLASS,
-    PIPE_WIDTHS,
     class_resource_bound,
     latency_class,
+    pipe_of_class,
     register_class_latency,
     stall_cycles,
 )
 from nvir.sm.loopgraph import LoopGraph, loop_graph
 from nvir.sm.mii import minimum_ii
-from nvir.sm.profile import Profile
+from nvir.sm.profile import Profile, profile
 from nvir.sm.schedule.driver import modulo_schedule
 
 UNIFORM, DEFAULT_CLASS = 5, 0  # register classes: uniform registers, all others
-SFU = "SFU"
-LIMITS = {**dict(zip(PIPE_NAMES, PIPE_WIDTHS, strict=True)), SFU: 1}
 
 
 @attrs.frozen
@@ -61,10 +56,6 @@ class OperandClasses:
 
     result: int
     source: int
-
-    @property
-    def pipes(self) -> tuple[int, int]:
-        return PIPE_OF_CLASS[self.result], PIPE_OF_CLASS[self.source]
 
 
 def phase_24(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obstacle, str]:
@@ -115,10 +106,10 @@ def _register_class(sources: Sequence[Value]) -> int:
     return UNIFORM if made and made[0].definer is None else DEFAULT_CLASS
 
 
-def pipe_name(code: int) -> str:
-    """The pipe of a latency class, by its name."""
-    pipe = PIPE_OF_CLASS[code]
-    return SFU if pipe == LONG_PIPE else PIPE_NAMES[pipe]
+def noted(machine: Profile) -> Profile:
+    """The profile that says which pipe a class has, and how wide the pipes are: the run's own, if
+    it has the table of classes, else that of the notes."""
+    return machine if machine.class_pipes else profile("sm_80_notes")
 
 
 @step("SWP-09", "3 graph")
@@ -126,19 +117,21 @@ def class_graph(
     plain: LoopGraph, classes: Mapping[Instruction, OperandClasses]
 ) -> DependenceGraph:
     """The loop's dependences with the latencies and pipes that the classes give."""
-    carried = set(plain.register_edges)
-    edges = [
-        (a, b, stall(cycles, classes[plain.operations[a].parent]) if k in carried else cycles, far)
-        for k, (a, b, cycles, far) in enumerate(plain.graph.edges)
-    ]
-    nodes = [pipe_name(code) for code in machine_classes(plain)]
-    return DependenceGraph(nodes, edges, LIMITS)
+    carried, table = set(plain.register_edges), noted(plain.profile)
+    edges = []
+    for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
+        if k in carried:
+            cycles = stall(cycles, classes[plain.operations[a].parent], table)
+        edges.append((a, b, cycles, far))
+    nodes = [pipe_of_class(code, table) for code in machine_classes(plain)]
+    return DependenceGraph(nodes, edges, {n: table.pipes[n].units for n in set(nodes)})
 
 
-@step("LAT-06", "3 stall", "table", "of")
-def stall(table: int, of: OperandClasses) -> int:
-    """Cycles from a producer to its reader: the table's, capped by the pipes of its operands."""
-    return stall_cycles(table, *of.pipes, literal=True)
+@step("LAT-06", "3 stall", "cycles", "of")
+def stall(cycles: int, of: OperandClasses, table: Profile) -> int:
+    """Cycles from a producer to its reader: the machine's, capped by the pipes of its operands."""
+    pipes = pipe_of_class(of.result, table), pipe_of_class(of.source, table)
+    return stall_cycles(cycles, *pipes, literal=True)
 
 
 def machine_classes(plain: LoopGraph) -> list[int]:
@@ -148,7 +141,7 @@ def machine_classes(plain: LoopGraph) -> list[int]:
 
 @step("SWP-11", "4 ResMII")
 def resources(plain: LoopGraph) -> int:
-    return class_resource_bound(machine_classes(plain))
+    return class_resource_bound(machine_classes(plain), noted(plain.profile))
 
 
 @step("SWP-07", "4 MII", "res_mii")

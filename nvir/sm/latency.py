@@ -11,8 +11,8 @@ Two policies answer "how long after A may its reader B issue":
 The notes' classifier maps an opcode and an operand to one of 13 classes, no cycle counts. It exists
 twice: over Ori opcode numbers as the notes have it, with what they leave open filled in and marked
 assumed, and over operation names (PTX or SASS), for those who do not number opcodes. The pipe of an
-operation comes from its profile; `PIPE_OF_CLASS` is what the notes derive from the class, and
-`class_resource_bound` the ResMII that follows from it taken literally.
+operation comes from its profile. What the notes derive from the class is the section `classes` of
+the profile `sm_80_notes`, beside the seven widths; `class_resource_bound` is the ResMII of both.
 
 Cost     constant a query.
 Source   the notes on ptxas, phase 24; the profiles.
@@ -20,6 +20,7 @@ Source   the notes on ptxas, phase 24; the profiles.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
@@ -67,15 +68,7 @@ CLASSES = {
 # assumed: most opcodes that pass through are simple integer ones.
 DEFAULT = SIMPLE
 
-# The notes' fourteen rows, with the class 4 that the classifier never returns.
-PIPE_OF_CLASS = {
-    1: 0, 4: 2, 6: 5, 7: 1, 8: 8, 9: 0, 10: 0, 11: 0, 12: 4, 14: 4, 16: 2, 20: 5, 26: 4, 31: 6,
-}
-
-# The notes' issue slots a cycle by pipe index.
-PIPE_NAMES = ("ALU", "FMA", "DFMA", "MMA", "LSU", "TEX", "BRA/SMEM")
-PIPE_WIDTHS = (4, 4, 1, 1, 2, 1, 1)
-LONG_PIPE = 8
+SFU = "SFU"  # the pipe whose index, 8, is past the end of the notes' table
 
 
 def class_cycles(profile: Profile, code: int) -> int:
@@ -260,17 +253,14 @@ def _sass_class(operation: str, profile: Profile) -> int:
 # -- stall counts
 
 
-def stall_cycles(table: int, pipe0: int, pipe1: int, *, literal: bool = False) -> int:
+def stall_cycles(table: int, pipe0: str, pipe1: str, *, literal: bool = False) -> int:
     """The notes' stall calculator: the table's value, capped by the pipes of operands 0 and 1.
 
     A long pipe has the cap 64, others 32. Literally only index 8 is long; index 8 being that of the
     SFU in one place and of memory and texture in another, all three are long otherwise.
     """
-    long = (LONG_PIPE,) if literal else (LONG_PIPE, *_LONG_INDEXES)
+    long = (SFU,) if literal else (SFU, "LSU", "TEX")
     return min(table, 64 if pipe0 in long or pipe1 in long else 32)
-
-
-_LONG_INDEXES = (PIPE_NAMES.index("LSU"), PIPE_NAMES.index("TEX"))
 
 
 def edge_latency(
@@ -295,20 +285,20 @@ def edge_latency(
     return min(cycles, 64 if profile.units[profile.operation(producer).unit].long else 32)
 
 
-def class_resource_bound(classes: Iterable[int], *, literal: bool = False) -> int:
+def pipe_of_class(code: int, profile: Profile) -> str:
+    """The pipe of a latency class on a machine whose profile has the notes' table."""
+    found = profile.class_pipes.get(code)
+    if found is None:
+        known = ", ".join(map(str, profile.class_pipes))
+        raise NvirError(f"no latency class {code} in profile {profile.name} (known: {known})")
+    return found
+
+
+def class_resource_bound(classes: Iterable[int], profile: Profile) -> int:
     """ResMII from latency classes alone: one slot each on the pipe of its class, at least 1.
 
-    With `literal`, SFU operations (index 8) are clamped onto the last pipe, as in the notes; else
-    they have a pipe of width 1. FP32 being class 12 counts as LSU here, so the notes' worked
-    example comes out as 6; the profile `sm_80_notes` gives the 2 that they state.
+    `profile` has the table of classes and the widths. FP32 being class 12 counts as LSU here, so
+    the notes' worked example comes out as 6; the units of `sm_80_notes` give the 2 that they state.
     """
-    counts = [0] * (len(PIPE_WIDTHS) + 1)
-    widths = (*PIPE_WIDTHS, 1)
-    last = len(PIPE_WIDTHS) - 1 if literal else len(PIPE_WIDTHS)
-    for code in classes:
-        if code not in PIPE_OF_CLASS:
-            raise NvirError(
-                f"no latency class {code} (known: {', '.join(map(str, PIPE_OF_CLASS))})"
-            )
-        counts[min(PIPE_OF_CLASS[code], last)] += 1
-    return max(1, *(-(-count // width) for count, width in zip(counts, widths, strict=True)))
+    counts = Counter(pipe_of_class(code, profile) for code in classes)
+    return max(1, *(-(-n // profile.pipes[name].units) for name, n in counts.items()), 1)

@@ -224,6 +224,7 @@ class Profile:
     banks: RegisterBanks
     sources: Mapping[str, str]
     figure_sources: Mapping[str, str]  # "occupancy.max_blocks_per_sm" -> source
+    class_pipes: Mapping[int, str] = attrs.field(factory=dict)  # latency class -> pipe, if noted
     _known: dict[str, Operation] = attrs.field(init=False, factory=dict, repr=False)
     _index: _Index = attrs.field(init=False, repr=False)
 

@@ -32,7 +32,7 @@ from nvir.sm.profile import (
 )
 
 _NEEDED = ("families", "pipes", "units", "latency", "machine", "memory", "occupancy", "sources")
-_SECTIONS = (*_NEEDED, "kinds", "features")
+_SECTIONS = (*_NEEDED, "kinds", "features", "classes")
 _KEYS = ("title", "extends", "capability", "banks", *_SECTIONS)
 _TRAITS = ("long", "late", "ordered", "widens")
 _MACHINE = (
@@ -130,6 +130,7 @@ class _Checker:
         capability = self.whole("capability", data["capability"])
         banks = self.banks(data["banks"])
         features = self.features(data.get("features", {}))
+        classes = self.classes(data.get("classes", {}), pipes)
         self.stop()
         self.cross_check(pipes, units, rows)
         self.stop()
@@ -138,7 +139,7 @@ class _Checker:
         return Profile(
             name, str(data["title"]), capability, features,
             int(machine["issue_width"]) or None, pipes, units, families, rows, machine, memory,
-            limits, banks, data["sources"], self.figures,
+            limits, banks, data["sources"], self.figures, classes,
         )
 
     # -- sections
@@ -210,6 +211,15 @@ class _Checker:
         for name, src in held.items():
             self.text(f"features.{name}", src)
         return frozenset(held)
+
+    def classes(self, value: dict[str, Any], pipes: dict[str, Pipe]) -> dict[int, str]:
+        """The pipe of each latency class."""
+        for code, pipe in value.items():
+            if not code.isdecimal():
+                self.error(f"classes.{code}", "no number of a latency class")
+            elif pipe not in pipes:
+                self.error(f"classes.{code}", f"no pipe {pipe!r}{_hint(str(pipe), pipes)}")
+        return {} if self.errors else {int(code): pipe for code, pipe in value.items()}
 
     def limits(self, value: dict[str, Any]) -> Limits | None:
         self.known("occupancy", value, _LIMITS)

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 import nvir
-from nvir.documented.pipelining import OperandClasses, phase_24, pipe_name, stall
+from nvir.documented.pipelining import OperandClasses, phase_24, stall
 from nvir.documented.unroll.facts import INIT_WRITTEN, LIMIT_WRITTEN, analyze_iv, verify_stride
 from nvir.ir.text.trace import Trace
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.pipeline.feasible import Obstacle
 from nvir.passes.policies import PipelineSlots
+from nvir.sm.latency import pipe_of_class
+from nvir.sm.profile import profile
 
 HEADER = """.version 8.0
 .target sm_80
@@ -97,13 +99,14 @@ def test_the_steps_run_in_order_and_each_reads_the_one_before():
     (70, (26, 6), 32), (70, (8, 6), 64), (70, (6, 8), 64), (20, (8, 8), 20), (40, (12, 20), 32),
 ])
 def test_a_stall_is_capped_by_the_pipes_of_operands_0_and_1(table, classes, cycles):
-    assert stall(table, OperandClasses(*classes)) == cycles
+    assert stall(table, OperandClasses(*classes), profile("sm_80_notes")) == cycles
 
 
 @pytest.mark.seed("SWP-11", "SWP-12")
 def test_pipes_bound_the_interval():
     """Sixteen loads at two a cycle, and special functions one at a time."""
-    assert [pipe_name(c) for c in (6, 7, 10, 12, 16, 20, 26, 31, 8)] == [
+    notes = profile("sm_80_notes")
+    assert [pipe_of_class(c, notes) for c in (6, 7, 10, 12, 16, 20, 26, 31, 8)] == [
         "TEX", "FMA", "ALU", "LSU", "DFMA", "TEX", "LSU", "BRA/SMEM", "SFU"]
     loads = "".join(f"ld.global.nc.f32 %f{k}, [%rd1+{4 * k}];" for k in range(2, 18))
     _, trace = slots_of(text_of(loads))

@@ -138,7 +138,7 @@ REMOVED: dict[str, dict[str, Made]] = {
     "pipeline": {
         "verified": gives(""), "annotate": gives([]), "infeasible": gives(None),
         "operand_classes": lambda body, *a: {i: OperandClasses(6, 6) for i in body},
-        "class_graph": lambda plain, classes: plain.graph, "stall": lambda table, of: table,
+        "class_graph": lambda plain, classes: plain.graph, "stall": lambda cycles, *a: cycles,
         "resources": gives(1), "minimum": gives(1),
         "slots": lambda plain, *a: PipelineSlots(1, {}),
     },

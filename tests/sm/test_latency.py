@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +13,6 @@ from nvir.sm.latency import (
     DEFAULT,
     FAMILIES,
     LAST_OPCODE,
-    LONG_PIPE,
-    PIPE_OF_CLASS,
-    PIPE_WIDTHS,
     class_cycles,
     class_resource_bound,
     classify,
@@ -22,6 +20,7 @@ from nvir.sm.latency import (
     family_of,
     latency_class,
     operand_count,
+    pipe_of_class,
     register_class_latency,
     stall_cycles,
 )
@@ -39,16 +38,19 @@ def test_thirteen_classes():
     assert all(row.code == code and row.meaning for code, row in CLASSES.items())
 
 
-@pytest.mark.seed("SWP-12", "GAP-22")
+@pytest.mark.seed("SWP-12", "SWP-13", "GAP-22")
 def test_pipe_of_class_has_the_fourteen_rows_of_the_notes():
     """Class 4 has a pipe, although no operand has it; the SFU's index is past the end."""
-    assert set(PIPE_OF_CLASS) == {*CLASSES, 4}
-    by_pipe = {
-        0: {1, 9, 10, 11}, 1: {7}, 2: {4, 16}, 4: {12, 14, 26}, 5: {6, 20}, 6: {31}, 8: {8},
-    }
+    notes = profile("sm_80_notes")
+    assert set(notes.class_pipes) == {*CLASSES, 4}
+    by_pipe = {"ALU": {1, 9, 10, 11}, "FMA": {7}, "DFMA": {4, 16}, "LSU": {12, 14, 26},
+               "TEX": {6, 20}, "BRA/SMEM": {31}, "SFU": {8}}
     for pipe, classes in by_pipe.items():
-        assert {code for code, p in PIPE_OF_CLASS.items() if p == pipe} == classes
-    assert PIPE_WIDTHS == (4, 4, 1, 1, 2, 1, 1)
+        assert {code for code in notes.class_pipes if pipe_of_class(code, notes) == pipe} == classes
+    names = ("ALU", "FMA", "DFMA", "MMA", "LSU", "TEX", "BRA/SMEM")
+    assert [notes.pipes[n].units for n in names] == [4, 4, 1, 1, 2, 1, 1]
+    with pytest.raises(NvirError, match="no latency class 5 in profile sm_80_notes"):
+        pipe_of_class(5, notes)
 
 
 @pytest.mark.seed("LAT-01", "LAT-07")
@@ -219,18 +221,18 @@ def test_class_cycles_differ_between_machines():
 )
 def test_stall_caps(table, short, long):
     """64 if operand 0 or operand 1 is on the long pipe, else 32."""
-    assert stall_cycles(table, 0, 1, literal=True) == short
-    assert stall_cycles(table, LONG_PIPE, 0, literal=True) == long
-    assert stall_cycles(table, 0, LONG_PIPE, literal=True) == long
-    assert stall_cycles(table, 0, LONG_PIPE) == long
+    assert stall_cycles(table, "ALU", "FMA", literal=True) == short
+    assert stall_cycles(table, "SFU", "ALU", literal=True) == long
+    assert stall_cycles(table, "ALU", "SFU", literal=True) == long
+    assert stall_cycles(table, "ALU", "SFU") == long
 
 
 @pytest.mark.seed("GAP-24")
 def test_memory_and_texture_are_long_unless_taken_literally():
-    for pipe in (4, 5):
-        assert stall_cycles(70, pipe, 0) == 64
-        assert stall_cycles(70, pipe, 0, literal=True) == 32
-    assert stall_cycles(70, 3, 6) == 32
+    for pipe in ("LSU", "TEX"):
+        assert stall_cycles(70, pipe, "ALU") == 64
+        assert stall_cycles(70, pipe, "ALU", literal=True) == 32
+    assert stall_cycles(70, "MMA", "BRA/SMEM") == 32
 
 
 @pytest.mark.seed("GAP-56")
@@ -253,12 +255,14 @@ def test_edge_latency_by_policy():
 @pytest.mark.seed("SWP-11", "GAP-22", "GAP-24")
 def test_resource_bound_from_classes_alone():
     """FP32 is class 12, which the table puts on LSU: 11 / 2, not the 2 of the notes' example."""
-    assert class_resource_bound([12] * 8 + [26] * 3) == 6
-    assert class_resource_bound([7] * 8 + [26] * 3) == 2
-    assert class_resource_bound([]) == 1
+    notes = profile("sm_80_notes")
+    assert class_resource_bound([12] * 8 + [26] * 3, notes) == 6
+    assert class_resource_bound([7] * 8 + [26] * 3, notes) == 2
+    assert class_resource_bound([], notes) == 1
     both = [8] * 3 + [31] * 2
-    assert class_resource_bound(both) == 3  # the SFU has its own pipe of width 1
-    assert class_resource_bound(both, literal=True) == 5  # clamped onto the last one
-    assert class_resource_bound([4, 16]) == 2
+    assert class_resource_bound(both, notes) == 3  # the SFU has its own pipe of width 1
+    clamped = attrs.evolve(notes, class_pipes={**notes.class_pipes, 8: "BRA/SMEM"})
+    assert class_resource_bound(both, clamped) == 5  # as the notes have it: onto the last one
+    assert class_resource_bound([4, 16], notes) == 2
     with pytest.raises(NvirError, match="no latency class 5"):
-        class_resource_bound([5])
+        class_resource_bound([5], notes)

@@ -1,0 +1,249 @@
+"""On how many loops each noted step decides as the real ptxas: unrolling, hoisting, pipelining.
+
+    python -m benchmarks.documented_vs_observed --files DIR … [--arch sm_80,sm_90] [--sample N]
+                                                [--misses] [--json out.json]
+
+Each loop of a PTX file is decided by policy `documented`, as it is written, and by ptxas. A row of
+the tables is the step of the notes that settled a loop: how many loops it settled, of how many the
+machine code says clearly what ptxas did, and on how many of those ptxas did the same.
+
+    unrolling   the same action and factor, read from the copies of the loop's own operations
+    hoisting    whether anything invariant left the loop; clear where the depth of an instruction
+                that could leave shows in the machine code (instances 0 and 1, one after the other)
+    pipelining  whether a load of the loop stands both ahead of the machine loop and in it, of
+                loops that ptxas did not unroll
+
+A falsifiable account of the notes, not of nvir's own model: benchmarks/unroll_agreement.py and
+licm_agreement.py hold that against ptxas.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import agreement
+import licm_agreement
+import unroll_agreement
+from agreement import sass_loops
+
+import nvir
+from nvir import toolchain
+from nvir.ir.clone import clone_module
+from nvir.ir.loops import Loop, natural_loops
+from nvir.passes.context import Context
+from nvir.passes.knobs import Knobs
+from nvir.passes.loop.unroll import loop_unroll
+from nvir.passes.registry import all_passes
+from nvir.passes.remarks import Remark
+from nvir.toolchain import SassInstruction
+
+CLEAN = "copy-prop,dce"
+HOISTED = "Hoisted"
+PIPELINED = ("Pipelined", "Scheduled")
+
+
+@attrs.frozen
+class Judged:
+    """What one step settled about a loop. noted, ptxas: the same words, or None where not clear."""
+
+    name: str
+    pass_: str
+    step: str
+    noted: str
+    ptxas: str | None
+
+
+def judge(path: Path, arch: str, done: set[str]) -> list[Judged]:
+    """The loops of one PTX file; functions whose text is in `done` are passed over."""
+    text = path.read_text(errors="replace")
+    made = toolchain.ptxas(text, arch, options=("-lineinfo",))
+    if not made.ok or made.cubin is None:
+        return []
+    module = nvir.read_ptx(text)
+    nvir.run_passes(module, CLEAN)
+    wanted = []
+    for f in module.functions:
+        f_loops = natural_loops(f) if f.blocks and f.kind == "entry" else []
+        shape = " ".join(i.form.spelling for i in f.instructions()) if f_loops else ""
+        if f_loops and shape not in done:
+            done.add(shape)
+            wanted.append((f, f_loops))
+    if not wanted:
+        return []
+    code = toolchain.disassemble(made.cubin, live=False, lines="ptx")
+    hoists = remarks_of(module, "licm<id=0>,licm<id=1>")
+    pipelines = remarks_of(module, "loop-pipeline")
+    out: list[Judged] = []
+    for f, loops in wanted:
+        name = str(f.name)
+        sass = code.get(name, [])
+        places = sass_loops(sass)
+        at = [(i.name, i.line[1] if i.line else 0) for i in sass]
+        decided = unrolling(module, f)
+        seen = by_line(sass)
+        for loop in loops:
+            header = str(loop.header.name)
+            where = f"{path.name}:{name}:{header}"
+            action = unroll_agreement._factor_of_lines(loop, at, places)
+            step, noted = decided[header]
+            out.append(Judged(where, "unrolling", step, noted, word(action)))
+            step, noted = hoisting(hoists.get((name, header), []))
+            out.append(Judged(where, "hoisting", step, noted, hoisted(loop, seen)))
+            if loop.is_innermost:
+                step, noted = pipelining(pipelines.get((name, header), []))
+                real = pipelined(loop, at, places) if word(action) == "none" else None
+                out.append(Judged(where, "pipelining", step, noted, real))
+    return out
+
+
+def remarks_of(module: nvir.Module, pipeline: str) -> dict[tuple[str, str], list[Remark]]:
+    """The remarks of policy `documented` by function and header; the module stays as it is."""
+    found: dict[tuple[str, str], list[Remark]] = {}
+    for r in nvir.run_passes(clone_module(module), pipeline, policy="documented"):
+        found.setdefault((r.function, r.loop), []).append(r)
+    return found
+
+
+def word(action: tuple[str, int] | None) -> str | None:
+    if action is None:
+        return None
+    return f"{action[0]} {action[1]}" if action[0] == "partial" else action[0]
+
+
+def unrolling(module: nvir.Module, f: Any) -> dict[str, tuple[str, str]]:
+    """Header → the step that settled it, and what becomes of it."""
+    f.analyze_cfg()
+    ctx = Context(module, Knobs(policy="documented"))
+    ctx.pass_, ctx.function = all_passes()["loop-unroll"], f
+    ctx.options = loop_unroll.Options()
+    made = loop_unroll.planned(f, ctx)
+    loops = {str(x.header.name): ("entry guard", "none") for x in natural_loops(f)}
+    for header, d in made.decided.items():
+        refused = header in made.refused
+        code = f", code {d.code.number}" if d.code is not None else ""
+        step = "copies refused" if refused else f"{d.step or 'pragma'}{code}"
+        action = ("none", 1) if refused else (d.action, d.factor or 0)
+        loops[str(header.name)] = step, word(action) or ""
+    return loops
+
+
+def hoisting(told: Sequence[Remark]) -> tuple[str, str]:
+    names = [r.name for r in told]
+    if HOISTED in names:
+        return "stage 5: pays", "hoisted"
+    for name, step in (
+        ("NotProfitable", "stage 5: does not pay"), ("LeftAlone", "stage 5: left alone"),
+        ("Boundary", "boundary analysis"), ("UnknownOperation", "unknown operation"),
+        ("NoEntry", "no entry"),
+    ):
+        if name in names:
+            return step, "stays"
+    return ("side effects", "stays") if told else ("stages 2 to 4: nothing invariant", "stays")
+
+
+def by_line(sass: Sequence[SassInstruction]) -> dict[int, list[tuple[SassInstruction, int]]]:
+    seen: dict[int, list[tuple[SassInstruction, int]]] = {}
+    for s, d in zip(sass, licm_agreement.depths(sass), strict=True):
+        if s.line:
+            seen.setdefault(s.line[1], []).append((s, d))
+    return seen
+
+
+def hoisted(loop: Loop, seen: dict[int, list[tuple[SassInstruction, int]]]) -> str | None:
+    """Whether ptxas moved something invariant out of the loop; None where it does not show."""
+    from nvir.analysis.hoisting.nest import Nest
+    from nvir.analysis.hoisting.region import survey
+
+    nest = Nest(loop.header.function)
+    mine = next(x for x in nest.loops if x.header is loop.header)
+    clear = []
+    for i in survey(mine, nest).invariant:
+        if i.line and i.block is not None and licm_agreement._machine(i):
+            depth = licm_agreement._depth(i, seen.get(i.line, ()))
+            if depth is not None and depth <= i.block.loop_depth:
+                clear.append(depth < loop.depth)
+    return None if not clear else "hoisted" if any(clear) else "stays"
+
+
+def pipelining(told: Sequence[Remark]) -> tuple[str, str]:
+    for r in told:
+        if r.name in PIPELINED:
+            return "slots found", "pipelined"
+        if r.name.startswith("NotPipelined"):
+            return r.name.removeprefix("NotPipelined"), "stays"
+    return "not asked", "stays"
+
+
+def pipelined(
+    loop: Loop, at: Sequence[tuple[str, int]], places: Iterable[frozenset[int]]
+) -> str | None:
+    """Whether a load of the loop is in the machine loop and ahead of it; None without a load."""
+    lines = {
+        i.line for b in loop.blocks for i in b
+        if i.line and i.form.reads and i.form.n_results and i.form.space in ("global", "shared", "")
+    }
+    own = [k for k, (name, line) in enumerate(at) if line in lines and name.startswith("LD")]
+    best = max(places, key=lambda p: sum(k in p for k in own), default=frozenset())
+    inside = {at[k][1] for k in own if k in best}
+    if not inside:
+        return None
+    ahead = {at[k][1] for k in own if k < min(best)}
+    return "pipelined" if inside & ahead else "stays"
+
+
+def tables(judged: Iterable[Judged], misses: bool = False) -> list[str]:
+    """A Markdown table a pass: steps, loops, clear ones, agreement."""
+    every = list(judged)
+    out = []
+    for pass_ in ("unrolling", "hoisting", "pipelining"):
+        rows: dict[str, list[Judged]] = {}
+        mine = [j for j in every if j.pass_ == pass_]
+        for j in mine:
+            rows.setdefault(f"{j.step} → {j.noted}" if pass_ != "unrolling" else j.step, []
+                            ).append(j)
+        out.append(f"\n| {pass_}: settled by | loops | clear | ptxas does the same | share |\n"
+                   "|---|---:|---:|---:|---:|")
+        ordered = sorted(rows.items(), key=lambda x: -len(x[1]))
+        for name, js in [*ordered, ("all", mine)]:
+            clear = [j for j in js if j.ptxas is not None]
+            same = sum(j.ptxas == j.noted for j in clear)
+            share = f"{100 * same / len(clear):.0f} %" if clear else "–"
+            out.append(f"| {name} | {len(js)} | {len(clear)} | {same} | {share} |")
+    if misses:
+        out += [f"{j.name}: {j.pass_}, {j.step}: noted {j.noted}, ptxas {j.ptxas}"
+                for j in every if j.ptxas not in (None, j.noted)]
+    return out
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = agreement.parser(__doc__, count=0, missed="loops").parse_args(argv)
+    if not toolchain.available("ptxas"):
+        print("ptxas is not there: nothing to compare with")
+        return 1
+    results: dict[str, list[Judged]] = {}
+    for arch in args.arch.split(","):
+        done: set[str] = set()
+        found = results[arch] = []
+        for path in agreement.ptx_files(args.files, args.sample, args.seed):
+            try:
+                found += judge(path, arch, done)
+            except (nvir.NvirError, toolchain.ToolError) as e:
+                print(f"{path}: {str(e).splitlines()[0]}", file=sys.stderr)
+        print(f"\n### {arch}\n", *tables(found, args.misses), sep="\n")
+    if args.json:
+        import json
+
+        body = {a: [attrs.asdict(j) for j in js] for a, js in results.items()}
+        args.json.write_text(json.dumps(body, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""`nvir machine`: a profile, the list of them, the difference of two, a profile of one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nvir.cli import main
+
+MINE = {"title": "mine", "extends": "sm_80_notes", "classes": {"6": "ALU"},
+        "pipes": {"LSU": {"units": 3, "src": "a guess"}}}
+
+
+def nvir_(*words: str):
+    return CliRunner().invoke(main, ["machine", *words])
+
+
+def test_the_list_names_every_profile():
+    assert [x.split()[0] for x in nvir_().output.splitlines()][-1] == "sm_80_notes"
+    assert {"name", "title"} == set(json.loads(nvir_("--json").output)["profiles"][0])
+
+
+@pytest.mark.seed("SWP-12", "SWP-13", "LAT-02", "LAT-03")
+def test_a_profile_shows_pipes_classes_and_sources():
+    text = nvir_("sm_80_notes").output
+    rows = [" ".join(x.split()) for x in text.splitlines()]
+    assert "LSU 2 NOTES: width 2" in rows
+    assert "26 LSU 33 global loads" in rows
+    assert "4 DFMA – a pipe without a class" in rows
+    assert "0x49 atomic" in rows
+    assert any(r.startswith("occupancy.max_blocks_per_sm 32 OCC") for r in rows)
+    assert "classes by opcode number" not in nvir_("sm_90").output  # the notes' alone
+    body = json.loads(nvir_("sm_80_notes", "--json").output)
+    assert body["schema"] == "nvir.machine/1"
+    assert body["pipes"]["ALU"]["units"] == 4
+    assert body["class_pipes"]["8"] == "SFU"
+
+
+def test_two_profiles_are_compared_key_by_key(tmp_path: Path):
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps(MINE))
+    body = json.loads(nvir_("sm_80_notes", str(mine), "--json").output)
+    assert {d["key"]: d["values"] for d in body["differences"]} == {
+        "name": ["sm_80_notes", "mine"], "pipes.LSU.units": [2, 3], "class_pipes.6": ["TEX", "ALU"],
+        "title": [body["differences"][1]["values"][0], "mine"],
+    }
+    assert "pipes.LSU.units" in nvir_("sm_80_notes", str(mine)).output
+    assert nvir_("sm_80", "sm_80").output.split() == ["key", "sm_80", "sm_80"]
+
+
+@pytest.mark.parametrize(("classes", "message"), [
+    ({"6": "ALUU"}, "classes.6: no pipe 'ALUU', did you mean 'ALU'?"),
+    ({"x": "ALU"}, "classes.x: no number of a latency class"),
+])
+def test_a_wrong_table_of_classes_is_told(tmp_path: Path, classes: dict, message: str):
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps(MINE | {"classes": classes}))
+    run = nvir_(str(mine))
+    assert run.exit_code == 1
+    assert message in run.output
+    assert nvir_("sm_99999").exit_code == 2
+
+
+def test_phase_24_follows_a_profile_of_ones_own(tmp_path: Path):
+    """Three simple operations on a pipe of width 1, or on one of width 4."""
+    from nvir.sm.latency import class_resource_bound
+    from nvir.sm.profile import profile
+
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps(MINE))
+    assert class_resource_bound([6, 6, 6], profile("sm_80_notes")) == 3
+    assert class_resource_bound([6, 6, 6], profile(str(mine))) == 1
+    assert class_resource_bound([26] * 3, profile(str(mine))) == 1
