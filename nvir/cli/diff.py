@@ -75,8 +75,8 @@ def command(
     if after is None:
         raise click.UsageError("Missing argument 'AFTER' (or --model, for one file)")
     from nvir.report import Launch, report
-    from nvir.report.binaries import with_real_registers
     from nvir.report.diff import DEFAULT, compare, diff_text, parse_thresholds
+    from nvir.report.real import NOTHING, real_of
 
     with command_line():
         thresholds = parse_thresholds(DEFAULT if fail_on is None else fail_on)
@@ -86,13 +86,15 @@ def command(
         raise click.UsageError("--ptxas needs two PTX files")
     made = []
     for file in (before, after):
+        module = read_module(file, arch, "ori")
+        real = NOTHING
+        if ask_ptxas:
+            real = real_of(module, Path(file), arch or module.target).required()
         one = report(
-            read_module(file, arch, "ori"), arch=arch, profile=profile, policy=policy,
-            launch=Launch(block, dynamic_smem), schedule=True,
+            module, arch=arch, profile=profile, policy=policy,
+            launch=Launch(block, dynamic_smem), schedule=True, real=real,
         )
         one = attrs.evolve(one, file=file if file != STDIO else "standard input")
-        if ask_ptxas:
-            one = with_real_registers(one, Path(file))
         if kernel is not None:
             chosen = tuple(f for f in one.functions if f.name == kernel)
             one = attrs.evolve(one, functions=chosen)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nvir.passes.knobs import Policy
     from nvir.report import Launch, ModuleReport
     from nvir.report.many import FileJob
+    from nvir.report.real import RealCode
 
 
 @click.command("report")
@@ -66,7 +67,11 @@ if TYPE_CHECKING:
     help="Let this compiler make PTX of CUDA C++ instead of nvir: nvcc, or 'nvcc OPTIONS'.",
 )
 @click.option("--verbose", is_flag=True, help="The codes and numbers of decisions as well.")
-@click.option("--ptxas", "ask_ptxas", is_flag=True, help="Put what ptxas says beside it.")
+@click.option(
+    "--model", "as_model", is_flag=True,
+    help="Registers and peaks by nvir's model of ptxas, though ptxas is there.",
+)
+@click.option("--ptxas", "ask_ptxas", is_flag=True, help="Fail where ptxas gives no figures.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, metavar="N",
     help="Worker processes for the files of a folder; the processors by default.",
@@ -78,7 +83,7 @@ if TYPE_CHECKING:
 def command(
     files: tuple[str, ...], arch: str | None, profile: str | None, policy: Policy,
     block: int | None, dynamic_smem: int, kernel: str | None, lines: bool, schedule: bool,
-    source: bool, source_root: tuple[Path, ...], via: list[str], verbose: bool,
+    source: bool, source_root: tuple[Path, ...], via: list[str], verbose: bool, as_model: bool,
     ask_ptxas: bool, jobs: int, as_html: bool, as_json: bool,
     output: str | None,
 ) -> None:
@@ -86,6 +91,9 @@ def command(
 
     FILE is PTX, CUDA C++, LLVM text, nvir's own, or a cubin, fat binary, object or executable (by
     cuobjdump). Of a folder, or of several files, it reports a line for each kernel.
+
+    Where ptxas is installed, registers, spills and occupancy are those of the code that it makes,
+    and with --lines so are live registers and the peak; else, and with --model, nvir predicts them.
 
     \b
     Examples:
@@ -101,6 +109,8 @@ def command(
         raise click.UsageError("--html goes with neither --lines nor --json")
     if via and Path(via[0]).name != "nvcc":
         raise click.UsageError("--via takes nvcc, with options behind it if need be")
+    if as_model and ask_ptxas:
+        raise click.UsageError("--model goes without --ptxas")
     if lines and (ask_ptxas or schedule):
         raise click.UsageError("--lines goes with neither --ptxas nor --schedule")
     file = files[0]
@@ -111,7 +121,9 @@ def command(
             )
         from nvir.report.many import FileJob
 
-        options = FileJob("", arch, profile, policy, block, dynamic_smem, schedule, ask_ptxas)
+        options = FileJob(
+            "", arch, profile, policy, block, dynamic_smem, schedule, ask_ptxas, as_model
+        )
         _many(files, options, jobs, as_json, output)
         return
     from nvir.report import Launch
@@ -128,14 +140,12 @@ def command(
         return
     if kernel is not None and code_only is None:
         _known(kernel, [str(f.name) for m in modules for f in m.functions if f.blocks], file)
-    made = code_only or _report(modules, arch, profile, policy, launch, schedule, kernel, as_html)
-    if ask_ptxas and code_only is None:
-        from nvir.ptx.printer import print_ptx
-        from nvir.report.binaries import with_real_registers
-
-        as_given = file != STDIO and file.endswith(".ptx") and binary is None
-        texts = [Path(file)] if as_given else map(print_ptx, modules)
-        made = with_real_registers(made, *texts)
+    found = _real(modules, file, arch, policy, as_model, binary is None)
+    if ask_ptxas:
+        found = [x.required() for x in found]
+    made = code_only or _report(
+        modules, found, arch, profile, policy, launch, schedule, kernel, as_html
+    )
     made = attrs.evolve(made, file=file if file != STDIO else "standard input")
     if kernel is not None and code_only is not None:
         wanted = _known(kernel, [f.name for f in made.functions], file)
@@ -175,17 +185,30 @@ def _many(
         sys.exit(1)
 
 
+def _real(
+    modules: list[Module], file: str, arch: str | None, policy: Policy, as_model: bool,
+    is_text: bool, decode: bool = False,
+) -> list[RealCode]:
+    """What ptxas makes of each module; nothing where the model is asked for."""
+    from nvir.report.real import NOTHING, real_of
+
+    if as_model or policy != "observed":
+        return [NOTHING] * len(modules)
+    path = Path(file) if is_text and file != STDIO else None
+    return [real_of(m, path, arch or m.target, decode=decode) for m in modules]
+
+
 def _report(
-    modules: list[Module], arch: str | None, profile: str | None, policy: Policy, launch: Launch,
-    schedule: bool, kernel: str | None, keep: bool,
+    modules: list[Module], real: list[RealCode], arch: str | None, profile: str | None,
+    policy: Policy, launch: Launch, schedule: bool, kernel: str | None, keep: bool,
 ) -> ModuleReport:
     from nvir.report import report
     from nvir.report.binaries import join
 
     return join([
         report(m, arch=arch, profile=profile, policy=policy, launch=launch, schedule=schedule,
-               kernel=kernel, keep=keep)
-        for m in modules
+               kernel=kernel, keep=keep, real=r)
+        for m, r in zip(modules, real, strict=True)
     ])
 
 

@@ -8,7 +8,6 @@ registers and code size from nvdisasm where it is installed. Loops are then not 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import attrs
 
@@ -19,13 +18,10 @@ from nvir.report.model import (
     FunctionReport,
     Launch,
     ModuleReport,
-    RealFigures,
     machine_for,
     occupancy_figures,
 )
-
-if TYPE_CHECKING:
-    from nvir.toolchain.ptxas import KernelInfo
+from nvir.report.real import RealFigures
 
 _MAGIC = (
     b"\x7fELF",  # cubins, objects, executables
@@ -144,34 +140,3 @@ def join(reports: list[ModuleReport]) -> ModuleReport:
         functions=tuple(f for r in reports for f in r.functions),
         diagnostics=tuple(d for r in reports for d in r.diagnostics),
     )
-
-
-def with_real_registers(report: ModuleReport, *texts: str | bytes | Path) -> ModuleReport:
-    """The report with what ptxas says of each kernel beside it, for the architecture reported.
-
-    `texts` are the modules of PTX, each as text or the path of a file.
-
-    Raises NvirError where ptxas is missing, or refuses the PTX.
-    """
-    from nvir.toolchain import ToolError, ToolMissing, ptxas, version
-
-    try:
-        results = [ptxas(text, report.arch) for text in texts]
-        name = "ptxas " + ".".join(map(str, version("ptxas")))
-    except ToolMissing as e:
-        raise NvirError(str(e)) from None
-    except ToolError as e:
-        raise NvirError(str(e).splitlines()[0]) from None
-    kernels: dict[str, KernelInfo] = {}
-    for result in results:
-        if not result.ok:
-            raise NvirError(f"ptxas refuses it for {report.arch}: {result.error}")
-        kernels.update(result.kernels)
-    functions = []
-    for f in report.functions:
-        info = kernels.get(f.name)
-        if info is not None and info.registers is not None:
-            real = RealFigures(info.registers, info.spill_stores, info.spill_loads)
-            f = attrs.evolve(f, real=real)
-        functions.append(f)
-    return attrs.evolve(report, functions=tuple(functions), assembler=name)

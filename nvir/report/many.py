@@ -30,23 +30,23 @@ class FileJob:
     dynamic_smem: int = 0
     schedule: bool = False
     ptxas: bool = False
+    model: bool = False
 
 
 def report_file(job: FileJob) -> dict[str, Any]:
     """The document `nvir.report/1` of a file. Raises NvirError."""
     from nvir.report.model import Launch, report
+    from nvir.report.real import NOTHING, real_of
 
     module = load(job.file, job.arch, level="ori")
+    real = NOTHING
+    if job.policy == "observed" and not job.model:
+        real = real_of(module, Path(job.file), job.arch or module.target)
     made = report(
         module, arch=job.arch, profile=job.profile, policy=job.policy,  # type: ignore[arg-type]  # the command line knows the choices
         launch=Launch(job.block, job.dynamic_smem), schedule=job.schedule,
+        real=real.required() if job.ptxas else real,
     )
-    if job.ptxas:
-        from nvir.ptx.printer import print_ptx
-        from nvir.report.binaries import with_real_registers
-
-        given = Path(job.file) if job.file.endswith(".ptx") else print_ptx(module)
-        made = with_real_registers(made, given)
     return made.to_json()
 
 
@@ -90,11 +90,12 @@ def many_text(document: dict[str, Any]) -> str:
         for f in entry["report"]["functions"]:
             if f["kind"] != "entry":
                 continue
-            o = f["occupancy"]
+            o, real = f["occupancy"], f.get("ptxas")
             unrolled = sum(x["unroll"]["action"] != "none" for x in f["loops"])
             rows.append((
                 short(name, 40), short(spoken(f["name"]), 40), str(f["instructions"]),
-                str(f["registers"]["predicted"]), str(o["blocks_per_sm"]) if o else "–",
+                str(real["registers"] if real else f["registers"]["predicted"]),
+                str(o["blocks_per_sm"]) if o else "–",
                 str(len(f["loops"])), str(unrolled),
             ))
     lines = columns(rows, [False, False, *[True] * 5])

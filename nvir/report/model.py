@@ -21,6 +21,7 @@ from nvir.ir.module import Module
 from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.names import named
 from nvir.report.places import SourceLines
+from nvir.report.real import NOTHING, RealCode, RealFigures
 from nvir.report.source_loops import FRONT_ENDS, SourceLoopReport, of_function
 from nvir.sm.occupancy import occupancy, static_shared_memory
 from nvir.sm.profile import Profile, profile_for
@@ -85,25 +86,6 @@ class OccupancyFigures:
     limiter: str | None
     one_more: str | None = None  # what makes more warps resident, in words
     more_blocks: int = 0  # that it gives
-
-
-@attrs.frozen
-class RealFigures:
-    """What ptxas says of a kernel: registers a thread, bytes of spill stores and loads a thread.
-
-    Spills are None where only the machine code is there.
-    """
-
-    registers: int
-    spill_stores: int | None = None
-    spill_loads: int | None = None
-
-    @property
-    def spills(self) -> int | None:
-        """Bytes of spill stores and loads together."""
-        if self.spill_stores is None or self.spill_loads is None:
-            return None
-        return self.spill_stores + self.spill_loads
 
 
 @attrs.frozen
@@ -212,7 +194,7 @@ AS_DECLARED = Launch()  # as the kernel says itself
 def report(
     module: Module, *, arch: str | None = None, profile: str | None = None,
     policy: Policy = "observed", launch: Launch = AS_DECLARED, schedule: bool = False,
-    kernel: str | None = None, keep: bool = False,
+    kernel: str | None = None, keep: bool = False, real: RealCode = NOTHING,
 ) -> ModuleReport:
     """Loops, registers and occupancy of every function with a body, or of the one that is named.
 
@@ -220,9 +202,10 @@ def report(
     names a machine profile or a file. With `schedule` innermost loops of one
     block are modulo scheduled; without it they have bounds alone.
     `keep` keeps the facts of each function, for a page that shows more than the report does.
+    `real` is what ptxas makes of it: registers and occupancy are then those of the real code.
     """
     target = arch or module.target
-    diagnostics = list(module.diagnostics)
+    diagnostics = [*module.diagnostics, *real.diagnostics(module.name)]
     machine = machine_for(profile, target, module.name, diagnostics)
     functions = []
     make = None
@@ -238,10 +221,11 @@ def report(
             with bulk():  # what one function needs is freed before the next
                 facts = function_facts(f, module, machine, arch=target, policy=policy)
                 functions.append(
-                    _function(facts, module, machine, launch, diagnostics, make, keep)
+                    _function(facts, module, machine, launch, diagnostics, make, keep,
+                              real.figures.get(str(f.name)))
                 )
     return ModuleReport(
-        module.name, target, policy, tuple(functions), tuple(diagnostics),
+        module.name, target, policy, tuple(functions), tuple(diagnostics), real.assembler,
         front_end=FRONT_ENDS.get(module.debug.producer, ""),
     )
 
@@ -267,6 +251,7 @@ def machine_for(
 def _function(
     facts: FunctionFacts, module: Module, machine: Profile, launch: Launch,
     diagnostics: list[Diagnostic], make: Callable[[LoopGraph], LoopSchedule] | None, keep: bool,
+    real: RealFigures | None,
 ) -> FunctionReport:
     f, pressure, peak = facts.function, facts.pressure, facts.estimate.peak
     line = peak.line if peak is not None else 0
@@ -288,8 +273,8 @@ def _function(
             )
         limit = f.directives.get("maxnreg", (predicted,))[0]
         figures = occupancy_figures(
-            str(f.name), machine, min(predicted, limit), block, static, launch, module.name,
-            diagnostics,
+            str(f.name), machine, min(predicted, limit) if real is None else real.registers, block,
+            static, launch, module.name, diagnostics,
         )
     for start, target in f.irreducible_edges:
         diagnostics.append(
@@ -308,7 +293,8 @@ def _function(
         line if line > 0 else None,
         source.place(peak) if peak is not None else None,
         block, static, figures, _loops(facts, module, machine, make),
-        facts=facts if keep else None, interval=facts.estimate.interval if is_kernel else None,
+        real=real if is_kernel else None, facts=facts if keep else None,
+        interval=facts.estimate.interval if is_kernel else None,
         source_loops=of_function(facts, source, module.debug.producer),
     )
 

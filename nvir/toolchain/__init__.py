@@ -1,6 +1,6 @@
 """The real tools, each behind one small function; nvir works without any of them.
 
-    ptxas     assemble PTX: cubin, registers, spills, messages
+    ptxas     assemble PTX: cubin, registers, spills, messages; `assembled`: and decode it
     nvdisasm  a cubin's machine code; `disassemble` gives it as instructions with live
               registers; `read_sass` reads such text; `control_words`, `stall_counts`;
               `bodies` gives it as one `MachineBody` a function
@@ -14,26 +14,52 @@ to install it; one that hangs or cannot be understood raises ToolError; one that
 its input does neither, the result says so. It imports `ir` and `sm`.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from nvir.sm.body import ControlBits as Control
-from nvir.toolchain import libnvvm
-from nvir.toolchain.cuobjdump import Embedded, embedded, read_resource_usage, resource_usage
+from nvir.toolchain.assembled import Assembled, assembled
 from nvir.toolchain.errors import ToolError, ToolMissing
 from nvir.toolchain.find import available, find
-from nvir.toolchain.libnvvm import NvvmResult
-from nvir.toolchain.nvcc import NvccResult, nvcc_ptx
 from nvir.toolchain.nvdisasm import disassemble, nvdisasm
 from nvir.toolchain.process import version
 from nvir.toolchain.ptxas import KernelInfo, Message, PtxasResult, ptxas, read_verbose
-from nvir.toolchain.sass import (
-    SassInstruction,
-    code_sections,
-    control_words,
-    read_sass,
-    stall_counts,
-)
-from nvir.toolchain.sass_body import bodies, body_of
+
+if TYPE_CHECKING:
+    from nvir.toolchain import libnvvm
+    from nvir.toolchain.cuobjdump import (
+        Embedded,
+        embedded,
+        read_resource_usage,
+        resource_usage,
+    )
+    from nvir.toolchain.libnvvm import NvvmResult
+    from nvir.toolchain.nvcc import NvccResult, nvcc_ptx
+    from nvir.toolchain.sass import (
+        SassInstruction,
+        code_sections,
+        control_words,
+        read_sass,
+        stall_counts,
+    )
+    from nvir.toolchain.sass_body import bodies, body_of
+
+# Public names that are imported where they are first used -> their modules. Names that they share
+# with their modules cannot be among them: the import of the module would take their place.
+_LATER = {
+    **dict.fromkeys(("Embedded", "embedded", "read_resource_usage", "resource_usage"), "cuobjdump"),
+    "NvvmResult": "libnvvm",
+    **dict.fromkeys(("NvccResult", "nvcc_ptx"), "nvcc"),
+    **dict.fromkeys(
+        ("SassInstruction", "code_sections", "control_words", "read_sass", "stall_counts"), "sass"
+    ),
+    **dict.fromkeys(("bodies", "body_of"), "sass_body"),
+}
 
 __all__ = [
+    "Assembled",
     "Control",
     "Embedded",
     "KernelInfo",
@@ -44,6 +70,7 @@ __all__ = [
     "SassInstruction",
     "ToolError",
     "ToolMissing",
+    "assembled",
     "available",
     "bodies",
     "body_of",
@@ -63,3 +90,10 @@ __all__ = [
     "stall_counts",
     "version",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER and name != "libnvvm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_LATER.get(name, name)}")
+    return getattr(module, name) if name in _LATER else module

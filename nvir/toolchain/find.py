@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,6 +58,8 @@ def missing(tool: str) -> ToolMissing:
 def _programs(tool: str) -> Iterator[Path]:
     for root in _wheel_roots():
         yield from _executables(root, tool)
+    import shutil
+
     on_path = shutil.which(tool)
     if on_path:
         yield Path(on_path)
@@ -99,6 +100,8 @@ def _newest_first(root: Path) -> tuple[int, str]:
 def _toolkit_roots() -> list[Path]:
     """CUDA_HOME and CUDA_PATH, and the toolkit that an nvcc on PATH belongs to."""
     roots = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    import shutil
+
     nvcc = shutil.which("nvcc")
     if nvcc:
         roots.append(Path(nvcc).resolve().parent.parent)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Literal
-
-import attrs
+from typing import TYPE_CHECKING, Literal
 
 from nvir.toolchain.errors import ToolError
 from nvir.toolchain.find import find
 from nvir.toolchain.process import TIMEOUT, run, source_file, workspace
-from nvir.toolchain.sass import SassInstruction, read_sass
+
+if TYPE_CHECKING:
+    from nvir.toolchain.sass import SassInstruction
 
 
 def nvdisasm(
@@ -50,6 +50,8 @@ def disassemble(
     line that `.loc` gave, or the line of the PTX text; both need ptxas' `-lineinfo`.
     nvdisasm prints lines and live registers only apart, so both together cost two calls.
     """
+    from nvir.toolchain.sass import read_sass
+
     wanted = ("-c", "-hex", "-plr", "-lrm", "count") if live else ("-c", "-hex")
     if lines is None:
         return read_sass(nvdisasm(cubin, wanted))
@@ -64,5 +66,7 @@ def _with_lines(
     code: list[SassInstruction], placed: list[SassInstruction]
 ) -> list[SassInstruction]:
     """The instructions with the lines of another listing, which also has the padding NOPs."""
+    import attrs
+
     lines = {other.address: other.line for other in placed}
     return [attrs.evolve(one, line=lines[one.address]) for one in code]

@@ -7,7 +7,6 @@ import functools
 import os
 import re
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -58,6 +57,8 @@ def run(command: Sequence[str | Path], *, cwd: Path, timeout: float = TIMEOUT) -
 @contextlib.contextmanager
 def workspace() -> Iterator[Path]:
     """A folder of one's own, removed on leaving."""
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="nvir-") as folder:
         yield Path(folder)
 

@@ -8,9 +8,11 @@ reader takes the log of nvcc, of a build system, or of CUDA 3.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -58,7 +60,7 @@ class Message:
 
 @attrs.frozen
 class PtxasResult:
-    """An assembly. `cubin` is None where `ok` is not."""
+    """An assembly. `cubin` is None where `ok` is not, or it was not kept."""
 
     ok: bool
     cubin: bytes | None = attrs.field(repr=lambda b: "None" if b is None else f"<{len(b)} bytes>")
@@ -86,28 +88,31 @@ def ptxas(
     *,
     timeout: float = TIMEOUT,
     program: str | os.PathLike[str] | None = None,
+    keep: bool = True,
 ) -> PtxasResult:
     """Assemble a PTX module, given as text or as a path.
 
     `arch` None takes the module's own `.target`; `options` go to ptxas as they are.
-    `program` is another ptxas than the one that `find` gives. Rejected PTX gives a result
+    `program` is another ptxas than the one that `find` gives; without `keep` the cubin is thrown
+    away, and so it is None. Rejected PTX gives a result
     with `ok` False; raises ToolMissing, or ToolError when ptxas does not end in `timeout` s.
     """
     tool = program or find("ptxas")
-    with workspace() as folder:
+    given = isinstance(ptx, os.PathLike) and not keep  # then no file is written
+    with contextlib.nullcontext(Path.cwd()) if given else workspace() as folder:
         path = source_file(ptx, folder, "input.ptx")
         target = arch or _target((folder / path).read_bytes())
-        cubin = folder / "output.cubin"
+        cubin = folder / "output.cubin" if keep else Path(os.devnull)
         done = run(
-            [str(tool), "-v", f"-arch={target}", f"-O{opt}", *options, path, "-o", cubin.name],
+            [str(tool), "-v", f"-arch={target}", f"-O{opt}", *options, path, "-o", str(cubin)],
             cwd=folder,
             timeout=timeout,
         )
-        data = cubin.read_bytes() if done.returncode == 0 and cubin.is_file() else None
+        data = cubin.read_bytes() if keep and done.returncode == 0 and cubin.is_file() else None
     log = done.stdout + done.stderr
     infos = read_verbose(log)
     return PtxasResult(
-        ok=data is not None,
+        ok=data is not None or (not keep and done.returncode == 0),
         cubin=data,
         log=log,
         kernels={name: info for name, info in infos.items() if info.kind == "entry"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from corpus import EXAMPLES
 
 from nvir import toolchain
 from nvir.cli import main
+from nvir.sm import occupancy
 
 SGEMM = str(EXAMPLES / "sgemm.sm_80.ptx")
 SAXPY = str(EXAMPLES / "saxpy.sm_80.ptx")
@@ -95,14 +97,48 @@ def test_standard_input_is_a_file() -> None:
 
 
 @pytest.mark.oracle
-def test_ptxas_stands_beside_the_prediction() -> None:
-    text = run("report", SGEMM, "--ptxas")
+def test_figures_are_those_of_the_real_assembler_where_it_is_there() -> None:
+    text = run("report", SGEMM)
+    assert text.startswith("sgemm.sm_80.ptx · sm_80 · policy observed · ptxas\n")
     assert "32 registers" in text  # what ptxas says, and the prediction where it differs
     assert "no spills" in text
-    document = json.loads(run("report", SGEMM, "--ptxas", "--json"))
-    assert document["functions"][0]["ptxas"] == {
-        "registers": 32, "spill_stores": 0, "spill_loads": 0
-    }
+    (f,) = json.loads(run("report", SGEMM, "--json"))["functions"]
+    assert f["ptxas"] == {"registers": 32, "spill_stores": 0, "spill_loads": 0}
+    assert f["registers"]["source"] == "ptxas"
+    (entry,) = json.loads(run("report", SGEMM, SGEMM, "--json"))["files"][:1]
+    assert entry["report"]["functions"] == [f]
+
+
+@pytest.mark.oracle
+def test_occupancy_is_that_of_the_registers_shown(tmp_path: Path) -> None:
+    path = str(EXAMPLES / "horner.sm_80.ptx")
+    (f, *_) = json.loads(run("report", path, "--json"))["functions"]
+    (g, *_) = json.loads(run("report", path, "--json", "--model"))["functions"]
+    assert (f["registers"]["source"], g["registers"]["source"]) == ("ptxas", "model")
+    assert "ptxas" not in g
+    for kernel, registers in ((f, f["ptxas"]["registers"]), (g, g["registers"]["predicted"])):
+        found = occupancy("sm_80", registers, 256)
+        assert kernel["occupancy"]["blocks_per_sm"] == found.blocks_per_sm
+        assert kernel["occupancy"]["limiter"] == found.limiter
+
+
+@pytest.mark.oracle
+def test_what_the_assembler_refuses_is_reported_by_the_model() -> None:
+    document = json.loads(run("report", SGEMM, "--arch", "sm_70", "--json"))
+    assert document["functions"][0]["registers"]["source"] == "model"
+    assert any("sm_70" in d["message"] and "model" in d["message"] for d in document["diagnostics"])
+    assert "refuses it" in run("report", SGEMM, "--arch", "sm_70", "--ptxas", code=1)
+
+
+def test_without_the_assembler_the_model_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(tool: str) -> Path:
+        raise toolchain.ToolMissing(tool)
+
+    monkeypatch.setattr(sys.modules["nvir.toolchain.ptxas"], "find", gone)
+    text = run("report", SGEMM)
+    assert "registers predicted" in text
+    assert "ptxas" not in text.splitlines()[0]
+    assert "ptxas" in run("report", SGEMM, "--ptxas", code=1)
 
 
 @pytest.fixture

@@ -35,9 +35,9 @@ def test_a_limit_of_the_kernel_s_own_bounds_it():
 
 def test_the_report_has_it_and_says_where_the_figure_is_from():
     (path,) = examples("saxpy.sm_80.ptx")
-    run = CliRunner().invoke(main, ["report", str(path), "--json"])
+    run = CliRunner().invoke(main, ["report", str(path), "--json", "--model"])
     found = json.loads(run.stdout)["functions"][0]["registers"]
     assert found["source"] == "model"
     low, high = found["interval"]
     assert low <= found["predicted"] <= high
-    assert f"({low} to {high})" in CliRunner().invoke(main, ["report", str(path)]).output
+    assert f"({low} to {high})" in CliRunner().invoke(main, ["report", str(path), "--model"]).output

@@ -1,0 +1,112 @@
+"""What the real assembler makes of a file: figures about code as it stands come from here.
+
+Where ptxas is not installed there are none, and reports say what nvir's model predicts; where it
+refuses the file for the architecture that was asked, a note says so and the model stands in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from nvir.ir.errors import Diagnostic, NvirError
+
+if TYPE_CHECKING:
+    from nvir.ir.module import Module
+    from nvir.sm.body import MachineBody
+
+
+@attrs.frozen
+class RealFigures:
+    """What ptxas says of a kernel: registers a thread, bytes of spill stores and loads a thread.
+
+    Spills are None where only the machine code is there.
+    """
+
+    registers: int
+    spill_stores: int | None = None
+    spill_loads: int | None = None
+
+    @property
+    def spills(self) -> int | None:
+        """Bytes of spill stores and loads together."""
+        if self.spill_stores is None or self.spill_loads is None:
+            return None
+        return self.spill_stores + self.spill_loads
+
+
+@attrs.frozen(eq=False)
+class RealCode:
+    """The kernels of one file as ptxas made them.
+
+    assembler   "ptxas", None where it was not there or refused
+    figures     kernel → what `ptxas -v` says
+    bodies      function → its machine code with lines of the PTX; empty unless asked for
+    note        why there are none, where ptxas is there
+    missing     how to install it, where it is not
+    """
+
+    assembler: str | None = None
+    figures: Mapping[str, RealFigures] = attrs.Factory(dict)
+    bodies: Mapping[str, MachineBody] = attrs.Factory(dict)
+    note: str | None = None
+    missing: str | None = None
+
+    def required(self) -> RealCode:
+        """The code itself. Raises NvirError where there is none."""
+        if self.assembler is None:
+            raise NvirError(self.note or self.missing or "ptxas was not asked")
+        return self
+
+    def diagnostics(self, file: str) -> list[Diagnostic]:
+        """The note as a diagnostic."""
+        return [] if self.note is None else [Diagnostic(self.note, file, severity="note")]
+
+
+NOTHING = RealCode()
+
+
+def real_code(source: str | bytes | Path, arch: str, *, decode: bool = False) -> RealCode:
+    """Ask ptxas, with `decode` nvdisasm too. Never raises for what the tools say."""
+    from nvir.toolchain import ToolError, ToolMissing, assembled
+
+    try:
+        made = assembled(source, arch, decode=decode)
+    except ToolMissing as e:
+        return RealCode(missing=str(e))
+    except ToolError as e:
+        return RealCode(note=f"{str(e).splitlines()[0]}; the figures are the model's")
+    if not made.result.ok:
+        return RealCode(
+            note=f"ptxas refuses it for {arch}: {made.result.error}; the figures are the model's"
+        )
+    figures = {
+        k.name: RealFigures(k.registers, k.spill_stores, k.spill_loads)
+        for k in made.result.kernels.values() if k.registers is not None
+    }
+    for kernel, figure in figures.items():
+        if kernel in made.bodies:
+            made.bodies[kernel].registers = figure.registers
+            made.bodies[kernel].spill_bytes = figure.spills
+    return RealCode("ptxas", figures, made.bodies)
+
+
+def real_of(
+    module: Module, file: str | bytes | Path | None, arch: str, *,
+    decode: bool = False
+) -> RealCode:
+    """The real code of a module: of the PTX that `file` is or holds, else of what nvir prints."""
+    if isinstance(file, os.PathLike) and file.suffix != ".ptx":
+        file = None
+    try:
+        if file is None:
+            from nvir.ptx.printer import print_ptx
+
+            file = print_ptx(module)
+        return real_code(file, arch, decode=decode)
+    except NvirError as e:
+        return RealCode(note=f"{e}; the figures are the model's")
