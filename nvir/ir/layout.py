@@ -14,17 +14,8 @@ from __future__ import annotations
 
 import attrs
 
+from nvir.ir import types as ty
 from nvir.ir.errors import Unsupported
-from nvir.ir.types import (
-    ArrayType,
-    FloatType,
-    IntType,
-    PointerType,
-    ScalarType,
-    StructType,
-    Type,
-    VectorType,
-)
 
 DATA_LAYOUT = (
     "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-"
@@ -51,9 +42,9 @@ class StructLayout:
         return k
 
 
-_aligns: dict[Type, int] = {}
-_sizes: dict[Type, int] = {}
-_structs: dict[tuple[StructType, object], StructLayout] = {}
+_aligns: dict[ty.Type, int] = {}
+_sizes: dict[ty.Type, int] = {}
+_structs: dict[tuple[ty.StructType, object], StructLayout] = {}
 
 
 def _power_of_two(n: int) -> int:
@@ -66,22 +57,22 @@ def align_up(n: int, align: int) -> int:
     return -(-n // align) * align
 
 
-def align_of(t: Type) -> int:
+def align_of(t: ty.Type) -> int:
     """ABI alignment in bytes. Raises Unsupported for types that have no place in memory."""
     a = _aligns.get(t)
     if a is not None:
         return a
-    if isinstance(t, StructType):
+    if isinstance(t, ty.StructType):
         return struct_layout(t).align  # a named struct may get its body later: not kept here
-    if isinstance(t, ArrayType):
+    if isinstance(t, ty.ArrayType):
         return align_of(t.element)
-    if isinstance(t, IntType):
+    if isinstance(t, ty.IntType):
         a = min(_power_of_two(-(-t.bits // 8)), MAX_ALIGN)
-    elif isinstance(t, FloatType | PointerType):
+    elif isinstance(t, ty.FloatType | ty.PointerType):
         a = t.bits // 8
-    elif isinstance(t, VectorType):
+    elif isinstance(t, ty.VectorType):
         a = _power_of_two(store_size(t))
-    elif isinstance(t, ScalarType) and t.bits >= 8:
+    elif isinstance(t, ty.ScalarType) and t.bits >= 8:
         a = t.bits // 8
     else:
         raise Unsupported(f"a value of type {t} in memory")
@@ -89,31 +80,31 @@ def align_of(t: Type) -> int:
     return a
 
 
-def size_of(t: Type) -> int:
+def size_of(t: ty.Type) -> int:
     """Alloc size in bytes: how far apart neighbours in an array are."""
     n = _sizes.get(t)
     if n is not None:
         return n
-    if isinstance(t, StructType):
+    if isinstance(t, ty.StructType):
         return struct_layout(t).size
-    if isinstance(t, ArrayType):
+    if isinstance(t, ty.ArrayType):
         return t.count * size_of(t.element)
     n = _sizes[t] = align_up(store_size(t), align_of(t))
     return n
 
 
-def store_size(t: Type) -> int:
+def store_size(t: ty.Type) -> int:
     """Bytes that a store of a value writes."""
-    if isinstance(t, StructType | ArrayType):
+    if isinstance(t, ty.StructType | ty.ArrayType):
         return size_of(t)
-    if isinstance(t, VectorType):
+    if isinstance(t, ty.VectorType):
         return -(-t.count * (t.element.bits or 64) // 8)
     if not t.bits:
         raise Unsupported(f"a value of type {t} in memory")
     return -(-t.bits // 8)
 
 
-def struct_layout(t: StructType) -> StructLayout:
+def struct_layout(t: ty.StructType) -> StructLayout:
     """Offsets of the members. Raises Unsupported for a struct without a body."""
     if t.elements is None:
         raise Unsupported(f"the size of the opaque struct {t}")
@@ -134,14 +125,14 @@ def struct_layout(t: StructType) -> StructLayout:
     return layout
 
 
-def offset_of(t: Type, path: tuple[int, ...]) -> int:
+def offset_of(t: ty.Type, path: tuple[int, ...]) -> int:
     """Byte offset of the member that constant indices lead to inside a value of type `t`."""
     at = 0
     for k in path:
-        if isinstance(t, StructType):
+        if isinstance(t, ty.StructType):
             at += struct_layout(t).offsets[k]
             t = (t.elements or ())[k]
-        elif isinstance(t, ArrayType | VectorType):
+        elif isinstance(t, ty.ArrayType | ty.VectorType):
             at += k * size_of(t.element)
             t = t.element
         else:
@@ -149,17 +140,17 @@ def offset_of(t: Type, path: tuple[int, ...]) -> int:
     return at
 
 
-def fields(t: Type) -> tuple[tuple[int, Type], ...]:
+def fields(t: ty.Type) -> tuple[tuple[int, ty.Type], ...]:
     """The scalar and vector leaves of a type with their byte offsets, in order of the offsets."""
-    out: list[tuple[int, Type]] = []
+    out: list[tuple[int, ty.Type]] = []
     work = [(0, t)]
     while work:
         at, t = work.pop()
-        if isinstance(t, StructType):
+        if isinstance(t, ty.StructType):
             places = struct_layout(t).offsets
             members = [*zip(places, t.elements or (), strict=True)]
             work.extend((at + o, e) for o, e in reversed(members))
-        elif isinstance(t, ArrayType):
+        elif isinstance(t, ty.ArrayType):
             step = size_of(t.element)
             work.extend((at + k * step, t.element) for k in reversed(range(t.count)))
         else:

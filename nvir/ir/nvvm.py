@@ -38,6 +38,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
+from nvir.ir import types as ty
 from nvir.ir.block import Block
 from nvir.ir.builder.literals import float_constant
 from nvir.ir.errors import NvirError
@@ -47,20 +48,6 @@ from nvir.ir.module import Module
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.opcodes.form import nvvm_form
 from nvir.ir.symbols import Variable
-from nvir.ir.types import (
-    I1,
-    I32,
-    SCALARS,
-    VOID,
-    FloatType,
-    FunctionType,
-    IntType,
-    Type,
-    VectorType,
-    pointer,
-    vector,
-)
-from nvir.ir.types import struct as struct_type
 from nvir.ir.values import Argument, Constant, Value, constant
 from nvir.ir.verify.nvvm import element, member
 
@@ -76,31 +63,34 @@ VARIABLE_SPACES = {0: "global", 1: "global", 3: "shared", 4: "const", 5: "local"
 
 
 def function(
-    module: Module, name: str, result: Type = VOID, params: Sequence[tuple[str, Type]] = (),
+    module: Module,
+    name: str,
+    result: ty.Type = ty.VOID,
+    params: Sequence[tuple[str, ty.Type]] = (),
     kind: str = "func",
 ) -> Function:
     """Add a function to a module of level `nvvm`; `kind` "entry" makes it a kernel."""
     f = Function(name, kind, module)
-    f.type = pointer()
+    f.type = ty.pointer()
     f.return_type = result
     f.params = [Argument(t, n or None, f, k) for k, (n, t) in enumerate(params)]
     return module.add_function(f)
 
 
 def variable(
-    module: Module, name: str, typ: Type, space: int = 1, init: Value | None = None,
+    module: Module, name: str, typ: ty.Type, space: int = 1, init: Value | None = None,
     linkage: str = "", align: int = 0, constant: bool = False,
 ) -> Variable:
     """Add a variable in an address space (0 and 1 are global, 3 shared, 4 constant, 5 local)."""
     v = Variable(
         name, VARIABLE_SPACES[space], typ, align=align, init=init, linkage=linkage,
-        attributes={"constant": ""} if constant else {}, address_type=pointer(space),
+        attributes={"constant": ""} if constant else {}, address_type=ty.pointer(space),
     )
     return module.add_global(v)
 
 
 def declare(
-    module: Module, name: str, result: Type = VOID, params: Sequence[Type] = (),
+    module: Module, name: str, result: ty.Type = ty.VOID, params: Sequence[ty.Type] = (),
     attributes: Sequence[Any] = (), variadic: bool = False,
 ) -> Function:
     """The declared function of that name, made at the first call: intrinsics, libdevice."""
@@ -114,12 +104,12 @@ def declare(
     return f
 
 
-def const(type: Type, x: Any) -> Constant:
+def const(type: ty.Type, x: Any) -> Constant:
     """A Python number as a constant: integers as the signed number of that width (booleans as 0
     and 1), floats rounded to the type; None is null, or zero of an aggregate."""
-    if isinstance(type, IntType) and isinstance(x, int):
+    if isinstance(type, ty.IntType) and isinstance(x, int):
         return constant(type, _wrap(int(x), type.bits))
-    if isinstance(type, FloatType) and isinstance(x, int | float):
+    if isinstance(type, ty.FloatType) and isinstance(x, int | float):
         return constant(type, _float_bits(type, float(x)))
     if x is None:
         return constant(type, None)
@@ -131,11 +121,11 @@ def _wrap(x: int, bits: int) -> int:
     return x - (1 << bits) if bits > 1 and x >> (bits - 1) else x
 
 
-def _float_bits(type: FloatType, x: float) -> int:
+def _float_bits(type: ty.FloatType, x: float) -> int:
     scalar = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}.get(type.name)
     if scalar is None:
         raise NvirError(f"no Python number gives a {type}")
-    return int(float_constant(x, SCALARS[scalar]).value)
+    return int(float_constant(x, ty.SCALARS[scalar]).value)
 
 
 def _arithmetic(row: str) -> Callable[..., Instruction]:
@@ -151,7 +141,7 @@ def _arithmetic(row: str) -> Callable[..., Instruction]:
 
 
 def _conversion(row: str) -> Callable[..., Instruction]:
-    def method(self: Builder, value: Value, typ: Type, name: str = "") -> Instruction:
+    def method(self: Builder, value: Value, typ: ty.Type, name: str = "") -> Instruction:
         return self.insert(row, (value,), typ, name)
 
     method.__name__ = row
@@ -216,8 +206,14 @@ class Builder:
     def append_basic_block(self, name: str | None = None) -> Block:
         return self.function.block(name)
 
-    def insert(self, spelling: str, operands: Sequence[Value], type: Type = VOID, name: str = "",
-               aux: Any = None) -> Instruction:
+    def insert(
+        self,
+        spelling: str,
+        operands: Sequence[Value],
+        type: ty.Type = ty.VOID,
+        name: str = "",
+        aux: Any = None,
+    ) -> Instruction:
         """Place any instruction: the row's name with its flags, operands, result type, aux."""
         form = nvvm_form(spelling)
         if aux is None and form.terminator:
@@ -316,13 +312,13 @@ class Builder:
 
     # -------------------------------------------------------- memory
 
-    def alloca(self, typ: Type, size: Value | int = 1, name: str = "",
+    def alloca(self, typ: ty.Type, size: Value | int = 1, name: str = "",
                align: int = 0) -> Instruction:
         """Stack memory for `size` values of a type."""
-        count = const(I32, size) if isinstance(size, int) else size
-        return self.insert("alloca", (count,), pointer(), name, (typ, align))
+        count = const(ty.I32, size) if isinstance(size, int) else size
+        return self.insert("alloca", (count,), ty.pointer(), name, (typ, align))
 
-    def load(self, ptr: Value, typ: Type, name: str = "", align: int = 0,
+    def load(self, ptr: Value, typ: ty.Type, name: str = "", align: int = 0,
              volatile: bool = False) -> Instruction:
         return self.insert(_flag("load", volatile), (ptr,), typ, name, align)
 
@@ -330,10 +326,10 @@ class Builder:
               volatile: bool = False) -> Instruction:
         return self.insert(_flag("store", volatile), (value, ptr), aux=align)
 
-    def gep(self, ptr: Value, indices: Sequence[Value | int], typ: Type, inbounds: bool = False,
+    def gep(self, ptr: Value, indices: Sequence[Value | int], typ: ty.Type, inbounds: bool = False,
             name: str = "") -> Instruction:
         """The address of an element; `typ` is what `ptr` points to, ints are i32 indices."""
-        values = [const(I32, k) if isinstance(k, int) else k for k in indices]
+        values = [const(ty.I32, k) if isinstance(k, int) else k for k in indices]
         spelling = "getelementptr inbounds" if inbounds else "getelementptr"
         return self.insert(spelling, (ptr, *values), ptr.type, name, typ)
 
@@ -347,12 +343,12 @@ class Builder:
                 align: int = 0) -> Instruction:
         """{old value, whether it was exchanged}."""
         aux = (ordering, failordering or ordering, scope, align)
-        return self.insert("cmpxchg", (ptr, cmp, val), struct_type([cmp.type, I1]), name, aux)
+        return self.insert("cmpxchg", (ptr, cmp, val), ty.struct([cmp.type, ty.I1]), name, aux)
 
     def fence(self, ordering: str, scope: str = "") -> Instruction:
         return self.insert("fence", (), aux=(ordering, scope))
 
-    def load_atomic(self, ptr: Value, typ: Type, ordering: str = "monotonic", align: int = 0,
+    def load_atomic(self, ptr: Value, typ: ty.Type, ordering: str = "monotonic", align: int = 0,
                     name: str = "", scope: str = "", volatile: bool = False) -> Instruction:
         """A load that other threads' accesses are ordered with; `scope` "" is the system."""
         row = _flag("load atomic", volatile)
@@ -363,7 +359,7 @@ class Builder:
         row = _flag("store atomic", volatile)
         return self.insert(row, (value, ptr), aux=(ordering, scope, align))
 
-    def asm(self, ftype: FunctionType, asm: str, constraint: str, args: Sequence[Value],
+    def asm(self, ftype: ty.FunctionType, asm: str, constraint: str, args: Sequence[Value],
             side_effect: bool = False, name: str = "") -> Instruction:
         """A call of inline assembly; several outputs come as a struct, as in LLVM."""
         callee = InlineAsm(asm, constraint, ("sideeffect",) if side_effect else ())
@@ -386,18 +382,18 @@ class Builder:
         return self.insert("insertvalue", (agg, value), agg.type, name, path)
 
     def extract_element(self, vec: Value, idx: Value | int, name: str = "") -> Instruction:
-        k = const(I32, idx) if isinstance(idx, int) else idx
+        k = const(ty.I32, idx) if isinstance(idx, int) else idx
         return self.insert("extractelement", (vec, k), element(vec.type), name)
 
     def insert_element(self, vec: Value, value: Value, idx: Value | int,
                        name: str = "") -> Instruction:
-        k = const(I32, idx) if isinstance(idx, int) else idx
+        k = const(ty.I32, idx) if isinstance(idx, int) else idx
         return self.insert("insertelement", (vec, value, k), vec.type, name)
 
     def shuffle_vector(self, a: Value, b: Value, lanes: Sequence[int],
                        name: str = "") -> Instruction:
         """Lanes of `a` followed by `b` in a new order; -1 for an undefined one."""
-        result = vector(element(a.type), len(lanes))
+        result = ty.vector(element(a.type), len(lanes))
         return self.insert("shufflevector", (a, b), result, name, tuple(lanes))
 
     def freeze(self, value: Value, name: str = "") -> Instruction:
@@ -405,7 +401,7 @@ class Builder:
 
     # -------------------------------------------------------- control
 
-    def phi(self, typ: Type, name: str = "") -> Instruction:
+    def phi(self, typ: ty.Type, name: str = "") -> Instruction:
         """A phi at the block's head; give it values by `phi.add(value, block)`."""
         i = Instruction(nvvm_form("phi"), (), typ, name or None, (), self.loc)
         return self.block.insert_phi(i)
@@ -439,7 +435,7 @@ class Builder:
         return self.insert("unreachable", ())
 
     def call(self, fn: Function | Value, args: Sequence[Any], name: str = "",
-             result: Type = VOID, flags: Sequence[str] = ()) -> Instruction:
+             result: ty.Type = ty.VOID, flags: Sequence[str] = ()) -> Instruction:
         """A call; `result` is the result's type where `fn` is a pointer."""
         spelling = " ".join(("call", *flags))
         if not isinstance(fn, Function):
@@ -468,7 +464,7 @@ class Builder:
 def const_like(value: Value, x: Any) -> Constant:
     """The number `x` in the type of a value; for a vector, in every element."""
     t = value.type
-    if isinstance(t, VectorType):
+    if isinstance(t, ty.VectorType):
         one = const(t.element, x)
         return constant(t, (one,) * t.count)
     return const(t, x)
@@ -478,11 +474,11 @@ def _like(x: Any, value: Value) -> Value:
     return x if isinstance(x, Value) else const_like(value, x)
 
 
-def _truth(t: Type) -> Type:
-    return vector(I1, t.count) if isinstance(t, VectorType) else I1
+def _truth(t: ty.Type) -> ty.Type:
+    return ty.vector(ty.I1, t.count) if isinstance(t, ty.VectorType) else ty.I1
 
 
-def _member(t: Type, path: tuple[int, ...]) -> Type:
+def _member(t: ty.Type, path: tuple[int, ...]) -> ty.Type:
     found = member(t, path)
     if found is None:
         raise NvirError(f"{t} has no member {path}")

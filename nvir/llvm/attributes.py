@@ -11,15 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir.types import (
-    ArrayType,
-    FloatType,
-    IntType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-)
+from nvir.ir import types as ty
 
 WORDS = frozenset("""
     allocalign allocptr alwaysinline argmemonly builtin cold convergent coro_elide_safe
@@ -85,20 +77,20 @@ _PLACES = re.compile(
 )
 
 
-def parameter_problem(attributes: tuple[Any, ...], t: Type) -> str | None:
+def parameter_problem(attributes: tuple[Any, ...], t: ty.Type) -> str | None:
     """Why a parameter or result of type `t` cannot have these attributes, or None."""
     names = {a[0] if isinstance(a, tuple) else a for a in attributes}
-    of = t.element if isinstance(t, VectorType) else t
-    while isinstance(of, ArrayType):
+    of = t.element if isinstance(t, ty.VectorType) else t
+    while isinstance(of, ty.ArrayType):
         of = of.element
     for name in names:
         if name in OF_FUNCTIONS:
             return f"'{name}' is no attribute of parameters"
-        if name in _OF_POINTERS and not isinstance(of, PointerType):
+        if name in _OF_POINTERS and not isinstance(of, ty.PointerType):
             return f"'{name}' is of pointers, not of {t}"
-        if name in _OF_INTEGERS and not isinstance(of, IntType):
+        if name in _OF_INTEGERS and not isinstance(of, ty.IntType):
             return f"'{name}' is of integers, not of {t}"
-        if name == "nofpclass" and not isinstance(of, FloatType | StructType):
+        if name == "nofpclass" and not isinstance(of, ty.FloatType | ty.StructType):
             return f"'{name}' is of floats, not of {t}"
     if sum(k in names for k in _MEMORY_KINDS) > 1:
         return "of " + ", ".join(k for k in _MEMORY_KINDS if k in names) + " there can be one"

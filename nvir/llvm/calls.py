@@ -6,18 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from nvir.ir import CallInfo, Function, Instruction, Value, nvvm_form
+from nvir.ir import types as ty
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
-from nvir.ir.types import (
-    METADATA,
-    VOID,
-    ArrayType,
-    FloatType,
-    FunctionType,
-    StructType,
-    Type,
-    VectorType,
-    pointer,
-)
 from nvir.llvm.lexer import Stop
 from nvir.llvm.upgrade import OLDER, upgraded
 
@@ -63,11 +53,11 @@ def read_call(b: DefinitionReader, row: str) -> Instruction | None:
     operands, arguments = _arguments(b)
     attributes = b.reader.attributes.function(b)
     bundles = _bundles(b)
-    result = t.result if isinstance(t, FunctionType) else t
+    result = t.result if isinstance(t, ty.FunctionType) else t
     if flags != "call":
         fast_of(result, "call", flags_at)
         spelling += flags[4:]
-    if isinstance(t, FunctionType):
+    if isinstance(t, ty.FunctionType):
         _check_type(t, operands, at)
     direct = isinstance(callee, InlineAsm) or (isinstance(callee, Function) and _fits(
         callee, result, operands))
@@ -76,7 +66,7 @@ def read_call(b: DefinitionReader, row: str) -> Instruction | None:
     if direct and isinstance(callee, Function) and callee.name in OLDER:
         return upgraded(b, callee, operands)
     values = tuple(operands) if direct else (callee, *operands)
-    if isinstance(t, FunctionType) and t.variadic and not direct:
+    if isinstance(t, ty.FunctionType) and t.variadic and not direct:
         b.unsupported("a call of a variadic function by a pointer", at)
     known = callee if direct else None
     if result_attributes or attributes or any(arguments) or bundles:
@@ -92,11 +82,11 @@ def read_call(b: DefinitionReader, row: str) -> Instruction | None:
     return made
 
 
-def fast_of(t: Type, row: str, at: int) -> None:
+def fast_of(t: ty.Type, row: str, at: int) -> None:
     """Flags of fast mathematics are for floats, vectors and arrays of them."""
-    while isinstance(t, VectorType | ArrayType):
+    while isinstance(t, ty.VectorType | ty.ArrayType):
         t = t.element
-    if not isinstance(t, FloatType) and not isinstance(t, StructType):
+    if not isinstance(t, ty.FloatType) and not isinstance(t, ty.StructType):
         raise Stop(f"{row} of {t} with flags that are for floats", at)
 
 
@@ -151,7 +141,7 @@ def _callee(b: DefinitionReader) -> Value:
         if found is None:
             raise Stop(f"use of undefined symbol '{token}'", at)
         return found
-    return b.value(pointer())
+    return b.value(ty.pointer())
 
 
 def _arguments(b: DefinitionReader) -> tuple[list[Value], list[tuple[Any, ...]]]:
@@ -164,8 +154,8 @@ def _arguments(b: DefinitionReader) -> tuple[list[Value], list[tuple[Any, ...]]]
         return operands, attributes
     while True:
         at = b.k
-        kind: Type = b.type()
-        if kind is METADATA:
+        kind: ty.Type = b.type()
+        if kind is ty.METADATA:
             operands.append(_metadata(b))
             attributes.append(())
         else:
@@ -176,7 +166,7 @@ def _arguments(b: DefinitionReader) -> tuple[list[Value], list[tuple[Any, ...]]]
                 attributes.append(())
             else:
                 attributes.append(b.reader.attributes.parameter(b))
-                if kind is VOID:
+                if kind is ty.VOID:
                     raise Stop("an argument of type void", at)
                 v = b.value(kind)
             operands.append(v)
@@ -197,14 +187,14 @@ def _metadata(b: DefinitionReader) -> Value:
     return Node(content)
 
 
-def _check_type(t: FunctionType, operands: list[Value], at: int) -> None:
+def _check_type(t: ty.FunctionType, operands: list[Value], at: int) -> None:
     given = [v.type for v in operands]
     n = len(t.params)
     if given[:n] != [*t.params] or (len(given) > n and not t.variadic):
         raise Stop(f"the arguments are not those of {t}", at)
 
 
-def _fits(f: Function, result: Type, operands: list[Value]) -> bool:
+def _fits(f: Function, result: ty.Type, operands: list[Value]) -> bool:
     params = f.arguments
     variadic = bool(f.aux and f.aux.get("variadic"))
     return (
@@ -215,7 +205,7 @@ def _fits(f: Function, result: Type, operands: list[Value]) -> bool:
 
 
 def _mismatch(
-    b: DefinitionReader, f: Function, result: Type, operands: list[Value], at: int
+    b: DefinitionReader, f: Function, result: ty.Type, operands: list[Value], at: int
 ) -> None:
     """A call whose types are not the callee's is one through a pointer, as in LLVM. It is wrong for
     an intrinsic, and where pointers have types: there it takes a cast, `bitcast (… @f to …)`."""
@@ -227,7 +217,7 @@ def _mismatch(
     if f.return_type is not result:
         raise Stop(f"{f.name} returns {f.return_type}, not {result}", at)
     for v, p in zip(operands, f.arguments, strict=False):
-        if v.type is not p.type and v.type is not VOID:
+        if v.type is not p.type and v.type is not ty.VOID:
             raise Stop(f"{v.name or 'an argument'} is of type {v.type}, {f.name} takes {p.type}",
                        at)
 

@@ -12,35 +12,9 @@ from typing import Any, NoReturn
 
 import nvir.ir.opcodes.nvvm  # noqa: F401  # fills the table
 from nvir.ir import NVVM, Function, Symbol, Value, constant, undef
+from nvir.ir import types as ty
 from nvir.ir.nvvm_values import ConstantExpr, poison
 from nvir.ir.text.datum import MAX_DEPTH
-from nvir.ir.types import (
-    BFLOAT,
-    DOUBLE,
-    FLOAT,
-    FP128,
-    HALF,
-    I8,
-    LABEL,
-    METADATA,
-    TOKEN,
-    VOID,
-    ArrayType,
-    FloatType,
-    FunctionType,
-    IntType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-    array,
-    function_type,
-    int_type,
-    named_struct,
-    pointer,
-    struct,
-    vector,
-)
 from nvir.ir.verify.nvvm import CASTS
 from nvir.llvm.floats import float_bits
 from nvir.llvm.lexer import END, Stop, Text, bytes_in, name_in, unquoted
@@ -53,10 +27,10 @@ from nvir.llvm.literals import (
     zero,
 )
 
-SIMPLE: dict[str, Type] = {
-    "void": VOID, "half": HALF, "bfloat": BFLOAT, "float": FLOAT, "double": DOUBLE, "fp128": FP128,
-    "label": LABEL, "metadata": METADATA, "token": TOKEN, "ptr": pointer(),
-    **{f"i{n}": int_type(n) for n in (1, 8, 16, 32, 64, 128)},
+SIMPLE: dict[str, ty.Type] = {
+    "void": ty.VOID, "half": ty.HALF, "bfloat": ty.BFLOAT, "float": ty.FLOAT, "double": ty.DOUBLE,
+    "fp128": ty.FP128, "label": ty.LABEL, "metadata": ty.METADATA, "token": ty.TOKEN,
+    "ptr": ty.pointer(), **{f"i{n}": ty.int_type(n) for n in (1, 8, 16, 32, 64, 128)},
 }
 _UNSUPPORTED_TYPES = ("x86_fp80", "ppc_fp128", "x86_mmx", "x86_amx", "target")
 _MORE_TYPE = frozenset(("*", "addrspace", "("))
@@ -93,14 +67,14 @@ class Grammar:
 
     def __init__(self, text: Text) -> None:
         self.text, self.t, self.k = text, text.tokens, 0
-        self.structs: dict[str, Type] = {}
+        self.structs: dict[str, ty.Type] = {}
         self.struct_uses: dict[str, int] = {}
         self.symbols: dict[str, Symbol] = {}
         self.stand_ins: dict[str, Value] = {}
-        self.seen_types: dict[tuple[str, str, str], list[tuple[list[str], Type]]] = {}
+        self.seen_types: dict[tuple[str, str, str], list[tuple[list[str], ty.Type]]] = {}
         self.numbers: dict[str, int] = {}
-        self.memo: dict[tuple[Type, str], Value] = {}
-        self.pointee: Type = I8
+        self.memo: dict[tuple[ty.Type, str], Value] = {}
+        self.pointee: ty.Type = ty.I8
         self.start = 0  # the first token of the line or entity that is being read
 
     def share(self, other: Grammar) -> None:
@@ -177,13 +151,13 @@ class Grammar:
         if sorted(indices) != [*range(len(indices))] or indices == sorted(indices):
             raise Stop("an order has each index once, and changes something", at)
 
-    def value_of(self, t: Type) -> Any:
+    def value_of(self, t: ty.Type) -> Any:
         """Hook: a value of type `t` at `k`; outside of functions a constant."""
         return self.constant(t)
 
     # -------------------------------------------------------------- types
 
-    def type(self, depth: int = 0) -> Type:
+    def type(self, depth: int = 0) -> ty.Type:
         """The type at `k`."""
         t, k = self.t, self.k
         found = SIMPLE.get(t[k])
@@ -195,7 +169,7 @@ class Grammar:
             found = self._more(found, depth)
         return found
 
-    def _more(self, found: Type, depth: int) -> Type:
+    def _more(self, found: ty.Type, depth: int) -> ty.Type:
         """What follows a type: `*`, `addrspace(1)*`, or a function's parameters."""
         t = self.t
         while True:
@@ -204,17 +178,17 @@ class Grammar:
                 found = self._function_type(found, depth)
             elif token in ("*", "addrspace"):
                 space = self.address_space() if token == "addrspace" else 0
-                if isinstance(found, PointerType) and not self.text.typed and token == "*" and (
+                if isinstance(found, ty.PointerType) and not self.text.typed and token == "*" and (
                     "ptr" in (t[at - 1], t[at - 5])
                 ):
                     raise Stop("'ptr*' is no type, 'ptr' is", at)
                 if t[at - 1] != "ptr" or token == "*":
                     self.expect("*")
                     self.text.typed = True
-                    if found in (VOID, LABEL, METADATA, TOKEN):
+                    if found in (ty.VOID, ty.LABEL, ty.METADATA, ty.TOKEN):
                         raise Stop(f"there are no pointers to {found}", at)
                 self.pointee = found
-                found = pointer(space)
+                found = ty.pointer(space)
             else:
                 return found
 
@@ -227,7 +201,7 @@ class Grammar:
         self.expect(")")
         return space
 
-    def _type(self, depth: int) -> Type:
+    def _type(self, depth: int) -> ty.Type:
         """A type of more than one token; one that was read before is known by its tokens."""
         t, at = self.t, self.k
         if t[at] not in "[{<":
@@ -243,7 +217,7 @@ class Grammar:
             seen.append((t[at : self.k], found))
         return found
 
-    def _fresh_type(self, depth: int) -> Type:
+    def _fresh_type(self, depth: int) -> ty.Type:
         token, at = self.t[self.k], self.k
         if depth > MAX_DEPTH:
             self.unsupported(f"a type nested deeper than {MAX_DEPTH}")
@@ -252,52 +226,52 @@ class Grammar:
             return self.named(token, at)
         if token[:1] == "i" and token[1:].isdigit() and len(token) < 10:
             try:
-                return int_type(int(token[1:]))
+                return ty.int_type(int(token[1:]))
             except ValueError as e:
                 raise Stop(str(e), at) from None
         if token == "[":
-            return self._sequence(array, "]", depth)
+            return self._sequence(ty.array, "]", depth)
         if token == "{":
-            return struct(self._members(depth))
+            return ty.struct(self._members(depth))
         if token == "<":
             if self.accept("{"):
                 body = self._members(depth)
                 self.expect(">")
-                return struct(body, packed=True)
+                return ty.struct(body, packed=True)
             if self.t[self.k] == "vscale":
                 self.unsupported("a scalable vector")
-            return self._sequence(vector, ">", depth)
+            return self._sequence(ty.vector, ">", depth)
         if token in _UNSUPPORTED_TYPES:
             self.unsupported(f"the type {token}", at)
         return self.fail("a type", at)
 
-    def named(self, token: str, at: int) -> Type:
+    def named(self, token: str, at: int) -> ty.Type:
         found = self.structs.get(token)
         if found is None:
-            found = self.structs[token] = named_struct(name_in(token))
+            found = self.structs[token] = ty.named_struct(name_in(token))
             self.struct_uses[token] = at
         return found
 
-    def _sequence(self, make: Any, close: str, depth: int) -> Type:
+    def _sequence(self, make: Any, close: str, depth: int) -> ty.Type:
         at = self.k
         count = self.number("a count")
         self.expect("x")
         inner = self.type(depth + 1)
         self._sized(inner, at)
-        if make is vector and not isinstance(inner, IntType | FloatType | PointerType):
+        if make is ty.vector and not isinstance(inner, ty.IntType | ty.FloatType | ty.PointerType):
             raise Stop(f"there are no vectors of {inner}", at)
-        if make is vector and count == 0:
+        if make is ty.vector and count == 0:
             raise Stop("a vector has at least one element", at)
         self.expect(close)
-        made: Type = make(inner, count)
+        made: ty.Type = make(inner, count)
         return made
 
-    def _sized(self, t: Type, at: int) -> None:
-        if t in (VOID, LABEL, METADATA, TOKEN) or isinstance(t, FunctionType):
+    def _sized(self, t: ty.Type, at: int) -> None:
+        if t in (ty.VOID, ty.LABEL, ty.METADATA, ty.TOKEN) or isinstance(t, ty.FunctionType):
             raise Stop(f"there are no values of type {t} in memory", at)
 
-    def _members(self, depth: int) -> list[Type]:
-        out: list[Type] = []
+    def _members(self, depth: int) -> list[ty.Type]:
+        out: list[ty.Type] = []
         if self.accept("}"):
             return out
         while True:
@@ -308,11 +282,11 @@ class Grammar:
                 return out
             self.expect(",")
 
-    def _function_type(self, result: Type, depth: int) -> Type:
+    def _function_type(self, result: ty.Type, depth: int) -> ty.Type:
         if depth > MAX_DEPTH:
             self.unsupported(f"a type nested deeper than {MAX_DEPTH}")
         self.expect("(")
-        params: list[Type] = []
+        params: list[ty.Type] = []
         variadic = False
         while not self.accept(")"):
             if params or variadic:
@@ -322,14 +296,14 @@ class Grammar:
             else:
                 params.append(self.type(depth + 1))
                 self.skip_words()
-        return function_type(result, params, variadic)
+        return ty.function_type(result, params, variadic)
 
     def skip_words(self) -> None:
         """Hook: attributes behind a parameter's type."""
 
     # ---------------------------------------------------------- constants
 
-    def constant(self, t: Type, depth: int = 0) -> Value:
+    def constant(self, t: ty.Type, depth: int = 0) -> Value:
         """The constant of type `t` at `k`."""
         token = self.t[self.k]
         known = self.memo.get((t, token))
@@ -356,13 +330,13 @@ class Grammar:
         self.memo[t, token] = v
         return v
 
-    def concrete(self, t: Type, at: int) -> None:
+    def concrete(self, t: ty.Type, at: int) -> None:
         """A type of values in memory whose size is known."""
         self._sized(t, at)
-        if isinstance(t, StructType) and t.elements is None:
+        if isinstance(t, ty.StructType) and t.elements is None:
             raise Stop(f"{t} is opaque: its size is not known", at)
 
-    def symbol(self, t: Type, token: str, at: int) -> Value:
+    def symbol(self, t: ty.Type, token: str, at: int) -> Value:
         found: Value | None = self.symbols.get(token) or self.stand_ins.get(token)
         if found is None:
             raise Stop(f"use of undefined symbol '{token}'", at)
@@ -372,12 +346,12 @@ class Grammar:
             raise Stop(f"'{token}' is of type {found.type}, here {t}", at)
         return found
 
-    def _literal(self, t: Type, token: str, at: int) -> Value:
+    def _literal(self, t: ty.Type, token: str, at: int) -> Value:
         if token == "undef" or token == "poison":
             return undef(t) if token == "undef" else poison(t)
-        if token == "zeroinitializer" or (token == "null" and isinstance(t, PointerType)):
+        if token == "zeroinitializer" or (token == "null" and isinstance(t, ty.PointerType)):
             return zero(t)
-        if isinstance(t, IntType):
+        if isinstance(t, ty.IntType):
             if token in ("true", "false") and t.bits == 1:
                 return constant(t, int(token == "true"))
             if token[1:3] == "0x" and _HEX(token):
@@ -388,23 +362,23 @@ class Grammar:
                 if len(token) > MAX_DIGITS:
                     raise Stop("the number is too long", at)
                 return self._integer(t, int(token), at)
-        elif isinstance(t, FloatType) and _FLOAT(token):
+        elif isinstance(t, ty.FloatType) and _FLOAT(token):
             bits = float_bits(t, token)
             if bits is None:
                 raise Stop(f"'{token[:40]}' is no {t}", at)
             return constant(t, bits)
-        elif token[:2] == 'c"' and isinstance(t, ArrayType) and t.element is I8:
+        elif token[:2] == 'c"' and isinstance(t, ty.ArrayType) and t.element is ty.I8:
             data = bytes_in(token[1:])
             if len(data) != t.count:
                 raise Stop(f"a string of {len(data)} bytes for {t}", at)
             if not any(data):
                 return zero(t)
-            return constant(t, tuple([constant(I8, b - 256 if b > 127 else b) for b in data]))
+            return constant(t, tuple([constant(ty.I8, b - 256 if b > 127 else b) for b in data]))
         if token in ("blockaddress", "dso_local_equivalent", "no_cfi", "ptrauth"):
             self.unsupported(f"the constant {token}", at)
         return self.fail(f"a constant of type {t}", at)
 
-    def _integer(self, t: IntType, value: int, at: int) -> Value:
+    def _integer(self, t: ty.IntType, value: int, at: int) -> Value:
         bits = t.bits
         if not -(1 << (bits - 1)) <= value < 1 << bits:
             raise Stop(f"{value} does not fit {t}", at)
@@ -412,7 +386,7 @@ class Grammar:
             return constant(t, value & 1)
         return constant(t, value - (1 << bits) if value >> (bits - 1) > 0 else value)
 
-    def _aggregate(self, t: Type, depth: int) -> Value:
+    def _aggregate(self, t: ty.Type, depth: int) -> Value:
         at, packed = self.k, False
         opening = self.t[at]
         self.k += 1
@@ -434,15 +408,15 @@ class Grammar:
             return zero(t)
         return constant(t, tuple(items)) if items else zero(t)
 
-    def _splat(self, t: Type, at: int, depth: int) -> Value:
+    def _splat(self, t: ty.Type, at: int, depth: int) -> Value:
         self.expect("(")
         v = self.constant(self.type(), depth + 1)
         self.expect(")")
-        if not isinstance(t, VectorType) or t.element is not v.type:
+        if not isinstance(t, ty.VectorType) or t.element is not v.type:
             raise Stop(f"this is no constant of type {t}", at)
         return zero(t) if is_zero(v) else constant(t, (v,) * t.count)
 
-    def _expression(self, t: Type, row: str, at: int, depth: int) -> Value:
+    def _expression(self, t: ty.Type, row: str, at: int, depth: int) -> Value:
         """`row flags (operands)`, `row (operand to T)`, `getelementptr (T, operands)`."""
         words = [row]
         if row in ("icmp", "fcmp"):

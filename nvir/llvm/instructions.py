@@ -10,21 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nvir.ir import Constant, Instruction, Undef, Value, constant, nvvm_form
-from nvir.ir.types import (
-    I1,
-    I32,
-    LABEL,
-    METADATA,
-    TOKEN,
-    VOID,
-    FunctionType,
-    IntType,
-    PointerType,
-    VectorType,
-    pointer,
-    struct,
-    vector,
-)
+from nvir.ir import types as ty
 from nvir.ir.verify.nvvm import element, member
 from nvir.llvm.calls import fast_of, read_call
 from nvir.llvm.grammar import FLAGS
@@ -47,7 +33,7 @@ _FLOAT_TESTS = frozenset((
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule",
     "une", "uno", "true",
 ))
-ONE = constant(I32, 1)
+ONE = constant(ty.I32, 1)
 # The orderings that an access of its kind cannot have.
 _NO_READ = frozenset(("release", "acq_rel"))
 _NO_WRITE = frozenset(("acquire", "acq_rel"))
@@ -87,7 +73,7 @@ def _compare(body: DefinitionReader, row: str) -> Instruction:
         body.fail("a predicate such as " + ("'slt'" if row == "icmp" else "'olt'"))
     body.k += 1
     t, a, b = body.pair()
-    of = vector(I1, t.count) if isinstance(t, VectorType) else I1
+    of = ty.vector(ty.I1, t.count) if isinstance(t, ty.VectorType) else ty.I1
     return Instruction(nvvm_form(f"{row} {test}{flags}"), (a, b), of)
 
 
@@ -96,7 +82,7 @@ def _cast(body: DefinitionReader, row: str) -> Value:
     v = body.typed()
     body.expect("to")
     t = body.type()
-    if row == "bitcast" and t is v.type and isinstance(element(t), PointerType):
+    if row == "bitcast" and t is v.type and isinstance(element(t), ty.PointerType):
         return v
     return Instruction(nvvm_form(spelling), (v,), t)
 
@@ -171,7 +157,7 @@ def _alloca(body: DefinitionReader, row: str) -> Instruction:
             space = body.address_space()
         else:
             count = body.typed()
-    return Instruction(nvvm_form(row), (count,), pointer(space), aux=(t, align))
+    return Instruction(nvvm_form(row), (count,), ty.pointer(space), aux=(t, align))
 
 
 def _gep(body: DefinitionReader, row: str) -> Instruction:
@@ -186,9 +172,9 @@ def _gep(body: DefinitionReader, row: str) -> Instruction:
         body.accept("inrange")
         operands.append(body.typed())
     t = operands[0].type
-    if not isinstance(t, VectorType):
-        lanes = next((v.type for v in operands[1:] if isinstance(v.type, VectorType)), None)
-        t = vector(t, lanes.count) if lanes is not None else t
+    if not isinstance(t, ty.VectorType):
+        lanes = next((v.type for v in operands[1:] if isinstance(v.type, ty.VectorType)), None)
+        t = ty.vector(t, lanes.count) if lanes is not None else t
     wrong = gep_problem(source, tuple(operands[1:]))
     if wrong:
         raise Stop(wrong, at)
@@ -225,7 +211,7 @@ def _cmpxchg(body: DefinitionReader, row: str) -> Instruction:
     aux = (body.ordering(), body.ordering(), scope, body.align())
     if aux[0] == "unordered" or aux[1] in _NO_FAILURE:
         raise Stop(f"cmpxchg does not have the orderings {aux[0]} {aux[1]}", at)
-    t = struct([old.type, I1])
+    t = ty.struct([old.type, ty.I1])
     return Instruction(nvvm_form(row), (p, old, new), t, aux=aux)
 
 
@@ -287,9 +273,9 @@ def _shufflevector(body: DefinitionReader, row: str) -> Instruction:
     at = body.k
     mask = body.constant(body.type())
     lanes = _lanes(mask)
-    if lanes is None or element(mask.type) is not I32:
+    if lanes is None or element(mask.type) is not ty.I32:
         raise Stop("the lanes are no vector of i32 numbers", at)
-    t = vector(element(a.type), len(lanes))
+    t = ty.vector(element(a.type), len(lanes))
     return Instruction(nvvm_form(row), (a, b), t, aux=lanes)
 
 
@@ -297,7 +283,7 @@ def _phi(body: DefinitionReader, row: str) -> Instruction:
     spelling = body.flags(row)
     at = body.k
     t = body.type()
-    if t in (VOID, LABEL, METADATA, TOKEN) or isinstance(t, FunctionType):
+    if t in (ty.VOID, ty.LABEL, ty.METADATA, ty.TOKEN) or isinstance(t, ty.FunctionType):
         raise Stop(f"there are no phis of type {t}", at)
     last = body.current.last if body.current is not None else None
     if last is not None and not last.form.is_phi:
@@ -329,7 +315,7 @@ def _phi(body: DefinitionReader, row: str) -> Instruction:
 
 def _ret(body: DefinitionReader, row: str) -> Instruction:
     t = body.type()
-    operands = () if t is VOID else (body.value(t),)
+    operands = () if t is ty.VOID else (body.value(t),)
     return Instruction(nvvm_form(row), operands, aux=())
 
 
@@ -370,7 +356,7 @@ def _call(body: DefinitionReader, row: str) -> Instruction | None:
 
 def _lanes(mask: Value) -> tuple[int, ...] | None:
     t = mask.type
-    if not isinstance(t, VectorType) or not isinstance(t.element, IntType):
+    if not isinstance(t, ty.VectorType) or not isinstance(t.element, ty.IntType):
         return None
     if isinstance(mask, Undef):
         return (-1,) * t.count

@@ -5,23 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from nvir.ir import Value, constant, nvvm_form
-from nvir.ir.types import (
-    LABEL,
-    METADATA,
-    VOID,
-    ArrayType,
-    FloatType,
-    FunctionType,
-    IntType,
-    StructType,
-    Type,
-    VectorType,
-)
+from nvir.ir import types as ty
 from nvir.ir.verify.nvvm import CASTS, cast_problem, element
 
 
 def expression_problem(
-    spelling: str, operands: tuple[Value, ...], t: Type, aux: Any
+    spelling: str, operands: tuple[Value, ...], t: ty.Type, aux: Any
 ) -> str | None:
     """Why this is no constant expression of type `t`, or None."""
     row = spelling.split()[0]
@@ -44,21 +33,21 @@ def expression_problem(
     return None
 
 
-def gep_problem(source: Type, indices: tuple[Value, ...]) -> str | None:
+def gep_problem(source: ty.Type, indices: tuple[Value, ...]) -> str | None:
     """Why indices do not lead into a value of type `source`, or None."""
-    at: Type = source
-    if isinstance(source, FunctionType) or source in (VOID, LABEL, METADATA):
+    at: ty.Type = source
+    if isinstance(source, ty.FunctionType) or source in (ty.VOID, ty.LABEL, ty.METADATA):
         return f"getelementptr into {source}"
     for v in indices[1:]:
-        if isinstance(at, StructType):
+        if isinstance(at, ty.StructType):
             k = getattr(v, "value", None)
-            if v.type.__class__ is VectorType and isinstance(k, tuple):
+            if v.type.__class__ is ty.VectorType and isinstance(k, tuple):
                 k = getattr(k[0], "value", None)
             k = 0 if k is None and is_zero(v) else k
             if not isinstance(k, int) or at.elements is None or not 0 <= k < len(at.elements):
                 return f"{at} has no such member"
             at = at.elements[k]
-        elif isinstance(at, ArrayType | VectorType):
+        elif isinstance(at, ty.ArrayType | ty.VectorType):
             at = at.element
         else:
             return f"{at} has no members"
@@ -71,9 +60,9 @@ def hexadecimal(token: str) -> int:
     return value - (1 << value.bit_length()) if token[0] == "s" and value else value
 
 
-def zero(t: Type) -> Value:
+def zero(t: ty.Type) -> Value:
     """The zero of a type: number 0 for scalars, else None (`null`, `zeroinitializer`)."""
-    return constant(t, 0 if isinstance(t, IntType | FloatType) else None)
+    return constant(t, 0 if isinstance(t, ty.IntType | ty.FloatType) else None)
 
 
 def is_zero(v: Value) -> bool:
@@ -81,13 +70,13 @@ def is_zero(v: Value) -> bool:
     return value is None or (value == 0 and value.__class__ is int)
 
 
-def members(t: Type) -> list[Type] | None:
+def members(t: ty.Type) -> list[ty.Type] | None:
     """The types of the members that a constant of type `t` lists."""
-    if isinstance(t, ArrayType | VectorType):
+    if isinstance(t, ty.ArrayType | ty.VectorType):
         return [t.element] * t.count
-    return list(t.elements) if isinstance(t, StructType) and t.elements is not None else None
+    return list(t.elements) if isinstance(t, ty.StructType) and t.elements is not None else None
 
 
-def bracket_fits(t: Type, opening: str) -> bool:
-    return opening == ("{" if isinstance(t, StructType) else "[" if isinstance(t, ArrayType)
+def bracket_fits(t: ty.Type, opening: str) -> bool:
+    return opening == ("{" if isinstance(t, ty.StructType) else "[" if isinstance(t, ty.ArrayType)
                        else "<")

@@ -12,21 +12,8 @@ import struct as binary
 from typing import Any
 
 from nvir.ir import Constant, Function, Symbol, Undef, Unsupported, Value, Variable
+from nvir.ir import types as ty
 from nvir.ir.nvvm_values import ConstantExpr, Poison
-from nvir.ir.types import (
-    BFLOAT,
-    FP128,
-    I8,
-    ArrayType,
-    FloatType,
-    FunctionType,
-    IntType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-    pointer,
-)
 from nvir.llvm.floats import to_double
 from nvir.llvm.lexer import quoted_bytes, spelled
 
@@ -44,41 +31,48 @@ class Speller:
     def __init__(self, typed: bool) -> None:
         self.typed = typed  # pointers have their element's type
         self.dialect = "llvm7" if typed else "llvm20"
-        self.refused: frozenset[Type] = frozenset((BFLOAT, FP128) if typed else (FP128,))
-        self.types: dict[Type, str] = {}
-        self.labels: dict[str, StructType] = {}
-        self.named: dict[StructType, str] = {}  # in the order met
+        self.refused: frozenset[ty.Type] = frozenset(
+            (ty.BFLOAT, ty.FP128) if typed else (ty.FP128,)
+        )
+        self.types: dict[ty.Type, str] = {}
+        self.labels: dict[str, ty.StructType] = {}
+        self.named: dict[ty.StructType, str] = {}  # in the order met
         self.scalars: dict[Constant, str] = {}
 
     # -------------------------------------------------------------- types
 
-    def type(self, t: Type) -> str:
+    def type(self, t: ty.Type) -> str:
         text = self.types.get(t)
         if text is None:
             text = self.types[t] = self._type(t)
         return text
 
-    def _type(self, t: Type) -> str:
-        if isinstance(t, PointerType):
+    def _type(self, t: ty.Type) -> str:
+        if isinstance(t, ty.PointerType):
             return self.pointer_to("i8", t) if self.typed else t.name
-        if isinstance(t, StructType):
+        if isinstance(t, ty.StructType):
             if t.label is not None:
                 return self._named(t)
             return body_text([self.type(e) for e in t.elements or ()], t.packed)
-        if isinstance(t, ArrayType):
+        if isinstance(t, ty.ArrayType):
             return f"[{t.count} x {self.type(t.element)}]"
-        if isinstance(t, VectorType):
+        if isinstance(t, ty.VectorType):
             return f"<{t.count} x {self.type(t.element)}>"
-        if isinstance(t, FunctionType):
+        if isinstance(t, ty.FunctionType):
             params = [self.type(p) for p in t.params] + ["..."] * t.variadic
             return f"{self.type(t.result)} ({', '.join(params)})"
         if t in self.refused:
             raise Unsupported(f"the type {t}", self.dialect)
-        if isinstance(t, IntType | FloatType) or t.name in ("void", "label", "metadata", "token"):
+        if isinstance(t, ty.IntType | ty.FloatType) or t.name in (
+            "void",
+            "label",
+            "metadata",
+            "token",
+        ):
             return t.name
         raise Unsupported(f"the type {t}", "nvvm")
 
-    def _named(self, t: StructType) -> str:
+    def _named(self, t: ty.StructType) -> str:
         label, n = str(t.label), 0
         while self.labels.setdefault(label, t) is not t:
             n += 1
@@ -101,7 +95,7 @@ class Speller:
             out.append(f"{name} = type {body}")
         return out
 
-    def pointer_to(self, inner: str, t: Type) -> str:
+    def pointer_to(self, inner: str, t: ty.Type) -> str:
         """The typed pointer to a printed type in the space of pointer type `t`."""
         space = getattr(t, "space", 0)
         return f"{inner} addrspace({space})*" if space else f"{inner}*"
@@ -111,7 +105,7 @@ class Speller:
         if not self.typed:
             return self.type(s.type)
         if isinstance(s, Function):
-            return self.pointer_to(self.function_type(s), pointer())
+            return self.pointer_to(self.function_type(s), ty.pointer())
         assert isinstance(s, Variable)
         return self.pointer_to(self.type(s.value_type), s.type)
 
@@ -120,7 +114,7 @@ class Speller:
         return [self.parameter(f, p) for p in f.arguments]
 
     def parameter(self, f: Function, p: Any) -> str:
-        if self.typed and isinstance(p.type, PointerType):
+        if self.typed and isinstance(p.type, ty.PointerType):
             for a in p.attributes:
                 if isinstance(a, tuple) and a[0] in ("byval", "sret"):
                     return self.pointer_to(self.type(a[1]), p.type)
@@ -147,7 +141,7 @@ class Speller:
         """The type that a constant is printed with."""
         if isinstance(v, Symbol):
             return self.symbol_type(v)
-        if self.typed and isinstance(v, ConstantExpr) and isinstance(v.type, PointerType):
+        if self.typed and isinstance(v, ConstantExpr) and isinstance(v.type, ty.PointerType):
             if v.form.name == "getelementptr":
                 return self.pointer_to(self.type(gep_element(v.aux, v.operands)), v.type)
             if v.form.name == "addrspacecast":
@@ -174,7 +168,7 @@ class Speller:
             text = self._expression(v)
         else:
             raise Unsupported(f"a {v.__class__.__name__} at level nvvm", "nvvm")
-        if self.typed and isinstance(v.type, PointerType):
+        if self.typed and isinstance(v.type, ty.PointerType):
             own = self.printed_type(v)
             wanted = wanted or self.type(v.type)
             if own != wanted:
@@ -187,22 +181,22 @@ class Speller:
     def _aggregate(self, c: Constant) -> str:
         t, value = c.type, c.value
         if value is None:
-            if isinstance(t, IntType):
+            if isinstance(t, ty.IntType):
                 return "false" if t.bits == 1 else "0"
-            return "null" if isinstance(t, PointerType) else "zeroinitializer"
+            return "null" if isinstance(t, ty.PointerType) else "zeroinitializer"
         if isinstance(value, bytes):
             return f"c{quoted_bytes(value)}"
-        if isinstance(t, ArrayType) and t.element is I8:
+        if isinstance(t, ty.ArrayType) and t.element is ty.I8:
             numbers = [getattr(v, "value", None) for v in value]
             if all(isinstance(x, int) for x in numbers):
                 return f"c{quoted_bytes(bytes(x & 255 for x in numbers))}"  # type: ignore[operator]
         inner = ", ".join(self.typed_constant(v) for v in value)
-        if isinstance(t, ArrayType):
+        if isinstance(t, ty.ArrayType):
             return f"[{inner}]"
-        if isinstance(t, VectorType):
+        if isinstance(t, ty.VectorType):
             return f"<{inner}>"
         text = f"{{ {inner} }}" if inner else "{}"
-        return f"<{text}>" if isinstance(t, StructType) and t.packed else text
+        return f"<{text}>" if isinstance(t, ty.StructType) and t.packed else text
 
     def _expression(self, e: ConstantExpr) -> str:
         row, mods = e.form.name, " ".join(self.flags(e.form.mods))
@@ -250,13 +244,13 @@ def body_text(members: list[str], packed: bool) -> str:
     return f"<{text}>" if packed else text
 
 
-def gep_element(source: Type, operands: tuple[Value, ...]) -> Type:
+def gep_element(source: ty.Type, operands: tuple[Value, ...]) -> ty.Type:
     """The type of the element that a getelementptr leads to; `operands` with the base."""
     t = source
     for v in operands[2:]:
-        if isinstance(t, StructType):
+        if isinstance(t, ty.StructType):
             t = (t.elements or ())[int(getattr(v, "value", 0) or 0)]
-        elif isinstance(t, ArrayType | VectorType):
+        elif isinstance(t, ty.ArrayType | ty.VectorType):
             t = t.element
     return t
 
@@ -267,16 +261,16 @@ def gep_element(source: Type, operands: tuple[Value, ...]) -> Type:
 def scalar_text(c: Constant) -> str:
     """A number: decimal where that is exact and short, else its pattern."""
     t, value = c.type, c.value
-    if isinstance(t, FloatType):
+    if isinstance(t, ty.FloatType):
         return float_text(t, value)
     if t.name == "i1":
         return "true" if value else "false"
-    if isinstance(t, PointerType):
+    if isinstance(t, ty.PointerType):
         return "null"
     return str(value)
 
 
-def float_text(t: FloatType, bits: int) -> str:
+def float_text(t: ty.FloatType, bits: int) -> str:
     if t.name == "half":
         return f"0xH{bits:04X}"
     if t.name == "bfloat":
@@ -294,7 +288,7 @@ def float_text(t: FloatType, bits: int) -> str:
 # -------------------------------------------------------------- intrinsics
 
 
-def typed_intrinsic(f: Function) -> Type | None:
+def typed_intrinsic(f: Function) -> ty.Type | None:
     """What the pointer that an intrinsic takes points to in LLVM 7, if not i8."""
     name = f.name
     if name.startswith(("llvm.nvvm.ldg.", "llvm.nvvm.ldu.")):
@@ -314,13 +308,13 @@ def typed_name(f: Function, spell: Speller) -> str:
     )
 
 
-def mangled(t: Type) -> str:
+def mangled(t: ty.Type) -> str:
     """A type in the name of an intrinsic."""
-    if isinstance(t, VectorType):
+    if isinstance(t, ty.VectorType):
         return f"v{t.count}{mangled(t.element)}"
-    if isinstance(t, PointerType):
+    if isinstance(t, ty.PointerType):
         return f"p{t.space}i8"
-    if isinstance(t, FloatType):
+    if isinstance(t, ty.FloatType):
         return "bf16" if t.name == "bfloat" else f"f{t.bits}"
     return t.name
 

@@ -24,20 +24,8 @@ from nvir.frontend.builtins.work import Work
 from nvir.frontend.irgen import fold
 from nvir.frontend.tree.types import is_float, is_signed, is_void, underlying
 from nvir.ir import Unsupported, Value
+from nvir.ir import types as ty
 from nvir.ir.nvvm import const, declare
-from nvir.ir.types import (
-    I1,
-    I8,
-    I32,
-    VOID,
-    FloatType,
-    IntType,
-    PointerType,
-    Type,
-    int_type,
-    parse_type,
-    pointer,
-)
 
 if TYPE_CHECKING:
     pass
@@ -72,8 +60,8 @@ def _mathematics(w: Work, name: str) -> Value:
     callee = make(w.g.shared, name)
     wanted = [a.type for a in callee.arguments]
     args = [w.fit(w.value(k), t) for k, t in enumerate(wanted)]
-    made = w.b.call(callee, args, "" if callee.return_type is VOID else name)
-    return w.give(made) if callee.return_type is not VOID else made
+    made = w.b.call(callee, args, "" if callee.return_type is ty.VOID else name)
+    return w.give(made) if callee.return_type is not ty.VOID else made
 
 
 def _of_libdevice(w: Work, name: str) -> Value:
@@ -81,10 +69,10 @@ def _of_libdevice(w: Work, name: str) -> Value:
         what = f"the function '{w.row.name}', which libdevice has: compile with --backend libnvvm"
         raise Unsupported(what, where=str(w.e.place))
     types = [w.g.types.value(t) for t in w.types]
-    result = VOID if is_void(w.result) else w.g.types.value(w.result)
+    result = ty.VOID if is_void(w.result) else w.g.types.value(w.result)
     callee = declare(w.g.module, f"__nv_{name}", result, types, ("nounwind",))
     args = [w.fit(w.value(k), t) for k, t in enumerate(types)]
-    made: Value = w.b.call(callee, args, "" if result is VOID else name)
+    made: Value = w.b.call(callee, args, "" if result is ty.VOID else name)
     return made
 
 
@@ -95,16 +83,16 @@ def operand(w: Work, word: str) -> Value:
     m = _OPERAND.match(word)
     if m is None:
         if word in ("true", "false"):
-            return const(I1, int(word == "true"))
-        return const(I32, int(word, 0))
+            return const(ty.I1, int(word == "true"))
+        return const(ty.I32, int(word, 0))
     v = w.value(int(m[1]))
     how = m[2] or ""
     if how == "p":
-        return w.fit(v, I1)
+        return w.fit(v, ty.I1)
     if how.startswith("s") and how[1:].isdigit():
-        return fold.cast(w.g, "addrspacecast", v, pointer(int(how[1:])))
+        return fold.cast(w.g, "addrspacecast", v, ty.pointer(int(how[1:])))
     if how.startswith("i"):
-        return w.fit(v, int_type(int(how[1:])))
+        return w.fit(v, ty.int_type(int(how[1:])))
     return v
 
 
@@ -112,11 +100,11 @@ def _intrinsic(w: Work, name: str, words: list[str]) -> Value | None:
     result = w.want
     if ":" in name:
         text, _, name = name.partition(":")
-        result = parse_type(text)
+        result = ty.parse_type(text)
     name = _named(w, name)
     convergent = w.row.family in ("sync", "vote", "shuffle")
     made: Value = w.intrinsic(name, result, [operand(w, x) for x in words], "", convergent)
-    return None if w.want is VOID else w.give(made)
+    return None if w.want is ty.VOID else w.give(made)
 
 
 def _named(w: Work, text: str) -> str:
@@ -139,7 +127,7 @@ def _assembly(w: Work, text: str, effects: bool) -> Value | None:
     """Arguments narrower than a register are widened, results cut down again."""
     result = w.want
     wide = _register(result)
-    shift = 0 if result is VOID else 1
+    shift = 0 if result is ty.VOID else 1
     args: list[Value] = []
     seen: dict[str, int] = {}
 
@@ -147,7 +135,7 @@ def _assembly(w: Work, text: str, effects: bool) -> Value | None:
         if m[0] == "=":
             return "$0"
         if m[0] not in seen:
-            v = const(I32, 0) if m[0] == "%z" else operand(w, m[0])
+            v = const(ty.I32, 0) if m[0] == "%z" else operand(w, m[0])
             signed = m[0] != "%z" and is_signed(underlying(w.types[int(m[1])]))
             seen[m[0]] = len(args)
             args.append(w.fit(v, _register(v.type), signed))
@@ -155,15 +143,19 @@ def _assembly(w: Work, text: str, effects: bool) -> Value | None:
 
     template = _PLACE.sub(place, _named(w, text))
     made = w.asm(template, wide, args, effects)
-    return None if result is VOID else w.give(made)
+    return None if result is ty.VOID else w.give(made)
 
 
-def _register(t: Type) -> Type:
+def _register(t: ty.Type) -> ty.Type:
     """The type in which assembly takes a value."""
-    if t is I1 or t is I8:
-        return I32
-    if isinstance(t, FloatType) and t.bits == 16:
-        return int_type(16)
-    if not isinstance(t, FloatType | IntType | PointerType) and t is not VOID and t.bits == 32:
-        return I32
+    if t is ty.I1 or t is ty.I8:
+        return ty.I32
+    if isinstance(t, ty.FloatType) and t.bits == 16:
+        return ty.int_type(16)
+    if (
+        not isinstance(t, ty.FloatType | ty.IntType | ty.PointerType)
+        and t is not ty.VOID
+        and t.bits == 32
+    ):
+        return ty.I32
     return t

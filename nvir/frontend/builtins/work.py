@@ -13,16 +13,7 @@ from nvir.frontend.irgen.state import IRGenError, LValue
 from nvir.frontend.tree.expressions import Call
 from nvir.frontend.tree.types import CType, is_signed, is_void, underlying
 from nvir.ir import Value, capability
-from nvir.ir.types import (
-    I1,
-    VOID,
-    FloatType,
-    IntType,
-    PointerType,
-    StructType,
-    Type,
-    function_type,
-)
+from nvir.ir import types as ty
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
@@ -70,42 +61,51 @@ class Work:
         return n
 
     @property
-    def want(self) -> Type:
+    def want(self) -> ty.Type:
         """The IR type of the result; VOID for none."""
-        return VOID if is_void(self.result) else self.g.types.value(self.result)
+        return ty.VOID if is_void(self.result) else self.g.types.value(self.result)
 
-    def intrinsic(self, name: str, result: Type, args: list[Value], label: str = "",
+    def intrinsic(self, name: str, result: ty.Type, args: list[Value], label: str = "",
                   convergent: bool = False) -> Any:
         words = ("convergent", "nounwind") if convergent else ("nounwind",)
         return self.g.call_intrinsic(name, result, args, label, words)
 
-    def asm(self, template: str, result: Type, args: list[Value], effects: bool = False) -> Any:
+    def asm(self, template: str, result: ty.Type, args: list[Value], effects: bool = False) -> Any:
         """Assembly whose operands are $0 (the result, or each part of a struct) and on."""
-        parts = list(result.elements or ()) if isinstance(result, StructType) else [result]
-        outputs = [] if result is VOID else [f"={letter(t)}" for t in parts]
+        parts = list(result.elements or ()) if isinstance(result, ty.StructType) else [result]
+        outputs = [] if result is ty.VOID else [f"={letter(t)}" for t in parts]
         inputs = [letter(v.type) for v in args]
         clobbers = ["~{memory}"] if effects else []
         text = ",".join([*outputs, *inputs, *clobbers])
-        kind = function_type(result, [v.type for v in args])
+        kind = ty.function_type(result, [v.type for v in args])
         return self.b.asm(kind, template, text, args, effects, "")
 
-    def fit(self, v: Value, to: Type, signed: bool = False) -> Value:
+    def fit(self, v: Value, to: ty.Type, signed: bool = False) -> Value:
         """A value in another type: integers resized, truth values widened, bits kept."""
-        if v.type is to or to is VOID:
+        if v.type is to or to is ty.VOID:
             return v
-        if to is I1:
-            return self.b.icmp_unsigned("!=", v, 0) if v.type is not I1 else v
-        if isinstance(v.type, IntType) and isinstance(to, IntType):
-            row = "trunc" if v.type.bits > to.bits else "sext" if signed and v.type is not I1 else (
-                "zext")
+        if to is ty.I1:
+            return self.b.icmp_unsigned("!=", v, 0) if v.type is not ty.I1 else v
+        if isinstance(v.type, ty.IntType) and isinstance(to, ty.IntType):
+            row = (
+                "trunc"
+                if v.type.bits > to.bits
+                else "sext"
+                if signed and v.type is not ty.I1
+                else ("zext")
+            )
             return fold.cast(self.g, row, v, to, "conv")
-        if isinstance(v.type, PointerType) and isinstance(to, PointerType):
+        if isinstance(v.type, ty.PointerType) and isinstance(to, ty.PointerType):
             return fold.cast(self.g, "addrspacecast", v, to)
-        if isinstance(v.type, PointerType):
+        if isinstance(v.type, ty.PointerType):
             return fold.cast(self.g, "ptrtoint", v, to)
-        if isinstance(to, PointerType):
+        if isinstance(to, ty.PointerType):
             return fold.cast(self.g, "inttoptr", v, to)
-        if isinstance(v.type, FloatType) and isinstance(to, FloatType) and v.type.bits != to.bits:
+        if (
+            isinstance(v.type, ty.FloatType)
+            and isinstance(to, ty.FloatType)
+            and v.type.bits != to.bits
+        ):
             return fold.cast(self.g, "fpext" if to.bits > v.type.bits else "fptrunc", v, to)
         return fold.cast(self.g, "bitcast", v, to)
 
@@ -118,10 +118,10 @@ class Work:
         return self.g.alloca(self.result, "agg.tmp")
 
 
-def letter(t: Type) -> str:
+def letter(t: ty.Type) -> str:
     """The constraint of a register for a type."""
-    if isinstance(t, PointerType):
+    if isinstance(t, ty.PointerType):
         return "l"
-    if isinstance(t, FloatType) and t.bits >= 32:
+    if isinstance(t, ty.FloatType) and t.bits >= 32:
         return "f" if t.bits == 32 else "d"
     return _LETTERS.get(t.bits, "r")

@@ -15,21 +15,9 @@ from nvir.frontend.check.evaluate import evaluate, round_to
 from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.tree.layout import layout, size_of
 from nvir.ir import layout as ir_layout
+from nvir.ir import types as ty
 from nvir.ir.nvvm import const
 from nvir.ir.nvvm_values import ConstantExpr
-from nvir.ir.types import (
-    I8,
-    I64,
-    ArrayType,
-    FloatType,
-    IntType,
-    PointerType,
-    StructType,
-    Type,
-    array,
-    pointer,
-    struct,
-)
 from nvir.ir.values import Value, constant
 
 if TYPE_CHECKING:
@@ -55,25 +43,25 @@ def emit_constant(shared: ModuleState, e: tree.Expr, t: tree.CType) -> Value | N
     return scalar(shared.types.memory(s), v, s)
 
 
-def scalar(want: Type, v: int | float, t: tree.CType) -> Value:
+def scalar(want: ty.Type, v: int | float, t: tree.CType) -> Value:
     """A number as it lies in memory."""
     s = tree.underlying(t)
-    if isinstance(want, FloatType) and isinstance(s, tree.Arithmetic):
+    if isinstance(want, ty.FloatType) and isinstance(s, tree.Arithmetic):
         return const(want, round_to(float(v), s))
     return const(want, int(v))
 
 
-def zero(t: Type) -> Value:
-    if isinstance(t, IntType):
+def zero(t: ty.Type) -> Value:
+    if isinstance(t, ty.IntType):
         return const(t, 0)
-    return const(t, 0.0) if isinstance(t, FloatType) else constant(t, None)
+    return const(t, 0.0) if isinstance(t, ty.FloatType) else constant(t, None)
 
 
 def string_constant(text: bytes, size: int) -> Value:
     """The bytes of a string, with zeros up to `size`."""
     padded = text + bytes(max(size - len(text), 0))
-    made = tuple(const(I8, b) for b in padded[:size])
-    return constant(array(I8, size), made if any(padded[:size]) else None)
+    made = tuple(const(ty.I8, b) for b in padded[:size])
+    return constant(ty.array(ty.I8, size), made if any(padded[:size]) else None)
 
 
 def _copied(shared: ModuleState, e: tree.Expr, t: tree.CType) -> Value | None:
@@ -104,8 +92,8 @@ def _aggregate(shared: ModuleState, e: tree.InitList, t: tree.CType) -> Value | 
     return _union(shared, e, s, want) if s.kind == "union" else _struct(shared, e, s, want)
 
 
-def _array(shared: ModuleState, e: tree.InitList, s: tree.Array, want: Type) -> Value | None:
-    assert isinstance(want, ArrayType)
+def _array(shared: ModuleState, e: tree.InitList, s: tree.Array, want: ty.Type) -> Value | None:
+    assert isinstance(want, ty.ArrayType)
     none = zero(want.element)
     parts: list[Value] = []
     for item in e.items:
@@ -116,11 +104,11 @@ def _array(shared: ModuleState, e: tree.InitList, s: tree.Array, want: Type) -> 
     parts += [none] * (want.count - len(parts))
     if all(p.type is want.element for p in parts):
         return constant(want, tuple(parts))
-    return constant(struct([p.type for p in parts], packed=True), tuple(parts))
+    return constant(ty.struct([p.type for p in parts], packed=True), tuple(parts))
 
 
-def _struct(shared: ModuleState, e: tree.InitList, s: tree.Record, want: Type) -> Value | None:
-    assert isinstance(want, StructType)
+def _struct(shared: ModuleState, e: tree.InitList, s: tree.Record, want: ty.Type) -> Value | None:
+    assert isinstance(want, ty.StructType)
     info = shared.types.record(s)
     elements = list(want.elements or ())
     parts: list[Value] = [zero(t) for t in elements]
@@ -145,7 +133,7 @@ def _struct(shared: ModuleState, e: tree.InitList, s: tree.Record, want: Type) -
         parts[number] = _with_bits(parts[number], t, offsets[number], bits)
     if all(p.type is t for p, t in zip(parts, elements, strict=True)):
         return constant(want, tuple(parts))
-    return constant(struct([p.type for p in parts], want.packed), tuple(parts))
+    return constant(ty.struct([p.type for p in parts], want.packed), tuple(parts))
 
 
 def _place_bits(bits: dict[int, int], at: int, width: int, v: int) -> None:
@@ -155,15 +143,15 @@ def _place_bits(bits: dict[int, int], at: int, width: int, v: int) -> None:
             bits[byte] = bits.get(byte, 0) | 1 << (at + k) % 8
 
 
-def _with_bits(part: Value, t: Type, offset: int, bits: dict[int, int]) -> Value:
+def _with_bits(part: Value, t: ty.Type, offset: int, bits: dict[int, int]) -> Value:
     """An integer element with the bits of the fields in it."""
-    if not isinstance(t, IntType):
+    if not isinstance(t, ty.IntType):
         return part
     n = sum(bits.get(offset + k, 0) << 8 * k for k in range(t.bits // 8))
     return const(t, n) if n else part
 
 
-def _union(shared: ModuleState, e: tree.InitList, s: tree.Record, want: Type) -> Value | None:
+def _union(shared: ModuleState, e: tree.InitList, s: tree.Record, want: ty.Type) -> Value | None:
     k = e.field or 0
     f = (s.fields or ())[k]
     item = e.items[0]
@@ -180,12 +168,12 @@ def _union(shared: ModuleState, e: tree.InitList, s: tree.Record, want: Type) ->
     if made is None:
         return None
     rest = size_of(s) - ir_layout.size_of(made.type)
-    types = [made.type, *([array(I8, rest)] if rest else [])]
-    values = (made, *((constant(array(I8, rest), None),) if rest else ()))
-    assert isinstance(want, StructType)
+    types = [made.type, *([ty.array(ty.I8, rest)] if rest else [])]
+    values = (made, *((constant(ty.array(ty.I8, rest), None),) if rest else ()))
+    assert isinstance(want, ty.StructType)
     if tuple(types) == want.elements:
         return constant(want, values)
-    return constant(struct(types), values)
+    return constant(ty.struct(types), values)
 
 
 def _vector(shared: ModuleState, e: tree.InitList, s: tree.Vector) -> Value | None:
@@ -202,13 +190,13 @@ def _vector(shared: ModuleState, e: tree.InitList, s: tree.Vector) -> Value | No
 # ------------------------------------------------------------------- addresses
 
 
-def _pointer(shared: ModuleState, e: tree.Expr, want: Type) -> Value | None:
+def _pointer(shared: ModuleState, e: tree.Expr, want: ty.Type) -> Value | None:
     """A constant pointer: null, a number, or an address with an offset."""
     v = evaluate(e)
     if v is not None:
         if not v:
             return constant(want, None)
-        return ConstantExpr("inttoptr", (const(I64, int(v)),), want)
+        return ConstantExpr("inttoptr", (const(ty.I64, int(v)),), want)
     made = _address_value(shared, e)
     if made is None:
         return None
@@ -241,7 +229,7 @@ def _address_value(shared: ModuleState, e: tree.Expr) -> Value | None:
 def _offset(p: Value, n: int) -> Value:
     if not n:
         return p
-    return ConstantExpr("getelementptr inbounds", (p, const(I64, n)), p.type, I8)
+    return ConstantExpr("getelementptr inbounds", (p, const(ty.I64, n)), p.type, ty.I8)
 
 
 def _address(shared: ModuleState, e: tree.Expr) -> Value | None:
@@ -290,7 +278,7 @@ def _address_as_int(shared: ModuleState, e: tree.Expr, t: tree.CType) -> Value |
     if isinstance(e, tree.Cast) and e.kind == "pointer_to_int":
         p = _address_value(shared, e.operand)
         if p is not None and size_of(t) == 8:
-            if isinstance(p.type, PointerType) and p.type.space:
-                p = ConstantExpr("addrspacecast", (p,), pointer())
-            return ConstantExpr("ptrtoint", (p,), I64)
+            if isinstance(p.type, ty.PointerType) and p.type.space:
+                p = ConstantExpr("addrspacecast", (p,), ty.pointer())
+            return ConstantExpr("ptrtoint", (p,), ty.I64)
     return None

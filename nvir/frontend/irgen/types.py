@@ -20,24 +20,10 @@ import attrs
 from nvir.frontend import tree
 from nvir.frontend.tree.layout import align_of, layout, size_of
 from nvir.ir import layout as ir_layout
+from nvir.ir import types as ty
 from nvir.ir.errors import NvirError, Unsupported
-from nvir.ir.types import (
-    BFLOAT,
-    DOUBLE,
-    FLOAT,
-    HALF,
-    I1,
-    I8,
-    StructType,
-    Type,
-    array,
-    int_type,
-    named_struct,
-    pointer,
-    vector,
-)
 
-_FLOATS = {"_Float16": HALF, "__bf16": BFLOAT, "float": FLOAT, "double": DOUBLE}
+_FLOATS = {"_Float16": ty.HALF, "__bf16": ty.BFLOAT, "float": ty.FLOAT, "double": ty.DOUBLE}
 
 
 @attrs.define(eq=False)
@@ -46,7 +32,7 @@ class RecordInfo:
     members of a union); `runs` are the bytes, (start, end), that runs of bit-fields may touch."""
 
     record: tree.Record
-    type: StructType
+    type: ty.StructType
     elements: list[int | None] = attrs.Factory(list)
     runs: list[tuple[int, int]] = attrs.Factory(list)
 
@@ -62,36 +48,36 @@ class Types:
 
     # ------------------------------------------------------------ translation
 
-    def memory(self, t: tree.CType) -> Type:
+    def memory(self, t: tree.CType) -> ty.Type:
         """The type of an object in memory."""
         made = self._memory(t)
         if self.waiting:
             self.resolve()
         return made
 
-    def value(self, t: tree.CType) -> Type:
+    def value(self, t: tree.CType) -> ty.Type:
         """The type of a value: i1 for bool, else as in memory."""
         s = tree.underlying(t)
         if isinstance(s, tree.Arithmetic) and s.kind == "bool":
-            return I1
+            return ty.I1
         return self.memory(s)
 
-    def _memory(self, t: tree.CType) -> Type:
+    def _memory(self, t: tree.CType) -> ty.Type:
         s = tree.underlying(t)
         if isinstance(s, tree.Arithmetic):
-            return _FLOATS[s.name] if s.kind == "float" else int_type(s.bits)
+            return _FLOATS[s.name] if s.kind == "float" else ty.int_type(s.bits)
         if isinstance(s, tree.Pointer):
-            return pointer(tree.SPACES[s.space])
+            return ty.pointer(tree.SPACES[s.space])
         if isinstance(s, tree.Reference | tree.FunctionType):
-            return pointer()
+            return ty.pointer()
         if isinstance(s, tree.Array):
-            return array(self._memory(s.element), s.count or 0)
+            return ty.array(self._memory(s.element), s.count or 0)
         if isinstance(s, tree.Vector):
-            return vector(self._memory(s.element), s.count)
+            return ty.vector(self._memory(s.element), s.count)
         if isinstance(s, tree.Record):
             return self.record(s).type
         if isinstance(s, tree.Void):
-            return I8  # what `void *` steps over
+            return ty.I8  # what `void *` steps over
         raise Unsupported(f"the type '{tree.spell(t)}'")
 
     # ---------------------------------------------------------------- records
@@ -106,7 +92,7 @@ class Types:
                 n += 1
                 unique = f"{label}.{n}"
             self.labels.add(unique)
-            info = self.records[r] = RecordInfo(r, named_struct(unique))
+            info = self.records[r] = RecordInfo(r, ty.named_struct(unique))
             self.waiting.append(info)
         return info
 
@@ -152,12 +138,12 @@ class Types:
         info.elements = [None] * len(info.record.fields or ())
         info.runs = [(0, made.size)]
         if not fields:
-            info.type.set_body((array(I8, made.size),))
+            info.type.set_body((ty.array(ty.I8, made.size),))
             return
         widest = max(fields, key=lambda f: (align_of(f.type), size_of(f.type)))
         storage = self._memory(widest.type)
         rest = made.size - ir_layout.size_of(storage)
-        info.type.set_body((storage, array(I8, rest)) if rest else (storage,))
+        info.type.set_body((storage, ty.array(ty.I8, rest)) if rest else (storage,))
 
 
 class _Body:
@@ -167,7 +153,7 @@ class _Body:
         self.types, self.info = types, info
         self.layout = layout(info.record)
         self.fields = info.record.fields or ()
-        self.items: list[tuple[int, Type]] = []  # (byte offset, type)
+        self.items: list[tuple[int, ty.Type]] = []  # (byte offset, type)
 
     def build(self) -> None:
         self.info.elements = [None] * len(self.fields)
@@ -187,7 +173,7 @@ class _Body:
         for field, item in places.items():
             self.info.elements[field] = numbers[item]
 
-    def packed(self) -> tuple[tuple[Type, ...], list[int]]:
+    def packed(self) -> tuple[tuple[ty.Type, ...], list[int]]:
         made = self.body(packed=True)
         if made is None:  # fields that overlap, as only a reader could say
             record = self.info.record
@@ -216,12 +202,12 @@ class _Body:
             n = min(widest, 8)
             while n > 1 and (at % n or at + n > limit):
                 n //= 2
-            self.items.append((at, int_type(8 * n)))
+            self.items.append((at, ty.int_type(8 * n)))
             at += n
 
-    def body(self, packed: bool) -> tuple[tuple[Type, ...], list[int]] | None:
+    def body(self, packed: bool) -> tuple[tuple[ty.Type, ...], list[int]] | None:
         """The elements with padding, and the number of each item; None if it cannot be."""
-        out: list[Type] = []
+        out: list[ty.Type] = []
         numbers: list[int] = []
         at = 0
         for offset, t in self.items:
@@ -229,7 +215,7 @@ class _Body:
             if ir_layout.align_up(at, align) != offset:
                 if offset < at or offset % align:
                     return None
-                out.append(array(I8, offset - at))
+                out.append(ty.array(ty.I8, offset - at))
             numbers.append(len(out))
             out.append(t)
             at = offset + ir_layout.size_of(t)
@@ -237,5 +223,5 @@ class _Body:
         if at > self.layout.size or self.layout.size % widest:
             return None
         if ir_layout.align_up(at, widest) != self.layout.size:
-            out.append(array(I8, self.layout.size - at))
+            out.append(ty.array(ty.I8, self.layout.size - at))
         return tuple(out), numbers

@@ -8,18 +8,9 @@ bfloat and i32 for two halves, and what goes in one register of the same width i
 
 from __future__ import annotations
 
+from nvir.ir import types as ty
 from nvir.ir.instruction import Instruction
 from nvir.ir.intrinsics.intrinsic import OVERLOADED, Intrinsic, is_packed
-from nvir.ir.types import (
-    VOID,
-    FloatType,
-    IntType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-    parse_type,
-)
 from nvir.ir.values import Constant
 
 _BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "v2f16": 32, "v2bf16": 32}
@@ -37,7 +28,7 @@ def mismatch(row: Intrinsic, call: Instruction) -> str | None:
         least -= 1  # flags that older versions lack
     if not least <= len(given) <= len(words):
         return f"with {len(given)} operands"
-    seen: list[Type] = []
+    seen: list[ty.Type] = []
     for k, (v, (word, fixed)) in enumerate(zip(given, words, strict=False)):
         if not _fits(row, word, v.type, seen):
             return f"with operand {k} of type {v.type}"
@@ -54,44 +45,44 @@ def _words(text: str) -> list[str]:
     return out
 
 
-def _result(row: Intrinsic, words: list[str], t: Type, seen: list[Type]) -> str | None:
-    members = list(t.elements or ()) if isinstance(t, StructType) else [t]
+def _result(row: Intrinsic, words: list[str], t: ty.Type, seen: list[ty.Type]) -> str | None:
+    members = list(t.elements or ()) if isinstance(t, ty.StructType) else [t]
     if len(members) != len(words):
         return f"that gives {t}"
-    if seen and isinstance(seen[0], VectorType) and not row.rule.startswith("number"):
+    if seen and isinstance(seen[0], ty.VectorType) and not row.rule.startswith("number"):
         # What a vector's elements give is a vector as long: the truth values of is.fpclass.
-        if any(not isinstance(m, VectorType) or m.count != seen[0].count for m in members):
+        if any(not isinstance(m, ty.VectorType) or m.count != seen[0].count for m in members):
             return f"that gives {t}"
-        members = [m.element if w not in OVERLOADED and isinstance(m, VectorType) else m
+        members = [m.element if w not in OVERLOADED and isinstance(m, ty.VectorType) else m
                    for w, m in zip(words, members, strict=True)]
     fits = all(
-        m is VOID if w == "void" else _fits(row, w, m, seen)
+        m is ty.VOID if w == "void" else _fits(row, w, m, seen)
         for w, m in zip(words, members, strict=True)
     )
     return None if fits else f"that gives {t}"
 
 
-def _fits(row: Intrinsic, word: str, t: Type, seen: list[Type]) -> bool:
+def _fits(row: Intrinsic, word: str, t: ty.Type, seen: list[ty.Type]) -> bool:
     """Whether a value of a type goes where the row has `word`; `seen` is what an overload is."""
     if word.startswith("ptr"):
-        return isinstance(t, PointerType)
+        return isinstance(t, ty.PointerType)
     if word.removeprefix("v4") in OVERLOADED:
         return _fits_overload(word, t, seen)
     if row.rule:  # rules take integers of any width
-        return isinstance(t, FloatType if word in _BITS else IntType)
-    bits = _BITS[word] if word in _BITS else parse_type(word).bits
-    plain = isinstance(t, IntType | FloatType) or (is_packed(t) and t.bits == 32)
+        return isinstance(t, ty.FloatType if word in _BITS else ty.IntType)
+    bits = _BITS[word] if word in _BITS else ty.parse_type(word).bits
+    plain = isinstance(t, ty.IntType | ty.FloatType) or (is_packed(t) and t.bits == 32)
     return plain and t.bits == bits
 
 
-def _fits_overload(word: str, t: Type, seen: list[Type]) -> bool:
-    vector = isinstance(t, VectorType)
-    element = t.element if isinstance(t, VectorType) else t
+def _fits_overload(word: str, t: ty.Type, seen: list[ty.Type]) -> bool:
+    vector = isinstance(t, ty.VectorType)
+    element = t.element if isinstance(t, ty.VectorType) else t
     if word.startswith("v4"):
         if not vector:
             return False
         t = element
     if not seen:
         seen.append(t)
-    kind = {"int": IntType, "fp": FloatType}.get(word.removeprefix("v4"))
-    return t is not VOID and seen[0] is t and (kind is None or isinstance(element, kind))
+    kind = {"int": ty.IntType, "fp": ty.FloatType}.get(word.removeprefix("v4"))
+    return t is not ty.VOID and seen[0] is t and (kind is None or isinstance(element, kind))

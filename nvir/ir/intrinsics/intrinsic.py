@@ -27,33 +27,16 @@ from typing import Any, Protocol
 
 import attrs
 
+from nvir.ir import types as ty
 from nvir.ir.opcodes.form import Form, form
 from nvir.ir.special import special_register
-from nvir.ir.types import (
-    BFLOAT,
-    DOUBLE,
-    FLOAT,
-    HALF,
-    I1,
-    I8,
-    I16,
-    I32,
-    I64,
-    VOID,
-    StructType,
-    Type,
-    VectorType,
-    pointer,
-    struct,
-    vector,
-)
 from nvir.ir.values import SpecialRegister, Value, integer
 
 # The words of `Intrinsic.types`; `T` and the two below stand for an overloaded type.
-_WORDS: dict[str, Type] = {
-    "void": VOID, "i1": I1, "i8": I8, "i16": I16, "i32": I32, "i64": I64, "half": HALF,
-    "bfloat": BFLOAT, "float": FLOAT, "double": DOUBLE, "v2f16": vector(HALF, 2),
-    "v2bf16": vector(BFLOAT, 2),
+_WORDS: dict[str, ty.Type] = {
+    "void": ty.VOID, "i1": ty.I1, "i8": ty.I8, "i16": ty.I16, "i32": ty.I32, "i64": ty.I64,
+    "half": ty.HALF, "bfloat": ty.BFLOAT, "float": ty.FLOAT, "double": ty.DOUBLE,
+    "v2f16": ty.vector(ty.HALF, 2), "v2bf16": ty.vector(ty.BFLOAT, 2),
 }
 OVERLOADED = frozenset(("int", "fp", "T"))
 
@@ -106,28 +89,30 @@ class Intrinsic:
         f = self.pattern.form
         return f.reads or f.writes or f.sync or f.pinned
 
-    def signature(self, overload: Type | None = None) -> tuple[Type, list[Type], list[bool]]:
+    def signature(
+        self, overload: ty.Type | None = None
+    ) -> tuple[ty.Type, list[ty.Type], list[bool]]:
         """(result, operands, which of them must be literals) with `overload` for its word."""
         head, *rest = self.types.split()
         result = _types(head, overload)
         operands = [(t, w.endswith("!")) for w in rest for t in _types(w.rstrip("!"), overload)]
         return (
-            result[0] if len(result) == 1 else struct(result),
+            result[0] if len(result) == 1 else ty.struct(result),
             [t for t, _ in operands],
             [fixed for _, fixed in operands],
         )
 
 
-def _types(word: str, overload: Type | None) -> list[Type]:
-    out: list[Type] = []
+def _types(word: str, overload: ty.Type | None) -> list[ty.Type]:
+    out: list[ty.Type] = []
     for part in word.split("+"):
         count, _, name = part.rpartition("*")
         if name.removeprefix("v4") in OVERLOADED:
             if overload is None:
                 raise ValueError(f"the type {word!r} is overloaded")
-            t = vector(overload, 4) if name.startswith("v4") else overload
+            t = ty.vector(overload, 4) if name.startswith("v4") else overload
         elif name.startswith("ptr"):
-            t = pointer(int(name[3:] or 0))
+            t = ty.pointer(int(name[3:] or 0))
         else:
             t = _WORDS[name]
         out += [t] * int(count or 1)
@@ -319,19 +304,19 @@ def _place_shape(x: tuple[Any, Any], values: list[Value]) -> str:
 # ---------------------------------------------------------------------------- packing
 
 
-def is_packed(t: Type) -> bool:
+def is_packed(t: ty.Type) -> bool:
     """Whether a value of this type goes in registers of 32 bits that each hold two of 16."""
-    return isinstance(t, VectorType) and t.element.bits == 16 and t.count % 2 == 0
+    return isinstance(t, ty.VectorType) and t.element.bits == 16 and t.count % 2 == 0
 
 
-def registers_of(t: Type, count: Callable[[Type], int]) -> list[bool]:
+def registers_of(t: ty.Type, count: Callable[[ty.Type], int]) -> list[bool]:
     """The registers that a result of type `t` comes in; True for two halves in one of 32 bits.
 
     `count` tells how many scalars a value of a type consists of.
     """
-    if isinstance(t, StructType):
+    if isinstance(t, ty.StructType):
         return [r for e in t.elements or () for r in registers_of(e, count)]
-    if isinstance(t, VectorType) and is_packed(t):
+    if isinstance(t, ty.VectorType) and is_packed(t):
         return [True] * (t.count // 2)
     return [False] * count(t)
 

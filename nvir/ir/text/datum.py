@@ -25,25 +25,10 @@ from typing import Any, Protocol
 
 import attrs
 
+from nvir.ir import types as ty
 from nvir.ir.block import Block
 from nvir.ir.errors import Unsupported
 from nvir.ir.instruction import CallInfo, Location, Loose
-from nvir.ir.types import (
-    IMM,
-    SCALARS,
-    ArrayType,
-    FunctionType,
-    ScalarType,
-    StructType,
-    Type,
-    VectorType,
-    array,
-    function_type,
-    parse_type,
-    pointer,
-    struct,
-    vector,
-)
 from nvir.ir.values import Constant, SymbolOffset, Value, constant, undef
 
 MAX_DEPTH = 64  # of nested types, constants and aux data
@@ -112,26 +97,26 @@ def label_text(name: str) -> str:
     return name if PLAIN_LABEL.match(name) else quoted_name(name)
 
 
-def type_text(t: Type, depth: int = 0) -> str:
+def type_text(t: ty.Type, depth: int = 0) -> str:
     """A type's spelling; named structs by their label alone."""
     if depth > MAX_DEPTH:
         raise Unsupported(f"a type nested deeper than {MAX_DEPTH}")
-    if isinstance(t, StructType):
+    if isinstance(t, ty.StructType):
         if t.label is not None:
             return f"%{t.label}" if PLAIN_LABEL.match(t.label) else f"%{quoted_name(t.label)}"
         inner = ", ".join(type_text(e, depth + 1) for e in t.elements or ())
         return f"<{{{inner}}}>" if t.packed else f"{{{inner}}}"
-    if isinstance(t, ArrayType):
+    if isinstance(t, ty.ArrayType):
         return f"[{t.count} x {type_text(t.element, depth + 1)}]"
-    if isinstance(t, VectorType):
+    if isinstance(t, ty.VectorType):
         return f"<{t.count} x {type_text(t.element, depth + 1)}>"
-    if isinstance(t, FunctionType):
+    if isinstance(t, ty.FunctionType):
         params = [type_text(p, depth + 1) for p in t.params] + ["..."] * t.variadic
         return f"{type_text(t.result, depth + 1)} ({', '.join(params)})"
     return t.name
 
 
-def _typed(t: Type) -> str:
+def _typed(t: ty.Type) -> str:
     """A type where a value could stand as well."""
     text = type_text(t)
     return text if text[0].isalpha() else f"type {text}"
@@ -140,11 +125,11 @@ def _typed(t: Type) -> str:
 def constant_text(c: Constant, spell: Any, depth: int = 0) -> str:
     """A literal with its type; the commonest of `ori` need none."""
     t, value = c.type, c.value
-    if t is IMM and value.__class__ is int:
+    if t is ty.IMM and value.__class__ is int:
         return str(value)
-    if t.name == "f32" and t.__class__ is ScalarType:
+    if t.name == "f32" and t.__class__ is ty.ScalarType:
         return f"0f{value:08X}"
-    if t.name == "f64" and t.__class__ is ScalarType:
+    if t.name == "f64" and t.__class__ is ty.ScalarType:
         return f"0d{value:016X}"
     return f"{_typed(t)} {_literal(c, spell, depth)}"
 
@@ -181,10 +166,10 @@ def datum_text(x: Any, spell: Any, depth: int = 0) -> str:
     if isinstance(x, str):
         return quoted(x)
     if isinstance(x, Constant):
-        return "imm " * (x.type is IMM) + constant_text(x, spell, depth)
+        return "imm " * (x.type is ty.IMM) + constant_text(x, spell, depth)
     if isinstance(x, Value):
         return str(spell(x))
-    if isinstance(x, Type):
+    if isinstance(x, ty.Type):
         return _typed(x)
     if isinstance(x, Block):
         return f"block {label_text(x.name)}"
@@ -224,7 +209,7 @@ class TextScope(Protocol):
     def value(self, token: str) -> Value: ...
     def symbol(self, token: str) -> Value: ...
     def target(self, name: str) -> Block: ...
-    def named_type(self, label: str) -> Type: ...
+    def named_type(self, label: str) -> ty.Type: ...
 
 
 _TOKEN = re.compile(
@@ -313,7 +298,7 @@ class Cursor:
 
     # ------------------------------------------------------------ types
 
-    def type(self, depth: int = 0) -> Type:
+    def type(self, depth: int = 0) -> ty.Type:
         if depth > MAX_DEPTH:
             raise BadDatum(f"nested deeper than {MAX_DEPTH}", self.start)
         t = self._type(depth)
@@ -321,21 +306,21 @@ class Cursor:
             t = self._function_type(t, depth)
         return t
 
-    def _type(self, depth: int) -> Type:
+    def _type(self, depth: int) -> ty.Type:
         start = self.start
         if self.kind == "value":
-            named: Type = self._known(self.scope.named_type, "struct type", self.next(), start)
+            named: ty.Type = self._known(self.scope.named_type, "struct type", self.next(), start)
             return named
         if self.accept("["):
-            return self._sequence(array, "]", depth)
+            return self._sequence(ty.array, "]", depth)
         if self.accept("{"):
-            return struct(self._types("}", depth))
+            return ty.struct(self._types("}", depth))
         if self.accept("<"):
             if self.accept("{"):
                 body = self._types("}", depth)
                 self.expect(">")
-                return struct(body, packed=True)
-            return self._sequence(vector, ">", depth)
+                return ty.struct(body, packed=True)
+            return self._sequence(ty.vector, ">", depth)
         if self.kind != "word":
             raise self.fail("a type")
         name = self.token
@@ -343,41 +328,41 @@ class Cursor:
             self._read()
             return self._pointer()
         try:
-            t = parse_type(name)
+            t = ty.parse_type(name)
         except ValueError:
             raise self.fail("a type") from None
         self._read()
         return t
 
-    def _pointer(self) -> Type:
+    def _pointer(self) -> ty.Type:
         if not self.accept("addrspace"):
-            return pointer()
+            return ty.pointer()
         self.expect("(")
         space = self.number()
         self.expect(")")
-        return pointer(space)
+        return ty.pointer(space)
 
-    def _sequence(self, make: Any, close: str, depth: int) -> Type:
+    def _sequence(self, make: Any, close: str, depth: int) -> ty.Type:
         count = self.number("a count")
         if count < 0:
             raise self.fail("a count that is not negative")
         self.expect("x")
         element = self.type(depth + 1)
         self.expect(close)
-        made: Type = make(element, count)
+        made: ty.Type = make(element, count)
         return made
 
-    def _types(self, close: str, depth: int) -> list[Type]:
-        out: list[Type] = []
+    def _types(self, close: str, depth: int) -> list[ty.Type]:
+        out: list[ty.Type] = []
         while not self.accept(close):
             if out:
                 self.expect(",")
             out.append(self.type(depth + 1))
         return out
 
-    def _function_type(self, result: Type, depth: int) -> Type:
+    def _function_type(self, result: ty.Type, depth: int) -> ty.Type:
         self.expect("(")
-        params: list[Type] = []
+        params: list[ty.Type] = []
         variadic = False
         while not self.accept(")"):
             if params or variadic:
@@ -386,7 +371,7 @@ class Cursor:
                 variadic = True
             else:
                 params.append(self.type(depth + 1))
-        return function_type(result, params, variadic)
+        return ty.function_type(result, params, variadic)
 
     # ----------------------------------------------------------- values
 
@@ -401,7 +386,7 @@ class Cursor:
         start = self.start
         x = self.datum()
         if isinstance(x, int) and not isinstance(x, bool):
-            return constant(IMM, x)
+            return constant(ty.IMM, x)
         if not isinstance(x, Value):
             raise BadDatum("expected a value", start)
         return x
@@ -434,7 +419,7 @@ class Cursor:
         if kind == "number":
             if token[1:2] in ("f", "d"):
                 bits = int(self.next()[2:], 16)
-                return constant(SCALARS["f32" if token[1] == "f" else "f64"], bits)
+                return constant(ty.SCALARS["f32" if token[1] == "f" else "f64"], bits)
             return self.number()
         if kind == "value":
             return self._known(self.scope.value, "value", self.next(), start)
@@ -508,7 +493,7 @@ class Cursor:
             raise BadDatum(f"{cls.__name__} has {len(names)} fields", start)
         return cls(*values)
 
-    def _literal(self, t: Type, depth: int) -> Any:
+    def _literal(self, t: ty.Type, depth: int) -> Any:
         """The constant of type `t` that follows, or `t` itself."""
         start = self.start
         if self.accept("undef"):

@@ -12,24 +12,13 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from nvir.ir import types as ty
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.layout import fields
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.opcodes import NVVM, Op, OpKind
 from nvir.ir.opcodes.form import load_rows
-from nvir.ir.types import (
-    I1,
-    VOID,
-    ArrayType,
-    FloatType,
-    IntType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-    struct,
-)
 from nvir.ir.values import Argument, Constant
 
 if TYPE_CHECKING:
@@ -67,51 +56,51 @@ def _count_problem(i: Instruction) -> str | None:
         return None  # its rule counts the results
     if i._results is not None:
         return "an instruction of nvvm has at most one result"
-    if not row.is_call and (i.type is not VOID) != (i.form.n_results == 1):
-        return f"{row.name} has {'a' if i.type is not VOID else 'no'} result"
+    if not row.is_call and (i.type is not ty.VOID) != (i.form.n_results == 1):
+        return f"{row.name} has {'a' if i.type is not ty.VOID else 'no'} result"
     return None
 
 
 # ------------------------------------------------------------------- types
 
 
-def element(t: Type) -> Type:
+def element(t: ty.Type) -> ty.Type:
     """The type that an operation on `t` works on: that of a vector's elements, else `t`."""
-    return t.element if isinstance(t, VectorType) else t
+    return t.element if isinstance(t, ty.VectorType) else t
 
 
-def _lanes(t: Type) -> int:
-    return t.count if isinstance(t, VectorType) else 0
+def _lanes(t: ty.Type) -> int:
+    return t.count if isinstance(t, ty.VectorType) else 0
 
 
-def _is_int(t: Type) -> bool:
-    return isinstance(element(t), IntType)
+def _is_int(t: ty.Type) -> bool:
+    return isinstance(element(t), ty.IntType)
 
 
-def _is_float(t: Type) -> bool:
-    return isinstance(element(t), FloatType)
+def _is_float(t: ty.Type) -> bool:
+    return isinstance(element(t), ty.FloatType)
 
 
-def _is_pointer(t: Type) -> bool:
-    return isinstance(element(t), PointerType)
+def _is_pointer(t: ty.Type) -> bool:
+    return isinstance(element(t), ty.PointerType)
 
 
-def _differ(*types: Type) -> str | None:
+def _differ(*types: ty.Type) -> str | None:
     """A complaint unless all the types are one."""
     if any(t is not types[0] for t in types):
         return f"types differ: {', '.join(dict.fromkeys(t.name for t in types))}"
     return None
 
 
-def member(aggregate: Type, path: object) -> Type | None:
+def member(aggregate: ty.Type, path: object) -> ty.Type | None:
     """The type of the member of a struct or array that a tuple of indices leads to, or None."""
-    t: Type | None = aggregate
+    t: ty.Type | None = aggregate
     for k in path if isinstance(path, tuple) else (None,):
         if not isinstance(k, int):
             return None
-        if isinstance(t, ArrayType) and 0 <= k < t.count:
+        if isinstance(t, ty.ArrayType) and 0 <= k < t.count:
             t = t.element
-        elif isinstance(t, StructType) and t.elements is not None and 0 <= k < len(t.elements):
+        elif isinstance(t, ty.StructType) and t.elements is not None and 0 <= k < len(t.elements):
             t = t.elements[k]
         else:
             return None
@@ -123,7 +112,7 @@ def member(aggregate: Type, path: object) -> Type | None:
 Rule = Callable[[Instruction, Function], "str | None"]
 
 
-def _all_same(of: Callable[[Type], bool], what: str) -> Rule:
+def _all_same(of: Callable[[ty.Type], bool], what: str) -> Rule:
     def rule(i: Instruction, f: Function) -> str | None:
         if not of(i.type):
             return f"{i.form.name} is for {what}, not {i.type}"
@@ -132,12 +121,12 @@ def _all_same(of: Callable[[Type], bool], what: str) -> Rule:
     return rule
 
 
-def _compare(of: Callable[[Type], bool], what: str) -> Rule:
+def _compare(of: Callable[[ty.Type], bool], what: str) -> Rule:
     def rule(i: Instruction, f: Function) -> str | None:
         a, b = i._operands
         if not of(a.type):
             return f"{i.form.name} is for {what}, not {a.type}"
-        if element(i.type) is not I1 or _lanes(i.type) != _lanes(a.type):
+        if element(i.type) is not ty.I1 or _lanes(i.type) != _lanes(a.type):
             return f"{i.form.name} of {a.type} gives {i.type}"
         return _differ(a.type, b.type)
 
@@ -145,27 +134,27 @@ def _compare(of: Callable[[Type], bool], what: str) -> Rule:
 
 
 def _cast(
-    source: Callable[[Type], bool], target: Callable[[Type], bool], order: int = 0
-) -> Callable[[Type, Type], bool]:
+    source: Callable[[ty.Type], bool], target: Callable[[ty.Type], bool], order: int = 0
+) -> Callable[[ty.Type, ty.Type], bool]:
     """Which conversions a row makes. `order`: 1 to more bits, -1 to fewer, 0 whatever."""
 
-    def right(a: Type, b: Type) -> bool:
+    def right(a: ty.Type, b: ty.Type) -> bool:
         bits = element(b).bits - element(a).bits
         return source(a) and target(b) and _lanes(a) == _lanes(b) and bits * order >= abs(order)
 
     return right
 
 
-def _bitcast(a: Type, b: Type) -> bool:
+def _bitcast(a: ty.Type, b: ty.Type) -> bool:
     spaces = {getattr(element(t), "space", None) for t in (a, b)}
     return bool(a.bits) and a.bits == b.bits and len(spaces) == 1
 
 
-def _address_space(a: Type, b: Type) -> bool:
+def _address_space(a: ty.Type, b: ty.Type) -> bool:
     return _is_pointer(a) and _is_pointer(b) and element(a) is not element(b)
 
 
-def cast_problem(row: str, source: Type, target: Type) -> str | None:
+def cast_problem(row: str, source: ty.Type, target: ty.Type) -> str | None:
     """Why a row of casts does not make `target` of `source`, or None."""
     return None if CASTS[row](source, target) else f"{row} cannot make {target} of {source}"
 
@@ -177,14 +166,14 @@ def _cast_rule(i: Instruction, f: Function) -> str | None:
 def _pointer_at(index: int, stores: bool) -> Rule:
     def rule(i: Instruction, f: Function) -> str | None:
         p = i._operands[index].type
-        if not isinstance(p, PointerType):
+        if not isinstance(p, ty.PointerType):
             return f"{i.form.name} takes a pointer, not {p}"
         if stores and p.space == CONSTANT_SPACE:
             return f"{i.form.name} writes to address space 4, which is constant"
         if "atomic" in i.form.mods and not (isinstance(i.aux, tuple) and len(i.aux) == 3):
             return f"an atomic {i.form.name} has no ordering"
         value = i.type if index == 0 else i._operands[0].type
-        if not value.bits and not isinstance(value, StructType | ArrayType):
+        if not value.bits and not isinstance(value, ty.StructType | ty.ArrayType):
             return f"{i.form.name} of a value of type {value}"
         if i.form.name == "atomicrmw":
             return _differ(i.type, i._operands[1].type) or _operation(i)
@@ -193,9 +182,13 @@ def _pointer_at(index: int, stores: bool) -> Rule:
     return rule
 
 
-def _atomic_problem(t: Type) -> str | None:
+def _atomic_problem(t: ty.Type) -> str | None:
     """What one atomic access can move: whole bytes, a power of two of them."""
-    if not isinstance(t, IntType | FloatType | PointerType) or t.bits < 8 or t.bits & (t.bits - 1):
+    if (
+        not isinstance(t, ty.IntType | ty.FloatType | ty.PointerType)
+        or t.bits < 8
+        or t.bits & (t.bits - 1)
+    ):
         return f"there is no atomic access to {t}"
     return None
 
@@ -206,7 +199,7 @@ def _operation(i: Instruction) -> str | None:
         return _atomic_problem(t)
     if name[0] == "f":
         return None if _is_float(t) else f"atomicrmw {name} is for floats, not {t}"
-    if not isinstance(t, IntType):
+    if not isinstance(t, ty.IntType):
         return f"atomicrmw {name} is for integers, not {t}"
     return _atomic_problem(t)
 
@@ -215,10 +208,10 @@ def _cmpxchg(i: Instruction, f: Function) -> str | None:
     old = i._operands[1].type
     problem = _pointer_at(0, True)(i, f) or _differ(old, i._operands[2].type)
     problem = problem or _atomic_problem(old)
-    if problem is None and isinstance(old, FloatType):
+    if problem is None and isinstance(old, ty.FloatType):
         return f"cmpxchg is for integers and pointers, not {old}"
     t = i.type
-    if problem is None and not (isinstance(t, StructType) and t.elements == (old, I1)):
+    if problem is None and not (isinstance(t, ty.StructType) and t.elements == (old, ty.I1)):
         return f"cmpxchg of {old} gives {t}"
     return problem
 
@@ -227,24 +220,24 @@ def _gep(i: Instruction, f: Function) -> str | None:
     base, *indices = i._operands
     if not _is_pointer(base.type) or element(i.type) is not element(base.type):
         return f"getelementptr from {base.type} gives {i.type}"
-    if not isinstance(i.aux, Type):
+    if not isinstance(i.aux, ty.Type):
         return "getelementptr has no source element type"
     wrong = next((v.type for v in indices if not _is_int(v.type)), None)
     return f"getelementptr has an index of type {wrong}" if wrong is not None else None
 
 
 def _alloca(i: Instruction, f: Function) -> str | None:
-    if not isinstance(i.type, PointerType) or i.type.space not in (0, 5):
+    if not isinstance(i.type, ty.PointerType) or i.type.space not in (0, 5):
         return f"alloca gives {i.type}"
-    if not isinstance(i.aux, tuple) or not isinstance(i.aux[0], Type):
+    if not isinstance(i.aux, tuple) or not isinstance(i.aux[0], ty.Type):
         return "alloca has no allocated type"
     count = i._operands[0].type
-    return None if isinstance(count, IntType) else f"alloca of {count} elements"
+    return None if isinstance(count, ty.IntType) else f"alloca of {count} elements"
 
 
 def _select(i: Instruction, f: Function) -> str | None:
     c, a, b = (v.type for v in i._operands)
-    if element(c) is not I1 or _lanes(c) not in (0, _lanes(a)):
+    if element(c) is not ty.I1 or _lanes(c) not in (0, _lanes(a)):
         return f"select on {c}"
     return _differ(i.type, a, b)
 
@@ -264,17 +257,17 @@ def _insert(i: Instruction, f: Function) -> str | None:
 
 def _split(i: Instruction, f: Function) -> str | None:
     t = i._operands[0].type
-    if not isinstance(t, StructType | ArrayType):
+    if not isinstance(t, ty.StructType | ty.ArrayType):
         return f"splitStruct of {t}, which is no aggregate"
     leaves = tuple(r.type for r in i.results)
     if leaves != tuple(leaf for _, leaf in fields(t)):
         return f"the results of splitStruct are not the leaves of {t}"
-    return None if i.aux == (t, struct(leaves)) else "splitStruct does not name its two types"
+    return None if i.aux == (t, ty.struct(leaves)) else "splitStruct does not name its two types"
 
 
 def _vector(i: Instruction, f: Function) -> str | None:
     v, *rest = i._operands
-    if not isinstance(v.type, VectorType):
+    if not isinstance(v.type, ty.VectorType):
         return f"{i.form.name} takes a vector, not {v.type}"
     if i.form.name == "extractelement":
         return _differ(i.type, v.type.element) or _index(rest[0].type)
@@ -284,15 +277,15 @@ def _vector(i: Instruction, f: Function) -> str | None:
             or _index(rest[1].type)
         )
     lanes = i.aux if isinstance(i.aux, tuple) else ()
-    if not isinstance(i.type, VectorType) or len(lanes) != i.type.count:
+    if not isinstance(i.type, ty.VectorType) or len(lanes) != i.type.count:
         return f"shufflevector of {len(lanes)} lanes gives {i.type}"
     if any(not -1 <= k < 2 * v.type.count for k in lanes):
         return "shufflevector names a lane that is not there"
     return _differ(v.type, rest[0].type) or _differ(i.type.element, v.type.element)
 
 
-def _index(t: Type) -> str | None:
-    return None if isinstance(t, IntType) else f"an index of type {t}"
+def _index(t: ty.Type) -> str | None:
+    return None if isinstance(t, ty.IntType) else f"an index of type {t}"
 
 
 def _freeze(i: Instruction, f: Function) -> str | None:
@@ -300,7 +293,7 @@ def _freeze(i: Instruction, f: Function) -> str | None:
 
 
 def _ret(i: Instruction, f: Function) -> str | None:
-    given = i._operands[0].type if i._operands else VOID
+    given = i._operands[0].type if i._operands else ty.VOID
     wanted = f.return_type
     return None if given is wanted else f"ret of {given}, the function returns {wanted}"
 
@@ -308,7 +301,7 @@ def _ret(i: Instruction, f: Function) -> str | None:
 def _br(i: Instruction, f: Function) -> str | None:
     if len(i.aux) != len(i._operands) + 1:
         return f"br with {len(i._operands)} conditions has {len(i.aux)} successors"
-    if i._operands and i._operands[0].type is not I1:
+    if i._operands and i._operands[0].type is not ty.I1:
         return f"br on {i._operands[0].type}"
     return None
 
@@ -317,7 +310,7 @@ def _switch(i: Instruction, f: Function) -> str | None:
     value, *cases = i._operands
     if len(i.aux) != len(cases) + 1:
         return f"switch of {len(cases)} cases has {len(i.aux)} successors"
-    if not isinstance(value.type, IntType) or any(not isinstance(c, Constant) for c in cases):
+    if not isinstance(value.type, ty.IntType) or any(not isinstance(c, Constant) for c in cases):
         return "switch is for integers and literal cases"
     if len(set(cases)) < len(cases):
         return "switch has a case twice"
@@ -356,8 +349,8 @@ def _assembly(i: Instruction, asm: InlineAsm) -> str | None:
     if any(c[0] != "=" and d[0] == "=" for c, d in itertools.pairwise(parts)):
         return "an output of the assembly stands behind an input"
     t = i.type
-    given = 0 if t is VOID else len(t.elements or ()) if isinstance(t, StructType) else 1
-    if len(outputs) != given or (given == 1 and isinstance(t, StructType)):
+    given = 0 if t is ty.VOID else len(t.elements or ()) if isinstance(t, ty.StructType) else 1
+    if len(outputs) != given or (given == 1 and isinstance(t, ty.StructType)):
         return f"assembly of {len(outputs)} outputs gives {t}"
     wanted = len(parts) - len(outputs)
     if wanted != len(i._operands):
@@ -372,7 +365,7 @@ def _nothing(i: Instruction, f: Function) -> str | None:
     return None
 
 
-def _conversion(row: Op) -> Callable[[Type, Type], bool]:
+def _conversion(row: Op) -> Callable[[ty.Type, ty.Type], bool]:
     """Which conversions a row makes, by the classes and widths that it names."""
     if row.kind is OpKind.COPY:
         return _bitcast if row.name == "bitcast" else _address_space
@@ -380,11 +373,11 @@ def _conversion(row: Op) -> Callable[[Type, Type], bool]:
     return _cast(source, target, {"narrower": -1, "wider": 1}.get(row.width, 0))
 
 
-_CLASSES: dict[str, tuple[Callable[[Type], bool], str]] = {
+_CLASSES: dict[str, tuple[Callable[[ty.Type], bool], str]] = {
     "int": (_is_int, "integers"), "float": (_is_float, "floats"), "ptr": (_is_pointer, "pointers"),
 }
 load_rows()
-CASTS: dict[str, Callable[[Type, Type], bool]] = {
+CASTS: dict[str, Callable[[ty.Type, ty.Type], bool]] = {
     row.name: _conversion(row)
     for row in NVVM.rows.values()
     if row.kind in (OpKind.RESIZE, OpKind.CONVERT, OpKind.COPY)

@@ -15,20 +15,10 @@ import functools
 import attrs
 
 from nvir.ir import Constant, Undef, Unsupported, Value, constant, undef
+from nvir.ir import types as ty
 from nvir.ir.layout import size_of, store_size, struct_layout
 from nvir.ir.nvvm import const
 from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
-from nvir.ir.types import (
-    I8,
-    ArrayType,
-    FloatType,
-    IntType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-    struct,
-)
 
 
 @attrs.frozen
@@ -37,17 +27,17 @@ class AggregateLeaf:
 
     path: tuple[int, ...]
     offset: int
-    type: Type
+    type: ty.Type
 
 
-def is_aggregate(t: Type) -> bool:
-    return isinstance(t, StructType | ArrayType)
+def is_aggregate(t: ty.Type) -> bool:
+    return isinstance(t, ty.StructType | ty.ArrayType)
 
 
 @functools.lru_cache(maxsize=4096)
-def _leaves(t: Type, body: object) -> tuple[AggregateLeaf, ...]:
+def _leaves(t: ty.Type, body: object) -> tuple[AggregateLeaf, ...]:
     out: list[AggregateLeaf] = []
-    work: list[tuple[tuple[int, ...], int, Type]] = [((), 0, t)]
+    work: list[tuple[tuple[int, ...], int, ty.Type]] = [((), 0, t)]
     while work:
         path, at, x = work.pop()
         members = _members(x)
@@ -58,50 +48,50 @@ def _leaves(t: Type, body: object) -> tuple[AggregateLeaf, ...]:
     return tuple(out)
 
 
-def _members(t: Type) -> list[tuple[int, Type]] | None:
+def _members(t: ty.Type) -> list[tuple[int, ty.Type]] | None:
     """Offsets and types of the direct members; None for a leaf."""
-    if isinstance(t, StructType):
+    if isinstance(t, ty.StructType):
         return [*zip(struct_layout(t).offsets, t.elements or (), strict=True)]
-    if isinstance(t, ArrayType):
+    if isinstance(t, ty.ArrayType):
         step = size_of(t.element)
         return [(k * step, t.element) for k in range(t.count)]
     return None
 
 
-def leaves(t: Type) -> tuple[AggregateLeaf, ...]:
+def leaves(t: ty.Type) -> tuple[AggregateLeaf, ...]:
     """The leaves in order; of a scalar itself. Raises Unsupported for an opaque struct."""
     return _leaves(t, getattr(t, "elements", None))  # a named struct may get its body later
 
 
-def leaf_count(t: Type) -> int:
-    if isinstance(t, ArrayType):
+def leaf_count(t: ty.Type) -> int:
+    if isinstance(t, ty.ArrayType):
         return t.count * leaf_count(t.element)
-    if isinstance(t, StructType):
+    if isinstance(t, ty.StructType):
         return len(leaves(t))
     return 1
 
 
-def leaf_range(t: Type, path: tuple[int, ...]) -> tuple[int, int]:
+def leaf_range(t: ty.Type, path: tuple[int, ...]) -> tuple[int, int]:
     """Which leaves belong to the member that a path leads to: the first, and one past the last."""
     first = 0
     for k in path:
-        if isinstance(t, ArrayType):
+        if isinstance(t, ty.ArrayType):
             t = t.element
             first += k * leaf_count(t)
         else:
-            assert isinstance(t, StructType)
+            assert isinstance(t, ty.StructType)
             assert t.elements is not None
             first += sum(map(leaf_count, t.elements[:k]))
             t = t.elements[k]
     return first, first + leaf_count(t)
 
 
-def composite(t: Type) -> StructType:
+def composite(t: ty.Type) -> ty.StructType:
     """The flat struct of an aggregate's leaves."""
-    return struct(leaf.type for leaf in leaves(t))
+    return ty.struct(leaf.type for leaf in leaves(t))
 
 
-def gaps(t: Type) -> tuple[tuple[int, int], ...]:
+def gaps(t: ty.Type) -> tuple[tuple[int, int], ...]:
     """(offset, bytes) of the padding of an aggregate; what a union's other members may hold."""
     out = []
     at = 0
@@ -118,7 +108,7 @@ def gaps(t: Type) -> tuple[tuple[int, int], ...]:
 # ---------------------------------------------------------------- constants
 
 
-def constant_leaf(v: Value, path: tuple[int, ...], t: Type) -> Value:
+def constant_leaf(v: Value, path: tuple[int, ...], t: ty.Type) -> Value:
     """The leaf of a constant aggregate."""
     for n, k in enumerate(path):
         if isinstance(v, Poison):
@@ -131,13 +121,13 @@ def constant_leaf(v: Value, path: tuple[int, ...], t: Type) -> Value:
         if v.value is None:
             return zero(t)
         if isinstance(v.value, bytes):
-            return const(I8, v.value[k])
+            return const(ty.I8, v.value[k])
         v = v.value[k]
     return v
 
 
-def zero(t: Type) -> Value:
-    return constant(t, 0 if isinstance(t, IntType | FloatType) else None)
+def zero(t: ty.Type) -> Value:
+    return constant(t, 0 if isinstance(t, ty.IntType | ty.FloatType) else None)
 
 
 # ------------------------------------------------------- the real tool's numbers
@@ -158,17 +148,22 @@ def encode_alignment(align: int, flag: bool = False) -> int:
 _FLOAT_IDS = {"half": 1, "bfloat": 1, "float": 2, "double": 3, "fp128": 5}
 
 
-def type_id(t: Type) -> int:
+def type_id(t: ty.Type) -> int:
     """The number of a type's class. Raises Unsupported for a type without one."""
-    if isinstance(t, FloatType):
+    if isinstance(t, ty.FloatType):
         return _FLOAT_IDS[t.name]
-    for kind, number in ((IntType, 11), (StructType, 13), (ArrayType, 14), (PointerType, 15),
-                         (VectorType, 16)):
+    for kind, number in (
+        (ty.IntType, 11),
+        (ty.StructType, 13),
+        (ty.ArrayType, 14),
+        (ty.PointerType, 15),
+        (ty.VectorType, 16),
+    ):
         if isinstance(t, kind):
             return number
     raise Unsupported(f"the size of a value of type {t}")
 
 
-def size_in_bits(t: Type) -> int:
+def size_in_bits(t: ty.Type) -> int:
     """Bits of a value; of a struct or array those of its layout, padding included."""
     return 8 * size_of(t) if type_id(t) in (13, 14) else t.bits

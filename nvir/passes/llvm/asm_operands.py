@@ -18,22 +18,9 @@ import re
 import attrs
 
 from nvir.ir import CallInfo, Instruction, Value, undef
+from nvir.ir import types as ty
 from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import InlineAsm
-from nvir.ir.types import (
-    I1,
-    I16,
-    I32,
-    I64,
-    VOID,
-    FloatType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-    int_type,
-    struct,
-)
 
 
 def fit(i: Instruction, asm: InlineAsm, dialect: str) -> bool:
@@ -41,8 +28,8 @@ def fit(i: Instruction, asm: InlineAsm, dialect: str) -> bool:
     constraints = asm.constraints.split(",")
     outputs = [c for c in constraints if c.startswith("=")]
     given = [v.type for v in i.operands]
-    made = list(i.type.elements or ()) if isinstance(i.type, StructType) else [i.type]
-    if i.type is VOID:
+    made = list(i.type.elements or ()) if isinstance(i.type, ty.StructType) else [i.type]
+    if i.type is ty.VOID:
         made = []
     if len(made) != len(outputs) or all(_taken(t, c, dialect) is t for t, c in zip(
         made + given, constraints, strict=False
@@ -54,9 +41,9 @@ def fit(i: Instruction, asm: InlineAsm, dialect: str) -> bool:
         for v, c in zip(i.operands, constraints[len(outputs) :], strict=False)
     ]
     results = [_taken(t, c, dialect) for t, c in zip(made, outputs, strict=True)]
-    predicates = [k for k, t in enumerate(made + given) if t is I1 and dialect == "llvm7"]
+    predicates = [k for k, t in enumerate(made + given) if t is ty.I1 and dialect == "llvm7"]
     new_asm = _with_words(asm, constraints, predicates, len(outputs))
-    whole = VOID if not results else results[0] if len(results) == 1 else struct(results)
+    whole = ty.VOID if not results else results[0] if len(results) == 1 else ty.struct(results)
     assert isinstance(i.aux, CallInfo)
     info = attrs.evolve(i.aux, callee=new_asm)
     new = b.insert(i.form.spelling, tuple(operands), whole, i.name or "", info)
@@ -64,34 +51,34 @@ def fit(i: Instruction, asm: InlineAsm, dialect: str) -> bool:
     return True
 
 
-def _taken(t: Type, constraint: str, dialect: str) -> Type:
+def _taken(t: ty.Type, constraint: str, dialect: str) -> ty.Type:
     """The type that an operand of type `t` has for libnvvm."""
-    if isinstance(t, VectorType) and t.bits in (8, 16, 32, 64):
-        return int_type(t.bits)
-    if isinstance(t, FloatType) and t.bits == 16:
-        return I16
-    if dialect == "llvm7" and isinstance(t, PointerType):
-        return I32 if "r" in constraint else I64
-    return I32 if dialect == "llvm7" and t is I1 else t
+    if isinstance(t, ty.VectorType) and t.bits in (8, 16, 32, 64):
+        return ty.int_type(t.bits)
+    if isinstance(t, ty.FloatType) and t.bits == 16:
+        return ty.I16
+    if dialect == "llvm7" and isinstance(t, ty.PointerType):
+        return ty.I32 if "r" in constraint else ty.I64
+    return ty.I32 if dialect == "llvm7" and t is ty.I1 else t
 
 
-def _passed(b: Builder, v: Value, t: Type) -> Value:
+def _passed(b: Builder, v: Value, t: ty.Type) -> Value:
     if v.type is t:
         return v
-    if isinstance(v.type, PointerType):
+    if isinstance(v.type, ty.PointerType):
         return b.ptrtoint(v, t)
-    return b.zext(v, t) if v.type is I1 else b.bitcast(v, t)
+    return b.zext(v, t) if v.type is ty.I1 else b.bitcast(v, t)
 
 
-def _back(b: Builder, v: Value, t: Type) -> Value:
+def _back(b: Builder, v: Value, t: ty.Type) -> Value:
     if v.type is t:
         return v
-    if isinstance(t, PointerType):
+    if isinstance(t, ty.PointerType):
         return b.inttoptr(v, t)
-    return b.trunc(v, t) if t is I1 else b.bitcast(v, t)
+    return b.trunc(v, t) if t is ty.I1 else b.bitcast(v, t)
 
 
-def _give_back(b: Builder, old: Instruction, new: Value, made: list[Type]) -> None:
+def _give_back(b: Builder, old: Instruction, new: Value, made: list[ty.Type]) -> None:
     if not made:
         old.erase()
         return

@@ -28,21 +28,9 @@ from typing import Literal
 import attrs
 
 from nvir.ir import Function, Instruction, Module, Unsupported
+from nvir.ir import types as ty
 from nvir.ir.nvvm import Builder, const, const_like, declare
 from nvir.ir.nvvm_values import ConstantExpr, InlineAsm, NvvmCall, Poison
-from nvir.ir.types import (
-    I16,
-    I32,
-    I64,
-    VOID,
-    FloatType,
-    IntType,
-    PointerType,
-    VectorType,
-    function_type,
-    int_type,
-    pointer,
-)
 from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
 from nvir.ir.verify.nvvm import element
 from nvir.passes.aggregate.leaves import leaves
@@ -131,7 +119,9 @@ def _freeze(i: Instruction, dialect: str) -> bool:
         return False
     x = i._operands[0]
     if isinstance(x, Undef):
-        i.replace_with(const(x.type, None) if not isinstance(x.type, IntType) else const(x.type, 0))
+        i.replace_with(
+            const(x.type, None) if not isinstance(x.type, ty.IntType) else const(x.type, 0)
+        )
     elif well_defined(x):
         i.replace_with(x)
     else:
@@ -150,16 +140,16 @@ def well_defined(v: Value) -> bool:
 def _moved(b: Builder, x: Value, dialect: str, i: Instruction) -> Value:
     """The value through a move that the optimiser does not see into."""
     t = x.type
-    if isinstance(t, PointerType):
-        return b.inttoptr(_moved(b, b.ptrtoint(x, I64), dialect, i), t)
-    if isinstance(t, IntType) and t.name not in _MOVES:
+    if isinstance(t, ty.PointerType):
+        return b.inttoptr(_moved(b, b.ptrtoint(x, ty.I64), dialect, i), t)
+    if isinstance(t, ty.IntType) and t.name not in _MOVES:
         if t.bits > 64:
             raise refuse(f"freeze of {t}", dialect, i)
-        wide = next(w for w in (I16, I32, I64) if w.bits > t.bits)
+        wide = next(w for w in (ty.I16, ty.I32, ty.I64) if w.bits > t.bits)
         return b.trunc(_moved(b, b.zext(x, wide), dialect, i), t)
     if t.name == "half":
-        return b.bitcast(_moved(b, b.bitcast(x, I16), dialect, i), t)
-    if isinstance(t, VectorType):
+        return b.bitcast(_moved(b, b.bitcast(x, ty.I16), dialect, i), t)
+    if isinstance(t, ty.VectorType):
         out: Value = undef(t)
         for k in range(t.count):
             out = b.insert_element(out, _moved(b, b.extract_element(x, k), dialect, i), k)
@@ -167,27 +157,27 @@ def _moved(b: Builder, x: Value, dialect: str, i: Instruction) -> Value:
     if t.name not in _MOVES:
         raise refuse(f"freeze of {t}", dialect, i)
     letter, kind = _MOVES[t.name]
-    return b.asm(function_type(t, [t]), f"mov.{kind} $0, $1;", f"={letter},{letter}", [x])
+    return b.asm(ty.function_type(t, [t]), f"mov.{kind} $0, $1;", f"={letter},{letter}", [x])
 
 
 def _alloca(i: Instruction, dialect: str) -> bool:
     if getattr(i.type, "space", 0) == 0:
         return False
     b = Builder.ahead_of(i)
-    new = b.insert("alloca", i._operands, pointer(), i.name or "", i.aux)
+    new = b.insert("alloca", i._operands, ty.pointer(), i.name or "", i.aux)
     i.replace_with(b.addrspacecast(new, i.type))
     return True
 
 
 def _space(i: Instruction, dialect: str) -> bool:
     t = element(i.type)
-    if isinstance(t, PointerType) and t.space not in (0, 1, 3, 4, 5):
+    if isinstance(t, ty.PointerType) and t.space not in (0, 1, 3, 4, 5):
         raise refuse(f"address space {t.space}", dialect, i)
     return False
 
 
 def _gep(i: Instruction, dialect: str) -> bool:
-    if dialect == "llvm7" and isinstance(i.type, VectorType):
+    if dialect == "llvm7" and isinstance(i.type, ty.VectorType):
         raise refuse("vectors of pointers", dialect, i)
     return False
 
@@ -258,7 +248,7 @@ def _barrier(i: Instruction, callee: Function) -> bool:
     if isinstance(operands[0], Constant) and operands[0].value == 0:
         name, operands = "llvm.nvvm.barrier0", ()
     attributes = ("convergent", "nounwind")
-    old = declare(callee.module, name, VOID, [v.type for v in operands], attributes)
+    old = declare(callee.module, name, ty.VOID, [v.type for v in operands], attributes)
     b.call(old, operands)
     i.erase()
     _drop(callee)
@@ -332,9 +322,9 @@ def _overflow_or_saturate(b: Builder, i: Instruction, dialect: str) -> Value:
 def _fabs(b: Builder, i: Instruction, dialect: str) -> Value:
     x = i._operands[0]
     t = element(x.type)
-    if not isinstance(t, FloatType) or t is not x.type:
+    if not isinstance(t, ty.FloatType) or t is not x.type:
         raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
-    bits = int_type(t.bits)
+    bits = ty.int_type(t.bits)
     cleared = b.and_(b.bitcast(x, bits), const(bits, (1 << (t.bits - 1)) - 1))
     return b.bitcast(cleared, t)
 
@@ -345,12 +335,12 @@ _REDUCTIONS = {"add": "add", "mul": "mul", "and": "and_", "or": "or_", "xor": "x
 def _vector_reduce(b: Builder, i: Instruction, dialect: str) -> Value:
     operation = str(i.aux.callee.name).split(".")[3]
     v = i._operands[-1]
-    if operation in ("fadd", "fmul") and isinstance(v.type, VectorType):
+    if operation in ("fadd", "fmul") and isinstance(v.type, ty.VectorType):
         out: Value = i._operands[0]  # in order from a first value on
         for k in range(v.type.count):
             out = getattr(b, operation)(out, b.extract_element(v, k))
         return out
-    if operation not in _REDUCTIONS or not isinstance(v.type, VectorType):
+    if operation not in _REDUCTIONS or not isinstance(v.type, ty.VectorType):
         raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
     out = b.extract_element(v, 0)
     for k in range(1, v.type.count):

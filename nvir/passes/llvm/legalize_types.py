@@ -17,28 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 from nvir.ir import Function, Instruction, Module, Unsupported, capability
+from nvir.ir import types as ty
 from nvir.ir.nvvm import Builder, const
 from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
-from nvir.ir.types import (
-    BFLOAT,
-    FLOAT,
-    FP128,
-    I16,
-    I32,
-    I128,
-    ArrayType,
-    FloatType,
-    FunctionType,
-    IntType,
-    StructType,
-    Type,
-    VectorType,
-    array,
-    function_type,
-    named_struct,
-    struct,
-    vector,
-)
 from nvir.ir.values import Constant, Undef, Value, constant, undef
 from nvir.ir.verify.nvvm import element
 
@@ -50,9 +31,9 @@ _COMPUTES = _ARITHMETIC | {
 
 def rewrite_types(module: Module, dialect: str) -> bool:
     """Carry the types that the dialect lacks by integers; False if there are none."""
-    carriers: dict[Type, Type] = {FP128: I128}
+    carriers: dict[ty.Type, ty.Type] = {ty.FP128: ty.I128}
     if dialect == "llvm7":
-        carriers[BFLOAT] = I16
+        carriers[ty.BFLOAT] = ty.I16
     rewriter = _Rewriter(module, carriers, dialect)
     if not rewriter.needed():
         return False
@@ -63,12 +44,12 @@ def rewrite_types(module: Module, dialect: str) -> bool:
 class _Rewriter:
     """The types of one module on their way."""
 
-    def __init__(self, module: Module, carriers: dict[Type, Type], dialect: str) -> None:
+    def __init__(self, module: Module, carriers: dict[ty.Type, ty.Type], dialect: str) -> None:
         self.module, self.carriers, self.dialect = module, carriers, dialect
-        self.memo: dict[Type, Type] = dict(carriers)
+        self.memo: dict[ty.Type, ty.Type] = dict(carriers)
         self.values: dict[Value, Value] = {}
 
-    def type(self, t: Type) -> Type:
+    def type(self, t: ty.Type) -> ty.Type:
         """A type with the carriers in it; itself where it has none."""
         known = self.memo.get(t)
         if known is None:
@@ -76,28 +57,28 @@ class _Rewriter:
             known = self.memo[t] = self._type(t)
         return known
 
-    def _type(self, t: Type) -> Type:
-        if isinstance(t, ArrayType):
-            return array(self.type(t.element), t.count)
-        if isinstance(t, VectorType):
-            return vector(self.type(t.element), t.count)
-        if isinstance(t, FunctionType):
+    def _type(self, t: ty.Type) -> ty.Type:
+        if isinstance(t, ty.ArrayType):
+            return ty.array(self.type(t.element), t.count)
+        if isinstance(t, ty.VectorType):
+            return ty.vector(self.type(t.element), t.count)
+        if isinstance(t, ty.FunctionType):
             params = [self.type(p) for p in t.params]
-            return function_type(self.type(t.result), params, t.variadic)
-        if isinstance(t, StructType) and t.elements is not None:
+            return ty.function_type(self.type(t.result), params, t.variadic)
+        if isinstance(t, ty.StructType) and t.elements is not None:
             body = [self.type(e) for e in t.elements]
             if body == [*t.elements]:
                 return t
             if t.label is None:
-                return struct(body, t.packed)
-            new = named_struct(t.label)
+                return ty.struct(body, t.packed)
+            new = ty.named_struct(t.label)
             new.set_body(body, t.packed)
             return new
         return t
 
     def data(self, x: Any) -> Any:
         """Types inside aux data and attributes."""
-        if isinstance(x, Type):
+        if isinstance(x, ty.Type):
             return self.type(x)
         if x.__class__ is tuple:
             return tuple(map(self.data, x))
@@ -125,7 +106,7 @@ class _Rewriter:
             return v
         if isinstance(v.value, tuple):
             return constant(t, tuple(map(self.constant, v.value)))
-        if v.value.__class__ is int and isinstance(t, IntType):
+        if v.value.__class__ is int and isinstance(t, ty.IntType):
             return const(t, v.value)
         return constant(t, v.value)
 
@@ -168,7 +149,7 @@ class _Rewriter:
             p.attributes = self.data(p.attributes)
 
     def _body(self, f: Function) -> None:
-        computing: list[tuple[Instruction, Type, Type]] = []
+        computing: list[tuple[Instruction, ty.Type, ty.Type]] = []
         carried = self.carriers
         for i in f.instructions():
             source = i._operands[0].type if i._operands else i.type
@@ -192,11 +173,11 @@ class _Rewriter:
             if i.form.name == "bitcast" and i._operands[0].type is i.type:
                 i.replace_with(i._operands[0])
 
-    def _compute(self, i: Instruction, source: Type, target: Type) -> None:
+    def _compute(self, i: Instruction, source: ty.Type, target: ty.Type) -> None:
         """An operation on bfloat, its operands and result i16 by now."""
         name = i.form.name
         where = f"@{i.function.name}" if i.function is not None else ""
-        if FP128 in (element(source), element(target)) or VectorType in (
+        if ty.FP128 in (element(source), element(target)) or ty.VectorType in (
             source.__class__, target.__class__,
         ):
             t = source if element(source) in self.carriers else target
@@ -205,19 +186,19 @@ class _Rewriter:
         operands = i._operands
         if name in _ARITHMETIC:
             x, y = map(_widened, (b, b), operands)
-            new: Value = self._rounded(b, b.insert(i.form.spelling, (x, y), FLOAT))
+            new: Value = self._rounded(b, b.insert(i.form.spelling, (x, y), ty.FLOAT))
         elif name == "fneg":
-            new = b.xor(operands[0], const(I16, -0x8000))
+            new = b.xor(operands[0], const(ty.I16, -0x8000))
         elif name == "fcmp":
             x, y = map(_widened, (b, b), operands)
             new = b.insert(i.form.spelling, (x, y), i.type)
-        elif name == "fptrunc" and isinstance(source, FloatType) and source.bits == 32:
+        elif name == "fptrunc" and isinstance(source, ty.FloatType) and source.bits == 32:
             new = self._rounded(b, operands[0])
-        elif name in ("fpext", "fptoui", "fptosi") and source is BFLOAT:
+        elif name in ("fpext", "fptoui", "fptosi") and source is ty.BFLOAT:
             wide = _widened(b, operands[0])
-            new = wide if target is FLOAT else b.insert(i.form.spelling, (wide,), target)
+            new = wide if target is ty.FLOAT else b.insert(i.form.spelling, (wide,), target)
         elif name in ("uitofp", "sitofp") and source.bits <= 24:
-            new = self._rounded(b, b.insert(i.form.spelling, operands, FLOAT))
+            new = self._rounded(b, b.insert(i.form.spelling, operands, ty.FLOAT))
         else:
             raise Unsupported(f"{name} {source} to {target}", self.dialect, where)
         i.replace_with(new)
@@ -226,9 +207,9 @@ class _Rewriter:
         """The bfloat nearest to a float, ties to even."""
         if 0 < capability(self.module.target) < 80:
             raise Unsupported("rounding to bfloat", self.module.target)
-        return b.asm(function_type(I16, [FLOAT]), "cvt.rn.bf16.f32 $0, $1;", "=h,f", [x])
+        return b.asm(ty.function_type(ty.I16, [ty.FLOAT]), "cvt.rn.bf16.f32 $0, $1;", "=h,f", [x])
 
 
 def _widened(b: Builder, x: Value) -> Value:
     """The float that has the bits of a bfloat on top."""
-    return b.bitcast(b.shl(b.zext(x, I32), 16), FLOAT)
+    return b.bitcast(b.shl(b.zext(x, ty.I32), 16), ty.FLOAT)

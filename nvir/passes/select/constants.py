@@ -11,20 +11,9 @@ from typing import Any
 import attrs
 
 from nvir.ir import Unsupported, Variable
+from nvir.ir import types as ty
 from nvir.ir.layout import offset_of, size_of
 from nvir.ir.nvvm_values import ConstantExpr
-from nvir.ir.types import (
-    F32,
-    F64,
-    PRED,
-    ArrayType,
-    FloatType,
-    IntType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-)
 from nvir.ir.values import Constant, Symbol, SymbolOffset, Undef, Value, constant, integer
 from nvir.passes.select.parts import RegisterPart, parts
 from nvir.passes.select.spaces import GENERIC, SPACE_NUMBERS
@@ -48,11 +37,11 @@ def zero(part: RegisterPart) -> Value:
 
 def literal(part: RegisterPart, bits: int) -> Value:
     """A bit pattern as the literal of a part."""
-    if part.reg is PRED:
-        return constant(PRED, bits & 1)
-    if part.reg in (F32, F64):
+    if part.reg is ty.PRED:
+        return constant(ty.PRED, bits & 1)
+    if part.reg in (ty.F32, ty.F64):
         return constant(part.reg, bits)
-    if isinstance(part.scalar, FloatType):
+    if isinstance(part.scalar, ty.FloatType):
         return integer(bits)
     return integer(signed(bits, part.bits))
 
@@ -63,7 +52,7 @@ def literals(c: Constant) -> tuple[Value | None, ...] | None:
     shape = parts(t)
     if c.value is None:
         return tuple(map(zero, shape))
-    if isinstance(t, IntType | FloatType):
+    if isinstance(t, ty.IntType | ty.FloatType):
         return tuple(literal(p, c.value >> 64 * k) for k, p in enumerate(shape))
     return None
 
@@ -124,7 +113,7 @@ def _expression(v: ConstantExpr) -> SymbolAddress:
     raise Unsupported(f"the constant expression {v.name}")
 
 
-def gep_offset(source: Type, path: tuple[int, ...]) -> int:
+def gep_offset(source: ty.Type, path: tuple[int, ...]) -> int:
     """Bytes from the base to the element that constant indices name."""
     if not path:
         return 0
@@ -134,9 +123,9 @@ def gep_offset(source: Type, path: tuple[int, ...]) -> int:
 # -------------------------------------------------------------------- bytes
 
 
-def place(v: Value, t: Type, at: int, data: bytearray, addresses: dict[int, Value]) -> None:
+def place(v: Value, t: ty.Type, at: int, data: bytearray, addresses: dict[int, Value]) -> None:
     """Write a constant's bytes at an offset; addresses go to `addresses` by their offset."""
-    work: list[tuple[Value, Type, int]] = [(v, t, at)]
+    work: list[tuple[Value, ty.Type, int]] = [(v, t, at)]
     while work:
         v, t, at = work.pop()
         if isinstance(v, Undef) or (isinstance(v, Constant) and v.value is None):
@@ -159,12 +148,12 @@ def place(v: Value, t: Type, at: int, data: bytearray, addresses: dict[int, Valu
                 addresses[at] = v
 
 
-def _elements(values: tuple[Any, ...], t: Type, at: int) -> list[tuple[Value, Type, int]]:
-    if isinstance(t, StructType):
+def _elements(values: tuple[Any, ...], t: ty.Type, at: int) -> list[tuple[Value, ty.Type, int]]:
+    if isinstance(t, ty.StructType):
         types = t.elements or ()
         return [(v, e, at + offset_of(t, (k,))) for k, (v, e) in
                 enumerate(zip(values, types, strict=True))]
-    if isinstance(t, ArrayType | VectorType):
+    if isinstance(t, ty.ArrayType | ty.VectorType):
         step = size_of(t.element)
         return [(v, t.element, at + k * step) for k, v in enumerate(values)]
     raise Unsupported(f"a constant of type {t} in pieces")
@@ -173,5 +162,5 @@ def _elements(values: tuple[Any, ...], t: Type, at: int) -> list[tuple[Value, Ty
 def is_generic_address(v: Value) -> bool:
     """Whether an address in an initialiser is a generic one of a variable."""
     t = v.type
-    space = t.space if isinstance(t, PointerType) else GENERIC
+    space = t.space if isinstance(t, ty.PointerType) else GENERIC
     return space == GENERIC and address(v).space != GENERIC

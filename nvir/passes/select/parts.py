@@ -18,27 +18,9 @@ from collections.abc import Iterator
 
 import attrs
 
+from nvir.ir import types as ty
 from nvir.ir.errors import Unsupported
 from nvir.ir.layout import size_of, struct_layout
-from nvir.ir.types import (
-    B16,
-    B32,
-    B64,
-    F32,
-    F64,
-    I64,
-    PRED,
-    VOID,
-    ArrayType,
-    FloatType,
-    IntType,
-    PointerType,
-    ScalarType,
-    StructType,
-    Type,
-    VectorType,
-    int_type,
-)
 
 MAX_PARTS = 1 << 14
 
@@ -53,8 +35,8 @@ class RegisterPart:
     """
 
     offset: int
-    scalar: Type
-    reg: ScalarType
+    scalar: ty.Type
+    reg: ty.ScalarType
 
     @property
     def bits(self) -> int:
@@ -66,19 +48,19 @@ class RegisterPart:
         return (self.scalar.bits + 7) // 8
 
 
-def register_of(t: Type) -> ScalarType:
+def register_of(t: ty.Type) -> ty.ScalarType:
     """The class of the register that a scalar of at most 64 bits lies in."""
-    if isinstance(t, IntType):
+    if isinstance(t, ty.IntType):
         if t.bits == 1:
-            return PRED
-        return B16 if t.bits <= 16 else B32 if t.bits <= 32 else B64
-    if isinstance(t, PointerType):
-        return B64
-    return {"half": B16, "bfloat": B16, "float": F32, "double": F64}[t.name]
+            return ty.PRED
+        return ty.B16 if t.bits <= 16 else ty.B32 if t.bits <= 32 else ty.B64
+    if isinstance(t, ty.PointerType):
+        return ty.B64
+    return {"half": ty.B16, "bfloat": ty.B16, "float": ty.F32, "double": ty.F64}[t.name]
 
 
 @functools.lru_cache(maxsize=4096)
-def parts(t: Type) -> tuple[RegisterPart, ...]:
+def parts(t: ty.Type) -> tuple[RegisterPart, ...]:
     """The registers of a value of type `t`; none for void and for empty aggregates.
 
     Raises Unsupported for types that have no registers, and for aggregates of thousands
@@ -92,44 +74,46 @@ def parts(t: Type) -> tuple[RegisterPart, ...]:
     return tuple(out)
 
 
-def _walk(t: Type, at: int) -> Iterator[RegisterPart]:
-    if isinstance(t, StructType):
+def _walk(t: ty.Type, at: int) -> Iterator[RegisterPart]:
+    if isinstance(t, ty.StructType):
         for e, offset in zip(t.elements or (), struct_layout(t).offsets, strict=True):
             yield from _walk(e, at + offset)
-    elif isinstance(t, ArrayType):
+    elif isinstance(t, ty.ArrayType):
         size = size_of(t.element)
         for k in range(t.count):
             yield from _walk(t.element, at + k * size)
-    elif isinstance(t, VectorType):
+    elif isinstance(t, ty.VectorType):
         size = t.element.bits // 8
         if size * 8 != t.element.bits and t.element.bits != 1:
             raise Unsupported(f"vectors of {t.element}")
         for k in range(t.count):
             yield from _walk(t.element, at + k * size)
-    elif isinstance(t, IntType) and t.bits > 64:
+    elif isinstance(t, ty.IntType) and t.bits > 64:
         if t.bits > 128:
             raise Unsupported(f"integers of {t.bits} bits in registers")
-        yield RegisterPart(at, I64, B64)
-        yield RegisterPart(at + 8, int_type(t.bits - 64), B64)
-    elif isinstance(t, IntType | PointerType) or (isinstance(t, FloatType) and t.bits <= 64):
+        yield RegisterPart(at, ty.I64, ty.B64)
+        yield RegisterPart(at + 8, ty.int_type(t.bits - 64), ty.B64)
+    elif isinstance(t, ty.IntType | ty.PointerType) or (
+        isinstance(t, ty.FloatType) and t.bits <= 64
+    ):
         yield RegisterPart(at, t, register_of(t))
-    elif t is not VOID:
+    elif t is not ty.VOID:
         raise Unsupported(f"values of type {t} in registers: run 'legalize' first")
 
 
-def count(t: Type) -> int:
+def count(t: ty.Type) -> int:
     return len(parts(t))
 
 
-def member_slice(t: Type, path: tuple[int, ...]) -> slice:
+def member_slice(t: ty.Type, path: tuple[int, ...]) -> slice:
     """Which parts of a `t` are those of the member that the indices lead to."""
     start = 0
     for k in path:
-        if isinstance(t, StructType):
+        if isinstance(t, ty.StructType):
             members = t.elements or ()
             start += sum(count(e) for e in members[:k])
             t = members[k]
-        elif isinstance(t, ArrayType | VectorType):
+        elif isinstance(t, ty.ArrayType | ty.VectorType):
             t = t.element
             start += k * count(t)
     return slice(start, start + count(t))

@@ -34,21 +34,8 @@ from nvir.frontend.tree.expressions import Cast, Expr, InitList, IntLiteral, Nam
 from nvir.frontend.tree.layout import size_of
 from nvir.frontend.tree.statements import Asm, AsmOperand
 from nvir.frontend.tree.types import Array, is_aggregate, strip, underlying
+from nvir.ir import types as ty
 from nvir.ir.text.trace import step
-from nvir.ir.types import (
-    DOUBLE,
-    FLOAT,
-    I1,
-    I16,
-    I32,
-    I64,
-    I128,
-    VOID,
-    PointerType,
-    Type,
-    function_type,
-    struct,
-)
 from nvir.ir.values import Constant, Value, undef
 
 if TYPE_CHECKING:
@@ -63,7 +50,8 @@ TAGS: dict[int, str] = {
 _TAG_OF = {letter: tag for tag, letter in TAGS.items()}
 _THROUGH_POINTER = frozenset((0x14, 0x15, 0x16, 0x18, 0x26, 0x2A))
 _MEMORY = frozenset((0x19, 0x1B, 0x1C))
-_CLASSES: dict[str, Type] = {"h": I16, "r": I32, "l": I64, "q": I128, "f": FLOAT, "d": DOUBLE}
+_CLASSES: dict[str, ty.Type] = {"h": ty.I16, "r": ty.I32, "l": ty.I64, "q": ty.I128,
+                                "f": ty.FLOAT, "d": ty.DOUBLE}
 _TIED = "tied input/output operands not supported!"
 
 
@@ -187,7 +175,7 @@ class _Operands:
     """What the third phase gathers. `tied` are the read-write operands' inputs."""
 
     constraints: list[str] = attrs.Factory(list)
-    destinations: list[tuple[LValue, Type]] = attrs.Factory(list)
+    destinations: list[tuple[LValue, ty.Type]] = attrs.Factory(list)
     arguments: list[Value] = attrs.Factory(list)
     tied: list[tuple[str, Value]] = attrs.Factory(list)
 
@@ -202,7 +190,7 @@ def _letter(o: AsmOperand) -> str:
     return letters
 
 
-def _slot(g: IRGenState, o: AsmOperand, letter: str) -> Type:
+def _slot(g: IRGenState, o: AsmOperand, letter: str) -> ty.Type:
     """The type in which an operand goes: its register's, or what the C type is in memory."""
     t = strip(typed(o.expr))
     if is_aggregate(t):
@@ -215,7 +203,7 @@ def _slot(g: IRGenState, o: AsmOperand, letter: str) -> Type:
             f"'{letter}'", o.place,
         )
     own = g.types.memory(t)
-    return own if wanted is None or isinstance(own, PointerType) else wanted
+    return own if wanted is None or isinstance(own, ty.PointerType) else wanted
 
 
 def _output(g: IRGenState, o: AsmOperand, made: _Operands, k: int) -> None:
@@ -245,7 +233,7 @@ def _input(g: IRGenState, o: AsmOperand, made: _Operands) -> None:
     row = constraint(_TAG_OF[letter])
     if letter == "C":
         made.constraints.append(row.letters)
-        made.arguments.append(undef(I32))
+        made.arguments.append(undef(ty.I32))
         return
     made.constraints.append(row.letters)
     if row.memory and not row.address:
@@ -263,11 +251,11 @@ def _stripped(e: Expr) -> Expr:
     return e
 
 
-def _as(g: IRGenState, v: Value, t: Type) -> Value:
+def _as(g: IRGenState, v: Value, t: ty.Type) -> Value:
     """A value in the type of its register, bit for bit."""
     if v.type is t:
         return v
-    if v.type is I1:
+    if v.type is ty.I1:
         return fold.cast(g, "zext", v, t, "frombool")
     return fold.cast(g, "bitcast", v, t, "asmcast")
 
@@ -319,22 +307,22 @@ def _operands(g: IRGenState, s: Asm) -> _Operands:
 @step("ASM-18", "5 object", "template", "constraints")
 def _object(g: IRGenState, s: Asm, template: str, constraints: str, made: _Operands) -> Value:
     types = [t for _, t in made.destinations]
-    returned = VOID if not types else types[0] if len(types) == 1 else struct(types)
+    returned = ty.VOID if not types else types[0] if len(types) == 1 else ty.struct(types)
     effects = s.volatile or not s.outputs or "memory" in s.clobbers
     if s.outputs and not s.volatile:
         g.shared.warn(NOT_VOLATILE, "asm statement with outputs is not volatile", s.place)
-    kind = function_type(returned, [v.type for v in made.arguments])
-    name = "" if returned is VOID else "asmresult" if len(types) == 1 else "asm"
+    kind = ty.function_type(returned, [v.type for v in made.arguments])
+    name = "" if returned is ty.VOID else "asmresult" if len(types) == 1 else "asm"
     return g.builder.asm(kind, template, constraints, made.arguments, effects, name)
 
 
 @step("ASM-22", "6 results")
-def _results(g: IRGenState, result: Value, destinations: list[tuple[LValue, Type]]) -> None:
+def _results(g: IRGenState, result: Value, destinations: list[tuple[LValue, ty.Type]]) -> None:
     for k, (place, _) in enumerate(destinations):
         v = result
         if len(destinations) > 1:
             v = g.builder.extract_value(result, k, "asmresult")
         own = g.types.value(place.type)
-        if own is I1:
-            v = fold.cast(g, "trunc", v, I1, "tobool")
-        store(g, v if own is I1 else _as(g, v, own), place)
+        if own is ty.I1:
+            v = fold.cast(g, "trunc", v, ty.I1, "tobool")
+        store(g, v if own is ty.I1 else _as(g, v, own), place)

@@ -16,18 +16,8 @@ from __future__ import annotations
 
 from nvir.analysis.callees import intrinsic
 from nvir.ir import Argument, Constant, Instruction, Unsupported, Value, Variable, integer
+from nvir.ir import types as ty
 from nvir.ir.layout import align_of, align_up, size_of, struct_layout
-from nvir.ir.types import (
-    B8,
-    I1,
-    PRED,
-    ArrayType,
-    FloatType,
-    StructType,
-    Type,
-    VectorType,
-    array,
-)
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import RegisterPart, parts
 from nvir.passes.select.rules.integer import zext
@@ -43,26 +33,26 @@ Group = list[RegisterPart]
 
 
 def _gep(s: Selector, i: Instruction) -> Parts:
-    if isinstance(i.type, VectorType):
+    if isinstance(i.type, ty.VectorType):
         raise Unsupported("getelementptr of vectors", where=str(s.source.name))
     base = i.operands[0]
     if isinstance(base, Constant):
         a = AddressParts(s.reg(integer(base.value or 0), "b64"), 0, s.spaces.of(i))
     else:
         a = s.address(base)
-    t: Type = i.aux
+    t: ty.Type = i.aux
     first = True
     for v in i.operands[1:]:
         if first:
             size, first = size_of(t), False
-        elif isinstance(t, StructType):
+        elif isinstance(t, ty.StructType):
             assert isinstance(v, Constant)
             k = v.value or 0
             a = a.plus(struct_layout(t).offsets[k])
             t = (t.elements or ())[k]
             continue
         else:
-            assert isinstance(t, ArrayType | VectorType)
+            assert isinstance(t, ty.ArrayType | ty.VectorType)
             t = t.element
             size = size_of(t)
         a = _indexed(s, a, v, size)
@@ -93,7 +83,7 @@ def _split_index(v: Value) -> tuple[Value, int, str]:
     kind = "" if v.type.bits == 64 else "s"
     if isinstance(v, Instruction) and v.form.name in ("sext", "zext") and v.type.bits == 64:
         kind = v.form.name[0]
-        if v.operands[0].type is I1:
+        if v.operands[0].type is ty.I1:
             return v, 0, ""
         v = v.operands[0]
     if isinstance(v, Instruction) and v.form.name in ("add", "or"):
@@ -207,13 +197,13 @@ def _pieces(part: RegisterPart, align: int) -> list[tuple[int, int]]:
 
 
 def spelled(part: RegisterPart) -> str:
-    if isinstance(part.scalar, FloatType):
+    if isinstance(part.scalar, ty.FloatType):
         return _FLOATS[part.scalar.name]
     return _TYPES[part.bytes]
 
 
-def _check_bits(t: Type) -> None:
-    if isinstance(t, VectorType) and t.element is I1 and t.count > 1:
+def _check_bits(t: ty.Type) -> None:
+    if isinstance(t, ty.VectorType) and t.element is ty.I1 and t.count > 1:
         raise Unsupported(f"{t} in memory")
 
 
@@ -221,7 +211,7 @@ def _check_bits(t: Type) -> None:
 
 
 def load_value(
-    s: Selector, a: AddressParts, t: Type, align: int, order: str = "", nc: bool = False,
+    s: Selector, a: AddressParts, t: ty.Type, align: int, order: str = "", nc: bool = False,
     as_signed: bool = False, name: str = "ld",
 ) -> Parts:
     """The parts of a `t` at an address. `order` follows the mnemonic: ".volatile" …"""
@@ -283,7 +273,7 @@ def _load_group(
 
 def _as_part(s: Selector, v: Value, p: RegisterPart, kind: str) -> Value:
     """What was loaded as `kind`, in the register of its part."""
-    if p.reg is PRED:
+    if p.reg is ty.PRED:
         return s.op("setp.ne.s16", s.op("and.b16", v, 1), 0)
     if kind == "u8":
         return s.known(v, "z", 8) if p.bits == 8 else v
@@ -391,7 +381,7 @@ def _seen_by_others(s: Selector, a: AddressParts, order: str) -> AddressParts:
 
 
 def _pointer(s: Selector, v: Value) -> Value:
-    if isinstance(v.type, VectorType):
+    if isinstance(v.type, ty.VectorType):
         raise s.fail("an access through a vector of pointers")
     return v
 
@@ -404,7 +394,7 @@ def _only_signed(i: Instruction) -> bool:
 
 
 def store_value(
-    s: Selector, a: AddressParts, x: Parts, t: Type, align: int, order: str = ""
+    s: Selector, a: AddressParts, x: Parts, t: ty.Type, align: int, order: str = ""
 ) -> None:
     """Write the parts of a `t` to an address."""
     _check_bits(t)
@@ -445,7 +435,7 @@ def _h(s: Selector, v: Value) -> Value:
 
 def _to_memory(s: Selector, v: Value, p: RegisterPart) -> Value:
     """A part as a register (or literal) of whole bytes."""
-    if p.reg is PRED:
+    if p.reg is ty.PRED:
         if isinstance(v, Constant):
             return integer(int(v.value))
         return s.op("selp.b16", 1, 0, v)
@@ -504,10 +494,10 @@ def depot(s: Selector, size: int, align: int) -> AddressParts:
     v = s.depot
     if v is None:
         name = s.module.fresh_name("__local_depot")
-        v = s.depot = Variable(name, "local", array(B8, 0), align=align)
+        v = s.depot = Variable(name, "local", ty.array(ty.B8, 0), align=align)
         s.target.locals.append(v)
     used = align_up(v.size if v.dimensions[0] else 0, align)
-    v.value_type = array(B8, max(used + size, 1))
+    v.value_type = ty.array(ty.B8, max(used + size, 1))
     v.align = max(v.align, align)
     return AddressParts(v, used, LOCAL)
 
