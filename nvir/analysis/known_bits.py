@@ -47,6 +47,10 @@ class KnownBits:
         self.found[v] = made
         return made
 
+    def most(self, v: Value, bits: int) -> int:
+        """How many bits an integer of `bits` bits has at most."""
+        return _most(self.zeros(v), bits)
+
 
 def _of_call(i: Instruction, bits: int) -> int:
     row = intrinsic(i)

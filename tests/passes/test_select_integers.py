@@ -127,6 +127,35 @@ def test_division_by_powers_of_two(bits):
     check_lanes([t], [t] * 20, body)
 
 
+@pytest.mark.parametrize("bits", [8, 12, 16, 24, 32, 48, 64])
+def test_division_by_literals(bits):
+    """Reciprocals that fit, even divisors, those of one bit more, and negative ones."""
+    t = int_type(bits)
+    top = 1 << bits - 1
+    wanted = (3, 7, 10, 14, 28, 127, 641, top - 1, top + 1, -3, -10)
+    divisors = sorted({d % (2 * top) for d in wanted} - {0, 1, 2 * top - 1})
+
+    def body(b, m, x):
+        return [f(x, const(t, d)) for d in divisors for f in (b.udiv, b.urem, b.sdiv, b.srem)]
+
+    check_lanes([t], [t] * 4 * len(divisors), body)
+
+
+def test_division_by_literals_makes_no_division():
+    text = ptx("define i32 @f(i32 %x) {\n %q = udiv i32 %x, 10\n ret i32 %q\n}")
+    assert "mul.hi.u32" in text
+    assert "div" not in text
+    small = ptx("define i32 @f(i32 %y) {\n %x = and i32 %y, 65535\n %q = udiv i32 %x, 255\n"
+                " %r = urem i32 %x, 255\n %s = add i32 %q, %r\n ret i32 %s\n}")
+    assert small.count("mul.hi.u32") == 1  # of 16 bits: no shift, and one quotient for both
+    assert "shr" not in small
+
+
+def test_division_by_what_is_not_known_stays():
+    text = ptx("define i32 @f(i32 %x, i32 %y) {\n %q = udiv i32 %x, %y\n ret i32 %q\n}")
+    assert "div.u32" in text
+
+
 def test_products_of_extended_numbers_are_wide():
     text = ptx("""define i64 @f(i32 %x, i32 %y) {
       %a = sext i32 %x to i64

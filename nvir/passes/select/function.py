@@ -26,12 +26,15 @@ def _rules() -> dict[str, Rule]:
         compare,
         control,
         convert,
+        division,
         floating,
         integer,
         memory,
     )
 
-    families = (integer, floating, compare, convert, memory, aggregates, control, calls, atomics)
+    families = (
+        integer, division, floating, compare, convert, memory, aggregates, control, calls, atomics,
+    )
     return {name: rule for family in families for name, rule in family.RULES.items()}
 
 

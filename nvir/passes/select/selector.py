@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from nvir.analysis.known_bits import KnownBits
 from nvir.ir import Block, Builder, Function, Instruction, Unsupported, form
 from nvir.ir.intrinsics import written
 from nvir.ir.nvvm_values import ConstantExpr
@@ -82,6 +83,7 @@ class Selector:
     module           what the functions share: symbols, options, the target's number
     values           parts of each value that was selected
     addresses        base and offset of each pointer that has a constant offset
+    bits             what is known of the bits of the source's values
     extended         registers whose bits above a width are zeros ("z") or its sign ("s")
     blocks           the first ori block of each nvvm block
     edges            (from, to) of nvvm → the ori blocks that branch there
@@ -94,6 +96,7 @@ class Selector:
         self.values: dict[Value, Parts] = {}
         self.addresses: dict[Value, AddressParts] = {}
         self.extended: dict[Value, tuple[str, int]] = {}
+        self.bits = KnownBits()
         self.only_read: dict[Argument, bool] = {}  # pointers that nothing is written through
         # what was loaded in pieces → its pieces, by (offset, bytes)
         self.loaded_pieces: dict[Value, dict[tuple[int, int], Value]] = {}

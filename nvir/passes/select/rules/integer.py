@@ -1,9 +1,9 @@
 """Integer arithmetic of every width up to 128 bits, and the extension of registers.
 
 An iN lies in the next wider register with anything above its N bits: sums, products,
-left shifts and bitwise operations need no more. Division, right shifts, comparison and
-conversion to wider types look at those bits and extend first; a literal is extended here,
-and a register that is known to be extended (a load, a mask, another extension) is left alone.
+left shifts and bitwise operations need no more. Division (division.py), right shifts, comparison
+and conversion to wider types look at those bits and extend first; a literal is extended here, and a
+register that is known to be extended (a load, a mask, another extension) is left alone.
 
     i1           predicates; sum and difference are xor, the product is and
     i128         halves with carry; products of 64 bits; shifts by selection
@@ -174,39 +174,6 @@ def _is_natural(v: Value) -> bool:
     return isinstance(v, Constant) and v.value >= 0
 
 
-def _divide(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
-    name = i.form.name
-    sign, what = name[0], name[1:]
-    if t.bits > 64:
-        from nvir.passes.select.rules.wide import divide
-
-        return divide(s, t, args[0], args[1], sign == "s", what)
-    if t.bits == 1:  # by 0 is undefined, so the divisor is 1 (or -1)
-        return (args[0][0],) if what == "div" else (s.op("xor.pred", args[0][0], args[0][0]),)
-    extend = sext if sign == "s" else zext
-    a, b = (extend(s, x[0], t.bits) for x in args)
-    w = width(t)
-    if isinstance(b, Constant) and _is_power(b) and b.value < 1 << (t.bits - 1):
-        made = _by_power(s, sign, what, w, s.reg(a, f"b{w}"), b.value.bit_length() - 1)
-    else:
-        made = s.op(f"{what}.{sign}{w}", s.reg(a, f"b{w}"), b)
-    return (s.known(made, "s" if sign == "s" else "z", t.bits),)
-
-
-def _by_power(s: Selector, sign: str, what: str, w: int, a: Value, k: int) -> Value:
-    """Quotient or remainder by 2^k. A negative dividend is raised by 2^k - 1, so that the shift,
-    which rounds down, rounds towards 0."""
-    if not k:
-        return a if what == "div" else s.op(f"and.b{w}", a, 0)
-    if sign == "u":
-        return s.op(f"shr.u{w}", a, k) if what == "div" else s.op(f"and.b{w}", a, (1 << k) - 1)
-    minus = s.op(f"shr.s{w}", a, w - 1)
-    raised = s.op(f"add.s{w}", a, s.op(f"shr.u{w}", minus, w - k))
-    if what == "div":
-        return s.op(f"shr.s{w}", raised, k)
-    return s.op(f"sub.s{w}", a, s.op(f"and.b{w}", raised, -1 << k))
-
-
 # ------------------------------------------------------------------- shifts
 
 
@@ -248,6 +215,5 @@ RULES: dict[str, Rule] = {
     "sub": by_element(_sub),
     "mul": by_element(_mul),
     **dict.fromkeys(("and", "or", "xor"), by_element(_bitwise)),
-    **dict.fromkeys(("udiv", "sdiv", "urem", "srem"), by_element(_divide)),
     **dict.fromkeys(("shl", "lshr", "ashr"), by_element(_shift)),
 }
