@@ -23,6 +23,7 @@ COMMANDS = {
     "opt": ("nvir.cli.opt", "Run passes and print PTX or IR."),
     "compile": ("nvir.cli.compile", "Compile CUDA C++ or a typed tree to PTX."),
     "run": ("nvir.cli.run", "Run a kernel without a GPU."),
+    "exec": ("nvir.cli.exec", "Run a CUDA program without a GPU."),
     "cfg": ("nvir.cli.cfg", "Draw control-flow graphs as DOT or SVG."),
     "schedule": ("nvir.cli.schedule", "Modulo schedule of a loop, and what binds it."),
     "simulate": ("nvir.cli.simulate", "Cycles of a loop on an SM, by number of warps."),

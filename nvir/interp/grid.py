@@ -94,6 +94,7 @@ class GridLaunch:
     def __init__(
         self, module: Module, kernel: str, grid: Dim, block: Dim, dynamic_smem: int = 0,
         max_steps: int = 10**8, check: Sequence[str] = ("bounds",), max_bytes: int = 1 << 31,
+        program: Program | None = None, cluster: tuple[int, int, int] | None = None,
     ) -> None:
         if not isinstance(module, Module):
             raise TypeError(f"the module is a {type(module).__name__}, not what read_ptx gives")
@@ -107,16 +108,16 @@ class GridLaunch:
         self.max_steps, self.max_bytes, self.steps = max_steps, max_bytes, 0
         self.threads = int(np.prod(self.block))
         self.n_ctas = int(np.prod(self.grid))
-        self.cluster = self._cluster()
+        self.cluster = cluster or self._cluster()
         self.cluster_size = int(np.prod(self.cluster))
         self.sms = 108
         self.stdout: list[str] = []
-        self.program = Program(module, self.kernel)
+        self.program = Program(module, self.kernel) if program is None else program
         self.dynamic_smem = int(dynamic_smem)
         self.shared_size = self.program.dynamic + self.dynamic_smem
         self._check_configuration()
-        reached, uses_stack = self.program.reached, self.program.storage.uses_stack
-        self.stack_size = (1 << 14) if any(uses_stack(f) for f in reached) else 0
+        self.stack_size = self.program.stack_size
+        self.environment: dict[str, int] = {}  # special registers that whoever launches sets
         self.heap = 0
         self.copied: list[tuple[int, Array]] = []
         self.restored: list[tuple[int, int, int]] = []
@@ -146,9 +147,6 @@ class GridLaunch:
 
     def _refuse(self, what: str) -> None:
         raise LaunchError(f"cannot launch {what}", kernel=str(self.kernel.name))
-
-    def _uses(self, row: str) -> bool:
-        return any(i.form.name == row for f in self.program.reached for i in f.instructions())
 
     def cta_coordinates(self, cta: Any) -> tuple[Any, Any, Any]:
         """The place in the grid of a CTA by its number; the CTAs of a cluster have neighbouring
@@ -200,7 +198,7 @@ class GridLaunch:
         blocks = [np.frombuffer(v, np.uint8) for v in values if isinstance(v, bytes)]
         buffers.follow([*blocks, *(a.reshape(-1).view(np.uint8) for a in self.given.values())])
         self.program.place_parameters()
-        if self._uses("call"):
+        if self.program.uses("call"):
             self.heap = self._reserve_heap()
         arena = self.program.arena
         if arena.top > self.max_bytes:
@@ -275,6 +273,12 @@ class GridLaunch:
 
     def run(self) -> LaunchResult:
         """Run all CTAs and copy back."""
+        self.run_grid()
+        self._copy_back()
+        return LaunchResult("".join(self.stdout), self._counts(), self._final_globals(), self.steps)
+
+    def run_grid(self) -> None:
+        """Run all CTAs."""
         width = self._wave_width()
         starts = list(range(0, self.n_ctas, width))
         waves: list[Wave] = []
@@ -283,8 +287,6 @@ class GridLaunch:
                 self._take_turns(waves, starts, width)
             except RecursionError:
                 raise LaunchError("calls nest too deeply", kernel=str(self.kernel.name)) from None
-        self._copy_back()
-        return LaunchResult("".join(self.stdout), self._counts(), self._final_globals(), self.steps)
 
     def _wave_width(self) -> int:
         """How many CTAs run side by side: whole clusters, whose memory is not too large."""

@@ -44,9 +44,9 @@ class ByteRegion:
 
     __slots__ = ("data", "size", "views", "written")
 
-    def __init__(self, size: int, shadow: bool = False) -> None:
+    def __init__(self, size: int, shadow: bool = False, data: Array | None = None) -> None:
         self.size = align_up(max(size, 16), 16)
-        self.data = np.zeros(self.size, np.uint8)
+        self.data = np.zeros(self.size, np.uint8) if data is None else data
         self.views = {n: self.data.view(f"u{n}") for n in (1, 2, 4, 8)}
         self.written: Array | None = np.zeros(self.size, bool) if shadow else None
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nvir.interp.layout import Array, MemoryLayout, Windows, parameter_layout
+from nvir.interp.leaves import real
 from nvir.interp.memory import Arena
 from nvir.interp.plan import FunctionPlan
 from nvir.interp.rows import Rows
@@ -41,15 +42,17 @@ class Program:
                   of `.extern .shared` arrays
     functions_at  function by its (made up) address
     trace         called with (group, instruction, results) after each instruction, or None
+    stack_size    bytes of a thread's dynamic stack
+    literals      (vector of one element, offset, access, number) of each parameter that code holds
     """
 
-    def __init__(self, module: Module, kernel: Function) -> None:
+    def __init__(self, module: Module, kernel: Function, arena: Arena | None = None) -> None:
         self.module, self.kernel = module, kernel
         self.rows: Rows = rows_of(module.level)
         self.storage = self.rows.storage
         self.signature = self.storage.signature(kernel)
         self.windows = Windows.of(module.address_size)
-        self.arena = Arena(self.windows.arena)
+        self.arena = Arena(self.windows.arena) if arena is None else arena
         self.plans: dict[Function, FunctionPlan] = {}
         self.params: dict[Param, int] = {}
         self.addresses: dict[Any, int] = {}
@@ -57,11 +60,23 @@ class Program:
         self.trace: Callable[..., None] | None = None
         self.handles: dict[int, Any] = {}
         self.textures: dict[Any, Any] = {}
+        self.literals: list[tuple[Array, Array, Any, int]] = []
         self._constants: dict[tuple[int, Any], Array] = {}
         self._named: dict[Function, list[Symbol]] = {}
         self.reached = self._reached()
         self._place_functions()
         self._place_shared()
+        self.stack_size = (1 << 14) if any(map(self.storage.uses_stack, self.reached)) else 0
+
+    def uses(self, row: str) -> bool:
+        """Whether what may run has an operation of this row."""
+        return any(i.form.name == row for f in self.reached for i in f.instructions())
+
+    def source_of(self, i: Any) -> str:
+        """`file:line` of an instruction where the module has line tables, else ""."""
+        loc = None if i is None else getattr(real(i), "loc", None)
+        files = {number: name for number, name, *_ in self.module.debug.files}
+        return f"{files[loc.file]}:{loc.line}" if loc is not None and loc.file in files else ""
 
     def _place_functions(self) -> None:
         for k, f in enumerate(self.module.functions):
@@ -165,6 +180,15 @@ class Program:
         layout = parameter_layout(self.signature)
         base = self.arena.allocate("param block", max(layout.size, 1), 256, True)
         self.params = {p: base + at for p, at in layout.offsets.items()}
+
+    def set_parameters(self, data: bytes) -> None:
+        """Give the parameters new bytes; code that was made keeps them as literals."""
+        from nvir.interp.access import gather
+
+        base = next(iter(self.params.values()))
+        self.arena.bytes_at(base, len(data))[:] = np.frombuffer(data, np.uint8)
+        for value, at, access, k in self.literals:
+            value[...] = gather(self.arena, at, access, k)
 
     def initialise(self) -> None:
         """Write the initial values of the variables, after `arena.seal`."""

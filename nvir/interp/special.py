@@ -79,7 +79,7 @@ def _make(wave: Any, name: str) -> Array:
     if name.startswith("pm") and name.endswith("_64"):
         return np.zeros(1, np.uint64)
     if name.startswith(("pm", "envreg", "reserved_smem_offset")):
-        return np.zeros(1, np.uint32)
+        return np.full(1, launch.environment.get(name, 0), np.uint32)
     raise Unsupported(f"special register %{name}")
 
 

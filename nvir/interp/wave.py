@@ -446,6 +446,7 @@ class Wave:
             instruction="" if i is None else describe(i),
             line=getattr(i, "line", 0) or None,
             address=None if fault is None else fault.address,
+            source=self.program.source_of(i),
         ) from fault
 
     def _deadlock(self) -> None:
@@ -456,9 +457,11 @@ class Wave:
                 i = g.seg.special.instruction
             cta, thread = self.place_of(int(g.lanes()[0]))
             place = f"line {i.line}: " if i.line else ""
+            source = self.program.source_of(i)
             lines.append(
                 f"    {g.n} threads of {self.program.kernel.name}, first block {cta} thread "
                 f"{thread}, {reason} at\n        {place}{describe(i)}"
+                + (f"\n        {source}" if source else "")
             )
         raise LaunchError(
             "deadlock: no thread can go on\n" + "\n".join(lines),

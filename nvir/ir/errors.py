@@ -121,9 +121,11 @@ class LaunchError(NvirError):
         instruction: str = "",
         line: int | None = None,
         address: int | None = None,
+        source: str = "",
     ) -> None:
         self.message, self.kernel, self.cta, self.thread = message, kernel, cta, thread
         self.instruction, self.line, self.address = instruction, line, address
+        self.source = source
         parts = [message]
         if kernel:
             parts.append(f"kernel {kernel}")
@@ -137,6 +139,8 @@ class LaunchError(NvirError):
         if instruction:
             place = f"line {line}: " if line else ""
             text += f"\n    {place}{instruction}"
+        if source:
+            text += f"\n    {source}"
         super().__init__(text)
 
 

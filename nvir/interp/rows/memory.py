@@ -76,8 +76,9 @@ def _parameter(e: Any, access: LaneAccess, value: Any, offset: int) -> None:
             multiple=access.count > 1,
         )
         return
-    values = [e.bind(gather(e.program.arena, at, access, k)) for k in range(access.count)]
-    e.results(", ".join(values), multiple=access.count > 1)
+    values = [gather(e.program.arena, at, access, k) for k in range(access.count)]
+    e.program.literals += [(x, at, access, k) for k, x in enumerate(values)]
+    e.results(", ".join(map(e.bind, values)), multiple=access.count > 1)
 
 
 def emit_store(e: Any) -> None:

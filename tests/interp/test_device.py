@@ -1,0 +1,109 @@
+"""A device keeps memory, variables and code between launches."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+import nvir
+from nvir.interp.device import Device
+from nvir.ir.errors import LaunchError
+
+PTX = """
+.version 8.0
+.target sm_80
+.address_size 64
+.file 1 "add.cu"
+.global .u32 calls = 7;
+.visible .entry add(.param .u64 x, .param .u32 n, .param .u32 by)
+{
+    .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %d<4>;
+    ld.param.u64 %d1, [x];
+    ld.param.u32 %r1, [n];
+    ld.param.u32 %r2, [by];
+    mov.u32 %r3, %tid.x;
+    setp.ge.u32 %p, %r3, %r1;
+    @%p bra END;
+    mul.wide.u32 %d2, %r3, 4;
+    add.s64 %d3, %d1, %d2;
+    .loc 1 12 3
+    ld.global.u32 %r4, [%d3];
+    add.u32 %r4, %r4, %r2;
+    st.global.u32 [%d3], %r4;
+END:
+    ret;
+}
+.visible .entry count()
+{
+    .reg .b32 %r;
+    atom.global.add.u32 %r, [calls], 1;
+    mov.u32 %r, %envreg2;
+    st.global.u32 [calls+0], %r;
+    ret;
+}
+"""
+
+
+@pytest.fixture
+def module():
+    return nvir.read_ptx(PTX)
+
+
+def device(**kw) -> Device:
+    return Device(np.zeros(1 << 16, np.uint8), **kw)
+
+
+def words(d: Device, address: int, count: int) -> np.ndarray:
+    return d.memory.bytes_at(address, 4 * count).view(np.uint32)
+
+
+def test_a_kernel_that_runs_again_takes_new_parameters(module):
+    d = device()
+    x, y = d.allocate(128), d.allocate(128)
+    for address, n, by in ((x, 32, 5), (y, 4, 100), (x, 2, 1)):
+        d.launch(module, "add", 1, 32, struct.pack("<QII", address, n, by))
+    assert words(d, x, 32).tolist() == [6, 6] + [5] * 30
+    assert words(d, y, 32).tolist() == [100] * 4 + [0] * 28
+
+
+def test_faults_name_the_source_line_and_freed_memory(module):
+    d = device()
+    x = d.allocate(64, "the buffer")
+    with pytest.raises(LaunchError, match="byte 64 of the buffer of 64 bytes") as e:
+        d.launch(module, "add", 1, 32, struct.pack("<QII", x, 32, 1))
+    assert e.value.source == "add.cu:12"
+    d.launch(module, "add", 1, 32, struct.pack("<QII", x, 16, 1))
+    assert d.free(x)
+    assert not d.free(x)
+    with pytest.raises(LaunchError, match="out of bounds"):
+        d.launch(module, "add", 1, 32, struct.pack("<QII", x, 16, 1))
+
+
+def test_memory_is_found_again_when_it_is_full(module):
+    d = device()
+    a = d.allocate(30000)
+    b = d.allocate(30000)
+    with pytest.raises(MemoryError):
+        d.allocate(30000)
+    d.free(a)
+    assert d.allocate(20000) == a
+    assert d.memory.find(b + 29999) is not None
+
+
+def test_unwritten_global_memory_is_noticed_where_asked(module):
+    d = device(check=("bounds", "uninit"))
+    x = d.allocate(128)
+    d.memory.mark(x, 64)
+    d.launch(module, "add", 1, 32, struct.pack("<QII", x, 16, 1))
+    with pytest.raises(LaunchError, match=r"never written.*thread \(16, 0, 0\)"):
+        d.launch(module, "add", 1, 32, struct.pack("<QII", x, 17, 1))
+
+
+def test_variables_stay_and_the_grid_has_a_workspace(module):
+    d = device()
+    address, size = d.variables(module)["calls"]
+    assert (size, words(d, address, 1).tolist()) == (4, [7])
+    d.launch(module, "count", 1, 1, b"")
+    assert words(d, address, 1)[0]  # the low half of the workspace's address
