@@ -22,10 +22,10 @@ from nvir.sm.simulate import (
     Stream,
     Wait,
     least_cycles,
+    loop_cycles,
     loop_stream,
     schedule_stream,
     simulate,
-    throughput,
 )
 from nvir.sm.simulate.stream import heaviest_path, slot
 
@@ -289,21 +289,21 @@ def test_added_periods_are_what_would_have_been_simulated(
 def test_a_repetition_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     from nvir.sm.simulate.engine import Run
 
-    issues = []
-    issue = Run._issue
-    monkeypatch.setattr(Run, "_issue", lambda *args: (issues.append(1), issue(*args)))
+    runs = []
+    run = Run.run
+    monkeypatch.setattr(Run, "run", lambda self: (runs.append(self), run(self))[1])
     stream = stream_of(BODIES["memory"], "list")
     simulate(stream, warps=16, iterations=64, memory="l2", stalls=False)
-    assert len(issues) < 16 * 8 * len(stream.slots)
+    assert runs[0].issues < 16 * 8 * len(stream.slots)
 
 
 def test_streams_that_are_alike_are_simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     given_ = {"warps": 5, "iterations": 12, "memory": "l2"}
-    first = throughput(stream_of(BODIES["memory"]), **given_)
+    first = loop_cycles(stream_of(BODIES["memory"]), **given_)
     monkeypatch.setattr("nvir.sm.simulate.engine.simulate", None)
-    assert throughput(stream_of(BODIES["memory"]), **given_) == first
+    assert loop_cycles(stream_of(BODIES["memory"]), **given_) == first
     with pytest.raises(TypeError):
-        throughput(stream_of(BODIES["memory"] * 2), **given_)
+        loop_cycles(stream_of(BODIES["memory"] * 2), **given_)
 
 
 @pytest.mark.parametrize("warps", [4, 16])

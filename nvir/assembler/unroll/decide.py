@@ -16,23 +16,24 @@ Nothing is transformed here: `unroll_decisions` says what the assembler will do
 with a function as it is given, so the caller says what is dead in it.
 
 Needs    CFG annotations.
-Cost     linear in the sizes of the loops, a block once for each loop around it.
+Cost     linear in the sizes of the loops, a block once for each loop around it; under other limits
+         again next to nothing, for what does not depend on them is kept (`UnrollFacts`).
 Source   measured on ptxas 13.0.88; benchmarks/unroll_agreement.py compares.
 """
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 import attrs
 
 from nvir.analysis.analyses import Analyses
-from nvir.analysis.divergence import Divergence
 from nvir.analysis.induction import TripCount
 from nvir.analysis.source_loops import has_pragma
 from nvir.assembler.unroll.body_cost import BodyCost, body_cost
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
-from nvir.assembler.unroll.exits import COUNT_LIMIT, counted_by, why_not_counted
+from nvir.assembler.unroll.exits import COUNT_LIMIT, Refusal, counted_by, why_not_counted
 from nvir.assembler.unroll.known import Counted
 from nvir.assembler.unroll.outside import outside_size
 from nvir.assembler.unroll.weights import (
@@ -65,65 +66,102 @@ class UnrollLimits:
 def unroll_decisions(
     function: Function, arch: int, limits: UnrollLimits = UnrollLimits(),
     switched_off: frozenset[Block] = frozenset(),
-    dead: AbstractSet[Instruction] = frozenset(),
+    dead: AbstractSet[Instruction] = frozenset(), facts: UnrollFacts | None = None,
 ) -> dict[Block, UnrollDecision]:
     """The decision on each natural loop, by its header.
 
     `arch` is the number of the architecture (80, 90 …); `switched_off` are headers of
     loops that must stay, beside those under `.pragma "nounroll"`. Instructions that are `dead`
-    count as if they were gone.
+    count as if they were gone. `facts` are those of the function as it is, where they are known.
     """
-    loops = natural_loops(function)
-    if not loops:
+    facts = facts or UnrollFacts(function, arch, dead)
+    if not facts.loops:
         return {}
-    blocks = function.blocks
-    layout: dict[Block, Block | None] = dict(zip(blocks, [*blocks[1:], None], strict=True))
-    place = {b: k for k, b in enumerate(blocks)}
-    order = sorted(loops, key=lambda x: (-x.depth, -place[x.header]))
     module = function.module
     everywhere = module is not None and any("nounroll" in p for p in module.pragmas)
-    state = _State(function, arch, limits, layout, loops, dead)
-    for loop in order:
+    state = _State(facts, limits)
+    for loop in facts.order:
         off = everywhere or loop.header in switched_off or has_pragma(loop)
         state.done[loop.header] = state.decide(loop, off)
-    return {x.header: state.done[x.header] for x in loops}
+    return {x.header: state.done[x.header] for x in facts.loops}
+
+
+class UnrollFacts:
+    """What the decisions on the loops of one function rest on, whatever the limits: each fact is
+    made when it is first asked for. Of no use once the function was edited."""
+
+    def __init__(
+        self, function: Function, arch: int, dead: AbstractSet[Instruction] = frozenset()
+    ) -> None:
+        self.function, self.arch, self.dead = function, arch, dead
+        self.loops = natural_loops(function)
+        blocks = function.blocks
+        self.layout: dict[Block, Block | None] = dict(zip(blocks, [*blocks[1:], None], strict=True))
+        place = {b: k for k, b in enumerate(blocks)} if self.loops else {}
+        self.order = sorted(self.loops, key=lambda x: (-x.depth, -place[x.header]))
+        self._trips: dict[Block, TripCount | None] = {}
+        self._costs: dict[tuple[Any, ...], BodyCost] = {}
+        self._refusals: dict[Block, Refusal | None] = {}
+        self._divergent: dict[Block, bool] = {}
+        self._outside: dict[Block, int] = {}
+
+    def trip(self, loop: Loop) -> TripCount | None:
+        if loop.header not in self._trips:
+            trip = counted_by(loop)
+            unknown = trip is not None and trip.count is None and trip.text == "unknown"
+            self._trips[loop.header] = None if unknown else trip
+        return self._trips[loop.header]
+
+    def cost(self, counted: Counted) -> BodyCost:
+        key = counted.key
+        if key not in self._costs:
+            self._costs[key] = body_cost(counted, self.arch, self.layout, self.dead)
+        return self._costs[key]
+
+    def refusal(self, loop: Loop, trip: TripCount) -> Refusal | None:
+        if loop.header not in self._refusals:
+            self._refusals[loop.header] = why_not_counted(loop, trip, self.loops, self.dead)
+        return self._refusals[loop.header]
+
+    def outside(self, counted: Counted) -> int:
+        """The function's size beside its one loop on the outermost level."""
+        header = counted.loop.header
+        if header not in self._outside:
+            headers = [x.header for x in self.loops]
+            self._outside[header] = outside_size(
+                self.function, counted, self.arch, headers, self.dead
+            )
+        return self._outside[header]
+
+    def is_divergent(self, loop: Loop, trip: TripCount) -> bool:
+        """Whether lanes may count differently."""
+        if loop.header not in self._divergent:
+            ends = [
+                v for v in (trip.variable.start, trip.bound)
+                if not _is_plainly_uniform(v, self.function)
+            ]
+            self._divergent[loop.header] = bool(ends) and any(
+                map(Analyses.of(self.function).divergence.is_divergent, ends)
+            )
+        return self._divergent[loop.header]
 
 
 class _State:
     """The decisions so far of one function."""
 
-    def __init__(
-        self, function: Function, arch: int, limits: UnrollLimits,
-        layout: dict[Block, Block | None], loops: list[Loop], dead: AbstractSet[Instruction],
-    ) -> None:
-        self.function, self.arch, self.limits, self.layout = function, arch, limits, layout
-        self.loops, self.dead = loops, dead
+    def __init__(self, facts: UnrollFacts, limits: UnrollLimits) -> None:
+        self.facts, self.arch, self.limits = facts, facts.arch, limits
         self.done: dict[Block, UnrollDecision] = {}
         self.counted: dict[Block, Counted] = {}
-        self._divergence: Divergence | None = None
-
-    def is_divergent(self, trip: TripCount) -> bool:
-        """Whether lanes may count differently. The analysis is made when it is first needed."""
-        ends = [
-            v for v in (trip.variable.start, trip.bound)
-            if not _is_plainly_uniform(v, self.function)
-        ]
-        if not ends:
-            return False
-        if self._divergence is None:
-            self._divergence = Analyses.of(self.function).divergence
-        return any(self._divergence.is_divergent(v) for v in ends)
 
     def decide(self, loop: Loop, off: bool) -> UnrollDecision:
-        trip = counted_by(loop)
-        if trip is not None and trip.count is None and trip.text == "unknown":
-            trip = None
+        trip = self.facts.trip(loop)
         inner = tuple(
             self.counted[x.header] for x in loop.children
             if self.done[x.header].action == "full"
         )
         counted = self.counted[loop.header] = Counted(loop, trip, inner)
-        cost = body_cost(counted, self.arch, self.layout, self.dead)
+        cost = self.facts.cost(counted)
         T = trip.count if trip is not None else None
         facts = UnrollDecision(
             T=T, size=cost.c, cost=cost.a, saved=cost.p, folds=cost.S
@@ -139,14 +177,14 @@ class _State:
             return facts.none(UnrollCode.IRREGULAR, f"the inner loop {stays.header.name} stays")
         if trip is None:
             return facts.none(*_why_uncounted(loop))
-        refusal = why_not_counted(loop, trip, self.loops, self.dead)
+        refusal = self.facts.refusal(loop, trip)
         if refusal is not None:
             return facts.none(*refusal)
         if T is not None:
             if T * cost.c >= COUNT_LIMIT:
                 return facts.none(UnrollCode.DEGENERATE, f"{T}·{cost.c} ≥ 2³¹")
             return self._known(counted, T, cost, facts)
-        return self._unknown(cost, facts, trip, trip.exit in loop.latches)
+        return self._unknown(cost, facts, trip, loop)
 
     # ------------------------------------------------------------- rules 1 and 2
 
@@ -179,10 +217,9 @@ class _State:
         """L of rule 1, and how it came about."""
         k = self.limits
         limit = k.budget + k.per_percent * cost.p
-        if counted.loop.parent is not None or len(self.done) < len(self.loops) - 1:
+        if counted.loop.parent is not None or len(self.done) < len(self.facts.loops) - 1:
             return limit, str(limit)
-        outside = outside_size(self.function, counted, self.arch, self.done, self.dead)
-        share = cost.c / (cost.c + outside)
+        share = cost.c / (cost.c + self.facts.outside(counted))
         if share <= k.share:
             return limit, str(limit)
         wider = int(limit * (1 + cost.p * share / SHARE_STEP))
@@ -191,7 +228,7 @@ class _State:
     # -------------------------------------------------------------------- rule 3
 
     def _unknown(
-        self, cost: BodyCost, facts: UnrollDecision, trip: TripCount, at_latch: bool
+        self, cost: BodyCost, facts: UnrollDecision, trip: TripCount, loop: Loop
     ) -> UnrollDecision:
         factor = self.limits.unknown_factor
         if not trip.variable.is_constant_step:
@@ -210,15 +247,15 @@ class _State:
             return facts.none(
                 UnrollCode.INDUCTION_CLASS, "a barrier or shuffle under a 64-bit induction variable"
             )
-        if at_latch and not trip.tests_update:
+        if trip.exit in loop.latches and not trip.tests_update:
             return facts.none(
                 UnrollCode.NO_BOUND, "the exit test reads the variable before its step"
             )
-        if (cost.barrier or cost.together) and self.is_divergent(trip):
+        if (cost.barrier or cost.together) and self.facts.is_divergent(loop, trip):
             what = "a barrier needs" if cost.barrier else "an operation of the body wants"
             return facts.none(UnrollCode.NOUNROLL, f"lanes leave apart, and {what} them together")
         near = cost.shared_loads or cost.local_loads
-        if cost.scattered and not near and self.is_divergent(trip):
+        if cost.scattered and not near and self.facts.is_divergent(loop, trip):
             return facts.none(
                 UnrollCode.NOUNROLL,
                 "lanes leave apart, and a store at any address follows a load, none of near memory",

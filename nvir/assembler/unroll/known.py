@@ -36,6 +36,11 @@ class Counted:
     trip: TripCount | None
     inner: tuple[Counted, ...] = ()
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Which loops it is of: equal keys of one function have equal figures."""
+        return self.loop.header, *[x.key for x in self.inner]
+
     def nest(self) -> Iterator[Counted]:
         yield self
         for x in self.inner:

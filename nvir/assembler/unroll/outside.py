@@ -8,9 +8,8 @@ each value carried around a loop (two) or joined.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from typing import Any
 
 from nvir.assembler.unroll.known import Counted, is_symbol
 from nvir.assembler.unroll.weights import CARRIED, JOINED, OUTSIDE_BASE, weight
@@ -22,13 +21,14 @@ from nvir.ir.values import Constant, Value
 
 
 def outside_size(
-    function: Function, counted: Counted, arch: int, done: Mapping[Block, Any],
+    function: Function, counted: Counted, arch: int, headers: Iterable[Block],
     dead: AbstractSet[Instruction] = frozenset(),
 ) -> int:
-    """Instructions of the function that are not in the loop and not dead."""
+    """Instructions of the function that are not in the loop and not dead. `headers` are those of
+    all loops."""
     inside = counted.loop.members
     params: set[Value] = set()
-    headers = set(done) | {counted.loop.header}
+    headers = set(headers)
     size = OUTSIDE_BASE
     for block in function.blocks:
         out = block not in inside

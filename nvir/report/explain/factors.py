@@ -251,7 +251,7 @@ def cycles(
     loop: Loop, machine: Profile, factor: int, warps: Sequence[int]
 ) -> dict[int, float]:
     """Simulated cycles an iteration by warps on the sub-partition; none of nests, large loops."""
-    from nvir.sm.simulate import loop_stream, simulate
+    from nvir.sm.simulate import loop_cycles, loop_stream
 
     if loop.children:
         return {}
@@ -261,8 +261,7 @@ def cycles(
     out = {}
     for n in warps:
         iterations = 16 if n * len(stream.slots) < SIMULATED else 8
-        run = simulate(stream, warps=n, iterations=iterations, stalls=False)
-        out[n] = run.cycles_per_iteration / factor
+        out[n] = loop_cycles(stream, warps=n, iterations=iterations) / factor
     return out
 
 

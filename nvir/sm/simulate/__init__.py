@@ -17,7 +17,7 @@ from nvir.sm.simulate.body import (
     line_frequencies,
     stall_sum,
 )
-from nvir.sm.simulate.engine import simulate, throughput
+from nvir.sm.simulate.engine import loop_cycles, simulate, throughput
 from nvir.sm.simulate.memory import Memory
 from nvir.sm.simulate.result import Event, Simulation
 from nvir.sm.simulate.stream import (
@@ -32,6 +32,6 @@ from nvir.sm.simulate.stream import (
 
 __all__ = [
     "BodyTime", "Event", "LoopTime", "Memory", "Simulation", "Slot", "Stream", "Wait",
-    "body_stream", "body_time", "code_stream", "least_cycles", "line_frequencies", "loop_stream",
-    "schedule_stream", "simulate", "slot_of", "stall_sum", "throughput",
+    "body_stream", "body_time", "code_stream", "least_cycles", "line_frequencies", "loop_cycles",
+    "loop_stream", "schedule_stream", "simulate", "slot_of", "stall_sum", "throughput",
 ]

@@ -24,10 +24,8 @@ Source  stall counts that ptxas 13.0 encodes (benchmarks/simulate.py compares); 
 
 from __future__ import annotations
 
-import functools
 import heapq
-
-import attrs
+from typing import Any
 
 from nvir.ir.errors import NvirError
 from nvir.sm.profile import Profile
@@ -71,22 +69,27 @@ def simulate(
     return run.run()
 
 
+_KNOWN: dict[tuple[Any, ...], float] = {}
+
+
+def loop_cycles(stream: Stream, *, warps: int, iterations: int, memory: str = "l1") -> float:
+    """`cycles_per_iteration` of a simulation. Streams that are alike are simulated once:
+    kernels made from one template, and copies of a function, have the same loops."""
+    slots = tuple([s.figures for s in stream.slots])
+    key = stream.profile, slots, warps, iterations, memory
+    if key not in _KNOWN:
+        if len(_KNOWN) > 1024:
+            _KNOWN.clear()
+        run = simulate(stream, warps=warps, iterations=iterations, memory=memory, stalls=False)
+        _KNOWN[key] = run.cycles_per_iteration
+    return _KNOWN[key]
+
+
 def throughput(
     stream: Stream, *, warps: int, iterations: int, memory: str = "l1"
 ) -> float:
-    """`cycles_per_warp_iteration` of a simulation. Streams that are alike are simulated once:
-    kernels made from one template, and copies of a function, have the same loops."""
-    slots = tuple([attrs.evolve(s, operation=None, name="") for s in stream.slots])
-    return _throughput(stream.profile, slots, warps, iterations, memory)
-
-
-@functools.lru_cache(maxsize=1024)
-def _throughput(
-    profile: Profile, slots: tuple[Slot, ...], warps: int, iterations: int, memory: str
-) -> float:
-    return simulate(
-        Stream(profile, slots), warps=warps, iterations=iterations, memory=memory, stalls=False
-    ).cycles_per_warp_iteration
+    """`cycles_per_warp_iteration` of a simulation, as `loop_cycles`."""
+    return loop_cycles(stream, warps=warps, iterations=iterations, memory=memory) / warps
 
 
 class Warp:
@@ -143,6 +146,12 @@ class Run:
         self.open = [0] * len(kinds)  # since when a unit of that set is free
         self.ready = [0] * len(kinds)  # the warps that wait for one, a bit each
         self.kinds_of = {p: [k for k, pipes in enumerate(kinds) if p in pipes] for p in self.free}
+        self.facts = [
+            (s, self._own_unit(s), s.levels, self.is_source[n], self.is_source[n + self.count],
+             s.kind == "barrier")
+            for n, s in enumerate(self.slots)
+        ]
+        self.issues = 0  # that were simulated
         self.busy = dict.fromkeys(self.free, 0)
         self.stalls = dict.fromkeys(REASONS, 0)
         self.events: list[Event] = []
@@ -150,6 +159,14 @@ class Run:
         self.ends: list[int] = []  # when iterations of any warp were closed
         self.first = warps * (iterations // 4)  # so many are closed before the steady state
         self.last = self.first + warps * (iterations // 2)  # and so many behind it
+
+    def _own_unit(self, s: Slot) -> tuple[list[int], int, int] | None:
+        """The one unit of the one pipe that runs a slot, its set of pipes, where no other set
+        holds that pipe, and for how long it is busy."""
+        if self.alone or len(s.pipes) != 1 or len(self.free[s.pipes[0]]) > 1:
+            return None
+        sets = self.kinds_of[s.pipes[0]]
+        return (self.free[s.pipes[0]], sets[0], s.interval) if len(sets) == 1 else None
 
     def _is_felt(self, w: Wait, place: int) -> bool:
         """Whether a slot could ever wait: the slots in between take a cycle each."""
@@ -168,13 +185,16 @@ class Run:
         return w.slot, w.distance, w.cycles, reason
 
     def run(self) -> Simulation:
-        cycle = issued = chosen = 0  # `chosen`: the bit of the warp that issued last
         span, queue, ready, opened, ends = self.span, self.queue, self.ready, self.open, self.ends
-        warps, kind, width, take = self.warps, self.kind, self.width, heapq.heappop
+        warps, kind, width, depth, facts = self.warps, self.kind, self.width, self.depth, self.facts
+        waits, take, put, access = self.waits, heapq.heappop, heapq.heappush, self.memory.access
         repetition = None if self.timeline else Repetition.of(self)
+        count, issues = self.count, 0
+        cycle = issued = chosen = 0  # `chosen`: the bit of the warp that issued last
         for w in warps if self.running else ():
             self._prepare(w)
-        end = NEVER if self.stalls_wanted else self.last
+        booked = self.stalls_wanted
+        end = NEVER if booked else self.last
         while self.running and len(ends) < end:
             able = 0
             while not able:
@@ -196,66 +216,89 @@ class Run:
             if not able & chosen:
                 chosen = 1 << able.bit_length() - 1
             w = warps[chosen.bit_length() - 1]
-            ready[kind[w.place]] ^= chosen
-            self._issue(w, cycle)
-            issued += 1
-            if issued >= width:
-                cycle, issued = cycle + 1, 0
-            if not w.place and repetition is not None and w is repetition.watched:
-                cycle += repetition.skip(cycle, issued, chosen)
+            place, made = w.place, w.made[w.iteration % depth]
+            ready[kind[place]] ^= chosen
+            stays = True
+            while stays:  # a warp goes on as long as it can: it comes before the others
+                s, own, levels, asked, read, meets = facts[place]
+                issues += 1
+                if booked:
+                    self._book(w, cycle, s)
+                elif own:
+                    units, k, interval = own
+                    opened[k] = units[0] = cycle + interval
+                elif s.pipes:
+                    self._take(s, cycle)
+                if levels:
+                    made[place] = access(cycle, s.width, levels)
+                elif asked:
+                    made[place] = cycle
+                if read:
+                    made[place + count] = cycle
+                w.able = at = cycle + (s.stall or 1)
+                place += 1
+                if place == count:
+                    place, at = 0, self._close(w, cycle, s)
+                    made, stays = w.made[w.iteration % depth], w.iteration < self.iterations
+                w.last, w.place = cycle, place
+                if meets:
+                    if stays:
+                        self._meet(w, cycle)
+                    stays = False
+                elif stays:
+                    for source, distance, cycles, reason in waits[place]:
+                        if not distance:
+                            t = made[source] + cycles
+                        elif distance <= w.iteration:
+                            t = w.made[(w.iteration - distance) % depth][source] + cycles
+                        else:
+                            continue
+                        if t > at:
+                            at = t
+                            if booked:
+                                w.segments.append((reason, t))
+                    w.able = at
+                issued += 1
+                if issued >= width:
+                    cycle, issued = cycle + 1, 0
+                if not place:
+                    if repetition is not None and w is repetition.watched:
+                        cycle += repetition.skip(cycle, issued, chosen)
+                        at, made = w.able, w.made[w.iteration % depth]
+                    if len(ends) >= end:
+                        break
+                if stays and (at > cycle or opened[kind[place]] > cycle):
+                    if span > 1:
+                        put(queue, at * span + w.number)
+                        break
+                    cycle, issued = max(at, opened[kind[place]]), 0
+        self.issues = issues
         return self._result(cycle)
 
     # ------------------------------------------------------------- one issue
 
-    def _issue(self, w: Warp, cycle: int) -> None:
-        """Issue a warp's slot."""
-        place, iteration = w.place, w.iteration
-        s = self.slots[place]
+    def _close(self, w: Warp, cycle: int, s: Slot) -> int:
+        """A warp issued an iteration's last slot; the cycle from which it may issue the next."""
+        self.ends.append(cycle)
+        w.iteration += 1
+        if s.kind == "branch" and not s.stall:
+            w.able = max(cycle + TAKEN_BRANCH, w.last + self.branch_gap)
         if self.stalls_wanted:
-            self._book(w, cycle, s)
-        elif s.pipes:
-            self._take(s, cycle)
-        before, w.last = w.last, cycle
-        if s.levels:
-            w.made[iteration % self.depth][place] = self.memory.access(cycle, s.width, s.levels)
-        elif self.is_source[place]:
-            w.made[iteration % self.depth][place] = cycle
-        if self.is_source[place + self.count]:
-            w.made[iteration % self.depth][place + self.count] = cycle
-        w.able = cycle + (s.stall or 1)
-        place += 1
-        if place == self.count:
-            place = 0
-            self.ends.append(cycle)
-            w.iteration += 1
-            if s.kind == "branch" and not s.stall:
-                w.able = max(cycle + TAKEN_BRANCH, before + self.branch_gap)
-            if self.stalls_wanted:
-                w.segments = [("branch_resolving", w.able)]
-            if w.iteration == self.iterations:
-                self.running -= 1
-                w.place = 0
-                return
-        w.place = place
-        if s.kind == "barrier":
-            self._meet(w, cycle)
-        else:
-            self._prepare(w)
+            w.segments = [("branch_resolving", w.able)]
+        self.running -= w.iteration == self.iterations
+        return w.able
 
     def _prepare(self, w: Warp) -> None:
-        """When a warp's next slot has what it reads, and what it waits for until then."""
-        able = w.able
+        """When a warp that stood still has what its next slot reads, and what it waits for."""
         for source, distance, cycles, reason in self.waits[w.place]:
-            iteration = w.iteration - distance
-            if iteration < 0:
+            if distance > w.iteration:
                 continue
-            at = w.made[iteration % self.depth][source] + cycles
-            if at > able:
-                able = at
+            at = w.made[(w.iteration - distance) % self.depth][source] + cycles
+            if at > w.able:
+                w.able = at
                 if self.stalls_wanted:
                     w.segments.append((reason, at))
-        w.able = able
-        heapq.heappush(self.queue, able * self.span + w.number)
+        heapq.heappush(self.queue, w.able * self.span + w.number)
 
     def _meet(self, w: Warp, cycle: int) -> None:
         """A warp came to a barrier: it goes on when the last of its block has come."""

@@ -65,6 +65,8 @@ class MemorySystem:
         self.rate = {m: figures.get(f"{m}_bytes_per_cycle", 0.0) / parts for m in MEMORY_LEVELS}
         self.free = dict.fromkeys(MEMORY_LEVELS, 0.0)
         self.accesses = 0
+        self._ways: dict[tuple[str, int], list[tuple[str, float]]] = {}  # cycles in each level
+        self._always = next((m for m, share in memory.shares.items() if share == 1.0), None)
 
     def access(self, issue: int, width: int, latency: Mapping[str, int]) -> int:
         """The cycle in which an access of `width` bytes a lane, issued at `issue`, is complete.
@@ -72,14 +74,16 @@ class MemorySystem:
         latency   cycles to each level
         """
         level = self._level()
-        moved = self.bytes_of(width)
-        start = float(issue)
-        for passed in self.passed(level):
-            if rate := self.rate[passed]:
-                start = max(start, self.free[passed])
-                self.free[passed] = start + moved / rate
-        waited = int(start) - issue
-        return issue + latency[level] + waited
+        ways = self._ways.get((level, width))
+        if ways is None:
+            moved, rates = self.bytes_of(width), [(m, self.rate[m]) for m in self.passed(level)]
+            ways = self._ways[level, width] = [(m, moved / rate) for m, rate in rates if rate]
+        start, free = float(issue), self.free
+        for passed, busy in ways:
+            if free[passed] > start:
+                start = free[passed]
+            free[passed] = start + busy
+        return int(start) + latency[level]
 
     def bytes_of(self, width: int) -> float:
         """What an access of `width` bytes a lane moves."""
@@ -91,6 +95,8 @@ class MemorySystem:
         return MEMORY_LEVELS[: MEMORY_LEVELS.index(level) + 1]
 
     def _level(self) -> str:
+        if self._always is not None:
+            return self._always
         point = self.accesses * GOLDEN % 1.0
         self.accesses += 1
         for level, share in self.memory.shares.items():

@@ -44,10 +44,10 @@ class Repetition:
         self.watched: Warp = run.warps[0]
         self.seen: dict[Any, _Moment] = {}
         self.pipes = [u for p, u in run.free.items() if run.kinds_of[p]]
-        self.slack = [0] * (2 * len(run.slots))  # how long a slot's time matters to its readers
+        self.slack: dict[int, int] = {}  # slot -> how long its time matters to its readers
         for waits in run.waits:
             for source, _, cycles, _ in waits:
-                self.slack[source] = max(self.slack[source], cycles)
+                self.slack[source] = max(self.slack.get(source, 0), cycles)
 
     @classmethod
     def of(cls, run: Run) -> Repetition | None:
@@ -74,7 +74,7 @@ class Repetition:
         return self._advance(before, now) if before is not None else 0
 
     def _state(self, cycle: int, issued: int, chosen: int) -> Any:
-        run, slack, depth = self.run, self.slack, self.run.depth
+        run, slack, depth = self.run, list(self.slack.items()), self.run.depth
         warps: list[Any] = []
         for w in run.warps:
             if w.iteration == run.iterations:
@@ -85,9 +85,10 @@ class Repetition:
                 w.last - cycle if run.stalls_wanted or run.branch_gap else 0,
                 tuple([(reason, until - cycle) for reason, until in w.segments]),
                 tuple([
-                    t - cycle if t + s > cycle else -NEVER
+                    t - cycle if (t := made[slot]) + s > cycle else -NEVER
                     for k in range(depth)
-                    for t, s in zip(w.made[(w.iteration - k) % depth], slack, strict=True)
+                    for made in (w.made[(w.iteration - k) % depth],)
+                    for slot, s in slack
                 ]),
             ))
         return (

@@ -78,6 +78,13 @@ class Slot:
     stall: int = 0
 
     @property
+    def figures(self) -> tuple[object, ...]:
+        """All that decides when it and its readers issue."""
+        waits = tuple([(w.slot, w.distance, w.cycles, w.operands) for w in self.waits])
+        return (self.pipes, self.interval, waits, self.kind, tuple(self.levels.items()),
+                self.width, self.scoreboard, self.stall)
+
+    @property
     def throttle(self) -> str:
         """The stall reason where its pipe is busy."""
         pipe = self.pipes[0] if self.pipes else ""

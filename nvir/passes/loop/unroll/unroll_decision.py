@@ -8,8 +8,8 @@ Method   The rules are those of unroll/decide.py. ptxas decides when dead code i
          while the decision is made, and what would be dead is left out of account.
 Needs    CFG annotations.
 Keeps    everything.
-Cost     a search for copies and one for dead code, and the loops themselves; a function
-         without loops costs nothing.
+Cost     a search for copies and one for dead code, and the loops themselves, once for a function
+         whatever the knobs; a function without loops costs nothing.
 Source   loops assembled by ptxas 13.0 and read back (benchmarks/unroll_agreement.py).
 """
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 from nvir.assembler.unroll.decide import (
     UnrollCode,
     UnrollDecision,
+    UnrollFacts,
     UnrollLimits,
     unroll_decisions,
 )
@@ -87,11 +88,13 @@ def decide(
         full_limit=ctx.knob("UnrollFullInstLimit"),
     )
     arch = capability(target or ctx.module.target) or 80
-    headers = [x.header for x in ctx.analyses(function).loops]
-    off = frozenset(h for h in headers if ctx.knob("block-nounroll", h))
-    with substituted(copy_prop.copies(function)):
-        dead = frozenset(dce.dead_instructions(function))
-        return unroll_decisions(function, arch, limits, off, dead)
+    known = ctx.analyses(function)
+    off = frozenset(x.header for x in known.loops if ctx.knob("block-nounroll", x.header))
+    facts: dict[int, UnrollFacts] = known.get("unroll facts", lambda _: {})
+    with substituted(known.get("copies", copy_prop.copies)):
+        if arch not in facts:
+            facts[arch] = UnrollFacts(function, arch, frozenset(dce.dead_instructions(function)))
+        return unroll_decisions(function, arch, limits, off, facts=facts[arch])
 
 
 def prepared(function: Function, module: Module) -> Function:
