@@ -11,7 +11,7 @@ from nvir.passes.knobs import Knobs, Policy
 from nvir.passes.remarks import Code, Remark, Remarks, Scalar, locate
 
 if TYPE_CHECKING:
-    from nvir.ir import Block, Function
+    from nvir.ir import Block, Function, Loop
     from nvir.passes.registry import Pass
 
 
@@ -22,6 +22,8 @@ class Context:
     knobs      the values of this run; `knob()` reads one
     remarks    all remarks so far
     counters   statistics so far, by `pass.counter`
+    loop       the header of the one loop that is asked about; "": all are. Passes then leave out
+               loops that have no say in what becomes of it
     """
 
     def __init__(self, module: Module, knobs: Knobs, profile: Any = None) -> None:
@@ -32,6 +34,7 @@ class Context:
         self.options: Any = None
         self.pass_: Pass | None = None
         self.function: Function | None = None
+        self.loop = ""
         self._profile = profile
 
     @property
@@ -67,6 +70,15 @@ class Context:
     def analyses(self, function: Function) -> Analyses:
         """What is known of a function, kept from pass to pass until it is edited."""
         return Analyses.of(function)
+
+    def asked(self, loops: list[Loop]) -> list[Loop]:
+        """Of some loops those that are asked about, and what lies inside of them."""
+        return [x for x in loops if self._is_asked(x)] if self.loop else loops
+
+    def _is_asked(self, loop: Loop | None) -> bool:
+        while loop is not None and loop.header.name != self.loop:
+            loop = loop.parent
+        return loop is not None
 
     def count(self, counter: str, n: int = 1) -> None:
         """Add to the statistic `pass.counter`."""

@@ -134,7 +134,7 @@ def block_count(function: Function) -> int:
 def decide(function: Function, ctx: Context, pass_id: int, nest: Nest) -> list[HoistDecision]:
     """The decision on each loop, innermost first. `nest` learns what leaves; nothing moves."""
     hoisting = decision_policy(ctx.policy).hoisting(ctx, pass_id, nest)
-    return [_decide(x, nest, hoisting, ctx, pass_id) for x in nest.innermost_first()]
+    return [_decide(x, nest, hoisting, ctx, pass_id) for x in ctx.asked(nest.innermost_first())]
 
 
 def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) -> HoistDecision:

@@ -25,7 +25,6 @@ from nvir.ir.block import Block
 from nvir.ir.clone import clone_function
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
-from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knob, Knobs, all_knobs
@@ -38,7 +37,6 @@ WORK = 30_000  # instructions that a pass is asked about for its knobs; those le
 DIGITS = 0.005  # relative precision of the threshold of a knob that is no integer
 # What a remark says was decided; its other fields are the numbers that decided.
 _OUTCOME = ("factor", "copies", "count", "moves")
-_PIPELINED = frozenset(["pipelined"])  # the flag of loops that loop-pipeline made
 _LOOP_PASSES = "nvir.passes.loop."
 _AS_WRITTEN = ("loop-simplify", "unroll-decision")  # what they say is about the loop as it is
 
@@ -142,7 +140,7 @@ class LoopDecisions:
         self.function = prepared(function, module)
         self.size = sum(len(b) for b in self.function.blocks)
         self._canonical: Function | None = None
-        self._spare: dict[tuple[Function, bool], Function] = {}
+        self._spare: dict[Function, Function] = {}
         self._made: dict[tuple[str, Hashable], Decision] = {}  # what became of a pass's plan
         self._work = 0
 
@@ -180,23 +178,18 @@ class LoopDecisions:
                 changes += self._vary(step, made, k)
         return attrs.evolve(made, changes=tuple(changes), untried=tuple(untried))
 
-    def _copy(self, given: Function, alone: bool) -> Function:
-        """A copy of a function; with `alone` its other loops are out of the question."""
-        copy = clone_function(given)
-        copy.analyze_cfg()
-        for x in natural_loops(copy) if alone else ():
-            if x.header.name != self.header:
-                x.header.flags |= _PIPELINED
-        return copy
-
     def _context(self, step: DecisionStep, copy: Function, knobs: Knobs) -> _Recorder:
         ctx = _Recorder(self.module, knobs, self.profile)
         ctx.function, ctx.pass_, ctx.options = copy, step.row, step.options
+        ctx.loop = self.header
         return ctx
 
     def _ask(self, step: DecisionStep, knobs: Knobs) -> Decision:
-        key = self._given(step), step.row.name == "loop-pipeline"  # which tries all depths on all
-        copy = self._spare.pop(key, None) or self._copy(*key)
+        given = self._given(step)
+        copy = self._spare.pop(given, None)
+        if copy is None:
+            copy = clone_function(given)
+            copy.analyze_cfg()
         ctx = self._context(step, copy, knobs)
         error = None
         self._work += self.size
@@ -205,10 +198,10 @@ class LoopDecisions:
             if step.row.plan is not None:
                 plan = step.label, step.row.plan(copy, self._context(step, copy, knobs))
                 if plan in self._made:
-                    self._spare[key] = copy
+                    self._spare[given] = copy
                     return self._made[plan]
             if not step.row.run(copy, ctx):
-                self._spare[key] = copy  # as it was, so it serves the next question
+                self._spare[given] = copy  # as it was, so it serves the next question
             else:
                 self._work += sum(map(len, copy.blocks))
         except NvirError as e:

@@ -28,7 +28,6 @@ import heapq
 from typing import Any
 
 from nvir.ir.errors import NvirError
-from nvir.sm.profile import Profile
 from nvir.sm.simulate.memory import Memory, MemorySystem
 from nvir.sm.simulate.result import REASONS, Event, Simulation
 from nvir.sm.simulate.steady import Repetition

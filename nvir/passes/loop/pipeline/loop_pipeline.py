@@ -138,7 +138,7 @@ def run(function: Function, ctx: Context) -> bool:
         return work.by_file(read_schedules(ctx.options.schedule))
     known = ctx.analyses(function)
     changed = False
-    for header in [x.header for x in known.loops]:
+    for header in [x.header for x in ctx.asked(known.loops)]:
         loop = known.loop(header)  # as it is by now
         if loop is not None and work.loop(loop):
             changed = True

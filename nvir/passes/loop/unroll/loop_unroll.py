@@ -142,6 +142,7 @@ def planned(function: Function, ctx: Context, refusals: Refusals | None = None) 
             return Planned()
     forced = override_of(function, ctx) == ALWAYS
     decided = policy.unrolling(function, ctx, loops, refusals, forced)
+    loops = ctx.asked(loops)
     refused = {}
     for loop in loops:
         if decided[loop.header].action != "none":
