@@ -35,7 +35,8 @@ def command(
     """List the knobs whose name or meaning matches PATTERN (a regular expression).
 
     Defaults are those under --policy; the value is shown where --knob changes it. How many are
-    listed, and how many no pass reads, is printed to standard error.
+    listed, and how many no pass reads, is printed to standard error. Knobs that only the other
+    policy reads say so.
 
     \b
     Examples:
@@ -76,6 +77,7 @@ def _as_json(k: Knob, values: Knobs) -> dict[str, Any]:
         "range": [k.low, k.high] if k.type in ("INT", "FLOAT", "DOUBLE") else None,
         "choices": list(k.choices) or None, "kind": int(values.kind(k.name)),
         "readers": list(k.readers), "inert": k.inert or None, "meaning": k.meaning,
+        "silent": k.is_silent(values.policy),
     }
 
 
@@ -98,6 +100,8 @@ def _cells(k: Knob, values: Knobs) -> tuple[str, ...]:
     default, value = k.default_for(values.policy), values.get(k.name)
     changed = "" if value == default else _shown(value)
     status = ", ".join(k.readers) if k.readers else "inert"
+    if k.is_silent(values.policy):
+        status += " under policy documented"
     meaning = f"{k.meaning} [inert: {k.inert}]" if k.inert else k.meaning
     return k.name, number, k.type, _shown(default), changed, k.origin, status, meaning
 

@@ -25,7 +25,9 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
-from nvir.documented.unroll.facts import counted_exit
+from nvir.assembler.unroll.latch_exit import (
+    counted_exit,
+)
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.text.trace import looking_at, step

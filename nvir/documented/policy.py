@@ -61,8 +61,8 @@ def unroll_guard(function: Function, ctx: Context) -> str:
     """Why the unroller does not run on a function, or ""."""
     return entry_guard(
         UnrollEntry(
-            override=override_of(function, ctx), blocks=len(function.blocks),
-            master=ctx.knob("LoopMakeSingleEntry"),
+            ctx.options.enable, override_of(function, ctx), ctx.options.skip, len(function.blocks),
+            ctx.knob("LoopMakeSingleEntry"),
         )
     )
 

@@ -283,3 +283,20 @@ KNOBS: tuple[Knob, ...] = (
     *_LICM_KNOBS, *_FUSION_KNOBS,
 )
 BY_NAME: dict[str, Knob] = {k.name: k for k in KNOBS}
+
+# Read by nothing under policy "observed": the documented rules alone ask for them.
+DOCUMENTED_ONLY = frozenset((
+    "DisableNestedHoist", "DisablePartialUnrollOverflowCheck",
+    "EnableHoistLowLatencyInstMidBlock", "HoistCBOFromLoopWithColdNest",
+    "HoistCBOHighCostSBInstRatioThreshold", "HoistCBOLoad", "HoistCBOLoadIDOMTravseLimit",
+    "HoistCBOMode", "HoistCBORRegPressureLimitApplyRate", "HoistConservativeScale",
+    "HoistTexToInstRatioHigh", "HoistTexToInstRatioLow", "LoopUnrollExtraFoldableLdcWeight",
+    "LoopUnrollFactor", "LoopUnrollFoldableAddrWeight", "LoopUnrollLargePartOfShaderPct",
+    "LoopUnrollNumInstSmallLoop", "LoopUnrollNumInstTex", "LoopUnrollSingleLoopSavedPctFactor",
+    "LoopUnrollUnknownMultiBlock", "MaxMidHeaderSizeRateForAggressiveHoist",
+    "MovWeightForSinkingHoisting", "NestedHoistInnerThreshold", "NestedHoistOuterThreshold",
+    "UnrollExtraInstPerPercentSaving", "UnrollInstLimit", "UnrollPregThreshold",
+    "UnrollProfiledColdInstsScale", "UnrollSmallLoopLimit", "UnrollTex3DPercentSavedThreshold",
+    "UnrollUnknownInstLimit", "UseNewLoopInvariantRoutineForHoisting",
+    "inner-nounroll-penalty-scale", "multi-depth-hoist",
+))

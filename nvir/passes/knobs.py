@@ -95,6 +95,12 @@ class Knob:
         """The name as the real binary stores it (ROT13)."""
         return rot13(self.name)
 
+    def is_silent(self, policy: Policy) -> bool:
+        """Whether nothing reads it under a policy, although passes read it under another."""
+        from nvir.passes.knob_table import DOCUMENTED_ONLY
+
+        return policy == "observed" and self.name in DOCUMENTED_ONLY
+
     def default_for(self, policy: Policy = "observed", pass_id: int = 0) -> Any:
         """The value that holds when nobody overrides it; None: unset."""
         if policy == "observed" and self.observed is not None:

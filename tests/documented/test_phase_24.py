@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 import nvir
+from nvir.assembler.unroll.latch_exit import (
+    INIT_WRITTEN,
+    LIMIT_WRITTEN,
+    analyze_iv,
+    verify_stride,
+)
 from nvir.documented.pipelining import OperandClasses, phase_24, stall
-from nvir.documented.unroll.facts import INIT_WRITTEN, LIMIT_WRITTEN, analyze_iv, verify_stride
 from nvir.ir.text.trace import Trace
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs

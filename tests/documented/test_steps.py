@@ -22,6 +22,7 @@ import pytest
 import nvir
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode, Policy381
+from nvir.assembler.unroll import latch_exit
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.documented.hoist import sets, stages
 from nvir.documented.pipelining import OperandClasses
@@ -113,9 +114,9 @@ REMOVED: dict[str, dict[str, Made]] = {
         "pre_scan": gives(facts.PreScan()), "scan_body": gives(facts.BodyRecord()),
         "scan_header": gives("whole"), "scan_forward": gives("whole"),
         "scan_backward": gives("whole"), "stride_fits": gives(True), "direction": gives(13),
-        "analyze_iv": gives((UnrollCode.NO_INDUCTION, "")), "validate_iv": gives(facts.SIGNED),
+        "analyze_iv": gives((UnrollCode.NO_INDUCTION, "")), "validate_iv": gives(latch_exit.SIGNED),
         "extract_bound": lambda found, *a: found.bound, "bound_block": gives(None),
-        "verify_stride": gives(facts.StrideCheck()), "stride_sign": gives(1),
+        "verify_stride": gives(latch_exit.StrideCheck()), "stride_sign": gives(1),
         "nounroll_inwards": gives(frozenset()), "passed_over": gives(""),
         "indirect_exit": gives(False), "nounroll": gives(""), "is_hot": gives(False),
         "remaining_cost": gives(0), "override_string": gives(""), "few_fetches": gives(""),
@@ -143,8 +144,8 @@ REMOVED: dict[str, dict[str, Made]] = {
         "slots": lambda plain, *a: PipelineSlots(1, {}),
     },
 }
-ROOMS = ("nvir.documented", "nvir.assembler.hoist", "nvir.passes.loop.licm",
-         "nvir.passes.loop.pipeline")
+ROOMS = ("nvir.documented", "nvir.assembler.hoist", "nvir.assembler.unroll",
+         "nvir.passes.loop.licm", "nvir.passes.loop.pipeline")
 
 
 def modules() -> list[Any]:

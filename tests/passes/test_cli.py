@@ -283,3 +283,27 @@ def test_knobs_as_json_show_what_holds():
     assert rows["byval-names"]["value"] == []
     assert rows["HoistLate"]["choices"] == [0, 1, 2, 3]
     assert nvir_("knobs", "--knob", "x").exit_code == 2
+
+
+def test_knobs_that_one_policy_alone_reads_say_so():
+    """The list is what the sources read: in the documented room, and nowhere else."""
+    import ast
+    from pathlib import Path
+
+    from nvir.passes.knob_table import DOCUMENTED_ONLY
+    from nvir.passes.knobs import all_knobs
+
+    read: dict[bool, set[str]] = {True: set(), False: set()}
+    room = Path(nvir.__file__).parent
+    for f in room.rglob("*.py"):
+        if f.parts[len(room.parts)] == "cli" or f.name == "knob_table.py":
+            continue
+        for n in ast.walk(ast.parse(f.read_text("utf-8"))):
+            if isinstance(n, ast.Constant) and isinstance(n.value, str):
+                read["documented" in f.parts].add(n.value)
+    names = {k.name for k in all_knobs()}
+    assert names & read[True] - read[False] == DOCUMENTED_ONLY
+    assert "loop-unroll under policy documented" in nvir_("knobs", "^UnrollInstLimit$").stdout
+    shown = nvir_("knobs", "^UnrollInstLimit$", "--policy", "documented").stdout
+    assert "under policy" not in shown
+    assert "under policy" not in nvir_("knobs", "^UnrollBudget$").stdout

@@ -13,20 +13,22 @@ import pytest
 import nvir
 from nvir.analysis.induction import trip_count
 from nvir.assembler.unroll.decision import UnrollCode
-from nvir.documented.policy import UnrollEntry, entry_guard, rules_of
-from nvir.documented.unroll.facts import (
+from nvir.assembler.unroll.latch_exit import (
     ASCENDING,
     DESCENDING,
     FLOAT,
-    OFFSETS,
     POINTER,
-    RECORD_SIZE,
     SIGNED,
     UNKNOWN,
     UNSIGNED,
-    BodyRecord,
     counted_exit,
     direction,
+)
+from nvir.documented.policy import UnrollEntry, entry_guard, rules_of
+from nvir.documented.unroll.facts import (
+    OFFSETS,
+    RECORD_SIZE,
+    BodyRecord,
     frequencies,
     pre_scan,
     scan_body,
@@ -152,6 +154,10 @@ def test_a_guard_stops_the_pass_with_a_remark():
     _, remarks = run(loop(MAD), LoopMakeSingleEntry=False)
     assert [r.name for r in remarks] == ["UnrollGuard"]
     assert "LoopMakeSingleEntry" in remarks[0].message
+    for option, reason in (("enable=false", "optimisation is off"), ("skip", "skipped")):
+        _, remarks = run(loop(MAD), f"<{option}>")
+        assert [r.name for r in remarks] == ["UnrollGuard"]
+        assert reason in remarks[0].message
     module = nvir.read_ptx('.version 8.0\n.target sm_80\n.address_size 64\n.pragma "nounroll";\n'
                            + HEADER.split("\n", 3)[3] + loop(MAD) + END)
     told = nvir.run_passes(module, "loop-unroll", policy="documented")
@@ -487,7 +493,7 @@ def test_the_factor_that_a_knob_sets():
         # no comparison of a variable
         ("L:\n" + MAD + "setp.lt.s32 %p1, %r3, %r4; @%p1 bra L;\n", "14"),
         # the stride is a value of run time
-        (loop(MAD, step="%r4"), "19"),
+        (loop(MAD, step="%r4"), "16"),
         # the stride is 0
         (loop(MAD, step="0"), "14"),
         # a float
@@ -794,9 +800,12 @@ RUN_TIME_STRIDE = loop(MAD, 64, step="%r9")
 
 @pytest.mark.seed("UNR-52")
 def test_a_stride_in_a_register_passes_unless_it_has_to_be_a_literal():
-    """ExtractBound lets it pass and VerifyStride refuses it; strict, ExtractBound gives nothing."""
-    assert verdict(RUN_TIME_STRIDE).code is UnrollCode.STRIDE_SIGN
-    assert verdict(RUN_TIME_STRIDE, strict_stride=True).code is UnrollCode.NO_BOUND
+    """ExtractBound lets it pass and what needs its value refuses it; strict, ExtractBound does."""
+    for strict, bound in ((False, "%r1"), (True, "[NO_BOUND, the stride is no literal]")):
+        made, trace = traced(RUN_TIME_STRIDE.replace("%r2, 64", "%r2, %r1"), strict_stride=strict)
+        assert made["L"].code is UnrollCode.NO_BOUND
+        assert [e.outcome for e in trace.of("UNR-30")] == [bound]
+        assert bool(trace.of("UNR-32")) is not strict
     for strict in (False, True):
         assert verdict(loop(MAD, 2), strict_stride=strict).action != "none"
     _, remarks = run(RUN_TIME_STRIDE, "<strict-stride>")

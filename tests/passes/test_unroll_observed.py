@@ -182,7 +182,7 @@ def test_a_break_an_inner_branch_and_a_run_time_stride_keep_it_rolled():
     assert (outcome(d), d.code) == (("none", 1), UnrollCode.IRREGULAR)
     d = decisions("mov.u32 %r2, 0; L: " + FMA + "add.s32 %r2, %r2, %r1; "
                   "setp.lt.s32 %p1, %r2, 100; @%p1 bra L;")["L"]
-    assert (outcome(d), d.code) == (("none", 1), UnrollCode.STRIDE_SIGN)
+    assert (outcome(d), d.code) == (("none", 1), UnrollCode.NO_BOUND)
     one = "setp.gt.f32 %p5, %f3, %f2; @%p5 bra E; mul.f32 %f3, %f3, %f2; E:"
     assert decision(one).action == "partial"
     two = ("setp.gt.f32 %p5, %f3, %f2; @%p5 bra E; setp.gt.f32 %p6, %f3, %f1; @%p6 bra E; "

@@ -35,6 +35,7 @@ from nvir.assembler.unroll.body_cost import BodyCost, body_cost
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.assembler.unroll.exits import COUNT_LIMIT, Refusal, counted_by, why_not_counted
 from nvir.assembler.unroll.known import Counted
+from nvir.assembler.unroll.latch_exit import what_is_wrong
 from nvir.assembler.unroll.outside import outside_size
 from nvir.assembler.unroll.weights import (
     BLACKWELL,
@@ -233,7 +234,7 @@ class _State:
         factor = self.limits.unknown_factor
         if not trip.variable.is_constant_step:
             return facts.none(
-                UnrollCode.STRIDE_SIGN, "unknown trip count and a stride known at run time only"
+                UnrollCode.NO_BOUND, "unknown trip count and a stride known at run time only"
             )
         if _counts_down_unsigned(trip):
             return facts.none(
@@ -321,7 +322,7 @@ def _why_uncounted(loop: Loop) -> tuple[UnrollCode, str]:
             return UnrollCode.INDIRECT_EXIT, UnrollCode.INDIRECT_EXIT.text
     if not loop.exits:
         return UnrollCode.INDIRECT_EXIT, "the loop has no exit"
-    return UnrollCode.NO_INDUCTION, "no exit test compares an induction variable with a bound"
+    return what_is_wrong(loop)
 
 
 __all__ = ["TripCount", "UnrollCode", "UnrollDecision", "unroll_decisions"]

@@ -23,7 +23,7 @@ Action = Literal["full", "partial", "none"]
 class UnrollCode(enum.Enum):
     """The number of the real tool's table, and the text for it."""
 
-    TEXTURE_RATIO = ("7", "too many texture fetches for an outer loop")
+    TEXTURE_RATIO = ("7", "too few texture fetches for an outer loop of its size")
     NOUNROLL = ("11", "unrolling is switched off or an operation forbids copies")
     NO_FACTOR = ("12", "no factor is worth its instructions")
     INDIRECT_EXIT = ("13", "the loop does not end in a conditional branch")

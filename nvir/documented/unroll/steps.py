@@ -29,10 +29,12 @@ from nvir.analysis.induction import trip_count
 from nvir.analysis.pressure import register_pressure
 from nvir.analysis.source_loops import has_pragma
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
-from nvir.documented.unroll.facts import (
-    BodyRecord,
+from nvir.assembler.unroll.latch_exit import (
     CountedExit,
     counted_exit,
+)
+from nvir.documented.unroll.facts import (
+    BodyRecord,
     frequencies,
     scan_body,
     stride_fits,

@@ -251,6 +251,9 @@ class _Pipeliner:
         obstacle = body.test_loads
         if obstacle is not None:
             return Obstacle.TEST, obstacle.form.spelling
+        limit = self._over_limit(body)
+        if limit is not None:
+            return Obstacle.LIMIT, limit
         found = _in_stages(body, slots)
         if found is None or found.count < 2:
             return Obstacle.NO_GAIN, "the modulo schedule has one stage"

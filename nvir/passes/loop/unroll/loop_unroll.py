@@ -75,6 +75,8 @@ class Options:
     force_factor   policy documented: a forced loop gets 2 to that power copies
     verbose    also the real tool's own lines: back edges, rejection strings
     asked      only loops for which a pragma asks
+    enable     policy documented: off, the pass does nothing, as without optimisation
+    skip       policy documented: the pass does nothing, as where the dump option names its phase
     """
 
     factor: int = 0
@@ -85,6 +87,8 @@ class Options:
     force_factor: int = 2
     verbose: bool = False
     asked: bool = False
+    enable: bool = True
+    skip: bool = False
 
 
 @attrs.define

@@ -1,0 +1,273 @@
+"""The exit of a loop's latch as the notes' unroller reads it: variable, bound, stride, or the code
+that says what is wrong with it. Both policies tell the codes by these routines.
+
+    analyze_iv      the variable that the test compares                          14
+    validate_iv     of a class that counts                                       15
+    extract_bound   what it is compared with, known before the loop              16
+    bound_block     the step's block has one way in; start and bound differ      17, 18
+    verify_stride   what the body writes of both                                 17, 18
+    stride_sign     the step, a number that leads towards the bound              16, 19
+
+The tool works on registers that are written again; here a header phi stands for the register, its
+value on the back edge for the write.
+
+Needs    CFG annotations.
+Cost     linear in the loop.
+Source   the notes on ptxas, phase 22, step M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+import attrs
+
+from nvir.analysis.induction import (
+    InductionVariable,
+    TripCount,
+    induction_variables,
+    is_invariant,
+    trip_count,
+)
+from nvir.assembler.unroll.decision import UnrollCode
+from nvir.ir.block import Block
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+from nvir.ir.text.trace import step
+from nvir.ir.types import PRED
+from nvir.ir.values import Value
+
+
+@attrs.frozen(eq=False)
+class CountedExit:
+    """A latch test that can be counted. `kind`: 10 pointer, 11 signed, 12 unsigned, 13 float.
+
+    swapped   the bound is the comparison's first operand
+    """
+
+    trip: TripCount
+    kind: int
+    stride: int | float
+    swapped: bool
+
+    @property
+    def direction(self) -> int:
+        return direction(self.trip.compare)
+
+
+POINTER, SIGNED, UNSIGNED, FLOAT = 10, 11, 12, 13
+ASCENDING, DESCENDING, UNKNOWN = 2, 5, 13
+
+
+@step("UNR-37", "direction", "compare")
+def direction(compare: str) -> int:
+    """The class of a comparison, as the tool numbers them: 2 up, 5 down, 13 neither."""
+    sign = compare.partition(".")[0]
+    if sign in ("lt", "le", "lo", "ls"):
+        return ASCENDING
+    return DESCENDING if sign in ("gt", "ge", "hi", "hs") else UNKNOWN
+
+
+RUN_TIME = "the stride is known at run time only"
+Wrong = tuple[UnrollCode, str]  # why the exit cannot be counted
+
+
+@attrs.frozen(eq=False)
+class Counter:
+    """What AnalyzeIV finds: the variable that the latch's test compares, and the other side.
+
+    variable   None where the body writes it on several paths
+    """
+
+    variable: InductionVariable | None
+    test: Instruction
+    bound: Value
+    swapped: bool
+
+
+def counted_exit(
+    loop: Loop, trip: TripCount | None, floats: bool = False, strict_stride: bool = False
+) -> CountedExit | Wrong:
+    """The exit of the latch, or the code of the first thing that is wrong with it (step M).
+
+    Each of the noted routines takes what the one before found: AnalyzeIV the variable, ExtractBound
+    the bound, VerifyStride what the body writes of both.
+    """
+    found = analyze_iv(loop)
+    if not isinstance(found, Counter):
+        return found
+    kind = validate_iv(found, floats)
+    if not isinstance(kind, int):
+        return kind
+    bound = extract_bound(found, loop, strict_stride)
+    if isinstance(bound, tuple):
+        return bound
+    wrong = bound_block(found, bound, loop)
+    if wrong is not None:
+        return wrong
+    checked = verify_stride(loop, found, bound)
+    if checked.mask & INIT_WRITTEN:
+        return UnrollCode.IRREGULAR, "the body writes the variable on several paths"
+    if checked.mask & LIMIT_WRITTEN:
+        return UnrollCode.DEGENERATE, "the body writes the bound"
+    stride = stride_sign(found, trip, loop)
+    if isinstance(stride, tuple):
+        return stride
+    assert trip is not None
+    return CountedExit(trip, kind, stride, found.swapped)
+
+
+@step("UNR-28", "AnalyzeIV", "loop")
+def analyze_iv(loop: Loop) -> Counter | Wrong:
+    """The variable of the latch's test: 14 where there is none."""
+    if len(loop.latches) != 1:
+        return UnrollCode.IRREGULAR, f"{len(loop.latches)} back edges"
+    branch = loop.latches[0].terminator
+    if branch is None or branch.form.name != "bra" or branch.guard is None:
+        return UnrollCode.INDIRECT_EXIT, UnrollCode.INDIRECT_EXIT.text
+    test = _comparison(branch.guard)
+    if test is None:
+        return UnrollCode.NO_INDUCTION, "the exit depends on no comparison"
+    variables = {iv.phi: iv for iv in induction_variables(loop)}
+    inside = loop.members
+    sides = [_side(v, loop, variables, inside) for v in test.operands[:2]]
+    for k, side in enumerate(sides):
+        if isinstance(side, InductionVariable):
+            return Counter(side, test, test.operands[1 - k], k == 1)
+    if UnrollCode.IRREGULAR in sides:
+        k = sides.index(UnrollCode.IRREGULAR)
+        return Counter(None, test, test.operands[1 - k], k == 1)
+    return UnrollCode.NO_INDUCTION, UnrollCode.NO_INDUCTION.text
+
+
+@step("UNR-29", "ValidateIV", "floats")
+def validate_iv(found: Counter, floats: bool) -> int | Wrong:
+    """The variable's class: 15 for one that does not count, 14 for one that stands still."""
+    iv, test = found.variable, found.test
+    if iv is None:
+        return SIGNED
+    if iv.is_constant_step and iv.step == 0:
+        return UnrollCode.NO_INDUCTION, "the stride is 0"
+    if iv.kind == "float":
+        if floats:
+            return FLOAT
+        return UnrollCode.INDUCTION_CLASS, "the induction variable is a float"
+    if iv.kind == "pointer":
+        return POINTER
+    t = test.form.type
+    if t is None or t.bits != iv.bits or t.bits not in (16, 32, 64):
+        return UnrollCode.INDUCTION_CLASS, "the induction variable is no plain integer"
+    return SIGNED if t.name[0] == "s" else UNSIGNED
+
+
+@step("UNR-30", "ExtractBound", "strict")
+def extract_bound(found: Counter, loop: Loop, strict: bool) -> Value | Wrong:
+    """The bound: 16 where the body makes it, and strictly where the stride is no literal. A bound
+    that a phi of the header carries passes: VerifyStride sees that the body writes it."""
+    iv = found.variable
+    if strict and iv is not None and not iv.is_constant_step:
+        return UnrollCode.NO_BOUND, "the stride is no literal"
+    d = found.bound.definer
+    carried = d is not None and d.form.is_phi and d.block is loop.header
+    if not carried and not is_invariant(found.bound, loop.members):
+        return UnrollCode.NO_BOUND, "the bound is made in the body"
+    return found.bound
+
+
+@step("UNR-31", "bound block", "bound")
+def bound_block(found: Counter, bound: Value, loop: Loop) -> Wrong | None:
+    """The block that steps has one way in, else 17; start and bound differ, else 18."""
+    iv = found.variable
+    if iv is None:
+        return None
+    update = iv.update.definer
+    home = update.block if update is not None else loop.header
+    assert home is not None
+    ways = [p for p in home.preds if p not in loop.latches]
+    if len(ways) != 1:
+        return UnrollCode.IRREGULAR, f"the step's block is reached {len(ways)} ways"
+    if bound is iv.start:
+        return UnrollCode.DEGENERATE, "the variable starts at its bound"
+    return None
+
+
+INIT_WRITTEN, LIMIT_WRITTEN = 2, 1  # bits of VerifyStride's result
+
+
+@attrs.frozen
+class StrideCheck:
+    """What VerifyStride says. mask: INIT_WRITTEN, LIMIT_WRITTEN; score: of the directions, which
+    phase 24 asks for. The tool counts registers of class 5; here these are predicates (assumed)."""
+
+    mask: int = 0
+    score: int = 0
+
+
+@step("UNR-32", "VerifyStride", "bound")
+def verify_stride(loop: Loop, found: Counter, bound: Value) -> StrideCheck:
+    """Walk the body's definitions and uses: whether it writes the variable beside its step, or the
+    bound."""
+    mask = INIT_WRITTEN if found.variable is None else 0
+    if not is_invariant(bound, loop.members):
+        mask |= LIMIT_WRITTEN
+    made = [r for b in loop.blocks for i in b for r in i.results if r.type is PRED]
+    read = {v for b in loop.blocks for i in b for v in i.operands if v.type is PRED}
+    once = sum(len(set(r.users)) == 1 for r in made)
+    alone = sum(r not in read for r in made)
+    return StrideCheck(mask, once + alone if once else alone + (len(made) > alone))
+
+
+@step("UNR-29", "stride sign")
+def stride_sign(found: Counter, trip: TripCount | None, loop: Loop) -> int | float | Wrong:
+    """The stride: 19 where it leads away from the bound, 16 where only a run knows it."""
+    iv = found.variable
+    assert iv is not None
+    stride = iv.step
+    if not isinstance(stride, int | float):
+        return UnrollCode.NO_BOUND, RUN_TIME
+    if trip is None or trip.variable.phi is not iv.phi or trip.exit not in loop.latches:
+        return UnrollCode.IRREGULAR, "the exit test is not of the variable and its bound"
+    away = {ASCENDING: -1, DESCENDING: 1}.get(direction(trip.compare), 0)
+    if away * stride > 0:
+        return UnrollCode.STRIDE_SIGN, f"stride {stride} under {trip.compare}"
+    return stride
+
+
+def _comparison(p: Value) -> Instruction | None:
+    d = p.definer
+    while d is not None and d.form.name == "not" and d.form.guard is None:
+        d = d.operands[0].definer
+    if d is None or d.form.name != "setp" or d.form.guard is not None or len(d.operands) != 2:
+        return None
+    return d
+
+
+def _side(
+    v: Value, loop: Loop, variables: dict[Instruction, InductionVariable],
+    inside: AbstractSet[Block],
+) -> InductionVariable | UnrollCode | None:
+    """What one side of the comparison is: a variable, what is wrong with it, None if invariant."""
+    d = v.definer
+    if isinstance(d, Instruction) and d in variables:
+        return variables[d]
+    for iv in variables.values():
+        if iv.update is v:
+            return iv
+    if d is None or d.block not in inside:
+        return None
+    if d.form.is_phi and d.block is not loop.header:  # several writes meet
+        return UnrollCode.IRREGULAR
+    if d.form.is_phi:
+        back = [x for x, b in d.incoming if b in inside]
+        if any(x.definer is not None and x.definer.form.is_phi for x in back):
+            return UnrollCode.IRREGULAR
+    return UnrollCode.NO_INDUCTION
+
+def what_is_wrong(loop: Loop) -> Wrong:
+    """The code of a loop without a trip count: what is wrong with its bound or its stride, else
+    that no exit tests a variable."""
+    found = counted_exit(loop, trip_count(loop), floats=True)
+    told = (UnrollCode.NO_BOUND, UnrollCode.DEGENERATE, UnrollCode.STRIDE_SIGN)
+    if isinstance(found, tuple) and found[0] in told:
+        return found
+    return UnrollCode.NO_INDUCTION, "no exit test compares an induction variable with a bound"
