@@ -109,7 +109,7 @@ def sass_loops(code: Sequence[SassInstruction]) -> list[frozenset[int]]:
     dominates = _dominators(succs, preds)
     for b, following in enumerate(succs):
         for h in following:
-            if dominates(h, b):
+            if h == b or dominates(h, b):  # a block may be reached by a computed return alone
                 body = loops.setdefault(h, {h})
                 work = [b]
                 while work:

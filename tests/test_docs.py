@@ -120,7 +120,7 @@ def _keys(x: object, prefix: str = "") -> Iterator[str]:
             yield from _keys(item, prefix)
 
 
-_LISTS = ("functions", "loops", "diagnostics", "source_loops")
+_LISTS = ("functions", "loops", "diagnostics", "source_loops", "advice")
 
 
 def test_every_key_of_the_report_is_described():

@@ -18,6 +18,7 @@ from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
 from nvir.ir.module import Module
+from nvir.report.explain.advice import Advice, advice
 from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.names import named
 from nvir.report.places import SourceLines
@@ -95,6 +96,7 @@ class FunctionReport:
     max_live    registers live in the PTX as it is written
     predicted   registers a thread that the assembler is taken to use
     source_loops   the loops of the source and what became of each
+    advice      what a user can change, and the figures to expect of it
     interval    the lowest and the highest of them that four kernels of five stay within
                 (`nvir.assembler.registers`); of kernels only
     peak_line, peak_source   where it needs most: line of the PTX, "file.cu:12"
@@ -119,6 +121,7 @@ class FunctionReport:
     facts: FunctionFacts | None = attrs.field(default=None, repr=False, eq=False)
     interval: tuple[int, int] | None = None
     source_loops: tuple[SourceLoopReport, ...] = ()
+    advice: tuple[Advice, ...] = ()
 
 
 @attrs.frozen
@@ -174,7 +177,10 @@ def _function_json(f: FunctionReport) -> dict[str, Any]:
             }
             for x in f.loops
         ],
-        "source_loops": [x.to_json() for x in f.source_loops],
+        "source_loops": [
+            x.to_json([a.text for a in f.advice if a.place == x.place]) for x in f.source_loops
+        ],
+        "advice": [attrs.asdict(a) for a in f.advice],
         "peak": {"line": f.peak_line, "source": f.peak_source},
         **({} if f.real is None else {"ptxas": attrs.asdict(f.real)}),
     }
@@ -258,8 +264,11 @@ def _function(
     is_kernel = f.kind == "entry"
     predicted = facts.estimate.registers
     static = static_shared_memory(f)
+    source = SourceLines(f, module)
+    told = of_function(facts, source, module.debug.producer)
     block = None
     figures = None
+    found: tuple[Advice, ...] = ()
     if is_kernel:
         block, assumed = block_size(f, launch.block)
         if assumed:
@@ -272,10 +281,12 @@ def _function(
                 )
             )
         limit = f.directives.get("maxnreg", (predicted,))[0]
+        used = min(predicted, limit) if real is None else real.registers
         figures = occupancy_figures(
-            str(f.name), machine, min(predicted, limit) if real is None else real.registers, block,
-            static, launch, module.name, diagnostics,
+            str(f.name), machine, used, block, static, launch, module.name, diagnostics
         )
+        if 0 < figures.fraction < 1:
+            found = advice(facts, machine, used, block, static, launch.dynamic_smem, told)
     for start, target in f.irreducible_edges:
         diagnostics.append(
             Diagnostic(
@@ -286,7 +297,6 @@ def _function(
                 severity="warning",
             )
         )
-    source = SourceLines(f, module)
     return FunctionReport(
         str(f.name), f.kind, sum(1 for i in pressure.instructions if not i.form.op.pseudo),
         pressure.max_live, pressure.max_predicates, predicted if is_kernel else None,
@@ -295,7 +305,7 @@ def _function(
         block, static, figures, _loops(facts, module, machine, make),
         real=real if is_kernel else None, facts=facts if keep else None,
         interval=facts.estimate.interval if is_kernel else None,
-        source_loops=of_function(facts, source, module.debug.producer),
+        source_loops=told, advice=found,
     )
 
 

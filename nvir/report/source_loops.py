@@ -42,7 +42,6 @@ class SourceLoopReport:
     actions: Mapping[str, str | int | None]
     front_end: str
     assembler: str
-    advice: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
@@ -60,8 +59,8 @@ class SourceLoopReport:
         said = "; ".join(x for x in (self.front_end, self.assembler) if x)
         return f"{where}{label}: {said}"
 
-    def to_json(self) -> dict[str, Any]:
-        """Its entry of `source_loops`."""
+    def to_json(self, advice: Sequence[str] = ()) -> dict[str, Any]:
+        """Its entry of `source_loops`, with the advice on it."""
         file, line = self.places[0] if self.places else (None, None)
         return {
             "file": file, "line": line,
@@ -70,7 +69,7 @@ class SourceLoopReport:
             "front_end": {"factor": self.copies, "roles": list(self.roles.values()),
                           "text": self.front_end or None},
             "assembler": {"factors": list(self.actions.values()), "text": self.assembler},
-            "advice": list(self.advice),
+            "advice": list(advice),
         }
 
 

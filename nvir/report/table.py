@@ -113,12 +113,18 @@ def _function(
     if f.loops:
         yield from _loops(f.loops, width, verbose)
         for told in shown(f.source_loops, folders):
-            yield from ((x, "") for x in wrap(
-                told, width - 2, initial_indent="  ", subsequent_indent="    ",
-                break_on_hyphens=False, break_long_words=False,
-            ))
+            yield from _wrapped(told, width)
     elif f.loops_known:
         yield "  no loops", "dim"
+    for a in f.advice:
+        yield from _wrapped(f"advice: {a.text}", width)
+
+
+def _wrapped(text: str, width: int) -> Iterator[Line]:
+    """A sentence below a function's heading, further lines indented."""
+    for line in wrap(text, width - 2, initial_indent="  ", subsequent_indent="    ",
+                     break_on_hyphens=False, break_long_words=False):
+        yield line, ""
 
 
 def _registers(f: FunctionReport) -> list[str]:

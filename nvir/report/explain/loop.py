@@ -21,6 +21,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.passes.knobs import Knobs
+from nvir.report.explain.advice import Advice, advice, by_factor, restrict
 from nvir.report.explain.decisions import LARGEST, Decision, LoopDecisions
 from nvir.report.explain.factors import (
     FactorRow,
@@ -36,12 +37,14 @@ from nvir.report.model import (
     NOT_DECIDED,
     Launch,
     PipelineFigures,
+    block_size,
     source_place,
     unroll_json,
 )
 from nvir.report.places import SourceLines
 from nvir.report.schedule.figures import pipeline_figures
 from nvir.report.source_loops import SourceLoopReport, of_function
+from nvir.sm.occupancy import static_shared_memory
 from nvir.sm.profile import Profile
 from nvir.sm.schedule.loops import schedule_loop
 
@@ -114,6 +117,7 @@ class Explanation:
     factors: tuple[FactorRow, ...]
     peak: Peak | None
     source_loop: SourceLoopReport
+    advice: tuple[Advice, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The document of schema `nvir.explain/1`, as plain JSON types."""
@@ -134,7 +138,7 @@ class Explanation:
                 "induction_variables": list(self.variables),
             },
             "unroll": unroll_json(self.unroll),
-            "source_loop": self.source_loop.to_json(),
+            "source_loop": self.source_loop.to_json([a.text for a in self.advice]),
             "decisions": [_decision_json(d) for d in self.decisions],
             "pipeline": attrs.asdict(self.pipeline) | {
                 "cycles": None if self.pipelined is None
@@ -192,19 +196,30 @@ def explain(
     pipeline = pipeline_figures(loop, machine, make=make)
     asked = LoopDecisions(function, module, header, knobs, machine)
     decisions = asked.all(vary)
+    rows = tuple(factor_table(
+        function, module, header, machine, launch=launch, copies=facts.copies,
+        schedule=schedules[0] if schedules else None,
+    ))
+    told = of_function(facts, SourceLines(function, module), module.debug.producer)
+    mine = next(x for x in told if header in x.roles)
+    unroll = facts.unroll.get(header, NOT_DECIDED)
+    chosen = next((r for r in rows if is_chosen(r, unroll)), None)
+    found = list(by_factor(mine, header, rows, chosen))
+    if function.kind == "entry":
+        block, static = block_size(function, launch.block)[0], static_shared_memory(function)
+        found += [a for a in advice(facts, machine, registers, block, static, launch.dynamic_smem,
+                                    told) if a.place in (None, mine.place)]
+        found += restrict(function, loop, mine.place, registers,
+                          blocks_per_sm(function, registers, machine, launch) or 0)
     return Explanation(
         str(function.name), function.kind, target, machine.name, knobs.policy, header,
         loop.header.line or None, source_place(loop, module), loop.depth, _structure(loop),
-        trip_count(loop), _variables(loop), facts.unroll.get(header, NOT_DECIDED),
+        trip_count(loop), _variables(loop), unroll,
         tuple(decisions), vary and asked.size <= LARGEST,
         pipeline, _pipelined(loop, machine, *schedules), registers,
         blocks_per_sm(function, registers, machine, launch)
         if function.kind == "entry" else None,
-        tuple(factor_table(function, module, header, machine, launch=launch, copies=facts.copies,
-                           schedule=schedules[0] if schedules else None)),
-        _peak(loop, module, facts),
-        next(x for x in of_function(facts, SourceLines(function, module), module.debug.producer)
-             if header in x.roles),
+        rows, _peak(loop, module, facts), mine, tuple(found),
     )
 
 

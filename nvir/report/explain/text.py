@@ -51,6 +51,8 @@ def explain_text(e: Explanation, width: int = WIDTH, verbose: bool = False) -> s
         rows.append(("source", [e.source_loop.text()], ""))
     rows += [(_label(d), list(_decision(d, e, verbose)), _tag(d)) for d in _shown(e)]
     rows.append(("schedule", list(_schedule(e)), "modulo schedule"))
+    if e.advice:
+        rows.append(("advice", [a.text for a in e.advice], ""))
     told = {d.name for d in e.decisions if d.remarks or d.error}
     quiet = list(dict.fromkeys(d.name for d in e.decisions if d.name not in told))
     if quiet:

@@ -91,6 +91,9 @@ def _function(number: int, made: FunctionReport, f: Function, module: Module) ->
         yield "<h3>Loops</h3>" + _loops(made.loops)
         told = "".join(f"<li>{escape(x.text())}</li>" for x in made.source_loops)
         yield f"<h3>Loops of the source</h3><ul>{told}</ul>"
+    if made.advice:
+        told = "".join(f"<li>{escape(a.text)}</li>" for a in made.advice)
+        yield f"<h3>Advice</h3><ul>{told}</ul>"
     listing = line_listing(f, module, facts=made.facts)
     yield "<h3>Registers along the code</h3>"
     yield ('<p class="dim">Bars: live in the order that the assembler is taken to run; line: in '
