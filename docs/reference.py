@@ -25,7 +25,7 @@ from nvir.cli import COMMANDS
 from nvir.ir import opcodes
 from nvir.ir.opcodes import ADDRESS, DEF, NVVM, ORI, TIED, Op, Operand
 from nvir.ir.opcodes import nvvm as nvvm_rows
-from nvir.passes.knob_table import KNOBS
+from nvir.passes.knobs import all_knobs
 from nvir.passes.registry import NoOptions, Pass, all_passes
 from nvir.sm.profile import PROFILES, profile
 
@@ -214,7 +214,7 @@ def pass_page(p: Pass) -> str:
             (code(key), cell(_type_name(o.type)), code(o.default))
             for key, o in p.option_table().items()
         )))
-    knobs = [k for k in KNOBS if p.name in k.readers]
+    knobs = [k for k in all_knobs() if p.name in k.readers]
     if knobs:
         out.append("## Knobs\n\n" + table(("knob", "default", "meaning"), (
             (code(k.name), code(k.default), cell(k.meaning)) for k in knobs
@@ -245,7 +245,7 @@ def knob_page() -> str:
             or f"inert: {cell(k.inert)}",
             cell(k.meaning),
         )
-        for k in KNOBS
+        for k in all_knobs()
     )
     head = ("knob", "number", "type", "default", "observed", "origin", "read by", "meaning")
     return (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
 import attrs
 
@@ -60,21 +60,24 @@ class Builtin:
 
 @functools.cache
 def rows() -> dict[str, tuple[Builtin, ...]]:
-    """All rows, those of one name together."""
-    from nvir.frontend.builtins.tables import TABLES
-
+    """All rows (rows.txt), those of one name together."""
     found: dict[str, list[Builtin]] = {}
     free = {name: numbers.free_numbers(name) for name in numbers.RANGES}
-    for header, text in TABLES:
-        for line in text.splitlines():
-            line = line.strip()
-            if line and not line.startswith("#"):
-                for row in _read(line, header, free):
-                    found.setdefault(row.name, []).append(row)
+    family, strategy = "", ""
+    types: tuple[str, ...] = ()
+    for line in Path(__file__).with_name("rows.txt").read_text("utf-8").splitlines():
+        if line.startswith("["):
+            head, _, listed = line[1:-1].partition(": ")
+            family, strategy = head.split()
+            types = tuple(listed.split(", ")) if listed else ()
+        elif line and not line.startswith("#"):
+            row = _read(line, family, strategy, types, free)
+            found.setdefault(row.name, []).append(row)
     return {name: tuple(made) for name, made in found.items()}
 
 
-def _read(line: str, header: dict[str, Any], free: dict[str, Iterator[int]]) -> list[Builtin]:
+def _read(line: str, family: str, strategy: str, types: tuple[str, ...],
+          free: dict[str, Iterator[int]]) -> Builtin:
     left, _, right = line.partition("->")
     right, _, gate = right.partition("@")
     m = _SIGNATURE.match(left.strip())
@@ -86,14 +89,12 @@ def _read(line: str, header: dict[str, Any], free: dict[str, Iterator[int]]) -> 
         params.append(declared.strip())
         defaults.append(int(value, 0) if value else None)
     limits = dict(part.split("=") for part in gate.split())
-    family, types = header["family"], tuple(header.get("types", ()))
-    number = next(free[family], None) if family in free else None
-    strategy = "gated" if limits else header["strategy"]
-    return [Builtin(
-        m["name"], m["result"].strip(), tuple(params), tuple(defaults), right.strip(), strategy,
-        family, types if re.search(r"\bT\b", left) else (), int(limits.get("sm", 0)),
-        int(limits.get("below", 0)), number,
-    )]
+    return Builtin(
+        m["name"], m["result"].strip(), tuple(params), tuple(defaults), right.strip(),
+        "gated" if limits else strategy, family, types if re.search(r"\bT\b", left) else (),
+        int(limits.get("sm", 0)), int(limits.get("below", 0)),
+        next(free[family], None) if family in free else None,
+    )
 
 
 # --------------------------------------------------------------------- choosing
