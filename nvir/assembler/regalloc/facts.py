@@ -36,7 +36,7 @@ _NARROW = frozenset(("s32", "u32"))
 class Facts:
     """One form.
 
-    rule     how it may need no register: "copy", "parameter", "offset", "wide", or ""
+    rule     how it may need no register: "copy", "parameter", "offset", "wide", "sign", or ""
     uniform  an integer operation that the uniform datapath has
     fused    the kind of rows whose operation does it as well (LEA, IADD3, LOP3, FFMA), or None
     names_uniform  it can read a uniform register
@@ -114,12 +114,16 @@ def _fused(f: Form) -> OpKind | None:
 
 
 def _rule(f: Form, integer: bool) -> str:
-    if f.guard is not None or f.n_results != 1:
+    if f.guard is not None:
+        return ""
+    if f.name == "ld":
+        return "parameter" if f.space.startswith(("param", "const")) else ""
+    if f.n_results != 1:
         return ""
     if f.kind is OpKind.COPY:
         return "copy"
-    if f.name == "ld":
-        return "parameter" if f.space.startswith(("param", "const")) else ""
+    if f.kind is OpKind.SIGN and f.n_sources == 1:
+        return "sign"
     if f.name == "add":
         return "offset" if integer else ""
     widens = f.name == "cvt" and _WIDE.intersection(f.mods[:1]) and _NARROW.intersection(f.mods[1:])

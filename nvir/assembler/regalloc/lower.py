@@ -25,6 +25,7 @@ from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures
 from nvir.assembler.regalloc.facts import Facts, facts_of, only_addresses, only_low_words, only_sums
 from nvir.assembler.regalloc.live import find_live_sets
 from nvir.assembler.regalloc.regions import chain
+from nvir.assembler.regalloc.words import low_words, takes_sign
 from nvir.assembler.regalloc.tables import (
     ALU,
     BY_LITERAL,
@@ -71,10 +72,13 @@ class Lowering:
         self.root: dict[Value, Value] = {}  # copy → what of the constant bank it is
         self.late = late  # parameters are loaded into registers (LDC), literals stand anywhere
         self.inner: dict[Value, tuple[int, ...]] = {}  # operands of what its reader takes over
+        self.parts: set[Value] = set()  # of these, values whose words are registers of their own
         self.place: dict[Block, int] = {}
+        self.low: set[Instruction] = set()  # only the low word is asked for
 
     def run(self) -> Lowering:
         done: set[Block] = set()
+        self.low = low_words(self.function)
         for p in (*self.function.params, *self.function.returns):
             if isinstance(p, Value) and p.is_tracked:
                 self.ids[p] = self.code.value(width_of(p.type))
@@ -109,7 +113,7 @@ class Lowering:
                 else:
                     facts = facts_of(f)
                     joined = facts.fused is not None and self._joins(i, facts)
-                    if not joined and not (facts.rule and self._folds(i, facts.rule)):
+                    if not joined and not (facts.rule and self._folds(i, facts.rule, region.ops)):
                         if facts.uniform and self.uniform and self._is_uniform(i):
                             self.ids[i] = -1
                         else:
@@ -141,7 +145,7 @@ class Lowering:
             if t is not VOID:
                 ids[i] = k = len(widths)
                 results = (k,)
-                widths.append(width_of(t))
+                widths.append(1 if i in self.low else width_of(t))
         else:
             kept = [r for r in i._results if not facts.masked or r._uses is not None]
             results = tuple(range(len(widths), len(widths) + len(kept)))
@@ -191,7 +195,7 @@ class Lowering:
         if facts.sum64:
             a, b = i._operands[:2]
             for base, product in ((a, b), (b, a)):
-                if ids.get(base, -1) >= 0 or isinstance(base, Constant):
+                if ids.get(base, -1) >= 0 or isinstance(base, Constant) or base in self.inner:
                     continue
                 if product in self.factors_of:
                     if self.late:
@@ -202,7 +206,7 @@ class Lowering:
             return
         spare = 1
         for v in i._operands[: facts.operands]:
-            if ids.get(v, -1) >= 0 or v in self.inner or _is_zero(v):
+            if ids.get(v, -1) >= 0 or v in self.inner or _is_zero(self.root.get(v, v)):
                 continue
             if spare:
                 spare -= 1
@@ -219,12 +223,15 @@ class Lowering:
         if facts.global_access:
             for base in bases:
                 v = i._operands[base]
-                if ids.get(v, -1) < 0:
+                if ids.get(v, -1) < 0 and v not in self.inner:
                     sources.append(self._load(v, 0, 2, i, ops))
         if i.form.kind in (OpKind.STORE, OpKind.ATOMIC) and not facts.groups:
             offsets = {k for _, k in i.form.addresses}
             for k, v in enumerate(i._operands):
-                if k in bases or k in offsets or ids.get(v, -1) >= 0 or _is_zero(v):
+                if k in bases or k in offsets or ids.get(v, -1) >= 0 or v in self.inner:
+                    continue
+                v = self.root.get(v, v)
+                if _is_zero(v):
                     continue
                 if k < i.form.n_sources and v.type.bits != 1:
                     width = 2 if i.form.type is not None and i.form.type.bits == 64 else 1
@@ -269,7 +276,7 @@ class Lowering:
         found: list[int] = []
         outside = 0
         for v in (*i._operands, *user._operands):
-            if v is i:
+            if v is i or v in self.parts:
                 continue
             if v in self.inner:
                 return False
@@ -281,10 +288,10 @@ class Lowering:
         if outside - (i.form.name == "shl") > 1:
             return False
         for v in i._operands:
-            k = ids.get(v, -1)
-            if k >= 0 and k not in found:
-                found.append(k)
-        if not found or any(o in self.inner for o in user._operands):
+            for k in self.inner[v] if v in self.parts else (ids.get(v, -1),):
+                if k >= 0 and k not in found:
+                    found.append(k)
+        if not found or any(o in self.inner and o not in self.parts for o in user._operands):
             return False
         self.inner[i] = tuple(found)
         return True
@@ -315,7 +322,7 @@ class Lowering:
     def _phi(self, i: Instruction, region: Region, head: bool) -> None:
         """A phi at the start of a region, or within one, where it is a guarded move."""
         code = self.code
-        k = self.ids[i] = code.value(width_of(i.type))
+        k = self.ids[i] = code.value(1 if i in self.low else width_of(i.type))
         known = [o for v in i._operands if (o := self.ids.get(v, -1)) >= 0]
         if known:
             code.hints.setdefault(k, known[0])
@@ -326,7 +333,7 @@ class Lowering:
 
     # ------------------------------------------------------------------ what takes no register
 
-    def _folds(self, i: Instruction, rule: str) -> bool:
+    def _folds(self, i: Instruction, rule: str, ops: list[Op]) -> bool:
         """Whether an instruction makes nothing that needs a register of its own."""
         ids = self.ids
         v = i._operands[0]
@@ -336,15 +343,37 @@ class Lowering:
             else:
                 fits = self.kernel
             if fits:
-                ids[i] = -1
+                for r in i.results:
+                    ids[r] = -1
             return fits
         if rule == "copy":
+            if len(i._operands) == 2:
+                return self._pairs(i)
             return len(i._operands) == 1 and self._copies(i, v)
         home = ids.get(v, -1)
+        if rule == "sign":
+            if not takes_sign(i) or (home < 0 and v not in self.inner):
+                return False
+            if home >= 0:
+                ids[i] = home
+            else:
+                self.inner[i] = self.inner[v]
+            return True
+        if i in self.low:
+            if home < 0 and rule == "offset" and not any(
+                o.is_tracked and ids.get(o, 0) >= 0 for o in i._operands
+            ):
+                ids[i] = -1  # the stack pointer and a literal
+                return True
+            if home >= 0 and rule == "wide" and i.form.kind is OpKind.CONVERT:
+                ids[i] = home
+                return True
         if home < 0:
             return False
         if rule == "wide":
             fits = only_sums(i) or ("u32" in i.form.mods[1:] and only_low_words(i))
+            if not fits and i.form.kind is OpKind.CONVERT:
+                return self._extends(i, home, ops)
         else:
             literal = i._operands[1]
             fits = (
@@ -357,12 +386,39 @@ class Lowering:
                 self.factors_of[i] = i._operands[1].value
         return fits
 
+    def _extends(self, i: Instruction, home: int, ops: list[Op]) -> bool:
+        """A word made wide: itself and a register with its sign, or none with zeros."""
+        if not all(_reads_words(u) for u in i.users) or self.code.widths[home] != 1:
+            return False
+        self.inner[i] = (home,)
+        self.parts.add(i)
+        if "u32" not in i.form.mods[1:]:
+            sign = self.code.value(1)
+            ops.append(Op((sign,), (home,), i, latency=ALU, family="SHF"))
+            self.inner[i] = (home, sign)
+        return True
+
+    def _pairs(self, i: Instruction) -> bool:
+        """Two registers as one value: where they are read no register but theirs is needed."""
+        found = tuple(self.ids.get(v, -1) for v in i._operands)
+        widths = self.code.widths
+        if i.type.bits != 64 or any(k < 0 or widths[k] != 1 for k in found):
+            return False
+        if any(u.form.is_phi for u in i.users):
+            return False
+        self.inner[i] = found
+        self.parts.add(i)
+        return True
+
     def _copies(self, i: Instruction, v: Value) -> bool:
         """A copy: of a constant, of what is in the constant bank, or of a register as wide."""
         ids = self.ids
         if v.is_tracked:
+            if v in self.inner:
+                return False
             home = ids.get(v)
-            if home is None or (home >= 0 and self.code.widths[home] != width_of(i.type)):
+            wide = 1 if i in self.low else width_of(i.type)
+            if home is None or (home >= 0 and self.code.widths[home] != wide):
                 return False
             ids[i] = home
             if home < 0:
@@ -373,6 +429,7 @@ class Lowering:
             if not name.startswith(("%ntid", "%nctaid")):
                 return False
         ids[i] = -1
+        self.root[i] = self.root.get(v, v)
         return True
 
     def _is_uniform(self, i: Instruction) -> bool:
@@ -446,11 +503,21 @@ def width_of(t: Type) -> int:
 
 
 _ROUNDED = frozenset(("rn", "rz", "rm", "rp", "sat"))
+_BY_WORDS = (
+    OpKind.SUM, OpKind.MULTIPLY, OpKind.COMPARE, OpKind.CONVERT, OpKind.LOGIC, OpKind.SHIFT,
+    OpKind.SELECT, OpKind.EXTREMUM, OpKind.DIVIDE,
+)
 _UNSCALED = (OpKind.SUM, OpKind.RESIZE, OpKind.CONVERT)
 
 
 def _is_zero(v: Value) -> bool:
     return isinstance(v, Constant) and not v.value
+
+
+def _reads_words(user: Instruction) -> bool:
+    """Whether the words of a 64-bit operand may stand apart."""
+    f = user.form
+    return f.guard is None and not f.is_phi and f.kind in _BY_WORDS
 
 
 def _dominates(a: Block, b: Block) -> bool:

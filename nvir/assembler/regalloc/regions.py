@@ -48,6 +48,8 @@ def _follow(last: Block, head: Block, unrolled: bool) -> list[Block]:
 
 def _joined(block: Block, preds: set[Block], head: Block) -> Block | None:
     """A block into which only the given ones lead, at the loop depth of the region."""
+    if not block._succs and block.first is not None and block.first.form.terminator:
+        return None  # the way around ends the thread there and then
     if block is head or len(block._preds) != len(preds) or not preds.issuperset(block._preds):
         return None
     return block if block._loop_depth == head._loop_depth else None
