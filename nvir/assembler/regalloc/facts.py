@@ -42,6 +42,7 @@ class Facts:
     names_uniform  it can read a uniform register
     operands  how many operands one alone of which may be no vector register; 0: any
     sum64    a 64-bit sum, which takes over products and scaled indices
+    steps    a division that is made of several operations (see `steps`)
     ends     it has a slow path, which ends a block of the machine's
     issue    cycles until the next operation can be issued
     masked   results that nothing reads take no register
@@ -51,7 +52,8 @@ class Facts:
 
     __slots__ = (
         "ends", "fused", "global_access", "grouped", "groups", "issue", "kind", "latency", "masked",
-        "names_uniform", "operands", "rule", "scratch", "space", "sum64", "uniform", "variable",
+        "names_uniform", "operands", "rule", "scratch", "space", "steps", "sum64", "uniform",
+        "variable",
     )
 
     def __init__(self, f: Form) -> None:
@@ -73,6 +75,7 @@ class Facts:
         self.latency = _latency(f)
         self.scratch = _scratch(f)
         self.issue = _issue(f)
+        self.steps = f.kind is OpKind.DIVIDE and integer and _bits(f) == 32 and f.guard is None
         self.ends = f.is_call or (self.scratch > 0 and _has_slow_path(f))
         self.grouped = f.n_results > 1 and f.op.grouped
         self.masked = f.op.fetches

@@ -26,6 +26,7 @@ from nvir.assembler.regalloc.facts import Facts, facts_of, only_addresses, only_
 from nvir.assembler.regalloc.live import find_live_sets
 from nvir.assembler.regalloc.regions import chain
 from nvir.assembler.regalloc.words import low_words, takes_sign
+from nvir.assembler.regalloc.steps import division
 from nvir.assembler.regalloc.tables import (
     ALU,
     BY_LITERAL,
@@ -33,6 +34,7 @@ from nvir.assembler.regalloc.tables import (
     COPIES,
     LOADED,
     OFFSETS,
+    SYSTEM,
 )
 from nvir.ir.block import Block
 from nvir.ir.function import Function
@@ -157,18 +159,29 @@ class Lowering:
             scratch = BY_LITERAL
         if i.form.is_call and isinstance(i.aux, CallInfo):
             scratch = self._need(i.aux.callee)
+        if facts.steps and scratch != BY_LITERAL:
+            a, b = (self._home(v) for v in operands[:2])
+            ops += division(i, a, b, results[0], self.code)
+            return
         tuples: tuple[tuple[int, ...], ...] = ()
         if facts.groups:
             tuples = tuple(tuple(ids.get(operands[n], -1) for n in g) for g in facts.groups)
         if facts.kind != PLAIN and outside:
             self._fill_access(i, facts, sources, ops)
+        latency = facts.latency
+        if operands and isinstance(operands[0], SpecialRegister):
+            latency = SYSTEM
         op = Op(
-            results, tuple(sources), i, latency=facts.latency, kind=facts.kind,
+            results, tuple(sources), i, latency=latency, kind=facts.kind,
             space=facts.space, scratch=scratch, grouped=facts.grouped, tuples=tuples,
             variable=facts.variable, ends=facts.ends, issue=facts.issue,
             family=self._family(i, facts),
         )
         ops.append(op)
+
+    def _home(self, v: Value) -> int:
+        """The register that an operand is in; -1: none."""
+        return self.inner[v][0] if v in self.inner else self.ids.get(v, -1)
 
     def _family(self, i: Instruction, facts: Facts) -> str:
         """What an operation is that took another over; "" of others."""

@@ -9,7 +9,7 @@ Cost    constant a block.
 from __future__ import annotations
 
 from nvir.assembler.regalloc.facts import facts_of
-from nvir.assembler.regalloc.tables import PREDICATED
+from nvir.assembler.regalloc.tables import PREDICATED, PREDICATED_PLAIN
 from nvir.ir.block import Block
 
 
@@ -59,12 +59,13 @@ def is_short(block: Block) -> bool:
     """Whether a block of one way out is guarded rather than jumped over."""
     if len(block._succs) != 1:
         return False
-    n = 0
+    n, loads = 0, False
     i = block.first
     while i is not None:
         f = i.form
         if f.is_call or f.sync or f.convergent or f.is_phi or facts_of(f).ends:
             return False
         n += not f.op.pseudo and not f.terminator
+        loads = loads or (f.reads and not f.space.startswith("param"))
         i = i.next
-    return n <= PREDICATED
+    return n <= (PREDICATED if loads else PREDICATED_PLAIN)
