@@ -91,15 +91,68 @@ def test_an_offset_is_added_in_the_access() -> None:
 
 
 def test_short_branches_are_guarded_and_long_ones_are_not() -> None:
-    def regions(n: int) -> int:
-        work = "".join(f"add.u32 %r{k}, %r2, {k};" for k in range(10, 10 + n))
+    def regions(n: int, more: str = "") -> int:
+        work = more + "".join(f"add.u32 %r{k}, %r2, {k};" for k in range(10, 10 + n))
         f = kernel(f"setp.eq.u32 %p1, %r2, 0; @%p1 bra L;\n{work}\nst.global.u32 [%rd1], %r10;\n"
                    "L: st.global.u32 [%rd1+4], %r2;")
         f.analyze_cfg()
         return len(chain(f.entry))
 
     assert regions(3) == 3
-    assert regions(12) == 1
+    assert regions(40) == 1
+    load = "ld.global.u32 %r9, [%rd1];"
+    assert regions(3, load) == 3
+    assert regions(12, load) == 1
+
+
+def test_what_follows_an_early_exit_stays_behind_it() -> None:
+    f = kernel("setp.eq.u32 %p1, %r2, 0; @%p1 bra L;\nst.global.u32 [%rd1], %r2;\nL: ")
+    f.analyze_cfg()
+    assert len(chain(f.entry)) == 1
+
+
+def widths_of(body: str) -> dict[str, int]:
+    """name → 32-bit registers of its own."""
+    f = kernel(f".local .align 8 .b8 d[64];\n{body}")
+    f.analyze_cfg()
+    low = lower(f, liveness(f), {}, True)
+    own = {r for region in low.code.regions for op in region.ops for r in op.results}
+    return {str(v.name): low.code.widths[k] if k in own else 0 for v, k in low.ids.items()}
+
+
+def test_an_address_of_local_memory_is_one_word() -> None:
+    start = "mov.u64 %rd3, d; mul.wide.u32 %rd4, %r2, 12; add.s64 %rd5, %rd3, %rd4; "
+    assert widths_of(start + "st.local.u32 [%rd5], %r2;")["%rd5"] == 1
+    both = start + "st.local.u32 [%rd5], %r2; st.global.u64 [%rd1], %rd5;"
+    assert widths_of(both)["%rd5"] == 2
+
+
+def test_a_reader_takes_a_sign_along_and_memory_does_not() -> None:
+    start = "ld.global.f32 %f1, [%rd1]; neg.f32 %f2, %f1; "
+    assert not registers_of(kernel(start + "add.f32 %f3, %f2, %f2; st.global.f32 [%rd1], %f3;")
+                            )["%f2"]
+    assert registers_of(kernel(start + "st.global.f32 [%rd1], %f2;"))["%f2"]
+
+
+def test_a_zero_needs_no_register_under_another_name() -> None:
+    def moves(literal: int) -> int:
+        f = kernel(f"mov.b32 %r3, {literal}; st.global.u32 [%rd1], %r3;")
+        f.analyze_cfg()
+        regions = lower(f, liveness(f), {}, True).code.regions
+        return sum(op.family == "MOV" for r in regions for op in r.ops)
+
+    assert moves(7) == moves(0) + 1
+
+
+def test_a_division_lets_others_run_between_its_steps() -> None:
+    def steps(divisor: str) -> list[str]:
+        f = kernel(f"ld.global.u32 %r3, [%rd1]; div.u32 %r4, %r2, {divisor}; "
+                   "st.global.u32 [%rd1], %r4;")
+        (order, *_) = predict(f, P80).orders
+        return [op.family for op in order if op.parent.form.name == "div"]
+
+    assert {"I2F", "MUFU", "F2I", "IMAD.HI"} <= set(steps("%r3"))
+    assert steps("7") == [""]
 
 
 def test_a_barrier_is_not_guarded() -> None:

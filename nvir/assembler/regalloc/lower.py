@@ -25,7 +25,6 @@ from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures
 from nvir.assembler.regalloc.facts import Facts, facts_of, only_addresses, only_low_words, only_sums
 from nvir.assembler.regalloc.live import find_live_sets
 from nvir.assembler.regalloc.regions import chain
-from nvir.assembler.regalloc.words import low_words, takes_sign
 from nvir.assembler.regalloc.steps import division
 from nvir.assembler.regalloc.tables import (
     ALU,
@@ -36,6 +35,7 @@ from nvir.assembler.regalloc.tables import (
     OFFSETS,
     SYSTEM,
 )
+from nvir.assembler.regalloc.words import low_words, takes_sign
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction

@@ -10,7 +10,7 @@ from __future__ import annotations
 import attrs
 
 # Cycles until a result can be used, coarse and relative: what counts is the order they give.
-GLOBAL, SHARED, MATRIX, DOUBLE, SPECIAL, ALU = 30, 20, 8, 6, 14, 4
+GLOBAL, SHARED, MATRIX, DOUBLE, SPECIAL, ALU = 30, 20, 8, 6, 14, 2
 
 CONSTANT = 20  # chosen: a word of the constant bank at an address that is not known
 ISSUE_CONSTANT = 4  # chosen: cycles that such a load holds the issue
@@ -24,7 +24,7 @@ CALL_LEAST = 24  # measured: what a kernel with a call takes
 PREDICATED, PREDICATED_PLAIN = 7, 24
 SYSTEM = 20  # chosen: cycles of a special register into a register (S2R)
 LOADED = 10  # chosen: cycles of a word of the constant bank into a register (LDC)
-WINDOW = 60  # chosen: cycles by which an operation may run before the critical path asks for it …
+WINDOW = 40  # chosen: cycles by which an operation may run before the critical path asks for it …
 RELAXED = 8  # chosen: … once so many registers are live
 TIGHTER = 8  # chosen: registers that a schedule aims lower after one that did not fit
 SQUEEZE = 2  # chosen: registers above a target that ptxas still gets rid of
