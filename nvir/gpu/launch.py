@@ -27,11 +27,13 @@ _PLAIN_SMEM = 48 << 10  # dynamic shared memory beyond this has to be asked for
 
 
 def _driver() -> Any:
-    """The driver API of cuda-bindings. Raises NvirError that says what is missing."""
+    """The driver API of cuda-bindings, else through ctypes. Raises NvirError without a driver."""
     try:
         from cuda.bindings import driver
     except ImportError:
-        raise NvirError("launching on a GPU needs `pip install 'nvir[gpu]'`") from None
+        from nvir.gpu.driver import CtypesDriver
+
+        return CtypesDriver()
     return driver
 
 
@@ -73,7 +75,7 @@ def launch(
     so is `block_counts`. `driver` stands in for cuda-bindings' driver API.
 
     Raises LaunchError for what the driver reports, Unsupported for textures,
-    NvirError where there is no GPU or no cuda-bindings.
+    NvirError where there is no GPU.
     """
     del max_steps, check
     if textures:
