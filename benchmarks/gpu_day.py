@@ -2,9 +2,9 @@
 
     python -m benchmarks.gpu_day --minutes 25 [--out gpu_day] [--kernels 500] [--loops 40] [--small]
 
-Needs the driver alone (libcuda, called through ctypes), numpy and attrs. Writes OUT.json (all figures),
-OUT.md (one page) and OUT.profile.json (a machine profile with what was measured, for --profile). In
-order, until the minutes are over; what was not done is said on the page:
+Needs the driver alone (libcuda, called through ctypes), numpy and attrs. Writes OUT.json (all
+figures), OUT.md (one page) and OUT.profile.json (a machine profile with what was measured, for
+--profile). In order, until the minutes are over; what was not done is said on the page:
 
     examples   every example of tests/interp/test_examples.py on both; the results compared
     random     random kernels of tests/kernels.py on both, bit by bit
@@ -351,11 +351,10 @@ class GpuDay:
                       if v.startswith(("differs", "failed"))]
         lines += ["", "| operation | latency | interval | profile's latency |", "|---|---|---|---|"]
         for name, row in found.get("latencies", {}).items():
-            own = self.machine.latencies.get(OPERATIONS[name][2]) if hasattr(
-                self.machine, "latencies") else None
+            own = self.machine.latencies.get(OPERATIONS[name][2])
             shown = "" if own is None else own.to.get(OPERATIONS[name][2], own.to.get("any", ""))
             lines.append(f"| {name} | {row['latency']} | {row['interval']} | {shown} |")
-        lines += ["", "| loop | predicted | as it is | pipelined | tuned |", "|---|---|---|---|---|"]
+        lines += ["", "| loop | predicted | as it is | pipelined | tuned |", "|---|" + "---|" * 4]
         for row in found.get("loops", []):
             cells = (row.get(k, row.get("failed", "")) for k in
                      ("seed", "predicted", "as it is", "pipelined", "tuned"))

@@ -24,7 +24,7 @@ ALLOWED = {
     "toolchain": {"ir", "sm"},  # decoded machine code is what sm speaks of
     "tune": {"ir", "analysis", "ptx", "sm", "assembler", "passes", "toolchain"},
     "gpu": {"ir", "ptx", "toolchain", "interp"},  # arguments mean what they mean there
-    "exec": {"ir", "ptx", "toolchain", "interp", "sm", "assembler", "passes"},
+    "exec": {"ir", "ptx", "toolchain", "interp", "sm", "assembler", "passes", "tune"},
     "report": {
         "ir", "analysis", "ptx", "llvm", "interp", "sm", "assembler", "frontend", "passes",
         "documented", "toolchain", "gpu", "tune",

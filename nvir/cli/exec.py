@@ -14,6 +14,7 @@ from nvir.cli.common import reports_errors
               help="Run these passes on the program's PTX first; presets are those of `nvir opt`.")
 @click.option("--policy", type=click.Choice(["observed", "documented"]), default="observed",
               show_default=True, help="Heuristics of the passes.")
+@click.option("--tune", is_flag=True, help="Take the winners of `nvir tune` for its kernels.")
 @click.option("--arch", metavar="SM", help="The device; by default the newest that the program has "
               "PTX for, and sm_80 at least.")
 @click.option("--check", is_flag=False, flag_value="race,uninit", default="", metavar="[=KINDS]",
@@ -27,7 +28,7 @@ from nvir.cli.common import reports_errors
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @reports_errors
 def command(
-    passes: str, policy: str, arch: str | None, check: str, stats: bool, memory: int,
+    passes: str, policy: str, tune: bool, arch: str | None, check: str, stats: bool, memory: int,
     max_steps: int, program: tuple[str, ...],
 ) -> None:
     """Run PROGRAM with its kernels in the interpreter.
@@ -55,7 +56,7 @@ def command(
 
         parse_pipeline(passes)
     settings = ExecSettings(
-        machine(arch, shutil.which(program[0]) or program[0]), passes, policy, kinds, stats,
+        machine(arch, shutil.which(program[0]) or program[0]), passes, policy, tune, kinds, stats,
         memory << 20, max_steps,
     )
     sys.exit(execute(program, settings))

@@ -41,6 +41,7 @@ class ExecSettings:
     profile: Profile
     passes: str = ""
     policy: str = "observed"
+    tune: bool = False
     check: tuple[str, ...] = ()
     stats: bool = False
     memory: int = 4 << 30
@@ -199,6 +200,8 @@ class Session:
                 from nvir.passes.driver import run_passes
 
                 run_passes(found, self.settings.passes, policy=self.settings.policy)  # type: ignore[arg-type]
+            if self.settings.tune:
+                _tune(found, self.settings.profile)
         return found
 
     def _ptx(self, data: bytes) -> bytes:
@@ -380,6 +383,15 @@ def _registers(function: Any, machine: Profile) -> int:
         return predict(function, machine).registers
     except NvirError:
         return 32
+
+
+def _tune(module: Any, machine: Profile) -> None:
+    """Put the winners of `nvir tune` in the place of the kernels."""
+    from nvir.toolchain import available
+    from nvir.tune.search import tune, tuned
+
+    sass = available("ptxas", "nvdisasm")
+    tuned(module, tune(module, machine, machine.name, judge="sass" if sass else "model"), machine)
 
 
 def machine(arch: str | None, program: str) -> Profile:

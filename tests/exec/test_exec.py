@@ -6,6 +6,8 @@ need a C compiler.
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -223,3 +225,34 @@ def test_wrong_programs_fail_with_the_place(name: str, built, cache: Path):
     assert done.returncode == status
     for text in words:
         assert text in done.stderr
+
+
+@needs_compiler
+def test_the_day_with_a_gpu_runs_against_the_stand_in(cache: Path, tmp_path: Path):
+    done = nvir_exec(
+        cache, "--", sys.executable, "-m", "benchmarks.gpu_day", "--small", "--out",
+        tmp_path / "day",
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "day.json").read_text())
+    assert set(found["examples"].values()) == {"same"}
+    assert set(found["random"].values()) <= {"same", "nothing to compare"}
+    assert all("failed" not in row and row["tuned"] > 0 for row in found["loops"])
+    assert found["not done"] == []
+    measured = profile(str(tmp_path / "day.profile.json"))
+    assert measured.capability == 80
+    assert "| fma.f32 |" in (tmp_path / "day.md").read_text()
+
+
+def test_the_day_with_a_gpu_stops_in_time_and_says_so(tmp_path: Path, monkeypatch):
+    """With no minutes left, every part is on the page as not done."""
+    from benchmarks import gpu_day
+
+    day = gpu_day.GpuDay.__new__(gpu_day.GpuDay)
+    day.given = argparse.Namespace(kernels=5, loops=3, small=True)
+    day.end, day.found, day.machine = 0.0, {"not done": []}, profile("sm_80")
+    day.found["device"] = {"capability": 80, "profile": "sm_80", "clock_khz": 1, "driver": 1}
+    for part in (day.examples, day.random, day.latencies, day.loops):
+        part()
+    assert len(day.found["not done"]) == 4
+    assert "random kernels: 5, for the minutes were over" in day.page()
