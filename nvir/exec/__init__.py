@@ -1,6 +1,6 @@
 """CUDA programs without a GPU: `nvir exec` runs an nvcc-built program on the interpreter.
 
-    standin.c, driver.h   libcudart and libcuda for the program: memory there, kernels here
+    standin.c and *.h     libcudart and libcuda for the program: memory there, kernels here
     build.py              compiles them once, into the user's cache
     server.py             what the program talks to: modules, memory, launches
     facts.py              the device that it sees: attributes, properties, errors

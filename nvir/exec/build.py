@@ -24,7 +24,7 @@ from nvir.toolchain.process import run
 HERE = Path(__file__).parent
 LIBRARY = "libnvir-exec.so"
 NAMES = ("libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13", "libcuda.so.1", "libcuda.so")
-_SOURCES = ("standin.c", "driver.h", "names.txt")
+_SOURCES = ("standin.c", "driver.h", "graph.h", "names.txt")
 _DEFINED = re.compile(r"^(?:static )?[\w ]+?[ *]+(\w+)\([^;]*\) (?:\{|__attr)|^ALSO\((\w+)", re.M)
 
 
@@ -56,7 +56,7 @@ def library(cache: Path | None = None) -> Path:
 
 
 def _compile(compiler: str, folder: Path) -> None:
-    source = "".join((HERE / name).read_text("utf-8") for name in _SOURCES[:2])
+    source = "".join((HERE / name).read_text("utf-8") for name in _SOURCES[:3])
     defined = {name for pair in _DEFINED.findall(source) for name in pair if name}
     lines = []
     for name in (HERE / "names.txt").read_text("utf-8").split():
@@ -65,7 +65,7 @@ def _compile(compiler: str, folder: Path) -> None:
         else:
             lines.append(f'int {name}(void) {{ return nvir_unsupported("{name}"); }}')
     (folder / "unsupported.h").write_text("\n".join(lines), "utf-8")
-    for name in _SOURCES[:2]:
+    for name in _SOURCES[:3]:
         shutil.copy(HERE / name, folder)
     flags = ["-shared", "-fPIC", "-O1", "-fno-strict-aliasing", "-w"]
     _call(compiler, folder, *flags, "standin.c", "-o", LIBRARY, "-ldl", "-lpthread")

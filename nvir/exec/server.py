@@ -259,7 +259,7 @@ class Session:
         facts = (
             len(places) // 2, layout.size, program.dynamic, min(threads, 1024),
             _registers(function, self.settings.profile), program.plan(function).frame.size, 0,
-            module.version[0] * 10 + module.version[1],
+            int("".join(filter(str.isdigit, module.target))),
         )
         return struct.pack(f"<9i{len(places)}i", len(self.kernels), *facts, *places)
 

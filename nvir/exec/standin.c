@@ -49,6 +49,8 @@ typedef struct { const void *data; int id; } Binary;
 typedef struct { char *start; size_t size; int kind; char *host; } Range;
 typedef struct { struct timespec at; int recorded; } Event;
 typedef struct { unsigned flags; int priority; } Stream;
+typedef struct { int (*run)(void *); void *data; } Node;
+typedef struct { Node **nodes; int count; } Graph;
 
 enum { MODULE = 1, KERNEL, VARIABLE, ALLOCATE, FREE, LAUNCH, OBJECT, DROP, OCCUPANCY, ERROR, WROTE, DEVICE };
 enum { DEVICE_MEMORY = 2, HOST_MEMORY = 1, MANAGED_MEMORY = 3 };
@@ -64,6 +66,7 @@ static int device_attributes[256];
 static Kernel *kernels; static int n_kernels;
 static Var *variables; static int n_variables;
 static Range *ranges; static int n_ranges;
+static Graph *capture; /* where operations of streams go while one is captured */
 
 #define GROW(list, n) (((n) & ((n) - 1)) == 0 ? list = realloc(list, sizeof *list * (2 * (n) + 1)) : list)
 #define INSIDE(p) (base && (char *)(p) >= base && (char *)(p) < base + memory_size)
@@ -254,7 +257,7 @@ int cudaMallocAsync(void **p, size_t size, void *stream) { (void)stream; return 
 int cudaMallocFromPoolAsync(void **p, size_t size, void *pool, void *stream) { (void)pool, (void)stream; return allocate(p, size, DEVICE_MEMORY); }
 int cudaFree(void *p) { return release(p); }
 int cudaFreeHost(void *p) { return release(p); }
-int cudaFreeAsync(void *p, void *stream) { (void)stream; return release(p); }
+int cudaFreeAsync(void *p, void *stream) { (void)stream; return capture ? 0 : release(p); }
 int cudaMemGetInfo(size_t *available, size_t *total) {
     READY;
     REFUSE(!available || !total, INVALID_VALUE);
@@ -326,7 +329,6 @@ int cudaMemcpy(void *to, const void *from, size_t size, int kind) {
     REFUSE(size && direction(to, from, kind), kind < 0 || kind > 4 ? 21 : INVALID_VALUE);
     return copy(to, from, size);
 }
-int cudaMemcpyAsync(void *to, const void *from, size_t size, int kind, void *stream) { (void)stream; return cudaMemcpy(to, from, size, kind); }
 int cudaMemcpyPeer(void *to, int a, const void *from, int b, size_t size) { (void)a, (void)b; return copy(to, from, size); }
 int cudaMemcpyPeerAsync(void *to, int a, const void *from, int b, size_t size, void *s) { (void)s; return cudaMemcpyPeer(to, a, from, b, size); }
 int cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, int kind) {
@@ -339,7 +341,6 @@ int cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
     }
     return 0;
 }
-int cudaMemcpy2DAsync(void *to, size_t tp, const void *from, size_t fp, size_t w, size_t h, int kind, void *s) { (void)s; return cudaMemcpy2D(to, tp, from, fp, w, h, kind); }
 int cudaMemset2D(void *p, size_t pitch, int value, size_t width, size_t height) {
     READY;
     REFUSE(width && height && (!INSIDE(p) || !fits(p, pitch * (height - 1) + width)), INVALID_VALUE);
@@ -350,8 +351,6 @@ int cudaMemset2D(void *p, size_t pitch, int value, size_t width, size_t height) 
     return 0;
 }
 int cudaMemset(void *p, int value, size_t size) { return cudaMemset2D(p, size, value, size, 1); }
-int cudaMemsetAsync(void *p, int value, size_t size, void *s) { (void)s; return cudaMemset(p, value, size); }
-int cudaMemset2DAsync(void *p, size_t pitch, int value, size_t w, size_t h, void *s) { (void)s; return cudaMemset2D(p, pitch, value, w, h); }
 int cudaMemset3D(Pitched p, int value, Triple e) {
     for (size_t z = 0; z < e.z; z++) {
         int error = cudaMemset2D(p.ptr + z * p.pitch * p.ysize, p.pitch, value, e.x, e.y);
@@ -383,7 +382,6 @@ int cudaMemcpy3D(const Copy3D *c) {
         }
     return 0;
 }
-int cudaMemcpy3DAsync(const Copy3D *c, void *stream) { (void)stream; return cudaMemcpy3D(c); }
 
 int cudaMemPrefetchAsync(void) { return ready(); }
 int cudaMemPrefetchAsync_v2(void) { return ready(); }
@@ -607,6 +605,22 @@ static int found(Kernel **k, const void *host) {
     return note(e ? e : resolve(*k, module));
 }
 
+static void add_node(Graph *g, int (*run)(void *), const void *data, size_t size) {
+    GROW(g->nodes, g->count);
+    Node *n = g->nodes[g->count++] = calloc(1, sizeof *n);
+    n->run = run, n->data = memcpy(malloc(size), data, size);
+}
+
+static int send_launch(void *data) {
+    if (broken) return note(broken);
+    pthread_mutex_lock(&lock);
+    while (pending > 64) take_answer();
+    send_all(data, ((uint32_t *)data)[1] + 8);
+    pending++;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
 /* args: addresses of the arguments, or, where `packed` is given, the bytes of the parameters */
 static int launch(Kernel *k, dim3 g, dim3 b, void **args, const void *packed, size_t smem, const dim3 *cluster, int cooperative) {
     uint64_t threads = (uint64_t)b.x * b.y * b.z;
@@ -622,11 +636,8 @@ static int launch(Kernel *k, dim3 g, dim3 b, void **args, const void *packed, si
     if (packed) memcpy(m.data, packed, bytes);
     else for (int n = 0; n < k->facts[0]; n++) memcpy(m.data + k->places[2 * n], args[n], k->places[2 * n + 1]);
     m.size = offsetof(typeof(m), data) - 8 + bytes;
-    pthread_mutex_lock(&lock);
-    while (pending > 64) take_answer();
-    send_all(&m, m.size + 8);
-    pending++;
-    pthread_mutex_unlock(&lock);
+    if (!capture) return send_launch(&m);
+    add_node(capture, send_launch, &m, m.size + 8);
     return 0;
 }
 
@@ -746,13 +757,7 @@ int cudaStreamGetFlags(void *stream, unsigned *flags) { *flags = (uintptr_t)stre
 int cudaStreamGetPriority(void *stream, int *priority) { *priority = (uintptr_t)stream < 16 ? 0 : ((Stream *)stream)->priority; return 0; }
 int cudaStreamGetId(void *stream, unsigned long long *id) { *id = (uintptr_t)stream; return 0; }
 int cudaStreamGetDevice(void *stream, int *device) { (void)stream; *device = 0; return 0; }
-int cudaStreamIsCapturing(void *stream, int *status) { (void)stream; *status = 0; return 0; }
-int cudaStreamGetCaptureInfo(void *stream, int *status) { (void)stream; *status = 0; return 0; }
-int cudaStreamGetCaptureInfo_v2(void *stream, int *status) { (void)stream; *status = 0; return 0; }
-int cudaStreamGetCaptureInfo_v3(void *stream, int *status) { (void)stream; *status = 0; return 0; }
-int cudaThreadExchangeStreamCaptureMode(int *mode) { (void)mode; return 0; }
 int cudaStreamAddCallback(void *stream, void (*f)(void *, int, void *), void *data, unsigned flags) { (void)flags; int e = ready(); f(stream, e, data); return 0; }
-int cudaLaunchHostFunc(void *stream, void (*f)(void *), void *data) { (void)stream; READY; f(data); return 0; }
 
 int cudaEventCreateWithFlags(void **event, unsigned flags) { (void)flags; READY; REFUSE(!event, INVALID_VALUE); *event = calloc(1, sizeof(Event)); return 0; }
 int cudaEventCreate(void **event) { return cudaEventCreateWithFlags(event, 0); }
@@ -761,6 +766,7 @@ int cudaEventRecord(Event *event, void *stream) {
     (void)stream;
     READY;
     REFUSE(!event, BAD_HANDLE);
+    if (capture) return 0;
     clock_gettime(CLOCK_MONOTONIC, &event->at);
     event->recorded = 1;
     return 0;
@@ -854,6 +860,7 @@ int cudaGetDriverEntryPoint(const char *name, void **p, unsigned long long flags
 }
 int cudaGetDriverEntryPointByVersion(const char *name, void **p, unsigned version, unsigned long long flags, int *status) { (void)version; return cudaGetDriverEntryPoint(name, p, flags, status); }
 
+#include "graph.h"
 #include "driver.h"
 #include "unsupported.h"
 

@@ -138,11 +138,11 @@ def test_check_ends_the_program_and_stats_print_a_table(driver):
 def test_what_is_not_answered_says_its_name(cache: Path):
     text = (
         "import ctypes; c = ctypes.CDLL('libcudart.so.12'); "
-        "print(c.cudaGraphClone(), c.cudaGetLastError())"
+        "print(c.cudaIpcGetMemHandle(), c.cudaGetLastError())"
     )
     done = nvir_exec(cache, "--", sys.executable, "-c", text)
     assert done.stdout == "801 801\n"
-    assert "cudaGraphClone is not supported" in done.stderr
+    assert "cudaIpcGetMemHandle is not supported" in done.stderr
 
 
 def test_a_program_that_is_not_there_is_a_diagnostic(cache: Path):
