@@ -195,7 +195,12 @@ class Session:
         if isinstance(found, bytes):
             from nvir.ptx.reader import read_ptx
 
-            found = self.modules[number - 1] = read_ptx(self._ptx(found))
+            texts = [self._ptx(x) for x in _containers(found)]
+            if len(texts) > 1:
+                from nvir.exec.link import link_ptx
+
+                texts = [link_ptx([x.decode() for x in texts]).encode()]
+            found = self.modules[number - 1] = read_ptx(texts[0])
             if self.settings.passes:
                 from nvir.passes.driver import run_passes
 
@@ -373,6 +378,18 @@ class _Refused(Exception):
     def __init__(self, code: int) -> None:
         self.code = code
         super().__init__(f"error {code}")
+
+
+def _containers(data: bytes) -> list[bytes]:
+    """The containers of fat binaries one behind the other; anything else is one."""
+    from nvir.toolchain.fatbin import CONTAINER, container_size
+
+    found, at = [], 0
+    while data.startswith(struct.pack("<I", CONTAINER), at):
+        size = container_size(data[at : at + 16])
+        found.append(data[at : at + size])
+        at += size + -size % 8
+    return found or [data]
 
 
 def _registers(function: Any, machine: Profile) -> int:

@@ -45,7 +45,7 @@ typedef struct {
     int dynamic;
 } Kernel;
 typedef struct { const void *host; const char *name; int module; void **managed; char *address; size_t size; } Var;
-typedef struct { const void *data; int id; } Binary;
+typedef struct { const void *data, **linked; int id; } Binary; /* linked: the containers of -rdc=true */
 typedef struct { char *start; size_t size; int kind; char *host; } Range;
 typedef struct { struct timespec at; int recorded; } Event;
 typedef struct { unsigned flags; int priority; } Stream;
@@ -489,6 +489,7 @@ static size_t container(const void *data) { /* bytes of a fat binary's container
 void **__cudaRegisterFatBinary(void *wrapper) {
     Binary *b = calloc(1, sizeof *b);
     b->data = *(void **)((char *)wrapper + 8);
+    if (((int *)wrapper)[1] == 2) b->linked = *(const void ***)((char *)wrapper + 16);
     return (void **)b;
 }
 void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
@@ -505,7 +506,14 @@ static int binary_number(void **handle) {
 static int module_of(int number, int *id) {
     Binary *b = binaries[number];
     int e = 0;
-    if (!b->id && b->data) e = load(b->data, container(b->data), &b->id);
+    if (!b->id && b->linked && b->linked[0]) {
+        size_t size = 0;
+        for (int k = 0; b->linked[k]; k++) size += (container(b->linked[k]) + 7) & ~7ul;
+        char *all = calloc(1, size), *to = all;
+        for (int k = 0; b->linked[k]; to += (container(b->linked[k]) + 7) & ~7ul, k++) memcpy(to, b->linked[k], container(b->linked[k]));
+        e = load(all, size, &b->id);
+        free(all);
+    } else if (!b->id && b->data) e = load(b->data, container(b->data), &b->id);
     *id = b->id;
     return e;
 }

@@ -19,6 +19,7 @@ import pytest
 from nvir import toolchain
 from nvir.exec.build import library
 from nvir.exec.facts import attributes, error_text, properties, property_bytes
+from nvir.exec.link import link_ptx
 from nvir.sm.profile import profile
 
 HERE = Path(__file__).parent / "programs"
@@ -157,6 +158,58 @@ def test_without_a_compiler_the_message_says_so(monkeypatch, tmp_path: Path):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(Exception, match="C compiler"):
         library(tmp_path)
+
+
+FIRST = """
+.version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 r) twice (.param .b32 x);
+.extern .global .align 4 .u32 table[2];
+.global .align 1 .b8 text[3] = {65, 66, 0};
+.visible .entry k(.param .u64 out)
+{
+    .reg .b32 %r<4>; .reg .b64 %d<2>;
+    ld.param.u64 %d1, [out];
+    ld.global.u32 %r1, [table+4];
+    { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call (b), twice, (a);
+      ld.param.b32 %r2, [b]; }
+    ld.global.u8 %r3, [text];
+    add.u32 %r2, %r2, %r3;
+    st.global.u32 [%d1], %r2;
+    ret;
+}
+"""
+SECOND = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .global .align 4 .u32 table[2] = {3, 5};
+.global .align 1 .b8 text[3] = {1, 2, 0};
+.visible .func (.param .b32 r) twice (.param .b32 x)
+{
+    .reg .b32 %r<4>;
+    ld.param.b32 %r1, [x];
+    ld.global.u8 %r2, [text];
+    mad.lo.u32 %r1, %r1, 2, %r2;
+    st.param.b32 [r], %r1;
+    ret;
+}
+"""
+
+
+def test_modules_are_linked_and_local_names_kept_apart():
+    import numpy as np
+
+    import nvir
+
+    assert link_ptx([FIRST]) == FIRST
+    for texts in ([FIRST, SECOND], [SECOND, FIRST]):
+        out = np.zeros(1, np.uint32)
+        nvir.launch(nvir.read_ptx(link_ptx(texts)), "k", 1, 1, [out])
+        assert out[0] == 2 * 5 + 1 + 65
+    with pytest.raises(nvir.NvirError):  # nobody defines `twice`
+        nvir.launch(nvir.read_ptx(link_ptx([FIRST, FIRST])), "k", 1, 1, [out])
 
 
 def test_properties_have_the_layouts_of_both_releases():
