@@ -118,6 +118,19 @@ int cuLibraryGetKernel(Kernel **kernel, Module *library, const char *name) { ret
 int cuLibraryGetGlobal(Pointer *p, size_t *size, Module *library, const char *name) { return cuModuleGetGlobal(p, size, library, name); }
 int cuKernelGetFunction(Kernel **function, Kernel *kernel) { *function = kernel; return 0; }
 
+/* The driver's linker takes one PTX module; what it "links" is that text again. */
+typedef struct { char *text; size_t size; } Linker;
+int cuLinkCreate(unsigned n, int *options, void **values, Linker **linker) { (void)n, (void)options, (void)values; *linker = calloc(1, sizeof **linker); return ready(); }
+int cuLinkAddData(Linker *l, int type, const void *data, size_t size) {
+    if (type != 1 || l->text) return nvir_unsupported("linking anything but one PTX module by cuLinkAddData");
+    l->text = memcpy(calloc(1, size + 1), data, size), l->size = size + 1;
+    return 0;
+}
+int cuLinkComplete(Linker *l, void **image, size_t *size) { REFUSE(!l->text, INVALID_VALUE); *image = l->text; if (size) *size = l->size; return 0; }
+int cuLinkDestroy(Linker *l) { (void)l; return 0; } /* the image may still be in use */
+ALSO(cuLinkCreate_v2, cuLinkCreate);
+ALSO(cuLinkAddData_v2, cuLinkAddData);
+
 int cuMemAlloc(Pointer *p, size_t size) { REFUSE(!size, INVALID_VALUE); return allocate((void **)p, size, DEVICE_MEMORY); }
 ALSO(cuMemAlloc_v2, cuMemAlloc);
 int cuMemAllocAsync(Pointer *p, size_t size, void *stream) { (void)stream; return cuMemAlloc(p, size); }
@@ -210,7 +223,10 @@ int cuFuncGetAttribute(int *value, int what, Kernel *k) {
     *value = what < 6 ? k->facts[fact[what]] : what == 6 ? device_attributes[75] * 10 + device_attributes[76] : what == 8 ? k->dynamic : 0;
     return 0;
 }
+int cuKernelGetAttribute(int *value, int what, Kernel *k, int device) { (void)device; return cuFuncGetAttribute(value, what, k); }
 int cuFuncSetAttribute(Kernel *k, int what, int value) { if (what == 8) k->dynamic = value; return ready(); }
+int cuKernelSetAttribute(int what, int value, Kernel *k, int device) { (void)device; return cuFuncSetAttribute(k, what, value); }
+
 int cuFuncSetCacheConfig(Kernel *k, int config) { (void)k, (void)config; return 0; }
 int cuFuncGetName(const char **name, Kernel *k) { *name = k->name; return 0; }
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Kernel *k, int threads, size_t smem) { READY; return occupancy(blocks, k, threads, smem); }
