@@ -18,6 +18,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from nvir.ir.bulk import freeze
 from nvir.ir.errors import NvirError, ParseError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
@@ -46,7 +47,7 @@ def read_with_language(
     gc.disable()
     try:
         module, language = load_as(path, arch, level=level)
-        gc.freeze()
+        freeze()
     finally:
         gc.enable()
     for warning in module.diagnostics:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 LEAST = 100_000
+FEW = 5_000  # new objects that the collector may as well walk
+_frozen = False  # whether `freeze` was called
 _new = 0  # objects that no collection has walked yet
 _limit = LEAST  # so many of them make a full collection due
 
@@ -28,14 +30,22 @@ def bulk() -> Iterator[None]:
             _settle()
 
 
+def freeze() -> None:
+    """Let the collector never walk what there is; for a process that soon ends."""
+    global _frozen
+    gc.freeze()
+    _frozen = True
+
+
 def _settle() -> None:
     """Take what was made for long-lived: freezing and unfreezing moves it behind the young objects
     that the next collection walks. A quarter of all objects makes a full collection due, as
     CPython has it, for what is dropped hangs together in circles."""
     global _new, _limit
-    if gc.get_freeze_count():  # the user's own choice
+    made = gc.get_count()[0]
+    if _frozen or made < FEW or gc.get_freeze_count():  # which walks them all: the user's choice
         return
-    _new += gc.get_count()[0]
+    _new += made
     if _new < _limit:
         gc.freeze()
         gc.unfreeze()

@@ -28,6 +28,7 @@ def test_the_collector_pauses_and_goes_on():
 
 
 def test_dropped_circles_are_collected_when_enough_is_new(monkeypatch):
+    monkeypatch.setattr(bulk_module, "FEW", 0)
     monkeypatch.setattr(bulk_module, "LEAST", 500)
     monkeypatch.setattr(bulk_module, "_limit", 500)
     monkeypatch.setattr(bulk_module, "_new", 0)
@@ -40,7 +41,8 @@ def test_dropped_circles_are_collected_when_enough_is_new(monkeypatch):
     assert alive[0]() is None
 
 
-def test_what_the_user_froze_stays_frozen():
+def test_what_the_user_froze_stays_frozen(monkeypatch):
+    monkeypatch.setattr(bulk_module, "FEW", 0)
     gc.freeze()
     try:
         with bulk():
@@ -48,3 +50,16 @@ def test_what_the_user_froze_stays_frozen():
         assert gc.get_freeze_count() > 0
     finally:
         gc.unfreeze()
+
+
+def test_what_is_frozen_is_not_counted_for_little_work(monkeypatch):
+    """Counting walks all that is frozen: a command that froze its module would do so each time."""
+    monkeypatch.setattr(bulk_module.gc, "get_freeze_count", lambda: 1 / 0)
+    gc.collect(0)
+    with bulk():
+        pass
+    monkeypatch.setattr(bulk_module, "FEW", 0)
+    monkeypatch.setattr(bulk_module, "_frozen", True)
+    with bulk():
+        rings = [Ring() for _ in range(1000)]
+    assert rings

@@ -93,12 +93,31 @@ class Lattice:
             while self._again:
                 self._visit(self._again.pop())
             if self._blocks:
-                block = self._blocks.pop()
-                self.walked.add(block)
-                i = block.first
-                while i is not None:
+                self._walk(self._blocks.pop())
+
+    def _walk(self, block: Block) -> None:
+        """Visit a block's instructions for the first time. Nobody need be told: what reads a value
+        of the block comes behind it, phis when an edge to them is taken behind it, too."""
+        self.walked.add(block)
+        known, varying, kinds = self.known, self.varying, self._kinds
+        i = block.first
+        while i is not None:
+            kind = kinds.get(i.form)
+            if kind == _NEVER:
+                varying.add(i)
+            elif kind == _PLAIN:
+                for v in i._operands:
+                    if v not in known and v.__class__ is not Constant:
+                        if v in varying or v.__class__ is not Instruction:
+                            varying.add(i)
+                        else:
+                            self._visit(i, first=True)
+                        break
+                else:
                     self._visit(i, first=True)
-                    i = i.next
+            else:
+                self._visit(i, first=True)
+            i = i.next
 
     def _reach(self, block: Block) -> None:
         self.reached.add(block)
@@ -134,7 +153,9 @@ class Lattice:
         if new == _VARYING:
             self.known.pop(i, None)
             self.varying.add(i)
-        self._fell(i, first)
+        if not first:
+            again, walked = self._again, self.walked
+            again += [user for user in i.users if user.block in walked]
 
     def _compute(self, i: Instruction, kind: int) -> int | None:
         """The value of an instruction from those of its operands; None while one is unknown."""
@@ -160,14 +181,6 @@ class Lattice:
         if f.op.fold is None and not (self.approximate and f.name in APPROXIMATE):
             return _NEVER
         return _CHOOSES if f.guard is not None else _PLAIN
-
-    def _fell(self, i: Instruction, first: bool) -> None:
-        # A block that is yet to be walked must not be left before it: what it leads to would be
-        # worked out from values that nobody has looked at.
-        again, block, walked = self._again, i.block, self.walked
-        for user in i.users:
-            if user.block in walked and not (first and user.block is block and not user.is_phi):
-                again.append(user)
 
     def _meet(self, phi: Instruction) -> int | None:
         """What the edges that can be taken agree on; None while there is none."""
