@@ -22,7 +22,8 @@ from collections import Counter
 import nvir
 from nvir.ir.loops import natural_loops
 from nvir.sm.profile import profile
-from nvir.sm.simulate import code_stream, loop_stream, simulate, stall_sum
+from nvir.sm.simulate import loop_stream, simulate
+from nvir.sm.simulate.body import code_stream, stall_sum
 from nvir.toolchain import bodies, ptxas
 from nvir.toolchain.errors import ToolMissing
 

@@ -13,6 +13,8 @@ Cost     Linear in the instructions and in the live-out sets.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.ir import PRED, Block, Function, Instruction, Location, Loop, Type, Value
 
@@ -111,9 +113,30 @@ def register_pressure(function: Function, live: Liveness | None = None) -> Regis
     return result
 
 
+def loop_pressures(loops: Sequence[Loop], live: Liveness) -> dict[Block, int]:
+    """The largest count within each of some loops, by their headers. Walks their blocks alone."""
+    blocks = dict.fromkeys(b for x in loops for b in x.blocks)
+    peaks = {b: max([n for _, n, _ in _counts(b, live)], default=0) for b in blocks}
+    return {x.header: max([peaks[b] for b in x.blocks], default=0) for x in loops}
+
+
 def _walk(block: Block, result: RegisterPressure, counts: bool) -> None:
-    """Counts of one block, last instruction first, then put in order."""
-    alive = set(result.live.live_out_values(block))
+    peak = 0
+    for i, n, n_pred in _counts(block, result.live):
+        result.instructions.append(i)
+        result.counts.append(n)
+        result.predicates.append(n_pred)
+        peak = max(peak, n)
+        if counts:
+            result.max_predicates = max(result.max_predicates, n_pred)
+            if n > result.max_live or result.peak is None:
+                result.max_live, result.peak = n, i
+    result.block_max[block] = peak
+
+
+def _counts(block: Block, live: Liveness) -> list[tuple[Instruction, int, int]]:
+    """Registers and predicates at each instruction: last one first, then put in order."""
+    alive = set(live.live_out_values(block))
     registers = predicates = 0
     for v in alive:
         if v.type is PRED:
@@ -151,14 +174,4 @@ def _walk(block: Block, result: RegisterPressure, counts: bool) -> None:
             predicates += phi.type is PRED
     found.extend((phi, registers, predicates) for phi in phis)
     found.reverse()
-    peak = 0
-    for i, n, n_pred in found:
-        result.instructions.append(i)
-        result.counts.append(n)
-        result.predicates.append(n_pred)
-        peak = max(peak, n)
-        if counts:
-            result.max_predicates = max(result.max_predicates, n_pred)
-            if n > result.max_live or result.peak is None:
-                result.max_live, result.peak = n, i
-    result.block_max[block] = peak
+    return found

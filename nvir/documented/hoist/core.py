@@ -26,9 +26,10 @@ from functools import cached_property
 
 import attrs
 
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.hoisting.nest import Nest, is_fetch
 from nvir.analysis.hoisting.region import HoistRegion, closed
-from nvir.analysis.pressure import RegisterPressure, register_pressure
+from nvir.analysis.pressure import loop_pressures
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode, Policy381
@@ -91,8 +92,9 @@ class Core:
         self.counts: dict[Block, tuple[int, int]] = {}  # header and body weights by loop
 
     @cached_property
-    def pressure(self) -> RegisterPressure:
-        return register_pressure(self.nest.function)
+    def pressures(self) -> dict[Block, int]:
+        """The largest within each loop, by its header."""
+        return loop_pressures(self.nest.loops, Analyses.of(self.nest.function).liveness)
 
     def boundaries(self, region: HoistRegion) -> Boundaries:
         permitted = self.knobs(region.loop.header).permitted
@@ -207,7 +209,7 @@ class Core:
             return False
         if k.scoreboards is not None and self._waiting(loop) > k.scoreboards:
             return False
-        return 100 * self.pressure.of_loop(loop) <= k.pressure * tables.REGISTERS.value
+        return 100 * self.pressures[loop.header] <= k.pressure * tables.REGISTERS.value
 
     def _waiting(self, loop: Loop) -> Fraction:
         """The share of a loop's instructions, in percent, that a scoreboard guards."""

@@ -25,6 +25,7 @@ import functools
 
 import attrs
 
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
 from nvir.analysis.pressure import register_pressure
 from nvir.analysis.source_loops import has_pragma
@@ -457,7 +458,7 @@ class _Flow:
     @functools.cached_property
     def predicates(self) -> dict[Block, int]:
         """Most predicates that are live at an instruction of each block."""
-        pressure = register_pressure(self.function)
+        pressure = register_pressure(self.function, Analyses.of(self.function).liveness)
         most: dict[Block, int] = {}
         for i, n in zip(pressure.instructions, pressure.predicates, strict=True):
             if n and i.block is not None:

@@ -25,8 +25,8 @@ from __future__ import annotations
 import attrs
 
 from nvir.analysis.held import held_in_place
-from nvir.analysis.liveness import Liveness, liveness
-from nvir.analysis.pressure import register_pressure
+from nvir.analysis.liveness import Liveness
+from nvir.analysis.pressure import loop_pressures
 from nvir.ir import Block, Function, Instruction, Loop, ScalarType, Value, form
 from nvir.ir.ssa.repair import home_of, obstacle, repair
 from nvir.passes.context import Context
@@ -58,18 +58,19 @@ def run(function: Function, ctx: Context) -> bool:
     loops = ctx.analyses(function).loops
     if not loops:
         return False
-    live = liveness(function)
-    pressure = register_pressure(function, live)
+    live = ctx.analyses(function).liveness
+    pressures = loop_pressures(loops, live)
     held = held_in_place(function)
-    code = _SplitCode(function)
+    code: _SplitCode | None = None
     moves: Moves = {}
     for loop in loops:
-        limit, most = ctx.options.limit, pressure.of_loop(loop)
+        limit, most = ctx.options.limit, pressures[loop.header]
         if most < limit:
             ctx.remark(LOW, loop, pressure=most, limit=limit)
         elif not region.is_canonical(loop):
             ctx.remark(region.NOT_CANONICAL, loop, done="split")
         else:
+            code = code or _SplitCode(function)
             values, made = _split(loop, live, held, code, moves)
             if made:
                 ctx.count("moves", made)

@@ -32,10 +32,9 @@ from collections.abc import Mapping
 import attrs
 
 from nvir.analysis.affine import AffineForms
-from nvir.analysis.analyses import Analyses
 from nvir.analysis.held import held_in_place
 from nvir.analysis.induction import InductionVariable, Recomputed, induction_variables, is_invariant
-from nvir.analysis.pressure import RegisterPressure, register_pressure, width
+from nvir.analysis.pressure import loop_pressures, width
 from nvir.ir import SCALARS, Block, Form, Function, Instruction, Loop, OpKind, ScalarType, form
 from nvir.ir.ssa.rewrite import substitute
 from nvir.ir.values import Constant, Value, integer
@@ -84,25 +83,25 @@ def run(function: Function, ctx: Context) -> bool:
         return False
     changed = False
     held = held_in_place(function)
-    pressure = register_pressure(function)
-    forms = Analyses.of(function).affine
-    for loop in ctx.analyses(function).loops[::-1]:
+    known = ctx.analyses(function)
+    loops, forms = known.loops[::-1], known.affine
+    pressures = loop_pressures([x for x in loops if region.is_canonical(x)], known.liveness)
+    for loop in loops:
         if not region.is_canonical(loop):
             ctx.remark(region.NOT_CANONICAL, loop, done="reduced")
             continue
-        work = _Reduction(loop, ctx, forms, pressure, held)
+        work = _Reduction(loop, ctx, forms, pressures[loop.header], held)
         changed |= work.run()
     return changed
 
 
 class _Reduction:
     def __init__(
-        self, loop: Loop, ctx: Context, forms: AffineForms, pressure: RegisterPressure,
-        held: frozenset[Value],
+        self, loop: Loop, ctx: Context, forms: AffineForms, live: int, held: frozenset[Value],
     ) -> None:
         self.loop, self.ctx, self.forms, self.held = loop, ctx, forms, held
         self.inside = loop.members
-        self.live = pressure.of_loop(loop)
+        self.live = live
         self.linear: dict[Value, Linear] = {}
         self.made: list[tuple[Instruction, Instruction]] = []  # root, its phi
 

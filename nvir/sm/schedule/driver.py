@@ -27,7 +27,6 @@ from nvir.ir.errors import Unsupported
 from nvir.sm.graph import DependenceGraph, GraphError
 from nvir.sm.mii import MinimumII, Recurrence, ResourceUse, minimum_ii
 from nvir.sm.schedule import cpsat
-from nvir.sm.schedule.anneal import Annealer
 from nvir.sm.schedule.check import require_schedule
 from nvir.sm.schedule.ims import BUDGET_RATIO, Weighted, place_by_height, weights_at
 from nvir.sm.schedule.intervals import IntervalSearch
@@ -211,6 +210,8 @@ def _of_few_registers(
     if thorough and best.max_live > least:
         table = ReservationTable.of(graph, ii, best.times, best.table.pipes)
         if table is not None:
+            from nvir.sm.schedule.anneal import Annealer
+
             times = Annealer(graph, table, best.times, values, weights).run()
             live = measure(values, ii, times).max_live
             if live < best.max_live:

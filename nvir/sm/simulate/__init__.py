@@ -8,15 +8,6 @@ engine    cycle after cycle: which warp issues what, and why the others do not
 result    cycles an iteration, stall reasons, pipe utilisation, a timeline
 """
 
-from nvir.sm.simulate.body import (
-    BodyTime,
-    LoopTime,
-    body_stream,
-    body_time,
-    code_stream,
-    line_frequencies,
-    stall_sum,
-)
 from nvir.sm.simulate.engine import loop_cycles, simulate, throughput
 from nvir.sm.simulate.memory import Memory
 from nvir.sm.simulate.result import Event, Simulation
@@ -31,7 +22,6 @@ from nvir.sm.simulate.stream import (
 )
 
 __all__ = [
-    "BodyTime", "Event", "LoopTime", "Memory", "Simulation", "Slot", "Stream", "Wait",
-    "body_stream", "body_time", "code_stream", "least_cycles", "line_frequencies", "loop_cycles",
-    "loop_stream", "schedule_stream", "simulate", "slot_of", "stall_sum", "throughput",
+    "Event", "Memory", "Simulation", "Slot", "Stream", "Wait", "least_cycles", "loop_cycles",
+    "loop_stream", "schedule_stream", "simulate", "slot_of", "throughput",
 ]
