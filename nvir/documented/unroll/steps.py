@@ -374,8 +374,8 @@ class _Flow:
 
     def _staying(self, loop: Loop) -> set[Block]:
         return {
-            b for child in loop.children for b in child.blocks
-            if has_pragma(child) or b in self.inherited
+            b for child in loop.children for stays in [has_pragma(child)] for b in child.blocks
+            if stays or b in self.inherited
         }
 
     def _factor(

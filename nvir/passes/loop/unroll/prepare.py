@@ -80,6 +80,9 @@ class CopyRegion:
             around = around.around
 
 
+_BlockRefusal = tuple[tuple[Refusal, str] | None, Instruction | None]
+
+
 class Refusals:
     """What keeps loops of a function from being copied. Divergence is worked out when asked."""
 
@@ -87,6 +90,8 @@ class Refusals:
         self.function = function
         self._divergence: Divergence | None = None
         self._sideways = {b for _, b in function.irreducible_edges}
+        self._blocks: dict[Block, _BlockRefusal] = {}  # at a count of edits: nests ask again
+        self._edits = function.edits
 
     @functools.cached_property
     def held(self) -> frozenset[Value]:
@@ -97,19 +102,28 @@ class Refusals:
         """The refusal and what caused it, None if the loop can be copied."""
         if loop.header is self.function.entry:
             return Refusal.ENTRY, ""
+        if self._edits != self.function.edits:
+            self._blocks.clear()
+            self._edits = self.function.edits
         convergent: Instruction | None = None
         for block in loop.blocks:
-            if block in self._sideways:
-                return Refusal.IRREDUCIBLE, ""
-            for i in block:
-                found = self._of_instruction(i)
-                if found is not None:
-                    return found
-                if i.form.convergent and convergent is None:
-                    convergent = i
+            known = self._blocks.get(block)
+            if known is None:
+                known = self._blocks[block] = self._of_block(block)
+            found, first = known
+            if found is not None:
+                return found
+            convergent = convergent or first
         if convergent is not None and self._parts(loop):
             return Refusal.CONVERGENT, convergent.form.spelling
         return None
+
+    def _of_block(self, block: Block) -> _BlockRefusal:
+        """The refusal of a block, and its first convergent instruction."""
+        if block in self._sideways:
+            return (Refusal.IRREDUCIBLE, ""), None
+        found = next(filter(None, map(self._of_instruction, block)), None)
+        return found, next((i for i in block if i.form.convergent), None)
 
     def _of_instruction(self, i: Instruction) -> tuple[Refusal, str] | None:
         f = i.form
