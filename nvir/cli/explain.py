@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -29,6 +30,8 @@ from nvir.ir.module import Module
 
 if TYPE_CHECKING:
     from nvir.passes.knobs import Policy
+    from nvir.report.explain.noted import Compared
+    from nvir.sm.profile import Profile
 
 
 @click.command("explain")
@@ -49,6 +52,8 @@ if TYPE_CHECKING:
 )
 @click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
               help="Dynamic shared memory at launch.")
+@click.option("--compare", is_flag=True,
+              help="What the notes, the observed rules and the installed ptxas each do with it.")
 @click.option("--no-vary", is_flag=True, help="Do not look for knobs that change a decision.")
 @click.option(
     "--verbose", is_flag=True,
@@ -59,19 +64,21 @@ if TYPE_CHECKING:
 @reports_errors
 def command(
     file: str, which: str | None, kernel: str | None, arch: str | None, profile: str | None,
-    policy: Policy, knobs: tuple[str, ...], block: int | None, dynamic_smem: int, no_vary: bool,
-    verbose: bool, as_json: bool, output: str | None,
+    policy: Policy, knobs: tuple[str, ...], block: int | None, dynamic_smem: int,
+    compare: bool, no_vary: bool, verbose: bool, as_json: bool, output: str | None,
 ) -> None:
     """Explain a loop of FILE: what the compilers make of it and why, and what would change that.
 
     Shows structure, trip count, the loop of the source, the decision of every loop pass, and what
     each unroll factor costs and gains; with --verbose the numbers that decided and the knobs that
-    would change a decision with the value from which they do.
+    would change a decision with the value from which they do. With --policy documented also the
+    trace: each step of the notes with its row, its inputs and its outcome.
 
     \b
     Examples:
       nvir explain kernel.ptx --loop 2
       nvir explain kernel.ptx --knob UnrollBudget=300 --arch sm_90 --verbose
+      nvir explain kernel.ptx --policy documented --compare
     """
     from nvir.passes.knobs import Knobs
     from nvir.report.explain.loop import explain
@@ -88,11 +95,21 @@ def command(
     made = explain(
         function, loop, module, machine, arch=arch, knobs=settings,
         launch=Launch(block, dynamic_smem), vary=not no_vary and (verbose or as_json),
+        compared=_compared(function, loop, module, machine, arch, file) if compare else (),
     )
     if as_json:
         write_output(output, json.dumps(made.to_json(), indent=2, ensure_ascii=False) + "\n")
     else:
         write_output(output, explain_text(made, page_width(output), verbose))
+
+
+def _compared(
+    function: Function, loop: Loop, module: Module, machine: Profile, arch: str | None, file: str
+) -> tuple[Compared, ...]:
+    from nvir.report.explain.noted import compare
+
+    path = Path(file) if file.endswith(".ptx") else None
+    return compare(function, loop, module, machine, arch or module.target, path)
 
 
 def _chosen(

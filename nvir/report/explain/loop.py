@@ -30,6 +30,7 @@ from nvir.report.explain.factors import (
     factor_table,
     size_of,
 )
+from nvir.report.explain.noted import Compared, events_json, noted_events
 from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.lines import LiveValue, explain_values
 from nvir.report.model import (
@@ -49,6 +50,7 @@ from nvir.sm.profile import Profile
 from nvir.sm.schedule.loops import schedule_loop
 
 if TYPE_CHECKING:
+    from nvir.ir.text.trace import TraceEvent
     from nvir.sm.loopgraph import LoopGraph
     from nvir.sm.schedule.loops import LoopSchedule
 
@@ -93,6 +95,8 @@ class Explanation:
     pipeline    what a modulo schedule would reach
     pipelined   (cycles an iteration as the body is ordered, as pipelined) at `WARPS` warps
     registers   of the whole function, with what is unrolled in it
+    trace       of policy `documented`: what each noted step did
+    compared    the noted decisions beside the real compiler's, where that was asked for
     """
 
     function: str
@@ -118,6 +122,8 @@ class Explanation:
     peak: Peak | None
     source_loop: SourceLoopReport
     advice: tuple[Advice, ...] = ()
+    trace: tuple[TraceEvent, ...] = ()
+    compared: tuple[Compared, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The document of schema `nvir.explain/1`, as plain JSON types."""
@@ -154,6 +160,8 @@ class Explanation:
                 for r in self.factors
             ],
             "peak": None if self.peak is None else attrs.asdict(self.peak),
+            **({"trace": events_json(self.trace)} if self.trace else {}),
+            **({"compared": [attrs.asdict(c) for c in self.compared]} if self.compared else {}),
         }
 
 
@@ -177,10 +185,12 @@ def is_chosen(row: FactorRow, unroll: UnrollDecision) -> bool:
 def explain(
     function: Function, loop: Loop, module: Module, machine: Profile, *, arch: str | None = None,
     knobs: Knobs | None = None, launch: Launch = AS_DECLARED, vary: bool = True,
+    compared: tuple[Compared, ...] = (),
 ) -> Explanation:
     """The explanation of a loop of a function with fresh annotations.
 
-    `knobs` also carries the policy. `vary` looks for knobs that would change a decision.
+    `knobs` also carries the policy. `vary` looks for knobs that would change a decision;
+    `compared` is what `nvir.report.explain.noted.compare` said.
     """
     knobs = knobs if knobs is not None else Knobs()
     target = arch or module.target
@@ -220,6 +230,7 @@ def explain(
         blocks_per_sm(function, registers, machine, launch)
         if function.kind == "entry" else None,
         rows, _peak(loop, module, facts), mine, tuple(found),
+        noted_events(asked) if knobs.policy == "documented" else (), compared,
     )
 
 

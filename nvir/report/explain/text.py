@@ -64,6 +64,8 @@ def explain_text(e: Explanation, width: int = WIDTH, verbose: bool = False) -> s
         out += _row(name, lines, tag, width)
     out += _factors(e)
     out += _live(e, width)
+    out += _compared(e, width)
+    out += _trace(e, width)
     return "\n".join(line.rstrip() for line in out) + "\n"
 
 
@@ -285,3 +287,37 @@ def _natural(v: LiveValue) -> tuple[tuple[str, int], ...]:
 def _names(group: list[LiveValue]) -> str:
     first, last = group[0].name, group[-1].name
     return first if len(group) == 1 else f"{first} {'…' if len(group) > 2 else 'and'} {last}"
+
+
+# --------------------------------------------------------------- noted steps
+
+
+def _compared(e: Explanation, width: int) -> Iterator[str]:
+    if e.compared:
+        yield ""
+        yield "as noted, as observed, and as the installed ptxas did"
+    for c in e.compared:
+        for k, (who, text) in enumerate((
+            ("noted", c.noted), ("observed", c.observed), ("ptxas", c.ptxas or "not to be seen")
+        )):
+            yield _cut(f"  {'' if k else c.what:<11} {who:<9} {text}", width)
+
+
+def _trace(e: Explanation, width: int) -> Iterator[str]:
+    """The steps in their order; of equal ones that follow each other the first."""
+    if e.trace:
+        yield ""
+        yield "trace of the noted steps (row, step, inputs: outcome)"
+    last, times = "", 0
+    for event in [*e.trace, None]:
+        text = "" if event is None else f"  {event.row:<7} {str(event)[len(event.row) + 1:]}"
+        if text == last:
+            times += 1
+            continue
+        if last:
+            yield _cut(last, width - 8) + (f"  ×{times}" if times > 1 else "")
+        last, times = text, 1
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"

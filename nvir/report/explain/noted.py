@@ -1,0 +1,191 @@
+"""What the documented compiler does with a loop, step by step, and what the real one does with it.
+
+    noted_events   the trace of each loop pass under policy `documented`, on a copy of its own
+    compare        unrolling, hoisting and pipelining: as noted, as ptxas was observed to decide,
+                   and as the ptxas that is installed did with the file
+
+What ptxas did is read from the copies of the loop's own accesses in its machine code, by the PTX
+line (-lineinfo); where those do not say it clearly, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import attrs
+
+from nvir.ir.clone import clone_function
+from nvir.ir.errors import NvirError
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+from nvir.ir.module import Module
+from nvir.ir.text.trace import Trace, TraceEvent
+from nvir.passes.context import Context
+from nvir.passes.knobs import Knobs
+from nvir.report.explain.decisions import Decision, LoopDecisions, loop_steps, summary
+from nvir.sm.body import MachineBody
+from nvir.sm.profile import Profile
+
+TRACED = {"loop-unroll": "unrolling", "licm": "hoisting", "loop-pipeline": "pipelining"}
+CLEAR = 0.6  # of the lines that are found have to say the same
+
+
+@attrs.frozen
+class Compared:
+    """One decision as three compilers take it; `ptxas` is None where none is installed or its code
+    does not say."""
+
+    what: str
+    noted: str
+    observed: str
+    ptxas: str | None
+
+
+def noted_events(asked: LoopDecisions) -> tuple[TraceEvent, ...]:
+    """The events about the loop that is asked about, and those about none."""
+    found: list[TraceEvent] = []
+    for step in loop_steps():
+        if step.row.name not in TRACED:
+            continue
+        copy = clone_function(asked.function)
+        copy.analyze_cfg()
+        ctx = Context(asked.module, asked.knobs, asked.profile)
+        ctx.function, ctx.pass_, ctx.options = copy, step.row, step.options
+        with Trace() as trace:
+            try:
+                step.row.run(copy, ctx)
+            except NvirError as e:
+                found.append(TraceEvent("", step.label, {}, f"refused: {e}"))
+        found += [e for e in trace if e.at in (asked.header, "")]
+    return tuple(found)
+
+
+def compare(
+    function: Function, loop: Loop, module: Module, machine: Profile, arch: str,
+    path: Path | None = None,
+) -> tuple[Compared, ...]:
+    """The three decisions. `path` is the PTX file, for the ptxas that is installed."""
+    said = {
+        policy: _decisions(LoopDecisions(
+            function, module, loop.header.name, Knobs(policy=policy), machine
+        ))
+        for policy in ("documented", "observed")
+    }
+    real = _real(function, path, arch)
+    done: dict[str, str | None] = {} if real is None else {
+        "unrolling": _copies(loop, *real), "hoisting": _left(loop, real[0]),
+        "pipelining": _ahead(loop, *real),
+    }
+    return tuple(
+        Compared(what, said["documented"][what], said["observed"][what], done.get(what))
+        for what in TRACED.values()
+    )
+
+
+def _decisions(asked: LoopDecisions) -> dict[str, str]:
+    told: dict[str, list[Decision]] = {what: [] for what in TRACED.values()}
+    unroller = "unroll-decision" if asked.knobs.policy == "observed" else "loop-unroll"
+    for step in loop_steps():
+        name = "loop-unroll" if step.row.name == unroller else step.row.name
+        if name not in TRACED or (name == "loop-unroll" and step.row.name != unroller):
+            continue
+        if name == "loop-pipeline" and asked.knobs.policy == "observed":
+            continue  # ptxas was not seen to pipeline
+        told[TRACED[name]].append(asked.decide(step, vary=False))
+    return {
+        what: "; ".join(dict.fromkeys(summary(d) for d in made if d.remarks)) or "nothing is done"
+        for what, made in told.items()
+    }
+
+
+# ----------------------------------------------------------------- what ptxas did
+
+
+def _real(function: Function, path: Path | None, arch: str) -> tuple[MachineBody, Profile] | None:
+    from nvir.sm.profile import profile_for
+    from nvir.toolchain import ToolError, available, bodies, ptxas
+
+    if path is None or not available("ptxas", "nvdisasm"):
+        return None
+    try:
+        made = ptxas(path, arch, options=("-lineinfo",))
+        if made.cubin is None:
+            return None
+        found = bodies(made.cubin, arch, lines="ptx", profile=profile_for(arch))
+    except ToolError:
+        return None
+    body = found.get(str(function.name))
+    return None if body is None else (body, profile_for(arch))
+
+
+def _accesses(loop: Loop) -> Iterator[Instruction]:
+    """Those of the loop that stand in no loop inside of it."""
+    inner = {b for c in loop.children for b in c.blocks}
+    for b in loop.blocks:
+        if b not in inner:
+            yield from (i for i in b if i.line and i.form.addresses)
+
+
+def _lines(body: MachineBody, machine: Profile, lines: set[int]) -> list[tuple[int, int]]:
+    """(line, block) of each machine access that stands for one of the lines, in order."""
+    def is_access(opcode: str) -> bool:
+        return machine.has(opcode) and machine.units[machine.operation(opcode).unit].ordered
+
+    return [
+        (i.line, b.index) for b in body.blocks for i in b.instructions
+        if i.line in lines and is_access(i.opcode)
+    ]
+
+
+def _copies(loop: Loop, body: MachineBody, machine: Profile) -> str | None:
+    own = _lines(body, machine, {i.line for i in _accesses(loop)})
+    most = [
+        max((sum(b in x.blocks for n, b in own if n == line) for x in body.loops), default=0)
+        for line in {n for n, _ in own}
+    ]
+    counts = Counter(n for n in most if n)
+    if not own or (not counts and loop.parent is not None):
+        return None
+    if not counts:
+        return "no loop is left"
+    n, votes = counts.most_common(1)[0]
+    if votes < CLEAR * counts.total():
+        return None
+    return "one copy in the loop" if n == 1 else f"{n} copies in the loop"
+
+
+def _left(loop: Loop, body: MachineBody) -> str | None:
+    """How many lines of what may leave the loop stand in no loop of the machine code."""
+    from nvir.analysis.hoisting.nest import Nest
+    from nvir.analysis.hoisting.region import survey
+
+    nest = Nest(loop.header.function)
+    mine = next(x for x in nest.loops if x.header is loop.header)
+    lines = {i.line for i in survey(mine, nest).invariant if i.line}
+    inside = {i.line for x in body.loops for b in x.blocks for i in body.blocks[b].instructions}
+    seen = {i.line for i in body.instructions()} & lines
+    if not seen:
+        return None
+    return f"{len(seen - inside)} of {len(seen)} invariant lines stand outside of loops"
+
+
+def _ahead(loop: Loop, body: MachineBody, machine: Profile) -> str | None:
+    lines = {i.line for i in _accesses(loop) if i.form.reads}
+    own = _lines(body, machine, lines)
+    kernel = max(body.loops, key=lambda x: sum(b in x.blocks for _, b in own), default=None)
+    inside = {n for n, b in own if kernel is not None and b in kernel.blocks}
+    if kernel is None or not inside:
+        return None
+    ahead = inside & {n for n, b in own if b < min(kernel.blocks)}
+    return f"{len(ahead)} of {len(inside)} loads stand ahead of the loop too"
+
+
+def events_json(events: Sequence[TraceEvent]) -> list[dict[str, object]]:
+    return [
+        {"row": e.row, "step": e.step, "inputs": dict(e.inputs), "outcome": e.outcome,
+         "loop": e.at or None}
+        for e in events
+    ]
