@@ -81,6 +81,8 @@ def _untouched(tree: ast.Module) -> Iterator[int]:
             skip += [*n.decorator_list, *([n.returns] if n.returns else [])]
         elif isinstance(n, ast.ClassDef):
             skip += n.decorator_list
+        elif isinstance(n, ast.keyword) and n.arg == "strict":  # of zip: an assertion
+            skip.append(n)
         elif isinstance(n, ast.arg | ast.AnnAssign) and n.annotation is not None:
             skip.append(n.annotation)
         elif isinstance(n, ast.Assert | ast.Raise | ast.JoinedStr) or (

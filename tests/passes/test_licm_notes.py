@@ -299,7 +299,9 @@ def marked(body: str, pass_id: int = 0, used: str = "%r10", upto: int = 4):
     region = survey(nest.loops[0], nest)
     legal = set(region.invariant)
     marks = stages.Marks(nest.loops[0].header.rpo_index)
-    scope = stages.HoistScope(region, pass_id, False, set(), lambda i: i not in legal)
+    scope = stages.HoistScope(
+        region, pass_id, False, set(), lambda i: i not in legal and not i.form.pure
+    )
     items = region.items
     for stage, run in ((2, stages.forward), (3, stages.backward), (4, stages.propagate)):
         if stage <= upto:
@@ -334,6 +336,55 @@ def test_forward_misses_chains_and_stage_4_finds_them():
     assert not candidate(m, "xor.b32")
     m = marked(CHAIN)
     assert all(candidate(m, s) for s in ("add.u32", "mul.lo.u32", "xor.b32"))
+
+
+@pytest.mark.seed("LIC-14", "LIC-16")
+def test_forward_looks_at_every_result_of_an_operation_of_several():
+    """The second half of a vector load is made in the block as well as the first."""
+    m = marked("ld.global.v2.u32 {%r11, %r12}, [%rd1]; st.global.u32 [%rd1], %r2;"
+               "xor.b32 %r10, %r12, 7;", upto=2)
+    assert not candidate(m, "xor.b32")
+
+
+@pytest.mark.seed("LIC-16")
+def test_the_last_instance_marks_what_reads_a_varying_predicate_and_does_not_move_it():
+    """Stage 2 of the last instance passes over predicates: the score counts what cannot leave."""
+    body = "setp.gt.u32 %p8, %r2, 3; selp.b32 %r10, %r3, %r1, %p8;"
+    marks = {k: candidate(marked(body, k), "selp.b32") for k in (2, 3)}
+    assert marks == {2: False, 3: True}
+    for k in (2, 3):
+        module = single(body)
+        run(module, k)
+        assert any(i.form.name == "selp" for i in loop_of(module).header)
+
+
+@pytest.mark.seed("LIC-18", "LIC-19", "LIC-20")
+def test_stages_4_and_5_take_a_mark_once_stage_3_has_counted_it():
+    m = marked(CHAIN, upto=2)
+    first, second = m.by["add.u32"], m.by["mul.lo.u32"]
+    assert not m.marks.counted(first)
+    of = stages.Latencies(lambda f: 4.0, lambda f: False, lambda f: False)
+    none = stages.profit(m.items, m.marks, 0, Fraction(10), True, (60, 90), of)
+    assert none.score == 0
+    assert stages.backward(m.items, m.marks, m.scope) == []
+    assert m.marks.counted(first)
+    assert not m.marks.counted(second)
+    stages.propagate(m.items, m.marks, m.scope)
+    assert m.marks.counted(second)
+    assert stages.profit(m.items, m.marks, 0, Fraction(10), True, (60, 90), of).score == 3
+    bare = marked(CHAIN, upto=1)  # without stage 2 there is nothing to begin a chain from
+    stages.propagate(bare.items, bare.marks, bare.scope)
+    assert not any(candidate(bare, s) for s in ("add.u32", "mul.lo.u32", "xor.b32"))
+
+
+@pytest.mark.seed("LIC-28", "IR-16")
+def test_what_is_hoisted_is_marked_under_the_documented_policy():
+    for policy, wanted in (("documented", {"hoisted"}), ("observed", None)):
+        module = single("and.b32 %r10, %r3, %r1;")
+        nvir.run_passes(module, "licm", policy=policy)
+        (moved,) = [i for i in module["k"].instructions() if i.form.name == "and"]
+        assert module["k"].marks.get(moved) == wanted
+        assert ("hoisted" in nvir.print_ir(module)) == (wanted is not None)
 
 
 @pytest.mark.seed("LIC-15")
@@ -543,6 +594,9 @@ def test_scoreboards_keep_constant_loads():
     body = "ld.const.u32 %r10, [table]; xor.b32 %r4, %r4, 2;"  # one of six waits
     assert "Hoisted" in names(run(single(body), HoistCBOHighCostSBInstRatioThreshold=17))
     assert "Hoisted" not in names(run(single(body), HoistCBOHighCostSBInstRatioThreshold=16))
+    five = "ld.const.u32 %r10, [table];"  # one of five: a share that is the threshold may leave
+    assert "Hoisted" in names(run(single(five), HoistCBOHighCostSBInstRatioThreshold=20))
+    assert "Hoisted" not in names(run(single(five), HoistCBOHighCostSBInstRatioThreshold=19))
 
 
 @pytest.mark.seed("KNB-90")
@@ -674,6 +728,17 @@ def test_classification_stamps_and_counts():
     assert m.marks.def_block[second] == m.marks.index
     assert m.marks.use_count[second] >= 1
     assert m.marks.use_count[first] == 0
+    outside, carried = first.operands[0], second.operands[1]
+    assert m.marks.state[outside] is stages.HoistState.EXTERNAL
+    assert m.marks.state[carried] is stages.HoistState.VARIANT
+    before = m.marks.use_count[second]
+    licm_sets.classify(m.items, sets_of(m), m.marks, forward=False)
+    assert m.marks.use_count[first] == 1  # the backward walk counts what is in the set, alone
+    assert m.marks.use_count[second] == before
+
+
+def sets_of(m):
+    return licm_sets.build_invariant_set(m.items, m.scope)
 
 
 @pytest.mark.seed("SET-06")

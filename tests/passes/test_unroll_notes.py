@@ -637,6 +637,14 @@ def test_the_budget_grows_with_what_is_saved():
     assert allowance(10, Rules(single_factor=50)) == 160
 
 
+@pytest.mark.seed("KNB-53", "UNR-21")
+def test_the_saving_counts_more_in_a_function_of_one_loop():
+    folds = "shl.b32 %r9, %r2, 2; add.s32 %r3, %r3, %r9;"
+    alone = verdicts(loop(folds), single_factor=100)["L"]
+    beside = verdicts(loop(folds) + loop(folds, label="M", iv="%r6"), single_factor=100)
+    assert alone.limit - 140 == 2 * (beside["L"].limit - 140) > 0
+
+
 @pytest.mark.seed("UNR-34")
 def test_full_unrolling_wants_something_that_folds():
     plain = loop(MAD * 4, 2)
