@@ -327,6 +327,17 @@ def test_what_remains_of_the_cost():
     assert remaining_cost(r, Rules(cold_scale=100)) == 32
 
 
+@pytest.mark.seed("UNR-14", "UNR-12")
+def test_inner_blocks_that_stay_are_those_of_loops_with_the_pragma():
+    """Literally the penalty of each is taken off the cost."""
+    costs = [
+        verdicts(loop(loop(MAD, "%r1", "M", "%r6", pragma), "%r1"), penalty_scale=4.0)["L"].cost
+        for pragma in ("", NOUNROLL)
+    ]
+    assert costs[0] - costs[1] == 4
+    assert scan(natural_loops(kernel(loop(MAD)))[0]).inner_nounroll == 0
+
+
 @pytest.mark.seed("UNR-15", "KNB-29")
 @pytest.mark.parametrize(
     ("text", "number", "said"),
