@@ -50,7 +50,8 @@ def clone_module(module: Module) -> Module:
         new.functions = [copies[f] for f in module.functions]
         new.order = [copies[x] for x in module.order]
         new.debug = DebugData(
-            list(module.debug.files), [(name, list(t)) for name, t in module.debug.sections]
+            list(module.debug.files), [(name, list(t)) for name, t in module.debug.sections],
+            module.debug.producer,
         )
         new.diagnostics = list(module.diagnostics)
         new.aux = _data(module.aux, copies)

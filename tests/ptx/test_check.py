@@ -22,6 +22,7 @@ from nvir.toolchain import available, find
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import broken
 from corpus import examples
 
 HEAD = """.version {version}
@@ -163,3 +164,20 @@ def test_nothing_is_refused_that_the_assembler_takes(tmp_path):
     wrong = [m for line, m in ours.items() if line not in refused]
     assert len(ours) > 300
     assert len(wrong) <= len(ours) * 0.01, wrong
+
+
+def test_kinds_of_broken_ptx_are_found_at_their_line():
+    """Of the rules that broken.py breaks (ptxas refuses all) 95 % are known."""
+    found = [any(d.severity == "error" and d.line == broken.LINE for _, d in check(text))
+             for _, text, _ in broken.cases()]
+    assert len(found) > 290
+    assert sum(found) >= 0.95 * len(found)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+def test_an_address_of_32_bits(target):
+    statement = "mov.b32 %r2, 0; ld.global.u32 %r1, [%r2]; ld.shared.u32 %r1, [%r2];"
+    text = HEAD.format(statement=statement, version="9.0", target=target, shared="")
+    (got,) = check(text)  # ptxas warns before sm_90
+    assert (got[0], got[1].severity) == ("address", "error" if target == "sm_90" else "warning")
+    assert "%r2 has 32 bits" in got[1].message

@@ -21,7 +21,7 @@ from nvir.ir.opcodes import TIED, UNKNOWN
 from nvir.ir.opcodes.form import missing_operands
 from nvir.ir.symbols import Variable
 from nvir.ir.types import CC, PRED, ScalarType, Type
-from nvir.ir.values import Argument, Constant, Value, same_class
+from nvir.ir.values import Argument, Constant, Undef, Value, same_class
 
 if TYPE_CHECKING:
     from nvir.ir.verify import FunctionCheck
@@ -75,8 +75,9 @@ def layout_problem(i: Instruction) -> str | None:
     return None
 
 
-def class_problem(i: Instruction) -> str | None:
-    """What is wrong with the register classes of results and written sources, or None."""
+def class_problem(i: Instruction, undefined: bool = False) -> str | None:
+    """What is wrong with the register classes of results and written sources, or None; with
+    `undefined` also of registers that are read before they are written."""
     f = i.form
     for r, made in zip(i.results, f.result_types, strict=True):
         if not _result_fits(r.type, made, f.op.relaxed):
@@ -86,7 +87,7 @@ def class_problem(i: Instruction) -> str | None:
             return f"the address {i._operands[base].name} is of type {i._operands[base].type}"
     for v, wanted in zip(i._operands, f.source_types, strict=False):
         odd = isinstance(v.type, ScalarType) and not _source_fits(v.type, wanted, f.op.relaxed)
-        if wanted and odd and _in_register(v):
+        if wanted and odd and (_in_register(v) or (undefined and isinstance(v, Undef))):
             names = " or ".join(sorted({t.name for t in wanted}))
             return f"{v.name} is of type {v.type}, {f.spelling} takes {names}"
     return None
