@@ -83,8 +83,8 @@ def _operands_problem(f: Form) -> str | None:
     parts, row = operand_parts(f.shape), f.op
     if len(parts) > len(row.operands) and not any(o.variadic for o in row.operands):
         return f"'{f.name}' takes {len(row.operands)} operands, {len(parts)} given"
-    if len(parts) < len(row.operands) and row.operands[len(parts)].optional and not \
-            _COMBINES.isdisjoint(f.mods):
+    lacking = len(parts) < len(row.operands) and row.operands[len(parts)].optional
+    if lacking and not (f.reads or f.writes) and not _COMBINES.isdisjoint(f.mods):
         return f"{f.spelling} combines its result with a predicate, and none is given"
     for operand, part in zip(row.operands, parts, strict=False):
         if operand.role == ADDRESS and not part.startswith("["):
