@@ -16,6 +16,7 @@ adds random bodies of arithmetic, conversions and loads, some 10 to 40 operation
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import math
 import random
@@ -198,6 +199,8 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, help="write a plot: .svg, .png or .pdf")
     parser.add_argument("--json", type=Path, help="write a row for each loop")
     given = parser.parse_args()
+    if given.plot and importlib.util.find_spec("matplotlib") is None:
+        parser.error("--plot needs matplotlib")  # before a minute of work
     files = given.files or sorted(EXAMPLES.glob("*.ptx"))
     archs = given.arch.split(",") if given.arch else [None]
     budget = given.budget if given.solver else 0.0

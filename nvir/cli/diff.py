@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import os
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +32,7 @@ from nvir.loading import STDIO
 
 if TYPE_CHECKING:
     from nvir.passes.knobs import Policy
+    from nvir.report.model import ModuleReport
 
 CROSSED = 3
 
@@ -47,6 +55,12 @@ CROSSED = 3
     help="How much worse a figure may get, e.g. registers=+2,instructions=+5%; exit 3 beyond. "
     "By default registers=+2,occupancy=0,missing=0; '' for none.",
 )
+@click.option(
+    "--thresholds", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+    help="The limits in a file, one a line, # before remarks.",
+)
+@click.option("--junit", "style", flag_value="junit", help="Print JUnit, a case a kernel.")
+@click.option("--github", "style", flag_value="github", help="Print GitHub annotations.")
 @click.option("--ptxas", "ask_ptxas", is_flag=True, help="Compare what ptxas says of registers.")
 @click.option("--model", "as_model", is_flag=True,
               help="Of one PTX file: its predicted and its real machine code side by side.")
@@ -56,15 +70,20 @@ CROSSED = 3
 def command(
     before: str, after: str | None, arch: str | None, profile: str | None, policy: Policy,
     block: int | None, dynamic_smem: int, kernel: str | None, fail_on: str | None,
-    ask_ptxas: bool, as_model: bool, as_json: bool, output: str | None,
+    thresholds: Path | None, style: str | None, ask_ptxas: bool, as_model: bool, as_json: bool,
+    output: str | None,
 ) -> None:
     """Compare registers, instructions, loops and occupancy of the kernels of two PTX files.
+
+    BEFORE and AFTER are files or folders; REVISION:PATH takes them from git. Files of folders are
+    compared by their names. spills and stack are known with --ptxas.
 
     Exit 3 where a kernel of AFTER is worse than that of BEFORE by more than a threshold.
 
     \b
     Examples:
       nvir diff old.ptx new.ptx --fail-on registers=+2,instructions=+5%
+      nvir diff main:kernels kernels --ptxas --fail-on spills=0,stack=0 --junit -o report.xml
       nvir diff --model kernel.ptx --kernel saxpy
     """
     if as_model:
@@ -75,17 +94,28 @@ def command(
     if after is None:
         raise click.UsageError("Missing argument 'AFTER' (or --model, for one file)")
     from nvir.report import Launch, report
-    from nvir.report.diff import DEFAULT, compare, diff_text, parse_thresholds
+    from nvir.report.diff import (
+        DEFAULT,
+        Diff,
+        compare,
+        diff_github,
+        diff_junit,
+        diff_text,
+        parse_thresholds,
+    )
+    from nvir.report.names import named
     from nvir.report.real import NOTHING, real_of
 
     with command_line():
-        thresholds = parse_thresholds(DEFAULT if fail_on is None else fail_on)
+        if fail_on is None:
+            fail_on = DEFAULT if thresholds is None else thresholds.read_text("utf-8", "replace")
+        limits = parse_thresholds(fail_on)
     if before == STDIO and after == STDIO:
         raise click.UsageError("only one of the two can be standard input")
     if ask_ptxas and STDIO in (before, after):
         raise click.UsageError("--ptxas needs two PTX files")
-    made = []
-    for file in (before, after):
+
+    def made(file: str, shown: str) -> ModuleReport:
         module = read_module(file, arch, "ori")
         real = NOTHING
         if ask_ptxas:
@@ -94,21 +124,72 @@ def command(
             module, arch=arch, profile=profile, policy=policy,
             launch=Launch(block, dynamic_smem), schedule=True, real=real,
         )
-        one = attrs.evolve(one, file=file if file != STDIO else "standard input")
+        one = attrs.evolve(one, file=shown if file != STDIO else "standard input")
         if kernel is not None:
-            chosen = tuple(f for f in one.functions if f.name == kernel)
-            one = attrs.evolve(one, functions=chosen)
-        made.append(one)
-    if kernel is not None and not any(r.functions for r in made):
+            wanted = named(kernel, [f.name for f in one.functions])
+            one = attrs.evolve(one, functions=tuple(f for f in one.functions if f.name in wanted))
+        return one
+
+    diffs: list[Diff] = []
+    lost: list[str] = []
+    with contextlib.ExitStack() as stack:
+        old, new = (stack.enter_context(_place(x)) for x in (before, after))
+        several = Path(old).is_dir() and Path(new).is_dir()
+        for a, b, name in _pairs(Path(old), Path(new)) if several else [(old, new, None)]:
+            if not a or not b:
+                lost.append(f"{name}: {'is new' if b else 'is missing'}")
+                continue
+            diffs.append(compare(made(a, name or before), made(b, name or after), limits))
+    if kernel is not None and not any(d.functions for d in diffs):
         raise click.UsageError(f"neither file has a function {kernel!r}")
-    diff = compare(made[0], made[1], thresholds)
-    if not diff.functions:
+    if not any(d.functions for d in diffs) and not lost:
         raise NvirError(f"neither {before} nor {after} has a function with a body")
-    write_output(
-        output, json.dumps(diff.to_json(), indent=2) + "\n" if as_json else diff_text(diff)
-    )
-    if diff.crossings:
+    if style is not None:
+        text = (diff_junit if style == "junit" else diff_github)(diffs)
+    elif not several:
+        text = json.dumps(diffs[0].to_json(), indent=2) + "\n" if as_json else diff_text(diffs[0])
+    elif as_json:
+        rows = [d.to_json() for d in diffs]
+        text = json.dumps({"schema": "nvir.diffs/1", "files": rows, "lost": lost}, indent=1) + "\n"
+    else:
+        text = "\n".join([*map(diff_text, diffs), *(f"{x}\n" for x in lost)])
+    write_output(output, text)
+    gone = any(t.metric == "missing" for t in limits) and any("is missing" in x for x in lost)
+    if gone or any(d.crossings for d in diffs):
         click.get_current_context().exit(CROSSED)
+
+
+@contextlib.contextmanager
+def _place(given: str) -> Iterator[str]:
+    """A path as it is; REVISION:PATH as git has it, in a folder that is gone afterwards."""
+    revision, colon, path = given.partition(":")
+    if given == STDIO or not colon or os.path.exists(given):
+        yield given
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            made = subprocess.run(
+                ["git", "archive", "--format=tar", revision, "--", path],
+                capture_output=True, check=True,
+            )
+        except (OSError, subprocess.CalledProcessError) as e:
+            told = getattr(e, "stderr", b"") or str(e).encode()
+            raise NvirError(f"{given}: {told.decode('utf-8', 'replace').strip()}") from None
+        with tarfile.open(fileobj=io.BytesIO(made.stdout)) as tar:
+            tar.extractall(folder, filter="data")
+        yield os.path.join(folder, path)
+
+
+def _pairs(before: Path, after: Path) -> Iterator[tuple[str, str, str]]:
+    """(file before, file after, name) of two folders; "" where there is none."""
+    from nvir.loading import SUFFIXES
+
+    old, new = (
+        {p.relative_to(top).as_posix(): str(p) for p in top.rglob("*")
+         if p.suffix in SUFFIXES and p.is_file()} for top in (before, after)
+    )
+    for name in sorted({*old, *new}):
+        yield old.get(name, ""), new.get(name, ""), name
 
 
 def _side_by_side(file: str, arch: str | None, profile: str | None, kernel: str | None) -> str:

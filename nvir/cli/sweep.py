@@ -40,6 +40,11 @@ def _factors(
     "--factor", "factors", metavar="N,N", callback=_factors,
     help="Unroll factors of all loops; auto leaves them to the policy.  [default: auto]",
 )
+@click.option("--loop", metavar="LABEL", help="Only this loop takes the factor and is measured.")
+@click.option(
+    "--block", type=click.IntRange(1, 1024), metavar="THREADS",
+    help="Threads a block; .reqntid or .maxntid by default, else 256.",
+)
 @arch_option
 @policy_option
 @click.option(
@@ -53,8 +58,8 @@ def _factors(
 )
 @reports_errors
 def command(
-    path: str, ranges: tuple[str, ...], factors: list[int], arch: str | None, policy: str,
-    jobs: int, scheduler: str | None, output: str,
+    path: str, ranges: tuple[str, ...], factors: list[int], loop: str | None, block: int | None,
+    arch: str | None, policy: str, jobs: int, scheduler: str | None, output: str,
 ) -> None:
     """Measure each kernel in the files of PATH under every combination of settings.
 
@@ -73,7 +78,7 @@ def command(
         with progress("rows") as tell:
             rows = sweep(
                 Path(path), settings, Path(output), arch=arch, policy=policy, workers=jobs,
-                scheduler=scheduler, progress=tell,
+                scheduler=scheduler, progress=tell, loop=loop, block=block,
             )
     except OSError as e:
         raise NvirError(f"{e.filename or output}: {e.strerror or e}") from None

@@ -44,6 +44,7 @@ METRICS = (
     Metric("shared", +1, "bytes of shared memory"),
     Metric("occupancy", -1, "warps an SM"),
     Metric("spills", +1, "bytes of spills"),
+    Metric("stack", +1, "bytes of stack"),
 )
 MISSING = "missing"
 DEFAULT = "registers=+2,occupancy=0,missing=0"
@@ -69,10 +70,12 @@ _THRESHOLD = re.compile(r"([a-z_]+)=\+?(\d+(?:\.\d+)?)(%?)")
 
 
 def parse_thresholds(text: str) -> tuple[Threshold, ...]:
-    """The thresholds of "registers=+2,instructions=+5%"; "" gives none. Raises NvirError."""
+    """The thresholds of "registers=+2,instructions=+5%", or of lines of such, `#` before remarks;
+    "" gives none. Raises NvirError."""
     known = [m.name for m in METRICS] + [MISSING]
     out = []
-    for part in filter(None, (p.strip() for p in text.split(","))):
+    text = re.sub(r"#.*", "", text)
+    for part in filter(None, (p.strip() for p in re.split(r"[,\n]", text))):
         found = _THRESHOLD.fullmatch(part)
         if found is None:
             raise NvirError(f"{part!r} is no threshold; write registers=+2 or instructions=+5%")
@@ -176,6 +179,7 @@ def figures(f: FunctionReport) -> dict[str, float | None]:
         "shared": f.static_smem,
         "occupancy": f.occupancy.warps_per_sm if f.occupancy is not None else None,
         "spills": f.real.spills if f.real is not None else None,
+        "stack": f.real.stack if f.real is not None else None,
     }
 
 
@@ -265,6 +269,29 @@ def diff_text(diff: Diff) -> str:
         lines += ["", f"{len(crossings)} beyond a threshold:"]
         lines += [f"  {c}" for c in crossings]
     return "\n".join(lines) + "\n"
+
+
+def diff_junit(diffs: Sequence[Diff]) -> str:
+    """JUnit: a case for each kernel, which fails where it is beyond a threshold."""
+    from xml.sax.saxutils import quoteattr
+
+    cases, failed = [], 0
+    for d in diffs:
+        for f in d.functions:
+            told = [c for c in d.crossings if c.startswith(f"{f.name}: ")]
+            failed += bool(told)
+            inside = "".join(f"<failure message={quoteattr(c)}/>" for c in told)
+            name, file = quoteattr(spoken(f.name)), quoteattr(d.after.file)
+            cases.append(f"  <testcase classname={file} name={name}>{inside}</testcase>\n")
+    head = f'<testsuite name="nvir diff" tests="{len(cases)}" failures="{failed}">'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{head}\n{"".join(cases)}</testsuite>\n'
+
+
+def diff_github(diffs: Sequence[Diff]) -> str:
+    """A workflow command for each figure beyond a threshold."""
+    return "".join(
+        f"::error file={d.after.file},title=nvir diff::{c}\n" for d in diffs for c in d.crossings
+    )
 
 
 def _file(report: ModuleReport) -> str:

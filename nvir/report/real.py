@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class RealFigures:
-    """What ptxas says of a kernel: registers a thread, bytes of spill stores and loads a thread.
+    """What ptxas says of a kernel: registers a thread, bytes of spill stores, of spill loads and of
+    stack a thread.
 
-    Spills are None where only the machine code is there.
+    Spills and stack are None where only the machine code is there.
     """
 
     registers: int
     spill_stores: int | None = None
     spill_loads: int | None = None
+    stack: int | None = None
 
     @property
     def spills(self) -> int | None:
@@ -85,7 +87,7 @@ def real_code(source: str | bytes | Path, arch: str, *, decode: bool = False) ->
             note=f"ptxas refuses it for {arch}: {made.result.error}; the figures are the model's"
         )
     figures = {
-        k.name: RealFigures(k.registers, k.spill_stores, k.spill_loads)
+        k.name: RealFigures(k.registers, k.spill_stores, k.spill_loads, k.stack)
         for k in made.result.kernels.values() if k.registers is not None
     }
     for kernel, figure in figures.items():

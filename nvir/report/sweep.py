@@ -48,7 +48,8 @@ class Setting:
 
 @attrs.frozen
 class Job:
-    """One row to make. `digest` is of the file's content."""
+    """One row to make. `digest` is of the file's content; `loop` is the header of the only loop
+    that the factor is for and that is measured, `block` threads a block."""
 
     file: str
     digest: str
@@ -56,12 +57,16 @@ class Job:
     setting: Setting
     arch: str | None
     policy: str
+    loop: str | None = None
+    block: int | None = None
 
     @property
     def key(self) -> str:
         """What makes a row the same row in a later run."""
         settings = json.dumps(self.setting.to_json(), sort_keys=True)
-        return f"{self.digest}|{self.file}|{self.kernel}|{settings}|{self.arch}|{self.policy}"
+        chosen = f"|{self.loop}|{self.block}" if self.loop or self.block else ""
+        return (f"{self.digest}|{self.file}|{self.kernel}|{settings}|{self.arch}|{self.policy}"
+                f"{chosen}")
 
 
 def parse_range(text: str) -> tuple[str, list[Any]]:
@@ -135,6 +140,7 @@ def kernels_of(job: tuple[str, str | None]) -> tuple[str, list[str]]:
 def measure(job: Job) -> dict[str, Any]:
     """The figures of one row. Raises NvirError."""
     from nvir.assembler.registers import estimate_registers
+    from nvir.ir.loops import natural_loops
     from nvir.passes.knobs import Knobs
     from nvir.report.explain.factors import (
         blocks_per_sm,
@@ -145,18 +151,19 @@ def measure(job: Job) -> dict[str, Any]:
         unrolled_by,
     )
     from nvir.report.explain.loop import hottest
-    from nvir.report.model import AS_DECLARED
+    from nvir.report.model import Launch
     from nvir.sm.profile import profile_for
 
     module = _module(job.file, job.digest, job.arch)
     f: Function = next(f for f in module.functions if f.name == job.kernel)
     machine = profile_for(job.arch or module.target)
     f.analyze_cfg()
-    loop = hottest(f)
+    loop = next((x for x in natural_loops(f) if x.header.name == job.loop), None) \
+        if job.loop else hottest(f)
     knobs = Knobs(dict(job.setting.knobs), job.policy)  # type: ignore[arg-type]
-    copy, factors = unrolled_by(f, module, knobs, job.setting.factor)
+    copy, factors = unrolled_by(f, module, knobs, job.setting.factor, job.loop)
     registers = estimate_registers(copy, None, machine).registers
-    blocks = blocks_per_sm(copy, registers, machine, AS_DECLARED)
+    blocks = blocks_per_sm(copy, registers, machine, Launch(job.block))
     row: dict[str, Any] = dict.fromkeys(_FIGURES)
     row |= {
         "instructions": size_of(copy.blocks), "registers": registers, "blocks_per_sm": blocks,
@@ -177,10 +184,12 @@ def sweep(
     path: Path, settings: Sequence[Setting], output: Path, *, arch: str | None = None,
     policy: str = "observed", workers: int = 2, scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
-    work: Callable[[Job], dict[str, Any]] = measure,
+    work: Callable[[Job], dict[str, Any]] = measure, loop: str | None = None,
+    block: int | None = None,
 ) -> list[dict[str, Any]]:
     """Make every row that `output` does not hold yet; all rows, in the order of files, kernels
-    and settings. `progress` is told (rows done, rows in all)."""
+    and settings. A factor is for `loop` alone where that is given. `progress` is told (rows done,
+    rows in all)."""
     jobs: list[Job] = []
     unread = []
     known = _taken_up(output)
@@ -193,7 +202,10 @@ def sweep(
                 unread.append({"file": file[0], "kernel": None, "error": done.error})
                 continue
             digest, kernels = done.result
-            jobs += [Job(file[0], digest, k, s, arch, policy) for k in kernels for s in settings]
+            jobs += [
+                Job(file[0], digest, k, s, arch, policy, loop, block)
+                for k in kernels for s in settings
+            ]
         left = [j for j in jobs if j.key not in known]
         rows = {j.key: known[j.key] for j in jobs if j.key in known}
         for done in crew.run(work, left):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import attrs
 import pytest
+from click.testing import CliRunner
+from corpus import EXAMPLES
 
 import nvir
+from nvir.cli import main
 from nvir.ir.errors import NvirError
 from nvir.report import report
 from nvir.report.diff import DEFAULT, compare, diff_text, matched, parse_thresholds
@@ -103,3 +109,38 @@ def test_bad_thresholds_are_named(text: str) -> None:
 def test_no_thresholds() -> None:
     assert parse_thresholds("") == ()
     assert compare(module(values=2), module(values=40)).crossings == []
+
+
+def test_folders_are_compared_by_names_and_a_file_that_is_gone_counts(tmp_path: Path) -> None:
+    for name, kernels in (("a", ("saxpy", "scan")), ("b", ("saxpy",))):
+        (tmp_path / name).mkdir()
+        for k in kernels:
+            text = (EXAMPLES / f"{k}.sm_80.ptx").read_text()
+            (tmp_path / name / f"{k}.ptx").write_text(text)
+    old, new = str(tmp_path / "a"), str(tmp_path / "b")
+    run = CliRunner().invoke(main, ["diff", old, new])
+    assert run.exit_code == 3, run.output
+    assert "scan.ptx: is missing" in run.output
+    assert CliRunner().invoke(main, ["diff", new, old]).exit_code == 0
+    limits = tmp_path / "limits.txt"
+    limits.write_text("registers=0  # none more\n\ninstructions=+5%\n")
+    run = CliRunner().invoke(main, ["diff", old, new, "--thresholds", str(limits), "--junit"])
+    assert run.exit_code == 0, run.output
+    assert 'tests="2" failures="0"' in run.output
+
+
+def test_a_revision_of_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (EXAMPLES / "saxpy.sm_80.ptx").read_text()
+    (tmp_path / "k.ptx").write_text(text)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for args in (["init", "-q"], ["add", "k.ptx"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *args], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    at = text.index("ret;")
+    more = "".join(f"mul.lo.s32 %r{k}, %r{k}, 3;\n" for k in (1, 2))
+    (tmp_path / "k.ptx").write_text(text[:at] + more + text[at:])
+    run = CliRunner().invoke(main, ["diff", "HEAD:k.ptx", "k.ptx", "--fail-on", "instructions=0",
+                                    "--github"])
+    assert run.exit_code == 3, run.output
+    assert run.output.startswith("::error file=k.ptx,title=nvir diff::saxpy: instructions")
+    assert CliRunner().invoke(main, ["diff", "nothing:k.ptx", "k.ptx"]).exit_code == 1

@@ -157,3 +157,14 @@ def _killed_and_started_again(
     again = subprocess.run(command(cut), capture_output=True, text=True, check=True).stdout
     assert again == expected
     assert cut.read_bytes().count(b"\n") == rows
+
+
+def test_a_factor_for_one_loop_and_threads_a_block(tmp_path: Path) -> None:
+    file = EXAMPLES / "horner.sm_80.ptx"
+    settings = settings_of([], [1, 2])
+    out = [tmp_path / f"{k}.jsonl" for k in range(3)]
+    every = sweep(file, settings, out[0], workers=1)
+    none = sweep(file, settings, out[1], workers=1, loop="$L__nothing", block=64)
+    as_is = [every[k]["instructions"] for k in (0, 0, 2, 2)]
+    assert [r["instructions"] for r in none] == as_is != [r["instructions"] for r in every]
+    assert none[0]["blocks_per_sm"] > every[0]["blocks_per_sm"]

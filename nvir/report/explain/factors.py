@@ -209,10 +209,11 @@ def unrolled(function: Function, module: Module, header: str, factor: int | None
 
 
 def unrolled_by(
-    function: Function, module: Module, knobs: Knobs, factor: int
+    function: Function, module: Module, knobs: Knobs, factor: int, only: str | None = None
 ) -> tuple[Function, dict[str, int]]:
     """A cleaned copy as `loop-unroll` makes it under some knobs, all loops `factor` times (0: as
-    the policy decides), and the copies in each loop that it left, by the header's name."""
+    the policy decides; `only` the loop of that header), and the copies in each loop that it left,
+    by the header's name."""
     copy = clone_function(function, module)
     copy.analyze_cfg()
     ctx = Context(module, knobs)
@@ -221,6 +222,7 @@ def unrolled_by(
     for name in ("copy-prop", "dce", "loop-unroll", *CLEAN_UP):
         ctx.pass_ = all_passes()[name]
         given = {"factor": factor} if name == "loop-unroll" else {}
+        ctx.loop = only or "" if name == "loop-unroll" else ""
         ctx.options = ctx.pass_.options(**given)
         ctx.pass_.run(copy, ctx)
         if ctx.pass_.cfg:
