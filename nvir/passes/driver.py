@@ -133,6 +133,9 @@ class Driver:
         ctx = Context(module, values, profile)
         if profile is not None:
             _ = ctx.profile  # a wrong name is told now, whether a pass asks for it or not
+        if module.level == "ori":
+            kept = [s for s in steps if not s.of_preset or s.pass_.level in ("both", "ori")]
+            steps = attrs.evolve(steps, steps=tuple(kept))
         return _Run(self, module, steps, ctx).run()
 
 

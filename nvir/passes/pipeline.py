@@ -50,10 +50,11 @@ ORDER: tuple[tuple[str, str, str], ...] = (
 
 @attrs.frozen
 class Step:
-    """A pass with its options."""
+    """A pass with its options. One of a preset is left out on a level that it is not for."""
 
     pass_: Pass
     options: Any
+    of_preset: bool = attrs.field(default=False, eq=False)
 
     def __str__(self) -> str:
         shown = []
@@ -198,12 +199,13 @@ class _PipelineReader:
         return (Step(found, options),)
 
     def default(self) -> Iterable[Step]:
-        """`default<O2>`: a preset of the nvvm level."""
+        """`default<O2>`: a preset; on level ori what of it is for that level."""
         self.expect("<")
         at, level = self.name("a level such as O2")
         self.expect(">")
         try:
-            return _PipelineReader(preset(level), self.passes).read().steps
+            steps = _PipelineReader(preset(level), self.passes).read().steps
+            return [attrs.evolve(s, of_preset=True) for s in steps]
         except ValueError as e:
             self.fail(str(e), at)
 
