@@ -23,7 +23,7 @@ from nvir.cli.common import reports_errors
 @click.option("--stats", is_flag=True, help="At the end, what each source line cost.")
 @click.option("--memory", type=click.IntRange(16), default=4096, show_default=True, metavar="MIB",
               help="The device's memory.")
-@click.option("--max-steps", type=click.IntRange(1), default=10**9, metavar="N",
+@click.option("--max-steps", type=click.IntRange(1), default=10**8, metavar="N",
               help="Instructions of one launch, beyond which it is taken to hang.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @reports_errors

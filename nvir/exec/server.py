@@ -45,7 +45,7 @@ class ExecSettings:
     check: tuple[str, ...] = ()
     stats: bool = False
     memory: int = 4 << 30
-    max_steps: int = 10**9
+    max_steps: int = 10**8
 
 
 def execute(command: Sequence[str], settings: ExecSettings, cache: Path | None = None) -> int:

@@ -98,7 +98,7 @@ class Device:
     """
 
     def __init__(
-        self, data: Array, check: Sequence[str] = ("bounds",), max_steps: int = 10**9,
+        self, data: Array, check: Sequence[str] = ("bounds",), max_steps: int = 10**8,
         watch: Callable[[Any], Any] | None = None, trace: Callable[..., None] | None = None,
     ) -> None:
         self.memory = DeviceMemory(data, "uninit" in check)

@@ -212,6 +212,14 @@ def test_modules_are_linked_and_local_names_kept_apart():
         nvir.launch(nvir.read_ptx(link_ptx([FIRST, FIRST])), "k", 1, 1, [out])
 
 
+@needs_compiler
+def test_a_home_that_cannot_be_written_to_is_no_obstacle(tmp_path: Path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert library().parent == tmp_path / f"nvir-{os.getuid()}"
+
+
 def test_properties_have_the_layouts_of_both_releases():
     values = properties(profile("sm_90"), 1 << 30)
     assert len(property_bytes(values, 13)) == 756  # sizeof less 63 reserved ints
