@@ -13,6 +13,8 @@ kept, so that launching a kernel again costs a fraction of a millisecond beside 
 from __future__ import annotations
 
 import bisect
+import os
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,12 +23,12 @@ from nvir.interp.grid import Dim, GridLaunch
 from nvir.interp.layout import Array, Windows, align_up, parameter_layout
 from nvir.interp.memory import GUARD, Arena, ArenaRange, ByteRegion
 from nvir.interp.program import Program
-from nvir.ir.errors import LaunchError
+from nvir.ir.errors import LaunchError, NvirError
 from nvir.ir.module import Module
 from nvir.ir.symbols import Variable
 
 BASE = Windows().arena
-_HUGE = 1 << 20  # from this size on a range that is freed gives its pages back
+_MANY = 4  # waves from which on a second process is worth while
 
 
 class DeviceMemory(Arena):
@@ -95,15 +97,19 @@ class Device:
     watch      makes the observer of a wave's accesses (see checks.py), or None
     trace      called with (group, instruction, results) after each instruction, or None
     textures   `Texture`s by handle
+    fork       run half of a large grid in a second process, where CTAs can't tell; `data` must then
+               be memory that processes share
     """
 
     def __init__(
         self, data: Array, check: Sequence[str] = ("bounds",), max_steps: int = 10**8,
         watch: Callable[[Any], Any] | None = None, trace: Callable[..., None] | None = None,
+        fork: bool = False,
     ) -> None:
         self.memory = DeviceMemory(data, "uninit" in check)
         self.check, self.max_steps = tuple(check), max_steps
         self.watch, self.trace = watch, trace
+        self.fork = fork and watch is None and self.check == ("bounds",)
         self.textures: dict[Any, Any] = {}
         self.sms = 108
         self._programs: dict[tuple[Module, str], Program] = {}
@@ -187,11 +193,50 @@ class Device:
             program.set_parameters(parameters[: layout.size])
         self._prepare(run)
         try:
-            run.run_grid()
+            waves = run.waves()
+            if len(waves) < _MANY or not self.fork or not program.separable:
+                run.run_grid(waves)
+            else:
+                self._run_both(run, waves)
         finally:
             if run.heap:
                 self._heap = run.heap, run.heap_end
         return run
+
+    def _run_both(self, run: GridLaunch, waves: list[int]) -> None:
+        """Half of the waves in a child process: memory is shared, nothing else has to come back."""
+        run.run_grid(waves[:1])  # so that the child has the generated code
+        half = len(waves) // 2 + 1
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if not child:
+            error: Exception | None = None
+            try:
+                run.run_grid(waves[half:])
+            except NvirError as e:
+                error = e
+            except BaseException as e:
+                error = RuntimeError(repr(e))
+            kind, rest = (None, {}) if error is None else (type(error), vars(error))
+            os.write(theirs, pickle.dumps((run.steps, kind, str(error), rest)))
+            os._exit(0)
+        os.close(theirs)
+        try:
+            before = run.steps
+            run.run_grid(waves[1:half])
+        finally:
+            with open(ours, "rb") as pipe:
+                said = pipe.read()
+            os.waitpid(child, 0)
+        if not said:
+            raise LaunchError("the process of half of the grid ended", kernel=str(run.kernel.name))
+        steps, kind, text, attributes = pickle.loads(said)
+        run.steps += steps - before
+        if kind is not None:
+            error = kind.__new__(kind)
+            error.args = (text,)
+            error.__dict__.update(attributes)
+            raise error
 
     def _prepare(self, run: GridLaunch) -> None:
         """The heap of device-side malloc, and the workspace of a grid-wide barrier."""

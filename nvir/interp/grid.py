@@ -277,10 +277,14 @@ class GridLaunch:
         self._copy_back()
         return LaunchResult("".join(self.stdout), self._counts(), self._final_globals(), self.steps)
 
-    def run_grid(self) -> None:
-        """Run all CTAs."""
+    def waves(self) -> list[int]:
+        """The first CTA of each wave."""
+        return list(range(0, self.n_ctas, self._wave_width()))
+
+    def run_grid(self, starts: Sequence[int] | None = None) -> None:
+        """Run all CTAs, or those of the waves that begin at `starts`."""
         width = self._wave_width()
-        starts = list(range(0, self.n_ctas, width))
+        starts = self.waves() if starts is None else list(starts)
         waves: list[Wave] = []
         with np.errstate(all="ignore"):
             try:

@@ -72,6 +72,18 @@ class Program:
         """Whether what may run has an operation of this row."""
         return any(i.form.name == row for f in self.reached for i in f.instructions())
 
+    @functools.cached_property
+    def separable(self) -> bool:
+        """Whether CTAs can't tell in which order they run: no calls, no atomics of memory that they
+        share, no loads that wait for others."""
+        return not any(
+            form.is_call
+            or (form.reads and form.writes and form.space != "shared")
+            or (form.reads and (form.pinned or form.sync or form.volatile))
+            for f in self.reached
+            for form in {i.form for i in f.instructions()}
+        )
+
     def source_of(self, i: Any) -> str:
         """`file:line` of an instruction where the module has line tables, else ""."""
         loc = None if i is None else getattr(real(i), "loc", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import struct
 
 import numpy as np
@@ -107,3 +108,49 @@ def test_variables_stay_and_the_grid_has_a_workspace(module):
     assert (size, words(d, address, 1).tolist()) == (4, [7])
     d.launch(module, "count", 1, 1, b"")
     assert words(d, address, 1)[0]  # the low half of the workspace's address
+
+
+LARGE = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry number(.param .u64 x)
+{
+    .reg .b32 %r<5>; .reg .b64 %d<4>;
+    ld.param.u64 %d1, [x];
+    mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r4, %r1, %r2, %r3;
+    mul.wide.u32 %d2, %r4, 4;
+    add.s64 %d3, %d1, %d2;
+    st.global.u32 [%d3], %r4;
+    ret;
+}
+.visible .entry order(.param .u64 x)
+{
+    .reg .b32 %r; .reg .b64 %d;
+    ld.param.u64 %d, [x];
+    atom.global.add.u32 %r, [%d], 1;
+    ret;
+}
+"""
+
+
+def test_half_of_a_large_grid_runs_in_a_second_process():
+    module = nvir.read_ptx(LARGE)
+    d = Device(np.frombuffer(mmap.mmap(-1, 1 << 20), np.uint8), fork=True)
+    count = 1 << 17  # eight waves
+    x = d.allocate(4 * count)
+    alone = Device(np.zeros(1 << 20, np.uint8))
+    there = alone.allocate(4 * count).to_bytes(8, "little")
+    steps = alone.launch(module, "number", 128, 1024, there)
+    run = d.launch(module, "number", 128, 1024, x.to_bytes(8, "little"))
+    assert (words(d, x, count) == np.arange(count)).all()
+    assert run.steps == steps.steps
+    assert d.program(module, "number").separable
+    with pytest.raises(LaunchError, match=r"out of bounds.*block \(128, 0, 0\)") as e:
+        d.launch(module, "number", 130, 1024, x.to_bytes(8, "little"))
+    assert e.value.thread == (0, 0, 0)  # as it was in the other process
+    words(d, x, 1)[0] = 0
+    d.launch(module, "order", 128, 1024, x.to_bytes(8, "little"))
+    assert words(d, x, 1)[0] == count
+    assert not d.program(module, "order").separable
