@@ -20,8 +20,10 @@ from nvir.analysis.pressure import RegisterPressure, register_pressure
 from nvir.assembler.interval import interval
 from nvir.assembler.regalloc.code import live_around
 from nvir.assembler.regalloc.predict import Prediction, predict
+from nvir.assembler.regalloc.tables import IDLE
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.opcodes import OpKind
 from nvir.ir.values import Value
 from nvir.sm.profile import Profile, profile_for
 
@@ -111,6 +113,9 @@ def _scratch(p: Prediction) -> dict[Instruction, int]:
         for op in order:
             if op.scratch:
                 more = op.scratch - sum(widths[v] for v in op.sources)
+                f = op.parent.form
+                if f.kind is OpKind.DIVIDE and f.type is not None and f.type.kind in "us":
+                    more -= IDLE
                 if more > found.get(op.parent, 0):
                     found[op.parent] = more
     return found
