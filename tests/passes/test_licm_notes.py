@@ -248,6 +248,10 @@ def test_boundaries():
 def test_an_inner_nounroll_takes_the_safety_away():
     module = nested(inner='.pragma "nounroll"; mul.lo.u32 %r10, %r3, %r1;')
     assert not stages.analyze_boundaries(loop_of(module)).multi_depth_safe
+    loop = loop_of(nested())
+    assert stages.analyze_boundaries(loop).multi_depth_safe
+    loop.children[0].header.flags |= {"nounroll"}
+    assert not stages.analyze_boundaries(loop).multi_depth_safe
 
 
 @pytest.mark.seed("LIC-10", "GAP-43")
@@ -326,6 +330,9 @@ def test_forward_marks_what_reads_only_outside():
     outside = m.by["add.u32"].operands[0]
     assert m.marks.state[outside] is stages.HoistState.EXTERNAL
     assert m.marks.use_count[outside] == 0
+    assert m.marks.state[m.by["add.u32"]] is stages.HoistState.INVARIANT
+    assert m.marks.state[m.by["mul.lo.u32"]] is stages.HoistState.VARIANT
+    assert len(set(stages.HoistState)) == 4
 
 
 @pytest.mark.seed("LIC-14", "LIC-20")

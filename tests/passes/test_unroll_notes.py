@@ -486,6 +486,16 @@ def test_unknown_counts_are_gated():
     assert verdict(known, literal=False, multi_block=False).code is UnrollCode.OTHER
 
 
+@pytest.mark.seed("UNR-49", "KNB-54")
+def test_two_blocks_are_several():
+    two = "mov.u32 %r2, 0;\nL:\n" + MAD + "bra Y;\nY:\n" + \
+        "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n"
+    (found,) = natural_loops(kernel(two))
+    assert len(found.blocks) == 2
+    assert verdict(two).reason == "several blocks and an unknown count"
+    assert verdict(two, unknown_multi_block=True).action == "partial"
+
+
 @pytest.mark.seed("UNR-27", "KNB-28", "GAP-37")
 def test_the_factor_that_a_knob_sets():
     assert verdict(loop(MAD * 50), factor=3).factor == 3
