@@ -6,6 +6,7 @@ What no pass can say yet is null with a reason, never invented.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -136,6 +137,11 @@ class ModuleReport:
     diagnostics: tuple[Diagnostic, ...]
     assembler: str | None = None
     front_end: str = ""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the report as text."""
+        text: str = importlib.import_module("nvir.report.notebook").paint(self, "html")
+        return text
 
     def to_json(self) -> dict[str, Any]:
         """The document of schema `nvir.report/1`, as plain JSON types."""

@@ -17,6 +17,7 @@ from nvir.ir.module import Module
 from nvir.report.pictures import cfg_dot, svg
 
 if TYPE_CHECKING:
+    from nvir.report.model import ModuleReport
     from nvir.sm.schedule.loops import LoopSchedule
 
 PICTURES = 8  # functions of a module that are drawn; the rest is named
@@ -64,6 +65,13 @@ def module_html(module: Module) -> str:
     left = [str(f.name) for f in _bodies(module)[PICTURES:]] if picture else []
     more = f"<p>not drawn: {escape(', '.join(left))}</p>" if left else ""
     return _pre(_module_text(module)) + (picture or "") + more
+
+
+def report_html(made: ModuleReport) -> str:
+    """The text of `nvir report`."""
+    from nvir.report.table import report_text
+
+    return _pre(report_text(made))
 
 
 def schedule_svg(made: LoopSchedule) -> str:
@@ -148,5 +156,6 @@ def _stacked(pictures: list[str]) -> str:
 _PAINTERS: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("Module", "svg"): module_svg, ("Module", "html"): module_html,
     ("Function", "svg"): function_svg, ("Function", "html"): function_html,
+    ("ModuleReport", "html"): report_html,
     ("LoopSchedule", "svg"): schedule_svg, ("LoopSchedule", "html"): schedule_html,
 }

@@ -181,3 +181,28 @@ def test_an_address_of_32_bits(target):
     (got,) = check(text)  # ptxas warns before sm_90
     assert (got[0], got[1].severity) == ("address", "error" if target == "sm_90" else "warning")
     assert "%r2 has 32 bits" in got[1].message
+
+
+ASM = r"""// asm("mul.s32 %0, %1, %1;");
+__global__ void k(int *p) {
+  int a = 1, b; float f = 2;
+  asm volatile("{\n\t.reg .pred %%p;\n\t"
+               "setp.lt.s32 %%p, %1, 3; LINE\n\t"
+               "}" : "=r"(b) : "r"(g(a)), "l"(p), "f"(f));
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "part"),
+    [("add.s32 %0, %1, 5;", 0, ""), ("mul.s32 %0, %1, %1;", 41, "one of .hi"),
+     ("@%%p st.global.u32 [%2], %1;", 0, ""), ("add.s32 %0, %1, %2;", 41, "of type b64"),
+     ("fma.f32 %3, %3, %3, %3;", 41, "one of .rn"), ("frob.x %0;", 41, "no instruction")],
+)
+def test_assembly_in_a_cuda_source(line, column, part, tmp_path):
+    file = tmp_path / "k.cu"
+    file.write_text(ASM.replace("LINE", line))
+    run = CliRunner().invoke(main, ["check", str(file), "--json"])
+    rows = json.loads(run.output)["diagnostics"]
+    assert [(r["line"], r["column"]) for r in rows] == ([(5, column)] if column else [])
+    assert all(part in r["message"] for r in rows)

@@ -94,3 +94,12 @@ def test_a_schedule_shows_table_and_picture(horner):
 def test_real_pictures_are_well_formed(horner):
     ET.fromstring(horner._repr_svg_())
     ET.fromstring(f"<div>{horner['horner']._repr_html_()}</div>")
+
+
+def test_a_report_shows_itself_as_text() -> None:
+    from nvir.report import report
+
+    path = Path(__file__).resolve().parents[2] / "examples" / "ptx" / "saxpy.sm_80.ptx"
+    made = report(nvir.read_ptx(path))
+    assert "kernel saxpy" in made._repr_html_()
+    assert "\x1b" not in made._repr_html_()

@@ -89,7 +89,8 @@ def class_problem(i: Instruction, undefined: bool = False) -> str | None:
         odd = isinstance(v.type, ScalarType) and not _source_fits(v.type, wanted, f.op.relaxed)
         if wanted and odd and (_in_register(v) or (undefined and isinstance(v, Undef))):
             names = " or ".join(sorted({t.name for t in wanted}))
-            return f"{v.name} is of type {v.type}, {f.spelling} takes {names}"
+            name = "an operand" if isinstance(v, Undef) else v.name
+            return f"{name} is of type {v.type}, {f.spelling} takes {names}"
     return None
 
 

@@ -1,0 +1,108 @@
+"""What an assembler would refuse of the `asm` statements of a CUDA source, at its place there.
+
+Each statement is checked alone, in a kernel that declares its operands by their constraints; a
+place in that kernel is led back to the character of the string that stands there.
+
+Not seen: names that only the whole module declares, and strings that macros make.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import attrs
+
+from nvir.ir.errors import Diagnostic
+from nvir.ptx.check import check
+
+_ASM = re.compile(
+    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|\basm\b(?:\s+(?:volatile|__volatile__))?\s*\(", re.S
+)
+_STRING = re.compile(r"\s*(?:/\*.*?\*/\s*|//[^\n]*\n\s*)*\"((?:\\.|[^\"\\\n])*)\"", re.S)
+_OPERAND = re.compile(r"\s*,?\s*(?:\[\w+\]\s*)?\"([=+]?)([a-zA-Z])\"\s*\(")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
+_CLASSES = {"h": "b16", "r": "b32", "l": "b64", "q": "b128", "f": "f32", "d": "f64"}
+NEWEST = "sm_100a"  # what statements are checked for unless something else is asked
+_HEAD = ".version 9.0\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\n"
+
+
+def check_inline(
+    text: str, file: str, arch: str | None = None
+) -> list[tuple[str, Diagnostic]]:
+    """Code and diagnostic of everything found in the `asm` statements, in the text's order."""
+    found = []
+    for at in _ASM.finditer(text):
+        if not at.group().startswith("asm"):
+            continue
+        code, places, end = _string(text, at.end())
+        made, where = _kernel(code, places, _operands(text, end), arch or NEWEST)
+        for kind, d in check(made, (), arch):
+            if d.severity == "error":
+                line_start = sum(len(x) + 1 for x in made.split("\n")[: d.line - 1])
+                place = where.get(line_start + d.col - 1, places[0] if places else at.start())
+                found.append((kind, _placed(d, text, file, place)))
+    return found
+
+
+def _string(text: str, at: int) -> tuple[str, list[int], int]:
+    """The adjacent string literals from a place on: their text, where each character of it
+    stands, and where they end."""
+    out, places = "", []
+    while (m := _STRING.match(text, at)) is not None:
+        k = m.start(1)
+        while k < m.end(1):
+            places.append(k)
+            escaped = text[k] == "\\"
+            out += _ESCAPES.get(text[k + 1], text[k + 1]) if escaped else text[k]
+            k += 1 + escaped
+        at = m.end()
+    return out, places, at
+
+
+def _operands(text: str, at: int) -> Iterator[str]:
+    """The register class of each operand behind the string."""
+    while at < len(text):
+        colon = re.compile(r"\s*:").match(text, at)
+        if colon is not None:
+            at = colon.end()
+            continue
+        m = _OPERAND.match(text, at)
+        if m is None:
+            return
+        yield _CLASSES.get(m[2], "")
+        depth, at = 1, m.end()
+        while depth and at < len(text):
+            depth += {"(": 1, ")": -1}.get(text[at], 0)
+            at += 1
+
+
+def _kernel(
+    code: str, places: list[int], operands: Iterator[str], target: str
+) -> tuple[str, dict[int, int]]:
+    """The kernel that is checked, and of each place in it the place in the source."""
+    classes = list(operands)
+    out = _HEAD.format(target=target)
+    out += "".join(f".reg .{c} %asm{k};\n" for k, c in enumerate(classes) if c) + "{\n"
+    where: dict[int, int] = {}
+    k = 0
+    while k < len(code):
+        m = re.compile(r"%(%|\d+)").match(code, k)
+        where[len(out)] = places[k]
+        if m is None:
+            out += code[k]
+        elif m[1] == "%":
+            out += "%"
+        else:
+            n = int(m[1])
+            out += f"%asm{n}" if n < len(classes) and classes[n] else "1"
+        k = m.end() if m is not None else k + 1
+    return out + ("" if code.rstrip().endswith((";", "}")) else ";") + "\n}\nret;\n}\n", where
+
+
+def _placed(d: Diagnostic, text: str, file: str, place: int) -> Diagnostic:
+    line = text.count("\n", 0, place) + 1
+    start = text.rfind("\n", 0, place) + 1
+    end = text.find("\n", place)
+    shown = text[start : end if end >= 0 else len(text)]
+    return attrs.evolve(d, file=file, line=line, col=place - start + 1, source=shown)
