@@ -15,7 +15,6 @@ Method   Most values have one use, next to their definition, and are dismissed b
          definition and notes it at the blocks on the way (Boissinot et al.,
          "Computing Liveness Sets for SSA-Form Programs", 2011). Bit sets over all
          crossing values would be as wide as the function is long.
-         `live_blocks` does the same for one value.
 Cost     One visit for each value and each crossing use, and a step for each
          block of a live range: the size of the result.
 """
@@ -55,9 +54,6 @@ class Liveness:
 
     def is_live_in(self, value: Value, block: Block) -> bool:
         return value in self.live_in[block]
-
-    def is_live_out(self, value: Value, block: Block) -> bool:
-        return value in self.live_out[block]
 
     def backwards(self, block: Block) -> Iterator[tuple[Instruction, set[Value]]]:
         """Each instruction from the last to the first non-phi, with what is live behind it.
@@ -151,27 +147,6 @@ def _definitions(function: Function) -> Iterator[tuple[Value, Block | None]]:
             i = i.next
 
 
-def live_blocks(value: Value, home: Block | None, preds: dict[Block, list[Block]]) -> set[Block]:
-    """The blocks that one value is live out of; `home` is where it is made (None: an argument).
-
-    Operands of phis are live out of the predecessor, as in `Liveness`. Costs a step for
-    each block of the live range.
-    """
-    out: set[Block] = set()
-    enters: list[Block] = []
-    for i in value.users:
-        if i.form.is_phi:
-            for operand, source in i.incoming:
-                if operand is value:
-                    out.add(source)
-                    if source is not home:
-                        enters.append(source)
-        elif i.block is not home and i.block is not None:
-            enters.append(i.block)
-    flood(enters, home, preds, out)
-    return out
-
-
 def flood(
     enters: list[Block], home: Block | None, preds: dict[Block, list[Block]], out: set[Block]
 ) -> None:
@@ -189,4 +164,4 @@ def flood(
                 enters.append(p)
 
 
-__all__ = ["Liveness", "flood", "live_blocks", "liveness"]
+__all__ = ["Liveness", "flood", "liveness"]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nvir.analysis.liveness import Liveness, liveness
-from nvir.ir import PRED, Block, Function, Instruction, Location, Loop, Type, Value
+from nvir.ir import PRED, Block, Function, Instruction, Loop, Type, Value
 
 
 def width(type: Type) -> int:
@@ -88,15 +88,6 @@ class RegisterPressure:
         for i, n in zip(self.instructions, self.counts, strict=True):
             if i.line > 0 and n > out.get(i.line, -1):
                 out[i.line] = n
-        return out
-
-    def by_source(self) -> dict[tuple[int, int], int]:
-        """(file number, source line) of `.loc` → largest count of its instructions."""
-        out: dict[tuple[int, int], int] = {}
-        for i, n in zip(self.instructions, self.counts, strict=True):
-            loc: Location | None = i.loc
-            if loc is not None and n > out.get((loc.file, loc.line), -1):
-                out[loc.file, loc.line] = n
         return out
 
 

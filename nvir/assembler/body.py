@@ -17,8 +17,7 @@ from nvir.assembler.regalloc.code import Op
 from nvir.assembler.regalloc.colour import Colouring, colour
 from nvir.assembler.regalloc.predict import Prediction, predict
 from nvir.assembler.regalloc.tables import RESERVED, STACK_POINTER, generation
-from nvir.ir.block import Block
-from nvir.ir.function import Function
+from nvir.ir import Block, Function
 from nvir.sm.body import PREDICATE, VECTOR, BodyBlock, BodyInstruction, MachineBody, Span
 from nvir.sm.machine import shape_of
 from nvir.sm.profile import Profile

@@ -33,14 +33,6 @@ class StructLayout:
     size: int
     align: int
 
-    def member_at(self, offset: int) -> int:
-        """The last member that starts at or before a byte offset."""
-        k = 0
-        for j, o in enumerate(self.offsets):
-            if o <= offset:
-                k = j
-        return k
-
 
 _aligns: dict[ty.Type, int] = {}
 _sizes: dict[ty.Type, int] = {}

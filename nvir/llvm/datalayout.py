@@ -25,15 +25,6 @@ def layout_problem(text: str) -> str | None:
     return None
 
 
-def pointer_bits(text: str) -> int:
-    """The bits of a pointer of space 0; 64 where the string does not say."""
-    for spec in text.split("-"):
-        head, _, sizes = spec.partition(":")
-        if head in ("p", "p0") and sizes.split(":")[0].isdigit():
-            return int(sizes.split(":")[0])
-    return 64
-
-
 def _problem(spec: str) -> str | None:
     if not spec:
         return "an empty specification"

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import attrs
 
-from nvir.ir.errors import Diagnostic, NvirError
-from nvir.ir.module import Module, capability
+from nvir.ir import Diagnostic, Module, NvirError, capability
 from nvir.report.model import (
     ASSUMED_BLOCK,
     FunctionReport,

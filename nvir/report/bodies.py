@@ -13,9 +13,7 @@ from pathlib import Path
 
 from nvir.assembler.body import predicted_body
 from nvir.assembler.unroll.decision import copies
-from nvir.ir.errors import NvirError
-from nvir.ir.loops import natural_loops
-from nvir.ir.module import Module
+from nvir.ir import Module, NvirError, natural_loops
 from nvir.report.facts import unrolling
 from nvir.sm.body import FILES, VECTOR, MachineBody
 from nvir.sm.profile import Profile

@@ -16,9 +16,7 @@ from nvir.analysis.liveness import Liveness, liveness
 from nvir.analysis.pressure import RegisterPressure, register_pressure
 from nvir.assembler.registers import RegisterEstimate, estimate_registers
 from nvir.assembler.unroll.decision import UnrollDecision, copies
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop, natural_loops
-from nvir.ir.module import Module
+from nvir.ir import Function, Loop, Module, natural_loops
 from nvir.sm.profile import Profile
 
 if TYPE_CHECKING:

@@ -11,9 +11,7 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from nvir.ir.errors import NvirError
-from nvir.ir.function import Function
-from nvir.ir.module import Module
+from nvir.ir import Function, Module, NvirError
 from nvir.report.pictures import cfg_dot, svg
 
 if TYPE_CHECKING:

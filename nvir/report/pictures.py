@@ -12,11 +12,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from nvir.analysis.induction import trip_count
-from nvir.ir.errors import NvirError, expect
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
-from nvir.ir.module import Module
+from nvir.ir import Function, Instruction, Loop, Module, NvirError, expect, natural_loops
 from nvir.report.places import SourceLines
 
 if TYPE_CHECKING:

@@ -12,10 +12,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from nvir.ir import Function, Instruction, Location, Module
 from nvir.ir.document import read_file
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction, Location
-from nvir.ir.module import Module
 
 LARGEST_SOURCE = 16 << 20  # bytes
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)\s*,(.*inlined_at.*)")

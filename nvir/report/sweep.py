@@ -23,9 +23,7 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.errors import NvirError
-from nvir.ir.function import Function
-from nvir.ir.module import Module
+from nvir.ir import Function, Module, NvirError
 from nvir.loading import SUFFIXES, load, read_bytes
 from nvir.report.workers import Workers
 

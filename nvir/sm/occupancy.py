@@ -91,13 +91,6 @@ class Occupancy:
             return self.one_more[0].at_most
         return None
 
-    @property
-    def registers_fewer(self) -> int | None:
-        """N of "N registers fewer gives one more block", or None."""
-        if self.registers_for_one_more is None:
-            return None
-        return self.one_more[0].fewer
-
 
 def occupancy(
     arch: str | Profile,

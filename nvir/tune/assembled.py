@@ -15,11 +15,8 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from nvir.assembler.body import predicted_body
+from nvir.ir import Function, Location, Module, NvirError
 from nvir.ir.clone import clone_module
-from nvir.ir.errors import NvirError
-from nvir.ir.function import Function
-from nvir.ir.instruction import Location
-from nvir.ir.module import Module
 from nvir.ptx.printer import print_ptx
 from nvir.sm.body import MachineBody
 from nvir.sm.occupancy import static_shared_memory

@@ -83,7 +83,6 @@ def test_lines_and_loops() -> None:
     lines = p.by_line()
     assert lines[f.blocks[1].line] == 3
     assert max(lines.values()) == 6
-    assert p.by_source() == {}
 
 
 @pytest.mark.parametrize("path", examples("*.sm_80.ptx")[::4], ids=lambda p: p.stem)

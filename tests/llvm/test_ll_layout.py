@@ -83,11 +83,6 @@ def test_store_sizes(t, bits):
     assert store_size(t) == bits // 8
 
 
-def test_a_member_by_offset():
-    t = layout(struct([I8, I32, I8]))
-    assert [t.member_at(k) for k in (0, 3, 4, 7, 8)] == [0, 0, 1, 1, 2]
-
-
 def test_what_has_no_place_in_memory():
     for t in (VOID, named_struct("opaque")):
         with pytest.raises(Unsupported):

@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 
 import nvir
-from nvir.ir.errors import NvirError, VerifyError
+from nvir.ir.errors import VerifyError
 from nvir.ir.verify import verify
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.loop.stage_and_fence import (
-    close_stage,
-    drain,
-    fence_stage,
     needs,
     put_in,
 )
@@ -176,56 +173,6 @@ def test_a_copy_on_an_mbarrier_is_remarked():
         READ, "mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2+1024], %r3;" + READ
     )
     assert fenced(waited, "sm_90")[1].remarks[0].name == "FencesInPlace"
-
-
-# ---------------------------------------------------------------- for passes that make stages
-
-
-def kernel(loop: str):
-    m = module(loop)
-    f = m.functions[0]
-    f.analyze_cfg()
-    block = f.blocks[1]
-    return m, block, [i for i in block if i.form.name == "ld"]
-
-
-def test_a_stage_whose_copies_stand_behind_the_reads():
-    _, block, reads = kernel(READ + COPY)
-    assert fence_stage(block, reads, 3) == 1
-    text = " ".join(f"{i.form.name} {i.operands[0].value}" if i.form.name.endswith("_group")
-                    and i.operands else i.form.name for i in block)
-    assert "cp.async.wait_group 1 bar.sync ld add cp.async cp.async.commit_group add" in text
-
-
-def test_a_stage_whose_copies_stand_before_the_reads():
-    m, block, reads = kernel(COPY + READ)
-    assert fence_stage(block, reads, 3) == 2
-    names = [i.form.name for i in block if "." in i.form.name or i.form.name == "ld"]
-    assert names == ["cp.async", "cp.async.commit_group", "cp.async.wait_group", "bar.sync", "ld",
-                     "bar.sync"]
-    assert needs(m.functions[0]) == []
-
-
-def test_own_reads_take_no_barrier():
-    _, block, reads = kernel(COPY + READ)
-    fence_stage(block, reads, 2, barrier=None)
-    assert "bar.sync" not in [i.form.name for i in block]
-
-
-def test_prologue_and_end():
-    m, _block, _ = kernel(COPY + "cp.async.commit_group; cp.async.wait_group 1;" + READ)
-    f = m.functions[0]
-    close_stage(f.blocks[0])
-    drain(f.blocks[2], barrier=0)
-    assert [i.form.name for i in f.blocks[0]][-2] == "cp.async.commit_group"
-    assert [i.form.name for i in f.blocks[2]][-3:-1] == ["cp.async.wait_all", "bar.sync"]
-
-
-@pytest.mark.parametrize(("loop", "depth"), [(COPY + READ, 1), (READ, 3), (READ + COPY + READ, 3)])
-def test_stages_that_cannot_be(loop, depth):
-    _, block, reads = kernel(loop)
-    with pytest.raises(NvirError, match="stages of"):
-        fence_stage(block, reads, depth)
 
 
 # ---------------------------------------------------------------- whole programs

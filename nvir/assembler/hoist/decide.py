@@ -49,11 +49,7 @@ from nvir.assembler.hoist.net import holds_no_more
 from nvir.assembler.hoist.score import Exact, Verdict, has_long_latency
 from nvir.assembler.hoist.weights import WeightedPart, Weights, moves_of_literals
 from nvir.assembler.unroll.weights import HOPPER
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import Form
+from nvir.ir import Block, Form, Instruction, Loop, OpKind
 
 LATER = "a later instance takes loops of one block"
 Unit = tuple[Block, list[Instruction], WeightedPart | None]

@@ -20,10 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import Form
-from nvir.ir.values import SpecialRegister, Value
+from nvir.ir import Form, Instruction, OpKind, SpecialRegister, Value
 
 _UNIFORM = ("%ctaid", "%nctaid", "%ntid", "%gridid")
 

@@ -24,11 +24,7 @@ from nvir.analysis.hoisting.nest import BlockContents, Nest
 from nvir.assembler.hoist.score import has_long_latency
 from nvir.assembler.unroll.body_cost import never_unrolled, row_of
 from nvir.assembler.unroll.weights import HOPPER, weight
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import Form
-from nvir.ir.values import Constant, Value
+from nvir.ir import Block, Constant, Form, Instruction, OpKind, Value
 
 
 @attrs.frozen

@@ -23,10 +23,7 @@ from nvir.assembler.regalloc.step import Part, Step, width
 from nvir.assembler.regalloc.tables import STACK_POINTER
 from nvir.assembler.regalloc.targets import RESERVED, block_threads, register_limit, targets
 from nvir.assembler.regalloc.units import Owner
-from nvir.ir.block import Block
-from nvir.ir.errors import Unsupported
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop
+from nvir.ir import Block, Function, Loop, Unsupported
 from nvir.sm.loopgraph import order_edges
 from nvir.sm.operation import MachineInstruction
 from nvir.sm.profile import Profile

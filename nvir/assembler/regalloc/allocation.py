@@ -27,10 +27,7 @@ from nvir.assembler.regalloc.step import Incoming, Part, Step, moving, owners_of
 from nvir.assembler.regalloc.tables import STACK_POINTER
 from nvir.assembler.regalloc.tuples import Tuples, tuples_of
 from nvir.assembler.regalloc.units import Owner, Unit
-from nvir.ir.block import Block
-from nvir.ir.errors import NvirError
-from nvir.ir.function import Function
-from nvir.ir.values import Value
+from nvir.ir import Block, Function, NvirError, Value
 from nvir.sm.fusion import fuse
 from nvir.sm.machine import Expansion
 from nvir.sm.operation import MachineInstruction, Register, Temporary, words_of

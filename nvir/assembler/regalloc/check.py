@@ -21,8 +21,7 @@ from nvir.assembler.regalloc.allocation import Allocation
 from nvir.assembler.regalloc.step import Step, width
 from nvir.assembler.regalloc.tables import STACK_POINTER
 from nvir.assembler.regalloc.units import Owner
-from nvir.ir.block import Block
-from nvir.ir.errors import NvirError
+from nvir.ir import Block, NvirError
 from nvir.sm.operation import Register
 
 _LITERAL = "a literal"

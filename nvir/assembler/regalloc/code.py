@@ -9,8 +9,7 @@ A region is what one schedule orders: a block, or several that the assembler mak
 
 from __future__ import annotations
 
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
+from nvir.ir import Block, Instruction
 
 PLAIN, LOAD, STORE, FENCE = range(4)
 _Tuples = tuple[tuple[int, ...], ...]

@@ -29,9 +29,7 @@ from nvir.assembler.regalloc.tables import (
     generation,
 )
 from nvir.assembler.regalloc.targets import block_threads, register_limit, targets
-from nvir.ir.bulk import bulk
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
+from nvir.ir import Function, Instruction, bulk
 from nvir.sm.profile import Profile
 
 _Orders = list[tuple[list[Op], list[int]]]

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from nvir.assembler.regalloc.units import Owner
-from nvir.ir.block import Block
-from nvir.ir.types import PRED
+from nvir.ir import PRED, Block
 from nvir.sm.operation import MachineInstruction, Register, Temporary
 
 Incoming = dict[Owner, dict[Block, tuple[Register | None, ...]]]

@@ -20,9 +20,8 @@ from collections.abc import Sequence
 
 import attrs
 
-from nvir.ir.instruction import Instruction
+from nvir.ir import Instruction, Value
 from nvir.ir.opcodes.form import Form, operand_parts
-from nvir.ir.values import Value
 from nvir.sm.machine import Expansion
 from nvir.sm.operation import MachineInstruction, Register, Temporary, words_of
 

@@ -43,12 +43,7 @@ from nvir.assembler.unroll.weights import (
     divided_by_literal,
     weight,
 )
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import Form
-from nvir.ir.symbols import Variable
+from nvir.ir import Block, Form, Instruction, Loop, OpKind, Variable
 from nvir.ir.values import Constant, SpecialRegister, SymbolOffset, Value
 
 _SLOW = (OpKind.DIVIDE, OpKind.SPECIAL)  # where they are exact

@@ -44,12 +44,7 @@ from nvir.assembler.unroll.weights import (
     SHARE_STEP,
     SMALL_WITH_LOADS,
 )
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop, natural_loops
-from nvir.ir.symbols import Param
-from nvir.ir.values import Constant, Value
+from nvir.ir import Block, Constant, Function, Instruction, Loop, Param, Value, natural_loops
 
 
 @attrs.frozen

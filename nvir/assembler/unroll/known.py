@@ -21,11 +21,7 @@ import attrs
 
 from nvir.analysis.induction import TripCount, is_invariant
 from nvir.assembler.unroll.weights import HOPPER, SHARED_SYMBOL
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
-from nvir.ir.opcodes.form import Form
-from nvir.ir.symbols import Param, Variable
-from nvir.ir.values import Constant, SymbolOffset, Undef, Value
+from nvir.ir import Constant, Form, Instruction, Loop, Param, SymbolOffset, Undef, Value, Variable
 
 
 @attrs.frozen(eq=False)

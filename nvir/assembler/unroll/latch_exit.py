@@ -30,12 +30,8 @@ from nvir.analysis.induction import (
     trip_count,
 )
 from nvir.assembler.unroll.decision import UnrollCode
-from nvir.ir.block import Block
-from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
+from nvir.ir import PRED, Block, Instruction, Loop, Value
 from nvir.ir.text.trace import step
-from nvir.ir.types import PRED
-from nvir.ir.values import Value
 
 
 @attrs.frozen(eq=False)

@@ -13,11 +13,7 @@ from collections.abc import Set as AbstractSet
 
 from nvir.assembler.unroll.known import Counted, is_symbol
 from nvir.assembler.unroll.weights import CARRIED, JOINED, OUTSIDE_BASE, weight
-from nvir.ir.block import Block
-from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
-from nvir.ir.symbols import Param
-from nvir.ir.values import Constant, Value
+from nvir.ir import Block, Constant, Function, Instruction, Param, Value
 
 
 def outside_size(

@@ -1,4 +1,4 @@
-"""What each PTX instruction weighs when ptxas decides on unrolling: data only.
+"""What each PTX instruction weighs when ptxas decides on unrolling: weights.txt.
 
 Units are ptxas's own instructions at the time of its unroll phase, which lie
 between PTX and SASS: a sign change is none, `mad.wide` is four. Three figures:
@@ -19,11 +19,11 @@ import functools
 import re
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
 import attrs
 
-from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import Form
+from nvir.ir import Form, OpKind
 
 
 @attrs.frozen
@@ -65,107 +65,6 @@ FREE = Weight((), 0, 0)
 HOPPER = 90
 BLACKWELL = 100
 
-# opcodes; modifiers (one of x|y, not -x, spelled ~pattern, or *: any); d and a, or both if equal;
-# "register": the second source is no literal; from an architecture on, or before it; branches.
-_TABLE = r"""
-# The sequence around a reciprocal; what depends on a literal divisor alone folds.
-div                  u32                       21
-div                  s32                       27  branches=1
-rem                  u32                       19
-rem                  s32                       24  branches=1
-mad                  wide s32|u32              4
-mul24                hi                        6   register
-mul24                hi                        5
-mad24                hi                        7
-mul24 mad24          *                         3   register
-mul24 mad24          *                         2
-# Words of 16 bits are computed with in 32: extended before, cut after.
-mul                  hi s16|u16                4
-min max              s16|u16                   1   arch=90
-mul min max setp     s16|u16                   3   register
-mul min max setp     s16|u16                   2
-sub                  s16|u16                   2   register
-mad                  wide                      3
-mad                  s16|u16                   4   register
-mad                  s16|u16                   3
-set                  u16|s16                   4
-shr                  u16|s16                   4   register
-shl                  b16                       3   register
-shr                  u16|s16                   2
-cnot                 b16                       3
-# Words of 64 bits are two of 32.
-shl shr              b64|u64|s64               2   register
-popc brev            b64                       5
-clz                  b64                       8
-bfind                shiftamt u64              10  branches=1
-bfind                u64                       8   branches=1
-bfind                s64                       13  branches=2
-cnot                 b64                       2
-slct                 ~slct\.(s32\.s32|f32\.f32)  1
-clz slct             *                         2
-addc addc.cc sub.cc subc subc.cc  *            2
-# Conversions.
-cvt                  ~cvt\.[us]16\.[us]32      0
-cvt                  sat -f32 -f16 -f64 -bf16  2
-cvt                  u8|s8 ~cvt\.r[zmnp]i\.    2
-cvt                  ~cvt\.s64\.s8             2
-cvt                  f16x2|bf16x2              2
-cvt                  tf32                      4
-cvta                 shared                    2
-cvta                 local                     4   arch=90
-cvta                 local                     2
-cvta                 *                         0
-isspacep             global                    8   arch=90
-isspacep             global                    6
-# A sign is part of the operand that reads it.
-neg abs              f32|f64                   0
-# Without .ftz, arguments out of the fast unit's range are scaled and scaled back.
-ex2 lg2 sqrt rsqrt   approx f32 -ftz           6
-div                  approx f32 -ftz           7   register
-rcp                  approx f32 -ftz           7
-div                  approx ftz                2   register
-div                  full -ftz                 12  register
-div                  full ftz                  8   register
-# The reciprocal of a literal is one.
-div                  approx -ftz               2
-copysign             f64                       5   register
-copysign             f64                       3
-testp                normal                    4
-testp                subnormal                 3
-testp                *                         2
-set                  ~set\.[a-z]+\.f32         2
-# Pairs in a register.
-neg abs              f16x2                     1
-setp                 *                         1
-ex2 tanh             f16x2                     3
-fma add sub mul min max neg abs set  f16x2|bf16x2  2
-# Fields of bits: place and width known, or not.
-bfe                  u32|s32                   2   register
-bfi                  b32                       2   register
-bfe                  u64                       6   register
-bfe                  u64                       2
-bfe                  s64                       13  register
-bfe                  s64                       6
-bfi                  b64                       11  register
-bfi                  b64                       4
-# Integer atomics at one address are first combined over the warp; where the machine has no such
-# operation, or does not know the space, there is more than one way through it.
-atom red             -global -shared -shared::cta  10
-atom red             inc|dec                   1
-atom red             u32|s32|b32 -exch -cas    10
-atom red             f32|f64 -global           10
-atom red             u64|s64|b64 -global -exch -cas  10
-not                  pred                      0
-# Hopper needs no set-up of barriers and matrix operations.
-bar.sync barrier.sync bar.arrive  *            2 1  until=90
-bar.sync barrier.sync bar.arrive  *            1 0  arch=90
-bar.red              *                         3 2  until=90
-mma.sync ldmatrix    *                         2 1  until=90
-cp.async.commit_group  *                       1 0
-cp.async.wait_all    *                         2 1
-tex tld4             *                         2
-"""
-
 
 def _read(table: str) -> tuple[Weight, ...]:
     """The rows of the table, one for each combination of alternatives."""
@@ -195,7 +94,7 @@ def _weight(names: str, wanted: list[str], said: list[str]) -> Weight:
     )
 
 
-WEIGHTS = _read(_TABLE)
+WEIGHTS = _read(Path(__file__).with_name("weights.txt").read_text("utf-8"))
 
 
 @functools.cache

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 from nvir.ir.intrinsics.fit import mismatch
 from nvir.ir.intrinsics.intrinsic import (
@@ -23,6 +25,8 @@ from nvir.ir.intrinsics.intrinsic import (
     registers_of,
     written,
 )
+from nvir.ir.special import special_names, special_register
+from nvir.ir.types import U32
 
 # What an overloaded name ends in: `.i32`, `.v4f32`, `.p3`, and `.sl_…`, `.s_…` of structs.
 _OVERLOAD = re.compile(r"\.(?:(?:v\d+)?(?:i\d+|f\d+|bf16|p\d+)|sl?_\w+)$")
@@ -30,24 +34,33 @@ _OVERLOAD = re.compile(r"\.(?:(?:v\d+)?(?:i\d+|f\d+|bf16|p\d+)|sl?_\w+)$")
 
 @functools.cache
 def table() -> dict[str, Intrinsic]:
-    """All rows by name."""
-    from nvir.ir.intrinsics import (
-        arithmetic,
-        general,
-        libdevice,
-        matrices,
-        memory,
-        textures,
-        threads,
-    )
-
-    found: dict[str, Intrinsic] = {}
-    for family in (threads, arithmetic, memory, matrices, textures, general, libdevice):
-        for row in family.rows():
-            if row.name in found:
-                raise ValueError(f"two intrinsics are called {row.name}")
-            found[row.name] = row
+    """All rows (rows.txt, and those of special registers) by name."""
+    found = {row.name: row for row in _special_registers()}
+    for line in Path(__file__).with_name("rows.txt").read_text("utf-8").splitlines():
+        if line and line[0] != "#":
+            name, types, made, *more = line.split(" | ")
+            if name in found:
+                raise ValueError(f"two intrinsics are called {name}")
+            ori, rule = ("", made[3:]) if made.startswith("by ") else (made, "")
+            effect, bits = (*more, *("", "0")[len(more):])
+            found[name] = Intrinsic(name, types, ori, rule, effect, int(bits))
     return found
+
+
+def _special_registers() -> Iterator[Intrinsic]:
+    for name in special_names():
+        register = special_register(name)
+        assert register is not None
+        t = U32 if name == "%gridid" else register.type  # LLVM reads the lower half
+        if t.bits > 64 or name[-2:] in (".r", ".g", ".b", ".a"):
+            continue  # whole vectors, and PTX's other names of their elements
+        word = name[1:]
+        types = "i1" if t.bits == 1 else f"i{t.bits}"
+        for spelled in {word.replace("_", "."), word, word.replace("cluster_", "cluster.")}:
+            yield Intrinsic(f"llvm.nvvm.read.ptx.sreg.{spelled}", types, f"mov.{t.name} {name}",
+                            bits=register.bits)
+    yield Intrinsic("llvm.nvvm.is_explicit_cluster", "i1", "mov.pred %is_explicit_cluster")
+    yield Intrinsic("llvm.nvvm.read.ptx.sreg.warpsize", "i32", rule="number 32", bits=6)
 
 
 @functools.lru_cache(maxsize=1 << 13)
@@ -63,12 +76,6 @@ def find(name: str) -> Intrinsic | None:
 
 
 __all__ = [
-    "CallOperands",
-    "Intrinsic",
-    "Pattern",
-    "find",
-    "is_packed", "mismatch",
-    "registers_of",
-    "table",
-    "written",
+    "CallOperands", "Intrinsic", "Pattern", "find", "is_packed", "mismatch", "registers_of",
+    "table", "written",
 ]

@@ -8,7 +8,7 @@
 Method   The bodies come from `SOURCE`, which is NVIDIA's libdevice where it is installed and nvir's
          own mathematics where not; it is named here, as passes are in the registry, and imported
          when it is needed, for it is above this room. Functions that are one instruction need no
-         body: selection has rows for them (nvir/ir/intrinsics/libdevice.py).
+         body: selection has rows for them (nvir/ir/intrinsics/rows.txt).
 Keeps    what nobody has a body for: it stays declared.
 Cost     One visit an instruction; a body is made once.
 Source   "Libdevice User's Guide"; "NVVM IR Specification", Reflection Parameters, whose defaults

@@ -16,9 +16,6 @@ thread. Each has its own way of being waited for; what lacks is put in:
     add.f32 %y, %d, 1.0                     ==>  wgmma.commit_group;  wgmma.wait_group 0
                                                  add.f32 %y, %d, 1.0
 
-A pass that makes stages itself calls `fence_stage` on its kernel, `close_stage` on each part of the
-prologue and `drain` behind the loop; then it need not know where commits, waits and barriers go.
-
 Method   A forward data-flow over the blocks: what is under way, by the instruction that started it,
          and how far: issued, committed, bound to an mbarrier. Where an instruction reads what is
          under way, a wait is put before it, or before the barrier on the way, so that other threads
@@ -31,8 +28,8 @@ Method   A forward data-flow over the blocks: what is under way, by the instruct
 Needs    fresh CFG annotations.
 Keeps    blocks and edges; every instruction and its order; code that has its waits.
 Skips    copies on an mbarrier that nobody waits for (which phase to wait for is not known), buffers
-         that are overwritten while other threads read them: barriers are put in by `fence_stage`
-         alone, since only who makes the stages knows who reads them. Functions without a loop.
+         that are overwritten while other threads read them: only who
+         makes the stages knows who reads them. Functions without a loop.
 Cost     linear in instructions and asynchronous operations in flight; a function without any is
          left at once.
 Source   The notes' phase 25, of which they have the name and the purpose; PTX ISA 9.0, sections on
@@ -42,13 +39,12 @@ Source   The notes' phase 25, of which they have the name and the purpose; PTX I
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
 
 import attrs
 
 from nvir.analysis.alias import Alias, AliasAnalysis
 from nvir.analysis.analyses import Analyses
-from nvir.ir import Block, Builder, Form, Function, Instruction, NvirError, OpKind, Value
+from nvir.ir import Block, Builder, Form, Function, Instruction, OpKind, Value
 from nvir.passes.context import Context
 from nvir.passes.remarks import analysis, missed, passed
 
@@ -133,58 +129,6 @@ def put_in(need: WaitNeed) -> None:
     builder = Builder(block, need.before)
     for spelling, n in need.rows:
         builder.op(spelling, *(() if n is None else (n,)))
-
-
-# ---------------------------------------------------------------- for passes that make stages
-
-
-def close_stage(block: Block, before: Instruction | None = None) -> None:
-    """Commit the copies that a block has issued as one group: at its end, or before `before`."""
-    Builder(block, before or block.last).op("cp.async.commit_group")
-
-
-def fence_stage(
-    kernel: Block, reads: Iterable[Instruction], depth: int, *, barrier: int | None = 0
-) -> int:
-    """Fence a kernel of one block in which cp.async copies run `depth - 1` iterations ahead.
-
-    reads    the instructions of the block that read what the copies brought
-    depth    buffers: the prologue has closed `depth - 1` stages, one group each
-    barrier  number of the block-wide barrier that lets other threads see the copies, and keeps a
-             buffer from being overwritten while one reads it; None where threads read their own
-
-    The copies of an iteration become a group behind the last of them; before the first read a wait
-    leaves under way what later iterations need. Returns how many groups that is. Raises NvirError
-    for a depth below 2 and for a kernel without copies or reads.
-    """
-    order = {i: k for k, i in enumerate(kernel)}
-    copies = [i for i in order if i.form.name == "cp.async"]
-    readers = sorted((i for i in reads if i in order), key=order.__getitem__)
-    if depth < 2 or not copies or not readers:
-        raise NvirError(
-            f"stages of {kernel.name}: depth {depth}, {len(copies)} copies, {len(readers)} reads"
-        )
-    ahead = order[copies[-1]] < order[readers[0]]
-    if not ahead and order[copies[0]] < order[readers[-1]]:
-        raise NvirError(f"stages of {kernel.name}: copies stand between the reads")
-    pending = depth - 1 if ahead else depth - 2
-    follow = next(i for i, k in order.items() if k == order[copies[-1]] + 1)
-    Builder(kernel, follow).op("cp.async.commit_group")
-    at = Builder(kernel, readers[0])
-    at.op("cp.async.wait_group", pending)
-    if barrier is not None:
-        at.op("bar.sync", barrier)
-        if ahead:  # the next copies go where this iteration reads
-            Builder(kernel, kernel.last).op("bar.sync", barrier)
-    return pending
-
-
-def drain(block: Block, before: Instruction | None = None, *, barrier: int | None = None) -> None:
-    """Wait for every copy of the thread: behind a loop, where no iteration needs them ahead."""
-    at = Builder(block, before or block.last)
-    at.op("cp.async.wait_all")
-    if barrier is not None:
-        at.op("bar.sync", barrier)
 
 
 # ---------------------------------------------------------------- the data-flow

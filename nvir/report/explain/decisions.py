@@ -21,11 +21,8 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.block import Block
+from nvir.ir import Block, Function, Module, NvirError
 from nvir.ir.clone import clone_function
-from nvir.ir.errors import NvirError
-from nvir.ir.function import Function
-from nvir.ir.module import Module
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knob, Knobs, all_knobs
 from nvir.passes.registry import Pass, all_passes

@@ -13,10 +13,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-from nvir.ir.errors import NvirError
-from nvir.ir.function import Function
-from nvir.ir.loops import Loop, natural_loops
-from nvir.ir.module import Module
+from nvir.ir import Function, Loop, Module, NvirError, natural_loops
 from nvir.report.html.pictures import EVENTS, control_flow, pressure, stretches, timeline
 from nvir.report.lines import LineListing, LiveValue, line_listing
 from nvir.report.model import FunctionReport, LoopReport, ModuleReport

@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from html import escape
 from itertools import pairwise
 
-from nvir.ir.block import Block
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir import Block, Loop, natural_loops
 from nvir.report.lines import LineListing, ListedLine
 from nvir.report.schedule.svg import COLOURS
 from nvir.sm.simulate.result import Simulation

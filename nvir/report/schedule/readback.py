@@ -21,9 +21,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from nvir import toolchain
-from nvir.ir.block import Block
-from nvir.ir.errors import NvirError
-from nvir.ir.module import Module
+from nvir.ir import Block, Module, NvirError
 from nvir.passes.loop.pipeline.body import loads_from_afar
 from nvir.passes.loop.pipeline.expand import PIPELINED
 from nvir.passes.loop.pipeline.loop_pipeline import KEPT, UNDONE
