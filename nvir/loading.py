@@ -57,13 +57,9 @@ def load_as(
 
         module = read_ptx(given)
     if level == "ori" and module.level == "nvvm":
-        from nvir.compiler import lower, pipelines
-        from nvir.passes.driver import run_passes
+        from nvir.compiler import compile_module
 
-        before, after = pipelines(3)
-        run_passes(module, before)
-        lower(module, after)
-        module = _as_ptx(module)
+        module = _as_ptx(compile_module(module))
     return module, language
 
 

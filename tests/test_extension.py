@@ -35,7 +35,7 @@ def bsel(s: Shape) -> str | None:
     return "; ".join(halves) if s.bits == 64 else "LOP3 d, a b c"
 '''
 ADDED = {
-    "ir/opcodes/ori/logic.py": ("", ROW),
+    "ir/opcodes/ori/arithmetic.py": ("", ROW),
     "interp/meaning/bits.py": ("", MEANING),
     "interp/meaning/__init__.py": ('    "brev": _row(', LISTED),
     "sm/templates/rows/logic.py": ("", TEMPLATE),

@@ -16,47 +16,24 @@ from nvir.sm.profile import profile
 
 __all__ = ["machine", "occupancy", "profile"]
 
-# public name -> the module that defines it
-_EXPORTS = {
-    "body_time": "nvir.sm.simulate.body",
-    "line_frequencies": "nvir.sm.simulate.body",
-    "LatencyClass": "nvir.sm.latency",
-    "Limits": "nvir.sm.profile",
-    "Need": "nvir.sm.occupancy",
-    "Occupancy": "nvir.sm.occupancy",
-    "Operation": "nvir.sm.profile",
-    "PROFILES": "nvir.sm.profile",
-    "Pipe": "nvir.sm.profile",
-    "Profile": "nvir.sm.profile",
-    "RegisterBanks": "nvir.sm.profile",
-    "ResourceBound": "nvir.sm.profile",
-    "max_registers": "nvir.sm.occupancy",
-    "profile_for": "nvir.sm.profile",
-    "resource_bound": "nvir.sm.profile",
-    "latency_class": "nvir.sm.latency",
-    "edge_latency": "nvir.sm.latency",
-    "stall_cycles": "nvir.sm.latency",
-    "BlockSchedule": "nvir.sm.listsched",
-    "list_schedule": "nvir.sm.listsched",
-    "LoopGraph": "nvir.sm.loopgraph",
-    "loop_graph": "nvir.sm.loopgraph",
-    "graph_dot": "nvir.sm.loopgraph",
-    "MachineInstruction": "nvir.sm.operation",
-    "LoopSchedule": "nvir.sm.schedule.loops",
-    "schedule_loop": "nvir.sm.schedule.loops",
-    "DependenceGraph": "nvir.sm.graph",
-    "GraphError": "nvir.sm.graph",
-    "MinimumII": "nvir.sm.mii",
-    "Recurrence": "nvir.sm.mii",
-    "ResourceUse": "nvir.sm.mii",
-    "minimum_ii": "nvir.sm.mii",
-    "Lifetimes": "nvir.sm.schedule.lifetimes",
-    "lifetimes": "nvir.sm.schedule.lifetimes",
-    "ModuloSchedule": "nvir.sm.schedule.driver",
-    "modulo_schedule": "nvir.sm.schedule.driver",
-    "check_schedule": "nvir.sm.schedule.check",
-    "require_schedule": "nvir.sm.schedule.check",
+# module -> the public names that it defines
+_BY_MODULE = {
+    "simulate.body": "body_time line_frequencies",
+    "latency": "LatencyClass latency_class edge_latency stall_cycles",
+    "profile": "Limits Operation PROFILES Pipe Profile "
+               "RegisterBanks ResourceBound profile_for resource_bound",
+    "occupancy": "Need Occupancy max_registers",
+    "listsched": "BlockSchedule list_schedule",
+    "loopgraph": "LoopGraph loop_graph graph_dot",
+    "operation": "MachineInstruction",
+    "schedule.loops": "LoopSchedule schedule_loop",
+    "graph": "DependenceGraph GraphError",
+    "mii": "MinimumII Recurrence ResourceUse minimum_ii",
+    "schedule.lifetimes": "Lifetimes lifetimes",
+    "schedule.driver": "ModuloSchedule modulo_schedule",
+    "schedule.check": "check_schedule require_schedule",
 }
+_EXPORTS = {name: f"nvir.sm.{m}" for m, names in _BY_MODULE.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

@@ -322,11 +322,5 @@ def registers_of(t: ty.Type, count: Callable[[ty.Type], int]) -> list[bool]:
 
 
 __all__ = [
-    "CallOperands",
-    "Intrinsic",
-    "Pattern",
-    "is_packed",
-    "parse_pattern",
-    "registers_of",
-    "written",
+    "CallOperands", "Intrinsic", "Pattern", "is_packed", "parse_pattern", "registers_of", "written",
 ]

@@ -18,8 +18,11 @@ import attrs
 
 from nvir.analysis.induction import trip_count
 from nvir.assembler.registers import estimate_registers
-from nvir.ir import Diagnostic, Function, Loop, Module, NvirError, natural_loops
 from nvir.ir.clone import clone_function
+from nvir.ir.errors import Diagnostic, NvirError
+from nvir.ir.function import Function
+from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.module import Module
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.region import merge_chains

@@ -1,6 +1,6 @@
 """The opcode rows of `ori`: every mnemonic of PTX ISA 9.0.
 
-One module for each family of the ISA's chapter 9. Importing this package
+A section for each family of the ISA's chapter 9, in four modules. Importing this package
 registers the rows in `nvir.ir.opcodes.ORI`; nothing else is exported.
 
 A row stands for the words of a mnemonic that settle what its operands are and
@@ -17,22 +17,4 @@ version that brought the mnemonic and, from sm_20 on, the first target.
 
 from __future__ import annotations
 
-from nvir.ir.opcodes.ori import (  # noqa: F401
-    async_copy,
-    atomic,
-    compare,
-    control,
-    floating,
-    integer,
-    logic,
-    matrix,
-    memory,
-    misc,
-    move,
-    surface,
-    sync,
-    tcgen05,
-    texture,
-    video,
-    wgmma,
-)
+from nvir.ir.opcodes.ori import arithmetic, control, matrix, memory  # noqa: F401
