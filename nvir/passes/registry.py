@@ -208,6 +208,8 @@ def all_passes() -> dict[str, Pass]:
              plans=True),
         Pass("loop-pipeline", "loop.pipeline.loop_pipeline",
              "overlaps iterations, loads of later ones first", level="ori", cfg=True, phases=(24,)),
+        Pass("loop-version", "loop.version.loop_version",
+             "a second version of loops for operands that do not overlap", level="ori", cfg=True),
         Pass("gemm-pipeline", "loop.tiles.gemm_pipeline",
              "tile loops copy stages ahead, asynchronously", level="ori", cfg=True, phases=(24,)),
         Pass("stage-and-fence", "loop.stage_and_fence",

@@ -60,6 +60,7 @@ def body_of(
     for block in blocks:
         at += len(block.instructions)
         _leave(block, code[at - 1], place, len(blocks))
+    _jumps(blocks)
     return MachineBody(name, arch, blocks, source="ptxas")
 
 
@@ -125,6 +126,24 @@ def _leave(block: BodyBlock, last: SassInstruction, place: dict[int, int], count
     if follow >= 0 and follow not in succs and not _always_leaves(last):
         succs.append(follow)
     block.succs = succs
+
+
+def _jumps(blocks: Sequence[BodyBlock]) -> None:
+    """Calls of what never returns are jumps: ptxas leaves divergent loops by them."""
+    for block in blocks:
+        if block.callee < 0:
+            continue
+        seen: set[int] = set()
+        work = [block.callee]
+        while work:
+            b = work.pop()
+            if b not in seen:
+                seen.add(b)
+                work += blocks[b].succs
+        if not any(i.family == "RET" for b in seen for i in blocks[b].instructions):
+            last = block.instructions[-1]
+            follow = block.succs if last.guard is not None else []
+            block.succs, block.callee = [block.callee, *follow], -1
 
 
 def _always_leaves(last: SassInstruction) -> bool:

@@ -23,6 +23,8 @@ def advice(module: Module, kernel: str, settings: Choices, block: int) -> list[s
 
 
 def _of_loop(setting: LoopSetting) -> Iterator[str]:
+    if setting.apart:
+        yield "__restrict__ on the pointers of the loop"
     if setting.free:
         yield "no `#pragma unroll 1` (or another factor)"
     if setting.unroll == 0:

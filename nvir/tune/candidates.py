@@ -5,6 +5,7 @@
     free       a loop that was not to be unrolled, left to the assembler
     unroll     by a factor, or fully; the assembler is told to leave it alone
     pipeline   loads so many iterations ahead; also of the unrolled loop
+    apart      a version for operands that do not overlap, chosen at run time; also these of it
 
 A candidate is a copy of the kernel under a name of its own with one such setting for each loop that
 is changed, and launch bounds. A setting that a pass refuses gives a reason instead of a copy.
@@ -31,15 +32,19 @@ from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.pipeline.loop_pipeline import pipeline_at
 from nvir.passes.loop.region import merge_chains
+from nvir.passes.loop.simplify.canonical import canonicalise
+from nvir.passes.loop.simplify.plain_test import plain_test
 from nvir.passes.loop.unroll.apply import UnrollPlan, unroll
 from nvir.passes.loop.unroll.prepare import Refusals
 from nvir.passes.loop.unroll.transform import NOUNROLL, UNROLLED
+from nvir.passes.loop.version.loop_version import version
 from nvir.passes.registry import all_passes
 
 FACTORS = (2, 4, 8)
 DEPTHS = (1, 2, 4)
 BOTH = ((2, 1), (4, 1), (2, 2))
 REST = 64  # a mask below this is that of a remainder
+SLOW = 1 << 21  # added to the numbers of a loop that runs only where operands overlap
 LARGEST = 2048  # instructions of an unrolled body
 CLEAN_UP = ("copy-prop", "const-fold", "gvn", "dce")
 
@@ -50,19 +55,25 @@ class LoopSetting:
 
     depth   iterations that loads run ahead
     free    a `nounroll` of the source is taken out
+    apart   in a version for operands that do not overlap
     """
 
     unroll: int | None = None
     depth: int = 0
     free: bool = False
+    apart: bool = False
 
     def __str__(self) -> str:
-        parts = ["left to ptxas"] if self.free else []
+        parts = ["operands apart"] if self.apart else []
+        parts += ["left to ptxas"] if self.free else []
         if self.unroll is not None:
             parts.append({0: "full unroll", 1: "no unroll"}.get(
                 self.unroll, f"unroll {self.unroll}"))
         parts += [f"pipeline {self.depth}"] if self.depth else []
         return ", ".join(parts) or "as it is"
+
+
+APART = (LoopSetting(), LoopSetting(4), LoopSetting(None, 1), LoopSetting(None, 2))
 
 
 @attrs.frozen
@@ -111,6 +122,7 @@ def loop_settings(loop: Loop, trips: int | None, most: int | None) -> Iterator[L
         yield LoopSetting(0)
     if len(loop.blocks) > 1 or (bound is not None and bound < 4):
         return
+    yield from (attrs.evolve(s, apart=True) for s in APART if s.unroll is None or s.unroll in wide)
     yield from (LoopSetting(None, d) for d in DEPTHS)
     yield from (LoopSetting(f, d) for f, d in BOTH if f in wide)
 
@@ -124,6 +136,11 @@ def changed(
     if copy.cfg_state != "fresh":
         copy.analyze_cfg()
     ctx.function = copy
+    if any(s.apart or s.depth or s.unroll not in (None, 1) for _, s in settings.loops):
+        canonicalise(copy, headers={b for b in copy.blocks if b.name in dict(settings.loops)})
+        for loop in Analyses.of(copy).loops:
+            if loop.header.name in dict(settings.loops):
+                plain_test(loop)
     for header, setting in settings.loops:
         block = next((b for b in copy.blocks if b.name == header), None)
         why = _apply(block, setting, ctx) if block is not None else f"no loop {header}"
@@ -150,6 +167,15 @@ def clean(function: Function, ctx: Context) -> None:
 
 def _apply(header: Block, setting: LoopSetting, ctx: Context) -> str:
     """Do to a loop what a setting says; "", or why it cannot be."""
+    if setting.apart:
+        row = all_passes()["loop-version"]
+        ctx.pass_, ctx.options = row, row.options()
+        fast = version(header, ctx)
+        if fast is None:
+            return str(ctx.remarks[-1].args["reason"])
+        for i in header:
+            i.line |= SLOW
+        header = fast
     if setting.free or setting.unroll == 1:
         header.pragmas = tuple(p for p in header.pragmas if p != NOUNROLL)
     if setting.unroll == 1:

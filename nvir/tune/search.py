@@ -41,11 +41,12 @@ from nvir.tune.candidates import (
     most_trips,
 )
 from nvir.tune.judge import Cycles, body_cycles
-from nvir.tune.weights import KernelLoop, infer, kernel_loops, once, weights
+from nvir.tune.weights import KernelLoop, executed, infer, kernel_loops, once, weights
 
 WORSE = 1.03
 TIE = 1.01
 MODEL_ERROR = 1.15  # by which a predicted win has to be larger than nothing
+COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
 MOST = 40_000  # instructions of all candidates of a file
 LOOPS = 8  # of a kernel, those that run most instructions
 ASSUMED_BLOCK = 256
@@ -196,6 +197,7 @@ class _Search:
         self.ctx = context(module, profile)
         self.pending: dict[Choices, Function] = {}
         self.single: Mapping[int, int] | None = None
+        self.runs: dict[str, float] = {}
         self.tried: set[Choices] = set()
 
     # ------------------------------------------------------------------ candidates
@@ -305,10 +307,19 @@ class _Search:
             blocks = self._occupancy(c.registers, c.shared).blocks_per_sm
             warps = blocks * -(-self.found.block // 32) / PARTITIONS
             w = weights(c.body, self.found.loops, self.single, self.profile)
+            runs = executed(c.body, self.found.loops, self.single, w, self.profile)
+            if self.found.candidates and not self._agrees(runs):
+                self.found.refused.append((settings, "how often its loops run cannot be told"))
+                continue
+            self.runs = self.runs or runs
             cycles = body_cycles(c.body, self.profile, w, warps, self.request.level)
             self.found.candidates.append(Judged(
                 len(self.found.candidates), settings, c.registers, c.spill_bytes, blocks, cycles
             ))
+
+    def _agrees(self, runs: Mapping[str, float]) -> bool:
+        """Whether a candidate's loops run as often as the kernel's, by their weights."""
+        return all(abs(runs[k] - n) <= COUNTED * n for k, n in self.runs.items())
 
     def _occupancy(self, registers: int, shared: int) -> Occupancy:
         return occupancy(

@@ -23,6 +23,8 @@ from nvir.analysis.analyses import Analyses
 from nvir.ir.function import Function
 from nvir.sm.body import BodyBlock, BodyLoop, MachineBody
 from nvir.sm.profile import Profile
+from nvir.tune.assembled import BUILT
+from nvir.tune.candidates import SLOW
 
 ASSUMED = 64
 SPREAD = 16  # counts over which an assumed one is averaged
@@ -108,6 +110,27 @@ def weights(
     return _Dealing(body, loops, single, profile).run()
 
 
+def executed(
+    body: MachineBody, loops: Sequence[KernelLoop], single: Mapping[int, int],
+    given: RunWeights, profile: Profile,
+) -> dict[str, float]:
+    """How many iterations of each loop a body runs by its weights: the most of any anchor, as what
+    is invariant runs less often. Bodies of one kernel agree, or the weights of one are wrong."""
+    runs: Counter[int] = Counter()
+    times: dict[int, float] = {-1: 1.0}
+    for m in body.loops:  # outer before inner
+        around = m.parent.header if m.parent is not None else -1
+        times[m.header] = times[around] * given.trips.get(m.header, 1.0)
+    for b in body.blocks:
+        n = times[b.loop.header if b.loop is not None else -1] * given.blocks.get(b.index, 1.0)
+        for k, count in _lines(b, profile).items():
+            runs[k] += count * n  # type: ignore[assignment]  # shares of runs
+    return {
+        x.name: max((runs[k] / single[k] for k in _keys(x) if single.get(k)), default=0.0)
+        for x in loops
+    }
+
+
 def infer(
     body: MachineBody, loops: Sequence[KernelLoop], single: Mapping[int, int], profile: Profile
 ) -> None:
@@ -136,7 +159,8 @@ class _Dealing:
         self.owner = {m.header: self._owner(m) for m in body.loops}
         self.copies = {m.header: self._copies(m) for m in body.loops}
         # routines that are called are the slow paths of single lanes
-        self.out = RunWeights({}, dict.fromkeys(_routines(body.blocks), 0.0))
+        never = _routines(body.blocks) | {n for n, x in enumerate(self.lines) if _is_slow(x)}
+        self.out = RunWeights({}, dict.fromkeys(never, 0.0))
 
     def run(self) -> RunWeights:
         for m in self.body.loops:
@@ -159,6 +183,8 @@ class _Dealing:
         total: Counter[int] = Counter()
         for b in m.blocks:
             total += self.lines[b]
+        if _is_slow(total):
+            return None
         shares = {x.name: sum(n for k, n in total.items() if k in x.numbers) for x in self.loops}
         most = max(shares.values(), default=0)
         back = self._of_branch(m)
@@ -270,6 +296,12 @@ class _Dealing:
             else:
                 always += part
         return always, pieces
+
+
+def _is_slow(lines: Mapping[int, int]) -> bool:
+    """Whether most of some code runs only where operands overlap, which is taken not to be."""
+    return 2 * sum(n for k, n in lines.items() if SLOW <= k < BUILT) > sum(
+        n for k, n in lines.items() if k > 0)
 
 
 def _keys(loop: KernelLoop) -> Iterator[int]:

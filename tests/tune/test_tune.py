@@ -92,6 +92,9 @@ def test_every_candidate_does_what_the_kernel_does(text):
     before = read_ptx(text)
     tried = set()
     for setting, made, why in every(text):
+        if setting.apart:  # it stores nothing
+            assert why == "nothing in it may overlap"
+            continue
         assert made is not None, why
         after = read_ptx(text)
         after.functions[0] = after.order[0] = made

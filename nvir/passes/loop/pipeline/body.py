@@ -30,6 +30,7 @@ import attrs
 from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.analyses import Analyses
 from nvir.ir import Block, Instruction, Loop, Value
+from nvir.passes.loop.version.extent import DISJOINT, may_meet
 
 Dep = tuple[int, int, int]
 FAR = 1 << 16
@@ -134,10 +135,13 @@ class Body:
         if not writers:
             return []
         alias = alias or Analyses.of(self.block.function).alias
+        disjoint = DISJOINT in self.block.flags
         deps = []
         for a in accesses:
             for b in accesses if a in writers else writers:
                 first, second = self.nodes[a], self.nodes[b]
+                if disjoint and may_meet(first, second, self.loop, alias):
+                    continue
                 least = 0 if a < b and alias.depend(first, second) else 1
                 after = alias.distance(first, second, self.loop, least).iterations
                 if a < b and least == 0:

@@ -1,0 +1,202 @@
+"""What `nvir tune` takes, on real kernels: how often the winner, how much it gains, at what cost.
+
+    python -m benchmarks.tune --corpus DIR [--half report] [--files 20] [--seed 0] [--model]
+
+The kernels of examples/ptx, and of so many files of a corpus (index.json, ptx/), chosen by a seed.
+A kernel is eligible where a pass made a candidate of one of its loops; it has a winner where one of
+these, spilling no more, is 3 % faster at full occupancy and no figure is 3 % worse. Figures are
+cycles of the whole kernel by ptxas's code.
+
+--model     judges by predicted code too, and ranks: Spearman's correlation, within each kernel, of
+            the cycles of all candidates by predicted and by real code
+Every module with changed kernels is printed, assembled again, and its changed kernels are run in
+the interpreter beside the original, on operands apart and on operands that are one buffer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import random
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nvir
+from nvir import toolchain
+from nvir.sm.profile import profile_for
+from nvir.tune.search import WORSE, KernelTuning, tune, tuned
+from tests.equivalence import Inputs, behaviour, check_same
+from tests.equivalence import run as launch
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
+
+
+def files(given: argparse.Namespace) -> list[Path]:
+    found = sorted(EXAMPLES.glob("*.ptx")) if given.examples else []
+    if given.corpus is not None:
+        index = json.loads((given.corpus / "index.json").read_text())
+        half = sorted(v["ptx"] for v in index.values() if v["half"] == given.half)
+        random.Random(given.seed).shuffle(half)
+        found += [given.corpus / "ptx" / name for name in half[: given.files]]
+    return found
+
+
+def row(k: KernelTuning) -> dict[str, Any]:
+    base, won = k.candidates[0], k.winner
+    loops = [c for c in k.candidates[1:] if c.settings.loops]
+    fit = [
+        c.cycles.full / base.cycles.full for c in k.candidates[1:]
+        if c.spill_bytes <= base.spill_bytes and c.blocks_per_sm
+        and c.cycles.full <= base.cycles.full * WORSE
+        and c.cycles.one_warp <= base.cycles.one_warp * WORSE
+    ]
+    return {
+        "kernel": k.name, "loops": len(k.loops), "eligible": bool(loops),
+        "best": min(fit, default=1.0), "full": won.cycles.full / base.cycles.full,
+        "one_warp": won.cycles.one_warp / base.cycles.one_warp,
+        "spills": (base.spill_bytes, won.spill_bytes), "settings": str(won.settings),
+        "registers": (base.registers, won.registers),
+    }
+
+
+def rank(a: Sequence[float], b: Sequence[float]) -> float:
+    """Spearman's rank correlation; ties share their ranks."""
+
+    def ranks(x: Sequence[float]) -> list[float]:
+        order = sorted(x)
+        return [order.index(v) + (order.count(v) - 1) / 2 for v in x]
+
+    try:
+        return statistics.correlation(ranks(a), ranks(b))
+    except statistics.StatisticsError:  # all alike
+        return math.nan
+
+
+def together(real: KernelTuning, model: KernelTuning) -> Iterator[tuple[float, float]]:
+    """(real, predicted) cycles at full occupancy of what both judged, over the kernel's own."""
+    theirs = {c.settings: c.cycles.full for c in model.candidates}
+    for c in real.candidates[1:]:
+        if c.settings in theirs:
+            yield (c.cycles.full / real.candidates[0].cycles.full,
+                   theirs[c.settings] / model.candidates[0].cycles.full)
+
+
+def same(path: Path, module: nvir.Module, kernel: str) -> str:
+    """How a changed kernel compares with the original in the interpreter."""
+    original = nvir.read_ptx(path)
+    before = behaviour(original, kernel, 1, grid=(1,), block=(32,))
+    if before.error or before.given is None:
+        return "not run"
+    given = before.given
+    one = next((a for a in given.args if isinstance(a, np.ndarray)), None)
+    shared = Inputs(given.grid, given.block, tuple(
+        one if isinstance(a, np.ndarray) else a for a in given.args), given.dynamic_smem)
+    for inputs in (given, shared):
+        first = launch(original, kernel, inputs, max_steps=500_000)
+        if first.error:
+            continue
+        try:
+            check_same(first, launch(module, kernel, inputs, max_steps=4_000_000))
+        except AssertionError as e:
+            return f"DIFFERS: {e}"
+    return "equal"
+
+
+def emitted(path: Path, module: nvir.Module, found: Any, profile: Any) -> Iterator[str]:
+    """What becomes of the printed winners: registers as judged, results as before."""
+    names = tuned(module, found, profile)
+    if not names:
+        return
+    text = nvir.print_ptx(module)
+    made = toolchain.ptxas(text, found.arch)
+    if not made.ok:
+        yield f"REFUSED: {made.error}"
+        return
+    again = nvir.read_ptx(text)
+    for k in found.kernels:
+        if k.name in names:
+            registers = made.kernels[k.name].registers
+            if registers != k.winner.registers:
+                yield f"registers {registers} where {k.winner.registers} were judged"
+            yield same(path, again, k.name)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--half", default="report")
+    parser.add_argument("--files", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", action="store_true")
+    parser.add_argument("--no-examples", dest="examples", action="store_false")
+    given = parser.parse_args()
+    rows, ranks, outcomes, times = [], [], [], []
+    for path in files(given):
+        module = nvir.read_ptx(path)
+        profile = profile_for(module.target)
+        start = time.process_time()
+        try:
+            found = tune(module, profile, module.target)
+        except nvir.NvirError as e:
+            print(f"{path.name}: {e}")
+            continue
+        loops = sum(len(k.loops) for k in found.kernels)
+        times.append((time.process_time() - start, loops))
+        rows += [row(k) | {"file": path.name} for k in found.kernels]
+        if given.model:
+            model = tune(module, profile, module.target, judge="model")
+            for a, b in zip(found.kernels, model.kernels, strict=True):
+                pairs = list(together(a, b))
+                if len(pairs) > 3:
+                    ranks.append(rank([x for x, _ in pairs], [y for _, y in pairs]))
+        with contextlib.suppress(nvir.NvirError):
+            outcomes += [(path.name, o) for o in emitted(path, module, found, profile)]
+        print(f"{path.name[-60:]:60} {loops:3} loops, {times[-1][0]:.1f} s", flush=True)
+    summary(rows, ranks, outcomes, times)
+
+
+def mean(x: Sequence[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, x))) if x else math.nan
+
+
+def summary(
+    rows: list[dict[str, Any]], ranks: list[float], outcomes: list[tuple[str, str]],
+    times: list[tuple[float, int]],
+) -> None:
+    eligible = [r for r in rows if r["eligible"]]
+    winners = [r for r in eligible if r["best"] < 1 / WORSE]
+    taken = [r for r in winners if r["full"] <= r["best"] * WORSE]
+    worse = [r for r in rows if max(r["full"], r["one_warp"]) > WORSE]
+    print(f"{len(rows)} kernels, {len(eligible)} eligible; {len(winners)} have a winner, taken "
+          f"(within 3 %) in {len(taken)}; {len(worse)} over {WORSE} of the original")
+    for name, some in (("eligible", eligible), ("with a winner", winners)):
+        print(f"  {name}: geometric mean at full occupancy {mean([r['full'] for r in some]):.3f}, "
+              f"one warp {mean([r['one_warp'] for r in some]):.3f}")
+    if ranks:
+        known = [r for r in ranks if not math.isnan(r)]
+        print(f"rank correlation of predicted with real cycles, {len(known)} kernels: mean "
+              f"{statistics.fmean(known):.2f}, median {statistics.median(known):.2f}")
+    kinds: dict[str, int] = {}
+    for name, o in outcomes:
+        kinds[o if o in ("equal", "not run") else "other"] = 1 + kinds.get(
+            o if o in ("equal", "not run") else "other", 0)
+        if o not in ("equal", "not run"):
+            print(f"  {name}: {o}")
+    print(f"emitted kernels in the interpreter: {kinds}")
+    loops = sum(n for _, n in times)
+    print(f"CPU beside the tools: {sum(t for t, _ in times) / max(loops, 1):.2f} s a loop, most of "
+          f"a file {max((t for t, _ in times), default=0):.1f} s")
+    for r in sorted(winners, key=lambda r: r["full"])[:10]:
+        print(f"  {r['full']:.2f} {r['one_warp']:.2f} {r['file'][:40]} {r['kernel'][:30]}: "
+              f"{r['settings'][:80]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""A second version of a loop for operands that do not overlap."""

@@ -1,0 +1,273 @@
+"""Where a loop's accesses lie, worked out in front of it: first byte, last byte, sure or not.
+
+An address is linear in the iteration: what it is in the first and in the second one gives its step,
+the largest number of iterations the other end. All arithmetic is of 64 bits. What could make it
+wrong is tested with it: a 32-bit index that wraps before it is widened, a step that does not fit
+32 bits, a counter that leaps over its bound.
+
+    %i = phi [0], [%i + 1]                      first   base + 4·0
+    %o = mul.wide.s32 %i, 4           ==>       step    (base + 4·1) − (base + 4·0)
+    ld.f32 [base + %o]                          last    first + step·(N − 1)
+
+Cost    some dozen instructions for an address, once each time that the loop is entered.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from nvir.analysis.alias import AliasAnalysis
+from nvir.analysis.induction import TripCount, constant_of
+from nvir.ir.builder import Builder
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+from nvir.ir.opcodes import OpKind
+from nvir.ir.types import SCALARS
+from nvir.ir.values import Constant, Value, integer
+
+DISJOINT = "disjoint"  # flag of a header: accesses that alias analysis cannot tell apart are
+_BOTH = frozenset(("add", "sub"))
+_UP = {"lt": 0, "lo": 0, "le": 1, "ls": 1}  # 1: the bound itself is reached
+_DOWN = {"gt": 0, "hi": 0, "ge": 1, "hs": 1}
+
+
+class NotLinear(Exception):
+    """An address that is not linear in the iteration, or a count that nothing says."""
+
+
+@attrs.frozen
+class Extent:
+    """The first byte of an access at its lowest, and the byte behind the last at its highest."""
+
+    low: Value
+    high: Value
+
+
+class Extents:
+    """The extents of accesses of one loop of one block, computed at the end of its preheader.
+
+    `sure` are the predicates without which the extents say nothing.
+    """
+
+    def __init__(self, loop: Loop, trip: TripCount, b: Builder) -> None:
+        self.loop, self.trip, self.b = loop, trip, b
+        self.sure: list[Value] = []
+        (latch,) = loop.latches
+        self.later = {
+            p: next(v for v, block in p.incoming if block is latch) for p in loop.header.phis
+        }
+        self.start = {
+            p: next(v for v, block in p.incoming if block is not latch) for p in loop.header.phis
+        }
+        self.made: tuple[dict[Value, Value], dict[Value, Value]] = ({}, {})
+        self.rounds = self._rounds()
+        self.checked: set[Value] = set()
+
+    def of(self, address: Value, offset: int, size: int) -> Extent:
+        """The extent of an access of `size` bytes. Raises NotLinear before anything is made."""
+        widened = self.linear(address)
+        for v, signed in widened:
+            if v not in self.checked:
+                self.checked.add(v)
+                self._no_wrap(v, signed)
+        b = self.b
+        first = b.compute("add.s64", self.at(address, 0), integer(offset))
+        if not self.moves(address):
+            return Extent(first, b.compute("add.s64", first, integer(size)))
+        step = b.compute("sub.s64", self.at(address, 1), self.at(address, 0))
+        way = self._way(step)
+        low = b.compute("min.s64", way, integer(0))
+        high = b.compute("max.s64", way, integer(0))
+        high = b.compute("add.s64", high, integer(size))
+        return Extent(b.compute("add.s64", first, low), b.compute("add.s64", first, high))
+
+    def moves(self, v: Value) -> bool:
+        """Whether a value is made in the loop, or goes round in it."""
+        d = v.definer
+        return d is not None and d.block is self.loop.header
+
+    # ---------------------------------------------------------------- linear or not
+
+    def linear(self, value: Value) -> list[tuple[Value, bool]]:
+        """The values that are widened on the way to a linear one, and whether with their sign."""
+        found: list[tuple[Value, bool]] = []
+        seen: set[Value] = set()
+        work = [value]
+        while work:
+            v = work.pop()
+            if v in seen or not self.moves(v):
+                continue
+            seen.add(v)
+            d = v.definer
+            assert d is not None
+            if d.form.is_phi:
+                self._steady(d)
+                continue
+            work += self._operands(d, found)
+        return found
+
+    def _steady(self, phi: Instruction) -> None:
+        """Hold a phi to going round by sums with what the loop does not change."""
+        v = self.later[phi]
+        while v is not phi:
+            d = v.definer
+            moving = [x for x in d.operands if self.moves(x)] if d is not None else []
+            if d is None or d.form.is_phi or len(moving) != 1 or d.form.guard is not None:
+                raise NotLinear
+            if d.form.kind is not OpKind.COPY and (
+                d.form.name not in _BOTH or d.form.type is None or d.form.type.is_float
+                or "sat" in d.form.mods or len(d.results) != 1
+                or (d.form.name == "sub" and d.operands[0] is not moving[0])
+            ):
+                raise NotLinear
+            v = moving[0]
+
+    def _operands(self, d: Instruction, found: list[tuple[Value, bool]]) -> list[Value]:
+        """Of which operands a value is a linear function; what it widens goes into `found`."""
+        f = d.form
+        if f.guard is not None or len(d.results) != 1 or not f.pure or "sat" in f.mods:
+            raise NotLinear
+        if f.kind is OpKind.COPY or f.name == "cvta":
+            return list(d.operands)
+        name = f.name
+        if name in _BOTH and f.type is not None and not f.type.is_float:
+            return list(d.operands)
+        moving = [v for v in d.operands if self.moves(v)]
+        if name == "shl" and self.moves(d.operands[1]):
+            raise NotLinear
+        if name in ("shl", "mul", "mad") and f.type is not None and not f.type.is_float:
+            if name != "shl" and all(self.moves(v) for v in d.operands[:2]):
+                raise NotLinear
+            if "hi" in f.mods:
+                raise NotLinear
+            if "wide" in f.mods:
+                found += [(v, f.type.kind == "s") for v in d.operands[:2] if self.moves(v)]
+            return moving
+        if name == "cvt" and len(d.operands) == 1:
+            source = SCALARS.get(f.spelling.rpartition(".")[2])
+            if source is None or source.is_float or f.type is None or f.type.is_float:
+                raise NotLinear
+            if source.bits < d.type.bits:
+                found.append((d.operands[0], source.kind == "s"))
+            return moving
+        raise NotLinear
+
+    # ----------------------------------------------------------- values ahead of the loop
+
+    def at(self, value: Value, iteration: int) -> Value:
+        """A value of the first (0) or the second (1) iteration, in the preheader."""
+        if not self.moves(value):
+            return value
+        made = self.made[iteration]
+        if value not in made:
+            d = value.definer
+            assert d is not None
+            if d.form.is_phi:
+                made[value] = self.at(self.later[d], 0) if iteration else self.start[d]
+            else:
+                operands = tuple([self.at(v, iteration) for v in d.operands])
+                copy = Instruction(d.form, operands, d.type, d.name, d.aux)
+                made[value] = self.b.insert(copy)
+        return made[value]
+
+    def _way(self, step: Value) -> Value:
+        """The bytes from the first to the last iteration, of a step that fits 32 bits."""
+        b = self.b
+        if not isinstance(step, Constant):
+            narrow = b.compute("cvt.s64.s32", b.compute("cvt.u32.u64", step))
+            self.sure.append(b.compute("setp.eq.s64", narrow, step))
+        return b.compute("mul.lo.s64", step, self.rounds)
+
+    def _no_wrap(self, v: Value, signed: bool) -> None:
+        """Test that a 32-bit value does not wrap in any iteration."""
+        if v.type.bits != 32:
+            raise NotLinear
+        b = self.b
+        kind = "s" if signed else "u"
+        first = b.compute(f"cvt.{kind}64.{kind}32", self.at(v, 0))
+        step = b.compute("cvt.s64.s32", b.compute("sub.s32", self.at(v, 1), self.at(v, 0)))
+        last = b.compute("add.s64", first, b.compute("mul.lo.s64", step, self.rounds))
+        again = b.compute(f"cvt.{kind}64.{kind}32", b.compute("cvt.u32.u64", last))
+        self.sure.append(b.compute("setp.eq.s64", again, last))
+
+    # ------------------------------------------------------------------ the iterations
+
+    def _rounds(self) -> Value:
+        """At least the number of iterations less one, below 2**32, as 64 bits."""
+        trip, b = self.trip, self.b
+        if trip.count is not None:
+            return b.compute("mov.b64", integer(max(trip.count - 1, 0)))
+        step, bits = trip.variable.step, trip.variable.bits
+        compare, _, type = trip.compare.partition(".")
+        t = SCALARS.get(type)
+        if not isinstance(step, int) or not step or bits != 32 or t is None or t.bits != 32:
+            raise NotLinear
+        start, bound = self.start[trip.variable.phi], trip.bound
+        if compare == "ne":
+            return self._until_equal(start, bound, step)
+        reached = (_UP if step > 0 else _DOWN).get(compare)
+        if reached is None:
+            raise NotLinear
+        unsigned = type[0] != "s" or compare in ("lo", "ls", "hi", "hs")
+        kind = "u" if unsigned else "s"
+        x, n = (b.compute(f"cvt.{kind}64.{kind}32", v) for v in (start, bound))
+        last, most = ((1 << 32) - 1 if unsigned else (1 << 31) - 1), 0 if unsigned else -(1 << 31)
+        leap = abs(step) - 1 + reached
+        if leap:  # the bound so near the end that the counter may leap over it
+            limit = last - leap if step > 0 else most + leap
+            order = "le" if step > 0 else "ge"
+            self.sure.append(b.compute(f"setp.{order}.s64", n, integer(limit)))
+        far = b.compute("sub.s64", n, x) if step > 0 else b.compute("sub.s64", x, n)
+        if not reached:
+            far = b.compute("sub.s64", far, integer(1))
+        far = self._shared_out(b.compute("max.s64", far, integer(0)), abs(step))
+        return far if trip.tests_update else b.compute("add.s64", far, integer(1))
+
+    def _until_equal(self, start: Value, bound: Value, step: int) -> Value:
+        """The rounds of a counter that goes on until it equals the bound."""
+        b, trip = self.b, self.trip
+        high, low = (bound, start) if step > 0 else (start, bound)
+        far = b.compute("sub.s32", high, low)
+        size = abs(step)
+        if size & (size - 1):
+            raise NotLinear
+        if size > 1:
+            rest = b.compute("and.b32", far, integer(size - 1))
+            self.sure.append(b.compute("setp.eq.s32", rest, integer(0)))
+        if trip.tests_update:
+            far = b.compute("sub.s32", far, integer(size))
+        return self._shared_out(b.compute("cvt.u64.u32", far), size)
+
+    def _shared_out(self, far: Value, step: int) -> Value:
+        """A distance over a step, or at least that."""
+        if step & (step - 1) or step == 1:
+            return far
+        return self.b.compute("shr.u64", far, integer(step.bit_length() - 1))
+
+
+def apart(b: Builder, x: Extent, y: Extent) -> Value:
+    """A predicate: two extents have no byte in common."""
+    before = b.compute("setp.le.u64", x.high, y.low)
+    behind = b.compute("setp.le.u64", y.high, x.low)
+    return b.compute("or.pred", before, behind)
+
+
+def constant_offset(i: Instruction) -> int | None:
+    """The constant distance of an access from its base, None for one that is not known."""
+    _, offset = i.form.addresses[0]
+    return 0 if offset < 0 else constant_of(i.operands[offset])
+
+
+def place(i: Instruction) -> tuple[Value, int]:
+    return i.operands[i.form.addresses[0][0]], constant_offset(i) or 0
+
+
+def may_meet(a: Instruction, b: Instruction, loop: Loop, alias: AliasAnalysis) -> bool:
+    """Whether only run time can tell if two accesses overlap: they are not certainly apart, and
+    not at a known distance in the same object."""
+    if place(a)[0] is place(b)[0]:
+        return False
+    forward, back = alias.distance(a, b, loop, 0), alias.distance(b, a, loop, 0)
+    if forward.is_never and back.is_never:
+        return False
+    return not (forward.exact or back.exact)

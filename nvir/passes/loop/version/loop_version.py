@@ -1,0 +1,329 @@
+"""A second version of a loop for operands that do not overlap, chosen at run time.
+
+    L: ld %c, [%p]                       preheader: are [%p] and a[0..n) apart?
+       ld %a, [%q]                                    │yes                 │no
+       fma %c, %a, %b, %c         ==>    ld %c, [%p]                       L as it was
+       st [%p], %c                       F: ld %a, [%q]
+       add %q, %q, 4                        fma %c, %a, %b, %c
+       …  @%r bra L                         add %q, %q, 4  …  @%r bra F
+                                         st [%p], %c
+
+What engineers do by `__restrict__`, and without it: pointers that may overlap make every store
+wait for the loads before it and every load for the stores. In the version for operands apart,
+sums that were kept in memory are in registers, and loads may run ahead of stores (its header has
+the flag DISJOINT, which `loop-pipeline` reads).
+
+Method   The extent of each access is worked out in front of the loop (extent.py). Pairs of a store
+         and another access that alias analysis cannot tell apart are tested there. Stores to one
+         place, each iteration, and the loads of it become a value that goes round.
+Needs    loops of one block that count; makes them canonical itself.
+Keeps    what the function does, whatever the pointers are.
+Skips    loops with an `Against`; each is remarked.
+Cost     a copy of the loop, and some dozen instructions for each access where it is entered.
+Source   Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001, ch. 8 (scalar
+         replacement); LLVM's LoopVersioning.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+from nvir.analysis.analyses import Analyses
+from nvir.analysis.induction import TripCount, trip_count
+from nvir.ir.block import Block
+from nvir.ir.builder import Builder
+from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
+from nvir.ir.values import Value
+from nvir.passes.context import Context
+from nvir.passes.loop import region
+from nvir.passes.loop.unroll.prepare import CopyRegion, Refusals, regions
+from nvir.passes.loop.version.extent import (
+    DISJOINT,
+    Extent,
+    Extents,
+    NotLinear,
+    apart,
+    constant_offset,
+    may_meet,
+    place,
+)
+from nvir.passes.remarks import missed, passed
+
+VERSIONED = passed(
+    "Versioned", "a version for operands apart: {tests} {tests:test|tests}, {sums} "
+    "{sums:sum|sums} in registers"
+)
+
+
+class Against(enum.Enum):
+    """Why a loop has no second version: the closed list."""
+
+    BLOCKS = "its body has several blocks, or holds a loop"
+    COUNT = "its count is not known ahead"
+    COPIES = "it cannot be copied: {what}"
+    ACCESS = "{what} is no plain access of global memory"
+    ADDRESS = "the addresses of {what} are not linear"
+    NOTHING = "nothing in it may overlap"
+    MANY = "{what} tests are too many"
+
+
+MISSED = {
+    a: missed("NotVersioned" + a.name.title(), "no second version: {reason}") for a in Against
+}
+CODES = (VERSIONED, *MISSED.values())
+MOST = 16  # tests of one loop
+
+
+@attrs.frozen
+class Options:
+    """`loop`: only the loop with this header; all by default."""
+
+    loop: str = ""
+
+
+def run(function: Function, ctx: Context) -> bool:
+    if not function.back_edges:
+        return False
+    changed = False
+    for header in [x.header for x in ctx.analyses(function).loops if x.is_innermost]:
+        if ctx.options.loop in ("", str(header.name)):
+            changed |= isinstance(version(header, ctx), Block)
+    return changed
+
+
+def version(header: Block, ctx: Context) -> Block | None:
+    """Give a loop a version for operands apart: the header of that, or None, which is remarked."""
+    loop = ctx.analyses(header.function).loop(header)
+    assert loop is not None
+    why, found = _look(loop)
+    if found is None:
+        assert why is not None
+        ctx.remark(MISSED[why[0]], loop, reason=str(why[0].value).format(what=why[1]))
+        return None
+    made = _Version(header, found)
+    fast = made.build()
+    if fast is None:
+        ctx.remark(MISSED[Against.ADDRESS], loop, reason=Against.ADDRESS.value.format(
+            what=made.what))
+        return None
+    ctx.remark(VERSIONED, loop, tests=len(found.tests), sums=len(found.sums))
+    ctx.count("versioned")
+    return fast
+
+
+@attrs.frozen(eq=False)
+class _Found:
+    """What is to be done: accesses by their places in the block.
+
+    tests  two accesses each, which stand for all with the same bases
+    bases  of each of these, the least distance from its base and the bytes from there on
+    sums   in memory: the accesses of one place
+    """
+
+    tests: list[tuple[int, int]]
+    bases: dict[int, tuple[int, int]]
+    sums: list[list[int]]
+
+
+def _look(loop: Loop) -> tuple[tuple[Against, str] | None, _Found | None]:
+    """What a version needs, or why there is none. The function stays as it is."""
+    header = loop.header
+    if len(loop.blocks) != 1:
+        return (Against.BLOCKS, ""), None
+    trip = trip_count(loop)
+    if trip is None or trip.exit is not header:
+        return (Against.COUNT, ""), None
+    refused = Refusals(header.function).of(loop)
+    if refused is not None:
+        return (Against.COPIES, refused[0].text(refused[1])), None
+    code = list(header)
+    touched = []
+    for n, i in enumerate(code):
+        f = i.form
+        if f.is_call or f.sync or (f.convergent and not f.terminator):
+            return (Against.ACCESS, f.spelling), None
+        if not (f.reads or f.writes) or f.invariant or f.space.startswith(("param", "const")):
+            continue
+        if not _is_plain(i):
+            return (Against.ACCESS, f.spelling), None
+        touched.append(n)
+    alias = Analyses.of(header.function).alias
+    pairs = [
+        (a, b) for k, a in enumerate(touched) for b in touched[k + 1 :]
+        if (code[a].form.writes or code[b].form.writes)
+        and may_meet(code[a], code[b], loop, alias)
+    ]
+    sums = _sums(loop, code, touched)
+    pairs = [(a, b) for a, b in pairs if not any(a in s and b in s for s in sums)]
+    if not pairs:
+        return (Against.NOTHING, ""), None
+    like: dict[Value, list[int]] = {}
+    for n in touched:
+        like.setdefault(place(code[n])[0], []).append(n)
+    first = {n: some[0] for some in like.values() for n in some}
+    tests = list(dict.fromkeys((first[a], first[b]) for a, b in pairs))
+    if len(tests) > MOST:
+        return (Against.MANY, str(len(tests))), None
+    bases = {}
+    for some in like.values():
+        ends = [place(code[n])[1] + _bytes(code[n]) for n in some]
+        low = min(place(code[n])[1] for n in some)
+        bases[some[0]] = low, max(ends) - low
+    return None, _Found(tests, bases, sums)
+
+
+def _is_plain(i: Instruction) -> bool:
+    """An ordinary load or store of global memory at a known distance from its base."""
+    f = i.form
+    plain = f.name in {"ld", "st"} and not {"volatile", "relaxed", "acquire", "release"} & {*f.mods}
+    return (
+        plain and f.space in ("", "global") and len(f.addresses) == 1
+        and i.operands[f.addresses[0][0]].type.bits == 64
+        and constant_offset(i) is not None and _bytes(i) > 0
+    )
+
+
+def _bytes(i: Instruction) -> int:
+    f = i.form
+    lanes = next((int(m[1:]) for m in f.mods if m[0] == "v" and m[1:].isdigit()), 1)
+    return f.type.bits // 8 * lanes if f.type is not None else 0
+
+
+def _sums(loop: Loop, code: list[Instruction], touched: list[int]) -> list[list[int]]:
+    """Accesses of one invariant place, one of them a store, that are the same in kind."""
+    places: dict[tuple[Value, int], list[int]] = {}
+    for n in touched:
+        places.setdefault(place(code[n]), []).append(n)
+    return [
+        some for (base, _), some in places.items()
+        if (base.definer is None or base.definer.block is not loop.header)
+        and any(code[n].form.writes for n in some)
+        and all(code[n].form.guard is None for n in some)
+        and len({code[n].form.type for n in some}) == 1 and _bytes(code[some[0]]) in (4, 8)
+        and all(len(code[n].results) <= 1 for n in some)
+        and not any(m[0] == "v" for n in some for m in code[n].form.mods)
+    ]
+
+
+class _Version:
+    """Builds the version of one loop."""
+
+    def __init__(self, header: Block, found: _Found) -> None:
+        self.header, self.found = header, found
+        self.what = ""
+
+    def build(self) -> Block | None:
+        """The header of the version, or None where an address is not linear: then the loop is as
+        it was, and what was made in front of it has no use."""
+        header = self.header
+        function = header.function
+        code = [i for i in header if not i.form.is_phi]
+        shift = len(header) - len(code)
+        area = regions(function, {header}, Refusals(function).held)[header]
+        loop = Analyses.of(function).loop(header)
+        assert loop is not None
+        trip = trip_count(loop)
+        assert trip is not None
+        entry = area.preheader
+        branch = entry.terminator
+        assert branch is not None
+        b = Builder(entry).at(branch)
+        try:
+            right = self._test(loop, trip, code, shift, b)
+        except NotLinear:
+            return None
+        fast = self._copy(area, right, code, shift)
+        function.analyze_cfg()
+        return fast
+
+    def _test(
+        self, loop: Loop, trip: TripCount, code: list[Instruction], shift: int, b: Builder
+    ) -> Value:
+        """The predicate under which all pairs are apart."""
+        extents: dict[int, Extent] = {}
+        ahead = Extents(loop, trip, b)
+        for n in dict.fromkeys(n for pair in self.found.tests for n in pair):
+            i = code[n - shift]
+            self.what = i.form.spelling
+            extents[n] = ahead.of(place(i)[0], *self.found.bases[n])
+        tests = [apart(b, extents[x], extents[y]) for x, y in self.found.tests]
+        right, *others = (*ahead.sure, *tests)
+        for other in others:
+            right = b.compute("and.pred", right, other)
+        return right
+
+    def _copy(
+        self, area: CopyRegion, right: Value, code: list[Instruction], shift: int
+    ) -> Block:
+        header, entry = self.header, area.preheader
+        function = header.function
+        ((_, out),) = area.exits()
+        copies = region.copy_region([header])
+        fast: Block = copies[header]
+        ways = []
+        for name, block in (("apart", fast), ("overlap", header)):
+            way = function.block(f"{header.name}.{name}")
+            Builder(way).br(block)
+            for p in block.phis:
+                p.set_incoming(
+                    [v for v, _ in p.incoming], [way if x is entry else x for x in p.aux]
+                )
+            ways.append(way)
+        before = entry.terminator
+        assert before is not None
+        before.erase()
+        Builder(entry).cond_br(right, ways[0], ways[1])
+        fast.flags |= {DISJOINT}
+        sums = [[copies[code[n - shift]] for n in some] for some in self.found.sums]
+        if sums:
+            self._in_registers(sums, fast, ways[0], out)
+        return fast
+
+    def _in_registers(
+        self, sums: list[list[Instruction]], fast: Block, way: Block, out: Block
+    ) -> None:
+        """Keep what is summed up in memory in registers, and store it behind the loop."""
+        function = fast.function
+        end = function.block(f"{fast.name}.end", after=fast)
+        for p in out.phis:
+            p.set_incoming([v for v, _ in p.incoming], [end if x is fast else x for x in p.aux])
+        branch = fast.terminator
+        assert branch is not None
+        branch.set_successor(out, end)
+        for some in sums:
+            first = some[0]
+            base, offset = place(first)
+            spelled = first.form.type
+            assert spelled is not None
+            space = f"{first.form.space}." if first.form.space else ""
+            current: Value | None = None
+            phi: Instruction | None = None
+            if not first.form.writes:
+                enter = way.terminator
+                assert enter is not None
+                start = Builder(way).at(enter).load(f"{space}{spelled.name}", base, offset)
+                phi = Builder(fast).phi(first.type)
+                phi.add(start, way)
+                current = phi
+            for i in some:
+                if i.form.writes:
+                    current = i.operands[self._stored(i)]
+                else:
+                    assert current is not None
+                    i.replace_all_uses_with(current)
+                i.erase()
+            assert current is not None
+            if phi is not None:
+                phi.add(current, fast)
+            Builder(end).store(f"{space}{spelled.name}", base, current, offset)
+        Builder(end).br(out)
+
+    @staticmethod
+    def _stored(i: Instruction) -> int:
+        """The operand of a store that is the value."""
+        at = {n for pair in i.form.addresses for n in pair}
+        return next(n for n in range(len(i.sources)) if n not in at)
