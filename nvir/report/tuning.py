@@ -18,10 +18,8 @@ SETTINGS = 64  # columns of a candidate's settings
 
 def tuning_json(tuning: Tuning, module: Module) -> dict[str, Any]:
     """The document of schema `nvir.tune/1`."""
-    return {
-        "schema": SCHEMA, "arch": tuning.arch, "judge": tuning.judge, "loads_hit": tuning.level,
-        "kernels": [_kernel_json(k, module) for k in tuning.kernels],
-    }
+    return {"schema": SCHEMA, "arch": tuning.arch, "judge": tuning.judge,
+            "loads_hit": tuning.level, "kernels": [_kernel_json(k, module) for k in tuning.kernels]}
 
 
 def _kernel_json(k: KernelTuning, module: Module) -> dict[str, Any]:

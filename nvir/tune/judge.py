@@ -17,8 +17,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import lru_cache
-
-import attrs
+from typing import NamedTuple
 
 from nvir.ir.errors import Unsupported
 from nvir.sm.body import BodyInstruction, BodyLoop, MachineBody
@@ -32,8 +31,7 @@ _LEFT = re.compile(r"SB(\d), 0x([0-9a-f]+)")  # so many users of a scoreboard ma
 _LOCAL = frozenset(("LDL", "STL"))  # spilled registers: they stay near
 
 
-@attrs.frozen
-class Cycles:
+class Cycles(NamedTuple):
     """Of a kernel for one warp: alone, and as its share of a sub-partition that is full."""
 
     one_warp: float
@@ -52,8 +50,7 @@ def body_cycles(
 
 
 class _Walk:
-    """One warp on its way through a body. Sums are kept by the innermost loop's header, -1 for
-    none."""
+    """One warp on its way through a body. Sums are by the innermost loop's header, or -1."""
 
     def __init__(
         self, body: MachineBody, profile: Profile, weights: RunWeights, level: str

@@ -213,16 +213,13 @@ class _Search:
         room = most - sum(len(b) for f in self.pending.values() for b in f.blocks)
         size = sum(map(len, self.kernel.blocks))
         for x in sorted(self.found.loops, key=_work, reverse=True)[:LOOPS]:
-            for setting in loop_settings(loops[x.name], *self._counts(x.name)):
-                if room < size:
-                    self.found.refused.append(
-                        (Choices(((x.name, setting),)), "the file's candidates are large enough")
-                    )
-                    continue
-                room -= self._add(Choices(((x.name, setting),)))
-
-    def _counts(self, header: str) -> tuple[int | None, int | None]:
-        return self.known.get(header), self.most.get(header)
+            counts = self.known.get(x.name), self.most.get(x.name)
+            for choice in (Choices(((x.name, s),)) for s in loop_settings(loops[x.name], *counts)):
+                if room >= size:
+                    room -= self._add(choice)
+                else:
+                    why = "the file's candidates are large enough"
+                    self.found.refused.append((choice, why))
 
     def combine(self) -> None:
         """The best settings of several loops together, and launch bounds for the best."""
@@ -322,10 +319,8 @@ class _Search:
         return all(abs(runs[k] - n) <= COUNTED * n for k, n in self.runs.items())
 
     def _occupancy(self, registers: int, shared: int) -> Occupancy:
-        return occupancy(
-            self.profile, registers, self.found.block, self.request.dynamic_smem,
-            static_smem=shared,
-        )
+        return occupancy(self.profile, registers, self.found.block, self.request.dynamic_smem,
+                         static_smem=shared)
 
     def _eligible(self) -> list[Judged]:
         base, *others = self.found.candidates

@@ -114,8 +114,8 @@ def executed(
     body: MachineBody, loops: Sequence[KernelLoop], single: Mapping[int, int],
     given: RunWeights, profile: Profile,
 ) -> dict[str, float]:
-    """How many iterations of each loop a body runs by its weights: the most of any anchor, as what
-    is invariant runs less often. Bodies of one kernel agree, or the weights of one are wrong."""
+    """How many iterations of each loop a body runs by its weights. The bodies of one kernel agree,
+    or the weights of one are wrong."""
     runs: Counter[int] = Counter()
     times: dict[int, float] = {-1: 1.0}
     for m in body.loops:  # outer before inner
@@ -169,7 +169,9 @@ class _Dealing:
             groups: dict[int, list[BodyLoop]] = {}
             for m in self.body.loops:
                 if self.owner[m.header] is loop:
-                    around = self._around(m, loop)
+                    around = m.parent
+                    while around is not None and self.owner[around.header] is loop:
+                        around = around.parent
                     groups.setdefault(around.header if around else -1, []).append(m)
             by_header = {m.header: m for m in self.body.loops}
             for header, made in groups.items():
@@ -220,13 +222,6 @@ class _Dealing:
         )
         at = len(ratios) // 2 if loop.accesses else len(ratios) * 3 // 4
         return round(ratios[at]) if ratios else 0
-
-    def _around(self, m: BodyLoop, loop: KernelLoop) -> BodyLoop | None:
-        """The machine loop around one that belongs to another loop of the kernel."""
-        around = m.parent
-        while around is not None and self.owner[around.header] is loop:
-            around = around.parent
-        return around
 
     def _instances(self, loop: KernelLoop, around: BodyLoop | None) -> int:
         """How often a loop is entered in one iteration of the machine loop around it."""
@@ -309,9 +304,7 @@ def _keys(loop: KernelLoop) -> Iterator[int]:
     return (-k if loop.accesses else k for k in loop.anchors)
 
 
-def _chunks(
-    members: Sequence[tuple[int, bool]], n: int
-) -> Iterable[Sequence[tuple[int, bool]]]:
+def _chunks(members: Sequence[tuple[int, bool]], n: int) -> Iterable[list[tuple[int, bool]]]:
     """Loops in groups of n, then pieces in such groups."""
     for kind in (True, False):
         some = [x for x in members if x[1] is kind]

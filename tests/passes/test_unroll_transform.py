@@ -235,9 +235,20 @@ def test_a_float_keeps_its_tests_at_run_time_and_is_counted_where_known():
     assert known.way.startswith("one test in 4 copies")
 
 
-def test_strides_of_run_time_keep_their_tests():
-    text = text_of(SUM, "bottom", "lt.s32", 1, 0, "%r1").replace("%r2, %r2, 1", "%r2, %r2, %r6")
-    assert check(text, UnrollPlan(4), range(20), m=3)["L"].way == "all tests in 4 copies"
+@pytest.mark.parametrize("compare", ["lt.s32", "le.s32", "lt.u32"])
+@pytest.mark.parametrize("stride", [1, 3, 50, (1 << 31) - 1])
+def test_strides_of_run_time_are_tested_to_be_small(compare, stride):
+    """Of a bound so low that the guard's limit wraps, too; large strides keep the old loop."""
+    text = text_of(SUM, "bottom", compare, 1, 0, "%r1").replace("%r2, %r2, 1", "%r2, %r2, %r6")
+    bounds = [*range(20), *([(1 << 31) + 2] if compare != "lt.u32" else [])]
+    for plan in (UnrollPlan(4), UnrollPlan(4, pieces=True)):
+        way = check(text, plan, bounds, m=stride)["L"].way
+        assert way.startswith("one test in 4 copies")
+
+
+def test_strides_of_run_time_that_lead_down_keep_their_tests():
+    text = text_of(SUM, "bottom", "gt.s32", 1, 0, "%r1").replace("%r2, %r2, 1", "%r2, %r2, %r6")
+    assert check(text, UnrollPlan(4), [30], m=(1 << 32) - 3)["L"].way == "all tests in 4 copies"
 
 
 def test_lanes_may_count_apart():

@@ -30,7 +30,7 @@ import attrs
 from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.analyses import Analyses
 from nvir.ir import Block, Instruction, Loop, Value
-from nvir.passes.loop.version.extent import DISJOINT, may_meet
+from nvir.passes.loop.version.extent import DISJOINT, may_meet, may_meet_later
 
 Dep = tuple[int, int, int]
 FAR = 1 << 16
@@ -141,6 +141,10 @@ class Body:
             for b in accesses if a in writers else writers:
                 first, second = self.nodes[a], self.nodes[b]
                 if disjoint and may_meet(first, second, self.loop, alias):
+                    continue
+                if disjoint and may_meet_later(first, second, self.loop, alias):
+                    if a < b and alias.depend(first, second):
+                        deps.append((a, b, 0))
                     continue
                 least = 0 if a < b and alias.depend(first, second) else 1
                 after = alias.distance(first, second, self.loop, least).iterations

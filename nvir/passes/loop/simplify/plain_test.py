@@ -1,10 +1,6 @@
 """Exit tests that compare a loop's counter itself, where nvcc compares a sum with it.
 
-    L: …                                  %e = sub 0, %d          in front of the loop
-       %i = add %i, 4               ==>   L: …
-       %x = add %d, %i                       %i = add %i, 4
-       setp.ne %p, %x, 0                     setp.ne %p, %i, %e
-       @%p bra L                             @%p bra L
+    setp.ne %p, (add %d, %i), 0     ==>     setp.ne %p, %i, (sub 0, %d)
 
 Equality holds modulo the width, so nothing is lost where the sum wraps; other comparisons stay.
 """
@@ -34,9 +30,9 @@ def plain_test(loop: Loop) -> bool:
 
 def _plain(test: Instruction, loop: Loop, b: Builder) -> bool:
     f = test.form
-    if f.name != "setp" or not _EQUALITY & {*f.mods} or len(test.operands) != 2:
-        return False
-    if f.type is None or f.type.is_float or f.type.bits not in (32, 64):
+    if f.name != "setp" or not _EQUALITY & {*f.mods} or len(test.operands) != 2 or (
+        f.type is None or f.type.is_float or f.type.bits not in (32, 64)
+    ):
         return False
     at = next((k for k, v in enumerate(test.operands) if _moves(v, loop)), None)
     if at is None or _moves(test.operands[1 - at], loop):
@@ -57,12 +53,12 @@ def _plain(test: Instruction, loop: Loop, b: Builder) -> bool:
 
 
 def _parts(value: Value, loop: Loop, bits: int) -> tuple[Value, Value] | None:
-    """The part of a sum that the loop changes, and the one that it does not, a value: a step by a
-    literal is the counter's own."""
+    """The part of a sum that the loop changes, and the one that it does not, no literal."""
     d = value.definer
     if d is None or d.form.name != "add" or len(d.operands) != 2 or d.form.guard is not None:
         return None
-    if d.form.type is None or d.form.type.is_float or d.form.type.bits != bits or "sat" in d.form.mods:
+    t = d.form.type
+    if t is None or t.is_float or t.bits != bits or "sat" in d.form.mods:
         return None
     x, y = d.operands
     if _moves(y, loop):

@@ -9,7 +9,9 @@ hold if the farthest does and the variable does not wrap on the way there:
     ne       |N − x| > K           as an unsigned number, taken in the direction of the step
 
 L itself must not have wrapped: `is_right` makes that test, which is the same for all
-rounds. A guard that is false although the tests would hold costs speed, never the result.
+rounds. A stride that run time brings (a grid's size, mostly) is tested to lead up and to be small
+enough for its multiple not to wrap. A guard that is false although the tests would hold costs
+speed, never the result.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from nvir.analysis.induction import TripCount, constant_of
 from nvir.ir import SCALARS, Builder, Value, integer
 
 _SIGN = {"lt": 1, "le": 1, "lo": 1, "ls": 1, "gt": -1, "ge": -1, "hi": -1, "hs": -1}
+MOST_STRIDES = 128  # of which a multiple is taken
 _BACK = {1: "le", -1: "ge"}
 
 
@@ -31,22 +34,30 @@ class Guard:
     type: str  # of the comparison, e.g. "s32"
     bits: int
     direction: int  # 1 up, -1 down
-    distance: int  # K
+    distance: int  # K; of a run-time stride, how many of them
     bound: Value
+    stride: Value | None = None
 
     @classmethod
     def of(cls, trip: TripCount, tests: int) -> Guard | None:
-        """The guard, None where there is none: floats, run-time strides, `eq`, K too large."""
+        """The guard, None where there is none: floats, run-time strides down, `eq`, K too large."""
         variable = trip.variable
         compare, _, type = trip.compare.partition(".")
         t = SCALARS.get(type)
-        if variable.kind == "float" or not isinstance(variable.step, int) or t is None:
+        if variable.kind == "float" or t is None:
             return None
         bits = variable.bits
         if t.bits != bits or t.is_float or bits not in (16, 32, 64):
             return None
         step = variable.step
-        distance = max(tests - 1 + trip.tests_update, 0) * abs(step)
+        strides = max(tests - 1 + trip.tests_update, 0)
+        if isinstance(step, Value):
+            if _SIGN.get(compare) != 1 or bits == 16 or strides >= MOST_STRIDES:
+                return None
+            return cls(compare, type, bits, 1, strides, trip.bound, step)
+        if not isinstance(step, int):
+            return None
+        distance = strides * abs(step)
         if compare == "ne":
             if step == 0 or distance.bit_length() > bits:
                 return None
@@ -62,6 +73,9 @@ class Guard:
         """L, worked out before the loop; None where the guard needs none."""
         if self.compare == "ne":
             return None
+        if self.stride is not None:
+            far = b.compute(f"mul.lo.s{self.bits}", self.stride, integer(self.distance))
+            return b.compute(f"sub.s{self.bits}", self.bound, far)
         known = self._constant_limit()
         if isinstance(known, int):
             return integer(known)
@@ -77,7 +91,13 @@ class Guard:
         if limit is None or limit.is_constant or limit is self.bound:
             return None
         t = self._arithmetic()
-        return b.compute(f"setp.{_BACK[self.direction]}.{t}", limit, self.bound)
+        right = b.compute(f"setp.{_BACK[self.direction]}.{t}", limit, self.bound)
+        if self.stride is None:
+            return right
+        less = b.compute(f"sub.s{self.bits}", self.stride, integer(1))
+        most = (1 << self.bits) // (2 * MOST_STRIDES) - 1
+        return b.compute("and.pred", right, b.compute(
+            f"setp.lt.u{self.bits}", less, integer(most)))
 
     def holds(self, b: Builder, x: Value, limit: Value | None) -> Value:
         """A predicate: from x on, all the tests hold."""

@@ -5,10 +5,6 @@ the largest number of iterations the other end. All arithmetic is of 64 bits. Wh
 wrong is tested with it: a 32-bit index that wraps before it is widened, a step that does not fit
 32 bits, a counter that leaps over its bound.
 
-    %i = phi [0], [%i + 1]                      first   base + 4·0
-    %o = mul.wide.s32 %i, 4           ==>       step    (base + 4·1) − (base + 4·0)
-    ld.f32 [base + %o]                          last    first + step·(N − 1)
-
 Cost    some dozen instructions for an address, once each time that the loop is entered.
 """
 
@@ -23,10 +19,9 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes import OpKind
 from nvir.ir.types import SCALARS
-from nvir.ir.values import Constant, Value, integer
+from nvir.ir.values import Value, integer
 
 DISJOINT = "disjoint"  # flag of a header: accesses that alias analysis cannot tell apart are
-_BOTH = frozenset(("add", "sub"))
 _UP = {"lt": 0, "lo": 0, "le": 1, "ls": 1}  # 1: the bound itself is reached
 _DOWN = {"gt": 0, "hi": 0, "ge": 1, "hs": 1}
 
@@ -62,24 +57,42 @@ class Extents:
         self.made: tuple[dict[Value, Value], dict[Value, Value]] = ({}, {})
         self.rounds = self._rounds()
         self.checked: set[Value] = set()
+        self.made_steps: dict[Value, Value] = {}
 
     def of(self, address: Value, offset: int, size: int) -> Extent:
-        """The extent of an access of `size` bytes. Raises NotLinear before anything is made."""
-        widened = self.linear(address)
-        for v, signed in widened:
-            if v not in self.checked:
-                self.checked.add(v)
-                self._no_wrap(v, signed)
+        """The extent of an access of `size` bytes. Raises NotLinear."""
+        self._check(address)
         b = self.b
         first = b.compute("add.s64", self.at(address, 0), integer(offset))
         if not self.moves(address):
             return Extent(first, b.compute("add.s64", first, integer(size)))
-        step = b.compute("sub.s64", self.at(address, 1), self.at(address, 0))
-        way = self._way(step)
+        way = b.compute("mul.lo.s64", self._step(address), self.rounds)
         low = b.compute("min.s64", way, integer(0))
         high = b.compute("max.s64", way, integer(0))
         high = b.compute("add.s64", high, integer(size))
         return Extent(b.compute("add.s64", first, low), b.compute("add.s64", first, high))
+
+    def leaves(self, address: Value, size: int) -> Value:
+        """A predicate: each iteration an address moves on by at least so many bytes."""
+        self._check(address)
+        far = self.b.compute("abs.s64", self._step(address))
+        return self.b.compute("setp.ge.s64", far, integer(size))
+
+    def _check(self, address: Value) -> None:
+        for v, signed in self.linear(address):
+            if v not in self.checked:
+                self.checked.add(v)
+                self._no_wrap(v, signed)
+
+    def _step(self, address: Value) -> Value:
+        """The bytes from one iteration to the next, which fit 32 bits."""
+        if address not in self.made_steps:
+            b = self.b
+            step = b.compute("sub.s64", self.at(address, 1), self.at(address, 0))
+            narrow = b.compute("cvt.s64.s32", b.compute("cvt.u32.u64", step))
+            self.sure.append(b.compute("setp.eq.s64", narrow, step))
+            self.made_steps[address] = step
+        return self.made_steps[address]
 
     def moves(self, v: Value) -> bool:
         """Whether a value is made in the loop, or goes round in it."""
@@ -115,9 +128,7 @@ class Extents:
             if d is None or d.form.is_phi or len(moving) != 1 or d.form.guard is not None:
                 raise NotLinear
             if d.form.kind is not OpKind.COPY and (
-                d.form.name not in _BOTH or d.form.type is None or d.form.type.is_float
-                or "sat" in d.form.mods or len(d.results) != 1
-                or (d.form.name == "sub" and d.operands[0] is not moving[0])
+                not _is_sum(d) or (d.form.name == "sub" and d.operands[0] is not moving[0])
             ):
                 raise NotLinear
             v = moving[0]
@@ -130,15 +141,13 @@ class Extents:
         if f.kind is OpKind.COPY or f.name == "cvta":
             return list(d.operands)
         name = f.name
-        if name in _BOTH and f.type is not None and not f.type.is_float:
+        if _is_sum(d):
             return list(d.operands)
         moving = [v for v in d.operands if self.moves(v)]
         if name == "shl" and self.moves(d.operands[1]):
             raise NotLinear
         if name in ("shl", "mul", "mad") and f.type is not None and not f.type.is_float:
-            if name != "shl" and all(self.moves(v) for v in d.operands[:2]):
-                raise NotLinear
-            if "hi" in f.mods:
+            if (name != "shl" and all(map(self.moves, d.operands[:2]))) or "hi" in f.mods:
                 raise NotLinear
             if "wide" in f.mods:
                 found += [(v, f.type.kind == "s") for v in d.operands[:2] if self.moves(v)]
@@ -170,14 +179,6 @@ class Extents:
                 made[value] = self.b.insert(copy)
         return made[value]
 
-    def _way(self, step: Value) -> Value:
-        """The bytes from the first to the last iteration, of a step that fits 32 bits."""
-        b = self.b
-        if not isinstance(step, Constant):
-            narrow = b.compute("cvt.s64.s32", b.compute("cvt.u32.u64", step))
-            self.sure.append(b.compute("setp.eq.s64", narrow, step))
-        return b.compute("mul.lo.s64", step, self.rounds)
-
     def _no_wrap(self, v: Value, signed: bool) -> None:
         """Test that a 32-bit value does not wrap in any iteration."""
         if v.type.bits != 32:
@@ -200,27 +201,39 @@ class Extents:
         step, bits = trip.variable.step, trip.variable.bits
         compare, _, type = trip.compare.partition(".")
         t = SCALARS.get(type)
-        if not isinstance(step, int) or not step or bits != 32 or t is None or t.bits != 32:
+        known = isinstance(step, int | Value) and step != 0  # else worked out in the loop
+        if bits != 32 or t is None or t.bits != 32 or not known:
             raise NotLinear
+        assert isinstance(step, int | Value)
         start, bound = self.start[trip.variable.phi], trip.bound
-        if compare == "ne":
+        if compare == "ne" and isinstance(step, int):
             return self._until_equal(start, bound, step)
-        reached = (_UP if step > 0 else _DOWN).get(compare)
+        up = not isinstance(step, int) or step > 0
+        reached = (_UP if up else _DOWN).get(compare)
         if reached is None:
             raise NotLinear
         unsigned = type[0] != "s" or compare in ("lo", "ls", "hi", "hs")
         kind = "u" if unsigned else "s"
         x, n = (b.compute(f"cvt.{kind}64.{kind}32", v) for v in (start, bound))
         last, most = ((1 << 32) - 1 if unsigned else (1 << 31) - 1), 0 if unsigned else -(1 << 31)
-        leap = abs(step) - 1 + reached
-        if leap:  # the bound so near the end that the counter may leap over it
-            limit = last - leap if step > 0 else most + leap
-            order = "le" if step > 0 else "ge"
-            self.sure.append(b.compute(f"setp.{order}.s64", n, integer(limit)))
-        far = b.compute("sub.s64", n, x) if step > 0 else b.compute("sub.s64", x, n)
+        if isinstance(step, Value):
+            wide = b.compute(f"cvt.{kind}64.{kind}32", step)
+            self.sure.append(b.compute("setp.gt.s64", wide, integer(0)))
+            end = b.compute("add.s64", n, wide)
+            self.sure.append(b.compute("setp.le.s64", end, integer(last + 1 - reached)))
+        elif leap := abs(step) - 1 + reached:  # the counter may leap over a bound near the end
+            limit = last - leap if up else most + leap
+            self.sure.append(b.compute(f"setp.{'le' if up else 'ge'}.s64", n, integer(limit)))
+        far = b.compute("sub.s64", n, x) if up else b.compute("sub.s64", x, n)
         if not reached:
             far = b.compute("sub.s64", far, integer(1))
-        far = self._shared_out(b.compute("max.s64", far, integer(0)), abs(step))
+        far = b.compute("max.s64", far, integer(0))
+        if isinstance(step, Value):
+            least = b.compute("max.u32", step, integer(1))
+            far = b.compute("div.u32", b.compute("cvt.u32.u64", far), least)
+            far = b.compute("cvt.u64.u32", far)
+        else:
+            far = self._shared_out(far, abs(step))
         return far if trip.tests_update else b.compute("add.s64", far, integer(1))
 
     def _until_equal(self, start: Value, bound: Value, step: int) -> Value:
@@ -245,6 +258,13 @@ class Extents:
         return self.b.compute("shr.u64", far, integer(step.bit_length() - 1))
 
 
+def _is_sum(d: Instruction) -> bool:
+    """A sum or difference of two integers, without a carry."""
+    f = d.form
+    plain = f.type is not None and not f.type.is_float and "sat" not in f.mods
+    return f.kind is OpKind.SUM and plain and len(d.operands) == 2 and len(d.results) == 1
+
+
 def apart(b: Builder, x: Extent, y: Extent) -> Value:
     """A predicate: two extents have no byte in common."""
     before = b.compute("setp.le.u64", x.high, y.low)
@@ -253,7 +273,7 @@ def apart(b: Builder, x: Extent, y: Extent) -> Value:
 
 
 def constant_offset(i: Instruction) -> int | None:
-    """The constant distance of an access from its base, None for one that is not known."""
+    """The distance of an access from its base, None for one that is no constant."""
     _, offset = i.form.addresses[0]
     return 0 if offset < 0 else constant_of(i.operands[offset])
 
@@ -263,11 +283,19 @@ def place(i: Instruction) -> tuple[Value, int]:
 
 
 def may_meet(a: Instruction, b: Instruction, loop: Loop, alias: AliasAnalysis) -> bool:
-    """Whether only run time can tell if two accesses overlap: they are not certainly apart, and
-    not at a known distance in the same object."""
-    if place(a)[0] is place(b)[0]:
-        return False
-    forward, back = alias.distance(a, b, loop, 0), alias.distance(b, a, loop, 0)
-    if forward.is_never and back.is_never:
-        return False
-    return not (forward.exact or back.exact)
+    """Whether only run time can tell if two accesses ever overlap: they are not certainly apart,
+    and neither from one base nor at a known distance in the same object."""
+    return place(a)[0] is not place(b)[0] and _unknown(a, b, loop, alias, 0)
+
+
+def may_meet_later(a: Instruction, b: Instruction, loop: Loop, alias: AliasAnalysis) -> bool:
+    """The same of accesses from one base, in different iterations."""
+    return place(a)[0] is place(b)[0] and _unknown(a, b, loop, alias, 1)
+
+
+def _unknown(
+    a: Instruction, b: Instruction, loop: Loop, alias: AliasAnalysis, least: int
+) -> bool:
+    ways = alias.distance(a, b, loop, least), alias.distance(b, a, loop, least)
+    return not all(w.is_never for w in ways) and not any(
+        w.exact and not w.is_never for w in ways)

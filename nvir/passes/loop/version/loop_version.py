@@ -8,10 +8,9 @@
        …  @%r bra L                         add %q, %q, 4  …  @%r bra F
                                          st [%p], %c
 
-What engineers do by `__restrict__`, and without it: pointers that may overlap make every store
-wait for the loads before it and every load for the stores. In the version for operands apart,
-sums that were kept in memory are in registers, and loads may run ahead of stores (its header has
-the flag DISJOINT, which `loop-pipeline` reads).
+What engineers do by `__restrict__`. In the version for operands apart, sums that were kept in
+memory are in registers, and loads may run ahead of stores (its header has the flag DISJOINT,
+which `loop-pipeline` reads).
 
 Method   The extent of each access is worked out in front of the loop (extent.py). Pairs of a store
          and another access that alias analysis cannot tell apart are tested there. Stores to one
@@ -19,7 +18,7 @@ Method   The extent of each access is worked out in front of the loop (extent.py
 Needs    loops of one block that count; makes them canonical itself.
 Keeps    what the function does, whatever the pointers are.
 Skips    loops with an `Against`; each is remarked.
-Cost     a copy of the loop, and some dozen instructions for each access where it is entered.
+Cost     a copy of the loop, and some dozen instructions for each access where it is entered
 Source   Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001, ch. 8 (scalar
          replacement); LLVM's LoopVersioning.
 """
@@ -37,6 +36,7 @@ from nvir.ir.builder import Builder
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.opcodes import OpKind
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.loop import region
@@ -49,6 +49,7 @@ from nvir.passes.loop.version.extent import (
     apart,
     constant_offset,
     may_meet,
+    may_meet_later,
     place,
 )
 from nvir.passes.remarks import missed, passed
@@ -62,7 +63,7 @@ VERSIONED = passed(
 class Against(enum.Enum):
     """Why a loop has no second version: the closed list."""
 
-    BLOCKS = "its body has several blocks, or holds a loop"
+    BLOCKS = "its body has several blocks"
     COUNT = "its count is not known ahead"
     COPIES = "it cannot be copied: {what}"
     ACCESS = "{what} is no plain access of global memory"
@@ -88,11 +89,9 @@ class Options:
 def run(function: Function, ctx: Context) -> bool:
     if not function.back_edges:
         return False
-    changed = False
-    for header in [x.header for x in ctx.analyses(function).loops if x.is_innermost]:
-        if ctx.options.loop in ("", str(header.name)):
-            changed |= isinstance(version(header, ctx), Block)
-    return changed
+    headers = [x.header for x in ctx.analyses(function).loops if x.is_innermost]
+    wanted = [h for h in headers if ctx.options.loop in ("", str(h.name))]
+    return sum(version(h, ctx) is not None for h in wanted) > 0
 
 
 def version(header: Block, ctx: Context) -> Block | None:
@@ -110,7 +109,7 @@ def version(header: Block, ctx: Context) -> Block | None:
         ctx.remark(MISSED[Against.ADDRESS], loop, reason=Against.ADDRESS.value.format(
             what=made.what))
         return None
-    ctx.remark(VERSIONED, loop, tests=len(found.tests), sums=len(found.sums))
+    ctx.remark(VERSIONED, loop, tests=len(found.tests) + len(found.moves), sums=len(found.sums))
     ctx.count("versioned")
     return fast
 
@@ -120,11 +119,13 @@ class _Found:
     """What is to be done: accesses by their places in the block.
 
     tests  two accesses each, which stand for all with the same bases
+    moves  an access each, whose base has to move on beyond itself
     bases  of each of these, the least distance from its base and the bytes from there on
     sums   in memory: the accesses of one place
     """
 
     tests: list[tuple[int, int]]
+    moves: list[int]
     bases: dict[int, tuple[int, int]]
     sums: list[list[int]]
 
@@ -159,30 +160,36 @@ def _look(loop: Loop) -> tuple[tuple[Against, str] | None, _Found | None]:
     ]
     sums = _sums(loop, code, touched)
     pairs = [(a, b) for a, b in pairs if not any(a in s and b in s for s in sums)]
-    if not pairs:
+    later = [
+        b for k, a in enumerate(touched) for b in touched[k:]
+        if (code[a].form.writes or code[b].form.writes)
+        and may_meet_later(code[a], code[b], loop, alias)
+        and not any(b in s for s in sums)
+    ]
+    if not pairs and not later:
         return (Against.NOTHING, ""), None
     like: dict[Value, list[int]] = {}
     for n in touched:
         like.setdefault(place(code[n])[0], []).append(n)
     first = {n: some[0] for some in like.values() for n in some}
     tests = list(dict.fromkeys((first[a], first[b]) for a, b in pairs))
-    if len(tests) > MOST:
-        return (Against.MANY, str(len(tests))), None
+    moves = list(dict.fromkeys(first[b] for b in later))
+    if len(tests) + len(moves) > MOST:
+        return (Against.MANY, str(len(tests) + len(moves))), None
     bases = {}
     for some in like.values():
         ends = [place(code[n])[1] + _bytes(code[n]) for n in some]
         low = min(place(code[n])[1] for n in some)
         bases[some[0]] = low, max(ends) - low
-    return None, _Found(tests, bases, sums)
+    return None, _Found(tests, moves, bases, sums)
 
 
 def _is_plain(i: Instruction) -> bool:
     """An ordinary load or store of global memory at a known distance from its base."""
     f = i.form
-    plain = f.name in {"ld", "st"} and not {"volatile", "relaxed", "acquire", "release"} & {*f.mods}
     return (
-        plain and f.space in ("", "global") and len(f.addresses) == 1
-        and i.operands[f.addresses[0][0]].type.bits == 64
+        f.kind in (OpKind.LOAD, OpKind.STORE) and not f.pinned and f.space in ("", "global")
+        and len(f.addresses) == 1 and i.operands[f.addresses[0][0]].type.bits == 64
         and constant_offset(i) is not None and _bytes(i) > 0
     )
 
@@ -217,8 +224,8 @@ class _Version:
         self.what = ""
 
     def build(self) -> Block | None:
-        """The header of the version, or None where an address is not linear: then the loop is as
-        it was, and what was made in front of it has no use."""
+        """The header of the version; None where an address is not linear: what was made in front
+        of the loop then has no use."""
         header = self.header
         function = header.function
         code = [i for i in header if not i.form.is_phi]
@@ -229,9 +236,8 @@ class _Version:
         trip = trip_count(loop)
         assert trip is not None
         entry = area.preheader
-        branch = entry.terminator
-        assert branch is not None
-        b = Builder(entry).at(branch)
+        assert entry.last is not None
+        b = Builder(entry).at(entry.last)
         try:
             right = self._test(loop, trip, code, shift, b)
         except NotLinear:
@@ -251,6 +257,11 @@ class _Version:
             self.what = i.form.spelling
             extents[n] = ahead.of(place(i)[0], *self.found.bases[n])
         tests = [apart(b, extents[x], extents[y]) for x, y in self.found.tests]
+        for n in self.found.moves:
+            base, (_, size) = place(code[n - shift])[0], self.found.bases[n]
+            if not ahead.moves(base):
+                raise NotLinear
+            tests.append(ahead.leaves(base, size))
         right, *others = (*ahead.sure, *tests)
         for other in others:
             right = b.compute("and.pred", right, other)
@@ -273,9 +284,8 @@ class _Version:
                     [v for v, _ in p.incoming], [way if x is entry else x for x in p.aux]
                 )
             ways.append(way)
-        before = entry.terminator
-        assert before is not None
-        before.erase()
+        assert entry.last is not None
+        entry.last.erase()
         Builder(entry).cond_br(right, ways[0], ways[1])
         fast.flags |= {DISJOINT}
         sums = [[copies[code[n - shift]] for n in some] for some in self.found.sums]
@@ -291,9 +301,7 @@ class _Version:
         end = function.block(f"{fast.name}.end", after=fast)
         for p in out.phis:
             p.set_incoming([v for v, _ in p.incoming], [end if x is fast else x for x in p.aux])
-        branch = fast.terminator
-        assert branch is not None
-        branch.set_successor(out, end)
+        region.redirect(fast, out, end)
         for some in sums:
             first = some[0]
             base, offset = place(first)
@@ -303,15 +311,15 @@ class _Version:
             current: Value | None = None
             phi: Instruction | None = None
             if not first.form.writes:
-                enter = way.terminator
-                assert enter is not None
-                start = Builder(way).at(enter).load(f"{space}{spelled.name}", base, offset)
+                assert way.last is not None
+                start = Builder(way).at(way.last).load(f"{space}{spelled.name}", base, offset)
                 phi = Builder(fast).phi(first.type)
                 phi.add(start, way)
                 current = phi
             for i in some:
                 if i.form.writes:
-                    current = i.operands[self._stored(i)]
+                    at = i.form.addresses[0]
+                    current = next(v for n, v in enumerate(i.sources) if n not in at)
                 else:
                     assert current is not None
                     i.replace_all_uses_with(current)
@@ -322,8 +330,3 @@ class _Version:
             Builder(end).store(f"{space}{spelled.name}", base, current, offset)
         Builder(end).br(out)
 
-    @staticmethod
-    def _stored(i: Instruction) -> int:
-        """The operand of a store that is the value."""
-        at = {n for pair in i.form.addresses for n in pair}
-        return next(n for n in range(len(i.sources)) if n not in at)
