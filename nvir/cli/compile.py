@@ -51,6 +51,8 @@ def source_options(command: Any) -> Any:
 @click.option("--emit", type=click.Choice(EMIT), help="What to write; by the name of -o, else ptx.")
 @click.option("--keep", metavar="DIR", help="Write every stage into a folder.")
 @click.option("--report", "reports", is_flag=True, help="Report loops and registers at the end.")
+@click.option("--tune", "tunes", is_flag=True,
+              help="Put what `nvir tune` finds faster in the place of each kernel.")
 @click.option("--no-lines", is_flag=True, help="Leave out source lines (.loc).")
 @source_options
 @knob_option
@@ -58,8 +60,8 @@ def source_options(command: Any) -> Any:
 @reports_errors
 def command(
     file: str, optimise: int, arch: str, backend: str, emit: str | None, keep: str | None,
-    reports: bool, no_lines: bool, include: tuple[str, ...], define: tuple[str, ...], std: str,
-    fast_math: bool, knobs: tuple[str, ...], output: str | None,
+    reports: bool, tunes: bool, no_lines: bool, include: tuple[str, ...],
+    define: tuple[str, ...], std: str, fast_math: bool, knobs: tuple[str, ...], output: str | None,
 ) -> None:
     """Compile FILE: CUDA C++ (.cu), LLVM text (.ll), a tree as JSON, or a Python program that makes
     one.
@@ -121,6 +123,11 @@ def command(
             from nvir.ptx.reader import read_ptx
 
             module, stages["ptx"] = read_ptx(ptx), ptx
+        if module is not None and tunes and level == "ori":
+            from nvir.cli.tune import put_winners
+
+            put_winners(module, arch)
+            stages.pop("ptx", None)
         if module is not None:
             _finish(stages, module, wanted, kind, arch)
     if keep is not None:

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
               help="Dynamic shared memory at launch.")
 @click.option("--compare", is_flag=True,
               help="What the notes, the observed rules and the installed ptxas each do with it.")
+@click.option("--tune", "tunes", is_flag=True, help="Show what `nvir tune` finds for its loop.")
 @click.option("--no-vary", is_flag=True, help="Do not look for knobs that change a decision.")
 @click.option(
     "--verbose", is_flag=True,
@@ -64,8 +65,8 @@ if TYPE_CHECKING:
 @reports_errors
 def command(
     file: str, which: str | None, kernel: str | None, arch: str | None, profile: str | None,
-    policy: Policy, knobs: tuple[str, ...], block: int | None, dynamic_smem: int,
-    compare: bool, no_vary: bool, verbose: bool, as_json: bool, output: str | None,
+    policy: Policy, knobs: tuple[str, ...], block: int | None, dynamic_smem: int, compare: bool,
+    tunes: bool, no_vary: bool, verbose: bool, as_json: bool, output: str | None,
 ) -> None:
     """Explain a loop of FILE: what the compilers make of it and why, and what would change that.
 
@@ -97,10 +98,21 @@ def command(
         launch=Launch(block, dynamic_smem), vary=not no_vary and (verbose or as_json),
         compared=_compared(function, loop, module, machine, arch, file) if compare else (),
     )
+    document, text = made.to_json(), ""
+    if tunes:
+        from nvir.cli.tune import judged
+        from nvir.report.table import plain
+        from nvir.report.tuning import tuning_json, tuning_lines
+        from nvir.tune.search import Launches
+
+        only = Launches(block, dynamic_smem, launch_bounds=False, loop=str(loop.header.name))
+        found, _ = judged(module, arch, profile, only, kernels=[str(function.name)])
+        document["tune"] = tuning_json(found, module)
+        text = "\n" + plain(tuning_lines(found, module, every=True))
     if as_json:
-        write_output(output, json.dumps(made.to_json(), indent=2, ensure_ascii=False) + "\n")
+        write_output(output, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     else:
-        write_output(output, explain_text(made, page_width(output), verbose))
+        write_output(output, explain_text(made, page_width(output), verbose) + text)
 
 
 def _compared(

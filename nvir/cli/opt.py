@@ -46,7 +46,8 @@ class _Command(click.Command):
 @click.command("opt", cls=_Command, context_settings={"max_content_width": 100})
 @click.argument("file", metavar="FILE")
 @click.option("-p", "--passes", "pipeline", default="", metavar="PIPELINE",
-              help="Passes in order, such as 'copy-prop,gvn,dce'. --list-passes shows them.")
+              help="Passes in order, such as 'copy-prop,gvn,dce'; `tune` as the last puts in what "
+              "`nvir tune` finds faster. --list-passes shows them.")
 @click.option("--emit", type=click.Choice(["ptx", "ori", "nvir", "ll", "none"]), default=None,
               help="What to print: PTX, nvir's own text, or LLVM text. By default, what FILE is.")
 @click.option("--dialect", type=click.Choice(["llvm7", "llvm20"]), default="llvm20",
@@ -104,7 +105,9 @@ def command(
       nvir opt kernel.ptx --emit ori
     """
     with command_line():
-        steps = parse_pipeline(pipeline)
+        before, _, last = pipeline.rpartition(",")
+        tunes = last.strip() == "tune"  # no pass: it asks ptxas
+        steps = parse_pipeline(before if tunes else pipeline)
         values = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked it
         machine = _machine(profile, arch)
         wanted = _regex(remarks)
@@ -126,6 +129,12 @@ def command(
         from nvir.passes.select import LOWER
 
         driver.run(module, parse_pipeline(LOWER), knobs=values, profile=machine)
+    if tunes:
+        from nvir.cli.tune import put_winners
+
+        if module.level != "ori":
+            raise NvirError("tune needs PTX, or a pipeline that makes it")
+        put_winners(module, arch, profile)
     if readback:
         _read_back(module, ctx.remarks, arch, show=wanted is None)
     outputs = [(output, _emitted(module, emit or language, dialect))]

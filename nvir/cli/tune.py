@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +21,10 @@ from nvir.cli.common import (
 )
 from nvir.ir.module import Module
 from nvir.loading import STDIO
+
+if TYPE_CHECKING:
+    from nvir.sm.profile import Profile
+    from nvir.tune.search import Launches, Tuning
 
 
 def _trips(
@@ -73,22 +78,16 @@ def command(
     """
     from nvir.report.table import plain, print_lines, terminal
     from nvir.report.tuning import tuning_json, tuning_lines
-    from nvir.sm.profile import profile as named_profile
-    from nvir.sm.profile import profile_for
-    from nvir.toolchain import available
-    from nvir.tune.search import JudgeName, Launches, tune, tuned
+    from nvir.tune.search import Launches, tuned
 
     module = _by_nvcc(file, arch) if backend == "nvcc" else read_module(file, arch, "ori")
-    target = arch or module.target
-    machine = named_profile(profile) if profile is not None else profile_for(target)
     names = [str(f.name) for f in module.kernels]
     if kernel is not None and kernel not in names:
         known = ", ".join(names) or "none"
         raise click.UsageError(f"no kernel {kernel!r} in {file}; there are: {known}")
     request = Launches(block, dynamic_smem, trips, level, not no_launch_bounds)
-    judge: JudgeName = "sass" if not model and available("ptxas", "nvdisasm") else "model"
-    found = tune(module, machine, target, request,
-                 kernels=[kernel] if kernel is not None else names, judge=judge)
+    found, machine = judged(module, arch, profile, request, model,
+                            [kernel] if kernel is not None else names)
     document = tuning_json(found, module) if as_json else None
     lines = [] if as_json else list(tuning_lines(found, module, every))
     if output is not None and output != STDIO:
@@ -102,6 +101,34 @@ def command(
         print_lines(lines, terminal())
     else:
         click.echo(plain(lines), nl=False)
+
+
+def judged(
+    module: Module, arch: str | None, profile: str | None, request: Launches | None = None,
+    model: bool = False, kernels: list[str] | None = None,
+) -> tuple[Tuning, Profile]:
+    """The tuning of a module by what there is to judge, and the machine that it is for."""
+    from nvir.sm.profile import profile as named_profile
+    from nvir.sm.profile import profile_for
+    from nvir.toolchain import available
+    from nvir.tune.search import tune
+
+    target = arch or module.target
+    machine = named_profile(profile) if profile is not None else profile_for(target)
+    real = not model and available("ptxas", "nvdisasm")
+    return tune(module, machine, target, request, kernels=kernels,
+                judge="sass" if real else "model"), machine
+
+
+def put_winners(module: Module, arch: str | None = None, profile: str | None = None) -> None:
+    """Replace the kernels of a module by what is faster; says so on standard error."""
+    from nvir.report.table import plain
+    from nvir.report.tuning import tuning_lines
+    from nvir.tune.search import tuned
+
+    found, machine = judged(module, arch, profile)
+    click.echo(plain(tuning_lines(found, module)), err=True, nl=False)
+    tuned(module, found, machine)
 
 
 def _by_nvcc(file: str, arch: str | None) -> Module:

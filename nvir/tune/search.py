@@ -102,13 +102,14 @@ class Tuning:
 @attrs.frozen
 class Launches:
     """What is known of the runs: threads a block, bytes of dynamic shared memory, trip counts by
-    header (or KERNEL:HEADER), and where loads hit."""
+    header (or KERNEL:HEADER), and where loads hit. `loop`: the only one that is changed."""
 
     block: int | None = None
     dynamic_smem: int = 0
     trips: Mapping[str, int] = attrs.Factory(dict)
     level: str = "l2"
     launch_bounds: bool = True
+    loop: str = ""
 
 
 def tune(
@@ -212,7 +213,8 @@ class _Search:
         self._add(rolled)
         room = most - sum(len(b) for f in self.pending.values() for b in f.blocks)
         size = sum(map(len, self.kernel.blocks))
-        for x in sorted(self.found.loops, key=_work, reverse=True)[:LOOPS]:
+        chosen = [x for x in self.found.loops if self.request.loop in ("", x.name)]
+        for x in sorted(chosen, key=_work, reverse=True)[:LOOPS]:
             counts = self.known.get(x.name), self.most.get(x.name)
             for choice in (Choices(((x.name, s),)) for s in loop_settings(loops[x.name], *counts)):
                 if room >= size:

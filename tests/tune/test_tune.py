@@ -224,6 +224,22 @@ def test_the_command_prints_json_of_its_schema(tmp_path):
     assert "entry k" in out.read_text()
 
 
+@needs_ptxas
+def test_other_commands_tune_as_well(tmp_path):
+    file, out = tmp_path / "k.ptx", tmp_path / "o.ptx"
+    file.write_text(UNKNOWN)
+    done = CliRunner().invoke(main, ["opt", str(file), "-p", "dce,tune", "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "→" in done.output
+    assert same_behaviour(read_ptx(UNKNOWN), read_ptx(out.read_text()), "k", seed=7)
+    assert out.read_text().count("nounroll") != 1
+    done = CliRunner().invoke(main, ["explain", str(file), "--tune", "--json", "--no-vary"])
+    document = json.loads(done.stdout)
+    assert document["tune"]["schema"] == "nvir.tune/1"
+    settings = [c["settings"]["loops"] for c in document["tune"]["kernels"][0]["candidates"]]
+    assert {"LOOP": {"unroll": 4, "depth": 0, "free": False, "apart": False}} in settings
+
+
 @pytest.mark.parametrize(("args", "message"), [
     (["--trip", "LOOP"], "is not HEADER=N"),
     (["--trip", "LOOP=0"], "is not HEADER=N"),
