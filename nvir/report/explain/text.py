@@ -28,7 +28,7 @@ _LABELS = {
     "unroll-decision": "unroll", "loop-unroll": "unroll", "licm": "hoist", "loop-peel": "peel",
     "loop-rotate": "rotate", "loop-simplify": "simplify", "hot-cold-in-loop": "order",
     "split-live-ranges": "split", "loop-pipeline": "pipeline", "loop-fuse": "fuse",
-    "strength-reduce": "reduce", "gemm-pipeline": "tiles",
+    "strength-reduce": "reduce", "gemm-pipeline": "tiles", "loop-version": "version",
 }
 
 
