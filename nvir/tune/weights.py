@@ -92,7 +92,10 @@ class RunWeights:
 def once(body: MachineBody, profile: Profile) -> Counter[int]:
     """How often each number stands in a body in which no loop is unrolled; those of accesses as
     negative numbers too."""
-    return sum((_lines(b, profile) for b in body.blocks), Counter())
+    total: Counter[int] = Counter()
+    for b in body.blocks:
+        total.update(_lines(b, profile))
+    return total
 
 
 def _lines(block: BodyBlock, profile: Profile) -> Counter[int]:
@@ -184,7 +187,7 @@ class _Dealing:
         """The innermost loop of the kernel that most of a machine loop's code comes of."""
         total: Counter[int] = Counter()
         for b in m.blocks:
-            total += self.lines[b]
+            total.update(self.lines[b])
         if _is_slow(total):
             return None
         shares = {x.name: sum(n for k, n in total.items() if k in x.numbers) for x in self.loops}
@@ -216,7 +219,7 @@ class _Dealing:
         which to tell, what folds in copies is less often there than they are."""
         total: Counter[int] = Counter()
         for b in blocks:
-            total += self.lines[b]
+            total.update(self.lines[b])
         ratios = sorted(
             total[k] / self.single[k] for k in _keys(loop) if total[k] and self.single.get(k)
         )
