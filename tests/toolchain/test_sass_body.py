@@ -87,6 +87,23 @@ def test_blocks_end_at_branches_and_calls_and_loops_are_found_by_back_edges():
     assert body.blocks[3].loop is None
 
 
+def test_a_call_of_what_never_returns_is_a_jump():
+    """So ptxas leaves loops that lanes leave apart; without it the loop around has no way back."""
+    code = read_sass("""
+\t.section .text.k,"ax",@progbits
+.L_top:
+        /*0000*/               IADD3 R0, R0, 0x1, RZ ;
+        /*0010*/               @!P3 CALL.REL.NOINC `(.L_out) ;
+        /*0020*/               BRA `(.L_top) ;
+.L_out:
+        /*0030*/               EXIT ;
+""")["k"]
+    body = body_of("k", code, "sm_80")
+    assert [b.succs for b in body.blocks] == [[2, 1], [0], []]
+    assert [b.callee for b in body.blocks] == [-1, -1, -1]
+    assert [sorted(x.blocks) for x in body.loops] == [[0, 1]]
+
+
 def test_what_a_called_routine_overwrites_is_not_live_before_the_call():
     body = body_of("k", read_sass(LOOP)["k"], "sm_80")
     counts = body.live_counts().blocks
