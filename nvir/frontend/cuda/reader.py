@@ -20,6 +20,7 @@ from nvir.frontend import tree
 from nvir.frontend.builtins.registry import rows
 from nvir.frontend.cuda.calls import CallReader
 from nvir.frontend.cuda.expressions import ExpressionReader
+from nvir.frontend.cuda.kernel_names import nvcc_name
 from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
 from nvir.frontend.cuda.parse import Parsed
 from nvir.frontend.cuda.statements import StatementReader
@@ -232,6 +233,8 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             link_name=definition.mangled_name.lstrip("\x01"),
             attributes=self.attributes(notes), place=self.place(definition),
         )
+        if made.attributes.kernel:
+            made.link_name = nvcc_name(made.link_name)
         self.functions[key] = made
         if self.is_own(definition) and not definition.is_definition():
             known = made.name not in _LIBRARY

@@ -1,0 +1,209 @@
+"""The name that nvcc gives a kernel, from the one that clang gives it.
+
+    _ZL4fillIDhEvPT_i    ==>    _Z4fillI6__halfEvPT_i
+
+They differ in two things. A static kernel has no `L` at nvcc, for host code must find it. And
+`__half` and `__nv_bfloat16`, numbers here, are classes there: `6__half` and `13__nv_bfloat16`. As
+later parts of a name may refer back to a class, all such references are numbered anew.
+
+Method   The name is read into nested tuples, in which `Part` marks what may be referred back to;
+         printing them counts again. A name with a construct that is not read stays as it is.
+Source   Itanium C++ ABI, 5.1 "External Names (a.k.a. Mangling)".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+_CLASSES = {"Dh": "6__half", "DF16b": "13__nv_bfloat16"}
+_NUMBER = re.compile(r"\d+")
+_REFERENCE = re.compile(r"S([0-9A-Z]*)_")
+_PARAMETER = re.compile(r"T\d*_")
+_LITERAL = re.compile(r"L([a-z]n?|Dn)\w*?E")
+_UNNAMED = re.compile(r"U[tl]\d*_")
+_BUILTIN = re.compile(r"[vwbcahstijlmxynofdegz]|D[dfnsuia]")
+_WRAPPED = re.compile(r"r?V?K?(?=.)|")
+_QUALIFIERS = re.compile(r"[rVK]*[RO]?")
+_DIMENSION = re.compile(r"A\d*_")
+_LANES = re.compile(r"Dv\d+_")
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Part(tuple[Any, ...]):
+    """A piece that later pieces of the name may refer to."""
+
+    __slots__ = ()
+
+
+class Nested(tuple[Any, ...]):
+    """A class in a namespace or another class: its own `Part`, which stands between N and E."""
+
+    __slots__ = ()
+
+
+class _Unread(Exception):
+    """A construct that the reader does not know."""
+
+
+def nvcc_name(name: str) -> str:
+    """The name that nvcc gives a kernel that clang calls `name`."""
+    if not name.startswith("_Z"):
+        return name
+    reader = _Reader(name[2:])
+    try:
+        tree = reader.encoding()
+    except (_Unread, IndexError):
+        return name
+    return f"_Z{_text(tree, {})}" if reader.at == len(reader.s) else name
+
+
+def _text(node: Any, known: dict[Part, int]) -> str:
+    """A tree as a name; `known` are the parts printed so far, in order."""
+    if isinstance(node, str):
+        return node
+    if isinstance(node, Nested):
+        inner = _text(node[0], known)
+        return inner if inner.startswith("S") and inner.endswith("_") else f"N{inner}E"
+    if isinstance(node, Part) and node in known:
+        return _reference(known[node])
+    text = "".join(_text(x, known) for x in node)
+    if isinstance(node, Part):
+        known[node] = len(known)
+    return text
+
+
+def _reference(n: int) -> str:
+    digits, n = "", n - 1
+    while n >= 0 and (n or not digits):
+        digits = _DIGITS[n % 36] + digits
+        n //= 36
+    return f"S{digits}_"
+
+
+class _Reader:
+    """Recursive descent over a mangled name; `seen` holds what may be referred to, in order."""
+
+    def __init__(self, s: str) -> None:
+        self.s, self.at = s, 0
+        self.seen: list[Any] = []
+
+    def begins(self, text: str) -> bool:
+        return self.s.startswith(text, self.at)
+
+    def take(self, pattern: re.Pattern[str]) -> str:
+        m = pattern.match(self.s, self.at)
+        if m is None:
+            return ""
+        self.at = m.end()
+        return m[0]
+
+    def word(self, n: int) -> str:
+        self.at += n
+        return self.s[self.at - n : self.at]
+
+    def note(self, *pieces: Any) -> Part:
+        made = Part(pieces)
+        self.seen.append(made)
+        return made
+
+    def rest(self, read: Callable[[], Any]) -> tuple[Any, ...]:
+        """What stands up to an `E`, and that."""
+        made = []
+        while self.s[self.at] != "E":
+            made.append(read())
+        return (*made, self.word(1))
+
+    def encoding(self) -> tuple[Any, ...]:
+        """A function: its name and the types of its result and parameters."""
+        pieces = [self.name(function=True)]
+        while self.at < len(self.s) and self.s[self.at] != "E":
+            pieces.append(self.type())
+        return tuple(pieces)
+
+    def name(self, function: bool = False) -> Any:
+        if self.begins("N"):
+            return self.nested(function)
+        plain: Any = self.reference() if self.begins("S") and not self.begins("St") else None
+        if plain is None:
+            plain = (self.word(2), self.unqualified()) if self.begins("St") else self.unqualified()
+            if function and not self.begins("I"):
+                return plain
+            plain = self.note(plain)
+        if not self.begins("I"):
+            return plain
+        pieces = (plain, self.arguments())
+        return pieces if function else self.note(*pieces)
+
+    def reference(self) -> Any:
+        m = _REFERENCE.match(self.s, self.at)
+        if m is None:
+            return self.word(2)  # an abbreviation such as `Sa`
+        self.at = m.end()
+        return self.seen[int(m[1], 36) + 1 if m[1] else 0]
+
+    def unqualified(self) -> Any:
+        """A name of one word; the `L` of one that other files do not see is left out."""
+        if self.begins("L"):
+            self.at += 1
+        number = self.take(_NUMBER)
+        found = number + self.word(int(number)) if number else self.take(_UNNAMED)
+        if found:
+            return found
+        if self.begins("cv"):
+            return (self.word(2), self.type())
+        if self.s[self.at] in "CD" or self.s[self.at : self.at + 2].islower():
+            return self.word(2)  # constructors, destructors, operators
+        raise _Unread
+
+    def nested(self, function: bool) -> Any:
+        self.at += 1
+        head = self.take(_QUALIFIERS)
+        prefix: Any = ()
+        while not self.begins("E"):
+            if not prefix and self.begins("St"):
+                prefix = self.word(2)
+                continue
+            if not prefix and self.begins("S"):
+                prefix = self.reference()
+                continue
+            piece = self.arguments() if self.begins("I") else self.unqualified()
+            last = function and self.begins("E")
+            pieces = (prefix, piece) if prefix else (piece,)
+            prefix = pieces if last else self.note(*pieces)
+        self.at += 1
+        return ("N", head, prefix, "E") if function else Nested((prefix,))
+
+    def arguments(self) -> tuple[Any, ...]:
+        return (self.word(1), *self.rest(self.argument))
+
+    def argument(self) -> Any:
+        if self.begins("L_Z") or self.begins("XadL_Z"):
+            head = self.word(3 if self.begins("L") else 6)
+            return (head, self.encoding(), self.word(1 if len(head) == 3 else 2))
+        if self.begins("L"):
+            literal = self.take(_LITERAL)
+            return literal or (self.word(1), self.type(), self.take(re.compile("n?[0-9a-f]*")),
+                               self.word(1))
+        if self.begins("J"):
+            return (self.word(1), *self.rest(self.argument))
+        return self.type()
+
+    def type(self) -> Any:
+        for spelled, made in _CLASSES.items():
+            if self.begins(spelled):  # to clang's own numbers this is nothing to refer to
+                self.at += len(spelled)
+                return Part((made,))
+        c = self.s[self.at]
+        head = self.take(_WRAPPED) or self.take(_DIMENSION) or self.take(_LANES)
+        if head or c in "PRO" or self.begins("Dp"):
+            head = head or self.word(2 if c == "D" else 1)
+            return self.note(head, self.type())
+        if c == "F":
+            return self.note(self.word(1), *self.rest(self.type))
+        parameter = self.take(_PARAMETER)
+        if parameter:
+            made = self.note(parameter)
+            return self.note(made, self.arguments()) if self.begins("I") else made
+        return self.take(_BUILTIN) or self.name()
