@@ -204,6 +204,6 @@ class _Reader:
             return self.note(self.word(1), *self.rest(self.type))
         parameter = self.take(_PARAMETER)
         if parameter:
-            made = self.note(parameter)
-            return self.note(made, self.arguments()) if self.begins("I") else made
+            noted = self.note(parameter)
+            return self.note(noted, self.arguments()) if self.begins("I") else noted
         return self.take(_BUILTIN) or self.name()

@@ -34,6 +34,8 @@ _SYNTAX = re.compile(
 _LAUNCH = re.compile(
     r"^reference to __global__ function ('.*') in (?:__device__|__global__|__host__ __device__) .*"
 )
+_USE = re.compile(r"'(\w+)(<.*>)' is deprecated: nvir: a kernel$")
+_UNSPELLED = ("(lambda", "(anonymous", "(unnamed")
 _LAUNCHES = r"unsupported: \1 is launched by device code (dynamic parallelism)"
 
 
@@ -79,7 +81,8 @@ class Parsed:
 
     def diagnostics(self) -> list[Diagnostic]:
         """What clang says of the user's files, in order, with the source line."""
-        made = [self._diagnostic(d) for d in self.unit.diagnostics if d.severity >= 2]
+        made = [self._diagnostic(d) for d in self.unit.diagnostics
+                if d.severity >= 2 and not d.spelling.endswith("deprecated: nvir: a kernel")]
         added = (self.file, self.last_line)  # behind it stands what `parse` appended
         return [d for d in made if not self.is_own(d.file)
                 and not (d.file == added[0] and d.line > added[1])]
@@ -112,19 +115,52 @@ class Parsed:
             warnings.append(attrs.evolve(d, severity="warning"))
         return errors, warnings
 
+    def kernel_instances(self) -> list[str]:
+        """The instances of kernel templates that are used where a program can say their names.
+        libclang shows no instance by itself, not those in instances of host code either; but
+        clang warns at each use, for to it kernels are deprecated."""
+        uses: dict[str, tuple[str, int]] = {}
+        for d in self.unit.diagnostics:
+            m = _USE.match(d.spelling)
+            if m is not None and not any(word in m[2] for word in _UNSPELLED):
+                note = next((c.location for c in d.children if "marked" in c.spelling), None)
+                if note is not None:
+                    uses[m[1] + m[2]] = (note.file.name, note.line)
+        if not uses:
+            return []
+        templates = self._kernel_templates()
+        return [
+            "::".join([*_scopes(c), use]) for use, (file, line) in uses.items() for c in templates
+            if use.startswith(f"{c.spelling}<") and _span(c)[0] == file
+            and _span(c)[1] <= line <= _span(c)[2]
+        ]
+
     def _used_kernel_templates(self) -> list[tuple[str, int, int]]:
         """The extents of the kernel templates that the source names with `<` behind. One that is
         wrong has no instance that could be reached: left out in silence, it would be missed."""
-        spans, todo = [], list(self.cursor.get_children())
+        return [_span(c) for c in self._kernel_templates()
+                if re.search(rf"\b{re.escape(c.spelling)}\s*<", self.source)]
+
+    def _kernel_templates(self) -> list[Any]:
+        found, todo = [], list(self.cursor.get_children())
         while todo:
             c = todo.pop()
             if c.kind.name in ("NAMESPACE", "LINKAGE_SPEC"):
                 todo += c.get_children()
             elif c.kind.name == "FUNCTION_TEMPLATE" and any(
                 k.kind.name == "CUDAGLOBAL_ATTR" for k in c.get_children()
-            ) and re.search(rf"\b{re.escape(c.spelling)}\s*<", self.source):
-                spans.append(_span(c))
-        return spans
+            ):
+                found.append(c)
+        return found
+
+
+def _scopes(c: Any) -> list[str]:
+    """The namespaces around a declaration, the outermost first; "" before them."""
+    names: list[str] = []
+    while (c := c.semantic_parent) is not None and c.kind.name != "TRANSLATION_UNIT":
+        if c.kind.name == "NAMESPACE" and c.spelling:
+            names.insert(0, c.spelling)
+    return ["", *names]
 
 
 def _span(c: Any) -> tuple[str, int, int]:
@@ -177,12 +213,21 @@ def parse(text: str, file: str, arch: str, include: Sequence[str] = (),
           define: Sequence[str] = (), std: str = "c++17",
           fast_math: bool = False) -> Parsed:
     """Parse a source text; `file` names it, and its folder is searched for includes."""
+    made = _parsed(text, file, given := arguments(arch, include, define, std, fast_math),
+                   asked := instances(text))
+    told = {"".join(text.split()) for text in asked}
+    more = [f"(void *)&{name}" for name in made.kernel_instances()]
+    more = [x for x in more if "".join(x.replace("&::", "&").split()) not in told]
+    return _parsed(text, file, given, [*asked, *more]) if more else made
+
+
+def _parsed(text: str, file: str, given: list[str], asked: list[str]) -> Parsed:
+    """A translation unit of a text, and behind it the values that ask for instances."""
     cindex = library()
     index = cindex.Index.create()
-    given = arguments(arch, include, define, std, fast_math)
-    asked = instances(text)
+    lines = [" ".join(f"auto __nvir_instance{k} = {v};".split()) for k, v in enumerate(asked)]
     data = text.encode("utf-8", "surrogateescape")
-    whole = data + "\n".join(["", "namespace {", *asked, "}", ""]).encode() if asked else data
+    whole = data + "\n".join(["", "namespace {", *lines, "}", ""]).encode() if asked else data
     try:
         unit = index.parse(file, args=given, unsaved_files=[(file, whole)],
                            options=_DETAILED | _KEEP_GOING)

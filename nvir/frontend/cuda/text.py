@@ -198,7 +198,7 @@ _QUALIFIERS = re.compile(
 
 
 def instances(text: str) -> list[str]:
-    """Lines of C++ that name the template instances which a source asks for: explicit
+    """Values in C++ that name the template instances which a source asks for: explicit
     instantiations, which libclang does not show, and launches with template arguments."""
     clean = blanked(text)
     made: list[str] = []
@@ -207,7 +207,7 @@ def instances(text: str) -> list[str]:
         name = f"{m['name']}{m['args'] or ''}"
         made.append(f"static_cast<{result} (*)({m['params']})>(&{name})")
     made += [f"(void *)&{name}{args}" for name, args in dict.fromkeys(_LAUNCH.findall(clean))]
-    return [" ".join(f"auto __nvir_instance{k} = {v};".split()) for k, v in enumerate(made)]
+    return made
 
 
 def cast_target(tokens: list[Any]) -> str:

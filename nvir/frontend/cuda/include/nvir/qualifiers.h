@@ -3,7 +3,8 @@
 #pragma once
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
-#define __global__ __attribute__((global))
+// Clang's warning at each use of a kernel tells the instances of kernel templates (parse.py).
+#define __global__ __attribute__((global, deprecated("nvir: a kernel")))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __managed__ __attribute__((device, annotate("nvir.managed")))
