@@ -25,9 +25,17 @@ from nvir.loading import STDIO, read_bytes
 EMIT = ("tree", "nvvm", "ll", "ori", "ptx", "cubin")
 
 
+_AS_NVCC = ("-w", "-lineinfo", "--expt-relaxed-constexpr", "--expt-extended-lambda",
+            "--extended-lambda", "-G")
+
+
 def source_options(command: Any) -> Any:
-    """`-I`, `-D`, `-std`: how clang reads a source."""
+    """`-I`, `-D`, `-std` …: how clang reads a source."""
     for option in (
+        click.option("--as-nvcc", *_AS_NVCC, "ignored", is_flag=True, hidden=True),
+        click.option("-include", "--include", "first", multiple=True, metavar="FILE",
+                     help="A header to read before the source."),
+        click.option("-U", "undefine", multiple=True, metavar="NAME", help="No such macro."),
         click.option("--fast-math", "--use_fast_math", is_flag=True,
                      help="Approximations of functions and divisions will do."),
         click.option("--std", "-std", default="c++17", show_default=True, metavar="STD",
@@ -62,6 +70,7 @@ def command(
     file: str, optimise: int, arch: str, backend: str, emit: str | None, keep: str | None,
     reports: bool, tunes: bool, no_lines: bool, include: tuple[str, ...],
     define: tuple[str, ...], std: str, fast_math: bool, knobs: tuple[str, ...], output: str | None,
+    first: tuple[str, ...], undefine: tuple[str, ...], ignored: bool,
 ) -> None:
     """Compile FILE: CUDA C++ (.cu), LLVM text (.ll), a tree as JSON, or a Python program that makes
     one.
@@ -69,6 +78,9 @@ def command(
     A Python program holds a variable `unit`, or a function `unit()` or `main()` that returns the
     tree. No CUDA toolkit is needed, but for --emit cubin, which asks ptxas, and for
     --backend libnvvm.
+
+    nvcc's -w, -lineinfo, -G, --expt-relaxed-constexpr and --expt-extended-lambda are taken and
+    change nothing.
 
     \b
     Examples:
@@ -82,6 +94,7 @@ def command(
 
     with command_line():
         given = Knobs.parse(knobs)
+    flags = (*(f"-U{name}" for name in undefine), *(x for f in first for x in ("-include", f)))
     kind = emit or {".cubin": "cubin", ".nvir": "ori", ".ll": "ll", ".json": "tree"}.get(
         Path(output or "").suffix, "ptx"
     )
@@ -90,7 +103,7 @@ def command(
     if given_module is not None:
         arch = given_module.target
     else:
-        unit, warnings = read_tree(file, arch, include, define, std, fast_math, optimise >= 2)
+        unit, warnings = read_tree(file, arch, include, define, std, fast_math, optimise >= 2, flags)
         for w in warnings:
             click.echo(str(w), err=True)
     stages: dict[str, str | bytes] = {}
@@ -158,7 +171,7 @@ def _read_ll(file: str, arch: str, kind: str) -> Module | None:
 
 def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple[str, ...] = (),
               std: str = "c++17", fast_math: bool = False,
-              unroll: bool = False) -> tuple[Any, list[Any]]:
+              unroll: bool = False, flags: tuple[str, ...] = ()) -> tuple[Any, list[Any]]:
     """The tree in a file, by its suffix, and warnings."""
     suffix = Path(file).suffix.lower()
     if suffix == ".json":
@@ -174,7 +187,7 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
 
     text = read_bytes(file).decode("utf-8", "surrogateescape")
     name = "<stdin>" if file == STDIO else file
-    return read_cuda(Source(text, name, include, define, std, fast_math, unroll), arch)
+    return read_cuda(Source(text, name, include, define, std, fast_math, unroll, flags), arch)
 
 
 def _program(file: str) -> Any:

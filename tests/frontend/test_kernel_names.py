@@ -6,6 +6,8 @@ import pytest
 
 import nvir
 from nvir.frontend.cuda.kernel_names import nvcc_name
+from nvir.frontend.cuda.reader import Reader
+from nvir.ir.errors import ParseError
 
 # clang's name and nvcc's: both compilers were asked.
 PAIRS = [
@@ -51,3 +53,52 @@ def test_kernels_of_a_source():
     )
     names = {f.name for f in module.functions if f.is_kernel}
     assert names == {"_Z4fillI6__halfEvPT_S1_", "_Z3onePi"}
+
+
+HIDDEN = """
+struct Add { __device__ float operator()(float a, float b) const { return a + b; } };
+namespace lib {
+template <class F, unsigned N> __global__ void map(float *p) { p[N] = F()(p[0], p[1]); }
+template <class F> void each(float *p) { map<F, 32><<<1, 32>>>(p); }
+}
+#define INSTANCE(F) template void lib::each<F>(float *);
+INSTANCE(Add)
+template <class T> struct Runner { void go(T *p); };
+template <class T> __global__ void set(T *p) { *p = 1; }
+template <class T> void Runner<T>::go(T *p) { set<<<1, 1>>>(p); }
+template struct Runner<double>;
+template <int N> __global__ void put(int *p) { *p = N; }
+template <int N> void launcher(int *p) { put<N><<<1, 1>>>(p); }
+static void (*table[])(int *) = {launcher<1>, &launcher<2>, put<7>};
+void host() { auto f = [](auto x) { set<<<1, 1>>>(&x); }; f(1.0f); f('c'); }
+"""
+
+
+def test_every_instance_that_host_code_asks_for_is_a_kernel():
+    """Through macros, namespaces, members of class templates, tables and generic lambdas."""
+    names = {f.name for f in nvir.compile_cuda(HIDDEN).functions if f.is_kernel}
+    assert names == {
+        "_ZN3lib3mapI3AddLj32EEEvPf", "_Z3setIdEvPT_", "_Z3setIfEvPT_", "_Z3setIcEvPT_",
+        "_Z3putILi1EEvPi", "_Z3putILi2EEvPi", "_Z3putILi7EEvPi",
+    }
+
+
+def test_an_instance_that_cannot_be_read_is_an_error(monkeypatch):
+    """Nothing is lost in silence: here reading finds one instance less than clang saw."""
+    real = Reader.kernels
+    monkeypatch.setattr(Reader, "kernels", lambda self: real(self)[:-1])
+    with pytest.raises(ParseError, match=r"no kernel 'put<\d>' could be made"):
+        nvir.compile_cuda(HIDDEN)
+
+
+def test_a_kernel_that_clang_does_not_understand_is_an_error():
+    with pytest.raises(ParseError) as told:
+        nvir.compile_cuda("__global__ void a(int *p) { *p = 1; }\n__global__ b(int *p) { *p = 2; }\n")
+    assert told.value.errors[0].line == 2
+
+
+def test_syntax_errors_of_host_headers_are_warnings(tmp_path):
+    (tmp_path / "host.h").write_text("std::missing<int x = 3;\n")
+    source = tmp_path / "k.cu"
+    source.write_text('#include "host.h"\n__global__ void k(int *p) { *p = 1; }\n')
+    assert [f.name for f in nvir.compile_cuda(source).functions] == ["_Z1kPi"]

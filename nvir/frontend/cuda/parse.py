@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,9 @@ _LAUNCH = re.compile(
 )
 _USE = re.compile(r"'(\w+)(<.*>)' is deprecated: nvir: a kernel$")
 _UNSPELLED = ("(lambda", "(anonymous", "(unnamed")
+_KERNELS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD")
+_GROUPS = ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "STRUCT_DECL", "CLASS_DECL",
+           "CLASS_TEMPLATE")
 _LAUNCHES = r"unsupported: \1 is launched by device code (dynamic parallelism)"
 
 
@@ -89,16 +92,19 @@ class Parsed:
 
     def _diagnostic(self, d: Any) -> Diagnostic:
         severity = "error" if d.severity >= 3 else "warning"
-        where = d.location
+        return self._at(d.location, _LAUNCH.sub(_LAUNCHES, d.spelling), severity)
+
+    def _at(self, where: Any, text: str, severity: str) -> Diagnostic:
         name = where.file.name if where.file is not None else self.file
         lines = self.text(name).splitlines()
         line = lines[where.line - 1] if 0 < where.line <= len(lines) else ""
-        text = _LAUNCH.sub(_LAUNCHES, d.spelling)
         return Diagnostic(text, name, where.line, where.column, line, severity)
 
     def judge(self, reached: Iterable[Any]) -> tuple[list[Diagnostic], list[Diagnostic]]:
         """(errors, warnings): an error counts where it lies in a function that is reached or in
-        a kernel template that the source uses, and syntax errors outside of all functions do."""
+        a kernel template that the source uses, and syntax errors of the source itself outside of
+        all functions do. Those of headers are mostly host code that misses its own library; what
+        is lost by them is told by `lost`."""
         told = self.diagnostics()
         if not told:
             return [], []
@@ -108,32 +114,46 @@ class Parsed:
         for d in told:
             if d.severity == "error" and not d.message.endswith("file not found"):
                 inside = any(_within(d, s) for s in spans)
-                alone = _SYNTAX.match(d.message) and not any(_within(d, s) for s in hosts)
+                alone = d.file == self.file and _SYNTAX.match(d.message) and not any(
+                    _within(d, s) for s in hosts)
                 if inside or alone:
                     errors.append(d)
                     continue
             warnings.append(attrs.evolve(d, severity="warning"))
         return errors, warnings
 
-    def kernel_instances(self) -> list[str]:
-        """The instances of kernel templates that are used where a program can say their names.
-        libclang shows no instance by itself, not those in instances of host code either; but
-        clang warns at each use, for to it kernels are deprecated."""
-        uses: dict[str, tuple[str, int]] = {}
+    def lost(self) -> list[Diagnostic]:
+        """What clang says where `__global__` stands and it made no kernel of what follows."""
+        spans = [_span(c) for c in _walk(self.cursor) if c.kind.name in _KERNELS and is_kernel(c)]
+        errors = [d for d in self.diagnostics() if d.severity == "error"]
+        made = []
+        for c in self.cursor.get_children():
+            if c.kind.name == "MACRO_INSTANTIATION" and c.spelling == "__global__":
+                d = self._at(c.location, "this is no kernel to clang", "error")
+                if not self.is_own(d.file) and not any(_within(d, s) for s in spans):
+                    made += [e for e in errors if (e.file, e.line) == (d.file, d.line)] or [d]
+        return made
+
+    def kernel_uses(self) -> list[tuple[Any, dict[str, Diagnostic]]]:
+        """Each kernel template, and the instances of it in use, as they are written. libclang
+        shows no instance by itself, not those in instances of host code either; but clang warns at
+        each use, for to it kernels are deprecated."""
+        uses: dict[str, list[tuple[str, Any, Diagnostic]]] = {}
         for d in self.unit.diagnostics:
             m = _USE.match(d.spelling)
-            if m is not None and not any(word in m[2] for word in _UNSPELLED):
-                note = next((c.location for c in d.children if "marked" in c.spelling), None)
-                if note is not None:
-                    uses[m[1] + m[2]] = (note.file.name, note.line)
-        if not uses:
-            return []
-        templates = self._kernel_templates()
+            note = next((c.location for c in d.children if "marked" in c.spelling), None)
+            if m is not None and note is not None:
+                told = self._at(d.location, f"no kernel '{m[1]}{m[2]}' could be made", "error")
+                uses.setdefault(m[1], []).append((m[1] + m[2], note, told))
         return [
-            "::".join([*_scopes(c), use]) for use, (file, line) in uses.items() for c in templates
-            if use.startswith(f"{c.spelling}<") and _span(c)[0] == file
-            and _span(c)[1] <= line <= _span(c)[2]
+            (c, {text: told for text, note, told in uses[c.spelling] if _holds(_span(c), note)})
+            for c in self._kernel_templates() if c.spelling in uses
         ]
+
+    def kernel_instances(self) -> list[str]:
+        """The instances of kernel templates in use whose names a program can say."""
+        return ["::".join([*_scopes(c), text]) for c, uses in self.kernel_uses() for text in uses
+                if not any(word in text for word in _UNSPELLED)]
 
     def _used_kernel_templates(self) -> list[tuple[str, int, int]]:
         """The extents of the kernel templates that the source names with `<` behind. One that is
@@ -142,16 +162,26 @@ class Parsed:
                 if re.search(rf"\b{re.escape(c.spelling)}\s*<", self.source)]
 
     def _kernel_templates(self) -> list[Any]:
-        found, todo = [], list(self.cursor.get_children())
-        while todo:
-            c = todo.pop()
-            if c.kind.name in ("NAMESPACE", "LINKAGE_SPEC"):
-                todo += c.get_children()
-            elif c.kind.name == "FUNCTION_TEMPLATE" and any(
-                k.kind.name == "CUDAGLOBAL_ATTR" for k in c.get_children()
-            ):
-                found.append(c)
-        return found
+        return [c for c in _walk(self.cursor)
+                if c.kind.name == "FUNCTION_TEMPLATE" and is_kernel(c)]
+
+
+def _holds(span: tuple[str, int, int], where: Any) -> bool:
+    return bool(where.file) and where.file.name == span[0] and span[1] <= where.line <= span[2]
+
+
+def _walk(root: Any) -> Iterator[Any]:
+    """The declarations of a unit and of what groups them."""
+    todo = list(root.get_children())
+    while todo:
+        c = todo.pop()
+        yield c
+        if c.kind.name in _GROUPS:
+            todo += c.get_children()
+
+
+def is_kernel(c: Any) -> bool:
+    return any(k.kind.name == "CUDAGLOBAL_ATTR" for k in c.get_children())
 
 
 def _scopes(c: Any) -> list[str]:
@@ -188,8 +218,9 @@ def _functions(root: Any) -> list[tuple[str, int, int]]:
 
 
 def arguments(arch: str, include: Sequence[str] = (), define: Sequence[str] = (),
-              std: str = "c++17", fast_math: bool = False) -> list[str]:
-    """Clang's command line for a device target."""
+              std: str = "c++17", fast_math: bool = False,
+              flags: Sequence[str] = ()) -> list[str]:
+    """Clang's command line for a device target; `flags` stand at its end as they are."""
     m = re.match(r"(?:sm|compute)_(\d+)[af]?$", arch)
     if m is None:
         raise NvirError(f"'{arch}' is no architecture: sm_80, sm_90a …")
@@ -206,14 +237,14 @@ def arguments(arch: str, include: Sequence[str] = (), define: Sequence[str] = ()
     if fast_math:
         made.append("-DNVIR_FAST_MATH=1")
     made += [f"-I{path}" for path in include]
-    return made + [f"-D{text}" for text in define]
+    return [*made, *(f"-D{text}" for text in define), *flags]
 
 
 def parse(text: str, file: str, arch: str, include: Sequence[str] = (),
           define: Sequence[str] = (), std: str = "c++17",
-          fast_math: bool = False) -> Parsed:
+          fast_math: bool = False, flags: Sequence[str] = ()) -> Parsed:
     """Parse a source text; `file` names it, and its folder is searched for includes."""
-    made = _parsed(text, file, given := arguments(arch, include, define, std, fast_math),
+    made = _parsed(text, file, given := arguments(arch, include, define, std, fast_math, flags),
                    asked := instances(text))
     told = {"".join(text.split()) for text in asked}
     more = [f"(void *)&{name}" for name in made.kernel_instances()]

@@ -11,7 +11,7 @@ Cost     linear in the cursors of what is reached.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 import attrs
@@ -25,7 +25,7 @@ from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
 from nvir.frontend.cuda.parse import Parsed
 from nvir.frontend.cuda.statements import StatementReader
 from nvir.frontend.cuda.types import TypeReader
-from nvir.ir.errors import Unsupported
+from nvir.ir.errors import Diagnostic, Unsupported
 
 _METHODS = {"CXX_METHOD", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION"}
 _BODIES = {"FUNCTION_DECL", "CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR"}
@@ -134,6 +134,15 @@ class Reader(StatementReader, ExpressionReader, CallReader):
                     found[key] = target.get_definition() or target
                 elif self.is_instance(target):
                     todo.append(target.get_definition() or target)
+
+    def missing(self) -> list[Diagnostic]:
+        """The instances of kernel templates that clang saw in use, of a template of which fewer
+        were read."""
+        read = Counter(pointer_of(self.template_of(c).canonical) for c in self.cursors
+                       if c.get_num_template_arguments() > 0 and self.has(c, "CUDAGLOBAL_ATTR"))
+        return [told for template, uses in self.parsed.kernel_uses()
+                if len(uses) > read[pointer_of(template.canonical)]
+                for told in uses.values()]
 
     def is_instance(self, c: Any) -> bool:
         """Whether a function is an instance of a template, or of one's member."""

@@ -36,6 +36,7 @@ class Source:
     name       the file's name; includes are searched in its folder, too
     include, define, std   `-I`, `-D`, `-std`
     fast_math  approximations of functions will do
+    flags      what else clang is told, such as `-U` and `-include`
     unroll     loops of a constant number of rounds are written out where the source asks for it,
                and where that frees an array of the block from memory
     """
@@ -47,6 +48,7 @@ class Source:
     std: str = "c++17"
     fast_math: bool = False
     unroll: bool = False
+    flags: tuple[str, ...] = ()
 
 
 def source_of(given: Any, **options: Any) -> Source:
@@ -74,7 +76,7 @@ def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, l
     and where there is no kernel; Unsupported, with its place, for C++ that the tree cannot say.
     """
     s = source_of(source, **options)
-    parsed = parse(s.text, s.name, arch, s.include, s.define, s.std, s.fast_math)
+    parsed = parse(s.text, s.name, arch, s.include, s.define, s.std, s.fast_math, s.flags)
     reader = Reader(parsed, s.unroll)
     problem: NvirError | None = None
     unit = Unit()
@@ -90,6 +92,7 @@ def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, l
             problem = Unsupported(what, where=reader.where())
     read = [*reader.cursors, *reader.variables, *([reader.at] if problem else [])]
     errors, warnings = parsed.judge(read)
+    errors += [] if errors else [*parsed.lost(), *reader.missing()]
     if errors:
         raise ParseError(errors[:MORE])
     if problem is not None:
