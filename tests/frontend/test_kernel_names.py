@@ -93,7 +93,7 @@ def test_an_instance_that_cannot_be_read_is_an_error(monkeypatch):
 
 def test_a_kernel_that_clang_does_not_understand_is_an_error():
     with pytest.raises(ParseError) as told:
-        nvir.compile_cuda("__global__ void a(int *p) { *p = 1; }\n__global__ b(int *p) { *p = 2; }\n")
+        nvir.compile_cuda("__global__ void a(int *p) { *p = 1; }\n__global__ b(int *p) { }\n")
     assert told.value.errors[0].line == 2
 
 
