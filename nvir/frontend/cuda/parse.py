@@ -123,7 +123,8 @@ class Parsed:
         return errors, warnings
 
     def lost(self) -> list[Diagnostic]:
-        """What clang says where `__global__` stands and it made no kernel of what follows."""
+        """What clang says where `__global__` stands and it made no kernel of what follows, and
+        where host code names a kernel template: that instance is not seen."""
         spans = [_span(c) for c in _walk(self.cursor) if c.kind.name in _KERNELS and is_kernel(c)]
         errors = [d for d in self.diagnostics() if d.severity == "error"]
         made = []
@@ -132,7 +133,9 @@ class Parsed:
                 d = self._at(c.location, "this is no kernel to clang", "error")
                 if not self.is_own(d.file) and not any(_within(d, s) for s in spans):
                     made += [e for e in errors if (e.file, e.line) == (d.file, d.line)] or [d]
-        return made
+        names = "|".join({re.escape(c.spelling) for c in self._kernel_templates()})
+        named = re.compile(rf"\b({names})\s*<")
+        return made + [e for e in errors if names and named.search(e.source)]
 
     def kernel_uses(self) -> list[tuple[Any, dict[str, Diagnostic]]]:
         """Each kernel template, and the instances of it in use, as they are written. libclang

@@ -13,6 +13,12 @@ struct cudaDeviceProp {
     char name[256]; size_t totalGlobalMem, sharedMemPerBlock, totalConstMem, sharedMemPerMultiprocessor, sharedMemPerBlockOptin, memPitch, textureAlignment;
     int regsPerBlock, warpSize_, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate, major, minor, multiProcessorCount, maxThreadsPerMultiProcessor, memoryClockRate, memoryBusWidth, l2CacheSize, computeMode, integrated, canMapHostMemory, concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, unifiedAddressing, managedMemory, concurrentManagedAccess, cooperativeLaunch, asyncEngineCount, kernelExecTimeoutEnabled, deviceOverlap, tccDriver;
 };
+struct CUgraph_st; struct CUgraphExec_st; typedef CUgraph_st *cudaGraph_t; typedef CUgraphExec_st *cudaGraphExec_t;
+enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore, cudaLaunchAttributeAccessPolicyWindow, cudaLaunchAttributeCooperative, cudaLaunchAttributeSynchronizationPolicy, cudaLaunchAttributeClusterDimension, cudaLaunchAttributeClusterSchedulingPolicyPreference, cudaLaunchAttributeProgrammaticStreamSerialization, cudaLaunchAttributeProgrammaticEvent, cudaLaunchAttributePriority };
+union cudaLaunchAttributeValue { char pad[64]; int cooperative, programmaticStreamSerializationAllowed, priority; struct { unsigned x, y, z; } clusterDim; };
+struct cudaLaunchAttribute { cudaLaunchAttributeID id; cudaLaunchAttributeValue val; };
+struct cudaLaunchConfig_t { dim3 gridDim, blockDim; size_t dynamicSmemBytes; cudaStream_t stream; cudaLaunchAttribute *attrs; unsigned numAttrs; };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive, cudaStreamCaptureStatusInvalidated };
 struct cudaPitchedPtr { void *ptr; size_t pitch, xsize, ysize; };
 struct cudaExtent { size_t width, height, depth; };
 struct cudaPos { size_t x, y, z; };
@@ -51,6 +57,7 @@ __NVIR_RT(cudaLaunchKernel) __NVIR_RT(cudaLaunchCooperativeKernel) __NVIR_RT(cud
 __NVIR_RT(cudaHostRegister) __NVIR_RT(cudaHostUnregister) __NVIR_RT(cudaHostGetDevicePointer) __NVIR_RT(cudaSetDeviceFlags) __NVIR_RT(cudaMemPrefetchAsync) __NVIR_RT(cudaMemAdvise)
 __NVIR_RT(cudaDriverGetVersion) __NVIR_RT(cudaRuntimeGetVersion) __NVIR_RT(cudaProfilerStart) __NVIR_RT(cudaProfilerStop) __NVIR_RT(cudaDeviceEnablePeerAccess) __NVIR_RT(cudaDeviceCanAccessPeer) __NVIR_RT(cudaMemcpyPeer)
 __NVIR_RT(cudaGetLastError) __NVIR_RT(cudaPeekAtLastError) __NVIR_RT(cudaDeviceGetStreamPriorityRange) __NVIR_RT(cudaStreamCreateWithPriority) __NVIR_RT(cudaMallocAsync) __NVIR_RT(cudaFreeAsync) __NVIR_RT(cudaChooseDevice)
+__NVIR_RT(cudaLaunchKernelEx) __NVIR_RT(cudaLaunchKernelExC) __NVIR_RT(cudaStreamIsCapturing) __NVIR_RT(cudaStreamBeginCapture) __NVIR_RT(cudaStreamEndCapture) __NVIR_RT(cudaGraphInstantiate) __NVIR_RT(cudaGraphLaunch) __NVIR_RT(cudaGraphDestroy) __NVIR_RT(cudaGraphExecDestroy) __NVIR_RT(cudaLaunchHostFunc) __NVIR_RT(cudaPointerGetAttributes) __NVIR_RT(cudaMemcpyPeerAsync) __NVIR_RT(cudaMemcpy3DAsync) __NVIR_RT(cudaMemcpyFromSymbolAsync) __NVIR_RT(cudaDeviceGetLimit) __NVIR_RT(cudaDeviceGetPCIBusId) __NVIR_RT(cudaHostGetFlags) __NVIR_RT(cudaGetDeviceFlags) __NVIR_RT(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) __NVIR_RT(cudaOccupancyMaxActiveClusters)
 const char *cudaGetErrorString(cudaError_t);
 const char *cudaGetErrorName(cudaError_t);
 template <class T> cudaChannelFormatDesc cudaCreateChannelDesc();
