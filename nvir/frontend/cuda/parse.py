@@ -134,7 +134,7 @@ class Parsed:
                 if not self.is_own(d.file) and not any(_within(d, s) for s in spans):
                     made += [e for e in errors if (e.file, e.line) == (d.file, d.line)] or [d]
         names = "|".join({re.escape(c.spelling) for c in self._kernel_templates()})
-        named = re.compile(rf"\b({names})\s*<")
+        named = re.compile(rf"\b({names})\b")
         return made + [e for e in errors if names and named.search(e.source)]
 
     def kernel_uses(self) -> list[tuple[Any, dict[str, Diagnostic]]]:
