@@ -103,7 +103,9 @@ def command(
     if given_module is not None:
         arch = given_module.target
     else:
-        unit, warnings = read_tree(file, arch, include, define, std, fast_math, optimise >= 2, flags)
+        unit, warnings = read_tree(
+            file, arch, include, define, std, fast_math, optimise >= 2, flags
+        )
         for w in warnings:
             click.echo(str(w), err=True)
     stages: dict[str, str | bytes] = {}
