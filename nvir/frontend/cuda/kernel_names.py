@@ -6,7 +6,7 @@ They differ in two things. A static kernel has no `L` at nvcc, for host code mus
 `__half` and `__nv_bfloat16`, numbers here, are classes there: `6__half` and `13__nv_bfloat16`. As
 later parts of a name may refer back to a class, all such references are numbered anew.
 
-Method   The name is read into nested tuples, in which `Part` marks what may be referred back to;
+Method   The name is read into nested tuples, in which `Referable` marks what may be referred back to;
          printing them counts again. A name with a construct that is not read stays as it is.
 Source   Itanium C++ ABI, 5.1 "External Names (a.k.a. Mangling)".
 """
@@ -31,14 +31,14 @@ _LANES = re.compile(r"Dv\d+_")
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-class Part(tuple[Any, ...]):
+class Referable(tuple[Any, ...]):
     """A piece that later pieces of the name may refer to."""
 
     __slots__ = ()
 
 
-class Nested(tuple[Any, ...]):
-    """A class in a namespace or another class: its own `Part`, which stands between N and E."""
+class NestedName(tuple[Any, ...]):
+    """A class in a namespace or another class: its own `Referable`, which stands between N and E."""
 
     __slots__ = ()
 
@@ -59,17 +59,17 @@ def nvcc_name(name: str) -> str:
     return f"_Z{_text(tree, {})}" if reader.at == len(reader.s) else name
 
 
-def _text(node: Any, known: dict[Part, int]) -> str:
+def _text(node: Any, known: dict[Referable, int]) -> str:
     """A tree as a name; `known` are the parts printed so far, in order."""
     if isinstance(node, str):
         return node
-    if isinstance(node, Nested):
+    if isinstance(node, NestedName):
         inner = _text(node[0], known)
         return inner if inner.startswith("S") and inner.endswith("_") else f"N{inner}E"
-    if isinstance(node, Part) and node in known:
+    if isinstance(node, Referable) and node in known:
         return _reference(known[node])
     text = "".join(_text(x, known) for x in node)
-    if isinstance(node, Part):
+    if isinstance(node, Referable):
         known[node] = len(known)
     return text
 
@@ -103,8 +103,8 @@ class _Reader:
         self.at += n
         return self.s[self.at - n : self.at]
 
-    def note(self, *pieces: Any) -> Part:
-        made = Part(pieces)
+    def note(self, *pieces: Any) -> Referable:
+        made = Referable(pieces)
         self.seen.append(made)
         return made
 
@@ -173,7 +173,7 @@ class _Reader:
             pieces = (prefix, piece) if prefix else (piece,)
             prefix = pieces if last else self.note(*pieces)
         self.at += 1
-        return ("N", head, prefix, "E") if function else Nested((prefix,))
+        return ("N", head, prefix, "E") if function else NestedName((prefix,))
 
     def arguments(self) -> tuple[Any, ...]:
         return (self.word(1), *self.rest(self.argument))
@@ -194,7 +194,7 @@ class _Reader:
         for spelled, made in _CLASSES.items():
             if self.begins(spelled):  # to clang's own numbers this is nothing to refer to
                 self.at += len(spelled)
-                return Part((made,))
+                return Referable((made,))
         c = self.s[self.at]
         head = self.take(_WRAPPED) or self.take(_DIMENSION) or self.take(_LANES)
         if head or c in "PRO" or self.begins("Dp"):
