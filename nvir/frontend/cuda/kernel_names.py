@@ -6,8 +6,8 @@ They differ in two things. A static kernel has no `L` at nvcc, for host code mus
 `__half` and `__nv_bfloat16`, numbers here, are classes there: `6__half` and `13__nv_bfloat16`. As
 later parts of a name may refer back to a class, all such references are numbered anew.
 
-Method   The name is read into nested tuples, in which `Referable` marks what may be referred back to;
-         printing them counts again. A name with a construct that is not read stays as it is.
+Method   The name is read into nested tuples, in which `Referable` marks what may be referred back
+         to; printing them counts again. A name with a construct that is not read stays as it is.
 Source   Itanium C++ ABI, 5.1 "External Names (a.k.a. Mangling)".
 """
 
@@ -38,7 +38,7 @@ class Referable(tuple[Any, ...]):
 
 
 class NestedName(tuple[Any, ...]):
-    """A class in a namespace or another class: its own `Referable`, which stands between N and E."""
+    """A class in a namespace or another class: its `Referable`, which stands between N and E."""
 
     __slots__ = ()
 
@@ -51,7 +51,7 @@ def nvcc_name(name: str) -> str:
     """The name that nvcc gives a kernel that clang calls `name`."""
     if not name.startswith("_Z"):
         return name
-    reader = _Reader(name[2:])
+    reader = _NameReader(name[2:])
     try:
         tree = reader.encoding()
     except (_Unread, IndexError):
@@ -82,7 +82,7 @@ def _reference(n: int) -> str:
     return f"S{digits}_"
 
 
-class _Reader:
+class _NameReader:
     """Recursive descent over a mangled name; `seen` holds what may be referred to, in order."""
 
     def __init__(self, s: str) -> None:
