@@ -345,7 +345,9 @@ def _loops(
             trip=trip_count(x),
             max_live=facts.pressure.of_loop(x),
             unroll=facts.unroll.get(x.header.name, NOT_DECIDED),
-            pipeline=pipeline_figures(x, machine, alias, make),
+            pipeline=pipeline_figures(
+                x, machine, alias, make, facts.copies.get(x.header.name, 1)
+            ),
         )
         for x in facts.loops
     )

@@ -203,7 +203,9 @@ def explain(
         schedules.append(schedule_loop(graph, effort="interval"))
         return schedules[-1]
 
-    pipeline = pipeline_figures(loop, machine, make=make)
+    pipeline = pipeline_figures(
+        loop, machine, make=make, copies=facts.copies.get(header, 1)
+    )
     asked = LoopDecisions(function, module, header, knobs, machine)
     decisions = asked.all(vary)
     rows = tuple(factor_table(

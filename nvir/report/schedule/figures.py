@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import Loop
+from nvir.sm.least import least_resource
 from nvir.sm.loopgraph import LoopGraph, loop_graph
 from nvir.sm.mii import Recurrence, minimum_ii
 from nvir.sm.operation import register_name
@@ -27,11 +28,12 @@ MAX_OPERATIONS = 400  # scheduled within a report; larger bodies have bounds alo
 
 def pipeline_figures(
     loop: Loop, profile: Profile, alias: AliasAnalysis | None = None,
-    make: Callable[[LoopGraph], LoopSchedule] | None = None,
+    make: Callable[[LoopGraph], LoopSchedule] | None = None, copies: int = 1,
 ) -> PipelineFigures:
     """The pipeline fields of a report; what cannot be said is None, with the reason.
 
-    `make` makes the schedule of a graph; without it the figures are the bounds alone.
+    `make` makes the schedule of a graph; without it the figures are the bounds alone. `copies` is
+    how often the assembler will have the body stand: the resource bound is that of its code.
     """
     from nvir.report.model import NOT_SCHEDULED, REACHABLE, PipelineFigures
 
@@ -54,8 +56,13 @@ def pipeline_figures(
             bounds, ii, stages, reason = made.bounds, made.ii, made.stages, REACHABLE
     except NvirError as e:
         return PipelineFigures(reason=str(e))
+    res_mii, binding = least_resource(found.operations, loop, profile, copies)
+    if res_mii >= bounds.res_mii:
+        res_mii = bounds.res_mii
+        binding = bounds.resource.resource if bounds.resource is not None else None
     return PipelineFigures(
-        bounds.res_mii, bounds.rec_mii, bounds.mii, ii, stages, bounds.bottleneck,
+        res_mii, bounds.rec_mii, max(res_mii, bounds.rec_mii), ii, stages,
+        "recurrence" if bounds.rec_mii > res_mii else binding,
         recurrence_text(found, bounds.recurrence), reason,
     )
 

@@ -115,7 +115,7 @@ def _runs(
     body: MachineBody, frequencies: Mapping[int, float]
 ) -> dict[BodyLoop | None, float]:
     """How often a thread runs an iteration of each loop."""
-    copies = {x: _copies(body, x) for x in body.loops}
+    copies = {x: loop_copies(body, x) for x in body.loops}
     runs: dict[BodyLoop | None, float] = {None: 1.0}
     for loop in body.loops:  # outer before inner
         around = runs[loop.parent]
@@ -131,7 +131,7 @@ def _runs(
     return runs
 
 
-def _copies(body: MachineBody, loop: BodyLoop) -> dict[int, int]:
+def loop_copies(body: MachineBody, loop: BodyLoop) -> dict[int, int]:
     """How often each line stands in the blocks of a loop that are in no inner one."""
     counts: dict[int, Counter[str]] = {}
     for b in loop.blocks:

@@ -1,0 +1,192 @@
+"""What an iteration of a loop needs of the machine at least, in the code that the assembler makes.
+
+The operations of `nvir.sm.machine` are those of each instruction by itself. The assembler does with
+fewer, and a bound that counts the others is none:
+
+    mul.wide, all readers add.s64          each sum is an IMAD.WIDE, the product is not made
+    shl.b64, all readers add.s64           each sum is a LEA and a LEA.HI.X, the shift is not made
+    cvt.s64.s32, read by those and sums    the sign is extended within them
+    abs, neg of floats                     modifiers of what reads them
+    a sum, shift or logic, read once       one operation with the sum or logic that reads it
+    the high half of a sum, a left shift   run on the ALU or, as IMAD.X, IMAD.SHL, on the FMA pipe
+    loads of 16 bytes of shared memory     one wide load
+    counters, addresses that step          once for all copies of an unrolled body: the others are
+                                           offsets in the accesses
+
+Cost    linear in the operations and their readers.
+Source  SASS of ptxas 13.0.88 (benchmarks/resource_mii.py)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nvir.ir import Block, Constant, Instruction, OpKind, Value
+from nvir.ir.loops import Loop
+from nvir.sm.mii import ResourceUse, critical_pipes
+from nvir.sm.operation import MachineInstruction
+from nvir.sm.profile import Profile
+
+ISSUE = "issue"
+_STEPS = frozenset(("add", "sub", "mul", "shl", "mad"))
+_FLOATS = frozenset(("f16", "f16x2", "bf16", "bf16x2", "f32", "f64"))
+
+
+def least_resource(
+    operations: Sequence[MachineInstruction], loop: Loop, profile: Profile, copies: int = 1
+) -> tuple[int, str | None]:
+    """(ResMII, what binds) of one iteration of a loop whose body will stand `copies` times."""
+    stepping = _stepping(loop) if copies > 1 else set()
+    found: list[tuple[tuple[str, ...], int]] = []
+    issued = 0
+    gone = _absorbed(operations)
+    for op in operations:
+        family = _family(op)
+        if family is None or op.parent in gone:
+            continue
+        shared = op.parent in stepping or op.parent.form.terminator
+        weight = 1 if shared else copies
+        row = profile.operation(family)
+        pipes = row.pipes
+        if family == "IADD3.X" or (family == "SHF" and op.parent.form.name == "shl"):
+            pipes = profile.operation("IADD").pipes
+        issued += weight
+        found.append((pipes, weight * max(1, row.interval)))
+    units = {name: pipe.units for name, pipe in profile.pipes.items()}
+    best = critical_pipes(found, units)
+    width = profile.issue_width
+    if width:
+        use = ResourceUse(ISSUE, issued, width)
+        best = use if use.binds_before(best) else best
+    if best is None or not best.uses:
+        return 1, None
+    return max(1, -(-best.uses // (best.units * copies))), best.resource
+
+
+def _family(op: MachineInstruction) -> str | None:
+    """The operation that remains of one; None: nothing."""
+    i, family = op.parent, op.family or ""
+    f = i.form
+    if f.guard is not None:
+        return family
+    if family == "IMAD.WIDE" and f.name == "mul" and _only_read_by_sums(i):
+        return None
+    if f.name == "shl" and i.type.bits == 64 and _shifted(i) and _only_read_by_sums(i):
+        return None
+    if _extends(i):
+        return None
+    if f.name in ("abs", "neg") and _FLOATS.intersection(f.mods):
+        return None
+    if _is_long_sum(i) and any(_is_product(v) for v in i.operands):
+        return "IMAD.WIDE" if family == "IADD3.X" else None
+    return family
+
+
+def _absorbed(operations: Sequence[MachineInstruction]) -> set[Instruction]:
+    """Instructions that are part of their only reader: IADD3 has three operands, so has LOP3, and
+    LEA shifts one of its two."""
+    full: set[Instruction] = set()  # readers that took one over
+    gone: set[Instruction] = set()
+    for i in dict.fromkeys(op.parent for op in operations):
+        f = i.form
+        if f.guard is not None or i._results is not None or _FLOATS.intersection(f.mods):
+            continue
+        user = next(iter(i.users), None) if i.use_count == 1 else None
+        if user is None or user.block is not i.block or user in full or user.form.guard is not None:
+            continue
+        takes = _TAKEN_BY.get(f.name, ())
+        if i in gone or user.form.name not in takes or _FLOATS.intersection(user.form.mods):
+            continue
+        if i.type.bits == user.type.bits > 1 and (f.name != "shl" or _shifted(i)):
+            gone.add(i)
+            full.add(user)
+    return (gone - full) | _merged_loads(operations)
+
+
+def _merged_loads(operations: Sequence[MachineInstruction]) -> set[Instruction]:
+    """Loads from shared memory that are part of another: of 16 bytes at a register, one remains."""
+    lines: set[tuple[Value, int]] = set()
+    gone: set[Instruction] = set()
+    for i in dict.fromkeys(op.parent for op in operations if op.family == "LDS"):
+        base, offset = (i.operands[k] if k >= 0 else None for k in i.form.addresses[0])
+        if base is None or i.form.guard is not None or not isinstance(offset, Constant | None):
+            continue
+        line = base, (int(offset.value) if offset is not None else 0) // 16
+        gone.update((i,) if line in lines else ())
+        lines.add(line)
+    return gone
+
+
+_LOGIC = ("and", "or", "xor")
+_TAKEN_BY = {"add": ("add", "sub"), "sub": ("add", "sub"), "shl": ("add",),
+             **dict.fromkeys(_LOGIC, _LOGIC)}
+
+
+def _is_long_sum(v: object) -> bool:
+    return (
+        isinstance(v, Instruction) and v.form.name in ("add", "sub") and v._results is None
+        and v.type.bits == 64 and not _FLOATS.intersection(v.form.mods)
+    )
+
+
+def _only_read_by_sums(i: Instruction) -> bool:
+    users = list(i.users)
+    return bool(users) and all(_is_long_sum(u) and u.form.name == "add" for u in users)
+
+
+def _is_product(v: Value) -> bool:
+    return (
+        isinstance(v, Instruction) and v.form.name == "mul" and "wide" in v.form.mods
+        and v.form.guard is None and _only_read_by_sums(v)
+    )
+
+
+def _shifted(i: Instruction) -> bool:
+    return isinstance(i.operands[1], Constant)
+
+
+def _extends(i: Instruction) -> bool:
+    """Whether a widening of 32 bits is part of all that read it."""
+    if i.form.name != "cvt" or i._results is not None or i.type.bits != 64:
+        return False
+    if i.operands[0].type.bits != 32 or _FLOATS.intersection(i.form.mods):
+        return False
+    users = list(i.users)
+    return bool(users) and all(
+        _is_long_sum(u) or (isinstance(u, Instruction) and u.form.name == "shl" and _shifted(u)
+                            and _only_read_by_sums(u))
+        for u in users
+    )
+
+
+def _stepping(loop: Loop) -> set[Instruction]:
+    """What differs from copy to copy by a literal alone: counters, addresses, the exit's test."""
+    inside = set(loop.blocks)
+    found: set[Value] = set()
+    for phi in loop.header.phis:
+        later = [v for v, b in phi.incoming if b in inside]
+        step = later[0] if len(later) == 1 else None
+        if (
+            isinstance(step, Instruction) and step.form.name in ("add", "sub")
+            and phi in step.operands
+            and all(v is phi or isinstance(v, Constant) for v in step.operands)
+        ):
+            found.update((phi, step))
+    for b in loop.blocks:
+        for i in b:
+            if i.form.guard is None and i._results is None and _steps(i, found, inside):
+                found.add(i)
+    return {v for v in found if isinstance(v, Instruction)}
+
+
+def _steps(i: Instruction, found: set[Value], inside: set[Block]) -> bool:
+    f = i.form
+    if f.kind is OpKind.COMPARE:
+        return i.operands[0] in found and all(u.form.terminator for u in i.users)
+    if f.name not in _STEPS or "wide" in f.mods or _FLOATS.intersection(f.mods):
+        return False
+    if not any(v in found for v in i.operands):
+        return False
+    return all(
+        v in found or not isinstance(v, Instruction) or v.block not in inside for v in i.operands
+    )
