@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,22 +19,11 @@ import nvir
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import Loop, natural_loops
 from nvir.report.facts import copies, unrolling
+from nvir.report.real import machine_loop
 from nvir.report.schedule.figures import pipeline_figures
-from nvir.sm.body import BodyLoop, MachineBody
+from nvir.sm.body import MachineBody
 from nvir.sm.profile import Profile, profile, resource_bound
-from nvir.sm.simulate.body import loop_copies
 from nvir.toolchain import assembled
-
-
-def machine_loop(body: MachineBody, loop: Loop) -> tuple[BodyLoop, int] | None:
-    """The machine loop of a loop of the text, and the copies of its body that stand in it."""
-    lines = {i.line for b in loop.blocks for i in b}
-    found = []
-    for x in body.innermost():
-        stands = loop_copies(body, x)
-        if stands and stands.keys() <= lines:
-            found.append((x, Counter(stands.values()).most_common(1)[0][0]))
-    return max(found, key=lambda x: x[1], default=None)
 
 
 def rows(

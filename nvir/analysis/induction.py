@@ -290,6 +290,23 @@ def trip_count(loop: Loop) -> TripCount | None:
     return best
 
 
+def body_runs(loop: Loop) -> TripCount | None:
+    """As `trip_count`, of the whole body: where nothing but the branch back stands behind an exit
+    of the header, the body has run once more than that branch."""
+    found = trip_count(loop)
+    if found is None or found.exit is not loop.header or found.exit in loop.latches:
+        return found
+    turns = (i for x in loop.latches for i in x)
+    if not all(i.form.terminator or i.form.op.pseudo for i in turns):
+        return found
+    text = found.text if found.text == "unknown" else f"{found.text} + 1"
+    if found.count is not None:
+        text = str(found.count + 1)
+    return attrs.evolve(
+        found, count=None if found.count is None else found.count + 1, text=text
+    )
+
+
 def counted_exits(loop: Loop, loose: bool = False) -> list[TripCount]:
     """The exits that count and that every iteration passes.
 

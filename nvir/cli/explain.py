@@ -60,20 +60,25 @@ if TYPE_CHECKING:
     "--verbose", is_flag=True,
     help="Codes, the numbers that decided, and the knobs that would change a decision.",
 )
+@click.option("--model", "as_model", is_flag=True,
+              help="Registers and the peak by nvir's model of ptxas, though ptxas is there.")
 @json_option
 @output_option
 @reports_errors
 def command(
     file: str, which: str | None, kernel: str | None, arch: str | None, profile: str | None,
     policy: Policy, knobs: tuple[str, ...], block: int | None, dynamic_smem: int, compare: bool,
-    tunes: bool, no_vary: bool, verbose: bool, as_json: bool, output: str | None,
+    tunes: bool, no_vary: bool, verbose: bool, as_model: bool, as_json: bool,
+    output: str | None,
 ) -> None:
     """Explain a loop of FILE: what the compilers make of it and why, and what would change that.
 
     Shows structure, trip count, the loop of the source, the decision of every loop pass, and what
     each unroll factor costs and gains; with --verbose the numbers that decided and the knobs that
     would change a decision with the value from which they do. With --policy documented also the
-    trace: each step of the notes with its row, its inputs and its outcome.
+    trace: each step of the notes with its row, its inputs and its outcome. Where ptxas is
+    installed, registers, the peak and the loop's code are those that it makes of a PTX file; the
+    table of factors is modelled.
 
     \b
     Examples:
@@ -85,6 +90,7 @@ def command(
     from nvir.report.explain.loop import explain
     from nvir.report.explain.text import explain_text
     from nvir.report.model import Launch, machine_for
+    from nvir.report.real import real_of
 
     with command_line():
         settings = Knobs.parse(knobs, policy)
@@ -93,10 +99,17 @@ def command(
     if profile is None and policy == "documented":
         profile = "sm_80_notes"
     machine = machine_for(profile, arch or module.target, file, [])
+    body = None
+    if not (as_model or knobs) and policy == "observed" and file.endswith(".ptx"):
+        real = real_of(module, Path(file), arch or module.target, decode=True)
+        body = real.bodies.get(str(function.name))
+        if real.note:
+            click.echo(f"note: {real.note}", err=True)
     made = explain(
         function, loop, module, machine, arch=arch, knobs=settings,
         launch=Launch(block, dynamic_smem), vary=not no_vary and (verbose or as_json),
         compared=_compared(function, loop, module, machine, arch, file) if compare else (),
+        body=body,
     )
     document, text = made.to_json(), ""
     if tunes:

@@ -136,7 +136,9 @@ def command(
     else:
         modules, arch, code_only = _open(binary, arch, profile, launch, lines or ask_ptxas)
     if lines:
-        _lines(modules, file, kernel, source, source_root, as_json, output, binary is None)
+        real = _real(modules, file, arch, policy, as_model, binary is None, decode=True)
+        _lines(modules, real, arch, file, kernel, source, source_root, as_json, output,
+               binary is None)
         return
     if kernel is not None and code_only is None:
         _known(kernel, [str(f.name) for m in modules for f in m.functions if f.blocks], file)
@@ -195,6 +197,8 @@ def _real(
     if as_model or policy != "observed":
         return [NOTHING] * len(modules)
     path = Path(file) if is_text and file != STDIO else None
+    if decode and (path is None or path.suffix != ".ptx" or not path.is_file()):
+        return [NOTHING] * len(modules)  # its lines are not those of a file of PTX
     return [real_of(m, path, arch or m.target, decode=decode) for m in modules]
 
 
@@ -263,8 +267,8 @@ def _known(kernel: str, names: list[str], file: str) -> list[str]:
 
 
 def _lines(
-    modules: list[Module], file: str, kernel: str | None, source: bool,
-    source_root: tuple[Path, ...], as_json: bool, output: str | None, is_text: bool,
+    modules: list[Module], real: list[RealCode], arch: str | None, file: str, kernel: str | None,
+    source: bool, source_root: tuple[Path, ...], as_json: bool, output: str | None, is_text: bool,
 ) -> None:
     from nvir.report.lines import line_listing, module_json
     from nvir.report.listing import listing_lines, listing_text
@@ -273,13 +277,19 @@ def _lines(
 
     path = Path(file) if is_text and file != STDIO and Path(file).is_file() else None
     text = read_file(path).decode("utf-8", "replace").splitlines() if path is not None else None
-    pairs = [(m, f) for m in modules for f in m.functions if f.blocks]
+    for note in {d.message for r in real for d in r.diagnostics(file)}:
+        click.echo(f"note: {note}", err=True)
+    found = [
+        (m, f, r) for m, r in zip(modules, real, strict=True) for f in m.functions if f.blocks
+    ]
     if kernel is not None:
-        wanted = _known(kernel, [str(f.name) for _, f in pairs], file)
-        pairs = [(m, f) for m, f in pairs if f.name in wanted]
-    listings = [line_listing(f, m, text) for m, f in pairs]
+        wanted = _known(kernel, [str(f.name) for _, f, _ in found], file)
+        found = [x for x in found if x[1].name in wanted]
+    listings = [
+        line_listing(f, m, text, arch=arch, body=r.bodies.get(str(f.name))) for m, f, r in found
+    ]
     if as_json:
-        arch = modules[0].target if modules else ""
+        arch = arch or (modules[0].target if modules else "")
         write_output(output, json.dumps(module_json(listings, arch), indent=1) + "\n")
         return
     files = {n: name for m in modules for n, name, _ in m.debug.files}

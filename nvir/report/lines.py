@@ -3,8 +3,9 @@
 Two counts stand at each instruction, both in 32-bit registers a thread:
 
     live  what is live in the PTX as it is written (`analysis.pressure`)
-    asm   what the assembler is taken to hold there: its own order within the block, and
-          nothing for what it keeps in the constant bank (`sm.registers`)
+    asm   what the code that ptxas makes of the line holds at most, where it is there; else what
+          the assembler is taken to hold: its own order within the block, and nothing for what it
+          keeps in the constant bank (`nvir.assembler.registers`)
 
 The columns beside them are those of `nvdisasm -plr`: `^` written here, `v` read, `x` both,
 `:` alive; a column stands for a register for as long as it is alive, and is then given to another.
@@ -33,12 +34,13 @@ from nvir.ir.module import Module
 from nvir.ir.values import Value
 from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.places import SourceLines
+from nvir.report.real import with_real_counts
+from nvir.sm.body import MachineBody
 from nvir.sm.profile import profile_for
 
 SCHEMA = "nvir.lines/1"
 LEGEND = (
-    "live: 32-bit registers alive as written · asm: as the assembler is taken to order the block · "
-    "^ written  v read  x both  : alive"
+    "live: 32-bit registers alive as written · asm: {} · ^ written  v read  x both  : alive"
 )
 
 
@@ -77,7 +79,11 @@ class LiveValue:
 
 @attrs.frozen(eq=False)
 class LineListing:
-    """The rows of one function. `columns` gives each register its column, counted from 0."""
+    """The rows of one function. `columns` gives each register its column, counted from 0.
+
+    `predicted` is the model's count of registers; `estimate` is that of the real code where
+    `source` is "ptxas".
+    """
 
     function: Function
     rows: tuple[ListedLine, ...]
@@ -87,6 +93,8 @@ class LineListing:
     peak: ListedLine | None
     at_peak: tuple[LiveValue, ...]
     source: SourceLines
+    predicted: int
+    origin: str = "model"
 
     @property
     def peak_place(self) -> str | None:
@@ -102,7 +110,8 @@ class LineListing:
             "kind": self.function.kind,
             "registers": {
                 "max_live": self.max_live, "scheduled": self.estimate.max_live,
-                "predicted": self.estimate.registers,
+                "predicted": self.predicted, "source": self.origin,
+                **({"real": self.estimate.registers} if self.origin == "ptxas" else {}),
             },
             "peak": None if peak is None else {
                 "line": peak.line or None, "source": self.peak_place, "live": peak.live,
@@ -124,12 +133,15 @@ class LineListing:
 
 def line_listing(
     function: Function, module: Module, text: list[str] | None = None,
-    facts: FunctionFacts | None = None,
+    facts: FunctionFacts | None = None, *, arch: str | None = None,
+    body: MachineBody | None = None,
 ) -> LineListing:
     """The listing of a function. `text` is the PTX by lines, to show it as it stands there;
-    `facts` saves work where they are known."""
-    facts = facts or function_facts(function, module, profile_for(module.target))
-    live, pressure, estimate = facts.live, facts.pressure, facts.estimate
+    `facts` saves work where they are known; `body` is the real code, with lines of that text."""
+    arch = arch or module.target
+    facts = facts or function_facts(function, module, profile_for(arch), arch=arch)
+    live, pressure = facts.live, facts.pressure
+    estimate = with_real_counts(facts.estimate, function, body)
     counts = zip(pressure.counts, pressure.predicates, strict=True)
     written = dict(zip(pressure.instructions, counts, strict=True))
     source = SourceLines(function, module, text)
@@ -139,11 +151,27 @@ def line_listing(
     peak = next((r for r in rows if r.instruction is estimate.peak and estimate.peak), None)
     held: tuple[LiveValue, ...] = ()
     if peak is not None and peak.instruction is not None and not peak.instruction.is_phi:
-        values = estimate.live_at(peak.instruction)
+        values = estimate.live_at(peak.instruction) or live_values(peak.instruction, live)
         held = tuple(explain_values(values, peak.instruction, live, estimate))
     return LineListing(
-        function, tuple(rows), _columns(rows), pressure.max_live, estimate, peak, held, source
+        function, tuple(rows), _columns(rows), pressure.max_live, estimate, peak, held, source,
+        facts.estimate.registers, "model" if estimate is facts.estimate else "ptxas",
     )
+
+
+def live_values(at: Instruction, live: Liveness) -> list[Value]:
+    """The values that are live behind an instruction, or that it reads, as the text is written."""
+    block = at.block
+    assert block is not None
+    alive = dict.fromkeys(live.live_out_values(block))
+    for i in reversed(block):
+        if i is not at:
+            for r in i.results:
+                alive.pop(r, None)
+        alive.update((v, None) for v in i.operands if v.is_tracked)
+        if i is at:
+            break
+    return [v for v in alive if v.type.bits > 1 and v.type.name != "cc"]
 
 
 def _name(v: Value) -> str:

@@ -27,11 +27,14 @@ def listing_lines(
     """
     f, e = listing.function, listing.estimate
     kind = "kernel" if f.kind == "entry" else "function"
+    real = listing.origin == "ptxas"
+    told = f" ({listing.predicted} predicted)" if real else " predicted"
     out = [(
-        f"{kind} {short(spoken(str(f.name)))}   {e.registers} registers predicted · "
+        f"{kind} {short(spoken(str(f.name)))}   {e.registers} registers{told} · "
         f"{e.max_live} live at the peak · {listing.max_live} as written", "bold",
     )]
-    out.append((f"  {LEGEND}", "dim"))
+    asm = "in ptxas's code of the line" if real else "as the assembler is taken to order the block"
+    out.append((f"  {LEGEND.format(asm)}", "dim"))
     needed = max(listing.columns.values(), default=-1) + 1
     room = max(width - TEXT_WIDTH - 22, 8) if width is not None else MAX_GLYPHS
     shown = min(needed, room)

@@ -330,7 +330,7 @@ def _loops(
     if not facts.loops:
         return ()
     from nvir.analysis.analyses import Analyses
-    from nvir.analysis.induction import trip_count
+    from nvir.analysis.induction import body_runs
     from nvir.report.schedule.figures import pipeline_figures
 
     alias = Analyses.of(facts.function).alias
@@ -342,7 +342,7 @@ def _loops(
             depth=x.depth,
             blocks=len(x.blocks),
             instructions=sum(1 for b in x.blocks for i in b if not i.form.op.pseudo),
-            trip=trip_count(x),
+            trip=body_runs(x),
             max_live=facts.pressure.of_loop(x),
             unroll=facts.unroll.get(x.header.name, NOT_DECIDED),
             pipeline=pipeline_figures(

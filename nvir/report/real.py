@@ -16,8 +16,11 @@ import attrs
 from nvir.ir.errors import Diagnostic, NvirError
 
 if TYPE_CHECKING:
+    from nvir.assembler.registers import RegisterEstimate
+    from nvir.ir.function import Function
+    from nvir.ir.loops import Loop
     from nvir.ir.module import Module
-    from nvir.sm.body import MachineBody
+    from nvir.sm.body import BodyLoop, MachineBody
 
 
 @attrs.frozen
@@ -112,3 +115,41 @@ def real_of(
         return real_code(file, arch, decode=decode)
     except NvirError as e:
         return RealCode(note=f"{e}; the figures are the model's")
+
+
+def with_real_counts(
+    estimate: RegisterEstimate, function: Function, body: MachineBody | None
+) -> RegisterEstimate:
+    """An estimate whose registers, counts by instruction and peak are those of the real code; as it
+    is where there is none. Of several lines of the peak it is the first with an instruction."""
+    from nvir.report.bodies import by_line
+
+    if body is None or body.registers is None:
+        return estimate
+    live = {line: most for line, (_, most) in by_line(body).items() if line}
+    at = {i: live[i.line] for i in function.instructions() if i.line in live and not i.form.is_phi}
+    if not at:
+        return estimate
+    peak = max(at, key=lambda i: at[i])
+    return attrs.evolve(
+        estimate, registers=body.registers, max_live=at[peak], peak=peak, counts=at,
+        spill_bytes=body.spill_bytes or 0, scratch={},
+    )
+
+
+def machine_loop(body: MachineBody, loop: Loop) -> tuple[BodyLoop, int] | None:
+    """The machine loop of an innermost loop of the text, and how often the body stands in it.
+
+    It is one whose lines are all of that loop; of a main loop and one for the rest, the main loop.
+    """
+    from collections import Counter
+
+    from nvir.sm.simulate.body import loop_copies
+
+    lines = {i.line for b in loop.blocks for i in b}
+    found = []
+    for x in body.innermost():
+        stands = loop_copies(body, x)
+        if stands and stands.keys() <= lines:
+            found.append((x, Counter(stands.values()).most_common(1)[0][0]))
+    return max(found, key=lambda x: x[1], default=None)

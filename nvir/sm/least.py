@@ -28,7 +28,7 @@ from nvir.sm.operation import MachineInstruction
 from nvir.sm.profile import Profile
 
 ISSUE = "issue"
-_STEPS = frozenset(("add", "sub", "mul", "shl", "mad"))
+_STEPS = (OpKind.SUM, OpKind.MULTIPLY, OpKind.SHIFT)
 _FLOATS = frozenset(("f16", "f16x2", "bf16", "bf16x2", "f32", "f64"))
 
 
@@ -75,7 +75,7 @@ def _family(op: MachineInstruction) -> str | None:
         return None
     if _extends(i):
         return None
-    if f.name in ("abs", "neg") and _FLOATS.intersection(f.mods):
+    if f.kind is OpKind.SIGN and _FLOATS.intersection(f.mods):
         return None
     if _is_long_sum(i) and any(_is_product(v) for v in i.operands):
         return "IMAD.WIDE" if family == "IADD3.X" else None
@@ -94,10 +94,11 @@ def _absorbed(operations: Sequence[MachineInstruction]) -> set[Instruction]:
         user = next(iter(i.users), None) if i.use_count == 1 else None
         if user is None or user.block is not i.block or user in full or user.form.guard is not None:
             continue
-        takes = _TAKEN_BY.get(f.name, ())
-        if i in gone or user.form.name not in takes or _FLOATS.intersection(user.form.mods):
+        takes = _TAKEN_BY.get(f.kind)
+        if i in gone or user.form.kind is not takes or _FLOATS.intersection(user.form.mods):
             continue
-        if i.type.bits == user.type.bits > 1 and (f.name != "shl" or _shifted(i)):
+        shift = f.kind is OpKind.SHIFT and not (f.name == "shl" and _shifted(i))
+        if i.type.bits == user.type.bits > 1 and not shift:
             gone.add(i)
             full.add(user)
     return (gone - full) | _merged_loads(operations)
@@ -117,14 +118,12 @@ def _merged_loads(operations: Sequence[MachineInstruction]) -> set[Instruction]:
     return gone
 
 
-_LOGIC = ("and", "or", "xor")
-_TAKEN_BY = {"add": ("add", "sub"), "sub": ("add", "sub"), "shl": ("add",),
-             **dict.fromkeys(_LOGIC, _LOGIC)}
+_TAKEN_BY = {OpKind.SUM: OpKind.SUM, OpKind.SHIFT: OpKind.SUM, OpKind.LOGIC: OpKind.LOGIC}
 
 
 def _is_long_sum(v: object) -> bool:
     return (
-        isinstance(v, Instruction) and v.form.name in ("add", "sub") and v._results is None
+        isinstance(v, Instruction) and v.form.kind is OpKind.SUM and v._results is None
         and v.type.bits == 64 and not _FLOATS.intersection(v.form.mods)
     )
 
@@ -167,7 +166,7 @@ def _stepping(loop: Loop) -> set[Instruction]:
         later = [v for v, b in phi.incoming if b in inside]
         step = later[0] if len(later) == 1 else None
         if (
-            isinstance(step, Instruction) and step.form.name in ("add", "sub")
+            isinstance(step, Instruction) and step.form.kind is OpKind.SUM
             and phi in step.operands
             and all(v is phi or isinstance(v, Constant) for v in step.operands)
         ):
@@ -183,7 +182,7 @@ def _steps(i: Instruction, found: set[Value], inside: set[Block]) -> bool:
     f = i.form
     if f.kind is OpKind.COMPARE:
         return i.operands[0] in found and all(u.form.terminator for u in i.users)
-    if f.name not in _STEPS or "wide" in f.mods or _FLOATS.intersection(f.mods):
+    if f.kind not in _STEPS or "wide" in f.mods or _FLOATS.intersection(f.mods):
         return False
     if not any(v in found for v in i.operands):
         return False

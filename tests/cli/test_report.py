@@ -284,3 +284,18 @@ def test_a_folder_with_a_broken_file_reports_the_others(tmp_path: Path) -> None:
     assert "sgemm" in said
     assert "half.ptx:" in said
     assert "died" not in said
+
+
+@pytest.mark.oracle
+def test_lines_count_the_registers_of_the_real_code() -> None:
+    (f, *_) = json.loads(run("report", SAXPY, "--lines", "--json"))["functions"]
+    body = toolchain.assembled(Path(SAXPY), "sm_80").bodies[f["name"]]
+    assert f["registers"]["source"] == "ptxas"
+    assert f["registers"]["real"] == body.registers
+    assert f["peak"]["scheduled"] == body.live_counts().max_live()
+    at = {i.line for b, n in zip(body.blocks, body.live_counts().blocks, strict=True)
+          for i, live in zip(b.instructions, n, strict=True) if live[0] == f["peak"]["scheduled"]}
+    assert f["peak"]["line"] in at
+    (g, *_) = json.loads(run("report", SAXPY, "--lines", "--json", "--model"))["functions"]
+    assert g["registers"]["source"] == "model"
+    assert g["registers"]["predicted"] == f["registers"]["predicted"]

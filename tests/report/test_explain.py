@@ -246,3 +246,17 @@ def test_the_command(tmp_path: Path):
     run = CliRunner().invoke(main, ["explain", file, "--knob", "UnrolBudget=1"])
     assert run.exit_code == 2
     assert "UnrollBudget" in run.output
+
+
+@pytest.mark.oracle
+def test_the_page_has_the_real_loop_where_the_assembler_is() -> None:
+    file = str(EXAMPLES / "horner.sm_80.ptx")
+    words = ["explain", file, "--loop", "2", "--no-vary", "--json"]
+    made = json.loads(CliRunner().invoke(main, words).stdout)
+    code = made["machine_code"]
+    assert code["copies"] == 4
+    assert code["instructions"] > 20
+    assert code["cycles"]["8"] > code["cycles"]["1"] > code["res_mii"]
+    model = json.loads(CliRunner().invoke(main, [*words, "--model"]).stdout)
+    assert model["machine_code"] is None
+    assert made["registers"] < model["registers"]

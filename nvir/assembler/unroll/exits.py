@@ -79,6 +79,8 @@ def why_not_counted(
         return UnrollCode.NO_BOUND, "the branch back to the header is of a block of its own"
     if trip.exit in loop.latches and tests_late(trip):
         return UnrollCode.NO_BOUND, "the exit test comes before the variable's step"
+    if trip.exit in loop.latches and not trip.tests_update and _goes_down(trip):
+        return UnrollCode.STRIDE_SIGN, "an unsigned test of the variable before it is counted down"
     step = variable.update.definer
     if step is None or not any(v.definer is variable.phi for v in step.operands):
         return UnrollCode.NO_INDUCTION, "the induction variable is stepped more than once"
@@ -87,6 +89,12 @@ def why_not_counted(
     if _apart(loop, trip, step):
         return UnrollCode.IRREGULAR, "a branch between the variable's step and its test"
     return None
+
+
+def _goes_down(trip: TripCount) -> bool:
+    """Whether an unsigned test counts down."""
+    step = trip.variable.step
+    return isinstance(step, int) and step < 0 and trip.compare.partition(".")[2].startswith("u")
 
 
 def is_negated(trip: TripCount) -> bool:

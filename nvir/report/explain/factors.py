@@ -254,6 +254,7 @@ def cycles(
 ) -> dict[int, float]:
     """Simulated cycles an iteration by warps on the sub-partition; none of nests, large loops."""
     from nvir.sm.simulate import loop_cycles, loop_stream
+    from nvir.sm.simulate.memory import MEMORY_LEVEL
 
     if loop.children:
         return {}
@@ -263,7 +264,8 @@ def cycles(
     out = {}
     for n in warps:
         iterations = 16 if n * len(stream.slots) < SIMULATED else 8
-        out[n] = loop_cycles(stream, warps=n, iterations=iterations) / factor
+        made = loop_cycles(stream, warps=n, iterations=iterations, memory=MEMORY_LEVEL)
+        out[n] = made / factor
     return out
 
 

@@ -9,11 +9,12 @@ really unrolled (factors.py), and the registers are those of the predicted order
 from __future__ import annotations
 
 import collections
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from nvir.analysis.induction import TripCount, describe, induction_variables, trip_count
+from nvir.analysis.induction import TripCount, body_runs, describe, induction_variables, trip_count
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
@@ -32,7 +33,7 @@ from nvir.report.explain.factors import (
 )
 from nvir.report.explain.noted import Compared, events_json, noted_events
 from nvir.report.facts import FunctionFacts, function_facts
-from nvir.report.lines import LiveValue, explain_values
+from nvir.report.lines import LiveValue, explain_values, live_values
 from nvir.report.model import (
     AS_DECLARED,
     NOT_DECIDED,
@@ -43,11 +44,14 @@ from nvir.report.model import (
     unroll_json,
 )
 from nvir.report.places import SourceLines
+from nvir.report.real import machine_loop, with_real_counts
 from nvir.report.schedule.figures import pipeline_figures
 from nvir.report.source_loops import SourceLoopReport, of_function
+from nvir.sm.body import MachineBody
 from nvir.sm.occupancy import static_shared_memory
 from nvir.sm.profile import Profile
 from nvir.sm.schedule.loops import schedule_loop
+from nvir.sm.simulate.memory import MEMORY_LEVEL
 
 if TYPE_CHECKING:
     from nvir.ir.text.trace import TraceEvent
@@ -84,6 +88,23 @@ class Peak:
 
 
 @attrs.frozen
+class LoopCode:
+    """What ptxas made of the loop. Figures are for one iteration of it as it is written.
+
+    copies        of the body that stand in the machine loop
+    instructions  of the machine loop
+    res_mii       cycles that its busiest pipe, or its issue slots, need; `bottleneck` names it
+    cycles        warps on the sub-partition -> simulated cycles
+    """
+
+    copies: int
+    instructions: int
+    res_mii: float
+    bottleneck: str | None
+    cycles: Mapping[int, float]
+
+
+@attrs.frozen
 class Explanation:
     """The page about one loop.
 
@@ -94,9 +115,10 @@ class Explanation:
     decisions   of every loop pass, in the order of the real tool's phases
     pipeline    what a modulo schedule would reach
     pipelined   (cycles an iteration as the body is ordered, as pipelined) at `WARPS` warps
-    registers   of the whole function, with what is unrolled in it
+    registers   of the whole function, with what is unrolled in it; real where ptxas is there
     trace       of policy `documented`: what each noted step did
     compared    the noted decisions beside the real compiler's, where that was asked for
+    code        the machine loop that ptxas made, where it is there and the loop is innermost
     """
 
     function: str
@@ -124,6 +146,7 @@ class Explanation:
     advice: tuple[Advice, ...] = ()
     trace: tuple[TraceEvent, ...] = ()
     compared: tuple[Compared, ...] = ()
+    code: LoopCode | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The document of schema `nvir.explain/1`, as plain JSON types."""
@@ -162,6 +185,9 @@ class Explanation:
             "peak": None if self.peak is None else attrs.asdict(self.peak),
             **({"trace": events_json(self.trace)} if self.trace else {}),
             **({"compared": [attrs.asdict(c) for c in self.compared]} if self.compared else {}),
+            "machine_code": None if self.code is None else attrs.asdict(self.code) | {
+                "cycles": {str(w): round(n, 3) for w, n in self.code.cycles.items()}
+            },
         }
 
 
@@ -185,17 +211,19 @@ def is_chosen(row: FactorRow, unroll: UnrollDecision) -> bool:
 def explain(
     function: Function, loop: Loop, module: Module, machine: Profile, *, arch: str | None = None,
     knobs: Knobs | None = None, launch: Launch = AS_DECLARED, vary: bool = True,
-    compared: tuple[Compared, ...] = (),
+    compared: tuple[Compared, ...] = (), body: MachineBody | None = None,
 ) -> Explanation:
     """The explanation of a loop of a function with fresh annotations.
 
     `knobs` also carries the policy. `vary` looks for knobs that would change a decision;
-    `compared` is what `nvir.report.explain.noted.compare` said.
+    `compared` is what `nvir.report.explain.noted.compare` said. `body` is the function's real code:
+    registers, the peak and the cycles of the loop as it stands are its.
     """
     knobs = knobs if knobs is not None else Knobs()
     target = arch or module.target
     header = loop.header.name
     facts = function_facts(function, module, machine, arch=target, knobs=knobs)
+    facts = attrs.evolve(facts, estimate=with_real_counts(facts.estimate, function, body))
     registers = facts.estimate.registers
     schedules: list[LoopSchedule] = []  # one, or none where the loop can have none
 
@@ -226,14 +254,37 @@ def explain(
     return Explanation(
         str(function.name), function.kind, target, machine.name, knobs.policy, header,
         loop.header.line or None, source_place(loop, module), loop.depth, _structure(loop),
-        trip_count(loop), _variables(loop), unroll,
+        body_runs(loop), _variables(loop), unroll,
         tuple(decisions), vary and asked.size <= LARGEST,
         pipeline, _pipelined(loop, machine, *schedules), registers,
         blocks_per_sm(function, registers, machine, launch)
         if function.kind == "entry" else None,
         rows, _peak(loop, module, facts), mine, tuple(found),
         noted_events(asked) if knobs.policy == "documented" else (), compared,
+        _code(body, loop, machine) if body is not None else None,
     )
+
+
+def _code(body: MachineBody, loop: Loop, machine: Profile) -> LoopCode | None:
+    """The machine loop of a loop of the text; None where it has none of its own."""
+    from nvir.sm.profile import resource_bound
+    from nvir.sm.simulate import body_stream, simulate
+
+    found = machine_loop(body, loop) if loop.is_innermost else None
+    if found is None:
+        return None
+    inner, copies = found
+    stream = body_stream(body, machine, inner)
+    known = [i.opcode for i in body.loop_instructions(inner) if machine.has(i.opcode)]
+    bound = resource_bound(machine, known)
+    cycles = {
+        n: simulate(
+            stream, warps=n, iterations=16, stalls=False, memory=MEMORY_LEVEL
+        ).cycles_per_iteration / copies
+        for n in (1, WARPS)
+    }
+    size = len(body.loop_instructions(inner))
+    return LoopCode(copies, size, bound.busy / bound.units / copies, bound.pipe, cycles)
 
 
 def hottest(function: Function) -> Loop | None:
@@ -314,7 +365,9 @@ def _pipelined(
     try:
         before = cycles(loop, machine, 1, [WARPS]).get(WARPS)
         stream = schedule_stream(schedule)
-        after = simulate(stream, warps=WARPS, iterations=16, stalls=False).cycles_per_iteration
+        after = simulate(
+            stream, warps=WARPS, iterations=16, stalls=False, memory=MEMORY_LEVEL
+        ).cycles_per_iteration
     except NvirError:
         return None
     return (before, after) if before is not None else None
@@ -330,7 +383,7 @@ def _peak(loop: Loop, module: Module, facts: FunctionFacts) -> Peak | None:
     if best is None:
         return None
     count, at = best
-    values = facts.estimate.live_at(at)
+    values = facts.estimate.live_at(at) or live_values(at, facts.live)
     return Peak(
         count, at.line or None, SourceLines(facts.function, module).place(at),
         tuple(explain_values(values, at, facts.live, facts.estimate)),

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from nvir.report.explain.decisions import Decision
 from nvir.report.explain.factors import WARPS as TABLE_WARPS
 from nvir.report.explain.factors import FactorRow
-from nvir.report.explain.loop import WARPS, Explanation, is_chosen, trip_text
+from nvir.report.explain.loop import WARPS, Explanation, LoopCode, is_chosen, trip_text
 from nvir.report.lines import LiveValue
 from nvir.report.names import spoken
 from nvir.report.source_loops import decision_text
 from nvir.report.table import short
+from nvir.sm.simulate.memory import MEMORY_LEVEL
 
 if TYPE_CHECKING:
     from nvir.passes.remarks import Remark
@@ -50,6 +51,8 @@ def explain_text(e: Explanation, width: int = WIDTH, verbose: bool = False) -> s
     if e.source_loop.front_end:
         rows.append(("source", [e.source_loop.text()], ""))
     rows += [(_label(d), list(_decision(d, e, verbose)), _tag(d)) for d in _shown(e)]
+    if e.code is not None:
+        rows.append(("code", _code(e.code), "ptxas"))
     rows.append(("schedule", list(_schedule(e)), "modulo schedule"))
     if e.advice:
         rows.append(("advice", [a.text for a in e.advice], ""))
@@ -87,6 +90,15 @@ def _row(name: str, lines: Iterable[str], tag: str, width: int) -> Iterator[str]
             line = f"{lead}{indent}{part}"
             yield f"{line:{width - len(mark)}}{mark}" if first and mark else line
             first = False
+
+
+def _code(c: LoopCode) -> list[str]:
+    per = f", {c.copies} iterations each" if c.copies > 1 else ""
+    cycles = ", ".join(f"{n:.4g} with {w} warp{'s' * (w > 1)}" for w, n in c.cycles.items())
+    return [
+        f"{c.instructions} instructions{per}; at least {c.res_mii:.4g} cycles an iteration "
+        f"({c.bottleneck or 'issue'}); simulated {cycles} (loads from {MEMORY_LEVEL.upper()})"
+    ]
 
 
 def _structure(e: Explanation) -> list[str]:
@@ -226,8 +238,8 @@ def _factors(e: Explanation) -> list[str]:
         note = f"   {row.note}" if row is not None and row.note else ""
         out.append(f"{lead}{text}{note}")
     warps = " and ".join(map(str, TABLE_WARPS))
-    out += ["  II, warps: cycles an iteration of the loop as written, by a modulo schedule",
-            f"  and as simulated with {warps} warps on a sub-partition of the SM"]
+    out += ["  by the model; II, warps: cycles an iteration of the loop as written, by a modulo",
+            f"  schedule and as simulated with {warps} warps on a sub-partition of the SM"]
     return out
 
 
