@@ -23,6 +23,7 @@ from nvir.report.real import machine_loop
 from nvir.report.schedule.figures import pipeline_figures
 from nvir.sm.body import MachineBody
 from nvir.sm.profile import Profile, profile, resource_bound
+from nvir.sm.simulate.body import body_path
 from nvir.toolchain import assembled
 
 
@@ -56,7 +57,8 @@ def _row(
     if real is None or mine is None:
         return None
     try:
-        bound = resource_bound(machine, [i.opcode for i in body.loop_instructions(real[0])])
+        way = [i for b in body_path(body, real[0]) for i in body.blocks[b].instructions]
+        bound = resource_bound(machine, [i.opcode for i in way])
     except NvirError:
         return None
     return mine, -(-bound.busy // (bound.units * real[1]))

@@ -77,7 +77,7 @@ def _family(op: MachineInstruction) -> str | None:
         return None
     if f.kind is OpKind.SIGN and _FLOATS.intersection(f.mods):
         return None
-    if _is_long_sum(i) and any(_is_product(v) for v in i.operands):
+    if _is_long_sum(i) and family != "IMAD.WIDE" and any(_is_product(v) for v in i.operands):
         return "IMAD.WIDE" if family == "IADD3.X" else None
     return family
 
