@@ -75,12 +75,15 @@ class RealCode:
 NOTHING = RealCode()
 
 
-def real_code(source: str | bytes | Path, arch: str, *, decode: bool = False) -> RealCode:
-    """Ask ptxas, with `decode` nvdisasm too. Never raises for what the tools say."""
+def real_code(
+    source: str | bytes | Path, arch: str, *, decode: bool = False, only: str | None = None
+) -> RealCode:
+    """Ask ptxas, with `decode` nvdisasm too, about all kernels or `only` one. Never raises for what
+    the tools say."""
     from nvir.toolchain import ToolError, ToolMissing, assembled
 
     try:
-        made = assembled(source, arch, decode=decode)
+        made = assembled(source, arch, decode=decode, only=only)
     except ToolMissing as e:
         return RealCode(missing=str(e))
     except ToolError as e:
@@ -101,8 +104,8 @@ def real_code(source: str | bytes | Path, arch: str, *, decode: bool = False) ->
 
 
 def real_of(
-    module: Module, file: str | bytes | Path | None, arch: str, *,
-    decode: bool = False
+    module: Module, file: str | bytes | Path | None, arch: str, *, decode: bool = False,
+    only: str | None = None,
 ) -> RealCode:
     """The real code of a module: of the PTX that `file` is or holds, else of what nvir prints."""
     if isinstance(file, os.PathLike) and file.suffix != ".ptx":
@@ -112,7 +115,7 @@ def real_of(
             from nvir.ptx.printer import print_ptx
 
             file = print_ptx(module)
-        return real_code(file, arch, decode=decode)
+        return real_code(file, arch, decode=decode, only=only)
     except NvirError as e:
         return RealCode(note=f"{e}; the figures are the model's")
 

@@ -29,22 +29,27 @@ class Assembled:
 
 
 def assembled(
-    ptx: str | bytes | os.PathLike[str], arch: str, *, decode: bool = True
+    ptx: str | bytes | os.PathLike[str], arch: str, *, decode: bool = True, only: str | None = None
 ) -> Assembled:
     """Assemble a module at -O3, given as text or as a path; the same content is decoded once.
+    `only` names the one kernel that is wanted.
 
     Raises ToolMissing, and ToolError where a tool does not end or cannot be understood.
     """
     if not decode:
-        return Assembled(ptxas(ptx, arch, keep=False), {})
+        return Assembled(ptxas(ptx, arch, options=_entry(only), keep=False), {})
     if isinstance(ptx, str) and "\n" in ptx:
         ptx = ptx.encode()
-    return _decoded(ptx if isinstance(ptx, bytes) else Path(ptx).read_bytes(), arch)
+    return _decoded(ptx if isinstance(ptx, bytes) else Path(ptx).read_bytes(), arch, only)
+
+
+def _entry(only: str | None) -> tuple[str, ...]:
+    return ("--entry", only) if only is not None else ()
 
 
 @lru_cache(maxsize=8)
-def _decoded(content: bytes, arch: str) -> Assembled:
-    made = ptxas(content, arch, options=("-lineinfo",))
+def _decoded(content: bytes, arch: str, only: str | None) -> Assembled:
+    made = ptxas(content, arch, options=("-lineinfo", *_entry(only)))
     if made.cubin is None:
         return Assembled(made, {})
     from nvir.toolchain.sass_body import bodies
