@@ -268,7 +268,8 @@ def explain(
 def _code(body: MachineBody, loop: Loop, machine: Profile) -> LoopCode | None:
     """The machine loop of a loop of the text; None where it has none of its own."""
     from nvir.sm.profile import resource_bound
-    from nvir.sm.simulate import body_stream, simulate
+    from nvir.sm.simulate import simulate
+    from nvir.sm.simulate.body import body_stream
 
     found = machine_loop(body, loop) if loop.is_innermost else None
     if found is None:
