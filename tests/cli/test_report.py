@@ -103,7 +103,7 @@ def test_figures_are_those_of_the_real_assembler_where_it_is_there() -> None:
     assert "32 registers" in text  # what ptxas says, and the prediction where it differs
     assert "no spills" in text
     (f,) = json.loads(run("report", SGEMM, "--json"))["functions"]
-    assert f["ptxas"] == {"registers": 32, "spill_stores": 0, "spill_loads": 0}
+    assert {"registers": 32, "spill_stores": 0, "spill_loads": 0}.items() <= f["ptxas"].items()
     assert f["registers"]["source"] == "ptxas"
     (entry,) = json.loads(run("report", SGEMM, SGEMM, "--json"))["files"][:1]
     assert entry["report"]["functions"] == [f]
