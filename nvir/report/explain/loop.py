@@ -88,7 +88,7 @@ class Peak:
 
 
 @attrs.frozen
-class LoopCode:
+class RealLoop:
     """What ptxas made of the loop. Figures are for one iteration of it as it is written.
 
     copies        of the body that stand in the machine loop
@@ -146,7 +146,7 @@ class Explanation:
     advice: tuple[Advice, ...] = ()
     trace: tuple[TraceEvent, ...] = ()
     compared: tuple[Compared, ...] = ()
-    code: LoopCode | None = None
+    code: RealLoop | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The document of schema `nvir.explain/1`, as plain JSON types."""
@@ -265,7 +265,7 @@ def explain(
     )
 
 
-def _code(body: MachineBody, loop: Loop, machine: Profile) -> LoopCode | None:
+def _code(body: MachineBody, loop: Loop, machine: Profile) -> RealLoop | None:
     """The machine loop of a loop of the text; None where it has none of its own."""
     from nvir.sm.profile import resource_bound
     from nvir.sm.simulate import simulate
@@ -285,7 +285,7 @@ def _code(body: MachineBody, loop: Loop, machine: Profile) -> LoopCode | None:
         for n in (1, WARPS)
     }
     size = len(body.loop_instructions(inner))
-    return LoopCode(copies, size, bound.busy / bound.units / copies, bound.pipe, cycles)
+    return RealLoop(copies, size, bound.busy / bound.units / copies, bound.pipe, cycles)
 
 
 def hottest(function: Function) -> Loop | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nvir.report.explain.decisions import Decision
 from nvir.report.explain.factors import WARPS as TABLE_WARPS
 from nvir.report.explain.factors import FactorRow
-from nvir.report.explain.loop import WARPS, Explanation, LoopCode, is_chosen, trip_text
+from nvir.report.explain.loop import WARPS, Explanation, RealLoop, is_chosen, trip_text
 from nvir.report.lines import LiveValue
 from nvir.report.names import spoken
 from nvir.report.source_loops import decision_text
@@ -92,7 +92,7 @@ def _row(name: str, lines: Iterable[str], tag: str, width: int) -> Iterator[str]
             first = False
 
 
-def _code(c: LoopCode) -> list[str]:
+def _code(c: RealLoop) -> list[str]:
     per = f", {c.copies} iterations each" if c.copies > 1 else ""
     cycles = ", ".join(f"{n:.4g} with {w} warp{'s' * (w > 1)}" for w, n in c.cycles.items())
     return [
