@@ -101,8 +101,8 @@ def command(
     machine = machine_for(profile, arch or module.target, file, [])
     body = None
     if not (as_model or knobs) and policy == "observed" and file.endswith(".ptx"):
-        only = str(function.name) if function.kind == "entry" else None
-        real = real_of(module, Path(file), arch or module.target, decode=True, only=only)
+        entry = str(function.name) if function.kind == "entry" else None
+        real = real_of(module, Path(file), arch or module.target, decode=True, only=entry)
         body = real.bodies.get(str(function.name))
         if real.note:
             click.echo(f"note: {real.note}", err=True)
