@@ -48,7 +48,7 @@ _LEAD = {  # what often stands before a pass, for it needs what that makes
     "loop-peel": "loop-simplify", "loop-unroll": "loop-rotate", "strength-reduce": "loop-simplify",
 }
 _ENABLED = {"loop-fuse": "PerformLoopFusion", "gemm-pipeline": "GemmPipelinerEnabled"}
-NOT_DRAWN = ("schedule", "dump")  # options that name files or print
+NOT_DRAWN = ("schedule", "dump", "loop")  # options that name files or loops, or print
 _NUMBERS = ("0", "1", "2", "3", "4", "8", "20", "64", "400")
 _WEIGHT = {  # else 4
     "loop-pipeline": 3, "unroll-decision": 1, "licm": 10, "loop-unroll": 9, "loop-fuse": 5,

@@ -119,7 +119,7 @@ UNROLLING = {
         "test_a_latch_without_a_conditional_branch_is_13",
     ),
     "ExtractBound": (
-        "nvir.documented.unroll.facts:counted_exit",
+        "nvir.assembler.unroll.latch_exit:counted_exit",
         "test_what_is_wrong_with_an_exit",
     ),
     "EvaluateAndEmitFullUnroll": (

@@ -83,7 +83,8 @@ def write_output(path: str | None, text: str) -> None:
     not at all. Raises NvirError where that is not possible.
     """
     if path is None or path == STDIO:
-        click.echo(text, nl=False)
+        data = text.encode("utf-8", "surrogateescape")  # what is no UTF-8 goes out as it came
+        click.echo(text if data.isascii() else data, nl=False)
         return
     if not path:
         raise click.UsageError("-o '': the name of the output is empty")

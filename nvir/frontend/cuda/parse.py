@@ -36,9 +36,10 @@ _LAUNCH = re.compile(
 )
 _USE = re.compile(r"'(\w+)(<.*>)' is deprecated: nvir: a kernel$")
 _UNSPELLED = ("(lambda", "(anonymous", "(unnamed")
+_INSTANCE = re.compile(r"\btemplate\s+(?!<)")
 _KERNELS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD")
 _GROUPS = ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "STRUCT_DECL", "CLASS_DECL",
-           "CLASS_TEMPLATE")
+           "CLASS_TEMPLATE", "FRIEND_DECL")
 _LAUNCHES = r"unsupported: \1 is launched by device code (dynamic parallelism)"
 
 
@@ -125,17 +126,21 @@ class Parsed:
     def lost(self) -> list[Diagnostic]:
         """What clang says where `__global__` stands and it made no kernel of what follows, and
         where host code names a kernel template: that instance is not seen."""
-        spans = [_span(c) for c in _walk(self.cursor) if c.kind.name in _KERNELS and is_kernel(c)]
+        kernels = [c for c in _walk(self.cursor) if c.kind.name in _KERNELS and is_kernel(c)]
+        spans = [_span(c) for c in kernels]
         errors = [d for d in self.diagnostics() if d.severity == "error"]
         made = []
         for c in self.cursor.get_children():
             if c.kind.name == "MACRO_INSTANTIATION" and c.spelling == "__global__":
                 d = self._at(c.location, "this is no kernel to clang", "error")
-                if not self.is_own(d.file) and not any(_within(d, s) for s in spans):
+                asked = _INSTANCE.search(d.source[: d.col])  # `template __global__ void k<int>(…)`
+                if not (asked or self.is_own(d.file) or any(_within(d, s) for s in spans)):
                     made += [e for e in errors if (e.file, e.line) == (d.file, d.line)] or [d]
-        names = "|".join({re.escape(c.spelling) for c in self._kernel_templates()})
+        names = "|".join({re.escape(c.spelling) for c in kernels
+                          if c.kind.name == "FUNCTION_TEMPLATE"})
         named = re.compile(rf"\b({names})\b")
-        return made + [e for e in errors if names and named.search(e.source)]
+        return made + [e for e in errors if names and named.search(e.source)
+                       and not any(_within(e, s) for s in spans)]
 
     def kernel_uses(self) -> list[tuple[Any, dict[str, Diagnostic]]]:
         """Each kernel template, and the instances of it in use, as they are written. libclang

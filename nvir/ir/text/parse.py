@@ -255,10 +255,12 @@ class _Reader:
         elif c.accept("file"):
             number = c.number()
             self.module.debug.files.append((number, c.string(), c.string()))
+        elif c.accept("producer"):
+            self.module.debug.producer = c.string()
         elif c.accept("section"):
             self.module.debug.sections.append((c.string(), list(_strings(c))))
         else:
-            raise c.fail("a declaration (global, kernel, func, struct, file, section)")
+            raise c.fail("a declaration (global, kernel, func, struct, file, producer, section)")
         c.end()
 
     def _struct(self, c: Cursor, t: StructType) -> None:

@@ -270,6 +270,8 @@ def _header(module: Module, names: TextNames) -> list[str]:
     out = [text]
     for number, name, rest in module.debug.files:
         out.append(f"file {number} {quoted(name)} {quoted(rest)}")
+    if module.debug.producer:
+        out.append(f"producer {quoted(module.debug.producer)}")
     for name, lines in module.debug.sections:
         out.append(f"section {quoted(name)} {names.datum(lines)}")
     return out
