@@ -241,7 +241,7 @@ int cuStreamQuery(void *stream) { return cudaStreamQuery(stream); }
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags) { return cudaStreamWaitEvent(stream, event, flags); }
 int cuStreamAddCallback(void *stream, void (*f)(void *, int, void *), void *data, unsigned flags) { return cudaStreamAddCallback(stream, f, data, flags); }
 int cuLaunchHostFunc(void *stream, void (*f)(void *), void *data) { return cudaLaunchHostFunc(stream, f, data); }
-int cuEventCreate(void **event, unsigned flags) { return cudaEventCreateWithFlags(event, flags); }
+int cuEventCreate(void **event, unsigned flags) { return cudaEventCreateWithFlags((Event **)event, flags); }
 int cuEventDestroy(void *event) { return cudaEventDestroy(event); }
 ALSO(cuEventDestroy_v2, cuEventDestroy);
 int cuEventRecord(Event *event, void *stream) { return cudaEventRecord(event, stream); }

@@ -409,7 +409,12 @@ def _tune(module: Any, machine: Profile) -> None:
     from nvir.tune.search import tune, tuned
 
     sass = available("ptxas", "nvdisasm")
-    tuned(module, tune(module, machine, machine.name, judge="sass" if sass else "model"), machine)
+    try:
+        found = tune(module, machine, machine.name, judge="sass" if sass else "model")
+    except NvirError as e:  # ptxas takes no line table of nvcc -G beside the candidates' own
+        print(f"nvir exec: kernels stay as they are: {e}", file=sys.stderr)
+        return
+    tuned(module, found, machine)
 
 
 def machine(arch: str | None, program: str) -> Profile:

@@ -47,7 +47,7 @@ typedef struct {
 typedef struct { const void *host; const char *name; int module; void **managed; char *address; size_t size; } Var;
 typedef struct { const void *data, **linked; int id; } Binary; /* linked: the containers of -rdc=true */
 typedef struct { char *start; size_t size; int kind; char *host; } Range;
-typedef struct { struct timespec at; int recorded; } Event;
+typedef struct { struct timespec at; int recorded; unsigned flags; } Event;
 typedef struct { unsigned flags; int priority; } Stream;
 typedef struct { int (*run)(void *); void *data; } Node;
 typedef struct { Node **nodes; int count; } Graph;
@@ -55,7 +55,7 @@ typedef struct { Node **nodes; int count; } Graph;
 enum { MODULE = 1, KERNEL, VARIABLE, ALLOCATE, FREE, LAUNCH, OBJECT, DROP, OCCUPANCY, ERROR, WROTE, DEVICE };
 enum { DEVICE_MEMORY = 2, HOST_MEMORY = 1, MANAGED_MEMORY = 3 };
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, BAD_CONFIGURATION = 9, BAD_SYMBOL = 13, BAD_FUNCTION = 98,
-       BAD_DEVICE = 101, BAD_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, NOT_SUPPORTED = 801 };
+       BAD_DEVICE = 101, BAD_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, TOO_LARGE = 720, NOT_SUPPORTED = 801 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int server = -2, pending, broken, watched;
@@ -629,12 +629,20 @@ static int send_launch(void *data) {
     return 0;
 }
 
+static int occupancy(int *blocks, Kernel *k, int threads, size_t smem);
+int cudaDeviceGetAttribute(int *value, int what, int device);
 /* args: addresses of the arguments, or, where `packed` is given, the bytes of the parameters */
 static int launch(Kernel *k, dim3 g, dim3 b, void **args, const void *packed, size_t smem, const dim3 *cluster, int cooperative) {
     uint64_t threads = (uint64_t)b.x * b.y * b.z;
     REFUSE(!threads || threads > 1024 || b.z > 64 || threads > (unsigned)k->facts[3] || !g.x || !g.y || !g.z || g.x > 0x7fffffff || g.y > 65535 || g.z > 65535, BAD_CONFIGURATION);
     REFUSE(smem > (size_t)(k->dynamic > (48 << 10) ? k->dynamic : 48 << 10) || smem + k->facts[2] > 232448, INVALID_VALUE);
     if (broken) return note(broken);
+    if (cooperative) { /* all blocks have to be on the device at once */
+        int blocks = 0, units = 0;
+        occupancy(&blocks, k, (int)threads, smem);
+        cudaDeviceGetAttribute(&units, 16, 0);
+        REFUSE((uint64_t)g.x * g.y * g.z > (uint64_t)blocks * units, TOO_LARGE);
+    }
     struct { uint32_t op, size; int32_t id; dim3 grid, block, cluster; uint32_t smem, cooperative; char data[4096 + 256]; } m;
     m.op = LAUNCH, m.id = k->id, m.grid = g, m.block = b, m.smem = smem, m.cooperative = cooperative;
     m.cluster = cluster ? *cluster : (dim3){0, 0, 0};
@@ -767,8 +775,8 @@ int cudaStreamGetId(void *stream, unsigned long long *id) { *id = (uintptr_t)str
 int cudaStreamGetDevice(void *stream, int *device) { (void)stream; *device = 0; return 0; }
 int cudaStreamAddCallback(void *stream, void (*f)(void *, int, void *), void *data, unsigned flags) { (void)flags; int e = ready(); f(stream, e, data); return 0; }
 
-int cudaEventCreateWithFlags(void **event, unsigned flags) { (void)flags; READY; REFUSE(!event, INVALID_VALUE); *event = calloc(1, sizeof(Event)); return 0; }
-int cudaEventCreate(void **event) { return cudaEventCreateWithFlags(event, 0); }
+int cudaEventCreateWithFlags(Event **event, unsigned flags) { READY; REFUSE(!event, INVALID_VALUE); *event = calloc(1, sizeof **event); (*event)->flags = flags; return 0; }
+int cudaEventCreate(Event **event) { return cudaEventCreateWithFlags(event, 0); }
 int cudaEventDestroy(void *event) { READY; REFUSE(!event, BAD_HANDLE); free(event); return 0; }
 int cudaEventRecord(Event *event, void *stream) {
     (void)stream;
@@ -784,7 +792,7 @@ int cudaEventSynchronize(void *event) { REFUSE(!event, BAD_HANDLE); return ready
 int cudaEventQuery(void *event) { REFUSE(!event, BAD_HANDLE); return ready(); }
 int cudaEventElapsedTime(float *ms, Event *a, Event *b) {
     READY;
-    REFUSE(!a || !b || !a->recorded || !b->recorded, BAD_HANDLE);
+    REFUSE(!a || !b || !a->recorded || !b->recorded || (a->flags | b->flags) & 2, BAD_HANDLE); /* 2: without time */
     *ms = (b->at.tv_sec - a->at.tv_sec) * 1e3f + (b->at.tv_nsec - a->at.tv_nsec) * 1e-6f;
     return 0;
 }

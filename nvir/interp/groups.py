@@ -237,15 +237,19 @@ class LaneGroup:
         self.set_lanes(lanes[p])
         return self, other
 
-    def rows(self) -> Array:
-        """Local memory as a row a lane of the wave."""
+    def rows(self, of: Array | None = None) -> Array:
+        """Local memory, or its shadow, as a row a lane of the wave."""
         wave = self.wave
-        return wave.local.data[: wave.n * wave.local_stride].reshape(wave.n, wave.local_stride)
+        bytes = wave.local.data if of is None else of
+        return bytes[: wave.n * wave.local_stride].reshape(wave.n, wave.local_stride)
 
     def copy_local(self, target: int, source: int, size: int) -> None:
+        """Copy bytes, and whether they were ever written."""
         if size:
-            rows = self.rows()
-            rows[self.sel, target : target + size] = rows[self.sel, source : source + size]
+            for of in (self.wave.local.data, self.wave.local.written):
+                if of is not None:
+                    rows = self.rows(of)
+                    rows[self.sel, target : target + size] = rows[self.sel, source : source + size]
 
     def read_local(self, offset: int, size: int) -> Array:
         """`size` bytes (1, 2, 4 or 8) of each lane's local memory as uint64."""
@@ -256,3 +260,5 @@ class LaneGroup:
         x = np.broadcast_to(vector.astype(f"u{size}"), (self.n,))
         raw = np.ascontiguousarray(x).view(np.uint8).reshape(self.n, size)
         self.rows()[self.sel, offset : offset + size] = raw
+        if self.wave.local.written is not None:
+            self.rows(self.wave.local.written)[self.sel, offset : offset + size] = True

@@ -372,6 +372,25 @@ def test_uninitialised_shared_and_local_memory() -> None:
             run(body.replace("%s }", bad + "}"), words(1), **fine)
 
 
+def test_parameters_and_results_of_calls_are_written_where_their_source_is() -> None:
+    text = """.version 7.0
+.target sm_80
+.address_size 64
+.func (.param .b32 r) f(.param .b32 a)
+{ .reg .b32 %r<3>; ld.param.b32 %r1, [a]; add.u32 %r2, %r1, 1; st.param.b32 [r], %r2; ret; }
+.visible .entry k(.param .u64 out)
+{ .reg .b32 %r<3>; .reg .b64 %d<2>; ld.param.u64 %d1, [out];
+{ .param .b32 p; .param .b32 q; st.param.b32 [p], 41; call.uni (q), f, (p); ld.param.b32 %r1, [q]; }
+st.global.u32 [%d1], %r1; ret; }
+"""
+    out = words(1)
+    nvir.launch(nvir.read_ptx(text), "k", 1, 1, [out], check=("bounds", "uninit"))
+    assert out[0] == 42
+    with pytest.raises(LaunchError, match="never written"):
+        nvir.launch(nvir.read_ptx(text.replace("st.param.b32 [r], %r2;", "")), "k", 1, 1, [out],
+                    check=("bounds", "uninit"))
+
+
 EXCHANGE = f"""{{ .shared .b32 s[128]; {TID} mul.lo.u32 %r2, %r1, 4; mov.u32 %r3, s;
     add.u32 %r3, %r3, %r2; st.shared.u32 [%r3], %r1; BARRIER xor.b32 %r4, %r2, OTHER;
     mov.u32 %r3, s; add.u32 %r3, %r3, %r4; ld.shared.u32 %r0, [%r3]; }} {STORE}"""

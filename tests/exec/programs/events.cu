@@ -6,6 +6,8 @@ int main() {
     CHECK(cudaMalloc(&d, 128)); CHECK(cudaMemset(d, 0, 128));
     cudaEvent_t a, b, never;
     CHECK(cudaEventCreate(&a)); CHECK(cudaEventCreateWithFlags(&b, cudaEventDefault)); CHECK(cudaEventCreate(&never));
+    cudaEvent_t untimed;
+    CHECK(cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming)); CHECK(cudaEventRecord(untimed));
     CHECK(cudaEventRecord(a));
     spin<<<1, 32>>>(d, 1000);
     CHECK(cudaEventRecord(b));
@@ -14,6 +16,8 @@ int main() {
     float ms = -1;
     CHECK(cudaEventElapsedTime(&ms, a, b));
     bool refused = cudaEventElapsedTime(&ms, a, never) == cudaErrorInvalidResourceHandle;
+    refused &= cudaEventElapsedTime(&ms, untimed, b) == cudaErrorInvalidResourceHandle;
+    CHECK(cudaEventElapsedTime(&ms, a, b));
     bool ok = ms > 0 && cudaEventQuery(b) == cudaSuccess && refused && cudaGetLastError() != cudaSuccess;
     CHECK(cudaEventDestroy(a)); CHECK(cudaEventDestroy(b)); CHECK(cudaEventDestroy(never));
     return verdict(ok);

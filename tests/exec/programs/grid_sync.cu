@@ -21,6 +21,8 @@ int main() {
     CHECK(cudaLaunchCooperativeKernel((void *)rounds, dim3(4), dim3(64), args, 0, 0));
     CHECK(cudaMemcpy(b.data(), d, n * 4, cudaMemcpyDeviceToHost));
     bool ok = blocks > 0;
+    ok &= cudaLaunchCooperativeKernel((void *)rounds, dim3(1 << 20), dim3(64), args, 0, 0)
+        == cudaErrorCooperativeLaunchTooLarge;
     for (int x : b) ok &= x == 8;
     return verdict(ok);
 }
