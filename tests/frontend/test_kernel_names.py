@@ -97,6 +97,17 @@ def test_a_kernel_that_clang_does_not_understand_is_an_error():
     assert told.value.errors[0].line == 2
 
 
+def test_host_code_that_names_a_kernel_template_and_is_wrong_is_an_error():
+    """Its instance is lost, wherever in the statement the error stands."""
+    with pytest.raises(ParseError, match="undeclared identifier 'count'"):
+        nvir.compile_cuda("template <int N> __global__ void put(int *p) { *p = N; }\n"
+                          "__global__ void k(int *p) { *p = 0; }\n"
+                          "void run(int *p) {\n  put<3><<<1,\n    count>>>(p);\n}\n")
+    module = nvir.compile_cuda("__global__ void k(int *p) { *p = 0; }\n"
+                               "void run(int *p) { k<<<1, 1>>>(p); p += missing; }\n")
+    assert [f.name for f in module.functions] == ["_Z1kPi"]
+
+
 def test_syntax_errors_of_host_headers_are_warnings(tmp_path):
     (tmp_path / "host.h").write_text("std::missing<int x = 3;\n")
     source = tmp_path / "k.cu"

@@ -23,6 +23,7 @@ from nvir.frontend.cuda.text import instances
 from nvir.ir.document import read_file
 from nvir.ir.errors import Diagnostic, NvirError
 
+MAX_STATEMENT = 12  # lines of a statement that a diagnostic may be part of
 HEADERS = Path(__file__).parent / "include"
 _DETAILED, _KEEP_GOING = 0x01, 0x200
 _NEWEST_OF_CLANG = 90
@@ -139,8 +140,15 @@ class Parsed:
         names = "|".join({re.escape(c.spelling) for c in kernels
                           if c.kind.name == "FUNCTION_TEMPLATE"})
         named = re.compile(rf"\b({names})\b")
-        return made + [e for e in errors if names and named.search(e.source)
+        return made + [e for e in errors if names and named.search(self._statement(e))
                        and not any(_within(e, s) for s in spans)]
+
+    def _statement(self, d: Diagnostic) -> str:
+        """The line of a diagnostic, and those before it back to the end of another statement."""
+        lines = self.text(d.file).splitlines()[max(d.line - MAX_STATEMENT, 0) : d.line]
+        start = next((k for k in range(len(lines) - 1, 0, -1)
+                      if lines[k - 1].rstrip().endswith((";", "{", "}"))), 0)
+        return " ".join(lines[start:])
 
     def kernel_uses(self) -> list[tuple[Any, dict[str, Diagnostic]]]:
         """Each kernel template, and the instances of it in use, as they are written. libclang
