@@ -76,6 +76,7 @@ def command(
       nvir tune kernel.ptx --trip '$L__BB0_2=1024' -o faster.ptx
       nvir tune kernel.cu --backend nvcc --arch sm_90 --json
     """
+    from nvir.analysis.analyses import Analyses
     from nvir.report.table import plain, print_lines, terminal
     from nvir.report.tuning import tuning_json, tuning_lines
     from nvir.tune.search import Launches, tuned
@@ -85,6 +86,11 @@ def command(
     if kernel is not None and kernel not in names:
         known = ", ".join(names) or "none"
         raise click.UsageError(f"no kernel {kernel!r} in {file}; there are: {known}")
+    headers = {str(x.header.name) for f in module.kernels for x in Analyses.of(f).loops}
+    for given in trips:
+        if given.rpartition(":")[2] not in headers:
+            known = ", ".join(sorted(headers)) or "none"
+            raise click.UsageError(f"no loop {given!r} in {file}; there are: {known}")
     request = Launches(block, dynamic_smem, trips, level, not no_launch_bounds)
     found, machine = judged(module, arch, profile, request, model,
                             [kernel] if kernel is not None else names)

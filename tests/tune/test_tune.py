@@ -243,6 +243,7 @@ def test_other_commands_tune_as_well(tmp_path):
 @pytest.mark.parametrize(("args", "message"), [
     (["--trip", "LOOP"], "is not HEADER=N"),
     (["--trip", "LOOP=0"], "is not HEADER=N"),
+    (["--trip", "ELSEWHERE=8"], "no loop 'ELSEWHERE'"),
     (["--kernel", "none"], "no kernel 'none'"),
     (["--backend", "nvcc", "-"], "needs a .cu file"),
 ])
