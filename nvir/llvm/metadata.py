@@ -288,7 +288,8 @@ class Metadata(Grammar):
                 if left:
                     kept[name] = tuple(self.resolved(n, at) for n in left)
             elif name not in _DROPPED:
-                values = tuple(self.resolved(n, at) for n in nodes)
+                found = (self.resolved(n, at) for n in nodes)
+                values = tuple(v for v in found if v is not None)  # None: debug data, made anew
                 if name == "llvm.module.flags":
                     values = tuple(v for v in values if v and "Debug Info Version" not in v)
                 if values or name != "llvm.module.flags":

@@ -79,10 +79,8 @@ def _modifiers_problem(row: Op, mods: tuple[str, ...]) -> str | None:
 
 @functools.cache
 def _operands_problem(f: Form) -> str | None:
-    """Too many operands, or a vector of a size that there is not."""
+    """An operand that the modifiers ask for or forbid, or a vector of a size that there is not."""
     parts, row = operand_parts(f.shape), f.op
-    if len(parts) > len(row.operands) and not any(o.variadic for o in row.operands):
-        return f"'{f.name}' takes {len(row.operands)} operands, {len(parts)} given"
     lacking = len(parts) < len(row.operands) and row.operands[len(parts)].optional
     if lacking and not (f.reads or f.writes) and not _COMBINES.isdisjoint(f.mods):
         return f"{f.spelling} combines its result with a predicate, and none is given"

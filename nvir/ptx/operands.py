@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from nvir.ir import CC, IMM, SCALARS, UNKNOWN, Location, Variable
-from nvir.ir.opcodes.form import Form, form, missing_operands
+from nvir.ir.opcodes.form import Form, form, misfit_operands
 from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
 from nvir.ir.values import Symbol, SymbolOffset, constant, undef
 from nvir.ptx.literals import constant_expression
@@ -185,7 +185,7 @@ class Operands(Names):
             f = form(spelling, "%s" if found.name == "brx.idx" else "", guard)
         else:
             f = form(spelling, canonical, guard)
-            problem = missing_operands(f)
+            problem = misfit_operands(f)
             if problem:
                 self.source.error(problem, m.start(3))
                 return None

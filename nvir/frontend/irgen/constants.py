@@ -16,12 +16,15 @@ from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.tree.layout import layout, size_of
 from nvir.ir import layout as ir_layout
 from nvir.ir import types as ty
+from nvir.ir.errors import Unsupported
 from nvir.ir.nvvm import const
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.ir.values import Value, constant
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import ModuleState
+
+MOST = 1 << 22  # elements of an array that are given one by one, zeros behind the last included
 
 
 def emit_constant(shared: ModuleState, e: tree.Expr, t: tree.CType) -> Value | None:
@@ -94,6 +97,9 @@ def _aggregate(shared: ModuleState, e: tree.InitList, t: tree.CType) -> Value | 
 
 def _array(shared: ModuleState, e: tree.InitList, s: tree.Array, want: ty.Type) -> Value | None:
     assert isinstance(want, ty.ArrayType)
+    if want.count > MOST:
+        what = f"an initialiser of {want.count} elements; at most {MOST} are written out"
+        raise Unsupported(what, where=str(e.place))
     none = zero(want.element)
     parts: list[Value] = []
     for item in e.items:

@@ -6,6 +6,8 @@ cleared first, then filled.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from nvir.frontend import tree
@@ -94,11 +96,12 @@ def _is_full(e: tree.InitList, t: tree.CType) -> bool:
     if isinstance(s, tree.Record):
         if s.kind == "union" or any(f.bits is not None for f in s.fields or ()):
             return False
-        wanted = [f.type for f in s.fields or ()]
+        wanted: Iterable[tree.CType] = [f.type for f in s.fields or ()]
+        count = len(s.fields or ())
     else:
         assert isinstance(s, tree.Array)
-        wanted = [s.element] * (s.count or 0)
-    if len(e.items) < len(wanted):
+        wanted, count = repeat(s.element), s.count or 0
+    if len(e.items) < count:
         return False
     for item, part in zip(e.items, wanted, strict=False):
         if item is None or (isinstance(item, tree.InitList) and tree.is_aggregate(part)

@@ -341,14 +341,16 @@ def _addresses(part: str, first: int) -> list[tuple[int, int]]:
     return [(first, first + 1 if slots > 1 and "+" in head else -1)]
 
 
-def missing_operands(f: Form) -> str | None:
-    """What a form lacks of the operands that its row requires, or None."""
+def misfit_operands(f: Form) -> str | None:
+    """How the operands of a form differ from those of its row: too few, too many, no address."""
     if f.op is UNKNOWN or f.is_call or f.op.pseudo:
         return None
     required = sum(not (o.optional or o.variadic) for o in f.op.operands)
     given = len(operand_parts(f.shape))
     if given < required and f.name != "brx.idx":
         return f"'{f.name}' needs {required} operands, {given} given"
+    if given > len(f.op.operands) and not any(o.variadic for o in f.op.operands):
+        return f"'{f.name}' takes {len(f.op.operands)} operands, {given} given"
     named = sum(o.role == ADDRESS and not (o.optional or o.variadic) for o in f.op.operands)
     if len(f.addresses) < named:
         return f"'{f.name}' needs an address in brackets"

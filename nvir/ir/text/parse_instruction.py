@@ -26,7 +26,7 @@ ATOM = re.compile(
     r"|(?<![\w.])-?\d+\b)",
     re.ASCII,
 )
-SHAPE = re.compile(r"(?:%s|\.[a-z][0-9]+|[\[\]{}|+,! \-()])*\Z")
+SHAPE = re.compile(r"(?:%s(?!%s)|\.[a-z][0-9]+|[\[\]{}|+,! \-()])*\Z")
 
 
 class InstructionReader:
@@ -38,7 +38,10 @@ class InstructionReader:
     def _atoms(self, text: str, offset: int) -> tuple[str, list[Value]]:
         """The punctuation between the operands of a text, in canonical spacing, and the values."""
         parts = ATOM.split(text)
-        shape = "".join("%s".join(parts[::2]).split()).replace("%s%s", "%s+%s").replace(",", ", ")
+        for k in range(2, len(parts) - 1, 2):
+            if not parts[k].strip() and parts[k + 1].startswith("-"):
+                parts[k] = "+"  # [%a-4] is written [%a+-4] in a form
+        shape = "".join("%s".join(parts[::2]).split()).replace(",", ", ")
         bad = None if SHAPE.match(shape) else shape.replace("%s", "")
         if bad is not None or not _is_balanced(shape):
             at = next((k for k, p in enumerate(parts[::2]) if not SHAPE.match(p)), 0)
