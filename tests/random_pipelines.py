@@ -154,4 +154,5 @@ def random_value(rng: random.Random, knob: Knob) -> Any:
     numbers = (0, 1, 2, 3, 4, 8, 20, 60, 140, 1000)
     if knob.type != "INT":
         numbers = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 10.0, 100.0)  # type: ignore[assignment]
-    return rng.choice([n for n in numbers if knob.low <= n <= knob.high])
+    high = min(knob.high, 60) if knob.name.endswith("Factor") else knob.high  # copies of a body
+    return rng.choice([n for n in numbers if knob.low <= n <= high])

@@ -310,8 +310,9 @@ class ModuleReader(Declarations):
         while more:
             in_register = self.accept(".reg")
             _, space, align, vector, type, attributes = self._qualifiers()
-            if not in_register and space != "param":
-                self.fail("a parameter is '.param' or '.reg'", self.token_start)
+            if space != "param" and (not in_register or function.kind == "entry"):
+                wanted = "'.param'" if function.kind == "entry" else "'.param' or '.reg'"
+                self.fail(f"a parameter is {wanted}", self.token_start)
             name = self.identifier("a parameter name")
             if in_register:
                 for part in self._elements(name, vector):

@@ -491,7 +491,10 @@ class Cursor:
         values = self._items(")", depth)
         if len(values) != len(names):
             raise BadDatum(f"{cls.__name__} has {len(names)} fields", start)
-        return cls(*values)
+        try:
+            return cls(*values)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            raise BadDatum(f"no {cls.__name__} has these fields", start) from None
 
     def _literal(self, t: ty.Type, depth: int) -> Any:
         """The constant of type `t` that follows, or `t` itself."""

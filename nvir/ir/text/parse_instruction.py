@@ -58,7 +58,8 @@ class InstructionReader:
         Of its results the punctuation and number are known; they come later.
         """
         lead, n_results = results
-        rest, has_ties, ties = rest.partition(" ties ")
+        rest, has_ties, ties = f" {rest}".partition(" ties ")  # there may be no operands
+        rest = rest[1:]
         if has_ties:
             ties, sep, fallback_text = ties.partition(" else ")
         else:
