@@ -205,6 +205,8 @@ def test_bytes_and_numbers_of_json():
         from_json(json.loads(text.replace('"text"', '"\\u0400"')))
     with pytest.raises(NvirError, match="a number is wanted, not 'much'"):
         from_json(json.loads(text.replace("1.5", '"much"')))
+    with pytest.raises(NvirError, match="a number beyond double precision"):
+        from_json(json.loads(text.replace("1.5", "1" * 400)))
 
 
 def test_generation_tells_what_the_checker_did_not_see():

@@ -477,7 +477,10 @@ class _TreeReader:
             return float(v)
         if isinstance(v, bool) or not isinstance(v, int | float):
             raise self.fail(f"a number is wanted, not {v!r}"[:120])
-        return float(v)
+        try:
+            return float(v)
+        except OverflowError:
+            raise self.fail("a number beyond double precision") from None
 
     def bytes(self, v: Any) -> bytes:
         try:
