@@ -66,6 +66,12 @@ _BITS = {
     "%laneid": 5, "%ctaid.x": 31, "%ctaid.y": 16, "%ctaid.z": 16, "%nctaid.x": 31,
     "%nctaid.y": 16, "%nctaid.z": 16,
 }
+# The first PTX ISA and machine of the newer ones, by how their names begin.
+_SINCE = {
+    "%cluster": ((7, 8), 90), "%ncluster": ((7, 8), 90), "%is_explicit_cluster": ((7, 8), 90),
+    "%aggr_smem_size": ((8, 1), 90), "%reserved_smem": ((7, 6), 80),
+    "%current_graph_exec": ((8, 0), 50),
+}
 _FACTS = _facts()
 _made: dict[str, SpecialRegister] = {}
 
@@ -79,6 +85,11 @@ def special_register(name: str) -> SpecialRegister | None:
             name, type, volatile, uniform, _BITS.get(name, 0)
         )
     return register
+
+
+def first_with(name: str) -> tuple[tuple[int, int], int]:
+    """The first PTX ISA version and compute capability with a special register; zeros: all."""
+    return next((since for start, since in _SINCE.items() if name.startswith(start)), ((0, 0), 0))
 
 
 def special_names() -> tuple[str, ...]:

@@ -48,6 +48,9 @@ class Flow(Operands):
         elif name == "brx.idx":
             self._indexed_branch(m, f, parts, p, line)
         else:  # ret, exit
+            if m[4].strip():
+                self.source.error(f"'{name}' takes no operands", m.start(4))
+                return
             self._end_block((f, p, self.loc, line), [], guard is not None)
 
     def _indexed_branch(

@@ -388,8 +388,8 @@ CLASSES = [  # statement, message or None
     ("add.f32 %r, %r", None),
     ("cvt.u32.u8 %r", None),
     ("cvt.u32.u64 %r", "%r is of type b32, cvt.u32.u64 takes u64"),
-    ("shl.b32 %r, %d", "%d is of type b64, shl.b32 takes b32"),
-    ("mad.lo.s32 %r, %r, %d", "%d is of type b64, mad.lo.s32 takes b32"),
+    ("shl.b32 %r, %d", "%d is of type b64, shl.b32 takes u32"),
+    ("mad.lo.s32 %r, %r, %d", "%d is of type b64, mad.lo.s32 takes s32"),
     ("selp.b32 %r, %r, %r", "%r is of type b32, selp.b32 takes pred"),
     ("selp.b32 %r, %r, %p", None),
     ("shfl.sync.idx.b32 %r, 0, 31, %d", "%d is of type b64, shfl.sync.idx.b32 takes b32"),
@@ -405,7 +405,7 @@ CLASSES = [  # statement, message or None
     ("slct.b32.f32 %r, %r, %r", None),
     ("atom.shared.cas.b32 [%r], %r, %d", "%d is of type b64, atom.shared.cas.b32 takes b32"),
     ("activemask.b32 ", None),
-    ("dp4a.u32.u32 %r, %r, %d", "%d is of type b64, dp4a.u32.u32 takes b32"),
+    ("dp4a.u32.u32 %r, %r, %d", "%d is of type b64, dp4a.u32.u32 takes u32"),
 ]
 
 
@@ -442,7 +442,7 @@ def test_16_classes(statement, message):
      ("st.shared.b32 [%r], %p", "%p is of type pred, st.shared.b32 takes b32"),
      ("st.shared.v2.b32 [%r], {%r, %d}", None),
      ("red.shared.add.u32 [%r], %d", "%d is of type b64, red.shared.add.u32 takes u32"),
-     ("bar.sync %d", "%d is of type b64, bar.sync takes b32"), ("bar.sync %r, 64", None)],
+     ("bar.sync %d", "%d is of type b64, bar.sync takes u32"), ("bar.sync %r, 64", None)],
 )
 def test_16_classes_of_stores(statement, message):
     m = body(*operands(f"  {statement}"))

@@ -178,7 +178,7 @@ class Form:
         if not rule or rule == "any" or operand.role == ADDRESS:
             return types if not rule and operand.role != ADDRESS else ()
         if rule == "result":
-            return (self.rule_type(self.op.result).cls,)
+            return (self.rule_type(self.op.result),)
         return (self.rule_type(rule, count),) if types or rule in SCALARS else ()
 
     # -------------------------------------------------------------- slots

@@ -180,7 +180,7 @@ def _check_call(check: FunctionCheck, i: Instruction, info: CallInfo) -> None:
     for v in (*info.return_params, *i.sources):
         if isinstance(v, Variable) and v.space != "param":
             check.fail(f"{v.name} is passed, and is no .param variable", i)
-    callee, given = info.callee, (*i.results, *info.return_params)
+    callee = info.callee
     if callee is None:
         if not i.sources:
             check.fail("an indirect call has no address", i)
@@ -190,14 +190,26 @@ def _check_call(check: FunctionCheck, i: Instruction, info: CallInfo) -> None:
     if not isinstance(callee, Function):
         return
     check.in_sight(callee, i)
-    passed, taken = len(i.sources), len(callee.params)
+    problem = call_problem(i, info, may_drop=True)
+    if problem is not None:
+        check.fail(problem, i)
+
+
+def call_problem(i: Instruction, info: CallInfo, may_drop: bool = False) -> str | None:
+    """What does not fit the parameters and results of the function that is called by name, or
+    None; with `may_drop` none of the results need be taken."""
+    callee, given = info.callee, (*i.results, *info.return_params)
+    if not isinstance(callee, Function):
+        return None
+    passed, taken, made = len(i.sources), len(callee.params), len(callee.returns)
     if passed != taken:
-        check.fail(f"the call passes {passed} arguments, {callee.name} takes {taken}", i)
-    if len(given) not in (0, len(callee.returns)):
-        check.fail(f"the call takes {len(given)} results of {len(callee.returns)}", i)
+        return f"the call passes {passed} arguments, {callee.name} takes {taken}"
+    if len(given) != made and (given or not may_drop):
+        return f"the call takes {len(given)} results of {made}"
     for v, p in zip((*i.sources, *given), (*callee.params, *callee.returns), strict=False):
         if isinstance(p, Argument) and not same_class(v.type, p.type):
-            check.fail(f"{v.name} is of type {v.type}, {callee.name} has {p.type} there", i)
+            return f"{v.name} is of type {v.type}, {callee.name} has {p.type} there"
+    return None
 
 
 # --------------------------------------------------------- carry, asynchrony

@@ -86,9 +86,9 @@ op("fns", "d, a, b:b32, c:b32", K.OTHER, "bits", latency="8", since="6.0 sm_30",
    doc="position of the c-th one bit of a, counted from bit b")
 
 # Dot products of bytes and halves.
-op("dp4a", "d, a:b32, b:b32, c:b32", result="b32", latency="10", since="5.0 sm_61",
+op("dp4a", "d, a:u32, b:u32, c:u32", result="b32", latency="10", since="5.0 sm_61",
    doc="c plus the dot product of four bytes and four bytes")
-op("dp2a", "d, a:b32, b:b32, c:b32", result="b32", latency="10", since="5.0 sm_61",
+op("dp2a", "d, a:u32, b:u32, c:u32", result="b32", latency="10", since="5.0 sm_61",
    doc="c plus the dot product of two halves and two bytes")
 
 
@@ -124,9 +124,9 @@ op("not", "d, a", K.LOGIC, "bits cheap uniform", latency="6 b64=7", fold=folds.n
 op("cnot", "d, a", K.LOGIC, "bits", fold=folds.cnot, since="1.0", doc="1 where a is zero, else 0")
 op("lop3", "d|p, a, b, c, l:b32, q:pred?", K.LOGIC, "bits cheap uniform", fold=folds.lop3,
    since="4.3 sm_50", doc="any function of three bits, by table l; p combines 'not zero' with q")
-op("shl", "d, a, b:b32", K.SHIFT, "bits numeric cheap uniform", linear=(0,), latency="10",
+op("shl", "d, a, b:u32", K.SHIFT, "bits numeric cheap uniform", linear=(0,), latency="10",
    fold=folds.shl, since="1.0", doc="shift left; beyond the width gives 0")
-op("shr", "d, a, b:b32", K.SHIFT, "numeric cheap uniform", latency="10", fold=folds.shr,
+op("shr", "d, a, b:u32", K.SHIFT, "numeric cheap uniform", latency="10", fold=folds.shr,
    since="1.0", doc="shift right, by the sign for signed types")
 op("shf", "d, a, b, c", K.SHIFT, "bits cheap uniform", latency="10", fold=folds.shf,
    since="3.1 sm_32", doc="funnel shift of the pair b:a by c; the upper or lower half")
@@ -137,8 +137,8 @@ op("shf", "d, a, b, c", K.SHIFT, "bits cheap uniform", latency="10", fold=folds.
 op("setp", "d|p, a, b, c:pred?", K.COMPARE, "cheap", result="pred", latency="6 f64=16",
    fold=folds.setp, since="1.0",
    doc="a comparison, combined with predicate c; p is its opposite or a pair's second")
-op("set", "d, a, b, c:pred?", K.COMPARE, result="first", latency="6 f64=16", fold=folds.set_,
-   since="1.0", doc="a comparison as all ones, or 1.0, or zero")
+op("set", "d, a:last, b:last, c:pred?", K.COMPARE, result="first", latency="6 f64=16",
+   fold=folds.set_, since="1.0", doc="a comparison as all ones, or 1.0, or zero")
 op("selp", "d, a, b, c:pred", K.SELECT, "cheap", latency="6 b64,u64,s64,f64=7", fold=folds.selp,
    since="1.0", doc="a where predicate c holds, else b")
 op("slct", "d, a:first, b:first, c:last", K.SELECT, result="first", fold=folds.slct, since="1.0",

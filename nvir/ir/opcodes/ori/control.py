@@ -17,10 +17,10 @@ ops = ORI.ops
 for _prefix, _since in (
     ("bar", ""), ("bar.cta", "7.8"), ("barrier", "6.0 sm_30"), ("barrier.cta", "7.8 sm_30"),
 ):
-    op(f"{_prefix}.sync", "a:b32, n:b32?", K.BARRIER, "sync convergent", scope="block",
+    op(f"{_prefix}.sync", "a:u32, n:u32?", K.BARRIER, "sync convergent", scope="block",
        gathers=_prefix.startswith("barrier"), latency="12", since=_since or "1.0",
        doc="wait at barrier a for n threads, or all of the CTA")
-    op(f"{_prefix}.arrive", "a:b32, n:b32", K.ARRIVE, "sync convergent", scope="block",
+    op(f"{_prefix}.arrive", "a:u32, n:u32", K.ARRIVE, "sync convergent", scope="block",
        latency="12", since=_since or "2.0 sm_20",
        doc="arrive at barrier a of n threads without waiting")
     op(f"{_prefix}.red", "d, a:b32, n:any, c:pred?", K.BARRIER, "sync convergent", scope="block",

@@ -57,7 +57,7 @@ _FAMILIES = {
 }
 _KNOWN = frozenset(word for text in _FAMILIES.values() for word in text.split())
 _SHAPES = re.compile(
-    r"(?:v(?:2|4|8|16)|x\d{1,3}|m\d+n\d+(?:k\d+)?|m8n8|m16n8|[1-5]d|a[12]d|\d+x\d+b(?:x\d)?"
+    r"(?:v(?:2|4|8|16)|x\d{1,3}|m(?:8|16|32|64|128|256)n(?:8|16|24|[1-9]\d\d?)(?:k(?:4|8|16|32|64|96|128|256))?|[1-5]d|a[12]d|\d+x\d+b(?:x\d)?"
     r"|b1024|b1|s4|u4|s2|u2|level::\w+|L[12]::\w+)$"
 )
 
