@@ -23,6 +23,7 @@ import json
 import re
 import shutil
 import sys
+import sysconfig
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -47,18 +48,23 @@ CLEAR = 0.6  # of the operations that must agree
 _WHILE = re.compile(r"(?m)^(\s*)while(?=\s*\()")
 
 
+def folders(corpus: Path) -> list[str]:
+    """The folders of headers that all sources of a corpus are compiled with."""
+    return [str(corpus / "stubs"), sysconfig.get_paths()["include"],
+            *glob.glob(f"{corpus}/headers/pybind11/include"),
+            *sorted(glob.glob(f"{corpus}/headers/nvidia/*/include"))]
+
+
 def sources(corpus: Path, half: str) -> Iterator[tuple[Path, list[str], str]]:
     """(file, options of nvcc, name) of the corpus's sources, one of each package in turn."""
     index: dict[str, Any] = json.loads((corpus / "index.json").read_text())
-    extra = [str(corpus / "stubs"), *glob.glob(f"{corpus}/headers/pybind11/include"),
-             *sorted(glob.glob(f"{corpus}/headers/nvidia/*/include"))]
     by_package: dict[str, list[tuple[Path, list[str], str]]] = {}
     for key, e in sorted(index.items()):
         if e["half"] != half or (corpus / "ptx" / e["ptx"]).stat().st_size > LARGEST:
             continue
         root = corpus / "src" / f"{e['package']}-{e['version']}"
         flags = [f for f in e["flags"] if f != "-ptx" and not f.startswith("-arch")]
-        flags += [f"-I{root / i}" for i in e["includes"]] + [f"-I{i}" for i in extra]
+        flags += [f"-I{root / i}" for i in e["includes"]] + [f"-I{i}" for i in folders(corpus)]
         by_package.setdefault(e["package"], []).append((root / key.split("/", 1)[1], flags, key))
     while any(by_package.values()):
         for found in by_package.values():

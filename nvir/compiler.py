@@ -10,43 +10,124 @@ The assembler optimises, too: what it does well (scheduling, allocation, most lo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nvir.frontend.tree.declarations import Unit
+from nvir.ir.errors import Diagnostic, NvirError, ParseError, Unsupported
 from nvir.ir.module import Module, capability
+from nvir.toolchain.errors import ToolError
 
 if TYPE_CHECKING:
+    from nvir.frontend.cuda.source import Source
     from nvir.frontend.irgen import Options
     from nvir.passes.knobs import Knobs
 
-
+FrontEnd = Literal["auto", "libclang", "clang"]
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.M)
+_NOT_FOUND = re.compile(r"'([^']+)' file not found")
 # what `#pragma unroll N` asks for; the assembler is told to leave the result alone
 UNROLL_ASKED = "loop-unroll<asked>,const-fold,copy-prop,gvn,dce"
 
 
 def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: str = "ori",
-                 lines: bool = True, **options: Any) -> Module:
+                 lines: bool = True, front_end: FrontEnd = "auto", **options: Any) -> Module:
     """Compile a CUDA source: a path, or the text itself (a str with a newline, or bytes).
 
     optimise   0 to 3, as -O
     level      "ori", what `nvir.launch` and `nvir.print_ptx` take, or "nvvm"
     lines      keep the source's lines in the code
+    front_end  who reads C++, as `read_source` has it
     Further options: `name`, `include`, `define` (sequences as -I and -D take them), `std`,
     `fast_math`. Clang's warnings are the module's diagnostics.
 
     Raises ParseError with clang's diagnostics where a function that a kernel reaches is wrong or
     no kernel is there, Unsupported with its place for what cannot be compiled.
     """
-    from nvir.frontend.cuda import read_cuda, source_of
+    from nvir.frontend.cuda import source_of
 
     options.setdefault("unroll", optimise >= 2)
     given = source_of(source, **options)
-    unit, warnings = read_cuda(given, arch)
-    module = compile_tree(unit, arch, optimise, level, lines, given.fast_math)
+    read, warnings = read_source(given, arch, optimise, lines, front_end)
+    if isinstance(read, Module):
+        module = compile_module(read, optimise, level, given.fast_math)
+    else:
+        module = compile_tree(read, arch, optimise, level, lines, given.fast_math)
     module.diagnostics += warnings
     return module
+
+
+def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
+                front_end: FrontEnd = "auto") -> tuple[Unit | Module, list[Diagnostic]]:
+    """A CUDA source as a typed tree or, where clang compiled it, as a module of level nvvm; and
+    warnings.
+
+    front_end  "libclang" reads clang's tree with nvir's own headers; "clang" has a clang program
+               compile it with CUDA's, CCCL's and the C++ library's; "auto" takes the first, and
+               where that refuses, or misses a header that CUDA brings, the second if it is there
+    """
+    from nvir.frontend.cuda import read_cuda
+    kept, refused = None, None
+    if front_end == "libclang" or (front_end == "auto" and not _wants_headers(given.text)):
+        try:
+            kept = read_cuda(given, arch)
+        except NvirError as e:
+            refused = e
+        missed = [f"#include <{m[1]}>" for d in (kept[1] if kept else ())
+                  if (m := _NOT_FOUND.match(d.message))]
+        if kept and (front_end == "libclang" or not _wants_headers("\n".join(missed))):
+            return kept
+        if refused and (front_end == "libclang" or not _has_clang()):
+            raise refused
+    try:
+        return _by_clang(given, arch, optimise, lines)
+    except (NvirError, ToolError) as e:
+        if kept:
+            return kept
+        missing = isinstance(e, ParseError) and _NOT_FOUND.match(e.errors[0].message)
+        if refused and not (missing or isinstance(refused, Unsupported)):
+            raise refused from None
+        raise e if isinstance(e, NvirError) else NvirError(str(e)) from None
+
+
+def _by_clang(given: Source, arch: str, optimise: int,
+              lines: bool) -> tuple[Module, list[Diagnostic]]:
+    """The module that clang's LLVM text holds, its kernels under nvcc's names."""
+    from nvir.frontend.cuda.kernel_names import nvcc_name
+    from nvir.frontend.cuda.source import no_kernel
+    from nvir.llvm.reader import read_ll
+    from nvir.toolchain.clang import clang_ll
+
+    made = clang_ll(given.text, given.name, arch, given.include, given.define, given.std,
+                    given.fast_math, given.flags, optimise=optimise, lines=lines)
+    if made.text is None:
+        raise ParseError([d for d in made.told if d.severity == "error"])
+    module = read_ll(made.text.encode())
+    module.target, module.name = arch, Path(given.name).stem
+    for f in module.kernels:
+        f.name = nvcc_name(str(f.name))
+    if not module.kernels:
+        raise ParseError(no_kernel(given.text, given.name))
+    return module, [d for d in made.told if d.severity == "warning"]
+
+
+def _has_clang() -> bool:
+    from nvir.toolchain.find import available
+
+    return available("clang++", "CUDA's headers")
+
+
+def _wants_headers(text: str) -> bool:
+    """Whether a text includes headers that CUDA brings and nvir does not, and a clang is here to
+    read them."""
+    from nvir.frontend.cuda.parse import HEADERS
+    from nvir.toolchain.find import header_folders
+
+    names = [n for n in _INCLUDE.findall(text) if not (HEADERS / n).is_file()]
+    return bool(names) and _has_clang() and any(
+        (folder / n).is_file() for folder in header_folders() for n in names)
 
 
 def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str = "ori",
@@ -131,7 +212,6 @@ def libnvvm_ptx(module: Module, arch: str, optimise: int = 3, fast_math: bool = 
                 level: str = "ori", observe: Callable[[str, Module], None] | None = None,
                 knobs: Knobs | None = None) -> str:
     """The same of a module of level nvvm."""
-    from nvir.ir.errors import NvirError
     from nvir.llvm.printer import print_ll
     from nvir.passes.driver import run_passes
     from nvir.toolchain import libnvvm

@@ -56,6 +56,9 @@ def source_options(command: Any) -> Any:
 @click.option("--backend", type=click.Choice(("nvir", "libnvvm")), default="nvir",
               show_default=True,
               help="Who makes PTX: nvir, or NVIDIA's library with libdevice.")
+@click.option("--front-end", type=click.Choice(("auto", "libclang", "clang")), default="auto",
+              show_default=True, help="Who reads C++: libclang with nvir's headers; a clang "
+              "program with CUDA's own; or the second where the first can't.")
 @click.option("--emit", type=click.Choice(EMIT), help="What to write; by the name of -o, else ptx.")
 @click.option("--keep", metavar="DIR", help="Write every stage into a folder.")
 @click.option("--report", "reports", is_flag=True, help="Report loops and registers at the end.")
@@ -67,8 +70,8 @@ def source_options(command: Any) -> Any:
 @output_option
 @reports_errors
 def command(
-    file: str, optimise: int, arch: str, backend: str, emit: str | None, keep: str | None,
-    reports: bool, tunes: bool, no_lines: bool, include: tuple[str, ...],
+    file: str, optimise: int, arch: str, backend: str, front_end: str, emit: str | None,
+    keep: str | None, reports: bool, tunes: bool, no_lines: bool, include: tuple[str, ...],
     define: tuple[str, ...], std: str, fast_math: bool, knobs: tuple[str, ...], output: str | None,
     first: tuple[str, ...], undefine: tuple[str, ...], ignored: bool,
 ) -> None:
@@ -104,8 +107,12 @@ def command(
         arch = given_module.target
     else:
         unit, warnings = read_tree(
-            file, arch, include, define, std, fast_math, optimise >= 2, flags
+            file, arch, include, define, std, fast_math, optimise, flags, front_end, not no_lines
         )
+        if isinstance(unit, Module):  # clang made it, from LLVM text on
+            given_module, unit = unit, None
+            if kind == "tree":
+                raise NvirError(f"{file}: what clang compiles has no tree")
         for w in warnings:
             click.echo(str(w), err=True)
     stages: dict[str, str | bytes] = {}
@@ -173,8 +180,9 @@ def _read_ll(file: str, arch: str, kind: str) -> Module | None:
 
 def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple[str, ...] = (),
               std: str = "c++17", fast_math: bool = False,
-              unroll: bool = False, flags: tuple[str, ...] = ()) -> tuple[Any, list[Any]]:
-    """The tree in a file, by its suffix, and warnings."""
+              optimise: int = 3, flags: tuple[str, ...] = (), front_end: Any = "auto",
+              lines: bool = True) -> tuple[Any, list[Any]]:
+    """The tree in a file, by its suffix, or the module that clang made of it; and warnings."""
     suffix = Path(file).suffix.lower()
     if suffix == ".json":
         from nvir.frontend.tree.json_form import from_json
@@ -185,11 +193,13 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
     if suffix in (".ptx", ".nvir"):
         raise NvirError(f"{file}: takes CUDA sources (.cu), LLVM text (.ll) and trees (.json, "
                         ".py); `nvir opt` reads PTX")
-    from nvir.frontend.cuda import Source, read_cuda
+    from nvir.compiler import read_source
+    from nvir.frontend.cuda import Source
 
     text = read_bytes(file).decode("utf-8", "surrogateescape")
     name = "<stdin>" if file == STDIO else file
-    return read_cuda(Source(text, name, include, define, std, fast_math, unroll, flags), arch)
+    source = Source(text, name, include, define, std, fast_math, optimise >= 2, flags)
+    return read_source(source, arch, optimise, lines, front_end)
 
 
 def _program(file: str) -> Any:

@@ -23,21 +23,49 @@ _PROGRAM_FOLDERS = ("bin", "nvvm/bin")
 _HOW = {
     "nvcc": "pip install 'nvir[oracle]' nvidia-cuda-crt nvidia-cuda-runtime, or a CUDA toolkit",
     "a host C++ compiler": "your system's package of g++ or clang",
+    "clang++": "your system's package of clang 15 or newer, or name one in NVIR_CLANG",
+    "CUDA's headers": "pip install nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl, "
+                      "or a CUDA toolkit",
 }
+_USUAL = Path("/usr/local/cuda")
+_CLANGS = ("clang++", *(f"clang++-{n}" for n in range(30, 14, -1)))
 
 
 def find(tool: str) -> Path:
-    """The path of a program ("ptxas", "nvdisasm", ...) or of "libnvvm" or "libdevice".
+    """The path of a program ("ptxas", "clang++", ...), "libnvvm", "libdevice" or "CUDA's headers".
 
     Raises ToolMissing, which says how to install it.
     """
     if tool in _LIBRARIES:
         found = next(_libraries(tool), None)
+    elif tool == "clang++":
+        found = _clang()
+    elif tool == "CUDA's headers":
+        found = next(iter(header_folders()), None)
     else:
         found = next(_programs(tool), None)
     if found is None:
         raise missing(tool)
     return found
+
+
+def header_folders() -> list[Path]:
+    """The folders of CUDA's own headers, the runtime's first: of CCCL (CUB, Thrust, libcu++) and
+    the libraries, from wheels and toolkits; [] where there is no runtime's."""
+    roots = [*_wheel_roots(), *_toolkit_roots(), _USUAL]
+    found = [folder for root in roots for folder in (root / "include", root / "include" / "cccl")
+             if folder.is_dir()]
+    runtime = [f for f in found if (f / "cuda_runtime.h").is_file() and (f / "crt").is_dir()]
+    return [*runtime[:1], *(f for f in found if f != runtime[0])] if runtime else []
+
+
+def _clang() -> Path | None:
+    """The clang of NVIR_CLANG, or the newest on PATH."""
+    import shutil
+
+    named = os.environ.get("NVIR_CLANG")
+    return next((Path(p) for name in ([named] if named else _CLANGS)
+                 if (p := shutil.which(name))), None)
 
 
 def available(*tools: str) -> bool:

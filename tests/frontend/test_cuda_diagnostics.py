@@ -20,7 +20,9 @@ GOOD = "__global__ void k(float *p) {\n  p[threadIdx.x] = 2.0f;\n}\n"
 
 
 def run(*args: str, given: str | None = None) -> Any:
-    return CliRunner().invoke(main, ["compile", *args], input=given)
+    """nvir's own reader: what it tells, whether a clang program is there or not."""
+    command = ["compile", "--front-end", "libclang", *args]
+    return CliRunner().invoke(main, command, input=given)
 
 
 def told(tmp_path: Path, text: str, *args: str) -> str:
@@ -207,7 +209,8 @@ def test_errors_of_the_library() -> None:
     with pytest.raises(ParseError, match="undeclared identifier"):
         nvir.compile_cuda("__global__ void k() {\n  nothing();\n}\n")
     with pytest.raises(Unsupported) as e:
-        nvir.compile_cuda("__global__ void k(int **p) {\n  p[0] = new int;\n}\n", name="n.cu")
+        nvir.compile_cuda("__global__ void k(int **p) {\n  p[0] = new int;\n}\n", name="n.cu",
+                          front_end="libclang")
     assert str(e.value).startswith("n.cu:2:10: error: unsupported")
     with pytest.raises(NvirError, match="no architecture"):
         nvir.compile_cuda(GOOD, "nothing")
@@ -230,7 +233,7 @@ def test_without_libclang(monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
         "import sys; sys.modules['clang'] = None\n"
         "import nvir\n"
-        "try: nvir.compile_cuda('__global__ void k() {}\\n')\n"
+        "try: nvir.compile_cuda('__global__ void k() {}\\n', front_end='libclang')\n"
         "except nvir.NvirError as e: print(e)\n"
     )
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -104,7 +104,7 @@ def test_a_switch_that_declares() -> None:
     hidden = source.replace("int w = v & 7, z = w + 1; w", "v++; v")
     hidden = hidden.replace("+= z", "+= 1").replace("-= w", "-= 2")
     with pytest.raises(Unsupported, match="before the condition of a switch"):
-        nvir.compile_cuda(hidden)
+        nvir.compile_cuda(hidden, front_end="libclang")
 
 
 def test_a_wrong_initial_value_of_a_device_variable_is_an_error() -> None:
@@ -138,7 +138,7 @@ def test_virtual_functions_are_told() -> None:
     source = """struct V { __device__ virtual int f() { return 1; } int q; };
         extern "C" __global__ void k(long long *out) { V v; out[0] = v.f(); }\n"""
     with pytest.raises(Unsupported, match="virtual function"):
-        nvir.compile_cuda(source)
+        nvir.compile_cuda(source, front_end="libclang")
 
 
 WIDE = """typedef __int128 i128; typedef unsigned __int128 u128;
@@ -214,7 +214,8 @@ def test_clangs_own_functions_of_bits() -> None:
     assert got.tolist() == [a.bit_count() + 200, 8, 24, 5, a.bit_count() & 1, int(2.5 * a)]
     with pytest.raises(Unsupported, match="the function '__builtin_alloca'") as caught:
         nvir.compile_cuda(
-            '__global__ void k(char *o, int n) { char *p = (char *)alloca(n); o[0] = p[1]; }\n'
+            '__global__ void k(char *o, int n) { char *p = (char *)alloca(n); o[0] = p[1]; }\n',
+            front_end="libclang",
         )
     assert "kernel.cu:1:55" in str(caught.value)
 

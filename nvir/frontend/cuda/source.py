@@ -99,7 +99,7 @@ def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, l
         raise _located(problem, reader, parsed)
     if not any(f.is_kernel for f in unit.functions):
         wrong = [d for d in parsed.diagnostics() if d.severity == "error"]
-        raise ParseError([no_kernel(parsed), *wrong[:MORE]])
+        raise ParseError([no_kernel(parsed.source, parsed.file), *wrong[:MORE]])
     return unit, warnings
 
 
@@ -115,13 +115,13 @@ def _located(problem: NvirError, reader: Reader, parsed: Parsed) -> NvirError:
     return UnsupportedSource(what, told)
 
 
-def no_kernel(parsed: Parsed) -> Diagnostic:
+def no_kernel(source: str, file: str) -> Diagnostic:
     """Why nothing can be compiled."""
-    templates = re.findall(r"template[^;{]*__global__[^;{(]*?(\w+)\s*\(", parsed.source)
-    if not parsed.source.strip():
+    templates = re.findall(r"template[^;{]*__global__[^;{(]*?(\w+)\s*\(", source)
+    if not source.strip():
         text = "the file is empty"
     elif templates:
         text = f"the kernel template '{templates[0]}' is never instantiated"
     else:
         text = "there is no __global__ function with a body"
-    return Diagnostic(text, parsed.file, 1, 1, "", "error")
+    return Diagnostic(text, file, 1, 1, "", "error")

@@ -1,0 +1,126 @@
+"""clang: CUDA C++ with the real headers (CUDA's own, CCCL, the C++ library) to LLVM text.
+
+    clang_ll(text, name, arch, ...) -> ClangResult
+
+The reader in nvir.frontend.cuda needs no more than libclang, and takes what its tree shows. What
+that tree hides (class templates with bases, CUB, Thrust, libcu++) a clang program can compile:
+for the device alone, optimised as its driver does, without libdevice, for mathematics are nvir's.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import attrs
+
+from nvir.ir.errors import Diagnostic, NvirError
+from nvir.ir.module import capability
+from nvir.toolchain.find import find, header_folders
+from nvir.toolchain.process import TIMEOUT, run, workspace
+
+HEADERS = Path(__file__).parent / "clang_include"  # what clang asks for and CUDA no longer has
+_NEWEST = 90  # of the architectures that every clang here knows
+_TOLD = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?(error|warning|note): (.*)$", re.M)
+_SPLIT = re.compile(r"<<([ \t]*)<([^;{}]*?)>>([ \t]*)>")  # nvcc takes `k<< <1, 1>> >()`
+_WARNED = re.compile(r"^error: (.*)$", re.M)
+_SHARED = "initialization is not supported for __shared__ variables"
+_DECLARED = re.compile(r"(\w+)((?:\s*\[[^\]]*\])*)\s*;")
+
+
+@attrs.frozen
+class ClangResult:
+    """A compilation: LLVM text, None where clang refuses; what clang says, in order."""
+
+    text: str | None
+    told: list[Diagnostic]
+
+
+@functools.cache
+def _resources(program: Path) -> Path:
+    with workspace() as folder:
+        done = run([program, "-print-resource-dir"], cwd=folder)
+    return Path(done.stdout.strip()) / "include"
+
+
+def options(arch: str, program: Path) -> list[str]:
+    """Clang's command line for a device target with CUDA's headers."""
+    number = capability(arch)
+    if not number:
+        raise NvirError(f"'{arch}' is no architecture: sm_80, sm_90a …")
+    nearest = arch.rpartition("_")[2] if number <= _NEWEST else str(_NEWEST)
+    made = ["-x", "cuda", "--cuda-device-only", "-nocudalib", "-nocudainc", "-S", "-emit-llvm",
+            f"--cuda-gpu-arch=sm_{nearest}", "-Wno-unknown-cuda-version", "-ferror-limit=0",
+            "-fno-color-diagnostics", "-fno-caret-diagnostics", "-w", "-fno-exceptions",
+            "-Xclang", "-target-sdk-version=11.0", "-Xclang", "-target-feature", "-Xclang",
+            "+ptx80", f"-D__CUDA_ARCH_LIST__={number}0",
+            "-isystem", f"{_resources(program)}/cuda_wrappers"]
+    find("CUDA's headers")
+    for folder in header_folders():
+        made += ["-isystem", str(folder)]
+    return [*made, "-idirafter", str(HEADERS), "-include", "nvir_clang.h"]
+
+
+def clang_ll(text: str, name: str, arch: str, include: Sequence[str] = (),
+             define: Sequence[str] = (), std: str = "c++17", fast_math: bool = False,
+             flags: Sequence[str] = (), *, optimise: int = 2, lines: bool = False,
+             timeout: float = TIMEOUT) -> ClangResult:
+    """Compile a source text for the device; `name` is its file's, whose folder is searched for
+    includes. Raises ToolMissing where clang or CUDA's headers are not installed."""
+    program = find("clang++")
+    given = options(arch, program)
+    if fast_math:
+        given += ["-fgpu-approx-transcendentals", "-fgpu-flush-denormals-to-zero"]
+    if lines:
+        given.append("-gline-tables-only")
+    given += [f"-O{min(optimise, 2)}", *(["-Xclang", "-disable-O0-optnone"] * (optimise == 0))]
+    folder = os.path.dirname(os.path.abspath(name))
+    given += [f"-std={std}", "-iquote", folder, *(f"-I{path}" for path in include),
+              *(f"-D{text}" for text in define), *flags]
+    joined = _SPLIT.sub(r"<<<\1\2\3>>>", text)
+    made = _compiled([str(program), *given], joined, name, timeout)
+    mended = _uninitialised(joined, name, made.told) if made.text is None else joined
+    return made if mended == joined else _compiled([str(program), *given], mended, name, timeout)
+
+
+def _compiled(command: list[str], text: str, name: str, timeout: float) -> ClangResult:
+    with workspace() as place:
+        source, output = place / "source.cu", place / "output.ll"
+        source.write_bytes(f'#line 1 "{name}"\n{text}'.encode("utf-8", "surrogateescape"))
+        done = run([*command, source, "-o", output], cwd=Path.cwd(), timeout=timeout)
+        made = output.read_text() if done.returncode == 0 and output.is_file() else None
+    told = [Diagnostic(m[5], m[1], int(m[2]), int(m[3]), _line(m[1], int(m[2]), name, text), m[4])
+            for m in _TOLD.finditer(done.stderr)]
+    if made is None and not any(d.severity == "error" for d in told):
+        said = _WARNED.search(done.stderr)
+        told.append(Diagnostic(f"clang: {said[1] if said else done.stderr.strip()[-300:]}", name))
+    return ClangResult(made, told)
+
+
+def _uninitialised(text: str, name: str, told: list[Diagnostic]) -> str:
+    """The text with the shared variables that clang refuses for their constructors or destructors,
+    such as `__shared__ cuda::barrier<…> b;`, in unions, which have none: nvcc runs none either."""
+    lines = text.splitlines(keepends=True)
+    for d in reversed(told):
+        if (d.message, d.file) != (_SHARED, name):
+            continue
+        line = lines[d.line - 1]
+        head, shared, kind = line[: d.col - 1].rpartition("__shared__")
+        m = _DECLARED.match(line, d.col - 1)
+        if m is not None and shared and kind.strip():
+            made = f"nvir_raw<{kind.strip()}{m[2]}> nvir_{m[1]}; auto &{m[1]} = nvir_{m[1]}.value;"
+            lines[d.line - 1] = f"{head}__shared__ {made}{line[m.end():]}"
+    return "".join(lines)
+
+
+def _line(file: str, number: int, name: str, text: str) -> str:
+    if file != name:
+        try:
+            text = Path(file).read_text("utf-8", "replace")
+        except OSError:
+            return ""
+    lines = text.splitlines()
+    return lines[number - 1] if 0 < number <= len(lines) else ""

@@ -1,0 +1,127 @@
+"""CUDA sources by way of a clang program: what it takes, and who reads a source."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+import nvir
+from nvir import compiler
+from nvir.ir.errors import NvirError, ParseError, Unsupported
+from nvir.toolchain import clang
+from nvir.toolchain.find import available
+
+pytest.importorskip("clang.cindex")
+pytestmark = pytest.mark.skipif(
+    not available("clang++", "CUDA's headers"), reason="no clang or no CUDA headers")
+GOOD = "__global__ void k(float *p) {\n  p[threadIdx.x] = 2.0f;\n}\n"
+
+
+def test_virtual_functions_placement_and_new_run():
+    """What libclang's tree does not show: its reader refuses, clang compiles."""
+    text = """
+    #include <new>
+    struct Shape {
+      int n; __device__ Shape(int n) : n(n) {}
+      virtual __device__ int area() { return n; }
+    };
+    struct Square : Shape { using Shape::Shape; __device__ int area() override { return n * n; } };
+    static __global__ void areas(int *p) {
+      __align__(16) __shared__ char room[16];
+      int *two = new int[2];
+      Shape *s = threadIdx.x ? new (room) Square(5) : new Shape(3);
+      two[1] = s->area();
+      p[threadIdx.x] = two[1];
+      delete[] two;
+    }
+    void run(int *p) { areas<< <1, 2 >> >(p); }
+    """
+    with pytest.raises(NvirError):
+        nvir.compile_cuda(text, front_end="libclang")
+    module = nvir.compile_cuda(text)
+    out = np.zeros(2, np.int32)
+    for thread in (0, 1):  # one thread at a time: both use the room
+        assert [f.name for f in module.kernels] == ["_Z5areasPi"]
+        nvir.launch(module, "_Z5areasPi", 1, thread + 1, [out])
+    np.testing.assert_array_equal(out, [3, 25])
+
+
+def test_shared_objects_with_constructors_are_not_initialised():
+    text = """
+    struct Pair { int a; __device__ Pair() : a(1) {} __device__ ~Pair() { a = 0; } };
+    __global__ void k(int *p) {
+      __shared__ Pair rows[4][2]; __shared__ int plain;
+      rows[3][1].a = 7; plain = 1;
+      p[0] = rows[3][1].a + plain;
+    }
+    """
+    out = np.zeros(1, np.int32)
+    nvir.launch(nvir.compile_cuda(text, front_end="clang"), "_Z1kPi", 1, 1, [out])
+    assert out[0] == 8
+    with pytest.raises(ParseError, match=r":2:\d+: error: initialization is not supp"):
+        nvir.compile_cuda("__global__ void k(int *p) {\n __shared__ int x = 3; *p = x; }\n",
+                          front_end="clang")
+
+
+def test_host_code_as_nvcc_has_it():
+    """min and max of mixed types on the host, the version of nvcc, OpenMP's header."""
+    text = ("#include <omp.h>\n#if __CUDACC_VER_MAJOR__ < 11\n#error\n#endif\n" + GOOD +
+            "long n(long a, unsigned long b)\n"
+            "{ return min(a, 3L) + max(b, a) + omp_get_max_threads(); }\n")
+    assert nvir.compile_cuda(text, front_end="clang").kernels
+
+
+def test_errors_are_told_at_their_place():
+    with pytest.raises(ParseError) as e:
+        nvir.compile_cuda("#include <gone.h>\n" + GOOD.replace("2.0f", "gone"), name="bad.cu")
+    assert str(e.value.errors[0]).startswith("bad.cu:1:10: error: 'gone.h' file not found")
+    with pytest.raises(ParseError, match=r"bad.cu:2:10: error: use of undeclared identifier 'q'"):
+        nvir.compile_cuda("__global__ void k(float *p) {\n  p[0] = q;\n}\n", name="bad.cu")
+    with pytest.raises(ParseError, match="there is no __global__ function"):
+        nvir.compile_cuda("int x;\n", front_end="clang")
+
+
+def test_who_reads(monkeypatch):
+    """nvir's own headers stay the default; what they lack and CUDA brings, clang reads."""
+    asked = []
+    real = clang.clang_ll
+    monkeypatch.setattr(clang, "clang_ll", lambda *a, **k: asked.append(1) or real(*a, **k))
+    nvir.compile_cuda("#include <cuda_fp16.h>\n" + GOOD)
+    assert not asked
+    nvir.compile_cuda("#include <nv/target>\n" + GOOD)
+    assert len(asked) == 1
+    monkeypatch.setenv("NVIR_CLANG", "no-such-clang")
+    assert not available("clang++")
+    nvir.compile_cuda("#include <nv/target>\n" + GOOD)
+    virtual = ("struct V { virtual __device__ int f() { return 1; } };\n"
+               "__global__ void k(int *p) { V v; p[0] = v.f(); }\n")
+    with pytest.raises(Unsupported, match="virtual function"):
+        nvir.compile_cuda(virtual)
+    with pytest.raises(NvirError, match=r"clang.. was not found"):
+        nvir.compile_cuda(GOOD, front_end="clang")
+
+
+def test_fast_math_and_lines():
+    text = "__global__ void k(float *p) {\n  p[0] = p[1] / p[2];\n}\n"
+    exact = nvir.print_ptx(nvir.compile_cuda(text, front_end="clang"))
+    fast = nvir.print_ptx(nvir.compile_cuda(text, front_end="clang", fast_math=True, lines=False))
+    assert "div.rn.f32" in exact
+    assert ".loc" in exact
+    assert "div.approx.ftz.f32" in fast
+    assert ".loc" not in fast
+
+
+def test_folders_of_headers(monkeypatch, tmp_path):
+    for name in ("include/crt/x.h", "include/cccl/cub/cub.cuh", "include/cuda_runtime.h"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    find = importlib.import_module("nvir.toolchain.find")
+    monkeypatch.setattr(find, "_wheel_roots", lambda: [tmp_path])
+    monkeypatch.setattr(find, "_toolkit_roots", list)
+    monkeypatch.setattr(find, "_USUAL", tmp_path / "none")
+    assert find.header_folders() == [tmp_path / "include", tmp_path / "include" / "cccl"]
+    (tmp_path / "include/cuda_runtime.h").unlink()
+    assert find.header_folders() == []
+    assert not compiler._has_clang()
