@@ -25,6 +25,7 @@ ALLOWED = {
     "tune": {"ir", "analysis", "ptx", "sm", "assembler", "passes", "toolchain"},
     "gpu": {"ir", "ptx", "toolchain", "interp"},  # arguments mean what they mean there
     "exec": {"ir", "ptx", "toolchain", "interp", "sm", "assembler", "passes", "tune"},
+    "lsp": {"ir", "analysis", "ptx", "llvm", "sm", "report", "loading"},
     "report": {
         "ir", "analysis", "ptx", "llvm", "interp", "sm", "assembler", "frontend", "passes",
         "documented", "toolchain", "gpu", "tune",

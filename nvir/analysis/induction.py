@@ -24,7 +24,19 @@ from collections.abc import Set as AbstractSet
 import attrs
 
 from nvir.analysis import counting
-from nvir.ir import IMM, Block, Constant, Instruction, Loop, OpKind, Param, SpecialRegister, Value
+from nvir.ir import (
+    IMM,
+    SCALARS,
+    Block,
+    Constant,
+    Instruction,
+    IntType,
+    Loop,
+    OpKind,
+    Param,
+    SpecialRegister,
+    Value,
+)
 from nvir.ir.opcodes.evaluate import fold
 
 TREE = 64  # instructions that a recomputed step is made of, at most
@@ -193,6 +205,8 @@ def _step_of(
     """(previous value, step, bits, is float) of an add, sub or mad with an invariant, or None."""
     f = d.form
     t = f.type
+    if isinstance(d.type, IntType):
+        t = SCALARS.get(f"s{d.type.bits}")
     if f.name == "mad":
         return _step_of_product(d, inside)
     if f.kind is not OpKind.SUM or t is None or len(d.operands) != 2 or "sat" in f.mods:
@@ -327,13 +341,16 @@ def _counted_exit(
     loop: Loop, block: Block, outside: Block, variables: _Variables, loose: bool
 ) -> TripCount | None:
     branch = block.terminator
-    if branch is None or branch.form.name != "bra" or branch.guard is None:
+    if branch is None or branch.form.kind is not OpKind.BRANCH:
+        return None
+    tested = branch.guard or next(iter(branch.operands), None)
+    if tested is None:
         return None
     stays = branch.aux[0] is not outside  # the branch is taken to stay
     holds = branch.form.guard != "!"
-    parts: tuple[Value, ...] = (branch.guard,)
+    parts: tuple[Value, ...] = (tested,)
     if loose and stays and holds:
-        d = _through_copies(branch.guard).definer
+        d = _through_copies(tested).definer
         if d is not None and d.form.name == "and" and d.form.guard is None:
             parts = d.operands
     for p in parts:
@@ -350,7 +367,11 @@ def _counted_test(
     if test is None:
         return None
     setp, flipped = test
-    compare = setp.form.mods[0]
+    t = setp.form.type
+    compare, type, bits = setp.form.mods[0], t.name if t else "", t.bits if t else 0
+    if setp.form.name == "icmp":  # "slt" is .lt on a signed type; ne and eq are as they are
+        compare, bits = compare[-2:], setp.operands[0].type.bits
+        type = f"{'u' if setp.form.mods[0][0] == 'u' else 's'}{bits}"
     goes_on = compare if goes_on_if != flipped else _NEGATED.get(compare, "")
     x, y = setp.operands[0], setp.operands[1]
     tested = variables.tested(x)
@@ -363,15 +384,14 @@ def _counted_test(
     if not is_invariant(y, loop.members) and not (loose and _is_steady(y, loop.members)):
         return None
     variable, tests_update = tested
-    t = setp.form.type
-    if t is None:
+    if not bits:
         return None
     at_bottom = block in loop.latches
-    n = _count(variable, goes_on, t.name, t.bits, y, tests_update)
+    n = _count(variable, goes_on, type, bits, y, tests_update)
     if n is not None:
         n = n + 1 if at_bottom else n
     text = str(n) if n is not None else _expression(variable, goes_on, y, tests_update, at_bottom)
-    return TripCount(n, text, variable, f"{goes_on}.{t.name}", y, tests_update, block, setp)
+    return TripCount(n, text, variable, f"{goes_on}.{type}", y, tests_update, block, setp)
 
 
 _NEGATED = {
@@ -386,7 +406,8 @@ _SWAPPED = {
 
 
 def _comparison(p: Value) -> tuple[Instruction, bool] | None:
-    """The setp that makes a predicate, through `not.pred` and copies, and whether it is negated."""
+    """The setp or icmp that makes a predicate, through `not.pred` and copies, and whether it is
+    negated."""
     flipped = False
     for _ in range(8):
         p = _through_copies(p)
@@ -398,6 +419,8 @@ def _comparison(p: Value) -> tuple[Instruction, bool] | None:
             p = d.operands[0]
             continue
         if d.form.name == "setp" and len(d.operands) == 2 and d.results[0] is p:
+            return d, flipped
+        if d.form.name == "icmp":
             return d, flipped
         return None
     return None

@@ -20,6 +20,7 @@ COMMANDS = {
     "tune": ("nvir.cli.tune", "Candidates for each kernel, judged by real code; the winners."),
     "sweep": ("nvir.cli.sweep", "Kernels of many files under many settings, as a table."),
     "check": ("nvir.cli.check", "What the assembler would refuse of PTX, by line."),
+    "lsp": ("nvir.cli.lsp", "Serve an editor: errors, hovers, hints, symbols of PTX and LLVM."),
     "fmt": ("nvir.cli.fmt", "Lay out PTX, comments and all."),
     "opt": ("nvir.cli.opt", "Run passes and print PTX or IR."),
     "compile": ("nvir.cli.compile", "Compile CUDA C++ or a typed tree to PTX."),

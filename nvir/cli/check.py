@@ -21,28 +21,18 @@ def command(
 ) -> None:
     """Check the PTX in FILE: every error with its line and column. Exits with 1 if there is one.
 
-    Of a CUDA source the strings of `asm` statements are checked, at their places in it.
+    Of a CUDA source the strings of `asm` statements are checked, at their places in it; of LLVM
+    text and nvir's own what cannot be read or breaks a rule.
 
     \b
     Examples:
       nvir check kernel.ptx
       nvir check kernel.ptx --github
     """
-    import sys
-    from pathlib import Path
-
     from nvir.loading import read_bytes
-    from nvir.ptx.check import check
-    from nvir.ptx.inline import check_inline
-    from nvir.report.findings import as_github, as_json, as_sarif, as_text
-    from nvir.sm.profile import PROFILES
+    from nvir.report.findings import as_github, as_json, as_sarif, as_text, find
 
-    source = sys.stdin.buffer.read() if file == "-" else Path(file)
-    if isinstance(source, Path) and source.suffix in (".cu", ".cuh"):
-        text = read_bytes(file).decode("utf-8", "replace")
-        found = check_inline(text, file, arch)
-    else:
-        found = check(source, PROFILES, arch)
+    found = find(read_bytes(file), file, arch)
     styles = {"json": as_json, "sarif": as_sarif, "github": as_github}
     write_output(output, styles.get(style or "", as_text)(file, found))
     if any(d.severity == "error" for _, d in found):

@@ -27,21 +27,48 @@ NEWEST = "sm_100a"  # what statements are checked for unless something else is a
 _HEAD = ".version 9.0\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\n"
 
 
+@attrs.frozen
+class AsmStatement:
+    """The string of an `asm` statement as PTX by itself.
+
+    ptx        a kernel that declares the operands by their constraints and holds the string
+    places     offset in `ptx` -> offset in the source of the character that stands there
+    start, end the string literals in the source
+    operands   the register class of each operand, and where it stands in the source
+    """
+
+    ptx: str
+    places: dict[int, int]
+    start: int
+    end: int
+    operands: tuple[tuple[str, int, int], ...]
+
+    def place(self, offset: int) -> int:
+        """Where in the source a character of `ptx` stands; the string where none does."""
+        return self.places.get(offset, self.start)
+
+
+def asm_statements(text: str, target: str = NEWEST) -> Iterator[AsmStatement]:
+    """The `asm` statements of a CUDA source, in the text's order."""
+    for at in _ASM.finditer(text):
+        if at.group().startswith("asm"):
+            code, places, end = _string(text, at.end())
+            operands = tuple(_operands(text, end))
+            made, where = _kernel(code, places, [c for c, _, _ in operands], target)
+            start = places[0] if places else at.start()
+            yield AsmStatement(made, where, start, end, operands)
+
+
 def check_inline(
     text: str, file: str, arch: str | None = None
 ) -> list[tuple[str, Diagnostic]]:
     """Code and diagnostic of everything found in the `asm` statements, in the text's order."""
     found = []
-    for at in _ASM.finditer(text):
-        if not at.group().startswith("asm"):
-            continue
-        code, places, end = _string(text, at.end())
-        made, where = _kernel(code, places, _operands(text, end), arch or NEWEST)
-        for kind, d in check(made, (), arch):
+    for asm in asm_statements(text, arch or NEWEST):
+        for kind, d in check(asm.ptx, (), arch):
             if d.severity == "error":
-                line_start = sum(len(x) + 1 for x in made.split("\n")[: d.line - 1])
-                place = where.get(line_start + d.col - 1, places[0] if places else at.start())
-                found.append((kind, _placed(d, text, file, place)))
+                line_start = sum(len(x) + 1 for x in asm.ptx.split("\n")[: d.line - 1])
+                found.append((kind, _placed(d, text, file, asm.place(line_start + d.col - 1))))
     return found
 
 
@@ -60,8 +87,8 @@ def _string(text: str, at: int) -> tuple[str, list[int], int]:
     return out, places, at
 
 
-def _operands(text: str, at: int) -> Iterator[str]:
-    """The register class of each operand behind the string."""
+def _operands(text: str, at: int) -> Iterator[tuple[str, int, int]]:
+    """The register class of each operand behind the string, and where it stands."""
     while at < len(text):
         colon = re.compile(r"\s*:").match(text, at)
         if colon is not None:
@@ -70,18 +97,17 @@ def _operands(text: str, at: int) -> Iterator[str]:
         m = _OPERAND.match(text, at)
         if m is None:
             return
-        yield _CLASSES.get(m[2], "")
         depth, at = 1, m.end()
         while depth and at < len(text):
             depth += {"(": 1, ")": -1}.get(text[at], 0)
             at += 1
+        yield _CLASSES.get(m[2], ""), m.start(1) - 1, at
 
 
 def _kernel(
-    code: str, places: list[int], operands: Iterator[str], target: str
+    code: str, places: list[int], classes: list[str], target: str
 ) -> tuple[str, dict[int, int]]:
     """The kernel that is checked, and of each place in it the place in the source."""
-    classes = list(operands)
     out = _HEAD.format(target=target)
     out += "".join(f".reg .{c} %asm{k};\n" for k, c in enumerate(classes) if c) + "{\n"
     where: dict[int, int] = {}

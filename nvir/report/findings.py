@@ -1,13 +1,54 @@
-"""What `nvir check` found, as text, JSON, SARIF or GitHub annotations."""
+"""What `nvir check` finds in a text of any language, as text, JSON, SARIF or GitHub annotations."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 
-from nvir.ir.errors import Diagnostic
+import attrs
+
+from nvir.ir.errors import Diagnostic, ParseError, Unsupported, VerifyError
+from nvir.loading import STDIO, language_of
+from nvir.ptx.check import check
+from nvir.ptx.inline import check_inline
+from nvir.sm.profile import PROFILES
 
 Findings = Sequence[tuple[str, Diagnostic]]
+
+
+def find(data: bytes, file: str, arch: str | None = None) -> Findings:
+    """Code and diagnostic of everything wrong in a text, in the order of the lines.
+
+    The language is that of `nvir.loading.language_of`. Of PTX that is what ptxas would refuse for
+    `arch`, of CUDA C++ the same of its `asm` statements, of LLVM text and nvir's own what cannot
+    be read or breaks a rule of its level.
+    """
+    language = language_of(data, file)
+    shown = "<stdin>" if file == STDIO else file
+    if language == "cu":
+        return check_inline(data.decode("utf-8", "replace"), shown, arch)
+    try:
+        found = check(data, PROFILES, arch) if language == "ptx" else _other(data, language == "ll")
+    except ParseError as e:
+        found = [("syntax", d) for d in e.errors]
+    return [(code, attrs.evolve(d, file=shown)) for code, d in found]
+
+
+def _other(data: bytes, llvm: bool) -> Findings:
+    from nvir.ir.text.parse import parse_ir
+    from nvir.ir.verify import verify
+    from nvir.llvm.reader import read_ll
+
+    try:
+        verify(read_ll(data) if llvm else parse_ir(data))
+    except Unsupported as e:
+        line, _, col = e.where.rpartition(":")
+        line = line.rpartition(":")[2]
+        at = (int(line), int(col)) if line.isdigit() and col.isdigit() else (0, 0)
+        return [("unsupported", Diagnostic(f"unsupported: {e.what}", "", *at, "", "warning"))]
+    except VerifyError as e:
+        return [("invariant", Diagnostic(str(e), "", 0, 0))]
+    return []
 
 
 def as_text(file: str, found: Findings) -> str:

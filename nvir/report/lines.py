@@ -18,7 +18,7 @@ Cost     Linear in the instructions times the registers alive at them.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import attrs
@@ -262,13 +262,25 @@ def explain_values(
             f"({peak.form.spelling})", "", inside, _line_of(peak), _line_of(peak),
             "taken by the operation itself",
         )
-    function = live.function
-    loop_of: dict[Block, Loop] = {}
-    for x in natural_loops(function):
-        for b in x.blocks:
-            loop_of[b] = x
-    assert peak.block is not None
-    inner = loop_of.get(peak.block)
+    inner = _innermost(peak, live)
+    found = held_values(values, peak, live)
+    yield from found
+    rest = estimate.counts.get(peak, 0) - inside - sum(v.registers for v in found)
+    if rest > 0 and inner is not None:
+        at = _line_of(peak)
+        yield LiveValue("(copies)", "", rest, at, at, "in other copies of the unrolled loop")
+
+
+def _innermost(at: Instruction, live: Liveness) -> Loop | None:
+    """The innermost loop around an instruction."""
+    around = [x for x in natural_loops(live.function) if at.block in x.members]
+    return max(around, key=lambda x: x.depth, default=None)
+
+
+def held_values(values: Iterable[Value], at: Instruction, live: Liveness) -> list[LiveValue]:
+    """Registers that are alive at an instruction, and why: the widest first, then those that
+    live longest."""
+    inner = _innermost(at, live)
     seen: set[str] = set()
     found = []
     for v in values:
@@ -280,14 +292,10 @@ def explain_values(
         uses = sorted(_line_of(u) for u in v.users)
         last = uses[-1] if uses else 0
         found.append(LiveValue(
-            v.name or "?", str(v.type), width(v.type), defined, last, _why(v, peak, inner, live),
+            v.name or "?", str(v.type), width(v.type), defined, last, _why(v, at, inner, live),
         ))
     found.sort(key=lambda v: (-v.registers, -(abs(v.last_use - v.defined)), v.name))
-    yield from found
-    rest = estimate.counts.get(peak, 0) - inside - sum(v.registers for v in found)
-    if rest > 0 and inner is not None:
-        at = _line_of(peak)
-        yield LiveValue("(copies)", "", rest, at, at, "in other copies of the unrolled loop")
+    return found
 
 
 def _line_of(i: Instruction) -> int:

@@ -235,3 +235,25 @@ def test_a_step_that_no_value_outside_holds_is_told_apart() -> None:
     assert isinstance(variable.step, Recomputed)
     assert not variable.is_constant_step
     assert [v.name for v in variable.step.factors] == ["%r2", "%r20"]
+
+
+@pytest.mark.parametrize(("test", "count"), [
+    ("icmp slt i32 %j, 16", 8), ("icmp ult i32 %j, 17", 9), ("icmp ne i32 %j, 10", 5),
+    ("icmp sgt i32 16, %j", 8), ("icmp slt i32 %k, 16", None),
+])
+def test_trip_counts_of_llvm_text(test, count):
+    f = nvir.read_ll(f"""define void @f(i32 %k) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+  %j = add i32 %i, 2
+  %c = {test}
+  br i1 %c, label %loop, label %out
+out:
+  ret void
+}}
+""").functions[0]
+    f.analyze_cfg()
+    found = trip_count(f.loops()[0])
+    assert (found.count if found else None) == count

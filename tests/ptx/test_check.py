@@ -215,3 +215,12 @@ def test_assembly_in_a_cuda_source(line, column, part, tmp_path):
     rows = json.loads(run.output)["diagnostics"]
     assert [(r["line"], r["column"]) for r in rows] == ([(5, column)] if column else [])
     assert all(part in r["message"] for r in rows)
+
+
+def test_llvm_text_is_checked_as_such(tmp_path):
+    file = tmp_path / "k.ll"
+    file.write_text("define void @f(i32 %a) {\n  %b = add i64 %a, 1\n  ret void\n}\n")
+    run = CliRunner().invoke(main, ["check", str(file)])
+    assert (run.exit_code, run.output.split(": ")[:2]) == (1, [f"{file}:2:16", "error"])
+    file.write_text(file.read_text().replace("i64", "i32"))
+    assert CliRunner().invoke(main, ["check", str(file)]).exit_code == 0

@@ -1,0 +1,286 @@
+"""The Language Server Protocol over standard input and output: `nvir lsp`.
+
+Each change of a text makes a new `Document`; a short while after the last one its findings are
+published with the version that they are of. Questions are answered on the newest text, in a
+thread, behind the findings of that text, so that an error is told first. An exception in an
+answer is logged to the editor and answered with nothing.
+
+Source   Language Server Protocol 3.17; pygls 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+import nvir
+from nvir.ir import NvirError
+from nvir.loading import SUFFIXES
+from nvir.lsp import answers
+from nvir.lsp.document import Document
+from nvir.lsp.hover import hover
+from nvir.ptx.layout import laid_out
+
+_SUFFIXES = (*SUFFIXES, ".cuh")
+_BY_ID = {"ptx": ".ptx", "llvm": ".ll", "cuda": ".cu", "cuda-cpp": ".cu"}
+PAUSE = 0.12  # seconds without a change before a text is checked
+_WORD = re.compile(r"[%@.\w$:]+")
+_T = TypeVar("_T")
+
+_SYMBOLS = {
+    "kernel": lsp.SymbolKind.Function, "function": lsp.SymbolKind.Method,
+    "variable": lsp.SymbolKind.Variable, "label": lsp.SymbolKind.Key,
+    "loop": lsp.SymbolKind.Namespace, "asm": lsp.SymbolKind.Event,
+}
+_SEVERITIES = {"error": lsp.DiagnosticSeverity.Error, "warning": lsp.DiagnosticSeverity.Warning}
+_MARKS = {
+    "read": lsp.DocumentHighlightKind.Read, "write": lsp.DocumentHighlightKind.Write,
+    "both": lsp.DocumentHighlightKind.Write, "declare": lsp.DocumentHighlightKind.Text,
+}
+
+
+class Server(LanguageServer):
+    """The open documents. `arch` and `hints` are overridden by what the editor sends as
+    initialisation options of these names."""
+
+    def __init__(self, arch: str | None = None, hints: answers.HintStyle = "loops") -> None:
+        super().__init__(
+            "nvir", nvir.__version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental
+        )
+        self.arch, self.hints = arch, hints
+        self.documents: dict[str, Document] = {}
+        self.checks: dict[str, asyncio.Task[None]] = {}
+
+    def configure(self, options: Any) -> None:
+        if isinstance(options, dict):
+            if isinstance(options.get("arch"), str):
+                self.arch = options["arch"]
+            if options.get("hints") in ("loops", "lines", "none"):
+                self.hints = options["hints"]
+
+    def changed(self, uri: str, pause: float = PAUSE) -> None:
+        """Take the newest text of a document, and check it when no other change follows."""
+        old = self.documents.get(uri)
+        text = self.workspace.get_text_document(uri)
+        name = PurePosixPath(unquote(urlsplit(uri).path)).name
+        if not name.endswith(_SUFFIXES):
+            told = _BY_ID.get(text.language_id or "")
+            if told is None:  # of an editor that sends every text, say as "plaintext"
+                return
+            name += told
+        self.documents[uri] = Document(
+            text.source, name, text.version, self.arch, old.facts_by_text if old else None
+        )
+        self.stop(uri)
+        self.checks[uri] = asyncio.ensure_future(self.check(uri, self.documents[uri], pause))
+
+    def stop(self, uri: str) -> None:
+        if (check := self.checks.pop(uri, None)) is not None:
+            check.cancel()
+
+    async def check(self, uri: str, doc: Document, pause: float) -> None:
+        """Publish the findings of a version, unless a newer one came meanwhile."""
+        await asyncio.sleep(pause)
+        try:
+            found = await asyncio.to_thread(doc.findings)
+            rows = [_diagnostic(doc, code, d) for code, d in found]
+        except Exception as e:
+            self.told(e)
+            rows = []
+        if self.documents.get(uri) is doc:
+            self.publish(uri, doc.version, rows)
+
+    def publish(self, uri: str, version: int | None, rows: list[lsp.Diagnostic]) -> None:
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, rows, version))
+
+    def told(self, e: Exception) -> None:
+        kind = lsp.MessageType.Info if isinstance(e, NvirError) else lsp.MessageType.Error
+        self.window_log_message(lsp.LogMessageParams(kind, f"nvir: {type(e).__name__}: {e}"))
+
+    async def answer(self, uri: str, ask: Callable[[Document], _T]) -> _T | None:
+        """What `ask` says of the newest text, behind its findings; None where it fails."""
+        doc = self.documents.get(uri)
+        if doc is None:
+            return None
+        if (check := self.checks.get(uri)) is not None:
+            await asyncio.wait([check])
+        try:
+            return await asyncio.to_thread(ask, doc)
+        except Exception as e:
+            self.told(e)
+            return None
+
+
+def _diagnostic(doc: Document, code: str, d: Any) -> lsp.Diagnostic:
+    """A finding; its range is the word at its place, of one without a line the first line."""
+    starts = doc.lines.starts
+    line = min(max(d.line, 1), len(starts)) - 1
+    start = min(starts[line] + max(d.col, 1) - 1, len(doc.text))
+    word = _WORD.match(doc.text, start)
+    end = word.end() if word is not None else start + 1
+    return lsp.Diagnostic(
+        _range(doc, start, end), d.message, _SEVERITIES.get(d.severity), code, source="nvir"
+    )
+
+
+def _range(doc: Document, start: int, end: int) -> lsp.Range:
+    return lsp.Range(*(lsp.Position(*doc.lines.position(x)) for x in (start, end)))
+
+
+def _offset(doc: Document, at: lsp.Position) -> int:
+    return doc.lines.offset(at.line, at.character)
+
+
+# ------------------------------------------------------------------ answers
+
+
+def _hover(doc: Document, p: lsp.HoverParams) -> lsp.Hover | None:
+    found = hover(doc, _offset(doc, p.position))
+    if found is None:
+        return None
+    text = lsp.MarkupContent(lsp.MarkupKind.Markdown, found[0])
+    return lsp.Hover(text, _range(doc, *found[1]))
+
+
+def _hints(style: answers.HintStyle, doc: Document, p: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+    span = _offset(doc, p.range.start), _offset(doc, p.range.end)
+    out = []
+    for h in answers.hints(doc, span, style):
+        line = doc.lines.position(h.offset)[0]
+        if p.range.start.line <= line <= p.range.end.line:
+            end = doc.lines.position(doc.lines.offset(line, 1 << 30))
+            out.append(lsp.InlayHint(
+                lsp.Position(*end), h.text, padding_left=True, tooltip=h.tip or None
+            ))
+    return out
+
+
+def _symbol(doc: Document, s: answers.SymbolNode) -> lsp.DocumentSymbol:
+    return lsp.DocumentSymbol(
+        s.name, _SYMBOLS[s.kind], _range(doc, *s.whole), _range(doc, *s.name_at),
+        s.detail or None, children=[_symbol(doc, c) for c in s.children],
+    )
+
+
+def _symbols(doc: Document, p: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    return [_symbol(doc, s) for s in answers.symbols(doc)]
+
+
+def _folds(doc: Document, p: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
+    out = []
+    for (start, end), kind in answers.folds(doc):
+        first, last = doc.lines.position(start)[0], doc.lines.position(end)[0]
+        if last > first:
+            out.append(lsp.FoldingRange(first, last, kind=lsp.FoldingRangeKind(kind)))
+    return out
+
+
+def _locations(
+    find: Callable[[Document, int], list[answers.Span]], doc: Document, p: Any
+) -> list[lsp.Location]:
+    spans = find(doc, _offset(doc, p.position))
+    return [lsp.Location(p.text_document.uri, _range(doc, *s)) for s in spans]
+
+
+def _references(doc: Document, p: lsp.ReferenceParams) -> list[lsp.Location]:
+    found = answers.references(doc, _offset(doc, p.position), p.context.include_declaration)
+    return [lsp.Location(p.text_document.uri, _range(doc, *s)) for s, _ in found]
+
+
+def _highlights(doc: Document, p: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
+    found = answers.references(doc, _offset(doc, p.position))
+    return [lsp.DocumentHighlight(_range(doc, *s), _MARKS[role]) for s, role in found]
+
+
+def _prepare_rename(doc: Document, p: lsp.PrepareRenameParams) -> lsp.Range | None:
+    span = answers.renamable(doc, _offset(doc, p.position))
+    return _range(doc, *span) if span is not None else None
+
+
+def _format(doc: Document, p: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
+    if doc.language != "ptx":
+        return None
+    made = laid_out(doc.text)
+    return [] if made == doc.text else [lsp.TextEdit(_range(doc, 0, len(doc.text)), made)]
+
+
+def _rename(doc: Document, p: lsp.RenameParams) -> lsp.WorkspaceEdit | str:
+    try:
+        made = answers.rename(doc, _offset(doc, p.position), p.new_name)
+    except NvirError as e:
+        return str(e)
+    edits = [lsp.TextEdit(_range(doc, *s), text) for s, text in made]
+    name = lsp.OptionalVersionedTextDocumentIdentifier(p.text_document.uri, doc.version)
+    return lsp.WorkspaceEdit(document_changes=[lsp.TextDocumentEdit(name, edits)])
+
+
+_ANSWERS: dict[str, Callable[[Document, Any], Any]] = {
+    lsp.TEXT_DOCUMENT_HOVER: _hover,
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: _symbols,
+    lsp.TEXT_DOCUMENT_FOLDING_RANGE: _folds,
+    lsp.TEXT_DOCUMENT_DEFINITION: functools.partial(_locations, answers.definitions),
+    lsp.TEXT_DOCUMENT_DECLARATION: functools.partial(_locations, answers.declarations),
+    lsp.TEXT_DOCUMENT_REFERENCES: _references,
+    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: _highlights,
+    lsp.TEXT_DOCUMENT_PREPARE_RENAME: _prepare_rename,
+    lsp.TEXT_DOCUMENT_FORMATTING: _format,
+}
+
+
+def _answering(
+    server: Server, ask: Callable[[Document, Any], Any]
+) -> Callable[[Any], Awaitable[Any]]:
+    async def handler(params: Any) -> Any:
+        return await server.answer(params.text_document.uri, lambda doc: ask(doc, params))
+
+    return handler
+
+
+def make_server(arch: str | None = None, hints: answers.HintStyle = "loops") -> Server:
+    """A server that knows what it answers; `start_io()` runs it."""
+    server = Server(arch, hints)
+    for method, ask in _ANSWERS.items():
+        server.feature(method)(_answering(server, ask))
+
+    @server.feature(lsp.INITIALIZE)
+    def _initialise(params: lsp.InitializeParams) -> None:
+        server.configure(params.initialization_options)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    async def _opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        server.changed(params.text_document.uri, 0)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    async def _changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        server.changed(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    async def _closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        server.stop(uri)
+        server.documents.pop(uri, None)
+        server.publish(uri, None, [])
+
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    async def _inlay_hints(params: lsp.InlayHintParams) -> Any:
+        return await server.answer(
+            params.text_document.uri, lambda doc: _hints(server.hints, doc, params)
+        )
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+    async def _renamed(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+        made = await server.answer(params.text_document.uri, lambda doc: _rename(doc, params))
+        if isinstance(made, str):  # an error that the editor shows to whoever asked
+            raise JsonRpcException(made, lsp.LSPErrorCodes.RequestFailed)
+        return made
+
+    return server

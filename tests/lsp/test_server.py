@@ -1,0 +1,150 @@
+"""`nvir lsp` as an editor meets it: a real client speaks to the real process."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pygls", reason="the language server needs pygls (extra lsp)")
+pytest_lsp = pytest.importorskip("pytest_lsp", reason="the client is pytest-lsp (extra test)")
+
+from lsprotocol import types as lsp  # noqa: E402  (behind the skips)
+
+from nvir.lsp.document import Document  # noqa: E402
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+ROOT = Path(__file__).resolve().parents[2]
+SGEMM = (ROOT / "examples/ptx/sgemm.sm_80.ptx").read_text("utf-8")
+URI = "file:///work/sgemm.ptx"
+
+
+@pytest_lsp.fixture(
+    scope="module",
+    config=pytest_lsp.ClientServerConfig(server_command=[sys.executable, "-m", "nvir", "lsp"]),
+)
+async def client(lsp_client: pytest_lsp.LanguageClient):
+    options = {"hints": "loops", "arch": "sm_80"}
+    await lsp_client.initialize_session(lsp.InitializeParams(
+        capabilities=pytest_lsp.client_capabilities("visual-studio-code"),
+        initialization_options=options,
+    ))
+    yield
+    await lsp_client.shutdown_session()
+
+
+async def opened(client, text, uri=URI, language="ptx"):
+    client.text_document_did_open(
+        lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(uri, language, 1, text)))
+    await client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    return client.diagnostics[uri]
+
+
+async def changed(client, text, version, uri=URI):
+    client.text_document_did_change(lsp.DidChangeTextDocumentParams(
+        lsp.VersionedTextDocumentIdentifier(version, uri),
+        [lsp.TextDocumentContentChangeWholeDocument(text)],
+    ))
+
+
+def at(text, word, nth=1, inside=0):
+    k = -1
+    for _ in range(nth):
+        k = text.index(word, k + 1)
+    k += inside
+    return lsp.Position(text.count("\n", 0, k), k - text.rfind("\n", 0, k) - 1)
+
+
+ITSELF = lsp.TextDocumentIdentifier(URI)
+
+
+async def test_a_session(client):
+    assert not await opened(client, SGEMM)
+    found = await client.text_document_hover_async(
+        lsp.HoverParams(ITSELF, at(SGEMM, "fma.rn.f32")))
+    assert "rounded once" in found.contents.value
+    assert "26 registers live before, 24 behind" in found.contents.value
+
+    whole = lsp.Range(lsp.Position(0, 0), lsp.Position(400, 0))
+    hints = await client.text_document_inlay_hint_async(lsp.InlayHintParams(ITSELF, whole))
+    assert [h.label for h in hints][:2] == [
+        "32 registers predicted · live 26", "loop · trip ceil(param_5/16) · live 26"]
+    none = lsp.Range(lsp.Position(0, 0), lsp.Position(3, 0))
+    assert not await client.text_document_inlay_hint_async(lsp.InlayHintParams(ITSELF, none))
+
+    (kernel,) = await client.text_document_document_symbol_async(lsp.DocumentSymbolParams(ITSELF))
+    assert [c.name for c in kernel.children] == ["$L__BB0_2", "$L__BB0_7", "$L__BB0_9"]
+    assert [c.name for c in kernel.children[0].children] == ["$L__BB0_4", "$L__BB0_6"]
+    folds = await client.text_document_folding_range_async(lsp.FoldingRangeParams(ITSELF))
+    assert (89, 177) in [(f.start_line, f.end_line) for f in folds]
+
+    label = at(SGEMM, "bra", inside=6)
+    (there,) = await client.text_document_definition_async(lsp.DefinitionParams(ITSELF, label))
+    assert SGEMM.splitlines()[there.range.start.line].startswith("$L__BB0_")
+    places = await client.text_document_references_async(lsp.ReferenceParams(
+        lsp.ReferenceContext(True), ITSELF, label))
+    assert len(places) == 2
+    made = await client.text_document_rename_async(lsp.RenameParams(ITSELF, label, "$done"))
+    assert {e.new_text for e in made.document_changes[0].edits} == {"$done"}
+    edits = await client.text_document_formatting_async(
+        lsp.DocumentFormattingParams(ITSELF, lsp.FormattingOptions(4, False)))
+    assert edits is not None
+
+
+async def test_errors_follow_the_typing_and_carry_the_version(client):
+    await opened(client, SGEMM)
+    broken = SGEMM.replace("fma.rn.f32", "fma.f32", 1)
+    for version, text in enumerate((SGEMM + "x", SGEMM + "xy", broken), 2):
+        await changed(client, text, version)
+    told = await client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert told.version == 4
+    (told,) = client.diagnostics[URI]  # of the last change alone: those before were typing
+    assert (told.code, told.source, told.range.start) == (
+        "modifiers", "nvir", at(broken, "fma.f32"))
+    assert told.range.end.character == told.range.start.character + len("fma.f32")
+    await changed(client, SGEMM, 5)
+    await client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert not client.diagnostics[URI]
+
+
+async def test_a_refused_name_is_an_error_and_the_server_lives(client):
+    await opened(client, SGEMM)
+    label = at(SGEMM, "bra", inside=6)
+    for name in ("add", "$L__BB0_2", "1x"):
+        with pytest.raises(Exception, match=r"stands for something else|is no name"):
+            await client.text_document_rename_async(lsp.RenameParams(ITSELF, label, name))
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(
+        lsp.TextDocumentItem("file:///notes.txt", "plaintext", 1, "no PTX")))
+    nobody = lsp.TextDocumentIdentifier("file:///nobody.ptx")
+    assert await client.text_document_hover_async(lsp.HoverParams(nobody, label)) is None
+    assert await client.text_document_hover_async(
+        lsp.HoverParams(ITSELF, lsp.Position(99999, 7))) is None
+    assert "file:///notes.txt" not in client.diagnostics
+    assert await client.text_document_hover_async(lsp.HoverParams(ITSELF, label)) is not None
+
+
+async def test_assembly_in_cuda_behind_characters_of_two_units(client):
+    text = '__global__ void k(int *p) { /* 😀 */ asm("mul.s32 %0, %0, 3;" : "+r"(*p)); }\n'
+    (told,) = await opened(client, text, "file:///k.cu", "cuda")
+    assert told.range.start.character == at(text, "mul").character + 1  # the face counts as two
+    assert "one of .hi" in told.message
+
+
+async def test_an_edit_of_five_thousand_lines_is_checked_at_once(client):
+    text = SGEMM + "".join(
+        SGEMM[SGEMM.index(".visible .entry"):].replace("sgemm", f"k{k}") for k in range(26))
+    assert text.count("\n") > 5000
+    assert not await opened(client, text)
+    took = []
+    for version in range(2, 5):
+        start = time.monotonic()
+        await changed(client, text.replace("fma.rn.f32", "fma.f32", version), version)
+        await client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        took.append(time.monotonic() - start)
+        assert len(client.diagnostics[URI]) == version
+    start = time.process_time()
+    Document(text, "k.ptx").findings()
+    assert time.process_time() - start < 0.3  # and 0.12 s of waiting for the next key
+    assert min(took) < 2  # of the wall clock, on a machine that others use
