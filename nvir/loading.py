@@ -35,8 +35,17 @@ def load_as(
     """As `load`, with the language that the text turned out to be in."""
     name = str(path)
     data = read_bytes(name)
-    language = language_of(data, name)
     given = Path(name) if name != STDIO and Path(name).is_file() else data  # pipes end once
+    return load_text(data, name, arch, level=level, given=given)
+
+
+def load_text(
+    data: bytes, name: str, arch: str | None = None, *, level: str | None = None,
+    given: Path | bytes | None = None,
+) -> tuple[Module, Language]:
+    """As `load_as`, of the content of a file of that name; `given` is where it is read from."""
+    given = data if given is None else given
+    language = language_of(data, name)
     if language == "ll":
         from nvir.llvm.reader import read_ll
 

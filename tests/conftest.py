@@ -21,6 +21,7 @@ settings.load_profile("random" if os.environ.get("NVIR_RANDOM") == "1" else "nvi
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the slow campaigns as well")
+    parser.addoption("--browser", action="store_true", help="run the page's tests in a browser")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -30,7 +31,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     )
     not_slow = pytest.mark.skip(reason="a slow campaign: run with --slow")
     no_gpu = pytest.mark.skip(reason="no GPU here")
+    no_browser = pytest.mark.skip(reason="a test in a browser: run with --browser")
     for item in items:
+        if item.get_closest_marker("browser") and not config.getoption("--browser"):
+            item.add_marker(no_browser)
         if missing and item.get_closest_marker("oracle"):
             item.add_marker(no_oracle)
         if item.get_closest_marker("slow") and not config.getoption("--slow"):

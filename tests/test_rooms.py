@@ -31,6 +31,9 @@ ALLOWED = {
         "documented", "toolchain", "gpu", "tune",
         "loading",  # a file of any language, above the rooms that read them
     },
+    "explore": {
+        "ir", "analysis", "ptx", "sm", "report", "tune", "loading",
+    },
 }
 
 

@@ -17,6 +17,7 @@ import nvir
 COMMANDS = {
     "report": ("nvir.cli.report", "Loops, registers and occupancy of each kernel."),
     "explain": ("nvir.cli.explain", "One page about a loop: decisions, knobs, unroll factors."),
+    "explore": ("nvir.cli.explore", "A page: source, PTX, machine code linked; what-ifs, edits."),
     "tune": ("nvir.cli.tune", "Candidates for each kernel, judged by real code; the winners."),
     "sweep": ("nvir.cli.sweep", "Kernels of many files under many settings, as a table."),
     "check": ("nvir.cli.check", "What the assembler would refuse of PTX, by line."),

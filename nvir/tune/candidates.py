@@ -15,7 +15,7 @@ Cost    a copy of the kernel and a clean-up of it: about 8 µs an instruction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import attrs
 
@@ -125,6 +125,15 @@ def loop_settings(loop: Loop, trips: int | None, most: int | None) -> Iterator[L
     yield from (attrs.evolve(s, apart=True) for s in APART if s.unroll is None or s.unroll in wide)
     yield from (LoopSetting(None, d) for d in DEPTHS)
     yield from (LoopSetting(f, d) for f, d in BOTH if f in wide)
+
+
+def together(settings: Iterable[LoopSetting]) -> Iterator[LoopSetting]:
+    """Of a loop's settings each factor with each depth; versions apart as they are."""
+    found = list(settings)
+    yield from (s for s in found if s.apart)
+    depths = sorted({0, *(s.depth for s in found if not s.apart)})
+    for s in (LoopSetting(), *(s for s in found if not (s.apart or s.depth))):
+        yield from (attrs.evolve(s, depth=d) for d in depths if d or s != LoopSetting())
 
 
 def changed(

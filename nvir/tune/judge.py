@@ -38,15 +38,25 @@ class Cycles(NamedTuple):
     full: float
 
 
-def body_cycles(
-    body: MachineBody, profile: Profile, weights: RunWeights, warps: float, level: str
-) -> Cycles:
-    """The cycles of a body; `warps` on a sub-partition, `level` where global loads hit."""
+class KernelTime(NamedTuple):
+    """A warp's cycles and what it keeps pipes busy, each by the innermost loop's header, or -1."""
+
+    spent: dict[int, float]
+    busy: dict[int, float]
+
+    def cycles(self, warps: float) -> Cycles:
+        """Of so many warps on a sub-partition."""
+        full = sum(max(n / max(warps, 0.25), self.busy[k]) for k, n in self.spent.items())
+        return Cycles(sum(self.spent.values()), full)
+
+
+def kernel_time(
+    body: MachineBody, profile: Profile, weights: RunWeights, level: str
+) -> KernelTime:
+    """The time of a body; `level` is where global loads hit."""
     walk = _Walk(body, profile, weights, level)
     walk.region(None, 1.0)
-    spent, busy = walk.spent, walk.busy
-    full = sum(max(spent[k] / max(warps, 0.25), busy[k]) for k in spent)
-    return Cycles(sum(spent.values()), full)
+    return KernelTime(walk.spent, walk.busy)
 
 
 class _Walk:

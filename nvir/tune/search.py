@@ -39,8 +39,9 @@ from nvir.tune.candidates import (
     known_trips,
     loop_settings,
     most_trips,
+    together,
 )
-from nvir.tune.judge import Cycles, body_cycles
+from nvir.tune.judge import Cycles, KernelTime, kernel_time
 from nvir.tune.weights import KernelLoop, executed, infer, kernel_loops, once, weights
 
 WORSE = 1.03
@@ -56,8 +57,8 @@ JudgeName = Literal["sass", "model"]
 
 @attrs.frozen(eq=False)
 class Judged:
-    """A candidate as it was found. `is_pareto`: none is as good in both figures and better in
-    one."""
+    """A candidate as it was found, with the time of its parts and its bytes of static shared
+    memory. `is_pareto`: none is as good in both figures and better in one."""
 
     id: int
     settings: Choices
@@ -65,6 +66,8 @@ class Judged:
     spill_bytes: int
     blocks_per_sm: int
     cycles: Cycles
+    time: KernelTime
+    shared: int
     is_pareto: bool = False
 
 
@@ -102,7 +105,8 @@ class Tuning:
 @attrs.frozen
 class Launches:
     """What is known of the runs: threads a block, bytes of dynamic shared memory, trip counts by
-    header (or KERNEL:HEADER), and where loads hit. `loop`: the only one that is changed."""
+    header (or KERNEL:HEADER), and where loads hit. `loop`: the only one that is changed; with
+    `every` at each factor together with each depth, and with launch bounds at each factor."""
 
     block: int | None = None
     dynamic_smem: int = 0
@@ -110,6 +114,7 @@ class Launches:
     level: str = "l2"
     launch_bounds: bool = True
     loop: str = ""
+    every: bool = False
 
 
 def tune(
@@ -216,7 +221,9 @@ class _Search:
         chosen = [x for x in self.found.loops if self.request.loop in ("", x.name)]
         for x in sorted(chosen, key=_work, reverse=True)[:LOOPS]:
             counts = self.known.get(x.name), self.most.get(x.name)
-            for choice in (Choices(((x.name, s),)) for s in loop_settings(loops[x.name], *counts)):
+            settings = loop_settings(loops[x.name], *counts)
+            for s in together(settings) if self.request.every else settings:
+                choice = Choices(((x.name, s),))
                 if room >= size:
                     room -= self._add(choice)
                 else:
@@ -246,7 +253,9 @@ class _Search:
             sets.append(Choices(tuple(loops)))
             self._add(sets[-1])
         if self.request.launch_bounds:
-            for settings in dict.fromkeys((AS_IT_IS, *sets[-1:], *sets[1:2])):
+            plain = (c.settings for c in self.found.candidates if self.request.every
+                     and not any(s.depth or s.apart for _, s in c.settings.loops))
+            for settings in dict.fromkeys((AS_IT_IS, *sets[-1:], *sets[1:2], *plain)):
                 for launch in self._launches(base):
                     self._add(attrs.evolve(settings, launch=launch))
 
@@ -311,9 +320,10 @@ class _Search:
                 self.found.refused.append((settings, "how often its loops run cannot be told"))
                 continue
             self.runs = self.runs or runs
-            cycles = body_cycles(c.body, self.profile, w, warps, self.request.level)
+            time = kernel_time(c.body, self.profile, w, self.request.level)
             self.found.candidates.append(Judged(
-                len(self.found.candidates), settings, c.registers, c.spill_bytes, blocks, cycles
+                len(self.found.candidates), settings, c.registers, c.spill_bytes, blocks,
+                time.cycles(warps), time, c.shared,
             ))
 
     def _agrees(self, runs: Mapping[str, float]) -> bool:

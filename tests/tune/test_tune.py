@@ -22,7 +22,7 @@ from nvir.tune.candidates import (
     loop_settings,
     most_trips,
 )
-from nvir.tune.judge import body_cycles
+from nvir.tune.judge import kernel_time
 from nvir.tune.search import WORSE, Launches, tune, tuned
 from nvir.tune.weights import RunWeights, kernel_loops, once, weights
 from tests.equivalence import same_behaviour
@@ -149,7 +149,7 @@ def test_one_warp_alone_takes_the_latency_of_its_loads_and_unrolling_hides_it():
     (rolled, wide), k = codes(UNKNOWN, [LoopSetting(1), LoopSetting(8)])
     loops, single = kernel_loops(k, {"LOOP": 1000}, {}, {}), once(rolled.body, SM_80)
     near, far = (
-        [body_cycles(c.body, SM_80, weights(c.body, loops, single, SM_80), 16, level).one_warp
+        [kernel_time(c.body, SM_80, weights(c.body, loops, single, SM_80), level).cycles(1).one_warp
          for c in (rolled, wide)] for level in ("l1", "dram")
     )
     assert far[0] > 290_000
@@ -162,7 +162,8 @@ def test_full_occupancy_costs_what_issue_slots_and_latency_leave():
     (rolled,), k = codes(UNKNOWN, [LoopSetting(1)])
     w = weights(rolled.body, kernel_loops(k, {"LOOP": 1000}, {}, {}), once(rolled.body, SM_80),
                 SM_80)
-    one, many, endless = (body_cycles(rolled.body, SM_80, w, n, "l2") for n in (1, 4, 10_000))
+    time = kernel_time(rolled.body, SM_80, w, "l2")
+    one, many, endless = map(time.cycles, (1, 4, 10_000))
     assert one.full == pytest.approx(one.one_warp)
     assert many.full == pytest.approx(one.one_warp / 4, rel=0.01)
     assert 6000 <= endless.full < many.full  # six instructions an iteration
@@ -188,8 +189,8 @@ def test_what_is_taken_makes_no_figure_worse_and_is_what_was_judged():
 def test_code_of_no_instruction_costs_nothing():
     from nvir.sm.body import MachineBody
 
-    assert body_cycles(MachineBody("k", "sm_80", [], source="model"), SM_80, RunWeights({}, {}), 4,
-                       "l2").full == 0
+    body = MachineBody("k", "sm_80", [], source="model")
+    assert kernel_time(body, SM_80, RunWeights({}, {}), "l2").cycles(4).full == 0
 
 
 def test_advice_says_what_to_write_and_where():

@@ -1,0 +1,96 @@
+"""`nvir explore`: a file as a page, with figures and what-ifs beside its lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from nvir.cli.common import arch_option, fail, progress, reports_errors, write_output
+from nvir.ir.errors import NvirError
+from nvir.loading import STDIO, read_bytes
+
+
+@click.command("explore")
+@click.argument("file")
+@arch_option
+@click.option("--export", "export", metavar="PAGE.html",
+              help="Write one file that needs no server and no network, and end.")
+@click.option("--against", metavar="FILE", help="An older version of FILE, to show what changed.")
+@click.option("--kernel", "kernels", metavar="NAME", multiple=True,
+              help="With --export: only these functions; may be repeated.")
+@click.option("--block", type=click.IntRange(1, 1024), metavar="THREADS",
+              help="Threads a block; .reqntid or .maxntid by default, else 256.")
+@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
+              help="Dynamic shared memory at launch.")
+@click.option("--source-root", metavar="FOLDER", multiple=True,
+              type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="Where source files lie, beside the folder of FILE.")
+@click.option("--model", is_flag=True, help="Show predictions alone, though ptxas is there.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0,
+              help="Port on 127.0.0.1; any free one by default.")
+@click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.")
+@reports_errors
+def command(
+    file: str, arch: str | None, export: str | None, against: str | None,
+    kernels: tuple[str, ...], block: int | None, dynamic_smem: int,
+    source_root: tuple[Path, ...], model: bool, port: int, opens: bool,
+) -> None:
+    """Show FILE as a page: source, PTX and machine code side by side, linked by line, with live
+    registers, loops and what each compiler did with them, what-ifs, a timeline and the CFG.
+
+    FILE is PTX, CUDA C++ or LLVM text. Edits in the page are analysed as one types. The page is for
+    this machine alone: the server listens on 127.0.0.1 and wants the token of the printed address.
+
+    \b
+    Examples:
+      nvir explore kernel.ptx
+      nvir explore kernel.ptx --against old.ptx
+      nvir explore kernel.cu --arch sm_90 --export kernel.html
+    """
+    from nvir.explore.data import Options, Version, everything
+
+    if kernels and export is None:
+        raise click.UsageError("--kernel goes with --export")
+    text = _text(file)
+    folder = () if file == STDIO else (Path(file).parent,)
+    options = Options(arch, block, dynamic_smem, (*folder, *source_root), model)
+    name = "standard input" if file == STDIO else file
+    if export is None:
+        other = None if against is None else (_text(against), against)
+        try:
+            from nvir.explore.server import serve
+        except ImportError:
+            raise NvirError("nvir explore needs pip install 'nvir[explore]'; "
+                            "--export needs nothing") from None
+
+        def ready(url: str) -> None:
+            click.echo(f"{url}\nCtrl-C ends it")
+            if opens:
+                click.launch(url)
+
+        serve(text, name, options, port=port, other=other, ready=ready)
+        return
+    from nvir.explore.export import page
+    from nvir.report.names import named
+
+    version = Version(text, name, options)
+    if version.broken:
+        for d in version.broken:
+            click.echo(str(d), err=True)
+        fail(NvirError(f"{file}: cannot be read"))
+    names = [f.name for f in version.predicted.functions]
+    wanted = [n for k in kernels for n in named(k, names)]
+    if kernels and not wanted:
+        raise click.UsageError(f"no function {kernels[0]!r} in {file}")
+    older = Version(_text(against), against, options) if against is not None else None
+    with progress("answers") as tell:
+        made = []
+        for n, row in enumerate(everything(version, older, wanted)):
+            made.append(row)
+            tell(n + 1, len(made))
+    write_output(export, page(made))
+
+
+def _text(file: str) -> str:
+    return read_bytes(file).decode("utf-8", "replace")

@@ -1,0 +1,181 @@
+"""The page on this machine alone: static files for whoever asks, data for who has the token.
+
+The server listens on 127.0.0.1 and answers only requests that name it so, which keeps out a foreign
+name that was led to this address. Data is given to requests that carry the random token of this
+run in a header: a page of another origin does not know it and could not send the header without
+being asked first, which is refused. Texts are limited in size, answers in time (`worker`).
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import socket
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nvir.explore.data import Options
+from nvir.explore.export import STATIC
+from nvir.explore.worker import Worker
+from nvir.ir.errors import NvirError
+
+LARGEST = 8 << 20  # bytes of a request
+KEPT = 16  # texts that the server remembers by their numbers
+QUICK, LONG = 20.0, 120.0  # seconds for an edit, and for what ptxas and the search take
+# what is asked for → its arguments from the request, and whether the second process makes it
+QUESTIONS: dict[str, tuple[tuple[str, ...], bool]] = {
+    "summary": (("real",), False), "kernel": (("kernel", "real"), False),
+    "loop": (("kernel", "loop"), True), "what_if": (("kernel", "loop", "real"), True),
+    "against": ((), True),
+}
+
+
+def application(
+    text: str, name: str, options: Options, token: str, port: int,
+    other: tuple[str, str] | None = None,
+) -> Starlette:
+    """The server of one file. `other` is the text and the name of a version to compare with."""
+    quick, long = Worker(QUICK), Worker(LONG)
+    texts: OrderedDict[int, str] = OrderedDict({0: text})
+    numbers = iter(range(1, 1 << 62))
+
+    async def page(request: Request) -> Response:
+        nonce = secrets.token_urlsafe(16)
+        html = (STATIC / "index.html").read_text("utf-8").replace("NONCE", nonce)
+        return Response(html, media_type="text/html", headers={"Content-Security-Policy": (
+            "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+            f"style-src 'self' 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; "
+            "frame-ancestors 'none'"
+        )})
+
+    async def data(request: Request) -> Response:
+        given = request.headers.get("x-nvir-token", "")
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), token.encode()):
+            return JSONResponse({"error": "wrong token"}, 403)
+        try:
+            ask = await _body(request)
+            row = QUESTIONS[ask["what"]]
+            if "text" in ask:
+                ask["version"] = next(numbers)
+                texts[ask["version"]] = str(ask["text"])
+                while len(texts) > KEPT:
+                    texts.popitem(last=False)
+                    texts[0] = text
+            at = ask.get("version", 0)
+            args = [_typed(key, ask.get(key)) for key in row[0]]
+            job = {"what": ask["what"], "args": args, "text": texts[at], "name": name,
+                   "options": options}
+        except NvirError as e:
+            return JSONResponse({"error": str(e)}, 413)
+        except (KeyError, TypeError, ValueError):
+            return JSONResponse({"error": "the request cannot be read"}, 400)
+        if ask["what"] == "against":
+            job["other"] = other or (text, name)
+        slow = row[1] or bool(ask.get("real"))
+        made = await (long if slow else quick).ask(job)
+        return JSONResponse({"version": at, "other": other is not None} | made)
+
+    @asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        quick.start()
+        long.start()
+        yield
+        quick.stop()
+        long.stop()
+
+    routes = [
+        Route("/", page), Route("/data", data, methods=["POST"]),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    app = Starlette(routes=routes, lifespan=life)
+    hosts = frozenset((f"127.0.0.1:{port}", f"localhost:{port}"))
+    app.add_middleware(OwnRequests, hosts=hosts)
+    return app
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    out = bytearray()
+    try:
+        async for part in request.stream():
+            out += part
+            if len(out) > LARGEST:
+                raise NvirError(f"the text is larger than {LARGEST >> 20} MiB")
+    except ClientDisconnect:
+        raise ValueError from None
+    found = json.loads(out)
+    if not isinstance(found, dict):
+        raise TypeError
+    return found
+
+
+def _typed(key: str, value: Any) -> Any:
+    return bool(value) if key == "real" else str(value or "")
+
+
+class OwnRequests:
+    """Refuses requests under another name of this machine and those of another origin."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
+        self.app, self.hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
+        origin = headers.get("origin")
+        if headers.get("host") not in self.hosts or (
+            origin is not None and origin.removeprefix("http://") not in self.hosts
+        ):
+            await JSONResponse({"error": "not this server"}, 403)(scope, receive, send)
+            return
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *_HEADERS]
+            await send(message)
+
+        await self.app(scope, receive, sent)
+
+
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"), (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+]
+
+
+def serve(
+    text: str, name: str, options: Options, *, port: int = 0,
+    other: tuple[str, str] | None = None, ready: Any = print,
+) -> None:
+    """Serve a file until an interrupt; `ready` is called with the page's address.
+
+    Raises NvirError where the port is taken.
+    """
+    import uvicorn
+
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as e:
+        raise NvirError(f"port {port}: {e.strerror or e}") from None
+    port = listener.getsockname()[1]
+    token = secrets.token_urlsafe(24)
+    app = application(text, name, options, token, port, other)
+    listener.listen(64)
+    ready(f"http://127.0.0.1:{port}/#token={token}")
+    config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False,
+                            timeout_graceful_shutdown=1)
+    uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,129 @@
+// @ts-check
+/**
+ * Where answers come from (the server, or the page itself where it was exported), and the page's
+ * state, which is kept in the address.
+ */
+
+/** @typedef {Record<string, any>} Answer */
+
+const EMBEDDED = document.getElementById("answers");
+/** @type {Record<string, Answer> | null} */
+const ANSWERS = EMBEDDED ? JSON.parse(EMBEDDED.textContent ?? "{}") : null;
+export const IS_EXPORTED = ANSWERS !== null;
+/** Which text the server is asked about; 0 is the file as it was opened. */
+let version = 0;
+/** @type {Map<string, Promise<Answer>>} */
+let known = new Map();
+
+/** The state of the page: what is chosen, by name. */
+export const state = new Map(new URLSearchParams(location.hash.slice(1)));
+const TOKEN = state.get("token") ?? sessionStorageGet("nvir-token") ?? "";
+state.delete("token");
+
+/** @param {string} key */
+function sessionStorageGet(key) {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return null; // a file opened from disk has none
+  }
+}
+
+/** Write the state to the address, without a step in the history. */
+export function keepState() {
+  if (!IS_EXPORTED && TOKEN) sessionStorage.setItem("nvir-token", TOKEN);
+  const text = new URLSearchParams([...state].filter(([, v]) => v !== "")).toString();
+  history.replaceState(null, "", `#${text}`);
+}
+
+/**
+ * @param {string} key
+ * @param {string | number} value
+ */
+export function setState(key, value) {
+  state.set(key, String(value));
+  keepState();
+}
+
+/**
+ * Ask for something about a function or a loop. An answer with `error` says why there is none.
+ * @param {string} what
+ * @param {{kernel?: string, loop?: string, real?: boolean}} [about]
+ * @returns {Promise<Answer>}
+ */
+export function ask(what, about = {}) {
+  if (ANSWERS) return Promise.resolve(embedded(what, about));
+  const key = JSON.stringify([what, about]);
+  const found = known.get(key);
+  if (found) return found;
+  const made = post({ what, version, ...about });
+  known.set(key, made);
+  const mine = known;
+  made.then((answer) => answer.error && mine.delete(key));
+  return made;
+}
+
+/**
+ * Have an edited text analysed: the summary of the new version, about which is asked from then on.
+ * @param {string} text
+ */
+export async function edit(text) {
+  const made = await post({ what: "summary", text });
+  if (made.version !== undefined && made.kernels?.length) {
+    version = made.version;
+    known = new Map();
+  }
+  return made;
+}
+
+/**
+ * @param {Answer} body
+ * @returns {Promise<Answer>}
+ */
+async function post(body) {
+  try {
+    const made = await fetch("/data", {
+      method: "POST", body: JSON.stringify(body),
+      headers: { "content-type": "application/json", "x-nvir-token": TOKEN },
+    });
+    if (made.status === 403) return { error: "Open the address that nvir explore printed: it has the token." };
+    return await made.json();
+  } catch {
+    return { error: "The server does not answer; nvir explore may have ended." };
+  }
+}
+
+/**
+ * @param {string} what
+ * @param {{kernel?: string, loop?: string}} about
+ */
+function embedded(what, { kernel, loop }) {
+  const parts = [what, kernel, what === "what_if" ? loop ?? "" : loop];
+  const key = parts.filter((x) => x !== undefined).join(" ");
+  return /** @type {Record<string, Answer>} */ (ANSWERS)[key] ?? {
+    error: "Not in this exported page; nvir explore shows it, or an export with --kernel.",
+  };
+}
+
+/**
+ * An element with attributes and children; texts are texts, never markup.
+ * @param {string} tag
+ * @param {Record<string, any>} [attributes] `onclick` and the like are listeners
+ * @param {...(Node | string | number | null | undefined | false)} children
+ * @returns {HTMLElement}
+ */
+export function h(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value === true) made.setAttribute(key, "");
+    else if (value !== false && value != null) made.setAttribute(key, String(value));
+  }
+  made.append(...children.filter((c) => c != null && c !== false).map((c) => (c instanceof Node ? c : String(c))));
+  return made;
+}
+
+/** @param {string} id */
+export function $(id) {
+  return /** @type {HTMLElement} */ (document.getElementById(id));
+}

@@ -1,0 +1,252 @@
+"""The page in a real browser: the system's Chromium, driven by playwright.
+
+Run by `pytest --browser tests/explore`, a step of its own; where playwright or a Chromium lacks,
+each test is skipped and says which.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from nvir.explore.data import Options, Version, everything
+from nvir.explore.export import page as exported
+from tests.explore.pages import LOOP, NASTY, SGEMM, version
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="no playwright: pip install 'nvir[test-browser]'"
+)
+pytest.importorskip("uvicorn", reason="needs pip install 'nvir[explore]'")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium among the system's packages"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as p:
+        made = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def address():
+    """The address that `nvir explore` prints."""
+    command = [sys.executable, "-m", "nvir", "explore", str(SGEMM), "--no-open", "--model"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                               env=os.environ | {"PYTHONUNBUFFERED": "1"})
+    assert process.stdout is not None
+    yield process.stdout.readline().strip()
+    process.terminate()
+    process.wait(10)
+
+
+class Opened:
+    """A page that counts what a user does, and every request and error."""
+
+    def __init__(self, browser, url, **options):
+        self.context = browser.new_context(viewport={"width": 1440, "height": 900}, **options)
+        self.page = self.context.new_page()
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.actions = 0
+        self.page.on("request", lambda r: self.requests.append(r.url))
+        self.page.on("pageerror", lambda e: self.errors.append(str(e)))
+        self.page.on("console", lambda m: m.type == "error" and self.errors.append(m.text))
+        self.page.goto(url)
+        self.page.wait_for_selector("body[data-ready]")
+
+    def click(self, selector):
+        self.actions += 1
+        self.page.click(selector)
+
+    def slide(self, name, value):
+        """Move a slider as the arrow keys do: an action a step."""
+        self.page.focus(f"#slide-{name}")
+        while self.page.inner_text(f"label:has(#slide-{name}) output") != value:
+            self.actions += 1
+            self.page.keyboard.press("ArrowRight")
+            assert self.actions < 30
+
+    def linked(self, pane):
+        return [x.inner_text() for x in self.page.query_selector_all(f"#{pane} .linked")]
+
+    def state(self):
+        return self.page.evaluate("location.hash")
+
+
+@pytest.fixture
+def opened(browser, address):
+    made = Opened(browser, address)
+    yield made
+    assert not made.errors
+    host = address.split("/#")[0]
+    assert all(r.startswith((host, "data:")) for r in made.requests)
+    made.context.close()
+
+
+@pytest.fixture
+def file(browser, tmp_path):
+    """An exported page, opened from disk with the network off."""
+    def open_(v: Version, fragment: str = "", **options) -> Opened:
+        path = tmp_path / "page.html"
+        path.write_text(exported(everything(v)), "utf-8")
+        return Opened(browser, f"{path.as_uri()}{fragment}", offline=True, **options)
+
+    return open_
+
+
+def test_lines_are_linked_both_ways(opened):
+    p = opened.page
+    opened.click("#source .cm-line:has-text('sum += a_tile')")
+    assert any("fma.rn.f32" in t for t in opened.linked("ptx"))
+    opened.click("#ptx .cm-line:has-text('bar.sync') >> nth=0")
+    p.wait_for_function("document.querySelector('#source .linked')?.innerText.includes('sync')")
+    assert "line=117" in opened.state()
+    assert "token" not in opened.state()
+
+
+def test_the_line_that_costs_the_registers_of_the_peak_is_one_click_away(opened):
+    opened.click("#peak")
+    opened.page.wait_for_selector("#live")
+    k = version().kernel("sgemm")
+    assert f"line {k['peak']['line']}" in opened.page.inner_text("#view h3")
+    shown = opened.page.inner_text("#live")
+    assert all(v["name"] in shown and v["why"] in shown for v in k["peak"]["values"])
+    assert opened.actions < 10
+
+
+def test_what_to_write_to_have_the_loop_unrolled_and_its_cost(opened):
+    opened.click("#tab-whatif")
+    opened.page.wait_for_selector("#result .figures")
+    opened.slide("unroll", "×4")
+    assert "#pragma unroll 4 at sgemm.cu:22" in opened.page.inner_text("#result")
+    found = next(c for c in version().what_if("sgemm", LOOP)["candidates"]
+                 if list(c["settings"]["loops"].values()) == [
+                     {"unroll": 4, "depth": 0, "free": False, "apart": False}]
+                 and not c["settings"]["launch"])
+    shown = opened.page.inner_text("#result").replace(",", "")
+    assert f"{found['registers']} registers" in re.sub(r"\s+", " ", shown)
+    assert f"{found['cycles']['one_warp']:g}" in shown
+    assert "predicted" in shown
+    assert opened.actions < 10
+
+
+def test_a_smaller_block_changes_the_table_at_once(opened):
+    opened.click("#tab-whatif")
+    opened.page.wait_for_selector("#result .figures")
+    before = opened.page.inner_text("#candidates")
+    asked = len(opened.requests)
+    opened.page.focus("#slide-block")
+    opened.page.keyboard.press("Home")
+    assert opened.page.inner_text("#candidates") != before
+    assert len(opened.requests) == asked
+    assert "block=32" in opened.state()
+
+
+def test_an_edit_is_analysed_and_an_error_underlined(opened):
+    p = opened.page
+    p.click("#ptx .cm-line:has-text('bar.sync') >> nth=0")
+    p.keyboard.press("Home")
+    p.keyboard.type("add.f32 %f1, %f1, %f1; ")
+    p.wait_for_selector("#status:has-text('analysed in')")
+    assert "130 instructions" in p.inner_text("#figures")
+    p.keyboard.type("add.q32 %f1, %f1, %f1; ")
+    p.wait_for_selector("#ptx .cm-lintRange-error")
+    assert "Problems (" in p.inner_text("#tab-problems")
+    p.click("#tab-problems")
+    assert re.search(r"117:\d+ error", p.inner_text("#view"))
+    p.click("#tab-diff")
+    p.wait_for_selector("#view:has-text('instructions')")
+
+
+def test_the_state_is_in_the_address(browser, address):
+    base = address.split("#")[0]
+    one = Opened(browser, f"{address}&tab=whatif&unroll=8&block=64")
+    one.page.wait_for_selector("#result .figures")
+    assert one.page.inner_text("label:has(#slide-unroll) output") == "×8"
+    assert one.page.inner_text("label:has(#slide-block) output") == "64"
+    one.context.close()
+    other = browser.new_page()
+    other.goto(base)  # without the token there is nothing
+    other.wait_for_selector("#notice:not([hidden])")
+    assert "sgemm" not in other.content()
+    other.close()
+
+
+def test_the_keyboard_reaches_everything(opened):
+    p = opened.page
+    p.keyboard.press("Alt+3")
+    p.wait_for_selector("#result .figures")
+    assert p.evaluate("document.activeElement.id") == "tab-whatif"
+    p.keyboard.press("ArrowRight")
+    p.wait_for_selector("#cycle")
+    p.keyboard.press("Alt+p")
+    p.wait_for_selector("#live")
+    p.keyboard.press("Alt+h")
+    assert p.is_visible("dialog[open] kbd >> nth=0")
+    p.keyboard.press("Escape")
+    roles = p.evaluate("[...document.querySelectorAll('[role]')].map(x => x.role)")
+    assert {"tablist", "tab", "tabpanel", "status"} <= set(roles)
+    unnamed = p.evaluate("""[...document.querySelectorAll('button, select, input')].filter(x =>
+        !(x.textContent.trim() || x.ariaLabel || x.labels?.length)).length""")
+    assert unnamed == 0
+
+
+def test_the_timeline_can_be_scrubbed(opened):
+    p = opened.page
+    p.click("#tab-schedule")
+    p.wait_for_selector("#cycle")
+    before = p.inner_text(".issues")
+    p.focus("#cycle")
+    p.keyboard.press("End")
+    assert p.inner_text(".issues") != before
+    assert "cycle=" in opened.state()
+
+
+def test_the_exported_page_works_without_a_network(file):
+    one = file(version(), "#tab=whatif&unroll=4")
+    p = one.page
+    p.wait_for_selector("#result .figures")
+    assert "#pragma unroll 4" in p.inner_text("#result")
+    before = p.inner_text("#result")
+    p.focus("#slide-unroll")
+    p.keyboard.press("ArrowRight")
+    assert p.inner_text("#result") != before
+    for tab in ("loops", "registers", "schedule", "flow"):
+        p.click(f"#tab-{tab}")
+        p.wait_for_function("!document.querySelector('#view [aria-busy]')")
+        assert len(p.inner_text("#view")) > 100 or tab == "flow"
+    assert len(one.requests) == 1 + sum(r.startswith("data:") for r in one.requests)
+    assert not one.errors
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1024, "light"), (1920, "dark")])
+def test_nothing_is_cut_off(file, width, scheme):
+    one = file(version(), color_scheme=scheme)
+    p = one.page
+    p.set_viewport_size({"width": width, "height": 900})
+    for tab in ("loops", "registers", "whatif", "schedule", "flow", "problems"):
+        p.click(f"#tab-{tab}")
+        p.wait_for_function("!document.querySelector('#view [aria-busy]')")
+        assert p.evaluate("document.documentElement.scrollWidth") <= width
+    dark = p.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (dark == "rgb(20, 23, 27)") == (scheme == "dark")
+
+
+def test_markup_in_names_is_inert(file):
+    one = file(Version(NASTY, "<b id=owned>.ptx", Options(model=True)))
+    for tab in ("loops", "registers", "whatif", "schedule", "flow", "problems"):
+        one.page.click(f"#tab-{tab}")
+        one.page.wait_for_function("!document.querySelector('#view [aria-busy]')")
+    assert one.page.query_selector("#owned, img") is None
+    assert one.page.title().startswith("<b id=owned>.ptx")
+    assert not one.errors

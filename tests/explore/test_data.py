@@ -1,0 +1,136 @@
+"""The figures of the page are those of the commands; the exported file holds no foreign markup."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from nvir.cli import main
+from nvir.explore.data import BLOCKS, Options, Version, everything
+from nvir.explore.export import embedded, page
+from tests.explore.pages import EXAMPLES, LOOP, NASTY, SGEMM, version
+
+
+def command(*args: str) -> dict:
+    made = CliRunner().invoke(main, args, catch_exceptions=False)
+    assert made.exit_code == 0, made.output
+    return json.loads(made.stdout)
+
+
+def plain(x: object) -> object:
+    return json.loads(json.dumps(x))
+
+
+@pytest.mark.parametrize("model", [True, pytest.param(False, marks=pytest.mark.oracle)])
+def test_the_figures_are_those_of_report_explain_and_tune(model):
+    v = version(model=model)
+    how = ["--model"] if model else []
+    assert plain(v.summary(real=True)["report"]) == command("report", str(SGEMM), "--json", *how)
+    lines = command("report", str(SGEMM), "--lines", "--json", *how)["functions"][0]
+    k = v.kernel("sgemm", real=True)
+    assert plain(k["peak"]) == lines["peak"]
+    shown = dict(zip(k["rows"]["line"], zip(k["rows"]["live"], k["rows"]["asm"], strict=True),
+                     strict=True))
+    assert shown == {r["line"]: (r["live"], r["scheduled"]) for r in lines["lines"] if r["line"]
+                     and not r["text"].endswith(":")}
+    explained = command("explain", str(SGEMM), "--loop", LOOP, "--no-vary", "--json", *how)
+    assert plain(v.loop("sgemm", LOOP)["explain"]) == explained
+
+    tuned = command("tune", str(SGEMM), "--json", *how)["kernels"][0]["candidates"]
+    mine = {json.dumps(c["settings"]): c for c in v.what_if("sgemm", LOOP)["candidates"]}
+    same = [c for c in tuned if json.dumps(c["settings"]) in mine]
+    assert len(same) >= 4
+    for c in same:
+        found = mine[json.dumps(c["settings"])]
+        for key in ("registers", "spill_bytes", "blocks_per_sm", "cycles"):
+            assert found[key] == c[key], (c["settings"], key)
+
+
+def test_what_ifs_at_a_block_size_are_those_of_tune_with_it():
+    mine = {json.dumps(c["settings"]): c["at"][BLOCKS.index(128)]
+            for c in version().what_if("sgemm", LOOP)["candidates"]}
+    tuned = command("tune", str(SGEMM), "--json", "--model", "--block", "128")
+    compared = 0
+    for c in tuned["kernels"][0]["candidates"]:
+        found = mine.get(json.dumps(c["settings"]))
+        if found is not None:
+            assert [found[0], found[2]] == [c["blocks_per_sm"], c["cycles"]["full"]]
+            compared += 1
+    assert compared >= 4
+
+
+def test_factors_are_tried_with_depths_and_launch_bounds():
+    v = Version(NASTY, "k.ptx", Options(model=True))
+    tried = {(s["unroll"], s["depth"]) for c in v.what_if("k", "$L")["candidates"]
+             for s in c["settings"]["loops"].values()}
+    assert {(2, 0), (4, 0), (None, 1), (2, 2), (4, 2)} <= tried
+
+
+def test_lifetimes_cover_what_the_listing_marks():
+    v = version()
+    k = v.kernel("sgemm")
+    peak = k["rows"]["line"].index(k["peak"]["line"])
+    alive = {r[0] for r in k["live"]
+             if any(a <= peak < b for a, b in zip(r[5::2], r[6::2], strict=True))}
+    assert {"%r35", "%rd15", "%f14"} <= alive
+    assert "%f42" not in alive  # made further down
+    assert k["loops"][0]["lines"][0][0] == 90
+
+
+def test_a_cuda_source_is_shown_and_linked():
+    v = version(EXAMPLES / "saxpy.cu")
+    s = v.summary()
+    assert s["language"] == "cu"
+    assert "__global__" in s["sources"][0]["text"]
+    k = v.kernel(s["kernels"][0]["name"])
+    places = {at for p in k["places"] for f, at in p if f == s["sources"][0]["number"]}
+    lines = v.text.split("\n")
+    assert any("x[i]" in lines[at - 1] or "[i]" in lines[at - 1] for at in places)
+    assert s["ptx"].split("\n")[k["rows"]["line"][0] - 1].strip().endswith(";")
+
+
+def test_errors_have_their_places_and_no_figures():
+    text = SGEMM.read_text().replace("fma.rn.f32", "fma.rx.f32", 1)
+    s = Version(text, "k.ptx", Options(model=True)).summary()
+    line = text[: text.index("fma.rx.f32")].count("\n") + 1
+    assert [(d["line"], d["severity"]) for d in s["diagnostics"]][:1] == [(line, "error")]
+    broken = Version(text.replace(".reg", ".rug"), "k.ptx", Options(model=True)).summary()
+    assert broken["diagnostics"]
+    assert "report" not in broken
+
+
+def test_only_sources_of_the_given_folders_are_read(tmp_path):
+    (tmp_path / "sgemm.cu").write_text("elsewhere\n")
+    text = SGEMM.read_text()
+    assert Version(text, "k.ptx", Options(model=True)).summary()["sources"] == []
+    there = Version(text, "k.ptx", Options(model=True, folders=(tmp_path,)))
+    assert [s["text"] for s in there.summary()["sources"]] == ["elsewhere"]
+    outside = text.replace("sgemm.cu", "../secret.cu").replace("sgemm.cu", "/etc/hostname")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "secret.cu").write_text("secret\n")
+    v = Version(outside, "k.ptx", Options(model=True, folders=(tmp_path / "in",)))
+    assert v.summary()["sources"] == []
+
+
+def test_no_name_of_the_input_ends_the_data_or_becomes_markup():
+    v = Version(NASTY, '"><script>alert(1)</script>.ptx', Options(model=True))
+    html = page(everything(v))
+    block = re.search(r'<script type="application/json" id="answers">(.*?)</script>', html, re.S)
+    assert block is not None
+    assert not re.search("[<>&\u2028\u2029]", block[1])
+    assert json.loads(block[1])["summary"]["text"] == NASTY
+    rest = html.replace(block[0], "")
+    assert "owned" not in rest
+    assert "alert(1)" not in rest
+    assert json.loads(embedded("</script>&\u2028")) == "</script>&\u2028"
+
+
+def test_the_exported_page_names_no_other_place():
+    html = page(everything(version()))
+    head, body = html.split('id="answers"')
+    assert "default-src 'none'" in head
+    assert not re.search(r"""(?:src|href)=["'](?!data:)""", head + body.split("</script>")[0])
+    assert len(html) < 3_000_000
