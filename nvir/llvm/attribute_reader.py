@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nvir.ir.types import Type
@@ -18,11 +19,13 @@ from nvir.llvm.attributes import (
 from nvir.llvm.grammar import MAX_SEEN, Grammar
 from nvir.llvm.lexer import END, Stop, unquoted
 
+_MORE = ("#", '"')  # begin further attributes
+
 
 class AttributeGroup(str):
-    """`#0`, until groups are known; `at` is its token."""
+    """`#0`, until groups are known."""
 
-    at: int = 0
+    __slots__ = ()
 
 
 class AttributeReader:
@@ -31,7 +34,7 @@ class AttributeReader:
     def __init__(self, reader: Grammar) -> None:
         self.groups: dict[str, tuple[Any, ...]] = {}
         self.reader = reader
-        self._seen: dict[tuple[str, str], list[tuple[list[str], tuple[Any, ...]]]] = {}
+        self._seen: dict[tuple[str, str, bool], list[tuple[list[str], tuple[Any, ...]]]] = {}
         self._problems: dict[Any, str | None] = {}
         self._calls: dict[str, tuple[Any, ...]] = {}
 
@@ -49,17 +52,23 @@ class AttributeReader:
         token = g.t[g.k]
         if token not in NAMES and token[:1] != '"':
             return ()
+        return self._known(g, token, self._parameter)
+
+    def _known(
+        self, g: Grammar, token: str, read: Callable[[Grammar], tuple[Any, ...]]
+    ) -> tuple[Any, ...]:
+        """What `read` makes of the tokens at `k`; a run that was read before is known."""
         start, t = g.k, g.t
-        seen = self._seen.setdefault((token, t[start + 1]), [])
+        seen = self._seen.setdefault((token, t[start + 1], g is self.reader), [])
         for tokens, known in seen:
             end = start + len(tokens)
-            if t[start:end] == tokens and t[end] not in NAMES and t[end][:1] != '"':
+            if t[start:end] == tokens and t[end] not in NAMES and t[end][:1] not in _MORE:
                 g.k = end
                 return known
-        read = self._parameter(g)
+        made = read(g)
         if len(seen) < MAX_SEEN and not g.text.typed:  # there a type comes from what is before
-            seen.append((t[start : g.k], read))
-        return read
+            seen.append((t[start : g.k], made))
+        return made
 
     def _parameter(self, g: Grammar) -> tuple[Any, ...]:
         out: list[Any] = []
@@ -75,17 +84,22 @@ class AttributeReader:
         token = g.t[g.k]
         if token[:1] == "#":
             known = self._calls.get(token)
-            if known is not None and g.t[g.k + 1] not in NAMES and g.t[g.k + 1][:1] not in '#"':
+            if known is not None and g is not self.reader and g.t[g.k + 1] not in NAMES and (
+                g.t[g.k + 1][:1] not in _MORE
+            ):
                 g.k += 1
                 return known
+        elif token in NAMES or token[:1] == '"':
+            return self._known(g, token, self._function)
+        return self._function(g)
+
+    def _function(self, g: Grammar) -> tuple[Any, ...]:
         out: list[Any] = []
         while True:
             token = g.t[g.k]
             if token[:1] == "#" and token[1:].isdigit():
                 if g is self.reader:
-                    group = AttributeGroup(token)
-                    group.at = g.k
-                    out.append(group)
+                    out.append(AttributeGroup(token))
                 else:  # a group that is not there is empty, as LLVM has it
                     known = self._calls[token] = self.groups.get(token, ())
                     out.extend(known)

@@ -7,10 +7,12 @@ instruction: their result is another name of the operand. An error costs its lin
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from nvir.ir import LABEL, VOID, Block, CallInfo, Function, Instruction, Type, Value, nvvm_form
 from nvir.ir.nvvm_values import NvvmCall
+from nvir.ir.types import FloatType, IntType, PointerType, VoidType
 from nvir.ir.verify.nvvm import element, problem
 from nvir.llvm.grammar import FLAGS, FLAGS_OF, SIMPLE, Grammar
 from nvir.llvm.instructions import METHODS
@@ -23,7 +25,12 @@ _NOT_DONE = frozenset((
 ORDERINGS = frozenset(("unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"))
 MAX_ALIGN = 1 << 32
 MAX_NAME = 12  # digits of a number that counts
+MAX_GOOD = 4000
 _NO_FLAGS: frozenset[str] = frozenset()
+# Combinations of a form and types that every file may have, once found good, and their types.
+GOOD: set[tuple[Any, ...]] = set()
+LASTING = frozenset((IntType, FloatType, PointerType, VoidType))
+_type_of = attrgetter("type")
 # Rows whose other data the methods here have checked: the types decide the rest.
 _BY_TYPES = frozenset((
     "load", "store", "getelementptr", "alloca", "atomicrmw", "cmpxchg", "br", "extractvalue",
@@ -57,7 +64,7 @@ class DefinitionReader(Grammar):
         self.good: set[tuple[Any, ...]] = reader.good
         self.current: Block | None = None
         self.broken = False
-        self.first_line = 0
+        self.line = 0  # from 0
 
     def arguments(self, tokens: list[str]) -> None:
         """Give the arguments the tokens that name them, "" for a number."""
@@ -72,11 +79,13 @@ class DefinitionReader(Grammar):
 
     def read(self, k: int, end: int) -> None:
         """Read the tokens from `k` up to the closing brace at `end`."""
-        t = self.t
+        t, first = self.t, self.text.first
         self.k = k
-        self.first_line = self.text.line_of(k)
+        self.line = self.text.line_of(k)
         while self.k < end:
             self.start = start = self.k
+            while first[self.line + 1] <= start:
+                self.line += 1
             try:
                 token = t[start]
                 if token[-1] == ":" and token != ":":
@@ -114,7 +123,7 @@ class DefinitionReader(Grammar):
         known = self.blocks.get(name)
         if known is not None and name not in self.named_at:
             raise Stop(f"the label '{name[1:]}' is defined twice", self.k - 1)
-        if self.current is not None and self.current.terminator is None:
+        if self.current is not None:
             self._ended(self.k - 1)
         self._start(name)
 
@@ -150,42 +159,52 @@ class DefinitionReader(Grammar):
                 self.fail("a name such as '%x'", k)
             self.k = k + 2
             token = t[k + 2]
-        fresh = None
         method = METHODS.get(token)
         if method is None:
             if token in _NOT_DONE:
                 self.unsupported(f"the instruction {token}")
             self.fail("an instruction")
         self.k += 1
-        block = self.current
-        if block is None or (block.last is not None and block.last.form.terminator):
+        if self.current is None:
             self._start(f"%{self.count}")
             self.count += 1
-            block = self.current
         made = method(self, token)
         if made is None:  # left out knowingly
-            if t[self.k] == ",":
-                self._attachments(None)
-            return
-        if made.__class__ is not Instruction or made.block is not None:  # another name for a value
-            if not result:
-                result = f"%{self.count}"
-            self._define(result, made, k)
+            pass
+        elif made.__class__ is not Instruction or made.block is not None:  # a value's other name
+            self._define(result or f"%{self.count}", made, k)
+            made = None
         else:
             self._check(made, k)
             if made.type is not VOID:
-                if not result:
-                    result = f"%{self.count}"
-                self._define(result, made, k)
                 hint = result[1:]
-                made.name = None if hint.isdigit() else hint if hint[0] != '"' else name_in(result)
+                numbered = not hint or hint.isdigit()
+                if numbered or result in self.values:
+                    self._define(result or f"%{self.count}", made, k)
+                else:
+                    self.values[result] = made
+                if not numbered:
+                    made.name = hint if hint[:1] != '"' else name_in(result)
             elif result:
                 raise Stop(f"{made.form.name} has no result", k)
-            made.line = k
-            block.append(made)  # type: ignore[union-attr]
-            fresh = made
+            self._place(made)
         if t[self.k] == ",":
-            self._attachments(fresh)
+            self._attachments(made)
+
+    def _place(self, i: Instruction) -> None:
+        """Append to the current block; a terminator ends it."""
+        block: Any = self.current
+        i.line = self.line + 1
+        i.block = block
+        last = block.last
+        if last is None:
+            block.first = i
+        else:
+            i.prev = last
+            last.next = i
+        block.last = i
+        if i.form.terminator:
+            self.current = None
 
     def _define(self, token: str, v: Value, at: int) -> None:
         known = self.values.get(token)
@@ -203,7 +222,7 @@ class DefinitionReader(Grammar):
     def _check(self, i: Instruction, at: int) -> None:
         form = i.form
         kind: Any = i.aux.callee if form.is_call else form
-        key = (kind, i.type, *[v.type for v in i._operands])
+        key = (kind, i.type, *map(_type_of, i._operands))
         if key in self.good or form.is_phi:
             return
         wrong, remember = problem(i, self.function)
@@ -213,6 +232,10 @@ class DefinitionReader(Grammar):
             raise Stop(wrong, at)
         if remember or form.name in _BY_TYPES or (form.is_call and isinstance(kind, Function)):
             self.good.add(key)
+            if kind is form and len(GOOD) < MAX_GOOD and (
+                all(t.__class__ in LASTING for t in key[1:])
+            ):
+                GOOD.add(key)
 
     def _attachments(self, made: Instruction | None) -> None:
         """`, !dbg !5, !llvm.loop !6`; None behind what makes no instruction."""
@@ -237,8 +260,8 @@ class DefinitionReader(Grammar):
                 continue
             if kind == "!dbg":
                 made.loc = self.reader.metadata.location(node, at)
-            elif kind == "!llvm.loop" and self.current is not None:
-                self.current.aux = {"llvm.loop": self.reader.metadata.loop(node, at)}
+            elif kind == "!llvm.loop" and made.block is not None:
+                made.block.aux = {"llvm.loop": self.reader.metadata.loop(node, at)}
             elif kind == "!range":
                 self._range(made, self.reader.metadata.node(node, at), at)
             elif kind == "!callalign" and made.form.is_call:
@@ -265,7 +288,7 @@ class DefinitionReader(Grammar):
         if not f.blocks and not self.broken:
             self.reader.stopped(Stop("a body has at least one block", end))
             return
-        if self.current is not None and self.current.terminator is None:
+        if self.current is not None:
             self._ended(end)
         for x in self.forwards:
             real: Value = x
@@ -280,14 +303,14 @@ class DefinitionReader(Grammar):
         if not self.broken:
             self._phis()
         f.cfg_changed()
-        self._lines()
 
     def _phis(self) -> None:
         """Hold phis to their block's predecessors."""
         entry = self.function.blocks[0]
         for b in self.function.blocks:
             if b.last is not None and entry in b.last.aux:
-                self.reader.stopped(Stop("the entry block has a predecessor", b.last.line))
+                self.reader.stopped(Stop("the entry block has a predecessor",
+                                         self.text.first[b.last.line - 1]))
                 self.broken = True
                 return
         for i in self.must_tail:
@@ -296,7 +319,7 @@ class DefinitionReader(Grammar):
                 after._operands != (i,)
             )):
                 self.reader.stopped(Stop("a musttail call stands before the ret of its value",
-                                         i.line))
+                                         self.text.first[i.line - 1]))
                 self.broken = True
                 return
         preds: dict[Block, set[Block]] = {}
@@ -318,17 +341,6 @@ class DefinitionReader(Grammar):
                     self.broken = True
                     return
                 _unify(i)
-
-    def _lines(self) -> None:
-        """Turn the token numbers that instructions hold into line numbers."""
-        first = self.text.first
-        k, n = self.first_line, len(first)
-        for b in self.function.blocks:
-            for i in b:
-                at = i.line
-                while k + 1 < n and first[k + 1] <= at:
-                    k += 1
-                i.line = k + 1
 
     # ------------------------------------------------------------- values
 

@@ -10,6 +10,8 @@ Source   LLVM Language Reference, "Data Layout"; the messages are close to llvm-
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _MANGLINGS = frozenset("elmoxwa")
 _MAX_24 = 1 << 24
 
@@ -25,6 +27,7 @@ def layout_problem(text: str) -> str | None:
     return None
 
 
+@lru_cache(256)
 def _problem(spec: str) -> str | None:
     if not spec:
         return "an empty specification"

@@ -33,6 +33,7 @@ SIMPLE: dict[str, ty.Type] = {
     "ptr": ty.pointer(), **{f"i{n}": ty.int_type(n) for n in (1, 8, 16, 32, 64, 128)},
 }
 _UNSUPPORTED_TYPES = ("x86_fp80", "ppc_fp128", "x86_mmx", "x86_amx", "target")
+_SCALARS = frozenset((ty.IntType, ty.FloatType, ty.PointerType))
 _MORE_TYPE = frozenset(("*", "addrspace", "("))
 FLAGS = frozenset((
     "nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign",
@@ -332,6 +333,8 @@ class Grammar:
 
     def concrete(self, t: ty.Type, at: int) -> None:
         """A type of values in memory whose size is known."""
+        if t.__class__ in _SCALARS:
+            return
         self._sized(t, at)
         if isinstance(t, ty.StructType) and t.elements is None:
             raise Stop(f"{t} is opaque: its size is not known", at)

@@ -15,7 +15,8 @@ Cost     A line without strings is split at blanks once its punctuation stands b
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from itertools import accumulate, chain
 
 from nvir.ir.errors import Diagnostic
 
@@ -37,12 +38,15 @@ TOKEN = re.compile(
     r"|[^\s\"]|\""
     r")", re.ASCII
 )
-# The words that are surely one token, and what only `str.split` takes for a blank.
-_ONE = re.compile(
-    rf"[%@][-\w$.]+|[a-zA-Z_$][-\w$.]*:?|[!#]\w*|-?\d+|[{re.escape(PUNCTUATION)}]", re.ASCII
+# Lines of words that may be several tokens, and what only `str.split` takes for a blank.
+_UNSURE = re.compile(
+    rf"^(?!(?:[%@][-\w$.]+|[a-zA-Z_$][-\w$.]*:?|[!#]\w*|-?\d+|[{re.escape(PUNCTUATION)}])$).+",
+    re.ASCII | re.MULTILINE,
 )
-_BLANK = re.compile(r"[\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_SEPARATORS = "\x1c\x1d\x1e\x1f"
+_BLANK = re.compile(r"[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _COMMENT = re.compile(r'("[^"]*")|;.*')
+_GLUE = (*"%@$c",)  # before a string, part of its token
 END = ""  # the token behind the last one
 
 
@@ -65,40 +69,41 @@ class Text:
         self.file = file
         self.tokens: list[str] = []
         self.first: list[int] = []
+        self.braced: list[int] = []  # lines with braces
         self.typed = False  # whether pointers say what they point to
         self.lines = text.replace("\r\n", "\n").split("\n")
-        self._scan()
-        if '"' in self.tokens:  # a string that goes on in the next line
+        if self._scan():  # a string goes on in the next line
             self.lines = _COMMENT.sub(_on_one_line, "\n".join(self.lines)).split("\n")
             self._scan()
         self.count = len(self.tokens)
-        if '"' in text:
-            names = {t: plain for t in set(self.tokens) if '"' in t and (plain := _plainly(t)) != t}
-            self.tokens = [names.get(t, t) for t in self.tokens] if names else self.tokens
         self.tokens += (END,) * 8  # looking ahead needs no care
 
-    def _scan(self, several: frozenset[str] = frozenset()) -> None:
-        """Fill `tokens` and `first`; `several` are words that are known to be several tokens."""
-        spaced = "\n".join(self.lines)
-        plain = _BLANK.search(spaced) is None
+    def _scan(self) -> bool:
+        """Fill `tokens` and `first`; tell whether a string is not closed in its line."""
+        lines, find = self.lines, TOKEN.findall
+        spaced = "\n".join(lines)
+        plain = not any(c in spaced for c in _SEPARATORS) and (
+            spaced.isascii() or _BLANK.search(spaced) is None)
         for mark in PUNCTUATION:
             spaced = spaced.replace(mark, f" {mark} ")
-        tokens: list[str] = []
-        first: list[int] = []
-        find = TOKEN.findall
-        for line, words in zip(self.lines, spaced.split("\n"), strict=True):
-            first.append(len(tokens))
-            if '"' in line or not plain:
-                tokens += find(_without_comment(line))
-                continue
-            split = (words.partition(";")[0] if ";" in words else words).split()
-            tokens += split if several.isdisjoint(split) else find(line.partition(";")[0])
-        self.tokens, self.first = tokens, first
-        if not several:
-            one = _ONE.fullmatch
-            unsure = [w for w in set(tokens) if not one(w) and find(w) != [w]]
-            if unsure:
-                self._scan(frozenset(unsure))
+        words = [*map(str.split, spaced.split("\n"))] if plain else [[] for _ in lines]
+        between: dict[str, list[str]] = {}
+        for k, line in enumerate(lines):
+            if '"' in line:
+                words[k] = _strung(line, between) or [
+                    _plainly(t) if '"' in t else t for t in find(_without_comment(line))]
+            elif ";" in line or not plain:
+                words[k] = find(line.partition(";")[0])
+        distinct = {*chain.from_iterable(words)}
+        several = {w for w in _UNSURE.findall("\n".join(distinct)) if find(w) != [w]}
+        if several:
+            for k, line in enumerate(lines):
+                if '"' not in line and not several.isdisjoint(words[k]):
+                    words[k] = find(_without_comment(line))
+        self.tokens = [*chain.from_iterable(words)]
+        self.first = [0, *accumulate(map(len, words))]
+        self.braced = [k for k, line in enumerate(lines) if "{" in line or "}" in line]
+        return '"' in distinct
 
     def line_of(self, at: int) -> int:
         """The line, from 0, that token number `at` stands in."""
@@ -106,17 +111,19 @@ class Text:
             at = max(self.count - 1, 0)
         return bisect_right(self.first, at) - 1
 
-    def find(self, token: str, start: int, end: int) -> int:
-        """The first place of a token from `start` on and before `end`, or -1."""
-        try:
-            return self.tokens.index(token, start, end)
-        except ValueError:
-            return -1
-
-    def next_function(self, at: int) -> int:
-        """The next `define` behind token `at`, else the end of the file."""
-        k = self.find("define", at, self.count)
-        return self.count if k < 0 else k
+    def closing(self, opened: int) -> int:
+        """The `}` that closes the body whose `{` is token `opened`; -1 where the file or another
+        function comes first."""
+        depth, t, first = 0, self.tokens, self.first
+        for k in self.braced[bisect_left(self.braced, self.line_of(opened)):]:
+            at = max(opened, first[k])
+            if at > opened and t[at] == "define":
+                break
+            for j in range(at, first[k + 1]):
+                depth += (t[j] == "{") - (t[j] == "}")
+                if not depth:
+                    return j
+        return -1
 
     def begins_line(self, at: int) -> bool:
         """Whether no token stands before `at` in its line; the end of the file begins one."""
@@ -159,6 +166,26 @@ def _plainly(token: str) -> str:
         return token
     name = unquoted(token[:-1] if label else token[1:])
     return f"{spelled(name)}:" if label else f"{token[0]}{spelled(name)}"
+
+
+def _strung(line: str, between: dict[str, list[str]]) -> list[str] | None:
+    """The tokens of a line whose strings are tokens of their own; None where a comment is, or what
+    may be a name or a label. `between` remembers what stands between strings."""
+    pieces = line.split('"')
+    if ";" in line or not len(pieces) % 2:
+        return None
+    out: list[str] = []
+    for k, piece in enumerate(pieces):
+        if k % 2:
+            out.append(f'"{piece}"')
+            continue
+        found = between.get(piece)
+        if found is None:
+            if piece[:1] == ":" or piece[-1:] in _GLUE:
+                return None
+            found = between[piece] = TOKEN.findall(piece)
+        out += found
+    return out
 
 
 def _without_comment(line: str) -> str:

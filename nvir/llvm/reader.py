@@ -20,7 +20,7 @@ from nvir.ir.document import read_file
 from nvir.ir.types import LABEL, METADATA, FunctionType, StructType, Type, VoidType, pointer
 from nvir.llvm.attribute_reader import AttributeReader
 from nvir.llvm.attributes import function_problem, has
-from nvir.llvm.body import DefinitionReader
+from nvir.llvm.body import GOOD, DefinitionReader
 from nvir.llvm.calls import CONVENTIONS, SILENT, convention, opaque_name
 from nvir.llvm.datalayout import layout_problem
 from nvir.llvm.lexer import END, Stop, Text, name_in
@@ -73,7 +73,7 @@ class _ModuleReader(SymbolReader):
         self.aux: dict[str, Any] = {}
         self.metadata = Metadata(self, self.module)
         self.attributes = AttributeReader(self)
-        self.good: set[tuple[Any, ...]] = set()  # combinations of form and types found good
+        self.good = set(GOOD)  # combinations of form and types found good
         self.errors: list[Diagnostic] = []
         self.unsupported_at: Diagnostic | None = None
         self.aliases: list[tuple[str, int, str]] = []
@@ -402,26 +402,21 @@ class _ModuleReader(SymbolReader):
 
     def _body_end(self) -> int:
         """The closing brace's token of the body whose opening one is at `k`."""
-        opened, t = self.k, self.t
+        opened = self.k
         self.expect("{")
-        limit = self.text.next_function(opened)
-        depth, at = 1, self.k
-        while depth:
-            close = self.text.find("}", at, limit)
-            if close < 0:
-                raise Stop("the body is not closed: expected '}'", opened)
-            depth += t[at:close].count("{") - 1
-            at = close + 1
-        return at - 1
+        end = self.text.closing(opened)
+        if end < 0:
+            raise Stop("the body is not closed: expected '}'", opened)
+        return end
 
     def _attributes(self) -> None:
+        seen: dict[Any, tuple[tuple[Any, ...], str | None]] = {}
         for f, attributes in self.attributed:
-            try:
+            key = (attributes, len(f.params))
+            if key not in seen:
                 known = self.attributes.resolved(attributes)
-            except Stop as e:
-                self.stopped(e)
-                continue
-            wrong = function_problem(known, len(f.params)) if known else None
+                seen[key] = known, function_problem(known, len(f.params)) if known else None
+            known, wrong = seen[key]
             if wrong:
                 self.stopped(Stop(wrong, self.places[f]))
             left = launch_attributes(f, known)
