@@ -30,25 +30,26 @@ class Op:
     issue     cycles until the next operation can be issued
     family    what the machine runs where that is not its row's template; "": that
     ends      it has a slow path, which ends a block of the machine's
+    pairs     its further registers are aligned pairs
     parent    the PTX instruction that it comes of
     """
 
     __slots__ = (
-        "ends", "family", "grouped", "issue", "kind", "latency", "parent", "results", "scratch",
-        "sources", "space", "tuples", "variable",
+        "ends", "family", "grouped", "issue", "kind", "latency", "pairs", "parent", "results",
+        "scratch", "sources", "space", "tuples", "variable",
     )
 
     def __init__(
         self, results: tuple[int, ...], sources: tuple[int, ...], parent: Instruction, *,
         latency: int = 0, kind: int = PLAIN, space: int = 0, scratch: int = 0,
         grouped: bool = False, tuples: _Tuples = (), variable: bool = False, ends: bool = False,
-        issue: int = 1, family: str = "",
+        issue: int = 1, family: str = "", pairs: bool = False,
     ) -> None:
         self.results, self.sources, self.latency = results, sources, latency
         self.kind, self.space, self.scratch = kind, space, scratch
         self.grouped, self.parent, self.tuples = grouped, parent, tuples
         self.variable, self.ends, self.family = variable, ends, family
-        self.issue = issue
+        self.issue, self.pairs = issue, pairs
 
     def copy(
         self, results: tuple[int, ...], sources: tuple[int, ...], tuples: _Tuples
@@ -58,7 +59,7 @@ class Op:
             results, sources, self.parent, latency=self.latency, kind=self.kind, space=self.space,
             scratch=self.scratch, grouped=self.grouped, tuples=tuples, variable=self.variable,
             ends=self.ends, issue=self.issue,
-            family=self.family,
+            family=self.family, pairs=self.pairs,
         )
 
 

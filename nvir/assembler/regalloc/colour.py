@@ -172,7 +172,7 @@ class _Painter:
         for t in op.tuples:
             self.literals(t)
         if op.scratch:
-            self.spare(op.scratch)
+            self.spare(op.scratch, 2 if op.pairs else 1)
         if op.grouped and len(op.results) > 1:
             self.group(op)
         else:
@@ -188,14 +188,15 @@ class _Painter:
         if all(v < 0 for v in t):
             self.spare(len(t))
 
-    def spare(self, n: int) -> None:
-        """Registers that nothing keeps."""
+    def spare(self, n: int, width: int = 1) -> None:
+        """Registers that nothing keeps, up to a multiple of `width`."""
         free = ~self.busy  # no end
         top = 0
         for _ in range(n):
             low = free & -free
             top = low.bit_length()
             free ^= low
+        top += -top % width
         if top > self.found.top:
             self.found.top = top
 

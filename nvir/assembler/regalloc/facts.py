@@ -47,13 +47,14 @@ class Facts:
     issue    cycles until the next operation can be issued
     masked   results that nothing reads take no register
     groups   operand indices of each vector between braces
+    scratch  as in `code.Op`: of vector operands, with another dividend, with another divisor
     The others are as in `code.Op`.
     """
 
     __slots__ = (
         "ends", "fused", "global_access", "grouped", "groups", "issue", "kind", "latency", "masked",
-        "names_uniform", "operands", "rule", "scratch", "space", "steps", "sum64", "uniform",
-        "variable",
+        "names_uniform", "operands", "pairs", "rule", "scratch", "space", "steps", "sum64",
+        "uniform", "variable",
     )
 
     def __init__(self, f: Form) -> None:
@@ -76,7 +77,8 @@ class Facts:
         self.scratch = _scratch(f)
         self.issue = _issue(f)
         self.steps = f.kind is OpKind.DIVIDE and integer and _bits(f) == 32 and f.guard is None
-        self.ends = f.is_call or (self.scratch > 0 and _has_slow_path(f))
+        self.pairs = self.scratch[0] > 0 and integer and _bits(f) == 64
+        self.ends = f.is_call or (self.scratch[0] > 0 and _has_slow_path(f))
         self.grouped = f.n_results > 1 and f.op.grouped
         self.masked = f.op.fetches
         self.groups = _groups(f)
@@ -163,12 +165,12 @@ def _latency(f: Form) -> int:
     return DOUBLE if f.type is not None and f.type.name == "f64" else ALU
 
 
-def _scratch(f: Form) -> int:
+def _scratch(f: Form) -> tuple[int, int, int]:
     t = f.type.name if f.type is not None else ""
     for rows, types, mods, n in SCRATCH:
         if f.name in rows and t in types and (not mods or mods.intersection(f.mods)):
             return n
-    return 0
+    return 0, 0, 0
 
 
 def _issue(f: Form) -> int:

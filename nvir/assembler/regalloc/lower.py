@@ -76,6 +76,7 @@ class Lowering:
         self.inner: dict[Value, tuple[int, ...]] = {}  # operands of what its reader takes over
         self.parts: set[Value] = set()  # of these, values whose words are registers of their own
         self.place: dict[Block, int] = {}
+        self.calls: dict[tuple[str, Type | None], int] = {}  # of slow routines, once asked for
         self.low: set[Instruction] = set()  # only the low word is asked for
 
     def run(self) -> Lowering:
@@ -154,9 +155,12 @@ class Lowering:
             for r, k in zip(kept, results, strict=True):
                 ids[r] = k
                 widths.append(width_of(r.type))
-        scratch = facts.scratch
-        if scratch and len(operands) > 1 and isinstance(operands[1], Constant):
+        scratch = facts.scratch[0]
+        if facts.steps and isinstance(operands[1], Constant):
             scratch = BY_LITERAL
+        elif facts.pairs and self._alone(i):
+            a, b = (self._home(v) < 0 for v in operands[:2])
+            scratch = facts.scratch[2 if b else a]
         if i.form.is_call and isinstance(i.aux, CallInfo):
             scratch = self._need(i.aux.callee)
         if facts.steps and scratch != BY_LITERAL:
@@ -175,9 +179,21 @@ class Lowering:
             results, tuple(sources), i, latency=latency, kind=facts.kind,
             space=facts.space, scratch=scratch, grouped=facts.grouped, tuples=tuples,
             variable=facts.variable, ends=facts.ends, issue=facts.issue,
-            family=self._family(i, facts),
+            family=self._family(i, facts), pairs=facts.pairs,
         )
         ops.append(op)
+
+    def _alone(self, i: Instruction) -> bool:
+        """Whether a called routine may take uniform operands where they are: of several calls in
+        branches, which may not write uniform registers, it takes all in vector registers."""
+        if i.block is self.function.rpo[0]:
+            return True
+        if not self.calls:
+            for x in self.function.instructions():
+                if facts_of(x.form).pairs:
+                    key = x.form.name, x.form.type
+                    self.calls[key] = self.calls.get(key, 0) + 1
+        return self.calls[i.form.name, i.form.type] == 1
 
     def _home(self, v: Value) -> int:
         """The register that an operand is in; -1: none."""
@@ -451,7 +467,7 @@ class Lowering:
         ids = self.ids
         if any(v.is_tracked and ids.get(v, 0) >= 0 for v in i._operands):
             return False
-        return all(facts_of(u.form).names_uniform for u in i.users)
+        return all(facts_of(u.form).names_uniform or facts_of(u.form).pairs for u in i.users)
 
     # ------------------------------------------------------------------ borders
 

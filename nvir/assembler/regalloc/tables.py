@@ -66,23 +66,27 @@ def generation(capability: int) -> Generation:
 _ROUND = frozenset(("rn", "rz", "rm", "rp"))
 
 # Registers that an operation of many steps takes while it runs, its operands' included: (rows,
-# types, one of these modifiers or none, registers). Measured: one such operation with 0 to 40
-# values that live across it, at sm_80 and sm_90.
-SCRATCH: tuple[tuple[frozenset[str], frozenset[str], frozenset[str], int], ...] = tuple(
+# types, one of these modifiers or none, registers, those where its dividend is no vector register,
+# those where its divisor is none). Measured: one such operation with 0 to 14 values that live
+# across it, at sm_80 and sm_90.
+_Scratch = tuple[frozenset[str], frozenset[str], frozenset[str], tuple[int, int, int]]
+SCRATCH: tuple[_Scratch, ...] = tuple(
     (frozenset(rows.split()), frozenset(types.split()), mods, n)
     for rows, types, mods, n in (
-        ("div", "f32", _ROUND, 11),
-        ("rcp", "f32", _ROUND, 8),
-        ("sqrt", "f32", _ROUND, 7),
-        ("div", "f64", frozenset(), 19),
-        ("sqrt", "f64", _ROUND, 17),
-        ("rcp", "f64", _ROUND, 10),
-        ("rsqrt", "f64", frozenset(), 9),
-        ("div rem", "u64", frozenset(), 13),
-        ("div rem", "s64", frozenset(), 18),
-        ("div rem", "u32", frozenset(), 7),
-        ("div rem", "s32", frozenset(), 8),
-        ("mul mad", "u64 s64 b64", frozenset(("lo",)), 5),
+        ("div", "f32", _ROUND, (11, 11, 11)),
+        ("rcp", "f32", _ROUND, (10, 10, 10)),
+        ("sqrt", "f32", _ROUND, (7, 7, 7)),
+        ("div", "f64", frozenset(), (19, 19, 19)),
+        ("sqrt", "f64", _ROUND, (17, 17, 17)),
+        ("rcp", "f64", _ROUND, (10, 10, 10)),
+        ("rsqrt", "f64", frozenset(), (9, 9, 9)),
+        ("div", "u64", frozenset(), (15, 15, 13)),
+        ("rem", "u64", frozenset(), (15, 13, 13)),
+        ("div", "s64", frozenset(), (19, 17, 13)),
+        ("rem", "s64", frozenset(), (17, 15, 13)),
+        ("div rem", "u32", frozenset(), (7, 7, 7)),
+        ("div rem", "s32", frozenset(), (8, 8, 8)),
+        ("mul mad", "u64 s64 b64", frozenset(("lo",)), (5, 5, 5)),
     )
 )
 IDLE = 4  # measured (44 of 56): of a 64-bit division's, those that hold nothing at its fullest
