@@ -113,7 +113,7 @@ def _fit(lowering: Lowering, steps: Sequence[int], g: Generation) -> tuple[_Orde
     top = max(target, _colour(lowering, tight, free, 0).top + RESERVED)
     if top < needed:
         orders, needed = tight, top
-    if needed > target:
+    if needed > target and lowering.factors:
         source: _Orders = [(r.ops, pressures(r, r.ops, code.widths)) for r in code.regions]
         top = max(target, _colour(lowering, source, free, 0).top + RESERVED)
         if top < needed:
