@@ -187,6 +187,34 @@ def test_slow_paths_take_registers_while_they_run(text, more) -> None:
     assert (got.registers >= plain.registers + more) if more else got.registers == plain.registers
 
 
+@pytest.mark.parametrize(("divisor", "live", "real"), [
+    ("%rd7", 0, 24), ("%rd7", 3, 28), ("%rd2", 0, 18), ("%rd2", 3, 22), ("1000003", 0, 18),
+])
+def test_a_called_division_takes_by_its_divisor_and_even_counts(divisor, live, real) -> None:
+    """`ptxas -v` at sm_80 and sm_90: a divisor that is uniform or a literal stays so; what lives
+    across the call is counted in pairs."""
+    loads = "".join(f"ld.global.u32 %r{10 + k}, [%rd5+{64 + 4 * k}];" for k in range(live))
+    stores = "".join(f"st.global.u32 [%rd4+{64 + 4 * k}], %r{10 + k};" for k in range(live))
+    body = (
+        "ld.param.u64 %rd2, [a]; mul.wide.s32 %rd3, %r2, 512; add.s64 %rd4, %rd1, %rd3; "
+        f"add.s64 %rd5, %rd2, %rd3; {loads} ld.global.u64 %rd6, [%rd5]; "
+        "ld.global.u64 %rd7, [%rd5+8];"
+        f"div.s64 %rd8, %rd6, {divisor}; st.global.u64 [%rd4], %rd8; {stores}"
+    )
+    assert predict(kernel(body), P80).registers == predict(kernel(body), P90).registers == real
+
+
+def test_several_calls_in_branches_take_their_operands_in_vector_registers() -> None:
+    def divide(n: int) -> str:
+        return (f"ld.global.u64 %rd{10 + n}, [%rd4+{8 * n}]; setp.gt.s64 %p1, %rd{10 + n}, 9; "
+                f"mov.u64 %rd{20 + n}, 0; @%p1 bra J{n}; bra.uni L{n}; J{n}: "
+                f"div.s64 %rd{20 + n}, %rd{10 + n}, %rd2; L{n}: "
+                f"st.global.u64 [%rd4+{8 * n}], %rd{20 + n};")
+    head = "ld.param.u64 %rd2, [a]; mul.wide.s32 %rd3, %r2, 512; add.s64 %rd4, %rd1, %rd3;"
+    one = predict(kernel(head + divide(0)), P80).registers
+    assert predict(kernel(head + divide(0) + divide(1)), P80).registers >= one + 4
+
+
 def test_targets_rise_with_occupancy() -> None:
     assert list(targets(None, P80.limits))[:5] == [32, 40, 48, 56, 64]
     assert targets(32, P80.limits)[0] == 64  # 32 blocks of a warp cannot fill the SM

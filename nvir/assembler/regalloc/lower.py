@@ -159,8 +159,8 @@ class Lowering:
         if facts.steps and isinstance(operands[1], Constant):
             scratch = BY_LITERAL
         elif facts.pairs and self._alone(i):
-            a, b = (self._home(v) < 0 for v in operands[:2])
-            scratch = facts.scratch[2 if b else a]
+            uniform = [self._home(v) < 0 for v in operands[:2]]
+            scratch = facts.scratch[2 if uniform[1] else int(uniform[0])]
         if i.form.is_call and isinstance(i.aux, CallInfo):
             scratch = self._need(i.aux.callee)
         if facts.steps and scratch != BY_LITERAL:
