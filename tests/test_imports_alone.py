@@ -30,6 +30,26 @@ def test_a_module_of_each_room_can_come_first():
     assert first_of(0, 16) == ""
 
 
+TEXT = """
+module ori target sm_80 version 8.0 address_size 64 name ""
+kernel @k(param @a: u64) {
+entry:
+  %a: b64 = ld.param.u64 [@a]
+  st.global.u32 [%a], 3
+  ret
+}
+"""
+
+
+def test_a_text_can_be_the_first_thing_that_is_read():
+    """The rows come when they are needed: nothing else in the process has loaded them."""
+    code = "import sys, nvir; print(nvir.print_ir(nvir.parse_ir(sys.argv[1])))"
+    run = subprocess.run(
+        [sys.executable, "-c", code, TEXT], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == TEXT.strip()
+
+
 def first_of(start: int, step: int) -> str:
     run = subprocess.run(
         [sys.executable, "-c", CODE, str(start), str(step)], capture_output=True, text=True,

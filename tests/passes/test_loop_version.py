@@ -193,3 +193,24 @@ def test_a_sum_with_the_counter_is_compared_no_more():
         assert run(again, n, 0, 64, 0) == run(nvir.read_ptx(text), n, 0, 64, 0)
     found = nvir.run_passes(again, "loop-version")
     assert [x.name for x in found] == ["Versioned"]
+
+
+def test_a_loop_that_is_only_made_ready_is_told_as_changed():
+    """The address of the store is a sum with a mask: no linear one. What the loop carries is read
+    behind it, so it was closed by a phi first."""
+    text = HEAD + """
+  mov.u32 %r5, %r1;
+L:
+  and.b32 %r6, %r4, 7;
+  mad.wide.u32 %rd5, %r6, 4, %rd2;
+  st.global.b32 [%rd5], %r4;
+  xor.b32 %r3, %r3, %r2;
+  add.s32 %r5, %r5, -1;
+  setp.gt.s32 %p1, %r5, 0;
+  @%p1 bra L;
+  xor.b32 %r3, %r3, %r1;
+  st.global.b32 [%rd3], %r3;
+  ret;
+}
+"""
+    assert versioned(text)[1] == ["NotVersionedAddress"]

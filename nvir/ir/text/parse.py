@@ -20,6 +20,7 @@ from nvir.ir.errors import Diagnostic, ParseError
 from nvir.ir.function import Function
 from nvir.ir.instruction import Location
 from nvir.ir.module import Module
+from nvir.ir.opcodes.form import load_rows
 from nvir.ir.symbols import Param, Variable, address_type
 from nvir.ir.text.datum import BadDatum, Cursor, unquoted
 from nvir.ir.text.parse_body import BodyParser
@@ -42,6 +43,7 @@ def parse_ir(text_or_path: str | bytes | os.PathLike[str]) -> Module:
     for other arguments.
     """
     text, file = _text_of(text_or_path)
+    load_rows()
     with bulk():
         return _Reader(text, file).read()
 

@@ -91,27 +91,32 @@ def run(function: Function, ctx: Context) -> bool:
         return False
     headers = [x.header for x in ctx.analyses(function).loops if x.is_innermost]
     wanted = [h for h in headers if ctx.options.loop in ("", str(h.name))]
-    return sum(version(h, ctx) is not None for h in wanted) > 0
+    return sum(_version(h, ctx)[1] for h in wanted) > 0
 
 
 def version(header: Block, ctx: Context) -> Block | None:
     """Give a loop a version for operands apart: the header of that, or None, which is remarked."""
+    return _version(header, ctx)[0]
+
+
+def _version(header: Block, ctx: Context) -> tuple[Block | None, bool]:
+    """The header of the version, and whether the code is another."""
     loop = ctx.analyses(header.function).loop(header)
     assert loop is not None
     why, found = _look(loop)
     if found is None:
         assert why is not None
         ctx.remark(MISSED[why[0]], loop, reason=str(why[0].value).format(what=why[1]))
-        return None
+        return None, False
     made = _Version(header, found)
     fast = made.build()
     if fast is None:
         ctx.remark(MISSED[Against.ADDRESS], loop, reason=Against.ADDRESS.value.format(
             what=made.what))
-        return None
+        return None, True  # canonical, closed by phis, with tests that nobody reads
     ctx.remark(VERSIONED, loop, tests=len(found.tests) + len(found.moves), sums=len(found.sums))
     ctx.count("versioned")
-    return fast
+    return fast, True
 
 
 @attrs.frozen(eq=False)
