@@ -10,6 +10,7 @@ import pytest
 import nvir
 from nvir.analysis.analyses import Analyses
 from nvir.ir.cfg import successors
+from nvir.passes.driver import Driver, Settings
 from nvir.passes.loop.simplify.plain_test import plain_test
 
 HEAD = """
@@ -112,7 +113,8 @@ def test_an_index_that_wraps_takes_the_old_loop():
     text = SUM.replace("mov.u32 %r5, 0;", "mov.u32 %r5, -3;\n  mov.u32 %r1, 5;").replace(
         "mul.wide.s32", "mul.wide.u32").replace("add.s64 %rd6, %rd3, %rd5;",
         "and.b64 %rd5, %rd5, 31;\n  add.s64 %rd6, %rd3, %rd5;")
-    assert versioned(text)[1] == ["NotVersionedAddress"]
+    done = Driver(Settings(check=True)).run(nvir.read_ptx(text), "loop-version")
+    assert [x.name for x in done.remarks] == ["NotVersionedAddress"]
 
 
 def test_an_access_that_may_stand_still_is_tested_to_move():
@@ -213,4 +215,5 @@ L:
   ret;
 }
 """
-    assert versioned(text)[1] == ["NotVersionedAddress"]
+    done = Driver(Settings(check=True)).run(nvir.read_ptx(text), "loop-version")
+    assert [x.name for x in done.remarks] == ["NotVersionedAddress"]
