@@ -27,6 +27,7 @@ ATOM = re.compile(
     re.ASCII,
 )
 SHAPE = re.compile(r"(?:%s(?!%s)|\.[a-z][0-9]+|[\[\]{}|+,! \-()])*\Z")
+EMPTY = re.compile(r"(?:^|[\[{(,|+]) ?,|, ?(?:$|[\]}),|+])")  # a comma with nothing on one side
 
 
 class InstructionReader:
@@ -43,7 +44,7 @@ class InstructionReader:
                 parts[k] = "+"  # [%a-4] is written [%a+-4] in a form
         shape = "".join("%s".join(parts[::2]).split()).replace(",", ", ")
         bad = None if SHAPE.match(shape) else shape.replace("%s", "")
-        if bad is not None or not _is_balanced(shape):
+        if bad is not None or not _is_balanced(shape) or EMPTY.search(shape):
             at = next((k for k, p in enumerate(parts[::2]) if not SHAPE.match(p)), 0)
             col = sum(len(p) for p in parts[: 2 * at])
             raise BadDatum("cannot read the operands", offset + col)
