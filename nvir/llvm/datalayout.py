@@ -27,6 +27,12 @@ def layout_problem(text: str) -> str | None:
     return None
 
 
+def pointer_bits(text: str) -> int:
+    """The size of generic pointers in a layout that is well formed."""
+    sizes = [w.split(":") for w in text.split("-") if w[:1] == "p"]
+    return next((int(size) for space, size, *_ in sizes if space in ("p", "p0")), 64)
+
+
 @lru_cache(256)
 def _problem(spec: str) -> str | None:
     if not spec:

@@ -22,10 +22,11 @@ from nvir.llvm.attribute_reader import AttributeReader
 from nvir.llvm.attributes import function_problem, has
 from nvir.llvm.body import GOOD, DefinitionReader
 from nvir.llvm.calls import CONVENTIONS, SILENT, convention, opaque_name
-from nvir.llvm.datalayout import layout_problem
+from nvir.llvm.datalayout import layout_problem, pointer_bits
 from nvir.llvm.lexer import END, Stop, Text, name_in
 from nvir.llvm.linkage import IGNORED, STARTERS, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
+from nvir.llvm.variadic import lower_variadics
 
 MAX_ERRORS = 100
 _NOT_DECLARED = ("private", "internal", "available_externally", "linkonce", "linkonce_odr", "weak",
@@ -103,6 +104,11 @@ class _ModuleReader(SymbolReader):
             body = DefinitionReader(self, f)
             body.arguments(names)
             body.read(start, end)
+        if not self.errors:
+            try:
+                lower_variadics(self.module, lambda i: self.text.first[i.line - 1])
+            except Stop as e:
+                self.stopped(e)
         for token, at in self.struct_uses.items():
             if token not in self.defined and not self.errors:
                 self.stopped(Stop(f"use of undefined type '{token}'", at))
@@ -199,8 +205,8 @@ class _ModuleReader(SymbolReader):
             raise Stop(wrong, at)
         if word == "triple" and text and not text.startswith("nvptx"):
             self.unsupported(f"the target {text}", at)
-        if word == "triple" and text.startswith("nvptx-"):
-            self.module.address_size = 32
+        if text.startswith("nvptx-") if word == "triple" else pointer_bits(text) == 32:
+            self.unsupported("a 32-bit target, for ptxas takes 64-bit addresses alone", at)
         self.aux[word] = text
 
     def _struct(self, token: str) -> None:
@@ -268,7 +274,6 @@ class _ModuleReader(SymbolReader):
     # ----------------------------------------------------------- functions
 
     def _function(self, defined: bool) -> None:
-        start = self.k
         self.k += 1
         while self.t[self.k][:1] == "!":  # declare !dbg !5 …
             self.k += 2
@@ -312,8 +317,6 @@ class _ModuleReader(SymbolReader):
             return
         self.module.add_function(f)
         if defined:
-            if variadic:
-                self.unsupported("the body of a variadic function", start)
             self.bodies.append((f, names, self.k, end))
             self.k = end + 1
 

@@ -48,5 +48,5 @@ def _call(b: DefinitionReader, name: str, result: Type, operands: list[Value]) -
     f = declare(module, name, result, [v.type for v in operands], ("convergent", "nounwind"))
     made = Instruction(nvvm_form("call"), tuple(operands), result,
                        aux=CallInfo(len(operands), callee=f))
-    made.line = b.start
+    made.line = b.line + 1
     return made

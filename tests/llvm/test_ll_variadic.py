@@ -1,0 +1,83 @@
+"""Bodies of variadic functions: the further arguments come in a buffer, as LLVM lowers them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nvir
+from nvir.passes.presets import preset
+
+TEXT = """
+define internal i32 @sum(i32 %n, ...) noinline {
+entry:
+  %ap = alloca ptr
+  %bp = alloca ptr
+  call void @llvm.va_start.p0(ptr %ap)
+  call void @llvm.va_copy.p0(ptr %bp, ptr %ap)
+  %a = load ptr, ptr %ap
+  %x = load i8, ptr %a
+  %b = load ptr, ptr %bp
+  %q = getelementptr i8, ptr %b, i64 8
+  %y = load i64, ptr %q
+  call void @llvm.va_end.p0(ptr %bp)
+  call void @llvm.va_end.p0(ptr %ap)
+  %w = zext i8 %x to i32
+  %z = trunc i64 %y to i32
+  %s = add i32 %w, %z
+  %t = add i32 %s, %n
+  ret i32 %t
+}
+define ptx_kernel void @k(ptr %out, i64 %big) {
+entry:
+  %r = call i32 (i32, ...) @sum(i32 1000, i8 7, i64 %big)
+  store i32 %r, ptr %out
+  ret void
+}
+declare void @llvm.va_start.p0(ptr)
+declare void @llvm.va_copy.p0(ptr, ptr)
+declare void @llvm.va_end.p0(ptr)
+"""
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_arguments_stand_in_the_buffer_at_their_alignment(level: int) -> None:
+    module = nvir.read_ll(TEXT)
+    nvir.verify(module)
+    again = nvir.print_ll(module, "llvm20")
+    assert "va_" not in again
+    assert "..." not in again
+    nvir.run_passes(module, preset(level))
+    out = np.zeros(1, np.int32)
+    nvir.launch(nvir.read_ptx(nvir.print_ptx(module)), "k", 1, 1, [out, np.uint64(50)])
+    assert out[0] == 1057
+
+
+def test_what_is_only_declared_keeps_its_dots() -> None:
+    text = "declare i32 @p(ptr, ...)\n"
+    assert "@p(ptr, ...)" in nvir.print_ll(nvir.read_ll(text), "llvm20")
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ("i8 7, i64 %big)", "ptr byval(i64) %out)", "by value among variable arguments"),
+    ("  store i32 %r, ptr %out", "  call void @llvm.va_start.p0(ptr %out)", "not variadic"),
+])
+def test_what_cannot_be_lowered_is_told_at_its_place(old: str, new: str, said: str) -> None:
+    text = TEXT.replace(old, new)
+    with pytest.raises(nvir.NvirError, match=said) as e:
+        nvir.read_ll(text)
+    line = next(k for k, x in enumerate(text.split("\n"), 1) if new in x)
+    assert f":{line}:" in str(e.value)
+
+
+@pytest.mark.parametrize("head", [
+    'target triple = "nvptx-nvidia-cuda"', 'target datalayout = "e-p:32:32-i64:64"',
+    'target datalayout = "e-p0:32:32:32"',
+])
+def test_32_bit_targets_are_unsupported(head: str) -> None:
+    with pytest.raises(nvir.Unsupported, match=r"32-bit target.*<text>:1:"):
+        nvir.read_ll(f"{head}\ndefine void @f() {{\n  ret void\n}}\n")
+
+
+def test_short_pointers_of_other_spaces_are_no_32_bit_target() -> None:
+    nvir.read_ll('target datalayout = "e-p3:32:32-p6:32:32-i64:64"\n')
