@@ -13,16 +13,26 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import functools
+import gc
+import importlib
 import os
+import pickle
 import random
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Any
 
 import attrs
+import pytest
 
 from tests.seeds import HERE, marked
 
@@ -45,6 +55,9 @@ OPPOSITE: dict[type[ast.AST], type[ast.AST]] = {
     ast.FloorDiv: ast.Mult, ast.LShift: ast.RShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }
 TIMEOUT = 240  # seconds: a mutation that hangs is noticed
+MEMORY = 6 << 30  # bytes, likewise
+# Tests that take steps out say nothing of how the steps decide.
+QUIET = ("-q", "-p", "no:cacheprovider", "-k", "not leaves_a_hole")
 
 
 @attrs.frozen
@@ -120,18 +133,24 @@ class _Change(ast.NodeTransformer):
         return mutated(node) or node if node is self.wanted else self.generic_visit(node)
 
 
-def source_of(m: Mutation) -> str:
-    """The text of the file with the change."""
+def tree_of(m: Mutation) -> ast.Module:
+    """The file with the change."""
     tree = ast.parse((ROOT / m.file).read_text("utf-8"))
     wanted = next(n for k, n in enumerate(ast.walk(tree)) if k == m.node)
-    return ast.unparse(ast.fix_missing_locations(_Change(wanted).visit(tree))) + "\n"
+    ast.fix_missing_locations(_Change(wanted).visit(tree))
+    return tree
 
 
-def tests_of(m: Mutation) -> list[str]:
+def source_of(m: Mutation) -> str:
+    return ast.unparse(tree_of(m)) + "\n"
+
+
+@functools.cache
+def tests_of(group: str, file: str) -> list[str]:
     """The test files that name rows of the group: those with a fifth of its rows, and those that
     name the package; the shortest first."""
-    package = str(Path(m.file).parent).replace("/", ".")
-    mine = {row: fs for row, fs in marked().items() if row.startswith(f"{m.group}-")}
+    package = str(Path(file).parent).replace("/", ".")
+    mine = {row: fs for row, fs in marked().items() if row.startswith(f"{group}-")}
     counts = Counter(f for fs in mine.values() for f in set(fs))
     files = {f for f, n in counts.items() if 5 * n >= len(mine)
              or package in (HERE / f).read_text("utf-8")}
@@ -140,7 +159,7 @@ def tests_of(m: Mutation) -> list[str]:
 
 
 def is_noticed(m: Mutation, folder: Path) -> bool:
-    """Whether the tests of the group fail with the change."""
+    """Whether the tests of the group fail with the change, in a process of their own."""
     subprocess.run(["cp", "-rs", "--remove-destination", str(ROOT / "nvir"), str(folder)],
                    check=True)
     for name in ("tests", "examples", "pyproject.toml"):
@@ -148,14 +167,146 @@ def is_noticed(m: Mutation, folder: Path) -> bool:
             (folder / name).symlink_to(ROOT / name)
     (folder / m.file).unlink()
     (folder / m.file).write_text(source_of(m), "utf-8")
-    words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",
-             *(str(folder / "tests" / f) for f in tests_of(m))]
+    words = [sys.executable, "-m", "pytest", "-x", *QUIET,
+             *(str(folder / "tests" / f) for f in tests_of(m.group, m.file))]
     env = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(words, cwd=folder, env=env, capture_output=True, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         return True
     return done.returncode != 0
+
+
+class Campaign:
+    """A plugin of pytest: the tests are imported once, and each mutation runs in a fork, with the
+    code of its function replaced, those tests of its group that reach its statement.
+
+    A change outside of functions, and one that no test reaches, `is_noticed` decides.
+    """
+
+    def __init__(self, chosen: Sequence[Mutation]) -> None:
+        self.chosen, self.survivors, self.failed = chosen, list[Mutation](), False
+        self.files = {str(ROOT / m.file) for m in chosen}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.failed |= report.failed
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        items = session.items
+        reached = _forked(lambda: self._reached(items), 3600)
+        if not isinstance(reached, list):
+            raise SystemExit("the tests fail without any mutation")
+        with tempfile.TemporaryDirectory() as name:
+            for k, m in enumerate(self.chosen, 1):
+                where = lines_of(m)
+                files = [str(HERE / f) for f in tests_of(m.group, m.file)]
+                mine = [
+                    (files.index(str(i.path)), seconds, n)
+                    for n, (i, (seconds, lines)) in enumerate(zip(items, reached, strict=True))
+                    if str(i.path) in files and not lines.isdisjoint(where)
+                ]
+                run = [items[n] for _, _, n in sorted(mine)]
+                limit = int(20 + 20 * sum(s for _, s, _ in mine))
+                noticed = _forked(functools.partial(self._with, m, run), limit) if run else None
+                if noticed is None:
+                    noticed = is_noticed(m, Path(name))
+                if not noticed:
+                    self.survivors.append(m)
+                    print(f"[{k}] survives: {m.group} {m.file}:{m.line}: {m.text}",
+                          file=sys.__stdout__, flush=True)
+        return True
+
+    def _run(self, items: Sequence[pytest.Item], k: int) -> None:
+        following = items[k + 1] if k + 1 < len(items) else None
+        items[k].config.hook.pytest_runtest_protocol(item=items[k], nextitem=following)
+
+    def _with(self, m: Mutation, items: Sequence[pytest.Item]) -> bool | None:
+        if not replace_code(m):
+            return None
+        for k in range(len(items)):
+            self._run(items, k)
+            if self.failed:
+                return True
+        return False
+
+    def _reached(self, items: Sequence[pytest.Item]) -> list[tuple[float, set[tuple[str, int]]]]:
+        """Of each test its seconds, and the lines of the mutated files that it runs."""
+        made = []
+        for k in range(len(items)):
+            lines: set[tuple[str, int]] = set()
+
+            def inside(frame: FrameType, event: str, arg: object, lines=lines):  # type: ignore
+                lines.add((frame.f_code.co_filename, frame.f_lineno))
+                return inside
+
+            def called(frame: FrameType, event: str, arg: object, inside=inside):  # type: ignore
+                return inside if frame.f_code.co_filename in self.files else None
+
+            start = time.process_time()
+            sys.settrace(called)
+            self._run(items, k)
+            sys.settrace(None)
+            made.append((time.process_time() - start, lines))
+        assert not self.failed
+        return made
+
+
+def lines_of(m: Mutation) -> set[tuple[str, int]]:
+    """The lines of the statement that holds a mutation."""
+    path = str(ROOT / m.file)
+    tree = ast.parse(Path(path).read_text("utf-8"))
+    at = next(n for k, n in enumerate(ast.walk(tree)) if k == m.node)
+    holds = [[*ast.walk(s)] for s in ast.walk(tree) if isinstance(s, ast.stmt)]
+    s: Any = min((nodes for nodes in holds if any(x is at for x in nodes)), key=len)[0]
+    body = getattr(s, "body", None)
+    last = body[0].lineno - 1 if body else s.end_lineno
+    return {(path, n) for n in range(s.lineno, max(last or 0, s.lineno) + 1)}
+
+
+def replace_code(m: Mutation) -> bool:
+    """Give the function that holds a mutation the changed code, in place; whether there is one."""
+    path = str(ROOT / m.file)
+    plain, changed = (
+        {(c.co_qualname, c.co_firstlineno): c for c in _codes(compile(text, path, "exec"))}
+        for text in (ast.parse((ROOT / m.file).read_text("utf-8")), tree_of(m))
+    )
+    found = False
+    importlib.import_module(m.file.removesuffix(".py").replace("/", "."))
+    for f in gc.get_objects():
+        if isinstance(f, FunctionType) and f.__code__.co_filename == path:
+            key = f.__code__.co_qualname, f.__code__.co_firstlineno
+            if key in plain and plain[key] != changed[key]:
+                f.__code__, found = changed[key], True
+    return found
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for c in code.co_consts:
+        if isinstance(c, CodeType):
+            yield from _codes(c)
+
+
+def _forked(work: Callable[[], object], limit: int) -> object:
+    """What a fork makes of some work; True where it ends in any other way."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            signal.alarm(limit)
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 1), os.dup2(null, 2)
+            with open(write, "wb") as out:
+                pickle.dump(work(), out)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    os.close(write)
+    with open(read, "rb") as made:
+        text = made.read()
+    _, status = os.waitpid(child, 0)
+    return pickle.loads(text) if status == 0 else True
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -174,12 +325,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.list:
         return 0
     chosen = random.Random(args.seed).sample(every, min(args.count, len(every)))
-    survivors = []
-    with tempfile.TemporaryDirectory() as name:
-        for k, m in enumerate(chosen, 1):
-            if not is_noticed(m, Path(name)):
-                survivors.append(m)
-                print(f"[{k}] survives: {m.group} {m.file}:{m.line}: {m.text}", flush=True)
+    campaign = Campaign(chosen)
+    files = sorted({str(HERE / f) for m in chosen for f in tests_of(m.group, m.file)})
+    if pytest.main([*QUIET, "-s", *files], plugins=[campaign]) == pytest.ExitCode.INTERNAL_ERROR:
+        return 2
+    survivors = campaign.survivors
     share = 100 * (1 - len(survivors) / len(chosen))
     print(f"{len(chosen) - len(survivors)} of {len(chosen)} noticed ({share:.0f} %)")
     return 0 if not survivors else 1

@@ -7,9 +7,11 @@ what other steps saw, must be different. A step that is not in the table fails t
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -20,21 +22,48 @@ import attrs
 import pytest
 
 import nvir
+from nvir.analysis.induction import trip_count
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode, Policy381
+from nvir.assembler.postra import LoopCode, schedule
+from nvir.assembler.postra.records import Route, SchedulingRecord
 from nvir.assembler.unroll import latch_exit
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.documented.hoist import sets, stages
 from nvir.documented.pipelining import OperandClasses
 from nvir.documented.policy import rules_of
 from nvir.documented.unroll import facts, steps
+from nvir.frontend import build as b
+from nvir.frontend.check import check
+from nvir.frontend.irgen import Options, generate
+from nvir.frontend.irgen.abi import ABI
+from nvir.frontend.irgen.intrinsic.inline_asm import AsmFragment, _Operands
+from nvir.ir import I32
 from nvir.ir.errors import NvirError
 from nvir.ir.text.trace import Trace, TraceEvent, shown
+from nvir.ir.values import undef
+from nvir.passes.aggregate.plan import CopyPlan
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
+from nvir.passes.loop.fuse.plan import Way
 from nvir.passes.loop.unroll import loop_unroll
 from nvir.passes.policies import PipelineSlots
 from nvir.passes.registry import all_passes
+from nvir.sm.profile import profile
+from tests.passes.conftest import body
+from tests.passes.test_loop_fuse import (
+    BRANCHY,
+    END,
+    HEAD,
+    ON,
+    PAIR,
+    copies,
+    loop,
+    reads,
+    stored,
+)
+from tests.selection import read
+from tests.sm.test_post_ra import op
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FIXTURES = EXAMPLES / "fixtures"
@@ -85,18 +114,138 @@ def pipelining() -> Iterator[Any]:
     yield [r.message for r in remarks], nvir.print_ptx(module)
 
 
+FUSED = (
+    PAIR,
+    copies(1, bound="10") + reads(2, bound="11") + stored(2) + END,
+    "and.b32 %r50, %r50, 15;" + copies(1, bound="%r50") + reads(2, bound="%r50") + stored(2) + END,
+    copies(1) + "st.global.u32 [%rd2+64], %r51;" + reads(2) + stored(2) + END,
+    copies(1) + "add.u32 %r45, %r1, 4;" + copies(2, at="+4") + END,
+    copies(1) + "mov.u32 %r32, 0;" + loop(2, "add.u32 %r32, %r32, %r21;") + stored(2) + END,
+    copies(1) + "mov.u32 %r32, 0;" + loop(2, "add.u32 %r32, %r32, %r2;") + stored(2) + END,
+    loop(1, "shl.b32 %r11, %r1, 2; setp.gt.u32 %p9, %r11, %r51; @%p9 bra OUT;") + copies(2)
+    + "OUT: ret;",
+    "setp.gt.u32 %p9, %r51, 4; @%p9 bra B;" + copies(1) + "bra C; B:" + copies(2) + "C: ret;",
+    loop(1, BRANCHY.format(k=1, at=0)) + copies(2) + END,
+    loop(1, "ld.global.u32 %r40, [%rd2];", bound="%r40") + copies(2) + END,
+    loop(1, "membar.gl;") + copies(2) + END,
+)
+
+
+def fusing() -> Iterator[Any]:
+    for text in FUSED:
+        module = nvir.read_ptx(body(HEAD + text))
+        remarks = nvir.run_passes(module, "loop-simplify,loop-fuse<multi-block>",
+                                  policy="documented", knobs=ON)
+        yield [r.message for r in remarks], nvir.print_ptx(module)
+
+
+MEMORY = """define void @f(ptr %p, ptr %q, i64 %n) {
+entry:
+  call void @llvm.memmove.p0.p0.i64(ptr align 4 %p, ptr align 4 %q, i64 %n, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %p, ptr align 4 %q, i64 6, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %p, ptr align 4 %q, i64 900, i1 false)
+  call void @llvm.memset.p0.i64(ptr align 4 %p, i8 0, i64 %n, i1 false)
+  ret void
+}
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+STRUCTS = """define {i32, float} @g({i32, float} %v, ptr %p, ptr %q, i1 %c) {
+entry:
+  %w = load {i32, float}, ptr %p, align 4
+  store {i32, float} %w, ptr %q
+  %r = call {i32, float} @h({i32, float} zeroinitializer)
+  %k = load {i32, float}, ptr %q
+  br i1 %c, label %one, label %two
+one:
+  br label %two
+two:
+  %s = phi {i32, float} [ %r, %entry ], [ %k, %one ]
+  %x = extractvalue {i32, float} %s, 0
+  %y = extractvalue {i32, float} %v, 0
+  %z = add i32 %x, %y
+  %t = insertvalue {i32, float} %s, i32 %z, 0
+  store {i32, float} %t, ptr %p
+  %u = call {i32, float} @h({i32, float} %t)
+  ret {i32, float} %t
+}
+declare {i32, float} @h({i32, float})
+"""
+
+
+def splitting(text: str) -> Iterator[Any]:
+    module = read(text)
+    remarks = nvir.run_passes(module, "lower-aggr-copies", policy="documented")
+    yield [r.message for r in remarks], str(module)
+
+
+def generated(*functions: Any, types: Any = None) -> Iterator[Any]:
+    module = generate(check(b.unit(*functions, types=types)), Options(policy="documented"))
+    yield str(module), [str(i.loc) for f in module.functions for i in f.instructions()]
+
+
+def calling() -> Iterator[Any]:
+    out, v, w, n, f = b.names("out v w n f")
+    types: dict[str, Any] = {}
+    b.record("big", "double a[9]", types)
+    b.record("pair", "short a[3]", types)
+    early = b.call("make", w)  # stands at a line of its own
+    same = b.E(b.expr(b.cast("int (*)(int)", b.addr(b.name("one")))))
+    yield from generated(
+        b.function("big make", "big v", b.ret(v), types=types),
+        b.function("pair half", "pair v", b.ret(v), types=types),
+        b.function("int one", "int n", b.ret(n)),
+        b.function("int warp_thing", "int n", intrinsic=10219),
+        b.kernel(
+            "k", "int *out, int n", b.let("big w", types=types), b.let("pair v", types=types),
+            b.let("big u", early, types=types), b.assign(v, b.call("half", v)),
+            b.let("int (*f)(int)", b.name("one")), b.assign(out[1], b.call(f, n)),
+            b.assign(out[2], same(n)), b.assign(out[3], b.call("warp_thing", n)),
+            b.assign(out[0], b.call("one", n, preserve=(1, -1, 2))), types=types,
+        ), types=types,
+    )
+
+
+def assembling() -> Iterator[Any]:
+    out, x, n = b.names("out x n")
+    yield from generated(b.kernel(
+        "k", "int *out, int n", b.let("int x", 0),
+        b.asm("add.s32 %0, %0, %1; // %%tid.x $", [("+r", x)], [("r", n)], clobbers=["memory"]),
+        b.assign(out[0], x),
+    ))
+
+
+def after_allocation() -> Iterator[Any]:
+    """Loops on registers: a stream, one with an accumulator whose registers are of the tensor
+    class, and each placed again under the tensor mode."""
+    banks = profile("sm_80").banks
+    first = banks.bounds[banks.TENSOR]
+    for acc, mode in (("R8", 0), (f"R{first}", 0), (f"R{first}", 1)):
+        code = LoopCode("loop", profile("sm_80"), (
+            op("LDG.E", "R6", "R2 R3"), op("LDG.E", "R7", "R4 R5"),
+            op("FFMA", acc, f"R6 R7 {acc}"), op("IADD3", "R2", "R2"), op("IADD3", "R4", "R4"),
+            op("ISETP", "P0", "R2 R10"), op("BRA", "", "", "P0", "branch"),
+        ), live_out=frozenset({("R", int(acc[1:]))}))
+        made = schedule(code, mode=mode, policy="documented")
+        yield made.times, made.placement, made.carried, [str(d) for d in made.dependences]
+
+
 def outcome(group: str) -> Outcome:
     """What a group of fixtures gives, and the events; an error is a result too."""
     with Trace() as trace:
         try:
             made: Any = list(GROUPS[group]())
-        except (NvirError, AssertionError, AttributeError, TypeError, KeyError, ValueError) as e:
+        except (NvirError, AssertionError, AttributeError, TypeError, LookupError, ValueError) as e:
             made = f"{type(e).__name__}: {e}"
     return made, list(trace)
 
 
 GROUPS: dict[str, Callable[[], Iterator[Any]]] = {
-    "unroll": unrolling, "hoist": hoisting, "pipeline": pipelining,
+    "unroll": unrolling, "hoist": hoisting, "pipeline": pipelining, "fuse": fusing,
+    "memory": functools.partial(splitting, MEMORY),
+    "structs": functools.partial(splitting, STRUCTS), "calls": calling, "asm": assembling,
+    "registers": after_allocation,
 }
 
 # ------------------------------------------------- what stands for a step that is out
@@ -143,14 +292,64 @@ REMOVED: dict[str, dict[str, Made]] = {
         "resources": gives(1), "minimum": gives(1),
         "slots": lambda plain, *a: PipelineSlots(1, {}),
     },
+    "fuse": {
+        "candidate": gives(None), "_way": gives(Way([])), "_sort_code": gives(None),
+        "_stage_2": gives(None), "_registers": gives(None),
+        "_trips": lambda self, loop: trip_count(loop), "_count_alike": gives(True),
+        "_shift": gives(None), "_structure": gives(None), "_memory": gives(None),
+        "_fuse": gives(None), "_join_variables": gives(None), "_drop_repeated": gives(None),
+    },
+    "memory": {
+        "lower_copies": gives(False),
+        "make_plan": gives(CopyPlan(1, 0, True, "forward", False, "")),
+        "both": lambda self, segments, done: self.one(segments, done, False),
+        "one": lambda self, segments, done, down: self.b.branch(done), "segments": gives([]),
+        "path": lambda self, segments, down, name, done, before: self.b.branch(done),
+        "loop": lambda self, s, down, start, before, after: self.b.branch(after),
+        "straight": gives(None), "aligned_at": lambda align, offset: align,
+    },
+    "structs": {
+        "leaves_of": gives([]), "apart": gives(None), "load": gives(None), "store": gives(None),
+        "phi": gives(None), "extract": gives(None), "call": gives(None), "leave": gives(None),
+        "find_copies": gives(None), "finish": gives(None),
+    },
+    "calls": {
+        "callee_type": lambda e: e.type, "_special": gives(None), "evaluated": gives([]),
+        "classify": gives(ABI(None, ())), "_slot": lambda g, e, v, p: getattr(v, "pointer", v),
+        "folded": gives(None), "_debug_location": gives(None),
+        "_bundles": gives(()), "_build": lambda g, *a: undef(I32), "_attributes": gives(()),
+        "_alignments": gives(()), "_put_result": gives(None),
+    },
+    "asm": {
+        "parse_template": lambda text, s=None: [AsmFragment(text)],
+        "reconstruct": lambda fragments: "".join(x.text for x in fragments),
+        "_operands": lambda g, s: _Operands(), "clobber": lambda name: name,
+        "_object": lambda *a: undef(I32), "_results": gives(None),
+    },
+    "registers": {
+        "dependences": gives([]), "register_carried": gives({}), "stage_slots": gives(()),
+        "stage_liveness": gives({}), "propagate": gives({"": {}}), "decode": gives(Route.MODULO),
+        "place": gives(None),
+        "_record": lambda self, n, route: SchedulingRecord(
+            self.time[n], self.stages[n], self.pipe[n], route, 0, 0, None, 0, 0),
+    },
 }
-ROOMS = ("nvir.documented", "nvir.assembler.hoist", "nvir.assembler.unroll",
-         "nvir.passes.loop.licm", "nvir.passes.loop.pipeline")
+ROOMS = {
+    **dict.fromkeys(("unroll", "hoist", "pipeline"), (
+        "nvir.documented", "nvir.assembler.hoist", "nvir.assembler.unroll",
+        "nvir.passes.loop.licm", "nvir.passes.loop.pipeline")),
+    "fuse": ("nvir.passes.loop.fuse",),
+    "memory": ("nvir.passes.aggregate.lower_aggr_copies", "nvir.passes.aggregate.copies",
+               "nvir.passes.aggregate.plan"),
+    "structs": ("nvir.passes.aggregate.split",),
+    "calls": ("nvir.frontend.irgen.calls", "nvir.frontend.irgen.abi"),
+    "asm": ("nvir.frontend.irgen.intrinsic.inline_asm",), "registers": ("nvir.assembler.postra",),
+}
 
 
-def modules() -> list[Any]:
+def modules(group: str) -> list[Any]:
     found = []
-    for name in ROOMS:
+    for name in ROOMS[group]:
         room = importlib.import_module(name)
         found.append(room)
         for one in pkgutil.walk_packages(getattr(room, "__path__", ()), f"{name}."):
@@ -158,11 +357,16 @@ def modules() -> list[Any]:
     return found
 
 
-def documented() -> dict[str, Any]:
-    """Every step of the rooms above, by name."""
+@functools.cache
+def documented(group: str) -> dict[str, tuple[Any, Any]]:
+    """Every step of a group's rooms, by name, with the class that has it as a method, or None."""
     return {
-        name: f for m in modules() for name, f in vars(m).items()
-        if inspect.isfunction(f) and hasattr(f, "documented")
+        name: (f, owner)
+        for m in modules(group)
+        for owner in (None, *(c for c in vars(m).values()
+                              if inspect.isclass(c) and c.__module__ == m.__name__))
+        for name, f in vars(m if owner is None else owner).items()
+        if inspect.isfunction(f) and hasattr(f, "documented") and f.__module__ == m.__name__
     }
 
 
@@ -172,21 +376,32 @@ def plain() -> dict[str, Outcome]:
 
 
 def test_every_step_is_in_the_table():
-    assert set(documented()) <= {name for rows in REMOVED.values() for name in rows}
+    """Those of the rooms above, and there are no others: each decorator is counted."""
+    for group in GROUPS:
+        known = {n for g, rows in REMOVED.items() if ROOMS[g] == ROOMS[group] for n in rows}
+        assert set(documented(group)) <= known, group
+    folder = Path(nvir.__file__).parent
+    written = {m for f in folder.rglob("*.py") for m in re.findall(
+        r"^ *@step\(.*\n(?: .*\n)*? *def (\w+)", f.read_text("utf-8"), re.MULTILINE)}
+    assert written == {n for g in GROUPS for n in documented(g)}
 
 
 @pytest.mark.parametrize(("group", "name"), [(g, n) for g, rows in REMOVED.items() for n in rows])
 def test_a_step_leaves_a_hole(group, name, plain, monkeypatch):
-    modules()
-    f = documented().get(name) or getattr(stages, name)
-    for module in list(sys.modules.values()):
-        if getattr(module, name, None) is f:
-            monkeypatch.setattr(module, name, REMOVED[group][name])
+    f, owner = documented(group).get(name) or (getattr(stages, name), None)
+    for at in [owner] if owner is not None else list(sys.modules.values()):
+        if getattr(at, name, None) is f:
+            monkeypatch.setattr(at, name, REMOVED[group][name])
     was, before = plain[group]
     now, after = outcome(group)
     row = getattr(f, "documented", ("", ""))
     others = [[e for e in events if (e.row, e.step) != row] for events in (before, after)]
-    assert now != was or others[0] != others[1], f"nobody misses {name}"
+    missed = now != was or others[0] != others[1]  # no texts of both where it fails
+    assert missed, f"nobody misses {name}"
+
+
+def test_the_groups_run_as_they_are(plain):
+    assert [g for g, (made, _) in plain.items() if isinstance(made, str)] == []
 
 
 def test_the_rows_of_a_run_are_in_the_order_of_the_notes():

@@ -220,6 +220,8 @@ def test_liveness_reaches_the_blocks_behind():
     rows = stage_liveness(stage_slots(c, [0], 1), dependences(c), c.live_out)
     behind = propagate(rows, {"exit": frozenset({("R", 6), ("R", 4), ("R", 40)})})
     assert {r: x.live_in for r, x in behind["exit"].items()} == {("R", 6): 1}
+    made = schedule(c)
+    assert {r: x.live_in for r, x in made.placement.behind.items()} == {("R", 6): 1}
 
 
 # ---------------------------------------------------------------- phase C

@@ -48,6 +48,7 @@ class Placement:
 
     records    operation → its record
     liveness   register → the stages in which it is live
+    behind     register → the stages that leave a value which the code behind the loop reads
     """
 
     ii: int
@@ -55,6 +56,7 @@ class Placement:
     records: Mapping[int, SchedulingRecord]
     slots: tuple[StageSlot, ...]
     liveness: Mapping[Reg, LivenessRow]
+    behind: Mapping[Reg, LivenessRow]
 
 
 def has_conflict(op: PhysicalOp) -> bool:
@@ -212,7 +214,8 @@ class _Placer:
         ) for s in slots)
         live = stage_liveness(slots, self.found, self.code.live_out)
         records = {n: self._record(n, routes[n]) for n in self.inside}
-        return Placement(self.ii, self.mask, records, slots, live)
+        behind = propagate(live, {"": self.code.live_out})[""]
+        return Placement(self.ii, self.mask, records, slots, live, behind)
 
     def _carrier(self, n: int) -> Reg | None:
         """The register in which an operation is carried across iterations, if it is."""

@@ -6,7 +6,7 @@
        callee     its value, for a call through a pointer
      4 args       evaluated in order, or from right to left; they stand in their own slots
      5 classify   `abi.classify`; a hidden first argument for sret; each argument as its kind asks
-     6 fold       a cast of a function to its own type is the function itself
+     6 fold       a cast of a function to the call's own type is the function itself
      7 debugloc   then printf, which goes its own way
      8 bundle     preserve_n_data, _control, _after
      9 emit       the call, its attributes
@@ -186,9 +186,9 @@ def _emit(g: IRGenState, e: tree.Call, to: LValue | None) -> tuple[Value, ABI | 
         for k, (a, v) in enumerate(zip(e.args, given, strict=True))
     ]
     g.events.append("fold")
-    callee = _folded(g, e, t, callee)
+    direct = folded(callee, args, abi)
     _debug_location(g, e)
-    return _build(g, e, callee, args, abi), abi
+    return _build(g, e, callee, direct, args, abi), abi
 
 
 def _callee(g: IRGenState, e: tree.Call, f: tree.Function | None) -> Value:
@@ -265,42 +265,33 @@ def _slot(g: IRGenState, e: tree.Expr, v: Value | LValue, p: Passing | None) -> 
 
 
 @step("CAL-09", "6 folded", "callee")
-def _folded(g: IRGenState, e: tree.Call, t: tree.FunctionType, callee: Value) -> Value:
-    """`((int (*)(int))f)(…)` calls f itself, where the cast says f's own type."""
-
-    inner = e.callee
-    while isinstance(inner, tree.Cast) or (isinstance(inner, tree.Unary) and inner.op in "&*"):
-        inner = inner.operand
-    f = _named(inner)
-    if f is None or not isinstance(callee, IRFunction) or not _identical(f.type, t):
-        return callee
-    return function_symbol(g.shared, f)
-
-
-def _identical(a: tree.FunctionType, b: tree.FunctionType) -> bool:
-    return (
-        a.variadic == b.variadic
-        and len(a.params) == len(b.params)
-        and tree.same(a.result, b.result)
-        and all(tree.same(p, q) for p, q in zip(a.params, b.params, strict=True))
-    )
+def folded(callee: Value, args: Sequence[Value], abi: ABI) -> IRFunction | None:
+    """The function that a call calls itself, through a cast too: its signature is the call's, type
+    by type. None for a call by pointer, with the type that the function was cast to."""
+    if not isinstance(callee, IRFunction) or callee.return_type is not abi.result_type:
+        return None
+    types = [a.type for a in callee.arguments]
+    given = [a.type for a in args]
+    return callee if types == (given[: len(types)] if abi.variadic else given) else None
 
 
 # --------------------------------------------------------------- 8, 9 the call
 
 
 @step("CAL-14", "9 emit")
-def _build(g: IRGenState, e: tree.Call, callee: Value, args: list[Value], abi: ABI) -> Value:
+def _build(
+    g: IRGenState, e: tree.Call, callee: Value, direct: IRFunction | None, args: list[Value],
+    abi: ABI,
+) -> Value:
     g.events.append("bundle")
     bundles = _bundles(e)
     g.events.append("emit")
-    direct = isinstance(callee, IRFunction) and _takes(callee, args, abi)
     operands = args if direct else [callee, *args]
-    name = "" if abi.result_type is VOID else str(callee.name) if direct else "call"
+    name = "" if abi.result_type is VOID else str(direct.name) if direct else "call"
     g.events.append("attributes")
     words = _attributes(abi, len(args))
     info = NvvmCall(
-        len(operands), callee=callee if direct else None,
+        len(operands), callee=direct,
         arguments=words if direct else ((), *words), bundles=bundles,
         callalign=() if direct else _alignments(e, abi),
     )
@@ -319,15 +310,6 @@ def _attributes(abi: ABI, count: int) -> tuple[tuple[object, ...], ...]:
     if abi.sret and abi.result is not None:
         words = (abi.result.attributes, *words)
     return words + ((),) * (count - len(words))
-
-
-def _takes(f: IRFunction, args: Sequence[Value], abi: ABI) -> bool:
-    """Whether a function symbol has the signature that a call has; else it is called as a
-    pointer of the type that it was cast to."""
-    types = [a.type for a in f.arguments]
-    given = [a.type for a in args]
-    given = given[: len(types)] if abi.variadic else given
-    return f.return_type is abi.result_type and types == given
 
 
 @step("CAL-16", "9 callalign")

@@ -73,7 +73,7 @@ def looking_at(header: str) -> None:
         _open[-1].at = header
 
 
-def note(row: str, name: str, outcome: Any, **inputs: Any) -> None:
+def note(row: str, name: str, outcome: Any, /, **inputs: Any) -> None:
     """Add an event to the innermost open trace."""
     if _open:
         told = {k: shown(v) for k, v in inputs.items()}

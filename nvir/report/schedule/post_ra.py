@@ -205,6 +205,9 @@ def listing_json(found: PostRaListing, function: str) -> dict[str, Any]:
             reg_name(r): {"in": _bits(row.live_in), "out": _bits(row.live_out)}
             for r, row in sorted(made.placement.liveness.items())
         },
+        "behind": {
+            reg_name(r): _bits(row.live_in) for r, row in sorted(made.placement.behind.items())
+        },
         "instructions": [_instruction(made, n) for n in made.order()],
     }
 
