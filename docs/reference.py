@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def pages() -> dict[str, str]:
     """Path under docs/ → Markdown of every generated page."""
-    out = {"index.md": front_page(), "reference/commands.md": command_page()}
+    out = {"reference/commands.md": command_page()}
     out["reference/api.md"] = api_page()
     out["reference/knobs.md"] = knob_page()
     out["reference/machines.md"] = machine_page()
@@ -330,13 +330,6 @@ def api_page() -> str:
             short = name.removeprefix("nvir.")
             out.append(f"::: {_EXPORTS[short]}.{short}\n" if short in _EXPORTS else f"::: {name}\n")
     return "\n".join(out)
-
-
-def front_page() -> str:
-    """The README, its links as they are from docs/."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    text = text.replace("](docs/", "](")
-    return re.sub(r"\[([^\]]*)\]\((?:examples|CHANGELOG)[^)]*\)", r"\1", text)
 
 
 def main() -> None:

@@ -140,7 +140,8 @@ def test_every_key_of_the_report_is_described():
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
 def test_links_between_documents_lead_somewhere(document: Path):
     for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
-        assert (document.parent / target).exists(), f"{document.name} links to {target}"
+        made = target.startswith("reference/")  # by the site, whose build is strict
+        assert made or (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
 def test_the_pictures_are_those_of_the_code():
@@ -152,6 +153,11 @@ def test_the_pictures_are_those_of_the_code():
     made = pictures.PICTURES["matvec-schedule.svg"]()
     shown = (ROOT / "docs" / "pictures" / "matvec-schedule.svg").read_text("utf-8")
     assert shown == made, "run python docs/pictures.py"
+    for name in ("sgemm-registers.svg", "horner-explain.svg"):
+        drawn = (ROOT / "docs" / "pictures" / name).read_text("utf-8")
+        texts = [re.findall(r">([^<>\n]+)</text>", x) for x in (drawn, pictures.PICTURES[name]())]
+        assert texts[0] == texts[1], "run python docs/pictures.py"
+        assert "http" not in drawn.replace("http://www.w3.org", "")
     graph = (ROOT / "docs" / "pictures" / "matvec-cfg.svg").read_text("utf-8")
     for block in pictures.matvec()["matvec"].blocks:  # which program drew it may differ
         assert f"<title>{block.name}</title>" in graph or block.name in graph

@@ -48,7 +48,7 @@ def terminal() -> Console:
 def print_lines(lines: Iterable[Line], console: Console) -> None:
     """Print lines on a terminal in their styles."""
     for line, style in lines:
-        console.print(line, style=style or None, markup=False, soft_wrap=True)
+        console.print(line, style=style or None, markup=False, emoji=False, soft_wrap=True)
 
 
 def plain(lines: Iterable[Line]) -> str:

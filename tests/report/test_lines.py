@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 
 import pytest
 from corpus import EXAMPLES, examples
+from rich.console import Console
 
 import nvir
 from nvir.analysis.pressure import register_pressure
@@ -15,6 +17,7 @@ from nvir.ir.builder import Builder
 from nvir.report.lines import LineListing, line_listing, module_json
 from nvir.report.listing import listing_text
 from nvir.report.places import LARGEST_SOURCE, SourceLines, source_text
+from nvir.report.table import print_lines
 
 PTX = """.version 8.0
 .target sm_80
@@ -160,3 +163,10 @@ def test_a_function_built_by_hand_has_no_lines() -> None:
     made = line_listing(f, m)
     assert made.max_live == 0
     assert made.peak_place is None
+
+
+def test_columns_are_no_emoji_on_a_terminal():
+    out = io.StringIO()
+    print_lines([("::v::", ""), (":x:", "red")], Console(file=out, force_terminal=True))
+    assert "::v::" in out.getvalue()
+    assert ":x:" in out.getvalue()
