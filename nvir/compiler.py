@@ -10,6 +10,7 @@ The assembler optimises, too: what it does well (scheduling, allocation, most lo
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -65,31 +66,29 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
     warnings.
 
     front_end  "libclang" reads clang's tree with nvir's own headers; "clang" has a clang program
-               compile it with CUDA's, CCCL's and the C++ library's; "auto" takes the first, and
-               where that refuses, or misses a header that CUDA brings, the second if it is there
+               compile it with CUDA's, CCCL's and the C++ library's; "auto", where that program is,
+               begins with the second for headers that CUDA brings and nvir does not, else with the
+               first, and goes on to the other where that refuses
     """
     from nvir.frontend.cuda import read_cuda
-    kept, refused = None, None
-    if front_end == "libclang" or (front_end == "auto" and not _wants_headers(given.text)):
-        try:
-            kept = read_cuda(given, arch)
-        except NvirError as e:
-            refused = e
-        missed = [f"#include <{m[1]}>" for d in (kept[1] if kept else ())
-                  if (m := _NOT_FOUND.match(d.message))]
-        if kept and (front_end == "libclang" or not _wants_headers("\n".join(missed))):
-            return kept
-        if refused and (front_end == "libclang" or not _has_clang()):
-            raise refused
+
+    if front_end == "libclang" or (front_end == "auto" and not _has_clang()):
+        return read_cuda(given, arch)
+    own = functools.partial(read_cuda, given, arch)
+    clang = functools.partial(_by_clang, given, arch, optimise, lines)
+    if front_end == "clang":
+        return clang()
+    real = _wants_headers(given)
+    first, second = (clang, own) if real else (own, clang)
     try:
-        return _by_clang(given, arch, optimise, lines)
-    except (NvirError, ToolError) as e:
-        if kept:
-            return kept
-        missing = isinstance(e, ParseError) and _NOT_FOUND.match(e.errors[0].message)
-        if refused and not (missing or isinstance(refused, Unsupported)):
-            raise refused from None
-        raise e if isinstance(e, NvirError) else NvirError(str(e)) from None
+        return first()
+    except NvirError as refused:
+        try:
+            return second()
+        except NvirError as e:
+            theirs, ours = (refused, e) if real else (e, refused)
+            missing = isinstance(theirs, ParseError) and _NOT_FOUND.match(theirs.errors[0].message)
+            raise theirs if real or missing or isinstance(ours, Unsupported) else ours from None
 
 
 def _by_clang(given: Source, arch: str, optimise: int,
@@ -100,8 +99,11 @@ def _by_clang(given: Source, arch: str, optimise: int,
     from nvir.llvm.reader import read_ll
     from nvir.toolchain.clang import clang_ll
 
-    made = clang_ll(given.text, given.name, arch, given.include, given.define, given.std,
-                    given.fast_math, given.flags, optimise=optimise, lines=lines)
+    try:
+        made = clang_ll(given.text, given.name, arch, given.include, given.define, given.std,
+                        given.fast_math, given.flags, optimise=optimise, lines=lines)
+    except ToolError as e:
+        raise NvirError(str(e)) from None
     if made.text is None:
         raise ParseError([d for d in made.told if d.severity == "error"])
     module = read_ll(made.text.encode())
@@ -119,15 +121,27 @@ def _has_clang() -> bool:
     return available("clang++", "CUDA's headers")
 
 
-def _wants_headers(text: str) -> bool:
-    """Whether a text includes headers that CUDA brings and nvir does not, and a clang is here to
-    read them."""
+def _wants_headers(given: Source) -> bool:
+    """Whether a source, or a header of its own, includes what CUDA brings and nvir does not.
+    Includes count whatever `#if` they stand in."""
     from nvir.frontend.cuda.parse import HEADERS
     from nvir.toolchain.find import header_folders
 
-    names = [n for n in _INCLUDE.findall(text) if not (HEADERS / n).is_file()]
-    return bool(names) and _has_clang() and any(
-        (folder / n).is_file() for folder in header_folders() for n in names)
+    real, seen = header_folders(), set[Path | str]()
+    todo: list[tuple[Path, str]] = [(Path(given.name).parent, given.text)]
+    while todo:
+        folder, text = todo.pop()
+        for name in _INCLUDE.findall(text):
+            places = (folder / name, *(Path(f) / name for f in given.include))
+            own = next((p for p in places if p.is_file()), None)
+            if own in seen or name in seen:
+                continue
+            seen.add(own or name)
+            if own is not None:
+                todo.append((own.parent, own.read_text("utf-8", "replace")))
+            elif not (HEADERS / name).is_file() and any((f / name).is_file() for f in real):
+                return True
+    return False
 
 
 def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str = "ori",

@@ -29,12 +29,12 @@ _TABLE = re.compile(
     r"^\.(?:global|const) \.align (\d+) \.b8 ([\w$]+)\[(\d+)\] = \{([\d, ]+)\};", re.MULTILINE)
 
 
-def bodies(names: list[str], module: Module) -> Module:
+def bodies(names: list[str], module: Module, ftz: bool = False) -> Module:
     """A module of level nvvm with those of the functions that are known, and what they need.
-    `module` declares them, and says what they are compiled for."""
+    `module` declares them, and says what they are compiled for; `ftz`: subnormals are zero."""
     declared = {f.name: _signature(f) for f in module.functions if f.name in names}
     wanted = tuple(sorted((name, text) for name, text in declared.items() if text))
-    text = _by_libnvvm(wanted, module.target)
+    text = _by_libnvvm(wanted, module.target, ftz)
     if text is None:
         return _own([name for name, _ in wanted], module.target)
     from nvir.llvm.reader import read_ll
@@ -56,7 +56,7 @@ def _word(t: Type) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _by_libnvvm(wanted: tuple[tuple[str, str], ...], arch: str) -> str | None:
+def _by_libnvvm(wanted: tuple[tuple[str, str], ...], arch: str, ftz: bool) -> str | None:
     """The functions as LLVM 7 text; None without libnvvm or libdevice, or where it refuses them."""
     from nvir.ir.layout import DATA_LAYOUT, TRIPLE
     from nvir.toolchain import libnvvm
@@ -69,8 +69,8 @@ def _by_libnvvm(wanted: tuple[tuple[str, str], ...], arch: str) -> str | None:
              'section "llvm.metadata"', "!nvvmir.version = !{!0}", "!0 = !{i32 2, i32 0}", ""]
     known = arch if int(re.sub(r"\D", "", arch) or 80) in range(75, 100) else "sm_80"
     try:
-        made = libnvvm.compile("\n".join(lines), known, ["-opt=0", "-Xllc", "-print-isel-input"],
-                               libdevice=True)
+        options = ["-opt=0", "-Xllc", "-print-isel-input", *(["-ftz=1"] * ftz)]
+        made = libnvvm.compile("\n".join(lines), known, options, libdevice=True)
     except ToolError:
         return None
     if not made.ok or made.ptx is None:

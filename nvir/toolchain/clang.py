@@ -27,6 +27,10 @@ _NEWEST = 90  # of the architectures that every clang here knows
 _TOLD = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?(error|warning|note): (.*)$", re.M)
 _SPLIT = re.compile(r"<<([ \t]*)<([^;{}]*?)>>([ \t]*)>")  # nvcc takes `k<< <1, 1>> >()`
 _WARNED = re.compile(r"^error: (.*)$", re.M)
+# what clang takes for an error by itself and nvcc does not
+_LENIENT = ("register", "c++11-narrowing", "enum-constexpr-conversion", "invalid-offsetof",
+            "missing-template-arg-list-after-template-kw", "reserved-user-defined-literal",
+            "int-conversion", "unknown-warning-option")
 _SHARED = "initialization is not supported for __shared__ variables"
 _DECLARED = re.compile(r"(\w+)((?:\s*\[[^\]]*\])*)\s*;")
 
@@ -55,6 +59,7 @@ def options(arch: str, program: Path) -> list[str]:
     made = ["-x", "cuda", "--cuda-device-only", "-nocudalib", "-nocudainc", "-S", "-emit-llvm",
             f"--cuda-gpu-arch=sm_{nearest}", "-Wno-unknown-cuda-version", "-ferror-limit=0",
             "-fno-color-diagnostics", "-fno-caret-diagnostics", "-w", "-fno-exceptions",
+            *(f"-Wno-{name}" for name in _LENIENT), "-fclang-abi-compat=17",
             "-Xclang", "-target-sdk-version=11.0", "-Xclang", "-target-feature", "-Xclang",
             "+ptx80", f"-D__CUDA_ARCH_LIST__={number}0",
             "-isystem", f"{_resources(program)}/cuda_wrappers"]

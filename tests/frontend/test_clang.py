@@ -104,12 +104,15 @@ def test_who_reads(monkeypatch):
 
 
 def test_fast_math_and_lines():
-    text = "__global__ void k(float *p) {\n  p[0] = p[1] / p[2];\n}\n"
+    text = ("__global__ void k(float *p) {\n"
+            "  p[0] = p[1] / p[2] + powf(p[1], p[2]) + tanhf(p[0]) + sqrtf(p[2]);\n}\n")
     exact = nvir.print_ptx(nvir.compile_cuda(text, front_end="clang"))
     fast = nvir.print_ptx(nvir.compile_cuda(text, front_end="clang", fast_math=True, lines=False))
     assert "div.rn.f32" in exact
     assert ".loc" in exact
-    assert "div.approx.ftz.f32" in fast
+    for name in ("div.approx.ftz", "sqrt.approx.ftz", "lg2.approx.ftz", "tanh.approx"):
+        assert f"{name}.f32" in fast
+        assert f"{name}.f32" not in exact
     assert ".loc" not in fast
 
 

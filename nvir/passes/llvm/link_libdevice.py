@@ -45,7 +45,8 @@ def run(module: Module, ctx: Context) -> bool:
     changed = False
     if wanted:
         source = importlib.import_module(SOURCE)
-        made = source.bodies([str(f.name) for f in wanted], module)
+        ftz = bool(_flag(module, "nvvm-reflect-ftz"))
+        made = source.bodies([str(f.name) for f in wanted], module, ftz)
         changed = _link(module, made, {str(f.name) for f in wanted}, ctx)
     return _reflect(module) or changed
 

@@ -1,5 +1,17 @@
 // What nvcc has before a source's first line, and clang's own wrapper of CUDA's headers has not.
 #pragma once
+#ifdef __CLANG_GPU_APPROX_TRANSCENDENTALS__  // what -use_fast_math means to nvcc, and to clang only in part
+#define __nv_powf __nv_fast_powf
+#define __nv_expf __nv_fast_expf
+#define __nv_exp10f __nv_fast_exp10f
+#define __nv_log10f __nv_fast_log10f
+#define __nv_tanf __nv_fast_tanf
+#define __nv_sqrtf __nvvm_sqrt_approx_ftz_f
+#if __CUDA_ARCH__ >= 750
+#define __nv_tanhf __nvir_tanhf
+static __attribute__((device)) inline float __nvir_tanhf(float x) { float y; asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+#endif
+#endif
 #include <__clang_cuda_runtime_wrapper.h>
 #include <new>
 #ifndef __CUDACC_VER_MAJOR__
