@@ -4,13 +4,15 @@
     zext i8 %x to i32       the upper 24
     %tid.x                  the upper 22: no block has more than 1024 threads
 
-What an intrinsic gives at most is said in its row (nvir.ir.intrinsics).
+What an intrinsic gives at most is said in its row (nvir.ir.intrinsics), a range of an argument or
+a call by its attribute.
 """
 
 from __future__ import annotations
 
 from nvir.analysis.callees import intrinsic
-from nvir.ir import Constant, Instruction, IntType, Value
+from nvir.analysis.promises import most
+from nvir.ir import Argument, Constant, Instruction, IntType, Value
 
 MAX_DEPTH = 4
 
@@ -29,6 +31,8 @@ class KnownBits:
         if v.__class__ is Constant:
             x = v.value
             return ~x & (1 << t.bits) - 1 if x.__class__ is int else 0
+        if v.__class__ is Argument:
+            return _high(t.bits, most(v, t.bits).bit_length())
         if v.__class__ is not Instruction:
             return 0
         known = self.found.get(v)
@@ -54,9 +58,10 @@ class KnownBits:
 
 def _of_call(i: Instruction, bits: int) -> int:
     row = intrinsic(i)
+    upper = _high(bits, most(i, bits).bit_length())
     if row is None or not row.bits:
-        return 0
-    return _high(bits, row.bits if row.bits > 0 else bits.bit_length())
+        return upper
+    return upper | _high(bits, row.bits if row.bits > 0 else bits.bit_length())
 
 
 def _high(bits: int, n: int) -> int:

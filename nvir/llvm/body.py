@@ -10,10 +10,22 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from nvir.ir import LABEL, VOID, Block, CallInfo, Function, Instruction, Type, Value, nvvm_form
+from nvir.ir import (
+    LABEL,
+    VOID,
+    Block,
+    CallInfo,
+    Constant,
+    Function,
+    Instruction,
+    Type,
+    Value,
+    nvvm_form,
+)
 from nvir.ir.nvvm_values import NvvmCall
 from nvir.ir.types import FloatType, IntType, PointerType, VoidType
 from nvir.ir.verify.nvvm import element, problem
+from nvir.llvm.attributes import has
 from nvir.llvm.grammar import FLAGS, FLAGS_OF, SIMPLE, Grammar
 from nvir.llvm.instructions import METHODS
 from nvir.llvm.lexer import Stop, name_in
@@ -278,6 +290,13 @@ class DefinitionReader(Grammar):
             getattr(v, "type", None) is not element(i.type) for v in bounds
         ):
             raise Stop(f"a range is pairs of numbers of type {i.type}", at)
+        if i.form.is_call and len(bounds) == 2 and all(isinstance(v, Constant) for v in bounds):
+            info: Any = i.aux
+            text = f"{element(i.type)} {bounds[0].value}, {bounds[1].value}"
+            if not isinstance(info, NvvmCall):
+                info = i.aux = NvvmCall(info.n_sources, callee=info.callee)
+            if not has(info.result, "range"):
+                info.result += (("range", text),)
 
     def _finish(self, end: int) -> None:
         f = self.function

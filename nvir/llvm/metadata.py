@@ -6,8 +6,8 @@
     loops                       `!llvm.loop` → Block.aux["llvm.loop"], a tuple of properties
     other named metadata        Module.aux["metadata"], its nodes as tuples
 
-Dropped, for they only permit what nvir does not do or say what it finds itself: !tbaa, !range,
-!prof, !noalias, !alias.scope, !fpmath, `llvm.ident`, variables and types of debug data.
+Dropped, for they only permit what nvir does not do or say what it finds itself: !tbaa, !range of a
+load, !prof, !noalias, !alias.scope, !fpmath, `llvm.ident`, variables and types of debug data.
 """
 
 from __future__ import annotations

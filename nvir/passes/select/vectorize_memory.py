@@ -26,6 +26,7 @@ import attrs
 
 from nvir.analysis.addresses import split_indices
 from nvir.analysis.callees import intrinsic
+from nvir.analysis.promises import alignment
 from nvir.ir import Block, CallInfo, Function, Instruction, Value, constant, nvvm_form, undef
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.types import I8, I32, I64, FloatType, IntType, Type, vector
@@ -114,7 +115,9 @@ def _gather(block: Block) -> list[tuple[Type, list[Neighbour]]]:
             pointer = i.operands[-1]
             place, offset = _address(pointer)
             key = (*place, pointer.type, t)
-            access = Neighbour(i, offset, i.aux or align_of(t))
+            steps = [alignment(place[0]), *(n for _, n in place[1]), offset]
+            promised = min(n & -n for n in steps if n)
+            access = Neighbour(i, offset, max(i.aux or align_of(t), promised))
             if name == "load":
                 flush(stores)
                 loads.setdefault(key, []).append(access)

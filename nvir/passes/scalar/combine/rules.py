@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from nvir.analysis.addresses import constant_offset
 from nvir.analysis.callees import memory_transfer
+from nvir.analysis.promises import never_null
 from nvir.ir import Instruction, OpKind, Unsupported, nvvm_form
 from nvir.ir.floats import FORMATS, number
 from nvir.ir.nvvm import const
@@ -346,8 +347,16 @@ def _compare(c: Combiner, i: Instruction) -> Value | None:
 
 def _compare_pointers(c: Combiner, i: Instruction) -> Value | None:
     x, y = i.operands
-    if x is y and isinstance(x.type, PointerType):
-        return literal(i.type, i.form.mods[0] in ("eq", "ule", "uge", "sle", "sge"))
+    if not isinstance(x.type, PointerType):
+        return None
+    predicate = i.form.mods[0]
+    if x is y:
+        return literal(i.type, predicate in ("eq", "ule", "uge", "sle", "sge"))
+    if predicate in ("eq", "ne") and any(
+        isinstance(a, Constant) and a.value is None and never_null(b, c.function)
+        for a, b in ((x, y), (y, x))
+    ):
+        return literal(i.type, predicate == "ne")
     return None
 
 
