@@ -11,8 +11,10 @@ one copy of its body. The truth:
                 it is over those in the loop of one copy; most of them decide
     assembler   copies of a PTX loop's own operations in one loop of the SASS (unroll_agreement.py)
 
-A loop of which the code does not speak clearly (no operation of its own is left, fewer than six of
-ten agree) is counted as such. Kernels of one file that show the same loops count once.
+A loop that the front end unrolled fully is told where its source lies beside the file or in a
+folder of its headers; one that is not told counts as "left out". A loop of which the code does not
+speak clearly (no operation of its own is left, fewer than six of ten agree) is counted as such.
+Kernels of one file that show the same loops count once.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import sys
 import sysconfig
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +40,10 @@ from unroll_agreement import _factor_of_lines
 import nvir
 from nvir import toolchain
 from nvir.analysis.source_loops import own_blocks
-from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.block import Block
+from nvir.ir.loops import natural_loops
 from nvir.report import ModuleReport, report
-from nvir.report.places import SourceLines
+from nvir.report.places import SourceLines, source_text
 
 ROLLED = '-Dfor=_Pragma("unroll 1") for'
 LARGEST = 250_000  # bytes of PTX
@@ -110,64 +113,98 @@ def compiled(path: Path, flags: list[str], arch: str, rolled: bool) -> bytes | N
 # ------------------------------------------------------------------- the front end
 
 
-def operations(loop: Loop, source: SourceLines) -> Counter[Any]:
-    """A loop's own operations by place and spelling: those on memory or floating point, if any."""
-    heavy: Counter[Any] = Counter()
-    light: Counter[Any] = Counter()
-    for b in own_blocks(loop):
+Found = tuple[Counter[Any], Counter[Any]]
+
+
+def operations(blocks: Iterable[Block], source: SourceLines) -> Found:
+    """Operations by place and spelling: those on memory or floating point, and the others."""
+    found: Found = Counter(), Counter()
+    for b in blocks:
         for i in b:
             f = i.form
             if f.op.pseudo or f.is_phi or f.terminator or i.loc is None or not i.loc.line:
                 continue
-            strong = f.reads or f.writes or (f.type is not None and f.type.is_float)
-            (heavy if strong else light)[tuple(source.places(i)), f.name, f.type, f.space] += 1
-    return heavy or light
+            light = not (f.reads or f.writes or (f.type is not None and f.type.is_float))
+            found[light][tuple(source.places(i)), f.name, f.type, f.space] += 1
+    return found
 
 
 Statement = tuple[tuple[str, int], ...]
+WHOLE: Statement = (("", 0),)  # of a function: each of its loops, and what is in none
+Bodies = dict[Statement, list[tuple[Found, Found]]]
 
 
-def by_statement(made: ModuleReport, module: nvir.Module, name: str) -> dict[Statement, list[Any]]:
-    """Of each statement the operations of the loops that it became, those within them apart."""
+def by_statement(made: ModuleReport, module: nvir.Module, name: str
+                 ) -> tuple[Bodies, dict[Statement, Statement]]:
+    """Of each statement the operations of the loops that it became, those within them apart; of
+    one that left no loop, those of the function. And the statement that each stands in."""
     f = next(f for f in module.functions if str(f.name) == name)
     f.analyze_cfg()
     source, loops = SourceLines(f, module), {x.header.name: x for x in natural_loops(f)}
     shown = next(x for x in made.functions if x.name == name)
-    out: dict[Statement, list[Any]] = {}
+    out: Bodies = {}
+    within: dict[Statement, Statement] = {}
+    statement = {h: told.places for told in shown.source_loops for h in told.roles}
     for told in shown.source_loops:
         for header in told.roles:
-            within = Counter[Any]()
-            work = list(loops[header].children)
-            while work:
-                within += operations(work[-1], source)
-                work += work.pop().children
-            out.setdefault(told.places, []).append((operations(loops[header], source), within))
-    return out
+            if (parent := loops[header].parent) is not None:
+                within[told.places] = statement[parent.header.name]
+            inner = [b for c in loops[header].children for b in c.blocks]
+            own = operations(own_blocks(loops[header]), source)
+            out.setdefault(told.places, []).append((own, operations(inner, source)))
+    outside = set(f.blocks).difference(*(x.blocks for x in loops.values()))
+    bodies = [[b for b in f.blocks if b in outside], *map(own_blocks, loops.values())]
+    out[WHOLE] = [(operations(b, source), (Counter(), Counter())) for b in bodies]
+    return out, within
 
 
-def factor(as_is: list[Any], rolled: list[Any]) -> int | None:
-    """The front end's factor, None where the code does not say."""
-    base, within = min(rolled, key=lambda x: x[0].total())
-    best = 0
-    for found, _ in as_is:
-        votes = Counter(round(found[k] / n) for k, n in base.items() if k not in within)
-        votes.pop(0, None)
-        if not votes:
-            continue
-        n = max(votes, key=lambda r: (votes[r], r))
-        if votes[n] < CLEAR * votes.total():
-            return None
-        best = max(best, n)
-    return best or None
+def factor(as_is: list[tuple[Found, Found]], rolled: list[tuple[Found, Found]]) -> int | None:
+    """The front end's factor, None where the code does not say. What is not on memory or floating
+    point is asked where the loop has nothing of these left."""
+    base, within = min(rolled, key=lambda x: x[0][0].total() or x[0][1].total())
+    for light in (0, 1):
+        best = 0
+        for found, _ in as_is:
+            asked = (k for k in base[light] if light or k not in within[light])
+            votes = Counter(round(found[light][k] / base[light][k]) for k in asked)
+            votes.pop(0, None)
+            if not votes:
+                continue
+            n = max(votes, key=lambda r: (votes[r], r))
+            if votes[n] < CLEAR * votes.total():
+                return None
+            best = max(best, n)
+        if best:
+            return best
+    return None
+
+
+def straight(
+    as_is: Bodies, rolled: Bodies, within: dict[Statement, Statement], places: Statement
+) -> int | None:
+    """The copies of a loop's body in straight lines, in that part of the function that has most
+    of its operations, for each copy of the loop around it where that is straight as well."""
+    base, outer = rolled[places], within.get(places)
+    keys = [k for side in base[0][0] for k in side]
+    most = max(as_is[WHOLE], key=lambda x: sum(k in side for side in x[0] for k in keys))
+    copies = factor([most], base)
+    if copies is None or outer is None or outer in as_is:
+        return copies
+    around = straight(as_is, rolled, within, outer)
+    return copies // around if around and copies % around == 0 else None
 
 
 # ------------------------------------------------------------------------ verdicts
 
 
-def judged(text: bytes, rolled: bytes, arch: str) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
+def judged(
+    text: bytes, rolled: bytes, folders: list[Path], arch: str
+) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
     """Of each kernel with loops: its name and ("right"|"wrong"|"not told", what) of each."""
     module, plain = nvir.read_ptx(text), nvir.read_ptx(rolled)
-    made, base = report(module), report(plain)
+    made, base = report(module, source_root=folders), report(plain)
+    names = {n: name for n, name, _ in module.debug.files}
+    at_hand = {names[n].rsplit("/", 1)[-1] for n in source_text(names, folders)}
     assembled = toolchain.ptxas(text, arch, options=("-lineinfo",))
     assert assembled.cubin is not None, assembled.error
     code = toolchain.disassemble(assembled.cubin, live=False, lines="ptx")
@@ -175,8 +212,8 @@ def judged(text: bytes, rolled: bytes, arch: str) -> Iterator[tuple[str, list[tu
     for shown in made.functions:
         if shown.kind != "entry" or not shown.source_loops or shown.name not in there:
             continue
-        mine = by_statement(made, module, shown.name)
-        theirs = by_statement(base, plain, shown.name)
+        mine, _ = by_statement(made, module, shown.name)
+        theirs, within = by_statement(base, plain, shown.name)
         f = next(f for f in module.functions if str(f.name) == shown.name)
         loops = {x.header.name: x for x in natural_loops(f)}
         sass = code.get(shown.name, [])
@@ -184,9 +221,14 @@ def judged(text: bytes, rolled: bytes, arch: str) -> Iterator[tuple[str, list[tu
         at = [(i.name, i.line[1] if i.line else 0) for i in sass]
         rows = []
         for told in shown.source_loops:
-            truth = factor(mine[told.places], theirs.get(told.places, [])) \
-                if theirs.get(told.places) else None
-            real = {h: _factor_of_lines(loops[h], at, places) for h in told.roles}
+            base_loops = theirs.get(told.places)
+            there_are = mine.get(told.places)
+            truth = None
+            if base_loops:
+                truth = factor(there_are, base_loops) if there_are else straight(
+                    mine, theirs, within, told.places)
+            real = {h: _factor_of_lines(loops[h], at, places)
+                    or _factor_of_lines(loops[h], at, places, every=True) for h in told.roles}
             said = {h: ("full", 0) if a == "full" else ("none" if a == 1 else "partial", a)
                     for h, a in told.actions.items()}
             wrong = [h for h in real if real[h] is not None and real[h] != said[h]]
@@ -194,8 +236,15 @@ def judged(text: bytes, rolled: bytes, arch: str) -> Iterator[tuple[str, list[tu
             bad = bool(wrong) or (truth is not None and truth != told.copies)
             verdict = "wrong" if bad else "not told" if silent else "right"
             what = (told.place, f"nvcc {truth} said {told.copies}",
-                    ", ".join(f"{h}: ptxas {real[h]} said {said[h]}" for h in wrong))
+                    ", ".join(f"{h}: ptxas {real[h]} said {said[h]}" for h in real
+                              if real[h] != said[h]))
             rows.append((verdict, what))
+        for places in theirs:  # what left no loop and is not told
+            known = places and places not in mine and places[0][0] in at_hand
+            n = straight(mine, theirs, within, places) if known else None
+            if n is not None and n > 1 and places not in {x.places for x in shown.source_loops}:
+                rows.append(("left out", (f"{places[0][0]}:{places[0][1]}", f"nvcc {n}, fully",
+                                          f"{len(places) - 1} calls")))
         yield shown.name, rows
 
 
@@ -219,8 +268,9 @@ def main() -> None:
         if text is None or rolled is None:
             print(f"{name}: nvcc refuses it", file=sys.stderr)
             continue
+        roots = [path.parent, *(Path(f[2:]) for f in flags if f.startswith("-I"))]
         seen: set[str] = set()
-        for kernel, rows in judged(text, rolled, given.arch):
+        for kernel, rows in judged(text, rolled, roots, given.arch):
             shape = str([(v, w[0], w[1]) for v, w in rows])
             if shape in seen or kernels >= given.kernels:
                 continue
@@ -229,12 +279,13 @@ def main() -> None:
             whole += all(v != "wrong" for v, _ in rows)
             count.update(v for v, _ in rows)
             for verdict, what in rows if given.misses else ():
-                if verdict == "wrong":
-                    print(name, kernel, *what)
+                if verdict != "right":
+                    print(verdict, name, kernel, *what, flush=True)
     told = max(count["right"] + count["wrong"], 1)
     print(f"{kernels} kernels of the half {given.half}: of {count.total()} loops of the source "
           f"{count['right']} right, {count['wrong']} wrong, {count['not told']} not told by the "
-          f"code; {count['right'] / told:.1%} right, {whole} kernels without a wrong one")
+          f"code, {count['left out']} fully unrolled ones left out; {count['right'] / told:.1%} "
+          f"right of what is told, {whole} kernels without a wrong one")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -597,23 +597,28 @@ def _shape_of(loop: Any, decision: Any) -> str:
     return f"{kind}, {blocks}, T {'known' if decision.T is not None else 'unknown'}"
 
 
-def _own_lines(loop: Any) -> dict[int, tuple[str, ...]]:
+def _own_lines(loop: Any, code: Mapping[int, tuple[str, ...]] | None) -> dict[int, tuple[str, ...]]:
     inner = {b for c in loop.children for b in c.blocks}
-    return {
-        i.line: _marker(i) for b in loop.blocks if b not in inner for i in b
-        if i.line and _marker(i)
-    }
+    own = (i for b in loop.blocks if b not in inner for i in b if i.line and not i.form.op.pseudo)
+    return {i.line: names for i in own if (
+        names := _marker(i) if code is None else code.get(i.line, ()))}
 
 
 def _factor_of_lines(
-    loop: Any, at: list[tuple[str, int]], places: list[frozenset[int]]
+    loop: Any, at: list[tuple[str, int]], places: list[frozenset[int]], every: bool = False
 ) -> Action | None:
-    """What the machine code says of a loop: copies of its own operations in one SASS loop."""
-    own = _own_lines(loop)
+    """What the machine code says of a loop: copies of its own operations in one SASS loop; with
+    `every`, of whatever operations its lines have there, of which some may stand twice."""
+    code: dict[int, tuple[str, ...]] | None = None
+    if every:
+        code = {}
+        for name, line in at:
+            code[line] = (*code.get(line, ()), name)
+    own = _own_lines(loop, code)
     around: dict[int, tuple[str, ...]] = {}
     above = loop.parent
     while above is not None:
-        around.update(_own_lines(above))
+        around.update(_own_lines(above, code))
         above = above.parent
     if not own or (loop.parent is not None and not around):
         return None
@@ -626,13 +631,14 @@ def _factor_of_lines(
         best = 0
         for place in places:
             if not any(at[k][0] in around.get(at[k][1], ()) for k in place):
-                best = max(best, sum(k in place for k in copies))
+                inside = Counter(at[k][0] for k in copies if k in place)
+                best = max(best, min(inside.values(), default=0))
         counts[best] += 1
-    inside = Counter({n: c for n, c in counts.items() if n})  # the others were hoisted
-    if not inside:
+    kept = Counter({n: c for n, c in counts.items() if n})  # the others were hoisted
+    if not kept:
         return ("full", 0)
-    n, votes = inside.most_common(1)[0]
-    if votes < 0.6 * inside.total():
+    n, votes = kept.most_common(1)[0]
+    if votes < 0.6 * kept.total():
         return None
     return ("none", 1) if n == 1 else ("partial", n)
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import attrs
 
-from nvir.analysis.induction import induction_variables
+from nvir.analysis.induction import induction_variables, trip_count
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
@@ -117,9 +117,13 @@ def own_blocks(loop: Loop) -> list[Block]:
 def signature(loop: Loop, places: bool = True) -> Signature:
     """How often each operation on memory or floating point stands in a loop, by place and
     spelling; of a loop with none of them, each operation that is no copy."""
+    return _signature(own_blocks(loop), places)
+
+
+def _signature(blocks: Sequence[Block], places: bool) -> Signature:
     strong: Signature = Counter()
     weak: Signature = Counter()
-    for b in own_blocks(loop):
+    for b in blocks:
         for i in b:
             f = i.form
             loc = i.loc if places else None
@@ -167,7 +171,7 @@ def _grouped(places: tuple[Place, ...], group: list[Loop]) -> SourceLoop:
     least = min(range(len(group)), key=lambda k: sum(found[k].values()))
     copies = [_ratio(s, found[least])[0] for s in found]
     if max(copies) == 1:
-        n = _copies(group[least], found[least])
+        n = _copies(group[least], found[least], len(group))
         copies = [n] * len(group)
         role = "whole" if len(group) == 1 else "version"
         return SourceLoop(places, tuple(LoopPart(x, n, role) for x in group))
@@ -176,12 +180,26 @@ def _grouped(places: tuple[Place, ...], group: list[Loop]) -> SourceLoop:
     ))
 
 
-def _copies(loop: Loop, found: Signature) -> int:
+def _copies(loop: Loop, found: Signature, versions: int) -> int:
     """How often the body stands in a loop that has nothing to compare it with."""
     stride = _stride(loop)
     if stride == 1:
         return 1
+    count = trip_count(loop)
+    behind = None if count is not None and count.count is not None else _around(loop)
     for n in range(min(max(found.values(), default=1), MOST_COPIES), 1, -1):
-        if stride % n == 0 and sum(c % n == 0 for c in found.values()) >= AGREEING * len(found):
+        agree = sum(
+            c % n == 0
+            and (behind is None or behind[k] in (left := c // n * (n - 1), left * versions))
+            for k, c in found.items()
+        )
+        if stride % n == 0 and agree >= AGREEING * len(found):
             return n
     return 1
+
+
+def _around(loop: Loop) -> Signature:
+    """The operations around a loop: of a count that is not known, what the copies in the loop
+    leave over stands there as straight lines."""
+    blocks = loop.parent.blocks if loop.parent is not None else loop.header.function.blocks
+    return _signature([b for b in blocks if b.loop_depth == loop.depth - 1], True)

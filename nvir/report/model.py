@@ -7,8 +7,9 @@ What no pass can say yet is null with a reason, never invented.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -22,7 +23,7 @@ from nvir.ir.module import Module
 from nvir.report.explain.advice import Advice, advice
 from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.names import named
-from nvir.report.places import SourceLines
+from nvir.report.places import SourceLines, source_text
 from nvir.report.real import NOTHING, RealCode, RealFigures
 from nvir.report.source_loops import FRONT_ENDS, SourceLoopReport, of_function
 from nvir.sm.occupancy import occupancy, static_shared_memory
@@ -207,6 +208,7 @@ def report(
     module: Module, *, arch: str | None = None, profile: str | None = None,
     policy: Policy = "observed", launch: Launch = AS_DECLARED, schedule: bool = False,
     kernel: str | None = None, keep: bool = False, real: RealCode = NOTHING,
+    source_root: Sequence[Path] = (),
 ) -> ModuleReport:
     """Loops, registers and occupancy of every function with a body, or of the one that is named.
 
@@ -215,6 +217,7 @@ def report(
     block are modulo scheduled; without it they have bounds alone.
     `keep` keeps the facts of each function, for a page that shows more than the report does.
     `real` is what ptxas makes of it: registers and occupancy are then those of the real code.
+    The module's sources are looked for in its own folder and in `source_root`.
     """
     target = arch or module.target
     diagnostics = [*module.diagnostics, *real.diagnostics(module.name)]
@@ -227,6 +230,8 @@ def report(
         thorough = sum(len(f.blocks) for f in module.functions) <= THOROUGH_BLOCKS
         make = partial(schedule_loop, effort="interval" if thorough else "quick")
     bodies = [f for f in module.functions if f.blocks]
+    folders = [*([Path(module.name).parent] if "." in module.name else []), *source_root]
+    texts = source_text({n: name for n, name, _ in module.debug.files}, folders)
     wanted = None if kernel is None else named(kernel, [str(f.name) for f in bodies])
     for f in bodies:
         if wanted is None or str(f.name) in wanted:
@@ -234,7 +239,7 @@ def report(
                 facts = function_facts(f, module, machine, arch=target, policy=policy)
                 functions.append(
                     _function(facts, module, machine, launch, diagnostics, make, keep,
-                              real.figures.get(str(f.name)))
+                              real.figures.get(str(f.name)), texts)
                 )
     return ModuleReport(
         module.name, target, policy, tuple(functions), tuple(diagnostics), real.assembler,
@@ -263,7 +268,7 @@ def machine_for(
 def _function(
     facts: FunctionFacts, module: Module, machine: Profile, launch: Launch,
     diagnostics: list[Diagnostic], make: Callable[[LoopGraph], LoopSchedule] | None, keep: bool,
-    real: RealFigures | None,
+    real: RealFigures | None, texts: Mapping[int, Sequence[str]],
 ) -> FunctionReport:
     f, pressure, peak = facts.function, facts.pressure, facts.estimate.peak
     line = peak.line if peak is not None else 0
@@ -271,7 +276,7 @@ def _function(
     predicted = facts.estimate.registers
     static = static_shared_memory(f)
     source = SourceLines(f, module)
-    told = of_function(facts, source, module.debug.producer)
+    told = of_function(facts, source, module.debug.producer, texts)
     block = None
     figures = None
     found: tuple[Advice, ...] = ()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from nvir.analysis.source_loops import SourceLoop, source_loops
+from nvir.analysis.straight import straight_loops
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.ir.loops import Loop
 from nvir.report.places import SourceLines, source_text
@@ -31,7 +32,8 @@ class SourceLoopReport:
 
     places   ("file.cu", line) of its statement and of the calls around it, innermost first
     copies   of the body in an iteration of the main loop: the front end's factor
-    roles    header → "whole", "main", "remainder" or "version", most copies first
+    roles    header → "whole", "main", "remainder" or "version", most copies first; none of a loop
+             that the front end unrolled fully
     actions  header → what ptxas does: "full", or the factor
     front_end, assembler   sentences; the first is empty where the loop is as in the source
     """
@@ -73,15 +75,21 @@ class SourceLoopReport:
         }
 
 
-def of_function(facts: FunctionFacts, source: SourceLines, producer: str
-                ) -> tuple[SourceLoopReport, ...]:
-    """The entries of a function; `producer` is what its PTX says of where it comes from."""
-    if not facts.loops:
-        return ()
+def of_function(
+    facts: FunctionFacts, source: SourceLines, producer: str,
+    texts: Mapping[int, Sequence[str]] = {},
+) -> tuple[SourceLoopReport, ...]:
+    """The entries of a function; `producer` is what its PTX says of where it comes from. With
+    the lines of its sources by number, loops that the front end made straight lines of are told."""
     front_end = FRONT_ENDS.get(producer, "the front end")
-    return tuple(
-        _told(g, source, facts.unroll, front_end)
-        for g in source_loops(facts.loops, source.numbers)
+    found = source_loops(facts.loops, source.numbers)
+    gone = straight_loops(facts.function, facts.loops, [g.places for g in found], source.numbers,
+                          texts)
+    return tuple(_told(g, source, facts.unroll, front_end) for g in found) + tuple(
+        SourceLoopReport(
+            tuple((source.file(f), n) for f, n in x.places), x.copies, {}, {},
+            f"{front_end} unrolled it fully: {x.copies} copies of its body, no loop is left", "",
+        ) for x in gone
     )
 
 

@@ -112,10 +112,10 @@ def _function(
             yield "  " + " · ".join(parts), ""
     if f.loops:
         yield from _loops(f.loops, width, verbose)
-        for told in shown(f.source_loops, folders):
-            yield from _wrapped(told, width)
     elif f.loops_known:
         yield "  no loops", "dim"
+    for told in shown(f.source_loops, folders):
+        yield from _wrapped(told, width)
     for a in f.advice:
         yield from _wrapped(f"advice: {a.text}", width)
 

@@ -7,6 +7,7 @@ from corpus import EXAMPLES
 
 import nvir
 from nvir.analysis.source_loops import SourceLoop, source_loops
+from nvir.analysis.straight import statements, straight_loops
 from nvir.ir.loops import natural_loops
 from nvir.report import report
 from nvir.report.names import named, spoken
@@ -25,13 +26,18 @@ ld.param.u64 %rd1, [a]; ld.param.u32 %r2, [n]; mov.f32 %f1, 0f00000000; mov.u32 
 """
 
 
-def body(label: str, copies: int, counter: str, step: int, line: int = 0, pragma: str = "") -> str:
-    """A loop of so many copies of a load and a sum; `line` 0: without places."""
+def body(
+    label: str, copies: int, counter: str, step: int, line: int = 0, pragma: str = "",
+    rest: bool = True,
+) -> str:
+    """A loop of so many copies of a load and a sum; `line` 0: without places; without `rest` of a
+    count that all factors divide."""
     lines = [f"{label}:", f'.pragma "{pragma}";' if pragma else ""]
     lines += [f".loc 1 {line + 1} 5"] if line else []
     lines += [f"ld.global.f32 %f2, [%rd1+{4 * k}]; add.f32 %f1, %f1, %f2;" for k in range(copies)]
     lines += [f".loc 1 {line} 3"] if line else []
-    end = f"setp.ne.s32 %p1, {counter}, 0;" if step < 0 else f"setp.lt.s32 %p1, {counter}, %r2;"
+    bound = "%r2" if rest else "96"
+    end = f"setp.ne.s32 %p1, {counter}, 0;" if step < 0 else f"setp.lt.s32 %p1, {counter}, {bound};"
     lines += [f"add.s64 %rd1, %rd1, {4 * copies};", f"add.s32 {counter}, {counter}, {step};", end,
               f"@%p1 bra {label};"]
     return "\n".join(lines) + "\n"
@@ -67,8 +73,16 @@ def test_loops_of_two_statements_stay_apart() -> None:
 def test_without_a_remainder_copies_divide_operations_and_stride(
     copies: int, step: int, factor: int
 ) -> None:
-    (found,) = groups(body("A", copies, "%r1", step, 20))
+    (found,) = groups(body("A", copies, "%r1", step, 20, rest=False))
     assert (found.copies, found.parts[0].role) == (factor, "whole")
+
+
+@pytest.mark.parametrize(("behind", "factor"), [(3, 4), (0, 1), (4, 1)])
+def test_with_an_unknown_count_the_remainder_may_be_straight(behind: int, factor: int) -> None:
+    """Three copies behind four; without them it is an inner loop that was unrolled."""
+    rest = ".loc 1 21 5\n" + "ld.global.f32 %f2, [%rd1]; add.f32 %f1, %f1, %f2;\n" * behind
+    (found,) = groups(body("A", 4, "%r1", 4, 20) + rest)
+    assert found.copies == factor
 
 
 def test_two_versions_of_a_loop() -> None:
@@ -130,3 +144,51 @@ def test_a_kernel_is_found_by_what_people_call_it() -> None:
     assert named("scale", names) == named("ns::scale", names) == names[2:3]
     assert named("scale2", names) == names[3:]
     assert named("trans", names) == []
+
+
+SOURCE = """
+__global__ void k(float *a, int n) {
+  float s = 0;
+  for (int i = 0; i < 4; ++i)  // gone
+    s += a[i];
+  for (int i = 0; i < n; ++i) s += a[i];
+  for (int y = -1; y <= 1; ++y) {
+    for (int x = -1; x <= 1; ++x)
+      s += a[x * y];
+  }
+  do { s += a[n]; } while (n--);
+}
+"""
+
+
+def lone(line: int, copies: int) -> str:
+    return "".join(f".loc 1 {line} 5\nld.global.f32 %f2, [%rd1+{4 * k}]; add.f32 %f1, %f1, %f2;\n"
+                   for k in range(copies)) + ".loc 1 3 1\n"
+
+
+def gone(text: str) -> list[tuple[int, int]]:
+    """(line, copies) of the loops that are straight lines."""
+    module = nvir.read_ptx(f"{HEAD}{text}st.global.f32 [%rd1], %f1; ret; }}\n")
+    f = module.functions[0]
+    f.analyze_cfg()
+    loops, places = natural_loops(f), SourceLines(f, module).numbers
+    told = [g.places for g in source_loops(loops, places)]
+    found = straight_loops(f, loops, told, places, {1: SOURCE.splitlines()})
+    return [(x.places[0][1], x.copies) for x in found]
+
+
+def test_loops_that_left_straight_lines() -> None:
+    assert gone(lone(5, 4)) == [(4, 4)]
+    assert gone(lone(9, 9)) == [(7, 3), (8, 3)]  # each copy of the outer one has the inner one's
+    assert gone(lone(5, 3)) == gone(lone(5, 1)) == []  # no sign of four iterations
+    assert gone(lone(2, 4)) == []  # of no loop's body
+    assert gone(lone(6, 5)) == [(6, 5)]
+    assert gone(body("A", 1, "%r1", 1, 6) + lone(6, 2)) == []  # the loop is there
+    assert gone(lone(11, 2)) == [(11, 2)]
+
+
+def test_statements_of_a_source() -> None:
+    found = [(s.head.start, s.body.start, s.body.stop - 1, s.trips) for s in statements(
+        SOURCE.splitlines())]
+    assert found == [(4, 5, 5, 4), (6, 6, 6, None), (7, 8, 10, 3), (8, 9, 9, 3), (11, 11, 11, None)]
+    assert statements(["/* for (;;) */ int fort = 1; // while (1)", "for (", "do"]) == []

@@ -149,7 +149,7 @@ def _unroll(
 ) -> Iterator[Advice]:
     """Not to unroll the loop of the source that holds the peak, where that gives more blocks."""
     peak = facts.estimate.peak
-    for told in loops:
+    for told in (x for x in loops if x.roles):
         main, *rest = told.roles
         loop = next(x for x in facts.loops if x.header.name == main)
         if peak is None or peak.block not in loop.members or not told.places:

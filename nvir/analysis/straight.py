@@ -1,0 +1,184 @@
+"""Loops of the source that the front end made straight-line code of.
+
+Such a loop leaves no branch; what it leaves are the operations of its body, as often as it had
+iterations, each with the place of its statement. So a loop is told where the source is at hand, its
+statement is no loop of the code, and most operations of its body stand equally often, twice or
+more.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import attrs
+
+from nvir.analysis.source_loops import AGREEING, Place, Places, Signature
+from nvir.ir import Function
+from nvir.ir.loops import Loop
+
+_QUIET = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
+_HEAD = re.compile(r"\b(?:(for|while)\s*(?=\()|do\b)")
+_COUNTED = re.compile(
+    r"\(\s*(?:(?:const|unsigned|signed|long|short|auto|int|char|size_t|u?int\d+_t)\s+)*(\w+)\s*=\s*"
+    r"(-?\d+)\s*;\s*\1\s*(<=?)\s*(-?\d+)\s*;\s*(?:\+\+\s*\1|\1\s*\+\+)\s*\)$"
+)
+_PAIRS = {"(": ")", "{": "}"}
+Calls = tuple[Place, ...]
+
+
+@attrs.frozen
+class LoopStatement:
+    """A loop's lines: of its head, where the test stands, and of its body; `trips` where the head
+    counts from one literal to another."""
+
+    head: range
+    body: range
+    trips: int | None = None
+
+
+@attrs.frozen
+class Straight:
+    """A loop of which `copies` bodies stand in straight-line code; `places` as of a loop."""
+
+    places: tuple[Place, ...]
+    copies: int
+
+
+def statements(lines: Sequence[str]) -> list[LoopStatement]:
+    """The loops that a C++ source has, in the order of their heads."""
+    text = _QUIET.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), "\n".join(lines))
+    out = []
+    for m in _HEAD.finditer(text):
+        inside = _closed(text, m.end()) if m[1] else m.end()
+        if inside is None or (m[1] == "while" and text[inside:].lstrip().startswith(";")):
+            continue  # a `while` that ends a `do`
+        end = _statement_end(text, inside)
+        if end is None:
+            continue
+        first, last = text.count("\n", 0, m.start()) + 1, text.count("\n", 0, inside) + 1
+        counted = _COUNTED.match(text[m.end():inside])
+        trips = None
+        if counted is not None:
+            trips = int(counted[4]) - int(counted[2]) + (counted[3] == "<=")
+        begins = inside + len(text[inside:]) - len(text[inside:].lstrip(" \t\n{"))
+        body = range(text.count("\n", 0, begins) + 1, text.count("\n", 0, end) + 2)
+        out.append(LoopStatement(range(first, last + 1), body, trips))
+    return out
+
+
+def _closed(text: str, start: int) -> int | None:
+    """Where the bracket that opens at `start` is closed, and one more."""
+    opened, closed = text[start], _PAIRS[text[start]]
+    depth = 0
+    for m in re.finditer(rf"[{re.escape(opened + closed)}]", text[start:]):
+        depth += 1 if m[0] == opened else -1
+        if depth == 0:
+            return start + m.end()
+    return None
+
+
+def _statement_end(text: str, start: int) -> int | None:
+    """Where the statement ends that begins at `start` or behind blanks."""
+    at = start + len(text[start:]) - len(text[start:].lstrip())
+    if at >= len(text):
+        return None
+    if text[at] == "{":
+        return _closed(text, at)
+    nested = _HEAD.match(text, at) or re.compile(r"if\s*(?=\()").match(text, at)
+    if nested is not None and text[nested.end():nested.end() + 1] == "(":
+        inside = _closed(text, nested.end())
+        return None if inside is None else _statement_end(text, inside)
+    found = text.find(";", at)
+    return found + 1 if found >= 0 else None
+
+
+def straight_loops(
+    function: Function, loops: Sequence[Loop], told: Sequence[Calls], places: Places,
+    texts: Mapping[int, Sequence[str]],
+) -> Iterator[Straight]:
+    """The loops of the source that the code has as straight lines alone.
+
+    `told` are the places of the loops that the code has; `texts` the lines of source files by
+    number.
+    """
+    ops = list(_operations(function, loops, places))
+    found = {number: statements(lines) for number, lines in texts.items()}
+    counts: dict[tuple[int, Calls], dict[int, int]] = {}
+    for number, here in found.items():
+        for k, s in enumerate(here):
+            within = [x.body for x in here[k + 1:] if x.body.start < s.body.stop]
+            own = _counts(number, s, within, ops)
+            if s.trips:  # a literal count may be seen in the loops within
+                own = {**_counts(number, s, (), ops), **own}
+            for calls, n in own.items():
+                counts.setdefault((number, calls), {})[k] = n
+    made: dict[tuple[int, int, Calls], int] = {}  # 0: not told
+    for number, calls in sorted(counts, key=lambda x: len(x[1])):
+        for k, s in enumerate(found[number]):
+            there = any(p and p[1:] == calls and p[0][0] == number and p[0][1] in s.head
+                        for p in told)
+            n = 1 if there else counts[number, calls].get(k, 0)
+            chain = ((number, s.head.start), *calls)
+            around = [
+                made.get((file, j, chain[at + 1:]), 0)
+                for at, (file, line) in enumerate(chain if not there else ())
+                for j, outer in enumerate(found.get(file, ()))
+                if line in outer.body and (at or j < k)
+            ]
+            times = math.prod(around)
+            n = n // times if times and n % times == 0 else n if s.trips and not times else 0
+            if s.trips and not there:
+                n = s.trips if n and n % s.trips == 0 else 0
+            made[number, k, calls] = n
+            if n > 1:
+                yield Straight(chain, n)
+
+
+Operation = tuple[tuple[Place, ...], tuple[object, ...], Loop | None]
+
+
+def _operations(
+    function: Function, loops: Sequence[Loop], places: Places
+) -> Iterator[Operation]:
+    """Places, spelling and innermost loop of each operation on memory or floating point."""
+    home = {b: x for x in loops for b in x.blocks}  # inner loops come after those around them
+    for block in function.blocks:
+        for i in block:
+            f = i.form
+            strong = f.reads or f.writes or (f.type is not None and f.type.is_float)
+            if strong and not (f.op.pseudo or f.is_phi or f.terminator) and i.loc is not None:
+                spelling = (i.loc.col, f.name, f.type, f.space)
+                yield tuple(places(i)), spelling, home.get(block)
+
+
+def _counts(
+    number: int, s: LoopStatement, within: Sequence[range], ops: Sequence[Operation]
+) -> dict[Calls, int]:
+    """The calls that a statement is inlined through, and how often its body stands with each:
+    in the innermost loop of the code, as what is invariant stands outside."""
+    counts: dict[Calls, dict[Loop | None, Signature]] = defaultdict(dict)
+    for places, spelling, loop in ops:
+        for k, (file, line) in enumerate(places):
+            if file == number and line in s.body and not any(line in x for x in within):
+                here = counts[places[k + 1:]].setdefault(loop, Counter())
+                here[(*places[:k + 1], spelling)] += 1
+                break
+    out = {}
+    for calls, by_loop in counts.items():
+        deepest = max(x.depth if x else 0 for x in by_loop)
+        out[calls] = min(_agreed(n) for x, n in by_loop.items() if (x.depth if x else 0) == deepest)
+    return out
+
+
+def _agreed(found: Signature) -> int:
+    """The number that divides how often most operations stand; 1 where they do not agree."""
+    counts = Counter(found.values())
+    (n, votes), = counts.most_common(1)
+    if votes >= AGREEING * len(found):
+        return n
+    fits = (n for n in sorted(counts) if n > 1
+            and sum(c % n == 0 for c in found.values()) >= AGREEING * len(found))
+    return next(fits, 1)
