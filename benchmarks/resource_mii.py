@@ -4,8 +4,8 @@
 
 For each innermost loop of one block: ResMII of `nvir report` against the bound of the machine loop
 that holds the lines of its body, for each copy of the body that stands there. A loop that ptxas
-unrolled fully or changed into several is left out. The bound may never be above the real one, and
-is to be within a tenth of it.
+unrolled fully or changed into several is left out, and so is one that it made of one instruction.
+The bound may never be above the real one, and is to be within a tenth of it.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ def _row(
     try:
         way = [i for b in body_path(body, real[0]) for i in body.blocks[b].instructions]
         bound = resource_bound(machine, [i.opcode for i in way])
+        if len({i.line for i in way}) == 1 < len({i.line for b in loop.blocks for i in b}):
+            return None  # one instruction's own loop, as an atomic that tries until it succeeds
     except NvirError:
         return None
     return mine, -(-bound.busy // (bound.units * real[1]))

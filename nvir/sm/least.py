@@ -8,6 +8,10 @@ fewer, and a bound that counts the others is none:
     cvt.s64.s32, read by those and sums    the sign is extended within them
     abs, neg of floats                     modifiers of what reads them
     a sum, shift or logic, read once       one operation with the sum or logic that reads it
+    mul.lo.s64, read by one add.s64        the products add it; of a zero-extended operand two
+    mad.lo of invariants, shl, add         one product with the invariants shifted before the loop
+    moves of registers and literals        none
+    shfl.sync under a mask                 a branch where threads diverge, and the shuffle
     the high half of a sum, a left shift   run on the ALU or, as IMAD.X, IMAD.SHL, on the FMA pipe
     loads of 16 bytes of shared memory     one wide load
     counters, addresses that step          once for all copies of an unrolled body: the others are
@@ -20,8 +24,9 @@ Source  SASS of ptxas 13.0.88 (benchmarks/resource_mii.py)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
-from nvir.ir import Block, Constant, Instruction, OpKind, Value
+from nvir.ir import Block, Constant, Instruction, OpKind, SpecialRegister, Value
 from nvir.ir.loops import Loop
 from nvir.sm.mii import ResourceUse, critical_pipes
 from nvir.sm.operation import MachineInstruction
@@ -39,7 +44,7 @@ def least_resource(
     stepping = _stepping(loop) if copies > 1 else set()
     found: list[tuple[tuple[str, ...], int]] = []
     issued = 0
-    gone = _absorbed(operations)
+    gone = _absorbed(operations) | _scaled(operations, set(loop.blocks))
     for op in operations:
         family = _family(op)
         if family is None or op.parent in gone:
@@ -69,11 +74,20 @@ def _family(op: MachineInstruction) -> str | None:
     f = i.form
     if f.guard is not None:
         return family
-    if family == "IMAD.WIDE" and f.name == "mul" and _only_read_by_sums(i):
+    if family == "IMAD.WIDE" and "wide" in f.mods and f.name == "mul" and _only_read_by_sums(i):
         return None
     if f.name == "shl" and i.type.bits == 64 and _shifted(i) and _only_read_by_sums(i):
         return None
     if _extends(i):
+        return None
+    if f.name.startswith("shfl") and family not in ("SHFL", "BRA"):
+        return None
+    if f.kind is OpKind.COPY and len(i.operands) == 1:
+        return family if isinstance(i.operands[0], SpecialRegister) else None
+    zero_high = _is_low_product(i) and any(_is_zero_extended(v) for v in i.operands)
+    if zero_high and family != "IMAD.WIDE":
+        return family if op.results[0][0] is i and family == "IADD" else None
+    if _is_long_sum(i) and any(_is_low_product(v) and v.use_count == 1 for v in i.operands):
         return None
     if f.kind is OpKind.SIGN and _FLOATS.intersection(f.mods):
         return None
@@ -97,11 +111,46 @@ def _absorbed(operations: Sequence[MachineInstruction]) -> set[Instruction]:
         takes = _TAKEN_BY.get(f.kind)
         if i in gone or user.form.kind is not takes or _FLOATS.intersection(user.form.mods):
             continue
-        shift = f.kind is OpKind.SHIFT and not (f.name == "shl" and _shifted(i))
+        shift = f.kind is OpKind.SHIFT and not _shifted(i)
         if i.type.bits == user.type.bits > 1 and not shift:
             gone.add(i)
             full.add(user)
     return (gone - full) | _merged_loads(operations)
+
+
+def _scaled(operations: Sequence[MachineInstruction], inside: set[Block]) -> set[Instruction]:
+    """Shifts of a product and a sum of invariants, which are shifted before the loop, and the sums
+    with an address that read them."""
+    gone: set[Instruction] = set()
+    for i in dict.fromkeys(op.parent for op in operations):
+        v = i.operands[0] if i.form.name == "shl" and _shifted(i) else None
+        if (
+            isinstance(v, Instruction) and v.form.name == "mad" and v.use_count == 1
+            and "lo" in v.form.mods and v.type.bits == i.type.bits == 32
+            and sum(not _is_invariant(x, inside) for x in v.operands) <= 1
+        ):
+            gone.add(i)
+            gone.update(u for u in i.users if isinstance(u, Instruction) and i.use_count == 1
+                        and u.form.kind is OpKind.SUM and u.block in inside)
+    return gone
+
+
+def _is_invariant(v: Value, inside: set[Block]) -> bool:
+    if not isinstance(v, Instruction) or v.block not in inside:
+        return True
+    return v.form.kind is OpKind.CONVERT and _is_invariant(v.operands[0], inside)
+
+
+def _is_low_product(v: object) -> TypeGuard[Instruction]:
+    return (
+        isinstance(v, Instruction) and v.form.name == "mul" and "lo" in v.form.mods
+        and v.type.bits == 64 and v.form.guard is None
+    )
+
+
+def _is_zero_extended(v: Value) -> bool:
+    f = v.form if isinstance(v, Instruction) else None
+    return f is not None and f.name == "cvt" and f.mods[-2:] == ("u64", "u32")
 
 
 def _merged_loads(operations: Sequence[MachineInstruction]) -> set[Instruction]:

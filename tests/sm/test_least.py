@@ -51,6 +51,8 @@ LOAD = "ld.global.f32 %f2, [{}]; add.f32 %f1, %f1, %f2;"
         ("xor.b32 %r4, %r3, %r10; and.b32 %r3, %r4, %r9;", 1),
         ("shl.b32 %r4, %r3, 2; add.s32 %r3, %r4, %r9;", 1),
         ("shl.b32 %r4, %r3, %r10; add.s32 %r3, %r4, %r9;", 2),
+        ("shr.u32 %r4, %r3, 31; add.s32 %r3, %r4, %r3;", 1),
+        ("mov.u32 %r4, %r3; mov.u32 %r5, 7; xor.b32 %r3, %r4, %r5;", 1),
     ],
 )
 def test_what_the_assembler_fuses_counts_once(body: str, operations: int):
@@ -62,6 +64,21 @@ def test_a_product_that_only_sums_read_is_part_of_each():
             + LOAD.format("%rd3") + LOAD.format("%rd4"))
     assert needed(sums) == 2 * 4 + 2 * 2  # of the FMA pipe: IMAD.WIDE 4, FADD 2
     assert needed(sums + "st.global.u64 [%rd1+64], %rd2;") > needed(sums)  # the product is made
+
+
+def test_a_product_of_64_bits_takes_the_sum_that_reads_it():
+    product = "mul.lo.s64 %rd2, %rd20, %rd9; "
+    alone = needed(product + "xor.b64 %rd20, %rd2, %rd20;")
+    assert needed(product + "add.s64 %rd20, %rd2, %rd1;") == alone - 2
+
+
+def test_a_shift_of_a_sum_of_products_of_invariants_is_made_before_the_loop():
+    ways = "{}; shl.b32 %r5, %r4, 3; add.s32 %r6, %r9, %r5; st.shared.u32 [%r6], %r2;"
+    assert needed(ways.format("mad.lo.s32 %r4, %r2, %r1, %r10")) == needed(
+        "mad.lo.s32 %r4, %r2, %r1, %r10; st.shared.u32 [%r4], %r2;")
+    varies = "add.s32 %r3, %r3, %r2; "
+    assert needed(varies + ways.format("mad.lo.s32 %r4, %r2, %r3, %r10")) > needed(
+        varies + "mad.lo.s32 %r4, %r2, %r3, %r10; st.shared.u32 [%r4], %r2;")
 
 
 def test_signs_of_floats_are_modifiers():
