@@ -79,7 +79,7 @@ def command(
         for d in version.broken:
             click.echo(str(d), err=True)
         fail(NvirError(f"{file}: cannot be read"))
-    names = [f.name for f in version.predicted.functions]
+    names = [str(f.name) for f in version.module.functions if f.blocks]
     wanted = [n for k in kernels for n in named(k, names)]
     if kernels and not wanted:
         raise click.UsageError(f"no function {kernels[0]!r} in {file}")

@@ -78,6 +78,7 @@ class Version:
             self.broken = [Diagnostic(str(e), name)]
         self.arch = options.arch or self.module.target
         self.launch = Launch(options.block, options.dynamic_smem)
+        self._reports: dict[tuple[str | None, bool], ModuleReport] = {}
 
     def _read(self) -> None:
         data = self.text.encode("utf-8", "surrogateescape")
@@ -105,21 +106,20 @@ class Version:
             return NOTHING
         return real_code(self.ptx.encode("utf-8", "surrogateescape"), self.arch, decode=True)
 
-    @cached_property
-    def predicted(self) -> ModuleReport:
-        return report(self.module, arch=self.arch, launch=self.launch, keep=True)
-
-    @cached_property
-    def judged(self) -> ModuleReport:
-        """The report with the figures of ptxas where it is there."""
-        if self.real.assembler is None and self.real.note is None:
-            return self.predicted
-        return report(self.module, arch=self.arch, launch=self.launch, keep=True, real=self.real)
+    def report(self, name: str | None = None, real: bool = False) -> ModuleReport:
+        """The report of one function or of all; with `real` by ptxas where it is there."""
+        key = name, real and self.real is not NOTHING
+        if key not in self._reports:
+            self._reports[key] = report(
+                self.module, arch=self.arch, launch=self.launch, kernel=name, keep=True,
+                real=self.real if key[1] else NOTHING,
+            )
+        return self._reports[key]
 
     # ---------------------------------------------------------------------- the file
 
     def summary(self, real: bool = False) -> dict[str, Any]:
-        """The document that a page begins with; without a text's figures where it is broken."""
+        """The document that a page begins with: no figures yet, and no kernels of a broken text."""
         out: dict[str, Any] = {
             "schema": SCHEMA, "file": self.name.rsplit("/", 1)[-1], "language": self.language,
             "arch": self.arch, "by": "ptxas" if real and self.real.assembler else "model",
@@ -127,11 +127,10 @@ class Version:
         }
         if self.broken:
             return out
-        made = self.judged if real else self.predicted
         return out | {
-            "ptx": self.ptx if self.language != "ptx" else None,
-            "sources": self.sources(), "report": made.to_json(),
+            "ptx": self.ptx if self.language != "ptx" else None, "sources": self.sources(),
             "missing": self.real.missing if real else None,
+            "note": self.real.note if real else None,
             "kernels": [self._place(f) for f in self.module.functions if f.blocks],
         }
 
@@ -143,7 +142,10 @@ class Version:
     def diagnostics(self) -> list[dict[str, Any]]:
         """What `nvir check` says of the text as it is edited; of what cannot be read, why."""
         if self.language == "ptx":
-            found = check(self.text.encode("utf-8", "surrogateescape"), PROFILES, self.options.arch)
+            found = [("syntax", d) for d in self.broken] or check(
+                self.text.encode("utf-8", "surrogateescape"), PROFILES, self.options.arch,
+                self.module,
+            )
         elif self.name.endswith((".cu", ".cuh")):
             found = check_inline(self.text, self.name, self.options.arch)
         else:
@@ -172,8 +174,9 @@ class Version:
     # ---------------------------------------------------------------------- a function
 
     def kernel(self, name: str, real: bool = False) -> dict[str, Any]:
-        """The lines of a function with their live registers, its loops, CFG and machine code."""
+        """The report of a function, its lines with their live registers, CFG and machine code."""
         f, facts = self._function(name)
+        told = self.report(name, real).to_json()
         body = self.real.bodies.get(name) if real else None
         listing = line_listing(f, self.module, self.lines, facts, arch=self.arch, body=body)
         shown = listing.to_json()
@@ -185,7 +188,8 @@ class Version:
             for r in rows if r.instruction is not None
         ]
         return {
-            "name": name, "by": listing.origin, "registers": shown["registers"],
+            "name": name, "report": told["functions"][0], "notes": told["diagnostics"],
+            "by": listing.origin, "registers": shown["registers"],
             "peak": shown["peak"],
             "rows": {"line": [r.line for r in rows], "live": [r.live for r in rows],
                      "asm": [r.scheduled for r in rows], "place": at},
@@ -197,23 +201,21 @@ class Version:
         }
 
     def _function(self, name: str) -> tuple[Function, FunctionFacts]:
-        made = next((x for x in self.predicted.functions if x.name == name), None)
-        if made is None or made.facts is None:
+        if not any(f.blocks and f.name == name for f in self.module.functions):
             raise NvirError(f"no function {name!r} in {self.name}")
-        return made.facts.function, made.facts
+        facts = self.report(name).functions[0].facts
+        assert facts is not None
+        return facts.function, facts
 
-    def _loop(self, name: str, header: str) -> tuple[Function, Loop, MachineBody | None]:
+    # ---------------------------------------------------------------------- a loop
+
+    def loop(self, name: str, header: str, real: bool = False) -> dict[str, Any]:
+        """The document of `nvir explain` for a loop, and its timeline."""
         f, facts = self._function(name)
         loop = next((x for x in facts.loops if x.header.name == header), None)
         if loop is None:
             raise NvirError(f"no loop {header!r} in {spoken(name)}")
-        return f, loop, self.real.bodies.get(name)
-
-    # ---------------------------------------------------------------------- a loop
-
-    def loop(self, name: str, header: str) -> dict[str, Any]:
-        """The document of `nvir explain` for a loop, and its timeline."""
-        f, loop, body = self._loop(name, header)
+        body = self.real.bodies.get(name) if real else None
         made = explain(f, loop, self.module, self.machine, arch=self.arch, launch=self.launch,
                        vary=False, body=body)
         try:
@@ -257,7 +259,7 @@ class Version:
 
     # ---------------------------------------------------------------------- what if
 
-    def what_if(self, name: str, header: str = "", real: bool = True) -> dict[str, Any]:
+    def what_if(self, name: str, header: str = "", real: bool = False) -> dict[str, Any]:
         """The candidates of `nvir tune` for one loop (all, where none is named), each factor with
         each depth, and blocks/SM and cycles of each at every block size."""
         sass = real and self.real.assembler is not None
@@ -291,7 +293,7 @@ class Version:
 
     def against(self, other: Version) -> dict[str, Any]:
         """The document of `nvir diff` of another version and this one, with the other's PTX."""
-        made = compare(other.judged, self.judged).to_json()
+        made = compare(other.report(real=True), self.report(real=True)).to_json()
         return made | {"ptx": other.ptx, "names": {x["name"]: spoken(x["name"])
                                                    for x in made["functions"]}}
 
@@ -364,22 +366,23 @@ def _machine_code(body: MachineBody) -> dict[str, Any]:
 
 
 def everything(version: Version, other: Version | None = None, kernels: Sequence[str] = (),
-               most: int = 64) -> Iterable[tuple[str, dict[str, Any]]]:
+               most: int = 32) -> Iterable[tuple[str, dict[str, Any]]]:
     """(key, document) of all that a page without a server can show: the answers to its questions.
     The explanations are those of the first `most` loops, inner ones first."""
     yield "summary", version.summary(real=True)
     loops = []
-    for f in version.predicted.functions:
-        if kernels and f.name not in kernels:
+    for f in version.module.functions:
+        name = str(f.name)
+        if not f.blocks or (kernels and name not in kernels):
             continue
-        yield f"kernel {f.name}", version.kernel(f.name, real=True)
-        assert f.facts is not None
-        loops += [(not x.is_innermost, f, x.header.name) for x in f.facts.loops]
-        if not f.facts.loops and f.kind == "entry":
-            yield f"what_if {f.name} ", version.what_if(f.name)
-    for _, made, header in sorted(loops, key=lambda x: x[0])[:most]:
-        yield f"loop {made.name} {header}", version.loop(made.name, header)
-        if made.kind == "entry":
-            yield f"what_if {made.name} {header}", version.what_if(made.name, header)
+        made = version.kernel(name, real=True)
+        yield f"kernel {name}", made
+        loops += [(not x["inner"], name, x["header"], f.kind) for x in made["loops"]]
+        if not made["loops"] and f.kind == "entry":
+            yield f"what_if {name} ", version.what_if(name, real=True)
+    for _, name, header, kind in sorted(loops, key=lambda x: x[0])[:most]:
+        yield f"loop {name} {header}", version.loop(name, header, real=True)
+        if kind == "entry":
+            yield f"what_if {name} {header}", version.what_if(name, header, real=True)
     if other is not None:
         yield "diff", version.against(other)

@@ -11,11 +11,13 @@ import base64
 import hashlib
 import json
 import re
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 STATIC = Path(__file__).with_name("static")
+LARGE = 2_000_000  # characters of answers beyond which they are compressed
 MODULES = ("data", "code", "panels", "charts", "main")  # an importer behind what it imports
 _IMPORT = re.compile(r"^import [^;]*;\n", re.M)
 _EXPORT = re.compile(r"^export ", re.M)
@@ -40,7 +42,7 @@ def page(answers: Iterable[tuple[str, dict[str, Any]]]) -> str:
     text = re.sub(r"<script[^>]*></script>\n", "", text)
     before, after = text.split("</head>")
     body, end = after.split("</body>")
-    block = f'<script type="application/json" id="answers">{embedded(dict(answers))}</script>'
+    block = _block(embedded(dict(answers)))
     return f"{before}{head}</head>{body}{block}\n<script>{script}</script>\n</body>{end}"
 
 
@@ -48,6 +50,14 @@ def embedded(value: Any) -> str:
     """JSON that may stand within a script element, whatever its texts hold."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return re.sub("[<>&\u2028\u2029]", lambda m: _UNSAFE[m[0]], text)
+
+
+def _block(text: str) -> str:
+    """The answers as an element that nothing runs; compressed where they are large."""
+    kind = "application/json"
+    if len(text) > LARGE:
+        kind, text = "text/plain", base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    return f'<script type="{kind}" id="answers">{text}</script>'
 
 
 def _hash(text: str) -> str:

@@ -342,16 +342,18 @@ def _address_problem(i: Instruction) -> str | None:
 
 
 def check(
-    source: object, targets: tuple[str, ...] = (), arch: str | None = None
+    source: object, targets: tuple[str, ...] = (), arch: str | None = None,
+    module: Module | None = None,
 ) -> list[tuple[str, Diagnostic]]:
     """Code and diagnostic of everything found; of a text that cannot be read, the reader's errors.
 
     `source` is as for `nvir.read_ptx`; `targets` are known beside those of PTX ISA 9.0.
-    `arch` is what the module is to be assembled for, by default its own target.
+    `arch` is what the module is to be assembled for, by default its own target; `module` is what
+    the text was read as, where that is known.
     """
     text = load(source)
     try:
-        module = read_ptx(source)
+        module = module or read_ptx(source)
     except ParseError as e:
         return [("syntax", d) for d in e.errors]
     lines = text.text.splitlines()

@@ -229,6 +229,14 @@ def test_the_exported_page_works_without_a_network(file):
     assert not one.errors
 
 
+def test_a_large_exported_page_unpacks_itself(file, monkeypatch):
+    monkeypatch.setattr("nvir.explore.export.LARGE", 1000)
+    one = file(version())
+    assert "32 registers" in one.page.inner_text("#figures")
+    assert one.page.get_attribute("#answers", "type") == "text/plain"
+    assert not one.errors
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1024, "light"), (1920, "dark")])
 def test_nothing_is_cut_off(file, width, scheme):
     one = file(version(), color_scheme=scheme)

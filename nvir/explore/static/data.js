@@ -7,8 +7,8 @@
 /** @typedef {Record<string, any>} Answer */
 
 const EMBEDDED = document.getElementById("answers");
-/** @type {Record<string, Answer> | null} */
-const ANSWERS = EMBEDDED ? JSON.parse(EMBEDDED.textContent ?? "{}") : null;
+/** @type {Promise<Record<string, Answer>> | null} */
+const ANSWERS = EMBEDDED && unpacked(/** @type {HTMLScriptElement} */ (EMBEDDED));
 export const IS_EXPORTED = ANSWERS !== null;
 /** Which text the server is asked about; 0 is the file as it was opened. */
 let version = 0;
@@ -19,6 +19,15 @@ let known = new Map();
 export const state = new Map(new URLSearchParams(location.hash.slice(1)));
 const TOKEN = state.get("token") ?? sessionStorageGet("nvir-token") ?? "";
 state.delete("token");
+
+/** The answers of an exported page; those of a large file are compressed.
+ * @param {HTMLScriptElement} block */
+async function unpacked(block) {
+  const text = block.textContent ?? "";
+  if (block.type === "application/json") return JSON.parse(text);
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}
 
 /** @param {string} key */
 function sessionStorageGet(key) {
@@ -52,7 +61,7 @@ export function setState(key, value) {
  * @returns {Promise<Answer>}
  */
 export function ask(what, about = {}) {
-  if (ANSWERS) return Promise.resolve(embedded(what, about));
+  if (ANSWERS) return ANSWERS.then((all) => embedded(all, what, about));
   const key = JSON.stringify([what, about]);
   const found = known.get(key);
   if (found) return found;
@@ -94,13 +103,14 @@ async function post(body) {
 }
 
 /**
+ * @param {Record<string, Answer>} all
  * @param {string} what
  * @param {{kernel?: string, loop?: string}} about
  */
-function embedded(what, { kernel, loop }) {
+function embedded(all, what, { kernel, loop }) {
   const parts = [what, kernel, what === "what_if" ? loop ?? "" : loop];
   const key = parts.filter((x) => x !== undefined).join(" ");
-  return /** @type {Record<string, Answer>} */ (ANSWERS)[key] ?? {
+  return all[key] ?? {
     error: "Not in this exported page; nvir explore shows it, or an export with --kernel.",
   };
 }

@@ -61,13 +61,14 @@ function ptxLines(name, n) {
   return k.rows.line.filter((/** @type {number} */ _, /** @type {number} */ i) => hits.has(k.rows.place[i]));
 }
 
-/** The lines of the source that lines of the PTX come from. @param {number[]} lines */
+/** The lines of the source that lines of the PTX come from, the kernel's own before those of what
+ * was inlined. @param {number[]} lines */
 function sourceLines(lines) {
   const k = /** @type {any} */ (now.kernel), file = sourceFile();
   if (!k || !file) return [];
   const wanted = new Set(lines);
   return [...new Set(k.rows.line.flatMap((/** @type {number} */ n, /** @type {number} */ i) =>
-    wanted.has(n) ? k.places[k.rows.place[i]].filter((/** @type {number[]} */ p) => p[0] === file.number).map((/** @type {number[]} */ p) => p[1]) : []))];
+    wanted.has(n) ? k.places[k.rows.place[i]].filter((/** @type {number[]} */ p) => p[0] === file.number).map((/** @type {number[]} */ p) => p[1]).reverse() : []))];
 }
 
 /** Mark in all panes what belongs to a line of one. @param {string} name @param {number} n @param {boolean} reveal */
@@ -128,7 +129,7 @@ function chooseLoop(header) {
   showPanel();
 }
 
-const chosenKernel = () => now.summary.report?.functions.find((/** @type {Answer} */ f) => f.name === state.get("kernel"));
+const chosenKernel = () => now.kernel?.report;
 
 /** Ask for the kernel that is chosen and show it. @param {boolean} scroll */
 async function showKernel(scroll) {
@@ -309,7 +310,7 @@ async function showPanel() {
     b.setAttribute("aria-selected", String(chosen));
     b.setAttribute("tabindex", chosen ? "0" : "-1");
   }
-  const problems = now.summary.diagnostics ?? [];
+  const problems = [...(now.summary.diagnostics ?? []), ...(now.kernel?.notes ?? [])];
   $("tab-problems").textContent = problems.length ? `Problems (${problems.length})` : "Problems";
   $("view").setAttribute("aria-labelledby", `tab-${tab}`);
   const mine = `${turn} ${tab} ${state.get("kernel")} ${state.get("loop")}`;
@@ -340,10 +341,10 @@ async function showPanel() {
     }
     return put(whatIfPanel(await ask("what_if", { ...about, real: isReal }), about.loop));
   }
-  const table = tab === "loops" ? [loopsPanel(f, now.summary, act)] : [];
+  const table = tab === "loops" ? [loopsPanel(f, act)] : [];
   if (!about.loop) return put(...table, ...(tab === "loops" ? [] : [h("p", { class: "dim" }, "This kernel has no loop.")]));
   put(...table, wait);
-  const made = await ask("loop", about);
+  const made = await ask("loop", { ...about, real: now.summary.by === "ptxas" });
   put(...table, tab === "loops" ? loopPanel(made, act) : schedulePanel(made, act));
 }
 
@@ -423,11 +424,9 @@ async function background() {
   if (mine !== turn || made.error || !made.kernels.length) return;
   now.summary.missing = made.missing;
   if (made.by !== "ptxas") {
-    const note = made.report.diagnostics.find((/** @type {Answer} */ d) => d.message.startsWith("ptxas"));
-    if (note) say(note.message);
+    if (made.note) say(made.note);
     return;
   }
-  now.summary.report = made.report;
   now.summary.by = made.by;
   await showKernel(false);
 }

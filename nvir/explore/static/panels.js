@@ -32,8 +32,8 @@ const number = (n) => typeof n === "number" ? n.toLocaleString("en", { maximumFr
 
 // ---------------------------------------------------------------- loops
 
-/** @param {Answer} f the report's entry of the kernel @param {Answer} summary @param {Actions} act */
-export function loopsPanel(f, summary, act) {
+/** @param {Answer} f the report's entry of the kernel @param {Actions} act */
+export function loopsPanel(f, act) {
   if (!f.loops.length) return h("p", { class: "dim" }, "This kernel has no loop.");
   const chosen = state.get("loop");
   const told = f.source_loops.map((/** @type {Answer} */ x) => h("article", { class: x.loops.includes(chosen) ? "chosen" : "" },
@@ -54,8 +54,7 @@ export function loopsPanel(f, summary, act) {
   return h("div", {}, ...told,
     ...others.map((/** @type {Answer} */ a) => h("p", { class: "advice" }, prose(a.text))),
     table(["loop", "line", "source", "trip count", "instructions", "live", "ptxas unrolls", "II ≥"], rows),
-    h("p", { class: "dim" }, summary.front_end ?? "",
-      "II ≥: the least cycles an iteration that a modulo schedule could reach; ptxas does not pipeline loops."));
+    h("p", { class: "dim" }, "II ≥: the least cycles an iteration that a modulo schedule could reach; ptxas does not pipeline loops."));
 }
 
 /** @param {Answer} made @param {Actions} act */

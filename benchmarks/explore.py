@@ -1,0 +1,115 @@
+"""nvir explore over the corpus: seconds to open a page and to answer an edit, exported sizes.
+
+    python -m benchmarks explore [--corpus FOLDER] [--only N] [--half choose|report] [--sizes]
+
+Of each PTX file: the processor's seconds from the server's start until the page has all that it
+shows first (the import, the document of the file, the lines of the first kernel), in a process of
+its own; those of an edit (a comment at the file's middle line, so that no figure can be taken from
+before) in a process that already runs; with --sizes the bytes of the exported page and the
+processor's seconds that it takes. What ptxas does is not in the first two, for the page shows it
+when it comes. The limits are 2 s, 1 s and 3 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+CORPUS = Path(__file__).resolve().parents[2] / "corpus"
+LIMITS = {"open": 2.0, "edit": 1.0, "bytes": 3_000_000}
+FIRST = """
+import sys
+from nvir.explore import server, worker
+from nvir.explore.data import Options
+from pathlib import Path
+text = Path(sys.argv[1]).read_text("utf-8", "replace")
+known = worker.OrderedDict()
+job = {"text": text, "name": sys.argv[1], "options": Options()}
+made = worker.answer(job | {"what": "summary"}, known)
+kernels = [k["name"] for k in made["kernels"]]
+if kernels:
+    worker.answer(job | {"what": "kernel", "args": kernels[:1]}, known)
+"""
+
+
+def opened(path: Path) -> float:
+    """Processor seconds of a new process until the first page is there."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", FIRST, str(path)], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def edited(path: Path) -> float:
+    """Processor seconds of the answer to an edit."""
+    from nvir.explore.data import Options, Version
+
+    lines = path.read_text("utf-8", "replace").split("\n")
+    lines.insert(len(lines) // 2, "// edited")
+    start = time.process_time()
+    v = Version("\n".join(lines), str(path), Options())
+    made = v.summary()
+    answers = [json.dumps(made), *(json.dumps(v.kernel(k["name"])) for k in made["kernels"][:1])]
+    assert all(answers)
+    return time.process_time() - start
+
+
+def exported(path: Path) -> tuple[int, float]:
+    """Bytes of the exported page, and the processor seconds that it takes here (ptxas aside)."""
+    from nvir.explore.data import Options, Version, everything
+    from nvir.explore.export import page
+
+    start = time.process_time()
+    v = Version(path.read_text("utf-8", "replace"), str(path), Options())
+    return len(page(everything(v)).encode()), time.process_time() - start
+
+
+def shown(name: str, values: Sequence[float], limit: float) -> str:
+    """A line of the distribution."""
+    values = sorted(values)
+    within = sum(v <= limit for v in values)
+    ninety = values[min(len(values) - 1, int(0.9 * len(values)))]
+    return (f"{name:<8} median {statistics.median(values):.6g}, 90 % {ninety:.6g}, "
+            f"most {values[-1]:.6g}; {within} of {len(values)} within {limit:g}")
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    p.add_argument("--corpus", type=Path, default=CORPUS)
+    p.add_argument("--only", type=int, metavar="N", help="every Nth file")
+    p.add_argument("--half", choices=("choose", "report"))
+    p.add_argument("--sizes", action="store_true", help="export every page too: minutes")
+    options = p.parse_args()
+    if not (options.corpus / "index.json").is_file():
+        print(f"{options.corpus}: no corpus here")
+        return 0
+    index = json.loads((options.corpus / "index.json").read_text("utf-8"))
+    files = sorted(options.corpus / "ptx" / x["ptx"] for x in index.values()
+                   if options.half in (None, x["half"]))[:: options.only or 1]
+    found: dict[str, list[float]] = {"open": [], "edit": [], "bytes": [], "export": []}
+    for path in files:
+        found["open"].append(opened(path))
+        found["edit"].append(edited(path))
+        if options.sizes:
+            size, seconds = exported(path)
+            found["bytes"].append(size)
+            found["export"].append(seconds)
+            if size > LIMITS["bytes"]:
+                print(f"{path.name}: {size} bytes")
+    print("processor seconds and bytes:")
+    for name, values in found.items():
+        if values:
+            print(shown(name, values, LIMITS.get(name, 60.0)))
+    ok = max(found["open"]) <= LIMITS["open"] and max(found["bytes"], default=0) <= LIMITS["bytes"]
+    return 0 if ok and sum(x <= LIMITS["edit"] for x in found["edit"]) >= 0.9 * len(files) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
