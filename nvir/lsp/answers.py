@@ -179,6 +179,45 @@ def folds(doc: Document) -> Iterator[tuple[Span, str]]:
                 yield (name.at[0], len(view.text[:end].rstrip())), "region"
 
 
+# ------------------------------------------------------------------ colours
+
+TOKENS = ("keyword", "variable", "parameter", "function", "macro", "type", "comment", "number",
+          "string")
+_OF_KIND = {"register": "variable", "value": "variable", "parameter": "parameter",
+            "kernel": "function", "function": "function", "label": "macro", "variable": "variable"}
+_PLAIN = re.compile(
+    r"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>\"[^\"\n]*\")|(?<![\w%$.\]])(?P<type>\.[a-z]\w*)"
+    r"|(?<![\w%$.])(?P<number>0[xXfFdD][0-9a-fA-F]+U?|\d[\w.]*)", re.S)
+_LL_PLAIN = re.compile(
+    r"(?P<comment>;[^\n]*)|(?P<string>c?\"[^\"\n]*\")|(?<![-\w%@$.!#])(?:(?P<number>-?\d[\w.+]*)"
+    r"|(?P<type>i\d+|ptr|float|double|half|bfloat|void)\b)")
+
+
+def tokens(doc: Document) -> list[tuple[Span, str]]:
+    """What is coloured, in the text's order and each within a line: spans and names of `TOKENS`.
+    Of CUDA sources that is what stands in `asm` strings, for the rest has its own server."""
+    found: list[tuple[Span, str]] = []
+    for view in doc.views:
+        plain = _LL_PLAIN if view.language == "ll" else _PLAIN
+        for m in plain.finditer(view.text) if view.asm is None else ():
+            at = m.start()
+            for part in m[0].split("\n"):
+                found.append(((at, at + len(part)), str(m.lastgroup)))
+                at += len(part) + 1
+        for r in map(view.outline.body, view.outline.routines):
+            spans = [((s.start, s.start + len(s.opcode)), "keyword") for s in r.statements]
+            for n in r.mentions:
+                name = n.scope.find(n.text)
+                kind = _OF_KIND[name.kind] if name is not None else "variable"
+                spans.append(((n.start, n.end), kind))
+            found += [(o, k) for s, k in spans if (o := view.outward(*s)) is not None]
+    out: list[tuple[Span, str]] = []
+    for span, kind in sorted(found):
+        if span[1] > span[0] and (not out or span[0] >= out[-1][0][1]):
+            out.append((span, kind))
+    return out
+
+
 # ------------------------------------------------------------------ names
 
 

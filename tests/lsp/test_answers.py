@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -202,9 +203,26 @@ def test_a_broken_text_keeps_what_parses():
         for file in ("k.ptx", "k.ll", "k.cu"):
             for shown in (text, f'asm("{text}" :: "r"(', f"define void @f(%x) {{\n{text}"):
                 doc = Document(shown, file)
-                doc.findings(), answers.symbols(doc), list(answers.folds(doc))
+                doc.findings(), answers.tokens(doc), answers.symbols(doc), list(answers.folds(doc))
                 for k in range(len(shown)):
                     hover(doc, k), answers.definitions(doc, k), answers.references(doc, k)
+
+
+@pytest.mark.parametrize(("text", "file", "expected"), [
+    (PTX, "k.ptx", [(".version", "type"), ("8.0", "number"), ("one", "function"),
+                    ("p", "parameter"), ("setp.lt.s32", "keyword"), ("%p1", "variable"),
+                    ("again", "macro")]),
+    (LL, "k.ll", [("void", "type"), ("@f", "function"), ("%j", "variable"), ("icmp", "keyword"),
+                  ("%loop", "macro"), ("16", "number")]),
+    (CU, "k.cu", [("add.s32", "keyword"), ("%%t1", "variable"), ("L", "macro")]),
+])
+def test_colours(text, file, expected):
+    doc = Document(text, file)
+    made = answers.tokens(doc)
+    got = [(text[slice(*s)], kind) for s, kind in made]
+    assert all(pair in got for pair in expected)
+    assert all(a[0][1] <= b[0][0] for a, b in itertools.pairwise(made))
+    assert not any("\n" in word for word, _ in got)
 
 
 def test_facts_of_a_function_that_did_not_change_are_kept():

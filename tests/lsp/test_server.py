@@ -88,6 +88,9 @@ async def test_a_session(client):
     assert len(places) == 2
     made = await client.text_document_rename_async(lsp.RenameParams(ITSELF, label, "$done"))
     assert {e.new_text for e in made.document_changes[0].edits} == {"$done"}
+    colours = await client.text_document_semantic_tokens_full_async(
+        lsp.SemanticTokensParams(ITSELF))
+    assert list(colours.data[:5]) == [0, 0, 2, 6, 0]  # "//" is a comment
     edits = await client.text_document_formatting_async(
         lsp.DocumentFormattingParams(ITSELF, lsp.FormattingOptions(4, False)))
     assert edits is not None
