@@ -51,30 +51,30 @@ def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: 
 
     options.setdefault("unroll", optimise >= 2)
     given = source_of(source, **options)
-    read, warnings = read_source(given, arch, optimise, lines, front_end)
-    if isinstance(read, Module):
-        module = compile_module(read, optimise, level, given.fast_math)
-    else:
-        module = compile_tree(read, arch, optimise, level, lines, given.fast_math)
+    module, warnings = read_source(given, arch, optimise, lines, front_end)
+    compile_module(module, optimise, level, given.fast_math)
     module.diagnostics += warnings
     return module
 
 
 def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
-                front_end: FrontEnd = "auto") -> tuple[Unit | Module, list[Diagnostic]]:
-    """A CUDA source as a typed tree or, where clang compiled it, as a module of level nvvm; and
-    warnings.
+                front_end: FrontEnd = "auto",
+                knobs: Knobs | None = None) -> tuple[Module, list[Diagnostic]]:
+    """A CUDA source as a module of level nvvm, and warnings.
 
     front_end  "libclang" reads clang's tree with nvir's own headers; "clang" has a clang program
                compile it with CUDA's, CCCL's and the C++ library's; "auto", where that program is,
                begins with the second for headers that CUDA brings and nvir does not, else with the
                first, and goes on to the other where that refuses
     """
-    from nvir.frontend.cuda import read_cuda
+    def own() -> tuple[Module, list[Diagnostic]]:
+        from nvir.frontend.cuda import read_cuda
+
+        unit, warnings = read_cuda(given, arch)
+        return _generated(unit, arch, lines, knobs), warnings
 
     if front_end == "libclang" or (front_end == "auto" and not _has_clang()):
-        return read_cuda(given, arch)
-    own = functools.partial(read_cuda, given, arch)
+        return own()
     clang = functools.partial(_by_clang, given, arch, optimise, lines)
     if front_end == "clang":
         return clang()
@@ -89,6 +89,13 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
             theirs, ours = (refused, e) if real else (e, refused)
             missing = isinstance(theirs, ParseError) and _NOT_FOUND.match(theirs.errors[0].message)
             raise theirs if real or missing or isinstance(ours, Unsupported) else ours from None
+
+
+def _generated(unit: Unit, arch: str, lines: bool, knobs: Knobs | None) -> Module:
+    from nvir.frontend.check import check
+    from nvir.frontend.irgen import generate
+
+    return generate(check(unit), generation(arch, lines, knobs))
 
 
 def _by_clang(given: Source, arch: str, optimise: int,
@@ -150,10 +157,7 @@ def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str 
                  knobs: Knobs | None = None) -> Module:
     """Compile a typed tree. `observe(stage, module)` sees the module at "nvvm" (as generated),
     "optimised" and "ori"; `knobs` hold for IR generation and for every pass."""
-    from nvir.frontend.check import check
-    from nvir.frontend.irgen import generate
-
-    module = generate(check(unit), generation(arch, lines, knobs))
+    module = _generated(unit, arch, lines, knobs)
     return compile_module(module, optimise, level, fast_math, observe, knobs)
 
 

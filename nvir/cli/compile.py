@@ -101,22 +101,27 @@ def command(
     kind = emit or {".cubin": "cubin", ".nvir": "ori", ".ll": "ll", ".json": "tree"}.get(
         Path(output or "").suffix, "ptx"
     )
+    stages: dict[str, str | bytes] = {}
+    wanted = set(EMIT) if keep is not None else {kind}
     given_module = _read_ll(file, arch, kind)
     unit: Any = None
     if given_module is not None:
         arch = given_module.target
     else:
-        unit, warnings = read_tree(
-            file, arch, include, define, std, fast_math, optimise, flags, front_end, not no_lines
-        )
-        if isinstance(unit, Module):  # clang made it, from LLVM text on
+        needs_tree = kind == "tree" or (front_end != "clang" and (
+            keep is not None or backend == "libnvvm"))
+        options = (include, define, std, fast_math, optimise, flags)
+        try:
+            unit, warnings = read_tree(file, arch, *options, None if needs_tree else front_end,
+                                       not no_lines, given)
+        except NvirError:
+            if not needs_tree or kind == "tree" or front_end == "libclang":
+                raise
+            unit, warnings = read_tree(file, arch, *options, front_end, not no_lines, given)
+        if isinstance(unit, Module):
             given_module, unit = unit, None
-            if kind == "tree":
-                raise NvirError(f"{file}: what clang compiles has no tree")
         for w in warnings:
             click.echo(str(w), err=True)
-    stages: dict[str, str | bytes] = {}
-    wanted = set(EMIT) if keep is not None else {kind}
     wanted -= {"tree"} if given_module is not None else set()
 
     def see(stage: str, module: Module) -> None:
@@ -180,9 +185,10 @@ def _read_ll(file: str, arch: str, kind: str) -> Module | None:
 
 def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple[str, ...] = (),
               std: str = "c++17", fast_math: bool = False,
-              optimise: int = 3, flags: tuple[str, ...] = (), front_end: Any = "auto",
-              lines: bool = True) -> tuple[Any, list[Any]]:
-    """The tree in a file, by its suffix, or the module that clang made of it; and warnings."""
+              optimise: int = 3, flags: tuple[str, ...] = (), front_end: Any = None,
+              lines: bool = True, knobs: Any = None) -> tuple[Any, list[Any]]:
+    """The tree in a file, by its suffix, and warnings; of CUDA C++ the module that a front end
+    makes of it, unless that is None."""
     suffix = Path(file).suffix.lower()
     if suffix == ".json":
         from nvir.frontend.tree.json_form import from_json
@@ -194,12 +200,14 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
         raise NvirError(f"{file}: takes CUDA sources (.cu), LLVM text (.ll) and trees (.json, "
                         ".py); `nvir opt` reads PTX")
     from nvir.compiler import read_source
-    from nvir.frontend.cuda import Source
+    from nvir.frontend.cuda import Source, read_cuda
 
     text = read_bytes(file).decode("utf-8", "surrogateescape")
     name = "<stdin>" if file == STDIO else file
     source = Source(text, name, include, define, std, fast_math, optimise >= 2, flags)
-    return read_source(source, arch, optimise, lines, front_end)
+    if front_end is not None:
+        return read_source(source, arch, optimise, lines, front_end, knobs)
+    return read_cuda(source, arch)
 
 
 def _program(file: str) -> Any:

@@ -42,6 +42,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("inline<threshold=800>", (3,), "as at -O2, for larger bodies"),
     Stage("memory-space-opt", (1, 2, 3),
           "arguments have become what was passed; aliases and widths need the space"),
+    Stage("param-memory", (1, 2, 3), "before sroa takes the store of the whole parameter apart"),
     Stage("sroa,mem2reg", (1, 2, 3), "memory whose address was an argument of what is inlined now"),
     Stage("const-fold", (1, 2, 3),
           "arguments that were literals decide branches; whole regions go at once"),

@@ -232,6 +232,8 @@ def all_passes() -> dict[str, Pass]:
              level="nvvm"),
         Pass("lower-struct-args", "aggregate.lower_struct_args",
              "struct parameters become scalars, copies", level="nvvm", unit="module"),
+        Pass("param-memory", "aggregate.param_memory",
+             "struct parameters that are indexed stay parameters", level="nvvm", unit="module"),
         Pass("split-structs", "aggregate.split_structs", "struct values become scalars",
              level="nvvm"),
         Pass("lower-aggr-copies", "aggregate.lower_aggr_copies",

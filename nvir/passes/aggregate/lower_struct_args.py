@@ -67,6 +67,7 @@ class Uses:
 
     written: str = ""
     dynamic: bool = False
+    copied: bool = False
     loads: list[tuple[Instruction, int | None]] = attrs.Factory(list)
 
 
@@ -122,13 +123,15 @@ def _split_values(f: Function, ctx: Context) -> bool:
 # -------------------------------------------------------------------- byval
 
 
-def uses_of(p: Value) -> Uses:
-    """Walk all that is derived from a pointer."""
+def uses_of(p: Value, apart: Instruction | None = None) -> Uses:
+    """Walk all that is derived from a pointer, apart from one use."""
     found = Uses()
     work: list[tuple[Value, int | None]] = [(p, 0)]
     while work:
         v, offset = work.pop()
         for u in v.users:
+            if u is apart:
+                continue
             name = u.form.name
             if name == "getelementptr" and u.operands.count(v) == 1 and u.operands[0] is v:
                 parts = split_indices(u)
@@ -139,7 +142,9 @@ def uses_of(p: Value) -> Uses:
                 work.append((u, offset))
             elif name == "load" and "atomic" not in u.form.mods:
                 found.loads.append((u, offset))
-            elif not _only_copied(u, v):
+            elif _only_copied(u, v):
+                found.copied = True
+            else:
                 found.written = found.written or _how(u, v)
     return found
 
