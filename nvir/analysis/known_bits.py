@@ -58,10 +58,9 @@ class KnownBits:
 
 def _of_call(i: Instruction, bits: int) -> int:
     row = intrinsic(i)
-    upper = _high(bits, most(i, bits).bit_length())
     if row is None or not row.bits:
-        return upper
-    return upper | _high(bits, row.bits if row.bits > 0 else bits.bit_length())
+        return _high(bits, most(i, bits).bit_length())
+    return _high(bits, row.bits if row.bits > 0 else bits.bit_length())
 
 
 def _high(bits: int, n: int) -> int:

@@ -7,8 +7,6 @@ would walk all of them for nothing.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 LEAST = 100_000
 FEW = 5_000  # new objects that the collector may as well walk
@@ -17,15 +15,17 @@ _new = 0  # objects that no collection has walked yet
 _limit = LEAST  # so many of them make a full collection due
 
 
-@contextmanager
-def bulk() -> Iterator[None]:
+class bulk:  # used as a statement's word
     """Pause the collector inside the block and put it back as it was. May nest."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
+
+    __slots__ = ("was_on",)
+
+    def __enter__(self) -> None:
+        self.was_on = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self.was_on:
             gc.enable()
             _settle()
 

@@ -31,6 +31,7 @@ class Context:
         self.knobs = knobs
         self.remarks = Remarks()
         self.counters: Counter[str] = Counter()
+        self.counted = 0  # whatever was counted, of all counters
         self.options: Any = None
         self.pass_: Pass | None = None
         self.function: Function | None = None
@@ -84,6 +85,7 @@ class Context:
         """Add to the statistic `pass.counter`."""
         assert self.pass_ is not None
         self.counters[f"{self.pass_.name}.{counter}"] += n
+        self.counted += n
 
     def remark(self, code: Code, where: Any = None, /, **args: Scalar) -> None:
         """Remark on an instruction, a block, a loop, or (None) the function.

@@ -246,7 +246,7 @@ class _Run:
         shape = _shape(functions, self.settings.check) if not pass_.cfg else None
         before = {f: (f._rpo, list(f.blocks)) for f in functions}
         start = time.perf_counter()
-        noted = len(self.ctx.remarks) + self.ctx.counters.total()
+        noted = len(self.ctx.remarks) + self.ctx.counted
         changed = pass_.run(unit, self.ctx)
         end = time.perf_counter()
         self.driver.timings.append(Timing(pass_.name, name, start - self.begin, end - start))
@@ -261,7 +261,7 @@ class _Run:
                 self._keep_snapshot(f, *before[f])
         self._after(pass_, unit, name, text, changed, shown)
         if pass_.settles and isinstance(unit, Function):
-            found = changed or noted != len(self.ctx.remarks) + self.ctx.counters.total()
+            found = changed or noted != len(self.ctx.remarks) + self.ctx.counted
             if found and self._is_settled(step, unit):
                 raise VerifyError("it found something where there was nothing before", name)
             self.settled[unit, pass_.name, step.options] = -1 if found else unit.edits
