@@ -70,7 +70,8 @@ class _Command(click.Command):
 @click.option("--skip", multiple=True, callback=_names, metavar="PASS|PHASE",
               help="Leave passes out, by their name or the real phase's.")
 @click.option("--opt-bisect-limit", type=int, metavar="N",
-              help="Run only the first N runs of passes on functions; -1 counts them aloud.")
+              help="Run only the first N runs of passes on functions; -1 prints each with its "
+              "number.")
 @click.option("--time-passes", is_flag=True, help="Print what each pass took.")
 @click.option("--time-trace", metavar="FILE", help="The same as a Chrome trace.")
 @click.option("--stats", is_flag=True, help="Print the passes' counters.")

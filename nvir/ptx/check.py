@@ -35,6 +35,7 @@ from nvir.ir import (
     capability,
 )
 from nvir.ir.errors import Diagnostic, ParseError
+from nvir.ir.floats import FORMATS, number
 from nvir.ir.opcodes import ADDRESS, OpKind
 from nvir.ir.opcodes.form import Form, operand_parts
 from nvir.ir.opcodes.legal import (
@@ -184,8 +185,14 @@ def _literal_kind_problem(i: Instruction) -> str | None:
         if not any(_takes(t, v) for t in wanted):
             kinds = {"no literal" if t.is_float and t not in (F32, F64) else
                      "a float" if t.is_float else "an integer" for t in wanted}
-            return f"{i.form.spelling} takes {' or '.join(sorted(kinds))} where {v.name} stands"
+            takes = " or ".join(sorted(kinds))
+            return f"{i.form.spelling} takes {takes} where {_written(v)} stands"
     return None
+
+
+def _written(v: Constant) -> str:
+    """A literal as people write it: 1.5 for 0d3FF8000000000000."""
+    return v.name if v.type is IMM else f"{number(FORMATS[v.type.name], v.value):g}"
 
 
 def _register_kind_problem(i: Instruction) -> str | None:
