@@ -172,7 +172,7 @@ def _strung(line: str, between: dict[str, list[str]]) -> list[str] | None:
     """The tokens of a line whose strings are tokens of their own; None where a comment is, or what
     may be a name or a label. `between` remembers what stands between strings."""
     pieces = line.split('"')
-    if ";" in line or not len(pieces) % 2:
+    if not len(pieces) % 2:
         return None
     out: list[str] = []
     for k, piece in enumerate(pieces):
@@ -181,7 +181,7 @@ def _strung(line: str, between: dict[str, list[str]]) -> list[str] | None:
             continue
         found = between.get(piece)
         if found is None:
-            if piece[:1] == ":" or piece[-1:] in _GLUE:
+            if piece[:1] == ":" or piece[-1:] in _GLUE or ";" in piece:
                 return None
             found = between[piece] = TOKEN.findall(piece)
         out += found
