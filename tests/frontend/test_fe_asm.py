@@ -14,11 +14,14 @@ from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.irgen.functions import emit_function
 from nvir.frontend.irgen.intrinsic.inline_asm import (
     NOT_VOLATILE,
+    TAGS,
     AsmFragment,
+    Constraint,
     clobber,
     constraint,
     parse_template,
     reconstruct,
+    text_of,
 )
 from nvir.frontend.irgen.state import ModuleState
 from nvir.frontend.tree import types as t
@@ -272,3 +275,107 @@ def test_a_bool_and_a_float_as_bits():
     run(module, "k", [got, np.int32(4)], block=1)
     assert got.tolist() == [0x3FC]
     assert t.INT.bits == 32
+
+
+# ------------------------------------------------------------- single decisions
+
+
+@pytest.mark.seed("ASM-11")
+def test_every_tag_and_its_letter():
+    assert TAGS == {
+        8: "X", 9: "g", 10: "0", 11: "1", 12: "2", 13: "3", 14: "4", 15: "5", 16: "6", 17: "7",
+        18: "8", 19: "9", 20: "r", 21: "h", 22: "l", 23: "C", 24: "q", 25: "m", 26: "n", 27: "o",
+        28: "V", 29: "i", 38: "f", 42: "d",
+    }
+    assert Constraint("r") == Constraint("r", False, False)
+    assert constraint(8) == Constraint("X", True, True)
+
+
+@pytest.mark.seed("ASM-10")
+@pytest.mark.parametrize(("made", "taken"), [
+    (lambda: b.variable("const char op[]", "add", memory="device"), "add"),
+    (lambda: b.variable("const unsigned char op[]", b.init(97, 255, 0), memory="device"),
+     "a\xff"),
+    (lambda: b.variable("const char op[]", b.init(b.cast("char", 98)), memory="device"), "b"),
+    (lambda: b.variable("const short op[]", b.init(97), memory="device"), None),
+    (lambda: b.variable("const char op", 97, memory="device"), None),
+    (lambda: b.variable("char *op", memory="device"), None),
+    (lambda: b.variable("const char op[2]", memory="device"), None),
+])
+def test_what_text_an_operand_is(made, taken):
+    statement = b.asm("%1 %0;", [("=r", x)], [("C", b.name("op"))])
+    if taken is None:
+        with pytest.raises(IRGenError, match="constraint 'C' is no array of char"):
+            asm_of(statement, others=[made()])
+    else:
+        assert asm_of(statement, others=[made()]).aux.callee.template == f"{taken} $0;"
+    assert text_of(b.s.AsmOperand("C", b.expr("mov"))) == "mov"
+
+
+@pytest.mark.seed("ASM-12", "ASM-15")
+def test_inputs_in_memory_go_by_address_and_others_by_value():
+    call = asm_of(b.asm("a %0, %1, %2, %3;", [], [("m", x), ("o", y), ("g", n), ("X", n)]))
+    assert call.aux.callee.constraints == "m,o,imr,X"
+    assert [v.type.name for v in call.operands] == ["ptr", "ptr", "i32", "i32"]
+    assert [v.name for v in call.operands[:2]] == ["x", "y"]
+    call = asm_of(b.asm("a %0, %1;", [("=m", x), ("=&r", y)], [("r", n), ("i", 3)]))
+    assert call.aux.callee.constraints == "=*m,=&r,r,i"
+    assert [v.type.name for v in call.operands] == ["ptr", "i32", "i32"]
+    assert call.operands[2].value == 3
+    assert call.type.name == "i32"
+
+
+@pytest.mark.seed("ASM-13")
+def test_operands_that_are_read_and_written_are_tied_at_the_end_by_their_number():
+    call = asm_of(b.asm("a;", [("=r", y), ("+r", x), ("+r", y)], [("r", n), ("n", 7)]))
+    assert call.aux.callee.constraints == "=r,=r,=r,r,n,1,2"
+    assert [v.type.name for v in call.operands] == ["i32"] * 4
+    assert [u.operands[0].name for u in call.operands[2:]] == ["x", "y"]
+
+
+@pytest.mark.seed("ASM-11")
+@pytest.mark.parametrize(("letter", "name", "size"), [
+    ("h", "h", 2), ("r", "x", 4), ("l", "l", 8), ("f", "f", 4), ("d", "d", 8), ("q", "q", 16)])
+def test_a_register_holds_its_size_alone(letter, name, size):
+    body = [b.let("short h"), b.let("long l"), b.let("float f"), b.let("double d"),
+            b.let("__int128 q")]
+    for other, bytes_ in (("h", 2), ("x", 4), ("l", 8), ("f", 4), ("d", 8), ("q", 16)):
+        statement = b.asm("a %0;", [], [(letter, b.name(other))])
+        if bytes_ == size:
+            assert asm_of(*body, statement).aux.callee.constraints == letter
+        else:
+            with pytest.raises(IRGenError, match=rf"size\({bytes_}\) does not match .* "
+                                                 rf"constraint '{letter}'"):
+                asm_of(*body, statement)
+
+
+@pytest.mark.seed("ASM-18", "ASM-19")
+def test_the_object_by_the_count_of_its_outputs():
+    def told(count, **more):
+        v = [x, y, b.name("z")][:count]
+        call = asm_of(b.let("int z"), b.asm("a;", [("=r", o) for o in v], **more))
+        return call.name, call.aux.callee.sideeffect, len(getattr(call.type, "elements", ()) or ())
+
+    assert [told(k) for k in range(4)] == [(None, True, 0), ("asmresult", False, 0),
+                                          ("asm", False, 2), ("asm", False, 3)]
+    assert told(1, volatile=True)[1]
+    assert told(2, clobbers=["r1"])[1] is False
+    assert told(2, clobbers=["memory"])[1]
+    for count, volatile, told_ in ((0, False, 0), (1, True, 0), (1, False, 1), (2, False, 1)):
+        statement = b.asm("a;", [("=r", o) for o in (x, y)[:count]], volatile=volatile)
+        assert len(state_of(statement).shared.warnings) == told_
+
+
+@pytest.mark.seed("ASM-22")
+def test_results_of_other_types_are_cast_bit_for_bit():
+    """A pointer stays one, a bool is a register's lowest bit, a float its bits."""
+    g = state_of(b.let("bool f"), b.let("float h"), b.asm(
+        "a;", [("=r", x), ("=r", b.name("h"))], [("r", b.name("h"))]))
+    call = next(i for i in g.function.instructions() if i.form.is_call)
+    assert [e.name for e in call.type.elements] == ["i32", "i32"]
+    (cast,) = [i for i in g.function.instructions() if i.name and i.name.startswith("asmcast")
+               and i.type.name == "float"]
+    (store,) = cast.users
+    assert (cast.form.name, store.operands[1].name) == ("bitcast", "h")
+    pointer = asm_of(b.asm("a;", [], [("l", out)]))
+    assert [v.type.name for v in pointer.operands] == ["ptr"]

@@ -423,3 +423,181 @@ def test_calls_through_pointers_align_their_objects_too():
     got = np.zeros(1, np.int32)
     run(made, "k", [got, np.int32(40)], block=1)
     assert got.tolist() == [42]
+
+
+# ------------------------------------------------------------- single decisions
+
+
+
+
+@pytest.mark.seed("CAL-03")
+@pytest.mark.parametrize("intrinsic", [10219, 10227, 10214, 15752])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("result", ["int", "pair", "void"])
+def test_what_a_special_intrinsic_takes_and_gives(intrinsic, whole, result):
+    """Objects by address, others as they are; an object's place goes first where the intrinsic
+    returns in its own way, else what it gives is stored there."""
+    types: dict[str, t.CType] = {}
+    b.record("pair", "int a, int c", types)
+    special = b.function(f"{result} thing", "pair p" if whole else "int p", intrinsic=intrinsic,
+                         types=types)
+    call = b.call("thing", v if whole else n)
+    use = {"int": b.assign(out[0], call), "pair": b.let("pair w", call, types=types),
+           "void": call}[result]
+    module = kernel_with(b.let("pair v", b.init(1, 2), types=types), use, others=[special],
+                         types=types)
+    (made,) = [i for i in calls_in(module) if i.aux.callee.name == "thing"]
+    own = result == "pair" and intrinsic == 15752
+    kinds = (["ptr"] if own else []) + ["ptr" if whole else "i32"]
+    assert [x.type.name for x in made.operands] == kinds
+    assert [a.type.name for a in module["thing"].arguments] == kinds
+    if whole:
+        assert made.operands[-1].name == "v"
+    if own:
+        assert made.operands[0].name == "agg.tmp"
+    assert made.type.name == (
+        "void" if own or result == "void" else "i32" if result == "int" else made.type.name)
+    assert made.name == (None if made.type.name == "void" else "thing")
+    stores = [u for u in made.users if u.form.name == "store"]
+    if result == "pair" and not own:
+        (store,) = stores
+        assert (store.operands[1].name, store.aux) == ("agg.tmp", 8)
+    else:
+        assert len(stores) == (result == "int")
+    allocated = [i.name for i in module["k"].instructions() if i.form.name == "alloca"]
+    assert ("agg.tmp" in allocated) == (result == "pair")
+
+
+@pytest.mark.seed("CAL-06", "CAL-08")
+def test_a_slot_by_kind():
+    """What is passed for a value and for an object, by the kind of the parameter."""
+    types: dict[str, t.CType] = {}
+    pair = b.record("pair", "int a, int c", types)
+    kinds = {}
+    kept = calls.classify
+    for kind, ir in ((Kind.DIRECT, None), (Kind.INDIRECT, abi.pointer()),
+                     (Kind.BYVAL, abi.pointer()), (Kind.COERCE, abi.int_type(64))):
+        g = b.function("void g", "pair p", b.block(), types=types)
+
+        def asked(ts, f, policy, kind=kind, ir=ir):
+            one = abi.Passing(pair, kind, ir or ts.memory(pair))
+            return abi.ABI(None, (one,) if getattr(f, "params", ()) else ())
+
+        try:
+            calls.classify = asked
+            unit = b.unit(g, b.kernel("k", "int *out", b.let("pair v", b.init(1, 2), types=types),
+                                      b.call("g", v), types=types), types=types)
+            state = emitted(unit)
+        finally:
+            calls.classify = kept
+        (call,) = [i for i in state.function.instructions() if i.form.is_call
+                   and "g" in (str(i.name), str(getattr(i.aux.callee, "name", "g")))][-1:]
+        passed = call.operands[-1]
+        kinds[kind] = (passed.form.name, passed.name, passed.aux if passed.form.name == "load"
+                       else None)
+    assert kinds == {
+        Kind.DIRECT: ("load", None, 8), Kind.INDIRECT: ("alloca", "v", None),
+        Kind.BYVAL: ("alloca", "byval-temp", None), Kind.COERCE: ("load", "coerce", 8),
+    }
+
+
+@pytest.mark.seed("CAL-04", "CAL-06")
+def test_arguments_without_a_parameter_and_by_reference():
+    """More arguments than parameters go as values; a reference takes the address."""
+    many = b.function("int many", "int a", b.ret(b.name("a")), variadic=True)
+    add = b.function("void add", [d.Parameter("a", t.Reference(t.INT))],
+                     b.assign(b.name("a"), b.name("a") + 3))
+    module = kernel_with(b.let("int w", 4), b.call("add", w),
+                         b.assign(out[0], b.call("many", w, n, b.f64(2.0))), others=[many, add])
+    one, other = calls_in(module)
+    assert [x.name for x in one.operands] == ["w"]
+    assert [x.type.name for x in other.operands] == ["i32", "i32", "double"]
+    assert other.aux.callee is module["many"]
+    assert other.aux.arguments == ((), (), ())
+    got = np.zeros(1, np.int32)
+    module = kernel_with(b.let("int w", 4), b.call("add", w), b.assign(out[0], w), others=[
+        b.function("void add", [d.Parameter("a", t.Reference(t.INT))],
+                   b.assign(b.name("a"), b.name("a") + 3))])
+    run(module, "k", [got, np.int32(0)], block=1)
+    assert got.tolist() == [7]
+
+
+@pytest.mark.seed("CAL-09")
+@pytest.mark.parametrize(("cast", "args", "direct"), [
+    ("int (*)(int)", (3,), True), ("unsigned (*)(unsigned)", (3,), True),
+    ("int (*)(long)", (3,), False), ("long (*)(int)", (3,), False),
+    ("int (*)(int, int)", (3, 4), False), ("float (*)(int)", (3,), False),
+])
+def test_a_function_is_called_itself_where_its_signature_is_the_calls(cast, args, direct):
+    g = b.function("int g", "int a", b.ret(b.name("a")))
+    through = b.E(b.expr(b.cast(cast, b.name("g"))))
+    module = kernel_with(b.assign(out[0], through(*args)), others=[g])
+    (call,) = calls_in(module)
+    assert (call.aux.callee is module["g"]) == direct
+    assert len(call.operands) == len(args) + (not direct)
+    assert (call.aux.callalign == ()) == direct
+    assert call.name == ("g" if direct else "call")
+
+
+@pytest.mark.seed("CAL-10")
+def test_an_object_from_a_call_of_another_line():
+    types: dict[str, t.CType] = {}
+    b.record("pair", "int a, int c", types)
+    make = b.function("pair make", "pair p", b.ret(b.name("p")), types=types)
+    call = b.call("make", w)
+    line = call.node.place.line
+    module = kernel_with(b.let("pair w", types=types), b.let("pair v", call, types=types),
+                         others=[make], types=types)
+    (made,) = [i for i in calls_in(module) if i.aux.callee.name == "make"]
+    assert made.loc.line == line
+
+
+@pytest.mark.seed("CAL-11")
+def test_a_printf_of_the_program_is_called():
+    own = b.function("int printf", "int a", b.ret(b.name("a") + 1))
+    module = kernel_with(b.assign(out[0], b.call("printf", 4)), others=[own])
+    (call,) = calls_in(module)
+    assert call.aux.callee is module["printf"]
+    got = np.zeros(1, np.int32)
+    run(module, "k", [got, np.int32(0)], block=1)
+    assert got.tolist() == [5]
+    module = kernel_with(b.call("printf", "x"))
+    assert [g.name for g in module.functions] == ["k", "vprintf"]
+
+
+@pytest.mark.seed("CAL-15")
+def test_pieces_of_a_result_are_stored_at_their_places():
+    types: dict[str, t.CType] = {}
+    b.record("three", "short a[3]", types)
+    make = b.function("three make", "three p", b.ret(b.name("p")), types=types)
+    module = kernel_with(b.let("three w", types=types), b.assign(w, b.call("make", w)),
+                         others=[make], types=types, policy="documented")
+    made = next(i for i in calls_in(module) if i.aux.callee.name == "make")
+    parts = [u for u in made.users]
+    assert [(p.form.name, p.aux, p.name.split("~")[0]) for p in parts] == [
+        ("extractvalue", (k,), "coerce") for k in range(3)]
+    stores = [next(iter(p.users)) for p in parts]
+    places = [s.operands[1] for s in stores]
+    offsets = [0 if p.form.name == "alloca" else int(p.operands[1].value) for p in places]
+    assert (offsets, [s.aux for s in stores]) == ([0, 2, 4], [4, 2, 4])
+    assert {p.form.spelling for p in places[1:]} == {"getelementptr inbounds"}
+    assert {p.name.split("~")[0] for p in places[1:]} == {"coerce.at"}
+
+
+@pytest.mark.seed("CAL-16")
+def test_a_call_by_pointer_without_a_result_says_no_alignment_of_it():
+    nothing = b.function("void g", "int a", b.block())
+    module = kernel_with(b.let("void (*f)(int)", b.name("g")), b.call(f, n), others=[nothing])
+    (call,) = calls_in(module)
+    assert call.aux.callalign == (0, 4)
+
+
+@pytest.mark.seed("CAL-07", "CAL-15")
+@pytest.mark.parametrize(("policy", "name"), [("documented", "tmp"), ("observed", "agg.tmp")])
+def test_the_temporary_of_a_result_that_nobody_places(policy, name):
+    types: dict[str, t.CType] = {}
+    b.record("big", "double a[9]", types)
+    make = b.function("big make", "", b.let("big v", types=types), b.ret(v), types=types)
+    module = kernel_with(b.call("make"), others=[make], types=types, policy=policy)
+    names = [i.name for i in module["k"].instructions() if i.form.name == "alloca"]
+    assert name in names

@@ -39,6 +39,10 @@ from nvir.passes.aggregate.leaves import (
     size_in_bits,
     type_id,
 )
+from nvir.passes.aggregate.split import SplitLimits, _pieces, split_values
+from nvir.passes.context import Context
+from nvir.passes.knobs import Knobs
+from nvir.passes.registry import all_passes
 from nvir.passes.select import select_module
 from nvir.toolchain import libnvvm
 from tests.aggregates import aggregates_left, apply
@@ -626,3 +630,240 @@ def test_building_a_large_array_is_linear():
 
     small, large = min(seconds(500) for _ in range(3)), seconds(2000)
     assert large < 12 * small
+
+
+# -------------------------------------------------------------- single decisions
+
+
+COPIES = "lower-aggr-copies.copied"
+
+
+def split_alone(text: str, limits: SplitLimits | None = None):
+    """(whether anything was split, the function, the remarks) of struct splitting by itself."""
+    m = read(text)
+    ctx = Context(m, Knobs())
+    ctx.pass_, ctx.function = all_passes()["lower-aggr-copies"], m.functions[0]
+    f = ctx.function
+    return split_values(f, limits or SplitLimits(), ctx), f, ctx
+
+
+@pytest.mark.seed("STR-01", "STR-12")
+@pytest.mark.parametrize(("params", "text", "splits"), [
+    ("i32 %x, ptr %p", "store i32 %x, ptr %p\n  ret void", False),
+    ("{i32, i8} %v, ptr %p", "ret void", False),
+    ("{i32, i8} %v, ptr %p", "call void @h({i32, i8} %v)\n  ret void", True),
+    ("{i32, i8} %v, ptr %p", "store {i32, i8} %v, ptr %p\n  ret void", True),
+    ("ptr %p", "%r = call {i32, i8} @g()\n  ret void", False),
+    ("ptr %p", "%r = call {i32, i8} @g()\n  call void @h({i32, i8} %r)\n  ret void", False),
+    ("ptr %p", "%r = call {i32, i8} @g()\n  store {i32, i8} %r, ptr %p\n  ret void", True),
+    ("ptr %p", "store {i32, i8} zeroinitializer, ptr %p\n  ret void", True),
+    ("ptr %p", "%v = load {i32, i8}, ptr %p\n  ret void", True),
+])
+def test_whether_there_is_anything_to_split(params, text, splits):
+    made, f, _ = split_alone(f"""define void @f({params}) {{
+entry:
+  {text}
+}}
+declare void @h({{i32, i8}})
+declare {{i32, i8}} @g()""")
+    assert made is splits
+    assert f.cfg_state == "fresh" or not splits
+
+
+@pytest.mark.seed("STR-01", "STR-09", "STR-18", "STR-19")
+def test_what_is_told_of_each_kind():
+    made, f, ctx = split_alone("""define {i32, i8} @f(ptr %p, ptr %q, i1 %c, {i32, i8} %v) {
+entry:
+  %a = load {i32, i8}, ptr %p
+  br i1 %c, label %one, label %two
+one:
+  br label %two
+two:
+  %s = phi {i32, i8} [ %a, %entry ], [ %v, %one ]
+  %t = select i1 %c, {i32, i8} %s, {i32, i8} %a
+  %u = freeze {i32, i8} %t
+  store {i32, i8} %u, ptr %q
+  %r = call {i32, i8} @g()
+  %x = extractvalue {i32, i8} %r, 0
+  %m = call {i32, i8} %q()
+  %y = extractvalue {i32, i8} %m, 0
+  %z = cmpxchg ptr %p, i32 %x, i32 %y seq_cst seq_cst
+  %w = extractvalue {i32, i1} %z, 0
+  store i32 %w, ptr %q
+  ret {i32, i8} %u
+}
+declare {i32, i8} @g()""")
+    why = "splitStruct takes it apart behind"
+    assert made
+    assert sorted((r.name, r.args["what"], r.args["bytes"], r.args.get("count"), r.args["why"])
+                  for r in ctx.remarks) == sorted([
+        ("AggregateSplit", "a load", 8, 2, "each leaf is loaded by itself"),
+        ("AggregateSplit", "a phi", 8, 2, "one phi a leaf"),
+        ("AggregateSplit", "a select", 8, 2, "one select a leaf"),
+        ("AggregateSplit", "a freeze", 8, 2, "one freeze a leaf"),
+        ("AggregateSplit", "a store", 8, 2, "each leaf is stored by itself"),
+        ("AggregateAtEdge", "the result of @g", 8, None, why),
+        ("AggregateAtEdge", "the result of a call", 8, None, why),
+        ("AggregateAtEdge", "the result of cmpxchg", 8, None, why),
+        ("AggregateAtEdge", "a result", 8, None,
+         "the function returns it; it is put together before"),
+    ])
+    assert ctx.counters["lower-aggr-copies.split"] == 5
+    named = [(i.form.name, i.name.split("~")[0]) for i in f.instructions()
+             if i.form.name in ("phi", "select", "freeze", "insertvalue")]
+    assert named == [("phi", "s.0"), ("phi", "s.1"), *[("select", "t")] * 2,
+                     *[("freeze", "u")] * 2, *[("insertvalue", "u")] * 2]
+
+
+@pytest.mark.seed("STR-10", "STR-11", "STR-16")
+@pytest.mark.parametrize(("load", "store", "reads", "writes"), [
+    ("", "", [8, 4, 8], [8, 4, 8]), (", align 4", ", align 2", [4, 4, 4], [2, 2, 2]),
+    (", align 16", "", [16, 4, 8], [8, 4, 8]), (", align 1", ", align 32", [1, 1, 1], [32, 4, 8]),
+])
+def test_alignments_of_what_is_read_and_written(load, store, reads, writes):
+    """The whole's own where none is said; a copy has one on each side."""
+    t = "{i32, i32, i64}"
+    for other in ("", f"\n  %x = extractvalue {t} %v, 0\n  store i32 %x, ptr %p"):
+        _, f, _ = split_alone(f"""define void @f(ptr %p, ptr %q) {{
+entry:
+  %v = load {t}, ptr %p{load}
+  store {t} %v, ptr %q{store}{other}
+  ret void
+}}""")
+        found = [i for i in f.instructions() if i.form.name in ("load", "store")]
+        assert [i.aux for i in found if i.form.name == "load"] == reads
+        assert [i.aux for i in found if i.form.name == "store"][:3] == writes
+        addresses = {"srcptr", "dstptr"} if not other else {"ptr"}
+        assert {i.name.split("~")[0] for i in f.instructions()
+                if i.form.name == "getelementptr"} == addresses
+
+
+@pytest.mark.seed("STR-16", "MEM-23")
+def test_a_copy_is_one_load_and_one_store_without_a_write_between():
+    text = """define void @f(ptr %p, ptr %q, ptr %r) {
+entry:
+  WORK
+  ret void
+}
+declare void @h()"""
+    pair = "%v = load {i32, i8}, ptr %p\n{}\n  store {i32, i8} %v, ptr %q"
+    for between, copied in (("", 1), ("  store i32 1, ptr %r", 0), ("  %x = load i32, ptr %r", 1),
+                            ("  call void @h()", 0), ("  fence seq_cst", 0)):
+        _, _, ctx = split_alone(text.replace("WORK", pair.replace("{}\n", between + "\n")))
+        assert ctx.counters.get(COPIES, 0) == copied
+    two = "\n  ".join([pair.replace("{}\n", ""), pair.replace("{}\n", "").replace("%v", "%w")])
+    assert split_alone(text.replace("WORK", two))[2].counters[COPIES] == 2
+    volatile = pair.replace("{}\n", "").replace("load", "load volatile")
+    assert not split_alone(text.replace("WORK", volatile))[2].counters.get(COPIES)
+
+
+@pytest.mark.seed("STR-16", "STR-17")
+def test_a_copy_by_element_or_of_memory():
+    def told(count, **limits):
+        _, f, ctx = split_alone(f"""define void @f(ptr %p, ptr %q) {{
+entry:
+  %v = load [{count} x i32], ptr %p, align 8
+  store [{count} x i32] %v, ptr %q, align 4
+  ret void
+}}""", SplitLimits(**limits))
+        (r,) = ctx.remarks
+        return f, r.args["how"], r.args["bytes"], r.args["why"]
+
+    assert told(32)[1:] == ("by element", 128, "its elements keep their types, padding comes along")
+    f, *words = told(33)
+    assert words == ["of memory", 132, "more than 128 bytes"]
+    (call,) = [i for i in f.instructions() if i.form.is_call]
+    assert (call.aux.callee.name, [v.value for v in call.operands[2:]]) == (
+        "llvm.memmove.p0.p0.i64", [132, 0])
+    assert call.operands[:2] == (f.params[1], f.params[0])
+    assert call.aux.arguments == ((("align", 4),), (("align", 8),), (), ())
+    assert (len(call.operands), call.aux.n_sources) == (4, 4)
+    assert told(8, copy_bytes=31)[1] == "of memory"
+    assert told(8, copy_bytes=32)[1] == "by element"
+    assert SplitLimits() == SplitLimits(128, 10000, False)
+
+
+@pytest.mark.seed("MEM-22")
+def test_a_large_constant_has_more_elements_than_the_limit():
+    def stored(value, limit, flags=""):
+        _, f, ctx = split_alone(f"""define void @f(ptr %p) {{
+entry:
+  store {flags} [4 x i32] {value}, ptr %p, align 8
+  ret void
+}}""", SplitLimits(store_elements=limit))
+        return f, [(r.name, r.args.get("how"), r.args["why"]) for r in ctx.remarks]
+
+    why = "it has more than 3 elements"
+    numbers = "[i32 1, i32 2, i32 3, i32 4]"
+    split = [("AggregateSplit", None, "each leaf is stored by itself")]
+    for value in ("zeroinitializer", numbers):
+        assert stored(value, 4)[1] == split
+        assert stored(value, 3, "volatile")[1] == split
+    f, told = stored("zeroinitializer", 3)
+    assert told == [("AggregateCopied", "filled with zeros", why)]
+    assert forms(f) == ["call", "ret"]
+    call = f.entry.first
+    assert (call.aux.callee.name, [v.value for v in call.operands[1:]]) == (
+        "llvm.memset.p0.i64", [0, 16, 0])
+    assert call.aux.arguments == ((("align", 8),), (), (), ())
+    assert call.aux.n_sources == 4
+    f, told = stored(numbers, 3)
+    assert told == [("AggregateCopied", "from a constant variable", why)]
+    assert forms(f) == ["call", "ret"]
+    (v,) = f.module.globals
+    assert (v.name, v.type.space, v.linkage, v.align, v.attributes) == (
+        "__const.f.0", 1, "private", 8, {"constant": ""})
+    call = f.entry.first
+    assert call.operands[1] is v
+    assert [x.value for x in call.operands[2:]] == [16, 0]
+    assert call.aux.arguments[:2] == ((("align", 8),), (("align", 8),))
+
+
+@pytest.mark.seed("STR-05", "STR-12")
+def test_a_split_struct_that_is_there():
+    """Of a value that arrives it says the leaves; of one that was split, or known, it goes."""
+    text = str(body("""  %x = extractvalue {i32, i8} %v, 0
+  store i32 %x, ptr %p
+  ret void""", "ptr %p, {i32, i8} %v"))
+    (line,) = [x for x in text.splitlines() if "splitStruct" in x]
+    twice = line.replace("%v.0", "%w.0").replace("%v.1", "%w.1").replace("~", "")
+    m = nvir.parse_ir(text.replace(line, f"{line}\n{twice}").replace(
+        "store %v.0", "store %w.0"))
+    f = m["f"]
+    apply(m)
+    assert forms(f) == ["splitStruct", "store", "ret"]
+    assert f.entry.instructions[1].operands[0] is f.entry.first.results[0]
+    other = line.replace("%v.0", "%y.0").replace("%v.1", "%y.1").replace(" %v ", " %u ")
+    for made, first in ((f"{line}\n  %u: {{i32, i8}} = freeze %v", ["splitStruct", "freeze"]),
+                        ("  %u: {i32, i8} = load %p", ["load", "getelementptr", "load"])):
+        m = nvir.parse_ir(text.replace(line, f"{made}\n{other}").replace(
+            "store %v.0", "store %y.0"))
+        apply(m)
+        f = m["f"]
+        assert forms(f)[: len(first)] == first
+        assert forms(f).count("splitStruct") == first.count("splitStruct")
+        (store,) = [i for i in f.instructions() if i.form.name == "store"]
+        assert store.operands[0] is next(
+            i for i in f.instructions() if i.form.name in ("freeze", "load"))
+
+
+@pytest.mark.seed("STR-19", "STR-23")
+def test_what_is_put_into_a_value_that_arrived_does_not_change_it():
+    _, f, _ = split_alone("""define {i32, i8} @f(i32 %x) {
+entry:
+  %r = call {i32, i8} @g()
+  %s = insertvalue {i32, i8} %r, i32 %x, 0
+  ret {i32, i8} %s
+}
+declare {i32, i8} @g()""")
+    assert forms(f) == ["call", "splitStruct", "insertvalue", "insertvalue", "ret"]
+    assert f.entry.last.operands[0] is f.entry.instructions[3]
+
+
+@pytest.mark.seed("STR-17")
+def test_padding_goes_in_pieces_at_multiples_of_their_size():
+    assert {(at, n): _pieces(at, n) for at, n in ((1, 7), (2, 2), (3, 1), (4, 4), (5, 2), (6, 5))
+            } == {
+        (1, 7): [(1, 1), (2, 2), (4, 4)], (2, 2): [(2, 2)], (3, 1): [(3, 1)], (4, 4): [(4, 4)],
+        (5, 2): [(5, 1), (6, 1)], (6, 5): [(6, 2), (8, 2), (10, 1)],
+    }
