@@ -573,7 +573,7 @@ def test_pieces_of_a_result_are_stored_at_their_places():
     module = kernel_with(b.let("three w", types=types), b.assign(w, b.call("make", w)),
                          others=[make], types=types, policy="documented")
     made = next(i for i in calls_in(module) if i.aux.callee.name == "make")
-    parts = [u for u in made.users]
+    parts = list(made.users)
     assert [(p.form.name, p.aux, p.name.split("~")[0]) for p in parts] == [
         ("extractvalue", (k,), "coerce") for k in range(3)]
     stores = [next(iter(p.users)) for p in parts]

@@ -16,6 +16,9 @@ from nvir.ir.clone import clone_module
 from nvir.ir.errors import ParseError, PassError, VerifyError
 from nvir.ir.nvvm import Builder, function
 from nvir.ir.types import I8, I32, I64, VOID, array, pointer, vector
+from nvir.ir.values import constant
+from nvir.passes.aggregate.copies import nonzero
+from nvir.passes.aggregate.plan import CopyLimits, make_plan
 from nvir.passes.select import select_module
 from nvir.toolchain import libnvvm
 from tests.aggregates import (
@@ -539,3 +542,224 @@ def test_many_copies_in_one_block_are_linear():
     assert large < 12 * small  # five times the work; the square would be 25 times
 
 
+
+
+# -------------------------------------------------------------- single decisions
+
+FILLED = """  %l = trunc i64 %n to i8
+  call void @llvm.memset.p0.i64(ptr align 8 %a, i8 %l, i64 %n, i1 false)"""
+LOOP_OF_THE_NOTES = """\
+entry:
+  %0: i1 = icmp eq %n, i64 0
+  br %0 -> nonzerotrip, split
+split:
+  %1: i1 = icmp ult %a, %b
+  %count.minus1: i64 = sub %n, i64 1
+  br %1 -> forward.for, reverse.for
+forward.for:
+  %iv: i64 = phi [i64 0, split], [%iv.next, forward.for]
+  %src.memmove.gep: ptr = getelementptr %b, %iv  !aux i8
+  %val: i8 = load %src.memmove.gep  !aux 1
+  %dst.memmove.gep: ptr = getelementptr %a, %iv  !aux i8
+  store %val, %dst.memmove.gep  !aux 1
+  %iv.next: i64 = add %iv, i64 1
+  %done: i1 = icmp eq %iv.next, %n
+  br %done -> nonzerotrip, forward.for
+reverse.for:
+  %iv~2: i64 = phi [%count.minus1, split], [%iv.next~2, reverse.for]
+  %src.memmove.gep~2: ptr = getelementptr %b, %iv~2  !aux i8
+  %val~2: i8 = load %src.memmove.gep~2  !aux 1
+  %dst.memmove.gep~2: ptr = getelementptr %a, %iv~2  !aux i8
+  store %val~2, %dst.memmove.gep~2  !aux 1
+  %iv.next~2: i64 = sub %iv~2, i64 1
+  %done~2: i1 = icmp eq %iv.next~2, i64 -1
+  br %done~2 -> nonzerotrip, reverse.for
+nonzerotrip:
+  ret
+"""
+LOOPS_OF_WORDS = """\
+entry:
+  %elements: i64 = lshr %n, i64 2
+  %rest: i64 = and %n, i64 3
+  br -> split
+split:
+  %body: i64 = and %n, i64 -4
+  %remdst: ptr = getelementptr %a, %body  !aux i8
+  %remsrc: ptr = getelementptr %b, %body  !aux i8
+  %0: i1 = icmp ult %a, %b
+  br %0 -> forward, reverse
+forward:
+  %1: i1 = icmp eq %elements, i64 0
+  br %1 -> forward.next, forward.for
+forward.for:
+  %iv: i64 = phi [i64 0, forward], [%iv.next, forward.for]
+  %src.memmove.gep: ptr = getelementptr %b, %iv  !aux i32
+  %val: i32 = load %src.memmove.gep  !aux 4
+  %dst.memmove.gep: ptr = getelementptr %a, %iv  !aux i32
+  store %val, %dst.memmove.gep  !aux 4
+  %iv.next: i64 = add %iv, i64 1
+  %done: i1 = icmp eq %iv.next, %elements
+  br %done -> forward.next, forward.for
+forward.next:
+  %2: i1 = icmp eq %rest, i64 0
+  br %2 -> nonzerotrip, forward.for.rem
+forward.for.rem:
+  %iv~2: i64 = phi [i64 0, forward.next], [%iv.next~2, forward.for.rem]
+  %i8src: ptr = getelementptr %remsrc, %iv~2  !aux i8
+  %val~2: i8 = load %i8src  !aux 1
+  %i8dst: ptr = getelementptr %remdst, %iv~2  !aux i8
+  store %val~2, %i8dst  !aux 1
+  %iv.next~2: i64 = add %iv~2, i64 1
+  %done~2: i1 = icmp eq %iv.next~2, %rest
+  br %done~2 -> nonzerotrip, forward.for.rem
+reverse:
+  %count.minus1: i64 = sub %rest, i64 1
+  %3: i1 = icmp eq %rest, i64 0
+  br %3 -> reverse.next, reverse.for.rem
+reverse.for.rem:
+  %iv~3: i64 = phi [%count.minus1, reverse], [%iv.next~3, reverse.for.rem]
+  %i8src~2: ptr = getelementptr %remsrc, %iv~3  !aux i8
+  %val~3: i8 = load %i8src~2  !aux 1
+  %i8dst~2: ptr = getelementptr %remdst, %iv~3  !aux i8
+  store %val~3, %i8dst~2  !aux 1
+  %iv.next~3: i64 = sub %iv~3, i64 1
+  %done~3: i1 = icmp eq %iv.next~3, i64 -1
+  br %done~3 -> reverse.next, reverse.for.rem
+reverse.next:
+  %count.minus1~2: i64 = sub %elements, i64 1
+  %4: i1 = icmp eq %elements, i64 0
+  br %4 -> nonzerotrip, reverse.for
+reverse.for:
+  %iv~4: i64 = phi [%count.minus1~2, reverse.next], [%iv.next~4, reverse.for]
+  %src.memmove.gep~2: ptr = getelementptr %b, %iv~4  !aux i32
+  %val~4: i32 = load %src.memmove.gep~2  !aux 4
+  %dst.memmove.gep~2: ptr = getelementptr %a, %iv~4  !aux i32
+  store %val~4, %dst.memmove.gep~2  !aux 4
+  %iv.next~4: i64 = sub %iv~4, i64 1
+  %done~4: i1 = icmp eq %iv.next~4, i64 -1
+  br %done~4 -> nonzerotrip, reverse.for
+nonzerotrip:
+  ret
+"""
+FILL = """\
+entry:
+  %l: i8 = trunc %n
+  %0: i32 = zext %l
+  %splat: i32 = mul %0, i32 16843009
+  %1: <2 x i32> = insertelement type <2 x i32> {i32 0, i32 0}, %splat, i32 0
+  %2: <2 x i32> = insertelement %1, %splat, i32 1
+  %elements: i64 = lshr %n, i64 3
+  %rest: i64 = and %n, i64 7
+  %body: i64 = and %n, i64 -8
+  %remdst: ptr = getelementptr %a, %body  !aux i8
+  %3: i1 = icmp eq %elements, i64 0
+  br %3 -> loadstoreloop, loadstoreloop.1
+loadstoreloop.1:
+  %iv: i64 = phi [i64 0, entry], [%iv.next, loadstoreloop.1]
+  %dst.memset.gep: ptr = getelementptr %a, %iv  !aux type <2 x i32>
+  store %2, %dst.memset.gep  !aux 8
+  %iv.next: i64 = add %iv, i64 1
+  %done: i1 = icmp eq %iv.next, %elements
+  br %done -> loadstoreloop, loadstoreloop.1
+loadstoreloop:
+  %4: i1 = icmp eq %rest, i64 0
+  br %4 -> nonzerotrip, loadstoreloop.rem
+loadstoreloop.rem:
+  %iv~2: i64 = phi [i64 0, loadstoreloop], [%iv.next~2, loadstoreloop.rem]
+  %i8dst: ptr = getelementptr %remdst, %iv~2  !aux i8
+  store %l, %i8dst  !aux 1
+  %iv.next~2: i64 = add %iv~2, i64 1
+  %done~2: i1 = icmp eq %iv.next~2, %rest
+  br %done~2 -> nonzerotrip, loadstoreloop.rem
+nonzerotrip:
+  ret
+"""
+
+
+@pytest.mark.seed("MEM-03", "MEM-05", "MEM-08", "MEM-12", "MEM-13", "MEM-25", "STR-15")
+@pytest.mark.parametrize(("text", "policy", "code"), [
+    (move("%n", 1), "documented", LOOP_OF_THE_NOTES),
+    (move("%n"), "observed", LOOPS_OF_WORDS),
+    (FILLED, "observed", FILL),
+])
+def test_copies_of_run_time_instruction_by_instruction(text, policy, code):
+    """The notes' blocks; wider elements have their rest behind them going up, before going down."""
+    made = str(body(text, policy))
+    assert made[made.index("entry:") : made.index("}\n", made.index("entry:"))] == code
+
+
+@pytest.mark.seed("MEM-25")
+def test_lengths_that_are_surely_not_zero():
+    m = read("""define void @f(i64 %n, i32 %m) {
+entry:
+  %a = or i64 %n, 1
+  %b = add nuw i64 %n, 1
+  %c = add i64 %n, 1
+  %d = mul nuw i64 %n, 3
+  %e = or i64 %n, %n
+  %g = or i32 %m, 8
+  %h = zext i32 %g to i64
+  %i = zext i32 %m to i64
+  %j = add nuw i64 %n, 0
+  %k = and i64 %n, 1
+  ret void
+}""")
+    found = {i.name: nonzero(i) for i in m["f"].instructions() if i.name}
+    assert {k for k, yes in found.items() if yes} == {"a", "b", "h", "g"}
+    assert [nonzero(constant(I64, k)) for k in (0, 1, 5)] == [False, True, True]
+    assert not nonzero(m["f"].params[0])
+
+
+@pytest.mark.seed("MEM-07", "MEM-22")
+@pytest.mark.parametrize(("kind", "size", "align", "order", "limits", "plan"), [
+    ("memmove", 64, 4, "unknown", (16, False, True), (4, True, "both", False, ())),
+    ("memmove", 68, 4, "unknown", (16, False, True), (4, False, "both", False, ())),
+    ("memmove", 67, 4, "unknown", (16, False, True), (4, True, "both", False, ((64, 2), (66, 1)))),
+    ("memmove", None, 4, "unknown", (16, False, True), (4, False, "both", False, ())),
+    ("memmove", 8, 4, "forward", (16, False, True), (4, True, "forward", False, ())),
+    ("memmove", 8, 4, "reverse", (16, False, True), (4, True, "reverse", False, ())),
+    ("memmove", 8, 4, "disjoint", (16, False, True), (4, True, "forward", False, ())),
+    ("memmove", 8, 4, "reverse", (128, True, False), (1, True, "both", False, ())),
+    ("memmove", 128, 4, "disjoint", (128, True, False), (1, True, "forward", False, ())),
+    ("memmove", 129, 4, "disjoint", (128, True, False), (1, False, "forward", False, ())),
+    ("memcpy", 8, 32, "unknown", (16, False, True), (16, True, "forward", True, ((0, 8),))),
+    ("memcpy", 31, 48, "unknown", (16, False, True),
+     (16, True, "forward", True, ((16, 8), (24, 4), (28, 2), (30, 1)))),
+    ("memcpy", 8, 4, "unknown", (128, True, False), (1, True, "both", False, ())),
+    ("memcpy", 8, 4, "disjoint", (128, True, True), (1, True, "forward", False, ())),
+    ("memcpy", None, 8, "unknown", (16, False, True), (8, False, "forward", False, ())),
+    ("memset", 6, 2, "disjoint", (16, False, True), (2, True, "forward", False, ())),
+    ("memset", 6, 4, "unknown", (128, True, False), (1, True, "forward", False, ())),
+])
+def test_plans(kind, size, align, order, limits, plan):
+    made = make_plan(kind, size, align, order, CopyLimits(*limits, True))
+    assert (made.unit, made.unrolled, made.paths, made.loads_first, made.tail) == plan
+    assert made.size == size
+    assert made.count == (None if size is None else size // plan[0])
+    assert made.form == ("unrolled" if plan[1] else "a loop")
+    why = {
+        "memset": "a fill reads nothing",
+        "memcpy": "memcpy's operands do not overlap",
+    }.get(kind, "the operands lie in different memory" if order == "disjoint"
+          else "the operands may overlap" if plan[2] == "both"
+          else f"the target lies {'above' if order == 'reverse' else 'at or below'} the source")
+    if kind != "memcpy" or limits[2]:
+        assert made.why == why
+
+
+@pytest.mark.seed("MEM-14", "MEM-15", "STR-15")
+def test_straight_code_of_a_volatile_copy():
+    """One access after the other, in the order of their addresses, each with its alignment."""
+    f = body(move("7", 4, "memcpy", "true"))["k"]
+    found = [(i.form.spelling, i.operands[-1].name, i.aux)
+             for i in f.instructions() if i.form.name in ("load", "store")]
+    assert found == [(f"{what} volatile", name, align) for what, name, align in (
+        ("load", "src.memcpy.gep.unroll", 4), ("store", "dst.memcpy.gep.unroll", 4),
+        ("load", "remsrc", 4), ("store", "remdst", 4),
+        ("load", "remsrc", 2), ("store", "i8dst", 2),
+    )]
+    wide = body(move("24", 16, "memcpy"))["k"]
+    assert [i.name for i in wide.instructions() if i.form.name == "load"] == ["val", "vld"]
+    ends = body(move("200", 4), "documented")["k"]
+    starts = [p.operands[0].value for b in ends.blocks for p in b.phis]
+    assert starts == [0, 199]
