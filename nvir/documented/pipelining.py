@@ -126,7 +126,7 @@ def class_graph(
             cycles = stall(cycles, classes[plain.operations[a].parent], table)
         edges.append((a, b, cycles, far))
     nodes = [pipe_of_class(code, table) for code in machine_classes(plain)]
-    return DependenceGraph(nodes, edges, {n: table.pipes[n].units for n in set(nodes)})
+    return DependenceGraph(nodes, edges, {n: table.pipes[n].units for n in dict.fromkeys(nodes)})
 
 
 @step("LAT-06", "3 stall", "cycles", "of")

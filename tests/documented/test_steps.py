@@ -7,6 +7,7 @@ what other steps saw, must be different. A step that is not in the table fails t
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import inspect
@@ -67,6 +68,7 @@ from tests.sm.test_post_ra import op
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FIXTURES = EXAMPLES / "fixtures"
+TRACE = Path(__file__).with_name("steps.trace")
 
 # ---------------------------------------------------------------- what is run
 
@@ -423,6 +425,23 @@ def test_the_rows_of_a_run_are_in_the_order_of_the_notes():
                                        "5 profit"]
 
 
+def told() -> str:
+    """Every event of the fixtures, once, with the loop that it is about."""
+    out = []
+    for group in GROUPS:
+        lines = dict.fromkeys(f"{e.at}: {e}" if e.at else str(e) for e in outcome(group)[1])
+        out += [f"== {group}", *lines]
+    return "\n".join(out) + "\n"
+
+
+def test_the_trace_of_the_fixtures_is_what_it_was():
+    """Row, inputs and outcome of each step; `python -m tests.documented.test_steps` prints it."""
+    was = TRACE.read_text("utf-8").splitlines()
+    now = told().splitlines()
+    changed = list(difflib.unified_diff(was, now, "was", "now", n=0, lineterm=""))
+    assert changed == []
+
+
 def test_an_event_says_row_inputs_and_outcome():
     _, events = outcome("pipeline")
     found = next(e for e in events if e.row == "SWP-07" and e.at == "LOADS")
@@ -433,3 +452,7 @@ def test_an_event_says_row_inputs_and_outcome():
     with Trace() as empty:
         pass
     assert not empty
+
+
+if __name__ == "__main__":
+    sys.stdout.write(told())

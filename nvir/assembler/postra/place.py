@@ -109,9 +109,9 @@ def stage_liveness(
             if a is not None:
                 row[1] |= 1 << a
     for s in slots:
-        for r in s.writes & live_out:
+        for r in sorted(s.writes & live_out):
             rows.setdefault(r, [0, 0])[1] |= 1 << s.stage
-        for r in s.reads:  # written nowhere in the loop
+        for r in sorted(s.reads):  # written nowhere in the loop
             if not any(r in fed[n] for n in s.operations):
                 rows.setdefault(r, [0, 0])[0] |= 1 << s.stage
     return {r: LivenessRow(*row) for r, row in rows.items()}
