@@ -17,12 +17,18 @@ from nvir.assembler.unroll.latch_exit import (
     ASCENDING,
     DESCENDING,
     FLOAT,
+    INIT_WRITTEN,
+    LIMIT_WRITTEN,
     POINTER,
     SIGNED,
     UNKNOWN,
     UNSIGNED,
+    StrideCheck,
+    analyze_iv,
     counted_exit,
     direction,
+    verify_stride,
+    what_is_wrong,
 )
 from nvir.documented.policy import UnrollEntry, entry_guard, rules_of
 from nvir.documented.unroll.facts import (
@@ -38,6 +44,7 @@ from nvir.documented.unroll.steps import (
     Rules,
     allowance,
     documented_decisions,
+    few_fetches,
     is_hot,
     known_factor,
     remaining_cost,
@@ -855,3 +862,167 @@ def test_convergence_keeps_the_direction_and_the_copies_own_their_operations():
     module, _ = run(loop(TIED + MAD, 4), "<force-factor=2>", LoopUnrollFactorBlocks="+L+")
     text = nvir.print_ptx(module)
     assert text.count("bar.warp.sync") == 4
+
+
+# ------------------------------------------------------------- single decisions
+
+
+@pytest.mark.seed("UNR-05")
+@pytest.mark.parametrize(("trips", "body", "multi"), [
+    ("%r1", "call.uni early, (%p5);", True), ("1", "call.uni early, (%p5);", False),
+    ("2", "call.uni early, (%p5);", True), ("%r1", "call.uni inner_, (%p5);", False),
+])
+def test_the_prescan_looks_at_the_exits_of_what_runs_more_than_once(trips, body, multi):
+    text = HEADER.replace(".visible", ".func early (.reg .pred %c) { @%c trap; ret; }\n"
+                          ".func inner_ (.reg .pred %c) { ret; }\n.visible")
+    f = nvir.read_ptx(text + "setp.eq.s32 %p5, %r4, 3;\n" + loop(body, trips) + END)["k"]
+    f.analyze_cfg()
+    assert (pre_scan(f).inlinable_calls, pre_scan(f).multi_exit) == (1, multi)
+    f = nvir.read_ptx(text + "setp.eq.s32 %p5, %r4, 3;\n" + body + END)["k"]
+    f.analyze_cfg()
+    assert not pre_scan(f).multi_exit  # outside of loops it runs once
+
+
+@pytest.mark.seed("UNR-12")
+@pytest.mark.parametrize(("access", "record"), [
+    ("ld.const.u32 %r8, [cbuf+4];", {"memory": 1, "loads": 1, "foldable_ldc": 1}),
+    ("ld.global.u32 %r8, [%rd1];", {"memory": 1, "loads": 1}),
+    ("st.global.u32 [%rd1], %r4;", {"memory": 1, "stores": 1}),
+    ("st.shared.u32 [s], %r4;", {"memory": 1, "stores": 1}),
+    ("mul.wide.s32 %rd3, %r2, 4; st.shared.u32 [%rd3], %r4;",
+     {"memory": 1, "stores": 1, "foldable_addresses": 1}),
+    ("ld.volatile.global.u32 %r8, [%rd1];", {"memory": 1, "loads": 1, "mem_flag": 1}),
+    ("ld.relaxed.gpu.global.u32 %r8, [%rd1];", {"memory": 1, "loads": 1, "mem_flag": 1}),
+    ("ld.acquire.gpu.global.u32 %r8, [%rd1];", {"memory": 1, "loads": 1, "mem_flag": 1}),
+    ("atom.global.add.u32 %r8, [%rd1], 1;", {"memory": 1}),
+    ("call.uni inner2;", {"call_weight": 9}),
+    ("setp.eq.s32 %p5, %r4, 3; call.uni branchy, (%p5);", {}),
+    (TEX, {"tex": 1}), (TEX3, {"tex": 1, "tex3d": 1}),
+])
+def test_what_one_access_counts_as(access, record):
+    text = HEADER.replace(".visible", ".func inner2 { ret; }\n.visible")
+    f = nvir.read_ptx(text + loop(access, 9) + END)["k"]
+    f.analyze_cfg()
+    (x,) = natural_loops(f)
+    r = scan(x)
+    fields = ("memory", "loads", "stores", "foldable_ldc", "foldable_addresses", "mem_flag",
+              "call_weight", "tex", "tex3d")
+    assert {k: getattr(r, k) for k in fields if getattr(r, k)} == record
+
+
+@pytest.mark.seed("UNR-12")
+def test_the_saving_is_a_share_of_the_body_in_percent():
+    assert [BodyRecord(size=s, foldable=f).saved for s, f in ((7, 2), (8, 8), (3, 0), (0, 4))] == [
+        28, 100, 0, 0]
+
+
+@pytest.mark.seed("UNR-24")
+def test_fetches_dominate_at_ten_instructions_each():
+    def factor(tex, cost):
+        return unknown_factor(BodyRecord(tex=tex), cost, True, True, Rules(non_innermost=False))
+
+    assert [factor(2, c) for c in (19, 20, 21)] == [2, 2, 0]
+    assert [unknown_factor(BodyRecord(tex=t), c, True, True, Rules()) for t, c in (
+        (0, 10), (1, 27), (1, 26), (0, 22), (0, 21))] == [4, 2, 2, 2, 4]
+
+
+@pytest.mark.seed("UNR-17")
+@pytest.mark.parametrize(("tex", "cost", "few"), [(2, 20, False), (2, 21, True), (0, 0, False)])
+def test_ten_instructions_a_fetch_where_outer_loops_need_them(tex, cost, few):
+    r = BodyRecord(tex=tex)
+    assert bool(few_fetches(r, cost, Rules(non_innermost=False), False)) == few
+    assert not few_fetches(r, cost, Rules(non_innermost=False), True)
+    assert not few_fetches(r, cost, Rules(), False)
+
+
+@pytest.mark.seed("UNR-29")
+@pytest.mark.parametrize(("bits", "kind"), [(16, SIGNED), (32, SIGNED), (64, SIGNED), (0, "15")])
+def test_the_class_of_a_variable_by_its_width(bits, kind):
+    """A comparison of another width than the variable's is no plain integer's."""
+    b, name, test = (bits, f"%v{bits}", bits) if bits else (32, "%v32", 16)
+    text = f".reg .b{b} {name}; .reg .b16 %w;\nmov.b{b} {name}, 0;\nL:\n" + MAD + (
+        f"add.s{b} {name}, {name}, 1; setp.lt.s{test} %p1, {name}, 9; @%p1 bra L;\n")
+    if not bits:
+        text = text.replace("setp.lt.s16 %p1, %v32", "cvt.u16.u32 %w, %v32; setp.lt.s16 %p1, %w")
+    (x,) = natural_loops(kernel(text))
+    found = exit_of(x)
+    assert (found.kind if bits else found[0].number) == (kind if bits else "14")
+
+
+@pytest.mark.seed("UNR-32", "SWP-20")
+@pytest.mark.parametrize(("body", "score"), [
+    ("", 1),  # the exit's predicate is read once
+    ("setp.eq.s32 %p5, %r4, 3; selp.b32 %r3, %r3, %r4, %p5;", 2),
+    ("setp.eq.s32 %p5, %r4, 3; selp.b32 %r3, %r3, %r4, %p5; selp.b32 %r3, %r3, %r1, %p5;", 1),
+    ("setp.eq.s32 %p5, %r4, 3;", 2),  # written and never read counts as well
+])
+def test_the_score_of_the_directions(body, score):
+    (x,) = natural_loops(kernel(loop(body)))
+    found = analyze_iv(x)
+    assert verify_stride(x, found, found.bound) == StrideCheck(0, score)
+
+
+@pytest.mark.seed("UNR-32")
+def test_what_the_body_writes_is_a_mask():
+    assert (INIT_WRITTEN, LIMIT_WRITTEN) == (2, 1)
+    assert StrideCheck() == StrideCheck(0, 0)
+    (x,) = natural_loops(kernel("mov.u32 %r2, 0;\nL:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, "
+                                "%r1; mul.lo.s32 %r1, %r1, 3; @%p1 bra L;\n"))
+    found = analyze_iv(x)
+    assert verify_stride(x, found, found.bound).mask == 1
+    assert verify_stride(x, attrs.evolve(found, variable=None), found.bound).mask == 3
+
+
+@pytest.mark.seed("UNR-45")
+@pytest.mark.parametrize(("text", "code"), [
+    ("L:\n" + MAD + "setp.lt.s32 %p1, %r3, %r4; @%p1 bra L;\n", "14"),
+    (loop(MAD, step="%r4"), "16"), (loop(MAD, test="gt.s32"), "19"), (loop(MAD, step="0"), "14"),
+    ("mov.u32 %r2, 0;\nL:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; "
+     "mul.lo.s32 %r1, %r1, 3; @%p1 bra L;\n", "18"),
+    (loop(MAD), "14"),
+])
+def test_what_is_told_of_a_loop_without_a_count(text, code):
+    (x,) = natural_loops(kernel(text))
+    found, why = what_is_wrong(x)
+    assert found.number == code
+    assert why
+    assert (why == "no exit test compares an induction variable with a bound") == (code == "14")
+
+
+@pytest.mark.seed("UNR-49", "UNR-45")
+def test_a_loop_of_one_block_is_unrolled_where_several_may_not():
+    assert verdict(loop(MAD), multi_block=False).action == "partial"
+    two = loop(MAD + "bra Y;\nY:\n" + MAD, 2)
+    assert verdict(two, multi_block=False).reason.endswith("knob UnrollMultiBlockLoops is off")
+    assert verdict(two, multi_block=True).step != "M"
+
+
+@pytest.mark.seed("UNR-38", "UNR-01")
+def test_the_entry_of_each_knob():
+    """Each knob of the rules is read by its name."""
+    f = kernel(loop(MAD))
+    row = all_passes()["loop-unroll"]
+
+    def rules(options=None, **knobs):
+        ctx = Context(f.module, Knobs(knobs, "documented"))
+        ctx.pass_, ctx.function, ctx.options = row, f, row.options(**options or {})
+        return rules_of(ctx)
+
+    plain = rules()
+    for knob, value, field in (
+        ("LoopUnroll", False, "enabled"), ("UnrollBudget", 7, "budget"),
+        ("UnrollExtraInstPerPercentSaving", 7, "per_percent"),
+        ("UnrollUnknownCount", 7, "unknown_count"), ("UnrollSmallLoopLimit", 7, "small_limit"),
+        ("UnrollInstLimit", 7, "inst_limit"), ("UnrollPregThreshold", 7, "preg_percent"),
+        ("UnrollFullInstLimit", 7, "full_limit"), ("LoopUnrollNumInstTex", 7, "tex_budget"),
+        ("LoopUnrollNonInnermost", False, "non_innermost"),
+        ("UnrollMultiBlockLoops", False, "multi_block"),
+        ("UnrollVariableBounds", False, "variable_bounds"),
+        ("DisablePartialUnrollOverflowCheck", True, "no_overflow_check"),
+        ("UnrollUnknownInstLimit", 7, "unknown_limit"), ("LoopUnrollFactor", 7, "factor"),
+        ("LoopUnrollFactorStepL", 7, "factor"), ("LoopUnrollFactorBlocks", "+L+", "override"),
+    ):
+        assert rules(**{knob: value}) == attrs.evolve(plain, **{field: value})
+    assert rules({"factor": 3}, LoopUnrollFactor=7).factor == 3
+    assert rules({"repaired": True}) == attrs.evolve(plain, literal=False)
+    assert plain == Rules()
