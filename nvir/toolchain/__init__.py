@@ -29,6 +29,7 @@ from nvir.toolchain.ptxas import KernelInfo, Message, PtxasResult, ptxas, read_v
 
 if TYPE_CHECKING:
     from nvir.toolchain import libnvvm
+    from nvir.toolchain.cubin import code_sections
     from nvir.toolchain.cuobjdump import (
         Embedded,
         embedded,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from nvir.toolchain.nvcc import NvccResult, nvcc_ptx
     from nvir.toolchain.sass import (
         SassInstruction,
-        code_sections,
         control_words,
         read_sass,
         stall_counts,
@@ -50,10 +50,11 @@ if TYPE_CHECKING:
 # with their modules cannot be among them: the import of the module would take their place.
 _LATER = {
     **dict.fromkeys(("Embedded", "embedded", "read_resource_usage", "resource_usage"), "cuobjdump"),
+    "code_sections": "cubin",
     "NvvmResult": "libnvvm",
     **dict.fromkeys(("NvccResult", "nvcc_ptx"), "nvcc"),
     **dict.fromkeys(
-        ("SassInstruction", "code_sections", "control_words", "read_sass", "stall_counts"), "sass"
+        ("SassInstruction", "control_words", "read_sass", "stall_counts"), "sass"
     ),
     **dict.fromkeys(("bodies", "body_of"), "sass_body"),
 }

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import attrs
 
 from nvir.sm.body import ControlBits as Control
-from nvir.toolchain.errors import ToolError
+from nvir.toolchain.cubin import code_sections
 
 _BYTES = 16  # an instruction, Volta and later
 _NO_BARRIER = 7
@@ -226,28 +226,6 @@ def split_operands(text: str) -> list[str]:
 
 
 # --- straight from the cubin -------------------------------------------------------------
-
-
-def code_sections(cubin: bytes) -> dict[str, bytes]:
-    """The machine code of each function of a cubin: its `.text.NAME` sections.
-
-    Raises ToolError for what is not a 64-bit little-endian ELF file.
-    """
-    if cubin[:6] != b"\x7fELF\x02\x01":
-        raise ToolError("not a cubin: no 64-bit little-endian ELF header")
-    try:
-        table, entry, count, names = struct.unpack_from("<40xQ10xHHH", cubin)
-        headers = [struct.unpack_from("<IIQQQQ", cubin, table + i * entry) for i in range(count)]
-        strings = headers[names][4] if headers else 0
-        sections = {}
-        for name_at, _, _, _, offset, size in headers:
-            end = cubin.index(b"\0", strings + name_at)
-            name = cubin[strings + name_at : end].decode("utf-8", "replace")
-            if name.startswith(".text."):
-                sections[name.removeprefix(".text.")] = cubin[offset : offset + size]
-    except (struct.error, ValueError, IndexError, OverflowError) as error:
-        raise ToolError(f"a damaged cubin: {error}") from error
-    return sections
 
 
 def control_words(cubin: bytes) -> dict[str, list[Control]]:
