@@ -17,7 +17,7 @@ from nvir.assembler.regalloc.tables import LEAST
 
 # (up to this prediction, registers below, registers above)
 _PLAIN = ((16, 2, 3), (24, 2, 6), (31, 3, 4), (40, 4, 10), (64, 10, 8), (255, 8, 32))
-_SLOW = ((24, 3, 5), (31, 4, 2), (40, 4, 8), (64, 12, 4), (255, 16, 2))
+_SLOW = ((24, 2, 5), (31, 3, 3), (40, 4, 8), (64, 12, 4), (255, 16, 2))
 
 
 def interval(prediction: Prediction) -> tuple[int, int]:

@@ -133,7 +133,7 @@ def _segment(
                     continue
             chosen = k
         if chosen < 0:
-            if later and (not deferred or pressure > budget):
+            if later:
                 time = later[0][0]
                 continue
             chosen = heapq.heappop(deferred)
