@@ -8,6 +8,7 @@ being asked first, which is refused. Texts are limited in size, answers in time 
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import secrets
@@ -44,7 +45,8 @@ def application(
     other: tuple[str, str] | None = None,
 ) -> Starlette:
     """The server of one file. `other` is the text and the name of a version to compare with."""
-    quick, long = Worker(QUICK), Worker(LONG)
+    # Edits, predictions for loops, and ptxas have a process each, so that no one waits for another.
+    quick, loops, long = workers = Worker(QUICK), Worker(LONG), Worker(LONG)
     texts: OrderedDict[int, str] = OrderedDict({0: text})
     numbers = iter(range(1, 1 << 62))
 
@@ -80,17 +82,16 @@ def application(
             return JSONResponse({"error": "the request cannot be read"}, 400)
         if ask["what"] == "against":
             job["other"] = other or (text, name)
-        slow = ask["what"] == "against" or bool(ask.get("real"))  # so an edit need not wait
-        made = await (long if slow else quick).ask(job)
+        worker = long if ask.get("real") or not keys else loops if "loop" in keys else quick
+        made = await worker.ask(job, lambda: at in (0, max(texts)))
         return JSONResponse({"version": at, "other": other is not None} | made)
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
         quick.start()
-        long.start()
         yield
-        quick.stop()
-        long.stop()
+        for w in workers:
+            w.stop()
 
     routes = [
         Route("/", page), Route("/data", data, methods=["POST"]),
@@ -175,6 +176,7 @@ def serve(
     app = application(text, name, options, token, port, other)
     listener.listen(64)
     ready(f"http://127.0.0.1:{port}/#token={token}")
-    config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False,
+    config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False,
                             timeout_graceful_shutdown=1)
-    uvicorn.Server(config).run(sockets=[listener])
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listener])

@@ -11,7 +11,7 @@ import contextlib
 import gc
 import multiprocessing
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -39,9 +39,14 @@ class Worker:
         self._process.start()
         theirs.close()
 
-    async def ask(self, ask: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to a request (`answer`), or {"error": why there is none}."""
+    async def ask(
+        self, ask: Mapping[str, Any], wanted: Callable[[], bool] = lambda: True
+    ) -> dict[str, Any]:
+        """The answer to a request (`answer`), or {"error": why there is none}; none is made of what
+        is no longer `wanted` when its turn comes."""
         async with self._lock:
+            if not wanted():
+                return {"error": "the text was edited"}
             return await asyncio.to_thread(self._ask, ask)
 
     def _ask(self, ask: Mapping[str, Any]) -> dict[str, Any]:

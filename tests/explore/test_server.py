@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -94,6 +97,24 @@ def test_an_edit_is_a_version_of_its_own(client):
     assert "no function" in ask(client, {"what": "kernel", "kernel": "edited"}).json()["error"]
     diff = ask(client, {"what": "against", "version": n}).json()
     assert {f["status"] for f in diff["functions"]} == {"added", "removed"}
+
+
+def test_an_interrupt_ends_it_without_a_word():
+    command = [sys.executable, "-u", "-m", "nvir", "explore", str(SGEMM), "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b"http://127.0.0.1:")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+def test_what_is_no_longer_wanted_is_not_worked_out():
+    w = worker.Worker(60)
+    assert asyncio.run(w.ask({}, lambda: False)) == {"error": "the text was edited"}
+    assert w._process is None
 
 
 def test_what_takes_too_long_is_ended_and_the_next_request_answered():

@@ -71,7 +71,7 @@ const COLOURS = syntaxHighlighting(HighlightStyle.define([
 /**
  * What a pane shows beside its lines, by line number from 1.
  * @typedef {{
- *   heat?: Map<number, [number, string]>, most?: number, peak?: number,
+ *   heat?: Map<number, [number, () => string]>, most?: number, peak?: number,
  *   bands?: Map<number, {depth: number, header: string, edge: string}[]>,
  *   notes?: {line: number, text: string, header: string}[],
  *   tint?: Map<number, number>, loop?: string,
@@ -89,16 +89,16 @@ const marginField = StateField.define({
 });
 
 class Heat extends GutterMarker {
-  /** @param {number} count @param {number} share @param {string} title @param {boolean} peak */
+  /** @param {number} count @param {number} share @param {() => string} title @param {boolean} peak */
   constructor(count, share, title, peak) {
     super();
     Object.assign(this, { count, share, title, peak });
   }
   eq(/** @type {any} */ x) {
-    return x.count === this.count && x.share === this.share && x.title === this.title && x.peak === this.peak;
+    return x.title === this.title && x.share === this.share && x.peak === this.peak;
   }
   toDOM() {
-    const made = h("span", { class: this.peak ? "heat top" : "heat", title: this.title }, this.count);
+    const made = h("span", { class: this.peak ? "heat top" : "heat", title: this.title() }, this.count);
     made.style.setProperty("--share", `${Math.round(100 * this.share)}%`);
     return made;
   }
@@ -276,10 +276,16 @@ export class Pane {
     return this.view.state.doc.lineAt(this.view.state.selection.main.head).number;
   }
 
-  /** Show a text, as long as it is another one. @param {string} text */
+  /** Show a text; what it has in common with the one that is there stays where it is.
+   * @param {string} text */
   show(text) {
-    if (text === this.text) return;
-    this.#quietly({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+    const old = this.text;
+    if (text === old) return;
+    const shorter = Math.min(old.length, text.length);
+    let from = 0, rest = 0;
+    while (from < shorter && old[from] === text[from]) from++;
+    while (rest < shorter - from && old.at(-1 - rest) === text.at(-1 - rest)) rest++;
+    this.#quietly({ changes: { from, to: old.length - rest, insert: text.slice(from, text.length - rest) } });
   }
 
   /** @param {boolean} can */

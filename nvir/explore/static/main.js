@@ -241,7 +241,7 @@ function showMachine(code) {
   panes.machine.title.replaceChildren("Machine code ", ...(code ? [origin("ptxas")] : []));
   panes.machine.show(code ? text.join("\n") : now.summary.missing ?? "");
   const counts = machineRows.map((r) => r.live ?? 0);
-  const heat = new Map(machineRows.flatMap((r, i) => (r.live === undefined ? [] : [[i + 1, [r.live, `${r.live} vector registers live`]]])));
+  const heat = new Map(machineRows.flatMap((r, i) => (r.live === undefined ? [] : [[i + 1, [r.live, () => `${r.live} vector registers live`]]])));
   panes.machine.setMargin({ heat: /** @type {any} */ (heat), most: Math.max(1, ...counts), peak: counts.indexOf(Math.max(...counts)) + 1 });
 }
 
@@ -252,7 +252,7 @@ function margins() {
   const heat = new Map();
   k.rows.line.forEach((/** @type {number} */ n, /** @type {number} */ i) => {
     const count = k.rows.asm[i] ?? k.rows.live[i];
-    heat.set(n, [count, `${count} registers live${k.rows.asm[i] === null ? " as written" : ""}: ${liveAt(k, n).slice(0, 24).map((/** @type {any[]} */ r) => r[0]).join(" ")}`]);
+    heat.set(n, [count, () => `${count} registers live${k.rows.asm[i] === null ? " as written" : ""}: ${liveAt(k, n).slice(0, 24).map((/** @type {any[]} */ r) => r[0]).join(" ")}`]);
   });
   const most = Math.max(1, ...[...heat.values()].map(([n]) => n));
   const loop = state.get("loop");
@@ -283,7 +283,7 @@ function sourceHeat(heat) {
   k?.rows.line.forEach((/** @type {number} */ n, /** @type {number} */ i) => {
     for (const [f, at] of k.places[k.rows.place[i]]) {
       const count = heat.get(n)[0];
-      if (f === file.number && count > (made.get(at)?.[0] ?? -1)) made.set(at, [count, `${count} registers live at most, line ${n} of the PTX`]);
+      if (f === file.number && count > (made.get(at)?.[0] ?? -1)) made.set(at, [count, () => `${count} registers live at most, line ${n} of the PTX`]);
     }
   });
   return made;
