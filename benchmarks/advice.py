@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from source_loops import kept, sources
+from source_loops import compiled, kept, sources
 
 import nvir
 from nvir import toolchain
@@ -46,13 +44,7 @@ def with_pragma(path: Path, flags: list[str], arch: str, a: Advice) -> bytes | N
     lines[at] = _LOOP.sub(rf'_Pragma("unroll {a.value}") \1', lines[at], count=1)
     if "#pragma unroll" in lines[at - 1]:
         lines[at - 1] = "\n"
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / path.name
-        source.write_text("".join(lines))
-        made = toolchain.nvcc_ptx(
-            source, arch, ["-lineinfo", *flags, f"-I{path.parent}"], program=shutil.which("nvcc")
-        )
-    return made.ptx.encode() if made.ptx is not None else None
+    return compiled(path, flags, arch, lines)
 
 
 def bounded(text: str, f: FunctionReport, blocks: int) -> str:
@@ -91,6 +83,7 @@ def main() -> None:
     parser.add_argument("--kernels", type=int, default=30, metavar="N")
     parser.add_argument("--arch", default="sm_80")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the PTX there")
+    parser.add_argument("--kind", help="only advice of this kind: registers, unroll, block")
     parser.add_argument("--misses", action="store_true", help="list what did not come true")
     given = parser.parse_args()
     kernels = 0
@@ -110,7 +103,7 @@ def main() -> None:
                 continue
             seen.add(shape)
             done = 0
-            for a in f.advice:
+            for a in (a for a in f.advice if given.kind in (None, a.kind)):
                 after = carried_out(a, f, text, path, flags, given.arch)
                 registers = after.kernels[f.name].registers if after is not None and \
                     f.name in after.kernels else None

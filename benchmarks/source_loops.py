@@ -79,28 +79,34 @@ def kept(
     folder: Path | None, name: str, path: Path, flags: list[str], arch: str, rolled: bool
 ) -> bytes | None:
     """As `compiled`; what lies in `folder` from an earlier run is taken."""
+    lines, flags = (rolled_lines(path), [*flags, ROLLED]) if rolled else (None, flags)
     if folder is None:
-        return compiled(path, flags, arch, rolled)
+        return compiled(path, flags, arch, lines)
     file = folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '_', name)}.{arch}{'.rolled' * rolled}.ptx"
     if not file.is_file():
         folder.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(compiled(path, flags, arch, rolled) or b"")
+        file.write_bytes(compiled(path, flags, arch, lines) or b"")
     return file.read_bytes() or None
 
 
-def compiled(path: Path, flags: list[str], arch: str, rolled: bool) -> bytes | None:
-    """The PTX of a source; with `rolled` no loop in it is unrolled."""
+def rolled_lines(path: Path) -> list[str]:
+    """The lines of a source with `unroll 1` before each `while`."""
+    lines = path.read_text("utf-8", "replace").splitlines(keepends=True)
+    for k, line in enumerate(lines):
+        if k and not lines[k - 1].rstrip().endswith("}"):
+            lines[k] = _WHILE.sub(r'\1_Pragma("unroll 1") while', line)
+    return lines
+
+
+def compiled(
+    path: Path, flags: list[str], arch: str, lines: list[str] | None = None
+) -> bytes | None:
+    """The PTX that nvcc makes of a source, or of other lines in its place."""
     options = ["-lineinfo", *flags, f"-I{path.parent}"]
     with tempfile.TemporaryDirectory() as folder:
         source = path
-        if rolled:
-            options.append(ROLLED)
+        if lines is not None:
             source = Path(folder) / path.name
-            text = path.read_text("utf-8", "replace")
-            lines = text.splitlines(keepends=True)
-            for k, line in enumerate(lines):
-                if k and not lines[k - 1].rstrip().endswith("}"):
-                    lines[k] = _WHILE.sub(r'\1_Pragma("unroll 1") while', line)
             source.write_text("".join(lines))
         try:
             # As the corpus was made: a toolkit in PATH has headers that the wheels lack.

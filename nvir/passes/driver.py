@@ -163,11 +163,11 @@ class _Run:
 
     def run(self) -> Context:
         self._check_levels()
+        if self.settings.verify_each:
+            verify(self.module)
         if not self.steps:
             return self.ctx
         snapshot = _copy(self.module)
-        if self.settings.verify_each:
-            verify(self.module)
         with bulk():  # what passes make mostly stays
             self._steps(snapshot)
         return self.ctx

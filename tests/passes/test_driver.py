@@ -554,3 +554,11 @@ def test_a_module_that_cannot_be_restored_is_said_to_be_lost(crashes, monkeypatc
         run_passes(two(), [Pass("once", once, ""), BOOM])
     assert e.value.pass_name == "boom"
     assert e.value.saved
+
+
+def test_verify_each_without_a_pass_verifies() -> None:
+    module = nvir.Module(target="sm_80")
+    module.kernel("k", params=[]).block("a")  # a block without an end
+    Driver(Settings()).run(module, "")
+    with pytest.raises(VerifyError):
+        Driver(Settings(verify_each=True)).run(module, "")
