@@ -13,6 +13,7 @@ filled element by element, where the parameter space can be read at any place.
 Method   The parameter's only use is the store to the variable; all other uses of that are reads.
 Keeps    blocks, and the bytes of the parameter: PTX passes both alike.
 Cost     One walk over the uses of each variable that holds a parameter.
+Source   what nvcc emits; NVIDIA, "CUDA C++ Programming Guide", __grid_constant__ Parameters.
 """
 
 from __future__ import annotations
