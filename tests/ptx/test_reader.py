@@ -18,6 +18,7 @@ from nvir.ir import (
     Undef,
     integer,
 )
+from nvir.ir.opcodes.form import find_row
 from nvir.ptx import read_ptx
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -452,3 +453,15 @@ def test_mutated_text_never_raises_anything_else(data):
         for f in module.functions:
             f.analyze_cfg()
     assert all(d.line >= 1 and d.message for d in reported)
+
+
+@pytest.mark.parametrize(("spelling", "row"), [
+    ("vote.ballot.sync.b32", "vote.sync"), ("shfl.up.sync.b32", "shfl.sync"),
+    ("redux.add.sync.s32", "redux.sync"), ("vote.ballot.b32", "vote"),
+    ("bar.cta.sync", "bar.cta.sync"), ("match.any.sync.b32", "match.any.sync"),
+])
+def test_sync_behind_other_modifiers(spelling, row):
+    """The assembler takes either order; CUB's inline assembly has the older one."""
+    found = find_row(spelling)
+    assert found is not None
+    assert (found[0].name, "sync" in found[1]) == (row, False)

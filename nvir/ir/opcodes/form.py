@@ -390,9 +390,15 @@ def nvvm_form(spelling: str) -> Form:
 
 
 def find_row(spelling: str) -> tuple[Op, tuple[str, ...]] | None:
-    """The `ori` row of a spelling and the modifiers left, or None for an unknown mnemonic."""
+    """The `ori` row of a spelling and the modifiers left, or None for an unknown mnemonic. The
+    assembler takes `.sync` behind other modifiers, too: `vote.ballot.sync.b32`."""
     load_rows()
-    return ORI.find(spelling)
+    found = ORI.find(spelling)
+    if ".sync" in spelling and (found is None or "sync" in found[1]):
+        name, *mods = spelling.split(".")
+        mods.remove("sync")
+        found = ORI.find(".".join((name, "sync", *mods))) or found
+    return found
 
 
 def load_rows() -> None:

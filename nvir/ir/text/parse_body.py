@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction, Location
-from nvir.ir.opcodes import NVVM, ORI, PHI, UNKNOWN
-from nvir.ir.opcodes.form import Form, form, nvvm_form
+from nvir.ir.opcodes import NVVM, PHI, UNKNOWN
+from nvir.ir.opcodes.form import Form, find_row, form, nvvm_form
 from nvir.ir.special import special_register
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.text.datum import BadDatum, Cursor
@@ -348,7 +348,7 @@ class BodyParser:
         rest = right[m.end() :].rstrip()
         spelling, volatile = m[4], m[3] is not None
         guard = None if m[2] is None else (m[1], self.values[m[2]])
-        found = ORI.find(spelling)
+        found = find_row(spelling)
         op = found[0] if found is not None else UNKNOWN
         if op is PHI:
             i = self.instructions.phi(form("phi"), rest, offset + m.end())
