@@ -400,3 +400,19 @@ def test_ptxas_takes_the_group_of_a_cluster() -> None:
 
     result = ptxas(nvir.print_ptx(nvir.compile_cuda(CLUSTER, "sm_90")), "sm_90")
     assert result.ok, result.log
+
+
+def test_tanh_of_floats_divides_by_approximation() -> None:
+    """Within 2 ulp, signs of zeros kept, without the long way of an exact division."""
+    source = 'extern "C" __global__ void k(const float *x, float *out)' \
+             "{ out[threadIdx.x] = tanhf(x[threadIdx.x]); }\n"
+    module = nvir.compile_cuda(source, front_end="libclang")
+    assert "div.rn" not in nvir.print_ptx(module)
+    x = np.r_[np.linspace(-9, 9, 120), 0.0, -0.0, 0.6, 1e-20, 88, 200, -np.inf, np.nan]
+    x = x.astype(np.float32)
+    out = np.zeros_like(x)
+    nvir.launch(module, "k", 1, len(x), [x, out])
+    exact = np.tanh(x.astype(np.float64))
+    assert np.nanmax(np.abs(out - exact) / np.spacing(np.abs(exact.astype(np.float32)))) < 2
+    assert np.isnan(out[-1])
+    np.testing.assert_array_equal(np.signbit(out[:-1]), np.signbit(x[:-1]))

@@ -152,8 +152,8 @@ __NVIR_FN float coshf(float x) { float e = expf(fabsf(x) - 0.693147182f); return
 __NVIR_FN float tanhf(float x) {
     float a = fabsf(x), s = x * x, q = -5.91984205e-3f;
     q = fmaf(q, s, 2.08182372e-2f); q = fmaf(q, s, -5.37908189e-2f); q = fmaf(q, s, 0.133320123f); q = fmaf(q, s, -0.333333015f);
-    float small = fmaf(q * s, x, x);
-    float big = 1.0f - 2.0f / (expf(2.0f * a) + 1.0f);
+    float small = fmaf(fmaf(q, s, 0.0f), x, x);
+    float big = 1.0f - __fdividef(2.0f, expf(2.0f * a) + 1.0f);
     return a < 0.6f ? small : copysignf(big, x);
 }
 __NVIR_FN float asinhf(float x) { float a = fabsf(x); return copysignf(log1pf(a + a * a / (1.0f + sqrtf(a * a + 1.0f))), x); }
