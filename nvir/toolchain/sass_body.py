@@ -26,7 +26,7 @@ from nvir.toolchain.cubin import Cubin
 from nvir.toolchain.nvdisasm import disassemble
 from nvir.toolchain.sass import SassInstruction
 from nvir.toolchain.sass_operands import operands_of
-from nvir.toolchain.sass_words import LEAVES, PlacedWord, steps, table
+from nvir.toolchain.sass_words import JUMPS, LEAVES, PlacedWord, steps, table
 
 _ENDS = LEAVES | {"BRA", "JMP"}
 _MEETS = frozenset(("BSSY", "BSSYRELIABLE"))  # their target is no place that they jump to
@@ -84,7 +84,7 @@ def _leaves(one: SassInstruction) -> bool:
     """Whether nothing that stands behind an instruction may run next."""
     if one.guard not in ("", "@PT", "@UPT"):
         return False
-    return one.name in LEAVES or (one.name in ("BRA", "JMP") and len(one.operands) == 1)
+    return one.name in LEAVES or (one.opcode in JUMPS and len(one.operands) == 1)
 
 
 def _body(

@@ -33,6 +33,7 @@ _SAME = {"sm_86": "sm_80", "sm_87": "sm_80", "sm_88": "sm_80", "sm_89": "sm_80",
          "sm_101": "sm_100", "sm_103": "sm_100", "sm_110": "sm_100", "sm_121": "sm_120"}
 _KEY = 0xFFF | 1 << 91
 LEAVES = frozenset(("EXIT", "RET", "KILL", "BRX", "BRXU", "JMX", "JMXU"))
+JUMPS = frozenset(("BRA", "BRA.U", "JMP"))  # always taken, unlike BRA.DIV and BRA.CONV
 _ALWAYS = 7  # the guard PT
 _BYTES = 16
 
@@ -254,4 +255,4 @@ def _leaves(word: int, made: BodyInstruction) -> bool:
         return False
     if made.family in LEAVES:
         return True
-    return made.opcode in ("BRA", "JMP", "BRA.U") and not made.reads and word >> 87 & 15 == _ALWAYS
+    return made.opcode in JUMPS and not made.reads and word >> 87 & 15 == _ALWAYS

@@ -7,7 +7,7 @@ from corpus import examples
 
 from nvir import toolchain
 from nvir.sm.body import MachineBody
-from nvir.toolchain import bodies, ptxas
+from nvir.toolchain import bodies, body_of, ptxas, read_sass
 from nvir.toolchain.cubin import Cubin
 from nvir.toolchain.sass_operands import operands_of
 from nvir.toolchain.sass_words import WordTable, decoded, table
@@ -52,6 +52,19 @@ def test_what_the_table_does_not_know_is_not_guessed() -> None:
     assert decoded(0x24 | 1 << 72, known) is None  # no width is known
     assert decoded(0x25 | 1 << 72, known) is None  # no such opcode
     assert table("sm_70") is None
+
+
+@pytest.mark.parametrize(("opcode", "after"), [("BRA", 0), ("BRA.DIV", 1)])
+def test_a_branch_for_divergent_warps_falls_through(opcode: str, after: int) -> None:
+    text = f"""\
+.text.k:
+        /*0000*/                   {opcode} `(.L_x_1) ;
+        /*0010*/                   MOV R1, R2 ;
+.L_x_1:
+        /*0020*/                   EXIT ;
+"""
+    first, *_ = body_of("k", read_sass(text)["k"], "sm_75").blocks
+    assert first.succs == [2, 1][: 1 + after]
 
 
 def seen(body: MachineBody) -> list[object]:
