@@ -18,6 +18,9 @@ PAIRS = [
     ("_ZL4ropeILb1ELb0EDhEvPKT1_PS0_iPKif4dims", "_Z4ropeILb1ELb0E6__halfEvPKT1_PS1_iPKif4dims"),
     ("_ZN2ns2inL1kEPDhS1_", "_ZN2ns2in1kEP6__halfS2_"),
     ("_Z1kDhDh", "_Z1k6__halfS_"),
+    # a template parameter of a member of a class template is another than the kernel's
+    ("_Z6launchIZN4EachIiE2goIfEEvOT_PiEUliE_EviS3_",
+     "_Z6launchIZN4EachIiE2goIfEEvOT_PiEUliE_EviT_"),
 ]
 
 
@@ -28,6 +31,7 @@ def test_names(clang, nvcc):
 
 @pytest.mark.parametrize("name", [
     "k", "_Z1kPf", "_Z2kkIDTplfp_fp_EDhEvT_", "_ZN3cub6detail1kINS_4PlusEPdjS3_Li3EEEvT0_PT1_",
+    "_Z6launchIZ2goIRiEvOT_PiEUliE_EviS2_", "_Z6launchIZ3runPiEUliE_EviT_",
     "_Z1kI1AILi3EE1BJfiEEvNT_4typeE", "_Z1kSt4pairIfSt6vectorIfSaIfEEE", "_Z",
 ])
 def test_others_stay(name):

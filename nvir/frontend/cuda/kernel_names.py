@@ -2,9 +2,10 @@
 
     _ZL4fillIDhEvPT_i    ==>    _Z4fillI6__halfEvPT_i
 
-They differ in two things. A static kernel has no `L` at nvcc, for host code must find it. And
+They differ in three things. A static kernel has no `L` at nvcc, for host code must find it. And
 `__half` and `__nv_bfloat16`, numbers here, are classes there: `6__half` and `13__nv_bfloat16`. As
 later parts of a name may refer back to a class, all such references are numbered anew.
+And a template parameter does not refer back to one of a lambda's function at another depth.
 
 Method   The name is read into nested tuples, in which `Referable` marks what may be referred back
          to; printing them counts again. A name with a construct that is not read stays as it is.
@@ -27,6 +28,7 @@ _BUILTIN = re.compile(r"[vwbcahstijlmxynofdegz]|D[dfnsuia]")
 _WRAPPED = re.compile(r"r?V?K?(?=.)|")
 _QUALIFIERS = re.compile(r"[rVK]*[RO]?")
 _DIMENSION = re.compile(r"A\d*_")
+_DISCRIMINATOR = re.compile(r"(?:_\d|__\d+_)?")
 _LANES = re.compile(r"Dv\d+_")
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -88,6 +90,8 @@ class _NameReader:
     def __init__(self, s: str) -> None:
         self.s, self.at = s, 0
         self.seen: list[Any] = []
+        self.lists = ""  # of template arguments in the last function's name; a letter each
+        self.depth: tuple[Any, ...] = ()  # of template parameters' lists; prints as nothing
 
     def begins(self, text: str) -> bool:
         return self.s.startswith(text, self.at)
@@ -117,14 +121,18 @@ class _NameReader:
 
     def encoding(self) -> tuple[Any, ...]:
         """A function: its name and the types of its result and parameters."""
-        pieces = [self.name(function=True)]
+        outer, pieces = self.depth, [self.name(function=True)]
+        self.depth = ("",) * len(self.lists)
         while self.at < len(self.s) and self.s[self.at] != "E":
             pieces.append(self.type())
+        self.depth = outer
         return tuple(pieces)
 
     def name(self, function: bool = False) -> Any:
         if self.begins("N"):
             return self.nested(function)
+        if self.begins("Z"):
+            return self.note(self.local())
         plain: Any = self.reference() if self.begins("S") and not self.begins("St") else None
         if plain is None:
             plain = (self.word(2), self.unqualified()) if self.begins("St") else self.unqualified()
@@ -134,19 +142,30 @@ class _NameReader:
         if not self.begins("I"):
             return plain
         pieces = (plain, self.arguments())
+        self.lists = "I"
         return pieces if function else self.note(*pieces)
+
+    def local(self) -> tuple[Any, ...]:
+        """A name inside a function: `Z`, the function, `E`, the name."""
+        function = (self.word(1), self.encoding(), self.word(1))
+        return (*function, self.unqualified(), self.take(_DISCRIMINATOR))
 
     def reference(self) -> Any:
         m = _REFERENCE.match(self.s, self.at)
         if m is None:
             return self.word(2)  # an abbreviation such as `Sa`
         self.at = m.end()
-        return self.seen[int(m[1], 36) + 1 if m[1] else 0]
+        found = self.seen[int(m[1], 36) + 1 if m[1] else 0]
+        if len(found) == 2 and _PARAMETER.fullmatch(str(found[0])):  # nvcc tells depths apart
+            return Referable((found[0], self.depth))
+        return found
 
     def unqualified(self) -> Any:
         """A name of one word; the `L` of one that other files do not see is left out."""
         if self.begins("L"):
             self.at += 1
+        if self.begins("Ul"):
+            return (self.word(2), self.rest(self.type), self.take(_NUMBER), self.word(1))
         number = self.take(_NUMBER)
         found = number + self.word(int(number)) if number else self.take(_UNNAMED)
         if found:
@@ -161,6 +180,7 @@ class _NameReader:
         self.at += 1
         head = self.take(_QUALIFIERS)
         prefix: Any = ()
+        lists = ""
         while not self.begins("E"):
             if not prefix and self.begins("St"):
                 prefix = self.word(2)
@@ -168,11 +188,13 @@ class _NameReader:
             if not prefix and self.begins("S"):
                 prefix = self.reference()
                 continue
+            lists += "I" * self.begins("I")
             piece = self.arguments() if self.begins("I") else self.unqualified()
             last = function and self.begins("E")
             pieces = (prefix, piece) if prefix else (piece,)
             prefix = pieces if last else self.note(*pieces)
         self.at += 1
+        self.lists = lists
         return ("N", head, prefix, "E") if function else NestedName((prefix,))
 
     def arguments(self) -> tuple[Any, ...]:
@@ -204,6 +226,6 @@ class _NameReader:
             return self.note(self.word(1), *self.rest(self.type))
         parameter = self.take(_PARAMETER)
         if parameter:
-            noted = self.note(parameter)
+            noted = self.note(parameter, self.depth)
             return self.note(noted, self.arguments()) if self.begins("I") else noted
         return self.take(_BUILTIN) or self.name()
