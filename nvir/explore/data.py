@@ -366,7 +366,7 @@ def _machine_code(body: MachineBody) -> dict[str, Any]:
 
 
 def everything(version: Version, other: Version | None = None, kernels: Sequence[str] = (),
-               most: int = 32) -> Iterable[tuple[str, dict[str, Any]]]:
+               most: int = 16) -> Iterable[tuple[str, dict[str, Any]]]:
     """(key, document) of all that a page without a server can show: the answers to its questions.
     The explanations are those of the first `most` loops, inner ones first."""
     yield "summary", version.summary(real=True)

@@ -52,6 +52,16 @@ def test_the_figures_are_those_of_report_explain_and_tune(model):
             assert found[key] == c[key], (c["settings"], key)
 
 
+def test_what_changed_is_what_nvir_diff_says(tmp_path):
+    new = tmp_path / "new.ptx"
+    new.write_text(SGEMM.read_text().replace("bar.sync", "add.f32 %f1, %f1, %f1;\n bar.sync", 1))
+    mine = version(new).against(version())
+    made = CliRunner().invoke(main, ["diff", str(SGEMM), str(new), "--json"])
+    assert plain(mine["functions"]) == json.loads(made.stdout)["functions"]
+    assert mine["ptx"] == SGEMM.read_text()
+    assert dict(everything(version(new), version()))["diff"]["functions"] == mine["functions"]
+
+
 def test_what_ifs_at_a_block_size_are_those_of_tune_with_it():
     mine = {json.dumps(c["settings"]): c["at"][BLOCKS.index(128)]
             for c in version().what_if("sgemm", LOOP)["candidates"]}
