@@ -104,7 +104,11 @@ class Version:
         """What ptxas makes of it, decoded; nothing where it is not asked."""
         if self.options.model or self.broken:
             return NOTHING
-        return real_code(self.ptx.encode("utf-8", "surrogateescape"), self.arch, decode=True)
+        data = self.ptx.encode("utf-8", "surrogateescape")
+        made = real_code(data, self.arch, decode=True, text=True)
+        if made.assembler is None and made.note is None:  # no nvdisasm: the code without its text
+            made = real_code(data, self.arch, decode=True)
+        return made
 
     def report(self, name: str | None = None, real: bool = False) -> ModuleReport:
         """The report of one function or of all; with `real` by ptxas where it is there."""

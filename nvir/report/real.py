@@ -76,14 +76,16 @@ NOTHING = RealCode()
 
 
 def real_code(
-    source: str | bytes | Path, arch: str, *, decode: bool = False, only: str | None = None
+    source: str | bytes | Path, arch: str, *, decode: bool = False, only: str | None = None,
+    text: bool = False,
 ) -> RealCode:
-    """Ask ptxas, with `decode` nvdisasm too, about all kernels or `only` one. Never raises for what
+    """Ask ptxas about all kernels or `only` one, with `decode` for their code too, and with `text`
+    for that as nvdisasm prints it. Never raises for what
     the tools say."""
     from nvir.toolchain import ToolError, ToolMissing, assembled
 
     try:
-        made = assembled(source, arch, decode=decode, only=only)
+        made = assembled(source, arch, decode=decode, only=only, text=text)
     except ToolMissing as e:
         return RealCode(missing=str(e))
     except ToolError as e:

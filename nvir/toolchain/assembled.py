@@ -29,10 +29,11 @@ class Assembled:
 
 
 def assembled(
-    ptx: str | bytes | os.PathLike[str], arch: str, *, decode: bool = True, only: str | None = None
+    ptx: str | bytes | os.PathLike[str], arch: str, *, decode: bool = True, only: str | None = None,
+    text: bool = False,
 ) -> Assembled:
     """Assemble a module at -O3, given as text or as a path; the same content is decoded once.
-    `only` names the one kernel that is wanted.
+    `only` names the one kernel that is wanted; with `text` instructions have nvdisasm's text.
 
     Raises ToolMissing, and ToolError where a tool does not end or cannot be understood.
     """
@@ -40,7 +41,7 @@ def assembled(
         return Assembled(ptxas(ptx, arch, options=_entry(only), keep=False), {})
     if isinstance(ptx, str) and "\n" in ptx:
         ptx = ptx.encode()
-    return _decoded(ptx if isinstance(ptx, bytes) else Path(ptx).read_bytes(), arch, only)
+    return _decoded(ptx if isinstance(ptx, bytes) else Path(ptx).read_bytes(), arch, only, text)
 
 
 def _entry(only: str | None) -> tuple[str, ...]:
@@ -48,10 +49,10 @@ def _entry(only: str | None) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)
-def _decoded(content: bytes, arch: str, only: str | None) -> Assembled:
+def _decoded(content: bytes, arch: str, only: str | None, text: bool) -> Assembled:
     made = ptxas(content, arch, options=("-lineinfo", *_entry(only)))
     if made.cubin is None:
         return Assembled(made, {})
     from nvir.toolchain.sass_body import bodies
 
-    return Assembled(made, bodies(made.cubin, arch, lines="ptx"))
+    return Assembled(made, bodies(made.cubin, arch, lines="ptx", words=not text))

@@ -40,7 +40,8 @@ def _places(module: Module, kernel: str) -> dict[str, str]:
     files = {n: name for n, name, _ in module.debug.files}
     found = {}
     for b in module[kernel].blocks:
-        loc = next((i.loc for i in b if i.loc is not None and not i.form.is_phi), None)
+        loc = next((i.loc for i in b if i.loc is not None and i.loc.line
+                    and not i.form.is_phi), None)
         if loc is not None and loc.file in files:
             found[str(b.name)] = f"at {files[loc.file].rpartition('/')[2]}:{loc.line}"
         else:

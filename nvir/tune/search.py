@@ -205,6 +205,7 @@ class _Search:
         self.single: Mapping[int, int] | None = None
         self.runs: dict[str, float] = {}
         self.tried: set[Choices] = set()
+        self.room = 0  # instructions that may still be tried
 
     # ------------------------------------------------------------------ candidates
 
@@ -229,6 +230,7 @@ class _Search:
                 else:
                     why = "the file's candidates are large enough"
                     self.found.refused.append((choice, why))
+        self.room = room
 
     def combine(self) -> None:
         """The best settings of several loops together, and launch bounds for the best."""
@@ -253,11 +255,13 @@ class _Search:
             sets.append(Choices(tuple(loops)))
             self._add(sets[-1])
         if self.request.launch_bounds:
+            always = (AS_IT_IS, *sets[-1:], *sets[1:2])
             plain = (c.settings for c in self.found.candidates if self.request.every
                      and not any(s.depth or s.apart for _, s in c.settings.loops))
-            for settings in dict.fromkeys((AS_IT_IS, *sets[-1:], *sets[1:2], *plain)):
+            for settings in dict.fromkeys((*always, *plain)):
                 for launch in self._launches(base):
-                    self._add(attrs.evolve(settings, launch=launch))
+                    if settings in always or self.room > 0:
+                        self.room -= self._add(attrs.evolve(settings, launch=launch))
 
     def _launches(self, base: Judged) -> Iterable[tuple[str, int]]:
         """Launch bounds that give one to three blocks more, where registers bind."""

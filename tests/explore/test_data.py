@@ -62,6 +62,17 @@ def test_what_changed_is_what_nvir_diff_says(tmp_path):
     assert dict(everything(version(new), version()))["diff"]["functions"] == mine["functions"]
 
 
+@pytest.mark.oracle
+def test_machine_code_is_shown_as_nvdisasm_prints_it_and_advice_names_a_line():
+    v = version(EXAMPLES / "ptx" / "gemm_mma.sm_80.ptx", model=False)
+    code = [i for b in v.kernel("gemm_mma", real=True)["machine"]["blocks"] for i in b["code"]]
+    assert any(text.startswith("HMMA.16816.F32 R") and line for text, line, _, _ in code)
+    assert not any("←" in text for text, _, _, _ in code)
+    written = [w for c in v.what_if("gemm_mma", "$L__BB0_8")["candidates"] for w in c["write"]]
+    assert any("#pragma unroll 4 at gemm_mma.cu:" in w for w in written)
+    assert not any(w.endswith(":0") for w in written)
+
+
 def test_what_ifs_at_a_block_size_are_those_of_tune_with_it():
     mine = {json.dumps(c["settings"]): c["at"][BLOCKS.index(128)]
             for c in version().what_if("sgemm", LOOP)["candidates"]}
