@@ -20,10 +20,9 @@ from nvir.analysis.pressure import RegisterPressure, register_pressure
 from nvir.assembler.interval import interval
 from nvir.assembler.regalloc.code import live_around
 from nvir.assembler.regalloc.predict import Prediction, predict
-from nvir.assembler.regalloc.tables import IDLE
+from nvir.assembler.regalloc.tables import IN_FRONT, ROUTINE
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.opcodes import OpKind
 from nvir.ir.values import Value
 from nvir.sm.profile import Profile, profile_for
 
@@ -106,16 +105,23 @@ def estimate_registers(
 
 
 def _scratch(p: Prediction) -> dict[Instruction, int]:
-    """Registers that operations take inside, beyond the operands that they overwrite."""
+    """Registers that operations take inside, beyond what is live there and what they overwrite.
+
+    What lives across a called routine is not counted within it, as nvdisasm counts: an operation
+    with a slow path needs what it takes in front of the call beside what is live, or else what the
+    routine has for itself.
+    """
     found: dict[Instruction, int] = {}
     widths = p.lowering.code.widths
     for order in p.orders:
         for op in order:
             if op.scratch:
                 more = op.scratch - sum(widths[v] for v in op.sources)
-                f = op.parent.form
-                if f.kind is OpKind.DIVIDE and f.type is not None and f.type.kind in "us":
-                    more -= IDLE
+                t = op.parent.form.type
+                if op.ends and t is not None and t.bits == 64:
+                    live = p.counts.get(op.parent, 0)
+                    front = IN_FRONT if op.pairs else more - op.scratch // 2
+                    more = max(front, op.scratch + ROUTINE - live)
                 if more > found.get(op.parent, 0):
                     found[op.parent] = more
     return found

@@ -16,6 +16,7 @@ from nvir.assembler.regalloc import predict
 from nvir.assembler.regalloc.lower import lower
 from nvir.assembler.regalloc.regions import chain
 from nvir.assembler.regalloc.targets import register_limit, targets
+from nvir.assembler.registers import estimate_registers
 from nvir.sm import profile
 from nvir.toolchain import ptxas
 
@@ -193,15 +194,27 @@ def test_slow_paths_take_registers_while_they_run(text, more) -> None:
 def test_a_called_division_takes_by_its_divisor_and_even_counts(divisor, live, real) -> None:
     """`ptxas -v` at sm_80 and sm_90: a divisor that is uniform or a literal stays so; what lives
     across the call is counted in pairs."""
+    f = kernel(divided(divisor, live))
+    assert predict(f, P80).registers == predict(f, P90).registers == real
+
+
+def divided(divisor: str, live: int) -> str:
+    """Loads of so many words, a division, stores of all."""
     loads = "".join(f"ld.global.u32 %r{10 + k}, [%rd5+{64 + 4 * k}];" for k in range(live))
     stores = "".join(f"st.global.u32 [%rd4+{64 + 4 * k}], %r{10 + k};" for k in range(live))
-    body = (
+    return (
         "ld.param.u64 %rd2, [a]; mul.wide.s32 %rd3, %r2, 512; add.s64 %rd4, %rd1, %rd3; "
         f"add.s64 %rd5, %rd2, %rd3; {loads} ld.global.u64 %rd6, [%rd5]; "
         "ld.global.u64 %rd7, [%rd5+8];"
         f"div.s64 %rd8, %rd6, {divisor}; st.global.u64 [%rd4], %rd8; {stores}"
     )
-    assert predict(kernel(body), P80).registers == predict(kernel(body), P90).registers == real
+
+
+@pytest.mark.parametrize(("live", "most"), [(0, 21), (4, 23), (8, 23)])
+def test_what_lives_across_a_called_routine_is_not_counted_within_it(live, most) -> None:
+    """nvdisasm's live registers: the routine's own, or what is live in front of the call."""
+    found = estimate_registers(kernel(divided("%rd7", live)), profile=P80)
+    assert abs(found.max_live + 1 - most) <= 1
 
 
 def test_several_calls_in_branches_take_their_operands_in_vector_registers() -> None:

@@ -89,5 +89,6 @@ SCRATCH: tuple[_Scratch, ...] = tuple(
         ("mul mad", "u64 s64 b64", frozenset(("lo",)), (5, 5, 5)),
     )
 )
-IDLE = 4  # measured (44 of 56): of a 64-bit division's, those that hold nothing at its fullest
+IN_FRONT = 1  # measured: in front of a called 64-bit division, beside its operands
+ROUTINE = 2  # measured: what such a routine has live beyond the registers that it adds
 BY_LITERAL = 2  # measured: of a division by a literal, which is a multiplication
