@@ -94,6 +94,8 @@ def _untouched(tree: ast.Module) -> Iterator[int]:
             skip += [*n.decorator_list, *([n.returns] if n.returns else [])]
         elif isinstance(n, ast.ClassDef):
             skip += n.decorator_list
+            if any(ast.unparse(b) == "enum.Enum" for b in n.bases):  # names, whatever they are
+                skip += [x for x in n.body if isinstance(x, ast.Assign)]
         elif isinstance(n, ast.keyword) and n.arg == "strict":  # of zip: an assertion
             skip.append(n)
         elif isinstance(n, ast.arg | ast.AnnAssign) and n.annotation is not None:

@@ -10,6 +10,8 @@ import pytest
 import nvir
 from nvir.analysis.hoisting.nest import Nest
 from nvir.analysis.hoisting.region import survey
+from nvir.analysis.liveness import liveness
+from nvir.analysis.pressure import loop_pressures
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode, Policy381
@@ -580,6 +582,14 @@ def test_how_far_a_constant_load_may_lie_below_the_header():
 def test_pressure_keeps_constant_loads():
     body = "ld.const.u32 %r10, [table];"
     assert "Hoisted" not in names(run(single(body), HoistCBORRegPressureLimitApplyRate=0))
+    module = single(body)
+    live = loop_pressures([loop_of(module)], liveness(module["k"]))
+    (n,) = live.values()
+    least = -(-100 * n // 255)  # percent of a thread's registers
+    assert n > 3
+    rate = "HoistCBORRegPressureLimitApplyRate"
+    assert "Hoisted" in names(run(single(body), **{rate: least}))
+    assert "Hoisted" not in names(run(single(body), **{rate: least - 1}))
 
 
 MANY = "".join(f"xor.b32 %r4, %r4, {k};" for k in range(2, 400))  # nothing pays beside these

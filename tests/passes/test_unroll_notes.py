@@ -536,6 +536,15 @@ def test_the_factor_that_a_knob_sets():
         # the step's block is reached two ways
         ("mov.u32 %r2, 0;\nL:\nsetp.eq.s32 %p5, %r4, %r2; @!%p5 bra Y;\n" + MAD +
          "Y:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n", "17"),
+        # what the body writes on two paths, tested before it is written
+        ("mov.u32 %r2, 0;\nL:\nsetp.lt.s32 %p1, %r2, %r1; add.s32 %r2, %r2, 1; "
+         "setp.eq.s32 %p5, %r4, %r2; @!%p5 bra Y;\nadd.s32 %r2, %r2, 2;\nY:\n@%p1 bra L;\n",
+         "17"),
+        # tested before it is written, by what is no step: no variable
+        ("mov.u32 %r2, 0;\nL:\nsetp.lt.s32 %p1, %r2, %r1; mul.lo.s32 %r2, %r2, %r4; "
+         "@%p1 bra L;\n", "14"),
+        ("mov.u32 %r2, 0;\nL:\nsetp.lt.s32 %p1, %r2, %r1; mov.u32 %r2, %r4; @%p1 bra L;\n",
+         "14"),
         # counting up under `gt`
         (loop(MAD, test="gt.s32"), "19"),
         (loop(MAD, step="-1"), "19"),
@@ -980,6 +989,8 @@ def test_what_the_body_writes_is_a_mask():
     ("mov.u32 %r2, 0;\nL:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; "
      "mul.lo.s32 %r1, %r1, 3; @%p1 bra L;\n", "18"),
     (loop(MAD), "14"),
+    ("mov.f32 %f3, 0f00000000;\nL:\n" + MAD + "add.f32 %f3, %f3, 0fBF800000; "
+     "setp.lt.f32 %p1, %f3, %f1; @%p1 bra L;\n", "19"),
 ])
 def test_what_is_told_of_a_loop_without_a_count(text, code):
     (x,) = natural_loops(kernel(text))
