@@ -559,12 +559,32 @@ def test_the_sample_kernel_without_passes_goes_through_parameters():
 
 
 @pytest.mark.seed("STR-02")
-def test_the_two_instances_do_the_same():
-    text = SAMPLE.replace("{attributes}", "noinline")
-    one, two = read(text), read(text)
-    apply(one, "lower-aggr-copies")
-    apply(two, "split-structs,lower-aggr-copies")
+@pytest.mark.parametrize("text", [
+    SAMPLE.replace("{attributes}", "noinline"),
+    """define void @f(ptr %p, ptr %q) {
+entry:
+  %v = load {i8, [3 x i32]}, ptr %p
+  store {i8, [3 x i32]} %v, ptr %q
+  ret void
+}""",
+    """define {i32, float} @g({i32, float} %v, ptr %p) {
+entry:
+  %r = call {i32, float} @g({i32, float} %v, ptr %p)
+  %x = extractvalue {i32, float} %r, 0
+  %s = insertvalue {i32, float} %v, i32 %x, 0
+  store volatile {i32, float} %s, ptr %p
+  ret {i32, float} %s
+}""",
+])
+@pytest.mark.parametrize("policy", ["observed", "documented"])
+def test_the_two_instances_do_the_same(text, policy):
+    one, two, alone = read(text), read(text), read(text)
+    apply(one, "lower-aggr-copies", policy=policy)
+    apply(two, "split-structs,lower-aggr-copies", policy=policy)
     assert str(one) == str(two)
+    apply(alone, "split-structs", policy=policy)
+    assert str(alone) != str(read(text))
+    assert not [x for x in aggregates_left(alone) if "call" not in x]
 
 
 @pytest.mark.seed("STR-20", "LSA-01", "GAP-53")

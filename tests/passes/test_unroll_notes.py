@@ -177,10 +177,28 @@ def test_the_phase_is_found_by_its_dump_name_and_runs_in_order():
 
     assert "loop-unroll" in pass_names("LoopUnrolling")
     assert all_passes()["loop-unroll"].phases == (22,)
-    # Pressure is worked out anew for each run, from the function as it is.
-    first = verdict(loop(MAD * 4))
-    second = verdict(loop(MAD * 4))
-    assert first == second
+    with Trace() as trace:  # guard, pre-scan, context, then the loops, each ended by its verdict
+        run(loop(MAD) + loop(MAD, label="M", iv="%r8"))
+    assert [e.row for e in trace[:4]] == ["UNR-01", "UNR-05", "UNR-03", "UNR-07"]
+    assert [e.at for e in trace if e.row == "UNR-45"] == ["M", "L"]
+    assert {e.at for e in trace[4:]} == {"M", "L"}
+    assert trace[-1].row == "UNR-45"
+
+
+@pytest.mark.seed("UNR-04")
+def test_pressure_is_worked_out_for_each_run():
+    """Four predicates that live through the loop, and none once nothing in it reads them."""
+    sets = "".join(f"setp.eq.s32 %p1{k}, %r4, {k};" for k in range(4))
+    f = kernel(sets + loop("".join(f"selp.b32 %r3, %r3, %r4, %p1{k};" for k in range(4))))
+    rules = Rules(inst_limit=0.0)
+    (before,) = documented_decisions(f, rules).values()
+    assert before.reason.endswith("5 of 7 predicates are live")
+    for i in [i for i in f.instructions() if i.form.name == "selp"]:
+        i.replace_all_uses_with(i.operands[0])
+        i.erase()
+    f.analyze_cfg()
+    (after,) = documented_decisions(f, rules).values()
+    assert after.action == "partial"
 
 
 @pytest.mark.seed("UNR-03", "KNB-28", "KNB-30", "KNB-31", "KNB-32", "KNB-33", "KNB-34", "KNB-35",
