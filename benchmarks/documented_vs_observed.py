@@ -35,6 +35,7 @@ from agreement import sass_loops
 
 import nvir
 from nvir import toolchain
+from nvir.assembler.unroll.latch_exit import RUN_TIME
 from nvir.ir.clone import clone_module
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
@@ -128,6 +129,7 @@ def unrolling(module: nvir.Module, f: Any) -> dict[str, tuple[str, str]]:
     for header, d in made.decided.items():
         refused = header in made.refused
         code = f", code {d.code.number}" if d.code is not None else ""
+        code += ", a stride of run time" if d.reason == RUN_TIME else ""
         step = "copies refused" if refused else f"{d.step or 'pragma'}{code}"
         action = ("none", 1) if refused else (d.action, d.factor or 0)
         loops[str(header.name)] = step, word(action) or ""

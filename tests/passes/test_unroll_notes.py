@@ -7,6 +7,8 @@ sum), so `killed` is 2 and the cost n + 1.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import attrs
 import pytest
 
@@ -23,10 +25,12 @@ from nvir.assembler.unroll.latch_exit import (
     SIGNED,
     UNKNOWN,
     UNSIGNED,
+    Counter,
     StrideCheck,
     analyze_iv,
     counted_exit,
     direction,
+    validate_iv,
     verify_stride,
     what_is_wrong,
 )
@@ -52,6 +56,7 @@ from nvir.documented.unroll.steps import (
     unknown_factor,
     within_budget,
 )
+from nvir.ir import SCALARS
 from nvir.ir.loops import natural_loops
 from nvir.ir.text.trace import Trace
 from nvir.passes.context import Context
@@ -1055,3 +1060,24 @@ def test_the_entry_of_each_knob():
     assert rules({"factor": 3}, LoopUnrollFactor=7).factor == 3
     assert rules({"repaired": True}) == attrs.evolve(plain, literal=False)
     assert plain == Rules()
+
+
+@pytest.mark.seed("UNR-12")
+def test_a_record_begins_with_nothing():
+    assert BodyRecord() == BodyRecord(
+        size=0, foldable_ldc=0, tex=0, call_weight=0, mem_flag=0, memory=0, loads=0, stores=0,
+        cross_edges=False, branches=0, single_exit_reg=False, killed=0, inner_nounroll=0,
+        foldable=0, foldable_addresses=0, cold=0, tex3d=0)
+
+
+@pytest.mark.seed("UNR-29")
+@pytest.mark.parametrize(("type_", "bits", "kind"), [
+    ("s32", 32, 11), ("u32", 32, 12), ("b32", 32, 12), ("s16", 32, "15"), ("s64", 32, "15"),
+    ("s64", 64, 11), ("u16", 16, 12), (None, 32, "15"), ("s8", 8, "15"),
+])
+def test_validate_by_the_type_of_the_comparison(type_, bits, kind):
+    test = SimpleNamespace(form=SimpleNamespace(type=SCALARS[type_] if type_ else None))
+    iv = SimpleNamespace(is_constant_step=True, step=1, kind="int", bits=bits)
+    found = validate_iv(Counter(iv, test, None, False), False)
+    assert (found if isinstance(found, int) else found[0].number) == kind
+    assert validate_iv(Counter(None, test, None, False), False) == SIGNED

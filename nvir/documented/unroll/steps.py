@@ -406,7 +406,7 @@ class _Flow:
                 return none.none(*limited, "K")
             latch = loop.latches[0]
             entry = loop.header if rules.literal else (loop.preheader or loop.header)
-            hot = is_hot(self.runs.get(latch, 0), self.runs.get(entry, 0))
+            hot = is_hot(self.runs[latch], self.runs[entry])
             factor = unknown_factor(r, cost, hot, multi, rules)
             why = f"unknown count, cost {cost}, {'' if hot else 'not '}hot"
         if rules.literal and not power:

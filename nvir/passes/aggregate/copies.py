@@ -164,7 +164,7 @@ class _CopyWriter:
         if plan.size is not None:
             out = [_Segment(plan.unit, const(I64, plan.count or 0))]
             if plan.tail:
-                out.append(_Segment(1, rest=True, pieces=plan.tail))
+                out.append(_Segment(1, pieces=plan.tail))
             return out
         n = self.r.length
         if n.type.bits != 64:
