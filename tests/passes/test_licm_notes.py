@@ -790,3 +790,15 @@ def test_remarks_carry_the_numbers_of_the_formula():
     ctx = Context(single(""), Knobs(policy="documented"))
     assert core_knobs(ctx, 0) == licm_core.CoreKnobs()
     assert core_knobs(ctx, 1).cbo == 100
+
+
+@pytest.mark.seed("LIC-27")
+def test_phis_and_what_the_machine_does_not_run_weigh_nothing():
+    header = loop_of(single("xor.b32 %r10, %r3, 7;")).header
+    phis = list(header.phis)
+    assert phis
+    assert stages.count(phis, lambda f: False) == stages.count(phis, lambda f: True) == 0
+    real = [i for i in header if not i.is_phi and not i.form.op.pseudo]
+    each = tables.COUNT_REAL.value, tables.COUNT_NOOP.value
+    assert [stages.count(real, lambda f, no=no: no) for no in (False, True)] == [
+        n * len(real) for n in each]
