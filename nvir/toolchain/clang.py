@@ -72,7 +72,7 @@ def options(arch: str, program: Path) -> list[str]:
 def clang_ll(text: str, name: str, arch: str, include: Sequence[str] = (),
              define: Sequence[str] = (), std: str = "c++17", fast_math: bool = False,
              flags: Sequence[str] = (), *, optimise: int = 2, lines: bool = False,
-             timeout: float = TIMEOUT) -> ClangResult:
+             timeout: float = 5 * TIMEOUT) -> ClangResult:
     """Compile a source text for the device; `name` is its file's, whose folder is searched for
     includes. Raises ToolMissing where clang or CUDA's headers are not installed."""
     program = find("clang++")
