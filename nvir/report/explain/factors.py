@@ -34,6 +34,7 @@ from nvir.report.model import (
     occupancy_figures,
 )
 from nvir.sm.loopgraph import LoopGraph, loop_graph
+from nvir.sm.mii import minimum_ii
 from nvir.sm.occupancy import static_shared_memory
 from nvir.sm.profile import Profile
 from nvir.sm.schedule.loops import LoopSchedule, schedule_loop
@@ -53,7 +54,7 @@ class FactorRow:
     factor        copies of the body; None: all of them, no loop is left
     instructions  of the body; of a loop that is gone, of all that stands in its place
     ii            cycles an iteration that a modulo schedule would reach
-    at_most       a longer search might find a smaller `ii`
+    at_least      `ii` is the bound (MII) of a loop that was not scheduled
     registers     a thread, of the whole function
     cycles        warps on the sub-partition -> simulated cycles an iteration
     note          why a figure is missing, or None
@@ -62,7 +63,7 @@ class FactorRow:
     factor: int | None
     instructions: int | None = None
     ii: float | None = None
-    at_most: bool = False
+    at_least: bool = False
     registers: int | None = None
     blocks_per_sm: int | None = None
     cycles: Mapping[int, float] = attrs.Factory(dict)
@@ -137,16 +138,16 @@ class _FactorTable:
         if loop is None:
             return made
         try:
-            ii, at_most = self._interval(loop, factor or 1)
+            ii, at_least = self._interval(loop, factor or 1)
             return attrs.evolve(
-                made, ii=ii, at_most=at_most,
+                made, ii=ii, at_least=at_least,
                 cycles=cycles(loop, self.machine, factor or 1, self.warps),
             )
         except NvirError as e:
             return attrs.evolve(made, note=str(e))
 
     def _interval(self, loop: Loop, factor: int) -> tuple[float | None, bool]:
-        """The interval, and whether it is that of a first schedule that is above the bound."""
+        """The interval, and whether it is a bound only: unrolled loops are not scheduled."""
         found = graph_of(loop, self.machine)
         if found is None:
             return None, False
@@ -154,8 +155,7 @@ class _FactorTable:
             return self.schedule.ii / factor, False
         if factor == 1:
             return schedule_loop(found, effort="interval").ii, False
-        made = schedule_loop(found, effort="quick")
-        return made.ii / factor, made.ii > made.mii
+        return minimum_ii(found.graph).mii / factor, True
 
     def _size(self, copy: Function, loop: Loop | None, factor: int | None) -> int:
         if loop is not None:

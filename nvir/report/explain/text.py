@@ -239,7 +239,7 @@ def _factors(e: Explanation) -> list[str]:
         out.append(f"{lead}{text}{note}")
     warps = " and ".join(map(str, TABLE_WARPS))
     out += ["  by the model; II, warps: cycles an iteration of the loop as written, by a modulo",
-            f"  schedule and as simulated with {warps} warps on a sub-partition of the SM"]
+            f"  schedule (≥: at least) and as simulated with {warps} warps on a sub-partition"]
     return out
 
 
@@ -249,7 +249,7 @@ def _cells(r: FactorRow) -> list[str]:
 
     return [
         "full" if r.factor is None else str(r.factor), show(r.instructions),
-        "≤" * r.at_most + show(r.ii, ".4g"), show(r.registers), show(r.blocks_per_sm),
+        "≥" * r.at_least + show(r.ii, ".4g"), show(r.registers), show(r.blocks_per_sm),
         *(show(r.cycles.get(w), ".1f") for w in TABLE_WARPS),
     ]
 
