@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from nvir.ir import CallInfo, Function, Instruction, Value, nvvm_form
+from nvir.ir import CallInfo, Function, Instruction, Value, constant, nvvm_form
 from nvir.ir import types as ty
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
 from nvir.llvm.lexer import Stop
-from nvir.llvm.upgrade import OLDER, upgraded
+from nvir.llvm.upgrade import OLDER, takes_size, upgraded
 
 if TYPE_CHECKING:
     from nvir.llvm.body import DefinitionReader
@@ -51,6 +51,9 @@ def read_call(b: DefinitionReader, row: str) -> Instruction | None:
         b.reader.attributes.function(b)
         return None
     operands, arguments = _arguments(b)
+    if isinstance(callee, Function) and takes_size(callee, len(operands)):
+        operands.insert(0, constant(ty.I64, -1))
+        arguments.insert(0, ())
     attributes = b.reader.attributes.function(b)
     bundles = _bundles(b)
     result = t.result if isinstance(t, ty.FunctionType) else t

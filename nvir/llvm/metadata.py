@@ -79,6 +79,12 @@ class Metadata(Grammar):
             self.k = saved
         return found
 
+    def emission(self) -> str:
+        """What the compile units ask for, where it is less than line tables; else ""."""
+        kinds = {n.get("emissionKind") for n in self._nodes.values()
+                 if isinstance(n, Special) and n[""] == "DICompileUnit"}
+        return "DebugDirectivesOnly" if kinds == {"DebugDirectivesOnly"} else ""
+
     def check(self, stopped: Callable[[Stop], None]) -> None:
         """Read the nodes that nobody asked for too: a wrong one is an error all the same."""
         for token, place in self.places.items():

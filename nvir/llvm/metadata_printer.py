@@ -66,8 +66,9 @@ class MetadataPrinter:
         self.named["nvvmir.version"] = [self.add("!{i32 2, i32 0}")]
         annotations = self.named.setdefault("nvvm.annotations", [])
         for f in self.module.functions:
-            if f.kind == "entry" and self.spell.typed:
-                annotations.append(self._annotation(f, self._launch(f)))
+            pairs = self._launch(f)  # beside the attributes: LLVM 19 reads these alone
+            if pairs:
+                annotations.append(self._annotation(f, pairs))
             mark = ("nvvm.grid_constant", "")
             constants = [k + 1 for k, a in enumerate(f.arguments) if mark in a.attributes]
             if constants and self.spell.typed:
@@ -88,7 +89,7 @@ class MetadataPrinter:
         return self.add(f"!{{{', '.join((head, *pairs))}}}")
 
     def _launch(self, f: Function) -> list[str]:
-        pairs = ['!"kernel", i32 1']
+        pairs = ['!"kernel", i32 1'] if self.spell.typed and f.kind == "entry" else []
         for directive, sizes in f.directives.items():
             for k, n in enumerate(sizes):
                 name = _LAUNCH_NAMES.get((directive, k))
@@ -172,12 +173,16 @@ class MetadataPrinter:
             self._unit = self._new(
                 f"distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: {self._file(file)}, "
                 'producer: "nvir", isOptimized: true, runtimeVersion: 0, '
-                "emissionKind: LineTablesOnly)"
+                f"emissionKind: {self._emission()})"
             )
             self.named["llvm.dbg.cu"] = [self._unit]
             flags = self.named.setdefault("llvm.module.flags", [])
             flags.append(self.add('!{i32 2, !"Debug Info Version", i32 3}'))
         return self._unit
+
+    def _emission(self) -> str:
+        kept = self.module.aux if isinstance(self.module.aux, dict) else {}
+        return "LineTablesOnly" if self.spell.typed else kept.get("emission", "LineTablesOnly")
 
     def lines(self) -> list[str]:
         out = [f"!{name} = !{{{', '.join(items)}}}" for name, items in self.named.items()]

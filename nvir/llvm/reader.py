@@ -17,7 +17,7 @@ from typing import Any
 
 from nvir.ir import Argument, Diagnostic, Function, Module, ParseError, Unsupported, Variable, bulk
 from nvir.ir.document import read_file
-from nvir.ir.types import LABEL, METADATA, FunctionType, StructType, Type, VoidType, pointer
+from nvir.ir.types import I64, LABEL, METADATA, FunctionType, StructType, Type, VoidType, pointer
 from nvir.llvm.attribute_reader import AttributeReader
 from nvir.llvm.attributes import function_problem, has
 from nvir.llvm.body import GOOD, DefinitionReader
@@ -26,6 +26,7 @@ from nvir.llvm.datalayout import layout_problem, pointer_bits
 from nvir.llvm.lexer import END, Stop, Text, name_in
 from nvir.llvm.linkage import IGNORED, STARTERS, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
+from nvir.llvm.upgrade import takes_size
 from nvir.llvm.variadic import lower_variadics
 
 MAX_ERRORS = 100
@@ -300,6 +301,8 @@ class _ModuleReader(SymbolReader):
         f.return_type = result
         f.linkage = linkage if linkage != "external" else ""
         names, variadic = self._parameters(f)
+        if takes_size(f, len(f.params)):
+            f.params = [Argument(t, None, f, k) for k, t in enumerate((I64, f.params[0].type))]
         attributes = self._function_properties(defined, token)
         f.aux = {"returns": returned} if returned else {}
         if variadic:
@@ -440,6 +443,9 @@ class _ModuleReader(SymbolReader):
         if kept:
             self.aux["metadata"] = kept
         self.metadata.check(self.stopped)
+        emission = self.metadata.emission()
+        if emission:
+            self.aux["emission"] = emission
 
 
 def _stem(path: str) -> str:

@@ -25,6 +25,11 @@ _PAIR = struct([I32, I1])
 OLDER = frozenset(("llvm.nvvm.shfl.sync.i32", "llvm.nvvm.vote.sync"))
 
 
+def takes_size(f: Function, given: int) -> bool:
+    """Whether a mark of a lifetime lacks the size that LLVM had as its first operand up to 21."""
+    return given == 1 and f.name.startswith(("llvm.lifetime.start", "llvm.lifetime.end"))
+
+
 def upgraded(b: DefinitionReader, callee: Function, operands: list[Value]) -> Instruction:
     """What a call of an older intrinsic is. What goes before it is placed."""
     mode = operands[1]

@@ -199,3 +199,44 @@ def test_arguments_of_the_printer():
     assert VOID.name == "void"
     assert pointer().name == "ptr"
     assert struct([I32]).name == "{ i32 }"
+
+
+def test_launch_bounds_are_printed_as_llvm_19_and_as_newer_ones_read_them():
+    text = """define ptx_kernel void @k() { ret void }
+!nvvm.annotations = !{!0}
+!0 = !{ptr @k, !"maxntidx", i32 64, !"minctasm", i32 2}
+"""
+    printed = nvir.print_ll(nvir.read_ll(text))
+    assert '"nvvm.maxntid"="64"' in printed
+    assert '!{ptr @k, !"maxntidx", i32 64, !"minctasm", i32 2}' in printed
+    assert nvir.print_ll(nvir.read_ll(printed)) == printed
+    assert "annotations" not in nvir.print_ll(nvir.read_ll(text.splitlines()[0] + "\n"))
+
+
+def test_a_unit_of_debug_directives_alone_stays_one():
+    text = """define void @f() !dbg !1 {
+  ret void, !dbg !4
+}
+!llvm.dbg.cu = !{!0}
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !2, emissionKind: KIND)
+!1 = distinct !DISubprogram(name: "f", scope: !2, file: !2, line: 1, unit: !0)
+!2 = !DIFile(filename: "a.cu", directory: "/")
+!4 = !DILocation(line: 2, column: 1, scope: !1)
+"""
+    kinds = {"DebugDirectivesOnly": "DebugDirectivesOnly", "FullDebug": "LineTablesOnly"}
+    for kind, told in kinds.items():
+        printed = nvir.print_ll(nvir.read_ll(text.replace("KIND", kind)))
+        assert f"emissionKind: {told}" in printed
+
+
+def test_a_mark_of_a_lifetime_gets_the_size_that_llvm_had():
+    text = """define void @f() {
+  %a = alloca i32
+  call void @llvm.lifetime.start.p0(ptr %a)
+  ret void
+}
+declare void @llvm.lifetime.start.p0(ptr)
+"""
+    printed = nvir.print_ll(nvir.read_ll(text))
+    assert "@llvm.lifetime.start.p0(i64 -1, ptr %a)" in printed
+    assert "@llvm.lifetime.start.p0(i64, ptr)" in printed
