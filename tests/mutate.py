@@ -203,12 +203,12 @@ class Campaign:
                 where = lines_of(m)
                 files = [str(HERE / f) for f in tests_of(m.group, m.file)]
                 mine = [
-                    (files.index(str(i.path)), seconds, n)
+                    (seconds, n)
                     for n, (i, (seconds, lines)) in enumerate(zip(items, reached, strict=True))
                     if str(i.path) in files and not lines.isdisjoint(where)
                 ]
-                run = [items[n] for _, _, n in sorted(mine)]
-                limit = int(20 + 20 * sum(s for _, s, _ in mine))
+                run = [items[n] for _, n in sorted(mine)]
+                limit = 2 + 2 * sum(s for s, _ in mine)
                 noticed = _forked(functools.partial(self._with, m, run), limit) if run else None
                 if noticed is None:
                     noticed = is_noticed(m, Path(name))
@@ -289,13 +289,15 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(c)
 
 
-def _forked(work: Callable[[], object], limit: int) -> object:
-    """What a fork makes of some work; True where it ends in any other way."""
+def _forked(work: Callable[[], object], limit: float) -> object:
+    """What a fork makes of some work; True where it ends in any other way. `limit`: seconds of
+    CPU, and ten times as much of the clock."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
         try:
-            signal.alarm(limit)
+            signal.setitimer(signal.ITIMER_PROF, limit)
+            signal.alarm(20 + int(10 * limit))
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1), os.dup2(null, 2)

@@ -19,6 +19,7 @@ from nvir.frontend.irgen.types import Types
 from nvir.frontend.tree import declarations as d
 from nvir.frontend.tree import types as t
 from nvir.ir.errors import NvirError
+from nvir.ir.text.trace import Trace
 
 out, v, w, n, f = b.names("out v w n f")
 
@@ -74,9 +75,11 @@ def test_the_special_intrinsics_bypass_the_abi():
     found = [k for k in range(10200, 15800) if is_special_intrinsic(k)]
     assert found == [10214, 10219, 10227, 15752]
     special = b.function("int warp_thing", "int a", intrinsic=10219)
-    state = emitted(b.unit(special, b.kernel("k", "int *out", b.assign(
-        out[0], b.call("warp_thing", 3)))))
+    with Trace() as trace:
+        state = emitted(b.unit(special, b.kernel("k", "int *out", b.assign(
+            out[0], b.call("warp_thing", 3)))))
     assert state.events == ["type", "special"]
+    assert [e.row for e in trace ][-2:] == ["CAL-01", "CAL-03"]
     other = b.function("int warp_thing", "int a", intrinsic=10220)
     state = emitted(b.unit(other, b.kernel("k", "int *out", b.assign(
         out[0], b.call("warp_thing", 3)))))

@@ -39,7 +39,7 @@ from nvir.passes.aggregate.leaves import (
     size_in_bits,
     type_id,
 )
-from nvir.passes.aggregate.split import SplitLimits, _pieces, split_values
+from nvir.passes.aggregate.split import SplitLimits, _pieces, _Splitter, split_values
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.registry import all_passes
@@ -652,6 +652,29 @@ def test_building_a_large_array_is_linear():
     assert large < 12 * small
 
 
+@pytest.mark.seed("STR-23")
+@pytest.mark.parametrize("again", [False, True])
+def test_what_an_insertion_alone_reads_keeps_its_leaves_in_place(again):
+    """The list of a value that nobody else reads is taken over, that of another copied."""
+    m = read(f"""define void @f({{i32, i32}} %v, ptr %p, i32 %x) {{
+entry:
+  %a = insertvalue {{i32, i32}} %v, i32 %x, 0
+  %b = insertvalue {{i32, i32}} %a, i32 %x, 1
+  store {{i32, i32}} %{"a" if again else "b"}, ptr %p
+  store {{i32, i32}} %b, ptr %p
+  ret void
+}}""")
+    ctx = Context(m, Knobs())
+    ctx.pass_, ctx.function = all_passes()["lower-aggr-copies"], m["f"]
+    first, second = [i for i in m["f"].instructions() if i.form.name == "insertvalue"]
+    work = _Splitter(m["f"], SplitLimits(), ctx)
+    work.run()
+    assert (work.parts[first] is work.parts[second]) is not again
+    x = m["f"].arguments[2]
+    assert work.parts[second] == [x, x]
+    assert (work.parts[first] == [x, x]) is not again
+
+
 # -------------------------------------------------------------- single decisions
 
 
@@ -805,10 +828,10 @@ entry:
 
 @pytest.mark.seed("MEM-22")
 def test_a_large_constant_has_more_elements_than_the_limit():
-    def stored(value, limit, flags=""):
+    def stored(value, limit, flags="", align=8):
         _, f, ctx = split_alone(f"""define void @f(ptr %p) {{
 entry:
-  store {flags} [4 x i32] {value}, ptr %p, align 8
+  store {flags} [4 x i32] {value}, ptr %p, align {align}
   ret void
 }}""", SplitLimits(store_elements=limit))
         return f, [(r.name, r.args.get("how"), r.args["why"]) for r in ctx.remarks]
@@ -833,6 +856,7 @@ entry:
     (v,) = f.module.globals
     assert (v.name, v.type.space, v.linkage, v.align, v.attributes) == (
         "__const.f.0", 1, "private", 8, {"constant": ""})
+    assert stored(numbers, 3, align=1)[0].module.globals[0].align == 1
     call = f.entry.first
     assert call.operands[1] is v
     assert [x.value for x in call.operands[2:]] == [16, 0]

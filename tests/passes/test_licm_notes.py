@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import nvir
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.hoisting.nest import Nest
 from nvir.analysis.hoisting.region import survey
 from nvir.analysis.liveness import liveness
@@ -20,7 +21,6 @@ from nvir.documented.hoist import sets as licm_sets
 from nvir.documented.hoist import stages
 from nvir.documented.policy import core_knobs
 from nvir.passes.context import Context
-from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import KnobKind, Knobs, knob
 from nvir.passes.loop import licm
 from nvir.passes.phases import check_phase_order, phase
@@ -88,18 +88,63 @@ def test_order_of_the_instances():
         assert check_phase_order(wrong)
 
 
-@pytest.mark.seed("LIC-03", "LIC-07", "LIC-32")
+TWO_ENTRIES = (
+    f"{HEADER}setp.eq.u32 %p9, %r3, 1; @%p9 bra L; mov.u32 %r2, 1;\n"
+    f"L: mul.lo.u32 %r10, %r3, %r1; xor.b32 %r4, %r4, %r10;\n{STEP}{TAIL}"
+)
+
+
+def annotated(function) -> dict[str, tuple]:
+    return {b.name: (b.rpo_index, b.loop_depth, b.idom and b.idom.name) for b in function.blocks}
+
+
+@pytest.mark.seed("LIC-03")
 def test_annotations_are_renewed_after_every_instance():
     """The real tool does so by hand after the first; here the driver does for any pass that
     changed the control flow, so that depths and numbers are those of the new function."""
-    module = nvir.read_ptx(
-        f"{HEADER}setp.eq.u32 %p9, %r3, 1; @%p9 bra L; mov.u32 %r2, 1;\n"
-        f"L: mul.lo.u32 %r10, %r3, %r1; xor.b32 %r4, %r4, %r10;\n{STEP}{TAIL}"
-    )
-    Driver(Settings(check=True, verify_each=True)).run(module, "licm<id=0>,licm<id=1>")
-    function = module["k"]
-    assert function.cfg_state == "fresh"
-    assert loop_of(module).preheader is not None
+    for pass_id in (0, 3):  # it does not pay for the others, which divide by a header's 200
+        module = nvir.read_ptx(TWO_ENTRIES)
+        function = module["k"]
+        before = {b.name for b in function.blocks}
+        nvir.run_passes(module, f"licm<id={pass_id}>", policy="documented", verify=True)
+        (made,) = {b.name for b in function.blocks} - before
+        assert function.cfg_state == "fresh"
+        now = annotated(function)
+        assert now["L"] == (now[made][0] + 1, 1, made)
+        assert now[made][1] == 0
+        function.analyze_cfg()
+        assert annotated(function) == now
+        nvir.run_passes(module, "licm<id=1>", policy="documented", verify=True)
+        assert annotated(function) == now  # the next finds the preheader and makes none
+
+
+@pytest.mark.seed("LIC-07")
+def test_an_instance_begins_with_the_pressure_and_depths_of_what_the_one_before_left():
+    def prepared(module):
+        ctx = Context(module, Knobs(policy="documented"))
+        core = licm_core.Core(ctx, 1, Nest(module["k"]), lambda header: licm_core.CoreKnobs())
+        return {b.name: (n, b.loop_depth) for b, n in core.pressures.items()}
+
+    module = nested("mul.lo.u32 %r10, %r3, %r1; xor.b32 %r10, %r10, %r2;")
+    module["k"].analyze_cfg()
+    before = prepared(module)
+    run(module)
+    after = prepared(module)
+    again = nvir.parse_ir(nvir.print_ir(module))
+    again["k"].analyze_cfg()
+    assert after == prepared(again)
+    assert (before, after) == ({"L": (8, 1), "M": (8, 2)}, {"L": (9, 1), "M": (9, 2)})
+
+
+@pytest.mark.seed("LIC-32")
+def test_only_an_instance_that_moved_something_has_the_analyses_made_again():
+    for body, moves in (("mul.lo.u32 %r10, %r3, %r1;", True), ("add.u32 %r10, %r2, 7;", False)):
+        module = single(body)
+        function = module["k"]
+        function.analyze_cfg()
+        known = Analyses.of(function).liveness
+        assert ("Hoisted" in names(run(module))) == moves
+        assert (Analyses.of(function).liveness is not known) == moves
 
 
 # ----------------------------------------------------------------------- knob 381
@@ -380,6 +425,9 @@ def test_stages_4_and_5_take_a_mark_once_stage_3_has_counted_it():
     assert not m.marks.counted(second)
     stages.propagate(m.items, m.marks, m.scope)
     assert m.marks.counted(second)
+    unread = marked("add.u32 %r11, %r3, 7; mul.lo.u32 %r12, %r11, %r1;", used="%r3")
+    for each in (m, unread):  # once, whether the block reads the result or not
+        assert each.marks.use_count[each.by["mul.lo.u32"]] == 1
     assert stages.profit(m.items, m.marks, 0, Fraction(10), True, (60, 90), of).score == 3
     bare = marked(CHAIN, upto=1)  # without stage 2 there is nothing to begin a chain from
     stages.propagate(bare.items, bare.marks, bare.scope)
@@ -435,7 +483,8 @@ def test_backward_takes_false_marks_back_and_counts():
     assert candidate(m, "add.u32")
     assert m.marks.use_count[add] == 0
     strict = stages.HoistScope(m.scope.region, 0, False, set(), lambda i: True)
-    stages.backward(m.items, m.marks, strict)
+    marked_before = [i for i in m.items if m.marks.state.get(i) is stages.HoistState.INVARIANT]
+    assert stages.backward(m.items, m.marks, strict) == marked_before == [add]
     assert m.marks.def_block[add] == m.marks.index  # stamped whatever was there
     assert not candidate(m, "add.u32")
     m = marked("add.u32 %r10, %r3, 7;", upto=3)
@@ -445,9 +494,9 @@ def test_backward_takes_false_marks_back_and_counts():
 @pytest.mark.seed("LIC-20")
 def test_stage_4_says_what_stood_in_the_way():
     m = marked("ld.global.u32 %r10, [%rd1]; st.global.u32 [%rd2], %r2;", upto=3)
-    assert stages.propagate(m.items, m.marks, m.scope) & 1
+    assert stages.propagate(m.items, m.marks, m.scope) == 1 | 2  # the branch is of the other kind
     m = marked("add.u32 %r10, %r3, 7;", upto=3)
-    assert not stages.propagate(m.items, m.marks, m.scope) & 1
+    assert stages.propagate(m.items, m.marks, m.scope) == 2
 
 
 @pytest.mark.seed("LIC-25")
@@ -489,6 +538,8 @@ def test_score_and_penalty():
     fast, slow = profit(one, scoreboard=True)[0], profit(one, scoreboard=True, cycles=4.5)[0]
     assert (fast.score, fast.penalty) == (2, 1)
     assert (slow.score, slow.penalty) == (2, 2)
+    pair = profit("ld.global.v2.u32 {%r10, %r11}, [%rd1];", cycles=5.0)[0]
+    assert (pair.score, pair.penalty) == (1, 4)  # for each result
     assert profit(one, scoreboard=True, safe=True)[0].score == 6
 
 
@@ -548,6 +599,11 @@ def test_textures_leave_by_their_share():
     few = single(TEX + "add.s32 %r20, %r2, 1; st.shared.u32 [tile], %r20;" * 20)
     run(few)
     assert any(i.form.name == "tex" for i in loop_of(few).header)
+    for high, stays in ((1, True), (0, False)):  # it does not pay; the share alone decides
+        shares = {"HoistTexToInstRatioLow": 0, "HoistTexToInstRatioHigh": high}
+        module = single(TEX + MANY)
+        run(module, **shares)
+        assert any(i.form.name == "tex" for i in loop_of(module).header) == stays
     many = single(TEX)
     run(many)
     assert not any(i.form.name == "tex" for i in loop_of(many).header)
@@ -590,6 +646,13 @@ def test_pressure_keeps_constant_loads():
     rate = "HoistCBORRegPressureLimitApplyRate"
     assert "Hoisted" in names(run(single(body), **{rate: least}))
     assert "Hoisted" not in names(run(single(body), **{rate: least - 1}))
+    loop = loop_of(module)
+    load = next(i for i in loop.header if i.form.space == "const")
+    for percent, leaves in ((20, True), (19, False)):  # 51 of 255 are 20 percent, and may
+        core = licm_core.Core(Context(module, Knobs(policy="documented")), 0, Nest(module["k"]),
+                              lambda header, p=percent: licm_core.CoreKnobs(pressure=p))
+        core.pressures = {loop.header: 51}
+        assert core._takes_const(load, loop) == leaves
 
 
 MANY = "".join(f"xor.b32 %r4, %r4, {k};" for k in range(2, 400))  # nothing pays beside these
@@ -764,6 +827,8 @@ def test_only_the_last_instance_filters_carries():
     for pass_id in (2, 3):
         m, known = sets(body, pass_id)
         assert m.by["add.cc.u32"].results[0] in known
+        m, known = sets("setp.gt.u32 %p8, %r2, 3; selp.b32 %r10, %r3, %r1, %p8;", pass_id)
+        assert (m.by["selp.b32"] in known) == (pass_id == 3)  # it passes over predicates too
 
 
 @pytest.mark.seed("SET-07")

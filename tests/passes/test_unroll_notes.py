@@ -30,11 +30,13 @@ from nvir.assembler.unroll.latch_exit import (
     analyze_iv,
     counted_exit,
     direction,
+    stride_sign,
     validate_iv,
     verify_stride,
     what_is_wrong,
 )
 from nvir.documented.policy import UnrollEntry, entry_guard, rules_of
+from nvir.documented.unroll import steps
 from nvir.documented.unroll.facts import (
     OFFSETS,
     RECORD_SIZE,
@@ -51,6 +53,7 @@ from nvir.documented.unroll.steps import (
     few_fetches,
     is_hot,
     known_factor,
+    predicate_pressure,
     remaining_cost,
     tex_budget,
     unknown_factor,
@@ -298,6 +301,9 @@ def test_frequencies_come_from_pragmas_else_from_counts():
     f = kernel(loop(loop(MAD, 5, "M", "%r6"), 7) + loop(MAD, "%r1", "N", "%r7"))
     runs = {b.name: n for b, n in runs_of(f).items()}
     assert (runs["L"], runs["M"], runs["N"]) == (7, 35, 10)
+    f = kernel(loop(loop(MAD, 1 << 21, "M", "%r6"), 1 << 20) + loop(MAD, 1, "N", "%r7"))
+    runs = {b.name: n for b, n in runs_of(f).items()}
+    assert (runs["L"], runs["M"], runs["N"]) == (1 << 20, 1 << 40, 1)  # no more than 2^40
     f = kernel(loop(MAD, 5, pragma='.pragma "frequency 4000";'))
     assert {b.name: n for b, n in runs_of(f).items()}["L"] == 4000
 
@@ -316,6 +322,12 @@ def test_the_body_record_counts_a_body_made_by_hand():
     assert (r.cross_edges, r.branches, r.single_exit_reg) == (False, 0, True)
     assert r.killed == 4  # the variable, the pointer, two sums
     assert r.foldable == 2  # the shift and the constant load
+    f = kernel(loop("prefetch.global.L2 [%rd2];"))
+    assert scan(natural_loops(f)[0]).memory == 0  # it has an address, and neither reads nor writes
+    for change, single in (("", True), ("setp.eq.u32 %p3, %r3, 9;", False)):
+        f = kernel("setp.eq.u32 %p3, %r4, 9;" + loop(MAD + change, test="lt.and.s32").replace(
+            "%r2, %r1; @", "%r2, %r1, %p3; @"))
+        assert scan(natural_loops(f)[0]).single_exit_reg is single  # of three operands
     call = "{ .param .b32 a; st.param.b32 [a], %r2; call.uni inner, (a); }\n"
     f = kernel(loop(call + call))
     assert scan(natural_loops(f)[0]).call_weight == 18
@@ -416,11 +428,13 @@ def test_outer_loops_need_fetches_where_the_knob_is_off():
     ("T", "cost", "factor"),
     [(1, 199, 1), (1, 200, 4), (2, 99, 2), (2, 100, 2), (2, 150, 2), (3, 1, 0), (64, 1, 0)],
 )
-def test_known_counts_literally(T, cost, factor):
+def test_known_counts_literally(T, cost, factor, monkeypatch):
     """Path A up to 2 iterations: T copies below 200/T, else 4/T. Path B: no factor."""
     assert known_factor(T, cost, Rules()) == factor
     assert known_factor(1, 100, Rules(full_limit=100)) == 4
     assert known_factor(1, 99, Rules(full_limit=100)) == 1
+    monkeypatch.setattr(steps, "SMALL_COUNT", 3)  # 4 / 2 is 2: the limit's share shows at 3
+    assert [known_factor(3, cost, Rules(full_limit=100)) for cost in (32, 33)] == [3, 1]
 
 
 @pytest.mark.seed("UNR-20", "UNR-21", "KNB-30", "KNB-38", "GAP-18", "GAP-19")
@@ -626,6 +640,23 @@ def test_a_good_exit_has_kind_stride_and_count():
 
 
 @pytest.mark.seed("UNR-29", "UNR-36")
+def test_the_latch_and_its_test_are_looked_at_first():
+    (x,) = natural_loops(kernel("L:\n" + MAD + "@%p3 bra X; add.s32 %r3, %r3, 1; bra L;\nX:"))
+    assert analyze_iv(x) == (UnrollCode.INDIRECT_EXIT, UnrollCode.INDIRECT_EXIT.text)
+    text = loop(MAD).replace("lt.s32", "ge.s32").replace("@", "not.pred %p2, %p1; @")
+    (x,) = natural_loops(kernel(text.replace("@%p1", "@%p2")))
+    found = analyze_iv(x)
+    assert (found.variable.step, found.test.form.spelling) == (1, "setp.ge.s32")
+    trip = trip_count(x)
+    assert stride_sign(found, trip, x) == 1
+    irregular = UnrollCode.IRREGULAR, "the exit test is not of the variable and its bound"
+    assert stride_sign(found, None, x) == irregular
+    other = attrs.evolve(trip.variable, phi=None)
+    for change in ({"exit": x.header.preds[0]}, {"variable": other}):
+        assert stride_sign(found, attrs.evolve(trip, **change), x) == irregular
+
+
+@pytest.mark.seed("UNR-29", "UNR-36")
 def test_floats_count_where_asked():
     text = "mov.f32 %f3, 0f00000000;\nL:\n" + MAD + "add.f32 %f3, %f3, 0f3F800000; " \
         "setp.lt.f32 %p1, %f3, %f1; @%p1 bra L;\n"
@@ -655,7 +686,8 @@ def test_direction_classes(compare, kind):
         (SIGNED, -(2**31), 2, 32, True), (SIGNED, -(2**31), 3, 32, False),
         (UNSIGNED, 2**31, 2, 32, True), (UNSIGNED, 2**31, 3, 32, False),
         (POINTER, 2**62, 4, 64, True), (POINTER, 2**62, 5, 64, False),
-        (FLOAT, 1.5, 4, 32, True), (FLOAT, 1e308, 4, 64, False), (SIGNED, 0, 4, 32, False),
+        (FLOAT, 1.5, 4, 32, True), (FLOAT, 1e308, 4, 64, False),
+        (FLOAT, 1e308, 2, 64, True), (SIGNED, 0, 4, 32, False),
     ],
 )
 def test_strides_must_not_overflow(kind, stride, factor, bits, fits):
@@ -737,6 +769,9 @@ def test_predicates_are_held_to_their_share():
     assert verdict(make + loop(use), preg_percent=100).action == "partial"
     make, use = make.split("\n", 2)[2], use.split("\n", 2)[2]
     assert verdict(make + loop(use)).action == "partial"
+    assert predicate_pressure(7, Rules(preg_percent=100), False) == ""  # as many as may be
+    assert predicate_pressure(7, Rules(preg_percent=99), False) == "7 of 7 predicates are live"
+    assert predicate_pressure(7, Rules(preg_percent=99), True) == ""
 
 
 @pytest.mark.seed("KNB-48")

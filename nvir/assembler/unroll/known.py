@@ -47,7 +47,7 @@ class Known:
     """Whether a value is known once the loop's induction variables are."""
 
     def __init__(
-        self, counted: Counted, arch: int, dead: AbstractSet[Instruction] = frozenset()
+        self, counted: Counted, arch: int = 0, dead: AbstractSet[Instruction] = frozenset()
     ) -> None:
         self._shared = arch < HOPPER
         self._header = counted.loop.header

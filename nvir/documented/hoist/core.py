@@ -213,8 +213,8 @@ class Core:
 
     def _waiting(self, loop: Loop) -> Fraction:
         """The share of a loop's instructions, in percent, that a scoreboard guards."""
-        forms = [i.form for b in loop.blocks for i in b if not (i.form.is_phi or i.form.op.pseudo)]
-        return Fraction(100 * sum(self.of.scoreboard(f) for f in forms), len(forms) or 1)
+        forms = [i.form for b in loop.blocks for i in b if not i.form.op.pseudo]
+        return Fraction(100 * sum(self.of.scoreboard(f) for f in forms), len(forms))
 
     def _texture(self, region: HoistRegion) -> str:
         fetches = region.fetches

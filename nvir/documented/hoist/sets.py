@@ -43,8 +43,7 @@ class ValueSet:
         return str(shown([v for v in self.numbers if v in self]))
 
     def __contains__(self, v: Value) -> bool:
-        n = self.numbers.get(v)
-        return n is not None and bool(self.bits >> n & 1)
+        return bool(self.bits >> self.numbers.get(v, len(self.numbers)) & 1)
 
     def add(self, v: Value) -> bool:
         """Insert; whether it was not there."""

@@ -90,9 +90,10 @@ class Marks:
 
 
 def home(v: Value) -> int:
-    """The number of the block that a value is made in, OUTSIDE for none."""
-    d = v.definer
-    return OUTSIDE if d is None or d.block is None else d.block.rpo_index
+    """The number of the block that a register is made in."""
+    assert v.definer is not None
+    assert v.definer.block is not None
+    return v.definer.block.rpo_index
 
 
 def is_register(v: Value) -> bool:
@@ -170,7 +171,7 @@ def forward(
     uses, state, def_block = marks.use_count, marks.state, marks.def_block
     marked = []
     for i in items:
-        registers = [v for v in i._operands if v.__class__ is Instruction or is_register(v)]
+        registers = [v for v in i._operands if is_register(v)]
         for v in registers:
             uses[v] = 0
         invariant = True
@@ -292,7 +293,7 @@ def profit(
             penalty += each * len(i.results)
     header, body = counts
     if pass_id == 0:
-        copies = 0 if move == 1 else sum(is_copy(i.form) for i in items)
+        copies = sum(is_copy(i.form) for i in items)
         size = len(items) - copies + move * copies
     else:
         size = Fraction(body, tables.BODY_SHARE.value) + header
@@ -309,7 +310,7 @@ def count(items: Iterable[Instruction], noop: Callable[[Form], bool]) -> int:
         n = known.get(f)
         if n is None:
             row = tables.COUNT_NOOP if noop(f) else tables.COUNT_REAL
-            n = known[f] = 0 if f.is_phi or f.op.pseudo else row.value
+            n = known[f] = 0 if f.op.pseudo else row.value
         total += n
     return total
 
@@ -370,18 +371,17 @@ def calls(loop: Loop) -> list[tuple[Block, Mode]]:
     lost), last the deepest latch."""
     out = [(loop.header, Mode.HEADER)]
     last = loop.latches[-1]
-    if len(loop.blocks) > 1:
-        heads = {x.header for x in loop.children}
-        deeper = {b for x in loop.children for b in x.blocks} - heads
-        for b in loop.blocks:
-            if b is loop.header or b is last or b in deeper:
-                continue
-            if b in loop.latches:
-                mode = Mode.LATCH
-            else:
-                passed = all(b.dominates(x) for x in loop.latches)
-                mode = Mode.DOMINATED if passed else Mode.NOT_DOMINATED
-            out.append((b, mode))
+    heads = {x.header for x in loop.children}
+    deeper = {b for x in loop.children for b in x.blocks} - heads
+    for b in loop.blocks:
+        if b is loop.header or b is last or b in deeper:
+            continue
+        if b in loop.latches:
+            mode = Mode.LATCH
+        else:
+            passed = all(b.dominates(x) for x in loop.latches)
+            mode = Mode.DOMINATED if passed else Mode.NOT_DOMINATED
+        out.append((b, mode))
     out.append((last, Mode.LATCH))
     return out
 
@@ -396,4 +396,4 @@ def nested_allowed(
 
 
 def is_copy(form: Form) -> bool:
-    return form.name == "mov" or form.op.pseudo or form.is_phi
+    return form.name == "mov" or form.op.pseudo

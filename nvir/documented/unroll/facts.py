@@ -90,7 +90,7 @@ RECORD_SIZE = 68  # bytes
 
 @step("UNR-12", "ScanLoopBody", "loop")
 def scan_body(
-    loop: Loop, nounroll: Container[Block], trip: TripCount | None, arch: int = 80
+    loop: Loop, nounroll: Container[Block], trip: TripCount | None
 ) -> BodyRecord:
     """The record of a loop, by the scanner's three passes; `nounroll` blocks must not be copied.
 
@@ -99,7 +99,7 @@ def scan_body(
     """
     r = BodyRecord()
     scan_header(r, loop)
-    scan_forward(r, loop, Counted(loop, trip), arch)
+    scan_forward(r, loop, Counted(loop, trip))
     scan_backward(r, loop, nounroll)
     return r
 
@@ -121,10 +121,10 @@ def scan_header(r: BodyRecord, loop: Loop) -> str:
 
 
 @step("UNR-54", "forward")
-def scan_forward(r: BodyRecord, loop: Loop, counted: Counted, arch: int) -> str:
+def scan_forward(r: BodyRecord, loop: Loop, counted: Counted) -> str:
     """Instruction by instruction: sizes, memory, calls, what folds. Asks nothing of folding where
     the loop has no induction variable that could become a constant."""
-    known, control = Known(counted, arch), loop_control(counted)
+    known, control = Known(counted), loop_control(counted)
     foldable = counted.trip is not None
     for block in loop.blocks:
         for i in block:

@@ -22,6 +22,7 @@ Nothing is transformed here.
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 
 import attrs
 
@@ -431,7 +432,7 @@ class _Flow:
 
         if len(loop.blocks) > 1 and not rules.multi_block:
             return reject(UnrollCode.OTHER, "O", "knob UnrollMultiBlockLoops is off")
-        used = max(self.predicates.get(b, 0) for b in loop.blocks)
+        used = max(self.predicates[b] for b in loop.blocks)
         full = predicate_pressure(used, rules, forced)
         if full:
             return reject(UnrollCode.OTHER, "O", full)
@@ -459,10 +460,10 @@ class _Flow:
     def predicates(self) -> dict[Block, int]:
         """Most predicates that are live at an instruction of each block."""
         pressure = register_pressure(self.function, Analyses.of(self.function).liveness)
-        most: dict[Block, int] = {}
+        most: dict[Block, int] = defaultdict(int)
         for i, n in zip(pressure.instructions, pressure.predicates, strict=True):
-            if n and i.block is not None:
-                most[i.block] = max(n, most.get(i.block, 0))
+            if i.block is not None:
+                most[i.block] = max(n, most[i.block])
         return most
 
     @functools.cached_property

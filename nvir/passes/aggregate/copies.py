@@ -46,8 +46,8 @@ class Request:
     to_align: int
     source_align: int
     volatile: bool
-    label: str = "memmove"  # in the names of addresses
-    comma: bool = True
+    label: str  # in the names of addresses
+    comma: bool
 
 
 @attrs.frozen
@@ -164,7 +164,7 @@ class _CopyWriter:
         if plan.size is not None:
             out = [_Segment(plan.unit, const(I64, plan.count or 0))]
             if plan.tail:
-                out.append(_Segment(1, pieces=plan.tail))
+                out.append(_Segment(plan.unit, pieces=plan.tail))
             return out
         n = self.r.length
         if n.type.bits != 64:

@@ -67,7 +67,7 @@ class CopyPlan:
         at = self.size // self.unit * self.unit
         out = []
         for n in (8, 4, 2, 1):
-            if n < self.unit and self.size - at >= n:
+            if self.size - at >= n:
                 out.append((at, n))
                 at += n
         return tuple(out)

@@ -346,21 +346,18 @@ class _Splitter:
     @step("STR-16", "copies", "block")
     def find_copies(self, block: Block) -> None:
         """Loads whose only use is a store in the same block, with no write between."""
-        epoch = 0
-        loads: dict[Instruction, int] = {}
+        loads: set[Instruction] = set()
         for i in block:
             form = i.form
             if form.name == "load" and is_aggregate(i.type) and form.spelling == "load":
                 if i.use_count == 1:
-                    loads[i] = epoch
+                    loads.add(i)
                 continue
             v = i.operands[0] if form.spelling == "store" else None
-            if isinstance(v, Instruction) and v in loads and (
-                loads[v] == epoch or self.limits.unchecked
-            ):
+            if isinstance(v, Instruction) and v in loads:
                 self.copies[v] = i
-            if form.writes or form.sync:
-                epoch += 1
+            if (form.writes or form.sync) and not self.limits.unchecked:
+                loads.clear()
 
     def copy(self, load: Instruction, store: Instruction) -> None:
         """Move the bytes where the store stands."""
