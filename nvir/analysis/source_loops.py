@@ -23,6 +23,7 @@ from collections.abc import Callable, Hashable, Sequence
 import attrs
 
 from nvir.analysis.induction import induction_variables, trip_count
+from nvir.ir import Form, OpKind
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
@@ -89,6 +90,8 @@ def source_loops(loops: Sequence[Loop], places: Places) -> list[SourceLoop]:
     at: dict[Hashable, tuple[Place, ...]] = {}
     for loop in loops:
         found, col = _statement(loop, places)
+        if any(loop.header in x.members for x in groups.get((found, col), ())):
+            found = ()  # of a function without places of its own that is inlined there
         key: Hashable = (found, col) if found else loop
         if not found and (before := _main_of(loop, groups)) is not None:
             key = before
@@ -98,9 +101,11 @@ def source_loops(loops: Sequence[Loop], places: Places) -> list[SourceLoop]:
 
 
 def _statement(loop: Loop, places: Places) -> tuple[tuple[Place, ...], int]:
-    """Where the statement of a loop stands, and its column: the place of a branch back."""
-    for latch in loop.latches:
-        branch = latch.terminator
+    """Where the statement of a loop stands, and its column: the place of a branch back, or of the
+    way out where a latch falls through to the header."""
+    falls = [b for b in own_blocks(loop) if _leaves(b, loop)] if len(loop.latches) == 1 else []
+    for b in (*loop.latches, *(falls if len(falls) == 1 else ())):
+        branch = b.terminator
         if branch is not None and branch.loc is not None and branch.loc.line:
             return tuple(places(branch)), branch.loc.col
     return (), 0
@@ -129,9 +134,14 @@ def _signature(blocks: Sequence[Block], places: bool) -> Signature:
             loc = i.loc if places else None
             if f.op.pseudo or f.is_phi or f.terminator or (loc is not None and not loc.line):
                 continue
-            heavy = f.reads or f.writes or (f.type is not None and f.type.is_float)
-            (strong if heavy else weak)[loc, f.name, f.type, f.space] += 1
+            (strong if _heavy(f) else weak)[loc, f.name, f.type, f.space] += 1
     return strong or weak
+
+
+def _heavy(f: Form) -> bool:
+    """On memory or floating point; a constant that all copies take stands once."""
+    return f.reads or f.writes or (
+        f.type is not None and f.type.is_float and f.op.kind is not OpKind.COPY)
 
 
 def _main_of(loop: Loop, groups: dict[Hashable, list[Loop]]) -> Hashable | None:
@@ -170,6 +180,9 @@ def _grouped(places: tuple[Place, ...], group: list[Loop]) -> SourceLoop:
     found = [signature(x) for x in group]
     least = min(range(len(group)), key=lambda k: sum(found[k].values()))
     copies = [_ratio(s, found[least])[0] for s in found]
+    heavy = any(_heavy(i.form) for b in own_blocks(group[least]) for i in b)
+    if not heavy and _stride(group[least]) == 1:  # sums of integers are folded
+        copies = [_stride(x) or n for x, n in zip(group, copies, strict=True)]
     if max(copies) == 1:
         n = _copies(group[least], found[least], len(group))
         copies = [n] * len(group)
@@ -182,6 +195,9 @@ def _grouped(places: tuple[Place, ...], group: list[Loop]) -> SourceLoop:
 
 def _copies(loop: Loop, found: Signature, versions: int) -> int:
     """How often the body stands in a loop that has nothing to compare it with."""
+    tests = _tests(loop)
+    if tests > 1 and all(c % tests == 0 for c in found.values()):
+        return tests
     stride = _stride(loop)
     if stride == 1:
         return 1
@@ -196,6 +212,17 @@ def _copies(loop: Loop, found: Signature, versions: int) -> int:
         if stride % n == 0 and agree >= AGREEING * len(found):
             return n
     return 1
+
+
+def _leaves(block: Block, loop: Loop) -> bool:
+    return any(x not in loop.members for x in block.succs)
+
+
+def _tests(loop: Loop) -> int:
+    """How often the loop's own test stands in it: ways out at the place of the branch back."""
+    out = [b.terminator.loc for b in own_blocks(loop) if b.terminator and _leaves(b, loop)]
+    last = [b.terminator.loc for b in loop.latches if b.terminator and b.terminator.loc]
+    return max((out.count(x) for x in last), default=1)
 
 
 def _around(loop: Loop) -> Signature:

@@ -25,6 +25,9 @@ _COUNTED = re.compile(
     r"\(\s*(?:(?:const|unsigned|signed|long|short|auto|int|char|size_t|u?int\d+_t)\s+)*(\w+)\s*=\s*"
     r"(-?\d+)\s*;\s*\1\s*(<=?)\s*(-?\d+)\s*;\s*(?:\+\+\s*\1|\1\s*\+\+)\s*\)$"
 )
+_ASKS = re.compile(
+    r"(?:#\s*pragma\s+|_Pragma\s*\(\s*\")(?:GCC\s+)?(unroll|nounroll)\b[ \t(]*([^\s()\"]*)[\s\")]*$"
+)
 _PAIRS = {"(": ")", "{": "}"}
 Calls = tuple[Place, ...]
 
@@ -32,11 +35,12 @@ Calls = tuple[Place, ...]
 @attrs.frozen
 class LoopStatement:
     """A loop's lines: of its head, where the test stands, and of its body; `trips` where the head
-    counts from one literal to another."""
+    counts from one literal to another; `unroll` the argument of the `#pragma unroll` before it."""
 
     head: range
     body: range
     trips: int | None = None
+    unroll: str | None = None
 
 
 @attrs.frozen
@@ -49,7 +53,8 @@ class Straight:
 
 def statements(lines: Sequence[str]) -> list[LoopStatement]:
     """The loops that a C++ source has, in the order of their heads."""
-    text = _QUIET.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), "\n".join(lines))
+    raw = "\n".join(lines)
+    text = _QUIET.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), raw)
     out = []
     for m in _HEAD.finditer(text):
         inside = _closed(text, m.end()) if m[1] else m.end()
@@ -65,7 +70,10 @@ def statements(lines: Sequence[str]) -> list[LoopStatement]:
             trips = int(counted[4]) - int(counted[2]) + (counted[3] == "<=")
         begins = inside + len(text[inside:]) - len(text[inside:].lstrip(" \t\n{"))
         body = range(text.count("\n", 0, begins) + 1, text.count("\n", 0, end) + 2)
-        out.append(LoopStatement(range(first, last + 1), body, trips))
+        before = slice(max(m.start() - 200, 0), m.start())
+        asks = _ASKS.search(text[before]) or _ASKS.search(raw[before])
+        unroll = asks and ("1" if asks[1] == "nounroll" else asks[2])
+        out.append(LoopStatement(range(first, last + 1), body, trips, unroll))
     return out
 
 

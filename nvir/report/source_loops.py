@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from nvir.analysis.source_loops import SourceLoop, source_loops
-from nvir.analysis.straight import straight_loops
+from nvir.analysis.straight import statements, straight_loops
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.ir.loops import Loop
 from nvir.report.places import SourceLines, source_text
@@ -85,7 +85,12 @@ def of_function(
     found = source_loops(facts.loops, source.numbers)
     gone = straight_loops(facts.function, facts.loops, [g.places for g in found], source.numbers,
                           texts)
-    return tuple(_told(g, source, facts.unroll, front_end) for g in found) + tuple(
+    asked = {(n, line): s.unroll for n, lines in texts.items() for s in statements(lines)
+             for line in s.head if s.unroll is not None}
+    return tuple(
+        _told(g, source, facts.unroll, front_end, asked.get(g.places[0]) if g.places else None)
+        for g in found
+    ) + tuple(
         SourceLoopReport(
             tuple((source.file(f), n) for f, n in x.places), x.copies, {}, {},
             f"{front_end} unrolled it fully: {x.copies} copies of its body, no loop is left", "",
@@ -94,7 +99,8 @@ def of_function(
 
 
 def _told(
-    g: SourceLoop, source: SourceLines, unroll: Mapping[str, UnrollDecision], front_end: str
+    g: SourceLoop, source: SourceLines, unroll: Mapping[str, UnrollDecision], front_end: str,
+    pragma: str | None,
 ) -> SourceLoopReport:
     g = attrs.evolve(g, parts=tuple(sorted(g.parts, key=lambda p: -p.copies)))  # as it is told
     decided = {p.loop.header.name: unroll.get(p.loop.header.name) for p in g.parts}
@@ -103,13 +109,15 @@ def _told(
         {p.loop.header.name: p.role for p in g.parts},
         {name: "full" if d is not None and d.action == "full" else d.factor if d else None
          for name, d in decided.items()},
-        _front_end(g, front_end), _assembler(g, decided, front_end),
+        _front_end(g, front_end, pragma), _assembler(g, decided, front_end),
     )
 
 
-def _front_end(g: SourceLoop, name: str) -> str:
-    """What the front end did; "" of a loop that it left as it is."""
-    asked = f", as `#pragma unroll {g.copies}` asks" if g.nounroll and name == "nvcc" else ""
+def _front_end(g: SourceLoop, name: str, pragma: str | None) -> str:
+    """What the front end did; "" of a loop that it left as it is. nvcc marks each loop that it has
+    dealt with, so only the source says what its `pragma` asked for."""
+    here = pragma and (not pragma.isdigit() or int(pragma) == g.copies)
+    asked = f", as `#pragma unroll {pragma}` asks" if here else ""
     by_role: dict[str, list[Loop]] = {}
     for p in g.parts:
         by_role.setdefault(p.role, []).append(p.loop)
@@ -122,7 +130,7 @@ def _front_end(g: SourceLoop, name: str) -> str:
         return f"{name} unrolled it by {g.copies} ({parts}{rest}){asked}"
     if len(g.parts) > 1:
         return f"{name} made {len(g.parts)} loops of it ({parts})"
-    return f"{name} marks it nounroll{asked}" if asked else ""
+    return f"{name} marks it nounroll{asked}" if g.nounroll and name == "nvcc" else ""
 
 
 _ROLES = {"whole": "loop", "main": "main loop", "remainder": "remainder", "version": "version"}

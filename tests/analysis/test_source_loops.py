@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from corpus import EXAMPLES
 
@@ -83,6 +85,42 @@ def test_with_an_unknown_count_the_remainder_may_be_straight(behind: int, factor
     rest = ".loc 1 21 5\n" + "ld.global.f32 %f2, [%rd1]; add.f32 %f1, %f1, %f2;\n" * behind
     (found,) = groups(body("A", 4, "%r1", 4, 20) + rest)
     assert found.copies == factor
+
+
+def test_a_constant_that_the_copies_share_and_tests_between_them() -> None:
+    text = body("A", 4, "%r1", 4, 20, rest=False)
+    (found,) = groups(text.replace("ld.global", "mov.f32 %f3, 0f3F800000; ld.global", 1))
+    assert found.copies == 4
+    test = ".loc 1 20 3\nsetp.gt.u32 %p2, %r1, %r2; @%p2 bra X;\n.loc 1 21 5\n"
+    half = "ld.global.f32 %f2, [%rd1]; add.f32 %f1, %f1, %f2;\n"
+    end = ".loc 1 20 3\nadd.s32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, %r2; @%p1 bra A;\n"
+    (found,) = groups(f"A:\n.loc 1 21 5\n{half}{test}{half}{end}X:\n")
+    assert found.copies == 2
+    assert groups(f"A:\n.loc 1 21 5\n{half}{end}X:\n")[0].copies == 1
+
+
+def test_sums_of_integers_are_counted_by_the_steps() -> None:
+    main = ".loc 1 20 3\nA: add.s32 %r3, %r3, %r1; add.s32 %r3, %r3, %r1; add.s32 %r1, %r1, 4;\n"
+    end = "setp.lt.s32 %p1, %r1, %r2; @%p1 bra {};\n"
+    rest = "B: add.s32 %r3, %r3, %r1; add.s32 %r1, %r1, 1;\n"
+    (found,) = groups(main + end.format("A") + rest + end.format("B"))
+    assert roles([found]) == [[("A", 4, "main"), ("B", 1, "remainder")]]
+
+
+def test_a_loop_within_is_no_version() -> None:
+    inner = body("B", 1, "%r3", 1, 20)
+    text = f"A: mov.u32 %r3, 0;\n{inner}.loc 1 20 3\nadd.s32 %r1, %r1, 1;\n"
+    text += "setp.lt.u32 %p1, %r1, %r2; @%p1 bra A;\n"
+    assert [len(g.parts) for g in groups(text)] == [1, 1]
+
+
+def test_only_the_source_says_what_a_pragma_asked_for(tmp_path: Path) -> None:
+    module = nvir.read_ptx(f"{HEAD}{body('A', 1, '%r1', 1, 2, 'nounroll')}ret; }}\n")
+    for source, said in (("", ""), ("#pragma unroll 1", ", as `#pragma unroll 1` asks"),
+                         ("#pragma unroll 4", ""), ("// #pragma unroll 1", "")):
+        (tmp_path / "k.cu").write_text(f"{source}\nfor (int i = 0; i < n; ++i)\n s += a[i];\n")
+        (told,) = report(module, source_root=[tmp_path]).functions[0].source_loops
+        assert told.front_end == f"nvcc marks it nounroll{said}"
 
 
 def test_two_versions_of_a_loop() -> None:
