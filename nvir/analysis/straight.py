@@ -26,7 +26,8 @@ _COUNTED = re.compile(
     r"(-?\d+)\s*;\s*\1\s*(<=?)\s*(-?\d+)\s*;\s*(?:\+\+\s*\1|\1\s*\+\+)\s*\)$"
 )
 _ASKS = re.compile(
-    r"(?:#\s*pragma\s+|_Pragma\s*\(\s*\")(?:GCC\s+)?(unroll|nounroll)\b[ \t(]*([^\s()\"]*)[\s\")]*$"
+    r"(?:#\s*pragma\s+|\b_Pragma\s*\(\s*\")(?:GCC\s+)?(unroll|nounroll)\b"
+    r"[ \t(]*([^\s()\"]*)[\s\")]*$"
 )
 _PAIRS = {"(": ")", "{": "}"}
 Calls = tuple[Place, ...]
@@ -71,7 +72,7 @@ def statements(lines: Sequence[str]) -> list[LoopStatement]:
         begins = inside + len(text[inside:]) - len(text[inside:].lstrip(" \t\n{"))
         body = range(text.count("\n", 0, begins) + 1, text.count("\n", 0, end) + 2)
         before = slice(max(m.start() - 200, 0), m.start())
-        asks = _ASKS.search(text[before]) or _ASKS.search(raw[before])
+        asks = _ASKS.search((raw if "_Pragma" in text[before] else text)[before])
         unroll = asks and ("1" if asks[1] == "nounroll" else asks[2])
         out.append(LoopStatement(range(first, last + 1), body, trips, unroll))
     return out
