@@ -84,6 +84,7 @@ def test_the_special_intrinsics_bypass_the_abi():
     state = emitted(b.unit(other, b.kernel("k", "int *out", b.assign(
         out[0], b.call("warp_thing", 3)))))
     assert "classify" in state.events
+    assert state.events[-1] == "return"
 
 
 @pytest.mark.seed("CAL-17")

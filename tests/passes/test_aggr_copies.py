@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import nvir
@@ -128,6 +128,8 @@ def test_the_selected_code_moves_the_same_bytes(align):
 
 
 @settings(max_examples=25, deadline=None)
+@example(4, 4, 7, True, False)  # one element
+@example(3, 4, 7, True, False)  # none
 @given(st.integers(0, 200), st.sampled_from(ALIGNS), st.integers(0, 255), st.booleans(),
        st.booleans())
 def test_fills(size, align, byte, known_size, known_byte):

@@ -703,13 +703,14 @@ def split_alone(text: str, limits: SplitLimits | None = None):
     ("ptr %p", "%v = load {i32, i8}, ptr %p\n  ret void", True),
 ])
 def test_whether_there_is_anything_to_split(params, text, splits):
-    made, f, _ = split_alone(f"""define void @f({params}) {{
+    made, f, ctx = split_alone(f"""define void @f({params}) {{
 entry:
   {text}
 }}
 declare void @h({{i32, i8}})
 declare {{i32, i8}} @g()""")
     assert made is splits
+    assert params != "ptr %p" or not split_values(f, SplitLimits(), ctx)  # it was taken apart
     assert f.cfg_state == "fresh" or not splits
 
 

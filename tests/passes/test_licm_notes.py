@@ -252,6 +252,7 @@ def test_nested_hoisting_needs_every_condition():
     for change in ({"allowed": False}, {"simple": False}, {"body": 1}, {"preds": 2}, {"body": 10}):
         assert not stages.nested_allowed(**{**good, **change})
     assert stages.nested_allowed(**{**good, "body": 10, "ratio": 0})
+    assert stages.nested_allowed(**{**good, "body": 2})
 
 
 @pytest.mark.parametrize("off", [{"multi-depth-hoist": False}, {"DisableNestedHoist": True}])
@@ -398,6 +399,7 @@ def test_forward_looks_at_every_result_of_an_operation_of_several():
     m = marked("ld.global.v2.u32 {%r11, %r12}, [%rd1]; st.global.u32 [%rd1], %r2;"
                "xor.b32 %r10, %r12, 7;", upto=2)
     assert not candidate(m, "xor.b32")
+    assert not candidate(m, "ld.global.v2.u32")
 
 
 @pytest.mark.seed("LIC-16")
@@ -426,8 +428,9 @@ def test_stages_4_and_5_take_a_mark_once_stage_3_has_counted_it():
     stages.propagate(m.items, m.marks, m.scope)
     assert m.marks.counted(second)
     unread = marked("add.u32 %r11, %r3, 7; mul.lo.u32 %r12, %r11, %r1;", used="%r3")
-    for each in (m, unread):  # once, whether the block reads the result or not
-        assert each.marks.use_count[each.by["mul.lo.u32"]] == 1
+    lone = marked("add.u32 %r11, %r3, 7;", used="%r3")
+    for each, name in ((m, "mul.lo.u32"), (unread, "mul.lo.u32"), (lone, "add.u32")):
+        assert each.marks.use_count[each.by[name]] == 1  # whether the block reads it or not
     assert stages.profit(m.items, m.marks, 0, Fraction(10), True, (60, 90), of).score == 3
     bare = marked(CHAIN, upto=1)  # without stage 2 there is nothing to begin a chain from
     stages.propagate(bare.items, bare.marks, bare.scope)
@@ -494,9 +497,11 @@ def test_backward_takes_false_marks_back_and_counts():
 @pytest.mark.seed("LIC-20")
 def test_stage_4_says_what_stood_in_the_way():
     m = marked("ld.global.u32 %r10, [%rd1]; st.global.u32 [%rd2], %r2;", upto=3)
-    assert stages.propagate(m.items, m.marks, m.scope) == 1 | 2  # the branch is of the other kind
+    assert stages.propagate(m.items, m.marks, m.scope) == 1 | 2  # phis are of the other kind
     m = marked("add.u32 %r10, %r3, 7;", upto=3)
     assert stages.propagate(m.items, m.marks, m.scope) == 2
+    m = marked("add.u32 %r10, %r3, 7; st.global.u32 [%rd2], %r3;", upto=3)
+    assert stages.propagate(m.items, m.marks, m.scope) == 2  # what makes nothing is passed over
 
 
 @pytest.mark.seed("LIC-25")
@@ -674,6 +679,9 @@ def test_scoreboards_keep_constant_loads():
     body = "ld.const.u32 %r10, [table]; xor.b32 %r4, %r4, 2;"  # one of six waits
     assert "Hoisted" in names(run(single(body), HoistCBOHighCostSBInstRatioThreshold=17))
     assert "Hoisted" not in names(run(single(body), HoistCBOHighCostSBInstRatioThreshold=16))
+    seven = "ld.const.u32 %r10, [table]; ld.const.u32 %r11, [table+4]; xor.b32 %r4, %r4, %r11;"
+    assert "Hoisted" in names(run(single(seven), HoistCBOHighCostSBInstRatioThreshold=29))
+    assert "Hoisted" not in names(run(single(seven), HoistCBOHighCostSBInstRatioThreshold=28))
     five = "ld.const.u32 %r10, [table];"  # one of five: a share that is the threshold may leave
     assert "Hoisted" in names(run(single(five), HoistCBOHighCostSBInstRatioThreshold=20))
     assert "Hoisted" not in names(run(single(five), HoistCBOHighCostSBInstRatioThreshold=19))

@@ -324,6 +324,12 @@ def test_the_body_record_counts_a_body_made_by_hand():
     assert r.foldable == 2  # the shift and the constant load
     f = kernel(loop("prefetch.global.L2 [%rd2];"))
     assert scan(natural_loops(f)[0]).memory == 0  # it has an address, and neither reads nor writes
+    (phi, *_) = (found := natural_loops(f)[0]).header.phis
+    was = scan(found).killed
+    outside = next(v for v in phi.operands if v.definer.block is not found.header)
+    for value in (phi, outside):  # itself, or what is made outside: no write
+        phi.set_operands([value if b is found.header else v for v, b in phi.incoming])
+        assert scan(found).killed == was - 1
     for change, single in (("", True), ("setp.eq.u32 %p3, %r3, 9;", False)):
         f = kernel("setp.eq.u32 %p3, %r4, 9;" + loop(MAD + change, test="lt.and.s32").replace(
             "%r2, %r1; @", "%r2, %r1, %p3; @"))
@@ -441,7 +447,8 @@ def test_known_counts_literally(T, cost, factor, monkeypatch):
 @pytest.mark.parametrize(
     ("T", "cost", "factor"),
     [(4, 50, 4), (4, 51, 2), (8, 25, 8), (8, 26, 4), (12, 35, 4), (10, 30, 2), (9, 30, 4),
-     (7, 71, 0), (100, 2, 100), (101, 2, 64), (66, 14, 2), (64, 9, 8)],
+     (7, 71, 0), (100, 2, 100), (101, 2, 64), (66, 14, 2), (64, 9, 8),
+     (48, 5, 16), (64, 4, 32), (96, 4, 32), (128, 2, 64)],
 )
 def test_known_counts_repaired(T, cost, factor):
     """Full up to 200; else the largest power of two within 140, one that divides T first."""
@@ -518,6 +525,8 @@ def test_unknown_counts_are_gated():
     assert verdict(text, inst_limit=20.0).action == "partial"
     assert verdict(loop(MAD * 18), inst_limit=20.0).code is UnrollCode.OTHER
     assert verdict(loop(MAD * 18), inst_limit=20.0, small_body=21).action == "partial"
+    for small, action in ((21, "partial"), (20, "none")):  # 21 instructions
+        assert verdict(loop(MAD * 18), small_body=small, budget=1).action == action
     assert verdict(text, unknown_limit=20).action == "partial"
     assert verdict(text, unknown_limit=19).code is UnrollCode.OTHER
     assert verdict(text, variable_bounds=False).code is UnrollCode.NO_BOUND
@@ -654,6 +663,11 @@ def test_the_latch_and_its_test_are_looked_at_first():
     other = attrs.evolve(trip.variable, phi=None)
     for change in ({"exit": x.header.preds[0]}, {"variable": other}):
         assert stride_sign(found, attrs.evolve(trip, **change), x) == irregular
+    odd = "L:\n@%p3 bra A; add.s32 %r2, %r2, 1;\nA:" + MAD + "setp.lt.s32 %p1, {}; @%p1 bra L;\n"
+    for sides, swapped in (("%r2, %r1", False), ("%r1, %r2", True)):
+        (y,) = natural_loops(kernel("mov.u32 %r2, 0;" + odd.format(sides)))
+        found = analyze_iv(y)
+        assert (found.variable, found.swapped) == (None, swapped)
 
 
 @pytest.mark.seed("UNR-29", "UNR-36")
@@ -714,6 +728,7 @@ def test_factors_above_four_become_multiples_at_one_iteration(factor, T, rounded
 @pytest.mark.seed("UNR-21", "UNR-45", "KNB-30")
 def test_the_evaluator_reduces_the_factor_and_rejects_one():
     assert [within_budget(4, c, 140, None) for c in (35, 36, 46, 47, 70, 71)] == [4, 3, 3, 2, 2, 1]
+    assert within_budget(4, 141, 140, None) == 1
     v = verdict(loop(MAD * 70))  # cost 71
     assert (v.code, v.step) == (UnrollCode.NO_FACTOR, "O")
     assert verdict(loop(MAD * 69)).action == "partial"

@@ -126,7 +126,7 @@ def analyze_iv(loop: Loop) -> Counter | Wrong:
         return UnrollCode.NO_INDUCTION, "the exit depends on no comparison"
     variables = {iv.phi: iv for iv in induction_variables(loop)}
     inside = loop.members
-    sides = [_side(v, loop, variables, inside) for v in test.operands[:2]]
+    sides = [_side(v, loop, variables, inside) for v in test.operands]
     for k, side in enumerate(sides):
         if isinstance(side, InductionVariable):
             return Counter(side, test, test.operands[1 - k], k == 1)

@@ -162,13 +162,16 @@ class _CopyWriter:
         if plan.unrolled:
             return [_Segment(plan.unit, pieces=self.pieces())]
         if plan.size is not None:
-            out = [_Segment(plan.unit, const(I64, plan.count or 0))]
+            assert plan.count is not None
+            out = [_Segment(plan.unit, const(I64, plan.count))]
             if plan.tail:
                 out.append(_Segment(plan.unit, pieces=plan.tail))
             return out
         n = self.r.length
-        if n.type.bits != 64:
-            n = b.zext(n, I64, "count") if n.type.bits < 64 else b.trunc(n, I64, "count")
+        if n.type.bits < 64:
+            n = b.zext(n, I64, "count")
+        elif n.type.bits > 64:
+            n = b.trunc(n, I64, "count")
         self.length = n
         if plan.unit == 1:
             return [_Segment(1, n)]

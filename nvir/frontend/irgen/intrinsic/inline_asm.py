@@ -137,7 +137,7 @@ def text_of(o: AsmOperand) -> str:
         e = e.operand
     if isinstance(e, Name) and isinstance(e.decl, Variable):
         t, e = strip(e.decl.type), e.decl.init
-        if not isinstance(t, Array) or getattr(underlying(t.element), "bits", 0) != 8:
+        if not isinstance(t, Array) or getattr(underlying(t.element), "bits", None) != 8:
             raise IRGenError("the operand of constraint 'C' is no array of char", o.place)
     data = b""
     if isinstance(e, StringLiteral):
