@@ -57,7 +57,7 @@ CROSSED = 3
 )
 @click.option(
     "--thresholds", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-    help="The limits in a file, one a line, # before remarks.",
+    help="More limits, in a file, one a line, # before remarks.",
 )
 @click.option("--junit", "style", flag_value="junit", help="Print JUnit, a case a kernel.")
 @click.option("--github", "style", flag_value="github", help="Print GitHub annotations.")
@@ -107,9 +107,12 @@ def command(
     from nvir.report.real import NOTHING, real_of
 
     with command_line():
-        if fail_on is None:
-            fail_on = DEFAULT if thresholds is None else thresholds.read_text("utf-8", "replace")
-        limits = parse_thresholds(fail_on)
+        if thresholds is not None:
+            fail_on = f"{thresholds.read_text('utf-8', 'replace')}\n{fail_on or ''}"
+        limits = parse_thresholds(DEFAULT if fail_on is None else fail_on)
+    real = {"spills", "stack"}.intersection(t.metric for t in limits)
+    if real and not ask_ptxas:
+        raise click.UsageError(f"a limit on {' and '.join(sorted(real))} needs --ptxas")
     if before == STDIO and after == STDIO:
         raise click.UsageError("only one of the two can be standard input")
     if ask_ptxas and STDIO in (before, after):

@@ -220,7 +220,7 @@ def _same_kind(declared: Type, wanted: ScalarType) -> bool:
 
 
 def _name(v: Value) -> str:
-    return v.name or "a register"
+    return "a register" if isinstance(v, Undef) or not v.name else v.name
 
 
 def _takes(type: ScalarType, v: Constant) -> bool:
@@ -278,7 +278,7 @@ def _mixed_problem(i: Instruction) -> str | None:
             and i.form.op.name in combinations():
         last = i.sources[-1]
         if isinstance(last.type, ScalarType) and last.type.bits not in (0, 32):
-            return f"{last.name} is of type {last.type}, {i.form.spelling} adds f32"
+            return f"{_name(last)} is of type {last.type}, {i.form.spelling} adds f32"
     return None
 
 
@@ -324,7 +324,7 @@ def _problems(i: Instruction, module: Module, function: Function) -> Iterator[tu
     found["literal"] = found.get("literal") or _literal_kind_problem(i)
     fixed = IN_THE_CODE.get(f.op.name, -1)
     if 0 <= fixed < len(i.sources) and not isinstance(i.sources[fixed], Constant):
-        found["literal"] = f"{f.spelling} takes a literal where {i.sources[fixed].name} stands"
+        found["literal"] = f"{f.spelling} takes a literal where {_name(i.sources[fixed])} stands"
     special = _special_problem(i, module)
     if special is not None:
         found[special[0]] = special[1]
@@ -344,7 +344,7 @@ def _address_problem(i: Instruction) -> str | None:
         held = space in ("", "global") and (v.is_tracked or isinstance(v, Undef))
         if held and isinstance(v.type, ScalarType) and v.type.bits < 64:
             memory = space or "generic"
-            return f"{v.name} has {v.type.bits} bits, an address in {memory} memory has 64"
+            return f"{_name(v)} has {v.type.bits} bits, an address in {memory} memory has 64"
     return None
 
 

@@ -16,10 +16,14 @@ import attrs
 from nvir.ir.errors import Diagnostic
 from nvir.ptx.check import check
 
+_RAW = r"\bR\"(?P<mark>[^\s()\\]*)\((?P<raw>.*?)\)(?P=mark)\""
 _ASM = re.compile(
-    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|\basm\b(?:\s+(?:volatile|__volatile__))?\s*\(", re.S
+    rf"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|{_RAW}"
+    r"|\basm\b(?:\s+(?:volatile|__volatile__))?\s*\(", re.S
 )
-_STRING = re.compile(r"\s*(?:/\*.*?\*/\s*|//[^\n]*\n\s*)*\"((?:\\.|[^\"\\\n])*)\"", re.S)
+_BLANK = r"(?:\s|\\\n|/\*.*?\*/|//[^\n]*\n)*+"
+_STRING = re.compile(rf"{_BLANK}(?:\"(?P<text>(?:\\.|[^\"\\\n])*)\"|{_RAW})", re.S)
+_BEHIND = re.compile(rf"{_BLANK}[:)]", re.S)  # the strings of a statement
 _OPERAND = re.compile(r"\s*,?\s*(?:\[\w+\]\s*)?\"([=+]?)([a-zA-Z])\"\s*\(")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _CLASSES = {"h": "b16", "r": "b32", "l": "b64", "q": "b128", "f": "f32", "d": "f64"}
@@ -53,6 +57,8 @@ def asm_statements(text: str, target: str = NEWEST) -> Iterator[AsmStatement]:
     for at in _ASM.finditer(text):
         if at.group().startswith("asm"):
             code, places, end = _string(text, at.end())
+            if _BEHIND.match(text, end) is None:
+                continue  # a macro makes it, or a part of it
             operands = tuple(_operands(text, end))
             made, where = _kernel(code, places, [c for c, _, _ in operands], target)
             start = places[0] if places else at.start()
@@ -77,10 +83,11 @@ def _string(text: str, at: int) -> tuple[str, list[int], int]:
     stands, and where they end."""
     out, places = "", []
     while (m := _STRING.match(text, at)) is not None:
-        k = m.start(1)
-        while k < m.end(1):
+        kind = "raw" if m["text"] is None else "text"
+        k = m.start(kind)
+        while k < m.end(kind):
             places.append(k)
-            escaped = text[k] == "\\"
+            escaped = text[k] == "\\" and kind == "text"
             out += _ESCAPES.get(text[k + 1], text[k + 1]) if escaped else text[k]
             k += 1 + escaped
         at = m.end()
@@ -113,17 +120,19 @@ def _kernel(
     where: dict[int, int] = {}
     k = 0
     while k < len(code):
-        m = re.compile(r"%(%|\d+)").match(code, k)
+        m = re.compile(r"%(%|=|\d+)").match(code, k)
         where[len(out)] = places[k]
         if m is None:
             out += code[k]
-        elif m[1] == "%":
-            out += "%"
+        elif m[1] in "%=":
+            out += {"%": "%", "=": "0"}[m[1]]  # "=": a number that no other statement has
         else:
             n = int(m[1])
             out += f"%asm{n}" if n < len(classes) and classes[n] else "1"
         k = m.end() if m is not None else k + 1
-    return out + ("" if code.rstrip().endswith((";", "}")) else ";") + "\n}\nret;\n}\n", where
+    written = re.sub(r"/\*.*?\*/|//[^\n]*", "", code, flags=re.S).rstrip()
+    end = "" if not written or written.endswith((";", "}")) else ";"
+    return f"{out}{end}\n}}\nret;\n}}\n", where
 
 
 def _placed(d: Diagnostic, text: str, file: str, place: int) -> Diagnostic:

@@ -15,6 +15,7 @@ from nvir.ptx.source import PtxText
 from nvir.ptx.statements import (
     ADDRESS,
     ATOM,
+    MODIFIERS,
     PUNCTUATION,
     SINK,
     SYMBOL_OFFSET,
@@ -170,6 +171,11 @@ class Operands(Names):
     ) -> OperandShape | None:
         """The memo entry for an opcode and punctuation seen first, or None after an error."""
         spelling = m[3]
+        apart = MODIFIERS.match(m[4])
+        if apart is not None:
+            joined = spelling + "".join(apart[0].split())
+            self._instruction(Restated(m, joined, m[4][apart.end() :]))  # type: ignore[arg-type]
+            return None
         raw = "%s".join(parts[::2])
         found = form(spelling, "", guard)
         if found.op.name == "call" or found.is_call:
@@ -272,7 +278,7 @@ class Operands(Names):
 
     def _reread(self, m: re.Match[str], operands: str) -> None:
         """Read a statement again with other operand text; errors keep the old place."""
-        self._instruction(Restated(m, operands))  # type: ignore[arg-type]
+        self._instruction(Restated(m, m[3], operands))  # type: ignore[arg-type]
 
     def _expand_vectors(self, m: re.Match[str], parts: list[str]) -> bool:
         """A vector register as an operand stands for the tuple of its elements."""

@@ -8,6 +8,7 @@ from typing import Any
 from nvir.ir import Form, Location, Type
 from nvir.ptx.literals import constant_expression
 
+MODIFIERS = re.compile(r"(?:\s*\.[A-Za-z]\w*(?:::\w+)*)+")  # behind a blank
 ADDRESS = re.compile(r"((?:^|,)\s*\[[^\]]*\])")
 SYMBOL_OFFSET = re.compile(
     r"(?<![\w%$])([A-Za-z_$%][\w$]*)\s*(?:((?:\+\s*-|[-+])\s*\d+)(?!\w)|\[\s*(\d+)\s*\])"
@@ -92,15 +93,15 @@ class RawFunction:
 
 
 class Restated:
-    """A match whose operand text (group 4) was rewritten."""
+    """A match whose opcode and operand text (groups 3 and 4) were rewritten."""
 
-    __slots__ = ("m", "text")
+    __slots__ = ("groups", "m")
 
-    def __init__(self, m: Any, text: str) -> None:
-        self.m, self.text = m, text
+    def __init__(self, m: Any, opcode: str, text: str) -> None:
+        self.m, self.groups = m, {3: opcode, 4: text}
 
     def __getitem__(self, k: int) -> Any:
-        return self.text if k == 4 else self.m[k]
+        return self.groups.get(k) or self.m[k]
 
     def start(self, k: int) -> int:
         return int(self.m.start(k))

@@ -21,6 +21,7 @@ from typing import Any
 import attrs
 
 from nvir.ir.errors import NvirError
+from nvir.report.findings import annotation
 from nvir.report.model import FunctionReport, LoopReport, ModuleReport
 from nvir.report.names import spoken
 
@@ -290,7 +291,8 @@ def diff_junit(diffs: Sequence[Diff]) -> str:
 def diff_github(diffs: Sequence[Diff]) -> str:
     """A workflow command for each figure beyond a threshold."""
     return "".join(
-        f"::error file={d.after.file},title=nvir diff::{c}\n" for d in diffs for c in d.crossings
+        annotation("error", c, file=d.after.file, title="nvir diff")
+        for d in diffs for c in d.crossings
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
+from urllib.parse import quote
 
 import attrs
 
@@ -13,6 +15,7 @@ from nvir.ptx.check import check
 from nvir.ptx.inline import check_inline
 from nvir.sm.profile import PROFILES
 
+_PROPERTY = "%\r\n:,"  # what is escaped in a property of a workflow command
 Findings = Sequence[tuple[str, Diagnostic]]
 
 
@@ -73,7 +76,7 @@ def as_sarif(file: str, found: Findings) -> str:
             "level": d.severity,
             "message": {"text": d.message},
             "locations": [{"physicalLocation": {
-                "artifactLocation": {"uri": file},
+                "artifactLocation": {"uri": quote(os.fsencode(file))},
                 "region": {"startLine": max(d.line, 1), "startColumn": max(d.col, 1)},
             }}],
         }
@@ -90,9 +93,16 @@ def as_sarif(file: str, found: Findings) -> str:
 
 def as_github(file: str, found: Findings) -> str:
     """Workflow commands that put each finding beside its line of a pull request."""
-    lines = []
-    for code, d in found:
-        text = d.message.replace("%", "%25").replace("\n", "%0A")
-        at = f"file={file},line={max(d.line, 1)},col={max(d.col, 1)},title={code}"
-        lines.append(f"::{d.severity} {at}::{text}\n")
-    return "".join(lines)
+    return "".join(
+        annotation(d.severity, d.message, file=file, line=max(d.line, 1), col=max(d.col, 1),
+                   title=code) for code, d in found
+    )
+
+
+def annotation(severity: str, text: str, **properties: object) -> str:
+    """One workflow command of GitHub, escaped as its toolkit does it."""
+    def escaped(x: object, marks: str = "%\r\n") -> str:
+        return "".join(f"%{ord(c):02X}" if c in marks else c for c in str(x))
+
+    at = ",".join(f"{k}={escaped(v, _PROPERTY)}" for k, v in properties.items())
+    return f"::{severity} {at}::{escaped(text)}\n"

@@ -156,7 +156,7 @@ def _residency(f: FunctionReport) -> list[str]:
     if o is not None:
         by = f", limited by {o.limiter}" if o.limiter else ""
         more = f" ({o.one_more} would give {o.more_blocks})" if o.one_more else ""
-        parts.append(f"{o.blocks_per_sm} blocks/SM of {f.block_size} threads{by}{more}")
+        parts.append(f"{o.blocks} of {f.block_size} threads{by}{more}")
     if f.static_smem:
         parts.append(f"{f.static_smem} bytes shared")
     return parts

@@ -77,6 +77,11 @@ class Occupancy:
         return self.warps_per_sm / self.max_warps_per_sm
 
     @property
+    def blocks(self) -> str:
+        """How many blocks share an SM, as a text."""
+        return f"{self.blocks_per_sm} block{'s' * (self.blocks_per_sm != 1)}/SM"
+
+    @property
     def limiter(self) -> str:
         """The limiters as one text."""
         return ", ".join(self.limiters)

@@ -18,6 +18,7 @@ from nvir.ir.opcodes.form import find_row, form
 from nvir.ir.opcodes.legal import combinations
 from nvir.ir.types import SCALARS
 from nvir.ptx.check import check
+from nvir.ptx.inline import check_inline
 from nvir.toolchain import available, find
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -56,6 +57,11 @@ WRONG = [  # statement, code, part of the message, and a near miss that is right
     ("fma.f32 %r1, %r2, %r3, %r4;", "modifiers", "one of .rn", "fma.rn.f32 %r1, %r2, %r3, %r4;"),
     ("mov.b64 %d2, 1; add.s32 %r1, %d2, %r3;", "types", "%d2 is of type b64",
      "add.s64 %d1, %d2, %d3;"),
+    ("prefetch.local.L2::evict_last [%d1];", "modifiers", "",
+     "prefetch.global.L2::evict_last [%d1];"),
+    ("add /* c */ .rn.s32 %r1, %r2, %r3;", "modifiers", "no .rn",
+     "add /* c */ .s32 %r1, %r2, %r3;"),
+    ("cp.async.wait_group %r1;", "literal", "a register stands", "cp.async.wait_group 1;"),
     ("frob.u32 %r1, %r2;", "unknown-instruction", "frob.u32", "brev.b32 %r1, %r2;"),
 ]
 
@@ -114,6 +120,12 @@ def test_the_command(tmp_path):
     assert sarif["runs"][0]["results"][0]["ruleId"] == "modifiers"
     github = CliRunner().invoke(main, ["check", str(file), "--github"]).output
     assert github.startswith(f"::error file={file},line=8,col=5")
+    odd = tmp_path / "a b,c:%.ptx"
+    odd.write_text(file.read_text())
+    sarif = CliRunner().invoke(main, ["check", str(odd), "--sarif"]).output
+    assert f'"uri": "{tmp_path}/a%20b%2Cc%3A%25.ptx"' in sarif
+    github = CliRunner().invoke(main, ["check", str(odd), "--github"]).output
+    assert github.startswith(f"::error file={tmp_path}/a b%2Cc%3A%25.ptx,line=8")
     file.write_text(file.read_text().replace("mul.s32", "mul.lo.s32"))
     assert CliRunner().invoke(main, ["check", str(file)]).exit_code == 0
 
@@ -215,6 +227,28 @@ def test_assembly_in_a_cuda_source(line, column, part, tmp_path):
     rows = json.loads(run.output)["diagnostics"]
     assert [(r["line"], r["column"]) for r in rows] == ([(5, column)] if column else [])
     assert all(part in r["message"] for r in rows)
+
+
+ODD_ASM = r"""#define ADD "add.s32 %0, %1, 1;"
+__global__ void k(int *p) {
+  int a = 1, b;
+  asm volatile("" ::: "memory");
+  asm volatile("// nothing" ::: "memory");
+  asm volatile(R"(mov.b32 %0, 0; // \
+     LINE)" : "=r"(b));
+  asm volatile(ADD : "=r"(b) : "r"(a));
+  asm volatile("{ " ADD "}" : "=r"(b) : "r"(a));
+  asm volatile("{.reg .pred P;\nL_%=: setp.eq.s32 P, %0, 0; @P bra L_%=; }" :: "r"(a));
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "places"), [("add.s32 %0, %0, 1;", []), ("mul.s32 %0, %0, 1;", [(7, 6)])]
+)
+def test_strings_that_are_empty_raw_or_of_a_macro(line, places):
+    found = check_inline(ODD_ASM.replace("LINE", line), "k.cu")
+    assert [(d.line, d.col) for _, d in found] == places
 
 
 def test_llvm_text_is_checked_as_such(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -104,6 +105,19 @@ def test_loops_are_matched_by_label_then_line_then_order() -> None:
 def test_bad_thresholds_are_named(text: str) -> None:
     with pytest.raises(NvirError):
         parse_thresholds(text)
+
+
+def test_a_file_of_limits_and_those_of_the_command_line_hold_and_real_figures_need_ptxas(
+    tmp_path: Path,
+) -> None:
+    file, k = tmp_path / "limits", str(EXAMPLES / "bfs_vote.sm_80.ptx")
+    file.write_text("instructions=+5%  # here\n")
+    run = CliRunner().invoke(main, ["diff", k, k, "--json", "--thresholds", str(file),
+                                    "--fail-on", "registers=1"])
+    assert json.loads(run.output)["thresholds"] == ["instructions=+5%", "registers=+1"]
+    run = CliRunner().invoke(main, ["diff", k, k, "--fail-on", "spills=0"])
+    assert run.exit_code == 2
+    assert "spills needs --ptxas" in run.output
 
 
 def test_no_thresholds() -> None:

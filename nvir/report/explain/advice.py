@@ -139,7 +139,7 @@ def restrict(
 
 
 def _gain(now: Occupancy, then: Occupancy) -> str:
-    return (f"{then.blocks_per_sm} blocks/SM instead of {now.blocks_per_sm}, "
+    return (f"{then.blocks} instead of {now.blocks_per_sm}, "
             f"{then.warps_per_sm} warps instead of {now.warps_per_sm}")
 
 
