@@ -24,6 +24,7 @@ from nvir.report.model import (
 )
 from nvir.report.names import spoken
 from nvir.report.source_loops import shown
+from nvir.sm.occupancy import blocks_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -156,7 +157,7 @@ def _residency(f: FunctionReport) -> list[str]:
     if o is not None:
         by = f", limited by {o.limiter}" if o.limiter else ""
         more = f" ({o.one_more} would give {o.more_blocks})" if o.one_more else ""
-        parts.append(f"{o.blocks} of {f.block_size} threads{by}{more}")
+        parts.append(f"{blocks_text(o.blocks_per_sm)} of {f.block_size} threads{by}{more}")
     if f.static_smem:
         parts.append(f"{f.static_smem} bytes shared")
     return parts

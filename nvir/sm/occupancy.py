@@ -77,11 +77,6 @@ class Occupancy:
         return self.warps_per_sm / self.max_warps_per_sm
 
     @property
-    def blocks(self) -> str:
-        """How many blocks share an SM, as a text."""
-        return f"{self.blocks_per_sm} block{'s' * (self.blocks_per_sm != 1)}/SM"
-
-    @property
     def limiter(self) -> str:
         """The limiters as one text."""
         return ", ".join(self.limiters)
@@ -284,3 +279,8 @@ def static_shared_memory(kernel: Function) -> int:
         align = v.align or max(v.element_type.bits // 8, 1)
         size = -(-size // align) * align + v.size
     return size
+
+
+def blocks_text(n: int) -> str:
+    """How many blocks share an SM, as people read it."""
+    return f"{n} block{'s' * (n != 1)}/SM"

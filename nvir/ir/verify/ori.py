@@ -84,8 +84,8 @@ def class_problem(i: Instruction, undefined: bool = False) -> str | None:
             return f"a result is of type {r.type}, {f.spelling} makes {made}"
     for base, offset in f.addresses:
         if offset >= 0 and (_in_register(v := i._operands[offset]) or isinstance(v, Undef)):
-            name = "a register" if isinstance(v, Undef) or not v.name else v.name
-            return f"{name} is added to an address, which takes a number only"
+            added = "a register" if isinstance(v, Undef) or not v.name else v.name
+            return f"{added} is added to an address, which takes a number only"
         if i._operands[base].type.bits not in (32, 64) and _in_register(i._operands[base]):
             return f"the address {i._operands[base].name} is of type {i._operands[base].type}"
     for v, wanted in zip(i._operands, f.source_types, strict=False):

@@ -18,7 +18,7 @@ from nvir.assembler.registers import estimate_registers
 from nvir.ir import Function, Loop
 from nvir.report.facts import FunctionFacts
 from nvir.report.source_loops import SourceLoopReport
-from nvir.sm.occupancy import Occupancy, occupancy
+from nvir.sm.occupancy import Occupancy, blocks_text, occupancy
 from nvir.sm.profile import Profile
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def restrict(
 
 
 def _gain(now: Occupancy, then: Occupancy) -> str:
-    return (f"{then.blocks} instead of {now.blocks_per_sm}, "
+    return (f"{blocks_text(then.blocks_per_sm)} instead of {now.blocks_per_sm}, "
             f"{then.warps_per_sm} warps instead of {now.warps_per_sm}")
 
 
