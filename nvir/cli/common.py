@@ -155,8 +155,11 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 def known_arch(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """An architecture that has a machine profile, or one that stands in; else a usage error."""
+    from nvir.ptx.check import TARGETS, is_known
     from nvir.sm.profile import profile_for
 
+    if value is not None and value.startswith(("sm_", "compute_")) and not is_known(value):
+        raise click.BadParameter(f"no target {value} is known; there are: {', '.join(TARGETS)}")
     return _named(profile_for, value)
 
 

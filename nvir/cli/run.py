@@ -209,6 +209,8 @@ def command(
 
 
 def _kernel_name(module: Any, kernel: str | None, file: str) -> str:
+    from nvir.report.names import named, spoken
+
     names = [str(f.name) for f in module.kernels]
     if kernel is None:
         if not names:
@@ -218,7 +220,12 @@ def _kernel_name(module: Any, kernel: str | None, file: str) -> str:
                 f"choose with --kernel from the kernels of {file}: {', '.join(names)}"
             )
         return names[0]
-    return kernel
+    found = named(kernel, names)
+    if not found:
+        raise NvirError(f"no kernel {kernel!r}; there are: {', '.join(map(spoken, names))}")
+    if len(found) > 1:
+        raise click.UsageError(f"{kernel!r} means several kernels of {file}: {', '.join(found)}")
+    return found[0]
 
 
 def _dump_targets(dumps: tuple[str, ...], values: list[Any]) -> list[tuple[int, str]]:

@@ -77,14 +77,16 @@ def command(
       nvir tune kernel.cu --backend nvcc --arch sm_90 --json
     """
     from nvir.analysis.analyses import Analyses
+    from nvir.report.names import named, spoken
     from nvir.report.table import plain, print_lines, terminal
     from nvir.report.tuning import tuning_json, tuning_lines
     from nvir.tune.search import Launches, tuned
 
     module = _by_nvcc(file, arch) if backend == "nvcc" else read_module(file, arch, "ori")
     names = [str(f.name) for f in module.kernels]
-    if kernel is not None and kernel not in names:
-        known = ", ".join(names) or "none"
+    chosen = names if kernel is None else named(kernel, names)
+    if kernel is not None and not chosen:
+        known = ", ".join(map(spoken, names)) or "none"
         raise click.UsageError(f"no kernel {kernel!r} in {file}; there are: {known}")
     headers = {str(x.header.name) for f in module.kernels for x in Analyses.of(f).loops}
     for given in trips:
@@ -92,8 +94,7 @@ def command(
             known = ", ".join(sorted(headers)) or "none"
             raise click.UsageError(f"no loop {given!r} in {file}; there are: {known}")
     request = Launches(block, dynamic_smem, trips, level, not no_launch_bounds)
-    found, machine = judged(module, arch, profile, request, model,
-                            [kernel] if kernel is not None else names)
+    found, machine = judged(module, arch, profile, request, model, chosen)
     document = tuning_json(found, module) if as_json else None
     lines = [] if as_json else list(tuning_lines(found, module, every))
     if output is not None and output != STDIO:

@@ -63,6 +63,7 @@ _TARGET = re.compile(r"(?:sm|compute)_(\d+)([af]?)$")
 _COMBINES = frozenset(("and", "or", "xor"))  # modifiers that take a further operand
 _SIZES = (10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87,
           88, 89, 90, 100, 101, 103, 110, 120, 121)
+TARGETS = tuple(f"sm_{n}" for n in _SIZES)
 
 
 def _misfit(slots: Combination, mods: tuple[str, ...]) -> tuple[int, str]:
@@ -375,9 +376,8 @@ def check(
     at = next((n for n, s in enumerate(lines, 1) if s.strip().startswith(".target")), 0)
     if module.target not in targets and (match is None or int(match[1]) not in _SIZES):
         tell("target", f"no target {module.target} is known", at, module.target)
-    elif arch is not None and capability(module.target) > capability(arch):
-        tell("target", f"the module's target {module.target} is newer than {arch}", at,
-             module.target)
+    elif arch is not None and (problem := _arch_problem(module.target, arch)) is not None:
+        tell("target", f"the module's target {module.target} {problem}", at, module.target)
     for d in module.diagnostics:
         if not d.message.startswith(("unknown instruction", "unknown modifier")):
             found.append(("reader", d))
@@ -392,6 +392,18 @@ def check(
                 lenient = code == "address" and capability(arch or module.target) < NO_32_BIT
                 tell(code, message, i.line, i.form.spelling, "warning" if lenient else "error")
     return sorted(found, key=lambda x: (x[1].line, x[1].col))
+
+
+def _arch_problem(target: str, arch: str) -> str | None:
+    """Why a module of that target cannot be assembled for an architecture."""
+    own, given = target.rpartition("_")[2], arch.rpartition("_")[2]
+    if capability(target) > capability(arch):
+        return f"is newer than {arch}"
+    if own.endswith("a") and own != given:
+        return f"is for that architecture alone, not for {arch}"
+    if own.endswith("f") and capability(target) // 10 != capability(arch) // 10:
+        return f"is for its family alone, not for {arch}"
+    return None
 
 
 def is_known(target: str) -> bool:

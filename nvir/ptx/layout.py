@@ -33,16 +33,18 @@ def laid_out(text: str) -> str:
 
 
 class _Lines:
-    """A writer of statements: `held` is the one that has begun, `braces` those open inside it."""
+    """A writer of statements: `held` is the one that has begun, `raw` its text as it stands,
+    `braces` those open inside it."""
 
     def __init__(self) -> None:
         self.out: list[str] = []
-        self.held, self.behind = "", ""
+        self.held, self.raw, self.behind = "", "", ""
         self.depth = self.braces = 0
         self.fresh = True  # nothing was written of this line of the text
 
     def lines(self, text: str) -> list[str]:
         for part in _PART.findall(text):
+            self.raw = self.raw + part if self.held.strip() else part
             if part.startswith(("//", "/*")):
                 self.comment(part)
             elif part == "\n":
@@ -79,13 +81,12 @@ class _Lines:
         self.fresh = True
 
     def labels(self) -> None:
-        while not self.braces and (found := _LABEL.match(self.held)) is not None:
+        while not (self.braces or self.behind) and (found := _LABEL.match(self.held)) is not None:
             if self.held[found.end() : found.end() + 1] == ":":
                 return
-            rest, self.held = self.held[found.end() :], ""
+            self.held = self.raw = self.held[found.end() :]
             self.out.append(f"{found[1]}:")
             self.fresh = False
-            self.held = rest
 
     def open(self) -> None:
         header = _HEADER.match(self.held.lstrip())
@@ -111,9 +112,14 @@ class _Lines:
         self.fresh = False
 
     def put(self, statement: str) -> None:
-        """Write a statement, and the comments that stood in it behind it."""
-        text = _spaced(statement)
-        self.out.append("\t" * bool(self.depth) + text + self.behind)
+        """Write a statement with the comment behind it; as it stands with comments inside it."""
+        text = _spaced(statement) + self.behind
+        raw = self.raw.strip()
+        if not statement.endswith(";") and raw.endswith(("{", "}")):
+            raw = raw[:-1].rstrip()  # of a body
+        if self.behind and "".join(text.split()) != "".join(raw.split()):
+            text = raw
+        self.out.append("\t" * bool(self.depth) + text)
         self.held = self.behind = ""
         self.braces, self.fresh = 0, False
 

@@ -97,6 +97,20 @@ def test_an_architecture_older_than_the_target_is_told(tmp_path):
     file.write_text(HEAD.format(statement="", version="9.0", target="sm_80", shared=""))
     assert CliRunner().invoke(main, ["check", str(file), "--arch", "sm_75"]).exit_code == 1
     assert CliRunner().invoke(main, ["check", str(file), "--arch", "sm_86"]).exit_code == 0
+    run = CliRunner().invoke(main, ["check", str(file), "--arch", "sm_999"])
+    assert run.exit_code == 2
+    assert "no target sm_999 is known" in run.output
+
+
+@pytest.mark.parametrize(("target", "arch", "part"), [
+    ("sm_90a", "sm_90a", ""), ("sm_90a", "sm_90", "alone"), ("sm_90a", "sm_100a", "alone"),
+    ("sm_100f", "sm_103", ""), ("sm_100f", "sm_120", "family"), ("sm_90", "sm_100", ""),
+])
+def test_targets_of_one_architecture_or_family(target, arch, part):
+    text = HEAD.format(statement="", version="9.0", target=target, shared="")
+    found = [d.message for _, d in check(text, arch=arch)]
+    assert len(found) == bool(part)
+    assert all(part in m for m in found)
 
 
 def test_all_errors_of_a_text_are_told():

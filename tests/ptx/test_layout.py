@@ -51,6 +51,25 @@ def test_the_layout() -> None:
     assert laid_out(UGLY) == NICE == laid_out(NICE)
 
 
+INSIDE = """.version 8.0
+.visible .entry k(.param .u64 a, // first
+  .param .u32 n /* s */)
+{
+L:
+	add.s32 %r1, // b
+  1,  %r2;
+	mov.b64	{%r1, %r2}, %d1; // c
+	add.s32 %r1,/* {;} */ %r2;
+}
+.global .u32 a[2] = { 1, /* x */  2 };
+"""
+
+
+def test_a_statement_with_comments_inside_stays() -> None:
+    text = INSIDE.replace("L:\n\t", "  L:  ").replace("{%r1, %r2}, ", " { %r1,%r2} ,")
+    assert laid_out(text) == INSIDE == laid_out(INSIDE)
+
+
 @pytest.mark.parametrize("path", examples("s*.ptx"), ids=lambda p: p.stem)
 def test_it_is_the_same_program(path: Path) -> None:
     text = path.read_text()
