@@ -95,3 +95,14 @@ def test_the_kernel_must_be_named_if_there_are_several() -> None:
     result = nvir("run", SAXPY)
     assert result.exit_code == 2
     assert "saxpy, saxpy4" in result.output
+
+
+@pytest.mark.parametrize(("kernel", "status"), [("ns::put", 0), ("put", 0), ("putt", 1)])
+def test_a_kernel_by_its_name_in_the_source(kernel, status, tmp_path):
+    file = tmp_path / "k.ptx"
+    head = ".version 8.0\n.target sm_80\n.address_size 64\n"
+    file.write_text(head + "".join(f".visible .entry {n}() {{ ret; }}\n"
+                                   for n in ("_ZN2ns3putEv", "_Z3getv")))
+    run = CliRunner().invoke(main, ["run", str(file), "--kernel", kernel])
+    assert run.exit_code == status
+    assert status == 0 or "there are: ns::put, get" in run.output
