@@ -142,7 +142,10 @@ def command(
         return
     if kernel is not None and code_only is None:
         _known(kernel, [str(f.name) for m in modules for f in m.functions if f.blocks], file)
-    found = _real(modules, file, arch, policy, as_model, binary is None)
+    decode = binary is None and Path(file).suffix == ".ptx"  # what became of loops
+    found = _real(modules, file, arch, policy, as_model, binary is None, decode=decode)
+    if decode and any(x.assembler is None for x in found):  # figures need no decoding
+        found = _real(modules, file, arch, policy, as_model, True)
     if ask_ptxas:
         found = [x.required() for x in found]
     made = code_only or _report(

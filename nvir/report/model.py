@@ -24,7 +24,7 @@ from nvir.report.explain.advice import Advice, advice
 from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.names import named
 from nvir.report.places import SourceLines, source_text
-from nvir.report.real import NOTHING, RealCode, RealFigures
+from nvir.report.real import NOTHING, RealCode, RealFigures, as_in_code
 from nvir.report.source_loops import FRONT_ENDS, SourceLoopReport, of_function
 from nvir.sm.occupancy import occupancy, static_shared_memory
 from nvir.sm.profile import Profile, profile_for
@@ -237,6 +237,9 @@ def report(
         if wanted is None or str(f.name) in wanted:
             with bulk():  # what one function needs is freed before the next
                 facts = function_facts(f, module, machine, arch=target, policy=policy)
+                if (code := real.bodies.get(str(f.name))) is not None:
+                    shown = as_in_code(facts.unroll, facts.loops, code, machine)
+                    facts = attrs.evolve(facts, unroll=shown)
                 functions.append(
                     _function(facts, module, machine, launch, diagnostics, make, keep,
                               real.figures.get(str(f.name)), texts)

@@ -7,7 +7,8 @@ refuses the file for the architecture that was asked, a note says so and the mod
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,15 @@ from nvir.ir.errors import Diagnostic, NvirError
 
 if TYPE_CHECKING:
     from nvir.assembler.registers import RegisterEstimate
+    from nvir.assembler.unroll.decision import UnrollDecision
     from nvir.ir.function import Function
+    from nvir.ir.instruction import Instruction
     from nvir.ir.loops import Loop
     from nvir.ir.module import Module
     from nvir.sm.body import BodyLoop, MachineBody
+    from nvir.sm.profile import Profile
+
+CLEAR = 0.6  # of the lines that are found have to say the same
 
 
 @attrs.frozen
@@ -147,8 +153,6 @@ def machine_loop(body: MachineBody, loop: Loop) -> tuple[BodyLoop, int] | None:
 
     It is one whose lines are all of that loop; of a main loop and one for the rest, the main loop.
     """
-    from collections import Counter
-
     from nvir.sm.simulate.body import loop_copies
 
     lines = {i.line for b in loop.blocks for i in b}
@@ -158,3 +162,58 @@ def machine_loop(body: MachineBody, loop: Loop) -> tuple[BodyLoop, int] | None:
         if stands and stands.keys() <= lines:
             found.append((x, Counter(stands.values()).most_common(1)[0][0]))
     return max(found, key=lambda x: x[1], default=None)
+
+
+def machine_copies(loop: Loop, body: MachineBody, machine: Profile) -> int | None:
+    """How often the body of a loop of the text stands in one machine loop, by most of its accesses;
+    0 where no loop is left, None where the code does not say it clearly."""
+    own = access_lines(body, machine, {i.line for i in accesses_of(loop)})
+    most = [
+        max((sum(b in x.blocks for n, b in own if n == line) for x in body.loops), default=0)
+        for line in {n for n, _ in own}
+    ]
+    counts = Counter(n for n in most if n)
+    if not own or (not counts and loop.parent is not None):
+        return None
+    if not counts:
+        return 0
+    n, votes = counts.most_common(1)[0]
+    return n if votes >= CLEAR * counts.total() else None
+
+
+def as_in_code(
+    unroll: Mapping[str, UnrollDecision], loops: Sequence[Loop], body: MachineBody,
+    machine: Profile,
+) -> dict[str, UnrollDecision]:
+    """The decisions, those that the machine code contradicts as it shows them."""
+    out = dict(unroll)
+    for loop in loops:
+        d = out.get(loop.header.name)
+        n = machine_copies(loop, body, machine)
+        if d is None or n is None or n == (0 if d.action == "full" else d.factor):
+            continue
+        said = attrs.evolve(d, code=None, step="code", reason=(
+            "its machine code has no loop" if not n else
+            f"its machine code has {'one copy' if n == 1 else f'{n} copies'} in the loop"))
+        out[loop.header.name] = attrs.evolve(
+            said, action="partial" if n > 1 else "none" if n else "full", factor=n or None)
+    return out
+
+
+def accesses_of(loop: Loop) -> Iterator[Instruction]:
+    """Those of the loop that stand in no loop inside of it."""
+    inner = {b for c in loop.children for b in c.blocks}
+    for b in loop.blocks:
+        if b not in inner:
+            yield from (i for i in b if i.line and i.form.addresses)
+
+
+def access_lines(body: MachineBody, machine: Profile, lines: set[int]) -> list[tuple[int, int]]:
+    """(line, block) of each machine access that stands for one of the lines, in order."""
+    def is_access(opcode: str) -> bool:
+        return machine.has(opcode) and machine.units[machine.operation(opcode).unit].ordered
+
+    return [
+        (i.line, b.index) for b in body.blocks for i in b.instructions
+        if i.line in lines and is_access(i.opcode)
+    ]

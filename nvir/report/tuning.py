@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from nvir.analysis.source_loops import source_loops
+from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
+from nvir.report.places import SourceLines
 from nvir.report.table import Line, columns, short
-from nvir.tune.advice import advice
+from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.search import Judged, KernelTuning, Tuning
 
 SCHEMA = "nvir.tune/1"
@@ -90,3 +93,50 @@ def _row(c: Judged, k: KernelTuning) -> list[str]:
 
 def _ratio(cycles: float, base: float) -> str:
     return f"({cycles / base:.2f})" if base else ""
+
+
+# ------------------------------------------------------- what to write in CUDA for it
+
+
+def advice(module: Module, kernel: str, settings: Choices, block: int) -> list[str]:
+    """A line for each change of a kernel, the loops' by their places in the source if known."""
+    places = _places(module, kernel)
+    out = []
+    for header, setting in settings.loops:
+        place, copies = places[header]
+        out += [f"{text} {place}" for text in _of_loop(setting, copies)]
+    if settings.launch is not None:
+        name, n = settings.launch
+        out.append(f"__launch_bounds__({block}, {n}) on the kernel" if name == "minnctapersm"
+                   else f"__maxnreg__({n}) on the kernel, or -maxrregcount={n}")
+    return out
+
+
+def _of_loop(setting: LoopSetting, copies: int) -> Iterator[str]:
+    """`copies` are the front end's in the loop, which a factor in the source has to hold too; 0 of
+    a remainder, which no pragma of the source reaches."""
+    if setting.apart:
+        yield "__restrict__ on the pointers of the loop"
+    if setting.free and copies == 1:
+        yield "no `#pragma unroll 1` (or another factor)"
+    if setting.unroll == 0 and copies:
+        yield "#pragma unroll"
+    elif setting.unroll is not None and copies:
+        yield f"#pragma unroll {setting.unroll * copies}"
+    if setting.depth:
+        iterations = "iteration" if setting.depth == 1 else "iterations"
+        yield f"load {setting.depth} {iterations} ahead into registers (or take the PTX)"
+
+
+def _places(module: Module, kernel: str) -> dict[str, tuple[str, int]]:
+    """Of each loop the place of its statement, and how often its body stands in it."""
+    f = module[kernel]
+    lines = SourceLines(f, module)
+    found = {}
+    for g in source_loops(natural_loops(f), lines.numbers):
+        for p in g.parts:
+            b = p.loop.header
+            at = (f"at {lines.file(g.places[0][0])}:{g.places[0][1]}" if g.places
+                  else f"at loop {b.name}" + (f" (line {b.line})" if b.line else ""))
+            found[str(b.name)] = at, 0 if p.role == "remainder" else p.copies
+    return found

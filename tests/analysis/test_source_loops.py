@@ -10,8 +10,9 @@ from corpus import EXAMPLES
 import nvir
 from nvir.analysis.source_loops import SourceLoop, source_loops
 from nvir.analysis.straight import statements, straight_loops
+from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.loops import natural_loops
-from nvir.report import report
+from nvir.report import real, report
 from nvir.report.names import named, spoken
 from nvir.report.places import SourceLines
 
@@ -230,3 +231,15 @@ def test_statements_of_a_source() -> None:
         SOURCE.splitlines())]
     assert found == [(4, 5, 5, 4), (6, 6, 6, None), (7, 8, 10, 3), (8, 9, 9, 3), (11, 11, 11, None)]
     assert statements(["/* for (;;) */ int fort = 1; // while (1)", "for (", "do"]) == []
+
+
+def test_machine_code_goes_before_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = nvir.read_ptx(f"{HEAD}{body('A', 1, '%r1', 1, 2)}ret; }}\n").functions[0]
+    f.analyze_cfg()
+    for copies, action, factor in ((1, "none", 1), (0, "full", None), (8, "partial", 8),
+                                   (4, "partial", 4), (None, "partial", 4)):
+        monkeypatch.setattr(real, "machine_copies", lambda *_, n=copies: n)
+        model = {"A": UnrollDecision("partial", 4, reason="the model's")}
+        d = real.as_in_code(model, natural_loops(f), None, None)["A"]  # type: ignore[arg-type]
+        assert (d.action, d.factor) == (action, factor)
+        assert (d.reason == "the model's") is (copies in (4, None))

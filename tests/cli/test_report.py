@@ -135,6 +135,7 @@ def test_without_the_assembler_the_model_is_asked(monkeypatch: pytest.MonkeyPatc
         raise toolchain.ToolMissing(tool)
 
     monkeypatch.setattr(sys.modules["nvir.toolchain.ptxas"], "find", gone)
+    sys.modules["nvir.toolchain.assembled"]._decoded.cache_clear()
     text = run("report", SGEMM)
     assert "registers predicted" in text
     assert "ptxas" not in text.splitlines()[0]

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from nvir import print_ptx, read_ptx, sm
 from nvir.cli import main
+from nvir.report.tuning import advice
 from nvir.toolchain import available
-from nvir.tune.advice import advice
 from nvir.tune.assembled import assemble, numbered
 from nvir.tune.candidates import (
     AS_IT_IS,
@@ -201,6 +201,26 @@ def test_advice_says_what_to_write_and_where():
     assert said == ["#pragma unroll 4 at k.cu:17", "__launch_bounds__(256, 3) on the kernel"]
     (said,) = advice(read_ptx(UNKNOWN), "k", Choices((("LOOP", LoopSetting(0)),)), 256)
     assert said == "#pragma unroll at loop LOOP (line 21)"
+
+
+def test_a_factor_to_write_holds_the_front_ends() -> None:
+    text = "ld.global.f32 %f1, [%rd1];" * 4
+    module = read_ptx(f""".version 8.0
+.target sm_80
+.address_size 64
+.file 1 "k.cu"
+.visible .entry k(.param .u64 a) {{
+.reg .pred %p<2>; .reg .b32 %r<2>; .reg .f32 %f<2>; .reg .b64 %rd<2>;
+ld.param.u64 %rd1, [a]; mov.u32 %r1, 0;
+L: .loc 1 8 5
+{text}
+.loc 1 7 3
+add.s32 %r1, %r1, 4; setp.lt.s32 %p1, %r1, 96; @%p1 bra L; ret; }}
+""")
+    module.functions[0].analyze_cfg()
+    setting = LoopSetting(2, free=True)
+    assert advice(module, "k", Choices((("L", setting),)), 256) == ["#pragma unroll 8 at k.cu:7"]
+
 
 
 def invoke(*args: str):

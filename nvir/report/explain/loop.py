@@ -44,7 +44,7 @@ from nvir.report.model import (
     unroll_json,
 )
 from nvir.report.places import SourceLines
-from nvir.report.real import machine_loop, with_real_counts
+from nvir.report.real import as_in_code, machine_loop, with_real_counts
 from nvir.report.schedule.figures import pipeline_figures
 from nvir.report.source_loops import SourceLoopReport, of_function
 from nvir.sm.body import MachineBody
@@ -224,6 +224,8 @@ def explain(
     header = loop.header.name
     facts = function_facts(function, module, machine, arch=target, knobs=knobs)
     facts = attrs.evolve(facts, estimate=with_real_counts(facts.estimate, function, body))
+    if body is not None:
+        facts = attrs.evolve(facts, unroll=as_in_code(facts.unroll, facts.loops, body, machine))
     registers = facts.estimate.registers
     schedules: list[LoopSchedule] = []  # one, or none where the loop can have none
 

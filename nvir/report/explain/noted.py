@@ -10,8 +10,7 @@ line (-lineinfo); where those do not say it clearly, nothing is said.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import attrs
@@ -19,18 +18,17 @@ import attrs
 from nvir.ir.clone import clone_function
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
-from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.module import Module
 from nvir.ir.text.trace import Trace, TraceEvent
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.report.explain.decisions import Decision, LoopDecisions, loop_steps, summary
+from nvir.report.real import access_lines, accesses_of, machine_copies
 from nvir.sm.body import MachineBody
 from nvir.sm.profile import Profile
 
 TRACED = {"loop-unroll": "unrolling", "licm": "hoisting", "loop-pipeline": "pipelining"}
-CLEAR = 0.6  # of the lines that are found have to say the same
 
 
 @attrs.frozen
@@ -121,39 +119,10 @@ def _real(function: Function, path: Path | None, arch: str) -> tuple[MachineBody
     return None if body is None else (body, profile_for(arch))
 
 
-def _accesses(loop: Loop) -> Iterator[Instruction]:
-    """Those of the loop that stand in no loop inside of it."""
-    inner = {b for c in loop.children for b in c.blocks}
-    for b in loop.blocks:
-        if b not in inner:
-            yield from (i for i in b if i.line and i.form.addresses)
-
-
-def _lines(body: MachineBody, machine: Profile, lines: set[int]) -> list[tuple[int, int]]:
-    """(line, block) of each machine access that stands for one of the lines, in order."""
-    def is_access(opcode: str) -> bool:
-        return machine.has(opcode) and machine.units[machine.operation(opcode).unit].ordered
-
-    return [
-        (i.line, b.index) for b in body.blocks for i in b.instructions
-        if i.line in lines and is_access(i.opcode)
-    ]
-
-
 def _copies(loop: Loop, body: MachineBody, machine: Profile) -> str | None:
-    own = _lines(body, machine, {i.line for i in _accesses(loop)})
-    most = [
-        max((sum(b in x.blocks for n, b in own if n == line) for x in body.loops), default=0)
-        for line in {n for n, _ in own}
-    ]
-    counts = Counter(n for n in most if n)
-    if not own or (not counts and loop.parent is not None):
-        return None
-    if not counts:
-        return "no loop is left"
-    n, votes = counts.most_common(1)[0]
-    if votes < CLEAR * counts.total():
-        return None
+    n = machine_copies(loop, body, machine)
+    if not n:
+        return None if n is None else "no loop is left"
     return "one copy in the loop" if n == 1 else f"{n} copies in the loop"
 
 
@@ -173,8 +142,8 @@ def _left(loop: Loop, body: MachineBody) -> str | None:
 
 
 def _ahead(loop: Loop, body: MachineBody, machine: Profile) -> str | None:
-    lines = {i.line for i in _accesses(loop) if i.form.reads}
-    own = _lines(body, machine, lines)
+    lines = {i.line for i in accesses_of(loop) if i.form.reads}
+    own = access_lines(body, machine, lines)
     kernel = max(body.loops, key=lambda x: sum(b in x.blocks for _, b in own), default=None)
     inside = {n for n, b in own if kernel is not None and b in kernel.blocks}
     if kernel is None or not inside:
