@@ -35,7 +35,6 @@ _NOT_DONE = frozenset((
     "cleanupret", "catchpad", "cleanuppad", "ptrtoaddr",
 ))
 ORDERINGS = frozenset(("unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"))
-MAX_ALIGN = 1 << 32
 MAX_NAME = 12  # digits of a number that counts
 MAX_GOOD = 4000
 _NO_FLAGS: frozenset[str] = frozenset()
@@ -262,6 +261,8 @@ class DefinitionReader(Grammar):
             if node[:1] != "!":
                 self.fail("a metadata node")
             if node[1:].isdigit():
+                if node not in self.reader.metadata.places:
+                    raise Stop(f"use of undefined metadata '{node}'", at)
                 self.k += 1
             else:
                 self.reader.metadata.k = at
@@ -276,6 +277,14 @@ class DefinitionReader(Grammar):
                 made.block.aux = {"llvm.loop": self.reader.metadata.loop(node, at)}
             elif kind == "!range":
                 self._range(made, self.reader.metadata.node(node, at), at)
+            elif kind == "!nonnull" and not isinstance(made.type, PointerType):
+                raise Stop(f"nonnull is of pointers, not of {made.type}", at)
+            elif kind == "!tbaa" and made.form.name in ("load", "store"):
+                content = self.reader.metadata.node(node, at)
+                if not isinstance(content, tuple) or not content or (
+                    not isinstance(content[0], str | tuple)  # a name, or a node: Ref is a str
+                ):
+                    raise Stop("an access tag begins with a node, or of old with a name", at)
             elif kind == "!callalign" and made.form.is_call:
                 made.aux = _with_alignments(made.aux, self.reader.metadata.node(node, at))
             elif kind == "!invariant.load" and made.form.name == "load":
@@ -290,6 +299,8 @@ class DefinitionReader(Grammar):
             getattr(v, "type", None) is not element(i.type) for v in bounds
         ):
             raise Stop(f"a range is pairs of numbers of type {i.type}", at)
+        if any(a is b for a, b in zip(bounds[::2], bounds[1::2], strict=True)):
+            raise Stop("a range with equal bounds is empty", at)
         if i.form.is_call and len(bounds) == 2 and all(isinstance(v, Constant) for v in bounds):
             info: Any = i.aux
             text = f"{element(i.type)} {bounds[0].value}, {bounds[1].value}"
@@ -337,8 +348,11 @@ class DefinitionReader(Grammar):
             if after is None or after.form.name != "ret" or (i.type is not VOID and (
                 after._operands != (i,)
             )):
-                self.reader.stopped(Stop("a musttail call stands before the ret of its value",
-                                         self.text.first[i.line - 1]))
+                wrong = "a musttail call stands before the ret of its value"
+            else:
+                wrong = self._unlike(i)
+            if wrong:
+                self.reader.stopped(Stop(wrong, self.text.first[i.line - 1]))
                 self.broken = True
                 return
         preds: dict[Block, set[Block]] = {}
@@ -360,6 +374,16 @@ class DefinitionReader(Grammar):
                     self.broken = True
                     return
                 _unify(i)
+
+    def _unlike(self, i: Instruction) -> str:
+        """Why a musttail call does not have the types of its caller; "" where it has."""
+        f, info = self.function, i.aux
+        given = [v.type for v in i._operands[info.callee is None:]]
+        if f.aux and f.aux.get("variadic"):
+            return ""
+        if i.type is not f.return_type or given != [p.type for p in f.params]:
+            return f"a musttail call has the parameters and the result of its caller, @{f.name}"
+        return ""
 
     # ------------------------------------------------------------- values
 
@@ -431,10 +455,7 @@ class DefinitionReader(Grammar):
         t, n = self.t, 0
         while t[self.k] == "," and t[self.k + 1] == "align":
             self.k += 2
-            at = self.k
-            n = self.number()
-            if n == 0 or n & (n - 1) or n > MAX_ALIGN:
-                raise Stop("an alignment is a power of two", at)
+            n = self.alignment()
         return n
 
     def scope(self) -> str:

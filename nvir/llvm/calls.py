@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.ir import CallInfo, Function, Instruction, Value, constant, nvvm_form
 from nvir.ir import types as ty
+from nvir.ir.intrinsics import find, mismatch
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
 from nvir.llvm.lexer import Stop
 from nvir.llvm.upgrade import OLDER, takes_size, upgraded
@@ -80,9 +81,22 @@ def read_call(b: DefinitionReader, row: str) -> Instruction | None:
     else:
         info = CallInfo(len(values), callee=known)
     made = Instruction(nvvm_form(spelling), values, result, aux=info)
+    if isinstance(callee, Function) and callee.name.startswith("llvm."):
+        _hold_to_row(callee, made, callee_at)
     if row == "musttail":
         b.must_tail.append(made)
     return made
+
+
+def _hold_to_row(f: Function, call: Instruction, at: int) -> None:
+    """A call of an intrinsic has the types that the table says, and literals where it does.
+    Another count of operands may be an older version's."""
+    row = find(f.name)
+    wrong = mismatch(row, call) if row is not None else None
+    if wrong and not wrong.endswith(" operands"):
+        for v in call._operands:
+            v.drop_use(call)
+        raise Stop(f"a call of {f.name} {wrong}", at)
 
 
 def fast_of(t: ty.Type, row: str, at: int) -> None:

@@ -57,6 +57,12 @@ _FLOAT = re.compile(r"[-+]?(?:\d|inf|[qs]?nan)|f0x", re.ASCII).match
 _HEX = re.compile(r"[us]0x[0-9A-Fa-f]+\Z").match
 _NUMBER = re.compile(r"[-+]?\d[\w.+-]*\Z", re.ASCII).match
 
+MAX_ALIGN = 1 << 32
+# Constant expressions that LLVM dropped before pointers lost their types.
+_NO_MORE = frozenset((
+    "udiv", "sdiv", "urem", "srem", "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "select",
+    "extractvalue", "insertvalue",
+))
 
 class Grammar:
     """A place in a text (`k`, the number of the next token) and what names mean there.
@@ -117,6 +123,13 @@ class Grammar:
             known = self.numbers[token] = int(token)
         self.k += 1
         return known
+
+    def alignment(self) -> int:
+        at = self.k
+        n = self.number()
+        if n == 0 or n & (n - 1) or n > MAX_ALIGN:
+            raise Stop("an alignment is a power of two", at)
+        return n
 
     def string(self, what: str = "a string") -> str:
         token = self.t[self.k]
@@ -358,13 +371,13 @@ class Grammar:
             if token in ("true", "false") and t.bits == 1:
                 return constant(t, int(token == "true"))
             if token[1:3] == "0x" and _HEX(token):
-                return self._integer(t, hexadecimal(token), at)
+                return self._integer(t, hexadecimal(token))
             if _NUMBER(token):
                 if not _INTEGER(token):
                     raise Stop(f"'{token[:40]}' is no integer, as {t} needs", at)
                 if len(token) > MAX_DIGITS:
                     raise Stop("the number is too long", at)
-                return self._integer(t, int(token), at)
+                return self._integer(t, int(token))
         elif isinstance(t, ty.FloatType) and _FLOAT(token):
             bits = float_bits(t, token)
             if bits is None:
@@ -381,12 +394,11 @@ class Grammar:
             self.unsupported(f"the constant {token}", at)
         return self.fail(f"a constant of type {t}", at)
 
-    def _integer(self, t: ty.IntType, value: int, at: int) -> Value:
+    def _integer(self, t: ty.IntType, value: int) -> Value:
         bits = t.bits
-        if not -(1 << (bits - 1)) <= value < 1 << bits:
-            raise Stop(f"{value} does not fit {t}", at)
+        value &= (1 << bits) - 1  # LLVM up to 19 takes a number that is too large, and wraps it
         if bits == 1:
-            return constant(t, value & 1)
+            return constant(t, value)
         return constant(t, value - (1 << bits) if value >> (bits - 1) > 0 else value)
 
     def _aggregate(self, t: ty.Type, depth: int) -> Value:
@@ -457,6 +469,8 @@ class Grammar:
         self.expect(")")
         if row == "bitcast" and operands[0].type is t:
             return operands[0]
+        if row in _NO_MORE and not self.text.typed:
+            raise Stop(f"{row} is no constant expression", at)
         problem = expression_problem(" ".join(words), tuple(operands), t, aux)
         if problem:
             raise Stop(problem, at)

@@ -175,7 +175,7 @@ def _gep(body: DefinitionReader, row: str) -> Instruction:
     if not isinstance(t, ty.VectorType):
         lanes = next((v.type for v in operands[1:] if isinstance(v.type, ty.VectorType)), None)
         t = ty.vector(t, lanes.count) if lanes is not None else t
-    wrong = gep_problem(source, tuple(operands[1:]))
+    wrong = gep_problem(source, tuple(operands))
     if wrong:
         raise Stop(wrong, at)
     return Instruction(nvvm_form(spelling), tuple(operands), t, aux=source)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nvir.ir import Argument, Function, Module, Symbol, Undef, Variable
 from nvir.ir.nvvm import VARIABLE_SPACES
-from nvir.ir.types import ArrayType, FunctionType, PointerType, pointer
+from nvir.ir.types import I32, ArrayType, FunctionType, PointerType, Type, pointer
 from nvir.llvm.grammar import FLAGS, Grammar
 from nvir.llvm.lexer import END, Stop, name_in
 from nvir.llvm.literals import is_zero
@@ -199,10 +199,7 @@ class SymbolReader(Grammar):
             token = self.t[self.k]
             self.k += 1
             if token == "align":
-                at = self.k
-                v.align = self.number()
-                if not v.align or v.align & (v.align - 1) or v.align > 1 << 32:
-                    raise Stop("an alignment is a power of two", at)
+                v.align = self.alignment()
             elif token in ("section", "partition", "code_model"):
                 text = self.string()
                 if token == "section":
@@ -231,8 +228,18 @@ class SymbolReader(Grammar):
                     and isinstance(v.value_type.element, PointerType)
                 ):
                     raise Stop(f"@{v.name} is an array of pointers", at)
+                if v.name in ("llvm.global_ctors", "llvm.global_dtors") and not (
+                    isinstance(v.value_type, ArrayType) and _is_constructor(v.value_type.element)
+                ):
+                    raise Stop(f"@{v.name} is an array of {{ i32, ptr, ptr }}", at)
             except Stop as e:
                 self.stopped(e)
+
+
+def _is_constructor(t: Type) -> bool:
+    members: tuple[Type, ...] = getattr(t, "elements", None) or ()
+    return len(members) in (2, 3) and members[0] is I32 and all(
+        isinstance(m, PointerType) for m in members[1:])
 
 
 def symbol_name(token: str) -> str:

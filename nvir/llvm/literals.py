@@ -18,7 +18,7 @@ def expression_problem(
     if row == "getelementptr":
         if not operands or element(operands[0].type) is not element(t):
             return f"getelementptr gives no {t}"
-        return gep_problem(aux, operands[1:])
+        return gep_problem(aux, operands)
     if not form.pure or form.terminator or form.is_phi:
         return f"{row} is no constant expression"
     if row in CASTS:
@@ -33,17 +33,21 @@ def expression_problem(
     return None
 
 
-def gep_problem(source: ty.Type, indices: tuple[Value, ...]) -> str | None:
-    """Why indices do not lead into a value of type `source`, or None."""
+def gep_problem(source: ty.Type, operands: tuple[Value, ...]) -> str | None:
+    """Why a pointer and indices do not lead into a value of type `source`, or None."""
     at: ty.Type = source
     if isinstance(source, ty.FunctionType) or source in (ty.VOID, ty.LABEL, ty.METADATA):
         return f"getelementptr into {source}"
-    for v in indices[1:]:
+    if len({v.type.count for v in operands if isinstance(v.type, ty.VectorType)}) > 1:
+        return "getelementptr of vectors of different lengths"
+    for v in operands[2:]:
         if isinstance(at, ty.StructType):
             k = getattr(v, "value", None)
             if v.type.__class__ is ty.VectorType and isinstance(k, tuple):
                 k = getattr(k[0], "value", None)
             k = 0 if k is None and is_zero(v) else k
+            if element(v.type) is not ty.I32:
+                return f"a member of {at} is told by an i32, not {v.type}"
             if not isinstance(k, int) or at.elements is None or not 0 <= k < len(at.elements):
                 return f"{at} has no such member"
             at = at.elements[k]

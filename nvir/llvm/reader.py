@@ -295,6 +295,8 @@ class _ModuleReader(SymbolReader):
         token, at = self.t[self.k], self.k
         if token[:1] != "@":
             self.fail("a function's name")
+        if defined and token.startswith("@llvm."):
+            raise Stop("an intrinsic is declared, not defined", at)
         self.k += 1
         f = Function(opaque_name(symbol_name(token)), "entry" if kernel else "func", self.module)
         f.type = pointer()
@@ -395,7 +397,7 @@ class _ModuleReader(SymbolReader):
                 self.of_comdat(symbol)
             elif token == "align":
                 self.k += 1
-                self.number()
+                self.alignment()
             elif token in ("prefix", "prologue", "personality"):
                 self.unsupported(f"{token} data of a function")
             elif token[:1] == "!" and defined:

@@ -1166,3 +1166,69 @@ define void @f(ptr %a) {
 @x = global i32 add (i32 1, i64 2)
 ;;; constant expression: select
 @x = global i32 select (i1 true, i32 1, i32 2)
+;;; getelementptr: a member told by an i64
+define void @f(ptr %p) {
+  %r = getelementptr {i32, i32}, ptr %p, i64 0, i64 1
+  ret void
+}
+;;; getelementptr: vectors of different lengths
+define void @f() {
+  %r = getelementptr i32, <2 x ptr> undef, <3 x i32> zeroinitializer
+  ret void
+}
+;;; attachment: undefined node
+define void @f() {
+  ret void, !foo !7
+}
+;;; function: alignment no power of two
+define void @f() align 3 {
+  ret void
+}
+;;; intrinsic: another result
+declare i64 @llvm.nvvm.read.ptx.sreg.tid.x()
+define void @f() {
+  %r = call i64 @llvm.nvvm.read.ptx.sreg.tid.x()
+  ret void
+}
+;;; intrinsic: another operand
+declare float @llvm.sqrt.f32(i32)
+define void @f() {
+  %r = call float @llvm.sqrt.f32(i32 1)
+  ret void
+}
+;;; intrinsic: variable for a literal
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define void @f(ptr %p, i1 %v) {
+  call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %p, i64 1, i1 %v)
+  ret void
+}
+;;; intrinsic: with a body
+define void @llvm.trap() {
+  ret void
+}
+;;; musttail: unlike its caller
+declare void @g()
+define void @f(i32 %a) {
+  musttail call void @g()
+  ret void
+}
+;;; range: empty
+define void @f(ptr %p) {
+  %r = load i32, ptr %p, !range !0
+  ret void
+}
+!0 = !{i32 1, i32 1}
+;;; nonnull: of an integer
+define void @f(ptr %p) {
+  %r = load i32, ptr %p, !nonnull !0
+  ret void
+}
+!0 = !{}
+;;; tbaa: no access tag
+define void @f(ptr %p) {
+  %r = load i32, ptr %p, !tbaa !0
+  ret void
+}
+!0 = !{i32 1}
+;;; constructors: of numbers
+@llvm.global_ctors = appending global [1 x i32] [i32 1]

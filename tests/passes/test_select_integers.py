@@ -213,3 +213,15 @@ def test_the_loop_of_wide_division_ends():
     out = np.zeros((32, 16), np.uint8)
     nvir.launch(module, "k", 1, 32, [rows, ones, out])
     assert (out == 255).all()
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("bits", [65, 72, 90, 97])
+def test_high_halves_of_few_bits_assemble(bits):
+    assert ptx(f"""define void @f(ptr %p, i64 %a) {{
+  %x = zext i64 %a to i{bits}
+  %y = sub i{bits} %x, 7
+  %z = ashr i{bits} %y, 1
+  store i{bits} %z, ptr %p
+  ret void
+}}""")

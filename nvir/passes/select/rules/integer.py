@@ -34,7 +34,7 @@ def sext(s: Selector, x: Value, bits: int) -> Value:
 
 
 def _extend(s: Selector, x: Value, bits: int, how: str) -> Value:
-    w = 16 if bits <= 16 else 32 if bits <= 32 else 64
+    w = max(16 if bits <= 16 else 32 if bits <= 32 else 64, x.type.bits)  # 64: a high half
     if isinstance(x, Constant):
         return integer(x.value & ((1 << bits) - 1) if how == "z" else signed(x.value, bits))
     if bits == w or s.is_known(x, how, bits):
@@ -45,7 +45,7 @@ def _extend(s: Selector, x: Value, bits: int, how: str) -> Value:
 def _extension(s: Selector, x: Value, bits: int, w: int, how: str) -> Value:
     if how == "z":
         made = s.op(f"and.b{w}", x, (1 << bits) - 1)
-    elif bits == 8:
+    elif bits == 8 and w == 16:
         made = s.op("cvt.s16.s8", x)
     else:
         up = s.op(f"shl.b{w}", x, w - bits)
