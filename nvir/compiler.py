@@ -88,7 +88,8 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
         except NvirError as e:
             theirs, ours = (refused, e) if real else (e, refused)
             missing = isinstance(theirs, ParseError) and _NOT_FOUND.match(theirs.errors[0].message)
-            raise theirs if real or missing or isinstance(ours, Unsupported) else ours from None
+            clearer = isinstance(ours, Unsupported) and not isinstance(theirs, Unsupported)
+            raise theirs if real or missing or clearer else ours from None
 
 
 def _generated(unit: Unit, arch: str, lines: bool, knobs: Knobs | None) -> Module:

@@ -27,7 +27,7 @@ from nvir.loading import STDIO, read_bytes
               type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="Where source files lie, beside the folder of FILE.")
 @click.option("--model", is_flag=True, help="Show predictions alone, though ptxas is there.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0,
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N",
               help="Port on 127.0.0.1; any free one by default.")
 @click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.")
 @reports_errors

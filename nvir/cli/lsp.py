@@ -21,6 +21,11 @@ def command(arch: str | None, hints: str) -> None:
     hints, symbols, folds, definitions, references, renaming, and `nvir fmt` for PTX. docs/editor.md
     says how to hook it into an editor. An editor may send `arch` and `hints` as initialisation
     options.
+
+    \b
+    Examples:
+      nvir lsp
+      nvir lsp --arch sm_90 --hints lines
     """
     try:
         from nvir.lsp.server import make_server

@@ -191,7 +191,7 @@ def _float_bits(n: int) -> int:
 def test_errors_of_ir_generation_show_the_line(body: str, message: str) -> None:
     source = f'extern "C" __global__ void k(int *o, int v) {{ {body} }}\n'
     with pytest.raises(nvir.NvirError) as caught:
-        nvir.compile_cuda(source)
+        nvir.compile_cuda(source, front_end="libclang")
     head, line, caret = str(caught.value).split("\n")
     assert message in head
     assert line.strip() == source.strip()
@@ -313,7 +313,7 @@ FOREIGN = """extern "C" __global__ void k(double *o, float *f) {
 def test_what_only_libdevice_has() -> None:
     """The back end that links it takes them; nvir's own says what is missing, and where."""
     with pytest.raises(Unsupported, match=r"'j0', which libdevice has.*kernel\.cu:2:19"):
-        nvir.compile_cuda(FOREIGN)
+        nvir.compile_cuda(FOREIGN, front_end="libclang")
     own = nvir.compile_cuda(FOREIGN.replace("j0", "erf").replace("remquo(o[1], o[3], &q) + q", "0")
                             .replace("erfinvf", "std::sin"))
     assert own.kernels
