@@ -156,9 +156,10 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 def known_arch(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """An architecture that has a machine profile, or one that stands in; else a usage error."""
     from nvir.ptx.check import TARGETS, is_known
-    from nvir.sm.profile import profile_for
+    from nvir.sm.profile import PROFILES, profile_for
 
-    if value is not None and value.startswith(("sm_", "compute_")) and not is_known(value):
+    named = value is not None and value.startswith(("sm_", "compute_"))
+    if value is not None and named and not is_known(value) and value not in PROFILES:
         raise click.BadParameter(f"no target {value} is known; there are: {', '.join(TARGETS)}")
     return _named(profile_for, value)
 
