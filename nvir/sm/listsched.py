@@ -173,6 +173,7 @@ class _Scheduling:
         self.interval = [max(1, o.interval) for o in found]
         self.width = profile.issue_width or count or 1
         self.free = {p: [0] * pipe.units for p, pipe in profile.pipes.items()}
+        self.first = dict.fromkeys(self.free, 0)  # when the first unit of a pipe is free
         self.height = [0] * count
         for n in reversed(range(count)):  # edges lead forward
             ways = (cycles + self.height[dst] for dst, cycles in self.succs[n])
@@ -227,18 +228,23 @@ class _Scheduling:
     def _pick(self, able: list[int], lives: _Lives) -> int:
         if self.limit is not None and lives.now >= self.limit:
             return min(able, key=lambda n: (lives.growth(n), -self.height[n], n))
-        return min(able, key=lambda n: (-self.height[n], lives.growth(n), n))
+        top = max(map(self.height.__getitem__, able))
+        highest = [n for n in able if self.height[n] == top]
+        return min(highest, key=lambda n: (lives.growth(n), n)) if len(highest) > 1 else highest[0]
 
     def _free_at(self, n: int) -> int:
         """When the first of an operation's pipes is free."""
-        return min((min(self.free[p]) for p in self.pipes[n]), default=0)
+        pipes = self.pipes[n]
+        return self.first[pipes[0]] if len(pipes) == 1 else min(
+            map(self.first.__getitem__, pipes), default=0)
 
     def _take(self, n: int, cycle: int) -> str:
         if not self.pipes[n]:
             return ""
-        name = min(self.pipes[n], key=lambda p: min(self.free[p]))
+        name = min(self.pipes[n], key=self.first.__getitem__)
         units = self.free[name]
-        units[units.index(min(units))] = cycle + self.interval[n]
+        units[units.index(self.first[name])] = cycle + self.interval[n]
+        self.first[name] = min(units)
         return name
 
 
