@@ -18,7 +18,7 @@ from nvir.lsp.document import Document  # noqa: E402
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ROOT = Path(__file__).resolve().parents[2]
 SGEMM = (ROOT / "examples/ptx/sgemm.sm_80.ptx").read_text("utf-8")
-URI = "file:///work/sgemm.ptx"
+URI = "file:///folder/sgemm.ptx"
 
 
 @pytest_lsp.fixture(
