@@ -1,8 +1,9 @@
-"""The resource bound of loops as nvir reads them from PTX, against that of ptxas's own code.
+"""The resource bound of loops as nvir predicts them from PTX (`nvir report --model`), against that
+of ptxas's own code, which `nvir report` prints where ptxas is installed.
 
     python benchmarks/resource_mii.py CORPUS [--arch sm_80] [--half report|choose] [--files N]
 
-For each innermost loop of one block: ResMII of `nvir report` against the bound of the machine loop
+For each innermost loop of one block: ResMII as predicted against the bound of the machine loop
 that holds the lines of its body, for each copy of the body that stands there. A loop that ptxas
 unrolled fully or changed into several is left out, and so is one that it made of one instruction.
 The bound may never be above the real one, and is to be within a tenth of it.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,11 +21,10 @@ import nvir
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import Loop, natural_loops
 from nvir.report.facts import copies, unrolling
-from nvir.report.real import machine_loop
+from nvir.report.real import machine_bound, machine_loop
 from nvir.report.schedule.figures import pipeline_figures
-from nvir.sm.body import MachineBody
-from nvir.sm.profile import Profile, profile, resource_bound
-from nvir.sm.simulate.body import body_path
+from nvir.sm.body import MachineBody, body_path
+from nvir.sm.profile import Profile, profile
 from nvir.toolchain import assembled
 
 
@@ -57,13 +58,15 @@ def _row(
     if real is None or mine is None:
         return None
     try:
-        way = [i for b in body_path(body, real[0]) for i in body.blocks[b].instructions]
-        bound = resource_bound(machine, [i.opcode for i in way])
-        if len({i.line for i in way}) == 1 < len({i.line for b in loop.blocks for i in b}):
-            return None  # one instruction's own loop, as an atomic that tries until it succeeds
+        bound = machine_bound(loop, body, machine)
+        path = [i for b in body_path(body, real[0]) for i in body.blocks[b].instructions]
     except NvirError:
         return None
-    return mine, -(-bound.busy // (bound.units * real[1]))
+    if bound is None or len({i.line for i in path}) == 1 < len({
+        i.line for b in loop.blocks for i in b
+    }):
+        return None  # one instruction's own loop, as an atomic that tries until it succeeds
+    return mine, math.ceil(bound[0])
 
 
 def main() -> None:

@@ -122,7 +122,7 @@ def command(
         module = read_module(file, arch, "ori")
         real = NOTHING
         if ask_ptxas:
-            real = real_of(module, Path(file), arch or module.target).required()
+            real = real_of(module, arch or module.target).required()
         one = report(
             module, arch=arch, profile=profile, policy=policy,
             launch=Launch(block, dynamic_smem), schedule=True, real=real,

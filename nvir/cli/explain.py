@@ -100,9 +100,9 @@ def command(
         profile = "sm_80_notes"
     machine = machine_for(profile, arch or module.target, file, [])
     body = None
-    if not (as_model or knobs) and policy == "observed" and file.endswith(".ptx"):
+    if not (as_model or knobs) and policy == "observed":
         entry = str(function.name) if function.kind == "entry" else None
-        real = real_of(module, Path(file), arch or module.target, decode=True, only=entry)
+        real = real_of(module, arch or module.target, decode=True, only=entry)
         body = real.bodies.get(str(function.name))
         if real.note:
             click.echo(f"note: {real.note}", err=True)

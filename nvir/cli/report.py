@@ -24,7 +24,6 @@ from nvir.cli.common import (
     reports_errors,
     write_output,
 )
-from nvir.ir.document import read_file
 from nvir.ir.errors import NvirError
 from nvir.ir.module import Module
 from nvir.loading import STDIO
@@ -92,8 +91,9 @@ def command(
     FILE is PTX, CUDA C++, LLVM text, nvir's own, or a cubin, fat binary, object or executable (by
     cuobjdump). Of a folder, or of several files, it reports a line for each kernel.
 
-    Where ptxas is installed, registers, spills and occupancy are those of the code that it makes,
-    and with --lines so are live registers and the peak; else, and with --model, nvir predicts them.
+    Where ptxas is installed, registers, spills, occupancy, the peak, unrolling and the resource
+    bounds of loops are those of the code that it makes, and with --lines so are live registers;
+    else, and with --model, nvir predicts them.
 
     \b
     Examples:
@@ -136,16 +136,13 @@ def command(
     else:
         modules, arch, code_only = _open(binary, arch, profile, launch, lines or ask_ptxas)
     if lines:
-        real = _real(modules, file, arch, policy, as_model, binary is None, decode=True)
+        real = _real(modules, arch, policy, as_model)
         _lines(modules, real, arch, file, kernel, source, source_root, as_json, output,
                binary is None)
         return
     if kernel is not None and code_only is None:
         _known(kernel, [str(f.name) for m in modules for f in m.functions if f.blocks], file)
-    decode = binary is None and Path(file).suffix == ".ptx"  # what became of loops
-    found = _real(modules, file, arch, policy, as_model, binary is None, decode=decode)
-    if decode and any(x.assembler is None for x in found):  # figures need no decoding
-        found = _real(modules, file, arch, policy, as_model, True)
+    found = _real(modules, arch, policy, as_model)
     if ask_ptxas:
         found = [x.required() for x in found]
     made = code_only or _report(
@@ -191,18 +188,14 @@ def _many(
 
 
 def _real(
-    modules: list[Module], file: str, arch: str | None, policy: Policy, as_model: bool,
-    is_text: bool, decode: bool = False,
+    modules: list[Module], arch: str | None, policy: Policy, as_model: bool
 ) -> list[RealCode]:
     """What ptxas makes of each module; nothing where the model is asked for."""
     from nvir.report.real import NOTHING, real_of
 
     if as_model or policy != "observed":
         return [NOTHING] * len(modules)
-    path = Path(file) if is_text and file != STDIO else None
-    if decode and (path is None or path.suffix != ".ptx" or not path.is_file()):
-        return [NOTHING] * len(modules)  # its lines are not those of a file of PTX
-    return [real_of(m, path, arch or m.target, decode=decode) for m in modules]
+    return [real_of(m, arch or m.target, decode=True) for m in modules]
 
 
 def _report(
@@ -279,7 +272,6 @@ def _lines(
     from nvir.report.table import print_lines, terminal
 
     path = Path(file) if is_text and file != STDIO and Path(file).is_file() else None
-    text = read_file(path).decode("utf-8", "replace").splitlines() if path is not None else None
     for note in {d.message for r in real for d in r.diagnostics(file)}:
         click.echo(f"note: {note}", err=True)
     found = [
@@ -289,7 +281,9 @@ def _lines(
         wanted = _known(kernel, [str(f.name) for _, f, _ in found], file)
         found = [x for x in found if x[1].name in wanted]
     listings = [
-        line_listing(f, m, text, arch=arch, body=r.bodies.get(str(f.name))) for m, f, r in found
+        line_listing(f, m, m.text.split("\n") if m.text is not None else None, arch=arch,
+                     body=r.bodies.get(str(f.name)))
+        for m, f, r in found
     ]
     if as_json:
         arch = arch or (modules[0].target if modules else "")

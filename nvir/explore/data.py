@@ -229,8 +229,9 @@ class Version:
 
     def _timeline(self, loop: Loop, body: MachineBody | None) -> dict[str, Any]:
         """Which warp issues what in which cycle, in the loop as ptxas made it or is taken to."""
+        from nvir.sm.body import body_path
         from nvir.sm.simulate import loop_stream, simulate
-        from nvir.sm.simulate.body import body_path, body_stream
+        from nvir.sm.simulate.body import body_stream
         from nvir.sm.simulate.memory import MEMORY_LEVEL
 
         if not loop.is_innermost:

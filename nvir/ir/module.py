@@ -40,6 +40,7 @@ class Module(Displayed):
     functions   in definition order, declarations included
     order       globals and functions as the file interleaves them
     diagnostics warnings of reading
+    text        the PTX that it was read from, to which its lines belong, until a pass runs on it
     aux         named metadata, data layout and the like of `nvvm`
     """
 
@@ -68,6 +69,7 @@ class Module(Displayed):
         self.pragmas: tuple[str, ...] = ()
         self.debug = DebugData()
         self.diagnostics: list[Diagnostic] = []
+        self.text: str | None = None
         self.aux: Any = None
 
     def __getitem__(self, name: str) -> Function:

@@ -168,6 +168,7 @@ class _Run:
         if not self.steps:
             return self.ctx
         snapshot = _copy(self.module)
+        self.module.text = None  # from here on it is other code
         with bulk():  # what passes make mostly stays
             self._steps(snapshot)
         return self.ctx

@@ -53,6 +53,7 @@ class ModuleReader(Declarations):
         self.source.raise_errors()
         self.module.diagnostics.extend(self.source.warnings)
         _mark_assembly(self.module, self.source)
+        self.module.text = self.source.text
         return self.module
 
     def _statements(self) -> None:

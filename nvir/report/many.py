@@ -41,7 +41,7 @@ def report_file(job: FileJob) -> dict[str, Any]:
     module = load(job.file, job.arch, level="ori")
     real = NOTHING
     if job.policy == "observed" and not job.model:
-        real = real_of(module, Path(job.file), job.arch or module.target)
+        real = real_of(module, job.arch or module.target, decode=True)
     made = report(
         module, arch=job.arch, profile=job.profile, policy=job.policy,  # type: ignore[arg-type]  # the command line knows the choices
         launch=Launch(job.block, job.dynamic_smem), schedule=job.schedule,

@@ -24,7 +24,14 @@ from nvir.report.explain.advice import Advice, advice
 from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.names import named
 from nvir.report.places import SourceLines, source_text
-from nvir.report.real import NOTHING, RealCode, RealFigures, as_in_code
+from nvir.report.real import (
+    NOTHING,
+    RealCode,
+    RealFigures,
+    as_in_code,
+    machine_bound,
+    with_real_counts,
+)
 from nvir.report.source_loops import FRONT_ENDS, SourceLoopReport, of_function
 from nvir.sm.occupancy import occupancy, static_shared_memory
 from nvir.sm.profile import Profile, profile_for
@@ -33,6 +40,7 @@ from nvir.sm.profile import profile as named_profile
 if TYPE_CHECKING:
     from nvir.analysis.induction import TripCount
     from nvir.passes.knobs import Policy
+    from nvir.sm.body import MachineBody
     from nvir.sm.loopgraph import LoopGraph
     from nvir.sm.schedule.loops import LoopSchedule
 
@@ -101,7 +109,8 @@ class FunctionReport:
     advice      what a user can change, and the figures to expect of it
     interval    the lowest and the highest of them that four kernels of five stay within
                 (`nvir.assembler.registers`); of kernels only
-    peak_line, peak_source   where it needs most: line of the PTX, "file.cu:12"
+    peak_line, peak_source   where it needs most: line of the PTX, "file.cu:12"; in the real code,
+                where that is there
     real        what ptxas says, where it was asked
     facts       what the report was made of, where it was to be kept
     """
@@ -242,7 +251,7 @@ def report(
                     facts = attrs.evolve(facts, unroll=shown)
                 functions.append(
                     _function(facts, module, machine, launch, diagnostics, make, keep,
-                              real.figures.get(str(f.name)), texts)
+                              real.figures.get(str(f.name)), texts, code)
                 )
     return ModuleReport(
         module.name, target, policy, tuple(functions), tuple(diagnostics), real.assembler,
@@ -271,9 +280,10 @@ def machine_for(
 def _function(
     facts: FunctionFacts, module: Module, machine: Profile, launch: Launch,
     diagnostics: list[Diagnostic], make: Callable[[LoopGraph], LoopSchedule] | None, keep: bool,
-    real: RealFigures | None, texts: Mapping[int, Sequence[str]],
+    real: RealFigures | None, texts: Mapping[int, Sequence[str]], code: MachineBody | None,
 ) -> FunctionReport:
-    f, pressure, peak = facts.function, facts.pressure, facts.estimate.peak
+    f, pressure = facts.function, facts.pressure
+    peak = with_real_counts(facts.estimate, f, code).peak
     line = peak.line if peak is not None else 0
     is_kernel = f.kind == "entry"
     predicted = facts.estimate.registers
@@ -316,7 +326,7 @@ def _function(
         pressure.max_live, pressure.max_predicates, predicted if is_kernel else None,
         line if line > 0 else None,
         source.place(peak) if peak is not None else None,
-        block, static, figures, _loops(facts, module, machine, make),
+        block, static, figures, _loops(facts, module, machine, make, code),
         real=real if is_kernel else None, facts=facts if keep else None,
         interval=facts.estimate.interval if is_kernel else None,
         source_loops=told, advice=found,
@@ -333,7 +343,7 @@ def unroll_json(d: UnrollDecision) -> dict[str, Any]:
 
 def _loops(
     facts: FunctionFacts, module: Module, machine: Profile,
-    make: Callable[[LoopGraph], LoopSchedule] | None,
+    make: Callable[[LoopGraph], LoopSchedule] | None, code: MachineBody | None,
 ) -> tuple[LoopReport, ...]:
     if not facts.loops:
         return ()
@@ -354,7 +364,8 @@ def _loops(
             max_live=facts.pressure.of_loop(x),
             unroll=facts.unroll.get(x.header.name, NOT_DECIDED),
             pipeline=pipeline_figures(
-                x, machine, alias, make, facts.copies.get(x.header.name, 1)
+                x, machine, alias, make, facts.copies.get(x.header.name, 1),
+                machine_bound(x, code, machine) if code is not None else None,
             ),
         )
         for x in facts.loops

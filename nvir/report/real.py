@@ -6,7 +6,7 @@ refuses the file for the architecture that was asked, a note says so and the mod
 
 from __future__ import annotations
 
-import os
+import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -112,18 +112,18 @@ def real_code(
 
 
 def real_of(
-    module: Module, file: str | bytes | Path | None, arch: str, *, decode: bool = False,
-    only: str | None = None,
+    module: Module, arch: str, *, decode: bool = False, only: str | None = None
 ) -> RealCode:
-    """The real code of a module: of the PTX that `file` is or holds, else of what nvir prints."""
-    if isinstance(file, os.PathLike) and file.suffix != ".ptx":
-        file = None
+    """The real code of a module: of the PTX that it was read from, else of what nvir prints, to
+    whose lines those of the module do not belong; the code is then left out."""
     try:
-        if file is None:
+        if module.text is None:
             from nvir.ptx.printer import print_ptx
 
-            file = print_ptx(module)
-        return real_code(file, arch, decode=decode, only=only)
+            return real_code(print_ptx(module), arch, only=only)
+        return real_code(
+            module.text.encode("utf-8", "surrogateescape"), arch, decode=decode, only=only
+        )
     except NvirError as e:
         return RealCode(note=f"{e}; the figures are the model's")
 
@@ -153,32 +153,64 @@ def machine_loop(body: MachineBody, loop: Loop) -> tuple[BodyLoop, int] | None:
 
     It is one whose lines are all of that loop; of a main loop and one for the rest, the main loop.
     """
-    from nvir.sm.simulate.body import loop_copies
-
     lines = {i.line for b in loop.blocks for i in b}
     found = []
-    for x in body.innermost():
-        stands = loop_copies(body, x)
-        if stands and stands.keys() <= lines:
-            found.append((x, Counter(stands.values()).most_common(1)[0][0]))
-    return max(found, key=lambda x: x[1], default=None)
+    for x in dict.fromkeys(x for n in lines for x in body.innermost_of_line.get(n, ())):
+        if body.copies[x].keys() <= lines:
+            found.append((x, Counter(body.copies[x].values()).most_common(1)[0][0]))
+    return max(found, key=lambda x: (x[1], -x[0].header), default=None)
+
+
+def machine_bound(
+    loop: Loop, body: MachineBody, machine: Profile
+) -> tuple[float, str | None] | None:
+    """Cycles that the busiest pipe, or the issue slots, need for an iteration of an innermost loop
+    in its machine code on the longest way through it, and which binds; None where the loop has no
+    machine loop of its own."""
+    from nvir.sm.body import body_path
+    from nvir.sm.profile import resource_bound
+
+    found = machine_loop(body, loop) if loop.is_innermost else None
+    if found is None:
+        return None
+    way = [i.opcode for b in body_path(body, found[0]) for i in body.blocks[b].instructions]
+    bound = resource_bound(machine, filter(machine.has, way))
+    return bound.busy / (bound.units * found[1]), bound.pipe or "issue"
 
 
 def machine_copies(loop: Loop, body: MachineBody, machine: Profile) -> int | None:
     """How often the body of a loop of the text stands in one machine loop, by most of its accesses;
-    0 where no loop is left, None where the code does not say it clearly."""
+    0 where no loop is left, None where the code does not say it clearly.
+
+    A machine loop is the loop of the text in which the branch of its back edge stands; copies in
+    those of loops around it are what it was unrolled or peeled to.
+    """
     own = access_lines(body, machine, {i.line for i in accesses_of(loop)})
-    most = [
-        max((sum(b in x.blocks for n, b in own if n == line) for x in body.loops), default=0)
-        for line in {n for n, _ in own}
-    ]
-    counts = Counter(n for n in most if n)
-    if not own or (not counts and loop.parent is not None):
+    mine, around = _own_lines(loop), set[int]()
+    while loop.parent is not None:
+        loop = loop.parent
+        around |= _own_lines(loop)
+    copies: dict[int, Counter[BodyLoop]] = {n: Counter() for n, _ in own}
+    for n, b in own:
+        x = body.blocks[b].loop
+        ends = body.back_edges[x] if x is not None else set()
+        if x is not None and ends & mine:
+            copies[n][x] += 1
+        elif x is not None and not ends & around:
+            return None
+    counts = Counter(max(found.values()) for found in copies.values() if found)
+    if not own:
         return None
     if not counts:
         return 0
     n, votes = counts.most_common(1)[0]
     return n if votes >= CLEAR * counts.total() else None
+
+
+def _own_lines(loop: Loop) -> set[int]:
+    """The lines of its blocks that are in no loop inside of it."""
+    inner = {b for c in loop.children for b in c.blocks}
+    return {i.line for b in loop.blocks if b not in inner for i in b if i.line}
 
 
 def as_in_code(
@@ -209,11 +241,17 @@ def accesses_of(loop: Loop) -> Iterator[Instruction]:
 
 
 def access_lines(body: MachineBody, machine: Profile, lines: set[int]) -> list[tuple[int, int]]:
-    """(line, block) of each machine access that stands for one of the lines, in order."""
-    def is_access(opcode: str) -> bool:
-        return machine.has(opcode) and machine.units[machine.operation(opcode).unit].ordered
+    """(line, block) of each machine access that stands for one of the lines."""
+    found = _accesses(body, machine)
+    return [(n, b) for n in sorted(lines) for b in found.get(n, ())]
 
-    return [
-        (i.line, b.index) for b in body.blocks for i in b.instructions
-        if i.line in lines and is_access(i.opcode)
-    ]
+
+@functools.lru_cache(maxsize=4)
+def _accesses(body: MachineBody, machine: Profile) -> dict[int, list[int]]:
+    """The block of each machine access, by line; kept for the next loop of the body."""
+    out: dict[int, list[int]] = {}
+    for b in body.blocks:
+        for i in b.instructions:
+            if machine.has(i.opcode) and machine.units[machine.operation(i.opcode).unit].ordered:
+                out.setdefault(i.line, []).append(b.index)
+    return out

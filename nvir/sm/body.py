@@ -17,7 +17,9 @@ Cost     liveness is a backward data flow on Python ints as bit sets, a few pass
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 FILES = ("R", "UR", "P", "UP")
@@ -181,6 +183,38 @@ class MachineBody:
         around = {x.parent for x in self.loops}
         return sorted((x for x in self.loops if x not in around), key=lambda x: x.header)
 
+    @cached_property
+    def copies(self) -> Mapping[BodyLoop, dict[int, int]]:
+        """How often each line stands in the blocks of each loop that are in no inner one."""
+        counts: dict[BodyLoop, dict[int, Counter[str]]] = {x: {} for x in self.loops}
+        for block in self.blocks:
+            mine = counts.get(block.loop) if block.loop is not None else None
+            for i in block.instructions if mine is not None else ():
+                if mine is not None and i.line:
+                    mine.setdefault(i.line, Counter())[i.opcode] += 1
+        return {
+            x: {line: min(found.values()) for line, found in mine.items()}
+            for x, mine in counts.items()
+        }
+
+    @cached_property
+    def back_edges(self) -> Mapping[BodyLoop, set[int]]:
+        """The lines of the instructions that branch back to the header of each loop."""
+        return {
+            x: {self.blocks[b].instructions[-1].line for b in self.blocks[x.header].preds
+                if b in x.blocks and self.blocks[b].instructions}
+            for x in self.loops
+        }
+
+    @cached_property
+    def innermost_of_line(self) -> Mapping[int, list[BodyLoop]]:
+        """The innermost loops by the lines that stand in them."""
+        found: dict[int, list[BodyLoop]] = {}
+        for x in self.innermost():
+            for line in self.copies[x]:
+                found.setdefault(line, []).append(x)
+        return found
+
 
 # ---------------------------------------------------------------------------- loops
 
@@ -260,10 +294,8 @@ def _find_loops(blocks: Sequence[BodyBlock]) -> list[BodyLoop]:
                         work.extend(blocks[x].preds)
     loops = [BodyLoop(h, frozenset(found)) for h, found in members.items()]
     loops.sort(key=lambda x: (-len(x.blocks), x.header))
-    for k, loop in enumerate(loops):
-        for outer in loops[:k]:  # the last that holds it is the innermost
-            if loop.header in outer.blocks and loop.header != outer.header:
-                loop.parent = outer
+    for loop in loops:
+        loop.parent = blocks[loop.header].loop  # the smallest of the larger ones that hold it
         loop.depth = loop.parent.depth + 1 if loop.parent is not None else 1
         for b in loop.blocks:
             blocks[b].loop = loop
@@ -274,6 +306,49 @@ def _dominates(a: int, b: int, idom: dict[int, int]) -> bool:
     while b >= 0 and b != a:
         b = idom.get(b, -1)
     return b == a
+
+
+# ---------------------------------------------------------------------------- the longest way
+
+
+def body_path(body: MachineBody, loop: BodyLoop | None) -> list[int]:
+    """The blocks of the longest way through a loop, or from the entry, those of inner loops left
+    out."""
+    order = [b for b in code_order(body.blocks) if loop is None or b in loop.blocks]
+    node = {b: _node(b, body.blocks[b].loop, loop) for b in order}
+    place = {b: n for n, b in enumerate(order)}
+    weight: dict[int, int] = {}
+    follow: dict[int, dict[int, None]] = {}
+    for b in order:
+        block = body.blocks[b]
+        size = len(block.instructions) - (_CALLED if block.callee >= 0 else 0)
+        weight[node[b]] = weight.get(node[b], 0) + size
+        later = (s for s in block.succs if place.get(s, -1) > place[b] and node[s] != node[b])
+        follow.setdefault(node[b], {}).update(dict.fromkeys(node[s] for s in later))
+    start = 0 if loop is None else loop.header
+    best, before = {start: weight.get(start, 0)}, dict[int, int]()
+    for b in dict.fromkeys(node[b] for b in order):
+        for s in follow[b] if b in best else ():
+            if best[b] + weight[s] > best.get(s, -_NEVER):
+                best[s], before[s] = best[b] + weight[s], b
+    ends = [b for b in best if loop is None or loop.header in body.blocks[b].succs]
+    last = max(ends or best, key=lambda b: best[b], default=start)
+    path = [last]
+    while path[-1] in before:
+        path.append(before[path[-1]])
+    return [b for b in reversed(path) if body.blocks and body.blocks[b].loop is loop]
+
+
+_CALLED = 1 << 20  # what a call weighs against a way
+_NEVER = 1 << 60
+
+
+def _node(block: int, loop: BodyLoop | None, within: BodyLoop | None) -> int:
+    """A block of `within`, or the header of the loop directly inside of it that holds the block."""
+    node = block
+    while loop is not None and loop is not within:
+        node, loop = loop.header, loop.parent
+    return node
 
 
 # ---------------------------------------------------------------------------- liveness

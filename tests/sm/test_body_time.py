@@ -5,9 +5,16 @@ from __future__ import annotations
 import pytest
 
 from nvir import read_ptx, sm
-from nvir.sm.body import BodyBlock, BodyInstruction, ControlBits, MachineBody, Span
+from nvir.sm.body import (
+    BodyBlock,
+    BodyInstruction,
+    ControlBits,
+    MachineBody,
+    Span,
+    body_path,
+)
 from nvir.sm.simulate import simulate
-from nvir.sm.simulate.body import OPERANDS_READ, body_path, body_stream
+from nvir.sm.simulate.body import OPERANDS_READ, body_stream
 
 SM_80 = sm.profile("sm_80")
 L2 = SM_80.latency("LDG.E", level="l2")

@@ -44,7 +44,7 @@ from nvir.report.model import (
     unroll_json,
 )
 from nvir.report.places import SourceLines
-from nvir.report.real import as_in_code, machine_loop, with_real_counts
+from nvir.report.real import as_in_code, machine_bound, machine_loop, with_real_counts
 from nvir.report.schedule.figures import pipeline_figures
 from nvir.report.source_loops import SourceLoopReport, of_function
 from nvir.sm.body import MachineBody
@@ -234,7 +234,8 @@ def explain(
         return schedules[-1]
 
     pipeline = pipeline_figures(
-        loop, machine, make=make, copies=facts.copies.get(header, 1)
+        loop, machine, make=make, copies=facts.copies.get(header, 1),
+        code=machine_bound(loop, body, machine) if body is not None else None,
     )
     asked = LoopDecisions(function, module, header, knobs, machine)
     decisions = asked.all(vary)
@@ -269,17 +270,15 @@ def explain(
 
 def _code(body: MachineBody, loop: Loop, machine: Profile) -> RealLoop | None:
     """The machine loop of a loop of the text; None where it has none of its own."""
-    from nvir.sm.profile import resource_bound
     from nvir.sm.simulate import simulate
     from nvir.sm.simulate.body import body_stream
 
     found = machine_loop(body, loop) if loop.is_innermost else None
-    if found is None:
+    bound = machine_bound(loop, body, machine)
+    if found is None or bound is None:
         return None
     inner, copies = found
     stream = body_stream(body, machine, inner)
-    known = [i.opcode for i in body.loop_instructions(inner) if machine.has(i.opcode)]
-    bound = resource_bound(machine, known)
     cycles = {
         n: simulate(
             stream, warps=n, iterations=16, stalls=False, memory=MEMORY_LEVEL
@@ -287,7 +286,7 @@ def _code(body: MachineBody, loop: Loop, machine: Profile) -> RealLoop | None:
         for n in (1, WARPS)
     }
     size = len(body.loop_instructions(inner))
-    return RealLoop(copies, size, bound.busy / bound.units / copies, bound.pipe, cycles)
+    return RealLoop(copies, size, *bound, cycles)
 
 
 def hottest(function: Function) -> Loop | None:

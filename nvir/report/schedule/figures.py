@@ -6,6 +6,7 @@ assembler does not pipeline loops by itself, which the reason says.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +30,13 @@ MAX_OPERATIONS = 400  # scheduled within a report; larger bodies have bounds alo
 def pipeline_figures(
     loop: Loop, profile: Profile, alias: AliasAnalysis | None = None,
     make: Callable[[LoopGraph], LoopSchedule] | None = None, copies: int = 1,
+    code: tuple[float, str | None] | None = None,
 ) -> PipelineFigures:
     """The pipeline fields of a report; what cannot be said is None, with the reason.
 
-    `make` makes the schedule of a graph; without it the figures are the bounds alone. `copies` is
-    how often the assembler will have the body stand: the resource bound is that of its code.
+    `make` makes the schedule of a graph; without it the figures are the bounds alone. The resource
+    bound is that of the machine code, `code` (`nvir.report.real.machine_bound`), else a prediction
+    of it in which the body will stand `copies` times. No interval is below it.
     """
     from nvir.report.model import NOT_SCHEDULED, REACHABLE, PipelineFigures
 
@@ -56,10 +59,14 @@ def pipeline_figures(
             bounds, ii, stages, reason = made.bounds, made.ii, made.stages, REACHABLE
     except NvirError as e:
         return PipelineFigures(reason=str(e))
+    res_mii: float
     res_mii, binding = least_resource(found.operations, loop, profile, copies)
     if res_mii >= bounds.res_mii:
         res_mii = bounds.res_mii
         binding = bounds.resource.resource if bounds.resource is not None else None
+    if code is not None:
+        res_mii, binding = code
+        ii = max(ii, math.ceil(res_mii)) if ii is not None else None
     return PipelineFigures(
         res_mii, bounds.rec_mii, max(res_mii, bounds.rec_mii), ii, stages,
         "recurrence" if bounds.rec_mii > res_mii else binding,

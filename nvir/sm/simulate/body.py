@@ -21,7 +21,6 @@ Source  read barriers: R. Huerta et al., "Analyzing Modern NVIDIA GPU Cores", 20
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median, median_high
 
@@ -30,7 +29,7 @@ import attrs
 from nvir.analysis.induction import trip_count
 from nvir.ir.function import Function
 from nvir.ir.loops import natural_loops
-from nvir.sm.body import BodyInstruction, BodyLoop, MachineBody, Span, code_order
+from nvir.sm.body import BodyInstruction, BodyLoop, MachineBody, Span, body_path
 from nvir.sm.profile import Profile
 from nvir.sm.simulate.engine import throughput
 from nvir.sm.simulate.memory import MEMORY_LEVEL
@@ -115,7 +114,7 @@ def _runs(
     body: MachineBody, frequencies: Mapping[int, float]
 ) -> dict[BodyLoop | None, float]:
     """How often a thread runs an iteration of each loop."""
-    copies = {x: loop_copies(body, x) for x in body.loops}
+    copies = body.copies
     runs: dict[BodyLoop | None, float] = {None: 1.0}
     for loop in body.loops:  # outer before inner
         around = runs[loop.parent]
@@ -129,60 +128,6 @@ def _runs(
                 if times > 1:
                     runs[loop] = min(runs[loop], around * max(1.0, (times - 1) / 2))
     return runs
-
-
-def loop_copies(body: MachineBody, loop: BodyLoop) -> dict[int, int]:
-    """How often each line stands in the blocks of a loop that are in no inner one."""
-    counts: dict[int, Counter[str]] = {}
-    for b in loop.blocks:
-        if body.blocks[b].loop is loop:
-            for i in body.blocks[b].instructions:
-                if i.line:
-                    counts.setdefault(i.line, Counter())[i.opcode] += 1
-    return {line: min(found.values()) for line, found in counts.items()}
-
-
-# ---------------------------------------------------------------------------- the way
-
-
-def body_path(body: MachineBody, loop: BodyLoop | None) -> list[int]:
-    """The blocks of the longest way through a loop, or from the entry, those of inner loops left
-    out."""
-    order = [b for b in code_order(body.blocks) if loop is None or b in loop.blocks]
-    node = {b: _node(b, body.blocks[b].loop, loop) for b in order}
-    place = {b: n for n, b in enumerate(order)}
-    weight: dict[int, int] = {}
-    follow: dict[int, dict[int, None]] = {}
-    for b in order:
-        block = body.blocks[b]
-        size = len(block.instructions) - (_CALLED if block.callee >= 0 else 0)
-        weight[node[b]] = weight.get(node[b], 0) + size
-        later = (s for s in block.succs if place.get(s, -1) > place[b] and node[s] != node[b])
-        follow.setdefault(node[b], {}).update(dict.fromkeys(node[s] for s in later))
-    start = 0 if loop is None else loop.header
-    best, before = {start: weight.get(start, 0)}, dict[int, int]()
-    for b in dict.fromkeys(node[b] for b in order):
-        for s in follow[b] if b in best else ():
-            if best[b] + weight[s] > best.get(s, -_NEVER):
-                best[s], before[s] = best[b] + weight[s], b
-    ends = [b for b in best if loop is None or loop.header in body.blocks[b].succs]
-    last = max(ends or best, key=lambda b: best[b], default=start)
-    path = [last]
-    while path[-1] in before:
-        path.append(before[path[-1]])
-    return [b for b in reversed(path) if body.blocks and body.blocks[b].loop is loop]
-
-
-_CALLED = 1 << 20  # what a call weighs against a way
-_NEVER = 1 << 60
-
-
-def _node(block: int, loop: BodyLoop | None, within: BodyLoop | None) -> int:
-    """A block of `within`, or the header of the loop directly inside of it that holds the block."""
-    node = block
-    while loop is not None and loop is not within:
-        node, loop = loop.header, loop.parent
-    return node
 
 
 # ---------------------------------------------------------------------------- the stream

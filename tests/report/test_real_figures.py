@@ -1,0 +1,155 @@
+"""Where ptxas is installed, figures about code as it stands are those of its code, in each view."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from corpus import examples
+
+import nvir
+from nvir.cli import main
+from nvir.ir.loops import natural_loops
+from nvir.report import report
+from nvir.report.bodies import by_line
+from nvir.report.real import machine_bound, machine_copies, machine_loop, real_of
+from nvir.sm.body import BodyBlock, BodyInstruction, MachineBody
+from nvir.sm.profile import profile
+from nvir.toolchain import available
+
+SM_80 = profile("sm_80")
+needs_ptxas = pytest.mark.skipif(not available("ptxas"), reason="no ptxas")
+NEST = """.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry nest(.param .u64 p, .param .u32 n)
+{
+.reg .pred %p<4>; .reg .b32 %r<10>; .reg .b64 %rd<6>; .reg .f32 %f<8>;
+ld.param.u64 %rd1, [p];
+ld.param.u32 %r1, [n];
+OUTER:
+ld.global.f32 %f4, [%rd1];
+mov.u32 %r3, 0;
+INNER:
+ld.global.f32 %f2, [%rd1+4];
+add.u32 %r3, %r3, 1;
+setp.lt.u32 %p1, %r3, %r1;
+@%p1 bra INNER;
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p2, %r2, %r1;
+@%p2 bra OUTER;
+ret;
+}
+"""
+OUTER_LOAD, INNER_LOAD, INNER_END, OUTER_END = 10, 13, 16, 19
+
+
+def machine_code(*blocks: tuple[list[tuple[str, int]], list[int]]) -> MachineBody:
+    """A body of blocks: (opcode, line) of their instructions, and who follows each."""
+    made = []
+    for index, (code, follow) in enumerate(blocks):
+        made.append(BodyBlock(index))
+        made[-1].instructions = [BodyInstruction(name, line=line) for name, line in code]
+        made[-1].succs = follow
+    return MachineBody("nest", "sm_80", made, source="ptxas")
+
+
+def loops_of(text: str):
+    (f,) = nvir.read_ptx(text).functions
+    f.analyze_cfg()
+    return {x.header.name: x for x in natural_loops(f)}
+
+
+def test_the_rest_of_an_unrolled_loop_is_no_copy_of_the_main_one():
+    load = ("LDG.E", INNER_LOAD)
+    body = machine_code(
+        ([("MOV", 7)], [1]),
+        ([("LDG.E", OUTER_LOAD)], [2]),
+        ([load] * 4 + [("BRA", INNER_END)], [2, 3]),  # four copies
+        ([load] * 3, [4]),                            # and up to three behind them
+        ([("BRA", OUTER_END)], [1, 5]),
+        ([("EXIT", 20)], []),
+    )
+    loops = loops_of(NEST)
+    assert machine_copies(loops["INNER"], body, SM_80) == 4
+    assert machine_copies(loops["OUTER"], body, SM_80) == 1
+    found = machine_loop(body, loops["INNER"])
+    assert found is not None
+    assert (found[0].header, found[1]) == (2, 4)
+
+
+def test_copies_in_the_loop_around_are_no_loop():
+    body = machine_code(
+        ([("LDG.E", OUTER_LOAD)] + [("LDG.E", INNER_LOAD)] * 8 + [("BRA", OUTER_END)], [0, 1]),
+        ([("EXIT", 20)], []),
+    )
+    loops = loops_of(NEST)
+    assert machine_copies(loops["INNER"], body, SM_80) == 0
+    assert machine_loop(body, loops["INNER"]) is None
+    assert machine_bound(loops["INNER"], body, SM_80) is None
+
+
+def test_a_loop_that_ends_at_a_line_of_no_loop_of_the_text_says_nothing():
+    body = machine_code(
+        ([("LDG.E", INNER_LOAD), ("BRA", 0)], [0, 1]),
+        ([("EXIT", 20)], []),
+    )
+    assert machine_copies(loops_of(NEST)["INNER"], body, SM_80) is None
+
+
+def test_the_bound_is_that_of_one_iteration_as_written():
+    code = [("FFMA", INNER_LOAD)] * 8 + [("BRA", INNER_END)]
+    body = machine_code((code, [0, 1]), ([("EXIT", 20)], []))
+    bound, pipe = machine_bound(loops_of(NEST)["INNER"], body, SM_80) or (0.0, None)
+    assert (bound, pipe) == (2.0, "FMA")  # eight copies: 16 cycles of the pipe
+
+
+@needs_ptxas
+@pytest.mark.parametrize("name", ["nbody", "softmax", "stencil"])
+def test_peak_and_bound_of_the_report_are_the_codes(name: str):
+    path = next(p for p in examples() if p.name.startswith(f"{name}."))
+    module = nvir.read_ptx(path)
+    real = real_of(module, "sm_80", decode=True)
+    made = report(module, real=real)
+    bounds = 0
+    for f in made.functions:
+        body = real.bodies[f.name]
+        live = {n: most for n, (_, most) in by_line(body).items()}
+        assert f.peak_line is not None
+        stands = {i.line for i in module[f.name].instructions()}
+        assert live[f.peak_line] == max(m for n, m in live.items() if n in stands)
+        loops = {x.header.name: x for x in natural_loops(module[f.name])}
+        for x in f.loops:
+            bound = machine_bound(loops[x.header], body, SM_80)
+            if bound is not None and x.pipeline.res_mii is not None:
+                assert (x.pipeline.res_mii, x.pipeline.mii) == (
+                    bound[0], max(bound[0], x.pipeline.rec_mii or 0))
+                bounds += 1
+    assert bounds
+
+
+@needs_ptxas
+def test_a_source_and_its_ptx_get_the_same_figures(tmp_path: Path):
+    pytest.importorskip("clang.cindex")
+    cuda = Path(__file__).parents[2] / "examples" / "nbody.cu"
+    ptx = tmp_path / "nbody.ptx"
+    run = CliRunner()
+    assert run.invoke(main, ["compile", str(cuda), "-o", str(ptx)]).exit_code == 0
+    told = []
+    for file in (cuda, ptx):
+        made = json.loads(run.invoke(main, ["report", str(file), "--json"]).stdout)["functions"][0]
+        told.append((made["peak"], [(x["unroll"], x["pipeline"]) for x in made["loops"]]))
+        page = json.loads(run.invoke(main, ["explain", str(file), "--json"]).stdout)
+        inner = made["loops"][-1]
+        assert page["machine_code"]["copies"] == inner["unroll"]["factor"]
+        assert page["machine_code"]["res_mii"] == inner["pipeline"]["res_mii"]
+    assert told[0] == told[1]
+
+
+def test_what_a_pass_changed_is_not_the_text_that_was_read():
+    module = nvir.read_ptx(NEST)
+    assert module.text == NEST
+    nvir.run_passes(module, "dce")
+    assert module.text is None
