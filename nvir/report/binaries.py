@@ -101,7 +101,7 @@ def report_machine_code(
         registers, shared = figures.get("REG", 0), figures.get("SHARED", 0)
         size, live, predicates = code.get(kernel, (0, 0, 0))
         functions.append(FunctionReport(
-            kernel, "entry", size, live, predicates, registers, None, None, block, shared,
+            kernel, "entry", size, live, predicates, registers, None, None, live, block, shared,
             occupancy_figures(
                 kernel, machine, registers, block, shared, launch, name, diagnostics
             ), (), False, RealFigures(registers),

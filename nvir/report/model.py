@@ -111,6 +111,7 @@ class FunctionReport:
                 (`nvir.assembler.registers`); of kernels only
     peak_line, peak_source   where it needs most: line of the PTX, "file.cu:12"; in the real code,
                 where that is there
+    peak_live   registers live there
     real        what ptxas says, where it was asked
     facts       what the report was made of, where it was to be kept
     """
@@ -123,6 +124,7 @@ class FunctionReport:
     predicted: int | None
     peak_line: int | None
     peak_source: str | None
+    peak_live: int
     block_size: int | None
     static_smem: int
     occupancy: OccupancyFigures | None
@@ -197,7 +199,7 @@ def _function_json(f: FunctionReport) -> dict[str, Any]:
             x.to_json([a.text for a in f.advice if a.place == x.place]) for x in f.source_loops
         ],
         "advice": [attrs.asdict(a) for a in f.advice],
-        "peak": {"line": f.peak_line, "source": f.peak_source},
+        "peak": {"line": f.peak_line, "source": f.peak_source, "live": f.peak_live},
         **({} if f.real is None else {"ptxas": attrs.asdict(f.real)}),
     }
 
@@ -283,7 +285,8 @@ def _function(
     real: RealFigures | None, texts: Mapping[int, Sequence[str]], code: MachineBody | None,
 ) -> FunctionReport:
     f, pressure = facts.function, facts.pressure
-    peak = with_real_counts(facts.estimate, f, code).peak
+    counted = with_real_counts(facts.estimate, f, code)
+    peak = counted.peak
     line = peak.line if peak is not None else 0
     is_kernel = f.kind == "entry"
     predicted = facts.estimate.registers
@@ -325,7 +328,7 @@ def _function(
         str(f.name), f.kind, sum(1 for i in pressure.instructions if not i.form.op.pseudo),
         pressure.max_live, pressure.max_predicates, predicted if is_kernel else None,
         line if line > 0 else None,
-        source.place(peak) if peak is not None else None,
+        source.place(peak) if peak is not None else None, counted.max_live,
         block, static, figures, _loops(facts, module, machine, make, code),
         real=real if is_kernel else None, facts=facts if keep else None,
         interval=facts.estimate.interval if is_kernel else None,

@@ -119,7 +119,7 @@ def test_peak_and_bound_of_the_report_are_the_codes(name: str):
         live = {n: most for n, (_, most) in by_line(body).items()}
         assert f.peak_line is not None
         stands = {i.line for i in module[f.name].instructions()}
-        assert live[f.peak_line] == max(m for n, m in live.items() if n in stands)
+        assert f.peak_live == live[f.peak_line] == max(m for n, m in live.items() if n in stands)
         loops = {x.header.name: x for x in natural_loops(module[f.name])}
         for x in f.loops:
             bound = machine_bound(loops[x.header], body, SM_80)
