@@ -19,7 +19,8 @@ import tempfile
 from pathlib import Path
 
 from nvir.ir.errors import NvirError
-from nvir.toolchain.process import run
+from nvir.toolchain.errors import ToolError
+from nvir.toolchain.process import cache_folder, run
 
 HERE = Path(__file__).parent
 LIBRARY = "libnvir-exec.so"
@@ -41,14 +42,10 @@ def library(cache: Path | None = None) -> Path:
     if compiler is None:
         raise NvirError("nvir exec needs a C compiler (cc, gcc or clang) to build its libcudart")
     text = b"".join((HERE / name).read_bytes() for name in _SOURCES)
-    base = cache or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nvir"
     try:
-        base.mkdir(parents=True, exist_ok=True)
-    except OSError:  # no home, or one that cannot be written to
-        base = Path(tempfile.gettempdir()) / f"nvir-{os.getuid()}"
-        base.mkdir(mode=0o700, exist_ok=True)
-        if base.stat().st_uid != os.getuid():  # what lies there would run in the program
-            raise NvirError(f"{base} is another user's; set XDG_CACHE_HOME") from None
+        base = cache_folder(cache)
+    except ToolError as e:
+        raise NvirError(str(e)) from None
     folder = base / f"exec-{hashlib.sha256(text + os.uname().machine.encode()).hexdigest()[:16]}"
     if not (folder / LIBRARY).is_file():
         made = Path(tempfile.mkdtemp(dir=base))

