@@ -134,28 +134,34 @@ def _signature(blocks: Sequence[Block], places: bool) -> Signature:
             loc = i.loc if places else None
             if f.op.pseudo or f.is_phi or f.terminator or (loc is not None and not loc.line):
                 continue
-            (strong if _heavy(f) else weak)[loc, f.name, f.type, f.space] += 1
+            (strong if heavy(f) else weak)[loc, f.name, f.type, f.space] += 1
     return strong or weak
 
 
-def _heavy(f: Form) -> bool:
+def heavy(f: Form) -> bool:
     """On memory or floating point; a constant that all copies take stands once."""
     return f.reads or f.writes or (
         f.type is not None and f.type.is_float and f.op.kind is not OpKind.COPY)
 
 
 def _main_of(loop: Loop, groups: dict[Hashable, list[Loop]]) -> Hashable | None:
-    """The key of the loop before this one of which this one, without places, is the remainder."""
-    if not any(v.step == -1 for v in induction_variables(loop)):
-        return None
-    mine = signature(loop, places=False)
+    """The key of the loop before this one of which this one, without places, is the remainder; or
+    which is this one's, as it stands first where the count is not known before."""
     for key in reversed(groups):
         other = groups[key][-1]
-        if other is key and other.parent is loop.parent:
-            n, share = _ratio(signature(other, places=False), mine)
-            if n > 1 and share == 1 and _stride(other) % n == 0:
-                return key
+        if other is key and other.parent is loop.parent and (
+            _is_rest(loop, other) or (has_pragma(other) and _is_rest(other, loop))
+        ):
+            return key
     return None
+
+
+def _is_rest(rest: Loop, main: Loop) -> bool:
+    """Whether a loop that counts down to zero has one of the copies of another's body."""
+    if not any(v.step == -1 for v in induction_variables(rest)):
+        return False
+    n, share = _ratio(signature(main, places=False), signature(rest, places=False))
+    return n > 1 and share == 1 and _stride(main) % n == 0
 
 
 def _ratio(many: Signature, one: Signature) -> tuple[int, float]:
@@ -180,9 +186,14 @@ def _grouped(places: tuple[Place, ...], group: list[Loop]) -> SourceLoop:
     found = [signature(x) for x in group]
     least = min(range(len(group)), key=lambda k: sum(found[k].values()))
     copies = [_ratio(s, found[least])[0] for s in found]
-    heavy = any(_heavy(i.form) for b in own_blocks(group[least]) for i in b)
-    if not heavy and _stride(group[least]) == 1:  # sums of integers are folded
+    has_heavy = any(heavy(i.form) for b in own_blocks(group[least]) for i in b)
+    if not has_heavy and _stride(group[least]) == 1:  # sums of integers are folded
         copies = [_stride(x) or n for x, n in zip(group, copies, strict=True)]
+    if max(copies) == 1 and len(group) > 1:  # copies of one body that are not alike
+        steps = [_stride(x) for x in group]
+        one = min(steps)
+        if one and not any(x % one for x in steps):
+            copies = [x // one for x in steps]
     if max(copies) == 1:
         n = _copies(group[least], found[least], len(group))
         copies = [n] * len(group)

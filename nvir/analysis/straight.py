@@ -15,12 +15,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
-from nvir.analysis.source_loops import AGREEING, Place, Places, Signature
+from nvir.analysis.source_loops import AGREEING, Place, Places, Signature, heavy
 from nvir.ir import Function
 from nvir.ir.loops import Loop
 
 _QUIET = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
 _HEAD = re.compile(r"\b(?:(for|while)\s*(?=\()|do\b)")
+_ENDLESS = re.compile(r"\s*\(([^;]*;\s*;|\s*(1|true)\s*\))")
+_BREAK = re.compile(r"\b(break|return|goto)\b")
+_TAIL = re.compile(r"\s*(?=while\b)")
 _COUNTED = re.compile(
     r"\(\s*(?:(?:const|unsigned|signed|long|short|auto|int|char|size_t|u?int\d+_t)\s+)*(\w+)\s*=\s*"
     r"(-?\d+)\s*;\s*\1\s*(<=?)\s*(-?\d+)\s*;\s*(?:\+\+\s*\1|\1\s*\+\+)\s*\)$"
@@ -35,13 +38,22 @@ Calls = tuple[Place, ...]
 
 @attrs.frozen
 class LoopStatement:
-    """A loop's lines: of its head, where the test stands, and of its body; `trips` where the head
-    counts from one literal to another; `unroll` the argument of the `#pragma unroll` before it."""
+    """A loop's lines: of its head and of its body; `word` is "for", "while" or "do-while", of which
+    the test stands on line `tail`; `breaks` are the lines that leave a loop without a test; `trips`
+    where the head counts from one literal to another; `unroll` the argument of the `#pragma unroll`
+    before it."""
 
+    word: str
     head: range
     body: range
+    breaks: frozenset[int] = frozenset()
+    tail: int = 0
     trips: int | None = None
     unroll: str | None = None
+
+    def stands_at(self, line: int) -> bool:
+        """Whether the place of the loop's branch may be that line."""
+        return line in self.head or line == self.tail
 
 
 @attrs.frozen
@@ -57,13 +69,15 @@ def statements(lines: Sequence[str]) -> list[LoopStatement]:
     raw = "\n".join(lines)
     text = _QUIET.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), raw)
     out = []
+    tails = set()  # where a `while` ends a `do`
     for m in _HEAD.finditer(text):
         inside = _closed(text, m.end()) if m[1] else m.end()
-        if inside is None or (m[1] == "while" and text[inside:].lstrip().startswith(";")):
-            continue  # a `while` that ends a `do`
-        end = _statement_end(text, inside)
-        if end is None:
+        end = None if inside is None else _statement_end(text, inside)
+        if inside is None or end is None or m.start() in tails:
             continue
+        tail = None if m[1] else _TAIL.match(text, end)
+        if tail is not None:
+            tails.add(tail.end())
         first, last = text.count("\n", 0, m.start()) + 1, text.count("\n", 0, inside) + 1
         counted = _COUNTED.match(text[m.end():inside])
         trips = None
@@ -74,7 +88,12 @@ def statements(lines: Sequence[str]) -> list[LoopStatement]:
         before = slice(max(m.start() - 200, 0), m.start())
         asks = _ASKS.search((raw if "_Pragma" in text[before] else text)[before])
         unroll = asks and ("1" if asks[1] == "nounroll" else asks[2])
-        out.append(LoopStatement(range(first, last + 1), body, trips, unroll))
+        test = text[m.end():inside] if tail is None else text[tail.end() + 5:][:20]
+        out.append(LoopStatement(
+            m[1] or "do-while", range(first, last + 1), body,
+            frozenset(text.count("\n", 0, x.start()) + 1 for x in _BREAK.finditer(text, begins, end)
+                      if _ENDLESS.match(test)),
+            text.count("\n", 0, tail.end()) + 1 if tail is not None else 0, trips, unroll))
     return out
 
 
@@ -106,15 +125,14 @@ def _statement_end(text: str, start: int) -> int | None:
 
 def straight_loops(
     function: Function, loops: Sequence[Loop], told: Sequence[Calls], places: Places,
-    texts: Mapping[int, Sequence[str]],
+    found: Mapping[int, Sequence[LoopStatement]],
 ) -> Iterator[Straight]:
     """The loops of the source that the code has as straight lines alone.
 
-    `told` are the places of the loops that the code has; `texts` the lines of source files by
+    `told` are the places of the loops that the code has; `found` the statements of source files by
     number.
     """
     ops = list(_operations(function, loops, places))
-    found = {number: statements(lines) for number, lines in texts.items()}
     counts: dict[tuple[int, Calls], dict[int, int]] = {}
     for number, here in found.items():
         for k, s in enumerate(here):
@@ -127,7 +145,7 @@ def straight_loops(
     made: dict[tuple[int, int, Calls], int] = {}  # 0: not told
     for number, calls in sorted(counts, key=lambda x: len(x[1])):
         for k, s in enumerate(found[number]):
-            there = any(p and p[1:] == calls and p[0][0] == number and p[0][1] in s.head
+            there = any(p and p[1:] == calls and p[0][0] == number and s.stands_at(p[0][1])
                         for p in told)
             n = 1 if there else counts[number, calls].get(k, 0)
             chain = ((number, s.head.start), *calls)
@@ -152,14 +170,14 @@ Operation = tuple[tuple[Place, ...], tuple[object, ...], Loop | None]
 def _operations(
     function: Function, loops: Sequence[Loop], places: Places
 ) -> Iterator[Operation]:
-    """Places, spelling and innermost loop of each operation on memory or floating point."""
+    """Places, spelling and innermost loop of each operation on memory or floating point; what a
+    line inlines twice is spelled apart."""
     home = {b: x for x in loops for b in x.blocks}  # inner loops come after those around them
     for block in function.blocks:
         for i in block:
             f = i.form
-            strong = f.reads or f.writes or (f.type is not None and f.type.is_float)
-            if strong and not (f.op.pseudo or f.is_phi or f.terminator) and i.loc is not None:
-                spelling = (i.loc.col, f.name, f.type, f.space)
+            if heavy(f) and not (f.op.pseudo or f.is_phi or f.terminator) and i.loc is not None:
+                spelling = (i.loc.col, i.loc.inlined, f.name, f.type, f.space)
                 yield tuple(places(i)), spelling, home.get(block)
 
 
@@ -178,15 +196,18 @@ def _counts(
     out = {}
     for calls, by_loop in counts.items():
         deepest = max(x.depth if x else 0 for x in by_loop)
-        out[calls] = min(_agreed(n) for x, n in by_loop.items() if (x.depth if x else 0) == deepest)
+        out[calls] = min(_agreed(n, s.trips) for x, n in by_loop.items()
+                         if (x.depth if x else 0) == deepest)
     return out
 
 
-def _agreed(found: Signature) -> int:
-    """The number that divides how often most operations stand; 1 where they do not agree."""
+def _agreed(found: Signature, trips: int | None) -> int:
+    """The number that divides how often most operations stand; 1 where they do not agree. Of a
+    literal count half of them are enough, as accesses may be joined."""
     counts = Counter(found.values())
-    (n, votes), = counts.most_common(1)
-    if votes >= AGREEING * len(found):
+    fitting = Counter({c: n for c, n in counts.items() if trips and c % trips == 0})
+    (n, votes), = (fitting or counts).most_common(1)
+    if votes >= (0.5 if fitting else AGREEING) * len(found):
         return n
     fits = (n for n in sorted(counts) if n > 1
             and sum(c % n == 0 for c in found.values()) >= AGREEING * len(found))

@@ -10,6 +10,8 @@ import click
 
 from nvir.cli.common import (
     chosen_functions,
+    kernel_option,
+    listed,
     output_option,
     read_module,
     reports_errors,
@@ -20,7 +22,7 @@ from nvir.ir.errors import NvirError
 
 @click.command("cfg")
 @click.argument("file")
-@click.option("--kernel", metavar="NAME", help="Only this function.")
+@kernel_option
 @click.option("--loop", metavar="LABEL", help="Only the loop with this header.")
 @click.option(
     "--max-lines", type=click.IntRange(0), default=12, show_default=True, metavar="N",
@@ -43,12 +45,9 @@ def command(
     from nvir.report.pictures import module_dot, svg
 
     module = read_module(file)
-    functions = chosen_functions(module, kernel)
+    functions = chosen_functions(module, kernel, file)
     if not functions:
-        names = ", ".join(str(f.name) for f in module.functions if f.blocks)
-        if not names:
-            raise NvirError(f"{file} has no function with a body")
-        raise click.UsageError(f"no function {kernel!r} in {file}; there are: {names}")
+        raise NvirError(f"{file} has no function with a body")
     wants_svg = output is not None and output.lower().endswith(".svg")
     if loop is not None:
         functions = [f for f in functions if any(b.name == loop for b in f.blocks)] or functions
@@ -60,7 +59,7 @@ def command(
             write_output(os.path.join(output, f"{name}.svg"), picture)
         return
     if wants_svg and len(functions) > 1:
-        names = ", ".join(str(f.name) for f in functions)
+        names = listed([str(f.name) for f in functions])
         raise click.UsageError(f"an SVG holds one graph: choose with --kernel from {names}")
     dot = module_dot(module, functions, max_lines=max_lines, loop=loop)
     write_output(output, svg(dot) if wants_svg else dot)

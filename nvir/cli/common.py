@@ -10,6 +10,7 @@ import contextlib
 import functools
 import gc
 import os
+import shlex
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -55,22 +56,32 @@ def read_with_language(
     return module, language
 
 
-def read_nvcc(path: str, arch: str | None, command: list[str]) -> Module:
-    """The module that nvcc makes of a CUDA source; `command` is the program and its options."""
+def read_compiled(path: str, arch: str | None, via: list[str] | None = None) -> Module:
+    """The module in a file at level ori; `via` is nvcc with its options, which then compiles a CUDA
+    source instead of nvir."""
     from nvir.ptx.reader import read_ptx
     from nvir.toolchain import nvcc_ptx
 
+    if not via:
+        return read_module(path, arch, "ori")
     if path == STDIO or not path.endswith((".cu", ".cuh")):
-        raise click.UsageError(f"--via compiles a .cu file, and {path} is none")
+        raise click.UsageError(f"nvcc compiles a .cu file, and {path} is none")
     if not os.path.isfile(path):
         raise NvirError(f"{path}: no such file")
-    program = command[0] if os.sep in command[0] else None
-    made = nvcc_ptx(Path(path), arch or "sm_80", ["-lineinfo", *command[1:]], program=program)
+    program = via[0] if os.sep in via[0] else None
+    made = nvcc_ptx(Path(path), arch or "sm_80", ["-lineinfo", *via[1:]], program=program)
     if made.ptx is None:
         raise NvirError(f"{path}: error: nvcc: {made.log.strip() or 'it says nothing'}")
     module = read_ptx(made.ptx.encode())
     module.name = path
     return module
+
+
+def _nvcc_command(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+    via = shlex.split(value or "")
+    if via and Path(via[0]).name != "nvcc":
+        raise click.UsageError("--via takes nvcc, with options behind it if need be")
+    return via
 
 
 # ---------------------------------------------------------------- writing
@@ -208,6 +219,10 @@ knob_option = click.option(
     "--knob", "knobs", multiple=True, metavar="NAME[@BLOCK]=VALUE",
     help="Set a knob, for the whole module or one block. See `nvir knobs`.",
 )
+via_option = click.option(
+    "--via", metavar="NVCC", callback=_nvcc_command,
+    help="Let this compiler make PTX of CUDA C++ instead of nvir: nvcc, or 'nvcc OPTIONS'.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 output_option = click.option(
     "-o", "--output", metavar="FILE", help="Where to write; standard output by default."
@@ -218,7 +233,15 @@ loop_option = click.option(
     help="The loop: its number from 1, as `nvir report` lists loops, or its label. "
     "The first innermost loop of one block by default.",
 )
-kernel_option = click.option("--kernel", metavar="NAME", help="Only loops of this function.")
+kernel_option = click.option("--kernel", metavar="NAME", help="Only this function.")
+block_option = click.option(
+    "--block", type=click.IntRange(1, 1024), metavar="THREADS",
+    help="Threads a block; .reqntid or .maxntid by default, else 256.",
+)
+dynamic_smem_option = click.option(
+    "--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
+    help="Bytes of dynamic shared memory at launch.",
+)
 
 
 def reports_errors(command: _F) -> _F:
@@ -262,17 +285,33 @@ def fail(error: Exception, code: int = 1) -> NoReturn:
     sys.exit(code)
 
 
-# ---------------------------------------------------------------- loops
+# ---------------------------------------------------------------- functions and loops
 
 
-def chosen_functions(module: Module, kernel: str | None) -> list[Function]:
-    """The functions with a body, or those that `kernel` names, as in PTX or as in C++."""
+def known_names(kernel: str, names: list[str], file: str) -> list[str]:
+    """The functions that are meant, as in PTX or as in C++; a usage error lists what there is."""
+    from nvir.report.names import named
+
+    found = named(kernel, names)
+    if not found:
+        raise click.UsageError(f"no function {kernel!r} in {file}; there are: {listed(names)}")
+    return found
+
+
+def listed(names: list[str]) -> str:
+    """Names of functions as C++ has them, of many the first."""
+    from nvir.report.names import spoken
+
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return (", ".join(map(spoken, names[:12])) or "none") + more
+
+
+def chosen_functions(module: Module, kernel: str | None, file: str) -> list[Function]:
+    """The functions with a body, or those that `kernel` names."""
     found = [f for f in module.functions if f.blocks]
     if kernel is None:
         return found
-    from nvir.report.names import named
-
-    wanted = named(kernel, [str(f.name) for f in found])
+    wanted = known_names(kernel, [str(f.name) for f in found], file)
     return [f for f in found if str(f.name) in wanted]
 
 
@@ -281,20 +320,13 @@ def choose_loop(
 ) -> tuple[Function, Loop]:
     """The loop that the options name; a usage error lists what there is."""
     loops: list[tuple[Function, Loop]] = []
-    chosen = chosen_functions(module, kernel)
-    for f in module.functions:
-        if f in chosen:
-            f.analyze_cfg()
-            loops.extend((f, x) for x in natural_loops(f))
+    chosen = chosen_functions(module, kernel, file)
+    for f in chosen:
+        f.analyze_cfg()
+        loops.extend((f, x) for x in natural_loops(f))
     if not loops:
-        from nvir.report.names import spoken
-
-        names = [str(f.name) for f in module.functions if f.blocks]
-        if kernel is not None and not chosen:
-            known = f"; there are: {', '.join(map(spoken, names))}" if names else ""
-            raise click.UsageError(f"no function {kernel!r} in {file}{known}")
         where = f"{file}, function {kernel!r}" if kernel else file
-        raise NvirError(f"{where} has no loop" if names else f"{file} has no function with a body")
+        raise NvirError(f"{where} has no loop" if chosen else f"{file} has no function with a body")
     if which is None:
         single = [(f, x) for f, x in loops if len(x.blocks) == 1]
         return single[0] if single else loops[0]
@@ -304,7 +336,7 @@ def choose_loop(
     if len(named) == 1:
         return named[0]
     if named:
-        functions = ", ".join(str(f.name) for f, _ in named)
+        functions = listed([str(f.name) for f, _ in named])
         raise click.UsageError(f"{which} is a loop of {functions}; choose one by --kernel")
     known = ", ".join(f"{n} {x.header.name}" for n, (_, x) in enumerate(loops[:12], 1))
     raise click.UsageError(f"no loop {which!r} in {file}; there are: {known}")

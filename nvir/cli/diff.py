@@ -18,8 +18,12 @@ import click
 
 from nvir.cli.common import (
     arch_option,
+    block_option,
     command_line,
+    dynamic_smem_option,
     json_option,
+    kernel_option,
+    known_names,
     output_option,
     policy_option,
     profile_option,
@@ -43,13 +47,9 @@ CROSSED = 3
 @arch_option
 @profile_option
 @policy_option
-@click.option(
-    "--block", type=click.IntRange(1, 1024), metavar="THREADS",
-    help="Threads a block; .reqntid or .maxntid by default, else 256.",
-)
-@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
-              help="Dynamic shared memory at launch.")
-@click.option("--kernel", metavar="NAME", help="Only this function.")
+@block_option
+@dynamic_smem_option
+@kernel_option
 @click.option(
     "--fail-on", metavar="LIMITS", default=None,
     help="How much worse a figure may get, e.g. registers=+2,instructions=+5%; exit 3 beyond. "
@@ -135,30 +135,33 @@ def command(
 
     diffs: list[Diff] = []
     lost: list[str] = []
+    new_files: list[str] = []
     with contextlib.ExitStack() as stack:
         old, new = (stack.enter_context(_place(x)) for x in (before, after))
         several = Path(old).is_dir() and Path(new).is_dir()
         for a, b, name in _pairs(Path(old), Path(new)) if several else [(old, new, None)]:
             if not a or not b:
-                lost.append(f"{name}: {'is new' if b else 'is missing'}")
+                (lost if a else new_files).append(str(name))
                 continue
             diffs.append(compare(made(a, name or before), made(b, name or after), limits))
     if kernel is not None and not any(d.functions for d in diffs):
         raise click.UsageError(f"neither file has a function {kernel!r}")
-    if not any(d.functions for d in diffs) and not lost:
+    fails = any(t.metric == "missing" for t in limits) and lost
+    told = [f"{x}: is missing" for x in lost] + [f"{x}: is new" for x in new_files]
+    if not any(d.functions for d in diffs) and not told:
         raise NvirError(f"neither {before} nor {after} has a function with a body")
     if style is not None:
-        text = (diff_junit if style == "junit" else diff_github)(diffs)
+        text = (diff_junit if style == "junit" else diff_github)(
+            diffs, lost if fails else [])
     elif not several:
         text = json.dumps(diffs[0].to_json(), indent=2) + "\n" if as_json else diff_text(diffs[0])
     elif as_json:
         rows = [d.to_json() for d in diffs]
-        text = json.dumps({"schema": "nvir.diffs/1", "files": rows, "lost": lost}, indent=1) + "\n"
+        text = json.dumps({"schema": "nvir.diffs/1", "files": rows, "lost": told}, indent=1) + "\n"
     else:
-        text = "\n".join([*map(diff_text, diffs), *(f"{x}\n" for x in lost)])
+        text = "\n".join([*map(diff_text, diffs), *(f"{x}\n" for x in told)])
     write_output(output, text)
-    gone = any(t.metric == "missing" for t in limits) and any("is missing" in x for x in lost)
-    if gone or any(d.crossings for d in diffs):
+    if fails or any(d.crossings for d in diffs):
         click.get_current_context().exit(CROSSED)
 
 
@@ -202,9 +205,10 @@ def _side_by_side(file: str, arch: str | None, profile: str | None, kernel: str 
     module = read_module(file, arch, "ori")
     target = arch or module.target
     pairs = both_bodies(
-        Path(file), module, target, machine_for(profile, target, file, []), kernel
+        Path(file), module, target, machine_for(profile, target, file, []),
+        kernel and known_names(kernel, [str(f.name) for f in module.kernels], file)
     )
     if not pairs:
-        raise NvirError(f"{file} has no kernel with a body" + (f" {kernel!r}" if kernel else ""))
+        raise NvirError(f"{file} has no kernel with a body")
     source = Path(file).read_text("utf-8", "replace").splitlines()
     return "\n".join(side_by_side(mine, real, source) for mine, real in pairs)

@@ -10,9 +10,11 @@ import click
 
 from nvir.cli.common import (
     arch_option,
+    block_option,
     choose_loop,
     chosen_functions,
     command_line,
+    dynamic_smem_option,
     json_option,
     kernel_option,
     knob_option,
@@ -20,8 +22,9 @@ from nvir.cli.common import (
     page_width,
     policy_option,
     profile_option,
-    read_module,
+    read_compiled,
     reports_errors,
+    via_option,
     write_output,
 )
 from nvir.ir.function import Function
@@ -46,12 +49,9 @@ if TYPE_CHECKING:
 @profile_option
 @policy_option
 @knob_option
-@click.option(
-    "--block", type=click.IntRange(1, 1024), metavar="THREADS",
-    help="Threads a block; .reqntid or .maxntid by default, else 256.",
-)
-@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
-              help="Dynamic shared memory at launch.")
+@via_option
+@block_option
+@dynamic_smem_option
 @click.option("--compare", is_flag=True,
               help="What the notes, the observed rules and the installed ptxas each do with it.")
 @click.option("--tune", "tunes", is_flag=True, help="Show what `nvir tune` finds for its loop.")
@@ -67,7 +67,8 @@ if TYPE_CHECKING:
 @reports_errors
 def command(
     file: str, which: str | None, kernel: str | None, arch: str | None, profile: str | None,
-    policy: Policy, knobs: tuple[str, ...], block: int | None, dynamic_smem: int, compare: bool,
+    policy: Policy, knobs: tuple[str, ...], via: list[str], block: int | None,
+    dynamic_smem: int, compare: bool,
     tunes: bool, no_vary: bool, verbose: bool, as_model: bool, as_json: bool,
     output: str | None,
 ) -> None:
@@ -77,8 +78,8 @@ def command(
     each unroll factor costs and gains; with --verbose the numbers that decided and the knobs that
     would change a decision with the value from which they do. With --policy documented also the
     trace: each step of the notes with its row, its inputs and its outcome. Where ptxas is
-    installed, registers, the peak and the loop's code are those that it makes of a PTX file; the
-    table of factors is modelled.
+    installed, registers, the peak and the loop's code are those that it makes; the table of factors
+    is modelled.
 
     \b
     Examples:
@@ -94,7 +95,7 @@ def command(
 
     with command_line():
         settings = Knobs.parse(knobs, policy)
-    module = read_module(file, arch, "ori")
+    module = read_compiled(file, arch, via)
     function, loop = _chosen(module, which, kernel, file)
     if profile is None and policy == "documented":
         profile = "sm_80_notes"
@@ -145,7 +146,7 @@ def _chosen(
     from nvir.report.explain.loop import hottest
 
     if which is None:
-        for f in chosen_functions(module, kernel):
+        for f in chosen_functions(module, kernel, file):
             f.analyze_cfg()
             found = hottest(f)
             if found is not None:

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from nvir.cli.common import arch_option, fail, progress, reports_errors, write_output
+from nvir.cli.common import (
+    arch_option,
+    block_option,
+    dynamic_smem_option,
+    fail,
+    known_names,
+    progress,
+    reports_errors,
+    write_output,
+)
 from nvir.ir.errors import NvirError
 from nvir.loading import STDIO, read_bytes
 
@@ -19,10 +28,8 @@ from nvir.loading import STDIO, read_bytes
 @click.option("--against", metavar="FILE", help="An older version of FILE, to show what changed.")
 @click.option("--kernel", "kernels", metavar="NAME", multiple=True,
               help="With --export: only these functions; may be repeated.")
-@click.option("--block", type=click.IntRange(1, 1024), metavar="THREADS",
-              help="Threads a block; .reqntid or .maxntid by default, else 256.")
-@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
-              help="Dynamic shared memory at launch.")
+@block_option
+@dynamic_smem_option
 @click.option("--source-root", metavar="FOLDER", multiple=True,
               type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="Where source files lie, beside the folder of FILE.")
@@ -72,7 +79,6 @@ def command(
         serve(text, name, options, port=port, other=other, ready=ready)
         return
     from nvir.explore.export import page
-    from nvir.report.names import named
 
     version = Version(text, name, options)
     if version.broken:
@@ -80,9 +86,7 @@ def command(
             click.echo(str(d), err=True)
         fail(NvirError(f"{file}: cannot be read"))
     names = [str(f.name) for f in version.module.functions if f.blocks]
-    wanted = [n for k in kernels for n in named(k, names)]
-    if kernels and not wanted:
-        raise click.UsageError(f"no function {kernels[0]!r} in {file}")
+    wanted = [n for k in kernels for n in known_names(k, names, file)]
     older = Version(_text(against), against, options) if against is not None else None
     with progress("answers") as tell:
         made = []

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from nvir.cli.common import (
+    dynamic_smem_option,
     json_option,
     known_profile,
     output_option,
@@ -17,7 +18,7 @@ from nvir.cli.common import (
     write_output,
 )
 from nvir.loading import STDIO
-from nvir.sm.occupancy import Need, Occupancy, occupancy
+from nvir.sm.occupancy import Need, Occupancy, blocks_text, bound_text, occupancy
 from nvir.sm.profile import Profile, profile
 
 MAX_REGISTERS = 255
@@ -49,10 +50,7 @@ Row = tuple[int, int, Occupancy]  # registers from, to, and what they give
     "--block", type=click.IntRange(1, MAX_THREADS), required=True, metavar="THREADS",
     help="Threads a block.",
 )
-@click.option(
-    "--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
-    help="Dynamic shared memory at launch.",
-)
+@dynamic_smem_option
 @click.option(
     "--static-smem", type=click.IntRange(0), default=0, metavar="BYTES",
     help="Shared memory that the kernel declares.",
@@ -128,8 +126,8 @@ def curve(at: Callable[[int], Occupancy]) -> list[Row]:
 
 def _summary(machine: Profile, result: Occupancy) -> list[str]:
     if result.blocks_per_sm:
-        of = f"{result.warps_per_sm} of {result.max_warps_per_sm} warps, {result.fraction:.0%}"
-        head = f"{result.blocks_per_sm} blocks on an SM ({of}), limited by {result.limiter}"
+        by = bound_text(result.warps_per_sm, result.fraction, result.limiter)
+        head = f"{blocks_text(result.blocks_per_sm)}: {by}"
     else:
         head = f"does not launch: too many {_excess(result)}"
     reserved = machine.limits.shared_reserved_per_block

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,14 +13,18 @@ import click
 
 from nvir.cli.common import (
     arch_option,
+    block_option,
+    dynamic_smem_option,
     json_option,
+    kernel_option,
+    known_names,
     output_option,
     policy_option,
     profile_option,
     progress,
-    read_module,
-    read_nvcc,
+    read_compiled,
     reports_errors,
+    via_option,
     write_output,
 )
 from nvir.ir.errors import NvirError
@@ -40,15 +43,9 @@ if TYPE_CHECKING:
 @arch_option
 @profile_option
 @policy_option
-@click.option(
-    "--block", type=click.IntRange(1, 1024), metavar="THREADS",
-    help="Threads a block; .reqntid or .maxntid by default, else 256.",
-)
-@click.option(
-    "--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
-    help="Dynamic shared memory at launch.",
-)
-@click.option("--kernel", metavar="NAME", help="Only this function.")
+@block_option
+@dynamic_smem_option
+@kernel_option
 @click.option(
     "--lines", is_flag=True, help="Each line with its live registers, and who is live at the peak."
 )
@@ -61,10 +58,7 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="With --source: where source files lie; the folder of FILE by default.",
 )
-@click.option(
-    "--via", metavar="NVCC", callback=lambda ctx, param, value: shlex.split(value or ""),
-    help="Let this compiler make PTX of CUDA C++ instead of nvir: nvcc, or 'nvcc OPTIONS'.",
-)
+@via_option
 @click.option("--verbose", is_flag=True, help="The codes and numbers of decisions as well.")
 @click.option(
     "--model", "as_model", is_flag=True,
@@ -107,8 +101,6 @@ def command(
         raise click.UsageError("--source-root goes with --source")
     if as_html and (lines or as_json):
         raise click.UsageError("--html goes with neither --lines nor --json")
-    if via and Path(via[0]).name != "nvcc":
-        raise click.UsageError("--via takes nvcc, with options behind it if need be")
     if as_model and ask_ptxas:
         raise click.UsageError("--model goes without --ptxas")
     if lines and (ask_ptxas or schedule):
@@ -131,18 +123,15 @@ def command(
     launch = Launch(block, dynamic_smem)
     binary = _binary(file)
     if binary is None:
-        modules = [read_nvcc(file, arch, via) if via else read_module(file, arch, "ori")]
-        code_only = None
+        modules, code_only = [read_compiled(file, arch, via)], None
     else:
         modules, arch, code_only = _open(binary, arch, profile, launch, lines or ask_ptxas)
+    found = _real(modules, arch, policy, as_model)
     if lines:
-        real = _real(modules, arch, policy, as_model)
-        _lines(modules, real, arch, file, kernel, source, source_root, as_json, output,
-               binary is None)
+        _lines(modules, found, arch, file, kernel, source, source_root, as_json, output)
         return
     if kernel is not None and code_only is None:
-        _known(kernel, [str(f.name) for m in modules for f in m.functions if f.blocks], file)
-    found = _real(modules, arch, policy, as_model)
+        known_names(kernel, [str(f.name) for m in modules for f in m.functions if f.blocks], file)
     if ask_ptxas:
         found = [x.required() for x in found]
     made = code_only or _report(
@@ -150,7 +139,7 @@ def command(
     )
     made = attrs.evolve(made, file=file if file != STDIO else "standard input")
     if kernel is not None and code_only is not None:
-        wanted = _known(kernel, [f.name for f in made.functions], file)
+        wanted = known_names(kernel, [f.name for f in made.functions], file)
         made = attrs.evolve(made, functions=tuple(f for f in made.functions if f.name in wanted))
     if as_html:
         from nvir.report.html.page import html_report
@@ -250,35 +239,22 @@ def _open(
     )
 
 
-def _known(kernel: str, names: list[str], file: str) -> list[str]:
-    """The functions that are meant, as in PTX or as in C++."""
-    from nvir.report.names import named, spoken
-
-    found = named(kernel, names)
-    if not found:
-        shown = ", ".join(map(spoken, names[:12])) or "none"
-        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-        raise click.UsageError(f"no function {kernel!r} in {file}; there are: {shown}{more}")
-    return found
-
-
 def _lines(
     modules: list[Module], real: list[RealCode], arch: str | None, file: str, kernel: str | None,
-    source: bool, source_root: tuple[Path, ...], as_json: bool, output: str | None, is_text: bool,
+    source: bool, source_root: tuple[Path, ...], as_json: bool, output: str | None,
 ) -> None:
     from nvir.report.lines import line_listing, module_json
     from nvir.report.listing import listing_lines, listing_text
     from nvir.report.places import source_text
     from nvir.report.table import print_lines, terminal
 
-    path = Path(file) if is_text and file != STDIO and Path(file).is_file() else None
     for note in {d.message for r in real for d in r.diagnostics(file)}:
         click.echo(f"note: {note}", err=True)
     found = [
         (m, f, r) for m, r in zip(modules, real, strict=True) for f in m.functions if f.blocks
     ]
     if kernel is not None:
-        wanted = _known(kernel, [str(f.name) for _, f, _ in found], file)
+        wanted = known_names(kernel, [str(f.name) for _, f, _ in found], file)
         found = [x for x in found if x[1].name in wanted]
     listings = [
         line_listing(f, m, m.text.split("\n") if m.text is not None else None, arch=arch,
@@ -290,7 +266,7 @@ def _lines(
         write_output(output, json.dumps(module_json(listings, arch), indent=1) + "\n")
         return
     files = {n: name for m in modules for n, name, _ in m.debug.files}
-    folders = [*([path.parent] if path is not None else []), *source_root]
+    folders = [*([Path(file).parent] if file != STDIO else []), *source_root]
     sources = source_text(files, folders) if source else None
     if output in (None, STDIO) and sys.stdout.isatty():
         console = terminal()

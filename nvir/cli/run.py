@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from nvir.cli.common import read_module, reports_errors
+from nvir.cli.common import known_names, listed, read_module, reports_errors
 from nvir.ir.errors import NvirError
 
 _MOST_ELEMENTS = 1 << 30
@@ -209,22 +209,18 @@ def command(
 
 
 def _kernel_name(module: Any, kernel: str | None, file: str) -> str:
-    from nvir.report.names import named, spoken
-
     names = [str(f.name) for f in module.kernels]
     if kernel is None:
         if not names:
             raise NvirError(f"{file} has no kernel")
         if len(names) != 1:
             raise click.UsageError(
-                f"choose with --kernel from the kernels of {file}: {', '.join(names)}"
+                f"choose with --kernel from the kernels of {file}: {listed(names)}"
             )
         return names[0]
-    found = named(kernel, names)
-    if not found:
-        raise NvirError(f"no kernel {kernel!r}; there are: {', '.join(map(spoken, names))}")
+    found = known_names(kernel, names, file)
     if len(found) > 1:
-        raise click.UsageError(f"{kernel!r} means several kernels of {file}: {', '.join(found)}")
+        raise click.UsageError(f"{kernel!r} means several kernels of {file}: {listed(found)}")
     return found[0]
 
 

@@ -10,6 +10,7 @@ import click
 
 from nvir.cli.common import (
     arch_option,
+    block_option,
     command_line,
     policy_option,
     progress,
@@ -41,10 +42,7 @@ def _factors(
     help="Unroll factors of all loops; auto leaves them to the policy.  [default: auto]",
 )
 @click.option("--loop", metavar="LABEL", help="Only this loop takes the factor and is measured.")
-@click.option(
-    "--block", type=click.IntRange(1, 1024), metavar="THREADS",
-    help="Threads a block; .reqntid or .maxntid by default, else 256.",
-)
+@block_option
 @arch_option
 @policy_option
 @click.option(

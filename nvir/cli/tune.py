@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from nvir.cli.common import (
     arch_option,
+    block_option,
+    dynamic_smem_option,
     json_option,
     kernel_option,
+    known_names,
     output_option,
     profile_option,
-    read_module,
+    read_compiled,
     reports_errors,
     write_output,
 )
@@ -46,10 +48,8 @@ def _trips(
 @profile_option
 @click.option("--trip", "trips", multiple=True, metavar="HEADER=N", callback=_trips,
               help="Iterations of a loop, by its label or KERNEL:LABEL; may be repeated.")
-@click.option("--block", type=click.IntRange(1, 1024), metavar="THREADS",
-              help="Threads a block; .reqntid or .maxntid by default, else 256.")
-@click.option("--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
-              help="Dynamic shared memory at launch.")
+@block_option
+@dynamic_smem_option
 @click.option("--level", type=click.Choice(("l1", "l2", "dram")), default="l2", show_default=True,
               help="Where global loads are taken to hit.")
 @click.option("--no-launch-bounds", is_flag=True, help="Try loops alone.")
@@ -77,17 +77,13 @@ def command(
       nvir tune kernel.cu --backend nvcc --arch sm_90 --json
     """
     from nvir.analysis.analyses import Analyses
-    from nvir.report.names import named, spoken
     from nvir.report.table import plain, print_lines, terminal
     from nvir.report.tuning import tuning_json, tuning_lines
     from nvir.tune.search import Launches, tuned
 
-    module = _by_nvcc(file, arch) if backend == "nvcc" else read_module(file, arch, "ori")
+    module = read_compiled(file, arch, ["nvcc"] if backend == "nvcc" else None)
     names = [str(f.name) for f in module.kernels]
-    chosen = names if kernel is None else named(kernel, names)
-    if kernel is not None and not chosen:
-        known = ", ".join(map(spoken, names)) or "none"
-        raise click.UsageError(f"no kernel {kernel!r} in {file}; there are: {known}")
+    chosen = names if kernel is None else known_names(kernel, names, file)
     headers = {str(x.header.name) for f in module.kernels for x in Analyses.of(f).loops}
     for given in trips:
         if given.rpartition(":")[2] not in headers:
@@ -136,17 +132,3 @@ def put_winners(module: Module, arch: str | None = None, profile: str | None = N
     found, machine = judged(module, arch, profile)
     click.echo(plain(tuning_lines(found, module)), err=True, nl=False)
     tuned(module, found, machine)
-
-
-def _by_nvcc(file: str, arch: str | None) -> Module:
-    """A CUDA source compiled by nvcc, read back from its PTX."""
-    from nvir.ir.errors import NvirError
-    from nvir.ptx.reader import read_ptx
-    from nvir.toolchain import nvcc_ptx
-
-    if file == STDIO or not Path(file).is_file():
-        raise click.UsageError("--backend nvcc needs a .cu file")
-    made = nvcc_ptx(Path(file), arch or "sm_80", ("-lineinfo",))
-    if made.ptx is None:
-        raise NvirError(f"{file}: nvcc refuses it:\n{made.log.strip()}")
-    return read_ptx(made.ptx.encode())

@@ -8,19 +8,20 @@ instructions. Each side has the families and the most vector registers live at o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from nvir.assembler.body import predicted_body
 from nvir.assembler.unroll.decision import copies
 from nvir.ir import Module, NvirError, natural_loops
 from nvir.report.facts import unrolling
+from nvir.report.names import spoken
 from nvir.sm.body import FILES, VECTOR, MachineBody
 from nvir.sm.profile import Profile
 
 
 def both_bodies(
-    path: Path, module: Module, arch: str, profile: Profile, kernel: str | None = None
+    path: Path, module: Module, arch: str, profile: Profile, kernels: Sequence[str] | None = None
 ) -> list[tuple[MachineBody, MachineBody]]:
     """(predicted, real) of each kernel of a PTX file. Raises NvirError where ptxas refuses it."""
     from nvir.toolchain import ToolError, bodies, ptxas
@@ -35,7 +36,7 @@ def both_bodies(
     out = []
     for f in module.functions:
         name = str(f.name)
-        if f.blocks and name in real and kernel in (None, name):
+        if f.blocks and name in real and (not kernels or name in kernels):
             f.analyze_cfg()
             factors = copies(natural_loops(f), unrolling(f, module, arch, "observed"))
             info = made.kernels.get(name)
@@ -64,7 +65,8 @@ def side_by_side(predicted: MachineBody, real: MachineBody, source: list[str]) -
     mine, theirs = by_line(predicted), by_line(real)
     order = [*theirs, *(n for n in mine if n not in theirs)]
     out = [
-        f"kernel {real.name}", _figures(predicted), _figures(real), _families(predicted, real), "",
+        f"kernel {spoken(real.name)}",
+        _figures(predicted), _figures(real), _families(predicted, real), "",
         f"{'line':>6}  {'live':>9}  {'predicted':<30} {'real':<30} PTX",
     ]
     for n in order:

@@ -107,6 +107,14 @@ class FunctionDiff:
     loops: tuple[tuple[str, tuple[DiffChange, ...]], ...] = ()
     crossed: str | None = None  # of a function that is gone
 
+    @property
+    def crossings(self) -> list[str]:
+        """What is beyond a threshold, one line each."""
+        gone = ["is missing"] if self.crossed is not None else []
+        worse = [f"{c.metric} {_show(c.before)} → {_show(c.after)}, allowed {c.crossed}"
+                 for c in self.changes if c.crossed is not None]
+        return [f"{spoken(self.name)}: {x}" for x in (*gone, *worse)]
+
 
 @attrs.frozen
 class Diff:
@@ -118,14 +126,7 @@ class Diff:
     @property
     def crossings(self) -> list[str]:
         """What is beyond a threshold, one line each."""
-        out = []
-        for f in self.functions:
-            if f.crossed is not None:
-                out.append(f"{f.name}: is missing")
-            for c in f.changes:
-                if c.crossed is not None:
-                    out.append(f"{f.name}: {c.metric} {c.before} → {c.after}, allowed {c.crossed}")
-        return out
+        return [x for f in self.functions for x in f.crossings]
 
     def to_json(self) -> dict[str, Any]:
         """The document of schema `nvir.diff/1`."""
@@ -272,28 +273,32 @@ def diff_text(diff: Diff) -> str:
     return "\n".join(lines) + "\n"
 
 
-def diff_junit(diffs: Sequence[Diff]) -> str:
-    """JUnit: a case for each kernel, which fails where it is beyond a threshold."""
+def diff_junit(diffs: Sequence[Diff], lost: Sequence[str] = ()) -> str:
+    """JUnit: a case for each kernel, which fails where it is beyond a threshold, and for each file
+    that is missing."""
     from xml.sax.saxutils import quoteattr
 
     cases, failed = [], 0
     for d in diffs:
         for f in d.functions:
-            told = [c for c in d.crossings if c.startswith(f"{f.name}: ")]
-            failed += bool(told)
-            inside = "".join(f"<failure message={quoteattr(c)}/>" for c in told)
+            failed += bool(f.crossings)
+            inside = "".join(f"<failure message={quoteattr(c)}/>" for c in f.crossings)
             name, file = quoteattr(spoken(f.name)), quoteattr(d.after.file)
             cases.append(f"  <testcase classname={file} name={name}>{inside}</testcase>\n")
+    for file in lost:
+        failed += 1
+        cases.append(f"  <testcase classname={quoteattr(file)} name={quoteattr(file)}>"
+                     '<failure message="is missing"/></testcase>\n')
     head = f'<testsuite name="nvir diff" tests="{len(cases)}" failures="{failed}">'
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{head}\n{"".join(cases)}</testsuite>\n'
 
 
-def diff_github(diffs: Sequence[Diff]) -> str:
-    """A workflow command for each figure beyond a threshold."""
+def diff_github(diffs: Sequence[Diff], lost: Sequence[str] = ()) -> str:
+    """A workflow command for each figure beyond a threshold and each file that is missing."""
     return "".join(
         annotation("error", c, file=d.after.file, title="nvir diff")
         for d in diffs for c in d.crossings
-    )
+    ) + "".join(annotation("error", "is missing", file=x, title="nvir diff") for x in lost)
 
 
 def _file(report: ModuleReport) -> str:

@@ -23,7 +23,7 @@ from nvir.ir.module import Module
 from nvir.report.explain.advice import Advice, advice
 from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.names import named
-from nvir.report.places import SourceLines, source_text
+from nvir.report.places import SourceLines
 from nvir.report.real import (
     NOTHING,
     RealCode,
@@ -32,13 +32,14 @@ from nvir.report.real import (
     machine_bound,
     with_real_counts,
 )
-from nvir.report.source_loops import FRONT_ENDS, SourceLoopReport, of_function
+from nvir.report.source_loops import FRONT_ENDS, SourceLoopReport, of_function, written_loops
 from nvir.sm.occupancy import occupancy, static_shared_memory
 from nvir.sm.profile import Profile, profile_for
 from nvir.sm.profile import profile as named_profile
 
 if TYPE_CHECKING:
     from nvir.analysis.induction import TripCount
+    from nvir.analysis.straight import LoopStatement
     from nvir.passes.knobs import Policy
     from nvir.sm.body import MachineBody
     from nvir.sm.loopgraph import LoopGraph
@@ -241,8 +242,7 @@ def report(
         thorough = sum(len(f.blocks) for f in module.functions) <= THOROUGH_BLOCKS
         make = partial(schedule_loop, effort="interval" if thorough else "quick")
     bodies = [f for f in module.functions if f.blocks]
-    folders = [*([Path(module.name).parent] if "." in module.name else []), *source_root]
-    texts = source_text({n: name for n, name, _ in module.debug.files}, folders)
+    written = written_loops(module, source_root)
     wanted = None if kernel is None else named(kernel, [str(f.name) for f in bodies])
     for f in bodies:
         if wanted is None or str(f.name) in wanted:
@@ -253,7 +253,7 @@ def report(
                     facts = attrs.evolve(facts, unroll=shown)
                 functions.append(
                     _function(facts, module, machine, launch, diagnostics, make, keep,
-                              real.figures.get(str(f.name)), texts, code)
+                              real.figures.get(str(f.name)), written, code)
                 )
     return ModuleReport(
         module.name, target, policy, tuple(functions), tuple(diagnostics), real.assembler,
@@ -282,7 +282,8 @@ def machine_for(
 def _function(
     facts: FunctionFacts, module: Module, machine: Profile, launch: Launch,
     diagnostics: list[Diagnostic], make: Callable[[LoopGraph], LoopSchedule] | None, keep: bool,
-    real: RealFigures | None, texts: Mapping[int, Sequence[str]], code: MachineBody | None,
+    real: RealFigures | None, written: Mapping[int, Sequence[LoopStatement]],
+    code: MachineBody | None,
 ) -> FunctionReport:
     f, pressure = facts.function, facts.pressure
     counted = with_real_counts(facts.estimate, f, code)
@@ -292,7 +293,7 @@ def _function(
     predicted = facts.estimate.registers
     static = static_shared_memory(f)
     source = SourceLines(f, module)
-    told = of_function(facts, source, module.debug.producer, texts)
+    told = of_function(facts, source, module.debug.producer, written)
     block = None
     figures = None
     found: tuple[Advice, ...] = ()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.analysis.induction import trip_count
 from nvir.ir import Function, Instruction, Loop, Module, NvirError, expect, natural_loops
+from nvir.report.names import spoken
 from nvir.report.places import SourceLines
 
 if TYPE_CHECKING:
@@ -91,11 +92,12 @@ def cfg_dot(function: Function, *, max_lines: int = MAX_LINES, loop: str | None 
         chosen = next((x for x in loops if x.header.name == loop), None)
         if chosen is None:
             known = ", ".join(x.header.name for x in loops) or "none"
-            raise NvirError(f"{function.name} has no loop {loop!r}; its loops: {known}")
+            name = spoken(str(function.name))
+            raise NvirError(f"{name} has no loop {loop!r}; its loops: {known}")
         inside = set(chosen.blocks)
         blocks = [b for b in blocks if b in inside]
     ids = {b: f"bb{k}" for k, b in enumerate(function.blocks)}
-    title = _quote(f"CFG for '{_short(str(function.name))}' function")
+    title = _quote(f"CFG for '{_short(spoken(str(function.name)))}' function")
     source = SourceLines(function, function.module) if function.module is not None else None
     draw = _Drawing(ids, set(blocks), max_lines, source)
     out = [

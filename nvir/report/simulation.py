@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+from nvir.report.names import spoken
 from nvir.sm.simulate import Simulation, Stream
 
 SCHEMA = "nvir.simulation/1"
@@ -52,7 +53,7 @@ def simulation_text(stream: Stream, function: str, runs: Sequence[Simulation]) -
             f"{busiest} {pipes[busiest]:.0%}" if busiest else "–", _stalls(r),
         )
     out = io.StringIO()
-    print(f"{function} · loop {stream.name} · {stream.profile.name} · "
+    print(f"{spoken(function)} · loop {stream.name} · {stream.profile.name} · "
           f"{len(stream.slots)} operations an iteration\n", file=out)
     Console(file=out, width=100, highlight=False).print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

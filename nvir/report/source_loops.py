@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from nvir.analysis.source_loops import SourceLoop, source_loops
-from nvir.analysis.straight import statements, straight_loops
+from nvir.analysis.straight import LoopStatement, statements, straight_loops
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.ir.loops import Loop
+from nvir.ir.module import Module
 from nvir.report.places import SourceLines, source_text
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 FRONT_ENDS = {"NVIDIA NVVM Compiler": "nvcc", "LLVM NVPTX Back-End": "LLVM", "nvir": "nvir"}
 MARKED = 'it is marked .pragma "nounroll"'
-_STATEMENT = re.compile(r"\b(for|while|do)\b")
 
 
 @attrs.frozen
@@ -31,6 +31,7 @@ class SourceLoopReport:
     """One loop of the source.
 
     places   ("file.cu", line) of its statement and of the calls around it, innermost first
+    statement  "for", "while", "do-while"; "loop" where the source is not at hand or has another
     copies   of the body in an iteration of the main loop: the front end's factor
     roles    header → "whole", "main", "remainder" or "version", most copies first; none of a loop
              that the front end unrolled fully
@@ -44,6 +45,7 @@ class SourceLoopReport:
     actions: Mapping[str, str | int | None]
     front_end: str
     assembler: str
+    statement: str = "loop"
 
     @property
     def place(self) -> str:
@@ -54,9 +56,9 @@ class SourceLoopReport:
         at = f", called at {calls[-1][0]}:{calls[-1][1]}" if calls else ""
         return f"{file}:{line}{at}"
 
-    def text(self, statement: str = "loop") -> str:
-        """The whole of it: "loop at k.cu:22: nvcc unrolled it by 4 (…); ptxas keeps it …"."""
-        where = f"{statement} at {self.place}" if self.places else f"loop {self.place}"
+    def text(self) -> str:
+        """The whole of it: "for at k.cu:22: nvcc unrolled it by 4 (…); ptxas keeps it …"."""
+        where = f"{self.statement} at {self.place}" if self.places else f"loop {self.place}"
         label = f" ({next(iter(self.roles))})" if self.places and not self.front_end else ""
         said = "; ".join(x for x in (self.front_end, self.assembler) if x)
         return f"{where}{label}: {said}"
@@ -65,7 +67,7 @@ class SourceLoopReport:
         """Its entry of `source_loops`, with the advice on it."""
         file, line = self.places[0] if self.places else (None, None)
         return {
-            "file": file, "line": line,
+            "file": file, "line": line, "statement": self.statement,
             "called_at": [f"{f}:{n}" for f, n in self.places[1:]],
             "loops": list(self.roles),
             "front_end": {"factor": self.copies, "roles": list(self.roles.values()),
@@ -75,41 +77,55 @@ class SourceLoopReport:
         }
 
 
+def written_loops(module: Module, roots: Sequence[Path] = ()) -> dict[int, list[LoopStatement]]:
+    """The statements of a module's sources by number, which are looked for in the module's own
+    folder and in `roots`."""
+    own = [Path(module.name).parent] if "." in module.name else []
+    texts = source_text({n: name for n, name, _ in module.debug.files}, [*own, *roots])
+    return {n: statements(lines) for n, lines in texts.items()}
+
+
 def of_function(
     facts: FunctionFacts, source: SourceLines, producer: str,
-    texts: Mapping[int, Sequence[str]] = {},
+    written: Mapping[int, Sequence[LoopStatement]] = {},
 ) -> tuple[SourceLoopReport, ...]:
-    """The entries of a function; `producer` is what its PTX says of where it comes from. With
-    the lines of its sources by number, loops that the front end made straight lines of are told."""
+    """The entries of a function; `producer` is what its PTX says of where it comes from. With the
+    statements of its sources by number, loops that left straight lines alone are told."""
     front_end = FRONT_ENDS.get(producer, "the front end")
-    found = source_loops(facts.loops, source.numbers)
-    gone = straight_loops(facts.function, facts.loops, [g.places for g in found], source.numbers,
-                          texts)
-    asked = {(n, line): s.unroll for n, lines in texts.items() for s in statements(lines)
-             for line in s.head if s.unroll is not None}
+    made = source_loops(facts.loops, source.numbers)
+    gone = straight_loops(facts.function, facts.loops, [g.places for g in made], source.numbers,
+                          written)
+    at = {(n, line): s for n, found in written.items() for s in reversed(found)
+          for line in (*s.head, s.tail)}
+    at = {(n, line): s for n, found in written.items() for s in found for line in s.breaks} | at
     return tuple(
-        _told(g, source, facts.unroll, front_end, asked.get(g.places[0]) if g.places else None)
-        for g in found
+        _told(g, source, facts.unroll, front_end, at.get(g.places[0]) if g.places else None)
+        for g in made
     ) + tuple(
         SourceLoopReport(
             tuple((source.file(f), n) for f, n in x.places), x.copies, {}, {},
             f"{front_end} unrolled it fully: {x.copies} copies of its body, no loop is left", "",
+            at[x.places[0]].word,
         ) for x in gone
     )
 
 
 def _told(
     g: SourceLoop, source: SourceLines, unroll: Mapping[str, UnrollDecision], front_end: str,
-    pragma: str | None,
+    written: LoopStatement | None,
 ) -> SourceLoopReport:
+    places = g.places
+    if written is not None:  # the line information has the end of a do-while
+        places = (places[0][0], written.head.start), *places[1:]
     g = attrs.evolve(g, parts=tuple(sorted(g.parts, key=lambda p: -p.copies)))  # as it is told
     decided = {p.loop.header.name: unroll.get(p.loop.header.name) for p in g.parts}
     return SourceLoopReport(
-        tuple((source.file(f), n) for f, n in g.places), g.copies,
+        tuple((source.file(f), n) for f, n in places), g.copies,
         {p.loop.header.name: p.role for p in g.parts},
         {name: "full" if d is not None and d.action == "full" else d.factor if d else None
          for name, d in decided.items()},
-        _front_end(g, front_end, pragma), _assembler(g, decided, front_end),
+        _front_end(g, front_end, written.unroll if written is not None else None),
+        _assembler(g, decided, front_end), written.word if written is not None else "loop",
     )
 
 
@@ -151,22 +167,22 @@ def _assembler(
         if d is None or d.reason == "pass not available":
             return ""
         marked = d.code is UnrollCode.NOUNROLL and "pragma" in d.reason
-        why = f"{front_end} marks it nounroll" if marked and g.copies > 1 else because(d)
+        why = f"because {front_end} marks it nounroll" if marked and g.copies > 1 else because(d)
         alone = roles.count(p.role) == 1 and p.role in ("main", "remainder")
         what = f"the {_ROLES[p.role]}" if alone else p.loop.header.name
         fates.setdefault((_fate(d), why), []).append(what)
     if len(fates) == 1:
         (does, why), names = next(iter(fates.items()))
-        if why == MARKED and g.copies == 1 == len(g.parts) and front_end == "nvcc":
+        if why.endswith(MARKED) and g.copies == 1 == len(g.parts) and front_end == "nvcc":
             return "ptxas keeps it so"
         them = "it" if len(names) == 1 else "both" if len(names) == 2 else "all of them"
-        return f"ptxas {does.replace('#', them)} because {why}"
+        return f"ptxas {does.replace('#', them)} {why}"
     if len({does for does, _ in fates}) == 1:
         does = next(iter(fates))[0].replace("#", "both" if len(g.parts) == 2 else "all of them")
-        reasons = "; ".join(f"{' and '.join(n)} because {why}" for (_, why), n in fates.items())
+        reasons = "; ".join(f"{' and '.join(n)} {why}" for (_, why), n in fates.items())
         return f"ptxas {does}: {reasons}"
     return "ptxas " + "; ".join(
-        f"{does.replace('#', ' and '.join(names))} because {why}"
+        f"{does.replace('#', ' and '.join(names))} {why}"
         for (does, why), names in fates.items()
     )
 
@@ -179,11 +195,15 @@ def _fate(d: UnrollDecision) -> str:
 
 def decision_text(d: UnrollDecision) -> str:
     """What ptxas does with one loop, and why."""
-    return f"ptxas {_fate(d).replace('#', 'it')} because {because(d)}"
+    return f"ptxas {_fate(d).replace('#', 'it')} {because(d)}"
 
 
 def because(d: UnrollDecision) -> str:
-    """The reason of a decision as the rest of a sentence after "because"."""
+    """The reason of a decision as the end of a sentence."""
+    return "as its machine code shows" if d.step == "code" else f"because {_reason(d)}"
+
+
+def _reason(d: UnrollDecision) -> str:
     if d.step or not d.reason:  # of the documented steps
         return d.reason or "no reason is known"
     if d.action == "full":
@@ -200,12 +220,9 @@ def because(d: UnrollDecision) -> str:
         return "the trip count is not known and the body is too large"
     if d.code is UnrollCode.DEGENERATE and "2³¹" in d.reason:
         return "iterations times instructions are 2³¹ or more"
-    found = re.match(r"(.*) in the body of an unknown trip count", d.reason)
-    if found is not None:
-        return f"the trip count is not known and the body has {found[1]}"
-    for start, sentence in _SENTENCES.items():
-        if d.reason.startswith(start):
-            return sentence + d.reason.removeprefix(start)
+    for pattern, sentence in _SENTENCES.items():
+        if (found := re.fullmatch(pattern, d.reason)) is not None:
+            return found.expand(sentence)
     return d.reason
 
 
@@ -219,20 +236,14 @@ _NO_FACTOR = {
     "; 2·": " and so are two copies",
 }
 _SENTENCES = {
-    '.pragma "nounroll"': MARKED,
-    "unknown trip count and a stride": "the trip count is not known and the stride is",
+    r'\.pragma "nounroll"': MARKED,
+    r"(.*) in the body of an unknown trip count":
+        r"the trip count is not known and the body has \1",
+    r"(.*) in the body is a call": r"the body has \1, which is a call",
+    r"(.*) in the body(.*)": r"the body has \1\2",
+    r"unknown trip count and a stride(.*)": r"the trip count is not known and the stride is\1",
+    r"a branch between (.*)": r"a branch stands between \1",
+    r"lanes leave apart, and a store .*":
+        "its lanes may leave in different iterations, and a store follows a load of global memory",
+    r"lanes leave apart, and (.*)": r"its lanes may leave in different iterations, and \1",
 }
-
-
-def shown(made: Sequence[SourceLoopReport], folders: Sequence[Path]) -> list[str]:
-    """A sentence for each loop, beginning with its keyword where its source lies in `folders`."""
-    names = {n: x.places[0][0] for n, x in enumerate(made) if x.places}
-    files = dict(enumerate(sorted(set(names.values()))))
-    found = {files[n]: lines for n, lines in source_text(files, folders).items()}
-    out = []
-    for x in made:
-        lines = found.get(x.places[0][0], []) if x.places else []
-        at = x.places[0][1] if lines else 0
-        word = _STATEMENT.search(lines[at - 1]) if 0 < at <= len(lines) else None
-        out.append(x.text(word[1] if word is not None else "loop"))
-    return out

@@ -25,6 +25,7 @@ import attrs
 
 from nvir.ir import Function, Module, NvirError
 from nvir.loading import SUFFIXES, load, read_bytes
+from nvir.report.names import spoken
 from nvir.report.workers import Workers
 
 SCHEMA = "nvir.sweep/1"
@@ -263,7 +264,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
     setting = [f"{k}={show(v)}" for k, v in row.get("knobs", {}).items()]
     setting.append(f"factor={row.get('factor', '–')}")
-    out = [Path(row["file"]).name, str(row["kernel"] or "–"), " ".join(setting)]
+    out = [Path(row["file"]).name, spoken(str(row["kernel"] or "–")), " ".join(setting)]
     out += [show(row.get(k)) for k in _FIGURES]
     error = str(row.get("error") or "").partition("\n")[0]  # a parse error shows its line below
     return [*out, f"error: {error}"] if error else out

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,7 @@ from nvir.report.model import (
     ModuleReport,
 )
 from nvir.report.names import spoken
-from nvir.report.source_loops import shown
-from nvir.sm.occupancy import blocks_text
+from nvir.sm.occupancy import blocks_text, bound_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,7 +82,7 @@ def report_lines(report: ModuleReport, width: int, verbose: bool = False) -> Ite
     yield head, "bold"
     for f in report.functions:
         yield "", ""
-        yield from _function(f, width, [Path(report.file).parent], verbose)
+        yield from _function(f, width, verbose)
     if not report.functions:
         yield "no function has a body", ""
     notes = [d for d in report.diagnostics if d.severity != "error"]
@@ -103,9 +101,7 @@ def short(name: str, width: int = NAME_WIDTH) -> str:
     return f"{name[:head]}…{name[len(name) - (width - 1 - head) :]}"
 
 
-def _function(
-    f: FunctionReport, width: int, folders: Sequence[Path], verbose: bool
-) -> Iterator[Line]:
+def _function(f: FunctionReport, width: int, verbose: bool) -> Iterator[Line]:
     kind = "kernel" if f.kind == "entry" else "function"
     yield f"{kind} {short(spoken(f.name), min(NAME_WIDTH, max(width - len(kind) - 1, 20)))}", "bold"
     for parts in (_registers(f), _residency(f)):
@@ -115,8 +111,8 @@ def _function(
         yield from _loops(f.loops, width, verbose)
     elif f.loops_known:
         yield "  no loops", "dim"
-    for told in shown(f.source_loops, folders):
-        yield from _wrapped(told, width)
+    for told in f.source_loops:
+        yield from _wrapped(told.text(), width)
     for a in f.advice:
         yield from _wrapped(f"advice: {a.text}", width)
 
@@ -155,9 +151,9 @@ def _residency(f: FunctionReport) -> list[str]:
     parts = []
     o = f.occupancy
     if o is not None:
-        by = f", limited by {o.limiter}" if o.limiter else ""
-        more = f" ({o.one_more} would give {o.more_blocks})" if o.one_more else ""
-        parts.append(f"{blocks_text(o.blocks_per_sm)} of {f.block_size} threads{by}{more}")
+        by = bound_text(o.warps_per_sm, o.fraction, o.limiter)
+        more = f" ({o.one_more} would give {blocks_text(o.more_blocks)})" if o.one_more else ""
+        parts.append(f"{blocks_text(o.blocks_per_sm)} of {f.block_size} threads: {by}{more}")
     if f.static_smem:
         parts.append(f"{f.static_smem} bytes shared")
     return parts

@@ -8,6 +8,7 @@ from typing import Any
 from nvir.analysis.source_loops import source_loops
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
+from nvir.report.names import spoken
 from nvir.report.places import SourceLines
 from nvir.report.table import Line, columns, short
 from nvir.tune.candidates import Choices, LoopSetting
@@ -51,7 +52,7 @@ def tuning_lines(tuning: Tuning, module: Module, every: bool = False) -> Iterato
     yield f"{tuning.arch} · judged by {by} · loads hit {tuning.level}", "bold"
     for k in tuning.kernels:
         yield "", ""
-        yield f"kernel {short(k.name)}", "bold"
+        yield f"kernel {short(spoken(k.name))}", "bold"
         yield from ((f"  {text}", "dim") for text in _said(k))
         rows = [_row(c, k) for c in k.candidates if every or _matters(c, k)]
         for n, line in enumerate(columns([_HEAD, *rows], _RIGHT)):

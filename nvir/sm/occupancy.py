@@ -284,3 +284,11 @@ def static_shared_memory(kernel: Function) -> int:
 def blocks_text(n: int) -> str:
     """How many blocks share an SM, as people read it."""
     return f"{n} block{'s' * (n != 1)}/SM"
+
+
+def bound_text(warps: int, fraction: float, limiter: str | None) -> str:
+    """How many warps are resident of those that could be, and what limits them."""
+    if fraction >= 1:
+        return f"full occupancy, {warps} warps"
+    most = f"{warps} of {round(warps / fraction)} warps ({fraction:.0%}), " if warps else ""
+    return f"{most}limited by {limiter.replace(', ', ' and ')}" if limiter else most.rstrip(", ")

@@ -124,6 +124,12 @@ def test_only_the_source_says_what_a_pragma_asked_for(tmp_path: Path) -> None:
         assert told.front_end == f"nvcc marks it nounroll{said}"
 
 
+def test_a_remainder_that_a_switch_hides_is_told_by_the_steps() -> None:
+    """Of i & 3 each copy of four has another case: no operation stands oftener than once."""
+    (found,) = groups(body("A", 1, "%r1", 4, 20) + body("B", 1, "%r3", 1, 20))
+    assert roles([found]) == [[("A", 4, "main"), ("B", 1, "remainder")]]
+
+
 def test_two_versions_of_a_loop() -> None:
     text = "setp.lt.s32 %p2, %r2, 5; @%p2 bra B;\n" + body("A", 1, "%r1", 1, 20) + "bra X;\n"
     found = groups(text + body("B", 1, "%r1", 1, 20) + "X:\n")
@@ -133,6 +139,8 @@ def test_two_versions_of_a_loop() -> None:
 def test_without_places_a_remainder_counts_down_behind_its_main_loop() -> None:
     found = groups(body("A", 4, "%r1", 4) + body("B", 1, "%r2", -1, pragma="nounroll"))
     assert roles(found) == [[("A", 4, "main"), ("B", 1, "remainder")]]
+    found = groups(body("B", 1, "%r2", -1, pragma="nounroll") + body("A", 4, "%r1", 4))
+    assert roles(found) == [[("B", 1, "remainder"), ("A", 4, "main")]]
     # What does not divide the stride is another loop.
     assert len(groups(body("A", 4, "%r1", 3) + body("B", 1, "%r2", -1))) == 2
 
@@ -144,8 +152,8 @@ def test_the_report_says_what_nvcc_and_ptxas_do() -> None:
     assert (entry["file"], entry["line"], entry["loops"]) == ("k.cu", 20, ["A", "B"])
     assert entry["front_end"]["factor"] == 4
     assert entry["assembler"]["factors"] == [4, 1]
-    assert made.functions[0].source_loops[0].text("for") == (
-        "for at k.cu:20: nvcc unrolled it by 4 (main loop A, remainder B); ptxas unrolls the main "
+    assert made.functions[0].source_loops[0].text() == (
+        "loop at k.cu:20: nvcc unrolled it by 4 (main loop A, remainder B); ptxas unrolls the main "
         "loop by 4 because the trip count is not known and the body is small with loads; keeps the "
         "remainder because nvcc marks it nounroll"
     )
@@ -212,7 +220,7 @@ def gone(text: str) -> list[tuple[int, int]]:
     f.analyze_cfg()
     loops, places = natural_loops(f), SourceLines(f, module).numbers
     told = [g.places for g in source_loops(loops, places)]
-    found = straight_loops(f, loops, told, places, {1: SOURCE.splitlines()})
+    found = straight_loops(f, loops, told, places, {1: statements(SOURCE.splitlines())})
     return [(x.places[0][1], x.copies) for x in found]
 
 
@@ -227,10 +235,36 @@ def test_loops_that_left_straight_lines() -> None:
 
 
 def test_statements_of_a_source() -> None:
-    found = [(s.head.start, s.body.start, s.body.stop - 1, s.trips) for s in statements(
+    found = [(s.word, s.head.start, s.body.start, s.body.stop - 1, s.trips) for s in statements(
         SOURCE.splitlines())]
-    assert found == [(4, 5, 5, 4), (6, 6, 6, None), (7, 8, 10, 3), (8, 9, 9, 3), (11, 11, 11, None)]
+    assert found == [
+        ("for", 4, 5, 5, 4), ("for", 6, 6, 6, None), ("for", 7, 8, 10, 3), ("for", 8, 9, 9, 3),
+        ("do-while", 11, 11, 11, None),
+    ]
     assert statements(["/* for (;;) */ int fort = 1; // while (1)", "for (", "do"]) == []
+    empty, loop = statements(["while (!taken(p));", "do {", " while (x) y();", "} while (n);"])[:2]
+    assert (empty.word, loop.word, loop.tail) == ("while", "do-while", 4)
+
+
+def test_a_do_while_is_told_at_its_do_and_an_endless_loop_at_its_head(tmp_path: Path) -> None:
+    for source, told in (
+        ("do {\n s += a[i];\n} while (++i < n);\n", "do-while at k.cu:1 (A): "),
+        ("for (;;) {\n s += a[i];\n if (++i == n) break;\n}\n", "for at k.cu:1 (A): "),
+        ("again: s += a[i];\n\n if (++i < n) goto again;\n", "loop at k.cu:3 (A): "),
+    ):
+        (tmp_path / "k.cu").write_text(source)
+        module = nvir.read_ptx(f"{HEAD}{body('A', 1, '%r1', 1, 3)}ret; }}\n")
+        (made,) = report(module, source_root=[tmp_path]).functions[0].source_loops
+        assert made.text().startswith(told)
+        assert made.to_json()["statement"] == told.split()[0]
+
+
+def test_accesses_that_are_joined_and_what_a_line_inlines_twice() -> None:
+    wide = "ld.global.v4.f32 {%f2,%f3,%f4,%f5}, [%rd1]; " + "add.f32 %f1, %f1, %f2;" * 4
+    assert gone(f".loc 1 5 5\n{wide}\n.loc 1 3 1\n") == [(4, 4)]
+    line = "ld.global.f32 %f2, [%rd1]; add.f32 %f1, %f1, %f2;\n"
+    twice = "".join(f".loc 1 6 5, function_name F, inlined_at 1 2 {n}\n{line * 3}" for n in (9, 19))
+    assert gone(twice + ".loc 1 3 1\n") == [(6, 3)]
 
 
 def test_machine_code_goes_before_the_model(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -303,7 +303,7 @@ def run(*args):
 def test_command_prints_limiter_needs_and_curve():
     done = run("--arch", "sm_80", "--regs", "40", "--block", "256")
     assert done.exit_code == 0
-    assert "6 blocks on an SM (48 of 64 warps, 75%), limited by registers" in done.output
+    assert "6 blocks/SM: 48 of 64 warps (75%), limited by registers" in done.output
     assert "at most 32 registers a thread (8 fewer)" in done.output
     marked = [line for line in done.output.splitlines() if line.lstrip().startswith(">")]
     assert [line.split() for line in marked] == [

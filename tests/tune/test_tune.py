@@ -265,8 +265,8 @@ def test_other_commands_tune_as_well(tmp_path):
     (["--trip", "LOOP"], "is not HEADER=N"),
     (["--trip", "LOOP=0"], "is not HEADER=N"),
     (["--trip", "ELSEWHERE=8"], "no loop 'ELSEWHERE'"),
-    (["--kernel", "none"], "no kernel 'none'"),
-    (["--backend", "nvcc", "-"], "needs a .cu file"),
+    (["--kernel", "none"], "no function 'none'"),
+    (["--backend", "nvcc", "-"], "compiles a .cu file"),
 ])
 def test_what_the_command_refuses(tmp_path, args, message):
     file = tmp_path / "k.ptx"

@@ -46,7 +46,7 @@ from nvir.report.model import (
 from nvir.report.places import SourceLines
 from nvir.report.real import as_in_code, machine_bound, machine_loop, with_real_counts
 from nvir.report.schedule.figures import pipeline_figures
-from nvir.report.source_loops import SourceLoopReport, of_function
+from nvir.report.source_loops import SourceLoopReport, of_function, written_loops
 from nvir.sm.body import MachineBody
 from nvir.sm.occupancy import static_shared_memory
 from nvir.sm.profile import Profile
@@ -243,7 +243,8 @@ def explain(
         function, module, header, machine, launch=launch, copies=facts.copies,
         schedule=schedules[0] if schedules else None,
     ))
-    told = of_function(facts, SourceLines(function, module), module.debug.producer)
+    told = of_function(facts, SourceLines(function, module), module.debug.producer,
+                       written_loops(module))
     mine = next(x for x in told if header in x.roles)
     unroll = facts.unroll.get(header, NOT_DECIDED)
     chosen = next((r for r in rows if is_chosen(r, unroll)), None)

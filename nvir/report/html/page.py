@@ -19,6 +19,7 @@ from nvir.report.lines import LineListing, LiveValue, line_listing
 from nvir.report.model import FunctionReport, LoopReport, ModuleReport
 from nvir.report.names import spoken
 from nvir.report.table import initiation_interval
+from nvir.sm.occupancy import bound_text
 from nvir.sm.profile import Profile
 
 WARPS = 4  # of a timeline
@@ -114,8 +115,8 @@ def _figures(made: FunctionReport) -> Iterator[tuple[str, str]]:
         yield str(made.static_smem), "bytes of shared memory"
     o = made.occupancy
     if o is not None:
-        by = f", limited by {o.limiter}" if o.limiter else ""
-        yield f"{o.blocks_per_sm} × {made.block_size}", f"blocks an SM × threads{by}"
+        by = bound_text(o.warps_per_sm, o.fraction, o.limiter)
+        yield f"{o.blocks_per_sm} × {made.block_size}", f"blocks an SM × threads: {by}"
         yield f"{o.fraction:.0%}", "occupancy"
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import Loop
+from nvir.report.names import spoken
 from nvir.sm.least import least_resource
 from nvir.sm.loopgraph import LoopGraph, loop_graph
 from nvir.sm.mii import Recurrence, minimum_ii
@@ -146,7 +147,7 @@ def schedule_text(made: LoopSchedule, function: str) -> str:
     where = f" (line {loop.header.line})" if loop.header.line else ""
     proof = "no smaller interval exists" if made.optimal else f"MII {made.mii}"
     lines = [
-        f"{function} · loop {loop.header.name}{where} · {found.profile.name}",
+        f"{spoken(function)} · loop {loop.header.name}{where} · {found.profile.name}",
         f"ResMII {made.res_mii} · RecMII {made.rec_mii} · II {ii} ({proof}) · "
         f"{made.stages} stages · {len(found.operations)} operations",
         "",

@@ -22,6 +22,7 @@ from nvir.assembler.postra.lower import loop_code
 from nvir.assembler.postra.place import has_conflict
 from nvir.assembler.postra.schedule import PostRaSchedule, schedule
 from nvir.ir.loops import Loop
+from nvir.report.names import spoken
 from nvir.sm.loopgraph import loop_graph
 from nvir.sm.profile import Profile
 from nvir.sm.schedule.loops import LoopSchedule, schedule_loop
@@ -72,7 +73,7 @@ def listing_text(found: PostRaListing, function: str) -> str:
     code = made.code
     pipelined = f"{made.stages} stages" if made.is_pipelined else "not pipelined"
     lines = [
-        f"{function} · loop {code.name} · {code.profile.name} · behind register allocation",
+        f"{spoken(function)} · loop {code.name} · {code.profile.name} · behind register allocation",
         f"II {made.ii} · {pipelined} · {len(code.operations)} instructions · "
         f"R{code.registers - 1} is the highest register · {code.used()} in the loop · "
         f"{made.control.barriers} barriers",

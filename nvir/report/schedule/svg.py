@@ -19,6 +19,7 @@ import json
 from html import escape
 from typing import Any
 
+from nvir.report.names import spoken
 from nvir.sm.operation import register_name
 from nvir.sm.schedule.loops import LoopSchedule
 
@@ -42,7 +43,7 @@ def schedule_svg(made: LoopSchedule, function: str) -> str:
     lanes = _lanes(made)
     right = LEFT + COLUMN * len(pipes) + 30
     title = (
-        f"{function} · loop {found.loop.header.name} · {found.profile.name} · II {ii} "
+        f"{spoken(function)} · loop {found.loop.header.name} · {found.profile.name} · II {ii} "
         f"(MII {made.mii}) · {made.stages} stages · MaxLive {made.max_live}"
     )
     counts = right + LANE * max(1, len(lanes)) + 26
