@@ -205,6 +205,7 @@ def generation(arch: str, lines: bool = True, knobs: Knobs | None = None,
     return Options(
         arch=arch, lines=lines, policy=given.policy, libdevice=libdevice,
         byval_demotion=frozenset(given.get("byval-names")),
+        param_debug_info=given.get("param-debug-info"),
         plain_char_unsigned=given.get("plain-char-unsigned"),
     )
 

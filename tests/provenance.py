@@ -13,8 +13,6 @@ PROVENANCE: dict[str, str] = {
     "the check asks properties of the form instead (SWP-04 and SWP-06 have tests)",
     "TYP-06": "how the real front end instantiates templates. nvir begins at a typed tree in which "
     "they are instantiated (EXP-22); by whom is the reader's affair",
-    "KNB-18": "debug metadata of parameters. nvir describes source lines, as -lineinfo does, and "
-    "no variables' places; the knob stands in the table as inert, with that reason",
     "GAP-27": "two roles under one address in the notes. nvir has no addresses: a role is a "
     "function with a name of its own, to which tests/test_roles.py holds it",
 }

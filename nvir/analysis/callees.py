@@ -9,7 +9,7 @@ came from carries their attributes.
     is_convergent(i)    depends on which lanes run it together
     is_pure(i)          the result depends on the operands alone: equal calls are one,
                         unused ones none
-    is_lifetime(i)      marks where an alloca begins or ends
+    only_describes(i)   marks where an alloca begins or ends, or says what variable it is
     memory_transfer(i)  a copy or a fill of a number of bytes
 """
 
@@ -104,8 +104,8 @@ def can_speculate(i: Instruction) -> bool:
     return f.pure
 
 
-def is_lifetime(i: Instruction) -> bool:
-    return callee_name(i).startswith("llvm.lifetime.")
+def only_describes(i: Instruction) -> bool:
+    return callee_name(i).startswith(("llvm.lifetime.", "llvm.dbg."))
 
 
 @attrs.frozen

@@ -25,13 +25,11 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
-from nvir.assembler.unroll.latch_exit import (
-    counted_exit,
-)
+from nvir.assembler.unroll.latch_exit import counted_exit
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.text.trace import looking_at, step
-from nvir.ir.values import Constant, Value
+from nvir.ir.values import Constant
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.feasible import Annotation, Obstacle, annotate, infeasible
 from nvir.passes.loop.pipeline.loop_pipeline import LARGEST
@@ -97,15 +95,17 @@ def operand_classes(
     return {
         i: OperandClasses(
             latency_class(i.form.spelling, profile),
-            said.get((i, 0), register_class_latency(_register_class(i.operands[:1]))),
+            said.get((i, 0), register_class_latency(_register_class(i))),
         )
         for i in body
     }
 
 
-def _register_class(sources: Sequence[Value]) -> int:
-    made = [v for v in sources if not isinstance(v, Constant)]
-    return UNIFORM if made and made[0].definer is None else DEFAULT_CLASS
+def _register_class(i: Instruction) -> int:
+    """That of the first source."""
+    v = next(iter(i.operands), None)
+    outside = v is not None and v.definer is None and not isinstance(v, Constant)
+    return UNIFORM if outside else DEFAULT_CLASS
 
 
 def noted(machine: Profile) -> Profile:

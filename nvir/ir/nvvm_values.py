@@ -21,6 +21,9 @@ from nvir.ir.text.datum import register
 from nvir.ir.types import METADATA, Type, pointer
 from nvir.ir.values import UNTRACKED, Constant, Symbol, Undef, Value
 
+# of an address, Node((parameter's name, its number, type, bits, kind of number)), Node(())
+DEBUG_DECLARE = "llvm.dbg.declare"
+
 
 class Poison(Undef):
     """The result of what must not happen; it may be taken for any value, as undef may."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nvir.ir import Argument, Block, CallInfo, Constant, Function, Instruction, Unsupported, Value
-from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
+from nvir.ir.nvvm_values import DEBUG_DECLARE, InlineAsm, Node, NvvmCall
 from nvir.ir.types import VOID, ArrayType, PointerType, StructType, Type, VectorType
 from nvir.llvm.lexer import quoted, spelled
 from nvir.llvm.spell import CASTS, Speller, gep_element
@@ -358,6 +358,8 @@ class BodyPrinter:
         callee, operands = info.callee, i._operands
         if callee is None:
             operands = operands[1:]
+        if isinstance(callee, Function) and callee.name == DEBUG_DECLARE:
+            return self._declare(i, *operands)
         arguments = self._arguments(callee, operands)
         kinds = [kind for kind, _ in arguments]
         if own and own.arguments:
@@ -386,6 +388,13 @@ class BodyPrinter:
         if own and own.bundles:
             text += f" [ {', '.join(f'{quoted(tag)}(i32 {n})' for tag, n in own.bundles)} ]"
         return text
+
+    def _declare(self, i: Instruction, place: Value, what: Node, how: Node) -> str:
+        """Where a parameter lives."""
+        kind = self.printed.get(place) or self.spell.type(place.type)
+        variable = self.module.metadata.parameter(self.function, i.loc, *what.content)
+        return (f"call void @{DEBUG_DECLARE}(metadata {kind} {self.names[place]}, "
+                f"metadata {variable}, metadata !DIExpression())")
 
     def _arguments(self, callee: Value | None, operands: tuple[Value, ...]) -> list[Any]:
         """(printed type, name) of each."""

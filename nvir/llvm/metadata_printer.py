@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nvir.ir import Block, Function, Instruction, Location, Module, Symbol, Unsupported, Value
+from nvir.ir.nvvm_values import DEBUG_DECLARE
 from nvir.llvm.lexer import quoted
 from nvir.llvm.metadata import LAUNCH, VARIABLE_MARKS
 from nvir.llvm.spell import Speller
@@ -149,6 +150,18 @@ class MetadataPrinter:
         self._scopes[f, 0] = self._scopes[f, first.file] = node
         return f" !dbg {node}"
 
+    def parameter(self, f: Function, loc: Location, name: str, number: int, type: str, bits: int,
+                  encoding: str) -> str:
+        """The variable that a parameter is to a debugger; `encoding` "" is an aggregate's, whose
+        members are left out."""
+        kind = (f"DIBasicType(name: {quoted(type)}, size: {bits}, encoding: DW_ATE_{encoding})"
+                if encoding else "DICompositeType(tag: DW_TAG_structure_type, "
+                f"name: {quoted(type)}, size: {bits})")
+        return self.add(
+            f"!DILocalVariable(name: {quoted(name)}, arg: {number}, scope: {self._scopes[f, 0]}, "
+            f"file: {self._file(loc.file)}, line: {loc.line}, type: {self.add(f'!{kind}')})"
+        )
+
     def _scope(self, f: Function, file: int) -> str:
         known = self._scopes.get((f, file))
         if known is None:
@@ -182,6 +195,8 @@ class MetadataPrinter:
 
     def _emission(self) -> str:
         kept = self.module.aux if isinstance(self.module.aux, dict) else {}
+        if any(f.name == DEBUG_DECLARE for f in self.module.functions):
+            return "FullDebug"
         return "LineTablesOnly" if self.spell.typed else kept.get("emission", "LineTablesOnly")
 
     def lines(self) -> list[str]:

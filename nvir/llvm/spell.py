@@ -13,7 +13,7 @@ from typing import Any
 
 from nvir.ir import Constant, Function, Symbol, Undef, Unsupported, Value, Variable
 from nvir.ir import types as ty
-from nvir.ir.nvvm_values import ConstantExpr, Poison
+from nvir.ir.nvvm_values import DEBUG_DECLARE, ConstantExpr, Poison
 from nvir.llvm.floats import to_double
 from nvir.llvm.lexer import quoted_bytes, spelled
 
@@ -114,6 +114,8 @@ class Speller:
         return [self.parameter(f, p) for p in f.arguments]
 
     def parameter(self, f: Function, p: Any) -> str:
+        if f.name == DEBUG_DECLARE:
+            return "metadata"
         if self.typed and isinstance(p.type, ty.PointerType):
             for a in p.attributes:
                 if isinstance(a, tuple) and a[0] in ("byval", "sret"):

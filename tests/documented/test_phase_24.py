@@ -12,13 +12,20 @@ from nvir.assembler.unroll.latch_exit import (
     analyze_iv,
     verify_stride,
 )
-from nvir.documented.pipelining import OperandClasses, phase_24, stall
+from nvir.documented.pipelining import (
+    DEFAULT_CLASS,
+    UNIFORM,
+    OperandClasses,
+    operand_classes,
+    phase_24,
+    stall,
+)
 from nvir.ir.text.trace import Trace
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.pipeline.feasible import Obstacle
 from nvir.passes.policies import PipelineSlots
-from nvir.sm.latency import pipe_of_class
+from nvir.sm.latency import pipe_of_class, register_class_latency
 from nvir.sm.profile import profile
 
 HEADER = """.version 8.0
@@ -63,6 +70,25 @@ def test_a_loop_whose_stride_fails_is_rejected_before_its_graph(text, why):
     assert trace[-1].row == "SWP-20"
     told = nvir.run_passes(nvir.read_ptx(text), "loop-pipeline", policy="documented")
     assert [r.name for r in told] == ["NotPipelinedStride"]
+
+
+@pytest.mark.seed("SWP-04")
+def test_a_shuffle_stays_where_lanes_leave_at_different_iterations():
+    text = text_of(SUM + "shfl.sync.bfly.b32 %r7, %r2, 1, 31, -1;", "%r4")
+    assert isinstance(slots_of(text)[0], PipelineSlots)
+    found, _ = slots_of(text.replace("mov.u32 %r4, 90", "mov.u32 %r4, %tid.x"))
+    assert found == (Obstacle.CONVERGENT, "shfl.sync.bfly.b32")
+
+
+@pytest.mark.seed("LAT-05")
+def test_a_source_that_no_instruction_makes_is_of_the_uniform_class():
+    module = nvir.read_ptx(text_of("mov.u32 %r5, %tid.x; mov.u32 %r6, 7; membar.gl;" + SUM))
+    body = [i for b in module["k"].blocks for i in b]
+    found = operand_classes(body, [], profile("sm_80_notes"))
+    sources = [found[i].source for i in body if i.block.name == "L" and not i.form.is_phi][:5]
+    uniform, default = map(register_class_latency, (UNIFORM, DEFAULT_CLASS))
+    assert (uniform, default) == (20, 6)
+    assert sources == [uniform, default, default, default, default]  # %tid, 7, none, %rd1, %f2
 
 
 @pytest.mark.seed("UNR-32")

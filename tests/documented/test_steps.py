@@ -281,7 +281,7 @@ REMOVED: dict[str, dict[str, Made]] = {
     "hoist": {
         "budget": gives(Fraction(1)), "forward": gives([]), "backward": gives([]),
         "propagate": gives(0), "profit": gives(Verdict(1, None, 1, Fraction(1), 0)),
-        "analyze_boundaries": gives(stages.Boundaries(False, False, False, False, True)),
+        "analyze_boundaries": gives(stages.Boundaries(False, False, False, False, True, True)),
         "calls": lambda loop: [(loop.header, Mode.HEADER)], "nested_allowed": gives(True),
         "count": gives(1), "iteration_limit": gives(2), "mover": gives([]),
         "block_policy": gives(Policy381.HOIST), "build_invariant_set": gives(sets.ValueSet()),

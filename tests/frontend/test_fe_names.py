@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from fe_judges import accepted, module_of
 
+import nvir
+from nvir.analysis.callees import callee_name
 from nvir.frontend import build as b
 from nvir.frontend.check import check
 from nvir.frontend.irgen import IRGenError, Options, generate
@@ -20,6 +24,7 @@ from nvir.frontend.tree import types as t
 from nvir.frontend.tree.declarations import Attributes, Function, LaunchBounds, Parameter, Variable
 from nvir.frontend.tree.expressions import Expr
 from nvir.ir import nvvm
+from nvir.ir.nvvm_values import DEBUG_DECLARE
 from nvir.ir.types import FLOAT, I32, I64, pointer, struct
 
 out, i, j, n, p, q, v = b.names("out i j n p q v")
@@ -206,7 +211,63 @@ def test_a_declaration_has_one_place():
         g.declare(one, place)
 
 
-@pytest.mark.seed("FN-19", "EXP-15")
+def declared(f):
+    return [(str(x.operands[0].name), *x.operands[1].content) for x in f.instructions()
+            if callee_name(x) == DEBUG_DECLARE]
+
+
+@pytest.mark.seed("FN-19")
+def test_each_parameter_is_declared_to_a_debugger_where_that_is_asked_for():
+    """Its place, name, number from 1, type, bits and kind; behind the store that fills it."""
+    types = {}
+    b.record("pair", "short a[3]", types)
+    tree = b.unit(
+        b.function("int f", "unsigned char c, double d, int *a, pair s", b.ret(b.name("c")),
+                   types=types),
+        b.kernel("k", "pair s, int n", b.let("int m", n), types=types), types=types,
+    )
+    module = module_of(tree, param_debug_info=True)
+    assert declared(module["f"]) == [
+        ("c.addr", "c", 1, "unsigned char", 8, "unsigned"), ("d.addr", "d", 2, "double", 64,
+         "float"), ("a.addr", "a", 3, "int *", 64, "address"),
+        ("s.addr", "s", 4, "struct pair", 48, ""),
+    ]
+    assert [x[1:3] for x in declared(module["k"])] == [("s", 1), ("n", 2)]
+    before = [x.form.name for x in module["f"].instructions()]
+    assert before.count("call") == 4
+    assert before[before.index("call") - 1] == "store"
+    accepted(module)
+    for off in ({}, {"param_debug_info": True, "lines": False}):  # no place, no declaration
+        assert not any(map(declared, module_of(tree, **off).functions))
+
+
+@pytest.mark.seed("FN-19", "KNB-18")
+def test_declarations_cost_no_code():
+    """What only a debugger reads is gone with the alloca that it describes."""
+    from nvir.compiler import compile_tree
+    from nvir.passes.knobs import Knobs
+
+    tree = b.unit(b.kernel("k", "int *out, int i", b.assign(out[0], i)))
+    on = Knobs({"param-debug-info": True})
+    seen = []
+    texts = [nvir.print_ptx(compile_tree(check(tree), optimise=level, knobs=knobs,
+                                         observe=lambda stage, m: seen.append(declared(m["k"]))))
+             for level in (0, 3) for knobs in (None, on)]
+    assert texts[0] == texts[1] != texts[2] == texts[3]
+    names = [[x[1] for x in found] for found in seen]
+    assert names == [[], [], [], ["out", "i"], ["out", "i"], [], [], [], [], ["out", "i"], [], []]
+
+
+def test_llvm_text_declares_parameters_with_their_types():
+    text = nvir.print_ll(module_of(b.unit(b.kernel("k", "float *x, int n", b.let("int m", n))),
+                                   param_debug_info=True))
+    assert "call void @llvm.dbg.declare(metadata ptr %n.addr, metadata !" in text
+    assert re.search(r'!DILocalVariable\(name: "n", arg: 2, .*, type: !\d+\)', text)
+    assert '!DIBasicType(name: "int", size: 32, encoding: DW_ATE_signed)' in text
+    assert "emissionKind: FullDebug" in text
+
+
+@pytest.mark.seed("EXP-15")
 def test_instructions_have_source_places():
     f = kernel_of(b.assign(out[i], j + 1))
     named = [x for x in f.instructions() if x.form.name not in ("alloca",)]

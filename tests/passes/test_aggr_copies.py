@@ -76,6 +76,19 @@ def accesses(block):
     return out
 
 
+@pytest.mark.seed("MEM-08")
+@pytest.mark.parametrize(("bits", "made"), [(32, ["zext"]), (64, []), (128, ["trunc"])])
+def test_a_length_of_run_time_counts_in_64_bits(bits, made):
+    m = read(f"""define ptx_kernel void @k(ptr %a, ptr %b, i{bits} %n) {{
+  call void @llvm.memcpy.p0.p0.i{bits}(ptr align 4 %a, ptr align 4 %b, i{bits} %n, i1 false)
+  ret void
+}}
+declare void @llvm.memcpy.p0.p0.i{bits}(ptr, ptr, i{bits}, i1)
+""")
+    apply(m, policy="documented")
+    assert [i.form.name for i in m["k"].entry if i.form.name in ("zext", "trunc")] == made
+
+
 # ------------------------------------------------------------ right bytes
 
 

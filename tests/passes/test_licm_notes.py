@@ -20,6 +20,7 @@ from nvir.documented.hoist import core as licm_core
 from nvir.documented.hoist import sets as licm_sets
 from nvir.documented.hoist import stages
 from nvir.documented.policy import core_knobs
+from nvir.ir.text.trace import Trace
 from nvir.passes.context import Context
 from nvir.passes.knobs import KnobKind, Knobs, knob
 from nvir.passes.loop import licm
@@ -545,6 +546,8 @@ def test_score_and_penalty():
     assert (slow.score, slow.penalty) == (2, 2)
     pair = profit("ld.global.v2.u32 {%r10, %r11}, [%rd1];", cycles=5.0)[0]
     assert (pair.score, pair.penalty) == (1, 4)  # for each result
+    waited = profit("ld.global.v2.u32 {%r10, %r11}, [%rd1];", scoreboard=True, cycles=5.0)[0]
+    assert (waited.score, waited.penalty) == (3, 4)
     assert profit(one, scoreboard=True, safe=True)[0].score == 6
 
 
@@ -713,6 +716,17 @@ def test_the_budget_of_a_loop_inside_another(pass_id):
     assert (k.cbo_inner, k.cbo) == (5, 100 if pass_id else 22)
 
 
+@pytest.mark.seed("LIC-12", "KNB-70", "KNB-86")
+@pytest.mark.parametrize(("module", "loop", "budget"), [
+    (nested(), "M", "1/2"), (single("xor.b32 %r10, %r3, 7;"), "L", "7"),
+])
+def test_which_knob_a_loop_of_one_block_takes_its_budget_from(module, loop, budget):
+    """One inside of another the inner threshold, a tenth of it; one that stands alone its own."""
+    with Trace() as trace:
+        run(module, 1, NestedHoistInnerThreshold=5, HoistLoopInvBudget=7)
+    assert next(e.outcome for e in trace.of("LIC-12") if e.at == loop) == budget
+
+
 @pytest.mark.seed("KNB-87", "KNB-69")
 def test_the_budget_of_a_loop_around_another():
     """One short operation of two instructions' block and header: the budget decides."""
@@ -823,6 +837,10 @@ def test_classification_stamps_and_counts():
     licm_sets.classify(m.items, sets_of(m), m.marks, forward=False)
     assert m.marks.use_count[first] == 1  # the backward walk counts what is in the set, alone
     assert m.marks.use_count[second] == before
+    m, _ = sets("add.u32 %r9, %r2, %r2;")
+    (carried, *_) = m.by["add.u32"].operands
+    assert m.marks.use_count[carried] == 4  # made by the phi, read twice there, once by the step
+    assert m.marks.use_count[m.by["add.u32"]] == 1
 
 
 def sets_of(m):

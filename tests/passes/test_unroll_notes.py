@@ -413,6 +413,8 @@ def test_a_forced_loop_gets_a_power_of_two_despite_the_budget(power, factor):
     assert verdict(big).action == "none"
     v = verdict(big, forced=True, force_factor=power)
     assert (v.action, v.factor) == ("partial", factor)
+    v = verdict(big, forced=True, force_factor=power, factor=5)  # step L is not for forced loops
+    assert (v.action, v.factor) == ("partial", factor)
 
 
 @pytest.mark.seed("UNR-17", "KNB-40", "UNR-49", "UNR-45")
@@ -719,7 +721,7 @@ def test_an_overflowing_stride_is_rejected_unless_unchecked():
 @pytest.mark.seed("UNR-22")
 @pytest.mark.parametrize(
     ("factor", "T", "rounded"),
-    [(7, 1, 4), (7, None, 7), (7, 8, 7), (4, 1, 4), (3, 1, 3), (9, 1, 8)],
+    [(7, 1, 4), (5, 1, 4), (7, None, 7), (7, 8, 7), (4, 1, 4), (3, 1, 3), (9, 1, 8)],
 )
 def test_factors_above_four_become_multiples_at_one_iteration(factor, T, rounded):
     assert within_budget(factor, 1, 100, T) == rounded

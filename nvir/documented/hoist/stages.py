@@ -327,7 +327,7 @@ class Boundaries:
     barrier: bool
     indirect: bool
     multi_depth_safe: bool
-    permitted: bool = True  # knob 220 and DisableNestedHoist
+    permitted: bool  # knob 220 and DisableNestedHoist
 
     @property
     def reason(self) -> str:

@@ -20,11 +20,7 @@ from collections.abc import Container, Mapping
 
 import attrs
 
-from nvir.analysis.induction import (
-    TripCount,
-    is_invariant,
-    trip_count,
-)
+from nvir.analysis.induction import TripCount, is_invariant, trip_count
 from nvir.assembler.unroll.body_cost import loop_control
 from nvir.assembler.unroll.known import Counted, Known, is_symbol
 from nvir.assembler.unroll.latch_exit import FLOAT, SIGNED

@@ -31,16 +31,8 @@ from nvir.analysis.induction import trip_count
 from nvir.analysis.pressure import register_pressure
 from nvir.analysis.source_loops import has_pragma
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
-from nvir.assembler.unroll.latch_exit import (
-    CountedExit,
-    counted_exit,
-)
-from nvir.documented.unroll.facts import (
-    BodyRecord,
-    frequencies,
-    scan_body,
-    stride_fits,
-)
+from nvir.assembler.unroll.latch_exit import CountedExit, counted_exit
+from nvir.documented.unroll.facts import BodyRecord, frequencies, scan_body, stride_fits
 from nvir.ir import Block, Function, Loop, natural_loops
 from nvir.ir.text.trace import looking_at, step
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals

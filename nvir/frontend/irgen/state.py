@@ -58,6 +58,7 @@ class Options:
     libdevice          mathematical functions are libdevice's (`__nv_sinf`), for whoever links it
     kernel_attrs       attributes of functions as named metadata too, as the notes lay it out
     byval_demotion     names of byval parameters that get a `__val_param` copy
+    param_debug_info   say which parameter lives where (`llvm.dbg.declare`), where lines are kept
     plain_char_unsigned  textures of plain char are read as those of unsigned char
     """
 
@@ -72,6 +73,7 @@ class Options:
     libdevice: bool = False
     kernel_attrs: bool = False
     byval_demotion: frozenset[str] = frozenset()
+    param_debug_info: bool = False
     plain_char_unsigned: bool = False
 
 

@@ -24,7 +24,7 @@ Source   Cytron, Ferrante, Rosen, Wegman, Zadeck, TOPLAS 13(4), 1991.
 
 from __future__ import annotations
 
-from nvir.analysis.callees import is_lifetime
+from nvir.analysis.callees import only_describes
 from nvir.ir import Block, Function, Instruction, OpKind, Type, bulk, dominator_tree, nvvm_form
 from nvir.ir.ssa.construct import Undo, place_phis, rename
 from nvir.ir.ssa.rewrite import substitute
@@ -74,7 +74,7 @@ def promotable_type(alloca: Instruction) -> Type | str:
             if user.operands[0] is alloca:
                 return "its address is stored"
             accessed = user.operands[0].type
-        elif form.is_call and is_lifetime(user):
+        elif form.is_call and only_describes(user):
             continue
         elif form.kind in (OpKind.LOAD, OpKind.STORE):
             return "an access is volatile or atomic"

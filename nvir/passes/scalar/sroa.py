@@ -28,7 +28,7 @@ from collections.abc import Iterator
 import attrs
 
 from nvir.analysis.addresses import constant_offset
-from nvir.analysis.callees import Transfer, is_lifetime, memory_transfer
+from nvir.analysis.callees import Transfer, memory_transfer, only_describes
 from nvir.ir import Function, Instruction, OpKind, Unsupported, bulk, nvvm_form
 from nvir.ir.layout import align_of, fields, size_of, store_size
 from nvir.ir.nvvm import Builder
@@ -139,7 +139,7 @@ def _follow(alloca: Instruction, size: int) -> _Uses:
                 at[user] = offset + distance
                 uses.others.append(user)
                 work.append(user)
-            elif user.form.is_call and is_lifetime(user):
+            elif user.form.is_call and only_describes(user):
                 uses.others.append(user)
             elif memory_transfer(user) is not None:
                 calls[user] = None
