@@ -61,47 +61,72 @@ class Judged:
     ptxas: str | None
 
 
-def judge(path: Path, arch: str, done: set[str]) -> list[Judged]:
-    """The loops of one PTX file; functions whose text is in `done` are passed over."""
+@attrs.frozen
+class Noted:
+    """What the documented steps say of one loop: for each pass the step and its decision."""
+
+    function: str
+    loop: Loop
+    decided: dict[str, tuple[str, str]]
+
+
+def judge(path: Path, arches: Sequence[str], done: set[str]) -> dict[str, list[Judged]]:
+    """The loops of one PTX file by architecture, of those for which ptxas takes it; functions whose
+    text is in `done` are passed over."""
     text = path.read_text(errors="replace")
-    made = toolchain.ptxas(text, arch, options=("-lineinfo",))
-    if not made.ok or made.cubin is None:
-        return []
+    made = {a: toolchain.ptxas(text, a, options=("-lineinfo",)) for a in arches}
+    cubins = {a: m.cubin for a, m in made.items() if m.ok and m.cubin is not None}
+    loops = noted(text, done) if cubins else []
+    out = {}
+    for arch, cubin in cubins.items() if loops else ():
+        code = toolchain.disassemble(cubin, live=False, lines="ptx")
+        real = {name: Machine(code.get(name, [])) for name in {n.function for n in loops}}
+        out[arch] = [j for n in loops for j in beside(n, path.name, real[n.function])]
+    return out
+
+
+def noted(text: str, done: set[str]) -> list[Noted]:
+    """The loops of the kernels in a PTX text, each as the notes decide it."""
     module = nvir.read_ptx(text)
     nvir.run_passes(module, CLEAN)
     wanted = []
     for f in module.functions:
-        f_loops = natural_loops(f) if f.blocks and f.kind == "entry" else []
-        shape = " ".join(i.form.spelling for i in f.instructions()) if f_loops else ""
-        if f_loops and shape not in done:
+        loops = natural_loops(f) if f.blocks and f.kind == "entry" else []
+        shape = " ".join(i.form.spelling for i in f.instructions()) if loops else ""
+        if loops and shape not in done:
             done.add(shape)
-            wanted.append((f, f_loops))
-    if not wanted:
-        return []
-    code = toolchain.disassemble(made.cubin, live=False, lines="ptx")
-    hoists = remarks_of(module, "licm<id=0>,licm<id=1>")
-    pipelines = remarks_of(module, "loop-pipeline")
-    out: list[Judged] = []
+            wanted.append((f, loops))
+    hoists = remarks_of(module, "licm<id=0>,licm<id=1>") if wanted else {}
+    pipelines = remarks_of(module, "loop-pipeline") if wanted else {}
+    out = []
     for f, loops in wanted:
-        name = str(f.name)
-        sass = code.get(name, [])
-        places = sass_loops(sass)
-        at = [(i.name, i.line[1] if i.line else 0) for i in sass]
-        decided = unrolling(module, f)
-        seen = by_line(sass)
+        name, unrolls = str(f.name), unrolling(module, f)
         for loop in loops:
-            header = str(loop.header.name)
-            where = f"{path.name}:{name}:{header}"
-            action = unroll_agreement._factor_of_lines(loop, at, places)
-            step, noted = decided[header]
-            out.append(Judged(where, "unrolling", step, noted, word(action)))
-            step, noted = hoisting(hoists.get((name, header), []))
-            out.append(Judged(where, "hoisting", step, noted, hoisted(loop, seen)))
+            at = name, str(loop.header.name)
+            decided = {"unrolling": unrolls[at[1]], "hoisting": hoisting(hoists.get(at, []))}
             if loop.is_innermost:
-                step, noted = pipelining(pipelines.get((name, header), []))
-                real = pipelined(loop, at, places) if word(action) == "none" else None
-                out.append(Judged(where, "pipelining", step, noted, real))
+                decided["pipelining"] = pipelining(pipelines.get(at, []))
+            out.append(Noted(name, loop, decided))
     return out
+
+
+class Machine:
+    """The machine code of a kernel: its loops, names and lines, instructions by line."""
+
+    def __init__(self, sass: Sequence[SassInstruction]) -> None:
+        self.places = sass_loops(sass)
+        self.at = [(i.name, i.line[1] if i.line else 0) for i in sass]
+        self.seen = by_line(sass)
+
+
+def beside(n: Noted, file: str, m: Machine) -> list[Judged]:
+    """What is noted of a loop beside what ptxas made of it."""
+    action = word(unroll_agreement._factor_of_lines(n.loop, m.at, m.places))
+    real = {"unrolling": action, "hoisting": hoisted(n.loop, m.seen), "pipelining": None}
+    if "pipelining" in n.decided and action == "none":
+        real["pipelining"] = pipelined(n.loop, m.at, m.places)
+    where = f"{file}:{n.function}:{n.loop.header.name}"
+    return [Judged(where, p, step, said, real[p]) for p, (step, said) in n.decided.items()]
 
 
 def remarks_of(module: nvir.Module, pipeline: str) -> dict[tuple[str, str], list[Remark]]:
@@ -229,15 +254,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not toolchain.available("ptxas"):
         print("ptxas is not there: nothing to compare with")
         return 1
-    results: dict[str, list[Judged]] = {}
-    for arch in args.arch.split(","):
-        done: set[str] = set()
-        found = results[arch] = []
-        for path in agreement.ptx_files(args.files, args.sample, args.seed):
-            try:
-                found += judge(path, arch, done)
-            except (nvir.NvirError, toolchain.ToolError) as e:
-                print(f"{path}: {str(e).splitlines()[0]}", file=sys.stderr)
+    arches, done = args.arch.split(","), set[str]()
+    results: dict[str, list[Judged]] = {a: [] for a in arches}
+    for path in agreement.ptx_files(args.files, args.sample, args.seed):
+        try:
+            for arch, found in judge(path, arches, done).items():
+                results[arch] += found
+        except (nvir.NvirError, toolchain.ToolError) as e:
+            print(f"{path}: {str(e).splitlines()[0]}", file=sys.stderr)
+    for arch, found in results.items():
         print(f"\n### {arch}\n", *tables(found, args.misses), sep="\n")
     if args.json:
         import json

@@ -359,7 +359,7 @@ class BodyPrinter:
         if callee is None:
             operands = operands[1:]
         if isinstance(callee, Function) and callee.name == DEBUG_DECLARE:
-            return self._declare(i, *operands)
+            return self._declare(i, *operands[:2])
         arguments = self._arguments(callee, operands)
         kinds = [kind for kind, _ in arguments]
         if own and own.arguments:
@@ -389,7 +389,7 @@ class BodyPrinter:
             text += f" [ {', '.join(f'{quoted(tag)}(i32 {n})' for tag, n in own.bundles)} ]"
         return text
 
-    def _declare(self, i: Instruction, place: Value, what: Node, how: Node) -> str:
+    def _declare(self, i: Instruction, place: Value, what: Any) -> str:
         """Where a parameter lives."""
         kind = self.printed.get(place) or self.spell.type(place.type)
         variable = self.module.metadata.parameter(self.function, i.loc, *what.content)

@@ -217,7 +217,7 @@ class _Checker:
         for code, pipe in value.items():
             if not code.isdecimal():
                 self.error(f"classes.{code}", "no number of a latency class")
-            elif pipe not in pipes:
+            elif not isinstance(pipe, str) or pipe not in pipes:
                 self.error(f"classes.{code}", f"no pipe {pipe!r}{_hint(str(pipe), pipes)}")
         return {} if self.errors else {int(code): pipe for code, pipe in value.items()}
 

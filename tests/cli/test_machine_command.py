@@ -53,6 +53,7 @@ def test_two_profiles_are_compared_key_by_key(tmp_path: Path):
 
 @pytest.mark.parametrize(("classes", "message"), [
     ({"6": "ALUU"}, "classes.6: no pipe 'ALUU', did you mean 'ALU'?"),
+    ({"6": {"pipe": "ALU"}}, "classes.6: no pipe {'pipe': 'ALU'}"),
     ({"x": "ALU"}, "classes.x: no number of a latency class"),
 ])
 def test_a_wrong_table_of_classes_is_told(tmp_path: Path, classes: dict, message: str):

@@ -112,6 +112,8 @@ def test_the_mask_and_the_score_of_verify_stride():
     twice = checked(text_of(SUM + "setp.eq.s32 %p6, %r2, 7; selp.b32 %r5, 1, 2, %p6; "
                             "selp.b32 %r6, 1, 3, %p6;"))
     assert twice.score == 1
+    never_once = checked(text_of(SUM, after="selp.b32 %r5, 1, 2, %p1;"))
+    assert never_once.score == 1
 
 
 @pytest.mark.seed("SWP-19", "SWP-07", "SWP-09", "SWP-10", "SWP-11", "LAT-06")

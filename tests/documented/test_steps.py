@@ -39,6 +39,7 @@ from nvir.frontend.check import check
 from nvir.frontend.irgen import Options, generate
 from nvir.frontend.irgen.abi import ABI
 from nvir.frontend.irgen.intrinsic.inline_asm import AsmFragment, _Operands
+from nvir.frontend.tree.declarations import Unit
 from nvir.ir import I32
 from nvir.ir.errors import NvirError
 from nvir.ir.text.trace import Trace, TraceEvent, shown
@@ -75,9 +76,9 @@ TRACE = Path(__file__).with_name("steps.trace")
 Outcome = tuple[Any, list[TraceEvent]]
 
 
-def unrolling() -> Iterator[Any]:
-    """The decisions on the loops of the fixtures, with knobs that make each step decide."""
-    module = nvir.read_ptx(FIXTURES / "steps.ptx")
+def unrolling(file: Path = FIXTURES / "steps.ptx") -> Iterator[Any]:
+    """The decisions on the loops of a file, with knobs that make each step decide."""
+    module = nvir.read_ptx(file)
     row = all_passes()["loop-unroll"]
     for options, knobs in (
         ("", {}), ("repaired", {"LoopUnrollUnknownMultiBlock": True}),
@@ -98,20 +99,20 @@ def unrolling() -> Iterator[Any]:
                 ), [attrs.astuple(d) for d in made.decided.values()]
 
 
-def hoisting() -> Iterator[Any]:
+def hoisting(file: Path = FIXTURES / "steps.ptx") -> Iterator[Any]:
     for pipeline, knobs in (
         ("licm<id=0>", {}), ("licm<id=1>", {"HoistLate": 3}), ("licm<id=3>", {}),
         ("licm<id=0;level=0>", {}),
         ("licm<id=2>", {"UseNewLoopInvariantRoutineForHoisting": True}),
         ("licm<id=3>", {"MaxMidHeaderSizeRateForAggressiveHoist": 1}),
     ):
-        module = nvir.read_ptx(FIXTURES / "steps.ptx")
+        module = nvir.read_ptx(file)
         remarks = nvir.run_passes(module, pipeline, policy="documented", knobs=knobs)
         yield [r.message for r in remarks], nvir.print_ir(module)
 
 
-def pipelining() -> Iterator[Any]:
-    module = nvir.read_ptx(FIXTURES / "steps.ptx")
+def pipelining(file: Path = FIXTURES / "steps.ptx") -> Iterator[Any]:
+    module = nvir.read_ptx(file)
     remarks = nvir.run_passes(module, "loop-pipeline", policy="documented")
     yield [r.message for r in remarks], nvir.print_ptx(module)
 
@@ -133,9 +134,9 @@ FUSED = (
 )
 
 
-def fusing() -> Iterator[Any]:
-    for text in FUSED:
-        module = nvir.read_ptx(body(HEAD + text))
+def fusing(*files: Path) -> Iterator[Any]:
+    for source in files or [body(HEAD + text) for text in FUSED]:
+        module = nvir.read_ptx(source)
         remarks = nvir.run_passes(module, "loop-simplify,loop-fuse<multi-block>",
                                   policy="documented", knobs=ON)
         yield [r.message for r in remarks], nvir.print_ptx(module)
@@ -177,13 +178,20 @@ declare {i32, float} @h({i32, float})
 
 
 def splitting(text: str) -> Iterator[Any]:
-    module = read(text)
+    yield from split(read(text))
+
+
+def split(module: nvir.Module) -> Iterator[Any]:
     remarks = nvir.run_passes(module, "lower-aggr-copies", policy="documented")
     yield [r.message for r in remarks], str(module)
 
 
 def generated(*functions: Any, types: Any = None) -> Iterator[Any]:
-    module = generate(check(b.unit(*functions, types=types)), Options(policy="documented"))
+    yield from generating(check(b.unit(*functions, types=types)))
+
+
+def generating(unit: Unit) -> Iterator[Any]:
+    module = generate(unit, Options(policy="documented"))
     yield str(module), [str(i.loc) for f in module.functions for i in f.instructions()]
 
 
@@ -229,15 +237,23 @@ def after_allocation() -> Iterator[Any]:
             op("FFMA", acc, f"R6 R7 {acc}"), op("IADD3", "R2", "R2"), op("IADD3", "R4", "R4"),
             op("ISETP", "P0", "R2 R10"), op("BRA", "", "", "P0", "branch"),
         ), live_out=frozenset({("R", int(acc[1:]))}))
-        made = schedule(code, mode=mode, policy="documented")
-        yield made.times, made.placement, made.carried, [str(d) for d in made.dependences]
+        yield placed(code, mode)
+
+
+def placed(code: LoopCode, mode: int) -> Any:
+    made = schedule(code, mode=mode, policy="documented")
+    return made.times, made.placement, made.carried, [str(d) for d in made.dependences]
 
 
 def outcome(group: str) -> Outcome:
+    return outcome_of(GROUPS[group])
+
+
+def outcome_of(run: Callable[[], Iterator[Any]]) -> Outcome:
     """What a group of fixtures gives, and the events; an error is a result too."""
     with Trace() as trace:
         try:
-            made: Any = list(GROUPS[group]())
+            made: Any = list(run())
         except (NvirError, AssertionError, AttributeError, TypeError, LookupError, ValueError) as e:
             made = f"{type(e).__name__}: {e}"
     return made, list(trace)
@@ -390,16 +406,23 @@ def test_every_step_is_in_the_table():
 
 @pytest.mark.parametrize(("group", "name"), [(g, n) for g, rows in REMOVED.items() for n in rows])
 def test_a_step_leaves_a_hole(group, name, plain, monkeypatch):
+    row = take_out(group, name, monkeypatch)
+    assert differs(plain[group], outcome(group), row), f"nobody misses {name}"
+
+
+def take_out(group: str, name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Replace a step by what decides nothing; its row and name."""
     f, owner = documented(group).get(name) or (getattr(stages, name), None)
     for at in [owner] if owner is not None else list(sys.modules.values()):
         if getattr(at, name, None) is f:
             monkeypatch.setattr(at, name, REMOVED[group][name])
-    was, before = plain[group]
-    now, after = outcome(group)
-    row = getattr(f, "documented", ("", ""))
-    others = [[e for e in events if (e.row, e.step) != row] for events in (before, after)]
-    missed = now != was or others[0] != others[1]  # no texts of both where it fails
-    assert missed, f"nobody misses {name}"
+    return getattr(f, "documented", ("", ""))
+
+
+def differs(one: Outcome, other: Outcome, row: tuple[str, str]) -> bool:
+    """Whether results differ, or events of other steps than that; no texts of both on failure."""
+    others = [[e for e in events if (e.row, e.step) != row] for _, events in (one, other)]
+    return bool(one[0] != other[0] or others[0] != others[1])
 
 
 def test_the_groups_run_as_they_are(plain):

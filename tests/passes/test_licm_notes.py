@@ -866,7 +866,7 @@ def test_the_set():
     assert known.add(add)
     assert not known.add(add)
     assert add in known
-    assert known.added == 1
+    assert known.bits == 1
 
 
 def test_every_code_of_the_pass_is_of_its_row():

@@ -30,13 +30,12 @@ from nvir.ir.text.trace import shown, step
 
 
 class ValueSet:
-    """A set of values as the bits of an integer; `added` counts the insertions."""
+    """A set of values as the bits of an integer."""
 
-    __slots__ = ("added", "bits", "numbers")
+    __slots__ = ("bits", "numbers")
 
     def __init__(self) -> None:
         self.bits = 0
-        self.added = 0
         self.numbers: dict[Value, int] = {}
 
     def __str__(self) -> str:
@@ -51,7 +50,6 @@ class ValueSet:
         if self.bits & bit:
             return False
         self.bits |= bit
-        self.added += 1
         return True
 
 

@@ -13,23 +13,13 @@ from typing import TYPE_CHECKING
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.abi import ABI, SRET, Kind, Passing
 from nvir.frontend.irgen.alloca import insert_marker, remove_marker
-from nvir.frontend.irgen.metadata import setup_function_metadata
+from nvir.frontend.irgen.metadata import debug_type, setup_function_metadata
 from nvir.frontend.irgen.places import at_pointer, copy, load
 from nvir.frontend.irgen.state import IRGenError, IRGenState, LValue
 from nvir.frontend.irgen.statements import emit_block, run_cleanups
 from nvir.frontend.tree.declarations import Function, Parameter
-from nvir.frontend.tree.layout import align_of, size_of
-from nvir.frontend.tree.types import (
-    Reference,
-    is_aggregate,
-    is_arithmetic,
-    is_float,
-    is_signed,
-    is_void,
-    is_volatile,
-    spell,
-    strip,
-)
+from nvir.frontend.tree.layout import align_of
+from nvir.frontend.tree.types import Reference, is_aggregate, is_void, is_volatile, strip
 from nvir.ir import I1, VOID, Argument, Block, successors
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.nvvm_values import DEBUG_DECLARE, Node
@@ -151,11 +141,7 @@ def emit_param_decl(g: IRGenState, p: Parameter, place: LValue) -> None:
     volatile = is_volatile(p.type)
     g.declare(p, LValue(place.pointer, p.type, place.align, volatile))
     if g.options.param_debug_info and g.builder.loc is not None:
-        t = strip(p.type)
-        kind = ("" if is_aggregate(t) else "address" if not is_arithmetic(t) else
-                "float" if is_float(t) else "signed" if is_signed(t) else "unsigned")
-        what = Node((parameter_name(p), g.decl.params.index(p) + 1, spell(p.type),
-                     8 * size_of(t), kind))
+        what = Node((parameter_name(p), g.decl.params.index(p) + 1, *debug_type(p.type)))
         g.call_intrinsic(DEBUG_DECLARE, VOID, [place.pointer, what, Node(())])
 
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nvir.frontend.tree import types as t
 from nvir.frontend.tree.declarations import Attributes, Function
-from nvir.frontend.tree.layout import align_of
+from nvir.frontend.tree.layout import align_of, size_of
 from nvir.frontend.tree.types import Pointer, Record, qualifiers, strip
 from nvir.ir.function import Function as IRFunction
 
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
     from nvir.frontend.irgen.state import ModuleState
 
 CUSTOM_ABI = 0xFFFFFFFF
+
+
+def debug_type(x: t.CType) -> tuple[str, int, str]:
+    """A type to a debugger: its name, bits, and what its bits are, "" for an aggregate."""
+    kind = ("" if t.is_aggregate(x) else "address" if not t.is_arithmetic(x) else
+            "float" if t.is_float(x) else "signed" if t.is_signed(x) else "unsigned")
+    return t.spell(x), 8 * size_of(strip(x)), kind
 
 
 def setup_function_metadata(shared: ModuleState, decl: Function, f: IRFunction) -> None:

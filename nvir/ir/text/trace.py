@@ -43,7 +43,8 @@ class TraceEvent:
 
     def __str__(self) -> str:
         given = ", ".join(f"{k} {v}" for k, v in self.inputs.items())
-        return f"{self.row} {self.step}" + (f" ({given})" if given else "") + f": {self.outcome}"
+        outcome = "nothing" if self.outcome in (None, "") else self.outcome
+        return f"{self.row} {self.step}" + (f" ({given})" if given else "") + f": {outcome}"
 
 
 class Trace(list[TraceEvent]):
@@ -60,11 +61,6 @@ class Trace(list[TraceEvent]):
 
     def of(self, row: str) -> list[TraceEvent]:
         return [e for e in self if e.row == row]
-
-
-def tracing() -> bool:
-    """Whether anybody collects events."""
-    return bool(_open)
 
 
 def looking_at(header: str) -> None:

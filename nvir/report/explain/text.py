@@ -319,7 +319,7 @@ def _trace(e: Explanation, width: int) -> Iterator[str]:
     """The steps in their order; of equal ones that follow each other the first."""
     if e.trace:
         yield ""
-        yield "trace of the noted steps (row, step, inputs: outcome)"
+        yield "trace of the noted steps (row, step, inputs: outcome; whole with --json)"
     last, times = "", 0
     for event in [*e.trace, None]:
         text = "" if event is None else f"  {event.row:<7} {str(event)[len(event.row) + 1:]}"
