@@ -19,8 +19,10 @@ licm_agreement.py hold that against ptxas.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from agreement import sass_loops
 
 import nvir
 from nvir import toolchain
+from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.assembler.unroll.latch_exit import RUN_TIME
 from nvir.ir.clone import clone_module
 from nvir.ir.loops import Loop, natural_loops
@@ -48,6 +51,9 @@ from nvir.toolchain import SassInstruction
 CLEAN = "copy-prop,dce"
 HOISTED = "Hoisted"
 PIPELINED = ("Pipelined", "Scheduled")
+STEPS = {"B": "a mark around it", "F": "an edge leaves the body", "O": "full unrolling",
+         "P": "partial unrolling", "H": "the override string"}
+CODES = {("K", "12"): "a known count above two", ("K", "24"): "too large at an unknown count"}
 
 
 @attrs.frozen
@@ -111,11 +117,17 @@ def noted(text: str, done: set[str]) -> list[Noted]:
 
 
 class Machine:
-    """The machine code of a kernel: its loops, names and lines, instructions by line."""
+    """The machine code of a kernel: its loops, names and lines, instructions by line.
+
+    From sm_90 on an operation of the whole warp stands twice: out of line, before ENDCOLLECTIVE,
+    for warps that arrive apart. That is no copy of the loop's body; it has no name here.
+    """
 
     def __init__(self, sass: Sequence[SassInstruction]) -> None:
         self.places = sass_loops(sass)
-        self.at = [(i.name, i.line[1] if i.line else 0) for i in sass]
+        apart = {k - 1 for k, i in enumerate(sass) if i.name == "ENDCOLLECTIVE"}
+        self.at = [("" if k in apart else i.name, i.line[1] if i.line else 0)
+                   for k, i in enumerate(sass)]
         self.seen = by_line(sass)
 
 
@@ -153,12 +165,18 @@ def unrolling(module: nvir.Module, f: Any) -> dict[str, tuple[str, str]]:
     loops = {str(x.header.name): ("entry guard", "none") for x in natural_loops(f)}
     for header, d in made.decided.items():
         refused = header in made.refused
-        code = f", code {d.code.number}" if d.code is not None else ""
-        code += ", a stride of run time" if d.reason == RUN_TIME else ""
-        step = "copies refused" if refused else f"{d.step or 'pragma'}{code}"
+        step = "copies refused" if refused else told(d)
         action = ("none", 1) if refused else (d.action, d.factor or 0)
         loops[str(header.name)] = step, word(action) or ""
     return loops
+
+
+def told(d: UnrollDecision) -> str:
+    """The step that settled a loop, with what it found and the code."""
+    if d.code is None:
+        return f"{d.step}: {STEPS[d.step]}" if d.step in STEPS else d.step or "pragma"
+    found = RUN_TIME if d.reason == RUN_TIME else CODES.get((d.step, d.code.number), d.code.text)
+    return f"{d.step}: {found[0].lower()}{found[1:]}, code {d.code.number}"
 
 
 def hoisting(told: Sequence[Remark]) -> tuple[str, str]:
@@ -171,8 +189,8 @@ def hoisting(told: Sequence[Remark]) -> tuple[str, str]:
         ("NoEntry", "no entry"),
     ):
         if name in names:
-            return step, "stays"
-    return ("side effects", "stays") if told else ("stages 2 to 4: nothing invariant", "stays")
+            return f"{step}: stays", "stays"
+    return (f"{'side effects' if told else 'stages 2 to 4: nothing invariant'}: stays", "stays")
 
 
 def by_line(sass: Sequence[SassInstruction]) -> dict[int, list[tuple[SassInstruction, int]]]:
@@ -202,9 +220,10 @@ def hoisted(loop: Loop, seen: dict[int, list[tuple[SassInstruction, int]]]) -> s
 def pipelining(told: Sequence[Remark]) -> tuple[str, str]:
     for r in told:
         if r.name in PIPELINED:
-            return "slots found", "pipelined"
+            return "slots found: pipelined", "pipelined"
         if r.name.startswith("NotPipelined"):
-            return r.name.removeprefix("NotPipelined"), "stays"
+            why = re.sub(r"\B(?=[A-Z])", " ", r.name.removeprefix("NotPipelined")).lower()
+            return f"{why}: stays", "stays"
     return "not asked", "stays"
 
 
@@ -225,27 +244,27 @@ def pipelined(
     return "pipelined" if inside & ahead else "stays"
 
 
-def tables(judged: Iterable[Judged], misses: bool = False) -> list[str]:
-    """A Markdown table a pass: steps, loops, clear ones, agreement."""
-    every = list(judged)
+def tables(results: Mapping[str, Sequence[Judged]], misses: bool = False) -> list[str]:
+    """A Markdown table a pass: steps, loops, and for each architecture agreement on clear ones."""
     out = []
     for pass_ in ("unrolling", "hoisting", "pipelining"):
-        rows: dict[str, list[Judged]] = {}
-        mine = [j for j in every if j.pass_ == pass_]
-        for j in mine:
-            rows.setdefault(f"{j.step} → {j.noted}" if pass_ != "unrolling" else j.step, []
-                            ).append(j)
-        out.append(f"\n| {pass_}: settled by | loops | clear | ptxas does the same | share |\n"
-                   "|---|---:|---:|---:|---:|")
-        ordered = sorted(rows.items(), key=lambda x: -len(x[1]))
-        for name, js in [*ordered, ("all", mine)]:
-            clear = [j for j in js if j.ptxas is not None]
-            same = sum(j.ptxas == j.noted for j in clear)
-            share = f"{100 * same / len(clear):.0f} %" if clear else "–"
-            out.append(f"| {name} | {len(js)} | {len(clear)} | {same} | {share} |")
+        heads = "".join(f" {arch}: same of clear | share |" for arch in results)
+        out.append(f"\n| {pass_}: settled by | loops |{heads}\n|---|---:|"
+                   + "---:|---:|" * len(results))
+        mine = {a: [j for j in js if j.pass_ == pass_] for a, js in results.items()}
+        size = Counter(j.step for j in max(mine.values(), key=len))
+        for step in (*dict(size.most_common()), "all"):
+            cells = []
+            for js in mine.values():
+                clear = [j for j in js if step in (j.step, "all") and j.ptxas is not None]
+                same = sum(j.ptxas == j.noted for j in clear)
+                cells += [f"{same} of {len(clear)}" if clear else "none",
+                          f"{100 * same / len(clear):.0f} %" if clear else "–"]
+            cells = [str(size[step] if step != "all" else size.total()), *cells]
+            out.append(f"| {step} | {' | '.join(cells)} |")
     if misses:
-        out += [f"{j.name}: {j.pass_}, {j.step}: noted {j.noted}, ptxas {j.ptxas}"
-                for j in every if j.ptxas not in (None, j.noted)]
+        out += [f"{a}: {j.name}: {j.pass_}, {j.step}: noted {j.noted}, ptxas {j.ptxas}"
+                for a, js in results.items() for j in js if j.ptxas not in (None, j.noted)]
     return out
 
 
@@ -262,8 +281,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 results[arch] += found
         except (nvir.NvirError, toolchain.ToolError) as e:
             print(f"{path}: {str(e).splitlines()[0]}", file=sys.stderr)
-    for arch, found in results.items():
-        print(f"\n### {arch}\n", *tables(found, args.misses), sep="\n")
+    print(*tables(results, args.misses), sep="\n")
     if args.json:
         import json
 
