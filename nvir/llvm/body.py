@@ -25,6 +25,7 @@ from nvir.ir import (
 from nvir.ir.nvvm_values import NvvmCall
 from nvir.ir.types import FloatType, IntType, PointerType, VoidType
 from nvir.ir.verify.nvvm import element, problem
+from nvir.llvm import whole_body
 from nvir.llvm.attributes import has
 from nvir.llvm.grammar import FLAGS, FLAGS_OF, SIMPLE, Grammar
 from nvir.llvm.instructions import METHODS
@@ -331,59 +332,10 @@ class DefinitionReader(Grammar):
             for user in x.users:
                 user.replace_operand(x, real)
         if not self.broken:
-            self._phis()
-        f.cfg_changed()
-
-    def _phis(self) -> None:
-        """Hold phis to their block's predecessors."""
-        entry = self.function.blocks[0]
-        for b in self.function.blocks:
-            if b.last is not None and entry in b.last.aux:
-                self.reader.stopped(Stop("the entry block has a predecessor",
-                                         self.text.first[b.last.line - 1]))
-                self.broken = True
-                return
-        for i in self.must_tail:
-            after = i.next
-            if after is None or after.form.name != "ret" or (i.type is not VOID and (
-                after._operands != (i,)
-            )):
-                wrong = "a musttail call stands before the ret of its value"
-            else:
-                wrong = self._unlike(i)
-            if wrong:
-                self.reader.stopped(Stop(wrong, self.text.first[i.line - 1]))
-                self.broken = True
-                return
-        preds: dict[Block, set[Block]] = {}
-        if not self.phis:
-            return
-        for b in self.function.blocks:
-            for s in b.last.aux if b.last is not None else ():
-                preds.setdefault(s, set()).add(b)
-        for i, at in self.phis:
-            sources = set(i.aux)
-            if sources != preds.get(i.block, set()):  # type: ignore[arg-type]
-                raise_at = Stop("the entries of the phi are not the block's predecessors", at)
-                self.reader.stopped(raise_at)
-                self.broken = True
-                return
-            if len(sources) < len(i.aux):
-                if len({*zip(i.aux, i._operands, strict=True)}) > len(sources):
-                    self.reader.stopped(Stop("the phi has two values for one predecessor", at))
-                    self.broken = True
-                    return
-                _unify(i)
-
-    def _unlike(self, i: Instruction) -> str:
-        """Why a musttail call does not have the types of its caller; "" where it has."""
-        f, info = self.function, i.aux
-        given = [v.type for v in i._operands[info.callee is None:]]
-        if f.aux and f.aux.get("variadic"):
-            return ""
-        if i.type is not f.return_type or given != [p.type for p in f.params]:
-            return f"a musttail call has the parameters and the result of its caller, @{f.name}"
-        return ""
+            try:
+                whole_body.check(self)
+            except Stop as e:
+                self.reader.stopped(e)
 
     # ------------------------------------------------------------- values
 
@@ -475,12 +427,6 @@ class DefinitionReader(Grammar):
 
     def skip_words(self) -> None:
         self.reader.attributes.parameter(self)
-
-
-def _unify(i: Instruction) -> None:
-    """Several entries of a phi for one predecessor (a switch's) are one."""
-    pairs = dict(zip(i.aux, i._operands, strict=True))
-    i.set_incoming([*pairs.values()], [*pairs])
 
 
 def _with_alignments(info: CallInfo, node: Any) -> CallInfo:
