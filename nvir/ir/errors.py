@@ -79,24 +79,38 @@ class ParseError(NvirError):
 class VerifyError(NvirError):
     """An IR invariant is broken: an error of whoever made the IR, not of a user's file.
 
-    Names the function, the instruction as text, and the invariant.
+    Names the function, the instruction as text, and the invariant; `place` is where that stands
+    in the text that was read, if it is known.
     """
 
-    def __init__(self, invariant: str, function: str = "", instruction: str = "") -> None:
+    def __init__(
+        self, invariant: str, function: str = "", instruction: str = "",
+        place: Diagnostic | None = None,
+    ) -> None:
         self.invariant, self.function, self.instruction = invariant, function, instruction
-        where = f"in @{function}: " if function else ""
-        text = f"\n    {instruction}" if instruction else ""
-        super().__init__(f"{where}{invariant}{text}")
+        self.place = place
+        text = f"in @{function}: {invariant}" if function else invariant
+        if place is not None:
+            text = str(attrs.evolve(place, message=text))
+        elif instruction:
+            text += f"\n    {instruction}"
+        super().__init__(text)
 
 
 class Unsupported(NvirError):
     """Something that nvir knows of but does not do: names it, the target and the place."""
 
-    def __init__(self, what: str, target: str = "", where: str = "") -> None:
-        self.what, self.target, self.where = what, target, where
+    def __init__(
+        self, what: str, target: str = "", where: str = "", place: Diagnostic | None = None
+    ) -> None:
+        self.what, self.target, self.where, self.place = what, target, where, place
         on = f" on {target}" if target else ""
         at = f" at {where}" if where else ""
-        super().__init__(f"unsupported: {what}{on}{at}")
+        text = f"unsupported: {what}{on}{at}"
+        if place is not None:
+            text = str(attrs.evolve(place, message=text))
+            self.where = where or f"{place.file}:{place.line}:{place.col}"
+        super().__init__(text)
 
 
 class PassError(NvirError):

@@ -72,6 +72,7 @@ class DefinitionReader(Grammar):
         self.named_at: dict[str, int] = {}  # blocks not yet met, and where they are named
         self.phis: list[tuple[Instruction, int]] = []
         self.must_tail: list[Instruction] = []
+        self.ends: dict[Block, Block] = {}  # of labels' blocks that go on in another
         self.count = 0  # of values and blocks without a name
         self.good: set[tuple[Any, ...]] = reader.good
         self.current: Block | None = None
@@ -145,6 +146,13 @@ class DefinitionReader(Grammar):
         self.function.blocks.append(block)
         self.current = block
 
+    def goes_on(self, block: Block) -> None:
+        """What was read last has ended in another block, to which labels' phis refer then."""
+        if block is not self.current:
+            assert self.current is not None
+            label = next((a for a, b in self.ends.items() if b is self.current), self.current)
+            self.ends[label] = self.current = block
+
     def _ended(self, at: int) -> None:
         if not self.broken:
             self.reader.stopped(Stop("the block before has no terminator", at))
@@ -199,11 +207,11 @@ class DefinitionReader(Grammar):
                     made.name = hint if hint[:1] != '"' else name_in(result)
             elif result:
                 raise Stop(f"{made.form.name} has no result", k)
-            self._place(made)
+            self.place(made)
         if t[self.k] == ",":
             self._attachments(made)
 
-    def _place(self, i: Instruction) -> None:
+    def place(self, i: Instruction) -> None:
         """Append to the current block; a terminator ends it."""
         block: Any = self.current
         i.line = self.line + 1

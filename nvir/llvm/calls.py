@@ -10,7 +10,7 @@ from nvir.ir import types as ty
 from nvir.ir.intrinsics import find, mismatch
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
 from nvir.llvm.lexer import Stop
-from nvir.llvm.upgrade import OLDER, takes_size, upgraded
+from nvir.llvm.upgrade import expansion_of, takes_size, upgraded
 
 if TYPE_CHECKING:
     from nvir.llvm.body import DefinitionReader
@@ -30,7 +30,7 @@ def opaque_name(name: str) -> str:
     return _POINTEE.sub(r".p\1", name) if name.startswith("llvm.") else name
 
 
-def read_call(b: DefinitionReader, row: str) -> Instruction | None:
+def read_call(b: DefinitionReader, row: str) -> Value | None:
     """`[tail] call [flags] [convention] [attributes] T @f(arguments) [attributes]`"""
     spelling = "call"
     if row != "call":
@@ -67,8 +67,10 @@ def read_call(b: DefinitionReader, row: str) -> Instruction | None:
         callee, result, operands))
     if isinstance(callee, Function) and not direct:
         _mismatch(b, callee, result, operands, callee_at)
-    if direct and isinstance(callee, Function) and callee.name in OLDER:
-        return upgraded(b, callee, operands)
+    if direct and isinstance(callee, Function) and expansion_of(callee.name) is not None:
+        made = upgraded(b, callee.name, result, operands)
+        if made is not None:
+            return made if made.type is not ty.VOID else None
     values = tuple(operands) if direct else (callee, *operands)
     if isinstance(t, ty.FunctionType) and t.variadic and not direct:
         b.unsupported("a call of a variadic function by a pointer", at)
@@ -80,12 +82,12 @@ def read_call(b: DefinitionReader, row: str) -> Instruction | None:
         )
     else:
         info = CallInfo(len(values), callee=known)
-    made = Instruction(nvvm_form(spelling), values, result, aux=info)
+    call = Instruction(nvvm_form(spelling), values, result, aux=info)
     if isinstance(callee, Function) and callee.name.startswith("llvm."):
-        _hold_to_row(callee, made, callee_at)
+        _hold_to_row(callee, call, callee_at)
     if row == "musttail":
-        b.must_tail.append(made)
-    return made
+        b.must_tail.append(call)
+    return call
 
 
 def _hold_to_row(f: Function, call: Instruction, at: int) -> None:

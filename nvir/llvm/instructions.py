@@ -129,12 +129,28 @@ def _load(body: DefinitionReader, row: str) -> Instruction:
     body.concrete(t, at)
     body.expect(",")
     p = body.typed()
+    packed = _packed(t)
+    if packed is not None:
+        made = Instruction(nvvm_form(row), (p,), packed, aux=_order_and_align(body, row))
+        body.place(made)
+        return Instruction(nvvm_form("bitcast"), (made,), t)
     return Instruction(nvvm_form(row), (p,), t, aux=_order_and_align(body, row))
+
+
+def _packed(t: ty.Type) -> ty.Type | None:
+    """The integer that a vector of truth values is in memory; None for another type."""
+    if t.__class__ is ty.VectorType and t.element is ty.I1 and t.count > 1:
+        return ty.int_type(t.count)
+    return None
 
 
 def _store(body: DefinitionReader, row: str) -> Instruction:
     row = _memory_flags(body, row)
     v = body.typed()
+    packed = _packed(v.type)
+    if packed is not None:
+        v = Instruction(nvvm_form("bitcast"), (v,), packed)
+        body.place(v)
     body.expect(",")
     p = body.typed()
     return Instruction(nvvm_form(row), (v, p), aux=_order_and_align(body, row))
@@ -350,7 +366,7 @@ def _unreachable(body: DefinitionReader, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (), aux=())
 
 
-def _call(body: DefinitionReader, row: str) -> Instruction | None:
+def _call(body: DefinitionReader, row: str) -> Value | None:
     return read_call(body, row)
 
 

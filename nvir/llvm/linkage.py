@@ -24,6 +24,7 @@ IGNORED = frozenset((
 ))
 LOCAL = ("private", "internal")
 _SEEN_OUTSIDE = frozenset(("hidden", "protected", "dllimport", "dllexport"))
+_POINTERS = ("getelementptr", "bitcast", "addrspacecast", "inttoptr")
 _COMDATS = ("any", "exactmatch", "largest", "nodeduplicate", "noduplicates", "samesize")
 
 
@@ -107,12 +108,16 @@ class SymbolReader(Grammar):
         self._sized(pointer() if isinstance(t, FunctionType) else t, self.k)
         self.aliases.append((token, self.k, linkage))
         at = self.k
-        if not isinstance(self.type(), PointerType):
+        if not isinstance(self._aliasee_type(), PointerType):
             raise Stop("an alias is a pointer", at)
         self._skip_constant()
         while self.accept(","):
             self.expect("partition")
             self.string()
+
+    def _aliasee_type(self) -> Type:
+        """The type of what an alias names; the expressions of pointers stand without one."""
+        return pointer() if self.t[self.k] in _POINTERS else self.type()
 
     def resolve_aliases(self) -> None:
         """Let each alias stand for what it names. A function that others may call under the
@@ -124,7 +129,7 @@ class SymbolReader(Grammar):
             for token, at, linkage in left:
                 self.k = self.start = at
                 try:
-                    target = self.constant(self.type())
+                    target = self.constant(self._aliasee_type())
                     if isinstance(target, Symbol) and self._only_declared(target):
                         raise Stop(f"'{token}' is an alias of what is only declared", at)
                     self.stand_ins[token] = target

@@ -86,6 +86,8 @@ class _ModuleReader(SymbolReader):
         self.attributed: list[tuple[Function, tuple[Any, ...]]] = []
         self.places: dict[Function, int] = {}  # of functions' names
         self.defined: set[str] = set()
+        self.expanded: set[str] = set()  # intrinsics that are other code now, of some calls
+        self.kept: set[str] = set()  # and those of which a call stays
 
     def stopped(self, e: Stop) -> None:
         """Note an error; reading goes on."""
@@ -121,8 +123,12 @@ class _ModuleReader(SymbolReader):
             raise ParseError(self.errors)
         if self.unsupported_at is not None:
             d = self.unsupported_at
-            raise Unsupported(d.message, "nvvm", f"{d.file}:{d.line}:{d.col}")
+            raise Unsupported(d.message, place=d)
+        for f in [f for f in self.module.functions if f.name in self.expanded - self.kept]:
+            self.module.functions.remove(f)
+            self.module.order.remove(f)
         self.module.aux = self.aux or None
+        self.module.text = self.text.file, self.text.lines
         return self.module
 
     # ------------------------------------------------------- the top level

@@ -54,6 +54,8 @@ def _phis(body: DefinitionReader) -> None:
         for s in b.last.aux if b.last is not None else ():
             preds.setdefault(s, set()).add(b)
     for i, at in body.phis:
+        if body.ends:
+            i.aux = tuple(body.ends.get(b, b) for b in i.aux)
         sources = set(i.aux)
         if sources != preds.get(i.block, set()):
             raise Stop("the entries of the phi are not the block's predecessors", at)

@@ -45,12 +45,12 @@ def _other(data: bytes, llvm: bool) -> Findings:
     try:
         verify(read_ll(data) if llvm else parse_ir(data))
     except Unsupported as e:
-        line, _, col = e.where.rpartition(":")
-        line = line.rpartition(":")[2]
-        at = (int(line), int(col)) if line.isdigit() and col.isdigit() else (0, 0)
-        return [("unsupported", Diagnostic(f"unsupported: {e.what}", "", *at, "", "warning"))]
+        place = e.place or Diagnostic("")
+        return [("unsupported", attrs.evolve(place, message=f"unsupported: {e.what}",
+                                             severity="warning"))]
     except VerifyError as e:
-        return [("invariant", Diagnostic(str(e), "", 0, 0))]
+        broken = f"in @{e.function}: {e.invariant}" if e.place else str(e)
+        return [("invariant", attrs.evolve(e.place or Diagnostic(""), message=broken))]
     return []
 
 

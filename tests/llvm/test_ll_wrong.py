@@ -14,7 +14,8 @@ import subprocess
 import pytest
 
 import nvir
-from nvir.ir.errors import NvirError, ParseError
+from nvir.ir.errors import NvirError, ParseError, Unsupported, VerifyError
+from nvir.passes.presets import preset
 
 _PARTS = re.split(r"^;;; (.*)\n", (pathlib.Path(__file__).parent / "wrong_text.ll").read_text(),
                   flags=re.MULTILINE)[1:]
@@ -30,13 +31,26 @@ TAKEN = {
 def test_a_wrong_text_is_refused_with_its_place(kind: str) -> None:
     with pytest.raises(NvirError) as caught:
         nvir.verify(nvir.read_ll(KINDS[kind]))
-    if isinstance(caught.value, ParseError):
-        first = caught.value.errors[0]
-        assert first.message
-        assert first.line >= 1
-        assert first.col >= 1
-    else:
-        assert "@" in str(caught.value) or "at <text>:" in str(caught.value)
+    e = caught.value
+    assert isinstance(e, ParseError | Unsupported | VerifyError)
+    first = e.errors[0] if isinstance(e, ParseError) else e.place
+    assert first is not None
+    assert first.line >= 1
+    assert first.col >= 1
+    assert first.source.strip() in KINDS[kind]
+
+
+def test_what_selection_does_not_take_has_the_line_of_the_text() -> None:
+    module = nvir.read_ll("""define ptx_kernel void @k(ptr %p) {
+  %x = load i64, ptr %p
+  %y = call i64 @llvm.none.i64(i64 %x)
+  store i64 %y, ptr %p
+  ret void
+}
+declare i64 @llvm.none.i64(i64)
+""")
+    with pytest.raises(Unsupported, match=r"<text>:3:3: error: .*llvm\.none\.i64 at k\n +%y ="):
+        nvir.run_passes(module, preset(3))
 
 
 @pytest.mark.parametrize("kind", sorted(TAKEN))

@@ -1232,3 +1232,33 @@ define void @f(ptr %p) {
 !0 = !{i32 1}
 ;;; constructors: of numbers
 @llvm.global_ctors = appending global [1 x i32] [i32 1]
+;;; dominance: a use in a block that the definition does not dominate
+define void @f(i1 %c, ptr %p) {
+entry:
+  br i1 %c, label %a, label %b
+a:
+  %x = add i32 1, 2
+  br label %b
+b:
+  store i32 %x, ptr %p
+  ret void
+}
+;;; dominance: an instruction that uses itself
+define void @f(ptr %p) {
+  %x = add i32 %x, 2
+  store i32 %x, ptr %p
+  ret void
+}
+;;; dominance: a phi's value that does not dominate the end of its block
+define i32 @f(i1 %c) {
+entry:
+  br i1 %c, label %a, label %b
+a:
+  %x = add i32 1, 2
+  br label %c1
+b:
+  br label %c1
+c1:
+  %p = phi i32 [ %x, %a ], [ %x, %b ]
+  ret i32 %p
+}

@@ -147,7 +147,9 @@ class FunctionCheck:
                 self.where[a] = 0
 
     def fail(self, invariant: str, instruction: Instruction | None = None) -> NoReturn:
-        raise VerifyError(invariant, str(self.function.name), _text(instruction))
+        module = self.function.module
+        place = module.place(instruction.line) if module is not None and instruction else None
+        raise VerifyError(invariant, str(self.function.name), _text(instruction), place)
 
     # ---------------------------------------------------------- structure
 

@@ -201,7 +201,7 @@ def _obstacle(callee: Function, site: Instruction) -> str | None:
     """Why a call cannot be inlined whatever its size."""
     if callee.is_kernel:
         return "it is a kernel"
-    if callee.linkage in ("weak", "linkonce", "extern_weak", "common", "available_externally"):
+    if callee.linkage in ("weak", "linkonce", "extern_weak", "common"):
         return "a linker may replace it"
     if isinstance(callee.aux, dict) and callee.aux.get("variadic"):
         return "it takes any number of arguments"

@@ -108,6 +108,8 @@ def _expression(v: ConstantExpr) -> SymbolAddress:
         if other.symbol is None:
             sign = 1 if name == "add" else -1
             return attrs.evolve(base, offset=base.offset + sign * other.offset)
+        if name == "sub" and other.symbol is base.symbol:
+            return SymbolAddress(None, base.offset - other.offset, base.space)
         if name == "add" and base.symbol is None:
             return attrs.evolve(other, offset=other.offset + base.offset)
     raise Unsupported(f"the constant expression {v.name}")

@@ -68,19 +68,21 @@ def select_function(s: Selector) -> None:
 
 
 def _placed(s: Selector, e: Unsupported) -> Unsupported:
-    """With the source place of the instruction at hand, if it has one."""
-    at = s.b.loc
+    """With the place of the instruction at hand in the text, and in the source, if it has one."""
+    at, place = s.b.loc, s.module.source.place(s.line)
     files = {number: name for number, name, *_ in s.module.source.debug.files}
-    if at is None or at.file not in files:
-        return e
-    place = f"{files[at.file]}:{at.line}:{at.col}"
-    return Unsupported(e.what, e.target, f"{e.where}, {place}" if e.where else place)
+    where = e.where
+    if at is not None and at.file in files:
+        source = f"{files[at.file]}:{at.line}:{at.col}"
+        where = f"{where}, {source}" if where else source
+    return Unsupported(e.what, e.target, where, place)
 
 
 def _block(s: Selector, b: Block, made: list[tuple[Instruction, list[Instruction]]]) -> None:
     rules = _rules()
     for i in b:
         s.b.loc = i.loc
+        s.line = i.line or s.line
         if i.form.is_phi:
             phis = [s.b.phi(p.reg) for p in parts(i.type)]
             made.append((i, phis))

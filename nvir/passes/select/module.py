@@ -103,7 +103,7 @@ class ModuleSelector:
                 alias.aux = {"alias": self.symbols[x.aux["alias"]]}
         target.globals[:] = in_order_of_names(target.globals)
         for f in source.functions:
-            if f in self.symbols and f.blocks:
+            if f in self.symbols and _is_defined(f):
                 new = self.symbols[f]
                 assert isinstance(new, Function)
                 s = Selector(self, f, new)
@@ -134,13 +134,14 @@ class ModuleSelector:
         name = str(f.name)
         aliased = f.aux.get("alias") if isinstance(f.aux, dict) else None
         called = f in self.named and not find(name)
-        if name.startswith("llvm.") or not (f.blocks or called or aliased):
+        defined = _is_defined(f)
+        if name.startswith("llvm.") or not (defined or called or aliased):
             return
         if not f.blocks and name in self.assembled:
             self.symbols[f] = self.assembled[name]
             return
         new = Function(self._name(name), f.kind, self.target)
-        new.linkage = _linkage(f.linkage, declared=not f.blocks)
+        new.linkage = _linkage(f.linkage, declared=not defined)
         new.loc = f.loc
         new.pragmas, new.flags = f.pragmas, set(f.flags)
         abi.declare(f, new, self.alignments.get(name, {}))
@@ -259,6 +260,11 @@ def _scalar(t: Any) -> str:
     if isinstance(t, FloatType):
         return {"float": "f32", "double": "f64"}.get(t.name, "")
     return ""
+
+
+def _is_defined(f: Function) -> bool:
+    """Whether the module has the function's code, not just a copy for the passes to look at."""
+    return bool(f.blocks) and f.linkage != "available_externally"
 
 
 def _linkage(word: str, declared: bool) -> str:

@@ -103,6 +103,7 @@ class Selector:
         self.blocks: dict[Block, Block] = {}
         self.edges: dict[tuple[Block, Block], list[Block]] = {}
         self.here: Block | None = None  # the nvvm block at hand
+        self.line = 0  # in the text that was read, of the instruction at hand
         self.depot: Any = None
         self.keeps_undef = True
         self._cache: dict[Any, Value] = {}
@@ -217,6 +218,11 @@ class Selector:
         if v.form.name == "trunc":
             wide = self.one(v.operands[0])
             return (wide if bits > 32 else self.op(f"cvt.u{max(16, _width(bits))}.u64", wide),)
+        if v.form.name == "sub" and not isinstance(v.operands[1], Constant):
+            a, b = (constants.address(x) for x in v.operands)
+            if b.symbol is not None and a.symbol is not b.symbol:
+                x, y = (self.one(x) for x in v.operands)
+                return (self.op(f"sub.s{_width(bits)}", self.reg(x, f"b{_width(bits)}"), y),)
         a = constants.address(v)
         if a.symbol is None:
             return (integer(constants.signed(a.offset, bits)),)

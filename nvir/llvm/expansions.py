@@ -1,0 +1,435 @@
+"""Intrinsics of LLVM that are several instructions: what the reader writes for a call.
+
+Masked accesses become a branch for each lane, as LLVM's ScalarizeMaskedMemIntrin has it; products
+and quotients of fixed point are those of twice the bits. `EXPANSIONS` is by name without the
+types of the overload; a function that gives None leaves the call as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from nvir.ir import I1, I32, I64, Constant, Type, Value, constant
+from nvir.ir import types as ty
+from nvir.ir.nvvm import const, const_like
+from nvir.ir.values import undef
+from nvir.ir.verify.nvvm import element
+from nvir.llvm.upgrade import Expander, Expansion
+
+# Of a float's format: bits of the fraction behind the point, and of the exponent.
+_FORMATS = {"half": (10, 5), "bfloat": (7, 8), "float": (23, 8), "double": (52, 11)}
+
+
+def _by_lane(scalar: Callable[[Expander, list[Value]], Value]) -> Expansion:
+    """An expansion of vectors from one of scalars."""
+
+    def expansion(e: Expander, given: list[Value]) -> Value:
+        first = given[0].type
+        if not isinstance(first, ty.VectorType):
+            return scalar(e, given)
+        whole, e.result = e.result, _lane_type(e.result)
+        lanes = [[e.extract_element(v, k) if isinstance(v.type, ty.VectorType) else v
+                  for v in given] for k in range(first.count)]
+        made = [scalar(e, lane) for lane in lanes]
+        e.result = whole
+        if not isinstance(whole, ty.StructType):
+            return e.joined(made)
+        out: Value = undef(whole)
+        for k in range(len(whole.elements or ())):
+            out = e.insert_value(out, e.joined([e.extract_value(m, k) for m in made]), k)
+        return out
+
+    return expansion
+
+
+def _lane_type(t: Type) -> Type:
+    if isinstance(t, ty.StructType):
+        return ty.struct([_lane_type(m) for m in t.elements or ()])
+    return t.element if isinstance(t, ty.VectorType) else t
+
+
+def _pair(e: Expander, *members: Value) -> Value:
+    a, b = members
+    return e.insert_value(e.insert_value(undef(ty.struct([a.type, b.type])), a, 0), b, 1)
+
+
+# ----------------------------------------------------------------- integers
+
+
+def _three_way(sign: str) -> Callable[[Expander, list[Value]], Value]:
+    def scalar(e: Expander, given: list[Value]) -> Value:
+        (a, b), compare = given, e.icmp_signed if sign == "s" else e.icmp_unsigned
+        more, less = (e.zext(compare(how, a, b), e.result) for how in "><")
+        return e.sub(more, less)
+
+    return scalar
+
+
+def _overflow(e: Expander, given: list[Value]) -> Value | None:
+    """Of vectors, truth values, and products that no register of twice the bits holds exactly."""
+    t, what = given[0].type, e.name.split(".")[1]
+    if isinstance(t, ty.VectorType):
+        return _by_lane(_scalar_overflow)(e, given)
+    if t.bits == 1 or (what[1:] == "mul" and t.bits not in (8, 16, 32, 64)):
+        return _scalar_overflow(e, given)
+    return None
+
+
+def _scalar_overflow(e: Expander, given: list[Value]) -> Value:
+    t, what = given[0].type, e.name.split(".")[1]
+    assert isinstance(t, ty.IntType)
+    if what[1:] == "mul" and t.bits > 64:
+        return _long_product(e, what[0], t, *given)
+    if t.bits == 1 or (what[1:] == "mul" and t.bits not in (8, 16, 32, 64)):
+        wide, both = _widened(e, what[0], t, given)
+        exact = e.insert(what[1:], both, wide)
+        low = e.trunc(exact, t)
+        again = e.sext(low, wide) if what[0] == "s" else e.zext(low, wide)
+        return _pair(e, low, e.icmp_signed("!=", again, exact))
+    return e.intrinsic(f"llvm.{what}.with.overflow.{t.name}", e.result, given)
+
+
+def _widened(e: Expander, sign: str, t: Type, given: list[Value]) -> tuple[Type, list[Value]]:
+    """Numbers in twice their bits and at least 8."""
+    wide = ty.int_type(max(8, 2 * t.bits))
+    return wide, [e.sext(v, wide) if sign == "s" else e.zext(v, wide) for v in given]
+
+
+def _long_product(e: Expander, sign: str, t: ty.IntType, a: Value, b: Value) -> Value:
+    """Of more than 64 bits: by halves, of magnitudes; all of it in 128 bits."""
+    wide, negative = ty.int_type(128), None
+    if sign == "s":
+        a, b = e.sext(a, wide), e.sext(b, wide)
+        negative = e.icmp_signed("<", e.xor(a, b), const(wide, 0))
+        a, b = (e.select(e.icmp_signed("<", v, const(wide, 0)), e.neg(v), v) for v in (a, b))
+    elif t.bits < 128:
+        a, b = e.zext(a, wide), e.zext(b, wide)
+    low_a, low_b = (e.zext(e.trunc(v, I64), wide) for v in (a, b))
+    high_a, high_b = (e.lshr(v, const(wide, 64)) for v in (a, b))
+    cross = [e.mul(high_a, low_b), e.mul(low_a, high_b)]
+    total = e.mul(a, b)
+    zero = const(wide, 0)
+    over: Value = e.and_(*(e.icmp_signed("!=", v, zero) for v in (high_a, high_b)))
+    for v in cross:
+        over = e.or_(over, e.icmp_signed("!=", e.lshr(v, const(wide, 64)), zero))
+    middle = e.add(e.lshr(e.mul(low_a, low_b), const(wide, 64)),
+                   e.add(*(e.zext(e.trunc(v, I64), wide) for v in cross)))
+    over = e.or_(over, e.icmp_signed("!=", e.lshr(middle, const(wide, 64)), zero))
+    limit = const(wide, (1 << t.bits) - 1 if sign == "u" else (1 << (t.bits - 1)) - 1)
+    most: Value = limit
+    if negative is not None:
+        total = e.select(negative, e.neg(total), total)
+        most = e.add(limit, e.zext(negative, wide))
+        magnitude = e.select(negative, e.neg(total), total)
+    else:
+        magnitude = total
+    if sign == "s" or t.bits < 128:
+        over = e.or_(over, e.icmp_unsigned(">", magnitude, most))
+    return _pair(e, e.trunc(total, t) if t.bits < 128 else total, over)
+
+
+def _saturating(e: Expander, given: list[Value]) -> Value | None:
+    """Of 128 bits, by what tells of overflow; of truth values."""
+    t, (a, b) = given[0].type, given
+    what = e.name.split(".")[1]
+    sign, bits = what[0], t.bits
+    if t is I1:  # as a signed number true is -1, the least
+        return e.or_(a, b) if what[1:] == "add" else e.and_(a, e.not_(b)) if what[1:] == "sub" \
+            else a
+    if isinstance(t, ty.VectorType) or bits <= 64:
+        return None
+    most = const(t, (1 << (bits - (sign == "s"))) - 1)
+    ends: Value = e.xor(e.ashr(a, const(t, bits - 1)), most) if sign == "s" else most
+    if what[1:] == "shl":
+        up = e.shl(a, b)
+        down = e.ashr(up, b) if sign == "s" else e.lshr(up, b)
+        return e.select(e.icmp_signed("!=", down, a), ends, up)
+    if what == "usub":
+        ends = const(t, 0)
+    pair = e.intrinsic(f"llvm.{what}.with.overflow.{t.name}", ty.struct([t, I1]), given)
+    return e.select(e.extract_value(pair, 1), ends, e.extract_value(pair, 0))
+
+
+def _funnel(e: Expander, given: list[Value]) -> Value | None:
+    t, (a, b, n) = given[0].type, given
+    left = e.name.startswith("llvm.fshl")
+    if isinstance(t, ty.VectorType) or 1 < t.bits <= 64:
+        return None
+    if t.bits == 1:
+        return a if left else b
+    n = e.urem(n, const(t, t.bits))
+    rest, one = e.sub(const(t, t.bits - 1), n), const(t, 1)
+    if left:
+        return e.or_(e.shl(a, n), e.lshr(e.lshr(b, one), rest))
+    return e.or_(e.shl(e.shl(a, one), rest), e.lshr(b, n))
+
+
+def _fixed_point(e: Expander, given: list[Value]) -> Value:
+    """llvm.{s,u}{mul,div}.fix[.sat] in twice the bits."""
+    (a, b, scale), t = given, given[0].type
+    what = e.name.split(".")[1]
+    sign, n = what[0], e.number(scale)
+    if t.bits > 64:
+        e.fail()
+    wide, (x, y) = _widened(e, sign, t, [a, b])
+    by = const(wide, n)
+    if what[1:] == "mul":
+        total = e.mul(x, y)
+        total = e.ashr(total, by) if sign == "s" else e.lshr(total, by)
+    else:
+        x = e.shl(x, by)
+        total = e.sdiv(x, y) if sign == "s" else e.udiv(x, y)
+        if sign == "s":  # down, as llc has it
+            rest = e.icmp_signed("!=", e.srem(x, y), const(wide, 0))
+            apart = e.icmp_signed("<", e.xor(x, y), const(wide, 0))
+            total = e.sub(total, e.zext(e.and_(rest, apart), wide))
+    if ".sat" in e.name:
+        signed = sign == "s"
+        most = const(wide, (1 << (t.bits - signed)) - 1)
+        order = e.icmp_signed if signed else e.icmp_unsigned
+        total = e.select(order(">", total, most), most, total)
+        if signed:
+            least = const(wide, -1 << (t.bits - 1))
+            total = e.select(order("<", total, least), least, total)
+    return e.trunc(total, t)
+
+
+# ------------------------------------------------------------------- floats
+
+
+def _ldexp(e: Expander, given: list[Value]) -> Value:
+    """x · 2ⁿ, rounded once: powers of two that are numbers, so many that none of n is left."""
+    x, n = given
+    t = x.type
+    if t.bits == 16:
+        x, t = e.fpext(x, ty.FLOAT), ty.FLOAT
+    fraction, exponent = _FORMATS[t.name]
+    top, kind = (1 << (exponent - 1)) - 1, ty.int_type(t.bits)
+    bounded = _bounded(e, n, 3 * top)
+    least, step = 1 - top, 1 - top + fraction + 1
+    for limit, power in ((least, step), (least, step), (top, top), (top, top)):
+        beyond = e.icmp_signed("<" if limit < 0 else ">", bounded, const(I32, limit))
+        factor = e.select(beyond, const(t, 2.0**power), const(t, 1.0))
+        x = e.fmul(x, factor)
+        bounded = e.select(beyond, e.sub(bounded, power), bounded)
+    bounded = e.select(e.icmp_signed("<", bounded, const(I32, least)), const(I32, least), bounded)
+    bounded = e.select(e.icmp_signed(">", bounded, const(I32, top)), const(I32, top), bounded)
+    biased = e.add(bounded, const(I32, top))
+    bits = e.shl(e.zext(biased, kind) if t.bits > 32 else biased, const(kind, fraction))
+    made = e.fmul(x, e.bitcast(bits, t))
+    return made if made.type is e.result else e.fptrunc(made, e.result)
+
+
+def _bounded(e: Expander, n: Value, most: int) -> Value:
+    """A number of any width between -most and most, in 32 bits."""
+    if n.type.bits < 32:
+        n = e.sext(n, I32)
+    low, high = const(n.type, -most), const(n.type, most)
+    n = e.select(e.icmp_signed("<", n, low), low, n)
+    n = e.select(e.icmp_signed(">", n, high), high, n)
+    return n if n.type is I32 else e.trunc(n, I32)
+
+
+def _frexp(e: Expander, given: list[Value]) -> Value:
+    """{fraction of 0.5 to 1, exponent}; zero, infinities and NaN are their own, with 0."""
+    x = given[0]
+    t = x.type
+    assert isinstance(e.result, ty.StructType)
+    number = (e.result.elements or ())[1]
+    fraction, exponent = _FORMATS[t.name]
+    kind, small = ty.int_type(t.bits), ty.int_type(t.bits)
+    special, mask = (1 << exponent) - 1, ((1 << exponent) - 1) << fraction
+    tiny = _is_zero(e, e.and_(e.bitcast(x, kind), const(kind, mask)))
+    scaled = e.select(tiny, e.fmul(x, const(t, 2.0 ** (fraction + 1))), x)
+    bits = e.bitcast(scaled, kind)
+    field = e.and_(e.lshr(bits, const(kind, fraction)), const(kind, special))
+    middle = (1 << (exponent - 1)) - 2
+    power = e.sub(field, e.select(tiny, const(small, middle + fraction + 1), const(small, middle)))
+    kept = e.or_(e.and_(bits, const(kind, ~mask)), const(kind, middle << fraction))
+    zero = e.fcmp_unordered("==", x, const(t, 0.0))
+    plain = e.or_(zero, e.icmp_signed("==", field, const(kind, special)))
+    power = e.select(plain, const(small, 0), power)
+    if number.bits != t.bits:
+        power = e.trunc(power, number) if number.bits < t.bits else e.sext(power, number)
+    return _pair(e, e.select(plain, x, e.bitcast(kept, t)), power)
+
+
+def _is_zero(e: Expander, v: Value) -> Value:
+    return e.icmp_signed("==", v, const_like(v, 0))
+
+
+# ------------------------------------------------------------------ vectors
+
+
+def _reverse(e: Expander, given: list[Value]) -> Value:
+    v = given[0]
+    n = _count(v)
+    return e.shuffle_vector(v, undef(v.type), tuple(reversed(range(n))))
+
+
+def _splice(e: Expander, given: list[Value]) -> Value:
+    a, b, at = given
+    n = _count(a)
+    first = e.number(at) % n
+    return e.shuffle_vector(a, b, tuple(range(first, first + n)))
+
+
+def _interleave(e: Expander, given: list[Value]) -> Value:
+    a, b = given
+    return e.shuffle_vector(a, b, tuple(x for k in range(_count(a)) for x in (k, k + _count(a))))
+
+
+def _deinterleave(e: Expander, given: list[Value]) -> Value:
+    v = given[0]
+    return _pair(e, *(e.shuffle_vector(v, undef(v.type), tuple(range(k, _count(v), 2)))
+                      for k in (0, 1)))
+
+
+def _steps(e: Expander, given: list[Value]) -> Value:
+    t = e.result
+    assert isinstance(t, ty.VectorType)
+    return constant(t, tuple(const(t.element, k) for k in range(t.count)))
+
+
+def _reduce(what: str) -> Expansion:
+    def expansion(e: Expander, given: list[Value]) -> Value:
+        first, *rest = e.lanes(given[0])
+        name = f"llvm.{what}{re.sub(r'.*[.]v[0-9]+', '.', e.name)}"
+        return functools.reduce(lambda a, b: e.intrinsic(name, e.result, [a, b]), rest, first)
+
+    return expansion
+
+
+def _partial_sum(e: Expander, given: list[Value]) -> Value:
+    total, v = given
+    n = _count(total)
+    if element(v.type) is not element(total.type):
+        e.fail()
+    for k in range(0, _count(v), n):
+        total = e.add(total, e.shuffle_vector(v, undef(v.type), tuple(range(k, k + n))))
+    return total
+
+
+def _count(v: Value) -> int:
+    assert isinstance(v.type, ty.VectorType)
+    return v.type.count
+
+
+# ------------------------------------------------------------------- memory
+
+
+def _masked(e: Expander, given: list[Value]) -> Value:
+    """llvm.masked.*: a branch for each lane whose mask is no literal."""
+    word = e.name.split(".")[2]
+    stored = given.pop(0) if word.endswith(("store", "scatter")) else None
+    dense = word in ("expandload", "compressstore")  # lanes left out have no place in memory
+    align: Value = const(I32, 1) if dense else given.pop(1)
+    place, mask = given[:2]
+    t: Any = stored.type if stored is not None else e.result
+    each = e.number(align) or 1
+    if t.element.bits % 8:
+        e.fail()
+    if word in ("load", "store"):
+        each = min(each, t.element.bits // 8 & -(t.element.bits // 8))
+    # What a lane changes: the vector loaded, and the place of the next lane.
+    state: list[Value] = [given[2] if stored is None else const(I32, 0), const(I32, 0)]
+    for k in range(t.count):
+        on = _lane(mask, k)
+        if on is None:
+            with _where(e, e.extract_element(mask, k), state):
+                _access(e, t, place, k, stored, each, state, dense)
+        elif on.value:
+            _access(e, t, place, k, stored, each, state, dense)
+    return state[0] if stored is None else undef(ty.VOID)
+
+
+def _access(
+    e: Expander, t: ty.VectorType, place: Value, k: int, stored: Value | None, align: int,
+    state: list[Value], dense: bool,
+) -> None:
+    """Load or store lane k."""
+    if isinstance(place.type, ty.VectorType):
+        at = e.extract_element(place, k)
+    else:
+        at = e.gep(place, [state[1] if dense else k], t.element)
+    if stored is not None:
+        e.store(e.extract_element(stored, k), at, align)
+    else:
+        state[0] = e.insert_element(state[0], e.load(at, t.element, align=align), k)
+    if dense:
+        state[1] = e.add(state[1], 1)
+
+
+@contextmanager
+def _where(e: Expander, condition: Value, state: list[Value]) -> Iterator[None]:
+    """Inside, write what runs where a condition holds; afterwards `state` joins both ways."""
+    before, held = e.block, list(state)
+    with e.if_then(condition):
+        yield
+        then = e.block
+    for k, (new, old) in enumerate(zip(state, held, strict=True)):
+        if new is not old:
+            state[k] = both = e.phi(new.type)
+            both.add(new, then)
+            both.add(old, before)
+
+
+def _lane(mask: Value, k: int) -> Constant | None:
+    """The literal of one lane, where a mask is one."""
+    if not isinstance(mask, Constant):
+        return None
+    return constant(I1, 0) if mask.value is None else mask.value[k]
+
+
+def _load_relative(e: Expander, given: list[Value]) -> Value:
+    base, n = given
+    inside = e.load(e.gep(base, [n], ty.I8), I32, align=4)
+    return e.gep(base, [e.sext(inside, I64)], ty.I8)
+
+
+def _answer(x: int) -> Expansion:
+    def expansion(e: Expander, given: list[Value]) -> Value:
+        return constant(e.result, None) if isinstance(e.result, ty.PointerType) \
+            else const(e.result, x)
+
+    return expansion
+
+
+EXPANSIONS: dict[str, Expansion] = {
+    "llvm.ucmp": _by_lane(_three_way("u")),
+    "llvm.scmp": _by_lane(_three_way("s")),
+    **{f"llvm.{s}{what}.with.overflow": _overflow for s in "su" for what in ("add", "sub", "mul")},
+    **{f"llvm.{s}{what}.sat": _saturating for s in "su" for what in ("add", "sub", "shl")},
+    "llvm.fshl": _funnel,
+    "llvm.fshr": _funnel,
+    **{f"llvm.{s}{what}.fix{sat}": _by_lane(_fixed_point)
+       for s in "su" for what in ("mul", "div") for sat in ("", ".sat")},
+    "llvm.ldexp": _by_lane(_ldexp),
+    "llvm.frexp": _by_lane(_frexp),
+    "llvm.vector.reverse": _reverse,
+    "llvm.vector.splice": _splice,
+    "llvm.vector.interleave2": _interleave,
+    "llvm.vector.deinterleave2": _deinterleave,
+    "llvm.stepvector": _steps,
+    "llvm.experimental.stepvector": _steps,
+    "llvm.vector.reduce.fmaximum": _reduce("maximum"),
+    "llvm.vector.reduce.fminimum": _reduce("minimum"),
+    "llvm.experimental.vector.partial.reduce.add": _partial_sum,
+    **{f"llvm.masked.{word}": _masked for word in (
+        "load", "store", "gather", "scatter", "expandload", "compressstore",
+    )},
+    "llvm.load.relative": _load_relative,
+    **{f"llvm.{word}": _answer(0) for word in (
+        "frameaddress", "returnaddress", "addressofreturnaddress", "get.dynamic.area.offset",
+    )},
+    **{f"llvm.{word}": _answer(1) for word in (
+        "experimental.widenable.condition", "allow.runtime.check", "allow.ubsan.check",
+        "get.rounding",
+    )},
+}
+
+
