@@ -42,7 +42,7 @@ class Module(Displayed):
     diagnostics warnings of reading
     text        the PTX that it was read from, to which its lines belong, until a pass runs on it
     aux         named metadata, data layout and the like of `nvvm`
-    text        the name and the lines of the file that its instructions' `line` counts in
+    lines       the name and the lines of the LLVM text that its instructions' `line` counts in
     """
 
     def __init__(
@@ -72,14 +72,14 @@ class Module(Displayed):
         self.diagnostics: list[Diagnostic] = []
         self.text: str | None = None
         self.aux: Any = None
-        self.text: tuple[str, list[str]] | None = None
+        self.lines: tuple[str, list[str]] | None = None
 
     def place(self, line: int) -> Diagnostic | None:
         """The beginning of a line of the text that was read, counted from 1; None for no line."""
-        if self.text is None or not 0 < line <= len(self.text[1]):
+        if self.lines is None or not 0 < line <= len(self.lines[1]):
             return None
-        source = self.text[1][line - 1]
-        return Diagnostic("", self.text[0], line, len(source) - len(source.lstrip()) + 1, source)
+        source = self.lines[1][line - 1]
+        return Diagnostic("", self.lines[0], line, len(source) - len(source.lstrip()) + 1, source)
 
     def __getitem__(self, name: str) -> Function:
         """The function of that name; KeyError with the names there are."""

@@ -128,7 +128,7 @@ class _ModuleReader(SymbolReader):
             self.module.functions.remove(f)
             self.module.order.remove(f)
         self.module.aux = self.aux or None
-        self.module.text = self.text.file, self.text.lines
+        self.module.lines = self.text.file, self.text.lines
         return self.module
 
     # ------------------------------------------------------- the top level
