@@ -52,7 +52,9 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         b.reader.attributes.function(b)
         return None
     operands, arguments = _arguments(b)
-    if isinstance(callee, Function) and takes_size(callee, len(operands)):
+    f: Any = callee if isinstance(callee, Function) else None
+    intrinsic = f is not None and f.name.startswith("llvm.")
+    if intrinsic and takes_size(f, len(operands)):
         operands.insert(0, constant(ty.I64, -1))
         arguments.insert(0, ())
     attributes = b.reader.attributes.function(b)
@@ -63,12 +65,11 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         spelling += flags[4:]
     if isinstance(t, ty.FunctionType):
         _check_type(t, operands, at)
-    direct = isinstance(callee, InlineAsm) or (isinstance(callee, Function) and _fits(
-        callee, result, operands))
-    if isinstance(callee, Function) and not direct:
-        _mismatch(b, callee, result, operands, callee_at)
-    if direct and isinstance(callee, Function) and expansion_of(callee.name) is not None:
-        made = upgraded(b, callee.name, result, operands)
+    direct = isinstance(callee, InlineAsm) if f is None else _fits(f, result, operands)
+    if f is not None and not direct:
+        _mismatch(b, f, result, operands, callee_at)
+    if intrinsic and expansion_of(f.name) is not None:
+        made = upgraded(b, f.name, result, operands)
         if made is not None:
             return made if made.type is not ty.VOID else None
     values = tuple(operands) if direct else (callee, *operands)
@@ -83,8 +84,8 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
     else:
         info = CallInfo(len(values), callee=known)
     call = Instruction(nvvm_form(spelling), values, result, aux=info)
-    if isinstance(callee, Function) and callee.name.startswith("llvm."):
-        _hold_to_row(callee, call, callee_at)
+    if intrinsic:
+        _hold_to_row(f, call, callee_at)
     if row == "musttail":
         b.must_tail.append(call)
     return call
@@ -214,7 +215,7 @@ def _check_type(t: ty.FunctionType, operands: list[Value], at: int) -> None:
 
 
 def _fits(f: Function, result: ty.Type, operands: list[Value]) -> bool:
-    params = f.arguments
+    params = f.params  # of this level, all of them values
     variadic = bool(f.aux and f.aux.get("variadic"))
     return (
         f.return_type is result

@@ -424,21 +424,23 @@ class _ModuleReader(SymbolReader):
         return end
 
     def _attributes(self) -> None:
-        seen: dict[Any, tuple[tuple[Any, ...], str | None]] = {}
+        """Give functions their attributes; those of one group are looked at once."""
+        seen: dict[Any, tuple[tuple[Any, ...], str | None, bool]] = {}
         for f, attributes in self.attributed:
             key = (attributes, len(f.params))
             if key not in seen:
                 known = self.attributes.resolved(attributes)
-                seen[key] = known, function_problem(known, len(f.params)) if known else None
-            known, wrong = seen[key]
+                for a in known:
+                    if isinstance(a, tuple) and a[0] == "target-cpu" and str(a[1])[:3] == "sm_":
+                        self.module.target = str(a[1])
+                seen[key] = (known, function_problem(known, len(f.params)) if known else None,
+                             any(isinstance(a, tuple) and a[0][:5] == "nvvm." for a in known))
+            known, wrong, launches = seen[key]
             if wrong:
                 self.stopped(Stop(wrong, self.places[f]))
-            left = launch_attributes(f, known)
+            left = launch_attributes(f, known) if launches else known
             if left:
                 f.aux["attributes"] = left
-            for a in left:
-                if isinstance(a, tuple) and a[0] == "target-cpu" and str(a[1]).startswith("sm_"):
-                    self.module.target = str(a[1])
             if not f.aux:
                 f.aux = None
 

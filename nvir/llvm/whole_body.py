@@ -22,7 +22,7 @@ def check(body: DefinitionReader) -> None:
     entry, first = body.function.blocks[0], body.text.first
     for b in body.function.blocks:
         if b.last is not None and entry in b.last.aux:
-            raise Stop("the entry block has a predecessor", first[b.last.line - 1])
+            raise Stop("a block leads back to the entry", first[b.last.line - 1])
     for i in body.must_tail:
         wrong = _tail_problem(body, i)
         if wrong:

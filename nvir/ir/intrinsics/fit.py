@@ -8,6 +8,8 @@ bfloat and i32 for two halves, and what goes in one register of the same width i
 
 from __future__ import annotations
 
+import functools
+
 from nvir.ir import types as ty
 from nvir.ir.instruction import Instruction
 from nvir.ir.intrinsics.intrinsic import OVERLOADED, Intrinsic, is_packed
@@ -18,10 +20,9 @@ _BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "v2f16": 32, "v2bf
 
 def mismatch(row: Intrinsic, call: Instruction) -> str | None:
     """Why a call cannot be one of the intrinsic, None where it can."""
-    head, *rest = row.types.split()
+    results, words = _signature(row.types)
     if row.effect == "hint":  # operands may be metadata, and differ between versions
-        return _result(row, _words(head), call.type, [])
-    words = [(w, x.endswith("!")) for x in rest for w in _words(x.rstrip("!"))]
+        return _result(row, results, call.type, [])
     given = call.operands
     least = len(words)
     while row.rule and least and words[least - 1][1]:
@@ -34,7 +35,14 @@ def mismatch(row: Intrinsic, call: Instruction) -> str | None:
             return f"with operand {k} of type {v.type}"
         if fixed and not isinstance(v, Constant):
             return f"with operand {k} that is no literal"
-    return _result(row, _words(head), call.type, seen)
+    return _result(row, results, call.type, seen)
+
+
+@functools.cache
+def _signature(types: str) -> tuple[list[str], list[tuple[str, bool]]]:
+    """The words of the results, and those of the operands, each with whether it is a literal."""
+    head, *rest = types.split()
+    return _words(head), [(w, x.endswith("!")) for x in rest for w in _words(x.rstrip("!"))]
 
 
 def _words(text: str) -> list[str]:
