@@ -9,8 +9,8 @@ from nvir.ir import CallInfo, Function, Instruction, Value, constant, nvvm_form
 from nvir.ir import types as ty
 from nvir.ir.intrinsics import find, mismatch
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
+from nvir.llvm.expand.upgrade import expansion_of, takes_size, upgraded
 from nvir.llvm.lexer import Stop
-from nvir.llvm.upgrade import expansion_of, takes_size, upgraded
 
 if TYPE_CHECKING:
     from nvir.llvm.body import DefinitionReader

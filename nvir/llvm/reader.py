@@ -23,10 +23,10 @@ from nvir.llvm.attributes import function_problem, has
 from nvir.llvm.body import GOOD, DefinitionReader
 from nvir.llvm.calls import CONVENTIONS, SILENT, convention, opaque_name
 from nvir.llvm.datalayout import layout_problem, pointer_bits
+from nvir.llvm.expand.upgrade import takes_size
 from nvir.llvm.lexer import END, Stop, Text, name_in
 from nvir.llvm.linkage import IGNORED, STARTERS, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
-from nvir.llvm.upgrade import takes_size
 from nvir.llvm.variadic import lower_variadics
 
 MAX_ERRORS = 100

@@ -62,7 +62,7 @@ def _phis(body: DefinitionReader) -> None:
         if len(sources) < len(i.aux):
             pairs = dict(zip(i.aux, i._operands, strict=True))
             if any(pairs[b] is not v for b, v in zip(i.aux, i._operands, strict=True)):
-                raise Stop("the phi has two values for one predecessor", at)
+                raise Stop("the phi has two values of one block", at)
             i.set_incoming([*pairs.values()], [*pairs])
 
 

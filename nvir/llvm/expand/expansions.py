@@ -18,7 +18,7 @@ from nvir.ir import types as ty
 from nvir.ir.nvvm import const, const_like
 from nvir.ir.values import undef
 from nvir.ir.verify.nvvm import element
-from nvir.llvm.upgrade import Expander, Expansion
+from nvir.llvm.expand.upgrade import Expander, Expansion
 
 # Of a float's format: bits of the fraction behind the point, and of the exponent.
 _FORMATS = {"half": (10, 5), "bfloat": (7, 8), "float": (23, 8), "double": (52, 11)}

@@ -125,7 +125,7 @@ def upgraded(b: DefinitionReader, name: str, result: Type, operands: list[Value]
 @functools.lru_cache(maxsize=1 << 12)
 def expansion_of(name: str) -> Expansion | None:
     """How the calls of an intrinsic of this full name are written; None for most."""
-    from nvir.llvm.expansions import EXPANSIONS
+    from nvir.llvm.expand.expansions import EXPANSIONS
 
     if name.startswith("llvm.experimental.constrained."):
         return _constrained

@@ -1,0 +1,1 @@
+"""Intrinsics that the reader writes as other code (upgrade.py), some of many instructions."""
