@@ -35,12 +35,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+import attrs
+
 from tests.fuzz_jobs import JOBS, WAYS, Job, Texts
 from tests.mutations import TOKEN, mutate
 
-__all__ = ["JOBS", "Job", "Texts", "fault", "job", "limited", "made", "shrunk"]
+__all__ = ["JOBS", "Job", "Tally", "Texts", "fault", "job", "limited", "made", "shrunk"]
 
 LIMIT = 20.0  # seconds of the processor for one input
+IDLE = 60.0  # seconds of the clock in which nothing is computed: it waits for what never comes
 MEMORY = 2 << 30  # bytes of address space that an input may take
 
 
@@ -50,18 +53,27 @@ class TooLong(BaseException):
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise TooLong after that much time of the processor."""
+    """Raise TooLong after that much time of the processor, or where it stands still."""
+    spent = [time.process_time()]
 
     def over(signum: int, frame: FrameType | None) -> None:
         raise TooLong(f"more than {seconds:g} s")
 
-    old = signal.signal(signal.SIGVTALRM, over)
+    def idle(signum: int, frame: FrameType | None) -> None:
+        spent.append(time.process_time())
+        if spent[-1] - spent[-2] < 1e-3:
+            raise TooLong("it waits without an end")
+
+    old = signal.signal(signal.SIGVTALRM, over), signal.signal(signal.SIGALRM, idle)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, IDLE, IDLE)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, old)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGVTALRM, old[0])
+        signal.signal(signal.SIGALRM, old[1])
 
 
 @contextlib.contextmanager
@@ -79,7 +91,7 @@ def bounded() -> Iterator[None]:
 def made(job: Job, texts: Texts, seed: int) -> tuple[str, str]:
     """The input of a seed and the way to go. Every eighth one is not broken."""
     rng = random.Random(f"input {seed}")
-    way = rng.choice(WAYS)
+    way = rng.choices(WAYS, (5, 1, 1, 3))[0]
     text = texts.of(job, rng)
     if not job.mutated or rng.random() < 0.125:
         return text, way
@@ -122,37 +134,52 @@ def shrunk(job: Job, text: str, kind: str, seconds: float, way: str = "print") -
     return join(pieces)
 
 
-def job(
-    name: str, seed: int, count: int, seconds: float, corpus: Path | None = None,
-    findings: Path | None = None,
-) -> tuple[int, Counter[str]]:
-    """Try inputs until the time is over: how many were tried, and the defects by kind.
+@attrs.define
+class Tally:
+    """What was tried of one job, over runs: `next` is the seed that follows."""
 
-    corpus     a folder of texts to begin with, beside nvir's own
-    findings   a folder for what was found, shrunk
+    next: int = 0
+    inputs: int = 0
+    seconds: float = 0.0  # of a core
+    slowest: tuple[float, int] = (0.0, 0)  # and its seed
+    defects: Counter[str] = attrs.field(factory=Counter, converter=Counter)
+    commits: Counter[str] = attrs.field(factory=Counter, converter=Counter)  # inputs of each
+
+    def line(self, name: str) -> str:
+        told = [f"{name}: {self.inputs} inputs in {self.seconds:.1f} s of a core, the slowest "
+                f"{self.slowest[0]:.2f} s (seed {self.slowest[1]}); "
+                f"{self.defects.total()} failed"]
+        return "\n".join(told + [f"DEFECT {n:5} x {k}" for k, n in self.defects.most_common()])
+
+
+def job(
+    name: str, tally: Tally, count: int, seconds: float, texts: Texts,
+    findings: Path | None = None, commit: str = "",
+) -> bool:
+    """Try inputs from the tally's seed on until so many were tried or the time is over; whether
+    none failed. What failed in a way that the tally does not know yet is told, shrunk.
+
+    findings   a folder for what was found
     """
     this = JOBS[name]
-    texts = Texts(corpus, this.suffix)
     sys.setrecursionlimit(1000)  # as users have it
-    end, start = time.monotonic() + seconds, time.process_time()
-    tried = 0
-    defects: Counter[str] = Counter()
-    slowest = (0.0, 0)
+    end, fine = time.monotonic() + seconds, True
     with bounded():
-        while tried < count and time.monotonic() < end:
-            (text, way), begin = made(this, texts, seed + tried), time.process_time()
+        while count and time.monotonic() < end:
+            seed, begin = tally.next, time.process_time()
+            text, way = made(this, texts, seed)
             found = fault(this, text, way)
-            slowest = max(slowest, (time.process_time() - begin, seed + tried))
+            spent = time.process_time() - begin
+            tally.seconds += spent
+            tally.slowest = max(tally.slowest, (spent, seed))
+            tally.next, tally.inputs, count = seed + 1, tally.inputs + 1, count - 1
+            tally.commits[commit] += 1
             if found is not None:
-                defects[found[0]] += 1
-                if defects[found[0]] == 1:
-                    _tell(name, seed + tried, text, way, found, findings)
-            tried += 1
-    print(f"{name}: {tried} inputs in {time.process_time() - start:.1f} s of a core, the slowest "
-          f"{slowest[0]:.2f} s (seed {slowest[1]}); {sum(defects.values())} failed", flush=True)
-    for kind, n in defects.most_common():
-        print(f"DEFECT {n:5} x {kind}")
-    return tried, defects
+                fine = False
+                tally.defects[found[0]] += 1
+                if tally.defects[found[0]] == 1:
+                    _tell(name, seed, text, way, found, findings)
+    return fine
 
 
 def _tell(

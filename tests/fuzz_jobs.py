@@ -26,9 +26,11 @@ import re
 import runpy
 import shlex
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import attrs
 import click
@@ -77,7 +79,9 @@ class Job:
 class Texts:
     """Inputs to begin with, by job; those of a corpus folder beside nvir's own."""
 
-    def __init__(self, corpus: Path | None = None, suffix: str = "") -> None:
+    def __init__(self, corpus: Path | None = None, name: str = "") -> None:
+        suffix = JOBS[name].suffix if name else ""
+        self.mended = sorted((TREE / "tests" / "regressions" / name).glob("*")) if name else []
         self.examples = sorted((EXAMPLES / "ptx").glob("*.ptx"))
         self.trees = sorted((EXAMPLES / "trees").glob("*.py"))
         self.sources = sorted(EXAMPLES.glob("*.cu"))
@@ -86,16 +90,18 @@ class Texts:
     def of(self, job: Job, rng: random.Random) -> str:
         if self.given and rng.random() < 0.5:
             return rng.choice(self.given).read_text("utf-8", "replace")
+        if self.mended and rng.random() < 0.1:
+            return rng.choice(self.mended).read_bytes().decode("utf-8", "surrogatepass")
         return job.first(self, rng)
 
     def ptx(self, rng: random.Random) -> str:
         if self.examples and rng.random() < 0.4:
-            return _text(rng.choice(self.examples))
+            return _thin(rng.choice(self.examples), rng.randrange(POOL // 10))
         return _kernel(rng.randrange(3), rng.randrange(POOL), rng.choice((2, 6, 20)))
 
     def ir(self, rng: random.Random) -> str:
         if self.trees and rng.random() < 0.5:
-            return nvir.print_ir(_nvvm(rng.choice(self.trees)))
+            return _nvvm_text(rng.choice(self.trees))
         return _own_text(self.ptx(rng))
 
     def ll(self, rng: random.Random) -> str:
@@ -117,14 +123,30 @@ class Texts:
         return changed_json(rng, json.dumps(made))
 
 
+_INSTRUCTION = re.compile(r"^[ \t]+[@a-z](?:[^;{}]|\{[^{};]*\})*;[ \t]*\n", re.M)
+
+
+def thinned(rng: random.Random, text: str) -> str:
+    """PTX with most of its instructions left out: small texts are tried many times as often, and
+    more of them are taken."""
+    keep = rng.choice((0.03, 0.1, 0.3, 1.0))
+    return _INSTRUCTION.sub(lambda m: m[0] if rng.random() < keep else "", text)
+
+
 @functools.lru_cache(256)
 def _text(path: Path) -> str:
     return path.read_text("utf-8")
 
 
 @functools.lru_cache(4096)
+def _thin(path: Path, seed: int) -> str:
+    return thinned(random.Random(seed), _text(path))
+
+
+@functools.lru_cache(4096)
 def _kernel(kind: int, seed: int, size: int) -> str:
-    return (random_kernel, wild_kernel, loop_kernel)[kind](seed, size)
+    text = (random_kernel, wild_kernel, loop_kernel)[kind](seed, size)
+    return thinned(random.Random(seed), text)
 
 
 @functools.lru_cache(1024)
@@ -146,6 +168,11 @@ def _tree(path: Path) -> str:
 def _nvvm(path: Path) -> Module:
     """A typed tree of the examples at level nvvm."""
     return compile_tree(_unit(path), optimise=0, level="nvvm")
+
+
+@functools.cache
+def _nvvm_text(path: Path) -> str:
+    return nvir.print_ir(_nvvm(path))
 
 
 @functools.cache
@@ -309,7 +336,8 @@ def try_ir(text: str, way: str) -> bool:
 
 
 def try_cu(text: str, way: str) -> bool:
-    return answered(lambda: nvir.compile_cuda(text.encode("utf-8", "surrogatepass")))
+    source = text.encode("utf-8", "surrogatepass")
+    return answered(lambda: nvir.compile_cuda(source, front_end="libclang"))
 
 
 def try_json(text: str, way: str) -> bool:
@@ -364,9 +392,13 @@ def pipeline_text(texts: Texts, rng: random.Random) -> str:
 # ----------------------------------------------------------------- command lines
 
 _FILES = ("good.ptx", "good.ir", "broken.ptx", "broken.ir", "empty.ptx", "bytes.ptx", "missing.ptx",
-          "folder", "broken.json", "list.json", "kernel.cu", "-", "", "out/none/x")
+          "folder", "broken.json", "list.json", "kernel.cu", "-", "", "out/none/x", "fifo",
+          "/dev/zero", "/dev/full", "/proc/self/mem", "/proc/none", "good.ptx/x", "deep.json",
+          "numbers.json", "long.ptx", "nul.ptx", "wide.ptx", "latin.ptx", "x" * 300)
 _WORDS = ("k", "sm_80", "sm_90a", "sm_1", "0", "-1", "4", "1,2", "1e9", "nan", "dce", "loops",
           "UnrollBudget=3", "UnrollBudget=x", "=", "a=b=c", "é", "0..3", "3..0", "1,,2", "L1",
+          "-99999999999999999999", "1" + "0" * 400, "1e400", "-inf", "\udcff", "0x", "1_0", " ",
+          "99999999", "1,-1,1", "a" * 100_000,
           "zeros:f32[64]", "zeros:f32[-1]", "range:i32[8]", "random:f32[4]@x",
           "x" * 5000)
 _LEFT_OUT = ("scheduler", "jobs", "workers", "help", "version")
@@ -401,20 +433,34 @@ def _value(rng: random.Random, p: click.Parameter) -> str:
     return rng.choice(_WORDS if rng.random() < 0.7 else _FILES)
 
 
-def files(rng: random.Random) -> None:
+@functools.lru_cache(64)
+def _contents(seed: int) -> dict[str, bytes]:
+    """Files by name."""
+    rng = random.Random(seed)
+    good, other = loop_kernel(seed, 2), Texts().ir(rng)
+    of = {
+        "good.ptx": good, "good.ir": nvir.print_ir(nvir.read_ptx(good)), "empty.ptx": "",
+        "broken.ptx": mutate(rng, good, other), "broken.ir": mutate(rng, other, good),
+        "broken.json": '{"name": [1, ', "list.json": "[1, {}]", "deep.json": "[" * 100_000,
+        "numbers.json": '{"extends": NaN, "name": 1e999, "k": ' + "1" + "0" * 5000 + "}",
+        "long.ptx": good + "// " + "x" * 1_000_000, "nul.ptx": good.replace(" ", "\0", 1),
+        "kernel.cu": "__global__ void k(float *p) { p[threadIdx.x] = 1.0f; }\n",
+    }
+    made = {name: text.encode("utf-8", "surrogatepass") for name, text in of.items()}
+    return {**made, "bytes.ptx": rng.randbytes(300), "wide.ptx": good.encode("utf-16"),
+            "latin.ptx": b"// \xe9\n" + made["good.ptx"]}
+
+
+def files(seed: int) -> None:
     """What the command lines name, in the current directory."""
-    texts = Texts()
-    good, other = loop_kernel(rng.randrange(1 << 30), 6), texts.ir(rng)
-    Path("good.ptx").write_text(good)
-    Path("good.ir").write_text(nvir.print_ir(nvir.read_ptx(good)))
-    Path("broken.ptx").write_text(mutate(rng, good, other), "utf-8", "surrogatepass")
-    Path("broken.ir").write_text(mutate(rng, other, good), "utf-8", "surrogatepass")
-    Path("empty.ptx").write_text("")
-    Path("bytes.ptx").write_bytes(rng.randbytes(300))
+    for name, data in _contents(seed).items():
+        Path(name).write_bytes(data)
     Path("folder").mkdir()
-    Path("broken.json").write_text('{"name": [1, ')
-    Path("list.json").write_text("[1, {}]")
-    Path("kernel.cu").write_text("__global__ void k(float *p) { p[threadIdx.x] = 1.0f; }\n")
+    os.mkfifo("fifo")
+
+
+def _serve(*args: Any, ready: Callable[[str], None], **more: Any) -> None:
+    """In place of the server, which ends when someone ends it."""
 
 
 def try_command(line: str, way: str) -> bool:
@@ -423,8 +469,9 @@ def try_command(line: str, way: str) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            files(random.Random(line))
-            result = CliRunner().invoke(main, shlex.split(line), input="\0broken")
+            files(zlib.crc32(line.encode("utf-8", "surrogatepass")) % 64)
+            with mock.patch("nvir.explore.server.serve", _serve):
+                result = CliRunner().invoke(main, shlex.split(line), input="\0broken")
         finally:
             os.chdir(before)
     if isinstance(result.exception, Exception):

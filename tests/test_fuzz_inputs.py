@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shlex
+import signal
 import sys
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 
 from nvir.cli import COMMANDS
 from tests import fuzz_inputs
-from tests.fuzz_inputs import fault, limited, made, shrunk
+from tests.fuzz_inputs import Tally, fault, limited, made, shrunk
 from tests.fuzz_jobs import JOBS, Job, Texts, command_line
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
@@ -84,14 +86,15 @@ def test_a_defect_is_shrunk_to_its_cause(planted: Job) -> None:
 def test_a_defect_is_told_once_with_its_seed(
     planted: Job, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    tried, defects = fuzz_inputs.job("ptx", 20, 8, 60, findings=tmp_path)
-    assert tried == 8
-    assert list(defects) == ["KeyError at test_fuzz_inputs.py:attempt"]
+    tally = Tally(next=20)
+    assert not fuzz_inputs.job("ptx", tally, 8, 60, Texts(None, "ptx"), tmp_path, "abc")
+    assert tally.inputs == tally.commits["abc"] == 8
+    assert list(tally.defects) == ["KeyError at test_fuzz_inputs.py:attempt"]
     (found,) = (tmp_path / "ptx").iterdir()
     assert found.read_text().strip() == "bra"
     out = capsys.readouterr().out
     assert out.count("reproduce: python -m benchmarks.fuzz --input ptx --seed ") == 1
-    assert "DEFECT" in out
+    assert "DEFECT" in tally.line("ptx")
 
 
 def test_an_endless_attempt_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,3 +109,22 @@ def test_an_endless_attempt_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fault(Job(lambda *_: "", endless), "x") == ("TooLong", "more than 0.2 s")
     with limited(5):
         pass  # and nothing rings afterwards
+
+
+def test_totals_of_two_runs_are_those_of_one(tmp_path: Path) -> None:
+    """A campaign goes on where it stopped, and each run's commit is counted."""
+    words = ["--input", "ptx", "--seconds", "60"]
+    for name, counts in (("twice.json", (3, 4)), ("once.json", (7,))):
+        for count in counts:
+            assert fuzz.main([*words, "--totals", str(tmp_path / name), "--count", str(count)]) == 0
+    twice, once = (json.loads(p.read_text())["ptx"] for p in sorted(tmp_path.glob("*.json")))
+    assert twice["inputs"] == once["inputs"] == twice["next"] == sum(twice["commits"].values()) == 7
+
+
+def test_an_attempt_that_waits_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    def waits(text: str, way: str) -> bool:
+        signal.pause()
+        return True
+
+    monkeypatch.setattr(fuzz_inputs, "IDLE", 0.05)
+    assert fault(Job(lambda *_: "", waits), "x") == ("TooLong", "it waits without an end")
