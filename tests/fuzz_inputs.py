@@ -141,7 +141,7 @@ class Tally:
     next: int = 0
     inputs: int = 0
     seconds: float = 0.0  # of a core
-    slowest: tuple[float, int] = (0.0, 0)  # and its seed
+    slowest: tuple[float, int] = attrs.field(default=(0.0, 0), converter=tuple)  # and its seed
     defects: Counter[str] = attrs.field(factory=Counter, converter=Counter)
     commits: Counter[str] = attrs.field(factory=Counter, converter=Counter)  # inputs of each
 

@@ -123,7 +123,7 @@ class Texts:
         return changed_json(rng, json.dumps(made))
 
 
-_INSTRUCTION = re.compile(r"^[ \t]+[@a-z](?:[^;{}]|\{[^{};]*\})*;[ \t]*\n", re.M)
+_INSTRUCTION = re.compile(r"^[ \t]+[@a-z](?:[^:;{}]|::|\{[^{};]*\})*;[ \t]*\n", re.M)
 
 
 def thinned(rng: random.Random, text: str) -> str:
