@@ -297,7 +297,7 @@ def passes(args: argparse.Namespace, seconds: float) -> bool:
         recipe = Recipe(tuple(filter(None, args.chain.split(","))), knobs, args.policy)
     totals = Totals(args.totals, args.seed)
     campaign = Campaign(args.batch, args.shrink, args.assemble, totals.figures, commit())
-    end = time.monotonic() + seconds
+    end = time.process_time() + seconds
     seed = totals.seed - 1
     with choose_freely(), without_collector(), ThreadPoolExecutor(1) as pool:
         if toolchain.available("ptxas") and args.assemble:
@@ -325,14 +325,14 @@ def inputs(args: argparse.Namespace, shares: dict[str, int], seconds: float) -> 
     known = json.loads(path.read_text()) if path is not None and path.exists() else {}
     tallies = {name: fuzz_inputs.Tally(**known.get(name, {"next": args.seed})) for name in shares}
     texts = {name: fuzz_inputs.Texts(args.corpus, name) for name in shares}
-    end = time.monotonic() + seconds
+    end = time.process_time() + seconds
     first = {name: tally.inputs for name, tally in tallies.items()}
     done: set[str] = set()
-    while len(done) < len(shares) and time.monotonic() < end:
+    while len(done) < len(shares) and time.process_time() < end:
         for name, share in shares.items():
             tally = tallies[name]
             left = args.count - (tally.inputs - first[name])
-            fine &= fuzz_inputs.job(name, tally, min(left, share), end - time.monotonic(),
+            fine &= fuzz_inputs.job(name, tally, min(left, share), end - time.process_time(),
                                     texts[name], args.findings, revision)
             if left <= share:
                 done.add(name)
@@ -356,7 +356,7 @@ def seeds(
     """Seeds until the time, the kernels or the checks that were asked for are done."""
     before = campaign.figures.checked
     for seed in itertools.islice(itertools.count(first), args.count):
-        if time.monotonic() > end or campaign.figures.checked - before >= args.checks:
+        if time.process_time() > end or campaign.figures.checked - before >= args.checks:
             return
         if args.first and campaign.told:
             return
@@ -369,7 +369,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--input", "--job", dest="job", help="default all, with --chain passes",
         choices=("all", "passes", "broken", *fuzz_inputs.JOBS))
     add("--minutes", type=lambda x: 60 * float(x), dest="seconds", default=argparse.SUPPRESS,
-        help="stop after this time")
+        help="stop after this time of the processor")
     add("--seconds", type=float, default=60.0, help="the same in seconds")
     add("--corpus", type=Path, help="folder of texts to begin with")
     add("--findings", type=Path, help="folder for the texts that showed a defect")

@@ -312,28 +312,38 @@ def random_cases(seed: int, count: int, size: int = 0, recipe: Recipe | None = N
 
 
 _BINARY = re.compile(
-    r"^\t((?:add|sub|mul\.lo|and|or|xor|min|max|shl|shr)\.[subf]\d+) (%([a-z])\d+), (%\3\d+), "
-    r"(%\3\d+);$", re.M
+    r"^\t((?:add|sub|mul\.lo|and|or|xor|min|max|shl|shr|mul\.hi|div|rem)\.[subf](32|64)) "
+    r"(%[a-z]+\d*), (%[a-z]+\d*), (%[a-z]+\d*|-?\d+);$", re.M
 )
+_NARROW = ("shl", "shr")  # their second operand has 32 bits whatever the first has
 
 
 def with_echoes(rng: random.Random, text: str) -> str:
-    """The kernel with expressions said again: operands swapped, or a third one added to either
-    first. What takes two of them for one by mistake is seen in the register that the echo sets."""
-    pools = {m[2]: m[1] for m in re.finditer(r"(%([a-z])\d+)", text)}
-    registers = {k: sorted(set(re.findall(rf"%{k}\d+(?=,)", text))) for k in pools}
+    """The kernel with expressions said again: as they are, with operands swapped, or with a third
+    one added to either first. What takes two of them for one by mistake is seen in the register
+    that takes the echo in."""
+    kept = {bits: sorted(set(re.findall(rf"%{pool}\d+(?=,)", text)))
+            for bits, pool in (("32", "r"), ("64", "d"))}
 
     def echoed(m: re.Match[str]) -> str:
-        op, made, pool, a, b = m[1], m[2], m[3], m[4], m[5]
-        free = [r for r in registers[pool] if r not in (made, a, b)]
-        if made in (a, b) or not free or rng.random() < 0.5:
+        op, bits, made, a, b = m.groups()
+        if ".f" in op or not kept[bits] or rng.random() < 0.4:
             return m[0]
-        again = rng.choice(free)
-        if rng.random() < 0.6:
-            return f"{m[0]}\n\t{op} {again}, {b}, {a};"
-        return f"{m[0]}\n\t{op} {again}, {b}, {again};\n\t{op} {again}, {a}, {again};"
+        swaps = b.startswith("%") and (bits == "32" or not op.startswith(_NARROW))
+        to, echo, chance = rng.choice(kept[bits]), f"%echo{bits}", rng.random()
+        if swaps and chance < 0.6:
+            again = f"\t{op} {echo}, {b}, {a};"
+        elif chance < 0.8 or made in (a, b):
+            again = f"\t{op} {echo}, {a}, {b};"
+        else:
+            again = f"\t{op} {echo}, {a}, {to};\n\t{op} {echo}, {echo}, {b};"
+        again += f"\n\txor.b{bits} {to}, {to}, {echo};"
+        first = rng.random() < 0.5 or to in (a, b, made)
+        return f"{again}\n{m[0]}" if first and to not in (a, b) else f"{m[0]}\n{again}"
 
-    return _BINARY.sub(echoed, text)
+    at = text.index("\tld.param.u64 %in")
+    return text[:at] + "\t.reg .b32 %echo32;\n\t.reg .b64 %echo64;\n" + _BINARY.sub(
+        echoed, text[at:])
 
 
 def random_case(seed: int, size: int = 0, chain: tuple[str, ...] = ()) -> Case:
@@ -359,7 +369,7 @@ def report(failure: Failure) -> str:
 
 def shrink(failure: Failure, seconds: float = 30.0) -> Failure:
     """The smallest case found in that time that fails alike."""
-    small = _shrink(_shorter_chain(failure), time.monotonic() + seconds)
+    small = _shrink(_shorter_chain(failure), time.process_time() + seconds)
     return attrs.evolve(small, command=failure.command or failure.case.command())
 
 
@@ -375,7 +385,7 @@ def _shrink(failure: Failure, deadline: float) -> Failure:
                 rest = [k for k in alive if k not in piece]
                 if len(rest) == len(alive):
                     continue  # went with another piece
-                if time.monotonic() > deadline:
+                if time.process_time() > deadline:
                     return failure
                 found = smaller(failure, "\n".join(lines[k] for k in rest))
                 if found is not None:

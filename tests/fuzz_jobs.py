@@ -392,7 +392,7 @@ def pipeline_text(texts: Texts, rng: random.Random) -> str:
 # ----------------------------------------------------------------- command lines
 
 _FILES = ("good.ptx", "good.ir", "broken.ptx", "broken.ir", "empty.ptx", "bytes.ptx", "missing.ptx",
-          "folder", "broken.json", "list.json", "kernel.cu", "-", "", "out/none/x", "fifo",
+          "folder", "broken.json", "list.json", "kernel.cu", "-", "", "out/none/x",
           "/dev/zero", "/dev/full", "/proc/self/mem", "/proc/none", "good.ptx/x", "deep.json",
           "numbers.json", "long.ptx", "nul.ptx", "wide.ptx", "latin.ptx", "x" * 300)
 _WORDS = ("k", "sm_80", "sm_90a", "sm_1", "0", "-1", "4", "1,2", "1e9", "nan", "dce", "loops",
@@ -456,7 +456,6 @@ def files(seed: int) -> None:
     for name, data in _contents(seed).items():
         Path(name).write_bytes(data)
     Path("folder").mkdir()
-    os.mkfifo("fifo")
 
 
 def _serve(*args: Any, ready: Callable[[str], None], **more: Any) -> None:

@@ -200,6 +200,12 @@ class _Kernel:
         """A register, or a literal that a bit position may be."""
         return self.reg("r") if self.rng.random() < 0.5 else str(self.rng.randrange(40))
 
+    def shift(self) -> str:
+        """A shift amount: small, at the ends of widths and beyond, or known at run time."""
+        if self.rng.random() < 0.4:
+            return self.source("r")
+        return str(self.rng.choice((0, 1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 255)))
+
     def initialise(self, named: set[str]) -> None:
         """Each register that is named gets a value that depends on the thread or the input."""
         words = [f"%r{k}" for k in range(_POOLS["r"][1]) if f"%r{k}" in named]
@@ -261,14 +267,14 @@ class _Kernel:
         t = r.choice(_INT[pool])
         bits = _BITS[pool]
         d, a, b, c = self.reg(pool), self.reg(pool), self.source(pool), self.reg(pool)
-        u32 = self.source("r")
+        u32, shift = self.source("r"), self.shift()
         field = (self.amount(), self.amount())
         forms = [
             f"add.{t} {d}, {a}, {b};", f"sub.{t} {d}, {a}, {b};", f"mul.lo.{t} {d}, {a}, {b};",
             f"mad.lo.{t} {d}, {a}, {b}, {c};", f"min.{t} {d}, {a}, {b};",
             f"max.{t} {d}, {a}, {b};", f"and.b{bits} {d}, {a}, {b};", f"or.b{bits} {d}, {a}, {b};",
             f"xor.b{bits} {d}, {a}, {b};", f"not.b{bits} {d}, {a};",
-            f"shl.b{bits} {d}, {a}, {u32};", f"shr.{t} {d}, {a}, {u32};",
+            f"shl.b{bits} {d}, {a}, {shift};", f"shr.{t} {d}, {a}, {shift};",
             f"mul.hi.{t} {d}, {a}, {b};", f"div.{t} {d}, {a}, {b if b != '0' else '3'};",
             f"rem.{t} {d}, {a}, {b if b != '0' else '3'};",
         ]

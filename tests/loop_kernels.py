@@ -12,9 +12,9 @@ Bodies    chains of operations on registers written once, whose inputs are invar
           parameters, constants, words of memory, all loaded inside the loop), loop variables or
           both; addresses affine in the variables of a nest; words carried through local memory;
           words of memory that may or may not be the same; accumulators; small branches, guarded
-          loads and stores, slow paths that stand behind the kernel's end, traps that nothing
-          reaches; calls; exchanges through shared memory; tiles that all threads fill and read,
-          round by round, some by asynchronous copies.
+          loads and stores, loads that must not run for all, slow paths that stand behind the
+          kernel's end, traps that nothing reaches; calls; exchanges through shared memory; tiles
+          that all threads fill and read, round by round, some by asynchronous copies.
 Pairs     neighbours that count alike, the second reading what the first wrote, at distances from
           -1 to 1, with and without code between them.
 Pragmas   nounroll, now and then.
@@ -87,7 +87,7 @@ class _Loops(_Kernel):
         kinds: list[tuple[Callable[[], None], int]] = [
             (self.chain, 8), (self.wide_chain, 2), (self.accumulate, 4), (self.invariant, 3),
             (self.small_branch, 3), (self.guarded_access, 2), (self.slow_path, 1),
-            (self.some_word, 5),
+            (self.some_word, 5), (self.far_word, 2),
         ]
         if self.pointers:
             kinds.append((self.through_pointer, 5))
@@ -145,13 +145,15 @@ class _Loops(_Kernel):
         d = self.new("v")
         a = r.choice([x for x in inputs if x.startswith("%")] or ["%me"])
         b, c = r.choice(inputs), r.choice(inputs)
+        by = r.choice((str(r.randrange(9)), self.shift()))
         self.put(
             r.choice((
                 f"add.s32 {d}, {a}, {b};", f"sub.s32 {d}, {a}, {b};", f"mul.lo.s32 {d}, {a}, {b};",
                 f"mad.lo.s32 {d}, {a}, {b}, {c};", f"mad.lo.s32 {d}, {a}, {b}, {c};",
-                f"shl.b32 {d}, {a}, {r.randrange(5)};", f"xor.b32 {d}, {a}, {b};",
+                f"shl.b32 {d}, {a}, {by};", f"xor.b32 {d}, {a}, {b};",
                 f"and.b32 {d}, {a}, {b};", f"max.s32 {d}, {a}, {b};",
-                f"shr.u32 {d}, {a}, {r.randrange(1, 9)};", f"add.s32 {d}, {a}, {b};",
+                f"shr.{r.choice('us')}32 {d}, {a}, {by};",
+                f"add.s32 {d}, {a}, {b};",
             ))
         )
         return d
@@ -268,6 +270,24 @@ class _Loops(_Kernel):
             self.put(f"{guard}ld.global.b32 {self.reg('r')}, [%own+{4 * r.randrange(8)}];")
         else:
             self.put(f"{guard}st.global.b32 [%own+{4 * r.randrange(8)}], {self.reg('r')};")
+
+    def far_word(self) -> None:
+        """A load that must not run for threads whose address is none: behind a branch or a guard,
+        its address made before or beside it."""
+        r = self.rng
+        p, v, a, end = self.new("b"), self.new("v"), self.new("w"), self.label()
+        of = r.choice(("%me", "%gid", "%n", self.reg("r")))
+        self.put(f"setp.{r.choice(('lt', 'ge', 'eq'))}.s32 {p}, {of}, {r.choice((1, 7, 16))};")
+        self.put(f"selp.b64 {a}, %in, {r.choice((0, 1 << 40))}, {p};")
+        to = f"ld.global{r.choice(('', '.nc'))}.u32 {v}, [{a}+{4 * r.randrange(64)}];"
+        self.put(f"mov.u32 {v}, 3;")
+        if r.random() < 0.5:
+            self.put(f"@!{p} bra {end};")
+            self.put(to)
+            self.out.append(f"{end}:")
+        else:
+            self.put(f"@{p} {to}")
+        self.add_up(v)
 
     def some_word(self) -> None:
         """One of the thread's words that data or a loop variable chooses, beside a fixed one: they

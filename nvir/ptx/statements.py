@@ -101,7 +101,7 @@ class Restated:
         self.m, self.groups = m, {3: opcode, 4: text}
 
     def __getitem__(self, k: int) -> Any:
-        return self.groups.get(k) or self.m[k]
+        return self.groups[k] if k in self.groups else self.m[k]
 
     def start(self, k: int) -> int:
         return int(self.m.start(k))

@@ -440,7 +440,7 @@ class _TreeReader:
                 return v
             if option is int and isinstance(v, int) and not isinstance(v, bool):
                 return v
-        return self.convert([o for o in options if o is not str][-1], v)
+        return self.convert(([o for o in options if o is not str] or options)[-1], v)
 
     def sequence(self, args: tuple[Any, ...], v: Any) -> tuple[Any, ...]:
         if not isinstance(v, list):
