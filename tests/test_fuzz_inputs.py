@@ -123,8 +123,8 @@ def test_totals_of_two_runs_are_those_of_one(tmp_path: Path) -> None:
 
 def test_an_attempt_that_waits_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     def waits(text: str, way: str) -> bool:
-        signal.pause()
-        return True
+        while True:
+            signal.pause()
 
     monkeypatch.setattr(fuzz_inputs, "IDLE", 0.05)
     assert fault(Job(lambda *_: "", waits), "x") == ("TooLong", "it waits without an end")

@@ -18,6 +18,7 @@ Cost    linear in the instructions, those of unrolled copies included.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Mapping
 
 from nvir.analysis.liveness import Liveness, liveness
@@ -276,15 +277,15 @@ class Lowering:
         block = i.block
         assert block is not None
         what = self.root.get(what, what) if what is not None else None
-        known = self.loaded.setdefault((what, key), [])
-        for b, k in known:
-            if b is block or _dominates(b, block):
-                return k
+        known = self.loaded.setdefault((what, key), [])  # none of them dominates another
+        at = bisect.bisect(known, block._dom_first, key=lambda made: made[0]._dom_first)
+        if at and known[at - 1][0].dominates(block):
+            return known[at - 1][1]
         k = self.code.value(width)
         latency = LOADED if what is not None and self.late else ALU
         loads = what is not None and self.late
         ops.append(Op((k,), (), i, latency=latency, family="LDC" if loads else "MOV"))
-        known.append((block, k))
+        known.insert(at, (block, k))
         return k
 
     def _joins(self, i: Instruction, facts: Facts) -> bool:
@@ -547,15 +548,6 @@ def _reads_words(user: Instruction) -> bool:
     """Whether the words of a 64-bit operand may stand apart."""
     f = user.form
     return f.guard is None and not f.is_phi and f.kind in _BY_WORDS
-
-
-def _dominates(a: Block, b: Block) -> bool:
-    """Whether every way to `b` leads through `a`."""
-    depth = a._rpo_index
-    at: Block | None = b
-    while at is not None and at._rpo_index > depth:
-        at = at._idom
-    return at is a
 
 
 def _linear(ops: list[Op], region: Region, carried: Mapping[int, int]) -> set[int]:
