@@ -3,16 +3,15 @@
     python benchmarks/advice.py CORPUS [--half report|choose] [--kernels 30] [--misses]
 
 CORPUS is as for source_loops.py. Each piece of advice is carried out alone: a limit on registers by
-the launch bounds in the PTX, `#pragma unroll` by a pragma in the source before the loop and nvcc,
+the launch bounds in the PTX, `#pragma unroll` and `__restrict__` in the source by nvcc,
 threads a block by the occupancy of the registers that ptxas gives. It came true where the blocks
 on an SM are as said, or the registers within 10 % (at least 2); of a limit, where the registers
-keep to it and the blocks are as said.
+keep to it and the blocks are as said; of `__restrict__`, where more loads are ld.global.nc.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -25,45 +24,36 @@ import nvir
 from nvir import toolchain
 from nvir.report import report
 from nvir.report.explain.advice import Advice
+from nvir.report.explain.trials import with_bounds, with_pragma, with_restrict
 from nvir.report.model import FunctionReport
 from nvir.sm.occupancy import occupancy
-from nvir.toolchain.ptxas import PtxasResult
-
-_LOOP = re.compile(r"\b(for|while|do)\b")
 
 
-def with_pragma(path: Path, flags: list[str], arch: str, a: Advice) -> bytes | None:
-    """The PTX of a source with the pragma before its loop; None where it can't be put there."""
+def in_source(path: Path, f: FunctionReport, a: Advice) -> list[str] | None:
+    """The lines of a source with a change; None where it can't be put there."""
+    lines = path.read_text("utf-8", "replace").split("\n")
+    if a.kind == "restrict":
+        return with_restrict(lines, f.name, a.parameters)
     name, _, line = (a.place or "").split(",")[0].rpartition(":")
-    if name != path.name:
-        return None
-    lines = path.read_text("utf-8", "replace").splitlines(keepends=True)
-    at = int(line) - 1
-    if at >= len(lines) or not _LOOP.search(lines[at]):
-        return None
-    lines[at] = _LOOP.sub(rf'_Pragma("unroll {a.value}") \1', lines[at], count=1)
-    if "#pragma unroll" in lines[at - 1]:
-        lines[at - 1] = "\n"
-    return compiled(path, flags, arch, lines)
-
-
-def bounded(text: str, f: FunctionReport, blocks: int) -> str:
-    """The PTX as nvcc makes it of `__launch_bounds__`."""
-    head = re.compile(rf"(\.entry\s+{re.escape(f.name)}\s*\([^)]*\))([^{{]*)\{{")
-    return head.sub(
-        rf"\1\n.maxntid {f.block_size}, 1, 1\n.minnctapersm {blocks}\n{{", text, count=1
-    )
+    return with_pragma(lines, int(line), f"unroll {a.value}") if name == path.name else None
 
 
 def carried_out(
     a: Advice, f: FunctionReport, text: bytes, path: Path, flags: list[str], arch: str
-) -> PtxasResult | None:
-    if a.kind == "registers":
-        return toolchain.ptxas(bounded(text.decode(), f, a.blocks_per_sm), arch)
-    if a.kind == "unroll":
-        changed = with_pragma(path, flags, arch, a)
-        return None if changed is None else toolchain.ptxas(changed, arch)
-    return toolchain.ptxas(text, arch)
+) -> bytes | None:
+    """The PTX with a change."""
+    if a.kind in ("registers", "bounds"):
+        bounds = {f.name: (f.block_size or 256, a.blocks_per_sm)}
+        return with_bounds(text.decode(), bounds).encode()
+    if a.kind in ("unroll", "restrict"):
+        lines = in_source(path, f, a)
+        kept = [f"{x}\n" for x in lines] if lines is not None else None
+        return None if kept is None else compiled(path, flags, arch, kept)
+    return text
+
+
+def invariant_loads(text: bytes, name: str) -> int:
+    return sum(i.form.invariant for i in nvir.read_ptx(text)[name].instructions())
 
 
 def came_true(a: Advice, f: FunctionReport, registers: int, arch: str) -> tuple[bool, int]:
@@ -104,13 +94,16 @@ def main() -> None:
             seen.add(shape)
             done = 0
             for a in (a for a in f.advice if given.kind in (None, a.kind)):
-                after = carried_out(a, f, text, path, flags, given.arch)
+                changed = carried_out(a, f, text, path, flags, given.arch)
+                after = toolchain.ptxas(changed, given.arch) if changed is not None else None
                 registers = after.kernels[f.name].registers if after is not None and \
                     f.name in after.kernels else None
-                if registers is None:
+                if registers is None or changed is None:
                     continue
                 done = 1
                 true, blocks = came_true(a, f, registers, given.arch)
+                if a.kind == "restrict":
+                    true = invariant_loads(changed, f.name) > invariant_loads(text, f.name)
                 count[a.kind] += 1
                 right[a.kind] += true
                 if given.misses and not true:

@@ -26,7 +26,7 @@ _BREAK = re.compile(r"\b(break|return|goto)\b")
 _TAIL = re.compile(r"\s*(?=while\b)")
 _COUNTED = re.compile(
     r"\(\s*(?:(?:const|unsigned|signed|long|short|auto|int|char|size_t|u?int\d+_t)\s+)*(\w+)\s*=\s*"
-    r"(-?\d+)\s*;\s*\1\s*(<=?)\s*(-?\d+)\s*;\s*(?:\+\+\s*\1|\1\s*\+\+)\s*\)$"
+    r"(-?\d+)\s*;\s*\1\s*(<=?)\s*(-?\d+)\s*;\s*(?:\+\+\s*\1|\1\s*\+\+|\1\s*\+=\s*([1-9]\d*))\s*\)$"
 )
 _ASKS = re.compile(
     r"(?:#\s*pragma\s+|\b_Pragma\s*\(\s*\")(?:GCC\s+)?(unroll|nounroll)\b"
@@ -83,6 +83,7 @@ def statements(lines: Sequence[str]) -> list[LoopStatement]:
         trips = None
         if counted is not None:
             trips = int(counted[4]) - int(counted[2]) + (counted[3] == "<=")
+            trips = -(-trips // int(counted[5] or 1))
         begins = inside + len(text[inside:]) - len(text[inside:].lstrip(" \t\n{"))
         body = range(text.count("\n", 0, begins) + 1, text.count("\n", 0, end) + 2)
         before = slice(max(m.start() - 200, 0), m.start())
@@ -129,8 +130,8 @@ def straight_loops(
 ) -> Iterator[Straight]:
     """The loops of the source that the code has as straight lines alone.
 
-    `told` are the places of the loops that the code has; `found` the statements of source files by
-    number.
+    `told` are the places of the loops that the code has, one for each; `found` the statements of
+    source files by number.
     """
     ops = list(_operations(function, loops, places))
     counts: dict[tuple[int, Calls], dict[int, int]] = {}
@@ -142,12 +143,16 @@ def straight_loops(
                 own = {**_counts(number, s, (), ops), **own}
             for calls, n in own.items():
                 counts.setdefault((number, calls), {})[k] = n
+    loops_at = Counter(told)
     made: dict[tuple[int, int, Calls], int] = {}  # 0: not told
     for number, calls in sorted(counts, key=lambda x: len(x[1])):
         for k, s in enumerate(found[number]):
             there = any(p and p[1:] == calls and p[0][0] == number and s.stands_at(p[0][1])
                         for p in told)
+            inner = [m for p, m in loops_at.items() if p and p[1:] == calls and p[0][0] == number
+                     and p[0][1] in s.body and p[0][1] not in s.head]
             n = 1 if there else counts[number, calls].get(k, 0)
+            n = s.trips if not there and s.trips and s.trips in inner else n
             chain = ((number, s.head.start), *calls)
             around = [
                 made.get((file, j, chain[at + 1:]), 0)

@@ -15,16 +15,21 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from nvir.ir.bulk import freeze
+from nvir.ir.document import read_file
 from nvir.ir.errors import NvirError, ParseError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.loading import STDIO, Language
+
+if TYPE_CHECKING:
+    from nvir.report.explain.trials import Trials
+    from nvir.sm.profile import Profile
 
 NARROWEST, WIDEST = 72, 118  # columns of a page of text
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -56,9 +61,11 @@ def read_with_language(
     return module, language
 
 
-def read_compiled(path: str, arch: str | None, via: list[str] | None = None) -> Module:
+def read_compiled(
+    path: str, arch: str | None, via: list[str] | None = None, source: str | None = None
+) -> Module:
     """The module in a file at level ori; `via` is nvcc with its options, which then compiles a CUDA
-    source instead of nvir."""
+    source instead of nvir, or `source` in its place."""
     from nvir.ptx.reader import read_ptx
     from nvir.toolchain import nvcc_ptx
 
@@ -69,12 +76,37 @@ def read_compiled(path: str, arch: str | None, via: list[str] | None = None) -> 
     if not os.path.isfile(path):
         raise NvirError(f"{path}: no such file")
     program = via[0] if os.sep in via[0] else None
-    made = nvcc_ptx(Path(path), arch or "sm_80", ["-lineinfo", *via[1:]], program=program)
+    made = nvcc_ptx(Path(source or path), arch or "sm_80", ["-lineinfo", *via[1:]], program=program)
     if made.ptx is None:
         raise NvirError(f"{path}: error: nvcc: {made.log.strip() or 'it says nothing'}")
     module = read_ptx(made.ptx.encode())
     module.name = path
     return module
+
+
+def trials(
+    module: Module, file: str, arch: str | None, machine: Profile, via: list[str], dynamic: int = 0
+) -> Trials:
+    """What there is to carry advice about a module out with."""
+    from nvir.report.explain.trials import Trials
+
+    def recompile(lines: list[str]) -> Module | None:
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, os.path.basename(file))
+            Path(path).write_text("\n".join(lines), "utf-8", "surrogateescape")
+            beside = f"-I{Path(file).absolute().parent}"
+            try:
+                return read_compiled(file, arch, [*via, beside], path)
+            except NvirError:  # what nvcc refuses is no advice
+                return None
+
+    target = arch or module.target
+    if not via:
+        return Trials(module, target, machine, dynamic)
+    lines = read_file(Path(file)).decode("utf-8", "surrogateescape").split("\n")
+    return Trials(module, target, machine, dynamic, os.path.basename(file), lines, recompile)
 
 
 def _nvcc_command(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from nvir.cli.common import (
@@ -24,6 +25,7 @@ from nvir.cli.common import (
     profile_option,
     read_compiled,
     reports_errors,
+    trials,
     via_option,
     write_output,
 )
@@ -100,7 +102,7 @@ def command(
     if profile is None and policy == "documented":
         profile = "sm_80_notes"
     machine = machine_for(profile, arch or module.target, file, [])
-    body = None
+    body = real = None
     if not (as_model or knobs) and policy == "observed":
         entry = str(function.name) if function.kind == "entry" else None
         real = real_of(module, arch or module.target, decode=True, only=entry)
@@ -113,6 +115,15 @@ def command(
         compared=_compared(function, loop, module, machine, arch, file) if compare else (),
         body=body,
     )
+    if real is not None and real.figures.get(made.function) and made.advice:
+        from nvir.report.explain.trials import Advised
+        from nvir.report.model import block_size
+        from nvir.sm.occupancy import static_shared_memory
+
+        asked = Advised(made.function, block_size(function, block)[0],
+                        static_shared_memory(function), real.figures[made.function], made.advice)
+        kept = trials(module, file, arch, machine, via, dynamic_smem).kept([asked])
+        made = attrs.evolve(made, advice=kept[made.function])
     document, text = made.to_json(), ""
     if tunes:
         from nvir.cli.tune import judged

@@ -24,6 +24,7 @@ from nvir.cli.common import (
     progress,
     read_compiled,
     reports_errors,
+    trials,
     via_option,
     write_output,
 )
@@ -119,6 +120,7 @@ def command(
         _many(files, options, jobs, as_json, output)
         return
     from nvir.report import Launch
+    from nvir.report.model import machine_for
 
     launch = Launch(block, dynamic_smem)
     binary = _binary(file)
@@ -137,13 +139,15 @@ def command(
     made = code_only or _report(
         modules, found, arch, profile, policy, launch, schedule, kernel, as_html
     )
+    if binary is None and found[0].assembler is not None:
+        machine = machine_for(profile, made.arch, file, [])
+        made = trials(modules[0], file, arch, machine, via, dynamic_smem).report(made)
     made = attrs.evolve(made, file=file if file != STDIO else "standard input")
     if kernel is not None and code_only is not None:
         wanted = known_names(kernel, [f.name for f in made.functions], file)
         made = attrs.evolve(made, functions=tuple(f for f in made.functions if f.name in wanted))
     if as_html:
         from nvir.report.html.page import html_report
-        from nvir.report.model import machine_for
 
         if len(modules) != 1:
             raise click.UsageError("--html needs a file with one module of PTX")

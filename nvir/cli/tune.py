@@ -19,6 +19,7 @@ from nvir.cli.common import (
     profile_option,
     read_compiled,
     reports_errors,
+    trials,
     write_output,
 )
 from nvir.ir.module import Module
@@ -26,7 +27,7 @@ from nvir.loading import STDIO
 
 if TYPE_CHECKING:
     from nvir.sm.profile import Profile
-    from nvir.tune.search import Launches, Tuning
+    from nvir.tune.search import Judged, Launches, Tuning
 
 
 def _trips(
@@ -77,6 +78,7 @@ def command(
       nvir tune kernel.cu --backend nvcc --arch sm_90 --json
     """
     from nvir.analysis.analyses import Analyses
+    from nvir.report.explain.trials import tried
     from nvir.report.table import plain, print_lines, terminal
     from nvir.report.tuning import tuning_json, tuning_lines
     from nvir.tune.search import Launches, tuned
@@ -91,8 +93,11 @@ def command(
             raise click.UsageError(f"no loop {given!r} in {file}; there are: {known}")
     request = Launches(block, dynamic_smem, trips, level, not no_launch_bounds)
     found, machine = judged(module, arch, profile, request, model, chosen)
-    document = tuning_json(found, module) if as_json else None
-    lines = [] if as_json else list(tuning_lines(found, module, every))
+    made: dict[str, Judged] = {}
+    if backend == "nvcc" and found.judge == "sass":
+        made = tried(found, trials(module, file, arch, machine, ["nvcc"], dynamic_smem), request)
+    document = tuning_json(found, module, made) if as_json else None
+    lines = [] if as_json else list(tuning_lines(found, module, every, made))
     if output is not None and output != STDIO:
         from nvir.ptx.printer import print_ptx
 

@@ -313,8 +313,8 @@ def _function(
         figures = occupancy_figures(
             str(f.name), machine, used, block, static, launch, module.name, diagnostics
         )
-        if 0 < figures.fraction < 1:
-            found = advice(facts, machine, used, block, static, launch.dynamic_smem, told)
+        if figures.blocks_per_sm:
+            found = advice(facts, machine, used, block, static, launch.dynamic_smem, told, real)
     for start, target in f.irreducible_edges:
         diagnostics.append(
             Diagnostic(

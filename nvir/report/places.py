@@ -63,13 +63,15 @@ class SourceLines:
             return []
         out = [(loc.file, loc.line)]
         key, text = (loc.file, loc.line, loc.col), loc.inlined
+        seen = {key}
         while len(out) < 64:
             found = _INLINED.search(text or self._call_of(key, instruction.line))
             if found is None:
                 break
             key, text = (int(found[1]), int(found[2]), int(found[3] or 0)), ""
-            if key[:2] in out:
+            if key in seen:
                 break
+            seen.add(key)
             out.append(key[:2])
         return out
 

@@ -250,8 +250,11 @@ def access_lines(body: MachineBody, machine: Profile, lines: set[int]) -> list[t
 def _accesses(body: MachineBody, machine: Profile) -> dict[int, list[int]]:
     """The block of each machine access, by line; kept for the next loop of the body."""
     out: dict[int, list[int]] = {}
+    spilled = bool(body.spill_bytes)
     for b in body.blocks:
         for i in b.instructions:
+            if spilled and i.opcode.startswith(("LDL", "STL")):
+                continue
             if machine.has(i.opcode) and machine.units[machine.operation(i.opcode).unit].ordered:
                 out.setdefault(i.line, []).append(b.index)
     return out

@@ -93,8 +93,8 @@ def of_function(
     statements of its sources by number, loops that left straight lines alone are told."""
     front_end = FRONT_ENDS.get(producer, "the front end")
     made = source_loops(facts.loops, source.numbers)
-    gone = straight_loops(facts.function, facts.loops, [g.places for g in made], source.numbers,
-                          written)
+    told = [g.places for g in made for p in g.parts if p.role != "remainder"]
+    gone = straight_loops(facts.function, facts.loops, told, source.numbers, written)
     at = {(n, line): s for n, found in written.items() for s in reversed(found)
           for line in (*s.head, s.tail)}
     at = {(n, line): s for n, found in written.items() for s in found for line in s.breaks} | at
@@ -138,12 +138,14 @@ def _front_end(g: SourceLoop, name: str, pragma: str | None) -> str:
     for p in g.parts:
         by_role.setdefault(p.role, []).append(p.loop)
     parts = ", ".join(
+        _headers(found) if role == "version" else
         f"{_ROLES[role]}{'s' * (len(found) > 1)} {_headers(found)}"
         for role, found in by_role.items()
     )
     if g.copies > 1:
         rest = "" if "remainder" in by_role or "version" in by_role else "; no loop for a remainder"
-        return f"{name} unrolled it by {g.copies} ({parts}{rest}){asked}"
+        loops = f", in {len(g.parts)} loops" if "version" in by_role else ""
+        return f"{name} unrolled it by {g.copies}{loops} ({parts}{rest}){asked}"
     if len(g.parts) > 1:
         return f"{name} made {len(g.parts)} loops of it ({parts})"
     return f"{name} marks it nounroll{asked}" if g.nounroll and name == "nvcc" else ""
@@ -167,14 +169,17 @@ def _assembler(
         if d is None or d.reason == "pass not available":
             return ""
         marked = d.code is UnrollCode.NOUNROLL and "pragma" in d.reason
-        why = f"because {front_end} marks it nounroll" if marked and g.copies > 1 else because(d)
+        why = because(d)
+        if marked and (front_end == "nvcc" or g.copies > 1):
+            why = f"because {front_end} marks it nounroll"
         alone = roles.count(p.role) == 1 and p.role in ("main", "remainder")
         what = f"the {_ROLES[p.role]}" if alone else p.loop.header.name
         fates.setdefault((_fate(d), why), []).append(what)
     if len(fates) == 1:
         (does, why), names = next(iter(fates.items()))
-        if why.endswith(MARKED) and g.copies == 1 == len(g.parts) and front_end == "nvcc":
+        if why.endswith("marks it nounroll") and g.copies == 1 == len(g.parts):
             return "ptxas keeps it so"
+        why = why if len(names) == 1 else why.replace("marks it", "marks them")
         them = "it" if len(names) == 1 else "both" if len(names) == 2 else "all of them"
         return f"ptxas {does.replace('#', them)} {why}"
     if len({does for does, _ in fates}) == 1:
@@ -239,6 +244,7 @@ _SENTENCES = {
     r'\.pragma "nounroll"': MARKED,
     r"(.*) in the body of an unknown trip count":
         r"the trip count is not known and the body has \1",
+    r"the bound is made in the body": "its bound changes in the body",
     r"(.*) in the body is a call": r"the body has \1, which is a call",
     r"(.*) in the body(.*)": r"the body has \1\2",
     r"unknown trip count and a stride(.*)": r"the trip count is not known and the stride is\1",

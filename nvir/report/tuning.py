@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from nvir.analysis.source_loops import source_loops
@@ -11,7 +13,9 @@ from nvir.ir.module import Module
 from nvir.report.names import spoken
 from nvir.report.places import SourceLines
 from nvir.report.table import Line, columns, short
+from nvir.sm.occupancy import blocks_text
 from nvir.tune.candidates import Choices, LoopSetting
+from nvir.tune.judge import Cycles
 from nvir.tune.search import Judged, KernelTuning, Tuning
 
 SCHEMA = "nvir.tune/1"
@@ -20,33 +24,42 @@ _RIGHT = (False, True, False, True, True, True, True, True, False)
 SETTINGS = 64  # columns of a candidate's settings
 
 
-def tuning_json(tuning: Tuning, module: Module) -> dict[str, Any]:
+Tried = Mapping[str, Judged]  # kernel -> what nvcc makes of the advice
+NONE: Tried = MappingProxyType({})
+
+
+def tuning_json(tuning: Tuning, module: Module, tried: Tried = NONE) -> dict[str, Any]:
     """The document of schema `nvir.tune/1`."""
     return {"schema": SCHEMA, "arch": tuning.arch, "judge": tuning.judge,
-            "loads_hit": tuning.level, "kernels": [_kernel_json(k, module) for k in tuning.kernels]}
+            "loads_hit": tuning.level,
+            "kernels": [_kernel_json(k, module, tried.get(k.name)) for k in tuning.kernels]}
 
 
-def _kernel_json(k: KernelTuning, module: Module) -> dict[str, Any]:
+def _kernel_json(k: KernelTuning, module: Module, tried: Judged | None) -> dict[str, Any]:
     return {
         "name": k.name, "chosen": k.chosen,
         "block": k.block, "block_assumed": k.block_assumed,
         "loops": [{"header": x.name, "trips": x.trips, "source": x.source} for x in k.loops],
         "advice": advice(module, k.name, k.winner.settings, k.block),
+        "tried": None if tried is None else _figures_json(tried),
         "candidates": [
-            {
-                "id": c.id, "settings": c.settings.to_json(), "registers": c.registers,
-                "spill_bytes": c.spill_bytes, "blocks_per_sm": c.blocks_per_sm,
-                "cycles": {"one_warp": round(c.cycles.one_warp, 1),
-                           "full": round(c.cycles.full, 1)},
-                "pareto": c.is_pareto,
-            }
-            for c in k.candidates
+            {"id": c.id, "settings": c.settings.to_json(), **_figures_json(c),
+             "pareto": c.is_pareto} for c in k.candidates
         ],
         "refused": [{"settings": s.to_json(), "reason": why} for s, why in k.refused],
     }
 
 
-def tuning_lines(tuning: Tuning, module: Module, every: bool = False) -> Iterator[Line]:
+def _figures_json(c: Judged) -> dict[str, Any]:
+    return {
+        "registers": c.registers, "spill_bytes": c.spill_bytes, "blocks_per_sm": c.blocks_per_sm,
+        "cycles": {"one_warp": round(c.cycles.one_warp, 1), "full": round(c.cycles.full, 1)},
+    }
+
+
+def tuning_lines(
+    tuning: Tuning, module: Module, every: bool = False, tried: Tried = NONE
+) -> Iterator[Line]:
     """The tables. Of many candidates only those that matter are listed, unless `every`."""
     by = "ptxas" if tuning.judge == "sass" else "the model of ptxas"
     yield f"{tuning.arch} · judged by {by} · loads hit {tuning.level}", "bold"
@@ -62,6 +75,13 @@ def tuning_lines(tuning: Tuning, module: Module, every: bool = False) -> Iterato
             yield f"  and {hidden} more that others beat (--all)", "dim"
         for text in advice(module, k.name, k.winner.settings, k.block):
             yield f"  write: {text}", "green"
+        if k.name in tried:
+            c, base = tried[k.name], k.candidates[0].cycles
+            gain = "" if c.cycles.full < base.full or c.cycles.one_warp < base.one_warp else \
+                ": no gain, take the PTX (-o)"
+            yield (f"  nvcc then makes of it: {c.registers} registers, {c.spill_bytes} bytes "
+                   f"spilled, {blocks_text(c.blocks_per_sm)}, cycles "
+                   f"{' alone, '.join(_times(c, base))} at full occupancy{gain}"), ""
         if not k.chosen:
             yield "  nothing is better than the kernel as it is", ""
 
@@ -86,10 +106,14 @@ def _row(c: Judged, k: KernelTuning) -> list[str]:
     return [
         "→" if c.id == k.chosen else "", str(c.id), short(str(c.settings), SETTINGS),
         str(c.registers), str(c.spill_bytes), str(c.blocks_per_sm),
-        f"{c.cycles.one_warp:.0f} {_ratio(c.cycles.one_warp, base.one_warp)}",
-        f"{c.cycles.full:.0f} {_ratio(c.cycles.full, base.full)}",
+        *_times(c, base),
         "Pareto" if c.is_pareto else "",
     ]
+
+
+def _times(c: Judged, base: Cycles) -> tuple[str, str]:
+    return (f"{c.cycles.one_warp:.0f} {_ratio(c.cycles.one_warp, base.one_warp)}",
+            f"{c.cycles.full:.0f} {_ratio(c.cycles.full, base.full)}")
 
 
 def _ratio(cycles: float, base: float) -> str:
@@ -110,6 +134,20 @@ def advice(module: Module, kernel: str, settings: Choices, block: int) -> list[s
         name, n = settings.launch
         out.append(f"__launch_bounds__({block}, {n}) on the kernel" if name == "minnctapersm"
                    else f"__maxnreg__({n}) on the kernel, or -maxrregcount={n}")
+    return out
+
+
+def pragmas(module: Module, kernel: str, settings: Choices) -> dict[tuple[str, int], str]:
+    """(file, line) of loops of the source and the pragma that the settings come to there."""
+    places = _places(module, kernel)
+    out = {}
+    for header, setting in settings.loops:
+        place, copies = places[header]
+        found = re.fullmatch(r"at (.+):(\d+)", place)
+        for text in _of_loop(setting, copies) if found is not None else ():
+            if found is not None and text.startswith(("#pragma", "no `")):
+                what = "unroll" if text.startswith("no") else text.removeprefix("#pragma ")
+                out[found[1], int(found[2])] = what
     return out
 
 

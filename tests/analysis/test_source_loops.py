@@ -219,7 +219,7 @@ def gone(text: str) -> list[tuple[int, int]]:
     f = module.functions[0]
     f.analyze_cfg()
     loops, places = natural_loops(f), SourceLines(f, module).numbers
-    told = [g.places for g in source_loops(loops, places)]
+    told = [g.places for g in source_loops(loops, places) for _ in g.parts]
     found = straight_loops(f, loops, told, places, {1: statements(SOURCE.splitlines())})
     return [(x.places[0][1], x.copies) for x in found]
 
@@ -241,6 +241,8 @@ def test_statements_of_a_source() -> None:
         ("for", 4, 5, 5, 4), ("for", 6, 6, 6, None), ("for", 7, 8, 10, 3), ("for", 8, 9, 9, 3),
         ("do-while", 11, 11, 11, None),
     ]
+    (stepped,) = statements(["for (int i = 1; i <= 11; i += 5) s += a[i];"])
+    assert stepped.trips == 3
     assert statements(["/* for (;;) */ int fort = 1; // while (1)", "for (", "do"]) == []
     empty, loop = statements(["while (!taken(p));", "do {", " while (x) y();", "} while (n);"])[:2]
     assert (empty.word, loop.word, loop.tail) == ("while", "do-while", 4)
@@ -257,6 +259,12 @@ def test_a_do_while_is_told_at_its_do_and_an_endless_loop_at_its_head(tmp_path: 
         (made,) = report(module, source_root=[tmp_path]).functions[0].source_loops
         assert made.text().startswith(told)
         assert made.to_json()["statement"] == told.split()[0]
+
+
+def test_a_loop_is_gone_around_loops_that_are_left() -> None:
+    """Of `y` from -1 to 1 three loops are left, which it holds no longer itself."""
+    text = "".join(body(label, 1, f"%r{k}", 1, 8) for label, k in (("A", 1), ("B", 3), ("C", 4)))
+    assert gone(text + ".loc 1 3 1\n") == [(7, 3)]
 
 
 def test_accesses_that_are_joined_and_what_a_line_inlines_twice() -> None:

@@ -23,11 +23,13 @@ from nvir.sm.profile import Profile
 
 if TYPE_CHECKING:
     from nvir.report.explain.factors import FactorRow
+    from nvir.report.real import RealFigures
 
 BLOCKS = (64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512)  # threads that are tried
 WORTH = 1.1  # times the resident warps that a change must give
 WARPS = 8  # on a sub-partition, for which cycles are compared
 MAIN = ("whole", "main")  # the parts of a loop of the source that iterations run in
+_ASKED = {"minnctapersm": "`__launch_bounds__({}, {})`", "maxnreg": "`__maxnreg__({1})`"}
 SQUEEZE = 0.8  # of the registers that a kernel is likely to do with
 
 
@@ -35,11 +37,13 @@ SQUEEZE = 0.8  # of the registers that a kernel is likely to do with
 class Advice:
     """One change.
 
-    kind       "registers" (a limit), "unroll", "block" (threads a block), "shared", "restrict"
+    kind       "registers" (a limit), "bounds" (a wider one), "unroll", "block" (threads a block),
+               "shared", "restrict"
     value      the limit in registers, the unroll factor, threads, bytes, or loads
     place      "file.cu:12" of the loop, None where it is the kernel's
     registers, blocks_per_sm   to expect with it; a limit is the most that there will be
     text       what to do and what it gives
+    parameters   of the kernel, from 1, that "restrict" is about
     """
 
     kind: str
@@ -48,23 +52,30 @@ class Advice:
     blocks_per_sm: int
     text: str
     place: str | None = None
+    parameters: tuple[int, ...] = ()
 
 
 def advice(
     facts: FunctionFacts, machine: Profile, registers: int, block: int, static: int, dynamic: int,
-    loops: Sequence[SourceLoopReport],
+    loops: Sequence[SourceLoopReport], real: RealFigures | None = None,
 ) -> tuple[Advice, ...]:
     """The advice for a kernel of so many registers, threads and bytes of shared memory a block."""
     now = occupancy(machine, registers, block, dynamic, static_smem=static)
+    found = [] if real is None else list(
+        relax(machine, real, facts.function, block, static + dynamic))
+    headers = {h for x in loops for h, role in x.roles.items() if role in MAIN and x.places}
+    for loop in facts.loops:
+        if loop.is_innermost and loop.header.name in headers:
+            place = next(x.place for x in loops if loop.header.name in x.roles)
+            found += restrict(facts.function, loop, place, registers, now.blocks_per_sm)
     if not now.blocks_per_sm or now.fraction >= 1:
-        return ()
+        return tuple(found)
 
     def then(regs: int = registers, threads: int = block, shared: int = static + dynamic
              ) -> Occupancy:
         return occupancy(machine, regs, threads, shared)
 
     bounded = not {"reqntid", "maxntid", "minnctapersm"}.isdisjoint(facts.function.directives)
-    found: list[Advice] = []
     if "registers" in now.limiters:
         found += _unroll(facts, machine, registers, loops, now, then)
     needs = {n.factor: n.at_most for n in now.one_more}
@@ -95,6 +106,25 @@ def advice(
     return tuple(found)
 
 
+def relax(
+    machine: Profile, real: RealFigures, function: Function, block: int, shared: int
+) -> Iterator[Advice]:
+    """To ask for fewer blocks on an SM, where what the kernel asks for makes it spill."""
+    asked = [text.format(block, *function.directives[name]) for name, text in _ASKED.items()
+             if name in function.directives]
+    now = occupancy(machine, real.registers, block, shared).blocks_per_sm
+    if not real.spills or not asked or now < 2:
+        return
+    limit = max(r for r in range(real.registers, 256)
+                if occupancy(machine, r, block, shared).blocks_per_sm >= now - 1)
+    yield Advice(
+        "bounds", now - 1, limit, now - 1,
+        f"`__launch_bounds__({block}, {now - 1})` instead of {' and '.join(asked)}: up to "
+        f"{limit} registers instead of {real.registers}, {blocks_text(now - 1)} instead of {now}, "
+        f"for {real.spills} bytes of spills",
+    )
+
+
 def by_factor(
     told: SourceLoopReport, header: str, rows: Iterable[FactorRow], chosen: FactorRow | None
 ) -> Iterator[Advice]:
@@ -119,28 +149,32 @@ def by_factor(
 def restrict(
     function: Function, loop: Loop, place: str, registers: int, blocks: int
 ) -> Iterator[Advice]:
-    """To promise that what a loop only reads is not what the kernel writes."""
+    """To promise that what the kernel only reads is not what the loop writes."""
     accesses = Analyses.of(function).alias.accesses
+    stored = any(i.form.writes and str(i.form.space or "global") == "global"
+                 for b in loop.blocks for i in b)
     written = {id(a.root) for i in function.instructions() if i.form.writes for a in accesses(i)}
     loads = [
         a.root for b in loop.blocks for i in b
         if i.form.space == "global" and i.form.reads and not (i.form.invariant or i.form.writes)
         and not i.form.pinned for a in accesses(i)
     ]
-    params = {id(p): f"parameter {k}" for k, p in enumerate(function.params, 1)}
+    params = {id(p): k for k, p in enumerate(function.params, 1)}
     found = [params[id(r)] for r in loads if id(r) in params and id(r) not in written]
-    if found and written:
-        names = ", ".join(dict.fromkeys(found))
+    if found and stored:
+        numbers = tuple(sorted(set(found)))
+        names = f"parameter{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
         yield Advice(
             "restrict", len(found), registers, blocks,
-            f"`const … *__restrict__` for {names}: {len(found)} loads of the loop become "
-            f"ld.global.nc, which no store holds up", place,
+            f"`const … *__restrict__` for {names}: stores no longer hold up "
+            f"{len(found)} load{'s' * (len(found) > 1)} of the loop at {place}", place, numbers,
         )
 
 
 def _gain(now: Occupancy, then: Occupancy) -> str:
-    return (f"{blocks_text(then.blocks_per_sm)} instead of {now.blocks_per_sm}, "
-            f"{then.warps_per_sm} warps instead of {now.warps_per_sm}")
+    same = then.blocks_per_sm == now.blocks_per_sm
+    return (f"{blocks_text(then.blocks_per_sm)}{'' if same else f' instead of {now.blocks_per_sm}'}"
+            f", {then.warps_per_sm} warps instead of {now.warps_per_sm}")
 
 
 def _unroll(

@@ -22,7 +22,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.passes.knobs import Knobs
-from nvir.report.explain.advice import Advice, advice, by_factor, restrict
+from nvir.report.explain.advice import Advice, advice, by_factor
 from nvir.report.explain.decisions import LARGEST, Decision, LoopDecisions
 from nvir.report.explain.factors import (
     FactorRow,
@@ -44,7 +44,7 @@ from nvir.report.model import (
     unroll_json,
 )
 from nvir.report.places import SourceLines
-from nvir.report.real import as_in_code, machine_bound, machine_loop, with_real_counts
+from nvir.report.real import RealFigures, as_in_code, machine_bound, machine_loop, with_real_counts
 from nvir.report.schedule.figures import pipeline_figures
 from nvir.report.source_loops import SourceLoopReport, of_function, written_loops
 from nvir.sm.body import MachineBody
@@ -251,10 +251,11 @@ def explain(
     found = list(by_factor(mine, header, rows, chosen))
     if function.kind == "entry":
         block, static = block_size(function, launch.block)[0], static_shared_memory(function)
+        real = None
+        if body is not None and body.registers is not None:
+            real = RealFigures(body.registers, body.spill_bytes, 0)
         found += [a for a in advice(facts, machine, registers, block, static, launch.dynamic_smem,
-                                    told) if a.place in (None, mine.place)]
-        found += restrict(function, loop, mine.place, registers,
-                          blocks_per_sm(function, registers, machine, launch) or 0)
+                                    told, real) if a.place in (None, mine.place)]
     return Explanation(
         str(function.name), function.kind, target, machine.name, knobs.policy, header,
         loop.header.line or None, source_place(loop, module), loop.depth, _structure(loop),

@@ -1,0 +1,212 @@
+"""Advice carried out before it is given, by the compilers that are installed.
+
+A limit on registers is put into the PTX as nvcc puts `__launch_bounds__` there, for ptxas; a pragma
+or a promise is put into the source, for nvcc, where the source and nvcc's options are at hand. What
+does not come to what it promises is not given; what does says what it came to.
+
+Cost    a call of ptxas for the limits of all kernels; one of nvcc and ptxas for each change
+        of the source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import attrs
+
+from nvir.analysis.source_loops import source_loops
+from nvir.ir.loops import natural_loops
+from nvir.ir.module import Module
+from nvir.report.explain.advice import Advice
+from nvir.report.model import ModuleReport
+from nvir.report.names import spoken
+from nvir.report.places import SourceLines
+from nvir.report.real import RealFigures, real_code
+from nvir.report.tuning import pragmas
+from nvir.sm.occupancy import blocks_text, occupancy
+from nvir.sm.profile import Profile
+from nvir.tune.search import Judged, KernelTuning, Launches, Tuning, tune
+
+SPILLS = 32  # bytes a thread beyond which spilling costs more than a block gives
+_LOOP = re.compile(r"\b(for|while|do)\b")
+_ASKED = re.compile(r"\s*#\s*pragma\s+(?:no)?unroll\b")
+Lines = list[str]
+Recompile = Callable[[Lines], Module | None]  # lines of the changed source -> what nvcc makes of it
+
+
+@attrs.frozen
+class Advised:
+    """A kernel, its threads and bytes of static shared memory a block, what ptxas makes of it, and
+    what is to be said of it."""
+
+    name: str
+    block: int
+    static: int
+    real: RealFigures
+    advice: Sequence[Advice]
+
+
+@attrs.frozen
+class Trials:
+    """The compilers: `module` is what the advice is about; `source` are the lines of the file
+    `name` that nvcc made it of, and `recompile` runs nvcc again, where that can be done."""
+
+    module: Module
+    arch: str
+    machine: Profile
+    dynamic: int = 0
+    name: str = ""
+    source: Sequence[str] = ()
+    recompile: Recompile | None = None
+
+    def report(self, made: ModuleReport) -> ModuleReport:
+        """A report whose advice was carried out."""
+        asked = [Advised(f.name, f.block_size or 1, f.static_smem, f.real, f.advice)
+                 for f in made.functions if f.real is not None and f.advice]
+        kept = self.kept(asked)
+        return attrs.evolve(made, functions=tuple(
+            attrs.evolve(f, advice=kept.get(f.name, f.advice)) for f in made.functions))
+
+    def kept(self, asked: Iterable[Advised]) -> dict[str, tuple[Advice, ...]]:
+        """The advice of each kernel that holds."""
+        asked = list(asked)
+        bounds = {k.name: (k.block, a.blocks_per_sm) for k in asked for a in k.advice
+                  if a.kind in ("registers", "bounds")}
+        limited: Mapping[str, RealFigures] = {}
+        if bounds and self.module.text is not None:
+            text = with_bounds(self.module.text, bounds)
+            limited = real_code(text.encode("utf-8", "surrogateescape"), self.arch).figures
+        return {
+            k.name: tuple(x for a in k.advice for x in self._tried(k, a, limited.get(k.name)))
+            for k in asked
+        }
+
+    def _tried(self, k: Advised, a: Advice, limited: RealFigures | None) -> Iterator[Advice]:
+        """The advice as it holds, or nothing."""
+        if a.kind == "bounds" and limited is not None:
+            fewer = (k.real.spills or 0) - (limited.spills or 0)
+            if fewer > 0:
+                yield attrs.evolve(a, registers=limited.registers, text=(
+                    f"{a.text}; ptxas then spills {limited.spills or 'nothing'}"
+                    f"{' bytes' if limited.spills else ''}"))
+            return
+        if a.kind == "registers" and limited is not None:
+            more = (limited.spills or 0) - (k.real.spills or 0)
+            if more <= SPILLS:
+                what = f"spills {more} bytes for it" if more > 0 else "spills nothing for it"
+                yield attrs.evolve(a, registers=limited.registers,
+                                   text=a.text.replace("it may spill", f"ptxas {what}"))
+            return
+        changed = self._changed(k, a)
+        made = self.recompile(changed) if changed is not None and self.recompile else None
+        if made is None or made.text is None:
+            yield a
+            return
+        if a.kind == "restrict":
+            found = [sum(i.form.invariant for i in m[k.name].instructions())
+                     for m in (self.module, made)]
+            if found[1] > found[0]:
+                yield attrs.evolve(
+                    a, text=f"{a.text} (nvcc then loads {found[1] - found[0]} by ld.global.nc)")
+            return
+        real = real_code(made.text.encode(), self.arch, only=k.name).figures.get(k.name)
+        if real is None:
+            return
+        blocks, now = (occupancy(self.machine, r.registers, k.block, self.dynamic,
+                                 static_smem=k.static).blocks_per_sm for r in (real, k.real))
+        if blocks > now or (a.value > 1 and (real.spills or 0) <= (k.real.spills or 0)):
+            yield attrs.evolve(
+                a, registers=real.registers, blocks_per_sm=blocks,
+                text=f"{a.text} (by nvcc and ptxas: {real.registers} registers, "
+                     f"{blocks_text(blocks)})")
+
+    def _changed(self, k: Advised, a: Advice) -> Lines | None:
+        """The source with the change; None where it cannot be put there."""
+        if not self.source:
+            return None
+        if a.kind == "restrict":
+            return with_restrict(self.source, k.name, a.parameters)
+        file, _, line = (a.place or "").split(",")[0].rpartition(":")
+        if a.kind != "unroll" or file != self.name:
+            return None
+        return with_pragma(self.source, int(line), f"unroll {a.value}")
+
+
+def with_bounds(ptx: str, bounds: Mapping[str, tuple[int, int]]) -> str:
+    """PTX whose kernels have `__launch_bounds__` (threads, blocks on an SM) as nvcc puts them."""
+    def bounded(m: re.Match[str]) -> str:
+        if m[2] not in bounds:
+            return m[0]
+        others = re.sub(r"\.(maxntid|minnctapersm|maxnreg)\s+[\d, ]+", "", m[3])
+        threads, blocks = bounds[m[2]]
+        return f"{m[1]}{others}\n.maxntid {threads}, 1, 1\n.minnctapersm {blocks}\n{{"
+
+    return re.sub(r"(\.entry\s+([\w$]+)\s*(?:\([^)]*\))?)([^{;]*)\{", bounded, ptx)
+
+
+def with_pragma(lines: Sequence[str], line: int, pragma: str) -> Lines | None:
+    """A source with a pragma before the loop statement on a line, in place of one that is there."""
+    out = list(lines)
+    if not 0 < line <= len(out) or not _LOOP.search(out[line - 1]):
+        return None
+    out[line - 1] = _LOOP.sub(rf'_Pragma("{pragma}") \1', out[line - 1], count=1)
+    if line > 1 and _ASKED.match(out[line - 2]):
+        out[line - 2] = ""
+    return out
+
+
+def with_restrict(lines: Sequence[str], kernel: str, parameters: Sequence[int]) -> Lines | None:
+    """A source whose kernel has `const … *__restrict__` for its parameters of these numbers."""
+    bare = re.sub(r"<.*>", "", spoken(kernel)).rsplit("::", 1)[-1]
+    text = "\n".join(lines)
+    found = re.search(rf"__global__[^;{{}}]*?\b{re.escape(bare)}\s*\(([^()]*)\)\s*\{{", text)
+    if found is None:
+        return None
+    given = found[1].split(",")
+    for k in parameters:
+        if k > len(given) or "*" not in given[k - 1]:
+            return None
+        of, _, name = given[k - 1].rpartition("*")
+        const = "" if re.search(r"\bconst\b", of) else "const "
+        given[k - 1] = f"{const}{of.lstrip()}*__restrict__ {name.replace('__restrict__', '')}"
+    return (text[: found.start(1)] + ",".join(given) + text[found.end(1):]).split("\n")
+
+
+def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Judged]:
+    """What nvcc makes of the pragmas that the winners come to, for each kernel that has such."""
+    out = {}
+    for k in found.kernels:
+        lines: Lines | None = list(trials.source)
+        for (file, line), pragma in pragmas(trials.module, k.name, k.winner.settings).items():
+            lines = with_pragma(lines, line, pragma) if lines and file == trials.name else None
+        if lines and lines != trials.source and trials.recompile is not None:
+            changed = trials.recompile(lines)
+            if changed is not None:
+                out[k.name] = _as_written(k, changed, trials, request)
+    return out
+
+
+def _as_written(
+    tuning: KernelTuning, changed: Module, trials: Trials, request: Launches
+) -> Judged:
+    """What a changed source comes to, each loop of it with as many iterations as before."""
+    loops = {x.name: x.trips for x in tuning.loops}
+    runs = {places: loops[header] * copies
+            for places, header, copies in _mains(trials.module, tuning.name) if header in loops}
+    trips = {header: max(1, round(runs[places] / copies))
+             for places, header, copies in _mains(changed, tuning.name) if places in runs}
+    only = attrs.evolve(request, trips=trips, loop=" ", launch_bounds=False, block=tuning.block)
+    made = tune(changed, trials.machine, trials.arch, only, kernels=[tuning.name])
+    return made.kernels[0].candidates[0]
+
+
+def _mains(module: Module, kernel: str) -> Iterator[tuple[object, str, int]]:
+    """(places, header, copies) of the main part of each loop of the source."""
+    f = module[kernel]
+    f.analyze_cfg()
+    lines = SourceLines(f, module)
+    for g in source_loops(natural_loops(f), lines.numbers):
+        if g.places:
+            names = [(lines.file(n), line) for n, line in g.places]
+            yield tuple(names), str(g.main.loop.header.name), g.copies

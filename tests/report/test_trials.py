@@ -1,0 +1,91 @@
+"""Advice carried out: in the text of PTX and of sources, and by the compilers that are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+from click.testing import CliRunner
+from corpus import EXAMPLES
+
+import nvir
+from nvir import toolchain
+from nvir.cli import main
+from nvir.report import report
+from nvir.report.explain import trials
+from nvir.report.explain.advice import Advice, relax
+from nvir.report.explain.trials import Advised, Trials, with_bounds, with_pragma, with_restrict
+from nvir.report.real import RealCode, RealFigures
+from nvir.sm import profile
+
+SM80 = profile("sm_80")
+PTX = ".visible .entry a(\n.param .u64 p\n)\n.minnctapersm 4\n{ ret; }\n.entry b()\n{ ret; }\n"
+LIMIT = Advice("registers", 64, 64, 4, "at most 64 registers; it may spill")
+
+
+def test_launch_bounds_go_where_nvcc_puts_them() -> None:
+    text = with_bounds(PTX, {"a": (128, 8)})
+    assert " ".join(text.split()) == (
+        ".visible .entry a( .param .u64 p ) .maxntid 128, 1, 1 .minnctapersm 8 { ret; } "
+        ".entry b() { ret; }")
+    assert with_bounds(PTX, {}) == PTX
+
+
+def test_a_pragma_takes_the_place_of_one_that_is_there() -> None:
+    source = ["#pragma unroll 4", "for (;;) while (x)", "  y();"]
+    assert with_pragma(source, 2, "unroll 1") == [
+        "", '_Pragma("unroll 1") for (;;) while (x)', "  y();"]
+    assert with_pragma(source, 3, "unroll 1") is with_pragma(source, 9, "unroll 1") is None
+
+
+def test_restrict_for_the_parameters_that_are_meant() -> None:
+    source = ["template <int N>", "__global__ void k(float *o, float *a, const float *b,",
+              " int n) {"]
+    made = with_restrict(source, "_ZN2ns1kILi4EEEvPfS1_PKfi", (2, 3))
+    assert made == [source[0], "__global__ void k(float *o,const float *__restrict__ a,"
+                    "const float *__restrict__ b,", " int n) {"]
+    assert with_restrict(source, "_Z1kPf", (4,)) is with_restrict(source, "_Z1xPf", (1,)) is None
+
+
+@pytest.mark.parametrize(("spills", "said"), [(0, "nothing"), (16, "16 bytes"), (400, None)])
+def test_a_limit_is_given_with_what_it_spills(
+    spills: int, said: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = RealCode("ptxas", {"saxpy": RealFigures(64, spills, 0)})
+    monkeypatch.setattr(trials, "real_code", lambda text, arch: made)
+    module = nvir.read_ptx(EXAMPLES / "saxpy.sm_80.ptx")
+    asked = Advised("saxpy", 256, 0, RealFigures(72, 0, 0), [LIMIT])
+    found = Trials(module, "sm_80", SM80).kept([asked])["saxpy"]
+    assert [a.text for a in found] == ([] if said is None else [
+        f"at most 64 registers; ptxas spills {said} for it"])
+
+
+def test_bounds_that_make_a_kernel_spill_are_widened() -> None:
+    module = nvir.read_ptx(EXAMPLES / "saxpy.sm_80.ptx")
+    f = module["saxpy"]
+    real = RealFigures(32, 600, 80)
+    assert not list(relax(SM80, real, f, 1024, 0))  # nothing asks for so few registers
+    f.directives["minnctapersm"] = (2,)
+    (a,) = relax(SM80, real, f, 1024, 0)
+    assert (a.value, a.registers) == (1, 64)
+    assert a.text.startswith("`__launch_bounds__(1024, 1)` instead of `__launch_bounds__(1024, 2)`")
+    assert not list(relax(SM80, attrs.evolve(real, spill_stores=0, spill_loads=0), f, 1024, 0))
+
+
+@pytest.mark.oracle
+def test_what_stores_hold_up_is_promised_and_tried(tmp_path: Path) -> None:
+    if not toolchain.available("nvcc", "ptxas", "nvdisasm"):
+        pytest.skip("nvcc is not there")
+    file = tmp_path / "k.cu"
+    file.write_text("""extern "C" __global__ void k(float *o, float *a, float *b, int n) {
+  for (int i = 0; i < n; ++i)
+    o[i * 256 + threadIdx.x] = a[i] * b[0];
+}
+""")
+    done = CliRunner().invoke(main, ["report", str(file), "--via", "nvcc"])
+    assert "`const … *__restrict__` for parameters 2 and 3: stores no longer hold up" in done.output
+    assert "by ld.global.nc)" in done.output.replace("\n    ", " ")
+    done = CliRunner().invoke(main, ["tune", str(file), "--backend", "nvcc", "--json"])
+    assert '"tried": ' in done.output, done.output
+    assert not report(nvir.read_ptx(EXAMPLES / "saxpy.sm_80.ptx")).functions[0].advice
