@@ -40,13 +40,17 @@ from nvir.report.tuning import advice, tuning_json
 from nvir.sm.body import MachineBody
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import PROFILES, Profile, profile_for
-from nvir.tune.search import PARTITIONS, Judged, Launches, tune
+from nvir.tune.search import MOST, PARTITIONS, Judged, Launches, tune
 
 SCHEMA = "nvir.explore/1"
 BLOCKS = tuple(range(32, 1025, 32))  # threads a block on the page's slider
 WARPS, ITERATIONS = 4, 4  # of a timeline
 EVENTS = 4000  # issues of a timeline
 DRAWN = 400  # blocks of a picture of control flow
+# of an exported page: loops, instructions of the kernels around them, and of what-ifs' candidates
+LOOPS, EXPLAINED, TRIED = 16, 12_000, 60_000
+LEFT_OUT = ("Left out of this page, which would take minutes to make: nvir explore works it out "
+            "here and now, an export with --kernel includes more.")
 
 
 @attrs.frozen
@@ -263,12 +267,15 @@ class Version:
 
     # ---------------------------------------------------------------------- what if
 
-    def what_if(self, name: str, header: str = "", real: bool = False) -> dict[str, Any]:
+    def what_if(
+        self, name: str, header: str = "", real: bool = False, most: int = MOST
+    ) -> dict[str, Any]:
         """The candidates of `nvir tune` for one loop (all, where none is named), each factor with
         each depth, and blocks/SM and cycles of each at every block size."""
         sass = real and self.real.assembler is not None
         f = self._function(name)[0]
-        request = Launches(self.options.block, self.options.dynamic_smem, loop=header, every=True)
+        request = Launches(self.options.block, self.options.dynamic_smem, loop=header, every=True,
+                           most=most)
         made = tune(self.module, self.machine, self.arch, request, kernels=[name],
                     judge="sass" if sass else "model")
         found = made.kernels[0]
@@ -279,6 +286,7 @@ class Version:
         return shown | {
             "loop": header, "by": "ptxas" if sass else "model", "sizes": list(BLOCKS),
             "fixed": "reqntid" in f.directives, "most": _most(f), "level": made.level,
+            "tried": found.tried,
         }
 
     def _at(self, c: Judged) -> list[list[float]]:
@@ -369,24 +377,47 @@ def _machine_code(body: MachineBody) -> dict[str, Any]:
     }
 
 
-def everything(version: Version, other: Version | None = None, kernels: Sequence[str] = (),
-               most: int = 16) -> Iterable[tuple[str, dict[str, Any]]]:
-    """(key, document) of all that a page without a server can show: the answers to its questions.
-    The explanations are those of the first `most` loops, inner ones first."""
+def everything(
+    version: Version, other: Version | None = None, kernels: Sequence[str] = ()
+) -> Iterable[tuple[str, dict[str, Any]]]:
+    """(key, document) of all that a page without a server can show: the answers to its questions,
+    as many as are made in seconds; explanations of `LOOPS` loops, inner ones first."""
     yield "summary", version.summary(real=True)
-    loops = []
+    loops: list[tuple[bool, int, int, str, str, str]] = []
+    asked: list[tuple[int, str, str]] = []
     for f in version.module.functions:
         name = str(f.name)
         if not f.blocks or (kernels and name not in kernels):
             continue
         made = version.kernel(name, real=True)
         yield f"kernel {name}", made
-        loops += [(not x["inner"], name, x["header"], f.kind) for x in made["loops"]]
+        size = sum(map(len, f.blocks))
+        loops += [(not x["inner"], len(loops) + k, size, name, x["header"], f.kind)
+                  for k, x in enumerate(made["loops"])]
         if not made["loops"] and f.kind == "entry":
-            yield f"what_if {name} ", version.what_if(name, real=True)
-    for _, name, header, kind in sorted(loops, key=lambda x: x[0])[:most]:
-        yield f"loop {name} {header}", version.loop(name, header, real=True)
+            asked.append((size, name, ""))
+    room = EXPLAINED
+    for _, _, size, name, header, kind in sorted(loops)[:LOOPS]:
+        key, room = f"loop {name} {header}", room - size
+        told = room >= 0 or room == EXPLAINED - size  # the first in any case
+        yield key, version.loop(name, header, real=True) if told else {"error": LEFT_OUT}
         if kind == "entry":
-            yield f"what_if {name} {header}", version.what_if(name, header, real=True)
+            asked.append((size, name, header))
+    yield from _what_ifs(version, sorted(asked))
     if other is not None:
         yield "diff", version.against(other)
+
+
+def _what_ifs(
+    version: Version, asked: Sequence[tuple[int, str, str]]
+) -> Iterable[tuple[str, dict[str, Any]]]:
+    """What-ifs of (instructions, kernel, loop), the smallest kernels first: each may use an equal
+    part of what those before it have left of `TRIED`."""
+    room = TRIED
+    for n, (size, name, header) in enumerate(asked):
+        part = min(MOST, room // (len(asked) - n))
+        made: dict[str, Any] = {"error": LEFT_OUT}
+        if 3 * size <= part:  # as it is, not unrolled, and one more
+            made = version.what_if(name, header, real=True, most=part)
+            room = max(0, room - made["tried"])
+        yield f"what_if {name} {header}", made

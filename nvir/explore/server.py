@@ -31,7 +31,7 @@ from nvir.explore.worker import Worker
 from nvir.ir.errors import NvirError
 
 LARGEST = 8 << 20  # bytes of a request
-KEPT = 16  # texts that the server remembers by their numbers
+KEPT = 16  # pages of which the server remembers the newest text
 QUICK, LONG = 20.0, 120.0  # seconds for an edit, and for what ptxas and the search take
 # what is asked for → its arguments from the request
 QUESTIONS: dict[str, tuple[str, ...]] = {
@@ -47,7 +47,7 @@ def application(
     """The server of one file. `other` is the text and the name of a version to compare with."""
     # Edits, predictions for loops, and ptxas have a process each, so that no one waits for another.
     quick, loops, long = workers = Worker(QUICK), Worker(LONG), Worker(LONG)
-    texts: OrderedDict[int, str] = OrderedDict({0: text})
+    newest: OrderedDict[str, tuple[int, str]] = OrderedDict()  # the text of each page, by number
     numbers = iter(range(1, 1 << 62))
 
     async def page(request: Request) -> Response:
@@ -65,26 +65,32 @@ def application(
             return JSONResponse({"error": "wrong token"}, 403)
         try:
             ask = await _body(request)
-            keys = QUESTIONS[ask["what"]]
-            if "text" in ask:
-                ask["version"] = next(numbers)
-                texts[ask["version"]] = str(ask["text"])
-                while len(texts) > KEPT:
-                    texts.popitem(last=False)
-                    texts[0] = text
+            keys, mine = QUESTIONS[ask["what"]], str(ask.get("page", ""))
             at = ask.get("version", 0)
-            args = [_typed(key, ask.get(key)) for key in keys]
-            job = {"what": ask["what"], "args": args, "text": texts[at], "name": name,
-                   "options": options}
+            if "text" in ask:
+                at = next(numbers)
+                newest[mine] = at, str(ask["text"]).encode("utf-8", "replace").decode()
+                newest.move_to_end(mine)
+                if len(newest) > KEPT:
+                    newest.popitem(last=False)
+            shown = dict([newest[mine]])[at] if at else text
+            job = {"what": ask["what"], "args": [_typed(key, ask.get(key)) for key in keys],
+                   "text": shown, "name": name, "options": options,
+                   "about": {"version": at, "other": other is not None}}
         except NvirError as e:
             return JSONResponse({"error": str(e)}, 413)
         except (KeyError, TypeError, ValueError):
             return JSONResponse({"error": "the request cannot be read"}, 400)
+
+        async def wanted() -> bool:
+            is_old = at and newest.get(mine, (at,))[0] != at
+            return not (is_old or await request.is_disconnected())
+
         if ask["what"] == "against":
             job["other"] = other or (text, name)
         worker = long if ask.get("real") or not keys else loops if "loop" in keys else quick
-        made = await worker.ask(job, lambda: at in (0, max(texts)))
-        return JSONResponse({"version": at, "other": other is not None} | made)
+        made = await worker.ask(job, wanted)
+        return Response(made, media_type="application/json")
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:

@@ -10,7 +10,8 @@ that is fastest with one warp alone, and of these the first. What is faster by l
 occupancy and by less than WORSE alone is no reason to change a kernel; without ptxas, what is
 faster by less than MODEL_ERROR.
 
-Cost    a copy, assembly and judgement of each candidate, of at most MOST instructions in all.
+Cost    a copy, assembly and judgement of each candidate, of at most `Launches.most` instructions in
+        all.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ class KernelTuning:
 
     refused   settings that a pass or ptxas did not take, with the reason
     block     threads a block; `block_assumed`: nobody said so
+    tried     instructions of all candidates
     """
 
     name: str
@@ -86,6 +88,7 @@ class KernelTuning:
     candidates: list[Judged] = attrs.Factory(list)
     refused: list[tuple[Choices, str]] = attrs.Factory(list)
     chosen: int = 0
+    tried: int = 0
 
     @property
     def winner(self) -> Judged:
@@ -106,7 +109,8 @@ class Tuning:
 class Launches:
     """What is known of the runs: threads a block, bytes of dynamic shared memory, trip counts by
     header (or KERNEL:HEADER), and where loads hit. `loop`: the only one that is changed; with
-    `every` at each factor together with each depth, and with launch bounds at each factor."""
+    `every` at each factor together with each depth, and with launch bounds at each factor. `most`:
+    instructions of all candidates."""
 
     block: int | None = None
     dynamic_smem: int = 0
@@ -115,6 +119,7 @@ class Launches:
     launch_bounds: bool = True
     loop: str = ""
     every: bool = False
+    most: int = MOST
 
 
 def tune(
@@ -131,7 +136,7 @@ def tune(
     copy = numbered(module)
     searches = [_Search(copy, _kernel(copy, n), profile, request) for n in names]
     for s in searches:
-        s.propose(MOST // len(searches))
+        s.propose(request.most // len(searches))
     _judge(copy, searches, arch, profile, judge)
     for s in searches:
         s.combine()
@@ -293,7 +298,9 @@ class _Search:
             self.found.refused.append((settings, why))
             return 0
         self.pending[settings] = made
-        return sum(map(len, made.blocks))
+        size = sum(map(len, made.blocks))
+        self.found.tried += size
+        return size
 
     # ------------------------------------------------------------------- figures
 

@@ -128,7 +128,7 @@ def test_what_to_write_to_have_the_loop_unrolled_and_its_cost(opened):
     opened.click("#tab-whatif")
     opened.page.wait_for_selector("#result .figures")
     opened.slide("unroll", "×4")
-    assert "#pragma unroll 4 at sgemm.cu:22" in opened.page.inner_text("#result")
+    assert "#pragma unroll 4 at sgemm.cu:21" in opened.page.inner_text("#result")
     found = next(c for c in version().what_if("sgemm", LOOP)["candidates"]
                  if list(c["settings"]["loops"].values()) == [
                      {"unroll": 4, "depth": 0, "free": False, "apart": False}]

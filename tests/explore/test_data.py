@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from nvir.cli import main
+from nvir.explore import data
 from nvir.explore.data import BLOCKS, Options, Version, everything
 from nvir.explore.export import embedded, page
 from tests.explore.pages import EXAMPLES, LOOP, NASTY, SGEMM, version
@@ -158,3 +159,20 @@ def test_the_exported_page_names_no_other_place():
     assert "default-src 'none'" in head
     assert not re.search(r"""(?:src|href)=["'](?!data:)""", head + body.split("</script>")[0])
     assert len(html) < 3_000_000
+
+
+def test_an_exported_page_holds_as_much_as_is_made_in_seconds(monkeypatch):
+    whole = dict(everything(version()))
+    assert not any("error" in made for made in whole.values())
+    monkeypatch.setattr(data, "EXPLAINED", 1)
+    monkeypatch.setattr(data, "TRIED", 1000)
+    made = dict(everything(version()))
+    assert made.keys() == whole.keys()
+    told = [key for key in whole if key.startswith("loop ")]
+    assert ["error" in made[key] for key in told] == [False] + [True] * (len(told) - 1)
+    asked = [x for key, x in made.items() if key.startswith("what_if ")]
+    assert 0 < sum(x["tried"] for x in asked) <= 1000 + 200  # the last goes beyond it
+    assert any("large enough" in r["reason"] for x in asked for r in x["refused"])
+    monkeypatch.setattr(data, "TRIED", 100)
+    made = dict(everything(version()))
+    assert all(x == {"error": data.LEFT_OUT} for key, x in made.items() if "what_if" in key)

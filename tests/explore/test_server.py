@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs pip install 'nvir[explore]'")
+pytest.importorskip("uvicorn", reason="needs pip install 'nvir[explore]'")
 pytest.importorskip("httpx", reason="asks the server")
 
-from starlette.testclient import TestClient
+import httpx
+import uvicorn
 
 from nvir.explore import server, worker
 from nvir.explore.data import Options
@@ -24,15 +29,37 @@ OWN = {"x-nvir-token": "secret"}
 
 @pytest.fixture(scope="module")
 def client():
+    """What asks a server that runs in a thread."""
     text = SGEMM.read_text()
     options = Options(model=True, folders=(SGEMM.parent,))
-    app = server.application(text, "sgemm.ptx", options, "secret", 8000)
-    with TestClient(app, base_url="http://127.0.0.1:8000") as c:
-        yield c
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        app = server.application(text, "sgemm.ptx", options, "secret", port)
+        running = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
+        thread = threading.Thread(target=running.run, args=([listener],), daemon=True)
+        thread.start()
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as c:
+            yield c
+        running.should_exit = True
+        thread.join(20)
 
 
 def ask(client, body, **headers):
     return client.post("/data", json=body, headers=OWN | headers)
+
+
+def job(kernel=None, real=False, *, model=True):
+    """A request to a process: the summary, or a kernel's lines."""
+    what, args = ("kernel", (kernel, real)) if kernel else ("summary", ())
+    return {"what": what, "args": args, "text": SGEMM.read_text(), "name": "k.ptx",
+            "options": Options(model=model)}
+
+
+def is_running(pid):
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
 
 
 def test_the_page_and_its_data_are_served(client):
@@ -53,6 +80,7 @@ def test_the_page_and_its_data_are_served(client):
     {"x-nvir-token": "Secret"}, {"x-nvir-token": ""}, {"x-nvir-token": "sécret".encode()},
     {"host": "evil.example"}, {"host": "127.0.0.1:8001"}, {"origin": "http://evil.example"},
     {"origin": "null"}, {"origin": "https://127.0.0.1:8000.evil.example"},
+    {"host": "127.0.0.1"}, {"host": "[::1]:8000"}, {"origin": ""},
 ])
 def test_who_lacks_the_token_or_comes_from_elsewhere_gets_nothing(client, headers):
     made = client.post("/data", json={"what": "summary"}, headers=OWN | headers)
@@ -68,10 +96,14 @@ def test_a_page_elsewhere_may_not_even_ask(client):
     })
     assert made.status_code == 403
     assert client.get("/", headers={"host": "evil.example"}).status_code == 403
+    upgrade = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-version": "13",
+               "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==", "origin": "http://evil.example"}
+    assert client.get("/data", headers=upgrade | OWN).status_code in (403, 405)
 
 
 def test_its_own_origin_is_welcome(client):
-    assert ask(client, {"what": "summary"}, origin="http://127.0.0.1:8000").status_code == 200
+    own = str(client.base_url).rstrip("/")
+    assert ask(client, {"what": "summary"}, origin=own).status_code == 200
 
 
 @pytest.mark.parametrize("body", [
@@ -99,6 +131,24 @@ def test_an_edit_is_a_version_of_its_own(client):
     assert {f["status"] for f in diff["functions"]} == {"added", "removed"}
 
 
+def test_each_page_edits_a_text_of_its_own(client):
+    text = SGEMM.read_text()
+    one = ask(client, {"what": "summary", "page": "a", "text": text}).json()
+    two = ask(client, {"what": "summary", "page": "b", "text": text}).json()
+    for page, made in (("a", one), ("b", two)):
+        about = {"kernel": "sgemm", "page": page, "version": made["version"]}
+        assert ask(client, {"what": "kernel"} | about).json()["rows"]
+    older = {"what": "summary", "page": "a", "version": two["version"]}
+    assert ask(client, older).status_code == 400
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\0", ".version 8.0 // \udcff", "(" * 100_000])
+def test_every_edit_has_an_answer(client, text):
+    made = client.post("/data", content=json.dumps({"what": "summary", "text": text}),
+                       headers=OWN).json()
+    assert made.get("diagnostics") or made.get("error"), made
+
+
 def test_an_interrupt_ends_it_without_a_word():
     command = [sys.executable, "-u", "-m", "nvir", "explore", str(SGEMM), "--no-open"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -111,22 +161,63 @@ def test_an_interrupt_ends_it_without_a_word():
     assert process.returncode == 0
 
 
+async def never():
+    return False
+
+
 def test_what_is_no_longer_wanted_is_not_worked_out():
     w = worker.Worker(60)
-    assert asyncio.run(w.ask({}, lambda: False)) == {"error": "the text was edited"}
+    assert "edited" in asyncio.run(w.ask({}, never))
     assert w._process is None
 
 
+def test_what_is_no_longer_wanted_is_ended_while_it_is_worked_out(monkeypatch):
+    monkeypatch.setattr(worker, "PATIENCE", 0.0)
+    turns = iter([True, False])
+
+    async def once():
+        return next(turns)
+
+    w = worker.Worker(60)
+    try:
+        assert "edited" in asyncio.run(w.ask(job("sgemm"), once))
+        assert w._process is None
+    finally:
+        w.stop()
+
+
+def test_the_tools_of_a_process_end_with_it(tmp_path, monkeypatch):
+    stamp = tmp_path / "pid"
+    tool = tmp_path / "nvidia" / "cu99" / "bin" / "ptxas"
+    tool.parent.mkdir(parents=True)
+    (tmp_path / "nvidia" / "__init__.py").touch()
+    tool.write_text(f"#!/bin/sh\necho $$ > {stamp}.new; mv {stamp}.new {stamp}; exec sleep 60\n")
+    tool.chmod(0o755)
+    monkeypatch.syspath_prepend(tmp_path)  # the process takes this path over
+
+    async def until():
+        return not stamp.is_file()
+
+    monkeypatch.setattr(worker, "PATIENCE", 0.0)
+    w = worker.Worker(60)
+    made = json.loads(asyncio.run(w.ask(job("sgemm", True, model=False), until)))
+    assert made == {"error": "the text was edited"}
+    pid = int(stamp.read_text())
+    for _ in range(50):
+        if not is_running(pid):
+            break
+        time.sleep(0.1)
+    assert not is_running(pid)
+
+
 def test_what_takes_too_long_is_ended_and_the_next_request_answered():
-    job = {"what": "summary", "args": (), "text": SGEMM.read_text(), "name": "k.ptx",
-           "options": Options(model=True)}
     w = worker.Worker(0.01)
     try:
         start = time.monotonic()
-        assert "not done within" in asyncio.run(w.ask(job))["error"]
+        assert "not done within" in asyncio.run(w.ask(job()))
         assert time.monotonic() - start < 5
         assert w._process is None
         w.limit = 60
-        assert asyncio.run(w.ask(job))["kernels"]
+        assert json.loads(asyncio.run(w.ask(job())))["kernels"]
     finally:
         w.stop()

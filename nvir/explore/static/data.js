@@ -12,6 +12,11 @@ const ANSWERS = EMBEDDED && unpacked(/** @type {HTMLScriptElement} */ (EMBEDDED)
 export const IS_EXPORTED = ANSWERS !== null;
 /** Which text the server is asked about; 0 is the file as it was opened. */
 let version = 0;
+/** Of several pages of one server each edits a text of its own. */
+const PAGE = String(Math.random());
+const PATIENCE = 150_000; // ms; the server's own limits are shorter
+/** The search that is under way: of what was chosen before, none is wanted. @type {AbortController | null} */
+let search = null;
 /** @type {Map<string, Promise<Answer>>} */
 let known = new Map();
 
@@ -65,7 +70,12 @@ export function ask(what, about = {}) {
   const key = JSON.stringify([what, about]);
   const found = known.get(key);
   if (found) return found;
-  const made = post({ what, version, ...about });
+  const stop = new AbortController();
+  if (what === "what_if" && about.real) {
+    search?.abort();
+    search = stop;
+  }
+  const made = post({ what, version, ...about }, stop);
   known.set(key, made);
   const mine = known;
   made.then((answer) => answer.error && mine.delete(key));
@@ -78,7 +88,7 @@ export function ask(what, about = {}) {
  */
 export async function edit(text) {
   const made = await post({ what: "summary", text });
-  if (made.version !== undefined && made.kernels?.length) {
+  if (made.version > version && made.kernels?.length) {
     version = made.version;
     known = new Map();
   }
@@ -86,19 +96,24 @@ export async function edit(text) {
 }
 
 /**
+ * An answer, or why there is none: it always comes.
  * @param {Answer} body
+ * @param {AbortController} [stop]
  * @returns {Promise<Answer>}
  */
-async function post(body) {
+async function post(body, stop = new AbortController()) {
+  const late = setTimeout(() => stop.abort(), PATIENCE);
   try {
     const made = await fetch("/data", {
-      method: "POST", body: JSON.stringify(body),
+      method: "POST", body: JSON.stringify({ ...body, page: PAGE }), signal: stop.signal,
       headers: { "content-type": "application/json", "x-nvir-token": TOKEN },
     });
     if (made.status === 403) return { error: "Open the address that nvir explore printed: it has the token." };
     return await made.json();
   } catch {
     return { error: "The server does not answer; nvir explore may have ended." };
+  } finally {
+    clearTimeout(late);
   }
 }
 

@@ -131,13 +131,17 @@ function chooseLoop(header) {
 
 const chosenKernel = () => now.kernel?.report;
 
-/** Ask for the kernel that is chosen and show it. @param {boolean} scroll */
+/** Ask for the kernel that is chosen and show it; why that cannot be done.
+ * @param {boolean} scroll @returns {Promise<string | undefined>} */
 async function showKernel(scroll) {
   const mine = ++turn;
   const name = state.get("kernel") ?? "";
   const got = await ask("kernel", { kernel: name, real: now.summary.by === "ptxas" });
-  if (mine !== turn) return;
-  if (got.error) return say(got.error);
+  if (mine !== turn) return undefined;
+  if (got.error) {
+    say(got.error, true);
+    return got.error;
+  }
   now.kernel = got;
   const loops = /** @type {HTMLSelectElement} */ ($("loop"));
   loops.replaceChildren(...got.loops.map((/** @type {Answer} */ x) => h("option", { value: x.header }, " ".repeat(2 * (x.depth - 1)) + x.header)));
@@ -161,13 +165,15 @@ async function showKernel(scroll) {
   if (!scroll) panes.machine.link(panes.machine.linked, true);
   showPanel();
   keepState();
+  return undefined;
 }
 
 // ---------------------------------------------------------------- showing
 
-/** @param {string} text */
-function say(text) {
+/** @param {string} text @param {boolean} [bad] */
+function say(text, bad = false) {
   $("status").textContent = text;
+  $("status").classList.toggle("bad", bad);
 }
 
 /** @param {Answer} made the summary of a file */
@@ -372,9 +378,7 @@ function showPane(name) {
 // ---------------------------------------------------------------- edits
 
 let timer = 0;
-let busy = false;
-/** @type {string | null} */
-let waiting = null;
+let edits = 0; // of several that are under way only the answer to the last is shown
 
 /** @param {string} text */
 function typed(text) {
@@ -382,38 +386,37 @@ function typed(text) {
   timer = setTimeout(() => analyse(text), 200);
 }
 
-/** Have a text analysed; of several that come meanwhile only the last. @param {string} text */
+/** Have a text analysed. @param {string} text */
 async function analyse(text) {
-  if (busy) {
-    waiting = text;
-    return;
-  }
-  busy = true;
-  say("analysing …");
+  const mine = ++edits;
   const start = performance.now();
-  const made = await edit(text);
-  busy = false;
-  if (waiting !== null) {
-    const next = waiting;
-    waiting = null;
-    analyse(next);
-    return;
+  say("analysing …");
+  try {
+    const made = await edit(text);
+    if (mine !== edits) return;
+    const why = made.error ?? (await showEdited(made));
+    if (mine !== edits) return;
+    if (why) return say(why, true);
+    say(`analysed in ${Math.round(performance.now() - start)} ms`);
+    background();
+  } catch (e) {
+    say(`The page cannot show it: ${e}`, true);
+    throw e;
   }
-  if (made.error) return say(made.error);
+}
+
+/** Show the summary of an edited text; why that cannot be done. @param {Answer} made */
+async function showEdited(made) {
   panes[editedPane()].setProblems(made.diagnostics);
-  if (!made.kernels.length) {
-    now.summary.diagnostics = made.diagnostics;
-    now.stale = true;
-    document.body.classList.add("stale");
-    say("The text cannot be read; the figures are those of the last one that could.");
-    showPanel();
-    return;
+  document.body.classList.toggle("stale", !made.kernels.length);
+  if (made.kernels.length) {
+    showSummary(made);
+    return showKernel(false);
   }
-  document.body.classList.remove("stale");
-  showSummary(made);
-  await showKernel(false);
-  say(`analysed in ${Math.round(performance.now() - start)} ms`);
-  background();
+  now.summary.diagnostics = made.diagnostics;
+  now.stale = true;
+  showPanel();
+  return "The text cannot be read; the figures are those of the last one that could.";
 }
 
 /** Ask ptxas, and show what it says when it has said it. */
@@ -421,10 +424,12 @@ async function background() {
   if (IS_EXPORTED || now.summary.by === "ptxas") return;
   const mine = turn;
   const made = await ask("summary", { real: true });
-  if (mine !== turn || made.error || !made.kernels.length) return;
+  if (mine !== turn) return;
+  if (made.error) return say(`ptxas: ${made.error}; the figures are predicted`, true);
+  if (!made.kernels.length) return;
   now.summary.missing = made.missing;
   if (made.by !== "ptxas") {
-    if (made.note) say(made.note);
+    if (made.note) say(made.note, true);
     return;
   }
   now.summary.by = made.by;
