@@ -203,6 +203,7 @@ class Version:
             "places": [list(p) for p in places],
             "live": _lifetimes(f, listing),
             "loops": [_band(x, f) for x in facts.loops],
+            "blocks": _blocks(f),
             "cfg": control_flow(listing) if 1 < len(f.blocks) <= DRAWN else None,
             "machine": _machine_code(body) if body is not None else None,
         }
@@ -343,6 +344,13 @@ def _lifetimes(f: Function, listing: LineListing) -> list[list[Any]]:
     return [row for row in known.values() if len(row) > 5]
 
 
+def _blocks(f: Function) -> dict[str, int]:
+    """The first line of each block that has one."""
+    found = {str(b.name): next((n for n in (b.line, *(i.line for i in b)) if n > 0), 0)
+             for b in f.blocks}
+    return {name: n for name, n in found.items() if n}
+
+
 def _band(loop: Loop, f: Function) -> dict[str, Any]:
     """Where a loop stands: stretches of lines from its labels to its last instructions."""
     stretches: list[list[int]] = []
@@ -405,7 +413,7 @@ def everything(
             asked.append((size, name, header))
     yield from _what_ifs(version, sorted(asked))
     if other is not None:
-        yield "diff", version.against(other)
+        yield "against", version.against(other)
 
 
 def _what_ifs(

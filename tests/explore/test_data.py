@@ -60,7 +60,7 @@ def test_what_changed_is_what_nvir_diff_says(tmp_path):
     made = CliRunner().invoke(main, ["diff", str(SGEMM), str(new), "--json"])
     assert plain(mine["functions"]) == json.loads(made.stdout)["functions"]
     assert mine["ptx"] == SGEMM.read_text()
-    assert dict(everything(version(new), version()))["diff"]["functions"] == mine["functions"]
+    assert dict(everything(version(new), version()))["against"]["functions"] == mine["functions"]
 
 
 @pytest.mark.oracle

@@ -25,7 +25,7 @@ export function pressure(kernel, go) {
   const plot = new uPlot({
     width: 600, height: 170, cursor: { y: false }, legend: { live: true },
     scales: { x: { time: false } },
-    axes: [{ ...axis, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map((x) => line[Math.round(x)] ?? "") }, { ...axis, size: 36 }],
+    axes: [{ ...axis, size: 24, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map((x) => line[Math.round(x)] ?? "") }, { ...axis, size: 36 }],
     series: [
       { label: "line", value: (/** @type {any} */ _, /** @type {number} */ x) => line[x] ?? "–" },
       { label: real ? "in ptxas's code" : "as ptxas is taken to order it", stroke: colour("--accent"), fill: colour("--wash"), width: 1.5, spanGaps: true, paths: uPlot.paths.stepped({ align: 1 }) },
@@ -64,7 +64,10 @@ export function timeline(run, show) {
     g.font = "11px system-ui";
     g.fillStyle = colour("--dim");
     const step = 10 ** Math.floor(Math.log10(last)) / (last / 10 ** Math.floor(Math.log10(last)) < 3 ? 5 : 1);
-    for (let c = 0; c <= last; c += Math.max(1, step)) g.fillText(String(Math.round(c)), x(c), 11);
+    for (let c = 0; c <= last; c += Math.max(1, step)) {
+      const text = String(Math.round(c));
+      if (x(c) + g.measureText(text).width <= width) g.fillText(text, x(c), 11);
+    }
     for (let w = 0; w < run.warps; w++) g.fillText(`warp ${w}`, 4, top + w * row + 16);
     for (const [warp, , iteration, start, end] of run.events) {
       const y = top + warp * row;
@@ -92,7 +95,7 @@ export function timeline(run, show) {
       const what = !e ? "has not begun" : e[3] === cycle ? `issues ${run.slots[e[1]][0]}` : next
         ? `waits ${next[3] - cycle} cycles to issue ${run.slots[next[1]][0]}` : "is done";
       const at = e && e[3] === cycle ? run.slots[e[1]][1] : next ? run.slots[next[1]][1] : 0;
-      rows.push(h("li", {}, h("b", {}, `warp ${w}`), ` ${what} `, e ? h("span", { class: "dim" }, `iteration ${e[2]}`) : null,
+      rows.push(h("li", {}, h("b", {}, `warp ${w}`), ` ${what} `, e ? h("span", { class: "dim" }, `iteration ${e[2] + 1} `) : null,
         at ? h("button", { type: "button", class: "link", onclick: () => show(at) }, `line ${at}`) : null));
     }
     said.replaceChildren(...rows);
@@ -111,7 +114,13 @@ export function timeline(run, show) {
     canvas.onpointermove = to;
     canvas.onpointerup = () => (canvas.onpointermove = null);
   });
-  const box = h("div", { class: "timeline" }, canvas, slider, said);
+  const colours = h("p", { class: "dim" }, "A row for each warp, a box for each issue, a thin line until its result is there; iteration");
+  for (let k = 0; k < Math.min(4, 1 + Math.max(...run.events.map((/** @type {any} */ e) => e[2]))); k++) {
+    const swatch = h("i", { class: "swatch" });
+    swatch.style.background = `var(--iteration${k})`;
+    colours.append(swatch, String(k + 1));
+  }
+  const box = h("div", { class: "timeline" }, canvas, slider, colours, said);
   new ResizeObserver(draw).observe(box);
   requestAnimationFrame(() => (state.has("cycle") ? move() : draw()));
   return box;

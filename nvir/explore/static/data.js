@@ -126,7 +126,7 @@ function embedded(all, what, { kernel, loop }) {
   const parts = [what, kernel, what === "what_if" ? loop ?? "" : loop];
   const key = parts.filter((x) => x !== undefined).join(" ");
   return all[key] ?? {
-    error: "Not in this exported page; nvir explore shows it, or an export with --kernel.",
+    error: what === "against" ? "Nothing to compare with: an export with --against OLDER_FILE shows what changed." : "Not in this exported page; nvir explore shows it, or an export with --kernel.",
   };
 }
 

@@ -3,7 +3,7 @@
 import { $, IS_EXPORTED, ask, edit, h, keepState, setState, state } from "./data.js";
 import { Pane } from "./code.js";
 import {
-  diffPanel, flowPanel, liveAt, loopPanel, loopsPanel, origin, problemsPanel, registersPanel,
+  blocks, diffPanel, flowPanel, liveAt, loopPanel, loopsPanel, origin, problemsPanel, registersPanel,
   schedulePanel, whatIfPanel,
 } from "./panels.js";
 
@@ -98,12 +98,17 @@ function follow(n) {
   if (inside && inside.name !== state.get("kernel")) chooseKernel(inside.name, false);
 }
 
-/** @param {number} n @param {string} [name] "edited" is the pane that can be edited */
-function go(n, name = "ptx") {
-  const pane = name === "edited" ? editedPane() : "ptx";
+/** @param {number} n @param {string} [name] "edited" is the pane that can be edited
+ * @param {string} [file] of the pane "source" */
+function go(n, name = "ptx", file = "") {
+  const pane = name === "edited" ? editedPane() : name === "source" ? name : "ptx";
+  if (file && file !== sourceFile()?.name) {
+    if (!now.summary.sources?.some((/** @type {Answer} */ s) => s.name === file)) return say(`${file} is not beside the PTX; --source-root says where it is`, true);
+    chooseSource(file);
+  }
   panes[pane].go(n);
   select(pane, n);
-  if (innerWidth < 700 && name === "edited") showPane(pane);
+  if (innerWidth < 1180 && name !== "ptx") showPane(pane);
 }
 
 // ---------------------------------------------------------------- choosing
@@ -185,7 +190,7 @@ function showSummary(made) {
   $("arch").textContent = made.arch;
   const ptx = made.language === "ptx" ? made.text : made.ptx;
   panes.ptx.show(ptx);
-  panes.ptx.title.textContent = made.language === "ptx" ? "PTX" : "PTX (made by nvir)";
+  panes.ptx.title.replaceChildren(made.language === "ptx" ? "PTX" : "PTX (made by nvir)", h("span", { class: "dim hint" }, " registers live at each line · loops purple"));
   const file = sourceFile();
   if (file) panes.source.show(file.text);
   panes.source.title.replaceChildren(...sourceTitle(file));
@@ -199,16 +204,20 @@ function showSummary(made) {
   }
 }
 
+/** @param {string} name */
+function chooseSource(name) {
+  setState("source", name);
+  panes.source.show(sourceFile().text);
+  panes.source.title.replaceChildren(...sourceTitle(sourceFile()));
+  margins();
+  connect("ptx", line(), true);
+}
+
 /** @param {Answer | undefined} file */
 function sourceTitle(file) {
   const all = now.summary.sources ?? [];
   if (all.length < 2) return [file?.name ?? "Source"];
-  return [h("select", { "aria-label": "Source file", onchange: (/** @type {any} */ e) => {
-    setState("source", e.target.value);
-    panes.source.show(sourceFile().text);
-    margins();
-    connect("ptx", line(), true);
-  } }, ...all.map((/** @type {Answer} */ s) => h("option", { selected: s === file }, s.name)))];
+  return [h("select", { "aria-label": "Source file", onchange: (/** @type {any} */ e) => chooseSource(e.target.value) }, ...all.map((/** @type {Answer} */ s) => h("option", { selected: s === file }, s.name)))];
 }
 
 function figures() {
@@ -221,7 +230,7 @@ function figures() {
   if (f.kind === "entry") chip(real ? real.registers : f.registers.predicted, "registers", origin(f.registers.source));
   if (real && real.spill_stores !== null) chip(real.spill_stores + real.spill_loads, "bytes spilled");
   if (f.occupancy) {
-    chip(f.occupancy.blocks_per_sm, "blocks/SM");
+    chip(f.occupancy.blocks_per_sm, blocks(f.occupancy.blocks_per_sm));
     chip(`${Math.round(100 * f.occupancy.fraction)} %`, `occupancy${f.occupancy.limiter ? `, limited by ${f.occupancy.limiter}` : ""}`);
   }
   chip(f.instructions, "instructions");
@@ -332,7 +341,7 @@ async function showPanel() {
   if (tab === "diff") {
     put(wait);
     const made = await ask("against");
-    return put(diffPanel(made, now.original !== null, () => {
+    return put(diffPanel({ ...made, isOther: made.other || IS_EXPORTED, isEdited: made.ptx !== panes.ptx.text }, now.original !== null, () => {
       now.original = now.original === null ? made.ptx : null;
       panes.ptx.compare(now.original);
       showPanel();
@@ -343,9 +352,9 @@ async function showPanel() {
     if (f.kind !== "entry") return put(h("p", { class: "dim" }, "Only kernels are launched."));
     const isReal = now.summary.by === "ptxas";
     if (!IS_EXPORTED && isReal) {
-      ask("what_if", { ...about, real: false }).then((quick) => current() && !$("view").querySelector(".by.real") && put(whatIfPanel(quick, about.loop, () => {})));
+      ask("what_if", { ...about, real: false }).then((quick) => current() && !$("view").querySelector(".by.real") && put(whatIfPanel(quick, about.loop, act, () => {})));
     }
-    return put(whatIfPanel(await ask("what_if", { ...about, real: isReal }), about.loop));
+    return put(whatIfPanel(await ask("what_if", { ...about, real: isReal }), about.loop, act));
   }
   const table = tab === "loops" ? [loopsPanel(f, act)] : [];
   if (!about.loop) return put(...table, ...(tab === "loops" ? [] : [h("p", { class: "dim" }, "This kernel has no loop.")]));
@@ -354,17 +363,14 @@ async function showPanel() {
   put(...table, tab === "loops" ? loopPanel(made, act) : schedulePanel(made, act));
 }
 
-/** The line of a block's label in the PTX. @param {string} label */
-function lineOf(label) {
-  const place = now.summary.kernels.find((/** @type {Answer} */ k) => k.name === state.get("kernel"));
-  const at = panes.ptx.text.split("\n").findIndex((/** @type {string} */ t, /** @type {number} */ n) => n + 1 >= place.first - 40 && n < place.last && t.trim().startsWith(`${label}:`));
-  return at < 0 ? now.kernel?.loops.find((/** @type {Answer} */ x) => x.header === label)?.lines[0]?.[0] ?? 0 : at + 1;
-}
+/** The first line of a block in the PTX. @param {string} label */
+const lineOf = (label) => now.kernel?.blocks[label] ?? 0;
 
 /** @param {string} tab */
 function chooseTab(tab) {
   setState("tab", tab);
   showPanel();
+  if (innerWidth < 700) $("panel").scrollIntoView();
 }
 
 /** @param {string} name */

@@ -4,7 +4,7 @@ import { h, state, setState } from "./data.js";
 import { pressure, timeline } from "./charts.js";
 
 /** @typedef {import("./data.js").Answer} Answer */
-/** @typedef {{go: (line: number, pane?: string) => void, loop: (header: string) => void}} Actions */
+/** @typedef {{go: (line: number, pane?: string, file?: string) => void, loop: (header: string) => void}} Actions */
 
 const NONE = "–";
 
@@ -21,6 +21,9 @@ const link = (text, onclick) => h("button", { type: "button", class: "link", onc
 
 /** @param {string} by */
 export const origin = (by) => by === "ptxas" ? h("span", { class: "by real" }, "ptxas") : h("span", { class: "by" }, "predicted");
+
+/** Blocks that an SM holds. @param {any} n */
+export const blocks = (n) => (n === 1 ? "block/SM" : "blocks/SM");
 
 /** A sentence whose code in backquotes is set as code. @param {string} text */
 function prose(text) {
@@ -127,8 +130,17 @@ const UNROLLS = /** @type {Record<string, string>} */ ({ "as is": "as it is", fr
 const rank = (/** @type {string} */ u) => ({ "as is": -2, free: -1, 0: 1e9 })[u] ?? Number(u);
 
 
-/** @param {Answer} made @param {string} header @param {() => void} [waiting] */
-export function whatIfPanel(made, header, waiting) {
+/** What to write, with its place as a link. @param {string[]} texts @param {Actions} act */
+function written(texts, act) {
+  return texts.map((text, k) => {
+    const [what, file, line] = text.match(/^(.*) at (.+):(\d+)$/)?.slice(1) ?? [text];
+    return h("span", {}, k ? "; " : "", h("code", { class: "write" }, what),
+      line ? h("span", {}, " at ", link(`${file}:${line}`, () => act.go(Number(line), "source", file))) : null);
+  });
+}
+
+/** @param {Answer} made @param {string} header @param {Actions} act @param {() => void} [waiting] */
+export function whatIfPanel(made, header, act, waiting) {
   if (made.error) return h("p", { class: "dim" }, made.error);
   const all = made.candidates.map((/** @type {Answer} */ c) => ({ c, s: settingOf(c, header) }))
     .filter((/** @type {any} */ x) => !x.s.others);
@@ -160,7 +172,7 @@ export function whatIfPanel(made, header, waiting) {
       get value() { return values[Number(input.value)]; },
       row: h("label", {}, h("span", {}, text), input, out) };
   }
-  const launch = (/** @type {string} */ b) => b === "none" ? "none" : b.startsWith("maxnreg") ? `at most ${b.slice(8)} registers` : `at least ${b.slice(13)} blocks/SM`;
+  const launch = (/** @type {string} */ b) => b === "none" ? "none" : b.startsWith("maxnreg") ? `at most ${b.slice(8)} registers` : `at least ${b.slice(13)} ${blocks(Number(b.slice(13)))}`;
   const s = {
     block: slider("block", "Threads a block", made.fixed ? [made.block] : sizes, (v) => String(v), made.block),
     unroll: slider("unroll", "Unroll factor", unrolls, (v) => UNROLLS[v] ?? `×${v}`, "as is"),
@@ -193,27 +205,47 @@ export function whatIfPanel(made, header, waiting) {
     const item = (/** @type {string} */ name, /** @type {number} */ a, /** @type {number} */ b, more = false) => h("li", {}, h("b", {}, number(a)), " ", delta(a, b, more), h("span", {}, name));
     return [
       h("ul", { class: "figures" }, item("registers", c.registers, base.registers), item("bytes spilled", c.spill_bytes, base.spill_bytes),
-        item("blocks/SM", now[0], then[0], true), item("warps/SM", now[1], then[1], true),
+        item(blocks(now[0]), now[0], then[0], true), item("warps/SM", now[1], then[1], true),
         item("cycles of a warp alone", c.cycles.one_warp, base.cycles.one_warp), item("cycles at full occupancy", now[2], then[2])),
-      h("p", {}, origin(made.by), c.write.length ? " write: " : c === base ? " the kernel as it is" : " change the PTX: ", ...c.write.map((/** @type {string} */ w, /** @type {number} */ k) => h("span", {}, k ? "; " : "", h("code", { class: "write" }, w)))),
+      h("p", {}, origin(made.by), c.write.length ? " write: " : c === base ? " the kernel as it is" : " change the PTX: ", ...written(c.write, act)),
     ];
   }
 
   /** @param {Answer} c @param {any} x @param {boolean} chosen */
   function rowOf(c, x, chosen) {
     const at = figuresAt(c);
-    const name = [x.apart ? "operands apart" : "", x.unroll === "as is" ? "" : `unroll ${UNROLLS[x.unroll] ?? x.unroll}`, x.depth === "0" ? "" : `pipeline ${x.depth}`, x.bounds === "none" ? "" : launch(x.bounds)].filter(Boolean).join(", ") || "as it is";
-    const take = () => { for (const k of /** @type {("unroll" | "depth" | "bounds" | "apart")[]} */ (["unroll", "depth", "bounds", "apart"])) s[k].set(x[k]); update(); };
+    const name = named(x), take = () => takes(x);
     const cells = [c.registers, c.spill_bytes, at[0], c.cycles.one_warp, at[2]].map((n) => h("td", { class: "n" }, number(n)));
-    return h("tr", { class: chosen ? "chosen" : "", "aria-current": chosen ? "true" : null, "data-id": c.id }, h("td", {}, link(name, take), c.id === made.chosen && c.id ? h("span", { class: "tag" }, "fastest") : null, c.pareto ? h("span", { class: "dim" }, " Pareto") : null), ...cells);
+    return h("tr", { class: chosen ? "chosen" : "", "aria-current": chosen ? "true" : null, "data-id": c.id }, h("td", {}, link(name, take), c.id === made.chosen && c.id ? h("span", { class: "tag" }, "fastest") : null, c.pareto ? h("span", { class: "dim", title: "none is better in one of the two times without being worse in the other" }, " ◆") : null), ...cells);
+  }
+
+  /** @param {any} x */
+  function named(x) {
+    return [x.apart ? "operands apart" : "", x.unroll === "as is" ? "" : `unroll ${UNROLLS[x.unroll] ?? x.unroll}`, x.depth === "0" ? "" : `pipeline ${x.depth}`, x.bounds === "none" ? "" : launch(x.bounds)].filter(Boolean).join(", ") || "as it is";
+  }
+
+  /** @param {any} x */
+  function takes(x) {
+    for (const k of /** @type {("unroll" | "depth" | "bounds" | "apart")[]} */ (["unroll", "depth", "bounds", "apart"])) s[k].set(x[k]);
+    update();
+  }
+
+  /** What `nvir tune` would take of these, and what to write for it. */
+  function best() {
+    const won = all.find((/** @type {any} */ x) => x.c.id === made.chosen && x.c.id);
+    if (!won) return h("p", { class: "advice" }, "None of these is worth a change: nvir tune would leave the kernel as it is.");
+    const percent = (/** @type {string} */ k) => { const d = Math.round(100 * (won.c.cycles[k] / base.cycles[k] - 1)); return `${d < 0 ? "−" : "+"}${Math.abs(d)} %`; };
+    return h("p", { class: "advice" }, "Fastest: ", link(named(won.s), () => takes(won.s)), ` (${percent("full")} cycles at full occupancy, ${percent("one_warp")} with one warp)`,
+      won.c.write.length ? ": write " : "", ...written(won.c.write, act));
   }
   const head = h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "setting"), ...["registers", "spilled", "blocks/SM", "one warp", "full"].map((x) => h("th", { scope: "col", class: "n" }, x))));
   update();
   const trips = made.loops.filter((/** @type {Answer} */ x) => !header || x.header === header).map((/** @type {Answer} */ x) => `${x.header} runs ${x.trips} iterations (${x.source})`).join("; ");
   return h("div", { class: "whatif" },
     h("p", { class: "dim" }, made.by === "ptxas" ? "Registers, spills and code by ptxas; cycles simulated over that code, loads from " : "Predicted by nvir's model of ptxas, loads from ", made.level.toUpperCase(), trips ? `; ${trips}` : "", made.block_assumed ? `; ${made.block} threads a block are assumed` : "", ".", waiting ? " ptxas is asked …" : ""),
-    h("div", { class: "sliders" }, ...Object.values(s).filter((x) => x.values.length > 1 || x.key !== "apart").map((x) => x.row)), result,
-    h("div", { class: "wide" }, h("table", { id: "candidates" }, head, rows)));
+    h("div", { class: "sliders" }, ...Object.values(s).filter((x) => x.values.length > 1 || x.key !== "apart").map((x) => x.row)), result, best(),
+    h("div", { class: "wide" }, h("table", { id: "candidates" }, head, rows)),
+    h("p", { class: "dim" }, "◆: none is better in one of the two times (cycles of the whole kernel: one warp alone, and at full occupancy) without being worse in the other."));
 }
 
 
@@ -254,6 +286,7 @@ export function flowPanel(kernel, act, lineOf) {
 /** @param {Answer} made @param {boolean} shown @param {() => void} toggle */
 export function diffPanel(made, shown, toggle) {
   if (made.error) return h("p", { class: "dim" }, made.error);
+  if (!made.isOther && !made.isEdited) return h("p", { class: "dim" }, "Nothing to compare with: edit the code, or start nvir explore with --against OLDER_FILE.");
   const rows = made.functions.flatMap((/** @type {Answer} */ f) => [
     ...(f.status === "added" || f.status === "removed" ? [[made.names[f.name], f.status, null, null]] : []),
     ...f.changes.map((/** @type {Answer} */ c) => [made.names[f.name], c.metric.replaceAll("_", " "), c.before, c.after]),
