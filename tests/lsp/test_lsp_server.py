@@ -145,7 +145,7 @@ def five_thousand(kind):
         first = (ROOT / "tests/llvm/fixtures/triton_softmax.ll").read_text("utf-8")
         again = first[first.index("define "):first.index("\n}\n") + 3]
         text = first + "\n".join(again.replace("@softmax", f"@k{k}") for k in range(26))
-        return text, ("add i32", "add i33")
+        return text, ("ret void", "ret voids")
     return "".join(
         f"__device__ int f{k}(int a, int b) {{\n    int c;\n"
         '    asm("mad.lo.s32 %0, %1, %2, %0;" : "=r"(c) : "r"(a), "r"(b));\n'
