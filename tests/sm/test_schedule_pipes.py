@@ -13,7 +13,9 @@ from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
 from nvir.sm import DependenceGraph, check_schedule, profile
 from nvir.sm.loopgraph import LoopGraph, loop_graph
+from nvir.sm.mii import minimum_ii
 from nvir.sm.schedule.anneal import Annealer
+from nvir.sm.schedule.bounds import is_crowded
 from nvir.sm.schedule.cpsat import least_live, solve
 from nvir.sm.schedule.ims import place_by_height, weights_at
 from nvir.sm.schedule.lifetimes import Values, max_live_bound, measure, values_of
@@ -260,3 +262,41 @@ def test_cpsat_shortens_lives() -> None:
 def test_bad_solvers_are_refused() -> None:
     with pytest.raises(NvirError, match="solver"):
         schedule_loop(random_graph(1), solver="magic")
+
+
+def test_slots_are_dealt_out_where_every_one_is_taken() -> None:
+    """No other order of placement finds the interval at which 102 operations fill 102 slots."""
+    found = graph_of("gemm_mma.sm_80", "$L__BB0_8")
+    made = schedule_loop(found, effort="interval")
+    assert made.ii == made.mii == len(found.operations) == 102
+    assert valid(found, made.ii, made.times, made.pipe)
+
+
+def test_turns_on_a_pipe_prove_an_interval() -> None:
+    """A store waits for two loads, which take turns on its pipe: MII is out of reach, by proof."""
+    made = schedule_loop(graph_of("saxpy.sm_80", "$L__BB0_2"), effort="interval")
+    assert made.mii < made.lower_bound == made.ii == 42
+
+
+@solver
+def test_what_turns_rule_out_has_no_schedule() -> None:
+    """Recurrences in which several operations of one pipe run side by side."""
+    ruled_out = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        size = rng.randrange(4, 8)
+        edges = [(n, m, rng.choice((1, 4, 6)), 0) for m in range(1, size)
+                 for n in {0, rng.randrange(m)}]
+        edges += [(size - 1, 0, 1, 1), (rng.randrange(1, size), 0, 3, 1)]
+        edges += [(n, size - 1, 2, 0) for n in range(1, size - 1)]
+        pipes = [rng.choice((("A",), ("B",), ("A", "B"))) for _ in range(size)]
+        graph = DependenceGraph(
+            ["issue"] * size, edges, {"issue": 1}, pipes=pipes,
+            intervals=[rng.choice((2, 4)) for _ in range(size)], pipe_units={"A": 1, "B": 1},
+        )
+        ii = minimum_ii(graph).mii
+        while is_crowded(graph, ii):
+            assert solve(graph, ii, 5.0)[0] is False
+            ruled_out += 1
+            ii += 1
+    assert ruled_out > 20

@@ -26,7 +26,7 @@ from nvir.sm.schedule.lifetimes import Values, measure
 from nvir.sm.schedule.reservations import ReservationTable
 
 TRIALS = 600  # of each operation, by the sum of lives; half as many by the fullest slot
-MOST = 12_000
+MOST = 40_000
 COLD = 0.3  # cycles: what a trial may make worse in the end
 
 Move = tuple[int, int]  # operation, new start

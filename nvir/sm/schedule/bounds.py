@@ -20,8 +20,12 @@ Source  J. Carlier, E. Pinson, "Adjustment of heads and tails for the job-shop p
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
+from operator import itemgetter
 
+from nvir.sm.graph import DependenceGraph
 from nvir.sm.schedule.core import Component, CoreGroup, Matrix
+from nvir.sm.schedule.live_bound import NEVER, distances
 
 ROUNDS = 12
 ENOUGH = 100_000
@@ -30,6 +34,8 @@ WIDE = 24
 """Operations from which numpy closes a matrix faster than lists do."""
 SAFE = 1 << 40
 """Gaps below this cannot overflow 64 bits before a positive cycle is seen."""
+FEW = 24
+"""Operations of recurrences up to which all ways between them are lengthened by turns on pipes."""
 LARGEST = 128
 """Operations beyond which a recurrence is left to the search: a round is cubic."""
 
@@ -65,6 +71,74 @@ def tighten(group: CoreGroup, ii: int) -> tuple[bool, int]:
             if not (changed or packing.changed) or work > ENOUGH:
                 break
     return True, work
+
+
+def is_crowded(graph: DependenceGraph, ii: int) -> bool:
+    """Whether the pipes of a graph's recurrences rule `ii` out.
+
+    Operations of one unit that have to run after i and before j take turns there, each for as
+    long as it keeps the unit busy; what that adds to the way from i to j lengthens other ways.
+    """
+    found = distances(graph, ii)
+    if found is None:
+        return True
+    gap: Matrix = found.tolist()
+    span = range(len(gap))
+    joined = [(i, j) for i in span for j in span if min(gap[i][j], gap[j][i]) > NEVER // 2]
+    ways = joined if len(gap) <= FEW else [(i, i) for i in span]
+    units = _takers(graph)
+    for _ in range(ROUNDS):
+        longer = [
+            (i, j, room) for takers in units for i, j in ways
+            if (room := _turns(gap, takers, i, j)) > gap[i][j]
+        ] + [
+            (i, j, room) for takers in units for i, j in joined
+            if i != j and i in takers and j in takers
+            and (room := _side_by_side(gap[i][j], takers[i], takers[j], ii)) > gap[i][j]
+        ]
+        if not longer:
+            return False
+        for i, j, room in longer:
+            gap[i][j] = max(gap[i][j], room)
+        if not close(gap):
+            return True
+    return False
+
+
+def _takers(graph: DependenceGraph) -> list[dict[int, int]]:
+    """For each single unit the operations that need it, and for how long: issue slots, pipes."""
+    found: dict[str | int, dict[int, int]] = {}
+    for n, (r, names) in enumerate(zip(graph.resources, graph.pipes, strict=True)):
+        if r >= 0 and graph.units[r] == 1:
+            found.setdefault(r, {})[n] = 1
+        if len(names) == 1 and graph.pipe_units[names[0]] == 1:
+            found.setdefault(names[0], {})[n] = graph.intervals[n]
+    return list(found.values())
+
+
+def _side_by_side(gap: int, first: int, second: int, ii: int) -> int:
+    """`gap` between two operations of a unit, longer where they would overlap, modulo `ii`."""
+    apart = gap % ii
+    if apart < first:
+        return gap + first - apart
+    return gap + ii - apart + first if apart > ii - second else gap
+
+
+def _turns(gap: Matrix, takers: Mapping[int, int], i: int, j: int) -> int:
+    """The least t(j) - t(i) that lets those between them have their turns on a unit."""
+    away = gap[i]
+    tasks = sorted(
+        (gap[n][j], away[n], cycles) for n, cycles in takers.items()
+        if away[n] > NEVER // 2 and gap[n][j] > NEVER // 2
+    )
+    best = away[j]
+    for k, (tail, _, _) in enumerate(tasks):
+        busy = longest = 0
+        for _, head, cycles in sorted(tasks[k:], key=itemgetter(1), reverse=True):
+            busy += cycles
+            longest = max(longest, cycles)
+            best = max(best, head + busy - longest + tail)
+    return best
 
 
 class _Packing:

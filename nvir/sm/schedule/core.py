@@ -27,6 +27,8 @@ Source  own work, in the line of J. Oppermann et al., "Dependence graph preproce
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import attrs
 
 from nvir.analysis.components import strong_components
@@ -239,6 +241,32 @@ def complete(graph: DependenceGraph, ii: int, slots: dict[int, int]) -> list[int
             for v, weight in succs[u]:
                 if v not in inside and start[u] + weight > start[v]:
                     start[v] = start[u] + weight
+    return start
+
+
+def apart(graph: DependenceGraph) -> DependenceGraph:
+    """The graph without the edges between its recurrences and what is outside of them.
+
+    It has a schedule at an II where `graph` has one; `rejoin` makes the one of the other.
+    """
+    inside = {u: k for k, members in enumerate(graph.recurrences()) for u in members}
+    return DependenceGraph(
+        graph.nodes,
+        (e for e in graph.edges if e[0] in inside and inside[e[0]] == inside.get(e[1])),
+        graph.limits, pipes=graph.pipes, intervals=graph.intervals, pipe_units=graph.pipe_units,
+    )
+
+
+def rejoin(graph: DependenceGraph, ii: int, times: Sequence[int]) -> list[int]:
+    """Times of `graph` from those of `apart(graph)`: all slots stay, iterations are moved."""
+    start = list(times)
+    _, preds = weights_at(graph, ii)
+    for members in graph.components:
+        inside = set(members)
+        late = [start[v] + w - start[u] for u in members for v, w in preds[u] if v not in inside]
+        shift = -(-max(late, default=0) // ii) * ii
+        for u in members:
+            start[u] += shift
     return start
 
 

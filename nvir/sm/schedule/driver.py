@@ -3,8 +3,9 @@
 From MII upwards each interval is asked in order of cost:
 
 1. iterative modulo scheduling, which settles most graphs at MII in well under a millisecond;
-   where operations keep pipes busy, also with operations side by side, and again with those first
-   that an attempt had to force in;
+   where operations keep pipes busy, also with operations side by side, again with those first
+   that an attempt had to force in, and with slots dealt out before iterations (`core.apart`);
+   what turns on pipes rule out is left out (`bounds.is_crowded`);
 2. without pipes, the hard core alone (`core`): the quick test of its resources and a short search;
 3. once some interval works, the open ones below it again, with what is left of the budget:
    the resource-aware gaps (`bounds`), then the exact search in growing portions, with
@@ -12,9 +13,10 @@ From MII upwards each interval is asked in order of cost:
 
 Each method of 2 and 3 may find a schedule or prove the interval impossible. Lifetimes are
 then shortened at the interval found; under register pressure, and on pipes, all schedulers are
-asked, and on pipes operations then trade places (`anneal`). The answer is never worse than that of
-step 1 alone. Budgets are counted in work and in CP-SAT's deterministic time, so that the same seed
-gives the same answer; the clock is an outer safety of one and a half times the budget.
+asked, and on pipes operations then trade places (`anneal`), CP-SAT going on from there. The answer
+is never worse than that of step 1 alone. Budgets are counted in work and in CP-SAT's deterministic
+time, so that the same seed gives the same answer; the clock is an outer safety of one and a half
+times the budget.
 """
 
 from __future__ import annotations
@@ -154,7 +156,8 @@ def modulo_schedule(
         graph = _without_pipes(graph)
     search = IntervalSearch(graph, bounds.mii, budget_s, solver != "none", seed, effort == "quick")
     search.run()
-    found = _of_few_registers(graph, search, values, bounds, effort, register_limit)
+    share = budget_s if solver == "cpsat" or (solver == "auto" and cpsat.available()) else 0.0
+    found = _of_few_registers(graph, search, values, bounds, effort, register_limit, share)
     if register_limit is not None:
         found = _within_registers(graph, found, values, register_limit)
     if pipes and not graph.pipes:
@@ -188,8 +191,12 @@ def _of_few_registers(
     bounds: MinimumII,
     effort: str,
     limit: int | None,
+    share: float,
 ) -> ModuloSchedule:
-    """The schedule that was found with its lives shortened, or one of fewer registers."""
+    """The schedule that was found with its lives shortened, or one of fewer registers.
+
+    share   seconds of CP-SAT for shorter lives
+    """
     ii, times = search.ii, search.times
     weights = weights_at(graph, ii)
     table = search.table or ReservationTable.of(graph, ii, times)
@@ -216,12 +223,26 @@ def _of_few_registers(
             live = measure(values, ii, times).max_live
             if live < best.max_live:
                 best = _Candidate(live, best.method, times, table)
+    if thorough and share and best.max_live > least:
+        best = min(best, *_solved(graph, best, values, share), key=lambda found: found.max_live)
     first = min(best.times)
     times = [t - first for t in best.times]
     return ModuloSchedule(
         ii, tuple(times), search.lower_bound, bounds, best.method, best.max_live,
         pipe=best.table.pipes,
     )
+
+
+def _solved(
+    graph: DependenceGraph, best: _Candidate, values: Values, share: float
+) -> Iterator[_Candidate]:
+    """What CP-SAT makes of a schedule."""
+    ii, first = best.table.ii, min(best.times) // best.table.ii * best.table.ii
+    hint = [t - first for t in best.times]
+    _, times, pipes = cpsat.solve(graph, ii, share, hint=hint, values=values)
+    table = ReservationTable.of(graph, ii, times, pipes) if times else None
+    if table is not None:
+        yield _Candidate(measure(values, ii, times).max_live, best.method, times, table)
 
 
 def _candidate(

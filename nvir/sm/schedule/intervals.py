@@ -12,8 +12,15 @@ from collections.abc import Iterator
 from nvir.ir.errors import Unsupported
 from nvir.sm.graph import DependenceGraph, GraphError
 from nvir.sm.schedule import cpsat
-from nvir.sm.schedule.bounds import overfull, tighten
-from nvir.sm.schedule.core import CoreGroup, complete, core_groups, core_size
+from nvir.sm.schedule.bounds import is_crowded, overfull, tighten
+from nvir.sm.schedule.core import (
+    CoreGroup,
+    apart,
+    complete,
+    core_groups,
+    core_size,
+    rejoin,
+)
 from nvir.sm.schedule.exact import Search
 from nvir.sm.schedule.ims import BUDGET_RATIO, place_by_height, weights_at
 from nvir.sm.schedule.reservations import ReservationTable
@@ -32,6 +39,10 @@ LEARNING = 250
 """Operations up to which failed attempts are repeated with what they learnt,"""
 ROUNDS = 4
 """so many times each way."""
+CROWDED = 64
+"""Operations of recurrences up to which their turns on pipes are counted."""
+FIRST = 1000
+"""By how much a cycle on a pipe is more urgent than one of a path, where slots are dealt out."""
 
 
 class CoreProblem:
@@ -156,6 +167,9 @@ class IntervalSearch:
         last += sum(graph.intervals)
         below, ii, tries = self.mii - 1, self.mii, 0  # below: the last one asked in full
         while not self._iterative(ii):
+            if graph.pipes and ii == self.mii and self._raise_bound():
+                below, ii = self.lower_bound - 1, self.lower_bound
+                continue
             growing = tries >= PATIENCE
             if not graph.pipes and (self.climb > 0 or growing):
                 if self._core(ii):
@@ -179,6 +193,16 @@ class IntervalSearch:
             self._improve()
         elif self.solver and cpsat.available():
             self._ask_below()
+
+    def _raise_bound(self) -> bool:
+        """Whether pipes alone rule out MII, and how much more."""
+        core = [n for members in self.graph.recurrences() for n in members]
+        if self.quick or len(core) > CROWDED:
+            return False
+        inner = self.graph.part(core)
+        while is_crowded(inner, self.lower_bound):
+            self._impossible.add(self.lower_bound)
+        return self.lower_bound > self.mii
 
     def _step(self, ii: int, tries: int) -> int:
         """How far the next interval is: with pipes the steps grow from the first."""
@@ -223,6 +247,21 @@ class IntervalSearch:
                 )
                 if found is not None:
                     return self._keep(ii, found)
+        return bool(rounds) and self._packed(ii)
+
+    def _packed(self, ii: int) -> bool:
+        """Whether slots alone can be dealt out at `ii`, those that take long first: outside of
+        recurrences any slot will do, in a later iteration."""
+        graph = self.graph
+        loose = apart(graph)
+        for snug in (True, False):
+            urgency = [FIRST * cycles for cycles in graph.intervals]
+            for _ in range(ROUNDS + 2):
+                found = place_by_height(
+                    loose, ii, BUDGET_RATIO * len(graph) + 16, snug=snug, urgency=urgency
+                )
+                if found is not None:
+                    return self._keep(ii, (rejoin(graph, ii, found[0]), found[1]))
         return False
 
     def _keep(self, ii: int, found: tuple[list[int], ReservationTable]) -> bool:
@@ -234,16 +273,16 @@ class IntervalSearch:
         """The intervals below the one found go to CP-SAT: the recurrences alone, then all."""
         graph = self.graph
         core = sorted(n for members in graph.recurrences() for n in members)
-        inner = graph.part(core)
+        inner, loose = graph.part(core), apart(graph)
         for ii in range(self.mii, self.ii):
             verdict, times, pipes = cpsat.solve(inner, ii, self.budget_s, seed=self.seed)
             if verdict is not False:
-                verdict, times, pipes = cpsat.solve(graph, ii, self.budget_s, seed=self.seed)
+                verdict, times, pipes = cpsat.solve(loose, ii, self.budget_s, seed=self.seed)
             if verdict is False:
                 self._impossible.add(ii)
             elif verdict:
-                self.ii, self.times, self.method = ii, times, "cpsat"
-                self.table = ReservationTable.of(graph, ii, times, pipes)
+                self.ii, self.times, self.method = ii, rejoin(graph, ii, times), "cpsat"
+                self.table = ReservationTable.of(graph, ii, self.times, pipes)
                 self.pipes = tuple(pipes)
                 return
 
