@@ -1,5 +1,6 @@
-"""The resource bound of loops as nvir predicts them from PTX (`nvir report --model`), against that
-of ptxas's own code, which `nvir report` prints where ptxas is installed.
+"""The resource bound of loops as nvir predicts them (`nvir report --model`), against ptxas's own code.
+
+Where ptxas is installed, `nvir report` prints that of its code.
 
     python benchmarks/resource_mii.py CORPUS [--arch sm_80] [--half report|choose] [--files N]
 
