@@ -102,6 +102,7 @@ def _generated(unit: Unit, arch: str, lines: bool, knobs: Knobs | None) -> Modul
 def _by_clang(given: Source, arch: str, optimise: int,
               lines: bool) -> tuple[Module, list[Diagnostic]]:
     """The module that clang's LLVM text holds, its kernels under nvcc's names."""
+    from nvir.frontend.cuda.asm_sizes import with_source, wrong_sizes
     from nvir.frontend.cuda.kernel_names import nvcc_name
     from nvir.frontend.cuda.source import no_kernel
     from nvir.llvm.reader import read_ll
@@ -116,6 +117,10 @@ def _by_clang(given: Source, arch: str, optimise: int,
         raise ParseError([d for d in made.told if d.severity == "error"])
     module = read_ll(made.text.encode())
     module.target, module.name = arch, Path(given.name).stem
+    if wrong := wrong_sizes(module):
+        if not lines:
+            return _by_clang(given, arch, optimise, True)  # for its place
+        raise ParseError([with_source(d, given.name, given.text) for d in wrong])
     for f in module.kernels:
         f.name = nvcc_name(str(f.name))
     if not module.kernels:

@@ -18,7 +18,7 @@ from nvir.cli.common import (
     write_output,
 )
 from nvir.ir.document import json_document
-from nvir.ir.errors import NvirError
+from nvir.ir.errors import NvirError, Unsupported
 from nvir.ir.module import Module
 from nvir.loading import STDIO, read_bytes
 
@@ -26,7 +26,24 @@ EMIT = ("tree", "nvvm", "ll", "ori", "ptx", "cubin")
 
 
 _AS_NVCC = ("-w", "-lineinfo", "--expt-relaxed-constexpr", "--expt-extended-lambda",
-            "--extended-lambda", "-G")
+            "--extended-lambda", "-G", "-dc", "-ptx")
+
+
+def refuse(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+    """nvcc's option of that name is another command's work."""
+    if given:
+        with command_line():
+            raise Unsupported("-dlink, linking code of several files")
+
+
+def one_file(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> str:
+    """The file, "" where a database may say it."""
+    if len(given) > 1:
+        with command_line():
+            raise Unsupported(f"{len(given)} files in one command; compile each by itself")
+    if not given and not ctx.params.get("database"):
+        raise click.MissingParameter(ctx=ctx, param=param)
+    return given[0] if given else ""
 
 
 def source_options(command: Any) -> Any:
@@ -48,11 +65,15 @@ def source_options(command: Any) -> Any:
 
 
 @click.command("compile")
-@click.argument("file")
+@click.argument("file", nargs=-1, metavar="FILE", callback=one_file)
+@click.option("-p", "database", metavar="DIR", is_eager=True,
+              help="Take nvcc's options of FILE from the compile_commands.json there.")
+@click.option("-rdc", "--relocatable-device-code", "relocatable", hidden=True)
+@click.option("-dlink", "linked", is_flag=True, hidden=True, callback=refuse, expose_value=False)
 @click.option("-O", "optimise", type=click.IntRange(0, 3), default=3, show_default=True,
               metavar="LEVEL", help="How much to optimise.")
-@click.option("--arch", metavar="SM", default="sm_80", show_default=True, callback=known_arch,
-              help="Architecture, such as sm_90.")
+@click.option("--arch", "-arch", metavar="SM", default="sm_80", show_default=True,
+              callback=known_arch, help="Architecture, such as sm_90.")
 @click.option("--backend", type=click.Choice(("nvir", "libnvvm")), default="nvir",
               show_default=True,
               help="Who makes PTX: nvir, or NVIDIA's library with libdevice.")
@@ -73,7 +94,8 @@ def command(
     file: str, optimise: int, arch: str, backend: str, front_end: str, emit: str | None,
     keep: str | None, reports: bool, tunes: bool, no_lines: bool, include: tuple[str, ...],
     define: tuple[str, ...], std: str, fast_math: bool, knobs: tuple[str, ...], output: str | None,
-    first: tuple[str, ...], undefine: tuple[str, ...], ignored: bool,
+    first: tuple[str, ...], undefine: tuple[str, ...], ignored: bool, database: str | None,
+    relocatable: str | None,
 ) -> None:
     """Compile FILE: CUDA C++ (.cu), LLVM text (.ll), a tree as JSON, or a Python program that makes
     one.
@@ -82,14 +104,15 @@ def command(
     tree. No CUDA toolkit is needed, but for --emit cubin, which asks ptxas, and for
     --backend libnvvm.
 
-    nvcc's -w, -lineinfo, -G, --expt-relaxed-constexpr and --expt-extended-lambda are taken and
-    change nothing.
+    nvcc's --expt-extended-lambda, --expt-relaxed-constexpr, -w, -lineinfo, -G, -dc and -rdc are
+    taken and change nothing: lines are always there, and files are not linked.
 
     \b
     Examples:
       nvir compile kernel.cu --arch sm_90 -o kernel.ptx
       nvir compile kernel.cu --backend libnvvm -O 2
       nvir compile kernel.ll -O 3 --emit cubin
+      nvir compile -p build kernel.cu
       nvir compile kernel.cu --emit ll -DTILE=16 -I include
     """
     from nvir.compiler import compile_module, compile_tree, libnvvm_ptx, ptx_by_libnvvm
@@ -97,6 +120,15 @@ def command(
 
     with command_line():
         given = Knobs.parse(knobs)
+    if database is not None:
+        from nvir.frontend.cuda.database import command_of
+
+        found = command_of(database, file or None)
+        file, fast_math = found.file, fast_math or found.fast_math
+        include, define = (*include, *found.include), (*found.define, *define)
+        first, undefine = (*found.first, *first), (*found.undefine, *undefine)
+        arch = (found.arch if not _said("arch") else None) or arch
+        std = (found.std if not _said("std") else None) or std
     flags = (*(f"-U{name}" for name in undefine), *(x for f in first for x in ("-include", f)))
     kind = emit or {".cubin": "cubin", ".nvir": "ori", ".ll": "ll", ".json": "tree"}.get(
         Path(output or "").suffix, "ptx"
@@ -178,9 +210,12 @@ def _read_ll(file: str, arch: str, kind: str) -> Module | None:
 
     if kind == "tree":
         raise NvirError(f"{file}: LLVM text has no tree")
-    source = click.get_current_context().get_parameter_source("arch")
-    said = source is not None and source.name == "COMMANDLINE"
-    return read_module(Path(file), arch if said else None)
+    return read_module(Path(file), arch if _said("arch") else None)
+
+
+def _said(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple[str, ...] = (),

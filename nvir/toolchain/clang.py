@@ -86,6 +86,7 @@ def options(arch: str, program: Path) -> list[str]:
             "-emit-llvm", f"--cuda-gpu-arch=sm_{nearest}", "-Wno-unknown-cuda-version",
             "-ferror-limit=0", "-fno-color-diagnostics", "-fno-caret-diagnostics", "-w",
             "-fno-exceptions", *(f"-Wno-{name}" for name in _LENIENT), "-fclang-abi-compat=17",
+            "-mllvm", "-unroll-runtime=0",  # loops of unknown counts are the assembler's
             "-Xclang", "-target-sdk-version=11.0", "-Xclang", "-target-feature", "-Xclang",
             "+ptx80", f"-D__CUDA_ARCH_LIST__={number}0", "-isystem", f"{resources}/cuda_wrappers",
             *_library(program, resources)]

@@ -73,6 +73,24 @@ def test_host_code_as_nvcc_has_it():
     assert nvir.compile_cuda(text, front_end="clang").kernels
 
 
+@pytest.mark.parametrize("lines", [True, False])
+def test_operands_of_assembly_have_the_size_of_their_constraint(lines):
+    text = """__device__ int one(double y) {
+      int x; asm("mov.b32 %0, %1;" : "=r"(x) : "f"(y)); return x; }
+    __global__ void k(long *p) {
+      p[2] = one(p[1]);
+      asm("add.s32 %0, %1, 1;" : "=r"(p[0]) : "l"(3));
+      asm("add.s32 %0, %0, 1;" : "+r"(*(int *)p)); asm("mov.b32 %0, 0;" : "=r"(*(float *)p));
+    }
+    """
+    with pytest.raises(ParseError) as e:
+        nvir.compile_cuda(text, name="a.cu", front_end="clang", lines=lines)
+    said = "asm operand type size({}) does not match type/size implied by constraint '{}'"
+    assert [(d.line, d.message) for d in e.value.errors] == [
+        (2, said.format(8, "f")), (5, said.format(8, "r")), (5, said.format(4, "l"))]
+    assert e.value.errors[0].source.strip().startswith("int x; asm")
+
+
 def test_errors_are_told_at_their_place():
     with pytest.raises(ParseError) as e:
         nvir.compile_cuda("#include <gone.h>\n" + GOOD.replace("2.0f", "gone"), name="bad.cu")

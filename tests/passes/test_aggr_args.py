@@ -305,3 +305,14 @@ def test_libnvvm_takes_the_result(dialect, arch):
                         knobs={"nvptx-early-byval-copy": 1, "hoist-load-param": 1})
         result = libnvvm.compile(nvir.print_ll(m, dialect=dialect), arch)
         assert result.ok, result.log
+
+
+def test_pointers_of_split_structs_are_global_in_a_kernel():
+    pytest.importorskip("clang.cindex")
+    text = nvir.print_ptx(nvir.compile_cuda("""
+    struct Two { float *p; int n; }; struct One { struct { float *p; } q; };
+    __global__ void k(Two a, One b) { b.q.p[a.n] = a.p[1]; }
+    """, front_end="libclang"))
+    assert "ld.global.f32" in text
+    assert "st.global.f32" in text
+    assert text.count("cvta.to.global.u64") == 2

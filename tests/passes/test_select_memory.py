@@ -162,6 +162,24 @@ define ptx_kernel void @k(ptr %p, i1 %c) {
     assert "cvta.shared" not in text
 
 
+@pytest.mark.parametrize(("kind", "space"), [("ptx_kernel ", ".global"), ("", "")])
+def test_pointers_in_structs_that_a_kernel_takes_are_global(kind, space):
+    """As a launch passes no others; those that a function takes may be any."""
+    text = ptx(f"""
+define {kind}void @k(ptr byval({{ ptr, i64 }}) align 8 %s) {{
+  %p = load ptr, ptr %s
+  %f = getelementptr i8, ptr %s, i64 8
+  %i = load i64, ptr %f
+  %q = inttoptr i64 %i to ptr
+  %x = load float, ptr %p
+  store float %x, ptr %q
+  ret void
+}}""")
+    assert f"ld{space}.f32" in text
+    assert f"st{space}.f32" in text
+    assert text.count("cvta.to.global.u64") == (2 if space else 0)
+
+
 def test_a_pointer_of_two_spaces_is_generic():
     data = np.arange(32, dtype=np.float32)
     ori = check(f"""@tile = internal addrspace(3) global [32 x float] undef, align 4

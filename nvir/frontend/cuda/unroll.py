@@ -2,9 +2,10 @@
 that index arrays of the block, which only then can live in registers.
 
 The body is read once a round, each time with variables of its own; the loop variable stays a
-variable, which constant folding then does away with. A loop is left as it is where its variable is
-changed in the body, where it holds a break, a continue, a label or a static variable, and where it
-would grow beyond `MOST` expressions: a tile of 8 by 8 sums over 4 products still fits.
+variable, which constant folding then does away with. A round with a `continue` of the loop is a
+`do` of one round. A loop is left as it is where its variable is changed in the body, where it holds
+a break of its own, a label or a static variable, and where it would grow beyond `MOST` expressions:
+a tile of 8 by 8 sums over 4 products still fits.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ from nvir.frontend.cuda.libclang import (
 )
 from nvir.frontend.tree import expressions as x
 from nvir.frontend.tree import statements as s
+from nvir.frontend.tree.types import INT
 
 if TYPE_CHECKING:
     from nvir.frontend.cuda.statements import StatementReader
 
 MOST = 16000  # expressions and statements of a loop that is written out
 ROUNDS, SHORT = 256, 16
-_STOP = {"BREAK_STMT", "CONTINUE_STMT", "LABEL_STMT", "GOTO_STMT", "LAMBDA_EXPR", "RETURN_STMT",
-         "SWITCH_STMT", "ASM_STMT"}
+_STOP = {"LABEL_STMT", "GOTO_STMT", "LAMBDA_EXPR", "RETURN_STMT", "SWITCH_STMT", "ASM_STMT"}
+_LOOPS = {"FOR_STMT", "WHILE_STMT", "DO_STMT", "CXX_FOR_RANGE_STMT"}
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b, "!=": lambda a, b: a != b,
@@ -125,6 +127,8 @@ def _is_name(c: Any, v: Any) -> bool:
 def _allows(body: Any, v: Any) -> tuple[bool, bool]:
     """(whether a body may be copied, whether it indexes an array of the block by the variable)."""
     indexed, todo = False, [body]
+    if _jumps(body, "BREAK_STMT"):
+        return False, False
     while todo:
         c = todo.pop()
         kids = list(c.get_children())
@@ -151,6 +155,18 @@ def _allows(body: Any, v: Any) -> tuple[bool, bool]:
         if name == "ARRAY_SUBSCRIPT_EXPR" and len(kids) == 2:
             indexed = indexed or (_local_array(kids[0]) and _mentions(kids[1], v))
     return True, indexed
+
+
+def _jumps(body: Any, kind: str) -> bool:
+    """Whether a loop's body holds a `break` or `continue` that is of this loop."""
+    todo = [body]
+    while todo:
+        c = todo.pop()
+        if c.kind.name == kind:
+            return True
+        if c.kind.name not in _LOOPS:
+            todo += c.get_children()
+    return False
 
 
 def _local_array(c: Any) -> bool:
@@ -192,8 +208,11 @@ def written_out(reader: StatementReader, c: Any, parts: tuple[Any, Any, Any, Any
         return None
     start = reader.budget
     made: list[s.Stmt] = [reader.stmt(init)]
+    skips = _jumps(body, "CONTINUE_STMT")
     for k in range(count):
-        made.append(reader.stmt(body))
+        done = reader.stmt(body)
+        never = x.IntLiteral(0, type=INT)
+        made.append(s.Do(done, never, place=done.place) if skips else done)
         e: x.Expr = reader.effect(step)
         made.append(s.ExprStmt(e, place=e.place))
         used = (reader.budget - start) / (k + 1)

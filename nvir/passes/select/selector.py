@@ -35,7 +35,7 @@ from nvir.ir.values import (
 )
 from nvir.passes.select import constants
 from nvir.passes.select.parts import RegisterPart, parts
-from nvir.passes.select.spaces import CONST, GENERIC, LOCAL, PARAM, SPACE_NAMES, Spaces
+from nvir.passes.select.spaces import CONST, GENERIC, GLOBAL, LOCAL, PARAM, SPACE_NAMES, Spaces
 
 if TYPE_CHECKING:
     from nvir.passes.select.module import ModuleSelector
@@ -306,6 +306,12 @@ class Selector:
         whole = self.generic(a)
         name = AddressParts(whole, 0, space).modifier
         return self.cached(("to", whole, space), lambda: self.op(f"cvta.to{name}.u64", whole))
+
+    def pointed(self, v: Value, made: Parts) -> Parts:
+        """A pointer that a launch passes, in a struct: as an address of the space that is known."""
+        if self.spaces.get(v) != GLOBAL:
+            return made
+        return (self.into(AddressParts(made[0], 0, GENERIC), GLOBAL),)
 
     def symbol(self, a: constants.SymbolAddress, generic: bool) -> Value:
         """The address of a symbol in a register."""

@@ -7,7 +7,8 @@
 A generic access costs more than a specific one, and nothing tells ptxas what a pointer
 points to but the address space of the access. A pointer whose space is known is held in
 registers as an address of that space, and converted where a generic one is needed.
-A generic pointer that a kernel takes points to global memory: a launch passes no other.
+A generic pointer that a kernel takes, by itself or in a struct, points to global memory: a launch
+passes no other.
 
 Method   Optimistic data flow over the generic pointers: unknown, one space, generic. Each value
          changes at most twice.
@@ -51,6 +52,10 @@ def infer(function: Function, arguments: Mapping[Argument, int]) -> Spaces:
     for a, space in arguments.items():
         known[a] = space
     pointers = [i for b in function.rpo for i in b if _is_generic(i)]
+    if function.is_kernel:
+        for i in function.entry:
+            if i.form.name == "splitStruct" and isinstance(i.operands[0], Argument):
+                known.update((r, GLOBAL) for r in i.results if _is_generic(r))
     found: dict[Value, int] = dict(known)
     changed = True
     while changed:
@@ -58,7 +63,8 @@ def infer(function: Function, arguments: Mapping[Argument, int]) -> Spaces:
         for i in pointers:
             if found.get(i) == GENERIC:
                 continue
-            now = _transfer(i, found, known)
+            now = GLOBAL if function.is_kernel and _is_taken(i, known) else \
+                _transfer(i, found, known)
             if now is not None and now != found.get(i):
                 found[i] = GENERIC if i in found and found[i] != _NULL else now
                 changed = True
@@ -66,8 +72,19 @@ def infer(function: Function, arguments: Mapping[Argument, int]) -> Spaces:
     return known
 
 
-def _is_generic(i: Instruction) -> bool:
-    return isinstance(i.type, PointerType) and i.type.space == GENERIC
+def _is_generic(v: Value) -> bool:
+    return isinstance(v.type, PointerType) and v.type.space == GENERIC
+
+
+def _is_taken(i: Instruction, known: Spaces) -> bool:
+    """Whether a pointer is read, perhaps as an integer, from memory that holds parameters."""
+    v = i.operands[0] if i.form.name == "inttoptr" else i
+    if not isinstance(v, Instruction) or v.form.name != "load":
+        return False
+    place = v.operands[0]
+    while isinstance(place, Instruction) and place.form.name == "getelementptr":
+        place = place.operands[0]
+    return isinstance(place, Argument) and known.of(place) == PARAM
 
 
 def _transfer(i: Instruction, found: dict[Value, int], known: Spaces) -> int | None:

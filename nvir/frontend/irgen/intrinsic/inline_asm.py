@@ -50,7 +50,7 @@ TAGS: dict[int, str] = {
 _TAG_OF = {letter: tag for tag, letter in TAGS.items()}
 _THROUGH_POINTER = frozenset((0x14, 0x15, 0x16, 0x18, 0x26, 0x2A))
 _MEMORY = frozenset((0x19, 0x1B, 0x1C))
-_CLASSES: dict[str, ty.Type] = {"h": ty.I16, "r": ty.I32, "l": ty.I64, "q": ty.I128,
+CLASSES: dict[str, ty.Type] = {"h": ty.I16, "r": ty.I32, "l": ty.I64, "q": ty.I128,
                                 "f": ty.FLOAT, "d": ty.DOUBLE}
 _TIED = "tied input/output operands not supported!"
 
@@ -196,7 +196,7 @@ def _slot(g: IRGenState, o: AsmOperand, letter: str) -> ty.Type:
     if is_aggregate(t):
         raise IRGenError("an asm operand must have scalar type", o.place)
     size = size_of(t)
-    wanted = _CLASSES.get(letter)
+    wanted = CLASSES.get(letter)
     if wanted is not None and wanted.bits != size * 8:
         raise IRGenError(
             f"asm operand type size({size}) does not match type/size implied by constraint "

@@ -28,12 +28,11 @@ def _insertvalue(s: Selector, i: Instruction) -> Parts:
 
 def _split(s: Selector, i: Instruction) -> Parts:
     found = s.use(i.operands[0])
-    at = 0
+    made: Parts = ()
     for r in i.results:
-        n = count(r.type)
-        s.values[r] = found[at : at + n]
-        at += n
-    return found
+        s.values[r] = s.pointed(r, found[len(made) : len(made) + count(r.type)])
+        made += s.values[r]
+    return made
 
 
 def _lane(v: Value, t: VectorType) -> int | None:

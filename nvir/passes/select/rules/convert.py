@@ -169,7 +169,7 @@ def _ptrtoint(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) 
 
 def _inttoptr(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
     x = args[0][0]
-    return (x if t.bits >= 64 else extended(s, x, t, 64, "z"),)
+    return s.pointed(i, (x if t.bits >= 64 else extended(s, x, t, 64, "z"),))
 
 
 def _addrspacecast(s: Selector, i: Instruction) -> Parts:

@@ -312,9 +312,9 @@ def _load(s: Selector, i: Instruction) -> Parts:
     nc = not volatile and a.space == GLOBAL and (
         "invariant" in i.form.mods or _is_read_only(s, i.operands[0])
     )
-    return load_value(
+    return s.pointed(i, load_value(
         s, a, i.type, i.aux or align_of(i.type), volatile, nc, _only_signed(i)
-    )
+    ))
 
 
 def _is_read_only(s: Selector, v: Value) -> bool:
