@@ -1,4 +1,4 @@
-"""The resource bound of loops as nvir predicts them (`nvir report --model`), against ptxas's own code.
+"""The resource bound of loops as nvir predicts it (`nvir report --model`), against ptxas's code.
 
 Where ptxas is installed, `nvir report` prints that of its code.
 
