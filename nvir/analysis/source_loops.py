@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import MappingProxyType
 
 import attrs
 
@@ -81,10 +82,13 @@ def has_pragma(loop: Loop) -> bool:
     )
 
 
-def source_loops(loops: Sequence[Loop], places: Places) -> list[SourceLoop]:
+def source_loops(
+    loops: Sequence[Loop], places: Places, trips: Mapping[Place, int] = MappingProxyType({})
+) -> list[SourceLoop]:
     """The groups of a function's loops, in the order of their first loops.
 
-    `places` gives (file number, line) of an instruction, the inlined callee first.
+    `places` gives (file number, line) of an instruction, the inlined callee first; `trips` the
+    literal count of the loop statement at a place.
     """
     groups: dict[Hashable, list[Loop]] = {}
     at: dict[Hashable, tuple[Place, ...]] = {}
@@ -97,7 +101,8 @@ def source_loops(loops: Sequence[Loop], places: Places) -> list[SourceLoop]:
             key = before
         groups.setdefault(key, []).append(loop)
         at[key] = found
-    return [_grouped(at[key], group) for key, group in groups.items()]
+    return [_grouped(at[key], group, trips.get(at[key][0]) if at[key] else None)
+            for key, group in groups.items()]
 
 
 def _statement(loop: Loop, places: Places) -> tuple[tuple[Place, ...], int]:
@@ -182,7 +187,7 @@ def _stride(loop: Loop) -> int:
     return math.gcd(*(x for x in steps if isinstance(x, int)))
 
 
-def _grouped(places: tuple[Place, ...], group: list[Loop]) -> SourceLoop:
+def _grouped(places: tuple[Place, ...], group: list[Loop], trips: int | None) -> SourceLoop:
     found = [signature(x) for x in group]
     least = min(range(len(group)), key=lambda k: sum(found[k].values()))
     copies = [_ratio(s, found[least])[0] for s in found]
@@ -195,7 +200,7 @@ def _grouped(places: tuple[Place, ...], group: list[Loop]) -> SourceLoop:
         if one and not any(x % one for x in steps):
             copies = [x // one for x in steps]
     if max(copies) == 1:
-        n = _copies(group[least], found[least], len(group))
+        n = _copies(group[least], found[least], len(group), trips)
         copies = [n] * len(group)
         role = "whole" if len(group) == 1 else "version"
         return SourceLoop(places, tuple(LoopPart(x, n, role) for x in group))
@@ -204,7 +209,7 @@ def _grouped(places: tuple[Place, ...], group: list[Loop]) -> SourceLoop:
     ))
 
 
-def _copies(loop: Loop, found: Signature, versions: int) -> int:
+def _copies(loop: Loop, found: Signature, versions: int, trips: int | None) -> int:
     """How often the body stands in a loop that has nothing to compare it with."""
     tests = _tests(loop)
     if tests > 1 and all(c % tests == 0 for c in found.values()):
@@ -217,7 +222,8 @@ def _copies(loop: Loop, found: Signature, versions: int) -> int:
     for n in range(min(max(found.values(), default=1), MOST_COPIES), 1, -1):
         agree = sum(
             c % n == 0
-            and (behind is None or behind[k] in (left := c // n * (n - 1), left * versions))
+            and (behind is None or (trips is not None and trips % n == 0)
+                 or behind[k] in (left := c // n * (n - 1), left * versions))
             for k, c in found.items()
         )
         if stride % n == 0 and agree >= AGREEING * len(found):

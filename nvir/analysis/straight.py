@@ -26,7 +26,8 @@ _BREAK = re.compile(r"\b(break|return|goto)\b")
 _TAIL = re.compile(r"\s*(?=while\b)")
 _COUNTED = re.compile(
     r"\(\s*(?:(?:const|unsigned|signed|long|short|auto|int|char|size_t|u?int\d+_t)\s+)*(\w+)\s*=\s*"
-    r"(-?\d+)\s*;\s*\1\s*(<=?)\s*(-?\d+)\s*;\s*(?:\+\+\s*\1|\1\s*\+\+|\1\s*\+=\s*([1-9]\d*))\s*\)$"
+    r"(-?\d+)\s*;\s*\1\s*([<>]=?)\s*(-?\d+)\s*;\s*"
+    r"(?:(?:\+\+|--)\s*\1|\1\s*(?:\+\+|--)|\1\s*[+-]=\s*([1-9]\d*))\s*\)$"
 )
 _ASKS = re.compile(
     r"(?:#\s*pragma\s+|\b_Pragma\s*\(\s*\")(?:GCC\s+)?(unroll|nounroll)\b"
@@ -82,8 +83,8 @@ def statements(lines: Sequence[str]) -> list[LoopStatement]:
         counted = _COUNTED.match(text[m.end():inside])
         trips = None
         if counted is not None:
-            trips = int(counted[4]) - int(counted[2]) + (counted[3] == "<=")
-            trips = -(-trips // int(counted[5] or 1))
+            apart = abs(int(counted[4]) - int(counted[2])) + counted[3].endswith("=")
+            trips = -(-apart // int(counted[5] or 1))
         begins = inside + len(text[inside:]) - len(text[inside:].lstrip(" \t\n{"))
         body = range(text.count("\n", 0, begins) + 1, text.count("\n", 0, end) + 2)
         before = slice(max(m.start() - 200, 0), m.start())

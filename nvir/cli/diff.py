@@ -139,6 +139,8 @@ def command(
     with contextlib.ExitStack() as stack:
         old, new = (stack.enter_context(_place(x)) for x in (before, after))
         several = Path(old).is_dir() and Path(new).is_dir()
+        if Path(old).is_dir() != Path(new).is_dir():
+            raise click.UsageError(f"one of {before} and {after} is a folder, the other is not")
         for a, b, name in _pairs(Path(old), Path(new)) if several else [(old, new, None)]:
             if not a or not b:
                 (lost if a else new_files).append(str(name))

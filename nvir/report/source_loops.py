@@ -92,12 +92,13 @@ def of_function(
     """The entries of a function; `producer` is what its PTX says of where it comes from. With the
     statements of its sources by number, loops that left straight lines alone are told."""
     front_end = FRONT_ENDS.get(producer, "the front end")
-    made = source_loops(facts.loops, source.numbers)
-    told = [g.places for g in made for p in g.parts if p.role != "remainder"]
-    gone = straight_loops(facts.function, facts.loops, told, source.numbers, written)
     at = {(n, line): s for n, found in written.items() for s in reversed(found)
           for line in (*s.head, s.tail)}
     at = {(n, line): s for n, found in written.items() for s in found for line in s.breaks} | at
+    trips = {place: s.trips for place, s in at.items() if s.trips}
+    made = source_loops(facts.loops, source.numbers, trips)
+    told = [g.places for g in made for p in g.parts if p.role != "remainder"]
+    gone = straight_loops(facts.function, facts.loops, told, source.numbers, written)
     return tuple(
         _told(g, source, facts.unroll, front_end, at.get(g.places[0]) if g.places else None)
         for g in made

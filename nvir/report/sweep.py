@@ -249,7 +249,8 @@ def sweep_text(rows: Sequence[dict[str, Any]]) -> str:
     """The table."""
     from nvir.report.table import columns
 
-    names = ("file", "kernel", "setting", "instructions", "II", "registers", "blocks/SM", "cycles")
+    names = ("file", "kernel", "setting", "instructions", "II", "registers", "blocks/SM",
+             "cycles/iteration")
     cells = [list(names), *(_cells(r) for r in rows)]
     count = len(names)
     lines = columns([c[:count] for c in cells], [False] * 3 + [True] * 5)

@@ -62,7 +62,9 @@ def tuning_lines(
 ) -> Iterator[Line]:
     """The tables. Of many candidates only those that matter are listed, unless `every`."""
     by = "ptxas" if tuning.judge == "sass" else "the model of ptxas"
-    yield f"{tuning.arch} · judged by {by} · loads hit {tuning.level}", "bold"
+    yield f"{tuning.arch} · judged by {by} · loads hit {tuning.level.upper()}", "bold"
+    yield ("spills: bytes a thread; one warp, full: cycles of a warp alone and at full occupancy "
+           "(times those of the kernel as it is)"), "dim"
     for k in tuning.kernels:
         yield "", ""
         yield f"kernel {short(spoken(k.name))}", "bold"

@@ -130,6 +130,17 @@ def test_a_remainder_that_a_switch_hides_is_told_by_the_steps() -> None:
     assert roles([found]) == [[("A", 4, "main"), ("B", 1, "remainder")]]
 
 
+def test_a_literal_count_tells_copies_where_the_code_has_no_count(tmp_path: Path) -> None:
+    """Of an unsigned char the code has no variable that counts."""
+    text = body("A", 8, "%r1", 8, 20).replace("add.s32 %r1, %r1, 8", "xor.b32 %r1, %r1, %r2")
+    module = nvir.read_ptx(f"{HEAD}{text}.loc 1 30 1\nst.global.f32 [%rd1], %f1; ret; }}\n")
+    for count, factor in (("200", 8), ("n", 1), ("201", 1)):
+        lines = [""] * 19 + [f"for (int i = 0; i < {count}; ++i)", " s += a[i];"]
+        (tmp_path / "k.cu").write_text("\n".join(lines))
+        (found,) = report(module, source_root=[tmp_path]).functions[0].source_loops
+        assert found.copies == factor
+
+
 def test_two_versions_of_a_loop() -> None:
     text = "setp.lt.s32 %p2, %r2, 5; @%p2 bra B;\n" + body("A", 1, "%r1", 1, 20) + "bra X;\n"
     found = groups(text + body("B", 1, "%r1", 1, 20) + "X:\n")
@@ -243,6 +254,8 @@ def test_statements_of_a_source() -> None:
     ]
     (stepped,) = statements(["for (int i = 1; i <= 11; i += 5) s += a[i];"])
     assert stepped.trips == 3
+    for head, trips in (("int i = 7; i >= 0; --i", 8), ("int i = 16; i > 0; i -= 5", 4)):
+        assert statements([f"for ({head}) s += a[i];"])[0].trips == trips
     assert statements(["/* for (;;) */ int fort = 1; // while (1)", "for (", "do"]) == []
     empty, loop = statements(["while (!taken(p));", "do {", " while (x) y();", "} while (n);"])[:2]
     assert (empty.word, loop.word, loop.tail) == ("while", "do-while", 4)

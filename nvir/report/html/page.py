@@ -34,7 +34,7 @@ max-width:72rem;padding:1rem}
 h1{font-size:1.4rem;margin:.2rem 0}h2{font-size:1.15rem;overflow-wrap:anywhere}h3{font-size:1rem}
 section{border-top:1px solid var(--line);margin-top:1.2rem}
 @media(max-width:30rem){td,th{white-space:normal;overflow-wrap:anywhere;padding:.15rem .3rem}
-td.text{min-width:7rem}}
+td.text{min-width:18rem}}
 .dim{color:var(--dim)}.wide{overflow-x:auto;max-width:100%;padding-bottom:.4rem}
 .figures{display:flex;flex-wrap:wrap;gap:.5rem;padding:0;margin:0;list-style:none}
 .figures li{background:var(--soft);border-radius:.4rem;padding:.3rem .7rem}
