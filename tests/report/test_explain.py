@@ -260,3 +260,12 @@ def test_the_page_has_the_real_loop_where_the_assembler_is() -> None:
     model = json.loads(CliRunner().invoke(main, [*words, "--model"]).stdout)
     assert model["machine_code"] is None
     assert made["registers"] < model["registers"]
+
+
+def test_the_numbers_that_decided_stand_behind_verbose() -> None:
+    short, long = (
+        CliRunner().invoke(main, ["explain", str(EXAMPLES / "sgemm.sm_80.ptx"), "--model", *more])
+        for more in ((), ("--verbose", "--no-vary"))
+    )
+    assert "too little is saved for the registers\n" in short.output
+    assert "too little is saved for the registers [2·" in long.output

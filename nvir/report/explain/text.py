@@ -25,6 +25,7 @@ WIDTH = 118
 LABEL = 13  # columns of a row's name
 REMARKS = 6  # of one pass that are shown
 LIVE = 12  # values that are listed
+_FIGURES = re.compile(r" \[[^\[\]]* = [^\[\]]*\]")  # the numbers that decided
 _LABELS = {
     "unroll-decision": "unroll", "loop-unroll": "unroll", "licm": "hoist", "loop-peel": "peel",
     "loop-rotate": "rotate", "loop-simplify": "simplify", "hot-cold-in-loop": "order",
@@ -176,7 +177,8 @@ def _decision(d: Decision, e: Explanation, verbose: bool) -> Iterator[str]:
         yield decision_text(e.unroll)
         return
     told = dict.fromkeys(
-        f"code {r.code.number}: {r.message}" if verbose and r.code.number else r.message
+        _FIGURES.sub("", r.message) if not verbose
+        else f"code {r.code.number}: {r.message}" if r.code.number else r.message
         for r in (_verdicts(d) if d.changed else d.remarks)
     )
     shown = list(told)
