@@ -208,7 +208,7 @@ def judged(
 ) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
     """Of each kernel with loops: its name and ("right"|"wrong"|"not told", what) of each."""
     module, plain = nvir.read_ptx(text), nvir.read_ptx(rolled)
-    made, base = report(module, source_root=folders), report(plain)
+    made, base = (report(m, source_root=folders) for m in (module, plain))
     names = {n: name for n, name, _ in module.debug.files}
     at_hand = {names[n].rsplit("/", 1)[-1] for n in source_text(names, folders)}
     assembled = toolchain.ptxas(text, arch, options=("-lineinfo",))
