@@ -16,7 +16,7 @@ from nvir.report.table import Line, columns, short
 from nvir.sm.occupancy import blocks_text
 from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.judge import Cycles
-from nvir.tune.search import Judged, KernelTuning, Tuning
+from nvir.tune.search import FULL, Judged, KernelTuning, Tuning
 
 SCHEMA = "nvir.tune/1"
 _HEAD = ("", "id", "settings", "registers", "spills", "blocks/SM", "one warp", "full", "")
@@ -75,6 +75,10 @@ def tuning_lines(
         hidden = len(k.candidates) - len(rows)
         if hidden:
             yield f"  and {hidden} more that others beat (--all)", "dim"
+        left_out = sum(why == FULL for _, why in k.refused)
+        if left_out:
+            room = f"{tuning.most} instructions"
+            yield f"  {left_out} settings were not tried: {FULL} ({room})", "dim"
         for text in advice(module, k.name, k.winner.settings, k.block):
             yield f"  write: {text}", "green"
         if k.name in tried:

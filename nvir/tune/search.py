@@ -1,6 +1,7 @@
 """Which candidates of a kernel are tried, and which is taken.
 
-First each loop by itself, all settings of all kernels in one module; then the best settings of
+First each loop by itself, the settings of all kernels in one module, in turn until the file's
+candidates are large enough; then the best settings of
 several loops together, the most gainful first, and launch bounds, in a second one.
 
 A candidate is out where it spills more than the kernel as it is, where no block fits an SM, or
@@ -16,7 +17,9 @@ Cost    a copy, assembly and judgement of each candidate, of at most `Launches.m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from heapq import heapify, heappop, heappush
 from typing import Literal
 
 import attrs
@@ -51,6 +54,7 @@ MODEL_ERROR = 1.15  # by which a predicted win has to be larger than nothing
 COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
 MOST = 40_000  # instructions of all candidates of a file
 LOOPS = 8  # of a kernel, those that run most instructions
+FULL = "the file's candidates are large enough"
 ASSUMED_BLOCK = 256
 PARTITIONS = 4
 JudgeName = Literal["sass", "model"]
@@ -103,6 +107,7 @@ class Tuning:
     arch: str
     level: str
     kernels: list[KernelTuning]
+    most: int  # instructions that all candidates were allowed
 
 
 @attrs.frozen
@@ -135,15 +140,14 @@ def tune(
     names = list(kernels) if kernels is not None else [str(f.name) for f in module.kernels]
     copy = numbered(module)
     searches = [_Search(copy, _kernel(copy, n), profile, request) for n in names]
-    for s in searches:
-        s.propose(request.most // len(searches))
+    _propose(searches, request.most)
     _judge(copy, searches, arch, profile, judge)
     for s in searches:
         s.combine()
     _judge(copy, searches, arch, profile, judge)
     for s in searches:
         s.choose(MODEL_ERROR if judge == "model" else 1.0)
-    return Tuning(judge, arch, request.level, [s.found for s in searches])
+    return Tuning(judge, arch, request.level, [s.found for s in searches], request.most)
 
 
 def tuned(module: Module, tuning: Tuning, profile: Profile) -> list[str]:
@@ -171,6 +175,24 @@ def _kernel(module: Module, name: str) -> Function:
     if found.cfg_state != "fresh":
         found.analyze_cfg()
     return found
+
+
+def _propose(searches: Sequence[_Search], room: int) -> None:
+    """Each loop by itself, as long as there is room: settings in turn, more of loops that run a
+    larger share of their kernel's instructions."""
+    room -= sum(s.begin() for s in searches)
+    loops = [(s, share, settings) for s in searches for share, settings in s.singles()]
+    turns = [(-share, n, 1) for n, (_, share, _) in enumerate(loops)]
+    heapify(turns)
+    while turns:
+        _, n, tried = heappop(turns)
+        s, share, settings = loops[n]
+        choice = next(settings, None)
+        if choice is not None:
+            room -= s.try_single(choice, room)
+            heappush(turns, (-share / (tried + 1), n, tried + 1))
+    for s in searches:
+        s.room = room // len(searches)
 
 
 def _judge(
@@ -214,28 +236,27 @@ class _Search:
 
     # ------------------------------------------------------------------ candidates
 
-    def propose(self, most: int) -> None:
-        """Each loop by itself, as long as there is room."""
-        self._add(AS_IT_IS)
+    def begin(self) -> int:
+        """The kernel as it is, and each loop once; their instructions."""
+        loops = tuple((x.name, LoopSetting(1)) for x in self.found.loops)
+        return self._add(AS_IT_IS) + (self._add(Choices(loops)) if loops else 0)
+
+    def singles(self) -> Iterator[tuple[float, Iterator[Choices]]]:
+        """Of each loop its share of the kernel's instructions, and the settings to be tried."""
         loops = {str(x.header.name): x for x in Analyses.of(self.kernel).loops}
-        if not loops:
-            return
-        rolled = Choices(tuple((name, LoopSetting(1)) for name in loops))
-        self._add(rolled)
-        room = most - sum(len(b) for f in self.pending.values() for b in f.blocks)
-        size = sum(map(len, self.kernel.blocks))
         chosen = [x for x in self.found.loops if self.request.loop in ("", x.name)]
+        total = sum(map(_work, chosen))
         for x in sorted(chosen, key=_work, reverse=True)[:LOOPS]:
-            counts = self.known.get(x.name), self.most.get(x.name)
-            settings = loop_settings(loops[x.name], *counts)
-            for s in together(settings) if self.request.every else settings:
-                choice = Choices(((x.name, s),))
-                if room >= size:
-                    room -= self._add(choice)
-                else:
-                    why = "the file's candidates are large enough"
-                    self.found.refused.append((choice, why))
-        self.room = room
+            settings = loop_settings(loops[x.name], self.known.get(x.name), self.most.get(x.name))
+            every = together(settings) if self.request.every else settings
+            yield _work(x) / total, map(partial(_single, x.name), every)
+
+    def try_single(self, choice: Choices, room: int) -> int:
+        """Try a setting where it has room; its instructions."""
+        if room >= sum(map(len, self.kernel.blocks)):
+            return self._add(choice)
+        self.found.refused.append((choice, FULL))
+        return 0
 
     def combine(self) -> None:
         """The best settings of several loops together, and launch bounds for the best."""
@@ -376,6 +397,10 @@ class _Search:
 def _beats(a: Judged, b: Judged) -> bool:
     pairs = ((a.cycles.one_warp, b.cycles.one_warp), (a.cycles.full, b.cycles.full))
     return all(x <= y for x, y in pairs) and any(x < y for x, y in pairs)
+
+
+def _single(loop: str, setting: LoopSetting) -> Choices:
+    return Choices(((loop, setting),))
 
 
 def _work(x: KernelLoop) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from nvir import print_ptx, read_ptx, sm
 from nvir.cli import main
-from nvir.report.tuning import advice
+from nvir.report.tuning import advice, tuning_lines
 from nvir.toolchain import available
 from nvir.tune.assembled import assemble, numbered
 from nvir.tune.candidates import (
@@ -23,11 +24,12 @@ from nvir.tune.candidates import (
     most_trips,
 )
 from nvir.tune.judge import kernel_time
-from nvir.tune.search import WORSE, Launches, tune, tuned
+from nvir.tune.search import FULL, WORSE, Launches, tune, tuned
 from nvir.tune.weights import RunWeights, kernel_loops, once, weights
 from tests.equivalence import same_behaviour
 
 SM_80 = sm.profile("sm_80")
+EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
 needs_ptxas = pytest.mark.skipif(
     not available("ptxas", "nvdisasm"), reason="needs ptxas and nvdisasm"
 )
@@ -184,6 +186,22 @@ def test_what_is_taken_makes_no_figure_worse_and_is_what_was_judged():
     from nvir.toolchain import ptxas
 
     assert ptxas(print_ptx(module), "sm_80").kernels["k"].registers == won.registers
+
+
+def test_what_room_there_is_goes_to_all_loops_and_what_is_left_out_is_said():
+    """Of two kernels the one without loops takes none of the room; each loop has its turn."""
+    text = (EXAMPLES / "softmax.sm_80.ptx").read_text()
+    module = read_ptx(text + ".visible .entry none()\n{\n" + "ret;\n}\n")
+    size = sum(map(len, module["softmax"].blocks))
+    found = tune(module, SM_80, "sm_80", Launches(most=6 * size), judge="model")
+    softmax = found.kernels[0]
+    out = {header for s, why in softmax.refused if why == FULL for header, _ in s.loops}
+    tried = {s.settings.loops[0][0] for s in softmax.candidates if len(s.settings.loops) == 1}
+    assert out
+    assert tried == {x.name for x in softmax.loops}
+    lines = [line for line, _ in tuning_lines(found, module)]
+    left = sum(why == FULL for _, why in softmax.refused)
+    assert any(f"{left} settings were not tried" in line for line in lines)
 
 
 def test_code_of_no_instruction_costs_nothing():
