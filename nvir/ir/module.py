@@ -71,6 +71,7 @@ class Module(Displayed):
         self.debug = DebugData()
         self.diagnostics: list[Diagnostic] = []
         self.text: str | None = None
+        self.refused: list[Diagnostic] = []  # what ptxas refuses of the text that was read
         self.aux: Any = None
         self.lines: tuple[str, list[str]] | None = None
 
@@ -171,10 +172,13 @@ class Module(Displayed):
 # The first PTX ISA version that knows a target; a module is written in the
 # oldest one that serves, but no older than 7.0, so that plain features are there.
 _FIRST_VERSION = {
+    "sm_50": (4, 0), "sm_52": (4, 1), "sm_53": (4, 2), "sm_60": (5, 0), "sm_61": (5, 0),
+    "sm_62": (5, 0), "sm_70": (6, 0), "sm_72": (6, 1), "sm_75": (6, 3), "sm_80": (7, 0),
     "sm_86": (7, 1), "sm_87": (7, 4), "sm_89": (7, 8), "sm_90": (7, 8), "sm_90a": (8, 0),
     "sm_100": (8, 6), "sm_100a": (8, 6), "sm_100f": (8, 8), "sm_101": (8, 6), "sm_101a": (8, 6),
-    "sm_103": (8, 8), "sm_103a": (8, 8), "sm_120": (8, 7), "sm_120a": (8, 7), "sm_121": (8, 8),
-    "sm_88": (9, 0), "sm_110": (9, 0), "sm_110a": (9, 0),
+    "sm_101f": (8, 8), "sm_103": (8, 8), "sm_103a": (8, 8), "sm_103f": (8, 8), "sm_120": (8, 7),
+    "sm_120a": (8, 7), "sm_120f": (8, 8), "sm_121": (8, 8), "sm_121a": (8, 8), "sm_121f": (8, 8),
+    "sm_88": (9, 0), "sm_110": (9, 0), "sm_110a": (9, 0), "sm_110f": (9, 0),
 }
 
 
@@ -183,6 +187,11 @@ def capability(target: str) -> int:
     """The number of an architecture: 80 of "sm_80", 90 of "sm_90a"; 0 of a name without one."""
     found = re.search(r"\d+", target)
     return int(found[0]) if found is not None else 0
+
+
+def first_version(target: str) -> tuple[int, int]:
+    """The first PTX ISA version that knows a target; (0, 0) where that is not told here."""
+    return _FIRST_VERSION.get(target, (0, 0))
 
 
 def default_version(target: str) -> tuple[int, int]:

@@ -25,8 +25,11 @@ from nvir.ptx.statements import (
     DIRECTIVE_END,
     LABEL_ROW,
     LOC,
+    LOC_NUMBERS,
+    LOC_REST,
     NEXT_FUNCTION,
     PRAGMA_TEXT,
+    PROTOTYPE,
     REG,
     SINK,
     STATEMENT,
@@ -106,7 +109,10 @@ class BodyReader(Flow):
     def _label(self, m: re.Match[str], pos: int) -> int:
         name = m[5]
         row = LABEL_ROW.match(self.source.code, pos)
+        if name in self.scope.declared:
+            self.source.refuse(f"'{name}' is declared twice", m.start(5))
         if row is not None:
+            self._check_row(name, row, m.start(5))
             if row[1] == "branchtargets":
                 self.tables[name] = ([t.strip() for t in row[2].split(",")], self.scope)
             else:
@@ -133,13 +139,38 @@ class BodyReader(Flow):
         self.scope.labels[name] = block
         return pos
 
+    def _check_row(self, name: str, row: re.Match[str], start: int) -> None:
+        """A table of labels or functions, or a prototype, behind its label."""
+        known = (*self.scope.labels, *self.tables, *self.function.prototypes)
+        if name in known:
+            self.source.refuse(f"label '{name}' is defined twice", start)
+        if row[1] == "callprototype":
+            if not PROTOTYPE.match(row[2]):
+                self.source.refuse("expected '.callprototype (RESULT) _ (PARAMETER, …)', each "
+                                   "as '.param .b32 _'", row.start(1))
+            return
+        names = [t.strip() for t in row[2].split(",")]
+        if "" in names:
+            self.source.refuse(f".{row[1]} takes names with commas between them", row.start(1))
+        for target in names if row[1] == "calltargets" else ():
+            if target and self.module.symbol(target, self.function) is None:
+                self.source.refuse(f"undeclared function '{target}'", row.start(2))
+
     def _directive(self, name: str, start: int) -> int:
         code = self.source.code
         if name == ".loc":
             m = LOC.match(code, start)
             if m is None:
-                self.source.error("expected '.loc FILE LINE COLUMN'", start)
+                short = LOC_NUMBERS.match(code, start)
+                at = short.end() if short else start
+                self.source.error("expected '.loc FILE LINE COLUMN'", at)
                 return self._statement_end(start)
+            if m[3] is None:
+                short = LOC_NUMBERS.match(code, start)
+                self.source.refuse("expected '.loc FILE LINE COLUMN'", short.end() if short else start)
+            elif not LOC_REST.match(m[4]):
+                self.source.refuse("behind '.loc FILE LINE COLUMN' may stand ', function_name "
+                                   "LABEL, inlined_at FILE LINE COLUMN'", m.start(4))
             inlined = m[4].strip().lstrip(",").strip()
             self.loc = Location(int(m[1]), int(m[2]), int(m[3] or 0), inlined)
             return m.end()
@@ -169,8 +200,6 @@ class BodyReader(Flow):
                 self._declare(v.name, v, start)
                 self.function.locals.append(v)
             return int(end)
-        if name == ".file":
-            return int(self.module.file_directive(start))
         self.source.error(f"unexpected directive '{name}' in a function body", start)
         return self._statement_end(start)
 

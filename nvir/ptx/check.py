@@ -28,6 +28,7 @@ from nvir.ir import (
     Module,
     Op,
     ScalarType,
+    SymbolOffset,
     Type,
     Undef,
     Value,
@@ -36,6 +37,7 @@ from nvir.ir import (
 )
 from nvir.ir.errors import Diagnostic, ParseError
 from nvir.ir.floats import FORMATS, number
+from nvir.ir.module import first_version
 from nvir.ir.opcodes import ADDRESS, OpKind
 from nvir.ir.opcodes.form import Form, operand_parts
 from nvir.ir.opcodes.legal import (
@@ -53,6 +55,7 @@ from nvir.ir.special import first_with
 from nvir.ir.types import U64
 from nvir.ir.values import SpecialRegister
 from nvir.ir.verify.ori import call_problem, class_problem
+from nvir.ptx import declared
 from nvir.ptx.reader import KNOWN_VERSION, read_ptx
 from nvir.ptx.source import load
 
@@ -301,7 +304,7 @@ def _problems(i: Instruction, module: Module, function: Function) -> Iterator[tu
         yield "modifiers", f"no modifier .{unknown[0]} of {f.name} is known"
         return
     if f.is_call:
-        problem = call_problem(i, i.aux)
+        problem = call_problem(i, i.aux) or declared.call_problem(i, i.aux, function, module)
         if problem is not None:
             yield "call", problem
         return
@@ -372,19 +375,26 @@ def check(
         col = max(shown.find(word), 0) + 1
         found.append((code, Diagnostic(message, text.file, line, col, shown, severity)))
 
-    match = _TARGET.match(module.target)
-    at = next((n for n, s in enumerate(lines, 1) if s.strip().startswith(".target")), 0)
-    if module.target not in targets and (match is None or int(match[1]) not in _SIZES):
+    at = max((n for n, s in enumerate(lines[:100], 1) if s.strip().startswith(".target")), default=0)
+    if module.target not in targets and not is_known(module.target):
         tell("target", f"no target {module.target} is known", at, module.target)
     elif arch is not None and (problem := _arch_problem(module.target, arch)) is not None:
         tell("target", f"the module's target {module.target} {problem}", at, module.target)
+    elif module.version < first_version(module.target):
+        first = ".".join(map(str, first_version(module.target)))
+        tell("version", f"{module.target} needs PTX {first}, the module says "
+             f"{module.version[0]}.{module.version[1]}", at, module.target)
+    found.extend(("declaration", d) for d in module.refused)
+    constants = sum(v.size for v in module.globals if v.space == "const" and v.linkage != "extern")
+    if constants > declared.CONST_LIMIT:
+        tell("constants", f"the module has {constants} bytes of .const variables, it may have "
+             f"{declared.CONST_LIMIT}", 0, "")
     for d in module.diagnostics:
         if not d.message.startswith(("unknown instruction", "unknown modifier")):
             found.append(("reader", d))
     for f in module.functions:
-        shared = {v for v in f.locals if isinstance(v, Variable) and v.space == "shared"}
-        size = sum(v.size for v in shared if v.linkage != "extern")
-        if f.kind == "entry" and size > SHARED_LIMIT:
+        size = _shared_size(f, module) if f.kind == "entry" else 0
+        if size > SHARED_LIMIT:
             tell("shared", f"{f.name} has {size} bytes of shared memory, a block may have "
                  f"{SHARED_LIMIT}", 0, "")
         for i in f.instructions():
@@ -392,6 +402,17 @@ def check(
                 lenient = code == "address" and capability(arch or module.target) < NO_32_BIT
                 tell(code, message, i.line, i.form.spelling, "warning" if lenient else "error")
     return sorted(found, key=lambda x: (x[1].line, x[1].col))
+
+
+def _shared_size(f: Function, module: Module) -> int:
+    """Bytes of the shared variables of a kernel, and of those of the module that it names."""
+    own = [v for v in f.locals if isinstance(v, Variable)]
+    every = [v for v in (*own, *module.globals) if v.space == "shared" and v.linkage != "extern"]
+    if sum(v.size for v in every) <= SHARED_LIMIT:
+        return 0
+    named = {v.symbol if isinstance(v, SymbolOffset) else v
+             for i in f.instructions() for v in i.operands}
+    return sum(v.size for v in every if v in own or v in named)
 
 
 def _arch_problem(target: str, arch: str) -> str | None:
@@ -408,4 +429,7 @@ def _arch_problem(target: str, arch: str) -> str | None:
 
 def is_known(target: str) -> bool:
     """Whether PTX ISA 9.0 has a target of that name."""
-    return capability(target) in _SIZES
+    match = _TARGET.match(target)
+    size = int(match[1]) if match is not None else 0
+    least = {"": 0, "a": 90, "f": 100}[match[2]] if match is not None else 0
+    return size in _SIZES and size >= least

@@ -11,6 +11,11 @@ from nvir.ptx.operands import Operands
 from nvir.ptx.source import PtxText
 
 
+_CALL = re.compile(
+    r"\s*(?:\([^()]*\)\s*,\s*)?[^\s,()]+\s*(?:,\s*\([^()]*\)\s*)?(?:,\s*[\w$%]+\s*)?$"
+)
+
+
 class Flow(Operands):
     """Ends blocks, and lays out calls. `tables` are `.branchtargets` by label."""
 
@@ -95,6 +100,9 @@ class Flow(Operands):
 
     def _call(self, m: re.Match[str], f: Form, p: tuple[Any, ...], line: int) -> None:
         """`call (results), target, (arguments), prototype`, all but the target optional."""
+        if not _CALL.match(m[4]):
+            self.source.refuse("expected 'call (RESULTS), TARGET, (ARGUMENTS), PROTOTYPE' with "
+                               "commas between them", m.start(4))
         groups = re.findall(r"\(([^()]*)\)|([^\s,()]+)", m[4])
         fields = [(g, None) if not name else (None, name) for g, name in groups]
         results: list[Any] = []
@@ -136,5 +144,7 @@ class Flow(Operands):
         return v if v is not None else self._resolve(atom, f, m)
 
     def _list(self, text: str, f: Form, m: re.Match[str]) -> list[Any]:
-        atoms = (a.strip(" \t\n\r{}") for a in text.split(","))  # braces: of a vector register
+        atoms = [a.strip(" \t\n\r{}") for a in text.split(",")]  # braces: of a vector register
+        if len(atoms) > 1 and "" in atoms:
+            self.source.refuse("expected an operand between ','", m.start(4))
         return [self._atom(a, f, m) for a in atoms if a]

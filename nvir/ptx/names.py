@@ -7,6 +7,7 @@ from typing import Any
 
 from nvir.ir import F32, F64, SCALARS, Form, ScalarType, Type
 from nvir.ir.special import special_register
+from nvir.ptx import declared
 from nvir.ptx.literals import literal, to_f32
 from nvir.ptx.source import PtxText
 from nvir.ptx.statements import (
@@ -21,11 +22,12 @@ from nvir.ptx.statements import (
 
 
 class LabelScope:
-    __slots__ = ("labels", "outer", "prefixes", "saved")
+    __slots__ = ("declared", "labels", "outer", "prefixes", "saved")
 
     def __init__(self, outer: LabelScope | None) -> None:
         self.outer = outer
         self.labels: dict[str, RawBlock] = {}
+        self.declared: set[str] = set()  # names that this scope declares
         self.saved: list[tuple[str, Any]] = []  # names that this scope shadows
         self.prefixes: list[tuple[str, Any]] = []
 
@@ -67,15 +69,27 @@ class Names:
 
     def _declare(self, name: str, value: Any, offset: int) -> None:
         """Bind a name in the innermost scope; an outer meaning returns when it ends."""
-        for k, (known, _) in enumerate(self.scope.saved):
-            if known == name and self.scope.outer is not None and k >= 0:
-                self.source.error(f"'{name}' is declared twice", offset)
-                return
-        if self.scope.outer is None and isinstance(self.names.get(name), int):
+        scope = self.scope
+        if name in scope.declared:
             self.source.error(f"'{name}' is declared twice", offset)
             return
+        scope.declared.add(name)
+        if name in scope.labels or (scope.outer is None and (
+            name in self.module.own or isinstance(self.names.get(name), int)
+        )):
+            self.source.refuse(f"'{name}' is declared twice", offset)
+        prefix = name.rstrip("0123456789")
+        if prefix != name and any(p == prefix for p, _ in scope.prefixes):
+            self._check_number(name, prefix, offset)
         self.scope.saved.append((name, self.names.get(name)))
         self.names[name] = value
+
+    def _check_number(self, name: str, prefix: str, offset: int) -> None:
+        """`%r2` beside `%r<4>` in one scope."""
+        if name in (f"{prefix}{int(name[len(prefix):][:9])}",) \
+                and int(name[len(prefix):]) < self.prefixes[prefix][0]:
+            self.source.refuse(f"'{name}' is declared twice: {prefix}<"
+                               f"{self.prefixes[prefix][0]}> has it", offset)
 
     def new_register(self, name: str | None, type: Type) -> int:
         raw = self.raw
@@ -89,11 +103,25 @@ class Names:
         qualifiers = words[1].split() if words else []
         names = text[words.end() :] if words else text
         qualifiers = [q for part in qualifiers for q in part.split(".") if q]
+        if "align" in qualifiers[:1]:  # without a meaning for a register
+            qualifiers, names = qualifiers[1:], names.lstrip("0123456789 \t")
+            again = re.match(r"((?:\s*\.\w+)*)", names)
+            qualifiers += again[1].replace(".", " ").split() if again else []
+            names = names[again.end():] if again else names
         vector = {"v2": 2, "v4": 4}.get(qualifiers[0] if qualifiers else "", 0)
         spelling = qualifiers[-1] if qualifiers else ""
         type = SCALARS.get(spelling)
         if type is None:
             self.source.error(f"no register type is spelled '.{spelling}'", offset)
+            return
+        self.source.refuse(declared.type_problem(type, vector or 1), offset)
+        if type.name == "b128" and self.module.module.version < (8, 3):
+            self.source.refuse(".b128 needs PTX 8.3", offset)
+        if type.name in declared.OPAQUE:
+            self.source.refuse(f".{type.name} is no type of registers", offset)
+        if len(qualifiers) > 1 + bool(vector):
+            self.source.refuse(f"unexpected '.{qualifiers[-2]}' before .{spelling}", offset)
+        if not names.strip():
             return
         for item in names.split(","):
             m = REG_NAME.match(item)
@@ -129,6 +157,13 @@ class Names:
         if before is not None and self.scope.outer is None:
             self.source.error(f"registers '{prefix}<…>' are declared twice", offset)
             return
+        if any(p == prefix for p, _ in self.scope.prefixes):
+            self.source.refuse(f"registers '{prefix}<…>' are declared twice", offset)
+        for name in self.scope.declared:
+            if name.startswith(prefix) and name[len(prefix):].isdigit() \
+                    and str(int(name[len(prefix):])) == name[len(prefix):] \
+                    and int(name[len(prefix):]) < count:
+                self.source.refuse(f"'{name}' is declared twice: {prefix}<{count}> has it", offset)
         if before is not None:  # shadowed: the outer ones must be looked up anew
             for k in before[2]:
                 self.names.pop(f"{prefix}{k}", None)

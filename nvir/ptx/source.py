@@ -43,7 +43,16 @@ class PtxText:
         self._starts: list[int] | None = None
         self.errors: list[Diagnostic] = []
         self.warnings: list[Diagnostic] = []
+        self.refused: list[Diagnostic] = []
         self._warned: set[str] = set()
+
+    @property
+    def open_comment(self) -> bool:
+        """Whether a comment runs to the end of the text."""
+        last = ""
+        for m in _COMMENT_OR_STRING.finditer(self.text, max(self.text.rfind("/*") - 1, 0)):
+            last = m[0]
+        return last.startswith("/*") and not last.endswith("*/")
 
     @property
     def line_starts(self) -> list[int]:
@@ -75,6 +84,11 @@ class PtxText:
         if len(self.errors) >= MAX_ERRORS:
             raise TooManyErrors
 
+    def refuse(self, message: str | None, offset: int) -> None:
+        """Note what ptxas refuses although it can be read; nothing where there is no message."""
+        if message is not None and len(self.refused) < MAX_ERRORS:
+            self.refused.append(self.diagnostic(message, offset))
+
     def warn_once(self, key: str, message: str, offset: int) -> None:
         if key not in self._warned:
             self._warned.add(key)
@@ -82,7 +96,8 @@ class PtxText:
 
     def raise_errors(self) -> None:
         if self.errors:
-            raise ParseError(sorted(self.errors, key=lambda e: (e.line, e.col)))
+            found = (*self.errors, *self.refused)
+            raise ParseError(sorted(found, key=lambda e: (e.line, e.col)))
 
 
 def load(x: object) -> PtxText:

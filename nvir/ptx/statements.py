@@ -34,6 +34,16 @@ _PART = rf"(?:{_ONE}(?:\|{_ONE})?|{_MANY}|\[%s(?:\+?%s)*(?:,(?:{_ONE}|{_MANY}))*
 PUNCTUATION = re.compile(rf"(?:{_PART}(?:,{_PART})*)?$")
 LABEL_ROW = re.compile(r"\s*\.(callprototype|calltargets|branchtargets)\b([^;]*);")
 LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?([^\n;]*)")
+LOC_NUMBERS = re.compile(r"\.loc(?:\s+\d+(?![\w.]))*\s+")  # up to what should be a number
+LOC_REST = re.compile(
+    r"\s*(?:,\s*function_name\s+[\w$]+(?:\s*[-+]\s*\d+)?\s*"
+    r",\s*inlined_at\s+\d+\s+\d+\s+\d+\s*)?$"
+)
+_FORMAL = r"\s*(?:\.(?:param|reg)\s*(?:\.align\s+\d+\s*)?(?:\.\w+\s*)+[A-Za-z_$%][\w$]*\s*(?:\[\s*\w*\s*\])?\s*)"
+PROTOTYPE = re.compile(
+    rf"\s*(?:\({_FORMAL}?\))?\s*_\s*(?:\((?:{_FORMAL}(?:,{_FORMAL})*|\s*)\))?"
+    r"\s*(?:\.noreturn|\.abi_preserve(?:_control)?\s+\d+|\s)*$"
+)
 PRAGMA_TEXT = re.compile(r'\.pragma\s*((?:"[^"\n]*"\s*,?\s*)+);')
 REG = re.compile(r"\.reg\b([^;]*);")
 _TARGETS = re.compile(r"\bbra(?:\.uni)?\s+([\w$%]+)\s*;|\.branchtargets\b([^;]*);")

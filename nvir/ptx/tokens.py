@@ -78,6 +78,8 @@ class Tokens:
         token = self.next()
         if not (token[0].isalpha() or token[0] in "_$%"):
             self.fail(f"expected {what}, found '{token}'", self.token_start)
+        if token in ("_", "WARP_SZ"):
+            self.source.refuse(f"expected {what}, '{token}' is none", self.token_start)
         return token
 
     def number(self, what: str) -> int:

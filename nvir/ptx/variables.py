@@ -7,12 +7,20 @@ from typing import Any
 
 from nvir.ir import SCALARS, Constant, Module, ScalarType, Symbol, SymbolOffset, Type, Value, array
 from nvir.ir.symbols import Variable, address_type
+from nvir.ptx import declared
 from nvir.ptx.literals import constant_expression, literal, to_f32, to_f64
 from nvir.ptx.source import PtxText
 from nvir.ptx.tokens import Tokens, Unreadable
 
 LINKAGE = frozenset((".extern", ".visible", ".weak", ".common"))
 SPACES = frozenset((".global", ".const", ".shared", ".local", ".param", ".tex"))
+# The order of a declaration's words; those behind the type are of pointers.
+_ranks = {
+    **dict.fromkeys((x[1:] for x in SPACES), 1), "surf": 1, "align": 1, "attribute": 1,
+    **dict.fromkeys(("visible", "extern", "weak", "common"), 0), "managed": 1, "unified": 1,
+    "v2": 2, "v4": 2, "v8": 2, **dict.fromkeys((n for n in SCALARS), 3),
+}
+_ATTRIBUTES = re.compile(r"(?:\.managed|\.unified\(\d+, \d+\))(?:, (?:\.managed|\.unified\(\d+, \d+\)))*$")
 DEEPEST = 64  # braces in each other in an initial value
 _FLAT_LIST = re.compile(r"\s*\{([^{}()\"]*)\}")
 _MASKED = re.compile(r"(0[xX][fF]+0*)\s*\(\s*([\w$%]+)\s*([-+]\s*\d+)?\s*\)$")
@@ -38,7 +46,7 @@ class Declarations(Tokens):
         before = self.pos
         self.pos = start
         try:
-            found = self._declaration()
+            found = self._declaration(local)
             end = self.pos
         except Unreadable:
             if not local:
@@ -48,7 +56,8 @@ class Declarations(Tokens):
         self.pos = before if local else end
         return found, end
 
-    def _declaration(self) -> list[Variable]:
+    def _declaration(self, local: bool) -> list[Variable]:
+        start = self.pos
         linkage, space, align, vector, type, attributes = self._qualifiers()
         if not space:
             self.fail("expected a state space", self.token_start)
@@ -83,6 +92,9 @@ class Declarations(Tokens):
                 )
                 for n in names
             )
+            for v in found[-1:]:
+                self.source.refuse(declared.variable_problem(v, local, self.module)
+                                   or declared.initial_problem(v), start)
             if not self.accept(","):
                 break
         self.expect(";")
@@ -97,12 +109,18 @@ class Declarations(Tokens):
         align, vector = 0, 1
         type: ScalarType | None = None
         attributes: dict[str, str] = {}
+        stage = 0
         while True:
             token = self.peek()
             if token is None or token[0] != ".":
                 break
             self.pos = self._match.end()
             word = token[1:]
+            rank = 4 if "ptr" in attributes else _ranks.get(word, 4)
+            if rank < stage or rank == stage in (2, 3):
+                self.source.refuse(f"'{token}' is out of place: a declaration has its space, "
+                                   "alignment, vector and type in this order", self.token_start)
+            stage = rank
             if token in LINKAGE:
                 linkage = word
             elif token in SPACES and not space:
@@ -124,8 +142,14 @@ class Declarations(Tokens):
                 attributes["ptr"] = ""
             elif "ptr" in attributes and token in SPACES:
                 attributes["ptr"] = token
+                if word == "param":
+                    self.source.refuse("a pointer is .global, .const, .shared or .local",
+                                       self.token_start)
             elif word in ("attribute", "unified", "managed"):
                 attributes[word] = self._parenthesised() if self.peek() == "(" else ""
+                if word == "attribute" and not _ATTRIBUTES.match(attributes[word]):
+                    self.source.refuse(".attribute takes (.managed) or (.unified(NUMBER, NUMBER))",
+                                       self.token_start)
             elif word == "surf":
                 attributes[word] = ""
             else:
@@ -133,6 +157,7 @@ class Declarations(Tokens):
         if type is None:
             at = self.token_start if token is not None else self._skip_space()
             self.fail("expected a type in this declaration", at)
+        self.source.refuse(declared.type_problem(type, vector), self.token_start)
         return linkage, space, align, vector, type, attributes
 
     def _parenthesised(self) -> str:
@@ -156,8 +181,12 @@ class Declarations(Tokens):
             if close < 0:
                 self.fail("expected ']'", at)
             if not text:
+                if dims:
+                    self.source.refuse("only the first size of an array may be left out", at)
                 dims.append(0)
                 continue
+            if literal(text) is None:
+                self.source.refuse(f"a size is a number, '{text[:40]}' is an expression", at)
             value = constant_expression(text[:200])
             if value is None or not 0 <= value < 1 << 48:
                 self.fail(f"'{text[:40]}' is no array size", at)
@@ -177,6 +206,8 @@ class Declarations(Tokens):
             parts = text.split(",")
             if parts and not parts[-1].strip():
                 parts.pop()
+                if parts:
+                    self.source.refuse("expected an initial value behind ','", flat.end() - 1)
             # Tables of a hundred thousand bytes are common, and have few different elements.
             made = {p: self._element(p, type, start) for p in dict.fromkeys(parts)}
             return tuple(map(made.__getitem__, parts))
@@ -223,6 +254,8 @@ class Declarations(Tokens):
         if m is not None:
             symbol = self._symbol(m[1] or m[2], start)
             plus = constant_expression(m[3]) if m[3].strip() else 0
+            if m[3].strip().startswith("-"):
+                self.source.refuse(f"'{text}': only '+' may stand behind an address", start)
             if m[1] is None and not plus:
                 return symbol
             return SymbolOffset(symbol, plus or 0, generic=m[1] is not None)

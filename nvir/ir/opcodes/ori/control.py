@@ -59,7 +59,7 @@ op("griddepcontrol.wait", "", K.OTHER, "sync pinned", since="7.8 sm_90",
 # reader parses and `CallInfo` holds.
 
 op("bra", "", K.BRANCH, "terminator", targets=1, latency="1", since="1.0", doc="jump")
-op("brx.idx", "a:b32", K.SWITCH, "terminator", targets=-1, latency="1", since="6.0 sm_30",
+op("brx.idx", "a:u32", K.SWITCH, "terminator", targets=-1, latency="1", since="6.0 sm_30",
    doc="jump to entry a of a table of labels")
 op("call", "", K.OTHER, "reads writes convergent is_call", lanes="apart", latency="1", since="1.0",
    doc="call by name, or through a register with a prototype")
