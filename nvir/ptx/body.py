@@ -167,7 +167,8 @@ class BodyReader(Flow):
                 return self._statement_end(start)
             if m[3] is None:
                 short = LOC_NUMBERS.match(code, start)
-                self.source.refuse("expected '.loc FILE LINE COLUMN'", short.end() if short else start)
+                at = short.end() if short else start
+                self.source.refuse("expected '.loc FILE LINE COLUMN'", at)
             elif not LOC_REST.match(m[4]):
                 self.source.refuse("behind '.loc FILE LINE COLUMN' may stand ', function_name "
                                    "LABEL, inlined_at FILE LINE COLUMN'", m.start(4))

@@ -10,7 +10,6 @@ from nvir.ptx.names import LabelScope
 from nvir.ptx.operands import Operands
 from nvir.ptx.source import PtxText
 
-
 _CALL = re.compile(
     r"\s*(?:\([^()]*\)\s*,\s*)?[^\s,()]+\s*(?:,\s*\([^()]*\)\s*)?(?:,\s*[\w$%]+\s*)?$"
 )
@@ -45,7 +44,7 @@ class Flow(Operands):
             self._unknown(m, f, parts, p, line)
         elif name == "bra":
             atoms = parts[1::2]
-            if len(atoms) != 1:
+            if len(atoms) != 1 or not re.match(r"\s*[\w$%]+\s*$", m[4]):
                 self.source.error("expected one label to branch to", m.start(4))
                 return
             target = (atoms[0], self.scope, m.start(4))

@@ -7,8 +7,8 @@ from typing import Any
 
 from nvir.ir import F32, F64, SCALARS, Form, ScalarType, Type
 from nvir.ir.special import special_register
-from nvir.ptx import declared
 from nvir.ptx.literals import literal, to_f32
+from nvir.ptx.rules import declared
 from nvir.ptx.source import PtxText
 from nvir.ptx.statements import (
     ATOM,

@@ -69,6 +69,8 @@ class Operands(Names):
             if shape is None:
                 return
         f = shape.form
+        if shape.refused:
+            self.source.refuse(shape.refused, m.start(4))
         if f.terminator or f.is_call or f.op is UNKNOWN:
             self._special(m, f, parts, guard)
             return
@@ -215,6 +217,8 @@ class Operands(Names):
                     if canonical[k - 1] == "+":
                         zero.append(slot)
         shape = OperandShape(f, tuple(zero))
+        if "[%s%s" in punctuation:
+            shape.refused = "an offset stands behind '+': [register+-4]"
         if len(_shapes) > _MAX_SHAPES:
             _shapes.clear()
         _shapes[spelling, raw, guard] = shape
@@ -239,6 +243,11 @@ class Operands(Names):
         text = "".join(pieces)
         if text != m[4]:
             self._reread(m, text)
+            return
+        run_on = re.search(r"\n\s*(?=@?!?[%\w$.]+(?:[\s;]|$))", m[4].rstrip())
+        if run_on is not None:
+            word = m[4][run_on.end():].split()[0].rstrip(";")
+            self.source.error(f"expected ';' before '{word}'", m.start(4) + run_on.end())
             return
         self.source.error(f"cannot read the operands of '{m[3]}'", m.start(4))
 

@@ -14,8 +14,8 @@ from typing import Any
 from nvir.ir import Function, Instruction, Module, Param, Type, Variable, array, bulk
 from nvir.ir.values import Argument, Symbol
 from nvir.ptx.body import BodyReader
-from nvir.ptx import declared
 from nvir.ptx.literals import literal
+from nvir.ptx.rules import declared
 from nvir.ptx.source import BEGIN_ASM, END_ASM, PtxText, TooManyErrors, load
 from nvir.ptx.ssa import build
 from nvir.ptx.tokens import Unreadable
@@ -29,7 +29,9 @@ _OPTIONS = frozenset(
 )
 _FILE = re.compile(r'\.file\s+(\d+)\s+("[^"]*")\s*((?:,\s*\d+){0,2})(?=[ \t\r]*(?:\n|\Z))')
 _WORD = r"(?:-?\d\w*(?![.\w])|[.A-Za-z_$%][\w$.]*)(?:\s*[-+]\s*(?:\d\w*|[A-Za-z_$%.][\w$.]*))*"
-_DATUM = re.compile(rf"\s*(?:([A-Za-z_$%][\w$]*)\s*:|\.b(8|16|32|64)\s+({_WORD}(?:\s*,\s*{_WORD})*))")
+_DATUM = re.compile(
+    rf"\s*(?:([A-Za-z_$%][\w$]*)\s*:|\.b(8|16|32|64)\s+({_WORD}(?:\s*,\s*{_WORD})*))"
+)
 _LAST_MINOR = {1: 5, 2: 3, 3: 2, 4: 3, 5: 0, 6: 5, 7: 8, 8: 8, 9: 0}
 _VERSION = re.compile(r"\.version\s+(\d{1,4})\.(\d{1,4})\b(?!\.)")
 
@@ -60,8 +62,8 @@ class ModuleReader(Declarations):
         with contextlib.suppress(TooManyErrors):
             self._statements()
         self._check_header()
-        if "/*" in self.source.text and self.source.open_comment:
-            self.source.refuse("the last comment is not closed: expected '*/'", len(self.code))
+        if "/*" in self.source.text and (at := self.source.open_comment) >= 0:
+            self.source.refuse("this comment is not closed: expected '*/'", at)
         self.source.raise_errors()
         self.module.diagnostics.extend(self.source.warnings)
         self.module.refused.extend(self.source.refused)
@@ -165,7 +167,8 @@ class ModuleReader(Declarations):
         while not texts or self.accept(","):
             token = self.next()
             if token[0] != '"':
-                self.fail(f"expected a text in quotes, found '{token[:40]}'", self.token_start)
+                self.fail(f"expected a string such as \"nounroll\", found '{token[:40]}'",
+                          self.token_start)
             texts.append(token[1:-1])
         return tuple(texts)
 

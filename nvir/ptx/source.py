@@ -47,12 +47,13 @@ class PtxText:
         self._warned: set[str] = set()
 
     @property
-    def open_comment(self) -> bool:
-        """Whether a comment runs to the end of the text."""
-        last = ""
-        for m in _COMMENT_OR_STRING.finditer(self.text, max(self.text.rfind("/*") - 1, 0)):
-            last = m[0]
-        return last.startswith("/*") and not last.endswith("*/")
+    def open_comment(self) -> int:
+        """Where a comment begins that runs to the end of the text, or -1."""
+        last = None
+        for m in _COMMENT_OR_STRING.finditer(self.text):
+            last = m
+        is_open = last is not None and last[0].startswith("/*") and not last[0].endswith("*/")
+        return last.start() if is_open and last is not None else -1
 
     @property
     def line_starts(self) -> list[int]:

@@ -39,7 +39,10 @@ LOC_REST = re.compile(
     r"\s*(?:,\s*function_name\s+[\w$]+(?:\s*[-+]\s*\d+)?\s*"
     r",\s*inlined_at\s+\d+\s+\d+\s+\d+\s*)?$"
 )
-_FORMAL = r"\s*(?:\.(?:param|reg)\s*(?:\.align\s+\d+\s*)?(?:\.\w+\s*)+[A-Za-z_$%][\w$]*\s*(?:\[\s*\w*\s*\])?\s*)"
+_FORMAL = (
+    r"\s*(?:\.(?:param|reg)\s*(?:\.align\s+\d+\s*)?(?:\.\w+\s*)+[A-Za-z_$%][\w$]*\s*"
+    r"(?:\[\s*\w*\s*\])?\s*)"
+)
 PROTOTYPE = re.compile(
     rf"\s*(?:\({_FORMAL}?\))?\s*_\s*(?:\((?:{_FORMAL}(?:,{_FORMAL})*|\s*)\))?"
     r"\s*(?:\.noreturn|\.abi_preserve(?:_control)?\s+\d+|\s)*$"
@@ -59,10 +62,11 @@ MAX_VECTORS = 1 << 12  # each is made at once
 class OperandShape:
     """What an opcode with this punctuation needs to know of its atoms."""
 
-    __slots__ = ("form", "n_results", "plain", "zero_offsets")
+    __slots__ = ("form", "n_results", "plain", "refused", "zero_offsets")
 
     def __init__(self, f: Form, zero_offsets: tuple[int, ...]) -> None:
         self.form = f
+        self.refused = ""  # why ptxas takes no such operands
         self.zero_offsets = zero_offsets  # atoms that are address offsets
         n = f.n_results - f.carry_out
         self.n_results = n

@@ -7,8 +7,8 @@ from typing import Any
 
 from nvir.ir import SCALARS, Constant, Module, ScalarType, Symbol, SymbolOffset, Type, Value, array
 from nvir.ir.symbols import Variable, address_type
-from nvir.ptx import declared
 from nvir.ptx.literals import constant_expression, literal, to_f32, to_f64
+from nvir.ptx.rules import declared
 from nvir.ptx.source import PtxText
 from nvir.ptx.tokens import Tokens, Unreadable
 
@@ -20,7 +20,8 @@ _ranks = {
     **dict.fromkeys(("visible", "extern", "weak", "common"), 0), "managed": 1, "unified": 1,
     "v2": 2, "v4": 2, "v8": 2, **dict.fromkeys((n for n in SCALARS), 3),
 }
-_ATTRIBUTES = re.compile(r"(?:\.managed|\.unified\(\d+, \d+\))(?:, (?:\.managed|\.unified\(\d+, \d+\)))*$")
+_ATTRIBUTE = r"(?:\.managed|\.unified\(\d+, \d+\))"
+_ATTRIBUTES = re.compile(rf"{_ATTRIBUTE}(?:, {_ATTRIBUTE})*$")
 DEEPEST = 64  # braces in each other in an initial value
 _FLAT_LIST = re.compile(r"\s*\{([^{}()\"]*)\}")
 _MASKED = re.compile(r"(0[xX][fF]+0*)\s*\(\s*([\w$%]+)\s*([-+]\s*\d+)?\s*\)$")
@@ -172,7 +173,7 @@ class Declarations(Tokens):
         return "".join(w if w != "," else ", " for w in words)
 
     def _dimensions(self) -> list[int]:
-        dims = []
+        dims: list[int] = []
         while self.accept("["):
             close = self.code.find("]", self.pos)
             text = self.code[self.pos : close].strip() if close >= 0 else ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 HEAD = """.version {version}
 .target {target}
@@ -194,3 +195,34 @@ def cases(statements: str = STATEMENTS) -> Iterator[tuple[str, str, str]]:
         text = text.rstrip(";") if text.startswith("{") else text
         more = ".reg .b128 %q<4>;" if "%q" in text else ""
         yield text, HEAD.format(version=version, target=arch, statement=text, more=more), arch
+
+
+_KIND = re.compile(r"(?:([MF])(?=[ :]))?\s*(?:@(sm_\w+))?\s*(?:PTX (\d\.\d))?\s*:? ?(.*)$")
+
+
+def kinds() -> Iterator[tuple[str, str, str, str]]:
+    r"""(what ptxas 13.0 says, text, module, architecture) of each line of kinds.txt.
+
+    ptxas says the line that it refuses, "?" without a line, or "0": it takes the text. A text is a
+    statement as in `STATEMENTS`, behind `M:` a module without its head, behind `F:` one with it;
+    ` \ ` ends a line. `@` names another target than sm_90a (sm_90 of modules), `PTX n.m` a version.
+    """
+    for line in Path(__file__).with_name("kinds.txt").read_text("utf-8").splitlines():
+        said, _, text = line.partition(" ")
+        yield said, text, *_kind(text)
+
+
+def _kind(text: str) -> tuple[str, str]:
+    found = _KIND.match(text)
+    assert found is not None
+    where, target, version, body = found.groups()
+    body = body if where or target or version else text
+    lines = "\n".join(part.strip() for part in body.split(" \\ ")) + "\n"
+    if where == "F":
+        named = re.search(r"\.target (sm_\w+)", lines)
+        return lines, named[1] if named is not None else "sm_90"
+    arch, version = target or ("sm_90" if where else "sm_90a"), version or "9.0"
+    if where:
+        return f".version {version}\n.target {arch}\n.address_size 64\n{lines}", arch
+    more = ".reg .b128 %q<4>;" if "%q" in body else ""
+    return HEAD.format(version=version, target=arch, statement=body, more=more), arch

@@ -41,6 +41,7 @@ HEAD = """.version {version}
 
 def found(statement="", version="9.0", target="sm_90a", shared=""):
     text = HEAD.format(statement=statement, version=version, target=target, shared=shared)
+    text = text.replace(".reg .b128 %q<4>;", "") if version < "8.3" else text
     return [(code, d.line, d.message) for code, d in check(text) if d.severity == "error"]
 
 

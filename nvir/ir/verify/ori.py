@@ -210,7 +210,9 @@ def call_problem(i: Instruction, info: CallInfo, may_drop: bool = False) -> str 
     if len(given) != made and (given or not may_drop):
         return f"the call takes {len(given)} results of {made}"
     for v, p in zip((*i.sources, *given), (*callee.params, *callee.returns), strict=False):
-        if isinstance(p, Argument) and not isinstance(v, Constant | Variable) and not same_class(v.type, p.type):
+        if isinstance(v, Constant | Variable) or not isinstance(p, Argument):
+            continue
+        if not same_class(v.type, p.type):
             return f"{v.name} is of type {v.type}, {callee.name} has {p.type} there"
     return None
 

@@ -14,7 +14,8 @@ from nvir.ir.types import SCALARS
 
 _FAMILIES = {
     "rounding": "rn rz rm rp rna rs rni rzi rmi rpi",
-    "arithmetic": "ftz sat satfinite relu lo hi wide cc approx full noftz NaN nan xorsign abs x "
+    "arithmetic": "oob mask "
+    "ftz sat satfinite relu lo hi wide cc approx full noftz NaN nan xorsign abs x "
     "clamp wrap shiftamt po pos l r f4e b4e rc8 ecl ecr rc16 scaled::n2::relu add mul "
     "pack::16b unpack::16b",
     "comparison": "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan and or xor",
@@ -41,7 +42,8 @@ _FAMILIES = {
     "asynchronous": "bulk bulk_group tensor mbarrier mbarrier::complete_tx::bytes noinc read "
     "noComplete expect_tx parity phaseChk try_wait test_wait ignore_oob cp_mask multimem "
     "tile tile::gather4 tile::scatter4 im2col im2col::w im2col::w::128 im2col_no_offs proxy "
-    "alias sync_restrict::shared::cta::cluster sync_restrict::shared::cluster::cluster "
+    "alias sync_restrict::shared::cta sync_restrict::shared::cluster "
+    "sync_restrict::shared::cta::cluster sync_restrict::shared::cluster::cluster "
     "async::generic async.global async.shared::cta async.shared::cluster mbarrier_init "
     "op_restrict::mbarrier_init warpgroup wait_group commit_group",
     "tensor maps": "replace global_address rank box_dim global_dim global_stride element_stride "

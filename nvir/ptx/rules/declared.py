@@ -31,7 +31,8 @@ from nvir.ir.values import Argument
 
 # Types of registers and variables; all others are of instructions alone.
 DECLARED = frozenset(
-    "pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 f32 f64".split()
+    ["pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32",
+     "s64", "f16", "f16x2", "f32", "f64"]
 )
 OPAQUE = frozenset(("texref", "samplerref", "surfref"))
 CONST_LIMIT = 1 << 16  # bytes of a module's .const variables
@@ -41,7 +42,8 @@ _DIRECTIVES: dict[str, tuple[int, int, str, tuple[int, int], int]] = {
     "maxntid": (1, 3, "entry", (1, 3), 0), "reqntid": (1, 3, "entry", (2, 1), 0),
     "minnctapersm": (1, 1, "entry", (2, 0), 0), "maxnreg": (1, 1, "entry", (1, 3), 0),
     "reqnctapercluster": (1, 3, "entry", (7, 8), 90), "maxclusterrank": (1, 1, "entry", (7, 8), 90),
-    "explicitcluster": (0, 0, "entry", (7, 8), 90), "blocksareclusters": (0, 0, "entry", (9, 0), 90),
+    "explicitcluster": (0, 0, "entry", (7, 8), 90),
+    "blocksareclusters": (0, 0, "entry", (9, 0), 90),
     "noreturn": (0, 0, "func", (6, 4), 30), "abi_preserve": (1, 1, "func", (9, 0), 80),
     "abi_preserve_control": (1, 1, "func", (9, 0), 80),
 }
@@ -68,7 +70,8 @@ def variable_problem(v: Variable, local: bool, module: Module) -> str | None:
     assert isinstance(element, ScalarType)
     if element.name in OPAQUE:
         return _opaque_problem(v, local, module)
-    if "tex" in v.attributes and (element.name not in ("u32", "u64") or v.value_type is not element):
+    single = element.name in ("u32", "u64") and v.value_type is element
+    if "tex" in v.attributes and not single:
         return ".tex takes a single .u32 or .u64"
     if "tex" in v.attributes and module.version >= (1, 5):
         return ".tex is gone from PTX 1.5 on: use .global .texref"
@@ -138,7 +141,7 @@ def _value_problem(init: Any, type: Type, vector: int) -> str | None:
 def _scalar_problem(init: Any, type: Type) -> str | None:
     assert isinstance(type, ScalarType)
     if isinstance(init, Constant):
-        if type.is_float and type.bits < 32 or type.name == "f16x2":
+        if (type.is_float and type.bits < 32) or type.name == "f16x2":
             return f"variables of .{type} have no initial value"
         if type.is_float and init.type is IMM:
             return f".{type} takes a float as its initial value, {init.name} is an integer"
@@ -247,8 +250,8 @@ def again_function_problem(known: Function, f: Function) -> str | None:
                 return (f"'{b.name}' of '{f.name}' was declared {_declared(a)}, "
                         f"here {_declared(b)}")
     if known.linkage != f.linkage and (known.linkage, f.linkage) not in _WEAKER:
-        one, two = (f".{x.linkage}" if x.linkage else "without linkage" for x in (known, f))
-        return f"'{f.name}' was declared {one}, here {two}"
+        was, now = (f".{x.linkage}" if x.linkage else "without linkage" for x in (known, f))
+        return f"'{f.name}' was declared {was}, here {now}"
     if ("noreturn" in known.directives) != ("noreturn" in f.directives):
         return f"only one declaration of '{f.name}' says .noreturn"
     return None
@@ -267,7 +270,9 @@ def _align(p: Variable) -> int:
     return max(p.align, p.element_type.bits // 8, 1)
 
 
-def directive_problem(name: str, numbers: tuple[int, ...], f: Function, module: Module) -> str | None:
+def directive_problem(
+    name: str, numbers: tuple[int, ...], f: Function, module: Module
+) -> str | None:
     """A directive behind a function's header: not known, not for it, or with wrong numbers."""
     if name not in _DIRECTIVES:
         if name == "maxnctapersm" and module.version >= (2, 1):
@@ -328,7 +333,7 @@ def _prototype_problem(
     f: Function, label: str | None, given: list[Any], made: list[Any], module: Module
 ) -> str | None:
     if label is None:
-        return "a call through a register names a .callprototype or .calltargets behind its arguments"
+        return "a call through a register ends with the label of a .callprototype or .calltargets"
     text = f.prototypes.get(label, "")
     if text.startswith(".calltargets"):
         names = {n.strip() for n in text.removeprefix(".calltargets").split(",")}

@@ -1,0 +1,1 @@
+"""What ptxas refuses of PTX that can be read: of declarations, of spellings, of operands."""

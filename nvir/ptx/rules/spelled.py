@@ -1,0 +1,183 @@
+"""Rules of a spelling: modifiers that go together, counts and shapes of operands, ages.
+
+Each function gives the message, or None where nothing is wrong.
+
+Source   PTX ISA 9.0, and what ptxas 13.0 accepts of each combination (tests/ptx/test_kinds.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from nvir.ir import (
+    SCALARS,
+    Module,
+    Op,
+    capability,
+)
+from nvir.ir.opcodes import ADDRESS, USE, OpKind
+from nvir.ir.opcodes.form import Form, assign_operands, operand_parts
+from nvir.ir.opcodes.legal import (
+    COORDINATES,
+    IN_BRACES,
+    LAYOUTS,
+    MACHINES,
+    SPACES,
+    Combination,
+    ages,
+    combinations,
+    fragments,
+    matrix_registers,
+    vector_bits,
+)
+from nvir.ptx.reader import KNOWN_VERSION
+
+_COMBINES = frozenset(("and", "or", "xor"))  # modifiers that take a further operand
+WIDE = 100  # the first architecture with accesses of 256 bits
+NO_32_BIT = 90  # architectures from which on a 32-bit address is an error
+TARGET = re.compile(r"(?:sm|compute)_(\d+)([af]?)$")
+def _misfit(slots: Combination, mods: tuple[str, ...]) -> tuple[int, str]:
+    """How far modifiers are from a combination, and the first thing that is wrong; 0: they fit."""
+    left = list(mods)
+    lacking = []
+    for slot in slots:
+        if slot.words == ("*",):
+            left = [m for m in left if m in SCALARS] if slot is slots[0] else []
+            continue
+        hit = next((m for m in left if m in slot.words), None)
+        for ordered in (SCALARS, SPACES, LAYOUTS):
+            if hit is not None and hit in ordered and hit != next(m for m in left if m in ordered):
+                hit = None
+        if hit is not None:
+            left.remove(hit)
+        elif not slot.optional:
+            lacking.append(slot)
+    if lacking:
+        types = lacking[0].words[0] in SCALARS
+        what = "a type of" if types else "one of"
+        return 2 * len(lacking) + len(left), f"needs {what} {lacking[0]}"
+    return len(left), f"takes no .{left[0]}" if left else ""
+
+
+@functools.cache
+def modifiers_problem(row: Op, mods: tuple[str, ...]) -> str | None:
+    legal = combinations().get(row.name)
+    if legal is None:
+        return None
+    misfits = [_misfit(slots, mods) for slots in legal]
+    distance, wrong = min(misfits, key=lambda m: m[0])
+    return f"{'.'.join((row.name, *mods))} {wrong}" if distance else None
+
+
+@functools.cache
+def operands_problem(f: Form) -> str | None:
+    """An operand that the modifiers ask for or forbid, or a vector of a size that there is not."""
+    parts, row = operand_parts(f.shape), f.op
+    if not parts:
+        return None
+    lacking = len(parts) < len(row.operands) and row.operands[len(parts)].optional
+    if lacking and row.kind in (OpKind.COMPARE, OpKind.LOGIC) and not _COMBINES.isdisjoint(f.mods):
+        return f"{f.spelling} combines its result with a predicate, and none is given"
+    if lacking and "expect_tx" in f.mods:
+        return f"{f.spelling} takes a number of bytes, and none is given"
+    if row.name == "elect.sync" and "|" not in parts[0]:
+        return "elect.sync makes a predicate beside its lane, and none is given"
+    if row.name == "setp" and "|" in parts[0] and f.mods[-1] in ("f16", "bf16"):
+        return f"{f.spelling} makes one predicate"
+    if row.name == "lop3" and ("|" in parts[0]) == _COMBINES.isdisjoint(f.mods):
+        made = "one result" if "|" in parts[0] else "a predicate beside its result, none is given"
+        return f"{f.spelling} makes {made}"
+    if row.name == "cvta" and "to" in f.mods[1:]:
+        return "'.to' stands directly behind 'cvta'"
+    for operand, part in zip(assign_operands(parts, row.operands), parts, strict=True):
+        if operand.role == USE and operand.type != "any" and part.startswith("["):
+            return f"{f.spelling} takes no address where {part.replace('%s', '…')} stands"
+    for operand, part in zip(row.operands, parts, strict=False):
+        if operand.role == ADDRESS and not part.startswith("["):
+            return f"'{f.name}' takes an address in brackets where none stands"
+    types = [m for m in f.mods if m in SCALARS]
+    packs = types[:1] and types[0].endswith("x2") and types[1:] == ["f32"] and "rs" not in f.mods
+    adds = row.name == "cvt.pack" and len(types) == 3
+    least = 3 if packs else 4 if "cas" in f.mods or adds else 0
+    most = 3 if packs else 2 if row.name == "cvt" and "rs" not in f.mods else len(parts)
+    if not least <= len(parts) <= most:
+        return f"{f.spelling} takes {least or most} operands, {len(parts)} given"
+    wanted = next((int(m[1:]) for m in f.mods if re.match(r"v\d+$", m)), 0)
+    written = parts[1:] if row.writes else parts
+    matrices = matrix_registers(row.name, f.mods)
+    if matrices and (not written[0].startswith("{") or written[0].count("%s") != matrices):
+        return f"{f.spelling} has {matrices} registers in braces, {written[0].count('%s')} given"
+
+    for k, (n, part) in enumerate(zip(fragments(row.name, f.mods), written, strict=False)):
+        if part.count("%s") != n or not part.startswith("{"):
+            return f"{f.spelling} has {n} registers in fragment {k}, {part.count('%s')} given"
+    geometry = next((m for m in f.mods if m in COORDINATES), "")
+    if f.op.memory in ("texture", "surface") and geometry and "{" in f.shape:
+        held = next(p for p in parts if p.startswith("[")).partition("{")[2].count("%s")
+        if held and (held < COORDINATES[geometry] or held == 3):
+            return f"{f.spelling} takes {COORDINATES[geometry]} coordinates, {held} given"
+    if row.pure and row.name not in IN_BRACES and any(p.startswith("{") for p in parts):
+        return f"{f.spelling} takes single registers, not several in braces"
+    if "|" in parts[0] and not row.operands[0].paired:
+        return f"{f.spelling} has one result, not two with '|'" if row.writes is False else \
+            f"{f.spelling} takes no '|'"
+    for part in parts[: 1 if row.memory == "texture" or row.name in IN_BRACES else None]:
+        size = part.count("%s") if part.startswith("{") else 1
+        if size > 1 and not wanted and row.name != "mov" and any(
+            s.words[0] == "v2" for slots in combinations().get(row.name, ()) for s in slots
+        ):
+            return f"{f.spelling} takes no vector without .v{size}"
+        if wanted and size != wanted and not part.startswith("[") and row.name != "mov":
+            return f"{f.spelling} takes vectors of {wanted}, this one is of {size}"
+    return None
+
+
+@functools.cache
+def age_problem(row: Op, version: tuple[int, int], target: str) -> str | None:
+    first, _, least = row.since.partition(" ")
+    if first and tuple(map(int, first.split("."))) > version:
+        return f"'{row.name}' is of PTX {first}, the module says {version[0]}.{version[1]}"
+    needed, given = TARGET.match(least), TARGET.match(target)
+    if needed is None or given is None:
+        return None
+    if int(given[1]) < int(needed[1]) or (needed[2] and not given[2]):
+        return f"'{row.name}' needs {least}, the target is {target}"
+    return None
+
+
+def wide_problem(f: Form, module: Module) -> str | None:
+    """Vectors of more bits than a load or store moves at once."""
+    n = next((int(m[1:]) for m in f.mods if re.match(r"v\d+$", m)), 1)
+    most = vector_bits(f.op.name, f.space)
+    if not most or n == 1 or f.type is None:
+        return None
+    bits = f.type.bits * n
+    if bits > most:
+        return f"{f.spelling} has {bits} bits, a vector there may have {most}"
+    if bits > 128 and (capability(module.target) < WIDE or module.version < (8, 8)):
+        return f"accesses of 256 bits need PTX 8.8 and sm_{WIDE}, the module has " \
+            f"{module.version[0]}.{module.version[1]} and {module.target}"
+    return None
+
+
+@functools.cache
+def feature_age(
+    row: str, mods: tuple[str, ...], version: tuple[int, int], target: str
+) -> str | None:
+    """Modifiers that are newer than the module, or than its target."""
+    for age in ages(row):
+        present = [next((m for m in mods if m in group), None) for group in age.words
+                   if group[0][0] != "!"]
+        if None in present or any(g[0][1:] in mods for g in age.words if g[0][0] == "!"):
+            continue
+        only = MACHINES.get(age.machine)
+        has = target in only if only else capability(target) >= int(age.machine)
+        if not has or (version < age.version and version <= KNOWN_VERSION):
+            what = "".join(
+                f".{m}" if m[0] != "/" else f" with {m[1:]} operands" for m in present if m)
+            return (f"'{row}{what}' needs {age}, the module has PTX {version[0]}.{version[1]} "
+                    f"and {target}")
+    return None
+
+
