@@ -27,12 +27,15 @@ PAGE = """# What is said of broken PTX
 
 `nvir check` finds without ptxas what ptxas would refuse. Every thirtieth of the kinds of errors of
 `tests/ptx/broken.py` and `tests/ptx/kinds.txt`, as `benchmarks/broken_ptx.py` printed them; it
-finds {found} of {all} at the line that ptxas 13.0 names. Of {near} texts near them that ptxas takes, {wrong}
-are refused: {odd}
+finds {found} of {all} at the line that ptxas 13.0 names. Of {near} texts near them that it takes,
+{wrong} are refused: {odd}
 
 | PTX | ptxas | nvir |
 |---|---|---|
 """
+
+
+_OTHER = ("is not defined for option", "Unresolved extern")  # of the command, of linking
 
 
 def texts() -> Iterator[tuple[str, str, str]]:
@@ -50,7 +53,7 @@ def rows() -> Iterator[Row]:
         told = next((m for m in made.messages if m.severity in ("error", "fatal")), None)
         if made.ok:
             yield shown, "", ours[0].message if ours else "", not ours
-        elif "is not defined for option" not in made.error and "Unresolved extern" not in made.error:
+        elif not any(words in made.error for words in _OTHER):
             line, theirs = (told.line, told.text) if told is not None else (None, made.error)
             hit = next((d for d in ours if line in (None, d.line)), None)
             yield shown, theirs, hit.message if hit is not None else "", hit is not None
@@ -69,8 +72,8 @@ def main() -> None:
         if not agree:
             print(f"{text}   ptxas: {theirs or 'takes it'}   nvir: {ours or 'takes it'}")
     print(f"{found} of {len(refused)} kinds of broken PTX found at ptxas's line "
-          f"({found / len(refused):.1%}); {sum(not r[3] for r in taken)} of {len(taken)} texts that "
-          f"ptxas takes are refused")
+          f"({found / len(refused):.1%}); {sum(not r[3] for r in taken)} of {len(taken)} texts "
+          "that ptxas takes are refused")
     if given.page is not None:
         odd = ", ".join(f"`{_cell(r[0])}`" for r in taken if not r[3])
         head = PAGE.format(found=found, all=len(refused), near=len(taken),
