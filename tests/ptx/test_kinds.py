@@ -20,6 +20,7 @@ import broken
 ODD = (
     ".global .f32 a = 1.0 + 2.0", "0x1FFFFFFFFFFFFFFFF", ".m8n8.x8", "suld.b.4d", "%r01",
     "%f1, .5;", ".target sm_90",
+    "subc.sat",
 )
 
 

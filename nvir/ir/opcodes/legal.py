@@ -50,7 +50,7 @@ APART = frozenset(("shfl", "vote"))
 _BARRIERS = {
     (f"{bar}{cta}.{does}", "", k): legal
     for bar in ("bar", "barrier") for cta in ("", ".cta") for does in ("sync", "arrive")
-    for k, legal in ((0, range(16)), (1, range(0, 1 << 12, 32)))
+    for k, legal in ((0, range(16)), (1, range(0, 1 << 16, 32)))
 }
 LITERALS: dict[tuple[str, str, int], Sequence[int]] = {
     ("cp.async", "ca", 2): (4, 8, 16), ("cp.async", "cg", 2): (16,), **_BARRIERS,

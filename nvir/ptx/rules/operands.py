@@ -100,7 +100,7 @@ def fragment_problem(i: Instruction) -> str | None:
 def symbol_problem(i: Instruction) -> str | None:
     """A sign before a register, or the address of a variable, where none can stand."""
     f = i.form
-    if "-%s" in f.shape:
+    if "-%s" in f.shape and not all(isinstance(v, Constant) for v in i.sources[-1:]):
         return f"{f.spelling} takes no '-' before a register"
     if "!" in f.shape:
         for k, at in enumerate(re.finditer(r"(!?)%s", f.shape)):
