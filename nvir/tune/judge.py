@@ -14,7 +14,6 @@ Cost    some 3 µs an instruction, twice for each level of loops around it.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,12 +21,11 @@ from typing import NamedTuple
 from nvir.ir.errors import Unsupported
 from nvir.sm.body import BodyInstruction, BodyLoop, MachineBody
 from nvir.sm.profile import Profile, resource_bound
-from nvir.sm.simulate.body import OPERANDS_READ
+from nvir.sm.simulate.body import OPERANDS_READ, awaited
 from nvir.tune.weights import RunWeights
 
 BRANCH = 5  # cycles of a taken branch where no stall count says it
 UNKNOWN = 20  # latency of an operation that the profile does not know
-_LEFT = re.compile(r"SB(\d), 0x([0-9a-f]+)")  # so many users of a scoreboard may be left
 _LOCAL = frozenset(("LDL", "STL"))  # spilled registers: they stay near
 
 
@@ -119,10 +117,7 @@ class _Walk:
         c = i.control
         assert c is not None
         time = self.time
-        waits = {k: 0 for k in range(6) if c.wait_mask >> k & 1}
-        if i.family == "DEPBAR" and (found := _LEFT.search(i.text)):
-            waits[int(found[1])] = int(found[2], 16)
-        for k, left in waits.items():
+        for k, left in awaited(i).items():
             users = self.barriers[k]
             done = users[: len(users) - left]
             time = max([time, *done])

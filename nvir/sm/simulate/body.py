@@ -165,6 +165,15 @@ def stall_sum(code: Iterable[BodyInstruction]) -> int:
     return sum(i.control.stall for i in code if i.control is not None)
 
 
+def awaited(i: BodyInstruction) -> dict[int, int]:
+    """The scoreboards that real code waits for, and how many users of each may be left."""
+    mask = i.control.wait_mask if i.control is not None else 0
+    left = {b: 0 for b in range(6) if mask >> b & 1}
+    if i.family == "DEPBAR" and (found := _LEFT.search(i.text)):
+        left[int(found[1])] = int(found[2], 16)
+    return left
+
+
 def _kind(i: BodyInstruction, last: bool) -> Kind:
     if last and i.family in ("BRA", "BRX", "JMP"):
         return "branch"
@@ -222,10 +231,7 @@ def _scoreboard_waits(
         for n, i in enumerate(code):
             if i.control is None:
                 continue
-            left = {b: 0 for b in range(6) if i.control.wait_mask >> b & 1}
-            if i.family == "DEPBAR" and (found := _LEFT.search(i.text)):
-                left[int(found[1])] = int(found[2], 16)
-            for b, remain in left.items():
+            for b, remain in awaited(i).items():
                 some = under_way[b]
                 done, under_way[b] = some[: len(some) - remain], some[len(some) - remain :]
                 if turn == rounds - 1:
