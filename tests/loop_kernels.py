@@ -145,7 +145,7 @@ class _Loops(_Kernel):
         d = self.new("v")
         a = r.choice([x for x in inputs if x.startswith("%")] or ["%me"])
         b, c = r.choice(inputs), r.choice(inputs)
-        by = r.choice((str(r.randrange(9)), self.shift()))
+        by = r.choice((str(r.randrange(9)), str(r.randrange(9, 32)), self.shift()))
         self.put(
             r.choice((
                 f"add.s32 {d}, {a}, {b};", f"sub.s32 {d}, {a}, {b};", f"mul.lo.s32 {d}, {a}, {b};",

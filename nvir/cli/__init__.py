@@ -6,6 +6,8 @@ import contextlib
 import functools
 import gc
 import importlib
+import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,6 +64,18 @@ def _show(e: click.UsageError, file: Any = None) -> None:
 
 class _Lazy(click.Group):
     """A group whose subcommands are imported when they are needed."""
+
+    def main(self, *args: Any, **kw: Any) -> Any:
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # closed by whoever called: what is written fails
+                setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDONLY), "w"))
+        try:
+            return super().main(*args, **kw)
+        except OSError as e:
+            if e.filename is not None:
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nor is it tried again at the end
+            sys.exit(f"error: standard output: {e.strerror}")
 
     def make_context(self, *args: Any, **kw: Any) -> click.Context:
         with _as_compilers():

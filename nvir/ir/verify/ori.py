@@ -83,8 +83,8 @@ def class_problem(i: Instruction, undefined: bool = False) -> str | None:
         if not _result_fits(r.type, made, f.op.relaxed):
             return f"a result is of type {r.type}, {f.spelling} makes {made}"
     for base, offset in f.addresses:
-        if offset >= 0 and (_in_register(v := i._operands[offset]) or isinstance(v, Undef)):
-            added = "a register" if isinstance(v, Undef) or not v.name else v.name
+        if offset >= 0 and not isinstance(v := i._operands[offset], Constant):
+            added = "a register" if isinstance(v, Undef) else getattr(v, "name", None) or "a symbol"
             return f"{added} is added to an address, which takes a number only"
         if i._operands[base].type.bits not in (32, 64) and _in_register(i._operands[base]):
             return f"the address {i._operands[base].name} is of type {i._operands[base].type}"
