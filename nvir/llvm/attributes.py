@@ -86,7 +86,7 @@ def parameter_problem(attributes: tuple[Any, ...], t: ty.Type) -> str | None:
     for name in names:
         if name in OF_FUNCTIONS:
             return f"'{name}' is no attribute of parameters"
-        if name in _OF_POINTERS and not isinstance(of, ty.PointerType):
+        if (name in _OF_POINTERS or name == "align") and not isinstance(of, ty.PointerType):
             return f"'{name}' is of pointers, not of {t}"
         if name in _OF_INTEGERS and not isinstance(of, ty.IntType):
             return f"'{name}' is of integers, not of {t}"

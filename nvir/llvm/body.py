@@ -75,6 +75,7 @@ class DefinitionReader(Grammar):
         self.ends: dict[Block, Block] = {}  # of labels' blocks that go on in another
         self.count = 0  # of values and blocks without a name
         self.good: set[tuple[Any, ...]] = reader.good
+        self.literals: dict[tuple[Type, str], Value] = reader.literals
         self.current: Block | None = None
         self.broken = False
         self.line = 0  # from 0
@@ -197,14 +198,12 @@ class DefinitionReader(Grammar):
         else:
             self._check(made, k)
             if made.type is not VOID:
-                hint = result[1:]
-                numbered = not hint or hint.isdigit()
-                if numbered or result in self.values:
-                    self._define(result or f"%{self.count}", made, k)
+                number = f"%{self.count}"
+                if (not result or result == number) and number not in self.values:
+                    self.values[number] = made
+                    self.count += 1
                 else:
-                    self.values[result] = made
-                if not numbered:
-                    made.name = hint if hint[:1] != '"' else name_in(result)
+                    self._named(result or number, made, k)
             elif result:
                 raise Stop(f"{made.form.name} has no result", k)
             self.place(made)
@@ -225,6 +224,17 @@ class DefinitionReader(Grammar):
         block.last = i
         if i.form.terminator:
             self.current = None
+
+    def _named(self, token: str, made: Instruction, at: int) -> None:
+        """Define a result that is not just the next number."""
+        hint = token[1:]
+        numbered = hint.isdigit()
+        if numbered or token in self.values:
+            self._define(token, made, at)
+        else:
+            self.values[token] = made
+        if not numbered:
+            made.name = hint if hint[:1] != '"' else name_in(token)
 
     def _define(self, token: str, v: Value, at: int) -> None:
         known = self.values.get(token)
@@ -364,7 +374,15 @@ class DefinitionReader(Grammar):
             x = self.values[token] = Forward(t, token, at)
             self.forwards.append(x)
             return x
-        return self.constant(t)
+        known = self.literals.get((t, token))
+        if known is not None:
+            self.k += 1
+            return known
+        at = self.k
+        made = self.constant(t)
+        if self.k == at + 1 and t.__class__ is IntType:
+            self.literals[t, token] = made
+        return made
 
     def value_of(self, t: Type) -> Any:
         return self.target(self.t[self.k], self.k) if t is LABEL else self.value(t)

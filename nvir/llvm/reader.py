@@ -6,6 +6,10 @@ Method   Tokens first (lexer.py). Then three sweeps: over the top level, which m
          line stands for itself, so all errors of a file are told at once.
 Cost     Linear; about ten times what LLVM's own parser takes (benchmarks/llvm_text.py).
 
+Taken although LLVM 19 refuses them: decimals that are not exact in their type, rounded to the
+nearest (people write 0.1; newer versions of LLVM have words such as `nan` and `f0x…`), and words of
+attributes that are not known, for each version of LLVM brings some.
+
 Read and dropped, for the meaning does not hang on it: comments, `source_filename`, preemption and
 visibility words, calling conventions but `ptx_kernel`, comdats, use-list orders, summaries.
 """
@@ -15,9 +19,29 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from nvir.ir import Argument, Diagnostic, Function, Module, ParseError, Unsupported, Variable, bulk
+from nvir.ir import (
+    Argument,
+    Diagnostic,
+    Function,
+    Module,
+    ParseError,
+    Unsupported,
+    Value,
+    Variable,
+    bulk,
+)
 from nvir.ir.document import read_file
-from nvir.ir.types import I64, LABEL, METADATA, FunctionType, StructType, Type, VoidType, pointer
+from nvir.ir.types import (
+    I64,
+    LABEL,
+    METADATA,
+    TOKEN,
+    FunctionType,
+    StructType,
+    Type,
+    VoidType,
+    pointer,
+)
 from nvir.llvm.attribute_reader import AttributeReader
 from nvir.llvm.attributes import function_problem, has
 from nvir.llvm.body import GOOD, DefinitionReader
@@ -75,6 +99,7 @@ class _ModuleReader(SymbolReader):
         self.aux: dict[str, Any] = {}
         self.metadata = Metadata(self, self.module)
         self.attributes = AttributeReader(self)
+        self.literals: dict[tuple[Type, str], Value] = {}  # integers of this file by their tokens
         self.good = set(GOOD)  # combinations of form and types found good
         self.errors: list[Diagnostic] = []
         self.unsupported_at: Diagnostic | None = None
@@ -354,7 +379,9 @@ class _ModuleReader(SymbolReader):
                 return names, True
             at = self.k
             t: Type = self.type()
-            if isinstance(t, VoidType | FunctionType):
+            if isinstance(t, VoidType | FunctionType) or (
+                t in (METADATA, TOKEN) and not f.name.startswith("llvm.")
+            ):
                 raise Stop(f"a parameter of type {t}", at)
             attributes = self.attributes.parameter(self)
             token = self.t[self.k]

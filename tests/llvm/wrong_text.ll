@@ -1262,3 +1262,13 @@ c1:
   %p = phi i32 [ %x, %a ], [ %x, %b ]
   ret i32 %p
 }
+;;; attribute: align of a parameter that is no pointer
+define void @f(i32 align 4 %x) {
+  ret void
+}
+;;; parameter of type token
+define void @f(token %x) {
+  ret void
+}
+;;; parameter of type metadata
+declare void @f(metadata)
