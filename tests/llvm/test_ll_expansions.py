@@ -258,3 +258,27 @@ define ptx_kernel void @k(ptr %p) {
     out = np.zeros(4, np.int64)
     nvir.launch(module, "k", 1, 1, [out])
     assert out.tolist() == [3, 12, 0, 7]
+
+
+@pytest.mark.parametrize("what", ["udiv", "urem", "sdiv", "srem"])
+def test_division_of_128_bits_takes_a_turn_for_each_bit(what: str) -> None:
+    module = nvir.read_ll(f"""define ptx_kernel void @k(ptr %p) {{
+  %a = load i128, ptr %p
+  %q = getelementptr i128, ptr %p, i64 1
+  %b = load i128, ptr %q
+  %r = {what} i128 %a, %b
+  store i128 %r, ptr %p
+  ret void
+}}
+""")
+    nvir.run_passes(module, preset(3))
+    assert '.pragma "nounroll"' in nvir.print_ptx(module)
+    for a, b in [(0, 3), (1, 1), (1000, 7), (1 << 100, 12345), (-(1 << 90), 1 << 70), (5, -2),
+                 (-1, (1 << 127) - 1), (-(1 << 127), 3)]:
+        whole = (1 << 128) - 1
+        x, y = (a, b) if what[0] == "s" else (a & whole, b & whole)
+        quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+        expected = quotient if what[1:] == "div" else x - quotient * y
+        memory = np.frombuffer(packed("i128", a) + packed("i128", b), np.uint8).copy()
+        nvir.launch(module, "k", 1, 1, [memory], max_steps=100 + 40 * max(1, abs(x).bit_length()))
+        assert int.from_bytes(memory[:16].tobytes(), "little") == expected & whole

@@ -2,7 +2,7 @@
 
 Shifts compute both cases, below 64 and from there on, and select; PTX's shifts give
 0 (or signs) for amounts of the width and more, which makes the edges right. Division has no
-instruction: a loop shifts the dividend through a remainder, one bit a turn.
+instruction: a loop shifts the dividend through a remainder, one bit a turn, from its highest on.
 
 To a float: the magnitude is shifted to the top of 128 bits; of the 64 highest the last one also
 tells whether anything below is not zero, so that their conversion rounds as the whole would;
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from nvir.ir.types import B64, SCALARS, U32, Type
 from nvir.ir.values import Value, constant, integer
+from nvir.passes.loop.unroll.transform import NOUNROLL
 from nvir.passes.select.rules.integer import chained, halves
 from nvir.passes.select.selector import Parts, Selector
 
@@ -69,10 +70,16 @@ def divide(s: Selector, t: Type, a: Parts, b: Parts, is_signed: bool, what: str)
 
 
 def _unsigned(s: Selector, a: Parts, b: Parts) -> tuple[Parts, Parts]:
-    """Quotient and remainder: (rest, x) is shifted left through 128 turns; where rest reaches b it
-    is lessened by b and the quotient's bit, which is x's lowest, set."""
+    """Quotient and remainder: (rest, x) is shifted left, a turn for each bit of a behind its
+    leading zeros; where rest reaches b it is lessened by b and the quotient's bit, which is x's
+    lowest, set. The assembler is told not to unroll: copies save nothing but the branch."""
+    a = s.reg(a[0], "b64"), s.reg(a[1], "b64")
+    zeros = s.op("min.u32", _leading_zeros(s, a), 127)
+    turns = s.op("sub.s32", 128, zeros)
+    a = shift(s, B64, "shl", a, zeros)
     before = s.b.block
     loop = s.new_block("divide")
+    loop.pragmas = (*loop.pragmas, NOUNROLL)
     s.b.br(loop)
     s.start(loop)
     turn = s.b.phi(U32)
@@ -97,7 +104,7 @@ def _unsigned(s: Selector, a: Parts, b: Parts) -> tuple[Parts, Parts]:
     end = s.b.block
     done = s.new_block("divided")
     s.b.cond_br(again, loop, done)
-    turn.set_incoming((integer(128), next_turn), (before, end))
+    turn.set_incoming((turns, next_turn), (before, end))
     for phi, first, following in zip(
         (*x, *rest), (*a, integer(0), integer(0)), (next_low, high, *next_rest), strict=True
     ):
@@ -118,9 +125,7 @@ def to_double(s: Selector, x: Parts, is_signed: bool, odd: bool) -> Value:
     minus = s.op("setp.lt.s64", x[1], 0) if is_signed else None
     if minus is not None:
         x = choose(s, minus, negated(s, x), x)
-    small = s.op("setp.eq.b64", x[1], 0)
-    below_64 = s.op("add.s32", s.op("clz.b64", x[0]), 64)
-    zeros = s.op("selp.b32", below_64, s.op("clz.b64", x[1]), small)
+    zeros = _leading_zeros(s, x)
     low, high = shift(s, B64, "shl", x, zeros)
     top = _with_rest(s, high, low)
     if odd:
@@ -129,6 +134,12 @@ def to_double(s: Selector, x: Parts, is_signed: bool, odd: bool) -> Value:
     scale = s.op("mov.f64", s.op("shl.b64", s.op("cvt.u64.u32", places), 52))
     made = s.op("mul.rn.f64", s.op("cvt.rn.f64.u64", top), scale)
     return made if minus is None else s.op("selp.f64", s.op("neg.f64", made), made, minus)
+
+
+def _leading_zeros(s: Selector, x: Parts) -> Value:
+    small = s.op("setp.eq.b64", x[1], 0)
+    below_64 = s.op("add.s32", s.op("clz.b64", x[0]), 64)
+    return s.op("selp.b32", below_64, s.op("clz.b64", x[1]), small)
 
 
 def _with_rest(s: Selector, x: Value, rest: Value, bit: int = 1) -> Value:
