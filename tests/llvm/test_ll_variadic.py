@@ -75,7 +75,7 @@ def test_what_cannot_be_lowered_is_told_at_its_place(old: str, new: str, said: s
     'target datalayout = "e-p0:32:32:32"',
 ])
 def test_32_bit_targets_are_unsupported(head: str) -> None:
-    with pytest.raises(nvir.Unsupported, match=r"32-bit target.*<text>:1:"):
+    with pytest.raises(nvir.Unsupported, match=r"<text>:1:.*32-bit target"):
         nvir.read_ll(f"{head}\ndefine void @f() {{\n  ret void\n}}\n")
 
 
