@@ -258,3 +258,11 @@ def test_markup_in_names_is_inert(file):
     assert one.page.query_selector("#owned, img") is None
     assert one.page.title().startswith("<b id=owned>.ptx")
     assert not one.errors
+
+
+def test_the_page_opens_on_the_largest_kernel(file):
+    head, _, rest = SGEMM.read_text("utf-8").partition(".visible .entry")
+    text = f"{head}.visible .entry empty()\n{{\n ret;\n}}\n.visible .entry{rest}"
+    p = file(Version(text, "two.ptx", Options(model=True))).page
+    assert p.input_value("#kernel") == "sgemm"
+    assert p.locator("#kernel option").all_inner_texts() == ["empty", "sgemm"]
