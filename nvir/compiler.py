@@ -29,18 +29,21 @@ if TYPE_CHECKING:
 FrontEnd = Literal["auto", "libclang", "clang"]
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.M)
 _NOT_FOUND = re.compile(r"'([^']+)' file not found")
+_GIVEN = ("vprintf", "__assertfail", "malloc", "free")  # every kernel has these
 # what `#pragma unroll N` asks for; the assembler is told to leave the result alone
 UNROLL_ASKED = "loop-unroll<asked>,const-fold,copy-prop,gvn,dce"
 
 
 def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: str = "ori",
-                 lines: bool = True, front_end: FrontEnd = "auto", **options: Any) -> Module:
+                 lines: bool = True, front_end: FrontEnd = "auto", relocatable: bool = False,
+                 **options: Any) -> Module:
     """Compile a CUDA source: a path, or the text itself (a str with a newline, or bytes).
 
     optimise   0 to 3, as -O
     level      "ori", what `nvir.launch` and `nvir.print_ptx` take, or "nvvm"
     lines      keep the source's lines in the code
     front_end  who reads C++, as `read_source` has it
+    relocatable  as -rdc=true: functions that are called may be another file's
     Further options: `name`, `include`, `define` (sequences as -I and -D take them), `std`,
     `fast_math`. Clang's warnings are the module's diagnostics.
 
@@ -53,8 +56,28 @@ def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: 
     given = source_of(source, **options)
     module, warnings = read_source(given, arch, optimise, lines, front_end)
     compile_module(module, optimise, level, given.fast_math)
+    if not relocatable:
+        check_resolved(module)
     module.diagnostics += warnings
     return module
+
+
+def check_resolved(module: Module) -> None:
+    """Raise ParseError where code calls a function that is declared alone, as ptxas does, and which
+    no runtime gives."""
+    from nvir.analysis.callees import callee_name
+
+    files = {number: name for number, name, *_ in module.debug.files}
+    declared = {str(f.name) for f in module.functions if not f.blocks} - set(_GIVEN)
+    wrong: dict[str, Diagnostic] = {}
+    for f in module.functions if module.level == "ori" else ():
+        for i in (i for b in f.blocks for i in b if i.form.is_call):
+            name = callee_name(i)
+            if name in declared and name not in wrong:
+                at = (files.get(i.loc.file, ""), i.loc.line, i.loc.col) if i.loc else (module.name,)
+                wrong[name] = Diagnostic(f"{name} is called and has no body in this file", *at)
+    if wrong:
+        raise ParseError(list(wrong.values()))
 
 
 def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,

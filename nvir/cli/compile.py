@@ -26,7 +26,7 @@ EMIT = ("tree", "nvvm", "ll", "ori", "ptx", "cubin")
 
 
 _AS_NVCC = ("-w", "-lineinfo", "--expt-relaxed-constexpr", "--expt-extended-lambda",
-            "--extended-lambda", "-G", "-dc", "-ptx")
+            "--extended-lambda", "-G", "-ptx")
 
 
 def refuse(ctx: click.Context, param: click.Parameter, given: bool) -> None:
@@ -68,7 +68,9 @@ def source_options(command: Any) -> Any:
 @click.argument("file", nargs=-1, metavar="FILE", callback=one_file)
 @click.option("-p", "database", metavar="DIR", is_eager=True,
               help="Take nvcc's options of FILE from the compile_commands.json there.")
-@click.option("-rdc", "--relocatable-device-code", "relocatable", hidden=True)
+@click.option("-rdc", "--relocatable-device-code", "relocatable", type=bool, default=False,
+              help="Functions of other files may be called.")
+@click.option("-dc", "relocates", is_flag=True, hidden=True)
 @click.option("-dlink", "linked", is_flag=True, hidden=True, callback=refuse, expose_value=False)
 @click.option("-O", "optimise", type=click.IntRange(0, 3), default=3, show_default=True,
               metavar="LEVEL", help="How much to optimise.")
@@ -95,7 +97,7 @@ def command(
     keep: str | None, reports: bool, tunes: bool, no_lines: bool, include: tuple[str, ...],
     define: tuple[str, ...], std: str, fast_math: bool, knobs: tuple[str, ...], output: str | None,
     first: tuple[str, ...], undefine: tuple[str, ...], ignored: bool, database: str | None,
-    relocatable: str | None,
+    relocatable: bool, relocates: bool,
 ) -> None:
     """Compile FILE: CUDA C++ (.cu), LLVM text (.ll), a tree as JSON, or a Python program that makes
     one.
@@ -104,8 +106,8 @@ def command(
     tree. No CUDA toolkit is needed, but for --emit cubin, which asks ptxas, and for
     --backend libnvvm.
 
-    nvcc's --expt-extended-lambda, --expt-relaxed-constexpr, -w, -lineinfo, -G, -dc and -rdc are
-    taken and change nothing: lines are always there, and files are not linked.
+    nvcc's --expt-extended-lambda, --expt-relaxed-constexpr, -w, -lineinfo and -G are taken
+    and change nothing: lines are always there.
 
     \b
     Examples:
@@ -115,7 +117,13 @@ def command(
       nvir compile -p build kernel.cu
       nvir compile kernel.cu --emit ll -DTILE=16 -I include
     """
-    from nvir.compiler import compile_module, compile_tree, libnvvm_ptx, ptx_by_libnvvm
+    from nvir.compiler import (
+        check_resolved,
+        compile_module,
+        compile_tree,
+        libnvvm_ptx,
+        ptx_by_libnvvm,
+    )
     from nvir.passes.knobs import Knobs
 
     with command_line():
@@ -182,6 +190,9 @@ def command(
             from nvir.ptx.reader import read_ptx
 
             module, stages["ptx"] = read_ptx(ptx), ptx
+        if backend == "nvir" and module is not None and not (relocatable or relocates) \
+                and Path(file).suffix != ".ll":
+            check_resolved(module)
         if module is not None and tunes and level == "ori":
             from nvir.cli.tune import put_winners
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 
 import nvir
+from nvir.cli import main
 from nvir.frontend.cuda.kernel_names import nvcc_name
 from nvir.frontend.cuda.reader import Reader
 from nvir.ir.errors import ParseError
+from nvir.toolchain.find import available
 
 # clang's name and nvcc's: both compilers were asked.
 PAIRS = [
@@ -117,3 +120,29 @@ def test_syntax_errors_of_host_headers_are_warnings(tmp_path):
     source = tmp_path / "k.cu"
     source.write_text('#include "host.h"\n__global__ void k(int *p) { *p = 1; }\n')
     assert [f.name for f in nvir.compile_cuda(source).functions] == ["_Z1kPi"]
+
+
+@pytest.mark.parametrize("front_end", ["libclang", "clang"])
+def test_a_function_that_emitted_code_calls_has_a_body_or_is_an_error(front_end, tmp_path):
+    if front_end == "clang" and not available("clang++", "CUDA's headers"):
+        pytest.skip("no clang or no CUDA headers")
+    broken = ("template <class T> __device__ T bad(T x) {\n  return x.nothing(); }\n"
+              "__global__ void k(int *p) { *p = bad(3); }\n")
+    with pytest.raises(ParseError, match=r"b.cu:2:\d+: error: member reference base type 'int'"):
+        nvir.compile_cuda(broken, name="b.cu", front_end=front_end)
+    for declared in ("extern __device__ int other(int);",
+                     "template <class T> __device__ int other(T);"):
+        text = declared + "\n__global__ void k(int *p) {\n  *p = other(3);\n}\n"
+        with pytest.raises(ParseError, match=r"other\w+ is called and has no body in this") as e:
+            nvir.compile_cuda(text, name="c.cu", front_end=front_end)
+        assert e.value.errors[0].line == 3
+        made = nvir.compile_cuda(text, front_end=front_end, relocatable=True)
+        assert ".extern .func" in nvir.print_ptx(made)
+    (tmp_path / "c.cu").write_text(text)
+    command = ["compile", "--front-end", front_end, str(tmp_path / "c.cu")]
+    for options, code in (([], 1), (["-rdc=true"], 0), (["-dc"], 0), (["-rdc=false"], 1)):
+        assert CliRunner().invoke(main, [*command, *options]).exit_code == code
+    given = "#include <cstdio>\n#include <cassert>\n__global__ void k(int *p) { int *q = new int; "
+    given += "assert(p); printf(\"%d\", *q); free(malloc(4)); delete q; }\n"
+    if front_end == "clang":
+        assert nvir.compile_cuda(given, front_end=front_end).kernels

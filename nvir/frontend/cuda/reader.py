@@ -70,6 +70,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         self.closures: dict[int, dict[int, str]] = {}
         self.bound: dict[int, tuple[tree.Variable, int]] = {}  # names of structured bindings
         self.cursors: list[Any] = []  # of the functions that were read
+        self.bodiless: list[Any] = []  # function templates, of instances without a body
         self.variables: list[Any] = []  # the cursors of variables of device memory
         self.template_values: dict[str, int] = {}
         self.temporaries = 0
@@ -259,6 +260,8 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         self.order.append(made)
         if definition.is_definition():
             self.queue.append((definition, made))
+        elif definition.get_num_template_arguments() > 0:  # clang made no body of the template's
+            self.bodiless.append(self.template_of(definition))
         return made
 
     def typed_name(self, made: tree.Function, c: Any) -> None:

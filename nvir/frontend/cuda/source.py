@@ -90,7 +90,7 @@ def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, l
             # what libclang's binding cannot name, or a shape of the tree that is not foreseen
             what = f"something that the reader of C++ does not understand ({e!r})"
             problem = Unsupported(what, where=reader.where())
-    read = [*reader.cursors, *reader.variables, *([reader.at] if problem else [])]
+    read = [*reader.cursors, *reader.bodiless, *reader.variables, *([reader.at] if problem else [])]
     errors, warnings = parsed.judge(read)
     errors += [] if errors else [*parsed.lost(), *reader.missing()]
     if errors:
