@@ -65,6 +65,25 @@ def test_shared_objects_with_constructors_are_not_initialised():
                           front_end="clang")
 
 
+def test_reductions_of_a_warp_take_the_mask_first():
+    text = """#include <cuda_runtime.h>
+    __global__ void k(int *p) {
+      int x = p[threadIdx.x];
+      int all[9] = {__reduce_min_sync(~0u, x), __reduce_max_sync(~0u, x), __reduce_add_sync(~0u, x),
+        (int)__reduce_min_sync(~0u, (unsigned)x), (int)__reduce_max_sync(~0u, (unsigned)x),
+        (int)__reduce_add_sync(~0u, (unsigned)x), (int)__reduce_and_sync(~0u, x),
+        (int)__reduce_or_sync(~0u, x), (int)__reduce_xor_sync(~0u, x)};
+      if (threadIdx.x < 9) p[threadIdx.x] = all[threadIdx.x];
+    }
+    """
+    given = np.arange(-3, 29, dtype=np.int32)
+    out = given.copy()
+    nvir.launch(nvir.compile_cuda(text, front_end="clang"), "_Z1kPi", 1, 32, [out])
+    total = given.sum()
+    assert out[:9].tolist() == [-3, 28, total, 0, -1, total, 0, -1,
+                                np.bitwise_xor.reduce(given)]
+
+
 def test_host_code_as_nvcc_has_it():
     """min and max of mixed types on the host, the version of nvcc, OpenMP's header."""
     text = ("#include <omp.h>\n#if __CUDACC_VER_MAJOR__ < 11\n#error\n#endif\n" + GOOD +

@@ -12,7 +12,29 @@
 static __attribute__((device)) inline float __nvir_tanhf(float x) { float y; asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 #endif
 #endif
+// clang 19 gives its builtins of redux.sync the mask where the value belongs
+#define __reduce_add_sync nvir_clang_add
+#define __reduce_min_sync nvir_clang_min
+#define __reduce_max_sync nvir_clang_max
+#define __reduce_and_sync nvir_clang_and
+#define __reduce_or_sync nvir_clang_or
+#define __reduce_xor_sync nvir_clang_xor
 #include <__clang_cuda_runtime_wrapper.h>
+#undef __reduce_add_sync
+#undef __reduce_min_sync
+#undef __reduce_max_sync
+#undef __reduce_and_sync
+#undef __reduce_or_sync
+#undef __reduce_xor_sync
+#if __CUDA_ARCH__ >= 800
+#define __NVIR_REDUX(NAME, T, BUILTIN) \
+    static __device__ inline T __reduce_##NAME##_sync(unsigned mask, T value) { return BUILTIN(value, mask); }
+__NVIR_REDUX(add, unsigned, __nvvm_redux_sync_add) __NVIR_REDUX(add, int, __nvvm_redux_sync_add)
+__NVIR_REDUX(min, unsigned, __nvvm_redux_sync_umin) __NVIR_REDUX(min, int, __nvvm_redux_sync_min)
+__NVIR_REDUX(max, unsigned, __nvvm_redux_sync_umax) __NVIR_REDUX(max, int, __nvvm_redux_sync_max)
+__NVIR_REDUX(and, unsigned, __nvvm_redux_sync_and) __NVIR_REDUX(or, unsigned, __nvvm_redux_sync_or)
+__NVIR_REDUX(xor, unsigned, __nvvm_redux_sync_xor)
+#endif
 #include <new>
 #ifndef __CUDACC_VER_MAJOR__
 #define __CUDACC_VER_MAJOR__ (CUDA_VERSION / 1000)
