@@ -18,8 +18,9 @@ from nvir.cli.common import (
     reports_errors,
     write_output,
 )
-from nvir.ir.errors import NvirError
+from nvir.ir.errors import NvirError, ParseError
 from nvir.ir.module import Module
+from nvir.loading import STDIO
 from nvir.passes import statistics
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs
@@ -119,6 +120,8 @@ def command(
     for problem in check_order(steps):
         click.echo(f"warning: {problem}", err=True)
     module, language = read_with_language(file)
+    if (verify_each or check) and language == "ptx" and file != STDIO:
+        _refuse(file, module)
     settings = Settings.from_environment(
         verify_each=verify_each or check, check=check, print_before=print_before,
         print_after=print_after, print_changed=print_changed or "", filter_funcs=filter_funcs,
@@ -184,6 +187,17 @@ def _emitted(module: Module, language: str, dialect: str) -> str | None:
 
     text: str = print_ptx(module)
     return text
+
+
+def _refuse(file: str, module: Module) -> None:
+    """Raise what `nvir check` finds in the PTX of a file: passes shall start from what is right."""
+    from pathlib import Path
+
+    from nvir.ptx.check import check
+
+    errors = [d for _, d in check(Path(file), module=module) if d.severity == "error"]
+    if errors:
+        raise ParseError(errors)
 
 
 def _machine(name: str | None, arch: str | None) -> Any:

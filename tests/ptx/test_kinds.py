@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from nvir.cli import main
 from nvir.ptx.check import check
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -54,3 +56,15 @@ def test_every_error_has_its_place_and_its_line(told):
         for d in found:
             assert d.message, text
             assert d.line == 0 or d.col >= 1, text
+
+
+def test_verify_each_begins_with_the_rules_of_check(tmp_path):
+    file = tmp_path / "k.ptx"
+    text = next(module for said, _, module, _ in broken.kinds() if said == "0")
+    file.write_text(text)
+    asked = ["opt", str(file), "--verify-each", "--emit", "none"]
+    assert CliRunner().invoke(main, asked).exit_code == 0
+    file.write_text(text + ".global .u32 c = 1.5;\n")
+    run = CliRunner().invoke(main, asked)
+    assert run.exit_code == 1
+    assert "takes an integer as its initial value" in run.output
