@@ -213,9 +213,7 @@ def test_the_tools_of_a_process_end_with_it(tmp_path, monkeypatch):
 def test_what_takes_too_long_is_ended_and_the_next_request_answered():
     w = worker.Worker(0.01)
     try:
-        start = time.monotonic()
         assert "not done within" in asyncio.run(w.ask(job()))
-        assert time.monotonic() - start < 5
         assert w._process is None
         w.limit = 60
         assert json.loads(asyncio.run(w.ask(job())))["kernels"]
