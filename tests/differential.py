@@ -333,7 +333,7 @@ def with_echoes(rng: random.Random, text: str) -> str:
         to, echo, chance = rng.choice(kept[bits]), f"%echo{bits}", rng.random()
         if swaps and chance < 0.6:
             again = f"\t{op} {echo}, {b}, {a};"
-        elif chance < 0.8 or made in (a, b):
+        elif chance < 0.8 or made in (a, b) or (bits == "64" and op.startswith(_NARROW)):
             again = f"\t{op} {echo}, {a}, {b};"
         else:
             again = f"\t{op} {echo}, {a}, {to};\n\t{op} {echo}, {echo}, {b};"
