@@ -201,8 +201,8 @@ def machine_copies(loop: Loop, body: MachineBody, machine: Profile) -> int | Non
     counts = Counter(max(found.values()) for found in copies.values() if found)
     if not own:
         return None
-    if not counts:
-        return 0
+    if not counts:  # where the loop is there, its accesses left it and nothing says how often
+        return None if any(ends & mine for ends in body.back_edges.values()) else 0
     n, votes = counts.most_common(1)[0]
     return n if votes >= CLEAR * counts.total() else None
 

@@ -91,6 +91,15 @@ def test_copies_in_the_loop_around_are_no_loop():
     assert machine_bound(loops["INNER"], body, SM_80) is None
 
 
+def test_a_loop_that_its_accesses_left_says_nothing():
+    body = machine_code(
+        ([("LDG.E", INNER_LOAD)], [1]),
+        ([("IADD3", INNER_LOAD + 1)] * 4 + [("BRA", INNER_END)], [1, 2]),
+        ([("EXIT", 20)], []),
+    )
+    assert machine_copies(loops_of(NEST)["INNER"], body, SM_80) is None
+
+
 def test_a_loop_that_ends_at_a_line_of_no_loop_of_the_text_says_nothing():
     body = machine_code(
         ([("LDG.E", INNER_LOAD), ("BRA", 0)], [0, 1]),
