@@ -55,7 +55,7 @@ def command(
       nvir explore kernel.ptx --against old.ptx
       nvir explore kernel.cu --arch sm_90 --export kernel.html
     """
-    from nvir.explore.data import Options, Version, everything
+    from nvir.explore.options import Options
 
     if kernels and export is None:
         raise click.UsageError("--kernel goes with --export")
@@ -78,6 +78,7 @@ def command(
 
         serve(text, name, options, port=port, other=other, ready=ready)
         return
+    from nvir.explore.data import Version, everything
     from nvir.explore.export import page
 
     version = Version(text, name, options)

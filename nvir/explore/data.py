@@ -15,12 +15,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-import attrs
-
 from nvir.analysis.pressure import width
+from nvir.explore.options import Options
 from nvir.ir import Function, Loop, Module, NvirError, ParseError
 from nvir.ir.errors import Diagnostic
 from nvir.loading import Language, load_text
@@ -53,17 +51,6 @@ LEFT_OUT = ("Left out of this page, which would take minutes to make: nvir explo
             "here and now, an export with --kernel includes more.")
 
 
-@attrs.frozen
-class Options:
-    """What holds for a page: as the options of `nvir report` that have these names."""
-
-    arch: str | None = None
-    block: int | None = None
-    dynamic_smem: int = 0
-    folders: tuple[Path, ...] = ()
-    model: bool = False  # ptxas is not asked
-
-
 class Version:
     """One text of a file; what is known of it is made when it is asked for, once."""
 
@@ -86,12 +73,14 @@ class Version:
     def _read(self) -> None:
         data = self.text.encode("utf-8", "surrogateescape")
         self.module, self.language = load_text(data, self.name, self.options.arch, level="ori")
-        if self.language != "ptx":
+        if self.language == "ori":
             from nvir.ptx.printer import print_ptx
             from nvir.ptx.reader import read_ptx
 
-            self.ptx = print_ptx(self.module)
-            self.module = read_ptx(self.ptx.encode("utf-8", "surrogateescape"))
+            self.module = read_ptx(print_ptx(self.module).encode("utf-8", "surrogateescape"))
+        if self.language != "ptx":
+            assert self.module.text is not None
+            self.ptx = self.module.text
         self.module.name = self.name
 
     @cached_property
@@ -182,7 +171,7 @@ class Version:
 
     def kernel(self, name: str, real: bool = False) -> dict[str, Any]:
         """The report of a function, its lines with their live registers, CFG and machine code."""
-        f, facts = self._function(name)
+        f, facts = self._function(name, real)
         told = self.report(name, real).to_json()
         body = self.real.bodies.get(name) if real else None
         listing = line_listing(f, self.module, self.lines, facts, arch=self.arch, body=body)
@@ -208,10 +197,10 @@ class Version:
             "machine": _machine_code(body) if body is not None else None,
         }
 
-    def _function(self, name: str) -> tuple[Function, FunctionFacts]:
+    def _function(self, name: str, real: bool) -> tuple[Function, FunctionFacts]:
         if not any(f.blocks and f.name == name for f in self.module.functions):
             raise NvirError(f"no function {name!r} in {self.name}")
-        facts = self.report(name).functions[0].facts
+        facts = self.report(name, real).functions[0].facts
         assert facts is not None
         return facts.function, facts
 
@@ -219,7 +208,7 @@ class Version:
 
     def loop(self, name: str, header: str, real: bool = False) -> dict[str, Any]:
         """The document of `nvir explain` for a loop, and its timeline."""
-        f, facts = self._function(name)
+        f, facts = self._function(name, real)
         loop = next((x for x in facts.loops if x.header.name == header), None)
         if loop is None:
             raise NvirError(f"no loop {header!r} in {spoken(name)}")
@@ -274,7 +263,7 @@ class Version:
         """The candidates of `nvir tune` for one loop (all, where none is named), each factor with
         each depth, and blocks/SM and cycles of each at every block size."""
         sass = real and self.real.assembler is not None
-        f = self._function(name)[0]
+        f = self._function(name, real)[0]
         request = Launches(self.options.block, self.options.dynamic_smem, loop=header, every=True,
                            most=most)
         made = tune(self.module, self.machine, self.arch, request, kernels=[name],

@@ -25,8 +25,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nvir.explore.data import Options
 from nvir.explore.export import STATIC
+from nvir.explore.options import Options
 from nvir.explore.worker import Worker
 from nvir.ir.errors import NvirError
 
@@ -79,7 +79,7 @@ def application(
                    "about": {"version": at, "other": other is not None}}
         except NvirError as e:
             return JSONResponse({"error": str(e)}, 413)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             return JSONResponse({"error": "the request cannot be read"}, 400)
 
         async def wanted() -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nvir.explore.data import Options, Version
+from nvir.explore.data import Version
+from nvir.explore.options import Options
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SGEMM = EXAMPLES / "sgemm.ptx"

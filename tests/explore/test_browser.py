@@ -14,8 +14,9 @@ import sys
 
 import pytest
 
-from nvir.explore.data import Options, Version, everything
+from nvir.explore.data import Version, everything
 from nvir.explore.export import page as exported
+from nvir.explore.options import Options
 from tests.explore.pages import LOOP, NASTY, SGEMM, version
 
 playwright = pytest.importorskip(
@@ -174,6 +175,10 @@ def test_the_state_is_in_the_address(browser, address):
     one.page.wait_for_selector("#result .figures")
     assert one.page.inner_text("label:has(#slide-unroll) output") == "×8"
     assert one.page.inner_text("label:has(#slide-block) output") == "64"
+    copied = one.context.new_page()  # the token is not in the address any more
+    copied.goto(one.page.url)
+    copied.wait_for_selector("#result .figures")
+    assert copied.inner_text("label:has(#slide-unroll) output") == "×8"
     one.context.close()
     other = browser.new_page()
     other.goto(base)  # without the token there is nothing
@@ -193,6 +198,10 @@ def test_the_keyboard_reaches_everything(opened):
     p.wait_for_selector("#live")
     p.keyboard.press("Alt+h")
     assert p.is_visible("dialog[open] kbd >> nth=0")
+    p.keyboard.press("Escape")
+    p.wait_for_selector("dialog[open]", state="detached")
+    p.keyboard.press("?")
+    p.wait_for_selector("dialog[open]")
     p.keyboard.press("Escape")
     roles = p.evaluate("[...document.querySelectorAll('[role]')].map(x => x.role)")
     assert {"tablist", "tab", "tabpanel", "status"} <= set(roles)
@@ -246,6 +255,8 @@ def test_nothing_is_cut_off(file, width, scheme):
         p.click(f"#tab-{tab}")
         p.wait_for_function("!document.querySelector('#view [aria-busy]')")
         assert p.evaluate("document.documentElement.scrollWidth") <= width
+    panes = [x for x in ("source", "ptx", "machine") if p.is_visible(f"#{x}")]
+    assert panes == (["ptx"] if width == 390 else ["source", "ptx"])
     dark = p.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (dark == "rgb(20, 23, 27)") == (scheme == "dark")
 
@@ -258,6 +269,28 @@ def test_markup_in_names_is_inert(file):
     assert one.page.query_selector("#owned, img") is None
     assert one.page.title().startswith("<b id=owned>.ptx")
     assert not one.errors
+
+
+def test_a_note_without_a_place_and_a_tab_that_is_not_there(file):
+    text = re.sub(r"\.(reqntid|maxntid).*", "", SGEMM.read_text("utf-8"))
+    p = file(Version(text, "k.ptx", Options(model=True)), "#tab=nonsense").page
+    assert p.get_attribute("#tab-loops", "aria-selected") == "true"
+    p.click("#tab-problems")
+    shown = p.inner_text("#view")
+    assert "is assumed" in shown
+    assert "null" not in shown
+
+
+def test_an_unreadable_text_has_its_own_problems_alone(opened):
+    p = opened.page
+    p.click("#ptx .cm-line:has-text('bar.sync') >> nth=0")
+    p.keyboard.press("Home")
+    p.keyboard.type(".reg .nothing; ")
+    p.wait_for_selector("#status.bad")
+    p.click("#tab-problems")
+    rows = p.locator("#view li").all_inner_texts()
+    assert rows
+    assert all(r.startswith("117:") for r in rows)
 
 
 def test_the_page_opens_on_the_largest_kernel(file):

@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from nvir.cli import main
 from nvir.explore import data
-from nvir.explore.data import BLOCKS, Options, Version, everything
+from nvir.explore.data import BLOCKS, Version, everything
 from nvir.explore.export import embedded, page
+from nvir.explore.options import Options
 from tests.explore.pages import EXAMPLES, LOOP, NASTY, SGEMM, version
 
 
@@ -115,6 +116,15 @@ def test_a_cuda_source_is_shown_and_linked():
     lines = v.text.split("\n")
     assert any("x[i]" in lines[at - 1] or "[i]" in lines[at - 1] for at in places)
     assert s["ptx"].split("\n")[k["rows"]["line"][0] - 1].strip().endswith(";")
+
+
+def test_the_lines_of_a_compiled_text_are_those_of_report():
+    cu = EXAMPLES / "horner.cu"
+    v = version(cu)
+    reported = command("report", str(cu), "--json", "--model")["functions"]
+    assert any(f["loops"] for f in reported)
+    assert [plain(v.kernel(f["name"])["report"]) for f in reported] == reported
+    assert v.summary()["ptx"] == CliRunner().invoke(main, ["compile", str(cu)]).stdout
 
 
 def test_errors_have_their_places_and_no_figures():

@@ -21,7 +21,7 @@ import httpx
 import uvicorn
 
 from nvir.explore import server, worker
-from nvir.explore.data import Options
+from nvir.explore.options import Options
 from tests.explore.pages import LOOP, SGEMM
 
 OWN = {"x-nvir-token": "secret"}
@@ -111,6 +111,11 @@ def test_its_own_origin_is_welcome(client):
 ])
 def test_a_request_that_is_none_is_told_so(client, body):
     assert ask(client, body).status_code == 400
+
+
+def test_a_request_of_many_brackets_is_none(client):
+    made = client.post("/data", content="[" * 100_000, headers=OWN)
+    assert made.status_code == 400
 
 
 def test_too_large_a_text_is_refused(client, monkeypatch):

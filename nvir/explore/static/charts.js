@@ -64,9 +64,11 @@ export function timeline(run, show) {
     g.font = "11px system-ui";
     g.fillStyle = colour("--dim");
     const step = 10 ** Math.floor(Math.log10(last)) / (last / 10 ** Math.floor(Math.log10(last)) < 3 ? 5 : 1);
-    for (let c = 0; c <= last; c += Math.max(1, step)) {
-      const text = String(Math.round(c));
-      if (x(c) + g.measureText(text).width <= width) g.fillText(text, x(c), 11);
+    for (let c = 0, free = 0; c <= last; c += Math.max(1, step)) {
+      const text = String(Math.round(c)), end = x(c) + g.measureText(text).width;
+      if (x(c) < free || end > width) continue;
+      g.fillText(text, x(c), 11);
+      free = end + 6;
     }
     for (let w = 0; w < run.warps; w++) g.fillText(`warp ${w}`, 4, top + w * row + 16);
     for (const [warp, , iteration, start, end] of run.events) {

@@ -22,7 +22,7 @@ let known = new Map();
 
 /** The state of the page: what is chosen, by name. */
 export const state = new Map(new URLSearchParams(location.hash.slice(1)));
-const TOKEN = state.get("token") ?? sessionStorageGet("nvir-token") ?? "";
+const TOKEN = state.get("token") ?? stored("nvir-token") ?? "";
 state.delete("token");
 
 /** The answers of an exported page; those of a large file are compressed.
@@ -35,9 +35,9 @@ async function unpacked(block) {
 }
 
 /** @param {string} key */
-function sessionStorageGet(key) {
+function stored(key) {
   try {
-    return sessionStorage.getItem(key);
+    return localStorage.getItem(key);
   } catch {
     return null; // a file opened from disk has none
   }
@@ -45,7 +45,7 @@ function sessionStorageGet(key) {
 
 /** Write the state to the address, without a step in the history. */
 export function keepState() {
-  if (!IS_EXPORTED && TOKEN) sessionStorage.setItem("nvir-token", TOKEN);
+  if (!IS_EXPORTED && TOKEN) localStorage.setItem("nvir-token", TOKEN);
   const text = new URLSearchParams([...state].filter(([, v]) => v !== "")).toString();
   history.replaceState(null, "", `#${text}`);
 }

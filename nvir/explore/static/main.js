@@ -199,8 +199,10 @@ function showSummary(made) {
   const select = /** @type {HTMLSelectElement} */ ($("kernel"));
   select.replaceChildren(...made.kernels.map((/** @type {Answer} */ k) => h("option", { value: k.name }, k.spoken)));
   if (!made.kernels.some((/** @type {Answer} */ k) => k.name === state.get("kernel"))) {
-    const first = made.kernels.find((/** @type {Answer} */ k) => k.kind === "entry") ?? made.kernels[0];
-    state.set("kernel", first?.name ?? "");
+    const entries = made.kernels.filter((/** @type {Answer} */ k) => k.kind === "entry");
+    const size = (/** @type {Answer} */ k) => k.last - k.first;
+    const largest = (entries.length ? entries : made.kernels).reduce((/** @type {Answer | null} */ a, /** @type {Answer} */ b) => (a && size(a) >= size(b) ? a : b), null);
+    state.set("kernel", largest?.name ?? "");
   }
 }
 
@@ -318,18 +320,21 @@ function tints(name) {
 
 // ---------------------------------------------------------------- the panel
 
+/** The tab that the address names; the first where it names none that is there. */
+const chosenTab = () => TABS.find(([id]) => id === state.get("tab"))?.[0] ?? TABS[0][0];
+
 async function showPanel() {
-  const tab = state.get("tab") ?? "loops";
+  const tab = chosenTab();
   for (const b of document.querySelectorAll('[role="tab"]')) {
     const chosen = b.id === `tab-${tab}`;
     b.setAttribute("aria-selected", String(chosen));
     b.setAttribute("tabindex", chosen ? "0" : "-1");
   }
-  const problems = [...(now.summary.diagnostics ?? []), ...(now.kernel?.notes ?? [])];
+  const problems = [...(now.summary.diagnostics ?? []), ...(now.stale ? [] : now.kernel?.notes ?? [])];
   $("tab-problems").textContent = problems.length ? `Problems (${problems.length})` : "Problems";
   $("view").setAttribute("aria-labelledby", `tab-${tab}`);
   const mine = `${turn} ${tab} ${state.get("kernel")} ${state.get("loop")}`;
-  const current = () => mine === `${turn} ${state.get("tab") ?? "loops"} ${state.get("kernel")} ${state.get("loop")}`;
+  const current = () => mine === `${turn} ${chosenTab()} ${state.get("kernel")} ${state.get("loop")}`;
   const put = (/** @type {Node[]} */ ...made) => current() && $("view").replaceChildren(...made);
   if (tab === "problems") return put(problemsPanel(problems, act));
   const f = chosenKernel(), kernel = now.kernel;
@@ -453,7 +458,7 @@ const KEYS = /** @type {[string, string, () => void][]} */ ([
   ["Alt+X", "To the PTX", () => focusPane("ptx")],
   ["Alt+M", "To the machine code", () => focusPane("machine")],
   ...TABS.map(([id, text], k) => /** @type {[string, string, () => void]} */ ([`Alt+${k + 1}`, text, () => { chooseTab(id); $(`tab-${id}`).focus(); }])),
-  ["Alt+H", "These shortcuts", () => /** @type {HTMLDialogElement} */ ($("shortcuts")).showModal()],
+  ["Alt+H", "These shortcuts (also ?)", () => /** @type {HTMLDialogElement} */ ($("shortcuts")).showModal()],
 ]);
 
 /** @param {"source" | "ptx" | "machine"} name */
@@ -487,6 +492,8 @@ function prepare() {
   $("help").addEventListener("click", () => /** @type {HTMLDialogElement} */ ($("shortcuts")).showModal());
   $("shortcuts").querySelector("dl")?.append(...KEYS.flatMap(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)]));
   addEventListener("keydown", (e) => {
+    const isTyping = /** @type {HTMLElement} */ (e.target).closest("input, select, [contenteditable=true]:not([aria-readonly])");
+    if (e.key === "?" && !isTyping) $("help").click();
     if (!e.altKey || e.ctrlKey || e.metaKey) return;
     const code = e.code.replace(/^(Key|Digit)/, "");
     const found = KEYS.find(([key]) => key === `Alt+${e.shiftKey ? "Shift+" : ""}${code}`);

@@ -300,5 +300,5 @@ export function diffPanel(made, shown, toggle) {
 export function problemsPanel(found, act) {
   if (!found.length) return h("p", { class: "dim" }, "nvir check finds nothing that ptxas would refuse.");
   return h("ul", { class: "problems" }, ...found.map((d) => h("li", { class: d.severity },
-    link(`${d.line}:${d.column}`, () => act.go(d.line, "edited")), ` ${d.severity}: ${d.message} `, h("span", { class: "dim" }, d.code))));
+    d.line ? link(d.column ? `${d.line}:${d.column}` : `${d.line}`, () => act.go(d.line, "edited")) : null, ` ${d.severity}: ${d.message} `, h("span", { class: "dim" }, d.code))));
 }
