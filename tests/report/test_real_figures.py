@@ -157,6 +157,21 @@ def test_a_source_and_its_ptx_get_the_same_figures(tmp_path: Path):
     assert told[0] == told[1]
 
 
+@needs_ptxas
+@pytest.mark.parametrize("name", ["nbody", "softmax"])
+def test_the_row_of_what_ptxas_did_has_its_figures(name: str):
+    path = next(p for p in examples() if p.name.startswith(f"{name}."))
+    told = json.loads(CliRunner().invoke(main, ["explain", str(path), "--json"]).stdout)
+    (row,) = [r for r in told["factors"] if r["chosen"]]
+    assert row["cycles"] == pytest.approx(told["machine_code"]["cycles"])
+    assert row["registers"] == told["registers"]
+    alone = ["explain", str(path), "--json", "--model"]
+    model = json.loads(CliRunner().invoke(main, alone).stdout)["factors"]
+    shown, own = ([r["cycles"]["1"] for r in rows if r["cycles"]]
+                  for rows in (told["factors"], model))
+    assert shown[0] / shown[-1] == pytest.approx(own[0] / own[-1], 1e-3)
+
+
 def test_what_a_pass_changed_is_not_the_text_that_was_read():
     module = nvir.read_ptx(NEST)
     assert module.text == NEST

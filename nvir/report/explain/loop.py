@@ -9,7 +9,7 @@ really unrolled (factors.py), and the registers are those of the predicted order
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -115,6 +115,7 @@ class Explanation:
     decisions   of every loop pass, in the order of the real tool's phases
     pipeline    what a modulo schedule would reach
     pipelined   (cycles an iteration as the body is ordered, as pipelined) at `WARPS` warps
+    factors     by the model, beside the real code where that is there (`code`)
     registers   of the whole function, with what is unrolled in it; real where ptxas is there
     trace       of policy `documented`: what each noted step did
     compared    the noted decisions beside the real compiler's, where that was asked for
@@ -247,6 +248,14 @@ def explain(
                        written_loops(module))
     mine = next(x for x in told if header in x.roles)
     unroll = facts.unroll.get(header, NOT_DECIDED)
+    code = _code(body, loop, machine) if body is not None else None
+    pipelined = _pipelined(loop, machine, *schedules)
+    chosen = next((r for r in rows if is_chosen(r, unroll)), None)
+    if code is not None and chosen is not None:
+        ratio = {w: code.cycles[w] / n for w, n in chosen.cycles.items() if n and w in code.cycles}
+        rows = tuple(_beside_code(rows, chosen, ratio, registers, pipeline.mii))
+        if pipelined is not None:
+            pipelined = (pipelined[0] * ratio.get(WARPS, 1), pipelined[1] * ratio.get(WARPS, 1))
     chosen = next((r for r in rows if is_chosen(r, unroll)), None)
     found = list(by_factor(mine, header, rows, chosen))
     if function.kind == "entry":
@@ -261,13 +270,26 @@ def explain(
         loop.header.line or None, source_place(loop, module), loop.depth, _structure(loop),
         body_runs(loop), _variables(loop), unroll,
         tuple(decisions), vary and asked.size <= LARGEST,
-        pipeline, _pipelined(loop, machine, *schedules), registers,
+        pipeline, pipelined, registers,
         blocks_per_sm(function, registers, machine, launch)
         if function.kind == "entry" else None,
         rows, _peak(loop, module, facts), mine, tuple(found),
         noted_events(asked) if knobs.policy == "documented" else (), compared,
-        _code(body, loop, machine) if body is not None else None,
+        code,
     )
+
+
+def _beside_code(
+    rows: Sequence[FactorRow], chosen: FactorRow, ratio: Mapping[int, float], registers: int,
+    mii: float | None,
+) -> Iterator[FactorRow]:
+    """The table's rows beside the real code: the row of what ptxas did has its figures, the cycles
+    of the others are in the proportion to those that the model has. `ratio`: by warps."""
+    for r in rows:
+        made = attrs.evolve(r, cycles={w: n * ratio.get(w, 1) for w, n in r.cycles.items()})
+        if r is chosen:
+            made = attrs.evolve(made, registers=registers, ii=mii if r.at_least else r.ii)
+        yield made
 
 
 def _code(body: MachineBody, loop: Loop, machine: Profile) -> RealLoop | None:

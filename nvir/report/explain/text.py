@@ -240,8 +240,10 @@ def _factors(e: Explanation) -> list[str]:
         note = f"   {row.note}" if row is not None and row.note else ""
         out.append(f"{lead}{text}{note}")
     warps = " and ".join(map(str, TABLE_WARPS))
-    out += ["  by the model; II, warps: cycles an iteration of the loop as written, by a modulo",
-            f"  schedule (≥: at least) and as simulated with {warps} warps on a sub-partition"]
+    beside = " beside ptxas's code (→)" if e.code is not None else ""
+    out += [f"  by the model{beside}; II, warps: cycles an iteration of the loop as written, by",
+            "  a modulo schedule (≥: at least) and as simulated with "
+            f"{warps} warps on a sub-partition"]
     return out
 
 
