@@ -49,18 +49,12 @@ def opened(path: Path) -> float:
                 made: dict[str, Any] = json.load(answer)
                 return made
 
-        first = _largest(ask(what="summary")["kernels"])
+        first = ask(what="summary").get("opens")
         if first is not None:
             ask(what="kernel", kernel=first)
         process.send_signal(signal.SIGINT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def _largest(kernels: Sequence[dict[str, Any]]) -> str | None:
-    """The one that the page opens on."""
-    found = [k for k in kernels if k["kind"] == "entry"] or kernels
-    return str(max(found, key=lambda k: k["last"] - k["first"])["name"]) if found else None
 
 
 def edited(path: Path) -> float:
@@ -73,7 +67,7 @@ def edited(path: Path) -> float:
     start = time.process_time()
     v = Version("\n".join(lines), str(path), Options())
     made = v.summary()
-    first = _largest(made["kernels"])
+    first = made.get("opens")
     assert json.dumps([made, v.kernel(first) if first is not None else None], allow_nan=False)
     return time.process_time() - start
 
@@ -142,14 +136,12 @@ def main() -> int:
     found: dict[str, list[float]] = {k: [] for k in (
         "open", "edit", "bytes", "export", "opens in a browser", "edits in a browser")}
     for path in files:
-        found["open"].append(opened(path))
-        found["edit"].append(edited(path))
+        row: dict[str, float] = {"open": opened(path), "edit": edited(path)}
         if options.sizes:
-            size, seconds = exported(path)
-            found["bytes"].append(size)
-            found["export"].append(seconds)
-            if size > LIMITS["bytes"]:
-                print(f"{path.name}: {size} bytes")
+            row["bytes"], row["export"] = exported(path)
+        for k, value in row.items():
+            found[k].append(value)
+        print(path.name, *(f"{k} {value:.6g}" for k, value in row.items()), flush=True)
     if options.browser:
         from playwright.sync_api import sync_playwright
 

@@ -46,7 +46,7 @@ WARPS, ITERATIONS = 4, 4  # of a timeline
 EVENTS = 4000  # issues of a timeline
 DRAWN = 400  # blocks of a picture of control flow
 # of an exported page: loops, instructions of the kernels around them, and of what-ifs' candidates
-LOOPS, EXPLAINED, TRIED = 16, 12_000, 60_000
+LOOPS, EXPLAINED, TRIED = 16, 4_000, 16_000
 LEFT_OUT = ("Left out of this page, which would take minutes to make: nvir explore works it out "
             "here and now, an export with --kernel includes more.")
 
@@ -128,7 +128,14 @@ class Version:
             "missing": self.real.missing if real else None,
             "note": self.real.note if real else None,
             "kernels": [self._place(f) for f in self.module.functions if f.blocks],
+            "opens": self.largest(),
         }
+
+    def largest(self, among: Sequence[str] = ()) -> str | None:
+        """What the page opens on: the largest kernel, of all or of some functions."""
+        found = [f for f in self.module.functions if f.blocks and (not among or f.name in among)]
+        kernels = [f for f in found if f.kind == "entry"] or found
+        return str(max(kernels, key=_size).name) if kernels else None
 
     def _place(self, f: Function) -> dict[str, Any]:
         lines = [i.line for i in f.instructions() if i.line > 0]
@@ -300,6 +307,10 @@ class Version:
                                                    for x in made["functions"]}}
 
 
+def _size(f: Function) -> int:
+    return sum(map(len, f.blocks))
+
+
 def _most(f: Function) -> int:
     """Threads a block at most."""
     return block_size(f, None)[0] if {"reqntid", "maxntid"} & f.directives.keys() else BLOCKS[-1]
@@ -378,41 +389,43 @@ def everything(
     version: Version, other: Version | None = None, kernels: Sequence[str] = ()
 ) -> Iterable[tuple[str, dict[str, Any]]]:
     """(key, document) of all that a page without a server can show: the answers to its questions,
-    as many as are made in seconds; explanations of `LOOPS` loops, inner ones first."""
-    yield "summary", version.summary(real=True)
-    loops: list[tuple[bool, int, int, str, str, str]] = []
-    asked: list[tuple[int, str, str]] = []
+    as many as are made in seconds; explanations of `LOOPS` loops, those of the largest kernel
+    first, inner ones before outer ones."""
+    opens = version.largest(kernels)
+    yield "summary", version.summary(real=True) | {"opens": opens}
+    loops: list[tuple[bool, bool, int, int, str, str, str]] = []
+    asked: list[tuple[bool, int, str, str]] = []
     for f in version.module.functions:
         name = str(f.name)
         if not f.blocks or (kernels and name not in kernels):
             continue
         made = version.kernel(name, real=True)
         yield f"kernel {name}", made
-        size = sum(map(len, f.blocks))
-        loops += [(not x["inner"], len(loops) + k, size, name, x["header"], f.kind)
+        size = _size(f)
+        loops += [(name != opens, not x["inner"], len(loops) + k, size, name, x["header"], f.kind)
                   for k, x in enumerate(made["loops"])]
         if not made["loops"] and f.kind == "entry":
-            asked.append((size, name, ""))
+            asked.append((name != opens, size, name, ""))
     room = EXPLAINED
-    for _, _, size, name, header, kind in sorted(loops)[:LOOPS]:
+    for other_kernel, _, _, size, name, header, kind in sorted(loops)[:LOOPS]:
         key, room = f"loop {name} {header}", room - size
         told = room >= 0 or room == EXPLAINED - size  # the first in any case
         yield key, version.loop(name, header, real=True) if told else {"error": LEFT_OUT}
         if kind == "entry":
-            asked.append((size, name, header))
-    yield from _what_ifs(version, sorted(asked))
+            asked.append((other_kernel, size, name, header))
+    yield from _what_ifs(version, sorted(asked, key=lambda x: x[:3]))
     if other is not None:
         yield "against", version.against(other)
 
 
 def _what_ifs(
-    version: Version, asked: Sequence[tuple[int, str, str]]
+    version: Version, asked: Sequence[tuple[bool, int, str, str]]
 ) -> Iterable[tuple[str, dict[str, Any]]]:
-    """What-ifs of (instructions, kernel, loop), the smallest kernels first: each may use an equal
-    part of what those before it have left of `TRIED`."""
+    """What-ifs of (another kernel than the page opens on, instructions, kernel, loop): the first
+    may use half of `TRIED`, each other one an equal part of what those before it have left."""
     room = TRIED
-    for n, (size, name, header) in enumerate(asked):
-        part = min(MOST, room // (len(asked) - n))
+    for n, (_, size, name, header) in enumerate(asked):
+        part = min(MOST, room // (len(asked) - n if n else min(2, len(asked))))
         made: dict[str, Any] = {"error": LEFT_OUT}
         if 3 * size <= part:  # as it is, not unrolled, and one more
             made = version.what_if(name, header, real=True, most=part)

@@ -19,7 +19,7 @@ Cost     Linear; about 1.5 µs an instruction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from itertools import islice
 from operator import is_not
 from typing import Any
@@ -36,19 +36,20 @@ from nvir.ir.symbols import Param, Variable
 from nvir.ir.values import UNTRACKED, Argument, Constant, Result, SymbolOffset, Value, constant
 
 
-def clone_module(module: Module) -> Module:
-    """A copy of a module with all that it holds."""
+def clone_module(module: Module, without: Collection[Function] = ()) -> Module:
+    """A copy of a module with all that it holds, but for some functions."""
     with bulk():
         copies = _Copies()
         for v in module.globals:
             copies[v] = _bare_variable(v)
-        for f in module.functions:
+        functions = [f for f in module.functions if f not in without]
+        for f in functions:
             copies[f] = Function(str(f.name), f.kind)
         new = Module.__new__(Module)
         new.__dict__.update(module.__dict__)
         new.globals = [copies[v] for v in module.globals]
-        new.functions = [copies[f] for f in module.functions]
-        new.order = [copies[x] for x in module.order]
+        new.functions = [copies[f] for f in functions]
+        new.order = [copies[x] for x in module.order if x not in without]
         new.debug = DebugData(
             list(module.debug.files), [(name, list(t)) for name, t in module.debug.sections],
             module.debug.producer,
@@ -57,7 +58,7 @@ def clone_module(module: Module) -> Module:
         new.aux = _data(module.aux, copies)
         for v in module.globals:
             copies[v].init = _initial(v.init, copies)
-        for f in module.functions:
+        for f in functions:
             _fill_function(f, copies[f], new, copies.copy())
     return new
 

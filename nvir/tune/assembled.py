@@ -36,9 +36,10 @@ class Code:
     shared: int
 
 
-def numbered(module: Module) -> Module:
-    """A copy of a module without debug data, whose instructions have numbers in place of lines."""
-    copy = clone_module(module)
+def numbered(module: Module, kernels: Sequence[Function]) -> Module:
+    """A copy of a module without debug data and of its kernels only some, whose instructions have
+    numbers in place of lines."""
+    copy = clone_module(module, {f for f in module.kernels if f not in kernels})
     copy.debug.files, copy.debug.sections = [(1, "tune", "")], []
     n = 0
     for f in copy.functions:

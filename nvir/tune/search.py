@@ -138,7 +138,7 @@ def tune(
     """
     request = request or Launches()
     names = list(kernels) if kernels is not None else [str(f.name) for f in module.kernels]
-    copy = numbered(module)
+    copy = numbered(module, [_kernel(module, n) for n in names])
     searches = [_Search(copy, _kernel(copy, n), profile, request) for n in names]
     _propose(searches, request.most)
     _judge(copy, searches, arch, profile, judge)

@@ -8,11 +8,13 @@ import re
 import pytest
 from click.testing import CliRunner
 
+import nvir
 from nvir.cli import main
 from nvir.explore import data
 from nvir.explore.data import BLOCKS, Version, everything
 from nvir.explore.export import embedded, page
 from nvir.explore.options import Options
+from nvir.tune.assembled import numbered
 from tests.explore.pages import EXAMPLES, LOOP, NASTY, SGEMM, version
 
 
@@ -169,6 +171,25 @@ def test_the_exported_page_names_no_other_place():
     assert "default-src 'none'" in head
     assert not re.search(r"""(?:src|href)=["'](?!data:)""", head + body.split("</script>")[0])
     assert len(html) < 3_000_000
+
+
+def test_the_kernel_that_an_exported_page_opens_on_comes_first(monkeypatch):
+    text = NASTY + "".join(
+        f".visible .entry small{n}()\n{{\n .reg .b32 %r<3>; mov.u32 %r1, 1; ret;\n}}\n"
+        for n in range(9))
+    v = Version(text, "k.ptx", Options(model=True))
+    monkeypatch.setattr(data, "TRIED", 100)
+    made = dict(everything(v))
+    assert made["summary"]["opens"] == "k"
+    assert "error" not in made["what_if k $L"]
+    assert dict(everything(v, None, ["small3"]))["summary"]["opens"] == "small3"
+
+
+def test_only_the_kernels_that_are_tuned_are_copied():
+    module = nvir.read_ptx((NASTY + ".visible .entry other()\n{\n ret;\n}\n").encode())
+    copy = numbered(module, module.kernels[:1])
+    assert [f.name for f in copy.functions] == [f.name for f in copy.order] == ["k"]
+    assert len(module.functions) == 2
 
 
 def test_an_exported_page_holds_as_much_as_is_made_in_seconds(monkeypatch):

@@ -75,7 +75,8 @@ REST = KNOWN.replace("mov.u32 %r3, 0;", "and.b32 %r3, %r1, 3;").replace(
 
 
 def kernel_of(text: str):
-    module = numbered(read_ptx(text))
+    read = read_ptx(text)
+    module = numbered(read, read.kernels)
     module["k"].analyze_cfg()
     return module, module["k"]
 

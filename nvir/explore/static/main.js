@@ -199,10 +199,7 @@ function showSummary(made) {
   const select = /** @type {HTMLSelectElement} */ ($("kernel"));
   select.replaceChildren(...made.kernels.map((/** @type {Answer} */ k) => h("option", { value: k.name }, k.spoken)));
   if (!made.kernels.some((/** @type {Answer} */ k) => k.name === state.get("kernel"))) {
-    const entries = made.kernels.filter((/** @type {Answer} */ k) => k.kind === "entry");
-    const size = (/** @type {Answer} */ k) => k.last - k.first;
-    const largest = (entries.length ? entries : made.kernels).reduce((/** @type {Answer | null} */ a, /** @type {Answer} */ b) => (a && size(a) >= size(b) ? a : b), null);
-    state.set("kernel", largest?.name ?? "");
+    state.set("kernel", made.opens ?? "");
   }
 }
 
