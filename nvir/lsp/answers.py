@@ -57,7 +57,7 @@ def _of_routine(
     if view.asm is None:  # the kernel around an asm statement is nvir's own
         told.append((r.name_at[1], " · ".join(function_words(facts)), ""))
     for name in r.labels:
-        text = name.text.removeprefix("%")
+        text = name.block
         loop = loop_of(facts, text)
         if loop is not None:
             d = facts.facts.unroll.get(text) if facts.facts is not None else None
@@ -132,7 +132,7 @@ def _routine_symbol(doc: Document, view: TextView, r: Routine) -> SymbolNode:
             stack.pop()
         text = name.text.removeprefix("%")
         node = SymbolNode(text, "label", (name.at[0], end), name.at)
-        found = loop_of(facts, text)
+        found = loop_of(facts, name.block)
         if facts is not None and found is not None:
             node.kind, node.detail = "loop", " · ".join(loop_words(found, facts))
         whole = stack[-1].whole
@@ -150,9 +150,9 @@ def _blocks(
     labels = sorted(r.labels, key=lambda n: n.at)
     close = max(r.end - 1, r.start)
     bounds = [*(n.at[0] for n in labels[1:]), close]
-    ends = {n.text.removeprefix("%"): b for n, b in zip(labels, bounds, strict=False)}
+    ends = {n.block: b for n, b in zip(labels, bounds, strict=False)}
     for name in labels:
-        text = name.text.removeprefix("%")
+        text = name.block
         loop = loop_of(facts, text)
         if loop is None:
             yield name, ends[text]

@@ -218,13 +218,13 @@ def _several(n: int, what: str) -> str:
 
 def _label(name: DeclaredName, facts: RoutineFacts | None) -> str:
     text = name.text.removeprefix("%")
-    loop = loop_of(facts, text)
+    loop = loop_of(facts, name.block)
     if facts is None or loop is None:
         return f"**`{text}`** — label"
     size = _several(len(loop.blocks), "block")
     out = [f"**`{text}`** — header of a loop of depth {loop.depth}, {size}"]
     out.append(" · ".join(loop_words(loop, facts)))
-    decision = facts.facts.unroll.get(text) if facts.facts is not None else None
+    decision = facts.facts.unroll.get(name.block) if facts.facts is not None else None
     if decision is not None:
         out.append(decision_text(decision))
     return "\n\n".join(out)

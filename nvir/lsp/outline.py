@@ -57,6 +57,12 @@ class DeclaredName:
     owner: Routine | None = None
     count: int = 0
 
+    @property
+    def block(self) -> str:
+        """The block of a label, as the readers name it: that of LLVM's number 5 is bb5."""
+        name = self.text.removeprefix("%")
+        return f"bb{name}" if name.isdigit() else name
+
 
 @attrs.frozen(eq=False)
 class Mention:

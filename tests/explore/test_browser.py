@@ -97,12 +97,22 @@ def opened(browser, address):
 @pytest.fixture
 def file(browser, tmp_path):
     """An exported page, opened from disk with the network off."""
-    def open_(v: Version, fragment: str = "", **options) -> Opened:
+    def open_(
+        v: Version, fragment: str = "", older: Version | None = None, **options
+    ) -> Opened:
         path = tmp_path / "page.html"
-        path.write_text(exported(everything(v)), "utf-8")
+        path.write_text(exported(everything(v, older)), "utf-8")
         return Opened(browser, f"{path.as_uri()}{fragment}", offline=True, **options)
 
     return open_
+
+
+def wide(p, tab):
+    """By how many pixels each table of a tab is wider than what is seen of it."""
+    p.click(f"#tab-{tab}")
+    p.wait_for_selector("#view .wide table")
+    return p.evaluate("""[...document.querySelectorAll('#view .wide')]
+        .map(x => x.scrollWidth - x.clientWidth)""")
 
 
 def test_lines_are_linked_both_ways(opened):
@@ -248,13 +258,17 @@ def test_a_large_exported_page_unpacks_itself(file, monkeypatch):
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1024, "light"), (1920, "dark")])
 def test_nothing_is_cut_off(file, width, scheme):
-    one = file(version(), color_scheme=scheme)
+    old = Version(SGEMM.read_text("utf-8").replace("bar.sync", "membar.cta;\n bar.sync", 1), "o.ptx",
+                  Options(model=True))
+    one = file(version(), color_scheme=scheme, older=old)
     p = one.page
     p.set_viewport_size({"width": width, "height": 900})
     for tab in ("loops", "registers", "whatif", "schedule", "flow", "problems"):
         p.click(f"#tab-{tab}")
         p.wait_for_function("!document.querySelector('#view [aria-busy]')")
         assert p.evaluate("document.documentElement.scrollWidth") <= width
+    if width == 390:  # what one compares is seen at once
+        assert wide(p, "whatif") == wide(p, "diff") == [0]
     panes = [x for x in ("source", "ptx", "machine") if p.is_visible(f"#{x}")]
     assert panes == (["ptx"] if width == 390 else ["source", "ptx"])
     dark = p.evaluate("getComputedStyle(document.body).backgroundColor")

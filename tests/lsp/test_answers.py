@@ -169,6 +169,16 @@ def test_hints_are_the_figures_of_the_report():
     assert not list(answers.hints(doc, (0, len(doc.text)), "none"))
 
 
+def test_loops_of_numbered_blocks():
+    # as release builds of clang have it
+    numbered = LL.replace("%loop", "%0").replace("loop:", "0:")
+    doc, at = asked(numbered, "0:", file="k.ll")
+    assert [h.text for h in answers.hints(doc, (0, len(numbered)))][1] == "loop · trip 8 · live 5"
+    assert "header of a loop" in hover(doc, at)[0]
+    loops = [n for f in answers.symbols(doc) for n in f.children if n.kind == "loop"]
+    assert [n.name for n in loops] == ["0"]
+
+
 def test_llvm_text():
     doc, at = asked(LL, "%j, 16", file="k.ll")
     assert lines(doc, answers.definitions(doc, at)) == [10]
