@@ -258,8 +258,8 @@ def test_a_large_exported_page_unpacks_itself(file, monkeypatch):
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1024, "light"), (1920, "dark")])
 def test_nothing_is_cut_off(file, width, scheme):
-    old = Version(SGEMM.read_text("utf-8").replace("bar.sync", "membar.cta;\n bar.sync", 1), "o.ptx",
-                  Options(model=True))
+    text = SGEMM.read_text("utf-8").replace("bar.sync", "membar.cta;\n bar.sync", 1)
+    old = Version(text, "o.ptx", Options(model=True))
     one = file(version(), color_scheme=scheme, older=old)
     p = one.page
     p.set_viewport_size({"width": width, "height": 900})
