@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import click
 
 from nvir.cli.common import (
@@ -115,15 +114,9 @@ def command(
         compared=_compared(function, loop, module, machine, arch, file) if compare else (),
         body=body,
     )
-    if real is not None and real.figures.get(made.function) and made.advice:
-        from nvir.report.explain.trials import Advised
-        from nvir.report.model import block_size
-        from nvir.sm.occupancy import static_shared_memory
-
-        asked = Advised(made.function, block_size(function, block)[0],
-                        static_shared_memory(function), real.figures[made.function], made.advice)
-        kept = trials(module, file, arch, machine, via, dynamic_smem).kept([asked])
-        made = attrs.evolve(made, advice=kept[made.function])
+    if real is not None:
+        tried = trials(module, file, arch, machine, via, dynamic_smem)
+        made = tried.explained(made, function, block, real)
     document, text = made.to_json(), ""
     if tunes:
         from nvir.cli.tune import judged

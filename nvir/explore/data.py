@@ -26,6 +26,7 @@ from nvir.ptx.check import check
 from nvir.ptx.inline import check_inline
 from nvir.report.diff import compare
 from nvir.report.explain.loop import explain
+from nvir.report.explain.trials import Trials
 from nvir.report.facts import FunctionFacts
 from nvir.report.findings import as_json
 from nvir.report.html.pictures import control_flow
@@ -106,11 +107,16 @@ class Version:
         """The report of one function or of all; with `real` by ptxas where it is there."""
         key = name, real and self.real is not NOTHING
         if key not in self._reports:
-            self._reports[key] = report(
+            made = report(
                 self.module, arch=self.arch, launch=self.launch, kernel=name, keep=True,
                 real=self.real if key[1] else NOTHING,
             )
+            self._reports[key] = self._trials.report(made) if key[1] else made
         return self._reports[key]
+
+    @cached_property
+    def _trials(self) -> Trials:
+        return Trials(self.module, self.arch, self.machine, self.options.dynamic_smem)
 
     # ---------------------------------------------------------------------- the file
 
@@ -222,6 +228,8 @@ class Version:
         body = self.real.bodies.get(name) if real else None
         made = explain(f, loop, self.module, self.machine, arch=self.arch, launch=self.launch,
                        vary=False, body=body)
+        if real:
+            made = self._trials.explained(made, f, self.options.block, self.real)
         try:
             timeline = self._timeline(loop, body)
         except NvirError as e:

@@ -56,6 +56,21 @@ def test_the_figures_are_those_of_report_explain_and_tune(model):
             assert found[key] == c[key], (c["settings"], key)
 
 
+@pytest.mark.oracle
+def test_advice_is_carried_out_as_by_report_and_explain():
+    path = EXAMPLES / "ptx" / "gemm_cp_async.sm_80.ptx"
+    v = version(path, model=False)
+    reported = command("report", str(path), "--json")["functions"]
+    assert any("ptxas spills nothing" in a["text"] for f in reported for a in f["advice"])
+    for f in reported:
+        k = v.kernel(f["name"], real=True)
+        assert plain(k["report"]) == f
+        for x in k["loops"]:
+            told = command("explain", str(path), "--kernel", f["name"], "--loop", x["header"],
+                           "--no-vary", "--json")
+            assert plain(v.loop(f["name"], x["header"], real=True)["explain"]) == told
+
+
 def test_what_changed_is_what_nvir_diff_says(tmp_path):
     new = tmp_path / "new.ptx"
     new.write_text(SGEMM.read_text().replace("bar.sync", "add.f32 %f1, %f1, %f1;\n bar.sync", 1))

@@ -16,15 +16,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import attrs
 
 from nvir.analysis.source_loops import source_loops
+from nvir.ir.function import Function
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.report.explain.advice import Advice
-from nvir.report.model import ModuleReport
+from nvir.report.explain.loop import Explanation
+from nvir.report.model import ModuleReport, block_size
 from nvir.report.names import spoken
 from nvir.report.places import SourceLines
-from nvir.report.real import RealFigures, real_code
+from nvir.report.real import RealCode, RealFigures, real_code
 from nvir.report.tuning import pragmas
-from nvir.sm.occupancy import blocks_text, occupancy
+from nvir.sm.occupancy import blocks_text, occupancy, static_shared_memory
 from nvir.sm.profile import Profile
 from nvir.tune.search import Judged, KernelTuning, Launches, Tuning, tune
 
@@ -68,6 +70,17 @@ class Trials:
         return attrs.evolve(made, functions=tuple(
             attrs.evolve(f, advice=kept.get(f.name, f.advice)) for f in made.functions))
 
+    def explained(
+        self, made: Explanation, function: Function, block: int | None, real: RealCode
+    ) -> Explanation:
+        """An explanation of a loop whose advice was carried out."""
+        figures = real.figures.get(made.function)
+        if figures is None or not made.advice:
+            return made
+        asked = Advised(made.function, block_size(function, block)[0],
+                        static_shared_memory(function), figures, made.advice)
+        return attrs.evolve(made, advice=self.kept([asked])[made.function])
+
     def kept(self, asked: Iterable[Advised]) -> dict[str, tuple[Advice, ...]]:
         """The advice of each kernel that holds."""
         asked = list(asked)
@@ -76,7 +89,9 @@ class Trials:
         limited: Mapping[str, RealFigures] = {}
         if bounds and self.module.text is not None:
             text = with_bounds(self.module.text, bounds)
-            limited = real_code(text.encode("utf-8", "surrogateescape"), self.arch).figures
+            only = next(iter(bounds)) if len(bounds) == 1 else None
+            data = text.encode("utf-8", "surrogateescape")
+            limited = real_code(data, self.arch, only=only).figures
         return {
             k.name: tuple(x for a in k.advice for x in self._tried(k, a, limited.get(k.name)))
             for k in asked
