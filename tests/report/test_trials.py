@@ -53,7 +53,7 @@ def test_a_limit_is_given_with_what_it_spills(
     spills: int, said: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = RealCode("ptxas", {"saxpy": RealFigures(64, spills, 0)})
-    monkeypatch.setattr(trials, "real_code", lambda text, arch: made)
+    monkeypatch.setattr(trials, "real_code", lambda text, arch, only: made)
     module = nvir.read_ptx(EXAMPLES / "saxpy.sm_80.ptx")
     asked = Advised("saxpy", 256, 0, RealFigures(72, 0, 0), [LIMIT])
     found = Trials(module, "sm_80", SM80).kept([asked])["saxpy"]
