@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -20,15 +21,16 @@ from nvir.ir.function import Function
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.report.explain.advice import Advice
-from nvir.report.explain.loop import Explanation
 from nvir.report.model import ModuleReport, block_size
 from nvir.report.names import spoken
 from nvir.report.places import SourceLines
 from nvir.report.real import RealCode, RealFigures, real_code
-from nvir.report.tuning import pragmas
 from nvir.sm.occupancy import blocks_text, occupancy, static_shared_memory
 from nvir.sm.profile import Profile
-from nvir.tune.search import Judged, KernelTuning, Launches, Tuning, tune
+
+if TYPE_CHECKING:
+    from nvir.report.explain.loop import Explanation
+    from nvir.tune.search import Judged, KernelTuning, Launches, Tuning
 
 SPILLS = 32  # bytes a thread beyond which spilling costs more than a block gives
 _LOOP = re.compile(r"\b(for|while|do)\b")
@@ -190,6 +192,8 @@ def with_restrict(lines: Sequence[str], kernel: str, parameters: Sequence[int]) 
 
 def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Judged]:
     """What nvcc makes of the pragmas that the winners come to, for each kernel that has such."""
+    from nvir.report.tuning import pragmas
+
     out = {}
     for k in found.kernels:
         lines: Lines | None = list(trials.source)
@@ -206,6 +210,8 @@ def _as_written(
     tuning: KernelTuning, changed: Module, trials: Trials, request: Launches
 ) -> Judged:
     """What a changed source comes to, each loop of it with as many iterations as before."""
+    from nvir.tune.search import tune  # a report that tries no factor loads no search
+
     loops = {x.name: x.trips for x in tuning.loops}
     runs = {places: loops[header] * copies
             for places, header, copies in _mains(trials.module, tuning.name) if header in loops}
