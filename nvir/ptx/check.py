@@ -16,7 +16,6 @@ from collections.abc import Iterator
 
 from nvir.ir import (
     UNKNOWN,
-    Constant,
     Function,
     Instruction,
     Module,
@@ -27,12 +26,7 @@ from nvir.ir import (
 from nvir.ir.errors import Diagnostic, ParseError
 from nvir.ir.module import first_version
 from nvir.ir.opcodes.form import operand_parts
-from nvir.ir.opcodes.legal import (
-    APART,
-    IN_THE_CODE,
-    LITERALS,
-    listed,
-)
+from nvir.ir.opcodes.legal import APART
 from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
 from nvir.ir.verify.ori import call_problem, class_problem
 from nvir.ptx.reader import KNOWN_VERSION, read_ptx
@@ -41,12 +35,11 @@ from nvir.ptx.rules.operands import (
     address_problem,
     discard_problem,
     fragment_problem,
-    literal_kind_problem,
+    literal_problem,
     memory_problem,
     mixed_problem,
     place_problem,
     register_kind_problem,
-    shown,
     special_problem,
     symbol_problem,
     texture_problem,
@@ -85,7 +78,7 @@ def _problems(i: Instruction, module: Module, function: Function) -> Iterator[tu
         return
     if f.op.pseudo:
         return
-    found = {
+    found: dict[str, str | None] = {
         "modifiers": modifiers_problem(f.op, f.mods),
         "operands": operands_problem(f) or place_problem(i) or symbol_problem(i)
         or discard_problem(i) or texture_problem(i) or fragment_problem(i),
@@ -98,15 +91,7 @@ def _problems(i: Instruction, module: Module, function: Function) -> Iterator[tu
     }
     if f.op.name in APART and module.version >= (6, 4) and capability(module.target) >= 70:
         found["version"] = f"'{f.op.name}' without .sync is gone from PTX 6.4 on sm_70 and newer"
-    for m in ("", *f.mods):
-        for k, v in enumerate(i.sources):
-            legal = LITERALS.get((f.op.name, m, k))
-            if legal is not None and isinstance(v, Constant) and v.value not in legal:
-                found["literal"] = f"{f.spelling} takes {listed(legal)}, not {v.value}"
-    found["literal"] = found.get("literal") or literal_kind_problem(i)
-    fixed = IN_THE_CODE.get(f.op.name, -1)
-    if 0 <= fixed < len(i.sources) and not isinstance(i.sources[fixed], Constant):
-        found["literal"] = f"{f.spelling} takes a literal where {shown(i.sources[fixed])} stands"
+    found["literal"] = literal_problem(i)
     special = special_problem(i, module)
     if special is not None:
         found[special[0]] = special[1]

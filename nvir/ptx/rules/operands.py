@@ -7,6 +7,7 @@ Source   PTX ISA 9.0, and what ptxas 13.0 accepts (tests/ptx/test_kinds.py).
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -34,9 +35,12 @@ from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form, operand_parts
 from nvir.ir.opcodes.legal import (
     DISCARDS,
+    IN_THE_CODE,
+    LITERALS,
     SPACES,
     OperandPlace,
     combinations,
+    listed,
     places,
 )
 from nvir.ir.special import first_with
@@ -83,24 +87,48 @@ def fragment_problem(i: Instruction) -> str | None:
     if f.op.kind is not OpKind.MATRIX or not f.op.name.startswith("mma"):
         return None
     types = [m for m in f.mods if m in SCALARS][:4]
-    at = 0
-    for type, part in zip(types, operand_parts(f.shape), strict=False):
-        n = part.count("%s")
-        for s in f.slots[at : at + n]:
-            v = i.results[s] if s >= 0 else i.sources[~s]
+    for type, (_, values) in zip(types, _by_operand(i), strict=False):
+        for v in values:
             if isinstance(v, Constant):
                 return f"{f.spelling} takes registers, {_written(v)} is a literal"
             if isinstance(v.type, ScalarType) and v.type.is_float and v.type.bits == 32 \
                     and type != "f32":
                 return f"{shown(v)} is declared .{v.type}, the elements are .{type} in .b32"
-        at += n
     return None
+
+
+def _by_operand(i: Instruction) -> list[tuple[str, list[Value]]]:
+    """Each written operand with its values: the base and the offset of an address are one's."""
+    slots = iter(i.form.slots)
+    return [(part, [i.results[s] if s >= 0 else i.sources[~s]
+                    for s in itertools.islice(slots, part.count("%s"))])
+            for part in operand_parts(i.form.shape)]
+
+
+def literal_problem(i: Instruction) -> str | None:
+    """A literal that the operand cannot be, or a register where only a literal stands."""
+    f = i.form
+    offsets = {offset for _, offset in f.addresses}
+    sources = [v for k, v in enumerate(i.sources) if k not in offsets]
+    fixed = IN_THE_CODE.get(f.op.name, -1)
+    if 0 <= fixed < len(sources) and not isinstance(sources[fixed], Constant):
+        return f"{f.spelling} takes a literal where {shown(sources[fixed])} stands"
+    for m in ("", *f.mods):
+        for k, v in enumerate(sources):
+            legal = LITERALS.get((f.op.name, m, k))
+            if legal is not None and isinstance(v, Constant) and v.value not in legal:
+                return f"{f.spelling} takes {listed(legal)}, not {v.value}"
+    return literal_kind_problem(i)
 
 
 def symbol_problem(i: Instruction) -> str | None:
     """A sign before a register, or the address of a variable, where none can stand."""
     f = i.form
-    if "-%s" in f.shape and not all(isinstance(v, Constant) for v in i.sources[-1:]):
+    if "-%s" in f.shape and f.op.name == "vmad":
+        a, b, c = ("-" in part for part in operand_parts(f.shape)[1:])
+        if "po" in f.mods or (c and a != b):
+            return f"{f.spelling} takes '-' before a factor or the summand, without .po"
+    elif "-%s" in f.shape and not all(isinstance(v, Constant) for v in i.sources[-1:]):
         return f"{f.spelling} takes no '-' before a register"
     if "!" in f.shape:
         for k, at in enumerate(re.finditer(r"(!?)%s", f.shape)):
@@ -235,7 +263,8 @@ def memory_problem(i: Instruction, function: Function) -> str | None:
         if len(widths) > 1:
             return f"{f.spelling} loads registers of one width, these have {sorted(widths)} bits"
     if f.op.kind is OpKind.STORE and "{" in f.shape:
-        widths = {v.type.bits for v in i.sources[1:] if v.is_tracked or isinstance(v, Undef)}
+        vector = next(values for part, values in _by_operand(i) if part.startswith("{"))
+        widths = {v.type.bits for v in vector if v.is_tracked or isinstance(v, Undef)}
         if len(widths) > 1:
             return f"{f.spelling} stores registers of one width, these have {sorted(widths)} bits"
     return None
@@ -306,11 +335,7 @@ def place_problem(i: Instruction) -> str | None:
     if len(left) != len(parts):
         names = ", ".join(str(p) + (" or nothing" if p.optional else "") for p in wanted)
         return f"{f.spelling} takes {names or 'no operands'}; {len(parts)} given"
-    at = 0
-    for k, (place, part) in enumerate(zip(left, parts, strict=True)):
-        n = part.count("%s")
-        values = [i.results[s] if s >= 0 else i.sources[~s] for s in f.slots[at : at + n]]
-        at += n
+    for k, (place, (part, values)) in enumerate(zip(left, _by_operand(i), strict=True)):
         if not _fits_place(place, part, values, f):
             return f"{f.spelling} takes {place} as operand {k + 1}"
     return None

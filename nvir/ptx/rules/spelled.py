@@ -122,7 +122,8 @@ def operands_problem(f: Form) -> str | None:
     if "|" in parts[0] and not row.operands[0].paired:
         return f"{f.spelling} has one result, not two with '|'" if row.writes is False else \
             f"{f.spelling} takes no '|'"
-    for part in parts[: 1 if row.memory == "texture" or row.name in IN_BRACES else None]:
+    vectors = parts[:-1] if any("cache_hint" in m for m in f.mods) else parts
+    for part in vectors[: 1 if row.memory == "texture" or row.name in IN_BRACES else None]:
         size = part.count("%s") if part.startswith("{") else 1
         if size > 1 and not wanted and row.name != "mov" and any(
             s.words[0] == "v2" for slots in combinations().get(row.name, ()) for s in slots
