@@ -70,12 +70,27 @@ def compare(
 
 def ptx_files(files: Sequence[str], sample: int, seed: int, largest: int = 0) -> list[Path]:
     """The files, and those in the folders; of these `sample`, by the seed, 0: all."""
+    missing = [f for f in files if not Path(f).exists()]
+    if missing:
+        raise SystemExit(f"error: no such file or folder: {', '.join(missing)}")
     paths = [p for f in map(Path, files) for p in (sorted(f.rglob("*.ptx")) if f.is_dir() else [f])]
     if largest:
         paths = [p for p in paths if p.stat().st_size <= largest]
     if sample and sample < len(paths):
         paths = random.Random(seed).sample(paths, sample)
+    if not paths:
+        raise SystemExit(f"error: no PTX files in {', '.join(files) or 'no --files'}")
     return paths
+
+
+def architectures(named: str) -> list[str]:
+    """Those of `--arch`, which ptxas has to take."""
+    found = [a for a in named.split(",") if a]
+    for a in found:
+        made = toolchain.ptxas(f".version 8.8\n.target {a}\n.address_size 64\n", a)
+        if not made.ok:
+            raise SystemExit(f"error: ptxas has no architecture {a!r}: {made.error}")
+    return found
 
 
 def arch_of(path: Path) -> str:

@@ -38,7 +38,7 @@ from agreement import sass_loops
 import nvir
 from nvir import toolchain
 from nvir.assembler.unroll.decision import UnrollDecision
-from nvir.assembler.unroll.latch_exit import RUN_TIME
+from nvir.assembler.unroll.latch_exit import MADE
 from nvir.ir.clone import clone_module
 from nvir.ir.loops import Loop, natural_loops
 from nvir.passes.context import Context
@@ -53,7 +53,8 @@ HOISTED = "Hoisted"
 PIPELINED = ("Pipelined", "Scheduled")
 STEPS = {"B": "a mark around it", "F": "an edge leaves the body", "O": "full unrolling",
          "P": "partial unrolling", "H": "the override string"}
-CODES = {("K", "12"): "a known count above two", ("K", "24"): "too large at an unknown count"}
+CODES = {("K", "12"): "a known count above two",
+         ("O", "24"): "held back by a knob that the notes give no place"}
 
 
 @attrs.frozen
@@ -81,6 +82,9 @@ def judge(path: Path, arches: Sequence[str], done: set[str]) -> dict[str, list[J
     text is in `done` are passed over."""
     text = path.read_text(errors="replace")
     made = {a: toolchain.ptxas(text, a, options=("-lineinfo",)) for a in arches}
+    for a, m in made.items():
+        if not m.ok:
+            print(f"{path}: left out for {a}: {m.error}", file=sys.stderr)
     cubins = {a: m.cubin for a, m in made.items() if m.ok and m.cubin is not None}
     loops = noted(text, done) if cubins else []
     out = {}
@@ -175,7 +179,7 @@ def told(d: UnrollDecision) -> str:
     """The step that settled a loop, with what it found and the code."""
     if d.code is None:
         return f"{d.step}: {STEPS[d.step]}" if d.step in STEPS else d.step or "pragma"
-    found = RUN_TIME if d.reason == RUN_TIME else CODES.get((d.step, d.code.number), d.code.text)
+    found = MADE if d.reason == MADE else CODES.get((d.step, d.code.number), d.code.text)
     return f"{d.step}: {found[0].lower()}{found[1:]}, code {d.code.number}"
 
 
@@ -273,9 +277,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not toolchain.available("ptxas"):
         print("ptxas is not there: nothing to compare with")
         return 1
-    arches, done = args.arch.split(","), set[str]()
+    paths = agreement.ptx_files(args.files, args.sample, args.seed)
+    arches, done = agreement.architectures(args.arch), set[str]()
     results: dict[str, list[Judged]] = {a: [] for a in arches}
-    for path in agreement.ptx_files(args.files, args.sample, args.seed):
+    for path in paths:
         try:
             for arch, found in judge(path, arches, done).items():
                 results[arch] += found

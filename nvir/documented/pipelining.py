@@ -4,14 +4,17 @@
     1  annotate        a latency class for each operand (pipeline/feasible.py)
     2  feasibility     60 or 130 for each instruction (the same)
     3  graph           an edge's latency is the producer's stall count, which the classes of its
-                       operands 0 and 1 cap; each machine operation takes the pipe of its class
-    4  MII             the larger of recurrences and of class_resource_bound
+                       operands 0 and 1 cap; each machine operation takes a pipe of its opcode
+    4  MII             the larger of recurrences and of resources
     5  slots           modulo scheduling from MII on
     6  expand          prologue, kernel, epilogue (pipeline/expand.py)
 
 Readings (the notes leave them open)
     operand 0   is the result, so its class is that of the operation; operand 1 the first source
-    class 8     has a pipe of its own (SFU), of width 1: profile sm_80_notes, section `classes`
+    class 8     has a pipe of its own (SFU), of width 1: profile sm_80_notes
+    pipes       the noted table gives one to each class, and the notes' worked example another to
+                FP32; `loop-pipeline<classes>` takes the table, section `classes` of a profile
+    stride      has to be a literal (ExtractBound's flag, which the notes do not give here)
 
 Cost     that of the modulo schedule.
 Source   the notes on ptxas, phase 24.
@@ -31,7 +34,7 @@ from nvir.ir.loops import Loop
 from nvir.ir.text.trace import looking_at, step
 from nvir.ir.values import Constant
 from nvir.passes.context import Context
-from nvir.passes.loop.pipeline.feasible import Annotation, Obstacle, annotate, infeasible
+from nvir.passes.loop.pipeline.feasible import Annotation, Obstacle, annotate, feasible
 from nvir.passes.loop.pipeline.loop_pipeline import LARGEST
 from nvir.passes.policies import PipelineSlots, slots_of
 from nvir.sm.graph import DependenceGraph
@@ -42,9 +45,9 @@ from nvir.sm.latency import (
     register_class_latency,
     stall_cycles,
 )
-from nvir.sm.loopgraph import LoopGraph, loop_graph
+from nvir.sm.loopgraph import LoopGraph, loop_graph, machine_graph
 from nvir.sm.mii import minimum_ii
-from nvir.sm.profile import Profile, profile
+from nvir.sm.profile import Profile
 from nvir.sm.schedule.driver import modulo_schedule
 
 UNIFORM, DEFAULT_CLASS = 5, 0  # register classes: uniform registers, all others
@@ -66,22 +69,24 @@ def phase_24(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obst
         return Obstacle.STRIDE, why
     body = [i for i in loop.header if not i.form.is_phi]
     classes = operand_classes(body, annotate(body, ctx.profile), ctx.profile)
-    parts = loop.header in Analyses.of(loop.header.function).divergence.divergent_loops
-    found = infeasible(loop.header, parts=parts)
-    if found is not None:
-        return found[0], found[1].form.spelling
-    plain = loop_graph(loop, ctx.profile, level=level, policy="documented")
+    lanes = Analyses.of(loop.header.function).divergence
+    parts = loop.header in lanes.divergent_loops or lanes.is_divergent_branch(loop.header)
+    against = feasible(loop.header, parts=parts).obstacle
+    if against is not None:
+        return against
+    plain = loop_graph(loop, ctx.profile, level=level)
     if len(plain.operations) > LARGEST:
         return Obstacle.TOO_LARGE, str(len(plain.operations))
-    graph = class_graph(plain, classes)
-    mii = minimum(graph, resources(plain))
+    by_class = ctx.options is not None and ctx.options.classes
+    graph = class_graph(plain, classes, by_class)
+    mii = minimum(graph, resources(graph, machine_classes(plain) if by_class else [], ctx.profile))
     return slots(plain, graph, mii)
 
 
 @step("SWP-20", "0 VerifyStride", "loop")
 def verified(loop: Loop) -> str:
     """Why the loop does not count as phase 24 needs it, or ""."""
-    found = counted_exit(loop, trip_count(loop))
+    found = counted_exit(loop, trip_count(loop), strict_stride=True)
     return found[1] if isinstance(found, tuple) else ""
 
 
@@ -108,32 +113,28 @@ def _register_class(i: Instruction) -> int:
     return UNIFORM if outside else DEFAULT_CLASS
 
 
-def noted(machine: Profile) -> Profile:
-    """The profile that says which pipe a class has, and how wide the pipes are: the run's own, if
-    it has the table of classes, else that of the notes."""
-    return machine if machine.class_pipes else profile("sm_80_notes")
-
-
-@step("SWP-09", "3 graph")
+@step("SWP-09", "3 graph", "by_class")
 def class_graph(
-    plain: LoopGraph, classes: Mapping[Instruction, OperandClasses]
+    plain: LoopGraph, classes: Mapping[Instruction, OperandClasses], by_class: bool = False
 ) -> DependenceGraph:
-    """The loop's dependences with the latencies and pipes that the classes give."""
-    carried, table = set(plain.register_edges), noted(plain.profile)
-    edges = []
+    """The loop's dependences with the latencies that the classes give, and the pipes of opcodes or
+    of classes."""
+    carried, machine, edges = set(plain.register_edges), plain.profile, []
     for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
         if k in carried:
-            cycles = stall(cycles, classes[plain.operations[a].parent], table)
+            cycles = stall(cycles, classes[plain.operations[a].parent], machine)
         edges.append((a, b, cycles, far))
-    nodes = [pipe_of_class(code, table) for code in machine_classes(plain)]
-    return DependenceGraph(nodes, edges, {n: table.pipes[n].units for n in dict.fromkeys(nodes)})
+    if not by_class:
+        return machine_graph(machine, [op.family or "" for op in plain.operations], edges)
+    nodes = [pipe_of_class(code, machine) for code in machine_classes(plain)]
+    return DependenceGraph(nodes, edges, {n: machine.pipes[n].units for n in dict.fromkeys(nodes)})
 
 
 @step("LAT-06", "3 stall", "cycles", "of")
-def stall(cycles: int, of: OperandClasses, table: Profile) -> int:
-    """Cycles from a producer to its reader: the machine's, capped by the pipes of its operands."""
-    pipes = pipe_of_class(of.result, table), pipe_of_class(of.source, table)
-    return stall_cycles(cycles, *pipes, literal=True)
+def stall(cycles: int, of: OperandClasses, machine: Profile) -> int:
+    """Cycles from a producer to its reader: the machine's, capped by the classes of its operands
+    0 and 1."""
+    return stall_cycles(cycles, of.result, of.source, machine)
 
 
 def machine_classes(plain: LoopGraph) -> list[int]:
@@ -141,9 +142,10 @@ def machine_classes(plain: LoopGraph) -> list[int]:
     return [latency_class(op.family or "", plain.profile) for op in plain.operations]
 
 
-@step("SWP-11", "4 ResMII")
-def resources(plain: LoopGraph) -> int:
-    return class_resource_bound(machine_classes(plain), noted(plain.profile))
+@step("SWP-11", "4 ResMII", "graph")
+def resources(graph: DependenceGraph, classes: Sequence[int], machine: Profile) -> int:
+    """The pipe counters against the widths: by `classes` where they are given."""
+    return class_resource_bound(classes, machine) if classes else minimum_ii(graph).res_mii
 
 
 @step("SWP-07", "4 MII", "res_mii")

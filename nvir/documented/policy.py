@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -144,7 +143,6 @@ def core_knobs(ctx: Context, pass_id: int, header: Block | None = None) -> CoreK
         pressure=ctx.knob("HoistCBORRegPressureLimitApplyRate", **at),
         texture_low=ctx.knob("HoistTexToInstRatioLow", **at),
         texture_high=ctx.knob("HoistTexToInstRatioHigh", **at),
-        move=Fraction(ctx.knob("MovWeightForSinkingHoisting", **at)),
     )
 
 

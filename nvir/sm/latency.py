@@ -12,7 +12,8 @@ The notes' classifier maps an opcode and an operand to one of 13 classes, no cyc
 twice: over Ori opcode numbers as the notes have it, with what they leave open filled in and marked
 assumed, and over operation names (PTX or SASS), for those who do not number opcodes. The pipe of an
 operation comes from its profile. What the notes derive from the class is the section `classes` of
-the profile `sm_80_notes`, beside the seven widths; `class_resource_bound` is the ResMII of both.
+the profile `sm_80_notes`, beside the seven widths; `class_resource_bound` is the ResMII of both,
+for `loop-pipeline<classes>`: else operations take the pipes of their opcodes.
 
 Cost     constant a query.
 Source   the notes on ptxas, phase 24; the profiles.
@@ -67,8 +68,6 @@ CLASSES = {
 # What an operand has that no rule names. The notes call it the default and do not give its value;
 # assumed: most opcodes that pass through are simple integer ones.
 DEFAULT = SIMPLE
-
-SFU = "SFU"  # the pipe whose index, 8, is past the end of the notes' table
 
 
 def class_cycles(profile: Profile, code: int) -> int:
@@ -253,14 +252,13 @@ def _sass_class(operation: str, profile: Profile) -> int:
 # -- stall counts
 
 
-def stall_cycles(table: int, pipe0: str, pipe1: str, *, literal: bool = False) -> int:
-    """The notes' stall calculator: the table's value, capped by the pipes of operands 0 and 1.
-
-    A long pipe has the cap 64, others 32. Literally only index 8 is long; index 8 being that of the
-    SFU in one place and of memory and texture in another, all three are long otherwise.
-    """
-    long = (SFU,) if literal else (SFU, "LSU", "TEX")
-    return min(table, 64 if pipe0 in long or pipe1 in long else 32)
+def stall_cycles(table: int, first: int, second: int, profile: Profile) -> int:
+    """The notes' stall calculator: the table's value, capped by the classes of operands 0 and 1: at
+    64 where one of them is of a unit of long latency (memory, texture, special functions), else
+    at 32. The notes call that unit pipe 8, which is the index of the SFU elsewhere."""
+    units = (CLASSES[code].unit for code in (first, second) if code in CLASSES)
+    long = any(u is not None and profile.units[u].long for u in units)
+    return min(table, 64 if long else 32)
 
 
 def edge_latency(
@@ -295,10 +293,10 @@ def pipe_of_class(code: int, profile: Profile) -> str:
 
 
 def class_resource_bound(classes: Iterable[int], profile: Profile) -> int:
-    """ResMII from latency classes alone: one slot each on the pipe of its class, at least 1.
+    """ResMII by the noted table of classes: one slot each on the pipe of its class, at least 1.
 
-    `profile` has the table of classes and the widths. FP32 being class 12 counts as LSU here, so
-    the notes' worked example comes out as 6; the units of `sm_80_notes` give the 2 that they state.
+    `profile` has the table and the widths. FP32 being class 12 counts as LSU here, so the notes'
+    worked example comes out as 6; the pipes of the opcodes give the 2 that they state.
     """
     counts = Counter(pipe_of_class(code, profile) for code in classes)
     return max(1, *(-(-n // profile.pipes[name].units) for name, n in counts.items()), 1)

@@ -48,6 +48,7 @@ from nvir.passes.aggregate.plan import CopyPlan
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.fuse.plan import Way
+from nvir.passes.loop.pipeline.feasible import Feasibility, Finding
 from nvir.passes.loop.unroll import loop_unroll
 from nvir.passes.policies import PipelineSlots
 from nvir.passes.registry import all_passes
@@ -301,12 +302,13 @@ REMOVED: dict[str, dict[str, Made]] = {
         "calls": lambda loop: [(loop.header, Mode.HEADER)], "nested_allowed": gives(True),
         "count": gives(1), "iteration_limit": gives(2), "mover": gives([]),
         "block_policy": gives(Policy381.HOIST), "build_invariant_set": gives(sets.ValueSet()),
-        "classify": gives(None), "skipped_by_last": gives(False),
+        "classify": gives([]), "skipped_by_last": gives(False),
     },
     "pipeline": {
-        "verified": gives(""), "annotate": gives([]), "infeasible": gives(None),
+        "verified": gives(""), "annotate": gives([]), "several_blocks": gives(False),
+        "feasible": gives(Finding(Feasibility.ACCEPT)),
         "operand_classes": lambda body, *a: {i: OperandClasses(6, 6) for i in body},
-        "class_graph": lambda plain, classes: plain.graph, "stall": lambda cycles, *a: cycles,
+        "class_graph": lambda plain, *a: plain.graph, "stall": lambda cycles, *a: cycles,
         "resources": gives(1), "minimum": gives(1),
         "slots": lambda plain, *a: PipelineSlots(1, {}),
     },
@@ -433,11 +435,11 @@ def test_the_rows_of_a_run_are_in_the_order_of_the_notes():
     """Steps A to P of one loop, and of another the five stages for each call."""
     _, events = outcome("unroll")
     names = [e.step for e in events if e.at == "UNKNOWN"]
-    order = ["B eligible", "C latch", "D nounroll", "header", "forward", "backward",
+    order = ["B eligible", "C latch", "D nounroll", "E hot", "header", "forward", "backward",
              "ScanLoopBody", "G remaining cost", "H override", "J fetches of an outer loop",
+             "K1 texture budget", "K2-K4 factor, count unknown", "L knob",
              "AnalyzeIV", "ValidateIV", "ExtractBound", "bound block", "VerifyStride",
-             "stride sign", "N constant count", "E hot", "K1 texture budget",
-             "K2-K4 factor, count unknown", "L knob", "swap", "predicates", "O budget",
+             "stride sign", "N constant count", "unknown counts", "swap", "predicates", "O budget",
              "overflow guard", "O full", "P rounds", "verdict"]
     first = names[: names.index("verdict") + 1]
     assert [n for n in first if n in order] == order
@@ -468,7 +470,7 @@ def test_the_trace_of_the_fixtures_is_what_it_was():
 def test_an_event_says_row_inputs_and_outcome():
     _, events = outcome("pipeline")
     found = next(e for e in events if e.row == "SWP-07" and e.at == "LOADS")
-    assert str(found) == "SWP-07 4 MII (res_mii 4): 4"
+    assert str(found) == "SWP-07 4 MII (res_mii 1): 4"
     ctx = Context(nvir.read_ptx(FIXTURES / "steps.ptx"), Knobs(policy="documented"))
     ctx.options = loop_unroll.Options()
     rules_of(ctx)  # nobody listens: nothing is kept

@@ -159,7 +159,7 @@ def test_the_remaining_fields_have_names():
     assert len(made.times) == len(made.graph.operations)  # +264: the slot of each operation
     assert profile.operation("IMAD").pipes  # PipeAssignment, +904
     assert edge_latency(profile, "IMAD", "IADD3") > 0  # StallTable, +440
-    assert stall_cycles(70, "SFU", "ALU") == 64
+    assert stall_cycles(70, 8, 6, profile) == 64
     assert form("bar.sync", "%s").op.sync  # isBarrier, +1456
     assert licm_stages.is_copy(form("mov.u32", "%s, %s"))  # isNoOp, +1824
     assert Rules().variable_bounds  # unroll context +214

@@ -530,7 +530,8 @@ def profit(body: str, pass_id: int = 0, *, cycles=4.0, scoreboard=False, noop=Fa
     m = marked(body)
     of = stages.Latencies(lambda f: cycles, lambda f: scoreboard, lambda f: noop)
     kw = {"budget": Fraction(10), "safe": False, "counts": (60, 90), **kw}
-    return stages.profit(m.items, m.marks, pass_id, of=of, **kw), len(m.items)
+    scanned = sum(not i.form.is_phi for i in m.items)
+    return stages.profit(m.items, m.marks, pass_id, of=of, **kw), scanned
 
 
 @pytest.mark.seed("LIC-22", "GAP-42", "GAP-54")
@@ -690,19 +691,17 @@ def test_scoreboards_keep_constant_loads():
     assert "Hoisted" not in names(run(single(five), HoistCBOHighCostSBInstRatioThreshold=19))
 
 
-@pytest.mark.seed("KNB-90")
-def test_a_move_counts_a_quarter():
-    m = marked("mov.u32 %r10, %r3; mul.lo.u32 %r11, %r3, %r1; xor.b32 %r4, %r4, %r11;")
+@pytest.mark.seed("LIC-23", "KNB-90")
+def test_the_first_instance_divides_by_the_number_scanned():
+    """Moves count like all others, and phis, which are no instructions of the notes, not at all."""
     of = stages.Latencies(lambda f: 6.0, lambda f: False, lambda f: False)
-    whole, quarter = (
-        stages.profit(m.items, m.marks, 0, Fraction(10), False, (1, 1), of, weight).size
-        for weight in (Fraction(1), Fraction(1, 4))
-    )
-    copies = sum(stages.is_copy(i.form) for i in m.items)
-    assert copies
-    assert whole - quarter == copies * Fraction(3, 4)
-    ctx = Context(single(""), Knobs({"MovWeightForSinkingHoisting": 0.5}, "documented"))
-    assert core_knobs(ctx, 0).move == Fraction(1, 2)
+    m = marked("mov.u32 %r10, %r3; mul.lo.u32 %r11, %r3, %r1; xor.b32 %r4, %r4, %r11;")
+    scanned = [i for i in m.items if not i.form.is_phi]
+    for items in (m.items, scanned):
+        made = stages.profit(items, m.marks, 0, Fraction(10), False, (1, 1), of)
+        assert made.size == len(scanned)
+    assert Knobs().get("MovWeightForSinkingHoisting") == 0.25
+    assert "number scanned" in knob("MovWeightForSinkingHoisting").inert
 
 
 @pytest.mark.seed("KNB-86", "KNB-70")

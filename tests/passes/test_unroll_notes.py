@@ -568,8 +568,8 @@ def test_the_factor_that_a_knob_sets():
     [
         # no comparison of a variable
         ("L:\n" + MAD + "setp.lt.s32 %p1, %r3, %r4; @%p1 bra L;\n", "14"),
-        # the stride is a value of run time
-        (loop(MAD, step="%r4"), "16"),
+        # the stride is worked out in the body
+        (loop("mul.lo.s32 %r9, %r4, %r4;" + MAD, step="%r9"), "16"),
         # the stride is 0
         (loop(MAD, step="0"), "14"),
         # a float
@@ -920,16 +920,52 @@ RUN_TIME_STRIDE = loop(MAD, 64, step="%r9")
 
 @pytest.mark.seed("UNR-52")
 def test_a_stride_in_a_register_passes_unless_it_has_to_be_a_literal():
-    """ExtractBound lets it pass and what needs its value refuses it; strict, ExtractBound does."""
-    for strict, bound in ((False, "%r1"), (True, "[NO_BOUND, the stride is no literal]")):
+    """With ExtractBound's leave it is unrolled as any loop of unknown count; strict, it stays."""
+    for strict, bound in (
+        (False, "%r1"), (True, "[NO_BOUND, the stride is known at run time only]"),
+    ):
         made, trace = traced(RUN_TIME_STRIDE.replace("%r2, 64", "%r2, %r1"), strict_stride=strict)
-        assert made["L"].code is UnrollCode.NO_BOUND
+        assert (made["L"].code, made["L"].factor) == (
+            (UnrollCode.NO_BOUND, 1) if strict else (None, 4))
         assert [e.outcome for e in trace.of("UNR-30")] == [bound]
         assert bool(trace.of("UNR-32")) is not strict
     for strict in (False, True):
         assert verdict(loop(MAD, 2), strict_stride=strict).action != "none"
     _, remarks = run(RUN_TIME_STRIDE, "<strict-stride>")
     assert "NotUnrolledNoBound" in [r.code.name for r in remarks]
+
+
+@pytest.mark.seed("UNR-45", "UNR-20")
+def test_a_known_count_is_settled_before_the_exit_is_looked_at():
+    """K before M: code 12, though the step's block is reached two ways; nothing runs after it."""
+    text = ("mov.u32 %r2, 0;\nL:\nsetp.eq.s32 %p5, %r4, %r2; @!%p5 bra Y;\n" + MAD +
+            "Y:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, {}; @%p1 bra L;\n")
+    made, trace = traced(text.format(16))
+    assert (made["L"].code.number, made["L"].step) == ("12", "K")
+    assert [e.row for e in trace][-2:] == ["UNR-19", "UNR-45"]
+    made, trace = traced(text.format("%r1"))
+    assert (made["L"].code.number, made["L"].step) == ("17", "M")
+    rows = [e.row for e in trace]
+    assert rows.index("UNR-24") < rows.index("UNR-27") < rows.index("UNR-28")
+    assert [e.row for e in trace][-2:] == ["UNR-31", "UNR-45"]
+
+
+@pytest.mark.seed("UNR-32", "UNR-45")
+@pytest.mark.parametrize("write", [
+    "shr.u32 %r1, %r1, 1;", "@%p4 mov.u32 %r1, 5;", "add.u32 %r1, %r1, 1;",
+    "ld.global.u32 %r7, [%rd1]; add.u32 %r1, %r1, %r7;",
+])
+def test_a_bound_that_the_body_writes_is_18_wherever_that_stands(write):
+    test = "setp.lt.s32 %p1, %r2, %r1;"
+    body = "mov.u32 %r2, 0;\nL:\n" + MAD + "add.s32 %r2, %r2, 1; {} @%p1 bra L;\n"
+    for order in (write + test, test + write, write + test + write):
+        f = kernel(body.format(order))
+        (found,) = natural_loops(f)
+        assert exit_of(found)[0] is UnrollCode.DEGENERATE
+        assert what_is_wrong(found)[0] is UnrollCode.DEGENERATE  # policy observed too
+    fresh = "ld.global.u32 %r8, [%rd1]; setp.lt.s32 %p1, %r2, %r8; add.u32 %r1, %r1, %r8;"
+    (found,) = natural_loops(kernel(body.format(fresh)))
+    assert exit_of(found)[0] is UnrollCode.NO_BOUND
 
 
 SWAPPED = loop(MAD, 8, test="gt.s32").replace("%p1, %r2, 8", "%p1, %r1, %r2")

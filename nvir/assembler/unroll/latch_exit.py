@@ -6,7 +6,7 @@ that says what is wrong with it. Both policies tell the codes by these routines.
     extract_bound   what it is compared with, known before the loop              16
     bound_block     the step's block has one way in; start and bound differ      17, 18
     verify_stride   what the body writes of both                                 17, 18
-    stride_sign     the step, a number that leads towards the bound              16, 19
+    stride_sign     the step, which leads towards the bound if it is a number    19
 
 The tool works on registers that are written again; here a header phi stands for the register, its
 value on the back edge for the write.
@@ -38,12 +38,13 @@ from nvir.ir.text.trace import step
 class CountedExit:
     """A latch test that can be counted. `kind`: 10 pointer, 11 signed, 12 unsigned, 13 float.
 
+    stride    a number, or a value from before the loop
     swapped   the bound is the comparison's first operand
     """
 
     trip: TripCount
     kind: int
-    stride: int | float
+    stride: int | float | Value
     swapped: bool
 
     @property
@@ -64,7 +65,7 @@ def direction(compare: str) -> int:
     return DESCENDING if sign in ("gt", "ge", "hi", "hs") else UNKNOWN
 
 
-RUN_TIME = "the stride is known at run time only"
+RUN_TIME, MADE = "the stride is known at run time only", "the stride is made in the body"
 Wrong = tuple[UnrollCode, str]  # why the exit cannot be counted
 
 
@@ -158,16 +159,44 @@ def validate_iv(found: Counter, floats: bool) -> int | Wrong:
 
 @step("UNR-30", "ExtractBound", "strict")
 def extract_bound(found: Counter, loop: Loop, strict: bool) -> Value | Wrong:
-    """The bound: 16 where the body makes it, and strictly where the stride is no literal. A bound
-    that a phi of the header carries passes: VerifyStride sees that the body writes it."""
-    iv = found.variable
-    if strict and iv is not None and not iv.is_constant_step:
-        return UnrollCode.NO_BOUND, "the stride is no literal"
-    d = found.bound.definer
-    carried = d is not None and d.form.is_phi and d.block is loop.header
-    if not carried and not is_invariant(found.bound, loop.members):
+    """The bound: 16 where the body makes it, and where the stride is none that holds for the whole
+    loop, or strictly no literal. A register that the body writes anew from its own value passes:
+    VerifyStride sees that."""
+    iv, bound, inside = found.variable, found.bound, loop.members
+    if not is_invariant(bound, inside) and not _carried(bound, loop):
         return UnrollCode.NO_BOUND, "the bound is made in the body"
-    return found.bound
+    if iv is None or iv.is_constant_step:
+        return bound
+    if strict:
+        return UnrollCode.NO_BOUND, RUN_TIME
+    if not isinstance(iv.step, Value):
+        return UnrollCode.NO_BOUND, MADE
+    return bound
+
+
+def _carried(v: Value, loop: Loop) -> bool:
+    """Whether a value of the body is one of a register that iterations hand on: a phi of the
+    header, or made of one and on the way to its next value."""
+    made = _sources(v, loop)
+    heads = [phi for phi in loop.header.phis if phi in made]
+    return v in heads or any(
+        v in _sources(x, loop) for phi in heads for x, b in phi.incoming if b in loop.members
+    )
+
+
+def _sources(v: Value, loop: Loop) -> set[Value]:
+    """What a value is worked out of inside of the loop, itself too; not what addresses a load."""
+    seen: set[Value] = set()
+    work = [v]
+    while work:
+        x = work.pop()
+        d = x.definer
+        if x in seen or d is None or d.block not in loop.members:
+            continue
+        seen.add(x)
+        if not d.form.reads and not (d.form.is_phi and d.block is loop.header):
+            work += d.operands
+    return seen
 
 
 @step("UNR-31", "bound block", "bound")
@@ -214,17 +243,19 @@ def verify_stride(loop: Loop, found: Counter, bound: Value) -> StrideCheck:
 
 
 @step("UNR-29", "stride sign")
-def stride_sign(found: Counter, trip: TripCount | None, loop: Loop) -> int | float | Wrong:
-    """The stride: 19 where it leads away from the bound, 16 where only a run knows it."""
+def stride_sign(
+    found: Counter, trip: TripCount | None, loop: Loop
+) -> int | float | Value | Wrong:
+    """The stride: 19 where it leads away from the bound. That of one which only a run knows is not
+    asked for."""
     iv = found.variable
     assert iv is not None
     stride = iv.step
-    if not isinstance(stride, int | float):
-        return UnrollCode.NO_BOUND, RUN_TIME
     if trip is None or trip.variable.phi is not iv.phi or trip.exit not in loop.latches:
         return UnrollCode.IRREGULAR, "the exit test is not of the variable and its bound"
+    assert isinstance(stride, int | float | Value)
     away = {ASCENDING: -1, DESCENDING: 1}.get(direction(trip.compare), 0)
-    if away * stride > 0:
+    if isinstance(stride, int | float) and away * stride > 0:
         return UnrollCode.STRIDE_SIGN, f"stride {stride} under {trip.compare}"
     return stride
 
@@ -259,10 +290,11 @@ def _side(
             return UnrollCode.IRREGULAR
     return UnrollCode.NO_INDUCTION
 
+
 def what_is_wrong(loop: Loop) -> Wrong:
     """The code of a loop without a trip count: what is wrong with its bound or its stride, else
     that no exit tests a variable."""
-    found = counted_exit(loop, trip_count(loop), floats=True)
+    found = counted_exit(loop, trip_count(loop), floats=True, strict_stride=True)
     told = (UnrollCode.NO_BOUND, UnrollCode.DEGENERATE, UnrollCode.STRIDE_SIGN)
     if isinstance(found, tuple) and found[0] in told:
         return found

@@ -11,7 +11,6 @@ Readings (the notes name the knobs, but in no formula)
     constants   knobs HoistCBO*: what keeps loads of constant memory in a loop; its mode 1 lets
                 those that are left out whether it pays or not; the scoreboard threshold is the
                 share of instructions, in percent, whose results a scoreboard guards
-    moves       knob MovWeightForSinkingHoisting: what a copy counts in the size of a block
 
 Cost    a few visits an instruction of the loop; blocks without anything that may leave are not
         marked.
@@ -75,7 +74,6 @@ class CoreKnobs:
     pressure: int = 80  # HoistCBORRegPressureLimitApplyRate
     texture_low: float = 0.03  # HoistTexToInstRatioLow
     texture_high: float = 0.045  # HoistTexToInstRatioHigh
-    move: Fraction = Fraction(1, 4)  # MovWeightForSinkingHoisting
 
 
 class Core:
@@ -170,9 +168,7 @@ class Core:
             propagate(items, marks, scope)
         safe = mode is not Mode.NOT_DOMINATED
         counts = self.counts[loop.header]
-        verdict = profit(
-            items, marks, self.pass_id, amount, safe, counts, self.of, k.move
-        )
+        verdict = profit(items, marks, self.pass_id, amount, safe, counts, self.of)
         found = [i for i in items if i in legal and is_invariant(i, marks) and marks.counted(i)]
         if not verdict.pays:
             eager = self._texture(region) == "aggressive"

@@ -53,7 +53,7 @@ class ValueSet:
         return True
 
 
-@step("SET-02", "A fixed point")
+@step("SET-02", "A fixed point", "items")
 def build_invariant_set(items: Sequence[Instruction], scope: HoistScope) -> ValueSet:
     """Phase A: the values that do not change while the loop runs, as far as the block says."""
     known = ValueSet()
@@ -80,9 +80,10 @@ def build_invariant_set(items: Sequence[Instruction], scope: HoistScope) -> Valu
 @step("SET-05", "B stamps", "forward")
 def classify(
     items: Sequence[Instruction], known: ValueSet, marks: Marks, forward: bool = True
-) -> None:
+) -> list[Instruction]:
     """Phase B: stamp the set on the block's values. The forward walk clears the counts of what is
-    in the set, the backward one counts its results, as stage 3 does."""
+    in the set, the backward one counts its results, as stage 3 does. Returns
+    what is stamped invariant."""
     for i in items:
         for v in i.operands:
             if forward and is_register(v):
@@ -96,3 +97,4 @@ def classify(
             marks.state[r] = HoistState.INVARIANT if invariant else HoistState.VARIANT
             if invariant is not forward:
                 marks.use_count[r] = marks.use_count.get(r, 0) + 1
+    return [i for i in items if i.results and all(r in known for r in i.results)]

@@ -44,7 +44,6 @@ from nvir.ir.text.trace import step
 from nvir.passes.knobs import KnobKind
 
 OUTSIDE = -1
-WHOLE = Fraction(1)
 
 
 class HoistState(enum.Enum):
@@ -160,7 +159,7 @@ class HoistScope:
         return d is not None and d in self.region.members and d not in self.gone
 
 
-@step("LIC-14", "2 forward")
+@step("LIC-14", "2 forward", "items")
 def forward(
     items: Sequence[Instruction], marks: Marks, scope: HoistScope
 ) -> list[Instruction]:
@@ -194,7 +193,7 @@ def forward(
     return marked
 
 
-@step("LIC-18", "3 backward")
+@step("LIC-18", "3 backward", "items")
 def backward(
     items: Sequence[Instruction], marks: Marks, scope: HoistScope
 ) -> list[Instruction]:
@@ -221,7 +220,7 @@ def backward(
     return revoked
 
 
-@step("LIC-20", "4 transitive")
+@step("LIC-20", "4 transitive", "items")
 def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> int:
     """Stage 4: what reads marked values of the block, and nothing else that the loop makes, is
     marked and counted too. Returns a mask of what stood in the way: 1 memory, 2 other effects."""
@@ -270,13 +269,13 @@ class Latencies:
     noop: Callable[[Form], bool]
 
 
-@step("LIC-23", "5 profit", "pass_id", "budget", "safe")
+@step("LIC-23", "5 profit", "pass_id", "budget", "safe", "counts")
 def profit(
     items: Sequence[Instruction], marks: Marks, pass_id: int, budget: Fraction | None, safe: bool,
-    counts: tuple[int, int], of: Latencies, move: Fraction = WHOLE,
+    counts: tuple[int, int], of: Latencies,
 ) -> Verdict:
-    """The score and the penalty of a block's invariants. `counts`: weights of header and body;
-    `move`: what a copy counts beside another operation in the first instance's size."""
+    """The score and the penalty of a block's invariants. `counts`: weights of header and body; the
+    first instance's size is the number of instructions scanned."""
     weights = tables.score_weights(pass_id, safe)
     score = penalty = 0
     for i in items:
@@ -293,14 +292,13 @@ def profit(
             penalty += each * len(i.results)
     header, body = counts
     if pass_id == 0:
-        copies = sum(is_copy(i.form) for i in items)
-        size = len(items) - copies + move * copies
+        size = Fraction(sum(not i.form.op.pseudo for i in items))
     else:
         size = Fraction(body, tables.BODY_SHARE.value) + header
     return Verdict(score, budget, weights.real.value, size, penalty)
 
 
-@step("LIC-27", "count")
+@step("LIC-27", "count", "items")
 def count(items: Iterable[Instruction], noop: Callable[[Form], bool]) -> int:
     """The weight of instructions as the later instances divide by it."""
     known: dict[Form, int] = {}

@@ -24,7 +24,7 @@ from nvir.analysis.induction import TripCount, is_invariant, trip_count
 from nvir.assembler.unroll.body_cost import loop_control
 from nvir.assembler.unroll.known import Counted, Known, is_symbol
 from nvir.assembler.unroll.latch_exit import FLOAT, SIGNED
-from nvir.ir import Block, Function, Instruction, Loop, OpKind, Param, natural_loops
+from nvir.ir import Block, Function, Instruction, Loop, OpKind, Param, Value, natural_loops
 from nvir.ir.text.trace import step
 
 WHOLE = "whole"  # a pass of the scanner that did not end early
@@ -179,8 +179,11 @@ def _count(r: BodyRecord, i: Instruction, known: Known) -> None:
 
 
 @step("UNR-35", "overflow guard", "kind", "stride", "factor", "bits")
-def stride_fits(kind: int, stride: int | float, factor: int, bits: int) -> bool:
-    """Whether factor − 1 strides stay within the variable's width; a stride of 0 never does."""
+def stride_fits(kind: int, stride: int | float | Value, factor: int, bits: int) -> bool:
+    """Whether factor − 1 strides stay within the variable's width; a stride of 0 never does. One
+    that only a run knows passes: the guard at run time sees to it."""
+    if isinstance(stride, Value):
+        return True
     if stride == 0:
         return False
     if kind == FLOAT:

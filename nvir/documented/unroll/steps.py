@@ -245,9 +245,10 @@ def knob_factor(rules: Rules) -> int:
     return rules.factor
 
 
-@step("UNR-49", "unknown counts")
+@step("UNR-49", "unknown counts", "multi")
 def unknown_refused(r: BodyRecord, multi: bool, rules: Rules) -> tuple[UnrollCode, str] | None:
-    """What knobs have against a loop of unknown count."""
+    """What knobs have against a loop of unknown count. The notes name these knobs and give no place
+    to them; here they stand at the gate of step O, where the count is found to be no constant."""
     if not rules.variable_bounds:
         return UnrollCode.NO_BOUND, "knob UnrollVariableBounds is off"
     if multi and not rules.unknown_multi_block:
@@ -260,9 +261,9 @@ def unknown_refused(r: BodyRecord, multi: bool, rules: Rules) -> tuple[UnrollCod
 
 
 @step("UNR-33", "N constant count")
-def constant_count(exit: CountedExit | tuple[UnrollCode, str]) -> int | None:
+def constant_count(exit: CountedExit) -> int | None:
     """Step N: the count, where it is a constant."""
-    return exit.trip.count if isinstance(exit, CountedExit) else None
+    return exit.trip.count
 
 
 @step("UNR-53", "swap")
@@ -351,6 +352,8 @@ class _Flow:
         why = nounroll(loop, self.refusals.of(loop), rules, self.off)
         if why:
             return none.none(UnrollCode.NOUNROLL, why, "D")
+        entry = header if rules.literal else (loop.preheader or header)
+        hot = is_hot(self.runs[loop.latches[0]], self.runs[entry])
         r = scan_body(loop, self._staying(loop), self.trips[header])
         cost = remaining_cost(r, rules)
         none = attrs.evolve(none, size=r.size, cost=cost, saved=r.saved)
@@ -363,7 +366,7 @@ class _Flow:
         why = few_fetches(r, cost, rules, forced)
         if why:
             return none.none(UnrollCode.TEXTURE_RATIO, why, "J")
-        return self._factor(loop, r, none, forced)
+        return self._factor(loop, r, none, forced, hot)
 
     def _staying(self, loop: Loop) -> set[Block]:
         return {
@@ -372,42 +375,39 @@ class _Flow:
         }
 
     def _factor(
-        self, loop: Loop, r: BodyRecord, none: UnrollDecision, forced: bool
+        self, loop: Loop, r: BodyRecord, none: UnrollDecision, forced: bool, hot: bool
     ) -> UnrollDecision:
-        """Steps K to M. The count being needed for K, the exit of M is looked at first; what is
-        wrong with it is told in its turn."""
-        rules, cost = self.rules, none.cost
-        exit = counted_exit(loop, self.trips[loop.header], rules.floats, rules.strict_stride)
-        T = constant_count(exit)
+        """Steps K to N. K goes by the count that the analysis of the loop knows, the evaluator by
+        the one that N finds."""
+        rules, cost, trip = self.rules, none.cost, self.trips[loop.header]
+        T = trip.count if trip is not None else None
         none = attrs.evolve(none, T=T)
-        multi = len(loop.blocks) > 1
         chosen = 0 if rules.literal else knob_factor(rules)  # step L, where it is repaired
         small = r.size < rules.small_limit and T is not None and T * r.size <= rules.full_limit
         power = forced_factor(forced, rules)
-        if power:
-            factor, why = power, "forced"
-        elif chosen:
-            factor, why = chosen, "knob LoopUnrollFactor"
+        given = power or chosen
+        if given:
+            factor, why = given, "forced" if power else "knob LoopUnrollFactor"
         elif T is not None:
             factor = T if small else known_factor(T, cost, rules, r.size / self.total)
             why = f"T = {T}, cost {cost}"
             if factor <= 0:
                 return none.none(UnrollCode.NO_FACTOR, f"{why}: no factor", "K")
         else:
-            limited = unknown_refused(r, multi, rules) if isinstance(exit, CountedExit) else None
-            if limited is not None:
-                return none.none(*limited, "K")
-            latch = loop.latches[0]
-            entry = loop.header if rules.literal else (loop.preheader or loop.header)
-            hot = is_hot(self.runs[latch], self.runs[entry])
-            factor = unknown_factor(r, cost, hot, multi, rules)
+            factor = unknown_factor(r, cost, hot, len(loop.blocks) > 1, rules)
             why = f"unknown count, cost {cost}, {'' if hot else 'not '}hot"
         if rules.literal and not power:
             chosen = knob_factor(rules)  # step L
             if chosen:
                 factor, why = chosen, "knob LoopUnrollFactor"
+        exit = counted_exit(loop, trip, rules.floats, rules.strict_stride)
         if not isinstance(exit, CountedExit):
             return none.none(*exit, "M")
+        none = attrs.evolve(none, T=constant_count(exit))
+        if none.T is None and not given:
+            limited = unknown_refused(r, len(loop.blocks) > 1, rules)
+            if limited is not None:
+                return none.none(*limited, "O")
         return self._emit(loop, r, none, exit, factor, why, bool(power or chosen), small)
 
     def _emit(

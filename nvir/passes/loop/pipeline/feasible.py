@@ -67,11 +67,17 @@ class Obstacle(enum.Enum):
 
 @attrs.frozen
 class Finding:
-    """The check of one instruction: the code, the reason of a rejection, operand slots kept."""
+    """The check of one instruction: the code, the reason of a rejection, operand slots kept, and of
+    a body's first rejection what is rejected."""
 
     code: Feasibility
     reason: Obstacle | None = None
     slots: int = 2
+    what: str = ""
+
+    @property
+    def obstacle(self) -> tuple[Obstacle, str] | None:
+        return None if self.reason is None else (self.reason, self.what)
 
 
 def _is_async(f: Form) -> bool:
@@ -100,15 +106,15 @@ def check(i: Instruction, *, parts: bool = True, level: int = 3) -> Finding:
 
 
 @step("SWP-04", "2 feasibility", "block")
-def infeasible(block: Block, *, parts: bool) -> tuple[Obstacle, Instruction] | None:
-    """The first instruction of a body that rejects it, with the reason."""
+def feasible(block: Block, *, parts: bool) -> Finding:
+    """130, or 60 with the first instruction of a body that rejects it, and the reason."""
     for i in block:
         if i.form.is_phi or i is block.last:
             continue
         found = check(i, parts=parts)
         if found.reason is not None:
-            return found.reason, i
-    return None
+            return attrs.evolve(found, what=i.form.spelling)
+    return Finding(Feasibility.ACCEPT)
 
 
 @attrs.frozen
@@ -124,7 +130,7 @@ class Annotation:
 REWRITES = 6  # the default class: what differs from it is annotated
 
 
-@step("SWP-03", "1 annotate")
+@step("SWP-03", "1 annotate", "instructions")
 def annotate(instructions: Iterable[Instruction], profile: Profile) -> list[Annotation]:
     """Latency classes of the register operands that differ from the default class.
 

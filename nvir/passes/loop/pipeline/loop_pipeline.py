@@ -43,6 +43,7 @@ from nvir.analysis.divergence import Divergence
 from nvir.analysis.induction import trip_count
 from nvir.ir import Block, Function, Loop, NvirError
 from nvir.ir.clone import clone_function
+from nvir.ir.text.trace import looking_at, step
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.body import Body, Staged, StageLayout, by_times, is_long_load
 from nvir.passes.loop.pipeline.choice import (
@@ -57,7 +58,7 @@ from nvir.passes.loop.pipeline.choice import (
     staged,
 )
 from nvir.passes.loop.pipeline.expand import PIPELINED, REST, expand
-from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle, annotate, infeasible
+from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle, annotate, feasible
 from nvir.passes.loop.pipeline.kernel_only import why_not
 from nvir.passes.loop.pipeline.schedule_file import (
     FileSchedule,
@@ -119,6 +120,8 @@ class Options:
             every instruction is in the stage of its modulo schedule, whatever the gain
     schedule  a file of schedules: its loops are pipelined by it, no others
     judged  most loops of a function that are judged by simulation, fewer in large functions; 0: all
+    classes  policy documented: machine operations take the pipes of their latency classes, as the
+             notes' table has them, instead of those of their opcodes
     """
 
     depth: int = 0
@@ -128,6 +131,7 @@ class Options:
     stages: Literal["loads", "all"] = "loads"
     schedule: str = ""
     judged: int = 40
+    classes: bool = False
 
 
 def run(function: Function, ctx: Context) -> bool:
@@ -183,7 +187,8 @@ class _Pipeliner:
 
     def loop(self, loop: Loop) -> bool:
         """Pipeline a loop, or remark why not."""
-        why = self._against(loop)
+        looking_at(loop.header.name)
+        why = self._against(loop, self.noted is None)
         if why is None and (self.options.stages == "all" or self.noted is not None):
             why = self._all(loop)
             if why is None:
@@ -244,6 +249,9 @@ class _Pipeliner:
             return Obstacle.TEMPLATE, str(e)
         if isinstance(slots, tuple):
             return slots
+        refused = self._uncopied(loop)
+        if refused is not None:
+            return refused
         header = str(loop.header.name)
         scratch = clone_function(self.function)  # bringing the loop into form changes it
         scratch.analyze_cfg()
@@ -285,8 +293,9 @@ class _Pipeliner:
 
     # ------------------------------------------------------------- reasons
 
-    def _against(self, loop: Loop) -> tuple[Obstacle, str] | None:
-        """What the loop itself has against it, in the order in which it is asked."""
+    def _against(self, loop: Loop, contents: bool = True) -> tuple[Obstacle, str] | None:
+        """What the loop itself has against it, in the order in which it is asked; its `contents`
+        are left to a policy that asks for them in an order of its own."""
         header = loop.header
         if not loop.is_innermost:
             return Obstacle.NOT_INNERMOST, ""
@@ -295,20 +304,23 @@ class _Pipeliner:
         leaves = _early_exit(loop)
         if leaves is not None:
             return Obstacle.EARLY_EXIT, leaves
-        if len(loop.blocks) > 1:
+        if several_blocks(loop):
             return Obstacle.SEVERAL_BLOCKS, ""
         if NOUNROLL in header.pragmas and not self.ctx.knob("OkToPipelineNoUnroll"):
             return Obstacle.PRAGMA, ""
-        found = infeasible(header, parts=self._parts(loop))
-        if found is not None:
-            return found[0], found[1].form.spelling
-        refusal = Refusals(self.function).of(loop)
-        if refusal is not None:
-            return Obstacle.NOT_COPIED, refusal[0].text(refusal[1])
+        why = None
+        if contents:
+            why = feasible(header, parts=self._parts(loop)).obstacle or self._uncopied(loop)
+        if why is not None:
+            return why
         textures = self._textures(header)
         if not any(is_long_load(i, textures) for i in header):
             return Obstacle.NO_LOAD, ""
         return None
+
+    def _uncopied(self, loop: Loop) -> tuple[Obstacle, str] | None:
+        refusal = Refusals(self.function).of(loop)
+        return None if refusal is None else (Obstacle.NOT_COPIED, refusal[0].text(refusal[1]))
 
     def _textures(self, block: Block) -> bool:
         """Whether fetches of several results move as well. Nobody asks where a block has none."""
@@ -415,6 +427,11 @@ class _Pipeliner:
         self._divergence = self.prices = None
         if str(where.name) not in self._unrolled():  # then what was priced is the function now
             self.prices = self._prices((after.registers, after.spills))
+
+
+@step("SWP-14", "one block", "loop")
+def several_blocks(loop: Loop) -> bool:
+    return len(loop.blocks) > 1
 
 
 def _early_exit(loop: Loop) -> str | None:

@@ -1,0 +1,41 @@
+"""The comparison with ptxas on input that it cannot take: one line that says so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GOOD = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n"
+
+
+def benchmark(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks.documented_vs_observed", *words], cwd=ROOT,
+        capture_output=True, text=True, check=False,
+    )
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(("words", "said"), [
+    (("--files", "/no/such/folder"), "error: no such file or folder: /no/such/folder"),
+    ((), "error: no PTX files in no --files"),
+    (("--arch", "sm_99999", "--files", "{}"), "error: ptxas has no architecture 'sm_99999'"),
+])
+def test_wrong_arguments_are_one_line(words, said, tmp_path):
+    (tmp_path / "good.ptx").write_text(GOOD)
+    made = benchmark(*(w.format(tmp_path) for w in words))
+    assert made.returncode == 1
+    assert made.stderr.startswith(said)
+    assert len(made.stderr.splitlines()) == 1
+
+
+@pytest.mark.oracle
+def test_what_ptxas_does_not_take_is_named(tmp_path):
+    (tmp_path / "bad.ptx").write_text("garbage\n")
+    made = benchmark("--arch", "sm_80", "--files", str(tmp_path))
+    assert f"{tmp_path}/bad.ptx: left out for sm_80: " in made.stderr
+    assert made.returncode == 0
