@@ -25,14 +25,62 @@ def test_the_trace_is_told_under_the_documented_policy_alone():
     assert "trace" not in json.loads(explained("--json"))
     rows = [x.split()[0] for x in explained("--policy", "documented").splitlines() if "-" in x[:6]]
     order = [rows.index(r) for r in ("UNR-01", "UNR-10", "UNR-54", "UNR-14", "UNR-28", "UNR-45",
-                                     "SWP-20", "LIC-36")]
+                                     "SWP-14", "LIC-36")]
     assert order == sorted(order)
     events = json.loads(explained("--policy", "documented", "--json"))["trace"]
     (verdict,) = [e for e in events if e["step"] == "verdict"]
     assert verdict["row"] == "UNR-45"
     assert "action partial, factor 4" in verdict["outcome"]  # its stride is a value of run time
     assert verdict["loop"] == "$L__BB0_2"
-    assert {e["loop"] for e in events} == {"$L__BB0_2", None}
+    assert {e["loop"] for e in events} == {"$L__BB0_2", "$L__BB0_2.1", None}
+    (moved,) = [e for e in events if "goes on as" in str(e["outcome"])]
+    assert (moved["step"], moved["outcome"]) == (
+        "loop-unroll", "the loop goes on as $L__BB0_2.1")
+    assert all(e["loop"] != "$L__BB0_2" for e in events[events.index(moved) + 1:])
+
+
+ONE_MUL = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 o, .param .u32 n) {
+.reg .pred %p<3>; .reg .b32 %r<30>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [o]; ld.param.u32 %r1, [n]; mov.u32 %r2, 0; mov.u32 %r3, 0;
+L: .pragma "nounroll";
+mul.lo.s32 %r20, %r1, %r1; add.u32 %r3, %r3, %r20; add.u32 %r3, %r3, %r2;
+add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, BOUND; @%p1 bra L;
+st.global.u32 [%rd1], %r3; ret; }
+"""
+
+
+def page(tmp_path: Path, text: str) -> dict:
+    (tmp_path / "k.ptx").write_text(text)
+    words = ["explain", str(tmp_path / "k.ptx"), "--no-vary", "--policy", "documented", "--json"]
+    run = CliRunner().invoke(main, words)
+    assert run.exit_code == 0, run.output
+    return json.loads(run.output)
+
+
+@pytest.mark.seed("LIC-01", "LIC-36")
+def test_each_pass_gets_what_the_one_before_left(tmp_path):
+    """What the first instance hoists is not there for the others."""
+    made = page(tmp_path, ONE_MUL.replace("BOUND", "%r1"))
+    forward = [e["outcome"] for e in made["trace"] if e["row"] == "LIC-14"]
+    assert "[%r20]" in forward
+    assert forward.count("[%r20]") == 2  # from the header and the latch of the first instance
+    told = {d["pass"]: [r["name"] for r in d["remarks"]] for d in made["decisions"]}
+    assert told["licm<id=0>"] == ["Hoisted"]
+    assert [told[f"licm<id={k}>"] for k in (1, 2, 3)] == [[], [], []]
+
+
+@pytest.mark.seed("UNR-34")
+def test_a_loop_that_is_gone_is_said_to_be(tmp_path):
+    text = ONE_MUL.replace('.pragma "nounroll";', "").replace(
+        "mul.lo.s32", "shl.b32 %r21, %r2, 2; add.u32 %r3, %r3, %r21; mul.lo.s32").replace("BOUND", "2")
+    made = page(tmp_path, text)
+    last = made["trace"][-1]
+    assert (last["step"], last["outcome"]) == ("loop-unroll", "no loop is left of it")
+    errors = {d["pass"]: d["error"] for d in made["decisions"]}
+    assert errors["licm<id=0>"] == errors["loop-pipeline"] == "no loop is left of it"
 
 
 @pytest.mark.oracle

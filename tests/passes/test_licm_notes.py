@@ -701,7 +701,7 @@ def test_the_first_instance_divides_by_the_number_scanned():
         made = stages.profit(items, m.marks, 0, Fraction(10), False, (1, 1), of)
         assert made.size == len(scanned)
     assert Knobs().get("MovWeightForSinkingHoisting") == 0.25
-    assert "number scanned" in knob("MovWeightForSinkingHoisting").inert
+    assert "number of all instructions" in knob("MovWeightForSinkingHoisting").inert
 
 
 @pytest.mark.seed("KNB-86", "KNB-70")

@@ -218,10 +218,7 @@ def test_policy_notes_holds_what_loop_unroll_does():
     m = nvir.read_ptx(EXAMPLES / "saxpy.sm_80.ptx")
     f = next(f for f in m.functions if f.blocks)
     (made,) = unrolling(f, m, "sm_80", "documented").values()
-    assert made.action == "none"
-    assert made.code is not None
-    assert made.code.number == "16"
-    assert made.reason
+    assert (made.action, made.factor) == ("partial", 4)  # a stride of run time
     small = kernel(trips=3, body=1)
     assert small.module is not None
     (other,) = unrolling(small, small.module, "sm_80", "documented").values()

@@ -6,6 +6,9 @@ loop-simplify makes get it with its blocks around the loops. The answer is its r
 loop. A knob that the pass read is then moved away from its value, to both sides, until the answer
 is another one; bisection finds the nearest value at which it is.
 
+Policy `documented` is one compiler: its passes run in the order of their phases, each on what the
+one before left, and the loop is followed through them (`LoopDecisions.stages`).
+
 Method   Values are tried in steps that double, up to `REACH` times the value, then bisected
          between the last that kept the decision and the first that changed it. A decision that
          changes and changes back between two steps is not seen.
@@ -16,6 +19,7 @@ Cost     for each knob that is read some ten to twenty runs of the pass on a cop
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Iterator
 from typing import Any
 
@@ -23,6 +27,8 @@ import attrs
 
 from nvir.ir import Block, Function, Module, NvirError
 from nvir.ir.clone import clone_function
+from nvir.ir.loops import natural_loops
+from nvir.ir.text.trace import Trace, TraceEvent
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knob, Knobs, all_knobs
 from nvir.passes.registry import Pass, all_passes
@@ -36,6 +42,8 @@ DIGITS = 0.005  # relative precision of the threshold of a knob that is no integ
 _OUTCOME = ("factor", "copies", "count", "moves")
 _LOOP_PASSES = "nvir.passes.loop."
 _AS_WRITTEN = ("loop-simplify", "unroll-decision")  # what they say is about the loop as it is
+_DOCUMENTED = ("loop-simplify", "loop-unroll", "loop-pipeline", "licm", "loop-fuse")
+GONE = "no loop is left of it"
 
 
 @attrs.frozen
@@ -125,6 +133,16 @@ class _Recorder(Context):
         return value
 
 
+@attrs.frozen
+class Stage:
+    """A pass of policy `documented` in its place: what it is given, with the header of the loop in
+    it (None: no loop is left of it), and its events on that loop and on none."""
+
+    function: Function
+    header: str | None
+    events: tuple[TraceEvent, ...]
+
+
 class LoopDecisions:
     """Asks the loop passes about one loop of a function, which stays as it is."""
 
@@ -141,8 +159,45 @@ class LoopDecisions:
         self._made: dict[tuple[str, Hashable], Decision] = {}  # what became of a pass's plan
         self._work = 0
 
+    @functools.cached_property
+    def stages(self) -> dict[str, Stage]:
+        """The passes of policy `documented`, by their labels, as one run; none of another policy's.
+        The function stays as it is."""
+        out: dict[str, Stage] = {}
+        if self.knobs.policy != "documented":
+            return out
+        given = self.function
+        header: str | None = self.header
+        for step in loop_steps():
+            if step.row.name not in _DOCUMENTED:
+                continue
+            made = clone_function(given)
+            made.analyze_cfg()
+            ctx = self._context(step, made, self.knobs, "")
+            told = []
+            with Trace() as trace:
+                try:
+                    step.row.run(made, ctx)
+                except NvirError as e:
+                    told.append(TraceEvent("", step.label, {}, f"refused: {e}"))
+                    made = given
+            made.analyze_cfg()
+            after = followed(made, self.header) if header is not None else None
+            if header is not None:
+                told = [e for e in trace if e.at in (header, "")] + told
+            if after != header:
+                said = GONE if after is None else f"the loop goes on as {after}"
+                told.append(TraceEvent("", step.label, {}, said, header or ""))
+            out[step.label] = Stage(given, header, tuple(told))
+            given, header = made, after
+        return out
+
     def _given(self, step: DecisionStep) -> Function:
-        """What the pass is asked about: the function, but for the first with canonical loops."""
+        """What the pass is asked about: the function, but for the first with canonical loops; of
+        policy `documented` as the passes before left it."""
+        stage = self.stages.get(step.label)
+        if stage is not None:
+            return stage.function
         if step.row.name in _AS_WRITTEN:
             return self.function
         if self._canonical is None:
@@ -175,10 +230,12 @@ class LoopDecisions:
                 changes += self._vary(step, made, k)
         return attrs.evolve(made, changes=tuple(changes), untried=tuple(untried))
 
-    def _context(self, step: DecisionStep, copy: Function, knobs: Knobs) -> _Recorder:
+    def _context(
+        self, step: DecisionStep, copy: Function, knobs: Knobs, header: str
+    ) -> _Recorder:
         ctx = _Recorder(self.module, knobs, self.profile)
         ctx.function, ctx.pass_, ctx.options = copy, step.row, step.options
-        ctx.loop = self.header
+        ctx.loop = header
         return ctx
 
     def _ask(self, step: DecisionStep, knobs: Knobs) -> Decision:
@@ -187,13 +244,19 @@ class LoopDecisions:
         if copy is None:
             copy = clone_function(given)
             copy.analyze_cfg()
-        ctx = self._context(step, copy, knobs)
+        stage = self.stages.get(step.label)
+        header = stage.header if stage is not None else self.header
+        if header is None:
+            return Decision(step.label, step.row.name, step.phases, (), {}, error=GONE)
+        ctx = self._context(step, copy, knobs, header)
         error = None
         self._work += self.size
         plan = None
         try:
             if step.row.plan is not None:
-                plan = step.label, step.row.plan(copy, self._context(step, copy, knobs))
+                plan = step.label, step.row.plan(
+                    copy, self._context(step, copy, knobs, header)
+                )
                 if plan in self._made:
                     self._spare[given] = copy
                     return self._made[plan]
@@ -203,7 +266,7 @@ class LoopDecisions:
                 self._work += sum(map(len, copy.blocks))
         except NvirError as e:
             error = str(e)
-        of_loop = [r for r in ctx.remarks if r.loop == self.header]
+        of_loop = [r for r in ctx.remarks if r.loop == header]
         told = of_loop or [r for r in ctx.remarks if not r.loop and r.kind != "analysis"]
         if not told:
             told = [r for r in ctx.remarks if not r.loop and "Guard" in r.name]
@@ -243,6 +306,16 @@ class LoopDecisions:
                             x, other = middle, nearer
                 yield KnobChange(knob.name, value, x, summary(other))
                 break
+
+
+def followed(function: Function, header: str) -> str | None:
+    """The header of what a loop has become: itself, or of its copies, whose blocks are named after
+    its own, the loop of most instructions. None where no loop is left of it."""
+    copies = [
+        x for x in natural_loops(function) if str(x.header.name).partition(".")[0] == header
+    ]
+    best = max(copies, key=lambda x: sum(map(len, x.blocks)), default=None)
+    return None if best is None else str(best.header.name)
 
 
 def _ways(knob: Knob, value: Any) -> Iterator[list[Any]]:

@@ -1,6 +1,6 @@
 """What the documented compiler does with a loop, step by step, and what the real one does with it.
 
-    noted_events   the trace of each loop pass under policy `documented`, on a copy of its own
+    noted_events   the trace of the loop passes under policy `documented`, one after the other
     compare        unrolling, hoisting and pipelining: as noted, as ptxas was observed to decide,
                    and as the ptxas that is installed did with the file
 
@@ -15,13 +15,10 @@ from pathlib import Path
 
 import attrs
 
-from nvir.ir.clone import clone_function
-from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
 from nvir.ir.module import Module
-from nvir.ir.text.trace import Trace, TraceEvent
-from nvir.passes.context import Context
+from nvir.ir.text.trace import TraceEvent
 from nvir.passes.knobs import Knobs
 from nvir.report.explain.decisions import Decision, LoopDecisions, loop_steps, summary
 from nvir.report.real import access_lines, accesses_of, machine_copies
@@ -43,22 +40,8 @@ class Compared:
 
 
 def noted_events(asked: LoopDecisions) -> tuple[TraceEvent, ...]:
-    """The events about the loop that is asked about, and those about none."""
-    found: list[TraceEvent] = []
-    for step in loop_steps():
-        if step.row.name not in TRACED:
-            continue
-        copy = clone_function(asked.function)
-        copy.analyze_cfg()
-        ctx = Context(asked.module, asked.knobs, asked.profile)
-        ctx.function, ctx.pass_, ctx.options = copy, step.row, step.options
-        with Trace() as trace:
-            try:
-                step.row.run(copy, ctx)
-            except NvirError as e:
-                found.append(TraceEvent("", step.label, {}, f"refused: {e}"))
-        found += [e for e in trace if e.at in (asked.header, "")]
-    return tuple(found)
+    """The events of the noted passes about the loop that is asked about, and those about none."""
+    return tuple(e for stage in asked.stages.values() for e in stage.events)
 
 
 def compare(
