@@ -74,8 +74,9 @@ def test_each_pass_gets_what_the_one_before_left(tmp_path):
 
 @pytest.mark.seed("UNR-34")
 def test_a_loop_that_is_gone_is_said_to_be(tmp_path):
-    text = ONE_MUL.replace('.pragma "nounroll";', "").replace(
-        "mul.lo.s32", "shl.b32 %r21, %r2, 2; add.u32 %r3, %r3, %r21; mul.lo.s32").replace("BOUND", "2")
+    folds = "shl.b32 %r21, %r2, 2; add.u32 %r3, %r3, %r21; mul.lo.s32"
+    text = ONE_MUL.replace('.pragma "nounroll";', "").replace("mul.lo.s32", folds)
+    text = text.replace("BOUND", "2")
     made = page(tmp_path, text)
     last = made["trace"][-1]
     assert (last["step"], last["outcome"]) == ("loop-unroll", "no loop is left of it")
