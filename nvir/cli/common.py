@@ -247,6 +247,10 @@ policy_option = click.option(
     show_default=True,
     help="Heuristics as measured on the real assembler, or as the notes describe them.",
 )
+trace_option = click.option(
+    "--trace", "traced", is_flag=True,
+    help="Print what each noted step did, with its row, to standard error (--policy documented).",
+)
 knob_option = click.option(
     "--knob", "knobs", multiple=True, metavar="NAME[@BLOCK]=VALUE",
     help="Set a knob, for the whole module or one block. See `nvir knobs`.",
@@ -372,3 +376,16 @@ def choose_loop(
         raise click.UsageError(f"{which} is a loop of {functions}; choose one by --kernel")
     known = ", ".join(f"{n} {x.header.name}" for n, (_, x) in enumerate(loops[:12], 1))
     raise click.UsageError(f"no loop {which!r} in {file}; there are: {known}")
+
+
+@contextlib.contextmanager
+def tracing(wanted: bool) -> Iterator[None]:
+    """Where `--trace` is given: print the events of the noted steps that run inside."""
+    if not wanted:
+        yield
+        return
+    from nvir.ir.text.trace import Trace
+
+    with Trace() as trace:
+        yield
+    click.echo("".join(f"{e.at}: {e}\n" if e.at else f"{e}\n" for e in trace), err=True, nl=False)

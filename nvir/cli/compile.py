@@ -13,7 +13,10 @@ from nvir.cli.common import (
     knob_option,
     known_arch,
     output_option,
+    policy_option,
     reports_errors,
+    trace_option,
+    tracing,
     write_bytes,
     write_output,
 )
@@ -89,7 +92,9 @@ def source_options(command: Any) -> Any:
               help="Put what `nvir tune` finds faster in the place of each kernel.")
 @click.option("--no-lines", is_flag=True, help="Leave out source lines (.loc).")
 @source_options
+@policy_option
 @knob_option
+@trace_option
 @output_option
 @reports_errors
 def command(
@@ -97,7 +102,7 @@ def command(
     keep: str | None, reports: bool, tunes: bool, no_lines: bool, include: tuple[str, ...],
     define: tuple[str, ...], std: str, fast_math: bool, knobs: tuple[str, ...], output: str | None,
     first: tuple[str, ...], undefine: tuple[str, ...], ignored: bool, database: str | None,
-    relocatable: bool, relocates: bool,
+    relocatable: bool, relocates: bool, policy: str, traced: bool,
 ) -> None:
     """Compile FILE: CUDA C++ (.cu), LLVM text (.ll), a tree as JSON, or a Python program that makes
     one.
@@ -127,7 +132,8 @@ def command(
     from nvir.passes.knobs import Knobs
 
     with command_line():
-        given = Knobs.parse(knobs)
+        given = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked it
+    click.get_current_context().with_resource(tracing(traced))
     if database is not None:
         from nvir.frontend.cuda.database import command_of
 

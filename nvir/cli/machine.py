@@ -31,7 +31,8 @@ def command(name: str | None, other: str | None, as_json: bool, output: str | No
     """The profile NAME: pipes, units, latencies, latency classes, limits, each with its source.
 
     Without NAME the profiles are listed; with OTHER only what differs is. Both are names or JSON
-    files: one with `"extends": "sm_80"` states what differs, by key, and is used by its path.
+    files: one with `"extends": "sm_80"` states what differs, by key, and is used by its path. What
+    --json prints of one is such a file, whole.
 
     \b
     Examples:
@@ -47,13 +48,13 @@ def command(name: str | None, other: str | None, as_json: bool, output: str | No
         lines = [f"{p.name:<12} {p.title}" for p in found]
     elif other is None:
         one = profile(name)
-        body = facts(one)
+        body = facts(name, one)
         lines = [f"{one.name}: {one.title}"]
         for title, head, rows in tables(one):
             lines += ["", title, *_aligned([head, *rows])]
     else:
         one, two = profile(name), profile(other)
-        apart = list(differences(facts(one), facts(two)))
+        apart = list(differences(facts(name, one), facts(other, two)))
         body = {"names": [one.name, two.name],
                 "differences": [{"key": k, "values": [a, b]} for k, a, b in apart]}
         rows = [(k, _shown(a), _shown(b)) for k, a, b in apart]
@@ -65,13 +66,11 @@ def command(name: str | None, other: str | None, as_json: bool, output: str | No
     write_output(output, text + "\n")
 
 
-def facts(p: Profile) -> dict[str, Any]:
-    """A profile as plain JSON types, by section."""
-    sections = attrs.asdict(p, filter=lambda a, _: a.init and not a.name.startswith("_"))
-    return {
-        **sections, "features": sorted(p.features),
-        "class_pipes": {str(k): v for k, v in p.class_pipes.items()},
-    }
+def facts(said: str, p: Profile) -> dict[str, Any]:
+    """A profile as a profile file has it, with its name; `said` is what it was asked for by."""
+    from nvir.sm.profile_file import document
+
+    return {"name": p.name, **document(said if said.endswith(".json") or "/" in said else p.name)}
 
 
 def tables(p: Profile) -> Iterator[Table]:
@@ -110,6 +109,7 @@ def tables(p: Profile) -> Iterator[Table]:
 def differences(a: Any, b: Any, at: str = "") -> Iterator[tuple[str, Any, Any]]:
     """The keys at which two profiles differ, and both values; None where a key is missing. Where
     figures come from is no difference."""
+    a, b = (x["value"] if isinstance(x, dict) and "value" in x else x for x in (a, b))
     if not (isinstance(a, dict) and isinstance(b, dict)):
         if a != b:
             yield at, a, b

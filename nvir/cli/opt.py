@@ -16,6 +16,8 @@ from nvir.cli.common import (
     profile_option,
     read_with_language,
     reports_errors,
+    trace_option,
+    tracing,
     write_output,
 )
 from nvir.ir.errors import NvirError, ParseError
@@ -58,6 +60,7 @@ class _Command(click.Command):
 @profile_option
 @policy_option
 @knob_option
+@trace_option
 @click.option("--verify-each", is_flag=True, help="Verify before the first pass and after each.")
 @click.option("--check", is_flag=True, help="Also hold each pass to what it declares.")
 @click.option("--print-before", multiple=True, callback=_names, metavar="PASS|all",
@@ -89,7 +92,8 @@ class _Command(click.Command):
 @reports_errors
 def command(
     file: str, pipeline: str, emit: str | None, dialect: str, output: str | None, arch: str | None,
-    profile: str | None, policy: str, knobs: tuple[str, ...], verify_each: bool, check: bool,
+    profile: str | None, policy: str, knobs: tuple[str, ...], traced: bool, verify_each: bool,
+    check: bool,
     print_before: tuple[str, ...], print_after: tuple[str, ...], print_changed: Any,
     filter_funcs: tuple[str, ...], skip: tuple[str, ...], opt_bisect_limit: int | None,
     time_passes: bool, time_trace: str | None, stats: bool, stats_json: str | None,
@@ -128,7 +132,8 @@ def command(
         skip=skip, opt_bisect_limit=opt_bisect_limit,
     )
     driver = Driver(settings)
-    ctx = driver.run(module, steps, knobs=values, profile=machine)
+    with tracing(traced):
+        ctx = driver.run(module, steps, knobs=values, profile=machine)
     if emit == "ptx" and module.level == "nvvm":
         from nvir.passes.select import LOWER
 

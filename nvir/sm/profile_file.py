@@ -33,7 +33,8 @@ from nvir.sm.profile import (
 
 _NEEDED = ("families", "pipes", "units", "latency", "machine", "memory", "occupancy", "sources")
 _SECTIONS = (*_NEEDED, "kinds", "features", "classes")
-_KEYS = ("title", "extends", "capability", "banks", *_SECTIONS)
+_PRINTED = ("schema", "name")  # what `nvir machine --json` says beside
+_KEYS = ("title", "extends", "capability", "banks", *_SECTIONS, *_PRINTED)
 _TRAITS = ("long", "late", "ordered", "widens")
 _MACHINE = (
     "issue_width",
@@ -57,8 +58,19 @@ def read_builtin(name: str) -> Profile:
     return _Checker(name).build(name, data)
 
 
+def document(name: str) -> dict[str, Any]:
+    """A profile's figures as a file states them, whole, by its sections: a profile file itself."""
+    own = "/" in name or name.endswith(".json")
+    data = _user(Path(name)) if own else _builtin(name)
+    return {k: v for k, v in data.items() if k not in ("extends", *_PRINTED)}
+
+
 def read_user(path: Path) -> Profile:
     """A user's file. Raises `ParseError` for what is wrong in it, `NvirError` if unreadable."""
+    return _Checker(str(path)).build(path.stem, _user(path))
+
+
+def _user(path: Path) -> dict[str, Any]:
     try:
         text = read_file(path).decode("utf-8")
     except OSError as e:
@@ -75,7 +87,7 @@ def read_user(path: Path) -> Profile:
             hint = f"; nearest: {', '.join(near)}" if near else ""
             raise ParseError(Diagnostic(f"extends: no profile {base!r}{hint}", file=str(path)))
         data = _merge(_builtin(base), data)
-    return _Checker(str(path)).build(path.stem, data)
+    return data
 
 
 def _builtin(name: str) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from nvir.cli import main
+from nvir.sm.profile import profile
 
 MINE = {"title": "mine", "extends": "sm_80_notes", "classes": {"6": "ALU"},
         "pipes": {"LSU": {"units": 3, "src": "a guess"}}}
@@ -36,7 +38,7 @@ def test_a_profile_shows_pipes_classes_and_sources():
     body = json.loads(nvir_("sm_80_notes", "--json").output)
     assert body["schema"] == "nvir.machine/1"
     assert body["pipes"]["ALU"]["units"] == 4
-    assert body["class_pipes"]["8"] == "SFU"
+    assert body["classes"]["8"] == "SFU"
 
 
 def test_two_profiles_are_compared_key_by_key(tmp_path: Path):
@@ -44,11 +46,35 @@ def test_two_profiles_are_compared_key_by_key(tmp_path: Path):
     mine.write_text(json.dumps(MINE))
     body = json.loads(nvir_("sm_80_notes", str(mine), "--json").output)
     assert {d["key"]: d["values"] for d in body["differences"]} == {
-        "name": ["sm_80_notes", "mine"], "pipes.LSU.units": [2, 3], "class_pipes.6": ["TEX", "ALU"],
+        "name": ["sm_80_notes", "mine"], "pipes.LSU.units": [2, 3], "classes.6": ["TEX", "ALU"],
         "title": [body["differences"][1]["values"][0], "mine"],
     }
     assert "pipes.LSU.units" in nvir_("sm_80_notes", str(mine)).output
     assert nvir_("sm_80", "sm_80").output.split() == ["key", "sm_80", "sm_80"]
+
+
+@pytest.mark.parametrize("name", ["sm_80", "sm_80_notes", "sm_100", "mine"])
+def test_what_json_prints_is_a_profile(tmp_path: Path, name: str):
+    mine, whole = tmp_path / "mine.json", tmp_path / "whole.json"
+    mine.write_text(json.dumps(MINE))
+    named = str(mine) if name == "mine" else name
+    whole.write_text(nvir_(named, "--json").output)
+    body = json.loads(nvir_(named, str(whole), "--json").output)
+    assert [d["key"] for d in body["differences"]] == ["name"]
+    changed = json.loads(whole.read_text())
+    changed["pipes"]["LSU"]["units"] = 9
+    whole.write_text(json.dumps(changed))
+    body = json.loads(nvir_(named, str(whole), "--json").output)
+    assert body["differences"][1]["key"] == "pipes.LSU.units"
+
+
+def test_sources_of_the_noted_profile_name_the_classes_that_units_have():
+    machine = profile("sm_80_notes")
+    for name, unit in machine.units.items():
+        for code in re.findall(r"NOTES: (?:class|classes) (\d+)(?: and (\d+))?", unit.src):
+            said = [int(c) for c in code if c]
+            if len(said) == 1:
+                assert unit.latency_class in said, name
 
 
 @pytest.mark.parametrize(("classes", "message"), [

@@ -334,7 +334,9 @@ REMOVED: dict[str, dict[str, Made]] = {
         "find_copies": gives(None), "finish": gives(None),
     },
     "calls": {
-        "callee_type": lambda e: e.type, "_special": gives(None), "evaluated": gives([]),
+        "callee_type": lambda e: e.type, "_special": gives(None), "is_builtin": gives(True),
+        "is_special_intrinsic": gives(False), "is_printf": gives(True), "_returned": gives(None),
+        "evaluated": gives([]),
         "classify": gives(ABI(None, ())), "_slot": lambda g, e, v, p: getattr(v, "pointer", v),
         "folded": gives(None), "_debug_location": gives(None),
         "_bundles": gives(()), "_build": lambda g, *a: undef(I32), "_attributes": gives(()),

@@ -67,6 +67,7 @@ class Blocked(enum.Enum):
     CONVERGENT = "the lanes that run it together would be others"
     VOLATILE = "it is volatile or ordered"
     HELD = "an asynchronous operation holds its register"
+    EFFECT = "it writes what it reads"
     CARRY = "its carry chain does not move as a whole"
 
 

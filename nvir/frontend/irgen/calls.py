@@ -46,6 +46,7 @@ BUNDLES = ("preserve_n_data", "preserve_n_control", "preserve_n_after")
 SURFACE_PRIMITIVE, WARP_FIRST, WARP_SECOND, SPECIAL_RETURN = 10214, 10219, 10227, 15752
 
 
+@step("CAL-03", "3 special", "number")
 def is_special_intrinsic(number: int) -> bool:
     """Whether an intrinsic number bypasses the ABI: a surface primitive, the two of a warp (eight
     apart: one bit), and one that returns in its own way."""
@@ -89,11 +90,7 @@ def emit_call(g: IRGenState, e: tree.Call) -> Value | None:
         return other[0]
     made, abi = _emit(g, e, None)
     g.events.append("return")
-    if abi is None or abi.result is None:
-        return None if abi is not None else made
-    if g.types.value(abi.result.type) is I1:
-        return fold.cast(g, "trunc", made, I1, "tobool")
-    return made
+    return made if abi is None else _returned(g, made, abi)
 
 
 def emit_call_aggregate(g: IRGenState, e: tree.Call, to: LValue | None) -> LValue:
@@ -115,6 +112,11 @@ def emit_call_aggregate(g: IRGenState, e: tree.Call, to: LValue | None) -> LValu
     return to
 
 
+@step("CAL-02", "2 builtin", "f")
+def is_builtin(f: tree.Function) -> bool:
+    return bool(f.attributes.builtin)
+
+
 def _other_way(g: IRGenState, e: tree.Call) -> tuple[Value | None] | None:
     """Phases 1 to 3: the result of a builtin or a special intrinsic; None for other calls."""
 
@@ -123,7 +125,7 @@ def _other_way(g: IRGenState, e: tree.Call) -> tuple[Value | None] | None:
     f = direct_callee(e)
     if f is None:
         return None
-    if f.attributes.builtin:
+    if is_builtin(f):
         g.events.append("builtin")
         return (emit_builtin(g, e, f),)
     if is_special_intrinsic(f.attributes.intrinsic):
@@ -132,7 +134,7 @@ def _other_way(g: IRGenState, e: tree.Call) -> tuple[Value | None] | None:
     return None
 
 
-@step("CAL-03", "3 special")
+@step("CAL-03", "3 special call", "f")
 def _special(g: IRGenState, e: tree.Call, f: tree.Function) -> Value | None:
     """Arguments as they are, objects by address; nothing is classified. The one that returns in
     its own way leaves its object where its first argument points."""
@@ -170,8 +172,7 @@ def _emit(g: IRGenState, e: tree.Call, to: LValue | None) -> tuple[Value, ABI | 
     given = evaluated(g, e, t)
     g.events.append("classify")
     abi = classify(g.types, f if f is not None else t, g.options.policy)
-    if f is not None and f.name == "printf" and f.body is None:
-
+    if f is not None and is_printf(f):
         _debug_location(g, e)
         g.events.append("printf")
         return emit_printf(g, e, given), None
@@ -189,6 +190,11 @@ def _emit(g: IRGenState, e: tree.Call, to: LValue | None) -> tuple[Value, ABI | 
     direct = folded(callee, args, abi)
     _debug_location(g, e)
     return _build(g, e, callee, direct, args, abi), abi
+
+
+@step("CAL-11", "7 printf", "f")
+def is_printf(f: tree.Function) -> bool:
+    return f.name == "printf" and f.body is None
 
 
 def _callee(g: IRGenState, e: tree.Call, f: tree.Function | None) -> Value:
@@ -320,6 +326,16 @@ def _alignments(e: tree.Call, abi: ABI) -> tuple[int, ...]:
 
 
 # ------------------------------------------------------------------- 10 results
+
+
+@step("CAL-15", "10 value")
+def _returned(g: IRGenState, made: Value, abi: ABI) -> Value | None:
+    """What a call gives that is no object."""
+    if abi.result is None:
+        return None
+    if g.types.value(abi.result.type) is I1:
+        return fold.cast(g, "trunc", made, I1, "tobool")
+    return made
 
 
 @step("CAL-15", "10 result")

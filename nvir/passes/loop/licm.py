@@ -25,12 +25,13 @@ Source   Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed., section 9.5; the notes o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import attrs
 
 from nvir.analysis.hoisting.nest import Nest
-from nvir.analysis.hoisting.region import Blocked, Stay, live_into, survey
+from nvir.analysis.hoisting.region import Blocked, HoistRegion, Stay, live_into, survey
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.ir import Block, EdgePlace, Function, Instruction, Loop, interpose_all
@@ -155,14 +156,22 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
     reason = by.boundary(region)
     if reason:
         return HoistDecision(loop, why=BOUNDARY, fields=(("reason", reason),))
+    stay = (*region.stay, *(_updates(region) if by.literal else ()))
     if not region.invariant:
-        return HoistDecision(loop, stay=tuple(region.stay))
+        return HoistDecision(loop, stay=stay)
     leaving, verdict = by.hoist(region, block)
     values = len(live_into(region, leaving))
     nest.leave(loop, leaving)
-    return HoistDecision(
-        loop, tuple(leaving), len(region.invariant), values, verdict, tuple(region.stay)
-    )
+    return HoistDecision(loop, tuple(leaving), len(region.invariant), values, verdict, stay)
+
+
+def _updates(region: HoistRegion) -> Iterator[Stay]:
+    """Atomic operations with operands from outside of the loop."""
+    for i in region.items:
+        if i.form.reads and i.form.writes and i.results and not i.form.is_call and all(
+            v.definer not in region.members for v in i.operands
+        ):
+            yield Stay(i, Blocked.EFFECT)
 
 
 def _tell(d: HoistDecision, ctx: Context, moving: bool) -> None:

@@ -134,7 +134,7 @@ class _Recorder(Context):
 
 
 @attrs.frozen
-class Stage:
+class NotedStage:
     """A pass of policy `documented` in its place: what it is given, with the header of the loop in
     it (None: no loop is left of it), and its events on that loop and on none."""
 
@@ -160,10 +160,10 @@ class LoopDecisions:
         self._work = 0
 
     @functools.cached_property
-    def stages(self) -> dict[str, Stage]:
+    def stages(self) -> dict[str, NotedStage]:
         """The passes of policy `documented`, by their labels, as one run; none of another policy's.
         The function stays as it is."""
-        out: dict[str, Stage] = {}
+        out: dict[str, NotedStage] = {}
         if self.knobs.policy != "documented":
             return out
         given = self.function
@@ -188,7 +188,7 @@ class LoopDecisions:
             if after != header:
                 said = GONE if after is None else f"the loop goes on as {after}"
                 told.append(TraceEvent("", step.label, {}, said, header or ""))
-            out[step.label] = Stage(given, header, tuple(told))
+            out[step.label] = NotedStage(given, header, tuple(told))
             given, header = made, after
         return out
 

@@ -35,7 +35,7 @@ from nvir.frontend.tree.layout import size_of
 from nvir.frontend.tree.statements import Asm, AsmOperand
 from nvir.frontend.tree.types import Array, is_aggregate, strip, underlying
 from nvir.ir import types as ty
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 from nvir.ir.values import Constant, Value, undef
 
 if TYPE_CHECKING:
@@ -290,6 +290,7 @@ def emit_asm(g: IRGenState, s: Asm) -> None:
     g.events.append("results")
     _results(g, result, made.destinations)
     g.events.append("cleanup")
+    note("ASM-01", "7 cleanup", "nothing is kept", operands=len(made.arguments))
 
 
 @step("ASM-11", "3 constraints")

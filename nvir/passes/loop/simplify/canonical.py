@@ -18,6 +18,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.divergence import Divergence
 from nvir.ir import Block, EdgePlace, Function, Loop, interpose_all
+from nvir.ir.text.trace import looking_at, note
 from nvir.passes.context import Context
 from nvir.passes.loop import region
 from nvir.passes.remarks import missed, passed
@@ -28,6 +29,7 @@ EXIT = passed("OwnExit", "an exit block of its own, {exit}, for edges out of the
 DIVERGENT = missed(
     "ConvergentContext", "no block on the way from {source} to {target}, where lanes may part"
 )
+ROWS = {"latch": "P18-03", "preheader": "P18-05", "exit": ""}  # exits of their own are not noted
 CODES = (LATCH, PREHEADER, EXIT, DIVERGENT)  # and region.UNKNOWN
 
 
@@ -146,11 +148,15 @@ class _CanonicalWork:
                 if self.ctx is not None:
                     target = plan.place.target.name
                     self.ctx.remark(DIVERGENT, plan.loop, source=s.name, target=target)
+                    looking_at(str(plan.loop.header.name))
+                    note("P18-07", "convergent", "no block", source=s, target=plan.place.target)
                 return False
         return True
 
     def _tell(self, ctx: Context, plan: _Plan, new: Block) -> None:
         n = len(plan.place.sources)
+        looking_at(str(plan.loop.header.name))
+        note(ROWS[plan.kind], plan.kind, new, edges=plan.place.sources)
         if plan.kind == "latch":
             ctx.count("latches")
             ctx.remark(LATCH, plan.loop, latches=n, latch=new.name)

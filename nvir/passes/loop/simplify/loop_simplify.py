@@ -29,6 +29,7 @@ from __future__ import annotations
 import attrs
 
 from nvir.ir.function import Function
+from nvir.ir.text.trace import looking_at, note
 from nvir.passes.context import Context
 from nvir.passes.loop.simplify import canonical, loop_peel
 from nvir.passes.remarks import missed
@@ -58,12 +59,18 @@ class Options:
 
 def run(function: Function, ctx: Context) -> bool:
     options: Options = ctx.options
+    looking_at("")
+    note("P18-01", "guard", options.enable, level=options.level)
     if not options.enable or not (function.back_edges or function.irreducible_edges):
         return False
     for source, target in function.irreducible_edges:
         ctx.remark(IRREDUCIBLE, target, source=source.name, target=target.name)
+        note("P18-06", "several entries", "reported, not simplified", source=source, target=target)
     whole = bool(ctx.knob("LoopMakeSingleEntry"))
+    note("P18-04", "single entries too", whole)
     together = options.convergent or "convergent" in function.flags
     changed = canonical.canonicalise(function, ctx, whole=whole, together=together)
     peel = (options.level >= 4 or options.peel) and not together
+    looking_at("")
+    note("P18-02", "peeling", peel, level=options.level)
     return (peel and loop_peel.peel_loops(function, ctx)) or changed

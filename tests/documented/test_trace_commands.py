@@ -1,0 +1,131 @@
+"""`--trace` of `nvir opt` and `nvir compile`: the events of steps that are about no loop too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import nvir
+from nvir.cli import main
+from nvir.frontend import build as b
+from nvir.frontend.check import check
+from nvir.frontend.irgen import Options, generate
+from nvir.ir.text.trace import Trace
+from nvir.passes.remarks import Remark
+
+HEAD = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 o, .param .u32 n) {
+.reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [o]; ld.param.u32 %r1, [n]; mov.u32 %r2, 0; mov.u32 %r3, 0;
+"""
+STEP = "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1;"
+END = "st.global.u32 [%rd1], %r3; ret; }\n"
+
+
+def traced(tmp_path: Path, text: str, *words: str, name: str = "k.ptx") -> list[str]:
+    (tmp_path / name).write_text(text)
+    run = CliRunner().invoke(main, [
+        words[0], str(tmp_path / name), "--policy", "documented", "--trace", *words[1:],
+        "-o", str(tmp_path / "out")])
+    assert run.exit_code == 0, run.output
+    return run.stderr.splitlines()
+
+
+@pytest.mark.seed("P18-01", "P18-03", "P18-04", "P18-05")
+def test_simplification_says_what_it_made(tmp_path):
+    """Two latches, and a header that a test leads to."""
+    text = HEAD + "setp.eq.s32 %p2, %r1, 0; @%p2 bra X;\nL: " + STEP + \
+        "@%p1 bra L; setp.eq.s32 %p3, %r3, 9; @%p3 bra L;\nX:" + END
+    lines = traced(tmp_path, text, "opt", "-p", "loop-simplify")
+    assert lines[0] == "P18-01 guard (level 2): True"
+    assert "P18-04 single entries too: True" in lines
+    assert any(x.startswith("L: P18-03 latch (edges [") and x.endswith("L.latch") for x in lines)
+    assert any(x.startswith("L: P18-05 preheader") for x in lines)
+    assert "P18-02 peeling (level 2): False" in lines
+
+
+@pytest.mark.seed("P18-06", "P18-07")
+def test_what_is_not_simplified_is_an_event_too(tmp_path):
+    sideways = HEAD + "setp.eq.s32 %p2, %r1, 0; @%p2 bra M;\nL: add.s32 %r3, %r3, 1;\nM: " + STEP \
+        + "@%p1 bra L;\n" + END
+    lines = traced(tmp_path, sideways, "opt", "-p", "loop-simplify")
+    assert any(x.startswith("P18-06 several entries (source ") for x in lines)
+    apart = HEAD + "mov.u32 %r4, %tid.x; setp.eq.s32 %p2, %r4, 0; @%p2 bra X;\nL: " + STEP + \
+        "@%p1 bra L;\nX:" + END
+    lines = traced(tmp_path, apart, "opt", "-p", "loop-simplify<convergent>")
+    assert "L: P18-07 convergent (source entry, target L): no block" in lines
+
+
+@pytest.mark.seed("FUS-13")
+def test_explain_tells_of_fusion(tmp_path):
+    loop = "L{k}: add.s32 %r{i}, %r{i}, 1; setp.lt.s32 %p{k}, %r{i}, 8; @%p{k} bra L{k};\n"
+    text = HEAD + loop.format(k=1, i=2) + "mov.u32 %r5, 0;\n" + loop.format(k=2, i=5) + END
+    (tmp_path / "k.ptx").write_text(text)
+    run = CliRunner().invoke(main, [
+        "explain", str(tmp_path / "k.ptx"), "--no-vary", "--policy", "documented", "--loop", "L1",
+        "--knob", "PerformLoopFusion=1", "--knob", "LoopUnroll=0"])
+    assert run.exit_code == 0, run.output
+    rows = [x.split()[0] for x in run.output.splitlines() if x.startswith("  ") and x.split()]
+    assert "P18-01" in rows
+    assert "FUS-13" in rows
+    assert rows.index("P18-01") < rows.index("UNR-01") < rows.index("FUS-13")
+
+
+@pytest.mark.seed("MEM-07", "STR-09")
+def test_copies_and_structs_are_traced(tmp_path):
+    text = """define void @f(ptr %p, ptr %q) {
+  call void @llvm.memmove.p0.p0.i64(ptr align 4 %p, ptr align 4 %q, i64 8, i1 false)
+  %w = load {i32, float}, ptr %p, align 4
+  store {i32, float} %w, ptr %q
+  ret void
+}
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+    lines = traced(tmp_path, text, "opt", "-p", "lower-aggr-copies", name="k.ll")
+    rows = {x.split()[0].rstrip(":") for x in lines}
+    assert "MEM-07" in rows
+    assert any(r.startswith("STR-") for r in rows)
+
+
+@pytest.mark.seed("CAL-02", "CAL-03", "CAL-11", "CAL-15", "CAL-17", "ASM-01")
+def test_calls_and_assembly_leave_an_event_a_phase(tmp_path):
+    from nvir.frontend.tree.json_form import to_json
+
+    out, n, x = b.names("out n x")
+    unit = b.unit(
+        b.function("int one", "int n", b.ret(n)),
+        b.function("int warp_thing", "int n", intrinsic=10219),
+        b.kernel("k", "int *out, int n", b.let("int x", 0), b.assign(out[0], b.call("one", n)),
+                 b.assign(out[1], b.call("warp_thing", n)),
+                 b.asm("mov.u32 %0, %%tid.x;", [("=r", x)], []), b.assign(out[2], x)))
+    with Trace() as trace:
+        generate(check(unit), Options(policy="documented"))
+    told = [(e.row, e.outcome) for e in trace]
+    assert ("CAL-02", False) in told
+    assert [o for r, o in told if r == "CAL-03"][:2] == [False, True]
+    assert ("CAL-11", False) in told
+    assert [e.step for e in trace if e.row == "CAL-15"] == ["10 value"]
+    assert [e.step[0] for e in trace if e.row.startswith("ASM")][-1] == "7"
+    import json
+
+    lines = traced(tmp_path, json.dumps(to_json(unit)), "compile", "-rdc", "true", name="k.json")
+    assert any(x.startswith("CAL-02 2 builtin (f one): False") for x in lines)
+    assert "ASM-01 7 cleanup (operands 0): nothing is kept" in lines
+
+
+@pytest.mark.seed("LIC-26")
+def test_an_atomic_of_invariant_operands_says_why_it_stays():
+    text = HEAD + "L: atom.global.add.u32 %r9, [%rd1], %r1; add.u32 %r3, %r3, %r9;" + STEP + \
+        "@%p1 bra L;\n" + END
+    def told(policy: str) -> list[Remark]:
+        made = nvir.run_passes(nvir.read_ptx(text), "licm<id=0>", policy=policy)
+        return [r for r in made if r.name == "NotHoistedEffect"]
+
+    (remark,) = told("documented")
+    assert "atom.global.add.u32" in remark.message
+    assert "it writes what it reads" in remark.message
+    assert told("observed") == []
