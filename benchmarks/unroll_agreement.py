@@ -625,18 +625,21 @@ def _factor_of_lines(
     where = [k for k, (name, line) in enumerate(at) if name in own.get(line, ())]
     if not where:
         return None
+    alone = [
+        p for p in places if not any(at[k][0] in around.get(at[k][1], ()) for k in p)
+    ]
     counts: Counter[int] = Counter()
     for line in {at[k][1] for k in where}:
         copies = [k for k in where if at[k][1] == line]
         best = 0
-        for place in places:
-            if not any(at[k][0] in around.get(at[k][1], ()) for k in place):
-                inside = Counter(at[k][0] for k in copies if k in place)
-                best = max(best, min(inside.values(), default=0))
+        for place in alone:
+            inside = Counter(at[k][0] for k in copies if k in place)
+            best = max(best, min(inside.values(), default=0))
         counts[best] += 1
     kept = Counter({n: c for n, c in counts.items() if n})  # the others were hoisted
-    if not kept:
-        return ("full", 0)
+    if not kept:  # gone, or its own operations have left a loop that is there
+        lines = {i.line for b in loop.blocks for i in b if i.line}
+        return None if any(at[k][1] in lines for p in alone for k in p) else ("full", 0)
     n, votes = kept.most_common(1)[0]
     if votes < 0.6 * kept.total():
         return None

@@ -39,3 +39,28 @@ def test_what_ptxas_does_not_take_is_named(tmp_path):
     made = benchmark("--arch", "sm_80", "--files", str(tmp_path))
     assert f"{tmp_path}/bad.ptx: left out for sm_80: " in made.stderr
     assert made.returncode == 0
+
+
+@pytest.mark.oracle
+def test_a_loop_whose_load_left_it_is_not_taken_for_gone(tmp_path):
+    """ptxas hoists the load and unrolls the rest by four: the load's line says nothing of that."""
+    (tmp_path / "k.ptx").write_text(""".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u32 n) {
+.reg .pred %p<3>; .reg .b32 %r<30>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [n]; cvta.to.global.u64 %rd2, %rd1;
+mov.u32 %r2, 0; mov.u32 %r3, 0;
+L:
+ld.global.u32 %r20, [%rd2+64];
+add.u32 %r3, %r3, %r20;
+add.u32 %r3, %r3, %r2;
+add.s32 %r2, %r2, 1;
+setp.lt.s32 %p1, %r2, %r1;
+@%p1 bra L;
+st.global.u32 [%rd2], %r3; ret; }
+""")
+    made = benchmark("--arch", "sm_80", "--misses", "--files", str(tmp_path))
+    assert made.returncode == 0, made.stderr
+    assert "ptxas full" not in made.stdout
+    assert "| P: partial unrolling | 1 | none | – |" in made.stdout
