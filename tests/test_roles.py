@@ -162,7 +162,7 @@ PIPELINING = {
     ),
     "register-class latency": ("nvir.sm.latency:register_class_latency", "test_register_classes"),
     "ComputeStallCycles": ("nvir.sm.latency:stall_cycles", "test_stall_caps"),
-    "annotation wrapper": ("nvir.passes.loop.pipeline.feasible:infeasible", "test_each_reason"),
+    "annotation wrapper": ("nvir.passes.loop.pipeline.feasible:feasible", "test_each_reason"),
     "GEMM extension": ("nvir.passes.loop.tiles.gemm_pipeline:run", "test_the_knob_turns_it_on"),
     "post-RA variant": (f"{POSTRA}.place:place", "test_placement_searches_no_interval"),
     "FastPathEmit": (f"{POSTRA}.records:decode", "test_the_flags_byte"),
