@@ -51,7 +51,8 @@ SILENT: dict[str, set[str]] = {
     "fuse": {"_count_alike", "_drop_repeated", "_fuse", "_join_variables", "_memory",
              "_registers", "_shift", "_structure"},
     "memory": {"loop", "one"}, "structs": {"find_copies", "phi"},
-    "calls": {"_alignments", "_bundles", "_special", "callee_type", "is_special_intrinsic"}, "asm": {"clobber"},
+    "calls": {"_alignments", "_bundles", "_special", "callee_type", "is_special_intrinsic"},
+    "asm": {"clobber"},
 }
 
 
