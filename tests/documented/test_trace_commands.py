@@ -114,7 +114,7 @@ def test_calls_and_assembly_leave_an_event_a_phase(tmp_path):
 
     lines = traced(tmp_path, json.dumps(to_json(unit)), "compile", "-rdc", "true", name="k.json")
     assert any(x.startswith("CAL-02 2 builtin (f one): False") for x in lines)
-    assert "ASM-01 7 cleanup (operands 0): nothing is kept" in lines
+    assert "ASM-01 7 cleanup (operands 0): nothing is left" in lines
 
 
 @pytest.mark.seed("LIC-26")

@@ -290,7 +290,7 @@ def emit_asm(g: IRGenState, s: Asm) -> None:
     g.events.append("results")
     _results(g, result, made.destinations)
     g.events.append("cleanup")
-    note("ASM-01", "7 cleanup", "nothing is kept", operands=len(made.arguments))
+    note("ASM-01", "7 cleanup", "nothing is left", operands=len(made.arguments))
 
 
 @step("ASM-11", "3 constraints")
