@@ -43,7 +43,7 @@ def carried_out(
 ) -> bytes | None:
     """The PTX with a change."""
     if a.kind in ("registers", "bounds"):
-        bounds = {f.name: (f.block_size or 256, a.blocks_per_sm)}
+        bounds = {f.name: (f.block_size or 256, a.blocks_per_sm or 1)}
         return with_bounds(text.decode(), bounds).encode()
     if a.kind in ("unroll", "restrict"):
         lines = in_source(path, f, a)
@@ -60,7 +60,8 @@ def came_true(a: Advice, f: FunctionReport, registers: int, arch: str) -> tuple[
     """Whether a change did what was said, and the blocks on an SM with it."""
     block = a.value if a.kind == "block" else f.block_size or 256
     blocks = occupancy(arch, registers, block, static_smem=f.static_smem).blocks_per_sm
-    near = abs(registers - a.registers) <= max(2, a.registers / 10)
+    said = a.registers or registers
+    near = abs(registers - said) <= max(2, said / 10)
     if a.kind == "registers":
         return registers <= a.value and blocks == a.blocks_per_sm, blocks
     return blocks == a.blocks_per_sm or (near and a.kind == "unroll"), blocks

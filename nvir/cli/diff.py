@@ -76,7 +76,8 @@ def command(
     """Compare registers, instructions, loops and occupancy of the kernels of two PTX files.
 
     BEFORE and AFTER are files or folders; REVISION:PATH takes them from git. Files of folders are
-    compared by their names. spills and stack are known with --ptxas.
+    compared by their names. Registers and occupancy are predicted; with --ptxas they are real, and
+    spills (stores and loads together) and stack are known, also those of a kernel that is added.
 
     Exit 3 where a kernel of AFTER is worse than that of BEFORE by more than a threshold.
 
@@ -113,6 +114,8 @@ def command(
     real = {"spills", "stack"}.intersection(t.metric for t in limits)
     if real and not ask_ptxas:
         raise click.UsageError(f"a limit on {' and '.join(sorted(real))} needs --ptxas")
+    if style is not None and as_json:
+        raise click.UsageError(f"--json or --{style}, not both")
     if before == STDIO and after == STDIO:
         raise click.UsageError("only one of the two can be standard input")
     if ask_ptxas and STDIO in (before, after):
@@ -142,10 +145,15 @@ def command(
         if Path(old).is_dir() != Path(new).is_dir():
             raise click.UsageError(f"one of {before} and {after} is a folder, the other is not")
         for a, b, name in _pairs(Path(old), Path(new)) if several else [(old, new, None)]:
-            if not a or not b:
-                (lost if a else new_files).append(str(name))
+            shown = _named(after, name)
+            if not b:
+                lost.append(shown)
                 continue
-            diffs.append(compare(made(a, name or before), made(b, name or after), limits))
+            now = made(b, shown)
+            if not a:
+                new_files.append(shown)
+            was = made(a, _named(before, name)) if a else attrs.evolve(now, file="", functions=())
+            diffs.append(compare(was, now, limits))
     if kernel is not None and not any(d.functions for d in diffs):
         raise click.UsageError(f"neither file has a function {kernel!r}")
     fails = any(t.metric == "missing" for t in limits) and lost
@@ -186,6 +194,12 @@ def _place(given: str) -> Iterator[str]:
         with tarfile.open(fileobj=io.BytesIO(made.stdout)) as tar:
             tar.extractall(folder, filter="data")
         yield os.path.join(folder, path)
+
+
+def _named(given: str, name: str | None) -> str:
+    """The path, without a revision, of what was given or of the file of that name in it."""
+    path = given if given == STDIO or os.path.exists(given) else given.partition(":")[2] or given
+    return path if name is None else Path(path, name).as_posix()
 
 
 def _pairs(before: Path, after: Path) -> Iterator[tuple[str, str, str]]:

@@ -12,7 +12,7 @@ Source   PTX ISA 9.0, and what ptxas 13.0 accepts of each combination (tests/ptx
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nvir.ir import (
     UNKNOWN,
@@ -135,18 +135,18 @@ def check(
         tell("version", f"{module.target} needs PTX {first}, the module says "
              f"{module.version[0]}.{module.version[1]}", at, module.target)
     found.extend(("declaration", d) for d in module.refused)
-    constants = sum(v.size for v in module.globals if v.space == "const" and v.linkage != "extern")
-    if constants > declared.CONST_LIMIT:
+    kept = [v for v in module.globals if v.space == "const" and v.linkage != "extern"]
+    if (constants := sum(v.size for v in kept)) > declared.CONST_LIMIT:
         tell("constants", f"the module has {constants} bytes of .const variables, it may have "
-             f"{declared.CONST_LIMIT}", 0, "")
+             f"{declared.CONST_LIMIT}", *_largest(kept))
     for d in module.diagnostics:
         if not d.message.startswith(("unknown instruction", "unknown modifier")):
             found.append(("reader", d))
     for f in module.functions:
-        size = _shared_size(f, module) if f.kind == "entry" else 0
-        if size > SHARED_LIMIT:
+        held = _shared(f, module) if f.kind == "entry" else []
+        if (size := sum(v.size for v in held)) > SHARED_LIMIT:
             tell("shared", f"{f.name} has {size} bytes of shared memory, a block may have "
-                 f"{SHARED_LIMIT}", 0, "")
+                 f"{SHARED_LIMIT}", *_largest(held))
         for i in f.instructions():
             for code, message in _problems(i, module, f):
                 lenient = code == "address" and capability(arch or module.target) < NO_32_BIT
@@ -154,15 +154,21 @@ def check(
     return sorted(found, key=lambda x: (x[1].line, x[1].col))
 
 
-def _shared_size(f: Function, module: Module) -> int:
-    """Bytes of the shared variables of a kernel, and of those of the module that it names."""
+def _largest(variables: Sequence[Variable]) -> tuple[int, str]:
+    """The line and the name of the first of the largest variables."""
+    most = max(variables, key=lambda v: v.size)
+    return most.loc if isinstance(most.loc, int) else 0, str(most.name)
+
+
+def _shared(f: Function, module: Module) -> list[Variable]:
+    """The shared variables of a kernel, and those of the module that it names."""
     own = [v for v in f.locals if isinstance(v, Variable)]
     every = [v for v in (*own, *module.globals) if v.space == "shared" and v.linkage != "extern"]
     if sum(v.size for v in every) <= SHARED_LIMIT:
-        return 0
+        return []
     named = {v.symbol if isinstance(v, SymbolOffset) else v
              for i in f.instructions() for v in i.operands}
-    return sum(v.size for v in every if v in own or v in named)
+    return [v for v in every if v in own or v in named]
 
 
 def _arch_problem(target: str, arch: str) -> str | None:

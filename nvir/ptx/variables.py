@@ -93,6 +93,9 @@ class Declarations(Tokens):
                 )
                 for n in names
             )
+            line = self.source.line_of(start)
+            for v in found[-len(names):]:
+                v.loc = line
             for v in found[-1:]:
                 self.source.refuse(declared.variable_problem(v, local, self.module)
                                    or declared.initial_problem(v), start)

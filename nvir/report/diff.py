@@ -30,11 +30,13 @@ SCHEMA = "nvir.diff/1"
 
 @attrs.frozen
 class Metric:
-    """A figure of a function. `worse` is +1 where more is worse, -1 where less is."""
+    """A figure of a function. `worse` is +1 where more is worse, -1 where less is; `zero`: a new
+    function is held to a baseline of 0."""
 
     name: str
     worse: int
     text: str
+    zero: bool = False
 
 
 METRICS = (
@@ -44,8 +46,8 @@ METRICS = (
     Metric("loops", +1, "loops"),
     Metric("shared", +1, "bytes of shared memory"),
     Metric("occupancy", -1, "warps an SM"),
-    Metric("spills", +1, "bytes of spills"),
-    Metric("stack", +1, "bytes of stack"),
+    Metric("spills", +1, "bytes of spill stores and loads", zero=True),
+    Metric("stack", +1, "bytes of stack", zero=True),
 )
 MISSING = "missing"
 DEFAULT = "registers=+2,occupancy=0,missing=0"
@@ -82,6 +84,8 @@ def parse_thresholds(text: str) -> tuple[Threshold, ...]:
             raise NvirError(f"{part!r} is no threshold; write registers=+2 or instructions=+5%")
         if found[1] not in known:
             raise NvirError(f"no figure is called {found[1]!r}; there are: {', '.join(known)}")
+        if found[1] == MISSING and found[2] + found[3] != "0":
+            raise NvirError(f"{part!r}: {MISSING} is 0, or not given where kernels may go")
         out.append(Threshold(found[1], float(found[2]), bool(found[3])))
     return tuple(out)
 
@@ -106,6 +110,7 @@ class FunctionDiff:
     changes: tuple[DiffChange, ...]
     loops: tuple[tuple[str, tuple[DiffChange, ...]], ...] = ()
     crossed: str | None = None  # of a function that is gone
+    line: int | None = None  # of it in the second file
 
     @property
     def crossings(self) -> list[str]:
@@ -132,6 +137,7 @@ class Diff:
         """The document of schema `nvir.diff/1`."""
         return {
             "schema": SCHEMA,
+            "source": "model" if self.after.assembler is None else "ptxas",
             "before": {"file": self.before.file, "arch": self.before.arch},
             "after": {"file": self.after.file, "arch": self.after.arch},
             "thresholds": [str(t) for t in self.thresholds],
@@ -165,9 +171,7 @@ def compare(
             out.append(FunctionDiff(f.name, f.kind, "removed", (), (), gone))
         else:
             out.append(_function(f, other, limits))
-    out += [
-        FunctionDiff(f.name, f.kind, "added", ()) for f in after.functions if f.name not in old
-    ]
+    out += [_added(f, limits) for f in after.functions if f.name not in old]
     return Diff(before, after, thresholds, tuple(out))
 
 
@@ -183,6 +187,18 @@ def figures(f: FunctionReport) -> dict[str, float | None]:
         "spills": f.real.spills if f.real is not None else None,
         "stack": f.real.stack if f.real is not None else None,
     }
+
+
+def _added(f: FunctionReport, limits: dict[str, Threshold]) -> FunctionDiff:
+    """A new function: its figures, and which of those that should be 0 are not."""
+    changes = []
+    for m in METRICS:
+        value, limit = figures(f)[m.name], limits.get(m.name)
+        crossed = value and m.zero and limit is not None and not limit.allows(0, value, m.worse)
+        if value is not None:
+            changes.append(DiffChange(
+                m.name, 0 if m.zero else None, value, str(limit) if crossed else None))
+    return FunctionDiff(f.name, f.kind, "added", tuple(changes), line=f.line)
 
 
 def _function(a: FunctionReport, b: FunctionReport, limits: dict[str, Threshold]) -> FunctionDiff:
@@ -203,7 +219,7 @@ def _function(a: FunctionReport, b: FunctionReport, limits: dict[str, Threshold]
         if found:
             loops.append((other.header, found))
     status = "changed" if changes or loops else "same"
-    return FunctionDiff(a.name, a.kind, status, tuple(changes), tuple(loops))
+    return FunctionDiff(a.name, a.kind, status, tuple(changes), tuple(loops), line=b.line)
 
 
 def matched(
@@ -249,7 +265,8 @@ def diff_text(diff: Diff) -> str:
 
     a, b = diff.before, diff.after
     archs = a.arch if a.arch == b.arch else f"{a.arch} → {b.arch}"
-    lines = [f"{_file(a)} → {_file(b)} · {archs}", ""]
+    made_by = "predicted; --ptxas asks the assembler" if b.assembler is None else b.assembler
+    lines = [f"{_file(a) or 'nothing'} → {_file(b)} · {archs} · {made_by}", ""]
     same = 0
     for f in diff.functions:
         kind = "kernel" if f.kind == "entry" else "function"
@@ -289,16 +306,23 @@ def diff_junit(diffs: Sequence[Diff], lost: Sequence[str] = ()) -> str:
         failed += 1
         cases.append(f"  <testcase classname={quoteattr(file)} name={quoteattr(file)}>"
                      '<failure message="is missing"/></testcase>\n')
-    head = f'<testsuite name="nvir diff" tests="{len(cases)}" failures="{failed}">'
+    head = f'<testsuite name="{_title(diffs)}" tests="{len(cases)}" failures="{failed}">'
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{head}\n{"".join(cases)}</testsuite>\n'
 
 
 def diff_github(diffs: Sequence[Diff], lost: Sequence[str] = ()) -> str:
     """A workflow command for each figure beyond a threshold and each file that is missing."""
+    title = _title(diffs)
     return "".join(
-        annotation("error", c, file=d.after.file, title="nvir diff")
-        for d in diffs for c in d.crossings
-    ) + "".join(annotation("error", "is missing", file=x, title="nvir diff") for x in lost)
+        annotation("error", c, file=d.after.file, **({"line": f.line} if f.line else {}),
+                   title=title)
+        for d in diffs for f in d.functions for c in f.crossings
+    ) + "".join(annotation("error", "is missing", file=x, title=title) for x in lost)
+
+
+def _title(diffs: Sequence[Diff]) -> str:
+    real = any(d.after.assembler is not None for d in diffs)
+    return "nvir diff" if real else "nvir diff of predictions"
 
 
 def _file(report: ModuleReport) -> str:
@@ -310,6 +334,8 @@ def _show(v: float | str | None) -> str:
 
 
 def _change(c: DiffChange) -> str:
+    if c.before is None:
+        return f"{_show(c.after):>8}"
     text = f"{_show(c.before):>8} → {_show(c.after):<8}"
     if isinstance(c.before, int | float) and isinstance(c.after, int | float):
         delta = c.after - c.before

@@ -104,6 +104,7 @@ class OccupancyFigures:
 class FunctionReport:
     """One function.
 
+    line        of the file that was read
     max_live    registers live in the PTX as it is written
     predicted   registers a thread that the assembler is taken to use
     source_loops   the loops of the source and what became of each
@@ -136,6 +137,7 @@ class FunctionReport:
     interval: tuple[int, int] | None = None
     source_loops: tuple[SourceLoopReport, ...] = ()
     advice: tuple[Advice, ...] = ()
+    line: int | None = None
 
 
 @attrs.frozen
@@ -333,7 +335,7 @@ def _function(
         block, static, figures, _loops(facts, module, machine, make, code),
         real=real if is_kernel else None, facts=facts if keep else None,
         interval=facts.estimate.interval if is_kernel else None,
-        source_loops=told, advice=found,
+        source_loops=told, advice=found, line=f.loc if isinstance(f.loc, int) else None,
     )
 
 

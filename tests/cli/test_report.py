@@ -232,6 +232,7 @@ def test_files_that_are_no_ptx(command: str, content: object, says: str, tmp_pat
         (["diff", SGEMM, SGEMM, "--fail-on", "regs=1"], 2, "no figure is called 'regs'"),
         (["diff", SGEMM, SGEMM, "--kernel", "nope"], 2, "neither file"),
         (["diff", "-", "-"], 2, "only one"),
+        (["diff", SGEMM, SGEMM, "--json", "--junit"], 2, "not both"),
         (["rapport"], 2, "report"),
     ],
 )

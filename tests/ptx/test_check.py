@@ -85,7 +85,7 @@ def test_what_is_newer_than_version_or_target():
 
 def test_targets_and_shared_memory():
     assert found(target="sm_999")[0][:2] == ("target", 2)
-    assert found(shared=".shared .b8 a[49153];")[0][0] == "shared"
+    assert found(shared=".shared .b8 b[8];\n.shared .b8 a[49153];")[0][:2] == ("shared", 8)
     assert found(shared=".shared .b8 a[49152];") == []
 
 

@@ -15,7 +15,15 @@ import nvir
 from nvir.cli import main
 from nvir.ir.errors import NvirError
 from nvir.report import report
-from nvir.report.diff import DEFAULT, compare, diff_text, matched, parse_thresholds
+from nvir.report.diff import (
+    DEFAULT,
+    compare,
+    diff_github,
+    diff_text,
+    matched,
+    parse_thresholds,
+)
+from nvir.report.real import RealFigures
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
@@ -101,7 +109,8 @@ def test_loops_are_matched_by_label_then_line_then_order() -> None:
     assert pairs([loop("A")], []) == []
 
 
-@pytest.mark.parametrize("text", ["regs=2", "registers", "registers=-1", "registers=x", "=2"])
+@pytest.mark.parametrize("text", ["regs=2", "registers", "registers=-1", "registers=x", "=2",
+                                  "missing=1", "missing=100%"])
 def test_bad_thresholds_are_named(text: str) -> None:
     with pytest.raises(NvirError):
         parse_thresholds(text)
@@ -156,5 +165,29 @@ def test_a_revision_of_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     run = CliRunner().invoke(main, ["diff", "HEAD:k.ptx", "k.ptx", "--fail-on", "instructions=0",
                                     "--github"])
     assert run.exit_code == 3, run.output
-    assert run.output.startswith("::error file=k.ptx,title=nvir diff::saxpy: instructions")
+    assert run.output.startswith(
+        "::error file=k.ptx,line=15,title=nvir diff of predictions::saxpy: instructions")
     assert CliRunner().invoke(main, ["diff", "nothing:k.ptx", "k.ptx"]).exit_code == 1
+
+def test_new_kernels_and_files_are_held_to_no_spills(tmp_path: Path) -> None:
+    a = module()
+    (f,) = a.functions
+    real = RealFigures(32, 8, 12, 16)
+    spilling = attrs.evolve(a, functions=(f, attrs.evolve(f, name="new", real=real, line=7)))
+    d = compare(a, spilling, parse_thresholds("registers=+2,spills=0,stack=0"))
+    assert d.crossings == ["new: spills 0 → 20, allowed spills=+0",
+                           "new: stack 0 → 16, allowed stack=+0"]
+    assert "registers           32" in diff_text(d)
+    assert "line=7," in diff_github([d])
+    assert compare(a, spilling, parse_thresholds("spills=+20,stack=+16")).crossings == []
+    old, new = tmp_path / "a", tmp_path / "b"
+    for folder in (old, new):
+        (folder / "x").mkdir(parents=True)
+    (new / "x/k.ptx").write_text((EXAMPLES / "saxpy.sm_80.ptx").read_text())
+    run = CliRunner().invoke(main, ["diff", str(old), str(new)])
+    assert run.exit_code == 0
+    assert "kernel saxpy   added" in run.output
+    assert "predicted; --ptxas asks the assembler" in run.output
+    run = CliRunner().invoke(main, ["diff", str(new), str(old), "--github"])
+    assert run.exit_code == 3
+    assert f"file={old}/x/k.ptx,title=nvir diff of predictions" in run.output

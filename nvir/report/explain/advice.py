@@ -41,15 +41,16 @@ class Advice:
                "shared", "restrict"
     value      the limit in registers, the unroll factor, threads, bytes, or loads
     place      "file.cu:12" of the loop, None where it is the kernel's
-    registers, blocks_per_sm   to expect with it; a limit is the most that there will be
+    registers, blocks_per_sm   to expect with it; a limit is the most that there will be;
+               None of "restrict", which may take registers, and lets ptxas unroll
     text       what to do and what it gives
     parameters   of the kernel, from 1, that "restrict" is about
     """
 
     kind: str
     value: int
-    registers: int
-    blocks_per_sm: int
+    registers: int | None
+    blocks_per_sm: int | None
     text: str
     place: str | None = None
     parameters: tuple[int, ...] = ()
@@ -67,7 +68,7 @@ def advice(
     for loop in facts.loops:
         if loop.is_innermost and loop.header.name in headers:
             place = next(x.place for x in loops if loop.header.name in x.roles)
-            found += restrict(facts.function, loop, place, registers, now.blocks_per_sm)
+            found += restrict(facts.function, loop, place)
     if not now.blocks_per_sm or now.fraction >= 1:
         return tuple(found)
 
@@ -146,9 +147,7 @@ def by_factor(
     )
 
 
-def restrict(
-    function: Function, loop: Loop, place: str, registers: int, blocks: int
-) -> Iterator[Advice]:
+def restrict(function: Function, loop: Loop, place: str) -> Iterator[Advice]:
     """To promise that what the kernel only reads is not what the loop writes."""
     accesses = Analyses.of(function).alias.accesses
     stored = any(i.form.writes and str(i.form.space or "global") == "global"
@@ -165,7 +164,7 @@ def restrict(
         numbers = tuple(sorted(set(found)))
         names = f"parameter{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
         yield Advice(
-            "restrict", len(found), registers, blocks,
+            "restrict", len(found), None, None,
             f"`const … *__restrict__` for {names}: stores no longer hold up "
             f"{len(found)} load{'s' * (len(found) > 1)} of the loop at {place}", place, numbers,
         )

@@ -87,7 +87,7 @@ class Trials:
         """The advice of each kernel that holds."""
         asked = list(asked)
         bounds = {k.name: (k.block, a.blocks_per_sm) for k in asked for a in k.advice
-                  if a.kind in ("registers", "bounds")}
+                  if a.kind in ("registers", "bounds") and a.blocks_per_sm}
         limited: Mapping[str, RealFigures] = {}
         if bounds and self.module.text is not None:
             text = with_bounds(self.module.text, bounds)
@@ -120,23 +120,22 @@ class Trials:
         if made is None or made.text is None:
             yield a
             return
-        if a.kind == "restrict":
-            found = [sum(i.form.invariant for i in m[k.name].instructions())
-                     for m in (self.module, made)]
-            if found[1] > found[0]:
-                yield attrs.evolve(
-                    a, text=f"{a.text} (nvcc then loads {found[1] - found[0]} by ld.global.nc)")
-            return
+        found = [sum(i.form.invariant for i in m[k.name].instructions())
+                 for m in (self.module, made)]
         real = real_code(made.text.encode(), self.arch, only=k.name).figures.get(k.name)
         if real is None:
             return
+        told = f"by nvcc and ptxas: {real.registers} registers, "
         blocks, now = (occupancy(self.machine, r.registers, k.block, self.dynamic,
                                  static_smem=k.static).blocks_per_sm for r in (real, k.real))
-        if blocks > now or (a.value > 1 and (real.spills or 0) <= (k.real.spills or 0)):
-            yield attrs.evolve(
-                a, registers=real.registers, blocks_per_sm=blocks,
-                text=f"{a.text} (by nvcc and ptxas: {real.registers} registers, "
-                     f"{blocks_text(blocks)})")
+        if a.kind == "restrict":
+            holds = found[1] > found[0]
+            told = f"nvcc then loads {found[1] - found[0]} by ld.global.nc; {told}"
+        else:
+            holds = blocks > now or (a.value > 1 and (real.spills or 0) <= (k.real.spills or 0))
+        if holds:
+            yield attrs.evolve(a, registers=real.registers, blocks_per_sm=blocks,
+                               text=f"{a.text} ({told}{blocks_text(blocks)})")
 
     def _changed(self, k: Advised, a: Advice) -> Lines | None:
         """The source with the change; None where it cannot be put there."""
