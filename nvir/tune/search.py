@@ -36,6 +36,7 @@ from nvir.sm.profile import Profile
 from nvir.tune.assembled import Code, assemble, numbered, predict_all
 from nvir.tune.candidates import (
     AS_IT_IS,
+    FACTORS,
     Choices,
     LoopSetting,
     changed,
@@ -54,6 +55,7 @@ MODEL_ERROR = 1.15  # by which a predicted win has to be larger than nothing
 COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
 MOST = 40_000  # instructions of all candidates of a file
 LOOPS = 8  # of a kernel, those that run most instructions
+PROBED = 4000  # instructions of a kernel up to which counts of loops not asked for are looked up
 FULL = "the file's candidates are large enough"
 ASSUMED_BLOCK = 256
 PARTITIONS = 4
@@ -231,15 +233,26 @@ class _Search:
         self.pending: dict[Choices, Function] = {}
         self.single: Mapping[int, int] | None = None
         self.runs: dict[str, float] = {}
+        self.probe: Choices | None = None
         self.tried: set[Choices] = set()
         self.room = 0  # instructions that may still be tried
 
     # ------------------------------------------------------------------ candidates
 
     def begin(self) -> int:
-        """The kernel as it is, and each loop once; their instructions."""
+        """The kernel as it is, and each loop once; their instructions. Of loops that are not asked
+        for, one that only shows their counts: of most copies the assembler leaves those that it
+        knows to be run."""
         loops = tuple((x.name, LoopSetting(1)) for x in self.found.loops)
-        return self._add(AS_IT_IS) + (self._add(Choices(loops)) if loops else 0)
+        size = self._add(AS_IT_IS) + (self._add(Choices(loops)) if loops else 0)
+        others = [x for x in Analyses.of(self.kernel).loops
+                  if x.is_innermost and self.request.loop not in ("", x.header.name)]
+        if others and sum(map(len, self.kernel.blocks)) <= PROBED:
+            most = LoopSetting(max(FACTORS))
+            self.probe = Choices(tuple((str(x.header.name), most) for x in others))
+            size += self._add(self.probe)
+            self.found.refused = [x for x in self.found.refused if x[0] != self.probe]
+        return size
 
     def singles(self) -> Iterator[tuple[float, Iterator[Choices]]]:
         """Of each loop its share of the kernel's instructions, and the settings to be tried."""
@@ -341,6 +354,8 @@ class _Search:
             if c is not None:
                 infer(c.body, self.found.loops, self.single, self.profile)
         for settings, c in code.items():
+            if settings == self.probe:
+                continue
             if c is None:
                 self.found.refused.append((settings, "the assembler refuses it"))
                 continue

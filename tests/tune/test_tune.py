@@ -293,3 +293,26 @@ def test_what_the_command_refuses(tmp_path, args, message):
     done = invoke(*([] if "-" in args else [str(file)]), *args)
     assert done.exit_code == 2
     assert message in done.output
+
+
+@needs_ptxas
+def test_counts_of_the_other_loops_do_not_hang_on_which_is_asked_for():
+    text = UNKNOWN.replace("DONE:", """DONE:
+  mov.u32 %r4, 16;
+HALVE:
+  shfl.sync.bfly.b32 %r5, %r3, %r4, 31, -1;
+  add.u32 %r3, %r3, %r5;
+  shr.u32 %r5, %r4, 1;
+  setp.gt.u32 %p2, %r4, 1;
+  mov.u32 %r4, %r5;
+  @%p2 bra HALVE;
+  st.global.u32 [%rd5+128], %r3;""", 1)
+    found = [
+        tune(read_ptx(text), SM_80, "sm_80", Launches(loop=loop), judge="sass").kernels[0]
+        for loop in ("", "LOOP")
+    ]
+    counts = [{x.name: (x.trips, x.source) for x in k.loops} for k in found]
+    assert counts[0]["HALVE"] == counts[1]["HALVE"] == (5, "known")
+    assert found[0].candidates[0].cycles == found[1].candidates[0].cycles
+    assert not any(n == "HALVE" for c in found[1].candidates for n, s in c.settings.loops
+                   if s != LoopSetting(1))
