@@ -253,3 +253,9 @@ def test_what_is_no_source_is_told_at_its_place(tmp_path, monkeypatch, name, tex
     result = CliRunner().invoke(main, ["compile", name])
     assert result.exit_code == 1
     assert said in result.output
+
+
+def test_operators_that_libclang_cannot_hold_have_their_place(tmp_path: Path) -> None:
+    """libclang would overflow its stack, and end the process with it."""
+    text = told(tmp_path, "__global__ void k(int *p) {\n  *p = " + "!" * 20000 + "*p;\n}\n")
+    assert ":2:8: error: unsupported: a thousand operators in a row" in text

@@ -304,6 +304,22 @@ def test_a_demand_that_is_a_mistake_is_not_met():
     assert "too many" in outcomes["L"].way
 
 
+def test_demands_one_after_another_are_bounded() -> None:
+    """A nest forced thrice would have seven million instructions of 55, and take a minute."""
+    text = (".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u32 n) {\n"
+            ".reg .pred %p<2>;\n.reg .b32 %r<10>;\nld.param.u32 %r9, [n];\n")
+    text += "".join(f"mov.u32 %r{k}, 0;\nL{k}:\n" for k in range(3))
+    text += "mad.lo.u32 %r8, %r8, %r0, %r9;\n" * 30
+    text += "".join(f"add.u32 %r{k}, %r{k}, 1;\nsetp.lt.u32 %p1, %r{k}, %r9;\n@%p1 bra L{k};\n"
+                    for k in (2, 1, 0))
+    module = nvir.read_ptx(text + "ret;\n}\n")
+    sizes = []
+    for _ in range(3):
+        nvir.run_passes(module, "loop-unroll<factor=7>")
+        sizes.append(sum(map(len, module.functions[0].blocks)))
+    assert LARGEST / 2 < sizes[0] < sizes[-1] < 2 * LARGEST
+
+
 # ----------------------------------------------------------------- random, and ptxas
 
 

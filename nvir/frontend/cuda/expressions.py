@@ -120,7 +120,7 @@ class ExpressionReader(Base):
             return x.Cast(self.effect(inner), type=t, place=at)
         e = self.expr(inner)
         source = self.types.read(inner.type)
-        if cast_target([k.spelling for k in c.get_tokens()]) in ("&", "&&") and (
+        if cast_target(k.spelling for k in c.get_tokens()) in ("&", "&&") and (
             not isinstance(tree.strip(t), tree.Pointer)
             or not isinstance(tree.strip(source), tree.Array)
         ):

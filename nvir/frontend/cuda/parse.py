@@ -19,9 +19,9 @@ from typing import Any
 import attrs
 
 from nvir.frontend.cuda.libclang import library
-from nvir.frontend.cuda.text import instances
+from nvir.frontend.cuda.text import blanked, instances
 from nvir.ir.document import read_file
-from nvir.ir.errors import Diagnostic, NvirError
+from nvir.ir.errors import Diagnostic, NvirError, ParseError
 
 MAX_STATEMENT = 12  # lines of a statement that a diagnostic may be part of
 HEADERS = Path(__file__).parent / "include"
@@ -36,6 +36,7 @@ _LAUNCH = re.compile(
     r"^reference to __global__ function ('.*') in (?:__device__|__global__|__host__ __device__) .*"
 )
 _USE = re.compile(r"'(\w+)(<.*>)' is deprecated: nvir: a kernel$")
+_PREFIXES = re.compile(r"(?:[-+!~*&]\s*){1000}")  # libclang's stack overflows at some thousands
 _UNSPELLED = ("(lambda", "(anonymous", "(unnamed")
 _INSTANCE = re.compile(r"\btemplate\s+(?!<)")
 _KERNELS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD")
@@ -260,6 +261,10 @@ def parse(text: str, file: str, arch: str, include: Sequence[str] = (),
           define: Sequence[str] = (), std: str = "c++17",
           fast_math: bool = False, flags: Sequence[str] = ()) -> Parsed:
     """Parse a source text; `file` names it, and its folder is searched for includes."""
+    if m := _PREFIXES.search(blanked(text)):
+        line, said = text.count("\n", 0, m.start()), "unsupported: a thousand operators in a row"
+        column = m.start() - text.rfind("\n", 0, m.start())
+        raise ParseError(Diagnostic(said, file, line + 1, column, text.split("\n")[line]))
     made = _parsed(text, file, given := arguments(arch, include, define, std, fast_math, flags),
                    asked := instances(text))
     told = {"".join(text.split()) for text in asked}

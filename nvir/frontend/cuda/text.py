@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
+from collections.abc import Iterable
 
 import attrs
 
@@ -210,23 +210,15 @@ def instances(text: str) -> list[str]:
     return made
 
 
-def cast_target(tokens: list[Any]) -> str:
+def cast_target(tokens: Iterable[str]) -> str:
     """The last token of the type that a cast names."""
-    if not tokens:
-        return ""
-    if tokens[0] == "(":
-        close, depth = "(", 0
-        for k, t in enumerate(tokens):
-            depth += (t == "(") - (t == ")")
-            if t == ")" and depth == 0:
-                return str(tokens[k - 1])
-        return close
-    depth = 0
-    for k, t in enumerate(tokens):
-        if t == "<":
-            depth += 1
-        elif t in (">", ">>"):
+    pair, depth, last = "", 0, ""
+    for t in tokens:
+        pair = pair or ("()" if t == "(" else "<>")
+        depth += t == pair[0]
+        if set(t) == {pair[1]}:
             depth -= len(t)
             if depth <= 0:
-                return str(tokens[k - 1])
+                return last
+        last = t
     return ""

@@ -20,8 +20,7 @@ from nvir.passes.loop.unroll.counted import unroll_counted
 from nvir.passes.loop.unroll.prepare import CopyRegion, Refusals, regions
 from nvir.passes.loop.unroll.transform import CopyLayout, Test, Unroller
 
-LARGEST = 1 << 17  # instructions of one unrolled loop: beyond, a demand is a mistake
-MOST, GROWTH = 1 << 20, 16  # of all unrolled loops of a function: so many, or times its own
+LARGEST = 1 << 17  # instructions of a function with its unrolled loops: beyond, it is a mistake
 
 
 @attrs.frozen
@@ -63,11 +62,11 @@ def unroll(
         loops.sort(key=lambda x: (-x.depth, -place[x.header]))
         layout = CopyLayout()
         outcomes: dict[Block, UnrollOutcome] = {}
-        room = max(MOST, GROWTH * sum(map(len, function.blocks)))
+        room = LARGEST - sum(map(len, function.blocks))
         for x in loops:
             region = made[x.header]
             size = sum(map(len, region.blocks))
-            most = min(room, LARGEST) // max(size, 1)
+            most = room // max(size, 1)
             outcome = _unroll(
                 region, plans[x.header], trips[x.header], _test(x, trips), layout, most
             )
