@@ -19,6 +19,7 @@ Cost     Linear in the phis and exits of a loop.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set as AbstractSet
 
 import attrs
@@ -313,7 +314,7 @@ def body_runs(loop: Loop) -> TripCount | None:
     turns = (i for x in loop.latches for i in x)
     if not all(i.form.terminator or i.form.op.pseudo for i in turns):
         return found
-    text = found.text if found.text == "unknown" else f"{found.text} + 1"
+    text = found.text if found.text == "unknown" else _plus(found.text, 1)
     if found.count is not None:
         text = str(found.count + 1)
     return attrs.evolve(
@@ -511,9 +512,11 @@ def _expression(
     elif high == "0":
         distance = f"-{low}"
     else:
-        distance = f"({high} - {low})"
+        distance = _plus(high, -int(low)) if low.lstrip("-").isdigit() else f"{high} - {low}"
     if compare in ("le", "ge", "ls", "hs"):
-        distance = f"({distance} + 1)"
+        distance = _plus(distance, 1)
+    if " " in distance:
+        distance = f"({distance})"
     if size == "1":
         text = distance
     else:
@@ -521,7 +524,15 @@ def _expression(
     # A test after the update at the bottom, or before it at the top, counts as it is.
     if tests_update == at_bottom:
         return text
-    return f"{text} + 1" if at_bottom else f"{text} - 1"
+    return _plus(text, 1 if at_bottom else -1)
+
+
+def _plus(text: str, n: int) -> str:
+    """A sum as text with so much more."""
+    m = re.fullmatch(r"(.*\S) ([+-]) (\d+)", text)
+    if m is not None:
+        text, n = m[1], n + int(m[2] + m[3])
+    return f"{text} {'+' if n > 0 else '-'} {abs(n)}" if n else text
 
 
 def describe(v: Value | Recomputed) -> str:

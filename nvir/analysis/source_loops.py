@@ -83,12 +83,13 @@ def has_pragma(loop: Loop) -> bool:
 
 
 def source_loops(
-    loops: Sequence[Loop], places: Places, trips: Mapping[Place, int] = MappingProxyType({})
+    loops: Sequence[Loop], places: Places, trips: Mapping[Place, int] = MappingProxyType({}),
+    heads: Mapping[Place, int] = MappingProxyType({}),
 ) -> list[SourceLoop]:
     """The groups of a function's loops, in the order of their first loops.
 
     `places` gives (file number, line) of an instruction, the inlined callee first; `trips` the
-    literal count of the loop statement at a place.
+    literal count of the loop statement at a place, `heads` how many statements begin on a line.
     """
     groups: dict[Hashable, list[Loop]] = {}
     at: dict[Hashable, tuple[Place, ...]] = {}
@@ -101,8 +102,25 @@ def source_loops(
             key = before
         groups.setdefault(key, []).append(loop)
         at[key] = found
-    return [_grouped(at[key], group, trips.get(at[key][0]) if at[key] else None)
-            for key, group in groups.items()]
+    made = []
+    for key, group in groups.items():
+        place = at[key][0] if at[key] else None
+        apart = _apart(group, heads.get(place, 1) if place else 1)
+        count = trips.get(place) if place and len(apart) == 1 else None
+        made += [_grouped(at[key], x, count) for x in apart]
+    return made
+
+
+def _apart(group: list[Loop], statements: int) -> list[list[Loop]]:
+    """The loops of one line, which PTX gives one place, by their statements where it has several:
+    a loop and its remainder are one's."""
+    made: list[list[Loop]] = []
+    for loop in group:
+        if made and len(made[-1]) == 1 and _are_one(loop, made[-1][0]):
+            made[-1].append(loop)
+        else:
+            made.append([loop])
+    return made if len(made) <= statements else [group]
 
 
 def _statement(loop: Loop, places: Places) -> tuple[tuple[Place, ...], int]:
@@ -154,11 +172,13 @@ def _main_of(loop: Loop, groups: dict[Hashable, list[Loop]]) -> Hashable | None:
     which is this one's, as it stands first where the count is not known before."""
     for key in reversed(groups):
         other = groups[key][-1]
-        if other is key and other.parent is loop.parent and (
-            _is_rest(loop, other) or (has_pragma(other) and _is_rest(other, loop))
-        ):
+        if other is key and other.parent is loop.parent and _are_one(loop, other):
             return key
     return None
+
+
+def _are_one(loop: Loop, before: Loop) -> bool:
+    return _is_rest(loop, before) or (has_pragma(before) and _is_rest(before, loop))
 
 
 def _is_rest(rest: Loop, main: Loop) -> bool:
@@ -223,12 +243,18 @@ def _copies(loop: Loop, found: Signature, versions: int, trips: int | None) -> i
         agree = sum(
             c % n == 0
             and (behind is None or (trips is not None and trips % n == 0)
-                 or behind[k] in (left := c // n * (n - 1), left * versions))
+                 or behind[k] in (left := c // n * (n - 1), left * versions)
+                 or (is_load(k) and behind[k] and left % behind[k] == 0))  # the rest is kept
             for k, c in found.items()
         )
         if stride % n == 0 and agree >= AGREEING * len(found):
             return n
     return 1
+
+
+def is_load(key: Hashable) -> bool:
+    """Whether a key of a signature is a load, of which straight lines may need fewer."""
+    return isinstance(key, tuple) and str(key[1]).startswith("ld")
 
 
 def _leaves(block: Block, loop: Loop) -> bool:

@@ -22,7 +22,7 @@ from nvir.ir.loops import Loop
 from nvir.ir.module import Module
 from nvir.report.explain.advice import Advice, advice
 from nvir.report.facts import FunctionFacts, function_facts
-from nvir.report.names import named
+from nvir.report.names import named, spoken
 from nvir.report.places import SourceLines
 from nvir.report.real import (
     NOTHING,
@@ -50,6 +50,7 @@ SCHEMA = "nvir.report/1"
 REACHABLE = "what a modulo schedule would reach; ptxas does not pipeline loops"
 NOT_SCHEDULED = "not scheduled; nvir schedule"
 ASSUMED_BLOCK = 256
+NAMED = 3  # kernels in a note about several
 NOT_DECIDED = UnrollDecision(reason="pass not available")
 THOROUGH_BLOCKS = 400  # of a module: beyond that, schedules are the first that fit
 
@@ -257,6 +258,14 @@ def report(
                     _function(facts, module, machine, launch, diagnostics, make, keep,
                               real.figures.get(str(f.name)), written, code)
                 )
+    assumed = [spoken(r.name) for r in functions if r.kind == "entry"
+               and block_size(module[r.name], launch.block)[1]]
+    if assumed:
+        few = f"{', '.join(assumed[:NAMED])}{' and others' * (len(assumed) > NAMED)}"
+        which = f"kernel {few}" if len(assumed) == 1 else f"{len(assumed)} kernels ({few})"
+        diagnostics.append(Diagnostic(
+            f"{which}: block size {ASSUMED_BLOCK} is assumed; give --block or .reqntid/.maxntid",
+            module.name, severity="note"))
     return ModuleReport(
         module.name, target, policy, tuple(functions), tuple(diagnostics), real.assembler,
         front_end=FRONT_ENDS.get(module.debug.producer, ""),
@@ -300,16 +309,7 @@ def _function(
     figures = None
     found: tuple[Advice, ...] = ()
     if is_kernel:
-        block, assumed = block_size(f, launch.block)
-        if assumed:
-            diagnostics.append(
-                Diagnostic(
-                    f"kernel {f.name}: block size {block} is assumed; "
-                    "give --block or .reqntid/.maxntid",
-                    module.name,
-                    severity="note",
-                )
-            )
+        block = block_size(f, launch.block)[0]
         limit = f.directives.get("maxnreg", (predicted,))[0]
         used = min(predicted, limit) if real is None else real.registers
         figures = occupancy_figures(
@@ -320,8 +320,8 @@ def _function(
     for start, target in f.irreducible_edges:
         diagnostics.append(
             Diagnostic(
-                f"{f.name}: the edge {start.name} -> {target.name} enters a loop sideways; "
-                "this irreducible region is no natural loop",
+                f"{spoken(str(f.name))}: the edge {start.name} -> {target.name} enters a "
+                "loop sideways; this irreducible region is no natural loop",
                 module.name,
                 target.line,
                 severity="warning",
@@ -410,7 +410,7 @@ def occupancy_figures(
     try:
         o = occupancy(machine, registers, block, launch.dynamic_smem, static_smem=static)
     except NvirError as e:
-        diagnostics.append(Diagnostic(f"kernel {kernel}: {e}", file, severity="warning"))
+        diagnostics.append(Diagnostic(f"kernel {spoken(kernel)}: {e}", file, severity="warning"))
         return OccupancyFigures(0, 0, 0.0, None)
     made = OccupancyFigures(o.blocks_per_sm, o.warps_per_sm, o.fraction, o.limiter or None)
     needs = {n.factor: n.at_most for n in o.one_more}

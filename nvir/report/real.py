@@ -49,6 +49,13 @@ class RealFigures:
             return None
         return self.spill_stores + self.spill_loads
 
+    @property
+    def spilled(self) -> str:
+        """Spills in words, as ptxas tells them."""
+        if not self.spills:
+            return "no spills"
+        return f"{self.spill_stores} bytes spill stores, {self.spill_loads} bytes spill loads"
+
 
 @attrs.frozen(eq=False)
 class RealCode:

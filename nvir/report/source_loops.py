@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ class SourceLoopReport:
     roles    header → "whole", "main", "remainder" or "version", most copies first; none of a loop
              that the front end unrolled fully
     actions  header → what ptxas does: "full", or the factor
+    compiler   the front end, "nvcc" or another
     front_end, assembler   sentences; the first is empty where the loop is as in the source
     """
 
@@ -46,6 +48,7 @@ class SourceLoopReport:
     front_end: str
     assembler: str
     statement: str = "loop"
+    compiler: str = ""
 
     @property
     def place(self) -> str:
@@ -96,7 +99,8 @@ def of_function(
           for line in (*s.head, s.tail)}
     at = {(n, line): s for n, found in written.items() for s in found for line in s.breaks} | at
     trips = {place: s.trips for place, s in at.items() if s.trips}
-    made = source_loops(facts.loops, source.numbers, trips)
+    heads = Counter((n, s.head.start) for n, found in written.items() for s in found)
+    made = source_loops(facts.loops, source.numbers, trips, heads)
     told = [g.places for g in made for p in g.parts if p.role != "remainder"]
     gone = straight_loops(facts.function, facts.loops, told, source.numbers, written)
     return tuple(
@@ -127,6 +131,7 @@ def _told(
          for name, d in decided.items()},
         _front_end(g, front_end, written.unroll if written is not None else None),
         _assembler(g, decided, front_end), written.word if written is not None else "loop",
+        front_end,
     )
 
 
@@ -188,7 +193,8 @@ def _assembler(
         reasons = "; ".join(f"{' and '.join(n)} {why}" for (_, why), n in fates.items())
         return f"ptxas {does}: {reasons}"
     return "ptxas " + "; ".join(
-        f"{does.replace('#', ' and '.join(names))} {why}"
+        f"{does.replace('#', ' and '.join(names))} "
+        f"{why if len(names) == 1 else why.replace('marks it', 'marks them')}"
         for (does, why), names in fates.items()
     )
 
@@ -199,9 +205,12 @@ def _fate(d: UnrollDecision) -> str:
     return f"unrolls # by {d.factor}" if d.action == "partial" else "keeps #"
 
 
-def decision_text(d: UnrollDecision) -> str:
-    """What ptxas does with one loop, and why."""
-    return f"ptxas {_fate(d).replace('#', 'it')} {because(d)}"
+def decision_text(d: UnrollDecision, front_end: str = "") -> str:
+    """What ptxas does with one loop, and why; of a loop that its front end marks, as that did."""
+    why = because(d)
+    if front_end:
+        why = why.replace(MARKED, f"{front_end} marks it nounroll")
+    return f"ptxas {_fate(d).replace('#', 'it')} {why}"
 
 
 def because(d: UnrollDecision) -> str:

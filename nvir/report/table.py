@@ -138,7 +138,7 @@ def _registers(f: FunctionReport) -> list[str]:
         if f.real.registers != f.predicted:
             real += f" ({f.predicted} predicted)"
         if f.real.spills is not None:
-            real += f", {f.real.spills} bytes spilled" if f.real.spills else ", no spills"
+            real += f", {f.real.spilled}"
         parts.append(real)
     if f.peak_line:
         source = f", {f.peak_source}" if f.peak_source else ""

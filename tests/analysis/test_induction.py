@@ -104,6 +104,10 @@ def test_symbolic_counts_name_the_parameter() -> None:
     trip = trip_count(only_loop(bottom("0", "4", "lt", "%r9")))
     assert trip is not None
     assert (trip.count, trip.text, trip.compare) == (None, "ceil(n/4)", "lt.s32")
+    for start, compare, text in (("-1", "lt", "(n + 1)"), ("1", "le", "n"), ("2", "lt", "(n - 2)")):
+        trip = trip_count(only_loop(bottom(start, "1", compare, "%r9")))
+        assert trip is not None
+        assert trip.text == text
 
 
 def test_kinds_of_variables() -> None:

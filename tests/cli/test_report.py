@@ -50,6 +50,16 @@ def test_json_has_the_keys_and_types_of_the_contract() -> None:
     assert any("assumed" in d["message"] for d in document["diagnostics"])
 
 
+def test_one_note_for_all_kernels_without_a_block_size(tmp_path: Path) -> None:
+    head = ".version 8.0\n.target sm_80\n.address_size 64\n"
+    names = ("_Z1aIiEvPi", "_Z1bPf", "c", "d")
+    file = tmp_path / "k.ptx"
+    file.write_text(head + "".join(f".visible .entry {n}() {{ ret; }}\n" for n in names))
+    notes = [x for x in run("report", str(file)).splitlines() if "assumed" in x]
+    assert len(notes) == 1
+    assert notes[0].startswith("note: 4 kernels (a<int>, b, c and others): block size 256")
+
+
 @pytest.mark.parametrize("width", ["80", "100", "140"])
 def test_tables_keep_to_the_width(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", width)

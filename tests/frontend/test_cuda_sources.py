@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import nvir
+from nvir.frontend.cuda.text import instances
 
 pytest.importorskip("clang.cindex")
 SOURCES = sorted((Path(__file__).parent / "cuda_sources").glob("*.cu"))
@@ -245,3 +246,10 @@ def test_a_second_tour(optimise: int) -> None:
         194, 8.5, 6, 9, 13, 3, 15, 199, 198, 18, 6, 274.5, 1, 1, 13, 1, 4.5, 3, 4, 2, 10, 4, 2.5,
         2.5, 0, 32, 10,
     ]
+
+
+def test_explicit_instances_on_one_line_are_all_asked_for() -> None:
+    one = "template __global__ void kt<{}>(float*,int);"
+    text = "template<int N> __global__ void kt(float*a,int n){ a[n]=N; } " + " ".join(
+        one.format(n) for n in (1, 4, 64))
+    assert [x.split("&")[-1] for x in instances(text)] == ["kt<1>)", "kt<4>)", "kt<64>)"]

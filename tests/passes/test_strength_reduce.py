@@ -76,6 +76,7 @@ def test_a_product_of_64_bits() -> None:
     """The multiplier is a register: the step is worked out before the loop."""
     f, remarks = reduced(WIDE, "strength-reduce,dce")
     assert names(remarks) == ["StrengthReduced"]
+    assert remarks[0].args["step"] == "a value from before the loop"
     assert "mul" not in in_loop(f)
 
 

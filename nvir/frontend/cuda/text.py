@@ -187,7 +187,7 @@ def _arguments(tokens: list[str]) -> list[list[str]]:
 
 
 _INSTANCE = re.compile(
-    r"^[ \t]*(?:extern\s+)?template\s+(?!<)(?!class\b|struct\b|union\b)"
+    r"(?:^|(?<=[;}]))[ \t]*(?:extern\s+)?template\s+(?!<)(?!class\b|struct\b|union\b)"
     r"(?P<result>[\w:\s*&<>,()]*?[\s*&])(?P<name>[\w:]+)\s*(?P<args><[^;{}()]*>)?\s*"
     r"\((?P<params>[^;{}]*)\)\s*;", re.M)
 _LAUNCH = re.compile(r"([A-Za-z_][\w:]*)\s*(<[^;{}()<>]*(?:<[^;{}()<>]*>[^;{}()<>]*)*>)\s*<<<")

@@ -275,7 +275,7 @@ class _Reduction:
         following.insert_before(end)
         phi.set_incoming((start, following), (entry, latch))
         self.made.append((i, phi))
-        return str(step.name)
+        return "a value from before the loop" if step.name is None else str(step.name)
 
     def _step(self, root: Linear, chain: list[Instruction], start: Value, entry: Block) -> Value:
         iv, bits = root.variable, root.value.type.bits

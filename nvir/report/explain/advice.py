@@ -122,7 +122,7 @@ def relax(
         "bounds", now - 1, limit, now - 1,
         f"`__launch_bounds__({block}, {now - 1})` instead of {' and '.join(asked)}: up to "
         f"{limit} registers instead of {real.registers}, {blocks_text(now - 1)} instead of {now}, "
-        f"for {real.spills} bytes of spills",
+        f"for {real.spilled}",
     )
 
 

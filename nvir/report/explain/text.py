@@ -174,7 +174,7 @@ def _decision(d: Decision, e: Explanation, verbose: bool) -> Iterator[str]:
     if d.error:
         yield d.error
     if not verbose and d.name == "unroll-decision":
-        yield decision_text(e.unroll)
+        yield decision_text(e.unroll, e.source_loop.front_end and e.source_loop.compiler)
         return
     told = dict.fromkeys(
         _FIGURES.sub("", r.message) if not verbose

@@ -105,13 +105,12 @@ class Trials:
             fewer = (k.real.spills or 0) - (limited.spills or 0)
             if fewer > 0:
                 yield attrs.evolve(a, registers=limited.registers, text=(
-                    f"{a.text}; ptxas then spills {limited.spills or 'nothing'}"
-                    f"{' bytes' if limited.spills else ''}"))
+                    f"{a.text}; ptxas then has {limited.spilled}"))
             return
         if a.kind == "registers" and limited is not None:
             more = (limited.spills or 0) - (k.real.spills or 0)
             if more <= SPILLS:
-                what = f"spills {more} bytes for it" if more > 0 else "spills nothing for it"
+                what = f"has {limited.spilled} for it" if more > 0 else "spills nothing for it"
                 yield attrs.evolve(a, registers=limited.registers,
                                    text=a.text.replace("it may spill", f"ptxas {what}"))
             return
