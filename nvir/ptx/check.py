@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import attrs
+
 from nvir.ir import (
     UNKNOWN,
     Function,
@@ -43,6 +45,7 @@ from nvir.ptx.rules.operands import (
     special_problem,
     symbol_problem,
     texture_problem,
+    vector_problem,
 )
 from nvir.ptx.rules.spelled import (
     TARGET,
@@ -54,6 +57,10 @@ from nvir.ptx.rules.spelled import (
 )
 from nvir.ptx.source import load
 
+# Rows whose addresses of 32 bits the assembler widens.
+WIDENED = ("cp.async.bulk", "cp.async.bulk.tensor", "cp.async.bulk.prefetch", "tensormap.replace",
+           "cp.async.bulk.prefetch.tensor", "cp.reduce.async.bulk", "cp.reduce.async.bulk.tensor",
+           "wmma.load", "wmma.store")
 NO_32_BIT = 90  # architectures from which on a 32-bit address is an error
 SHARED_LIMIT = 0xC000  # bytes of static shared memory of a block, on every machine
 _SIZES = (10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87,
@@ -81,7 +88,8 @@ def _problems(i: Instruction, module: Module, function: Function) -> Iterator[tu
     found: dict[str, str | None] = {
         "modifiers": modifiers_problem(f.op, f.mods),
         "operands": operands_problem(f) or place_problem(i) or symbol_problem(i)
-        or discard_problem(i) or texture_problem(i) or fragment_problem(i),
+        or discard_problem(i) or texture_problem(i) or vector_problem(i)
+        or fragment_problem(i),
         "version": age_problem(f.op, module.version, module.target)
         or feature_age(f.op.name, (*f.mods, f"/{len(operand_parts(f.shape))}"), module.version,
                         module.target)
@@ -141,7 +149,8 @@ def check(
              f"{declared.CONST_LIMIT}", *_largest(kept))
     for d in module.diagnostics:
         if not d.message.startswith(("unknown instruction", "unknown modifier")):
-            found.append(("reader", d))
+            newer = d.message.startswith("PTX ISA")
+            found.append(("reader", attrs.evolve(d, severity="error") if newer else d))
     for f in module.functions:
         held = _shared(f, module) if f.kind == "entry" else []
         if (size := sum(v.size for v in held)) > SHARED_LIMIT:
@@ -149,7 +158,8 @@ def check(
                  f"{SHARED_LIMIT}", *_largest(held))
         for i in f.instructions():
             for code, message in _problems(i, module, f):
-                lenient = code == "address" and capability(arch or module.target) < NO_32_BIT
+                older = capability(arch or module.target) < NO_32_BIT
+                lenient = code == "address" and (older or i.form.op.name in WIDENED)
                 tell(code, message, i.line, i.form.spelling, "warning" if lenient else "error")
     return sorted(found, key=lambda x: (x[1].line, x[1].col))
 

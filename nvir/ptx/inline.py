@@ -25,6 +25,8 @@ _BLANK = r"(?:\s|\\\n|/\*.*?\*/|//[^\n]*\n)*+"
 _STRING = re.compile(rf"{_BLANK}(?:\"(?P<text>(?:\\.|[^\"\\\n])*)\"|{_RAW})", re.S)
 _BEHIND = re.compile(rf"{_BLANK}[:)]", re.S)  # the strings of a statement
 _OPERAND = re.compile(r"\s*,?\s*(?:\[\w+\]\s*)?\"([=+]?)([a-zA-Z])\"\s*\(")
+_END = re.compile(rf"(?:{_BLANK}:)*{_BLANK}(?:\)|\"\w+\"{_BLANK}[,)])", re.S)
+_NAMED = re.compile(r"%%|%(\[\w+\])|%(\d+)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _CLASSES = {"h": "b16", "r": "b32", "l": "b64", "q": "b128", "f": "f32", "d": "f64"}
 NEWEST = "sm_100a"  # what statements are checked for unless something else is asked
@@ -39,6 +41,7 @@ class AsmStatement:
     places     offset in `ptx` -> offset in the source of the character that stands there
     start, end the string literals in the source
     operands   the register class of each operand, and where it stands in the source
+    wrong      what is wrong with the names of operands in the string, and where
     """
 
     ptx: str
@@ -46,6 +49,7 @@ class AsmStatement:
     start: int
     end: int
     operands: tuple[tuple[str, int, int], ...]
+    wrong: tuple[tuple[str, int], ...]
 
     def place(self, offset: int) -> int:
         """Where in the source a character of `ptx` stands; the string where none does."""
@@ -62,16 +66,21 @@ def asm_statements(text: str, target: str = NEWEST) -> Iterator[AsmStatement]:
             operands = tuple(_operands(text, end))
             made, where = _kernel(code, places, [c for c, _, _ in operands], target)
             start = places[0] if places else at.start()
-            yield AsmStatement(made, where, start, end, operands)
+            behind = operands[-1][2] if operands else end
+            count = len(operands) if _END.match(text, behind) and ":" in text[end:] else None
+            wrong = tuple(_misnamed(code, places, count))
+            yield AsmStatement(made, where, start, end, operands, wrong)
 
 
 def check_inline(
     text: str, file: str, arch: str | None = None
 ) -> list[tuple[str, Diagnostic]]:
     """Code and diagnostic of everything found in the `asm` statements, in the text's order."""
-    found = []
+    found: list[tuple[str, Diagnostic]] = []
     for asm in asm_statements(text, arch or NEWEST):
-        for kind, d in check(asm.ptx, (), arch):
+        found.extend(("operands", _placed(Diagnostic(message), text, file, place))
+                     for message, place in asm.wrong)
+        for kind, d in () if asm.wrong else check(asm.ptx, (), arch):
             if d.severity == "error":
                 line_start = sum(len(x) + 1 for x in asm.ptx.split("\n")[: d.line - 1])
                 found.append((kind, _placed(d, text, file, asm.place(line_start + d.col - 1))))
@@ -109,6 +118,16 @@ def _operands(text: str, at: int) -> Iterator[tuple[str, int, int]]:
             depth += {"(": 1, ")": -1}.get(text[at], 0)
             at += 1
         yield _CLASSES.get(m[2], ""), m.start(1) - 1, at
+
+
+def _misnamed(code: str, places: list[int], count: int | None) -> Iterator[tuple[str, int]]:
+    """Names that nvcc does not know, and numbers that no operand has; `count` where it is known."""
+    for m in _NAMED.finditer(code):
+        if m[1]:
+            yield f"nvcc knows no names of operands: write %0, not {m[0]}", places[m.start()]
+        elif m[2] and count is not None and int(m[2]) >= count:
+            numbers = "is one operand" if count == 1 else f"are {count} operands"
+            yield f"{m[0]} is no operand: there {numbers}", places[m.start()]
 
 
 def _kernel(

@@ -33,6 +33,7 @@ _DATUM = re.compile(
     rf"\s*(?:([A-Za-z_$%][\w$]*)\s*:|\.b(8|16|32|64)\s+({_WORD}(?:\s*,\s*{_WORD})*))"
 )
 _LAST_MINOR = {1: 5, 2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 0}
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _VERSION = re.compile(r"\.version\s+(\d{1,4})\.(\d{1,4})\b(?!\.)")
 
 
@@ -62,6 +63,8 @@ class ModuleReader(Declarations):
         with contextlib.suppress(TooManyErrors):
             self._statements()
         self._check_header()
+        if (other := _NOT_ASCII.search(self.source.text)) is not None:
+            self.source.refuse(f"PTX is ASCII text, {other[0]!r} is not", other.start())
         if "/*" in self.source.text and (at := self.source.open_comment) >= 0:
             self.source.refuse("this comment is not closed: expected '*/'", at)
         self.source.raise_errors()

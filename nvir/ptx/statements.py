@@ -52,7 +52,7 @@ REG = re.compile(r"\.reg\b([^;]*);")
 _TARGETS = re.compile(r"\bbra(?:\.uni)?\s+([\w$%]+)\s*;|\.branchtargets\b([^;]*);")
 NEXT_FUNCTION = re.compile(r"\.(?:entry|func)\b")
 DIRECTIVE_END = re.compile(r"[;\n]")
-REG_NAME = re.compile(r"\s*(%?[\w$]+)\s*(?:<\s*(\d+)\s*>)?\s*$")
+REG_NAME = re.compile(r"\s*(%[\w$]+|[A-Za-z_$][\w$]*)\s*(?:<\s*(\d+)\s*>)?\s*$")
 
 SINK = -1
 MAX_REGISTERS = 1 << 24  # of a declaration; each is made when it is first named

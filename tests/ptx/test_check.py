@@ -266,6 +266,28 @@ def test_strings_that_are_empty_raw_or_of_a_macro(line, places):
     assert [(d.line, d.col) for _, d in found] == places
 
 
+@pytest.mark.parametrize(
+    ("line", "column", "said"),
+    [("add.s32 %0, %1, %4;", 57, "%4 is no operand: there are 4 operands"),
+     ("add.s32 %0, %1, 5;", 0, ""), ("add.s32 %[b], %1, 1;", 49, "no names of operands")],
+)
+def test_operands_that_an_asm_statement_lacks(line, column, said):
+    found = [d for _, d in check_inline(ASM.replace("LINE", line), "k.cu")]
+    if column:
+        assert [(d.line, d.col) for d in found] == [(5, column)]
+        assert said in found[0].message
+    else:
+        assert not found
+    macro = ASM.replace("LINE", "add.s32 %0, %1, %5;").replace('"f"(f)', '"f"(f) MORE')
+    assert not check_inline(macro, "k.cu")
+
+
+def test_characters_that_are_not_ascii_are_shown():
+    text = HEAD.format(version="9.0", target="sm_90", shared="// Länge", statement="")
+    found = [(d.line, d.col, d.message) for _, d in check(text)]
+    assert found == [(7, 9, "PTX is ASCII text, 'ä' is not")]
+
+
 def test_llvm_text_is_checked_as_such(tmp_path):
     file = tmp_path / "k.ll"
     file.write_text("define void @f(i32 %a) {\n  %b = add i64 %a, 1\n  ret void\n}\n")

@@ -87,13 +87,14 @@ def fragment_problem(i: Instruction) -> str | None:
     if f.op.kind is not OpKind.MATRIX or not f.op.name.startswith("mma"):
         return None
     types = [m for m in f.mods if m in SCALARS][:4]
-    for type, (_, values) in zip(types, _by_operand(i), strict=False):
-        for v in values:
-            if isinstance(v, Constant):
-                return f"{f.spelling} takes registers, {_written(v)} is a literal"
-            if isinstance(v.type, ScalarType) and v.type.is_float and v.type.bits == 32 \
-                    and type != "f32":
-                return f"{shown(v)} is declared .{v.type}, the elements are .{type} in .b32"
+    for k, (type, (_, values)) in enumerate(zip(types, _by_operand(i), strict=False)):
+        v, literals = values[0], [v for v in values if isinstance(v, Constant)]
+        if len(literals) == len(values):
+            kinds = {"f64": (F32, F64, IMM), "f32": (F32,), "s32": (IMM,)}.get(type, ())
+            if (k < 3 and type != "f64") or any(v.type not in kinds for v in literals):
+                return f"{f.spelling} takes registers, {_written(literals[0])} is a literal"
+        elif type not in ("f32", "f64") and all(map(_is_float, values)):
+            return f"{shown(v)} is declared .{v.type}, the elements are .{type} in .b32"
     return None
 
 
@@ -105,11 +106,53 @@ def _by_operand(i: Instruction) -> list[tuple[str, list[Value]]]:
             for part in operand_parts(i.form.shape)]
 
 
+def _is_float(v: Value) -> bool:
+    return isinstance(v.type, ScalarType) and v.type.is_float
+
+
+def _plain(i: Instruction) -> set[int]:
+    """Slots of vectors that may be of any kind: literals beside registers, and registers of floats
+    beside one that is not."""
+    slots = iter(i.form.slots)
+    found: set[int] = set()
+    for part, values in _by_operand(i):
+        own = list(itertools.islice(slots, len(values)))
+        held = [v for v in values if not isinstance(v, Constant)]
+        if not part.startswith("{") or len(values) < 2 or not held:
+            continue
+        bits = not all(map(_is_float, held))
+        found.update(slot for slot, v in zip(own, values, strict=True)
+                     if bits or isinstance(v, Constant))
+    return found
+
+
+def vector_problem(i: Instruction) -> str | None:
+    """Elements of several widths or kinds in braces, or the address of a variable there."""
+    for part, values in _by_operand(i):
+        if not part.startswith("{") or len(values) < 2:
+            continue
+        named = next((v for v in values if isinstance(_symbol(v), Variable)), None)
+        if named is not None:
+            name = _symbol(named).name
+            return f"braces hold registers and literals: move the address of {name} first"
+        held = [v for v in values if not isinstance(v, Constant) and v.name != "_"]
+        widths = sorted({v.type.bits for v in held} - {1})
+        if len(widths) > 1:
+            return f"registers in braces are of one width, these have {widths} bits"
+        number = next((v for v in values if isinstance(v, Constant) and v.type is IMM), None)
+        if number is not None and any(map(_is_float, values)):
+            return f"{_written(number)} is an integer beside floats in braces"
+    return None
+
+
+_ATOMS = re.compile(r"(\+?)%s")  # 1: what is added to an address
+
+
 def literal_problem(i: Instruction) -> str | None:
     """A literal that the operand cannot be, or a register where only a literal stands."""
     f = i.form
-    offsets = {offset for _, offset in f.addresses}
-    sources = [v for k, v in enumerate(i.sources) if k not in offsets]
+    sources = [i.sources[~slot] for slot, at in zip(f.slots, _ATOMS.finditer(f.shape), strict=True)
+               if slot < 0 and not at[1]]
     fixed = IN_THE_CODE.get(f.op.name, -1)
     if 0 <= fixed < len(sources) and not isinstance(sources[fixed], Constant):
         return f"{f.spelling} takes a literal where {shown(sources[fixed])} stands"
@@ -139,12 +182,17 @@ def symbol_problem(i: Instruction) -> str | None:
     if f.op.kind is OpKind.COPY and f.op.name != "mov":
         held = [v for v in i.sources if isinstance(_symbol(v), Variable)]
         space = f.space.partition("::")[0]
-        wrong = next((v for v in held if "to" in f.mods or _symbol(v).space != space), None)
+        own = next((v for v in held if "to" in f.mods and isinstance(v, Variable)), None)
+        if own is not None:
+            return f"{f.spelling} takes registers: move the address of {own.name} first"
+        wrong = next((v for v in held if "to" not in f.mods and _symbol(v).space != space), None)
         return None if wrong is None else _in_space(wrong, f.spelling)
     if f.op.kind is OpKind.COPY:
         named = any(isinstance(_symbol(v), Symbol) for v in i.sources)
         if named and f.type is not None and f.type.is_float:
             return f"an address is an integer, {f.spelling} takes a float"
+        if f.shape.count("{") > 1 and not {"v2", "v4"}.intersection(f.mods):
+            return f"{f.spelling} packs or unpacks: one operand is a single register"
         if "{" in f.shape and f.type is not None and f.type.kind != "b" \
                 and not {"v2", "v4"}.intersection(f.mods):
             return f"{f.spelling} packs and unpacks plain bits: .b{f.type.bits}"
@@ -153,8 +201,8 @@ def symbol_problem(i: Instruction) -> str | None:
     if f.op.memory or f.op.name == "mapa":
         return None
     for k, v in enumerate(i.sources):
-        if k not in bases and isinstance(_symbol(v), Variable):
-            return f"{f.spelling} takes registers: move the address of {_symbol(v).name} first"
+        if k not in bases and isinstance(v, Variable):
+            return f"{f.spelling} takes registers: move the address of {v.name} first"
     return None
 
 
@@ -164,8 +212,9 @@ def _in_space(v: Value, spelling: str) -> str:
 
 def literal_kind_problem(i: Instruction) -> str | None:
     """An integer where a float stands, or the other way round; halves are no literals at all."""
-    for v, wanted in zip(i.sources, i.form.source_types, strict=False):
-        if not isinstance(v, Constant) or not wanted:
+    plain = _plain(i)
+    for k, (v, wanted) in enumerate(zip(i.sources, i.form.source_types, strict=False)):
+        if not isinstance(v, Constant) or not wanted or ~k in plain:
             continue
         if not any(_takes(t, v) for t in wanted):
             kinds = {"no literal" if t.is_float and t not in (F32, F64) else
@@ -183,9 +232,11 @@ def _written(v: Constant) -> str:
 def register_kind_problem(i: Instruction) -> str | None:
     """A register declared for floats where an integer stands, or the other way round."""
     f = i.form
-    made = ((r, (t,)) for r, t in zip(i.results, f.result_types, strict=True))
-    taken = ((v, t) for v, t in zip(i.sources, f.source_types, strict=False)
-             if v.is_tracked or isinstance(v, Undef))
+    plain = _plain(i)
+    made = ((r, (t,)) for k, (r, t) in enumerate(zip(i.results, f.result_types, strict=True))
+            if k not in plain)
+    taken = ((v, t) for k, (v, t) in enumerate(zip(i.sources, f.source_types, strict=False))
+             if ~k not in plain and (v.is_tracked or isinstance(v, Undef)))
     for v, wanted in (*made, *taken):
         if wanted and not any(_same_kind(v.type, t) for t in wanted):
             return f"{shown(v)} is declared .{v.type}, {f.spelling} takes .{wanted[0]} there"
@@ -218,7 +269,8 @@ def _takes(type: ScalarType, v: Constant) -> bool:
 def special_problem(i: Instruction, module: Module) -> tuple[str, str] | None:
     """A special register that the machine lacks, or that the instruction can't read."""
     f = i.form
-    for v in i.sources:
+    plain, bases = _plain(i), {base for base, _ in f.addresses}
+    for k, v in enumerate(i.sources):
         if not isinstance(v, SpecialRegister):
             continue
         version, machine = first_with(v.name)
@@ -227,6 +279,9 @@ def special_problem(i: Instruction, module: Module) -> tuple[str, str] | None:
                                f"the module has {module.version[0]}.{module.version[1]} and "
                                f"{module.target}")
         floats = any(SCALARS[m].is_float for m in f.mods if m in SCALARS)
+        in_braces = f.op.memory and "{" in f.shape.partition("[")[2]  # coordinates
+        if in_braces or ~k in plain or (k in bases and "." not in v.name):
+            continue
         if floats or f.op.kind not in (OpKind.COPY, OpKind.CONVERT):
             return "types", f"{v.name} can be read by mov of an integer type, not by {f.spelling}"
         if f.op.name == "mov" and f.type is not None and "{" not in f.shape:
@@ -258,15 +313,6 @@ def memory_problem(i: Instruction, function: Function) -> str | None:
     wrong = _space_problem(i)
     if wrong is not None:
         return _in_space(wrong, f.spelling)
-    if f.op.kind is OpKind.LOAD and "{" in f.shape:
-        widths = {r.type.bits for r in i.results if r.name != "_"}
-        if len(widths) > 1:
-            return f"{f.spelling} loads registers of one width, these have {sorted(widths)} bits"
-    if f.op.kind is OpKind.STORE and "{" in f.shape:
-        vector = next(values for part, values in _by_operand(i) if part.startswith("{"))
-        widths = {v.type.bits for v in vector if v.is_tracked or isinstance(v, Undef)}
-        if len(widths) > 1:
-            return f"{f.spelling} stores registers of one width, these have {sorted(widths)} bits"
     return None
 
 

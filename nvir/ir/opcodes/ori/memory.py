@@ -51,7 +51,7 @@ op("createpolicy.cvt", "d, a:b64", latency="12", since="7.4 sm_80",
 
 # The stack.
 op("stacksave", "d", K.OTHER, "pinned", lanes="apart", since="7.3 sm_52", doc="the stack pointer")
-op("stackrestore", "a:any", K.OTHER, "writes pinned", since="7.3 sm_52",
+op("stackrestore", "a", K.OTHER, "writes pinned", since="7.3 sm_52",
    doc="set the stack pointer; what alloca gave since is lost")
 op("alloca", "d, n:any, a:any?", K.OTHER, "pinned", lanes="apart", since="7.3 sm_52",
    doc="n bytes of stack, aligned by a")
