@@ -95,15 +95,25 @@ def source_loops(
     at: dict[Hashable, tuple[Place, ...]] = {}
     for loop in loops:
         found, col = _statement(loop, places)
-        if any(loop.header in x.members for x in groups.get((found, col), ())):
-            found = ()  # of a function without places of its own that is inlined there
+        if (outer := next((x for x in groups.get((found, col), ())
+                           if loop.header in x.members), None)) is not None:
+            guard = _guard(outer, places)
+            if guard and heads.get(found[0]) == 1 and heads.get(guard[0]) and (
+                guard not in at.values()
+            ):  # its test is also the inner loop's first one
+                groups[found, col].remove(outer)
+                groups.setdefault((guard, -1), []).append(outer)
+                at[guard, -1] = guard
+            else:
+                found = ()  # of a function without places of its own that is inlined there
         key: Hashable = (found, col) if found else loop
         if not found and (before := _main_of(loop, groups)) is not None:
             key = before
         groups.setdefault(key, []).append(loop)
         at[key] = found
     made = []
-    for key, group in groups.items():
+    order = {loop: n for n, loop in enumerate(loops)}
+    for key, group in sorted(groups.items(), key=lambda x: order[x[1][0]]):
         place = at[key][0] if at[key] else None
         apart = _apart(group, heads.get(place, 1) if place else 1)
         count = trips.get(place) if place and len(apart) == 1 else None
@@ -132,6 +142,17 @@ def _statement(loop: Loop, places: Places) -> tuple[tuple[Place, ...], int]:
         if branch is not None and branch.loc is not None and branch.loc.line:
             return tuple(places(branch)), branch.loc.col
     return (), 0
+
+
+def _guard(loop: Loop, places: Places) -> tuple[Place, ...]:
+    """Where the branch stands that leads past a loop."""
+    block = loop.entries[0] if len(loop.entries) == 1 else None
+    for _ in range(4):
+        if block is None or len(block.succs) > 1:
+            break
+        block = block.preds[0] if len(block.preds) == 1 else None
+    branch = block.terminator if block is not None and len(block.succs) > 1 else None
+    return tuple(places(branch)) if branch is not None else ()
 
 
 def own_blocks(loop: Loop) -> list[Block]:

@@ -330,3 +330,19 @@ def test_an_explanation_says_what_the_front_end_did_not_how_it_marks_it() -> Non
     d = UnrollDecision("none", 1, reason='.pragma "nounroll"')
     assert decision_text(d, "nvcc") == "ptxas keeps it because nvcc marks it nounroll"
     assert decision_text(d) == 'ptxas keeps it because it is marked .pragma "nounroll"'
+
+
+def test_an_outer_loop_whose_test_is_the_inner_ones_first_has_the_place_of_its_guard(
+    tmp_path: Path,
+) -> None:
+    heads = "for (int i = 0; i < n; i++)\nfor (int j = i + 1; j < n; j++)\n"
+    (tmp_path / "k.cu").write_text(f"{heads}s += a[j];\n")
+    text = f""".loc 1 1 3
+setp.lt.s32 %p2, %r2, 1; @%p2 bra E;
+O: mov.u32 %r1, %r4;
+{body("A", 1, "%r1", 1, 2)} add.s32 %r4, %r4, 1; setp.lt.s32 %p3, %r4, %r2; @%p3 bra O;
+E: ret; }}
+"""
+    made = report(nvir.read_ptx(HEAD + text), source_root=[tmp_path])
+    assert [(x.place, list(x.roles)) for x in made.functions[0].source_loops] == [
+        ("k.cu:1", ["O"]), ("k.cu:2", ["A"])]
