@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import nvir
 from nvir.cli import main
+from nvir.frontend.cuda.source import read_cuda
 from nvir.ir.errors import NvirError, ParseError, Unsupported
 
 pytest.importorskip("clang.cindex")
@@ -255,7 +256,37 @@ def test_what_is_no_source_is_told_at_its_place(tmp_path, monkeypatch, name, tex
     assert said in result.output
 
 
-def test_operators_that_libclang_cannot_hold_have_their_place(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "column"), [
+    ("*p = " + "!" * 20000 + "x;", 10037),
+    ("*p = " + "(int)" * 20000 + "x;", 50025),
+    ("*p = " + "x ? 1 : " * 20000 + "x;", 20034),
+    ("if (x) *p = 1;" + " else if (x) *p = 1;" * 20000, 25035),
+    ("A<" * 20000 + "int" + "> " * 20000 + "a;", 10035),
+    ("A<1, " * 20000 + "int" + "> " * 20000 + "a;", 12535),
+    ("s->" + "s->" * 20000 + "s = s;", 10035),
+])
+def test_what_nests_deeper_than_libclang_can_hold_has_its_place(text: str, column: int) -> None:
     """libclang would overflow its stack, and end the process with it."""
-    text = told(tmp_path, "__global__ void k(int *p) {\n  *p = " + "!" * 20000 + "*p;\n}\n")
-    assert ":2:8: error: unsupported: a thousand operators in a row" in text
+    with pytest.raises(ParseError, match="more than 10,000 tokens in one statement") as caught:
+        read_cuda("\n__global__ void k(int *p, int x) {" + text + "}\n")
+    assert (caught.value.line, caught.value.column) == (2, column)
+
+
+@pytest.mark.parametrize("text", [
+    "#define A !!!!!!!!!!\n#define B A A A A A A A A A A\n#define C B B B B B B B B B B\n"
+    "#define D C C C C C C C C C C\n__global__ void k(int *p) { *p = D D *p; }\n",
+])
+def test_macros_count_as_what_they_stand_for(text: str) -> None:
+    with pytest.raises(ParseError, match="more than 10,000 tokens in one statement"):
+        read_cuda(text)
+
+
+@pytest.mark.parametrize("text", [
+    "__global__ void k(int *p) { *p = " + "!" * 9000 + "*p; }\n",
+    "__global__ void k(int *p) { *p = " + "*p + " * 2000 + "*p; }\n",
+    "__constant__ int t[] = {" + "1, " * 20000 + "};\n__global__ void k(int *p) { *p = t[*p]; }\n",
+    "enum E {" + ", ".join(f"a{k}" for k in range(9000)) + "};\n__global__ void k(int *p) {}\n",
+    "#define N 1\n" * 6000 + "__global__ void k(int *p) { " + "*p += 1; " * 3000 + "}\n",
+])
+def test_what_is_long_and_not_deep_is_read(text: str) -> None:
+    assert read_cuda(text)[0].functions[0].name == "k"

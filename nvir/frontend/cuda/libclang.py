@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from typing import Any
 
 from nvir.ir.errors import NvirError
@@ -47,6 +48,7 @@ def library() -> Any:
         if not hasattr(lib, name):
             raise NvirError(f"libclang 17 or newer is needed: this one has no {name}")
     _declare(lib, cindex.Cursor)
+    os.environ["LIBCLANG_NOTHREADS"] = "1"  # its own threads have stacks of 8 MiB
     return cindex
 
 

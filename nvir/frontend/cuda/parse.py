@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 
 from nvir.frontend.cuda.libclang import library
-from nvir.frontend.cuda.text import blanked, instances
+from nvir.frontend.cuda.text import MOST_TOKENS, instances, too_long
 from nvir.ir.document import read_file
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
 
@@ -36,7 +36,6 @@ _LAUNCH = re.compile(
     r"^reference to __global__ function ('.*') in (?:__device__|__global__|__host__ __device__) .*"
 )
 _USE = re.compile(r"'(\w+)(<.*>)' is deprecated: nvir: a kernel$")
-_PREFIXES = re.compile(r"(?:[-+!~*&]\s*){1000}")  # libclang's stack overflows at some thousands
 _UNSPELLED = ("(lambda", "(anonymous", "(unnamed")
 _INSTANCE = re.compile(r"\btemplate\s+(?!<)")
 _KERNELS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD")
@@ -261,10 +260,11 @@ def parse(text: str, file: str, arch: str, include: Sequence[str] = (),
           define: Sequence[str] = (), std: str = "c++17",
           fast_math: bool = False, flags: Sequence[str] = ()) -> Parsed:
     """Parse a source text; `file` names it, and its folder is searched for includes."""
-    if m := _PREFIXES.search(blanked(text)):
-        line, said = text.count("\n", 0, m.start()), "unsupported: a thousand operators in a row"
-        column = m.start() - text.rfind("\n", 0, m.start())
-        raise ParseError(Diagnostic(said, file, line + 1, column, text.split("\n")[line]))
+    if (at := too_long(text)) is not None:
+        said = f"unsupported: more than {MOST_TOKENS:,} tokens in one statement"
+        above = text[:at].splitlines() or [""]
+        line = text.splitlines()[len(above) - 1]
+        raise ParseError([Diagnostic(said, file, len(above), len(above[-1]) + 1, line)])
     made = _parsed(text, file, given := arguments(arch, include, define, std, fast_math, flags),
                    asked := instances(text))
     told = {"".join(text.split()) for text in asked}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from ctypes import ArgumentError
 from typing import Any
 
 import attrs
 
 from nvir.frontend.cuda.parse import Parsed, parse
 from nvir.frontend.cuda.reader import Reader
-from nvir.frontend.depth import MAX_NESTING, room
+from nvir.frontend.depth import MAX_NESTING, on_a_large_stack, room
 from nvir.frontend.tree.declarations import Unit
 from nvir.ir.document import read_file
 from nvir.ir.errors import Diagnostic, NvirError, ParseError, Unsupported
@@ -76,6 +77,10 @@ def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, l
     and where there is no kernel; Unsupported, with its place, for C++ that the tree cannot say.
     """
     s = source_of(source, **options)
+    return on_a_large_stack(lambda: _read(s, arch))
+
+
+def _read(s: Source, arch: str) -> tuple[Unit, list[Diagnostic]]:
     parsed = parse(s.text, s.name, arch, s.include, s.define, s.std, s.fast_math, s.flags)
     reader = Reader(parsed, s.unroll)
     problem: NvirError | None = None
@@ -86,7 +91,7 @@ def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, l
         except NvirError as e:
             problem = e
         except (ValueError, LookupError, TypeError, AttributeError, AssertionError,
-                RuntimeError, StopIteration) as e:
+                RuntimeError, StopIteration, ArgumentError) as e:
             # what libclang's binding cannot name, or a shape of the tree that is not foreseen
             what = f"something that the reader of C++ does not understand ({e!r})"
             problem = Unsupported(what, where=reader.where())

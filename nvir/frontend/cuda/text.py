@@ -3,6 +3,7 @@
     for_parts(...)    which of a for's three parts are there
     unroll(...)       the pragma in front of a loop
     asm_text(...)     template, constraints and clobbers of inline assembly
+    too_long(text)    where a statement has more tokens than libclang's stack may hold in each other
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from collections.abc import Iterable
 
 import attrs
 
-_SKIP = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.S)
+MOST_TOKENS = 10_000  # of a statement, that in brackets of its own and in other elements aside
+_SKIP = re.compile(r"R\"(\w*)\(.*?\)\1\"|//[^\n]*|/\*.*?\*/|"
+                   r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.S)
 _PRAGMA = re.compile(r"#?\s*(?:pragma\s+|_Pragma\s*\(\s*\")(?:GCC\s+|clang\s+)?(unroll|nounroll)\b"
                      r"[ \t]*\(?([^\n\"]*)")
 
@@ -21,6 +24,37 @@ _PRAGMA = re.compile(r"#?\s*(?:pragma\s+|_Pragma\s*\(\s*\")(?:GCC\s+|clang\s+)?(
 def blanked(text: str) -> str:
     """The text with comments and literals overwritten by blanks, offsets kept."""
     return _SKIP.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+
+
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.M | re.S)
+_MACRO = re.compile(r"\s*#\s*define\s+(\w+)(?!\w|\()(.*)", re.S)
+
+
+def too_long(text: str) -> int | None:
+    """The offset at which a statement, or an element of a list, has more than `MOST_TOKENS`. How
+    deep operators, casts, members, `? :`, `else if` and templates nest is bounded by that."""
+    clean, length = blanked(text), dict[str, int]()
+    for m in _DIRECTIVE.finditer(clean):  # a macro is as long as what it stands for
+        if macro := _MACRO.match(m[0]):
+            length[macro[1]] = sum(length.get(t, 1) for t in _TOKEN.findall(macro[2]))
+    clean = _DIRECTIVE.sub(lambda m: " " * len(m[0]), clean)
+    levels, last = [(0, 0, True)], ""  # of the brackets around: tokens, open `<`, is it a list
+    for m in _TOKEN.finditer(clean):
+        t = m[0]
+        count, angles, listed = levels[-1]
+        if t != "else" and (last == ";" or (last == "}" and (t.isidentifier() or t == "}"))):
+            count, angles = 0, 0
+        count, angles = count + length.get(t, 1), max(angles + (t == "<") - (t == ">"), 0)
+        if count > MOST_TOKENS:
+            return m.start()
+        levels[-1] = (angles if t == "," and listed else count, angles, listed)
+        if t in "([{":
+            named = last.isidentifier() or last in ("=", ",", "(", "]", ">")
+            levels.append((0, 0, t == "{" and (listed if last == "{" else named)))
+        elif t in ")]}" and len(levels) > 1:
+            levels.pop()
+        last = t
+    return None
 
 
 def for_header(text: str, start: int) -> tuple[int, int, int] | None:
