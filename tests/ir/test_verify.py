@@ -632,7 +632,7 @@ def test_21_calls_pass_what_the_callee_takes():
     m, _ = call(integer(1))
     refused(m, "the call passes 1 arguments, g takes 2")
     m, _ = call(undef(B64), integer(2))
-    refused(m, "undef is of type b64, g has b32 there")
+    refused(m, "an argument is of type b64, g has b32 there")
     m, _ = call(integer(1), integer(2), results=(B64,))
     refused(m, "%r is of type b64, g has b32 there")
     m, _ = call(integer(1), integer(2), results=(B32, B32))

@@ -48,7 +48,7 @@ def found(statement="", version="9.0", target="sm_90a", shared=""):
 WRONG = [  # statement, code, part of the message, and a near miss that is right
     ("mul.s32 %r1, %r2, %r3;", "modifiers", "one of .hi, .lo, .wide", "mul.lo.s32 %r1, %r2, %r3;"),
     ("add.rn.s32 %r1, %r2, %r3;", "modifiers", "takes no .rn", "add.rn.f32 %r1, %r2, %r3;"),
-    ("add.b32 %r1, %r2, %r3;", "modifiers", "add.b32 needs a type", "and.b32 %r1, %r2, %r3;"),
+    ("add.b32 %r1, %r2, %r3;", "modifiers", "add.b32 takes a type", "and.b32 %r1, %r2, %r3;"),
     ("add.s32 %r1, %r2, %r3, %r4;", "syntax", "3 operands, 4 given", "add.s32 %r1, %r2, %r3;"),
     ("ld.global.v4.u32 {%r1, %r2, %r3}, [%d1];", "operands", "this one is of 3",
      "ld.global.v2.u32 {%r1, %r2}, [%d1];"),
@@ -280,6 +280,24 @@ def test_operands_that_an_asm_statement_lacks(line, column, said):
         assert not found
     macro = ASM.replace("LINE", "add.s32 %0, %1, %5;").replace('"f"(f)', '"f"(f) MORE')
     assert not check_inline(macro, "k.cu")
+
+
+@pytest.mark.parametrize(("statement", "said"), [
+    ("ld.acquire.global.u32 %r1, [%d1];", "needs one of .cta, .cluster, .gpu, .sys"),
+    ("min.xorsign.f32 %r1, %r2, %r3;", "needs .abs"),
+    ("ld.volatile.cg.u32 %r1, [%d1];", "takes .volatile or .cg, not both"),
+    ("atom.global.inc.s32 %r1, [%d1], %r2;", "takes .u32 where .s32 stands"),
+    ("mma.sync.aligned.m16n8k8.row.row.f32.f16.f16.f32 {%r0, %r1, %r2, %r3}, {%r1, %r2}, {%r5}, "
+     "{%r0, %r1, %r2, %r3};", "takes .col where .row stands"),
+    ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r0, %r1, %r2, %r3}, {%r1, %r2}, "
+     "{%r5, %r6}, {%r0, %r1, %r2, %r3};", "has 1 register in matrix b, 2 given"),
+    ("bar.sync;", "needs 1 operand, 0 given"),
+    ("mov.b64 %d1, {%r1, %r2, %r3};", "takes vectors of 2 or 4, this one is of 3"),
+    ("stackrestore.u64 %r1;", "takes a register of 64 bits as operand 1"),
+])
+def test_what_is_said_is_what_is_wrong(statement, said):
+    found = check(HEAD.format(version="9.0", target="sm_90", shared="", statement=statement))
+    assert any(d.message.endswith(said) for _, d in found)
 
 
 def test_characters_that_are_not_ascii_are_shown():

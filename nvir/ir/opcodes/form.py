@@ -348,13 +348,17 @@ def misfit_operands(f: Form) -> str | None:
     required = sum(not (o.optional or o.variadic) for o in f.op.operands)
     given = len(operand_parts(f.shape))
     if given < required and f.name != "brx.idx":
-        return f"'{f.name}' needs {required} operands, {given} given"
+        return f"'{f.name}' needs {_operands(required)}, {given} given"
     if given > len(f.op.operands) and not any(o.variadic for o in f.op.operands):
-        return f"'{f.name}' takes {len(f.op.operands)} operands, {given} given"
+        return f"'{f.name}' takes {_operands(len(f.op.operands))}, {given} given"
     named = sum(o.role == ADDRESS and not (o.optional or o.variadic) for o in f.op.operands)
     if len(f.addresses) < named:
         return f"'{f.name}' needs an address in brackets"
     return None
+
+
+def _operands(n: int) -> str:
+    return "1 operand" if n == 1 else f"{n or 'no'} operands"
 
 
 HOLDING: set[Form] = set()  # all made so far that hold registers while an operation is in flight

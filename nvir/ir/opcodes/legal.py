@@ -215,8 +215,10 @@ class OperandPlace:
     optional: bool = False
 
     def __str__(self) -> str:
-        values = f" {listed(self.values)}" if self.values is not None else ""
-        return _PLACES.get(self.kind, f"a register of {self.kind} bits") + values
+        what = _PLACES.get(self.kind, f"a register of {self.kind.strip('rp')} bits")
+        what += " or a predicate" if self.kind == "32p" else ""
+        between = " " if self.kind in _PLACES else " or an integer: "
+        return what if self.values is None else what + between + listed(self.values)
 
 
 _PLACES = {

@@ -213,7 +213,8 @@ def call_problem(i: Instruction, info: CallInfo, may_drop: bool = False) -> str 
         if isinstance(v, Constant | Variable) or not isinstance(p, Argument):
             continue
         if not same_class(v.type, p.type):
-            return f"{v.name} is of type {v.type}, {callee.name} has {p.type} there"
+            name = "an argument" if isinstance(v, Undef) else v.name
+            return f"{name} is of type {v.type}, {callee.name} has {p.type} there"
     return None
 
 

@@ -23,6 +23,7 @@ from nvir.ir import (
     Symbol,
     SymbolOffset,
     Type,
+    Undef,
     Variable,
     capability,
 )
@@ -399,7 +400,8 @@ def _argument_problem(formal: _Formal, v: Any, name: str) -> str | None:
         return None
     _, has, is_array, aligned, own = _formal(v)
     if is_array != array or (bits and has != bits):
-        return (f"'{v.name}' has {has // 8} bytes{' in an array' if is_array else ''}, {name} has "
+        own_name = "an argument" if isinstance(v, Undef) else f"'{v.name}'"
+        return (f"{own_name} has {has // 8} bytes{' in an array' if is_array else ''}, {name} has "
                 f"{bits // 8}{' in an array' if array else ''} there")
     if kind and own and kind != own:
         return f"'{v.name}' is {_KINDS[own]}, {name} takes {_KINDS[kind]} there"

@@ -34,11 +34,13 @@ from nvir.ir.opcodes.legal import (
 from nvir.ptx.reader import KNOWN_VERSION
 
 _COMBINES = frozenset(("and", "or", "xor"))  # modifiers that take a further operand
+_ODD = (3, 5, 6, 7)  # elements that no vector has
 WIDE = 100  # the first architecture with accesses of 256 bits
 NO_32_BIT = 90  # architectures from which on a 32-bit address is an error
 TARGET = re.compile(r"(?:sm|compute)_(\d+)([af]?)$")
-def _misfit(slots: Combination, mods: tuple[str, ...]) -> tuple[int, str]:
-    """How far modifiers are from a combination, and the first thing that is wrong; 0: they fit."""
+def _misfit(slots: Combination, mods: tuple[str, ...]) -> tuple[float, str]:
+    """How far modifiers are from a combination, and what is wrong; 0: they fit. What lacks is
+    nearer than what is too much, and that nearer than what stands for something else."""
     left = list(mods)
     lacking = []
     for slot in slots:
@@ -53,11 +55,18 @@ def _misfit(slots: Combination, mods: tuple[str, ...]) -> tuple[int, str]:
             left.remove(hit)
         elif not slot.optional:
             lacking.append(slot)
-    if lacking:
-        types = lacking[0].words[0] in SCALARS
-        what = "a type of" if types else "one of"
-        return 2 * len(lacking) + len(left), f"needs {what} {lacking[0]}"
-    return len(left), f"takes no .{left[0]}" if left else ""
+    if not lacking:
+        return len(left), f"takes no .{left[0]}" if left else ""
+    first = lacking[0]
+    typed = first.words[0] in SCALARS
+    what = "" if len(first.words) == 1 else "a type of " if typed else "one of "
+    instead = len(lacking) == len(left) == 1 and left[0] not in first.words
+    if instead and (left[0] in SCALARS) == typed:
+        near = 1.4 if typed or left[0] in LAYOUTS else 1.6 - len(first.words) / 100
+        return near, f"takes {what}{first} where .{left[0]} stands"
+    if len(lacking) == 1 and not left and not typed:
+        return 0.5, f"needs {what}{first}"
+    return 2 * len(lacking) + len(left), f"needs {what}{first}"
 
 
 @functools.cache
@@ -65,9 +74,17 @@ def modifiers_problem(row: Op, mods: tuple[str, ...]) -> str | None:
     legal = combinations().get(row.name)
     if legal is None:
         return None
-    misfits = [_misfit(slots, mods) for slots in legal]
-    distance, wrong = min(misfits, key=lambda m: m[0])
-    return f"{'.'.join((row.name, *mods))} {wrong}" if distance else None
+    distance, wrong = min((_misfit(slots, mods) for slots in legal), key=lambda m: m[0])
+    if not distance:
+        return None
+    over = wrong.removeprefix("takes no .")
+    for m in mods if over != wrong else ():
+        rest = tuple(x for x in mods if x != m)
+        apart = m not in SCALARS and m != over
+        if apart and any(not _misfit(slots, rest)[0] for slots in legal):
+            wrong = f"takes .{over} or .{m}, not both"
+            break
+    return f"{'.'.join((row.name, *mods))} {wrong}"
 
 
 @functools.cache
@@ -111,7 +128,12 @@ def operands_problem(f: Form) -> str | None:
 
     for k, (n, part) in enumerate(zip(fragments(row.name, f.mods), written, strict=False)):
         if part.count("%s") != n or not part.startswith("{"):
-            return f"{f.spelling} has {n} registers in fragment {k}, {part.count('%s')} given"
+            matrix = f.mods[0] if f.mods[0] in set("abcd") else "dabc"[k]
+            registers = "1 register" if n == 1 else f"{n} registers"
+            return f"{f.spelling} has {registers} in matrix {matrix}, {part.count('%s')} given"
+    odd = next((n for p in parts if p.startswith("{") and (n := p.count("%s")) in _ODD), 0)
+    if row.name == "mov" and odd:
+        return f"{f.spelling} takes vectors of 2 or 4, this one is of {odd}"
     geometry = next((m for m in f.mods if m in COORDINATES), "")
     if f.op.memory in ("texture", "surface") and geometry and "{" in f.shape:
         held = next(p for p in parts if p.startswith("[")).partition("{")[2].count("%s")
