@@ -302,7 +302,12 @@ class _Reader:
                     raise BadDatum("attributes are {name: text}", start)
                 v.attributes = value
             elif key in ("loc", "init"):
+                start = c.start
                 setattr(v, key, c.datum())
+                if key == "init" and isinstance(v.init, tuple):
+                    for x in v.init:
+                        if isinstance(x, Type):
+                            raise BadDatum(f"{x} is a type, no initial value", start)
             else:
                 raise BadDatum(f"a variable has no '{key}'", at)
 
