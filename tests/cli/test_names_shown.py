@@ -60,7 +60,8 @@ def test_what_got_worse_is_told_by_the_same_name(tmp_path: Path) -> None:
         assert done.exit_code == 3
         assert "ns::scale" in done.output or "ns::scale&lt;" in done.output
         assert "lost.ptx" in done.output
-    assert "::error file=lost.ptx,title=nvir diff::is missing\n" in done.output
+    lost = f"::error file={new / 'lost.ptx'},title=nvir diff of predictions::is missing\n"
+    assert lost in done.output
 
 
 def test_the_lines_of_a_source_are_those_of_its_ptx(tmp_path: Path) -> None:

@@ -261,7 +261,8 @@ def test_the_page_has_the_real_loop_where_the_assembler_is() -> None:
 
 def test_the_numbers_that_decided_stand_behind_verbose() -> None:
     short, long = (
-        CliRunner().invoke(main, ["explain", str(EXAMPLES / "sgemm.sm_80.ptx"), "--model", *more])
+        CliRunner().invoke(main, ["explain", str(EXAMPLES / "sgemm.sm_80.ptx"), "--model", *more],
+                           env={"COLUMNS": "120"})
         for more in ((), ("--verbose", "--no-vary"))
     )
     assert "too little is saved for the registers\n" in short.output

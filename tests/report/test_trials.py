@@ -87,8 +87,9 @@ def test_what_stores_hold_up_is_promised_and_tried(tmp_path: Path) -> None:
 }
 """)
     done = CliRunner().invoke(main, ["report", str(file), "--via", "nvcc"])
-    assert "`const … *__restrict__` for parameters 2 and 3: stores no longer hold up" in done.output
-    assert "by ld.global.nc; by nvcc and ptxas:" in " ".join(done.output.split())
+    told = " ".join(done.output.split())
+    assert "`const … *__restrict__` for parameters 2 and 3: stores no longer hold up" in told
+    assert "by ld.global.nc; by nvcc and ptxas:" in told
     done = CliRunner().invoke(main, ["tune", str(file), "--backend", "nvcc", "--json"])
     assert '"tried": ' in done.output, done.output
     assert not report(nvir.read_ptx(EXAMPLES / "saxpy.sm_80.ptx")).functions[0].advice
