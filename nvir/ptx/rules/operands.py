@@ -7,6 +7,7 @@ Source   PTX ISA 9.0, and what ptxas 13.0 accepts (tests/ptx/test_kinds.py).
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from typing import Any
@@ -98,12 +99,15 @@ def fragment_problem(i: Instruction) -> str | None:
     return None
 
 
+_parts = functools.lru_cache(maxsize=1024)(operand_parts)
+
+
 def _by_operand(i: Instruction) -> list[tuple[str, list[Value]]]:
     """Each written operand with its values: the base and the offset of an address are one's."""
     slots = iter(i.form.slots)
     return [(part, [i.results[s] if s >= 0 else i.sources[~s]
                     for s in itertools.islice(slots, part.count("%s"))])
-            for part in operand_parts(i.form.shape)]
+            for part in _parts(i.form.shape)]
 
 
 def _is_float(v: Value) -> bool:
@@ -113,8 +117,10 @@ def _is_float(v: Value) -> bool:
 def _plain(i: Instruction) -> set[int]:
     """Slots of vectors that may be of any kind: literals beside registers, and registers of floats
     beside one that is not."""
-    slots = iter(i.form.slots)
     found: set[int] = set()
+    if "{" not in i.form.shape:
+        return found
+    slots = iter(i.form.slots)
     for part, values in _by_operand(i):
         own = list(itertools.islice(slots, len(values)))
         held = [v for v in values if not isinstance(v, Constant)]
@@ -128,6 +134,8 @@ def _plain(i: Instruction) -> set[int]:
 
 def vector_problem(i: Instruction) -> str | None:
     """Elements of several widths or kinds in braces, or the address of a variable there."""
+    if "{" not in i.form.shape:
+        return None
     for part, values in _by_operand(i):
         if not part.startswith("{") or len(values) < 2:
             continue
