@@ -104,6 +104,11 @@ _CUDA = re.compile(rb"^[^/\n]*\b__global__\b", re.M)
 _OWN = re.compile(rb"^\s*module\s+(ori|nvvm)\b", re.M)
 
 
+def has_directive(data: bytes) -> bool:
+    """Whether a line near the beginning starts as PTX's do."""
+    return _PTX.search(data[:65536]) is not None
+
+
 def language_of(data: bytes, path: str) -> Language:
     """By the extension, else by what the text looks like."""
     by_suffix: dict[str, Language] = {".ptx": "ptx", ".nvir": "ori", ".ll": "ll", ".bc": "ll",

@@ -79,8 +79,8 @@ def command(
     each unroll factor costs and gains; with --verbose the numbers that decided and the knobs that
     would change a decision with the value from which they do. With --policy documented also the
     trace: each step of the notes with its row, its inputs and its outcome. Where ptxas is
-    installed, registers, the peak and the loop's code are those that it makes; the table of factors
-    is modelled.
+    installed, registers, the peak, the loop's code and its row in the table of factors are those
+    that it makes; other factors are modelled beside it.
 
     \b
     Examples:

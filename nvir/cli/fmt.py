@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from nvir.cli.common import output_option, reports_errors, write_output
-from nvir.loading import STDIO, read_bytes
+from nvir.ir.errors import NvirError
+from nvir.loading import STDIO, has_directive, read_bytes
 
 
 @click.command("fmt")
@@ -30,12 +31,16 @@ def command(
       nvir fmt kernels/*.ptx --check
     """
     from nvir.ptx.layout import laid_out
+    from nvir.ptx.source import load
 
     if in_place and (STDIO in files or output is not None):
         raise click.UsageError("--in-place goes with neither standard input nor -o")
     other = []
     for file in files:
-        text = read_bytes(file).decode("utf-8", "surrogateescape")
+        data = read_bytes(file)
+        if load(data) and not has_directive(data):  # what is no PTX is left as it is
+            raise NvirError(f"{file} is no PTX: no line of it begins with a directive")
+        text = data.decode("utf-8", "surrogateescape")
         made = laid_out(text)
         if made != text:
             other.append(file)

@@ -95,3 +95,16 @@ def test_a_preset_of_ptx_is_what_of_it_is_for_ptx(level: str) -> None:
     nvir.run_passes(module, f"default<{level}>", verify=True)
     with pytest.raises(nvir.NvirError, match="'sroa' on level ori"):
         nvir.run_passes(module, "sroa")
+
+
+@pytest.mark.parametrize(("name", "content", "said"), [
+    ("w.ptx", b"garbage {\n", "is no PTX"), ("w.cu", b"int x;\n", "is no PTX"),
+    ("w.bin", b"\x7fELF\x02\x00\x01", "binary"),
+])
+def test_what_is_no_ptx_is_left_as_it_is(name: str, content: bytes, said: str, tmp_path: Path):
+    file = tmp_path / name
+    file.write_bytes(content)
+    done = CliRunner().invoke(main, ["fmt", "--in-place", str(file)])
+    assert done.exit_code == 1
+    assert said in done.output
+    assert file.read_bytes() == content
