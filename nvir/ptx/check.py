@@ -12,6 +12,7 @@ Source   PTX ISA 9.0, and what ptxas 13.0 accepts of each combination (tests/ptx
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import attrs
@@ -62,6 +63,8 @@ WIDENED = ("cp.async.bulk", "cp.async.bulk.tensor", "cp.async.bulk.prefetch", "t
            "cp.async.bulk.prefetch.tensor", "cp.reduce.async.bulk", "cp.reduce.async.bulk.tensor",
            "wmma.load", "wmma.store")
 NO_32_BIT = 90  # architectures from which on a 32-bit address is an error
+# A register, or a modifier that is one too many, in a message.
+_NAMED = re.compile(r"%[\w$]+|(?<=takes no )\.\w+|\.\w+(?= stands)")
 SHARED_LIMIT = 0xC000  # bytes of static shared memory of a block, on every machine
 _SIZES = (10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87,
           88, 89, 90, 100, 101, 103, 110, 120, 121)
@@ -129,7 +132,7 @@ def check(
 
     def tell(code: str, message: str, line: int, word: str, severity: str = "error") -> None:
         shown = lines[line - 1] if 0 < line <= len(lines) else ""
-        col = max(shown.find(word), 0) + 1
+        col = _column(shown, word, message)
         found.append((code, Diagnostic(message, text.file, line, col, shown, severity)))
 
     said = (n for n, s in enumerate(lines[:100], 1) if s.strip().startswith(".target"))
@@ -162,6 +165,17 @@ def check(
                 lenient = code == "address" and (older or i.form.op.name in WIDENED)
                 tell(code, message, i.line, i.form.spelling, "warning" if lenient else "error")
     return sorted(found, key=lambda x: (x[1].line, x[1].col))
+
+
+def _column(line: str, word: str, message: str) -> int:
+    """Where `word` stands in the line, or what of its statement the message names behind it."""
+    at = max(line.find(word), 0)
+    statement = line[at:].partition(";")[0]
+    for named in _NAMED.findall(message.removeprefix(word)):
+        found = re.search(re.escape(named) + r"(?!\w)", statement[1:])
+        if found is not None:
+            return at + found.start() + 2
+    return at + 1
 
 
 def _largest(variables: Sequence[Variable]) -> tuple[int, str]:

@@ -208,13 +208,15 @@ class Names:
         while k < len(atom):  # `%r1<10>` may be declared beside `%r<100>`
             entry = self.prefixes.get(atom[:k])
             digits = atom[k:]
-            if entry is not None and (digits[0] != "0" or digits == "0") and len(digits) < 10:
+            if entry is not None and len(digits) < 10:
                 count, type, numbers = entry
                 index = int(digits)
                 if index < count:
-                    number = self.new_register(atom, type)
-                    numbers[index] = number
-                    self.names[atom] = number
+                    name = f"{atom[:k]}{index}"  # `%r01` is `%r1`
+                    number = numbers.get(index)
+                    if number is None:
+                        number = numbers[index] = self.new_register(name, type)
+                    self.names[name] = number
                     return number
             k += 1
         return None

@@ -70,6 +70,9 @@ class Operands(Names):
                 return
         f = shape.form
         if shape.refused:
+            if shape.single and parts[2].strip() == "|" and parts[3] == "_":
+                self._reread(m, parts[0] + parts[1] + "".join(parts[4:]))
+                return
             self.source.refuse(shape.refused, m.start(4))
         if f.terminator or f.is_call or f.op is UNKNOWN:
             self._special(m, f, parts, guard)
@@ -217,6 +220,9 @@ class Operands(Names):
                     if canonical[k - 1] == "+":
                         zero.append(slot)
         shape = OperandShape(f, tuple(zero))
+        if "|" in punctuation and f.op is not UNKNOWN and not f.op.operands[0].paired:
+            shape.single = True
+            shape.refused = f"{spelling} has one result, not two with '|'"
         if "[%s%s" in punctuation:
             shape.refused = "an offset stands behind '+': [register+-4]"
         if len(_shapes) > _MAX_SHAPES:

@@ -62,11 +62,12 @@ MAX_VECTORS = 1 << 12  # each is made at once
 class OperandShape:
     """What an opcode with this punctuation needs to know of its atoms."""
 
-    __slots__ = ("form", "n_results", "plain", "refused", "zero_offsets")
+    __slots__ = ("form", "n_results", "plain", "refused", "single", "zero_offsets")
 
     def __init__(self, f: Form, zero_offsets: tuple[int, ...]) -> None:
         self.form = f
         self.refused = ""  # why ptxas takes no such operands
+        self.single = False  # one result, behind which ptxas passes over "|_"
         self.zero_offsets = zero_offsets  # atoms that are address offsets
         n = f.n_results - f.carry_out
         self.n_results = n

@@ -384,7 +384,7 @@ def test_15_result_count():
 
 CLASSES = [  # statement, message or None
     ("add.s32 %r, %d", "%d is of type b64, add.s32 takes s32"),
-    ("add.s64 %d, 1", "a result is of type b32, add.s64 makes s64"),
+    ("add.s64 %d, 1", "%x is of type b32, add.s64 makes s64"),
     ("add.f32 %r, %r", None),
     ("cvt.u32.u8 %r", None),
     ("cvt.u32.u64 %r", "%r is of type b32, cvt.u32.u64 takes u64"),
@@ -400,7 +400,7 @@ CLASSES = [  # statement, message or None
     ("fma.rn.f32 %r, %r, %d", "%d is of type b64, fma.rn.f32 takes f32"),
     ("prmt.b32 %r, %r, %d", "%d is of type b64, prmt.b32 takes b32"),
     ("mov.b32 %d", "%d is of type b64, mov.b32 takes b32"),
-    ("mov.b64 {%r, %r}", "a result is of type b32, mov.b64 makes b64"),
+    ("mov.b64 {%r, %r}", "%x is of type b32, mov.b64 makes b64"),
     ("slct.b32.s32 %r, %r, %d", "%d is of type b64, slct.b32.s32 takes s32"),
     ("slct.b32.f32 %r, %r, %r", None),
     ("atom.shared.cas.b32 [%r], %r, %d", "%d is of type b64, atom.shared.cas.b32 takes b32"),
@@ -455,7 +455,7 @@ def test_16_classes_of_stores(statement, message):
 def test_16_results_of_loads_may_be_wider_but_not_narrower():
     verify(body("  %x: b64 = ld.shared.u8 [0]", "  ret"))
     refused(body("  %x: b16 = ld.shared.u32 [0]", "  ret"),
-            "a result is of type b16, ld.shared.u32 makes u32")
+            "%x is of type b16, ld.shared.u32 makes u32")
 
 
 def guarded() -> tuple[Module, Instruction]:

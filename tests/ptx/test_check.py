@@ -17,6 +17,7 @@ from nvir.cli import main
 from nvir.ir.opcodes.form import find_row, form
 from nvir.ir.opcodes.legal import combinations
 from nvir.ir.types import SCALARS
+from nvir.ptx import read_ptx
 from nvir.ptx.check import check
 from nvir.ptx.inline import check_inline
 from nvir.toolchain import available, find
@@ -285,6 +286,7 @@ def test_operands_that_an_asm_statement_lacks(line, column, said):
 @pytest.mark.parametrize(("statement", "said"), [
     ("ld.acquire.global.u32 %r1, [%d1];", "needs one of .cta, .cluster, .gpu, .sys"),
     ("min.xorsign.f32 %r1, %r2, %r3;", "needs .abs"),
+    ("ld.shared.nc.u32 %r1, [%r2];", "takes .nc with .global only"),
     ("ld.volatile.cg.u32 %r1, [%d1];", "takes .volatile or .cg, not both"),
     ("atom.global.inc.s32 %r1, [%d1], %r2;", "takes .u32 where .s32 stands"),
     ("mma.sync.aligned.m16n8k8.row.row.f32.f16.f16.f32 {%r0, %r1, %r2, %r3}, {%r1, %r2}, {%r5}, "
@@ -298,6 +300,26 @@ def test_operands_that_an_asm_statement_lacks(line, column, said):
 def test_what_is_said_is_what_is_wrong(statement, said):
     found = check(HEAD.format(version="9.0", target="sm_90", shared="", statement=statement))
     assert any(d.message.endswith(said) for _, d in found)
+
+
+@pytest.mark.parametrize(("statement", "pointed"), [
+    ("add.s32 %r1, %r2, %r3; mad.wide.s32 %r1, %r2, %r3, %d1;", "%r1, %r2, %r3, %d1"),
+    ("mov.b64 %d2, 1; add.s32 %r1, %d2, %r3;", "%d2, %r3"),
+    ("add.rn.s32 %r1, %r2, %r3;", ".rn.s32"),
+    ("mul.s32 %r1, %r2, %r3;", "mul.s32"),
+])
+def test_what_is_wrong_of_a_statement_is_pointed_at(statement, pointed):
+    text = HEAD.format(version="9.0", target="sm_90", shared="", statement=statement)
+    (_, d), = check(text)
+    assert d.source[d.col - 1 :].startswith(pointed)
+
+
+def test_registers_are_told_by_their_number():
+    """`%r01` is `%r1`, as ptxas has it."""
+    found = read_ptx(HEAD.format(version="9.0", target="sm_90", shared="",
+                                 statement="mov.u32 %r1, 7; add.s32 %r2, %r01, 1;"))
+    made, used = list(found.functions[0].instructions())[:2]
+    assert used.operands[0] is made.results[0]
 
 
 def test_characters_that_are_not_ascii_are_shown():

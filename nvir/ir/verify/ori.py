@@ -81,7 +81,7 @@ def class_problem(i: Instruction, undefined: bool = False) -> str | None:
     f = i.form
     for r, made in zip(i.results, f.result_types, strict=True):
         if not _result_fits(r.type, made, f.op.relaxed):
-            return f"a result is of type {r.type}, {f.spelling} makes {made}"
+            return f"{r.name or 'a result'} is of type {r.type}, {f.spelling} makes {made}"
     for base, offset in f.addresses:
         if offset >= 0 and not isinstance(v := i._operands[offset], Constant):
             added = "a register" if isinstance(v, Undef) else getattr(v, "name", None) or "a symbol"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 
 from nvir.ir import (
     SCALARS,
@@ -34,6 +35,9 @@ from nvir.ir.opcodes.legal import (
 from nvir.ptx.reader import KNOWN_VERSION
 
 _COMBINES = frozenset(("and", "or", "xor"))  # modifiers that take a further operand
+# Operations with effects whose operands are never in braces.
+_SINGLE = frozenset((OpKind.WARP, OpKind.BARRIER, OpKind.ARRIVE, OpKind.MBARRIER, OpKind.WAIT,
+                     OpKind.ASYNC_COPY))
 _ODD = (3, 5, 6, 7)  # elements that no vector has
 WIDE = 100  # the first architecture with accesses of 256 bits
 NO_32_BIT = 90  # architectures from which on a 32-bit address is an error
@@ -84,7 +88,18 @@ def modifiers_problem(row: Op, mods: tuple[str, ...]) -> str | None:
         if apart and any(not _misfit(slots, rest)[0] for slots in legal):
             wrong = f"takes .{over} or .{m}, not both"
             break
+    if wrong == f"takes no .{over}" and (needed := _needed_with(over, legal, mods)):
+        wrong = f"takes .{over} with {needed} only"
     return f"{'.'.join((row.name, *mods))} {wrong}"
+
+
+def _needed_with(word: str, legal: Sequence[Combination], mods: tuple[str, ...]) -> str:
+    """What combinations with `word` have that lacks here, where that is one thing."""
+    having = [s for s in legal if any(word in slot.words for slot in s)]
+    lacking = [[slot for slot in s if not slot.optional and slot.words != ("*",)
+                and not any(m in slot.words for m in mods)] for s in having]
+    firsts = {str(slots[0]) if slots else "" for slots in lacking}
+    return firsts.pop() if len(firsts) == 1 else ""
 
 
 @functools.cache
@@ -139,11 +154,10 @@ def operands_problem(f: Form) -> str | None:
         held = next(p for p in parts if p.startswith("[")).partition("{")[2].count("%s")
         if held and (held < COORDINATES[geometry] or held == 3):
             return f"{f.spelling} takes {COORDINATES[geometry]} coordinates, {held} given"
-    if row.pure and row.name not in IN_BRACES and any(p.startswith("{") for p in parts):
-        return f"{f.spelling} takes single registers, not several in braces"
-    if "|" in parts[0] and not row.operands[0].paired:
-        return f"{f.spelling} has one result, not two with '|'" if row.writes is False else \
-            f"{f.spelling} takes no '|'"
+    braces = next((p for p in parts if p.startswith("{")), None)
+    single = row.pure or row.kind in _SINGLE or (row.kind is OpKind.ATOMIC and not wanted)
+    if braces is not None and single and row.name not in IN_BRACES:
+        return f"{f.spelling} takes no operand in braces"
     vectors = parts[:-1] if any("cache_hint" in m for m in f.mods) else parts
     for part in vectors[: 1 if row.memory == "texture" or row.name in IN_BRACES else None]:
         size = part.count("%s") if part.startswith("{") else 1

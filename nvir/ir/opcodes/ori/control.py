@@ -96,7 +96,7 @@ op("prmt", "d, a, b, c", K.OTHER, "bits", fold=folds.prmt, since="2.0 sm_20",
 op("cvt", "d, a:last, b:last?, c:any?", K.CONVERT, "relaxed numeric cheap uniform", linear=(0,),
    result="first", latency="9 f16,bf16,f16x2,bf16x2=7", fold=folds.cvt, since="1.0",
    doc="conversion; two sources are packed, a third gives random bits (.rs)")
-op("cvt.pack", "d, a:last, b:last, c:b32?", K.CONVERT, result="b32",
+op("cvt.pack", "d, a:last, b:last, c:b32?", K.CONVERT, result="b32", relaxed=True,
    latency="9 f16,bf16,f16x2,bf16x2=7", since="6.5 sm_72",
    doc="two integers narrowed with saturation and packed, over the low part of c")
 op("cvta", "d, a", K.COPY, "cheap", latency="11", since="2.0 sm_20",
