@@ -10,6 +10,7 @@ user sees in the printed text.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -35,7 +36,7 @@ def load_as(
     """As `load`, with the language that the text turned out to be in."""
     name = str(path)
     data = read_bytes(name)
-    given = Path(name) if name != STDIO and Path(name).is_file() else data  # pipes end once
+    given = Path(name) if name != STDIO and os.path.isfile(name) else data  # pipes end once
     return load_text(data, name, arch, level=level, given=given)
 
 

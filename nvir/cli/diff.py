@@ -141,8 +141,8 @@ def command(
     new_files: list[str] = []
     with contextlib.ExitStack() as stack:
         old, new = (stack.enter_context(_place(x)) for x in (before, after))
-        several = Path(old).is_dir() and Path(new).is_dir()
-        if Path(old).is_dir() != Path(new).is_dir():
+        several = os.path.isdir(old) and os.path.isdir(new)
+        if os.path.isdir(old) != os.path.isdir(new):
             raise click.UsageError(f"one of {before} and {after} is a folder, the other is not")
         for a, b, name in _pairs(Path(old), Path(new)) if several else [(old, new, None)]:
             shown = _named(after, name)

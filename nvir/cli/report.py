@@ -107,7 +107,7 @@ def command(
     if lines and (ask_ptxas or schedule):
         raise click.UsageError("--lines goes with neither --ptxas nor --schedule")
     file = files[0]
-    if len(files) > 1 or (file != STDIO and Path(file).is_dir()):
+    if len(files) > 1 or (file != STDIO and os.path.isdir(file)):
         if lines or via or as_html or kernel is not None:
             raise click.UsageError(
                 "a folder or several files go with no --lines, --via, --html, --kernel"

@@ -174,7 +174,7 @@ class LaneGroup:
         known = self.node.addresses
         found = known.get(offset)
         if found is None:
-            found = known[offset] = np.array([self.node.base + offset], np.uint64)
+            found = known[offset] = np.array([(self.node.base + offset) % (1 << 64)], np.uint64)
         return found
 
     def give_way(self) -> None:

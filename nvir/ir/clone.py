@@ -19,7 +19,7 @@ Cost     Linear; about 1.5 µs an instruction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from itertools import islice
 from operator import is_not
 from typing import Any
@@ -99,8 +99,9 @@ def clone_blocks(
     is how an unroller replaces the phis of a header. On return it leads also from
     each block, instruction and result to its copy.
 
-    Edges from outside still lead to the originals, and phis outside know nothing of
-    the new predecessors: both are the caller's, and then `analyze_cfg()`.
+    Edges from outside still lead to the originals: phis of the copies but the first forget
+    them (a loop is entered by its header, but for blocks that nothing reaches). Those of the first
+    copy, and phis outside, are the caller's, and then `analyze_cfg()`.
     """
     old = list(blocks)
     if not old:
@@ -124,6 +125,7 @@ def clone_blocks(
                     v.add_use(c)
             if marks and i in marks:
                 function.marks[c] = set(function.marks[i])
+        _forget_entries_from_outside(new)
         if copies is not mapping:
             mapping.update(islice(copies.items(), given, None))  # what was not given
         if layout is not None and after is not None:
@@ -134,6 +136,15 @@ def clone_blocks(
             function.blocks[at + 1 : at + 1] = new
         function.cfg_changed()
     return new
+
+
+def _forget_entries_from_outside(new: Sequence[Block]) -> None:
+    inside = set(new)
+    for b in new[1:]:
+        for phi in b.phis:
+            kept = [(v, p) for v, p in phi.incoming if p in inside]
+            if len(kept) < len(phi.aux):
+                phi.set_incoming([v for v, _ in kept], [p for _, p in kept])
 
 
 def place(function: Function, layout: Mapping[Block, list[Block]]) -> None:

@@ -176,7 +176,8 @@ class FunctionPrinter:
             guard = f"@{f.guard}{self.names[t._operands[f.guard_index]]} "
             rest, targets = targets[-1], targets[:-1]
         if f.name == "brx.idx":
-            table = f"$L_brx_{self.function.name}_{len(self.tables)}"
+            name = str(self.function.name).replace("%", "_")  # a label begins alone with it
+            table = f"$L_brx_{name}_{len(self.tables)}"
             labels = ", ".join(self._target(s) for s in targets)
             self.tables.append(f"\t{table}: .branchtargets {labels};\n")
             text = f"\t{guard}{f.spelling} \t{self.names[t._operands[0]]}, {table};\n"

@@ -109,9 +109,9 @@ def settings_of(ranges: Sequence[tuple[str, list[Any]]], factors: Sequence[int])
 
 def files_in(path: Path) -> list[Path]:
     """The files of a folder and those below it, or the one file. Raises NvirError for none."""
-    if path.is_file():
+    if os.path.isfile(path):
         return [path]
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise NvirError(f"{path}: no such file or folder")
     found = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
     if not found:
@@ -226,7 +226,7 @@ def _row(job: Job, figures: dict[str, Any] | None, error: str | None) -> dict[st
 
 def _taken_up(output: Path) -> dict[str, dict[str, Any]]:
     """The rows that are there, by key; what is cut off at the end is taken out of the file."""
-    if not output.exists():
+    if not os.path.isfile(output):  # no file to go on with, but maybe one to write to
         return {}
     data = output.read_bytes()
     whole = data.rfind(b"\n") + 1

@@ -50,7 +50,11 @@ class ExpressionChecker(Operators):
         if d is None:
             raise Mistake(f"use of undeclared name '{e.name}'", e.place)
         if isinstance(d, tree.Variable | tree.Parameter):
-            return referent(d.type)
+            t = referent(d.type)
+            if e.type is not None and type(tree.strip(e.type)) is not type(tree.strip(t)):
+                raise Mistake(f"'{e.name}' is of type '{tree.spell(t)}', the tree says "
+                              f"'{tree.spell(e.type)}'", e.place)
+            return t
         if isinstance(d, tree.Function):
             return d.type
         if isinstance(d, tree.Enumerator):

@@ -47,7 +47,7 @@ class Command:
 def command_of(place: str, file: str | None) -> Command:
     """The command of a file in a database, which is given by its name or its folder. Without a file
     the database must have one CUDA source alone."""
-    path = Path(place) / NAME if Path(place).is_dir() else Path(place)
+    path = Path(place) / NAME if os.path.isdir(place) else Path(place)
     try:
         entries = json.loads(read_file(path))
     except OSError as e:

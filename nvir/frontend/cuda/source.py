@@ -95,7 +95,9 @@ def _read(s: Source, arch: str) -> tuple[Unit, list[Diagnostic]]:
             # what libclang's binding cannot name, or a shape of the tree that is not foreseen
             what = f"something that the reader of C++ does not understand ({e!r})"
             problem = Unsupported(what, where=reader.where())
-    read = [*reader.cursors, *reader.bodiless, *reader.variables, *([reader.at] if problem else [])]
+    read = [*reader.cursors, *reader.bodiless, *reader.variables]
+    if problem is not None and reader.at is not None:
+        read.append(reader.at)
     errors, warnings = parsed.judge(read)
     errors += [] if errors else [*parsed.lost(), *reader.missing()]
     if errors:

@@ -68,7 +68,8 @@ def _float(mods: Mods, bits: Lanes, type_: str) -> Lanes:
 def _combine(mods: Mods, t: Lanes, c: Lanes | None) -> Lanes:
     if not mods.bool_op:
         return t
-    assert c is not None
+    if c is None:
+        mods.unsupported()
     if mods.bool_op == "and":
         return t & c
     return t | c if mods.bool_op == "or" else t ^ c

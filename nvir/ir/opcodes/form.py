@@ -27,6 +27,7 @@ import re
 from typing import Any
 
 from nvir.ir.opcodes import ADDRESS, DEF, NVVM, ORI, TIED, UNKNOWN, Op, Operand
+from nvir.ir.opcodes.legal import IN_BRACES
 from nvir.ir.types import CC, PRED, SCALARS, ScalarType
 
 _SPACES = frozenset(
@@ -354,6 +355,10 @@ def misfit_operands(f: Form) -> str | None:
     named = sum(o.role == ADDRESS and not (o.optional or o.variadic) for o in f.op.operands)
     if len(f.addresses) < named:
         return f"'{f.name}' needs an address in brackets"
+    if f.op.pure and f.op.name not in IN_BRACES and any(
+        part.startswith("{") for part in operand_parts(f.shape)
+    ):
+        return f"'{f.name}' takes no operand in braces"
     return None
 
 
@@ -400,8 +405,9 @@ def find_row(spelling: str) -> tuple[Op, tuple[str, ...]] | None:
     found = ORI.find(spelling)
     if ".sync" in spelling and (found is None or "sync" in found[1]):
         name, *mods = spelling.split(".")
-        mods.remove("sync")
-        found = ORI.find(".".join((name, "sync", *mods))) or found
+        rest = [m for m in mods if m != "sync"]
+        if len(rest) < len(mods):
+            found = ORI.find(".".join((name, "sync", *rest))) or found
     return found
 
 

@@ -304,10 +304,8 @@ class _Reader:
             elif key in ("loc", "init"):
                 start = c.start
                 setattr(v, key, c.datum())
-                if key == "init" and isinstance(v.init, tuple):
-                    for x in v.init:
-                        if isinstance(x, Type):
-                            raise BadDatum(f"{x} is a type, no initial value", start)
+                if key == "init":
+                    _check_initial(v.init, start)
             else:
                 raise BadDatum(f"a variable has no '{key}'", at)
 
@@ -399,6 +397,16 @@ def hint(token: str, level: str) -> str | None:
     if token[1:2] == '"' or level == "nvvm":
         return None if name.isdigit() and token[1:2] != '"' else name
     return None if name.isdigit() else f"%{name}"
+
+
+def _check_initial(value: Any, at: int) -> None:
+    """Raises BadDatum unless it is a constant or an address, or a tuple of such, of any depth."""
+    if isinstance(value, tuple):
+        for x in value:
+            _check_initial(x, at)
+    elif not isinstance(value, Value):
+        raise BadDatum(f"{value} is no initial value: constants and addresses are, as in "
+                       "(imm 1, @a)", at)
 
 
 def _linkage(c: Cursor) -> str:

@@ -32,7 +32,8 @@ _NAME = r'%(?:[\w$]+|"[^"]*")(?:~\d+)?'
 _RESULT = re.compile(rf"(_|{_NAME}): ?(\w+)", re.ASCII)
 _LABEL = re.compile(r'\s*([\w$.]+|"[^"]*"):(?:\s*$|\s+(?=(?:pragmas|flags|loc|aux)\b))', re.ASCII)
 _HEAD = re.compile(
-    r"\s*(?:@(!?)(" + _NAME + r")\s+)?(volatile\s+)?([A-Za-z_][\w.:]*)(?:\s+|$)", re.ASCII
+    r"\s*(?:@(!?)(" + _NAME + r"|pred (?:undef|-?\d+))\s+)?(volatile\s+)?([A-Za-z_][\w.:]*)"
+    r"(?:\s+|$)", re.ASCII
 )
 _TYPE_WORDS = re.compile(
     r"(?:void|label|metadata|token|half|bfloat|float|double|fp128|i\d+|ptr|type|[A-Z]\w*)\Z"

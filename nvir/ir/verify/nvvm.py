@@ -172,6 +172,8 @@ def _pointer_at(index: int, stores: bool) -> Rule:
             return f"{i.form.name} writes to address space 4, which is constant"
         if "atomic" in i.form.mods and not (isinstance(i.aux, tuple) and len(i.aux) == 3):
             return f"an atomic {i.form.name} has no ordering"
+        if problem := _alignment_problem(i):
+            return problem
         value = i.type if index == 0 else i._operands[0].type
         if not value.bits and not isinstance(value, ty.StructType | ty.ArrayType):
             return f"{i.form.name} of a value of type {value}"
@@ -180,6 +182,15 @@ def _pointer_at(index: int, stores: bool) -> Rule:
         return _atomic_problem(value) if "atomic" in i.form.mods else None
 
     return rule
+
+
+def _alignment_problem(i: Instruction) -> str | None:
+    """The alignment is the aux of an access, or its last member; 0 and None stand for the type's
+    own."""
+    n = (i.aux or (None,))[-1] if isinstance(i.aux, tuple) else i.aux
+    if n is None or (isinstance(n, int) and n >= 0 and not n & (n - 1)):
+        return None
+    return f"{i.form.name} has an alignment of {n}, which is no power of two"
 
 
 def _atomic_problem(t: ty.Type) -> str | None:
@@ -231,6 +242,8 @@ def _alloca(i: Instruction, f: Function) -> str | None:
         return f"alloca gives {i.type}"
     if not isinstance(i.aux, tuple) or not isinstance(i.aux[0], ty.Type):
         return "alloca has no allocated type"
+    if problem := _alignment_problem(i):
+        return problem
     count = i._operands[0].type
     return None if isinstance(count, ty.IntType) else f"alloca of {count} elements"
 

@@ -154,9 +154,8 @@ def operands_problem(f: Form) -> str | None:
         held = next(p for p in parts if p.startswith("[")).partition("{")[2].count("%s")
         if held and (held < COORDINATES[geometry] or held == 3):
             return f"{f.spelling} takes {COORDINATES[geometry]} coordinates, {held} given"
-    braces = next((p for p in parts if p.startswith("{")), None)
-    single = row.pure or row.kind in _SINGLE or (row.kind is OpKind.ATOMIC and not wanted)
-    if braces is not None and single and row.name not in IN_BRACES:
+    braces = any(p.startswith("{") for p in parts)
+    if braces and (row.kind in _SINGLE or (row.kind is OpKind.ATOMIC and not wanted)):
         return f"{f.spelling} takes no operand in braces"
     vectors = parts[:-1] if any("cache_hint" in m for m in f.mods) else parts
     for part in vectors[: 1 if row.memory == "texture" or row.name in IN_BRACES else None]:
