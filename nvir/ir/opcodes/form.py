@@ -23,6 +23,7 @@ false. `ties` lists (result, operand) pairs that must share a register.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -342,6 +343,7 @@ def _addresses(part: str, first: int) -> list[tuple[int, int]]:
     return [(first, first + 1 if slots > 1 and "+" in head else -1)]
 
 
+@functools.cache
 def misfit_operands(f: Form) -> str | None:
     """How the operands of a form differ from those of its row: too few, too many, no address."""
     if f.op is UNKNOWN or f.is_call or f.op.pseudo:

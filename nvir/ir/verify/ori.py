@@ -20,7 +20,7 @@ from nvir.ir.instruction import CallInfo, Instruction, Loose
 from nvir.ir.opcodes import TIED, UNKNOWN
 from nvir.ir.opcodes.form import misfit_operands
 from nvir.ir.symbols import Variable
-from nvir.ir.types import CC, PRED, ScalarType, Type
+from nvir.ir.types import CC, IMM, PRED, ScalarType, Type
 from nvir.ir.values import Argument, Constant, Undef, Value, same_class
 
 if TYPE_CHECKING:
@@ -98,10 +98,11 @@ def class_problem(i: Instruction, undefined: bool = False) -> str | None:
 
 
 def _is_lenient(i: Instruction) -> bool:
-    """Whether a source is right only because it is no register: the address of a variable."""
+    """Whether a source is right only because it is no register: the address of a variable. No
+    register is of a literal's type, so literals decide by their types."""
     wanted = i.form.source_types
     return any(
-        w and not _in_register(v) and isinstance(v.type, ScalarType)
+        w and not _in_register(v) and isinstance(v.type, ScalarType) and v.type is not IMM
         and not _source_fits(v.type, w, i.form.op.relaxed)
         for v, w in zip(i._operands, wanted, strict=False)
     )
