@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.ir import Constant, Instruction, Undef, Value, constant, nvvm_form
 from nvir.ir import types as ty
+from nvir.ir.opcodes.nvvm import FLOAT_TESTS, INT_TESTS
 from nvir.ir.verify.nvvm import element, member
 from nvir.llvm.calls import fast_of, read_call
 from nvir.llvm.grammar import FLAGS
@@ -27,11 +28,6 @@ _CASTS = ("trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uito
 _RMW = frozenset((
     "xchg", "add", "sub", "and", "nand", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub",
     "fmax", "fmin", "fmaximum", "fminimum", "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat",
-))
-_INT_TESTS = frozenset(("eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"))
-_FLOAT_TESTS = frozenset((
-    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule",
-    "une", "uno", "true",
 ))
 ONE = constant(ty.I32, 1)
 # The orderings that an access of its kind cannot have.
@@ -69,7 +65,7 @@ def _unary(body: DefinitionReader, row: str) -> Instruction:
 def _compare(body: DefinitionReader, row: str) -> Instruction:
     flags = body.flags("")
     test = body.t[body.k]
-    if test not in (_INT_TESTS if row == "icmp" else _FLOAT_TESTS):
+    if test not in (INT_TESTS if row == "icmp" else FLOAT_TESTS):
         body.fail("a predicate such as " + ("'slt'" if row == "icmp" else "'olt'"))
     body.k += 1
     t, a, b = body.pair()

@@ -51,6 +51,13 @@ from nvir.ir.opcodes import OpKind as K
 
 op, ops = NVVM.op, NVVM.ops
 
+# What the first flag of icmp and of fcmp may be.
+INT_TESTS = frozenset(("eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"))
+FLOAT_TESTS = frozenset((
+    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule",
+    "une", "uno", "true",
+))
+
 
 def signed(value: int, bits: int) -> int:
     """The number that a two's complement pattern stands for."""

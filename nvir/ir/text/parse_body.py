@@ -142,6 +142,8 @@ class BodyParser:
         if eq:
             token, _, tname = left.strip().partition(": ")
             head, _, rest = right.partition(" ")
+            if token[:1] == "@":  # a symbol is no result
+                return False
         else:
             token = tname = ""
             head, _, rest = left.strip().partition(" ")

@@ -9,7 +9,7 @@ Source: LLVM Language Reference; address spaces as in NVVM IR.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from nvir.ir import types as ty
@@ -19,6 +19,7 @@ from nvir.ir.layout import fields
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.opcodes import NVVM, Op, OpKind
 from nvir.ir.opcodes.form import load_rows
+from nvir.ir.opcodes.nvvm import FLOAT_TESTS, INT_TESTS
 from nvir.ir.values import Argument, Constant
 
 if TYPE_CHECKING:
@@ -121,9 +122,11 @@ def _all_same(of: Callable[[ty.Type], bool], what: str) -> Rule:
     return rule
 
 
-def _compare(of: Callable[[ty.Type], bool], what: str) -> Rule:
+def _compare(of: Callable[[ty.Type], bool], what: str, tests: Collection[str]) -> Rule:
     def rule(i: Instruction, f: Function) -> str | None:
         a, b = i._operands
+        if not i.form.mods or i.form.mods[0] not in tests:
+            return f"{i.form.name} begins with its test: one of {', '.join(sorted(tests))}"
         if not of(a.type):
             return f"{i.form.name} is for {what}, not {a.type}"
         if element(i.type) is not ty.I1 or _lanes(i.type) != _lanes(a.type):
@@ -205,6 +208,8 @@ def _atomic_problem(t: ty.Type) -> str | None:
 
 
 def _operation(i: Instruction) -> str | None:
+    if not i.form.mods:
+        return "atomicrmw begins with its operation, as 'atomicrmw add'"
     name, t = i.form.mods[0], i.type
     if name == "xchg":
         return _atomic_problem(t)
@@ -402,8 +407,8 @@ _RULES: dict[str, Rule] = {
     "atomicrmw": _pointer_at(0, True), "cmpxchg": _cmpxchg,
     "extractvalue": _extract, "insertvalue": _insert, "extractelement": _vector,
     "splitStruct": _split, "insertelement": _vector, "shufflevector": _vector,
-    "icmp": _compare(lambda t: _is_int(t) or _is_pointer(t), "integers and pointers"),
-    "fcmp": _compare(_is_float, "floats"),
+    "icmp": _compare(lambda t: _is_int(t) or _is_pointer(t), "integers and pointers", INT_TESTS),
+    "fcmp": _compare(_is_float, "floats", FLOAT_TESTS),
 }
 _RULES.update(dict.fromkeys(CASTS, _cast_rule))
 _RULES.update(

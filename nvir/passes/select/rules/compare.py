@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nvir.ir import PRED, Constant, Instruction, PointerType, Type, Unsupported, Value, VectorType
+from nvir.ir.opcodes.nvvm import FLOAT_TESTS, INT_TESTS
 from nvir.passes.select.lanes import Rule, by_element
 from nvir.passes.select.parts import parts
 from nvir.passes.select.rules.floating import as_float
@@ -16,13 +17,12 @@ _FLOAT = {
     "ueq": "equ", "ugt": "gtu", "uge": "geu", "ult": "ltu", "ule": "leu", "une": "neu",
     "uno": "nan",
 }
-_INTEGER = frozenset(["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
 
 
 def condition(i: Instruction) -> str:
     """The predicate among an instruction's flags."""
     for m in i.form.mods:
-        if m in _INTEGER or m in _FLOAT or m in ("true", "false"):
+        if m in INT_TESTS or m in FLOAT_TESTS:
             return m
     raise Unsupported(f"{i.form.spelling}: no predicate")
 
