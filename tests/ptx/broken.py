@@ -33,6 +33,7 @@ L:
 LINE = 14
 
 STATEMENTS = """
+cp.async.bulk.tensor.global.shared::cta.bulk_group [%d1, {%r1}], [tile];
 add.u32 %r1|%p2, %r1, %r2; ; add.u32 _|%r1, %r1, %r2; ; add.u32 %r08, %r1, %r2; ; vote.sync.ballot.b32 {%r3}, %p1, -1; ; bar.sync {0}; ; atom.global.add.u32 {%r3}, [%d1], %r1; ; mbarrier.init.shared.b64 [tile], {1}; ; shfl.sync.idx.b32 %r3, {%r1}, 0, 31, -1; ; ld.shared.nc.u32 %r1, [tile];
 add.s32 %r1, %r2; ; add.s32 %r1, %r2, %r3, %r4; ; add.s32 %r1, %r2, %d1; ; add.u8 %h1, %h2, %h3;
 add.b32 %r1, %r2, %r3; ; add.sat.u32 %r1, %r2, %r3; ; add.sat.s64 %d1, %d2, %d3; ; add.rn.s32 %r1, %r2, %r3;
@@ -156,6 +157,7 @@ add.s32 %r1, %f2, %r3; ; mul.wide.s32 %d1, %f1, %f2; ; ld.global.u32 %f1, [%d1];
 
 # Odd, and yet right for ptxas 13.0.
 VALID = """
+prefetch.L2::evict_last [%d1]; ; mapa.s64 %d1, %d2, %r1; ; getctarank.shared::cluster.s32 %r1, %r2;
 add.u32 %r1|_, %r2, %r3; ; ld.global.u32 %r1|_, [%d1]; ; atom.global.add.u32 %r1|_, [%d1], %r2; ; add.u32 %r03, %r1, %r2; ; and.pred %p01, %p1, %p2; ; cvt.pack.sat.u16.s32 %r1, %d1, %d2; ; ld.global.u32 {%r1}, [%d1];
 addc.s16 %h1, %h2, %h3; ; and.b32 %r1, %r2, 0f3F800000; ; call (%r1), helper, (%f1); ; bar.sync 0, 0; ; lop3.b32 %r1, %r2, %r3, %r4, 256; ; ld.shared.u32 %r1, [%h1]; ; tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [tex, {%f5, %f6}]; ; wgmma.wait_group.sync.aligned 8; ; st.shared.f32 [%r1], %d1;
 fence.release.gpu; ; mov.b32 %r1, 0f3F800000; ; mov.b64 %d1, 0d3FF0000000000000; ; mov.f32 %f1, 0d3FF0000000000000; ; mov.f64 %g1, 0f3F800000; ; st.global.b64 [%d1], 1.0; ; or.b64 %d1, %d2, 1.0; ; selp.f32 %f1, 1.0, 2.0, 1; ; cvt.rn.f32.u32 %f1, 1; ; vote.sync.ballot.b32 %r1, 1, -1; ; mov.pred %p1, 1;

@@ -398,9 +398,9 @@ def place_problem(i: Instruction) -> str | None:
 def _fits_place(place: OperandPlace, part: str, values: list[Value], f: Form) -> bool:
     kind, v = place.kind, values[0] if values else None
     if kind == "[t]":
-        n = 5 if any("4" in m and m.startswith("tile::") for m in f.mods) else int(
-            next(m for m in f.mods if m in _RANKS)[0])
-        return part.startswith("[") and part.partition("{")[2].count("%s") == n
+        rank = next((m for m in f.mods if m in _RANKS), "")  # without one its modifiers are wrong
+        n = "5" if any("4" in m and m.startswith("tile::") for m in f.mods) else rank[:1]
+        return part.startswith("[") and n in ("", str(part.partition("{")[2].count("%s")))
     if kind in ("[]", "{}"):
         return part.startswith(kind[0]) and place.count in (0, len(values))
     if (kind == "x" and place.values is None) or v is None:
