@@ -186,6 +186,8 @@ def all_passes() -> dict[str, Pass]:
              level="nvvm"),
         Pass("sroa", "scalar.sroa", "allocas of aggregates become one for each of their pieces",
              level="nvvm"),
+        Pass("speculate-loads", "scalar.speculate_loads",
+             "a load from one of several addresses becomes one of several values", level="nvvm"),
         Pass("simplify-cfg", "scalar.simplify_cfg", "merges blocks, folds branches, makes selects",
              level="nvvm", cfg=True),
         Pass("inst-combine", "scalar.combine.inst_combine",

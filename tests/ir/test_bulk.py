@@ -6,9 +6,18 @@ import gc
 import importlib
 import weakref
 
+import pytest
+
 from nvir.ir.bulk import bulk
 
 bulk_module = importlib.import_module("nvir.ir.bulk")  # the package has the function by this name
+
+
+@pytest.fixture(autouse=True)
+def _nothing_frozen(monkeypatch):
+    """The command line freezes what it has loaded; another test of this process may have run it."""
+    gc.unfreeze()
+    monkeypatch.setattr(bulk_module, "_frozen", False)
 
 
 class Ring:

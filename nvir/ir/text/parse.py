@@ -405,8 +405,7 @@ def _check_initial(value: Any, at: int) -> None:
         for x in value:
             _check_initial(x, at)
     elif not isinstance(value, Value):
-        raise BadDatum(f"{value} is no initial value: constants and addresses are, as in "
-                       "(imm 1, @a)", at)
+        raise BadDatum(f"{value} is no initial value: constants and addresses are", at)
 
 
 def _linkage(c: Cursor) -> str:
