@@ -7,6 +7,11 @@ A kernel is eligible where a pass made a candidate of one of its loops; it has a
 these, spilling no more, is 3 % faster at full occupancy and no figure is 3 % worse. Figures are
 cycles of the whole kernel by ptxas's code.
 
+A loop is eligible where a candidate other than the kernel as it is was made of it and assembled,
+and it takes HOT of the kernel's cycles. Each counts once, however many its kernel has: the cycles
+at full occupancy of the code that comes of it, loops in it left out, in the kernel that was chosen,
+over those in the kernel as it is.
+
 --model     judges by predicted code too, and ranks: Spearman's correlation, within each kernel, of
             the cycles of all candidates by predicted and by real code
 Every module with changed kernels is printed, assembled again, and its changed kernels are run in
@@ -35,6 +40,7 @@ from nvir.tune.search import WORSE, KernelTuning, tune, tuned
 from tests.equivalence import Inputs, behaviour, check_same
 from tests.equivalence import run as launch
 
+HOT = 0.01  # of a kernel's cycles at full occupancy: what loops of less do is not counted
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
 
 
@@ -62,8 +68,22 @@ def row(k: KernelTuning) -> dict[str, Any]:
         "best": min(fit, default=1.0), "full": won.cycles.full / base.cycles.full,
         "one_warp": won.cycles.one_warp / base.cycles.one_warp,
         "spills": (base.spill_bytes, won.spill_bytes), "settings": str(won.settings),
-        "registers": (base.registers, won.registers),
+        "registers": (base.registers, won.registers), "of_loops": list(of_loops(k)),
     }
+
+
+def of_loops(k: KernelTuning) -> Iterator[tuple[float, float]]:
+    """Of each eligible loop the cycles in the chosen kernel, and the fewest in any candidate that
+    might have been, over those in the kernel as it is."""
+    base, won = k.candidates[0], k.winner
+    fit = [c for c in k.candidates if c.spill_bytes <= base.spill_bytes and c.blocks_per_sm
+           and c.cycles.full <= base.cycles.full * WORSE
+           and c.cycles.one_warp <= base.cycles.one_warp * WORSE]
+    for name in {name for c in k.candidates[1:] for name, _ in c.settings.loops}:
+        cycles = base.loops.get(name, 0.0)
+        if cycles > HOT * base.cycles.full:
+            least = min(c.loops.get(name, 0.0) for c in fit)
+            yield max(won.loops.get(name, 0.0), 1.0) / cycles, max(least, 1.0) / cycles
 
 
 def rank(a: Sequence[float], b: Sequence[float]) -> float:
@@ -179,6 +199,11 @@ def summary(
     for name, some in (("eligible", eligible), ("with a winner", winners)):
         print(f"  {name}: geometric mean at full occupancy {mean([r['full'] for r in some]):.3f}, "
               f"one warp {mean([r['one_warp'] for r in some]):.3f}")
+    loops = [x for r in rows for x in r["of_loops"]]
+    found = [x for x in loops if x[1] < 1 / WORSE]
+    print(f"{len(loops)} eligible loops: geometric mean at full occupancy "
+          f"{mean([x for x, _ in loops]):.3f}; {len(found)} with a winner: "
+          f"{mean([x for x, _ in found]):.3f}")
     if ranks:
         known = [r for r in ranks if not math.isnan(r)]
         print(f"rank correlation of predicted with real cycles, {len(known)} kernels: mean "
@@ -190,8 +215,8 @@ def summary(
         if o not in ("equal", "not run"):
             print(f"  {name}: {o}")
     print(f"emitted kernels in the interpreter: {kinds}")
-    loops = sum(n for _, n in times)
-    print(f"CPU beside the tools: {sum(t for t, _ in times) / max(loops, 1):.2f} s a loop, most of "
+    count = sum(n for _, n in times)
+    print(f"CPU beside the tools: {sum(t for t, _ in times) / max(count, 1):.2f} s a loop, most of "
           f"a file {max((t for t, _ in times), default=0):.1f} s")
     for r in sorted(winners, key=lambda r: r["full"])[:10]:
         print(f"  {r['full']:.2f} {r['one_warp']:.2f} {r['file'][:40]} {r['kernel'][:30]}: "

@@ -5,7 +5,8 @@
     free       a loop that was not to be unrolled, left to the assembler
     unroll     by a factor, or fully; the assembler is told to leave it alone
     pipeline   loads so many iterations ahead; also of the unrolled loop
-    apart      a version for operands that do not overlap, chosen at run time; also these of it
+    apart      a version for operands that do not overlap, chosen at run time, whose loads come
+               before its stores; also these of it
 
 A candidate is a copy of the kernel under a name of its own with one such setting for each loop that
 is changed, and launch bounds. A setting that a pass refuses gives a reason instead of a copy.
@@ -16,6 +17,7 @@ Cost    a copy of the kernel and a clean-up of it: about 8 µs an instruction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 
 import attrs
 
@@ -24,12 +26,14 @@ from nvir.analysis.induction import constant_of, trip_count
 from nvir.ir.block import Block
 from nvir.ir.clone import clone_function
 from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.module import Module
 from nvir.ir.opcodes import OpKind
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
+from nvir.passes.loop.pipeline.loads_first import loads_first, waiting
 from nvir.passes.loop.pipeline.loop_pipeline import pipeline_at
 from nvir.passes.loop.region import merge_chains
 from nvir.passes.loop.simplify.canonical import canonicalise
@@ -40,8 +44,8 @@ from nvir.passes.loop.unroll.transform import NOUNROLL, UNROLLED
 from nvir.passes.loop.version.loop_version import version
 from nvir.passes.registry import all_passes
 
-FACTORS = (2, 4, 8)
-DEPTHS = (1, 2, 4)
+FACTORS = (8, 2, 4)  # in each list those first that win most often
+DEPTHS = (4, 1, 2)
 BOTH = ((2, 1), (4, 1), (2, 2))
 REST = 64  # a mask below this is that of a remainder
 SLOW = 1 << 21  # added to the numbers of a loop that runs only where operands overlap
@@ -73,7 +77,7 @@ class LoopSetting:
         return ", ".join(parts) or "as it is"
 
 
-APART = (LoopSetting(), LoopSetting(4), LoopSetting(None, 1), LoopSetting(None, 2))
+APART = (LoopSetting(4), LoopSetting(), LoopSetting(8), LoopSetting(None, 1), LoopSetting(2))
 
 
 @attrs.frozen
@@ -110,21 +114,22 @@ def context(module: Module, profile: object) -> Context:
 
 def loop_settings(loop: Loop, trips: int | None, most: int | None) -> Iterator[LoopSetting]:
     """What may be tried on a loop whose count is `trips`, or is at most `most`, if known."""
-    nounroll = NOUNROLL in loop.header.pragmas
-    yield LoopSetting(free=True) if nounroll else LoopSetting(1)
+    last = LoopSetting(free=True) if NOUNROLL in loop.header.pragmas else LoopSetting(1)
     if not loop.is_innermost:
+        yield last
         return
     size = sum(1 for b in loop.blocks for i in b if not i.form.op.pseudo)
     bound = trips if trips is not None else most
     wide = [f for f in FACTORS if f * size <= LARGEST and (bound is None or f < bound)]
-    yield from (LoopSetting(f) for f in wide)
     if trips is not None and trips > 1 and trips * size <= LARGEST:
         yield LoopSetting(0)
-    if len(loop.blocks) > 1 or (bound is not None and bound < 4):
-        return
-    yield from (attrs.evolve(s, apart=True) for s in APART if s.unroll is None or s.unroll in wide)
-    yield from (LoopSetting(None, d) for d in DEPTHS)
-    yield from (LoopSetting(f, d) for f, d in BOTH if f in wide)
+    yield from (LoopSetting(f) for f in wide)
+    if len(loop.blocks) == 1 and (bound is None or bound >= 4):
+        yield from (
+            attrs.evolve(s, apart=True) for s in APART if s.unroll is None or s.unroll in wide)
+        yield from (LoopSetting(None, d) for d in DEPTHS)
+        yield from (LoopSetting(f, d) for f, d in BOTH if f in wide)
+    yield last
 
 
 def together(settings: Iterable[LoopSetting]) -> Iterator[LoopSetting]:
@@ -176,6 +181,7 @@ def clean(function: Function, ctx: Context) -> None:
 
 def _apply(header: Block, setting: LoopSetting, ctx: Context) -> str:
     """Do to a loop what a setting says; "", or why it cannot be."""
+    held: AbstractSet[Instruction] | None = None  # loads that stay behind stores; None: all
     if setting.apart:
         row = all_passes()["loop-version"]
         ctx.pass_, ctx.options = row, row.options()
@@ -185,18 +191,23 @@ def _apply(header: Block, setting: LoopSetting, ctx: Context) -> str:
         for i in header:
             i.line |= SLOW
         header = fast
+        loop = Analyses.of(header.function).loop(header)
+        assert loop is not None
+        held = waiting(loop, setting.unroll or 1)
     if setting.free or setting.unroll == 1:
         header.pragmas = tuple(p for p in header.pragmas if p != NOUNROLL)
     if setting.unroll == 1:
         header.pragmas += (NOUNROLL,)
     if setting.unroll is not None and setting.unroll != 1:
         found, why = _unrolled(header, setting.unroll)
-        if found is None or not setting.depth:
+        if found is None or not (setting.depth or setting.apart):
             return why
         clean(header.function, ctx)
         header = found
         if header not in header.function.blocks:  # joined to a block before it
             return "the unrolled loop was folded"
+    if held is not None and not setting.depth:
+        loads_first(header, held)
     if setting.depth:
         row = all_passes()["loop-pipeline"]
         ctx.pass_, ctx.options = row, row.options()

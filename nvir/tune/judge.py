@@ -14,7 +14,7 @@ Cost    some 3 µs an instruction, twice for each level of loops around it.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from nvir.ir.errors import Unsupported
 from nvir.sm.body import BodyInstruction, BodyLoop, MachineBody
 from nvir.sm.profile import Profile, resource_bound
 from nvir.sm.simulate.body import OPERANDS_READ, awaited
+from nvir.tune.assembled import BUILT
 from nvir.tune.weights import RunWeights
 
 BRANCH = 5  # cycles of a taken branch where no stall count says it
@@ -37,15 +38,31 @@ class Cycles(NamedTuple):
 
 
 class KernelTime(NamedTuple):
-    """A warp's cycles and what it keeps pipes busy, each by the innermost loop's header, or -1."""
+    """A warp's cycles and what it keeps pipes busy, each by the innermost loop's header, or -1.
+
+    shares  of each of these, what it spends on a loop of the kernel by the loop's name, or ""
+    """
 
     spent: dict[int, float]
     busy: dict[int, float]
+    shares: dict[int, Counter[str]]
 
     def cycles(self, warps: float) -> Cycles:
         """Of so many warps on a sub-partition."""
-        full = sum(max(n / max(warps, 0.25), self.busy[k]) for k, n in self.spent.items())
-        return Cycles(sum(self.spent.values()), full)
+        return Cycles(sum(self.spent.values()), sum(self._full(k, warps) for k in self.spent))
+
+    def of_loops(self, warps: float) -> Counter[str]:
+        """The cycles at full occupancy of each of the kernel's loops, without those in it; of what
+        stands in none as ""."""
+        found: Counter[str] = Counter()
+        for k, shares in self.shares.items():
+            whole = self._full(k, warps) / max(shares.total(), 1e-9)
+            for name, n in shares.items():
+                found[name] += n * whole  # type: ignore[assignment]  # cycles
+        return found
+
+    def _full(self, k: int, warps: float) -> float:
+        return max(self.spent[k] / max(warps, 0.25), self.busy[k])
 
 
 def kernel_time(
@@ -54,7 +71,7 @@ def kernel_time(
     """The time of a body; `level` is where global loads hit."""
     walk = _Walk(body, profile, weights, level)
     walk.region(None, 1.0)
-    return KernelTime(walk.spent, walk.busy)
+    return KernelTime(walk.spent, walk.busy, walk.shares)
 
 
 class _Walk:
@@ -70,6 +87,8 @@ class _Walk:
         self.made: dict[tuple[str, int], tuple[float, str]] = {}
         self.spent: defaultdict[int, float] = defaultdict(float)
         self.busy: defaultdict[int, float] = defaultdict(float)
+        self.shares: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        self.within = ""  # what a pass built belongs to the loop of what is before it
         self.loops = {m.header: m for m in body.loops}
         self.bounds = [
             _bound(profile, tuple(i.opcode for i in b.instructions)) for b in body.blocks
@@ -105,11 +124,16 @@ class _Walk:
         block = self.body.blocks[b]
         key = block.loop.header if block.loop is not None else -1
         start = self.time
+        shares = self.shares[key]
+        owners = self.weights.owners
         for i in block.instructions:
+            before = self.time
             if i.control is not None:
                 self._issue(i)
             else:
                 self._depend(i)
+            self.within = owners.get(i.line, self.within if i.line >= BUILT else "")
+            shares[self.within] += (self.time - before) * times  # type: ignore[assignment]  # cycles
         self.spent[key] += (self.time - start) * times
         self.busy[key] += self.bounds[b] * times
 

@@ -56,6 +56,7 @@ COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be 
 MOST = 40_000  # instructions of all candidates of a file
 LOOPS = 8  # of a kernel, those that run most instructions
 PROBED = 4000  # instructions of a kernel up to which counts of loops not asked for are looked up
+CROWDED = 2  # candidates that are tried again with fewer registers
 FULL = "the file's candidates are large enough"
 ASSUMED_BLOCK = 256
 PARTITIONS = 4
@@ -64,8 +65,9 @@ JudgeName = Literal["sass", "model"]
 
 @attrs.frozen(eq=False)
 class Judged:
-    """A candidate as it was found, with the time of its parts and its bytes of static shared
-    memory. `is_pareto`: none is as good in both figures and better in one."""
+    """A candidate as it was found, with the time of its parts, its bytes of static shared memory,
+    and the cycles at full occupancy of each loop. `is_pareto`: none is as good in both figures and
+    better in one."""
 
     id: int
     settings: Choices
@@ -75,6 +77,7 @@ class Judged:
     cycles: Cycles
     time: KernelTime
     shared: int
+    loops: Mapping[str, float]
     is_pareto: bool = False
 
 
@@ -294,6 +297,8 @@ class _Search:
             sets.append(Choices(tuple(loops)))
             self._add(sets[-1])
         if self.request.launch_bounds:
+            for c in self._crowded(base):
+                self._add(attrs.evolve(c.settings, launch=self._limit(base.blocks_per_sm, c)))
             always = (AS_IT_IS, *sets[-1:], *sets[1:2])
             plain = (c.settings for c in self.found.candidates if self.request.every
                      and not any(s.depth or s.apart for _, s in c.settings.loops))
@@ -302,21 +307,43 @@ class _Search:
                     if settings in always or self.room > 0:
                         self.room -= self._add(attrs.evolve(settings, launch=launch))
 
+    def _crowded(self, base: Judged) -> list[Judged]:
+        """The best that only lose by their registers: with as many blocks as the kernel as it is
+        they would win."""
+        warps = base.blocks_per_sm * -(-self.found.block // 32) / PARTITIONS
+        found = [
+            (c.time.cycles(warps).full, c.id, c) for c in self.found.candidates[1:]
+            if c.blocks_per_sm < base.blocks_per_sm and c.spill_bytes <= base.spill_bytes
+            and self._limit(base.blocks_per_sm, c) is not None
+        ]
+        return [c for full, _, c in sorted(found)[:CROWDED] if full * WORSE <= base.cycles.full]
+
+    def _limit(self, blocks: int, c: Judged) -> tuple[str, int] | None:
+        """The launch bound that leaves registers for so many blocks."""
+        at: int | None = c.registers
+        while at is not None and self._occupancy(at, c.shared).blocks_per_sm < blocks:
+            at = self._occupancy(at, c.shared).registers_for_one_more
+        return self._launch(blocks, at) if at is not None else None
+
     def _launches(self, base: Judged) -> Iterable[tuple[str, int]]:
         """Launch bounds that give one to three blocks more, where registers bind."""
-        directives = self.kernel.directives
         at, shared = base.registers, self.shared
-        bounded = "maxntid" in directives or "reqntid" in directives
         for _ in range(3):
             need = self._occupancy(at, shared).registers_for_one_more
             if need is None or need < 16:
                 return
             at = need
-            blocks = self._occupancy(at, shared).blocks_per_sm
-            if bounded and "maxnreg" not in directives:
-                yield "minnctapersm", blocks
-            elif "minnctapersm" not in directives:
-                yield "maxnreg", at
+            launch = self._launch(self._occupancy(at, shared).blocks_per_sm, at)
+            if launch is not None:
+                yield launch
+
+    def _launch(self, blocks: int, registers: int) -> tuple[str, int] | None:
+        """What says so many blocks, or registers, where the kernel does not say the other."""
+        directives = self.kernel.directives
+        bounded = "maxntid" in directives or "reqntid" in directives
+        if bounded and "maxnreg" not in directives:
+            return "minnctapersm", blocks
+        return ("maxnreg", registers) if "minnctapersm" not in directives else None
 
     def _add(self, settings: Choices) -> int:
         """Make a candidate; its instructions."""
@@ -370,7 +397,7 @@ class _Search:
             time = kernel_time(c.body, self.profile, w, self.request.level)
             self.found.candidates.append(Judged(
                 len(self.found.candidates), settings, c.registers, c.spill_bytes, blocks,
-                time.cycles(warps), time, c.shared,
+                time.cycles(warps), time, c.shared, time.of_loops(warps),
             ))
 
     def _agrees(self, runs: Mapping[str, float]) -> bool:
@@ -419,8 +446,8 @@ def _single(loop: str, setting: LoopSetting) -> Choices:
 
 
 def _work(x: KernelLoop) -> float:
-    """Instructions that a loop runs, with those around it."""
+    """Instructions of its own that a loop runs, with those around it."""
     times, around = float(x.trips), x.parent
     while around is not None:
         times, around = times * around.trips, around.parent
-    return times * len(x.numbers)
+    return times * x.own

@@ -38,6 +38,7 @@ class KernelLoop:
     source    where `trips` comes from: "given", "known", "rest" (1 to so many) or "assumed"
     numbers   of all its instructions; `anchors` those by which copies of it are counted
     accesses  the anchors access memory: only what does so in machine code counts
+    own       instructions in it and in no loop in it
     """
 
     name: str
@@ -47,6 +48,7 @@ class KernelLoop:
     numbers: frozenset[int]
     anchors: frozenset[int]
     accesses: bool
+    own: int
 
     @property
     def counts(self) -> range:
@@ -72,7 +74,7 @@ def kernel_loops(
         found[name] = KernelLoop(
             name, found.get(str(loop.parent.header.name)) if loop.parent else None,
             max(1, trips), source, numbers, anchors or frozenset(i.line for i in own),
-            bool(anchors),
+            bool(anchors), len(own),
         )
     return list(found.values())
 
@@ -83,10 +85,12 @@ class RunWeights:
 
     trips   of each machine loop, by its header's block, for each time that it is entered
     blocks  of a block that runs less often than what is around it: the share
+    owners  the innermost loop of the kernel that an instruction's number is of
     """
 
     trips: dict[int, float]
     blocks: dict[int, float]
+    owners: Mapping[int, str] = attrs.Factory(dict)
 
 
 def once(body: MachineBody, profile: Profile) -> Counter[int]:
@@ -163,7 +167,8 @@ class _Dealing:
         self.copies = {m.header: self._copies(m) for m in body.loops}
         # routines that are called are the slow paths of single lanes
         never = _routines(body.blocks) | {n for n, x in enumerate(self.lines) if _is_slow(x)}
-        self.out = RunWeights({}, dict.fromkeys(never, 0.0))
+        owners = {n: x.name for x in loops for n in x.numbers}  # inner ones come last
+        self.out = RunWeights({}, dict.fromkeys(never, 0.0), owners)
 
     def run(self) -> RunWeights:
         for m in self.body.loops:

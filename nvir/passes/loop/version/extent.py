@@ -10,6 +10,8 @@ Cost    some dozen instructions for an address, once each time that the loop is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import attrs
 
 from nvir.analysis.alias import AliasAnalysis
@@ -22,6 +24,7 @@ from nvir.ir.types import SCALARS
 from nvir.ir.values import Value, integer
 
 DISJOINT = "disjoint"  # flag of a header: accesses that alias analysis cannot tell apart are
+SMALL = (1 << 31) - 1
 _UP = {"lt": 0, "lo": 0, "le": 1, "ls": 1}  # 1: the bound itself is reached
 _DOWN = {"gt": 0, "hi": 0, "ge": 1, "hs": 1}
 
@@ -32,10 +35,18 @@ class NotLinear(Exception):
 
 @attrs.frozen
 class Extent:
-    """The first byte of an access at its lowest, and the byte behind the last at its highest."""
+    """The first byte of an access at its lowest, and the byte behind the last at its highest.
+
+    first  the first byte in the first iteration
+    step   the bytes from one iteration to the next, None for one that stands still
+    size   its bytes in one iteration
+    """
 
     low: Value
     high: Value
+    first: Value
+    step: Value | None
+    size: int
 
 
 class Extents:
@@ -65,12 +76,14 @@ class Extents:
         b = self.b
         first = b.compute("add.s64", self.at(address, 0), integer(offset))
         if not self.moves(address):
-            return Extent(first, b.compute("add.s64", first, integer(size)))
-        way = b.compute("mul.lo.s64", self._step(address), self.rounds)
+            return Extent(first, b.compute("add.s64", first, integer(size)), first, None, size)
+        step = self._step(address)
+        way = b.compute("mul.lo.s64", step, self.rounds)
         low = b.compute("min.s64", way, integer(0))
         high = b.compute("max.s64", way, integer(0))
         high = b.compute("add.s64", high, integer(size))
-        return Extent(b.compute("add.s64", first, low), b.compute("add.s64", first, high))
+        low, high = (b.compute("add.s64", first, v) for v in (low, high))
+        return Extent(low, high, first, step, size)
 
     def leaves(self, address: Value, size: int) -> Value:
         """A predicate: each iteration an address moves on by at least so many bytes."""
@@ -127,8 +140,10 @@ class Extents:
             moving = [x for x in d.operands if self.moves(x)] if d is not None else []
             if d is None or d.form.is_phi or len(moving) != 1 or d.form.guard is not None:
                 raise NotLinear
-            if d.form.kind is not OpKind.COPY and (
-                not _is_sum(d) or (d.form.name == "sub" and d.operands[0] is not moving[0])
+            product = adds_product(d)
+            if d.form.kind is not OpKind.COPY and not (
+                (product and d.operands[2] is moving[0])
+                or (_is_sum(d) and (d.form.name != "sub" or d.operands[0] is moving[0]))
             ):
                 raise NotLinear
             v = moving[0]
@@ -202,28 +217,37 @@ class Extents:
         compare, _, type = trip.compare.partition(".")
         t = SCALARS.get(type)
         known = isinstance(step, int | Value) and step != 0  # else worked out in the loop
-        if bits != 32 or t is None or t.bits != 32 or not known:
+        if bits not in (32, 64) or t is None or t.bits != bits or not known:
             raise NotLinear
         assert isinstance(step, int | Value)
+        if isinstance(step, int) and abs(step) > SMALL:
+            raise NotLinear
         start, bound = self.start[trip.variable.phi], trip.bound
         if compare == "ne" and isinstance(step, int):
-            return self._until_equal(start, bound, step)
+            return self._until_equal(start, bound, step, bits)
         up = not isinstance(step, int) or step > 0
         reached = (_UP if up else _DOWN).get(compare)
         if reached is None:
             raise NotLinear
         unsigned = type[0] != "s" or compare in ("lo", "ls", "hi", "hs")
         kind = "u" if unsigned else "s"
-        x, n = (b.compute(f"cvt.{kind}64.{kind}32", v) for v in (start, bound))
-        last, most = ((1 << 32) - 1 if unsigned else (1 << 31) - 1), 0 if unsigned else -(1 << 31)
+        if bits == 64:
+            x, n = self._small(start), self._small(bound)
+        else:
+            x, n = (b.compute(f"cvt.{kind}64.{kind}32", v) for v in (start, bound))
+        last, most = ((1 << bits) - 1, 0) if unsigned else ((1 << bits - 1) - 1, -(1 << bits - 1))
         if isinstance(step, Value):
-            wide = b.compute(f"cvt.{kind}64.{kind}32", step)
+            wide = step if bits == 64 else b.compute(f"cvt.{kind}64.{kind}32", step)
             self.sure.append(b.compute("setp.gt.s64", wide, integer(0)))
-            end = b.compute("add.s64", n, wide)
-            self.sure.append(b.compute("setp.le.s64", end, integer(last + 1 - reached)))
+            if bits == 64:
+                step = b.compute("cvt.u32.u64", self._small(wide))
+            else:
+                end = b.compute("add.s64", n, wide)
+                self.sure.append(b.compute("setp.le.s64", end, integer(last + 1 - reached)))
         elif leap := abs(step) - 1 + reached:  # the counter may leap over a bound near the end
             limit = last - leap if up else most + leap
-            self.sure.append(b.compute(f"setp.{'le' if up else 'ge'}.s64", n, integer(limit)))
+            if bits == 32 or not up:  # a bound of 64 bits is small
+                self.sure.append(b.compute(f"setp.{'le' if up else 'ge'}.s64", n, integer(limit)))
         far = b.compute("sub.s64", n, x) if up else b.compute("sub.s64", x, n)
         if not reached:
             far = b.compute("sub.s64", far, integer(1))
@@ -236,20 +260,27 @@ class Extents:
             far = self._shared_out(far, abs(step))
         return far if trip.tests_update else b.compute("add.s64", far, integer(1))
 
-    def _until_equal(self, start: Value, bound: Value, step: int) -> Value:
+    def _small(self, v: Value) -> Value:
+        """A 64-bit counter's first value, bound or step, tested not to be negative and so small
+        that neither a difference nor a last step wraps."""
+        self.sure.append(self.b.compute("setp.le.u64", v, integer(SMALL)))
+        return v
+
+    def _until_equal(self, start: Value, bound: Value, step: int, bits: int) -> Value:
         """The rounds of a counter that goes on until it equals the bound."""
         b, trip = self.b, self.trip
         high, low = (bound, start) if step > 0 else (start, bound)
-        far = b.compute("sub.s32", high, low)
+        far = b.compute(f"sub.s{bits}", high, low)
         size = abs(step)
         if size & (size - 1):
             raise NotLinear
         if size > 1:
-            rest = b.compute("and.b32", far, integer(size - 1))
-            self.sure.append(b.compute("setp.eq.s32", rest, integer(0)))
+            rest = b.compute(f"and.b{bits}", far, integer(size - 1))
+            self.sure.append(b.compute(f"setp.eq.s{bits}", rest, integer(0)))
         if trip.tests_update:
-            far = b.compute("sub.s32", far, integer(size))
-        return self._shared_out(b.compute("cvt.u64.u32", far), size)
+            far = b.compute(f"sub.s{bits}", far, integer(size))
+        far = self._small(far) if bits == 64 else b.compute("cvt.u64.u32", far)
+        return self._shared_out(far, size)
 
     def _shared_out(self, far: Value, step: int) -> Value:
         """A distance over a step, or at least that."""
@@ -265,11 +296,40 @@ def _is_sum(d: Instruction) -> bool:
     return f.kind is OpKind.SUM and plain and len(d.operands) == 2 and len(d.results) == 1
 
 
-def apart(b: Builder, x: Extent, y: Extent) -> Value:
-    """A predicate: two extents have no byte in common."""
-    before = b.compute("setp.le.u64", x.high, y.low)
-    behind = b.compute("setp.le.u64", y.high, x.low)
+def adds_product(d: Instruction) -> bool:
+    """An integer `mad`, without a carry."""
+    f = d.form
+    plain = f.type is not None and not f.type.is_float and "sat" not in f.mods
+    return f.name == "mad" and plain and len(d.operands) == 3 and len(d.results) == 1
+
+
+def apart(b: Builder, x: Sequence[Extent], y: Sequence[Extent]) -> Value:
+    """A predicate: no byte of some extents lies between those of others."""
+    (low, high), (start, end) = (_union(b, some) for some in (x, y))
+    before = b.compute("setp.le.u64", high, start)
+    behind = b.compute("setp.le.u64", end, low)
     return b.compute("or.pred", before, behind)
+
+
+def _union(b: Builder, some: Sequence[Extent]) -> tuple[Value, Value]:
+    low, high = some[0].low, some[0].high
+    for x in some[1:]:
+        low, high = b.compute("min.u64", low, x.low), b.compute("max.u64", high, x.high)
+    return low, high
+
+
+def between(b: Builder, x: Extent, y: Extent) -> Value:
+    """A predicate: two accesses move by the same step, one always in the gaps of the other, as
+    the rows of a matrix that the copies of an unrolled loop go down."""
+    assert x.step is not None
+    assert y.step is not None
+    size = max(x.size, y.size)
+    far = b.compute("abs.s64", b.compute("sub.s64", x.first, y.first))
+    room = b.compute("sub.s64", b.compute("abs.s64", x.step), integer(size))
+    right = b.compute("setp.eq.s64", x.step, y.step)
+    for test in (("setp.ge.s64", far, integer(size)), ("setp.le.s64", far, room)):
+        right = b.compute("and.pred", right, b.compute(*test))
+    return right
 
 
 def constant_offset(i: Instruction) -> int | None:

@@ -26,11 +26,12 @@ Source   Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001, 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 
 import attrs
 
 from nvir.analysis.analyses import Analyses
-from nvir.analysis.induction import TripCount, trip_count
+from nvir.analysis.induction import TripCount, constant_of, trip_count
 from nvir.ir.block import Block
 from nvir.ir.builder import Builder
 from nvir.ir.function import Function
@@ -46,7 +47,9 @@ from nvir.passes.loop.version.extent import (
     Extent,
     Extents,
     NotLinear,
+    adds_product,
     apart,
+    between,
     constant_offset,
     may_meet,
     may_meet_later,
@@ -77,6 +80,7 @@ MISSED = {
 }
 CODES = (VERSIONED, *MISSED.values())
 MOST = 16  # tests of one loop
+DEEP = 16  # sums on the way from an address to its pointer
 
 
 @attrs.frozen
@@ -114,7 +118,7 @@ def _version(header: Block, ctx: Context) -> tuple[Block | None, bool]:
         ctx.remark(MISSED[Against.ADDRESS], loop, reason=Against.ADDRESS.value.format(
             what=made.what))
         return None, True  # canonical, closed by phis, with tests that nobody reads
-    ctx.remark(VERSIONED, loop, tests=len(found.tests) + len(found.moves), sums=len(found.sums))
+    ctx.remark(VERSIONED, loop, tests=found.count, sums=len(found.sums))
     ctx.count("versioned")
     return fast, True
 
@@ -123,16 +127,22 @@ def _version(header: Block, ctx: Context) -> tuple[Block | None, bool]:
 class _Found:
     """What is to be done: accesses by their places in the block.
 
-    tests  two accesses each, which stand for all with the same bases
+    tests  two accesses each, which stand for all with the same bases and point into one operand
+    far    two groups of such each, which point into different operands
     moves  an access each, whose base has to move on beyond itself
     bases  of each of these, the least distance from its base and the bytes from there on
     sums   in memory: the accesses of one place
     """
 
     tests: list[tuple[int, int]]
+    far: list[tuple[list[int], list[int]]]
     moves: list[int]
     bases: dict[int, tuple[int, int]]
     sums: list[list[int]]
+
+    @property
+    def count(self) -> int:
+        return len(self.tests) + len(self.far) + len(self.moves)
 
 
 def _look(loop: Loop) -> tuple[tuple[Against, str] | None, _Found | None]:
@@ -177,16 +187,62 @@ def _look(loop: Loop) -> tuple[tuple[Against, str] | None, _Found | None]:
     for n in touched:
         like.setdefault(place(code[n])[0], []).append(n)
     first = {n: some[0] for some in like.values() for n in some}
-    tests = list(dict.fromkeys((first[a], first[b]) for a, b in pairs))
+    pairs = list(dict.fromkeys((first[a], first[b]) for a, b in pairs))
     moves = list(dict.fromkeys(first[b] for b in later))
-    if len(tests) + len(moves) > MOST:
-        return (Against.MANY, str(len(tests) + len(moves))), None
     bases = {}
     for some in like.values():
         ends = [place(code[n])[1] + _bytes(code[n]) for n in some]
         low = min(place(code[n])[1] for n in some)
         bases[some[0]] = low, max(ends) - low
-    return None, _Found(tests, moves, bases, sums)
+    for shallow in (False, True):
+        tests, far = _grouped(loop, code, pairs, shallow)
+        found = _Found(tests, far, moves, bases, sums)
+        if found.count <= MOST:
+            return None, found
+    return (Against.MANY, str(found.count)), None
+
+
+def _grouped(
+    loop: Loop, code: list[Instruction], pairs: Iterable[tuple[int, int]], shallow: bool
+) -> tuple[list[tuple[int, int]], list[tuple[list[int], list[int]]]]:
+    """Pairs of accesses within one operand, and those of different operands by operands."""
+    near = []
+    far: dict[tuple[Value, Value], tuple[list[int], list[int]]] = {}
+    for a, b in pairs:
+        x, y = (_operand(loop, place(code[n])[0], shallow) for n in (a, b))
+        if x is y:
+            near.append((a, b))
+            continue
+        if (y, x) in far:
+            a, b, x, y = b, a, y, x
+        for n, group in zip((a, b), far.setdefault((x, y), ([], [])), strict=True):
+            if n not in group:
+                group.append(n)
+    return near, list(far.values())
+
+
+def _operand(loop: Loop, address: Value, shallow: bool) -> Value:
+    """What an address points into, as far as sums tell: the pointer that they begin with, or
+    `shallow` the first of them that the loop does not change."""
+    for _ in range(DEEP):
+        d = address.definer
+        if d is None or d.form.reads or (d.block is not loop.header and (d.form.is_phi or shallow)):
+            return address
+        wide = [v for v in d.operands if v.type.bits == 64 and constant_of(v) is None]
+        if d.form.is_phi:
+            wide = [v for v, b in d.incoming if b not in loop.members]
+        pointers = [v for v in wide if v.definer is None or v.definer.form.reads
+                    or _leads_on(v.definer)] or wide
+        if len(pointers) != 1 or not _leads_on(d):
+            return address
+        address = pointers[0]
+    return address
+
+
+def _leads_on(d: Instruction) -> bool:
+    """Whether a pointer may be made of another by this; products and widened numbers are not."""
+    kinds = OpKind.COPY, OpKind.SUM
+    return d.form.is_phi or d.form.kind in kinds or d.form.name == "cvta" or adds_product(d)
 
 
 def _is_plain(i: Instruction) -> bool:
@@ -257,11 +313,18 @@ class _Version:
         """The predicate under which all pairs are apart."""
         extents: dict[int, Extent] = {}
         ahead = Extents(loop, trip, b)
-        for n in dict.fromkeys(n for pair in self.found.tests for n in pair):
+        groups = [*self.found.tests, *(some for far in self.found.far for some in far)]
+        for n in dict.fromkeys(n for group in groups for n in group):
             i = code[n - shift]
             self.what = i.form.spelling
             extents[n] = ahead.of(place(i)[0], *self.found.bases[n])
-        tests = [apart(b, extents[x], extents[y]) for x, y in self.found.tests]
+        tests = [
+            apart(b, *([extents[n] for n in some] for some in far)) for far in self.found.far]
+        for x, y in ((extents[x], extents[y]) for x, y in self.found.tests):
+            right = apart(b, [x], [y])
+            if x.step is not None and y.step is not None:
+                right = b.compute("or.pred", right, between(b, x, y))
+            tests.append(right)
         for n in self.found.moves:
             base, (_, size) = place(code[n - shift])[0], self.found.bases[n]
             if not ahead.moves(base):
