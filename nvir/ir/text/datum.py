@@ -20,7 +20,10 @@ punctuation without a look at quotes. Strings escape `"`, `\\`, `!`, `;`, `=` fo
 
 from __future__ import annotations
 
+import functools
 import re
+import typing
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import attrs
@@ -53,6 +56,30 @@ def register(cls: type, fields: tuple[str, ...] | None = None) -> type:
     _CLASSES[cls.__name__] = (cls, fields)
     _FIELDS[cls] = fields
     return cls
+
+
+@functools.cache
+def _field_tests(cls: type) -> list[Callable[[Any], bool]]:
+    """What the constructor's annotations ask of each field."""
+    hints = typing.get_type_hints(cls.__init__)  # type: ignore[misc]  # of this class itself
+    return [_test(hints[name]) for name in _FIELDS[cls]]
+
+
+def _test(hint: Any) -> Callable[[Any], bool]:
+    """Whether a value is what an annotation says: a class, a tuple or a union of such."""
+    parts = typing.get_args(hint)
+    if hint is Any:
+        return lambda x: True
+    if not parts:
+        return lambda x: isinstance(x, hint)
+    tests = [_test(p) for p in parts if p is not ...]
+    if typing.get_origin(hint) is not tuple:
+        return lambda x: any(t(x) for t in tests)
+    if parts[-1] is ...:
+        return lambda x: isinstance(x, tuple) and all(map(tests[0], x))
+    return lambda x: isinstance(x, tuple) and len(x) == len(tests) and all(
+        t(y) for t, y in zip(tests, x, strict=True)
+    )
 
 
 def fields_of(x: object) -> tuple[str, ...] | None:
@@ -491,6 +518,9 @@ class Cursor:
         values = self._items(")", depth)
         if len(values) != len(names):
             raise BadDatum(f"{cls.__name__} has {len(names)} fields", start)
+        for name, value, fits in zip(names, values, _field_tests(cls), strict=True):
+            if not fits(value):
+                raise BadDatum(f"no {name} of a {cls.__name__}", start)
         try:
             return cls(*values)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
